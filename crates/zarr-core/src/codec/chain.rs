@@ -1,0 +1,271 @@
+//! In which order do codecs follow each other, and how is a part of a chunk decoded?
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use super::{
+    ArrayToArray, ArrayToBytes, BytesToBytes, ChunkContext, Codec, CodecSpec, DecodedSize,
+};
+use crate::error::{CodecError, MetadataError};
+use crate::region::Region;
+use crate::registry::Registry;
+use crate::view::{View, ViewMut};
+
+/// The codecs of an array, checked against each other when the array is opened (F-070, F-071).
+#[derive(Clone, Debug)]
+pub struct Chain {
+    /// Array to array, each with what it sees when encoding.
+    arrays: Vec<(Arc<dyn ArrayToArray>, ChunkContext)>,
+    serializer: Arc<dyn ArrayToBytes>,
+    bytes: Vec<Arc<dyn BytesToBytes>>,
+    /// What the serializer sees.
+    inner: ChunkContext,
+    mend_bools: bool,
+}
+
+impl Chain {
+    /// Builds and checks the chain that `specs` name, for chunks as `context` says.
+    ///
+    /// # Errors
+    /// [`MetadataError::Unsupported`] for a codec that is not known here, [`MetadataError::Invalid`]
+    /// for a chain that cannot be.
+    pub fn build(
+        specs: &[CodecSpec],
+        context: &ChunkContext,
+        registry: &Registry,
+    ) -> Result<Chain, MetadataError> {
+        context.element_size()?;
+        let mut inner = context.clone();
+        let (mut arrays, mut serializer, mut bytes) = (Vec::new(), None, Vec::new());
+        let order = |what: &str| MetadataError::invalid("codecs", what);
+        for spec in specs {
+            match registry.build_codec(spec, &inner)? {
+                Codec::ArrayToArray(codec) => {
+                    if serializer.is_some() {
+                        return Err(order(&format!(
+                            "`{}` works on arrays but follows one that makes bytes",
+                            spec.name
+                        )));
+                    }
+                    let next = codec.encoded(&inner)?;
+                    arrays.push((codec, std::mem::replace(&mut inner, next)));
+                }
+                Codec::ArrayToBytes(codec) => {
+                    if serializer.replace(codec).is_some() {
+                        return Err(order(&format!(
+                            "`{}` is a second codec that makes bytes of arrays",
+                            spec.name
+                        )));
+                    }
+                }
+                Codec::BytesToBytes(codec) => {
+                    if serializer.is_none() {
+                        return Err(order(&format!(
+                            "`{}` works on bytes but comes before any codec that makes them",
+                            spec.name
+                        )));
+                    }
+                    bytes.push(codec);
+                }
+            }
+        }
+        let serializer =
+            serializer.ok_or_else(|| order("no codec makes bytes of arrays, such as `bytes`"))?;
+        let chain = Chain {
+            arrays,
+            serializer,
+            bytes,
+            inner,
+            mend_bools,
+        };
+        if context.size().is_some() {
+            // A length that cannot pass through the filters is told now, not at the first chunk.
+            chain
+                .sizes(&chain.inner.shape)
+                .map_err(|e| order(&e.to_string()))?;
+        }
+        Ok(chain)
+    }
+
+    /// The same chain, letting bools be any non-zero byte (D-031, Z2-030).
+    #[must_use]
+    pub fn mending_bools(mut self, mend: bool) -> Self {
+        self.mend_bools = mend;
+        self
+    }
+
+    /// Encodes a chunk of native elements.
+    ///
+    /// # Errors
+    /// The codec's that cannot encode it.
+    pub fn encode<'a>(&self, chunk: View<'a>) -> Result<Cow<'a, [u8]>, CodecError> {
+        self.encode_from(0, chunk)
+    }
+
+    fn encode_from<'a>(&self, step: usize, chunk: View<'a>) -> Result<Cow<'a, [u8]>, CodecError> {
+        let Some((codec, context)) = self.arrays.get(step) else {
+            let bytes = self.serializer.encode(chunk)?;
+            return self
+                .bytes
+                .iter()
+                .try_fold(bytes, |bytes, codec| codec.encode(bytes));
+        };
+        if let Some(order) = codec.axis_order() {
+            return self.encode_from(step + 1, chunk.permuted(order));
+        }
+        let next = next_context(&**codec, context, &chunk.shape())?;
+        let encoded = codec.encode(chunk)?;
+        let view = View::new(&encoded, &next.shape, cell_of(&next));
+        self.encode_from(step + 1, view)
+            .map(|bytes| Cow::Owned(bytes.into_owned()))
+    }
+
+    /// Decodes the part `within` of a chunk of `shape` elements into `out`, as native elements.
+    ///
+    /// `out` has the shape of `within`; it may have any strides.
+    ///
+    /// # Errors
+    /// The codec's that cannot decode it, [`CodecError::Length`] if the chunk has another size.
+    pub fn decode_into(
+        &self,
+        encoded: Cow<'_, [u8]>,
+        shape: &[u64],
+        within: &Region,
+        out: ViewMut<'_>,
+    ) -> Result<(), CodecError> {
+        self.decode_from(0, encoded, shape, within, out)
+    }
+
+    fn decode_from(
+        &self,
+        step: usize,
+        encoded: Cow<'_, [u8]>,
+        shape: &[u64],
+        within: &Region,
+        mut out: ViewMut<'_>,
+    ) -> Result<(), CodecError> {
+        let Some((codec, context)) = self.arrays.get(step) else {
+            return self.decode_bytes(encoded, shape, within, out);
+        };
+        if let Some(order) = codec.axis_order() {
+            let shape: Vec<u64> = order.iter().map(|&a| shape[a]).collect();
+            let within = Region::new(order.iter().map(|&a| within.intervals()[a].clone()));
+            return self.decode_from(step + 1, encoded, &shape, &within, out.permuted(order));
+        }
+        let next = next_context(&**codec, context, shape)?;
+        let mut scratch = zeroed(next.size())?;
+        let whole = ViewMut::new(&mut scratch, &next.shape, cell_of(&next));
+        self.decode_from(
+            step + 1,
+            encoded,
+            &next.shape,
+            &Region::all(&next.shape),
+            whole,
+        )?;
+        if *within == Region::all(shape) {
+            return codec.decode(&scratch, out);
+        }
+        let here = ChunkContext {
+            data_type: context.data_type.clone(),
+            shape: shape.to_vec(),
+        };
+        let mut decoded = zeroed(here.size())?;
+        codec.decode(&scratch, ViewMut::new(&mut decoded, shape, cell_of(&here)))?;
+        out.copy_from(&View::new(&decoded, shape, cell_of(&here)).part(within));
+        Ok(())
+    }
+
+    fn decode_bytes(
+        &self,
+        mut encoded: Cow<'_, [u8]>,
+        shape: &[u64],
+        within: &Region,
+        mut out: ViewMut<'_>,
+    ) -> Result<(), CodecError> {
+        let sizes = self.sizes(shape)?;
+        let due = |step: usize, encoded: &[u8]| match sizes[step] {
+            Some(size) => DecodedSize::Exactly(size),
+            None => DecodedSize::unknown(encoded.len()),
+        };
+        for (step, codec) in self.bytes.iter().enumerate().skip(1).rev() {
+            let size = due(step, &encoded);
+            encoded = codec.decode(encoded, size)?;
+        }
+        let check = self.inner.data_type.needs_check();
+        if let Some(first) = self.bytes.first() {
+            let direct = self.serializer.is_memory() && *within == Region::all(shape);
+            if direct && let Some(memory) = out.as_bytes_mut() {
+                first.decode_into(encoded, memory)?;
+                return if check { self.check(&mut out) } else { Ok(()) };
+            }
+            let size = due(0, &encoded);
+            encoded = first.decode(encoded, size)?;
+        }
+        self.serializer
+            .decode_into(&encoded, shape, within, out.reborrow())?;
+        if check { self.check(&mut out) } else { Ok(()) }
+    }
+
+    fn check(&self, out: &mut ViewMut<'_>) -> Result<(), CodecError> {
+        let data_type = &self.inner.data_type;
+        if let Some(memory) = out.as_bytes_mut() {
+            return data_type.check(memory, self.mend_bools);
+        }
+        let mut elements = out.as_view().to_bytes().into_owned();
+        data_type.check(&mut elements, self.mend_bools)?;
+        let shape = out.shape();
+        out.copy_from(&View::new(&elements, &shape, cell_of(&self.inner)));
+        Ok(())
+    }
+
+    /// The size before each bytes codec, and after the last: `None` where it depends on the bytes.
+    fn sizes(&self, shape: &[u64]) -> Result<Vec<Option<u64>>, CodecError> {
+        let mut sizes = vec![self.serializer.encoded_size(shape)];
+        for codec in &self.bytes {
+            let size = match sizes.last().copied().flatten() {
+                Some(size) => codec.encoded_size(size)?,
+                None => None,
+            };
+            sizes.push(size);
+        }
+        Ok(sizes)
+    }
+
+    /// The size of an encoded chunk of this shape, if it does not depend on its elements.
+    pub fn encoded_size(&self, shape: &[u64]) -> Option<u64> {
+        let mut shape = shape.to_vec();
+        for (codec, context) in &self.arrays {
+            shape = next_context(&**codec, context, &shape).ok()?.shape;
+        }
+        self.sizes(&shape).ok()?.pop().flatten()
+    }
+}
+
+fn next_context(
+    codec: &dyn ArrayToArray,
+    context: &ChunkContext,
+    shape: &[u64],
+) -> Result<ChunkContext, CodecError> {
+    let here = ChunkContext {
+        data_type: context.data_type.clone(),
+        shape: shape.to_vec(),
+    };
+    codec
+        .encoded(&here)
+        .map_err(|e| CodecError::corrupt("codecs", e))
+}
+
+fn cell_of(context: &ChunkContext) -> usize {
+    context.data_type.repr().map_or(1, |r| r.size())
+}
+
+fn zeroed(size: Option<u64>) -> Result<Vec<u8>, CodecError> {
+    let limit = CodecError::Limit {
+        codec: "codecs",
+        limit: isize::MAX as u64,
+    };
+    match size.and_then(|n| usize::try_from(n).ok()) {
+        Some(n) => bytemuck::allocation::try_zeroed_vec(n).map_err(|()| limit),
+        None => Err(limit),
+    }
+}

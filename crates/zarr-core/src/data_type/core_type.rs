@@ -1,0 +1,190 @@
+//! Which types does every dialect know, and what does each call them?
+
+use super::{DataType, Endian, ParsedType, Repr};
+use crate::dialect::Dialect;
+use crate::json::{Json, Object};
+
+/// A data type of the core.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum CoreType {
+    Bool,
+    Int8,
+    Int16,
+    Int32,
+    Int64,
+    Uint8,
+    Uint16,
+    Uint32,
+    Uint64,
+    Float16,
+    Float32,
+    Float64,
+    Complex64,
+    Complex128,
+}
+
+/// Where zarr-python 2.18 says that a draft's complex types come from (draft-v3.md 3.3).
+const DRAFT_COMPLEX: &str = "https://zarr-specs.readthedocs.io/en/core-protocol-v3.0-dev/protocol/extensions/complex-dtypes/v1.0.html";
+
+impl CoreType {
+    /// Every core type.
+    pub const ALL: [CoreType; 14] = [
+        CoreType::Bool,
+        CoreType::Int8,
+        CoreType::Int16,
+        CoreType::Int32,
+        CoreType::Int64,
+        CoreType::Uint8,
+        CoreType::Uint16,
+        CoreType::Uint32,
+        CoreType::Uint64,
+        CoreType::Float16,
+        CoreType::Float32,
+        CoreType::Float64,
+        CoreType::Complex64,
+        CoreType::Complex128,
+    ];
+
+    /// Its name in final v3 (F-030).
+    pub fn name(self) -> &'static str {
+        match self {
+            CoreType::Bool => "bool",
+            CoreType::Int8 => "int8",
+            CoreType::Int16 => "int16",
+            CoreType::Int32 => "int32",
+            CoreType::Int64 => "int64",
+            CoreType::Uint8 => "uint8",
+            CoreType::Uint16 => "uint16",
+            CoreType::Uint32 => "uint32",
+            CoreType::Uint64 => "uint64",
+            CoreType::Float16 => "float16",
+            CoreType::Float32 => "float32",
+            CoreType::Float64 => "float64",
+            CoreType::Complex64 => "complex64",
+            CoreType::Complex128 => "complex128",
+        }
+    }
+
+    /// Its kind and size as v2 and the drafts say it, without byte order: `i4`.
+    pub fn kind_and_size(self) -> &'static str {
+        match self {
+            CoreType::Bool => "b1",
+            CoreType::Int8 => "i1",
+            CoreType::Int16 => "i2",
+            CoreType::Int32 => "i4",
+            CoreType::Int64 => "i8",
+            CoreType::Uint8 => "u1",
+            CoreType::Uint16 => "u2",
+            CoreType::Uint32 => "u4",
+            CoreType::Uint64 => "u8",
+            CoreType::Float16 => "f2",
+            CoreType::Float32 => "f4",
+            CoreType::Float64 => "f8",
+            CoreType::Complex64 => "c8",
+            CoreType::Complex128 => "c16",
+        }
+    }
+
+    /// The representation of an element.
+    pub fn repr(self) -> Repr {
+        match self {
+            CoreType::Bool => Repr::Bool,
+            CoreType::Int8 => Repr::Int(1),
+            CoreType::Int16 => Repr::Int(2),
+            CoreType::Int32 => Repr::Int(4),
+            CoreType::Int64 => Repr::Int(8),
+            CoreType::Uint8 => Repr::Uint(1),
+            CoreType::Uint16 => Repr::Uint(2),
+            CoreType::Uint32 => Repr::Uint(4),
+            CoreType::Uint64 => Repr::Uint(8),
+            CoreType::Float16 => Repr::Float(2),
+            CoreType::Float32 => Repr::Float(4),
+            CoreType::Float64 => Repr::Float(8),
+            CoreType::Complex64 => Repr::Complex(8),
+            CoreType::Complex128 => Repr::Complex(16),
+        }
+    }
+
+    /// The type of this name in final v3.
+    pub fn from_name(name: &str) -> Option<CoreType> {
+        CoreType::ALL.into_iter().find(|t| t.name() == name)
+    }
+
+    /// The type that `text` such as `<i4` or `|u1` means, and its byte order (Z2-030, Z2-031, D-030).
+    ///
+    /// One-byte types carry no order; `=` and no mark at all mean little-endian.
+    pub fn from_typestr(text: &str) -> Option<ParsedType> {
+        let (mark, rest) = match text.chars().next()? {
+            mark @ ('<' | '>' | '|' | '=') => (Some(mark), &text[1..]),
+            _ => (None, text),
+        };
+        let core = CoreType::ALL
+            .into_iter()
+            .find(|t| t.kind_and_size() == rest)?;
+        let endian = match mark {
+            _ if core.repr().swap_unit() == 1 => None,
+            Some('>') => Some(Endian::Big),
+            _ => Some(Endian::Little),
+        };
+        Some(ParsedType {
+            data_type: DataType::Core(core),
+            endian,
+        })
+    }
+
+    /// `<i4`, `|u1`, `>c16`: the type in v2's words (Z2-030).
+    pub fn typestr(self, endian: Endian) -> String {
+        let mark = if self.repr().swap_unit() == 1 {
+            '|'
+        } else {
+            endian.mark()
+        };
+        format!("{mark}{}", self.kind_and_size())
+    }
+
+    /// The type in a dialect's words.
+    pub fn spelling(self, dialect: Dialect, endian: Endian) -> Option<Json> {
+        Some(match (dialect, self.repr()) {
+            (Dialect::V3, _) => Json::from(self.name()),
+            (Dialect::V2, _) => Json::from(self.typestr(endian)),
+            (Dialect::Draft, Repr::Bool) => Json::from("bool"),
+            (Dialect::Draft, Repr::Complex(_)) => Json::from(
+                Object::new()
+                    .with("extension", DRAFT_COMPLEX)
+                    .with("type", self.typestr(endian))
+                    .with("fallback", Json::Null),
+            ),
+            (Dialect::Draft, repr) if repr.size() == 1 => Json::from(self.kind_and_size()),
+            (Dialect::Draft, _) => Json::from(self.typestr(endian)),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Z2-030, Z2-031, D-030, F-030.
+    #[test]
+    fn every_type_reads_back_from_its_own_words() {
+        for core in CoreType::ALL {
+            assert_eq!(CoreType::from_name(core.name()), Some(core));
+            for endian in [Endian::Little, Endian::Big] {
+                let parsed = CoreType::from_typestr(&core.typestr(endian)).unwrap();
+                assert_eq!(parsed.data_type, DataType::Core(core));
+                assert_eq!(
+                    parsed.endian,
+                    (core.repr().swap_unit() > 1).then_some(endian)
+                );
+            }
+        }
+        for odd in ["<i1", ">u1", "|b1", "|i4", "i4", "=i4"] {
+            assert!(CoreType::from_typestr(odd).is_some(), "{odd}");
+        }
+        for bad in ["", "<", "i3", "<f16", "<c32", "q4", "int32", "<i44"] {
+            assert!(CoreType::from_typestr(bad).is_none(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! What is an element?
+//!
+//! A data type says how many bytes an element has and what they mean, *without* byte order: that
+//! belongs to the chain (`bytes`), since two of the three dialects could not agree otherwise.
+
+mod core_type;
+mod extension;
+pub(crate) mod fill_value;
+pub(crate) mod strings;
+
+pub use self::core_type::CoreType;
+pub use self::extension::{ExtensionType, ParsedType};
+pub use self::fill_value::FillValue;
+pub use self::strings::{FixedBytes, FixedUnicode};
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::dialect::Dialect;
+use crate::error::CodecError;
+use crate::json::Json;
+
+/// The byte order of stored elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Endian {
+    /// Least significant byte first.
+    Little,
+    /// Most significant byte first.
+    Big,
+}
+
+impl Endian {
+    /// The byte order of this machine.
+    pub const NATIVE: Endian = if cfg!(target_endian = "big") {
+        Endian::Big
+    } else {
+        Endian::Little
+    };
+
+    /// `little` or `big`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Endian::Little => "little",
+            Endian::Big => "big",
+        }
+    }
+
+    /// `<` or `>`.
+    pub fn mark(self) -> char {
+        match self {
+            Endian::Little => '<',
+            Endian::Big => '>',
+        }
+    }
+}
+
+/// The representation that a data type rests on: all that codecs ask.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Repr {
+    /// One byte, 0 or 1.
+    Bool,
+    /// A two's complement integer of so many bytes.
+    Int(usize),
+    /// An unsigned integer of so many bytes.
+    Uint(usize),
+    /// An IEEE 754 number of so many bytes.
+    Float(usize),
+    /// Two IEEE 754 numbers, real and imaginary, of so many bytes together.
+    Complex(usize),
+    /// So many bytes without byte order.
+    Opaque(usize),
+    /// UTF-32: so many units of four bytes.
+    Utf32(usize),
+}
+
+impl Repr {
+    /// How many bytes an element has.
+    pub fn size(self) -> usize {
+        match self {
+            Repr::Bool => 1,
+            Repr::Int(n) | Repr::Uint(n) | Repr::Float(n) | Repr::Complex(n) | Repr::Opaque(n) => n,
+            Repr::Utf32(n) => 4 * n,
+        }
+    }
+
+    /// The unit in which byte order turns bytes round; 1 if there is none.
+    pub fn swap_unit(self) -> usize {
+        match self {
+            Repr::Bool | Repr::Opaque(_) => 1,
+            Repr::Int(n) | Repr::Uint(n) | Repr::Float(n) => n,
+            Repr::Complex(n) => n / 2,
+            Repr::Utf32(_) => 4,
+        }
+    }
+}
+
+/// The type of an array's elements.
+#[derive(Clone, Debug)]
+pub enum DataType {
+    /// One that every dialect's core knows (complex numbers by extension in the drafts).
+    Core(CoreType),
+    /// So many bytes without meaning: `r24`, `|V3`, `raw_bytes`.
+    Raw {
+        /// Bytes in an element.
+        size: usize,
+    },
+    /// One that an extension brought.
+    Extension(Arc<dyn ExtensionType>),
+    /// One that nobody here knows. With a fallback, elements are read as that (D-102).
+    Unknown {
+        /// As the document spells it.
+        declared: Json,
+        /// What to read it as.
+        fallback: Option<Box<DataType>>,
+    },
+}
+
+impl DataType {
+    /// The representation of an element; `None` if the type is unknown and has no fallback.
+    pub fn repr(&self) -> Option<Repr> {
+        match self {
+            DataType::Core(core) => Some(core.repr()),
+            DataType::Raw { size } => Some(Repr::Opaque(*size)),
+            DataType::Extension(extension) => Some(extension.repr()),
+            DataType::Unknown { fallback, .. } => fallback.as_ref().and_then(|f| f.repr()),
+        }
+    }
+
+    /// The type in a dialect's words, and whether they say the byte order, too: there `endian` is used.
+    /// `None` if the dialect has no words for it.
+    pub fn spelling(&self, dialect: Dialect, endian: Endian) -> Option<Json> {
+        match self {
+            DataType::Core(core) => core.spelling(dialect, endian),
+            DataType::Raw { size } => Some(match dialect {
+                Dialect::V2 => Json::from(format!("|V{size}")),
+                _ => Json::from(format!("r{}", size.checked_mul(8)?)),
+            }),
+            DataType::Extension(extension) => extension.spelling(dialect, endian),
+            DataType::Unknown { .. } => None,
+        }
+    }
+
+    /// Makes sure that native elements, C order, are ones of this type; with `mend`, a bool that is
+    /// neither 0 nor 1 becomes 1 (D-031, F-040, Z2-030).
+    ///
+    /// # Errors
+    /// [`CodecError::Corrupt`] for elements that cannot be.
+    pub fn check(&self, elements: &mut [u8], mend: bool) -> Result<(), CodecError> {
+        match self {
+            DataType::Core(CoreType::Bool) => {
+                for element in elements.iter_mut().filter(|e| **e > 1) {
+                    if !mend {
+                        let why = format!("a bool is stored as {element}, not 0 or 1");
+                        return Err(CodecError::corrupt("bytes", why));
+                    }
+                    *element = 1;
+                }
+                Ok(())
+            }
+            DataType::Extension(extension) => extension.check(elements),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether [`DataType::check`] looks at elements at all.
+    pub fn needs_check(&self) -> bool {
+        match self {
+            DataType::Core(core) => *core == CoreType::Bool,
+            DataType::Extension(extension) => extension.needs_check(),
+            _ => false,
+        }
+    }
+}
+
+impl PartialEq for DataType {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (DataType::Core(a), DataType::Core(b)) => a == b,
+            (DataType::Raw { size: a }, DataType::Raw { size: b }) => a == b,
+            (DataType::Extension(a), DataType::Extension(b)) => a.to_string() == b.to_string(),
+            (
+                DataType::Unknown {
+                    declared: a,
+                    fallback: f,
+                },
+                DataType::Unknown {
+                    declared: b,
+                    fallback: g,
+                },
+            ) => a == b && f == g,
+            _ => false,
+        }
+    }
+}
+
+impl From<CoreType> for DataType {
+    fn from(core: CoreType) -> Self {
+        DataType::Core(core)
+    }
+}
+
+impl fmt::Display for DataType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DataType::Core(core) => f.write_str(core.name()),
+            DataType::Raw { size } => write!(f, "r{}", *size as u128 * 8),
+            DataType::Extension(extension) => write!(f, "{extension}"),
+            DataType::Unknown {
+                declared: Json::String(name),
+                ..
+            } => f.write_str(name),
+            DataType::Unknown { declared, .. } => f.write_str(&declared.brief()),
+        }
+    }
+}

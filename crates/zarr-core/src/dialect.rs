@@ -1,0 +1,84 @@
+//! Whose words does a document use?
+
+use std::fmt;
+
+/// A dialect of Zarr: the vocabulary of its documents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Dialect {
+    /// The drafts of the v3 core protocol, 2019 to 2020.
+    Draft,
+    /// Final v3.
+    V3,
+    /// v2.
+    V2,
+}
+
+impl fmt::Display for Dialect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Dialect::Draft => "draft-2020",
+            Dialect::V3 => "v3",
+            Dialect::V2 => "v2",
+        })
+    }
+}
+
+/// How closely a reader holds to the specification (DECISIONS 23). Writers are always strict.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Strictness {
+    /// What the specification forbids is an error.
+    Strict,
+    /// What others wrote and is unambiguous is read, with a warning.
+    #[default]
+    Tolerant,
+}
+
+/// Something a tolerant reader overlooked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Warning {
+    /// Where: the node's path, or a key.
+    pub place: String,
+    /// What.
+    pub what: String,
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place, self.what)
+    }
+}
+
+/// What a parser is told, and where it leaves its warnings.
+#[derive(Debug)]
+pub struct Reading<'a> {
+    /// How closely to hold to the specification.
+    pub strictness: Strictness,
+    /// Which data types, grids and codecs are known.
+    pub registry: &'a crate::Registry,
+    /// What was overlooked so far.
+    pub warnings: Vec<String>,
+}
+
+impl<'a> Reading<'a> {
+    /// A reading that has overlooked nothing yet.
+    pub fn new(registry: &'a crate::Registry, strictness: Strictness) -> Self {
+        Reading {
+            strictness,
+            registry,
+            warnings: Vec::new(),
+        }
+    }
+
+    /// Notes `what`, and lets it pass if the reading is tolerant.
+    pub fn tolerate(&mut self, what: impl Into<String>) -> Result<(), String> {
+        let what = what.into();
+        match self.strictness {
+            Strictness::Strict => Err(what),
+            Strictness::Tolerant => {
+                self.warnings.push(what);
+                Ok(())
+            }
+        }
+    }
+}

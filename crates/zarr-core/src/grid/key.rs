@@ -1,0 +1,131 @@
+//! What is a chunk called? (D-044 … D-047, F-065 … F-067, Z2-020)
+
+use crate::error::MetadataError;
+
+/// How chunk indices become the end of a key.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum ChunkKeys {
+    /// Final v3's `default`: `c/1/23`; `c` for a scalar.
+    Default {
+        /// `/` or `.`
+        separator: char,
+    },
+    /// v2, also in final v3: `1.23`; `0` for a scalar.
+    V2 {
+        /// `/` or `.`
+        separator: char,
+    },
+    /// The drafts: `c1/23`; `c` for a scalar, or `c0` as zarr-python 2.18 writes it.
+    Draft {
+        /// `/` or `.`; a tolerant reader takes `-` and `_`, too.
+        separator: char,
+    },
+}
+
+impl ChunkKeys {
+    /// The key of a chunk, below its array's chunk prefix.
+    pub fn key(&self, indices: &[i64]) -> String {
+        let join = |separator: char| {
+            let list: Vec<String> = indices.iter().map(i64::to_string).collect();
+            list.join(separator.encode_utf8(&mut [0; 4]))
+        };
+        match self {
+            ChunkKeys::Default { .. } | ChunkKeys::Draft { .. } if indices.is_empty() => "c".into(),
+            ChunkKeys::V2 { .. } if indices.is_empty() => "0".into(),
+            ChunkKeys::Default { separator } => format!("c{separator}{}", join(*separator)),
+            ChunkKeys::Draft { separator } => format!("c{}", join(*separator)),
+            ChunkKeys::V2 { separator } => join(*separator),
+        }
+    }
+
+    /// Where else a chunk may lie: a draft's scalar at `c0` (D-046, row 9).
+    pub fn other_key(&self, indices: &[i64]) -> Option<String> {
+        (matches!(self, ChunkKeys::Draft { .. }) && indices.is_empty()).then(|| "c0".into())
+    }
+
+    /// The indices of the chunk with this key; `None` if it is no chunk's: leading zeros and signs,
+    /// another rank, a missing `c` (D-047, F-067).
+    pub fn parse(&self, key: &str, rank: usize) -> Option<Vec<i64>> {
+        let (rest, separator) = match self {
+            ChunkKeys::Default { .. } | ChunkKeys::Draft { .. } if rank == 0 => {
+                let scalar = key == "c" || self.other_key(&[]).is_some_and(|other| other == key);
+                return scalar.then(Vec::new);
+            }
+            ChunkKeys::V2 { .. } if rank == 0 => return (key == "0").then(Vec::new),
+            ChunkKeys::Default { separator } => {
+                (key.strip_prefix('c')?.strip_prefix(*separator)?, separator)
+            }
+            ChunkKeys::Draft { separator } => (key.strip_prefix('c')?, separator),
+            ChunkKeys::V2 { separator } => (key, separator),
+        };
+        let index = |text: &str| {
+            let canonical = text == "0" || text.starts_with(|c: char| ('1'..='9').contains(&c));
+            text.parse::<i64>().ok().filter(|_| canonical)
+        };
+        let indices: Vec<i64> = rest.split(*separator).map(index).collect::<Option<_>>()?;
+        (indices.len() == rank).then_some(indices)
+    }
+
+    /// The separator of indices.
+    pub fn separator(&self) -> char {
+        match self {
+            ChunkKeys::Default { separator }
+            | ChunkKeys::V2 { separator }
+            | ChunkKeys::Draft { separator } => *separator,
+        }
+    }
+
+    /// `/` or `.` out of a document's text.
+    ///
+    /// # Errors
+    /// [`MetadataError::Invalid`] for any other.
+    pub fn check_separator(member: &str, text: &str) -> Result<char, MetadataError> {
+        match text {
+            "/" => Ok('/'),
+            "." => Ok('.'),
+            _ => Err(MetadataError::invalid(
+                member,
+                format!("separator `{text}` is neither `/` nor `.`"),
+            )),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// D-044 … D-047, F-065 … F-067, Z2-020, T-55, T-56, T-57.
+    #[test]
+    fn keys_are_exactly_those_of_the_specifications() {
+        let cases = [
+            (ChunkKeys::Default { separator: '/' }, "c/1/23/45", "c"),
+            (ChunkKeys::Default { separator: '.' }, "c.1.23.45", "c"),
+            (ChunkKeys::V2 { separator: '.' }, "1.23.45", "0"),
+            (ChunkKeys::V2 { separator: '/' }, "1/23/45", "0"),
+            (ChunkKeys::Draft { separator: '/' }, "c1/23/45", "c"),
+            (ChunkKeys::Draft { separator: '.' }, "c1.23.45", "c"),
+        ];
+        for (keys, three, none) in cases {
+            assert_eq!(keys.key(&[1, 23, 45]), three);
+            assert_eq!(keys.key(&[]), none);
+            assert_eq!(keys.parse(three, 3), Some(vec![1, 23, 45]));
+            assert_eq!(keys.parse(none, 0), Some(vec![]));
+            assert_eq!(keys.parse(three, 2), None);
+        }
+        let draft = ChunkKeys::Draft { separator: '/' };
+        assert_eq!(draft.parse("c0", 0), Some(vec![]));
+        for bad in [
+            "c01/2",
+            "c+1/2",
+            "1/2",
+            "c1",
+            "c1/",
+            "c-0/1",
+            "zarr.json",
+            "c1/99999999999999999999",
+        ] {
+            assert_eq!(draft.parse(bad, 2), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! How is an array cut into chunks?
+//!
+//! A grid answers one axis at a time, by ordinal: the first chunk of an axis has ordinal 0, whatever
+//! its index is called (DECISIONS 17). Shapes, walks and overlaps are computed from that in [`tiles`].
+
+mod key;
+mod regular;
+mod tiles;
+
+use std::fmt::Debug;
+
+pub use self::key::ChunkKeys;
+pub use self::regular::RegularGrid;
+pub use self::tiles::{Tile, chunk_count, tiles};
+use crate::json::Json;
+
+/// One chunk's place on one axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// The chunk's index, as its key names it.
+    pub index: i64,
+    /// Stored elements before `start`: those of a first chunk that reach before the array.
+    pub before: u64,
+    /// The chunk's first coordinate.
+    pub start: u64,
+    /// How many of the chunk's coordinates the array has; the array's length does not cut it.
+    pub len: u64,
+    /// How many elements are stored along the axis.
+    pub stored: u64,
+}
+
+/// A chunk grid. Chunks of one axis do not depend on another's: separable grids only.
+pub trait ChunkGrid: Debug + Send + Sync {
+    /// How many axes.
+    fn rank(&self) -> usize;
+
+    /// How many chunks an axis of length `len` has.
+    fn count(&self, axis: usize, len: u64) -> u64;
+
+    /// The chunk of this ordinal.
+    fn span(&self, axis: usize, ordinal: u64) -> Span;
+
+    /// The ordinal of the chunk that holds a coordinate.
+    fn locate(&self, axis: usize, coordinate: u64) -> u64;
+
+    /// The chunk shape, if all chunks have one.
+    fn chunk_shape(&self) -> Option<Vec<u64>>;
+
+    /// The grid in final v3's words: `{"name": …, "configuration": …}`.
+    fn spelling(&self) -> Json;
+}

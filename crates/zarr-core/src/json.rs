@@ -1,0 +1,562 @@
+//! How is JSON held so that nothing of it is lost?
+//!
+//! Attributes and fill values must survive a rewrite to the letter: integers beyond 2^53, the text of
+//! a number, the order of members (DECISIONS 18; D-107, F-009, Z2-006). [`Json`] therefore keeps the
+//! text of numbers and the order of members, and reports what a tolerant reader had to overlook.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::fmt::{self, Write};
+
+use serde::de::{self, DeserializeOwned, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+
+/// The deepest nesting a document may have; deeper ones are refused (T-26).
+pub const MAX_DEPTH: usize = 128;
+
+/// A JSON value whose numbers are kept as text and whose objects keep their order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Json {
+    /// `null`
+    Null,
+    /// `true` or `false`
+    Bool(bool),
+    /// A number, as its text stands in the document.
+    Number(Box<str>),
+    /// A string, unescaped.
+    String(String),
+    /// An array.
+    Array(Vec<Json>),
+    /// An object.
+    Object(Object),
+}
+
+/// The members of a JSON object, in the document's order, no name twice.
+///
+/// Two objects are equal when they hold equal members, in whatever order.
+#[derive(Clone, Debug, Default)]
+pub struct Object(Vec<(String, Json)>);
+
+impl PartialEq for Object {
+    fn eq(&self, other: &Self) -> bool {
+        self.len() == other.len()
+            && self
+                .iter()
+                .all(|(name, value)| other.get(name) == Some(value))
+    }
+}
+
+impl Eq for Object {}
+
+impl Object {
+    /// An object without members.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The value of member `name`.
+    pub fn get(&self, name: &str) -> Option<&Json> {
+        self.0.iter().find(|(n, _)| n == name).map(|(_, v)| v)
+    }
+
+    /// Whether there is a member `name`.
+    pub fn contains(&self, name: &str) -> bool {
+        self.get(name).is_some()
+    }
+
+    /// Sets member `name`; a member that was there keeps its place. Returns the old value.
+    pub fn insert(&mut self, name: impl Into<String>, value: impl Into<Json>) -> Option<Json> {
+        let (name, value) = (name.into(), value.into());
+        match self.0.iter_mut().find(|(n, _)| *n == name) {
+            Some((_, old)) => Some(std::mem::replace(old, value)),
+            None => {
+                self.0.push((name, value));
+                None
+            }
+        }
+    }
+
+    /// The same object with member `name` set.
+    pub fn with(mut self, name: impl Into<String>, value: impl Into<Json>) -> Self {
+        self.insert(name, value);
+        self
+    }
+
+    /// Removes member `name` and returns its value.
+    pub fn remove(&mut self, name: &str) -> Option<Json> {
+        let at = self.0.iter().position(|(n, _)| n == name)?;
+        Some(self.0.remove(at).1)
+    }
+
+    /// The members, in order.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Json)> {
+        self.0.iter().map(|(n, v)| (n.as_str(), v))
+    }
+
+    /// How many members there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there is no member.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl FromIterator<(String, Json)> for Object {
+    fn from_iter<I: IntoIterator<Item = (String, Json)>>(members: I) -> Self {
+        let mut object = Object::new();
+        for (name, value) in members {
+            object.insert(name, value);
+        }
+        object
+    }
+}
+
+impl IntoIterator for Object {
+    type Item = (String, Json);
+    type IntoIter = std::vec::IntoIter<(String, Json)>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
+/// What a tolerant reader overlooked in a JSON text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Oddities {
+    /// Names of members that an object gave twice; the last one holds.
+    pub duplicates: Vec<String>,
+    /// Whether bare `NaN`, `Infinity` or `-Infinity` stood in the text; they are read as strings.
+    pub bare_floats: bool,
+    /// Whether the text began with a byte order mark.
+    pub byte_order_mark: bool,
+}
+
+impl Json {
+    /// Reads one JSON text (RFC 8259, UTF-8).
+    ///
+    /// # Errors
+    /// A sentence saying what is wrong and where, when the text is not JSON or nests deeper than
+    /// [`MAX_DEPTH`].
+    pub fn parse(text: &[u8]) -> Result<Json, String> {
+        let text = std::str::from_utf8(text).map_err(|e| format!("not UTF-8: {e}"))?;
+        if text.trim().is_empty() {
+            return Err("empty, not a JSON document".into());
+        }
+        let raw: &RawValue = serde_json::from_str(text).map_err(|e| format!("not JSON: {e}"))?;
+        from_raw(raw, 0, &mut Oddities::default())
+    }
+
+    /// Reads one JSON text as other implementations wrote them: a byte order mark, duplicate members
+    /// (the last holds) and bare `NaN`, `Infinity`, `-Infinity` (read as strings) are noted, not refused.
+    ///
+    /// # Errors
+    /// As [`Json::parse`].
+    pub fn parse_tolerant(text: &[u8]) -> Result<(Json, Oddities), String> {
+        let mut oddities = Oddities::default();
+        let text = std::str::from_utf8(text).map_err(|e| format!("not UTF-8: {e}"))?;
+        let text = match text.strip_prefix('\u{feff}') {
+            Some(rest) => {
+                oddities.byte_order_mark = true;
+                rest
+            }
+            None => text,
+        };
+        if text.trim().is_empty() {
+            return Err("empty, not a JSON document".into());
+        }
+        let parsed: Result<&RawValue, _> = serde_json::from_str(text);
+        let json = match parsed {
+            Ok(raw) => from_raw(raw, 0, &mut oddities)?,
+            Err(error) => {
+                let quoted = quote_bare_floats(text);
+                let raw: &RawValue = quoted
+                    .as_deref()
+                    .and_then(|text| serde_json::from_str(text).ok())
+                    .ok_or_else(|| format!("not JSON: {error}"))?;
+                oddities.bare_floats = true;
+                from_raw(raw, 0, &mut oddities)?
+            }
+        };
+        Ok((json, oddities))
+    }
+
+    /// The value as a type that `serde` can read.
+    ///
+    /// # Errors
+    /// `serde_json`'s, when the value does not fit the type.
+    pub fn to<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
+        serde_json::from_str(&self.to_string())
+    }
+
+    /// Any `serde` value as JSON.
+    ///
+    /// # Errors
+    /// `serde_json`'s, when the value cannot be said in JSON.
+    pub fn from_serde<T: serde::Serialize + ?Sized>(value: &T) -> Result<Json, serde_json::Error> {
+        let text = serde_json::to_vec(value)?;
+        Json::parse(&text).map_err(de::Error::custom)
+    }
+
+    /// The text of the string, if it is one.
+    pub fn as_str(&self) -> Option<&str> {
+        match self {
+            Json::String(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The members, if it is an object.
+    pub fn as_object(&self) -> Option<&Object> {
+        match self {
+            Json::Object(object) => Some(object),
+            _ => None,
+        }
+    }
+
+    /// The items, if it is an array.
+    pub fn as_array(&self) -> Option<&[Json]> {
+        match self {
+            Json::Array(items) => Some(items),
+            _ => None,
+        }
+    }
+
+    /// `true` or `false`, if it is one of them.
+    pub fn as_bool(&self) -> Option<bool> {
+        match self {
+            Json::Bool(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// The text of the number, if it is one.
+    pub fn as_number(&self) -> Option<&str> {
+        match self {
+            Json::Number(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// A whole number at least 0 that fits 64 bits, written without fraction or exponent.
+    pub fn as_u64(&self) -> Option<u64> {
+        self.as_number()?.parse().ok()
+    }
+
+    /// A whole number that fits 64 bits, written without fraction or exponent.
+    pub fn as_i64(&self) -> Option<i64> {
+        self.as_number()?.parse().ok()
+    }
+
+    /// What kind of JSON value it is, for messages.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Json::Null => "null",
+            Json::Bool(_) => "a boolean",
+            Json::Number(_) => "a number",
+            Json::String(_) => "a string",
+            Json::Array(_) => "an array",
+            Json::Object(_) => "an object",
+        }
+    }
+
+    /// The text with an indent of two spaces a level, as documents are written.
+    pub fn to_pretty(&self) -> String {
+        let mut out = String::new();
+        write_json(self, Some(0), &mut out);
+        out.push('\n');
+        out
+    }
+
+    /// The text, cut to at most 80 characters, for messages.
+    pub fn brief(&self) -> String {
+        let text = self.to_string();
+        match text.char_indices().nth(77) {
+            Some((at, _)) => format!("{}...", &text[..at]),
+            None => text,
+        }
+    }
+}
+
+impl fmt::Display for Json {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut out = String::new();
+        write_json(self, None, &mut out);
+        f.write_str(&out)
+    }
+}
+
+impl From<&str> for Json {
+    fn from(text: &str) -> Json {
+        Json::String(text.to_owned())
+    }
+}
+impl From<String> for Json {
+    fn from(text: String) -> Json {
+        Json::String(text)
+    }
+}
+impl From<bool> for Json {
+    fn from(value: bool) -> Json {
+        Json::Bool(value)
+    }
+}
+impl From<Object> for Json {
+    fn from(object: Object) -> Json {
+        Json::Object(object)
+    }
+}
+impl From<Vec<Json>> for Json {
+    fn from(items: Vec<Json>) -> Json {
+        Json::Array(items)
+    }
+}
+impl From<u64> for Json {
+    fn from(value: u64) -> Json {
+        Json::Number(value.to_string().into())
+    }
+}
+impl From<i64> for Json {
+    fn from(value: i64) -> Json {
+        Json::Number(value.to_string().into())
+    }
+}
+impl From<&[u64]> for Json {
+    fn from(values: &[u64]) -> Json {
+        values.iter().copied().map(Json::from).collect()
+    }
+}
+
+impl FromIterator<Json> for Json {
+    fn from_iter<I: IntoIterator<Item = Json>>(items: I) -> Json {
+        Json::Array(items.into_iter().collect())
+    }
+}
+
+fn write_json(value: &Json, indent: Option<usize>, out: &mut String) {
+    let line = |out: &mut String, level: usize| {
+        out.push('\n');
+        out.extend(std::iter::repeat_n("  ", level));
+    };
+    match value {
+        Json::Null => out.push_str("null"),
+        Json::Bool(value) => {
+            let _ = write!(out, "{value}");
+        }
+        Json::Number(text) => out.push_str(text),
+        Json::String(text) => write_string(text, out),
+        Json::Array(items) => {
+            let inner = indent
+                .filter(|_| items.iter().any(|i| i.as_object().is_some()))
+                .map(|i| i + 1);
+            out.push('[');
+            for (n, item) in items.iter().enumerate() {
+                if n > 0 {
+                    out.push_str(if indent.is_some() && inner.is_none() {
+                        ", "
+                    } else {
+                        ","
+                    });
+                }
+                if let Some(level) = inner {
+                    line(out, level);
+                }
+                write_json(item, inner, out);
+            }
+            if let (Some(level), false) = (inner, items.is_empty()) {
+                line(out, level - 1);
+            }
+            out.push(']');
+        }
+        Json::Object(object) => {
+            let inner = indent.map(|i| i + 1);
+            out.push('{');
+            for (n, (name, item)) in object.iter().enumerate() {
+                if n > 0 {
+                    out.push(',');
+                }
+                if let Some(level) = inner {
+                    line(out, level);
+                }
+                write_string(name, out);
+                out.push_str(if indent.is_some() { ": " } else { ":" });
+                write_json(item, inner, out);
+            }
+            if let (Some(level), false) = (inner, object.is_empty()) {
+                line(out, level - 1);
+            }
+            out.push('}');
+        }
+    }
+}
+
+fn write_string(text: &str, out: &mut String) {
+    out.push_str(&serde_json::to_string(text).expect("a string can always be written as JSON"));
+}
+
+fn from_raw(raw: &RawValue, depth: usize, oddities: &mut Oddities) -> Result<Json, String> {
+    let text = raw.get().trim();
+    if depth > MAX_DEPTH {
+        return Err(format!("nests deeper than {MAX_DEPTH} levels"));
+    }
+    let wrong = |e: serde_json::Error| format!("not JSON: {e}");
+    Ok(match text.as_bytes().first() {
+        Some(b'{') => {
+            let Members(members) = serde_json::from_str(text).map_err(wrong)?;
+            let mut places = HashMap::with_capacity(members.len());
+            let mut object: Vec<(String, Json)> = Vec::with_capacity(members.len());
+            for (name, raw) in members {
+                let value = from_raw(raw, depth + 1, oddities)?;
+                match places.entry(name.clone()) {
+                    Entry::Vacant(place) => {
+                        place.insert(object.len());
+                        object.push((name, value));
+                    }
+                    Entry::Occupied(place) => {
+                        object[*place.get()].1 = value;
+                        oddities.duplicates.push(name);
+                    }
+                }
+            }
+            Json::Object(Object(object))
+        }
+        Some(b'[') => {
+            let Items(items) = serde_json::from_str(text).map_err(wrong)?;
+            Json::Array(
+                items
+                    .into_iter()
+                    .map(|i| from_raw(i, depth + 1, oddities))
+                    .collect::<Result<_, _>>()?,
+            )
+        }
+        Some(b'"') => Json::String(serde_json::from_str(text).map_err(wrong)?),
+        Some(b't') => Json::Bool(true),
+        Some(b'f') => Json::Bool(false),
+        Some(b'n') => Json::Null,
+        _ => Json::Number(text.into()),
+    })
+}
+
+/// The members of an object in their order, duplicates and all, each still as text.
+struct Members<'a>(Vec<(String, &'a RawValue)>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Collect;
+        impl<'de> Visitor<'de> for Collect {
+            type Value = Members<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
+                }
+                Ok(Members(members))
+            }
+        }
+        deserializer.deserialize_map(Collect)
+    }
+}
+
+struct Items<'a>(Vec<&'a RawValue>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Items<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Collect;
+        impl<'de> Visitor<'de> for Collect {
+            type Value = Items<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an array")
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+                let mut items = Vec::new();
+                while let Some(item) = seq.next_element()? {
+                    items.push(item);
+                }
+                Ok(Items(items))
+            }
+        }
+        deserializer.deserialize_seq(Collect)
+    }
+}
+
+/// Puts quotes around `NaN`, `Infinity` and `-Infinity` outside strings; `None` if there are none.
+fn quote_bare_floats(text: &str) -> Option<String> {
+    let mut out = String::with_capacity(text.len() + 16);
+    let (mut rest, mut in_string, mut found) = (text, false, false);
+    while let Some(c) = rest.chars().next() {
+        if in_string {
+            let step = if c == '\\' {
+                1 + rest[1..].chars().next().map_or(0, char::len_utf8)
+            } else {
+                c.len_utf8()
+            };
+            in_string = c != '"';
+            out.push_str(&rest[..step]);
+            rest = &rest[step..];
+            continue;
+        }
+        match ["NaN", "-Infinity", "Infinity"]
+            .iter()
+            .find(|token| rest.starts_with(**token))
+        {
+            Some(token) => {
+                let _ = write!(out, "\"{token}\"");
+                rest = &rest[token.len()..];
+                found = true;
+            }
+            None => {
+                in_string = c == '"';
+                out.push(c);
+                rest = &rest[c.len_utf8()..];
+            }
+        }
+    }
+    found.then_some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn number_text_and_member_order_survive() {
+        let text = r#"{"z":18446744073709551617,"a":[1.0,1e2,-0.0,{"q":null}],"m":"é\n"}"#;
+        assert_eq!(Json::parse(text.as_bytes()).unwrap().to_string(), text);
+    }
+
+    #[test]
+    fn tolerant_reading_notes_what_it_overlooked() {
+        let (json, odd) =
+            Json::parse_tolerant(b"\xef\xbb\xbf{\"a\":NaN,\"b\":\"NaN \\\"\",\"a\":[-Infinity]}")
+                .unwrap();
+        assert_eq!(json.to_string(), r#"{"a":["-Infinity"],"b":"NaN \""}"#);
+        assert!(odd.bare_floats && odd.byte_order_mark);
+        assert_eq!(odd.duplicates, ["a"]);
+    }
+
+    #[test]
+    fn hostile_text_is_refused() {
+        for text in [
+            "",
+            "  ",
+            "{",
+            "{\"a\":1}}",
+            "[1,]",
+            "nul",
+            "\u{feff}{}",
+            "01",
+            "\"a",
+        ] {
+            assert!(Json::parse(text.as_bytes()).is_err(), "{text}");
+        }
+        let deep = "[".repeat(100_000) + &"]".repeat(100_000);
+        assert!(Json::parse(deep.as_bytes()).is_err());
+        assert!(Json::parse_tolerant(deep.as_bytes()).is_err());
+        assert!(Json::parse(b"\xff").is_err());
+    }
+}

@@ -1,0 +1,34 @@
+//! The Zarr model: metadata of every dialect, chunk grids, codec chains, stores, hierarchies, arrays.
+//!
+//! Formats translate at the edge, one model stands in the middle, codecs are pure functions on bytes,
+//! stores are the only rooms that touch the world.
+//!
+//! - [`store`]: where keys and values live. [`codec`]: how a chunk becomes bytes.
+//! - [`data_type`], [`grid`], [`region`], [`view`]: elements, chunks, boxes of elements, memory.
+//! - [`metadata`]: the model. [`format`]: the three dialects' spelling of it.
+//! - [`hierarchy`]: groups and arrays, read and written. [`registry`]: names and what they make.
+//!
+//! Codecs and stores come from other crates: `zarr-codecs`, `zarr-stores`, or your own, which needs
+//! this crate alone.
+
+pub mod codec;
+pub mod data_type;
+mod dialect;
+mod error;
+pub mod grid;
+mod json;
+mod path;
+pub mod region;
+pub mod registry;
+pub mod store;
+pub mod view;
+
+pub use dialect::{Dialect, Reading, Strictness, Warning};
+pub use error::{
+    AccessError, Backend, Cause, CodecError, Error, ErrorKind, MetadataError, Result, StoreError,
+    Unsupported,
+};
+pub use json::{Json, Object, Oddities};
+pub use path::NodePath;
+pub use region::Region;
+pub use registry::{Access, Registry};

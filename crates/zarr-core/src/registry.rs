@@ -1,0 +1,546 @@
+//! What does this program know by name?
+//!
+//! A registry is an ordinary value: no global table, no life before `main`. Two hierarchies in one
+//! process may know different things. A name that nobody registered is an error that says what would
+//! bring it.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::codec::{BuildCodec, ChunkContext, Codec, CodecSpec, Names};
+use crate::data_type::{CoreType, DataType, ParsedType, strings};
+use crate::dialect::Dialect;
+use crate::error::{MetadataError, StoreError, Unsupported};
+use crate::grid::ChunkGrid;
+use crate::json::{Json, Object};
+use crate::store::Store;
+
+/// Makes a data type from a document's words; `None` if they are not its own.
+pub type BuildDataType = fn(&Json, Dialect) -> Option<Result<ParsedType, MetadataError>>;
+
+/// Makes a chunk grid from its configuration, for an array of this shape.
+pub type BuildGrid = fn(&Object, shape: &[u64]) -> Result<Arc<dyn ChunkGrid>, MetadataError>;
+
+/// Opens a store from a URL of a registered scheme.
+pub type OpenStore = fn(url: &str, access: Access) -> Result<Arc<dyn Store>, StoreError>;
+
+/// What a handle may do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Access {
+    /// Read.
+    #[default]
+    ReadOnly,
+    /// Read and write.
+    ReadWrite,
+}
+
+/// Names and what they make: codecs, data types, grids, URL schemes.
+#[derive(Clone, Default)]
+pub struct Registry {
+    codecs: HashMap<(Dialect, String), Entry>,
+    data_types: Vec<BuildDataType>,
+    grids: HashMap<String, BuildGrid>,
+    schemes: HashMap<String, OpenStore>,
+}
+
+#[derive(Clone, Copy)]
+enum Entry {
+    Known(BuildCodec),
+    /// This workspace has it, this build does not.
+    LeftOut(&'static str),
+}
+
+impl fmt::Debug for Registry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Registry")
+            .field("codecs", &self.codec_names(Dialect::V3))
+            .field("schemes", &self.schemes.keys().collect::<Vec<_>>())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Registry {
+    /// A registry that knows the core's data types and grids, and no codec or store.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The same registry, knowing what `register` brings.
+    pub fn with(mut self, register: impl FnOnce(&mut Registry)) -> Self {
+        register(&mut self);
+        self
+    }
+
+    /// Adds a codec under its names.
+    pub fn codec(&mut self, names: &Names, build: BuildCodec) {
+        self.codec_entry(names, Entry::Known(build));
+    }
+
+    /// Notes the names of a codec that this build left out, and the feature that brings it.
+    pub fn codec_left_out(&mut self, names: &Names, feature: &'static str) {
+        self.codec_entry(names, Entry::LeftOut(feature));
+    }
+
+    fn codec_entry(&mut self, names: &Names, entry: Entry) {
+        let dialects = [
+            (Dialect::V3, names.v3),
+            (Dialect::V2, names.v2),
+            (Dialect::Draft, names.draft),
+        ];
+        for (dialect, names) in dialects {
+            for name in names {
+                self.codecs.insert((dialect, (*name).to_owned()), entry);
+            }
+        }
+    }
+
+    /// Adds a data type.
+    pub fn data_type(&mut self, build: BuildDataType) {
+        self.data_types.push(build);
+    }
+
+    /// Adds a chunk grid under its name or URI.
+    pub fn grid(&mut self, name: &str, build: BuildGrid) {
+        self.grids.insert(name.to_owned(), build);
+    }
+
+    /// Adds a store under its URL scheme, such as `file`.
+    pub fn scheme(&mut self, scheme: &str, open: OpenStore) {
+        self.schemes.insert(scheme.to_owned(), open);
+    }
+
+    /// The codec names known in a dialect, sorted.
+    pub fn codec_names(&self, dialect: Dialect) -> Vec<&str> {
+        let known = self
+            .codecs
+            .iter()
+            .filter(|(_, entry)| matches!(entry, Entry::Known(_)));
+        let mut names: Vec<&str> = known
+            .filter(|((d, _), _)| *d == dialect)
+            .map(|((_, name), _)| name.as_str())
+            .collect();
+        names.sort_unstable();
+        names
+    }
+
+    /// Makes a codec from its words.
+    ///
+    /// # Errors
+    /// [`MetadataError::Unsupported`] for a name that is not known here; [`MetadataError::Invalid`] for
+    /// parameters that cannot be.
+    pub fn build_codec(
+        &self,
+        spec: &CodecSpec,
+        context: &ChunkContext,
+    ) -> Result<Codec, MetadataError> {
+        let name = match spec.dialect {
+            Dialect::Draft => draft_codec_name(&spec.name),
+            _ => &spec.name,
+        };
+        let whole = self.codecs.get(&(spec.dialect, spec.name.clone()));
+        let hint = match whole.or_else(|| self.codecs.get(&(spec.dialect, name.to_owned()))) {
+            Some(Entry::Known(build)) => return build(spec, context),
+            Some(Entry::LeftOut(feature)) => {
+                format!(
+                    "it was left out of this build; enable the feature `{feature}` of zarr-codecs"
+                )
+            }
+            None if name == "pickle" => {
+                "pickled objects run code when they are read; they are refused".into()
+            }
+            None => {
+                let known = self.codec_names(spec.dialect).join(", ");
+                format!("known are: {known}; register an extension for others")
+            }
+        };
+        Err(Unsupported {
+            what: "codec",
+            name: spec.name.clone(),
+            hint,
+        }
+        .into())
+    }
+
+    /// The data type that a document's words mean, and the byte order if they say it.
+    ///
+    /// Words that nobody knows give [`DataType::Unknown`]: unsupported is not invalid (DECISIONS 22).
+    ///
+    /// # Errors
+    /// [`MetadataError::Invalid`] for words that no reader could know.
+    pub fn parse_data_type(
+        &self,
+        json: &Json,
+        dialect: Dialect,
+    ) -> Result<ParsedType, MetadataError> {
+        for build in &self.data_types {
+            if let Some(parsed) = build(json, dialect) {
+                return parsed;
+            }
+        }
+        let member = if dialect == Dialect::V2 {
+            "dtype"
+        } else {
+            "data_type"
+        };
+        let parsed = match dialect {
+            Dialect::V3 => parse_v3(json),
+            Dialect::V2 => parse_v2(json),
+            Dialect::Draft => parse_draft(self, json),
+        };
+        parsed.map_err(|why| MetadataError::invalid(member, why))
+    }
+
+    /// Makes a chunk grid from its name and configuration; `None` if nobody knows the name.
+    ///
+    /// # Errors
+    /// [`MetadataError::Invalid`] for a configuration that cannot be.
+    pub fn build_grid(
+        &self,
+        name: &str,
+        configuration: &Object,
+        shape: &[u64],
+    ) -> Option<Result<Arc<dyn ChunkGrid>, MetadataError>> {
+        self.grids
+            .get(name)
+            .map(|build| build(configuration, shape))
+    }
+
+    /// The store that a URL names.
+    ///
+    /// # Errors
+    /// [`StoreError::InvalidKey`] for a scheme that nobody registered; the store's own.
+    pub fn open_store(&self, url: &str, access: Access) -> Result<Arc<dyn Store>, StoreError> {
+        let scheme = url.split_once("://").map_or("file", |(scheme, _)| scheme);
+        match self.schemes.get(scheme) {
+            Some(open) => open(url, access),
+            None => {
+                let mut known: Vec<&str> = self.schemes.keys().map(String::as_str).collect();
+                known.sort_unstable();
+                let why = format!(
+                    "no store is registered for `{scheme}://`; known are: {}",
+                    known.join(", ")
+                );
+                Err(StoreError::InvalidKey {
+                    key: url.to_owned(),
+                    why,
+                })
+            }
+        }
+    }
+}
+
+/// `gzip` of `https://purl.org/zarr/spec/codec/gzip/1.0` and its older spellings (draft-v3.md 2.1, row 11).
+fn draft_codec_name(uri: &str) -> &str {
+    let rest = uri
+        .strip_prefix("https://")
+        .or_else(|| uri.strip_prefix("http://"));
+    let rest = rest.and_then(|r| r.strip_prefix("purl.org/zarr/spec/"));
+    let rest = rest.and_then(|r| {
+        r.strip_prefix("codec/")
+            .or_else(|| r.strip_prefix("codecs/"))
+    });
+    rest.map_or(uri, |rest| rest.split('/').next().unwrap_or(rest))
+}
+
+type Parsed = Result<ParsedType, String>;
+
+fn plain(data_type: DataType) -> Parsed {
+    Ok(ParsedType {
+        data_type,
+        endian: None,
+    })
+}
+
+fn unknown(declared: &Json) -> Parsed {
+    plain(DataType::Unknown {
+        declared: declared.clone(),
+        fallback: None,
+    })
+}
+
+/// `r24` (F-039, D-032); `None` for other words.
+fn raw_bits(name: &str) -> Option<Parsed> {
+    let digits = name
+        .strip_prefix('r')
+        .filter(|d| d.bytes().all(|b| b.is_ascii_digit()))?;
+    let bits = digits
+        .parse::<usize>()
+        .ok()
+        .filter(|bits| bits.is_multiple_of(8) && !digits.starts_with('0'));
+    Some(match bits.map(|bits| bits / 8) {
+        Some(size @ 1..=strings::MAX_ELEMENT) => plain(DataType::Raw { size }),
+        _ => Err(format!(
+            "`{name}`: raw bits are a multiple of 8, from 8 to {}",
+            strings::MAX_ELEMENT * 8
+        )),
+    })
+}
+
+fn parse_v3(json: &Json) -> Parsed {
+    let (name, configuration) = match json {
+        Json::String(name) => (name.as_str(), None),
+        Json::Object(object) => match object.get("name") {
+            Some(Json::String(name)) => (
+                name.as_str(),
+                object.get("configuration").and_then(Json::as_object),
+            ),
+            _ => return Err("an extension object needs a string `name`".into()),
+        },
+        _ => return Err(format!("{} stands for a name", json.kind())),
+    };
+    if let Some(core) = CoreType::from_name(name) {
+        return plain(core.into());
+    }
+    if let Some(parsed) = json.as_str().and_then(raw_bits) {
+        return parsed;
+    }
+    match strings::from_v3(name, configuration) {
+        Some(parsed) => parsed.and_then(plain),
+        None => unknown(json),
+    }
+}
+
+fn parse_v2(json: &Json) -> Parsed {
+    match json {
+        Json::String(text) => {
+            if let Some(parsed) = CoreType::from_typestr(text) {
+                return Ok(parsed);
+            }
+            if let Some(parsed) = strings::from_typestr(text) {
+                return parsed;
+            }
+            let unmarked = text.strip_prefix(['<', '>', '|', '=']).unwrap_or(text);
+            let kind = unmarked.chars().next();
+            let known_kind = kind.is_some_and(|c| "biufcmMOSUV".contains(c));
+            match known_kind && unmarked.is_ascii() {
+                true if "mM".contains(&unmarked[..1]) => {
+                    datetime_unit(unmarked).and_then(|()| unknown(json))
+                }
+                true => unknown(json),
+                false => Err(format!("`{text}` is not a NumPy type")),
+            }
+        }
+        Json::Array(fields) => {
+            record_size(fields, 0)?;
+            unknown(json)
+        }
+        _ => Err(format!("{} stands for a type", json.kind())),
+    }
+}
+
+/// Z2-033: a unit is mandatory.
+fn datetime_unit(unmarked: &str) -> Result<(), String> {
+    let unit = unmarked[1..]
+        .strip_prefix("8[")
+        .and_then(|u| u.strip_suffix(']'));
+    let unit = unit.map(|u| u.trim_start_matches(|c: char| c.is_ascii_digit()));
+    match unit {
+        Some(
+            "Y" | "M" | "W" | "D" | "h" | "m" | "s" | "ms" | "us" | "μs" | "ns" | "ps" | "fs"
+            | "as",
+        ) => Ok(()),
+        _ => Err(format!("`{unmarked}` has no unit of time")),
+    }
+}
+
+/// The bytes of a record, as far as its fields can be told (Z2-035); an error if they overflow.
+fn record_size(fields: &[Json], depth: usize) -> Result<u64, String> {
+    if depth > 16 {
+        return Err("records nest deeper than 16 levels".into());
+    }
+    let mut total = 0u64;
+    let mut names = Vec::new();
+    for field in fields {
+        let items = field.as_array().unwrap_or_default();
+        let (Some(Json::String(name)), Some(kind)) = (items.first(), items.get(1)) else {
+            return Err("a field is `[name, type]` or `[name, type, shape]`".into());
+        };
+        if names.contains(&name) {
+            return Err(format!("field `{name}` stands twice"));
+        }
+        names.push(name);
+        let one = match kind {
+            Json::Array(inner) => record_size(inner, depth + 1)?,
+            other => match parse_v2(other)?.data_type {
+                DataType::Unknown { .. } => 8,
+                known => known.repr().map_or(8, |r| r.size() as u64),
+            },
+        };
+        let lengths = match items.get(2) {
+            None => vec![],
+            Some(Json::Array(lengths)) => lengths.clone(),
+            Some(length) => vec![length.clone()],
+        };
+        let size = lengths
+            .iter()
+            .try_fold(one, |size, length| size.checked_mul(length.as_u64()?));
+        total = size
+            .and_then(|size| total.checked_add(size))
+            .filter(|&total| total <= strings::MAX_ELEMENT as u64)
+            .ok_or("the record is too large, or its shape is none")?;
+    }
+    match fields.is_empty() {
+        true => Err("a record has at least one field".into()),
+        false => Ok(total),
+    }
+}
+
+fn parse_draft(registry: &Registry, json: &Json) -> Parsed {
+    match json {
+        Json::String(text) => draft_simple(text),
+        Json::Object(object) => {
+            // D-101; a type is recognised by `type`, the URI is a hint (draft-v3.md 3.3).
+            if !object.contains("extension") || !object.contains("type") {
+                return Err("an extension type needs `extension` and `type`".into());
+            }
+            let fallback = match object.get("fallback") {
+                None | Some(Json::Null) => None,
+                Some(Json::String(text)) => {
+                    let parsed = draft_simple(text)?;
+                    match parsed.data_type {
+                        DataType::Unknown { .. } => {
+                            return Err(format!("`fallback`: `{text}` is not a core type"));
+                        }
+                        _ => Some(parsed),
+                    }
+                }
+                Some(other) => {
+                    return Err(format!(
+                        "`fallback`: {} stands for a core type",
+                        other.kind()
+                    ));
+                }
+            };
+            let known = object.get("type").and_then(Json::as_str).and_then(|text| {
+                let typestr = text.starts_with(['<', '>', '|']).then_some(text)?;
+                CoreType::from_typestr(typestr).or_else(|| strings::from_typestr(typestr)?.ok())
+            });
+            let _ = registry;
+            Ok(known.unwrap_or_else(|| ParsedType {
+                endian: fallback.as_ref().and_then(|f| f.endian),
+                data_type: DataType::Unknown {
+                    declared: json.clone(),
+                    fallback: fallback.map(|f| Box::new(f.data_type)),
+                },
+            }))
+        }
+        _ => Err(format!("{} stands for a type", json.kind())),
+    }
+}
+
+/// D-030 … D-033, and the complex types of E1 (row 13); lenient spellings are told apart by the format.
+fn draft_simple(text: &str) -> Parsed {
+    if text == "bool" {
+        return plain(CoreType::Bool.into());
+    }
+    if let Some(parsed) = raw_bits(text) {
+        return parsed;
+    }
+    let marked = text.starts_with(['<', '>']);
+    let core = CoreType::from_typestr(text).filter(|parsed| match parsed.data_type {
+        DataType::Core(core) if core.repr().size() == 1 => {
+            ["i1", "u1", "|i1", "|u1", "|b1"].contains(&text)
+        }
+        _ => marked,
+    });
+    match core {
+        Some(parsed) => Ok(parsed),
+        None => unknown(&Json::from(text)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str, dialect: Dialect) -> Result<ParsedType, MetadataError> {
+        Registry::new().parse_data_type(&Json::parse(text.as_bytes()).unwrap(), dialect)
+    }
+
+    /// D-030 … D-034, D-101 … D-103.
+    #[test]
+    fn draft_types() {
+        for good in [
+            "\"bool\"", "\"u1\"", "\"<i2\"", "\">f8\"", "\"r24\"", "\"|b1\"",
+        ] {
+            assert!(
+                parse(good, Dialect::Draft)
+                    .unwrap()
+                    .data_type
+                    .repr()
+                    .is_some(),
+                "{good}"
+            );
+        }
+        for unsupported in ["\"int32\"", "\"<i1\"", "\"<f16\"", "\"i4\""] {
+            assert!(
+                parse(unsupported, Dialect::Draft)
+                    .unwrap()
+                    .data_type
+                    .repr()
+                    .is_none(),
+                "{unsupported}"
+            );
+        }
+        for bad in [
+            "\"r0\"",
+            "\"r7\"",
+            "\"r12\"",
+            "\"r\"",
+            "\"r08\"",
+            "3",
+            "{\"type\":\"<c8\"}",
+        ] {
+            assert!(parse(bad, Dialect::Draft).is_err(), "{bad}");
+        }
+        let zork = r#"{"extension":"http://e/x","type":"zork","fallback":"r64"}"#;
+        assert_eq!(
+            parse(zork, Dialect::Draft)
+                .unwrap()
+                .data_type
+                .repr()
+                .unwrap()
+                .size(),
+            8
+        );
+        let swapped = r#"{"extension":"http://e/x","type":"zork","fallback":">i8"}"#;
+        assert_eq!(
+            parse(swapped, Dialect::Draft).unwrap().endian,
+            Some(crate::data_type::Endian::Big)
+        );
+    }
+
+    /// F-030, F-039, Z2-031, Z2-035.
+    #[test]
+    fn sizes_that_no_memory_holds_are_refused() {
+        assert!(parse("\"r18446744073709551608\"", Dialect::V3).is_err());
+        assert!(
+            parse(
+                r#"[["a","<f8",[4294967296,4294967296,4294967296]]]"#,
+                Dialect::V2
+            )
+            .is_err()
+        );
+        assert!(parse(r#"[["a","<f8"],["a","<f8"]]"#, Dialect::V2).is_err());
+        assert!(parse("\"M8\"", Dialect::V2).is_err());
+        assert!(parse("\"<M8[parsec]\"", Dialect::V2).is_err());
+        assert!(parse("\"q4\"", Dialect::V2).is_err());
+        assert!(parse("\"é\"", Dialect::V2).is_err());
+    }
+
+    #[test]
+    fn draft_codec_uris_are_known_in_all_spellings() {
+        for uri in [
+            "https://purl.org/zarr/spec/codec/gzip/1.0",
+            "http://purl.org/zarr/spec/codec/gzip",
+            "https://purl.org/zarr/spec/codecs/gzip",
+        ] {
+            assert_eq!(draft_codec_name(uri), "gzip");
+        }
+        assert_eq!(
+            draft_codec_name("https://example.org/x"),
+            "https://example.org/x"
+        );
+    }
+}

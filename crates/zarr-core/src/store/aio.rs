@@ -1,0 +1,202 @@
+//! The same store traits for stores that wait.
+//!
+//! Everything that touches a store is written once, against these traits. [`Ready`] lends them to a
+//! blocking store for callers that may block: its futures are ready at the first poll, and [`now`]
+//! polls them once.
+
+use std::fmt::Debug;
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+
+use super::{ByteRange, Listing, Payload, StoreKey, StorePrefix, Version};
+use crate::error::StoreError;
+
+/// A key/value store whose calls wait. See [`super::Store`].
+pub trait Store: Debug + Send + Sync + 'static {
+    /// What it is called in messages.
+    fn name(&self) -> String;
+    /// The store's reading side, if it has one.
+    fn readable(&self) -> Option<&dyn ReadableStore> {
+        None
+    }
+    /// The store's writing side, if it has one.
+    fn writeable(&self) -> Option<&dyn WriteableStore> {
+        None
+    }
+    /// The store's listing side, if it has one.
+    fn listable(&self) -> Option<&dyn ListableStore> {
+        None
+    }
+    /// The store's compare-and-swap, if it has one.
+    fn conditional(&self) -> Option<&dyn ConditionalStore> {
+        None
+    }
+    /// How many requests it likes in flight.
+    fn in_flight(&self) -> usize {
+        16
+    }
+    /// The store as a blocking one, if its calls never wait.
+    fn blocking(&self) -> Option<&Arc<dyn super::Store>> {
+        None
+    }
+}
+
+/// Getting values. See [`super::ReadableStore`].
+#[async_trait]
+pub trait ReadableStore: Send + Sync {
+    /// The value of `key`; `None` if it is absent.
+    async fn get(&self, key: &StoreKey) -> Result<Option<Bytes>, StoreError>;
+
+    /// Some bytes of the value of `key`; `None` if it is absent.
+    async fn get_partial_values(
+        &self,
+        key: &StoreKey,
+        ranges: &[ByteRange],
+    ) -> Result<Option<Vec<Bytes>>, StoreError>;
+}
+
+/// Setting and erasing values. See [`super::WriteableStore`].
+#[async_trait]
+pub trait WriteableStore: Send + Sync {
+    /// Sets the value of `key`, whatever it was.
+    async fn set(&self, key: &StoreKey, value: Payload<'_>) -> Result<(), StoreError>;
+    /// Erases `key`; an absent key is no error.
+    async fn erase(&self, key: &StoreKey) -> Result<(), StoreError>;
+    /// Erases every key that begins with `prefix`.
+    async fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError>;
+    /// As [`WriteableStore::set`], for callers who turned the guard off.
+    async fn set_unguarded(&self, key: &StoreKey, value: Payload<'_>) -> Result<(), StoreError> {
+        self.set(key, value).await
+    }
+    /// As [`WriteableStore::erase`], for callers who turned the guard off.
+    async fn erase_unguarded(&self, key: &StoreKey) -> Result<(), StoreError> {
+        self.erase(key).await
+    }
+}
+
+/// Compare-and-swap on one key. See [`super::ConditionalStore`].
+#[async_trait]
+pub trait ConditionalStore: Send + Sync {
+    /// The value of `key` and its version.
+    async fn get_versioned(&self, key: &StoreKey) -> Result<Option<(Bytes, Version)>, StoreError>;
+    /// Sets the value of `key`, if it still is what it `was`.
+    async fn set_if(
+        &self,
+        key: &StoreKey,
+        value: Option<Payload<'_>>,
+        was: Option<&Version>,
+    ) -> Result<bool, StoreError>;
+}
+
+/// Listing keys. See [`super::ListableStore`].
+#[async_trait]
+pub trait ListableStore: Send + Sync {
+    /// Every key that begins with `prefix`.
+    async fn list_prefix(&self, prefix: &StorePrefix) -> Result<Vec<StoreKey>, StoreError>;
+    /// The keys and prefixes directly below `prefix`.
+    async fn list_dir(&self, prefix: &StorePrefix) -> Result<Listing, StoreError>;
+}
+
+/// The result of a future that never waits, because its store never does.
+///
+/// # Panics
+/// If the future waits: then its store is not a [`Ready`] one, which is a mistake in this crate.
+pub(crate) fn now<T>(future: impl Future<Output = T>) -> T {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(value) => value,
+        Poll::Pending => unreachable!("a blocking store answered with a wait"),
+    }
+}
+
+/// A blocking store, its futures ready at once.
+#[derive(Clone, Debug)]
+pub(crate) struct Ready(pub Arc<dyn super::Store>);
+
+const NO_SIDE: &str = "sides are handed out only where the store has them";
+
+impl Store for Ready {
+    fn name(&self) -> String {
+        self.0.name()
+    }
+    fn readable(&self) -> Option<&dyn ReadableStore> {
+        self.0.readable().map(|_| self as _)
+    }
+    fn writeable(&self) -> Option<&dyn WriteableStore> {
+        self.0.writeable().map(|_| self as _)
+    }
+    fn listable(&self) -> Option<&dyn ListableStore> {
+        self.0.listable().map(|_| self as _)
+    }
+    fn conditional(&self) -> Option<&dyn ConditionalStore> {
+        self.0.conditional().map(|_| self as _)
+    }
+    fn blocking(&self) -> Option<&Arc<dyn super::Store>> {
+        Some(&self.0)
+    }
+}
+
+#[async_trait]
+impl ReadableStore for Ready {
+    async fn get(&self, key: &StoreKey) -> Result<Option<Bytes>, StoreError> {
+        self.0.readable().expect(NO_SIDE).get(key)
+    }
+    async fn get_partial_values(
+        &self,
+        key: &StoreKey,
+        ranges: &[ByteRange],
+    ) -> Result<Option<Vec<Bytes>>, StoreError> {
+        self.0
+            .readable()
+            .expect(NO_SIDE)
+            .get_partial_values(key, ranges)
+    }
+}
+
+#[async_trait]
+impl WriteableStore for Ready {
+    async fn set(&self, key: &StoreKey, value: Payload<'_>) -> Result<(), StoreError> {
+        self.0.writeable().expect(NO_SIDE).set(key, value)
+    }
+    async fn erase(&self, key: &StoreKey) -> Result<(), StoreError> {
+        self.0.writeable().expect(NO_SIDE).erase(key)
+    }
+    async fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
+        self.0.writeable().expect(NO_SIDE).erase_prefix(prefix)
+    }
+    async fn set_unguarded(&self, key: &StoreKey, value: Payload<'_>) -> Result<(), StoreError> {
+        self.0.writeable().expect(NO_SIDE).set_unguarded(key, value)
+    }
+    async fn erase_unguarded(&self, key: &StoreKey) -> Result<(), StoreError> {
+        self.0.writeable().expect(NO_SIDE).erase_unguarded(key)
+    }
+}
+
+#[async_trait]
+impl ConditionalStore for Ready {
+    async fn get_versioned(&self, key: &StoreKey) -> Result<Option<(Bytes, Version)>, StoreError> {
+        self.0.conditional().expect(NO_SIDE).get_versioned(key)
+    }
+    async fn set_if(
+        &self,
+        key: &StoreKey,
+        value: Option<Payload<'_>>,
+        was: Option<&Version>,
+    ) -> Result<bool, StoreError> {
+        self.0.conditional().expect(NO_SIDE).set_if(key, value, was)
+    }
+}
+
+#[async_trait]
+impl ListableStore for Ready {
+    async fn list_prefix(&self, prefix: &StorePrefix) -> Result<Vec<StoreKey>, StoreError> {
+        self.0.listable().expect(NO_SIDE).list_prefix(prefix)
+    }
+    async fn list_dir(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
+        self.0.listable().expect(NO_SIDE).list_dir(prefix)
+    }
+}

@@ -1,0 +1,233 @@
+//! Where do keys and values live?
+//!
+//! A store has any of four capabilities: the drafts' three, *readable*, *writeable* and *listable*
+//! (D-133 … D-137), and *conditional*, the compare-and-swap on which guarded writes stand. Asking for
+//! a missing one is a clear error. [`aio`] holds the same traits for stores that wait.
+
+pub mod aio;
+mod key;
+mod payload;
+mod range;
+
+use std::fmt::Debug;
+
+use bytes::Bytes;
+
+pub use self::key::{StoreKey, StorePrefix};
+pub use self::payload::Payload;
+pub use self::range::ByteRange;
+use crate::error::StoreError;
+
+/// A key/value store whose calls return when they are done.
+pub trait Store: Debug + Send + Sync + 'static {
+    /// What it is called in messages: its URL, if it has one.
+    fn name(&self) -> String;
+
+    /// The store's reading side, if it has one.
+    fn readable(&self) -> Option<&dyn ReadableStore> {
+        None
+    }
+
+    /// The store's writing side, if it has one.
+    fn writeable(&self) -> Option<&dyn WriteableStore> {
+        None
+    }
+
+    /// The store's listing side, if it has one.
+    fn listable(&self) -> Option<&dyn ListableStore> {
+        None
+    }
+
+    /// The store's compare-and-swap, if it has one.
+    fn conditional(&self) -> Option<&dyn ConditionalStore> {
+        None
+    }
+}
+
+/// Getting values.
+pub trait ReadableStore: Send + Sync {
+    /// The value of `key`; `None` if it is absent, which is neither an empty value nor an error (D-134).
+    ///
+    /// # Errors
+    /// Whatever else kept the value from being read (F-073).
+    fn get(&self, key: &StoreKey) -> Result<Option<Bytes>, StoreError>;
+
+    /// Some bytes of the value of `key`; `None` if it is absent.
+    ///
+    /// # Errors
+    /// As [`ReadableStore::get`]; [`StoreError::Range`] when a range leaves the value.
+    fn get_partial_values(
+        &self,
+        key: &StoreKey,
+        ranges: &[ByteRange],
+    ) -> Result<Option<Vec<Bytes>>, StoreError> {
+        let Some(value) = self.get(key)? else {
+            return Ok(None);
+        };
+        let slice = |range: &ByteRange| {
+            let range = range.resolve(key, value.len() as u64)?;
+            Ok(value.slice(range.start as usize..range.end as usize))
+        };
+        ranges.iter().map(slice).collect::<Result<_, _>>().map(Some)
+    }
+
+    /// Puts the value of `key` into `buf`, in place of what was there; `false` if it is absent.
+    ///
+    /// Local stores fill a reused buffer without allocating.
+    ///
+    /// # Errors
+    /// As [`ReadableStore::get`].
+    fn get_into(&self, key: &StoreKey, buf: &mut Vec<u8>) -> Result<bool, StoreError> {
+        let value = self.get(key)?;
+        buf.clear();
+        buf.extend_from_slice(value.as_deref().unwrap_or_default());
+        Ok(value.is_some())
+    }
+}
+
+/// Setting and erasing values. A key holds the old value or the new one, never a mixture.
+pub trait WriteableStore: Send + Sync {
+    /// Sets the value of `key`, whatever it was.
+    ///
+    /// # Errors
+    /// When the value could not be stored; then the old one is still there.
+    fn set(&self, key: &StoreKey, value: Payload<'_>) -> Result<(), StoreError>;
+
+    /// Erases `key`; an absent key is no error (D-135).
+    ///
+    /// # Errors
+    /// When the store failed.
+    fn erase(&self, key: &StoreKey) -> Result<(), StoreError>;
+
+    /// Erases every key that begins with `prefix`; none is no error (D-135).
+    ///
+    /// # Errors
+    /// When the store failed.
+    fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError>;
+
+    /// As [`WriteableStore::set`], without the care that lets others rely on
+    /// [`ConditionalStore::set_if`] meanwhile. For callers who turned the guard off.
+    ///
+    /// # Errors
+    /// As [`WriteableStore::set`].
+    fn set_unguarded(&self, key: &StoreKey, value: Payload<'_>) -> Result<(), StoreError> {
+        self.set(key, value)
+    }
+
+    /// As [`WriteableStore::erase`], without that care.
+    ///
+    /// # Errors
+    /// As [`WriteableStore::erase`].
+    fn erase_unguarded(&self, key: &StoreKey) -> Result<(), StoreError> {
+        self.erase(key)
+    }
+}
+
+/// What a value was when it was read: equal versions mean equal values.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Version(Bytes);
+
+impl Version {
+    /// A version from whatever the store tells states apart by: an ETag, a hash, a count.
+    pub fn new(token: impl Into<Bytes>) -> Self {
+        Version(token.into())
+    }
+
+    /// The version of a value by its content: 128 bits of hash, and its length (DECISIONS 2).
+    ///
+    /// The two halves are keyed hashes of the standard library, stable within a process; processes
+    /// compare contents they read themselves, never each other's versions.
+    pub fn of_content(value: &[u8]) -> Self {
+        use std::hash::{BuildHasher, RandomState};
+        use std::sync::OnceLock;
+        static KEYS: OnceLock<[RandomState; 2]> = OnceLock::new();
+        let keys = KEYS.get_or_init(|| [RandomState::new(), RandomState::new()]);
+        let mut token = Vec::with_capacity(24);
+        for key in keys {
+            token.extend_from_slice(&key.hash_one(value).to_le_bytes());
+        }
+        token.extend_from_slice(&(value.len() as u64).to_le_bytes());
+        Version(token.into())
+    }
+}
+
+/// Compare-and-swap on one key.
+pub trait ConditionalStore: Send + Sync {
+    /// The value of `key` and its version; `None` if it is absent.
+    ///
+    /// # Errors
+    /// As [`ReadableStore::get`].
+    fn get_versioned(&self, key: &StoreKey) -> Result<Option<(Bytes, Version)>, StoreError>;
+
+    /// Sets the value of `key` (`None`: erases it), if it still is what it `was` (`None`: absent).
+    ///
+    /// Returns `false`, having changed nothing, if someone was faster.
+    ///
+    /// # Errors
+    /// When the store failed.
+    fn set_if(
+        &self,
+        key: &StoreKey,
+        value: Option<Payload<'_>>,
+        was: Option<&Version>,
+    ) -> Result<bool, StoreError>;
+}
+
+/// The keys and prefixes directly below a prefix, both in full (D-137), sorted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Listing {
+    /// Keys with no further `/`.
+    pub keys: Vec<StoreKey>,
+    /// Prefixes one level down, with their `/`.
+    pub prefixes: Vec<StorePrefix>,
+}
+
+impl Listing {
+    /// The listing of `prefix`, folded from all the keys below it.
+    pub fn fold(prefix: &StorePrefix, keys: impl IntoIterator<Item = StoreKey>) -> Self {
+        let mut listing = Listing::default();
+        for key in keys {
+            let Some(rest) = prefix.strip(&key) else {
+                continue;
+            };
+            match rest.find('/') {
+                None => listing.keys.push(key),
+                Some(at) => {
+                    let end = prefix.as_str().len() + at + 1;
+                    if let Ok(prefix) = StorePrefix::new(&key.as_str()[..end]) {
+                        listing.prefixes.push(prefix);
+                    }
+                }
+            }
+        }
+        listing.keys.sort();
+        listing.prefixes.sort();
+        listing.prefixes.dedup();
+        listing
+    }
+}
+
+/// Listing keys.
+pub trait ListableStore: Send + Sync {
+    /// Every key that begins with `prefix`, sorted.
+    ///
+    /// # Errors
+    /// When the store failed.
+    fn list_prefix(&self, prefix: &StorePrefix) -> Result<Vec<StoreKey>, StoreError>;
+
+    /// The keys and prefixes directly below `prefix`.
+    ///
+    /// # Errors
+    /// When the store failed.
+    fn list_dir(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
+        Ok(Listing::fold(prefix, self.list_prefix(prefix)?))
+    }
+
+    /// Every key, sorted.
+    ///
+    /// # Errors
+    /// When the store failed.
+    fn list(&self) -> Result<Vec<StoreKey>, StoreError> {
+        self.list_prefix(&StorePrefix::root())
+    }
+}

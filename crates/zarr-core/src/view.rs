@@ -1,0 +1,702 @@
+//! How is a box of elements seen in memory, without a copy?
+//!
+//! A [`View`] is a strided window on cells of equal size; a [`ViewMut`] one that may be written and
+//! can be cut into disjoint pieces, each owned by one thread. Bounds are established when a view is
+//! made and only ever shrink, so using one is safe. This is the only file here with unsafe code.
+#![allow(unsafe_code)]
+
+use std::borrow::Cow;
+use std::marker::PhantomData;
+
+use crate::region::Region;
+
+/// Shape and strides of a window, in cells and bytes.
+#[derive(Clone, Debug)]
+struct Window {
+    shape: Vec<usize>,
+    strides: Vec<isize>,
+    cell: usize,
+}
+
+impl Window {
+    fn contiguous(shape: &[usize], cell: usize) -> Window {
+        let mut strides = vec![0; shape.len()];
+        let mut step = cell as isize;
+        for (stride, &len) in strides.iter_mut().zip(shape).rev() {
+            *stride = step;
+            step *= len as isize;
+        }
+        Window {
+            shape: shape.to_vec(),
+            strides,
+            cell,
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.shape.iter().product()
+    }
+
+    fn is_contiguous(&self) -> bool {
+        let mut step = self.cell as isize;
+        self.shape
+            .iter()
+            .zip(&self.strides)
+            .rev()
+            .all(|(&len, &stride)| {
+                let fits = len == 1 || stride == step;
+                step *= len as isize;
+                fits
+            })
+            || self.len() == 0
+    }
+
+    fn permuted(self, order: &[usize]) -> Window {
+        assert!(
+            is_permutation(order, self.shape.len()),
+            "an axis order names every axis once"
+        );
+        Window {
+            shape: order.iter().map(|&a| self.shape[a]).collect(),
+            strides: order.iter().map(|&a| self.strides[a]).collect(),
+            cell: self.cell,
+        }
+    }
+
+    /// The window on `region` of this one, and how many bytes further it begins.
+    fn part(&self, region: &Region) -> (Window, isize) {
+        assert_eq!(
+            region.rank(),
+            self.shape.len(),
+            "a part has the rank of the whole"
+        );
+        let mut offset = 0;
+        let mut window = self.clone();
+        for (axis, r) in region.intervals().iter().enumerate() {
+            assert!(
+                r.end <= self.shape[axis] as u64,
+                "a part lies inside the whole"
+            );
+            window.shape[axis] = (r.end - r.start) as usize;
+            offset += r.start as isize * self.strides[axis];
+        }
+        // An empty part must not move the pointer past the memory.
+        if window.len() == 0 {
+            (window, 0)
+        } else {
+            (window, offset)
+        }
+    }
+}
+
+/// Whether `order` names each of `rank` axes once.
+pub fn is_permutation(order: &[usize], rank: usize) -> bool {
+    let mut seen = vec![false; rank];
+    order.len() == rank
+        && order
+            .iter()
+            .all(|&a| a < rank && !std::mem::replace(&mut seen[a.min(rank - 1)], true))
+}
+
+/// The inverse of an axis order: `inverse[order[i]] = i`.
+pub fn inverse_order(order: &[usize]) -> Vec<usize> {
+    let mut inverse = vec![0; order.len()];
+    for (i, &axis) in order.iter().enumerate() {
+        inverse[axis] = i;
+    }
+    inverse
+}
+
+/// A window on cells that others may read, too.
+#[derive(Clone, Debug)]
+pub struct View<'a> {
+    at: *const u8,
+    window: Window,
+    memory: PhantomData<&'a [u8]>,
+}
+
+/// A window on cells that nobody else reads or writes.
+#[derive(Debug)]
+pub struct ViewMut<'a> {
+    at: *mut u8,
+    window: Window,
+    memory: PhantomData<&'a mut [u8]>,
+}
+
+// SAFETY: a View stands for a `&[u8]`, a ViewMut for a `&mut [u8]`; both may go to other threads.
+unsafe impl Send for View<'_> {}
+// SAFETY: as above; nothing can be written through a shared View.
+unsafe impl Sync for View<'_> {}
+// SAFETY: as above; a ViewMut owns its cells alone.
+unsafe impl Send for ViewMut<'_> {}
+// SAFETY: a shared ViewMut gives out nothing but its shape.
+unsafe impl Sync for ViewMut<'_> {}
+
+fn checked_window(len: usize, shape: &[u64], cell: usize) -> Window {
+    let shape: Vec<usize> = shape
+        .iter()
+        .map(|&n| usize::try_from(n).expect("a view's shape fits memory"))
+        .collect();
+    let size = if shape.contains(&0) {
+        Some(0)
+    } else {
+        shape.iter().try_fold(cell, |size, &n| size.checked_mul(n))
+    };
+    assert_eq!(size, Some(len), "a view covers its memory exactly");
+    Window::contiguous(&shape, cell)
+}
+
+impl<'a> View<'a> {
+    /// A view in C order of all of `memory`: `shape` cells of `cell` bytes.
+    ///
+    /// # Panics
+    /// If `memory` is not exactly as long as that.
+    pub fn new(memory: &'a [u8], shape: &[u64], cell: usize) -> Self {
+        let window = checked_window(memory.len(), shape, cell);
+        View {
+            at: memory.as_ptr(),
+            window,
+            memory: PhantomData,
+        }
+    }
+
+    /// How many cells along each axis.
+    pub fn shape(&self) -> Vec<u64> {
+        self.window.shape.iter().map(|&n| n as u64).collect()
+    }
+
+    /// How many cells.
+    pub fn len(&self) -> usize {
+        self.window.len()
+    }
+
+    /// Whether there is no cell.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many bytes a cell has.
+    pub fn cell(&self) -> usize {
+        self.window.cell
+    }
+
+    /// The same cells with their axes in another order: axis `i` is what axis `order[i]` was.
+    ///
+    /// # Panics
+    /// If `order` is not a permutation of the axes.
+    pub fn permuted(self, order: &[usize]) -> Self {
+        View {
+            at: self.at,
+            window: self.window.permuted(order),
+            memory: PhantomData,
+        }
+    }
+
+    /// The cells of `region`, whose coordinates are this view's.
+    ///
+    /// # Panics
+    /// If `region` leaves the view.
+    pub fn part(&self, region: &Region) -> View<'a> {
+        let (window, offset) = self.window.part(region);
+        // SAFETY: the part lies inside this view, so the pointer stays inside the memory.
+        View {
+            at: unsafe { self.at.offset(offset) },
+            window,
+            memory: PhantomData,
+        }
+    }
+
+    /// The bytes, if the cells follow each other in C order.
+    pub fn as_bytes(&self) -> Option<&'a [u8]> {
+        let size = self.len() * self.window.cell;
+        // SAFETY: contiguous cells of this view are `size` bytes of the borrowed memory.
+        self.window
+            .is_contiguous()
+            .then(|| unsafe { std::slice::from_raw_parts(self.at, size) })
+    }
+
+    /// The cells in C order: borrowed if they lie so, else copied.
+    pub fn to_bytes(&self) -> Cow<'a, [u8]> {
+        match self.as_bytes() {
+            Some(bytes) => Cow::Borrowed(bytes),
+            None => {
+                let mut bytes = vec![0; self.len() * self.window.cell];
+                ViewMut::new(&mut bytes, &self.shape(), self.window.cell).copy_from(self);
+                Cow::Owned(bytes)
+            }
+        }
+    }
+
+    /// Whether every cell has exactly the bytes of `cell` (bit by bit: F-041, T-20, T-21).
+    ///
+    /// # Panics
+    /// If `cell` is not one cell long.
+    pub fn is_all(&self, cell: &[u8]) -> bool {
+        assert_eq!(
+            cell.len(),
+            self.window.cell,
+            "a cell is compared with a cell"
+        );
+        let mut same = true;
+        walk(
+            &self.window.shape,
+            [&self.window.strides],
+            self.window.cell,
+            &mut |[offset], run| {
+                // SAFETY: `walk` visits runs of contiguous cells inside the window.
+                let bytes = unsafe { std::slice::from_raw_parts(self.at.offset(offset), run) };
+                same = is_repetition(bytes, cell);
+                same
+            },
+        );
+        same
+    }
+}
+
+/// Whether `bytes` is `cell` again and again.
+fn is_repetition(bytes: &[u8], cell: &[u8]) -> bool {
+    match (
+        bytes.get(..cell.len()),
+        bytes.len() - cell.len().min(bytes.len()),
+    ) {
+        (Some(first), rest) => first == cell && bytes[cell.len()..] == bytes[..rest],
+        (None, _) => bytes.is_empty(),
+    }
+}
+
+impl<'a> ViewMut<'a> {
+    /// A view in C order of all of `memory`: `shape` cells of `cell` bytes.
+    ///
+    /// # Panics
+    /// If `memory` is not exactly as long as that.
+    pub fn new(memory: &'a mut [u8], shape: &[u64], cell: usize) -> Self {
+        let window = checked_window(memory.len(), shape, cell);
+        ViewMut {
+            at: memory.as_mut_ptr(),
+            window,
+            memory: PhantomData,
+        }
+    }
+
+    /// How many cells along each axis.
+    pub fn shape(&self) -> Vec<u64> {
+        self.window.shape.iter().map(|&n| n as u64).collect()
+    }
+
+    /// How many cells.
+    pub fn len(&self) -> usize {
+        self.window.len()
+    }
+
+    /// Whether there is no cell.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many bytes a cell has.
+    pub fn cell(&self) -> usize {
+        self.window.cell
+    }
+
+    /// The same cells, lent for a while.
+    pub fn reborrow(&mut self) -> ViewMut<'_> {
+        ViewMut {
+            at: self.at,
+            window: self.window.clone(),
+            memory: PhantomData,
+        }
+    }
+
+    /// The same cells, to be read.
+    pub fn as_view(&self) -> View<'_> {
+        View {
+            at: self.at,
+            window: self.window.clone(),
+            memory: PhantomData,
+        }
+    }
+
+    /// The same cells with their axes in another order: axis `i` is what axis `order[i]` was.
+    ///
+    /// # Panics
+    /// If `order` is not a permutation of the axes.
+    pub fn permuted(self, order: &[usize]) -> Self {
+        ViewMut {
+            at: self.at,
+            window: self.window.permuted(order),
+            memory: PhantomData,
+        }
+    }
+
+    /// The cells of `region`, whose coordinates are this view's.
+    ///
+    /// # Panics
+    /// If `region` leaves the view.
+    pub fn part(self, region: &Region) -> Self {
+        let (window, offset) = self.window.part(region);
+        // SAFETY: the part lies inside this view, so the pointer stays inside the memory.
+        ViewMut {
+            at: unsafe { self.at.offset(offset) },
+            window,
+            memory: PhantomData,
+        }
+    }
+
+    /// Two views: the first `at` cells along `axis`, and the rest.
+    ///
+    /// # Panics
+    /// If there is no such axis or it is shorter than `at`.
+    pub fn split_at(self, axis: usize, at: u64) -> (Self, Self) {
+        let len = self.window.shape[axis];
+        let at = usize::try_from(at)
+            .ok()
+            .filter(|&at| at <= len)
+            .expect("a cut lies inside the view");
+        let (mut first, mut second) = (self.window.clone(), self.window);
+        first.shape[axis] = at;
+        second.shape[axis] = len - at;
+        let offset = if second.len() == 0 {
+            0
+        } else {
+            at as isize * second.strides[axis]
+        };
+        // SAFETY: the second piece begins inside the memory unless it is empty; the pieces share no
+        // coordinate along `axis`, and the window maps different coordinates to different cells.
+        let second_at = unsafe { self.at.offset(offset) };
+        (
+            ViewMut {
+                at: self.at,
+                window: first,
+                memory: PhantomData,
+            },
+            ViewMut {
+                at: second_at,
+                window: second,
+                memory: PhantomData,
+            },
+        )
+    }
+
+    /// The bytes, if the cells follow each other in C order.
+    pub fn as_bytes_mut(&mut self) -> Option<&mut [u8]> {
+        let size = self.len() * self.window.cell;
+        // SAFETY: contiguous cells of this view are `size` bytes that it owns alone.
+        self.window
+            .is_contiguous()
+            .then(|| unsafe { std::slice::from_raw_parts_mut(self.at, size) })
+    }
+
+    /// Sets every cell to the bytes of `cell`.
+    ///
+    /// # Panics
+    /// If `cell` is not one cell long.
+    pub fn fill(&mut self, cell: &[u8]) {
+        assert_eq!(cell.len(), self.window.cell, "a cell is filled with a cell");
+        let uniform = cell.iter().all(|&b| b == cell[0]);
+        let at = self.at;
+        walk(
+            &self.window.shape,
+            [&self.window.strides],
+            self.window.cell,
+            &mut |[offset], run| {
+                // SAFETY: `walk` visits runs of contiguous cells inside the window.
+                let bytes = unsafe { std::slice::from_raw_parts_mut(at.offset(offset), run) };
+                if uniform {
+                    bytes.fill(cell[0]);
+                } else {
+                    bytes
+                        .chunks_exact_mut(cell.len())
+                        .for_each(|c| c.copy_from_slice(cell));
+                }
+                true
+            },
+        );
+    }
+
+    /// Copies every cell of `source`, which has the same shape.
+    ///
+    /// # Panics
+    /// If shapes or cells differ.
+    pub fn copy_from(&mut self, source: &View<'_>) {
+        self.copy_swapped(source, 1);
+    }
+
+    /// Copies every cell of `source`, which has the same shape, turning round the bytes of each
+    /// `unit` of a cell; a unit of 1 leaves them as they are.
+    ///
+    /// # Panics
+    /// If shapes or cells differ, or a cell is not made of whole units.
+    pub fn copy_swapped(&mut self, source: &View<'_>, unit: usize) {
+        assert_eq!(
+            self.window.shape, source.window.shape,
+            "a copy has the shape of its source"
+        );
+        assert_eq!(
+            self.window.cell, source.window.cell,
+            "a copy has the cells of its source"
+        );
+        assert!(
+            unit > 0 && self.window.cell.is_multiple_of(unit),
+            "a cell is made of whole units"
+        );
+        let (to, from) = (self.at, source.at);
+        let strides = [&self.window.strides[..], &source.window.strides[..]];
+        let cell = self.window.cell;
+        walk(&self.window.shape, strides, cell, &mut |[t, f], run| {
+            // SAFETY: `walk` visits runs inside both windows; a ViewMut shares no memory with a View.
+            unsafe {
+                let (to, from) = (to.offset(t), from.offset(f));
+                match unit {
+                    1 => copy_run(from, to, run),
+                    _ => swap_run(from, to, run, unit),
+                }
+            }
+            true
+        });
+    }
+}
+
+/// Copies `len` bytes, small cells without a call.
+///
+/// # Safety
+/// Both pointers are good for `len` bytes that do not overlap.
+#[inline]
+unsafe fn copy_run(from: *const u8, to: *mut u8, len: usize) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match len {
+            1 => *to = *from,
+            2 => (to as *mut [u8; 2]).write(*(from as *const [u8; 2])),
+            4 => (to as *mut [u8; 4]).write(*(from as *const [u8; 4])),
+            8 => (to as *mut [u8; 8]).write(*(from as *const [u8; 8])),
+            _ => std::ptr::copy_nonoverlapping(from, to, len),
+        }
+    }
+}
+
+/// Copies `len` bytes, turning round each `unit`.
+///
+/// # Safety
+/// Both pointers are good for `len` bytes that do not overlap; `len` is a multiple of `unit`.
+unsafe fn swap_run(from: *const u8, to: *mut u8, len: usize, unit: usize) {
+    // SAFETY: the caller's promise.
+    let (from, to) = unsafe {
+        (
+            std::slice::from_raw_parts(from, len),
+            std::slice::from_raw_parts_mut(to, len),
+        )
+    };
+    fn fixed<const N: usize>(from: &[u8], to: &mut [u8]) {
+        for (from, to) in from
+            .as_chunks::<N>()
+            .0
+            .iter()
+            .zip(to.as_chunks_mut::<N>().0)
+        {
+            *to = *from;
+            to.reverse();
+        }
+    }
+    match unit {
+        2 => fixed::<2>(from, to),
+        4 => fixed::<4>(from, to),
+        8 => fixed::<8>(from, to),
+        _ => {
+            for (from, to) in from.chunks_exact(unit).zip(to.chunks_exact_mut(unit)) {
+                to.copy_from_slice(from);
+                to.reverse();
+            }
+        }
+    }
+}
+
+/// Calls `visit` with the byte offsets, in each of `N` windows of one shape, of runs of cells that are
+/// contiguous in all of them, and with the run's length in bytes; stops when `visit` returns false.
+fn walk<const N: usize>(
+    shape: &[usize],
+    strides: [&[isize]; N],
+    cell: usize,
+    visit: &mut impl FnMut([isize; N], usize) -> bool,
+) {
+    if shape.contains(&0) || cell == 0 {
+        return;
+    }
+    // Axes that are stepped over as one: (length, stride in each window).
+    let mut axes: Vec<(usize, [isize; N])> = Vec::with_capacity(shape.len());
+    for (axis, &len) in shape.iter().enumerate() {
+        let stride: [isize; N] = std::array::from_fn(|w| strides[w][axis]);
+        if len == 1 {
+            continue;
+        }
+        match axes.last_mut() {
+            Some((outer, s)) if (0..N).all(|w| s[w] == stride[w] * len as isize) => {
+                (*outer, *s) = (*outer * len, stride);
+            }
+            _ => axes.push((len, stride)),
+        }
+    }
+    let mut run = cell;
+    if let Some((len, stride)) = axes.last()
+        && stride.iter().all(|&s| s == cell as isize)
+    {
+        run = len * cell;
+        axes.pop();
+    }
+    // Long strides outside: the first window (the target) is walked in its own order.
+    axes.sort_by_key(|(_, stride)| std::cmp::Reverse(stride[0].unsigned_abs()));
+    steps(&axes, [0; N], run, visit);
+}
+
+fn steps<const N: usize>(
+    axes: &[(usize, [isize; N])],
+    at: [isize; N],
+    run: usize,
+    visit: &mut impl FnMut([isize; N], usize) -> bool,
+) -> bool {
+    let Some(((len, stride), inner)) = axes.split_first() else {
+        return visit(at, run);
+    };
+    let mut at = at;
+    for _ in 0..*len {
+        let go_on = if inner.is_empty() {
+            visit(at, run)
+        } else {
+            steps(inner, at, run, visit)
+        };
+        if !go_on {
+            return false;
+        }
+        for w in 0..N {
+            at[w] += stride[w];
+        }
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbers(n: u8) -> Vec<u8> {
+        (0..n).collect()
+    }
+
+    #[test]
+    fn permuted_views_read_in_the_new_order() {
+        let memory = numbers(24);
+        let view = View::new(&memory, &[2, 3, 4], 1).permuted(&[2, 0, 1]);
+        // F-081.
+        assert_eq!(
+            view.to_bytes()[..],
+            [
+                0, 4, 8, 12, 16, 20, 1, 5, 9, 13, 17, 21, 2, 6, 10, 14, 18, 22, 3, 7, 11, 15, 19,
+                23
+            ]
+        );
+        assert_eq!(inverse_order(&[2, 0, 1]), [1, 2, 0]);
+    }
+
+    #[test]
+    fn parts_and_pieces_are_where_they_should_be() {
+        let mut memory = vec![0; 12];
+        let whole = ViewMut::new(&mut memory, &[3, 4], 1);
+        let (mut top, rest) = whole.split_at(0, 1);
+        let (_, mut right) = rest.split_at(1, 3);
+        top.fill(&[1]);
+        right.fill(&[2]);
+        assert_eq!(memory, [1, 1, 1, 1, 0, 0, 0, 2, 0, 0, 0, 2]);
+        let part = View::new(&memory, &[3, 4], 1).part(&Region::new([0..2, 2..4]));
+        assert_eq!(part.to_bytes()[..], [1, 1, 0, 2]);
+    }
+
+    #[test]
+    fn copies_turn_bytes_round_in_units() {
+        let from = numbers(8);
+        let mut to = vec![0; 8];
+        ViewMut::new(&mut to, &[1], 8).copy_swapped(&View::new(&from, &[1], 8), 4);
+        assert_eq!(to, [3, 2, 1, 0, 7, 6, 5, 4]);
+    }
+
+    #[test]
+    fn sameness_is_bit_by_bit() {
+        let zeros: Vec<u8> = [0.0f32, -0.0]
+            .iter()
+            .flat_map(|v| v.to_ne_bytes())
+            .collect();
+        let view = View::new(&zeros, &[2], 4);
+        assert!(!view.is_all(&0.0f32.to_ne_bytes()));
+        assert!(
+            view.part(&Region::new([0..1]))
+                .is_all(&0.0f32.to_ne_bytes())
+        );
+        assert!(View::new(&[], &[0], 4).is_all(&[1, 2, 3, 4]));
+        assert!(View::new(&[1, 2, 1, 2, 1, 2], &[3], 2).is_all(&[1, 2]));
+        assert!(!View::new(&[1, 2, 1, 2, 1, 3], &[3], 2).is_all(&[1, 2]));
+    }
+
+    #[test]
+    fn empty_and_scalar_views_work() {
+        let mut none: Vec<u8> = vec![];
+        let view = ViewMut::new(&mut none, &[0, 3], 2);
+        let (a, b) = view.split_at(1, 3);
+        assert!(a.is_empty() && b.is_empty());
+        let mut one = vec![7];
+        let mut scalar = ViewMut::new(&mut one, &[], 1);
+        assert_eq!(scalar.as_bytes_mut(), Some(&mut [7][..]));
+    }
+}
+
+#[cfg(test)]
+mod properties {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn index(shape: &[u64], mut at: u64) -> Vec<u64> {
+        let mut index = vec![0; shape.len()];
+        for axis in (0..shape.len()).rev() {
+            index[axis] = at % shape[axis];
+            at /= shape[axis];
+        }
+        index
+    }
+
+    proptest! {
+        /// Copying a permuted part equals picking its cells one by one.
+        #[test]
+        fn a_strided_copy_equals_picking_cells(
+            shape in prop::collection::vec(1u64..5, 1..5),
+            seed in any::<u64>(),
+            cell in prop::sample::select(vec![1usize, 2, 3, 4, 8, 12]),
+        ) {
+            let rank = shape.len();
+            let mut order: Vec<usize> = (0..rank).collect();
+            let mut s = seed;
+            for i in (1..rank).rev() {
+                order.swap(i, (s % (i as u64 + 1)) as usize);
+                s /= 7;
+            }
+            let count: u64 = shape.iter().product();
+            let memory: Vec<u8> = (0..count as usize * cell).map(|i| (i * 31 % 251) as u8).collect();
+            let region = Region::new(shape.iter().enumerate().map(|(a, &n)| {
+                let start = (seed >> (a * 3)) % n;
+                start..start + 1 + (seed >> (a * 5)) % (n - start)
+            }));
+            let whole = View::new(&memory, &shape, cell);
+            let got = whole.part(&region).permuted(&order).to_bytes().into_owned();
+            let part = region.shape();
+            let turned: Vec<u64> = order.iter().map(|&a| part[a]).collect();
+            let mut want = Vec::new();
+            for at in 0..turned.iter().product() {
+                let i = index(&turned, at);
+                let mut flat = 0;
+                for axis in 0..rank {
+                    let here = order.iter().position(|&a| a == axis).unwrap();
+                    flat = flat * shape[axis] + region.intervals()[axis].start + i[here];
+                }
+                want.extend_from_slice(&memory[flat as usize * cell..][..cell]);
+            }
+            prop_assert_eq!(got, want);
+        }
+    }
+}
