@@ -1,1 +1,65 @@
-//! .
+//! The codecs of Zarr.
+//!
+//! Each codec is one file behind one feature of the same name. [`register`] puts those of this build
+//! into a [`Registry`], and the names of those left out, so that an error can say which feature brings
+//! them.
+//!
+//! ```
+//! use zarr_core::codec::{ChunkContext, CodecSpec};
+//! use zarr_core::data_type::CoreType;
+//! use zarr_core::{Object, Registry};
+//!
+//! let registry = Registry::new().with(zarr_codecs::register);
+//! let spec = CodecSpec::v3("gzip", Object::new().with("level", 5u64));
+//! let context = ChunkContext { data_type: CoreType::Int32.into(), shape: vec![10, 10] };
+//! match registry.build_codec(&spec, &context) {
+//!     Ok(codec) => println!("{codec:?}"),
+//!     // "codec `gzip` is not supported; it was left out of this build; enable the feature `gzip` ..."
+//!     Err(error) => println!("{error}"),
+//! }
+//! ```
+
+mod spelling;
+mod stream;
+
+#[cfg(feature = "bytes")]
+mod bytes;
+#[cfg(any(feature = "gzip", feature = "zlib"))]
+mod deflate;
+#[cfg(feature = "gzip")]
+mod gzip;
+#[cfg(feature = "transpose")]
+mod transpose;
+#[cfg(feature = "zlib")]
+mod zlib;
+
+#[cfg(test)]
+mod testing;
+
+use zarr_core::Registry;
+use zarr_core::codec::Names;
+
+/// One row for each codec: its feature and module, and its names in final v3 (the first is written),
+/// in v2 and in the drafts (the last part of the URI).
+macro_rules! codecs {
+    ($($feature:literal $module:ident: $v3:expr, $v2:expr, $draft:expr;)*) => {
+        /// Makes every codec of this build known to `registry`, and the names of the others.
+        pub fn register(registry: &mut Registry) {
+            $({
+                const NAMES: Names = Names { v3: &$v3, v2: &$v2, draft: &$draft };
+                #[cfg(feature = $feature)]
+                registry.codec(&NAMES, $module::build);
+                #[cfg(not(feature = $feature))]
+                registry.codec_left_out(&NAMES, $feature);
+            })*
+        }
+    };
+}
+
+codecs! {
+    // `endian` is an older name that zarrs still reads (F-080).
+    "bytes" bytes: ["bytes", "endian"], [], [];
+    "transpose" transpose: ["transpose"], [], [];
+    "gzip" gzip: ["gzip", "numcodecs.gzip"], ["gzip"], ["gzip"];
+    "zlib" zlib: ["numcodecs.zlib", "zlib"], ["zlib"], ["zlib"];
+}

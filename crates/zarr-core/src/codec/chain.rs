@@ -76,7 +76,7 @@ impl Chain {
             serializer,
             bytes,
             inner,
-            mend_bools,
+            mend_bools: false,
         };
         if context.size().is_some() {
             // A length that cannot pass through the filters is told now, not at the first chunk.

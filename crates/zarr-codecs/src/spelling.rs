@@ -1,0 +1,20 @@
+//! How is a codec said in each dialect?
+
+use zarr_core::codec::CodecSpec;
+use zarr_core::{Dialect, Object};
+
+/// A codec that every dialect knows, all with the same configuration.
+pub(crate) fn spelled(
+    dialect: Dialect,
+    v3: &str,
+    v2: &str,
+    configuration: Object,
+) -> Option<CodecSpec> {
+    let name = match dialect {
+        Dialect::V3 => v3.to_owned(),
+        Dialect::V2 => v2.to_owned(),
+        Dialect::Draft => format!("https://purl.org/zarr/spec/codec/{v2}/1.0"),
+        _ => return None,
+    };
+    Some(CodecSpec::new(dialect, name, configuration))
+}

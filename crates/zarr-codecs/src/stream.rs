@@ -1,0 +1,127 @@
+//! How is a stream decoded without trusting it?
+//!
+//! Nothing here believes a size that stands in the data. Memory is asked for as data arrive, or at
+//! once where the format's best ratio shows that so few encoded bytes can hold so many decoded ones.
+
+use std::io::{ErrorKind, Read};
+
+use zarr_core::CodecError;
+use zarr_core::codec::DecodedSize;
+
+/// So many zero bytes.
+///
+/// # Errors
+/// [`CodecError::Limit`] when memory does not hold them.
+pub(crate) fn zeroed(codec: &'static str, size: u64) -> Result<Vec<u8>, CodecError> {
+    let limit = CodecError::Limit {
+        codec,
+        limit: isize::MAX as u64,
+    };
+    match usize::try_from(size) {
+        Ok(size) => bytemuck::allocation::try_zeroed_vec(size).map_err(|()| limit),
+        Err(_) => Err(limit),
+    }
+}
+
+/// Room for `size` bytes, if `encoded` bytes can hold that many when each holds at most `ratio`.
+///
+/// # Errors
+/// [`CodecError::Length`] if they cannot.
+pub(crate) fn room(
+    codec: &'static str,
+    size: u64,
+    encoded: usize,
+    ratio: u64,
+) -> Result<Vec<u8>, CodecError> {
+    let most = (encoded as u64).saturating_mul(ratio);
+    match size <= most {
+        true => zeroed(codec, size),
+        false => Err(CodecError::Length {
+            codec,
+            expected: size,
+            found: most,
+        }),
+    }
+}
+
+/// All that `reader` gives, if that is what is due. It is read to its end, where checksums stand.
+///
+/// # Errors
+/// [`CodecError::Length`], [`CodecError::Limit`], [`CodecError::Corrupt`].
+pub(crate) fn read_all(
+    codec: &'static str,
+    reader: impl Read,
+    size: DecodedSize,
+) -> Result<Vec<u8>, CodecError> {
+    let mut out = Vec::new();
+    // One byte more than may come tells too long from long enough.
+    let result = reader
+        .take(size.limit().saturating_add(1))
+        .read_to_end(&mut out);
+    result.map_err(|e| broken(codec, &e, out.len(), Some(size)))?;
+    size.check(codec, out.len() as u64)?;
+    Ok(out)
+}
+
+/// Fills `out` with exactly what `reader` gives. It is read to its end, where checksums stand.
+///
+/// # Errors
+/// [`CodecError::Length`], [`CodecError::Corrupt`].
+pub(crate) fn read_into(
+    codec: &'static str,
+    mut reader: impl Read,
+    out: &mut [u8],
+) -> Result<(), CodecError> {
+    let size = DecodedSize::Exactly(out.len() as u64);
+    let mut filled = 0;
+    loop {
+        let mut extra = [0];
+        let rest = match filled < out.len() {
+            true => &mut out[filled..],
+            false => &mut extra[..],
+        };
+        match reader.read(rest) {
+            Ok(0) => return size.check(codec, filled as u64),
+            Ok(n) => filled += n,
+            Err(e) => return Err(broken(codec, &e, filled, Some(size))),
+        }
+        if filled > out.len() {
+            return size.check(codec, filled as u64);
+        }
+    }
+}
+
+fn broken(
+    codec: &'static str,
+    error: &std::io::Error,
+    read: usize,
+    size: Option<DecodedSize>,
+) -> CodecError {
+    match (error.kind(), size) {
+        (ErrorKind::UnexpectedEof, Some(DecodedSize::Exactly(due))) => {
+            CodecError::corrupt(codec, format!("stream ends after {read} of {due} bytes"))
+        }
+        (ErrorKind::UnexpectedEof, _) => {
+            CodecError::corrupt(codec, format!("stream ends after {read} bytes"))
+        }
+        (ErrorKind::OutOfMemory, _) => CodecError::Limit {
+            codec,
+            limit: read as u64,
+        },
+        _ => CodecError::corrupt(codec, error),
+    }
+}
+
+/// Makes sure that nothing follows a complete stream.
+///
+/// # Errors
+/// [`CodecError::Corrupt`] if something does.
+pub(crate) fn no_rest(codec: &'static str, rest: &[u8]) -> Result<(), CodecError> {
+    match rest.len() {
+        0 => Ok(()),
+        n => Err(CodecError::corrupt(
+            codec,
+            format!("{n} bytes follow the end of the stream"),
+        )),
+    }
+}

@@ -1,0 +1,58 @@
+//! Which dialect does a store speak? (DECISIONS 21)
+
+use std::sync::Arc;
+
+use super::{Documents, Draft2020, Format, V2, V3, parse_object};
+use crate::dialect::{Dialect, Reading};
+use crate::error::MetadataError;
+use crate::json::Json;
+use crate::store::StoreKey;
+
+/// The keys that tell, all of them looked at together.
+pub(crate) const PROBES: [&str; 5] = ["zarr.json", ".zarray", ".zgroup", ".zattrs", ".zmetadata"];
+
+/// What the probes told.
+pub(crate) enum Found {
+    /// A hierarchy of this format begins here.
+    Format(Arc<dyn Format>),
+    /// Nothing is here.
+    Nothing,
+}
+
+/// The format that the documents at a store's root tell.
+///
+/// `asked` overrides what would be detected; a document that is there but broken is an error all the
+/// same, never taken for another dialect's.
+pub(crate) fn detect(
+    found: &Documents,
+    asked: Option<Dialect>,
+    reading: &mut Reading<'_>,
+) -> Result<Found, MetadataError> {
+    let at = |name: &str| {
+        let key = StoreKey::new(name).ok()?;
+        found.iter().find(|(k, _)| *k == key).map(|(_, bytes)| bytes)
+    };
+    let v2 = PROBES[1..].iter().any(|name| at(name).is_some());
+    if asked == Some(Dialect::V2) {
+        return Ok(if v2 { Found::Format(Arc::new(V2)) } else { Found::Nothing });
+    }
+    let Some(entry) = at(PROBES[0]) else {
+        return Ok(match v2 && asked.is_none() {
+            true => Found::Format(Arc::new(V2)),
+            false => Found::Nothing,
+        });
+    };
+    // Duplicates are an error in both kinds of `zarr.json` (DECISIONS 23).
+    let object = parse_object(entry, true, reading)?;
+    if v2 {
+        reading.warnings.push("`zarr.json` and v2 documents are here; `zarr.json` is taken".into());
+    }
+    let draft = matches!(object.get("zarr_format"), Some(Json::String(text)) if text.contains("://"));
+    match (draft, asked) {
+        (true, None | Some(Dialect::Draft)) => {
+            Ok(Found::Format(Arc::new(Draft2020::from_entry_point(&object, reading)?)))
+        }
+        (false, None | Some(Dialect::V3)) => Ok(Found::Format(Arc::new(V3))),
+        _ => Ok(Found::Nothing),
+    }
+}

@@ -1,0 +1,318 @@
+//! Where does a dialect keep its documents, and how does it spell the model?
+//!
+//! A format is pure: keys and bytes, never input or output. Adding one is one file here and a line in
+//! [`detect`].
+
+mod detect;
+mod draft;
+mod v2;
+mod v3;
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+pub(crate) use self::detect::{Found, PROBES, detect};
+pub use self::draft::Draft2020;
+pub use self::v2::V2;
+pub use self::v3::V3;
+use crate::data_type::fill_value;
+use crate::dialect::{Dialect, Reading};
+use crate::error::{AccessError, MetadataError, StoreError};
+use crate::json::{Json, Object};
+use crate::metadata::{ArrayMetadata, NodeKind, NodeMetadata};
+use crate::path::NodePath;
+use crate::store::{Listing, StoreKey, StorePrefix};
+
+/// Documents found at their keys, or to be written there, in order.
+pub type Documents = Vec<(StoreKey, Bytes)>;
+
+/// Where in a document something stands.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// The document's key.
+    pub key: StoreKey,
+    /// The member, or `None` if the document is the thing itself (`.zattrs`).
+    pub member: Option<&'static str>,
+    /// Whether the document may be absent, standing for an empty object.
+    pub may_be_absent: bool,
+}
+
+/// What a listing tells of a child.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Child {
+    /// Its path.
+    pub path: NodePath,
+    /// Its kind, if the listing tells; else its documents must be read.
+    pub kind: Option<NodeKind>,
+    /// Whether the listing alone proves it a group without a document.
+    pub implicit: bool,
+}
+
+/// A dialect's way of keeping the model.
+pub trait Format: Debug + Send + Sync {
+    /// Whose words it uses.
+    fn dialect(&self) -> Dialect;
+
+    /// What it is called: `v2`, `v3`, `draft-2020`.
+    fn name(&self) -> &'static str;
+
+    /// Whether a new node may have this name.
+    ///
+    /// # Errors
+    /// [`AccessError::Argument`] naming the rule.
+    fn check_name(&self, name: &str) -> Result<(), AccessError>;
+
+    /// Keys of the documents that may describe the node, those that decide first.
+    ///
+    /// # Errors
+    /// [`StoreError::InvalidKey`] for a path that makes no keys.
+    fn document_keys(&self, path: &NodePath) -> Result<Vec<StoreKey>, StoreError>;
+
+    /// The node that documents describe; `None` if there are none.
+    ///
+    /// # Errors
+    /// For a document that breaks its specification.
+    fn parse(
+        &self,
+        path: &NodePath,
+        found: &Documents,
+        reading: &mut Reading<'_>,
+    ) -> Result<Option<NodeMetadata>, MetadataError>;
+
+    /// The documents of a new node: the one that makes it a node first.
+    ///
+    /// # Errors
+    /// [`MetadataError::CannotSpell`] for what the dialect has no words for.
+    fn create(&self, path: &NodePath, node: &NodeMetadata) -> Result<Documents, MetadataError>;
+
+    /// The documents of a new hierarchy itself, before any node.
+    ///
+    /// # Errors
+    /// None in the formats here.
+    fn entry_point(&self) -> Result<Documents, MetadataError> {
+        Ok(Vec::new())
+    }
+
+    /// Whether creating a node creates the groups above it (F-007, Z2-003; not in the drafts, D-152).
+    fn groups_are_explicit(&self) -> bool;
+
+    /// Where the attributes of a node of this kind stand.
+    ///
+    /// # Errors
+    /// [`StoreError::InvalidKey`] for a path that makes no keys.
+    fn attributes_place(&self, path: &NodePath, kind: NodeKind) -> Result<Place, StoreError>;
+
+    /// Where the shape of an array stands.
+    ///
+    /// # Errors
+    /// [`StoreError::InvalidKey`] for a path that makes no keys.
+    fn shape_place(&self, path: &NodePath) -> Result<Place, StoreError>;
+
+    /// Whether attributes may be set so.
+    ///
+    /// # Errors
+    /// [`AccessError::Argument`] naming what the dialect reserves.
+    fn check_attributes(&self, attributes: &Object) -> Result<(), AccessError> {
+        let _ = attributes;
+        Ok(())
+    }
+
+    /// The prefix of an array's chunk keys.
+    ///
+    /// # Errors
+    /// [`StoreError::InvalidKey`] for a path that makes no keys.
+    fn chunk_prefix(&self, path: &NodePath) -> Result<StorePrefix, StoreError>;
+
+    /// The prefix whose listing shows a group's children.
+    ///
+    /// # Errors
+    /// [`StoreError::InvalidKey`] for a path that makes no keys.
+    fn children_prefix(&self, path: &NodePath) -> Result<StorePrefix, StoreError>;
+
+    /// The children that a listing of [`Format::children_prefix`] shows, sorted; names that no node
+    /// may have are noted in `warnings` and left out (D-015).
+    fn children(&self, path: &NodePath, listing: &Listing, warnings: &mut Vec<String>) -> Vec<Child>;
+
+    /// All nodes at and below `path` out of every key below [`Format::tree_prefix`], sorted by path.
+    /// Called only where there is such a prefix.
+    fn tree(&self, path: &NodePath, keys: &[StoreKey], warnings: &mut Vec<String>) -> Vec<Child> {
+        let _ = (path, keys, warnings);
+        Vec::new()
+    }
+
+    /// The prefix whose listing shows every node at once, where documents lie apart from chunks (D-162).
+    fn tree_prefix(&self) -> Option<StorePrefix> {
+        None
+    }
+
+    /// What to erase with a node: its documents first, then prefixes (D-170 … D-174).
+    ///
+    /// # Errors
+    /// [`StoreError::InvalidKey`] for a path that makes no keys.
+    fn erasure(&self, path: &NodePath) -> Result<(Vec<StoreKey>, Vec<StorePrefix>), StoreError>;
+}
+
+/// The format that writes a dialect, in its default profile.
+pub fn of_dialect(dialect: Dialect) -> Arc<dyn Format> {
+    match dialect {
+        Dialect::V3 => Arc::new(V3),
+        Dialect::V2 => Arc::new(V2),
+        Dialect::Draft => Arc::new(Draft2020::new()),
+    }
+}
+
+/// The document's object. Final v3 refuses duplicate members; other dialects note them (DECISIONS 23).
+fn parse_object(bytes: &[u8], strict_members: bool, reading: &mut Reading<'_>) -> Result<Object, MetadataError> {
+    let (json, odd) = Json::parse_tolerant(bytes).map_err(MetadataError::Json)?;
+    let refuse = MetadataError::Json;
+    if let Some(name) = odd.duplicates.first() {
+        let what = format!("member `{name}` stands twice");
+        if strict_members {
+            return Err(refuse(what));
+        }
+        reading.tolerate(what).map_err(refuse)?;
+    }
+    if odd.bare_floats {
+        let what = "bare `NaN` or `Infinity` is not JSON; write it as a string";
+        if strict_members {
+            return Err(refuse(what.into()));
+        }
+        reading.tolerate(what).map_err(refuse)?;
+    }
+    if odd.byte_order_mark {
+        reading.tolerate("the document begins with a byte order mark").map_err(refuse)?;
+    }
+    match json {
+        Json::Object(object) => Ok(object),
+        other => Err(MetadataError::Json(format!("{} stands where an object is due", other.kind()))),
+    }
+}
+
+fn document(object: Object) -> Bytes {
+    Bytes::from(Json::from(object).to_pretty())
+}
+
+/// A list of whole numbers at least 0: a shape.
+fn lengths(member: &'static str, json: Option<&Json>) -> Result<Vec<u64>, MetadataError> {
+    let json = json.ok_or(MetadataError::Missing(member))?;
+    let items = json.as_array().and_then(|items| items.iter().map(Json::as_u64).collect());
+    items.ok_or_else(|| {
+        MetadataError::invalid(member, format!("{} is not a list of whole numbers at least 0", json.brief()))
+    })
+}
+
+fn attributes(json: Option<&Json>, member: &str) -> Result<Object, MetadataError> {
+    match json {
+        None => Ok(Object::new()),
+        Some(Json::Object(object)) => Ok(object.clone()),
+        Some(other) => Err(MetadataError::invalid(member, format!("{} stands for an object", other.kind()))),
+    }
+}
+
+/// The axes' names as xarray writes them into v2 and the drafts (DECISIONS 20); ignored if they do not fit.
+fn xarray_dimensions(attributes: &Object, rank: usize) -> Option<Vec<Option<String>>> {
+    let names = attributes.get("_ARRAY_DIMENSIONS")?.as_array()?;
+    let names: Option<Vec<_>> = names.iter().map(|n| n.as_str().map(|n| Some(n.to_owned()))).collect();
+    names.filter(|names| names.len() == rank)
+}
+
+/// The attributes with the axes' names among them, for dialects that keep them there.
+fn attributes_with_dimensions(array: &ArrayMetadata) -> Object {
+    let mut attributes = array.attributes.clone();
+    if let Some(names) = &array.dimension_names
+        && !attributes.contains("_ARRAY_DIMENSIONS")
+        && names.iter().all(Option::is_some)
+        && !names.is_empty()
+    {
+        let names: Json = names.iter().flatten().map(|n| Json::from(n.as_str())).collect();
+        attributes.insert("_ARRAY_DIMENSIONS", names);
+    }
+    attributes
+}
+
+/// The fill value out of a document, its oddities noted.
+fn parse_fill(
+    data_type: &crate::data_type::DataType,
+    json: &Json,
+    dialect: Dialect,
+    reading: &mut Reading<'_>,
+) -> Result<Option<crate::data_type::FillValue>, MetadataError> {
+    fill_value::parse(data_type, json, dialect, reading.strictness, &mut reading.warnings)
+}
+
+/// What a dialect cannot say.
+fn cannot(format: &'static str, what: impl Into<String>, hint: impl Into<String>) -> MetadataError {
+    MetadataError::CannotSpell { format, what: what.into(), hint: hint.into() }
+}
+
+/// The type in a dialect's words, or what it cannot say.
+fn spell_type(array: &ArrayMetadata, dialect: Dialect, format: &'static str) -> Result<Json, MetadataError> {
+    array.data_type.spelling(dialect, array.endian()).ok_or_else(|| {
+        cannot(format, format!("the data type `{}`", array.data_type), "choose another type or format")
+    })
+}
+
+/// The fill value in a dialect's words.
+fn spell_fill(array: &ArrayMetadata, dialect: Dialect) -> Result<Json, MetadataError> {
+    fill_value::to_json(&array.data_type, array.fill_value.as_ref(), dialect)
+}
+
+/// The chunk shape, which v2 and the drafts must have.
+fn spell_chunk_shape(array: &ArrayMetadata, format: &'static str) -> Result<Vec<u64>, MetadataError> {
+    array
+        .chunk_shape()
+        .ok_or_else(|| cannot(format, "chunks of different shapes", "choose chunks of one shape, or v3"))
+}
+
+/// An array's chain as v2 and the drafts see it: axis order, byte order, then codecs on bytes.
+struct FlatChain<'a> {
+    f_order: bool,
+    bytes: &'a [crate::codec::CodecSpec],
+}
+
+/// Splits a chain that is already in the dialect's words.
+fn flat_chain<'a>(array: &'a ArrayMetadata, format: &'static str) -> Result<FlatChain<'a>, MetadataError> {
+    let mut codecs = &array.codecs[..];
+    let reverse = crate::metadata::reversing_codec(array.rank());
+    let f_order = codecs.first().is_some_and(|c| c.name == "transpose" && c.configuration == reverse.configuration);
+    if f_order {
+        codecs = &codecs[1..];
+    }
+    match codecs.split_first() {
+        Some((first, rest)) if first.name == "bytes" => Ok(FlatChain { f_order, bytes: rest }),
+        Some((first, _)) => Err(cannot(
+            format,
+            format!("the codec `{}` before `bytes`", first.name),
+            "choose v3, or other codecs",
+        )),
+        None => Err(cannot(format, "a chain without `bytes`", "choose other codecs")),
+    }
+}
+
+/// The key `rest` below the node's own prefix, in the formats that keep a node under its path.
+fn key_below(path: &NodePath, rest: &str) -> Result<StoreKey, StoreError> {
+    match path.is_root() {
+        true => StoreKey::new(rest),
+        false => StoreKey::new(format!("{}/{rest}", path.relative())),
+    }
+}
+
+fn prefix_of(path: &NodePath) -> Result<StorePrefix, StoreError> {
+    match path.is_root() {
+        true => Ok(StorePrefix::root()),
+        false => StorePrefix::new(format!("{}/", path.relative())),
+    }
+}
+
+/// The last segment of a prefix.
+fn last_segment(prefix: &StorePrefix) -> &str {
+    let inner = prefix.as_str().trim_end_matches('/');
+    inner.rsplit('/').next().unwrap_or(inner)
+}
+
+/// A member that breaks its rules.
+fn invalid(member: &str, why: impl Into<String>) -> MetadataError {
+    MetadataError::invalid(member, why)
+}

@@ -1,0 +1,389 @@
+//! How does final v3 keep the model? (spec: F-001 … F-021)
+
+use super::{Child, Documents, Format, Place};
+use super::{attributes, cannot, document, key_below, last_segment, invalid, lengths, parse_fill, parse_object, prefix_of, spell_fill, spell_type};
+use crate::codec::CodecSpec;
+use crate::data_type::DataType;
+use crate::dialect::{Dialect, Reading};
+use crate::error::{AccessError, MetadataError, StoreError, Unsupported};
+use crate::grid::ChunkKeys;
+use crate::json::{Json, Object};
+use crate::metadata::{ArrayMetadata, GroupMetadata, NodeKind, NodeMetadata};
+use crate::path::NodePath;
+use crate::store::{Listing, StoreKey, StorePrefix};
+
+/// Final v3: one `zarr.json` per node.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct V3;
+
+const DOCUMENT: &str = "zarr.json";
+
+impl Format for V3 {
+    fn dialect(&self) -> Dialect {
+        Dialect::V3
+    }
+
+    fn name(&self) -> &'static str {
+        "v3"
+    }
+
+    /// F-020.
+    fn check_name(&self, name: &str) -> Result<(), AccessError> {
+        let why = if name.bytes().all(|b| b == b'.') {
+            "consists of periods"
+        } else if name.starts_with("__") {
+            "begins with `__`, which is reserved"
+        } else if name == DOCUMENT {
+            "is the name of documents"
+        } else {
+            return Ok(());
+        };
+        Err(AccessError::Argument(format!("`{name}` cannot name a node: it {why}")))
+    }
+
+    fn document_keys(&self, path: &NodePath) -> Result<Vec<StoreKey>, StoreError> {
+        Ok(vec![key_below(path, DOCUMENT)?])
+    }
+
+    fn parse(
+        &self,
+        _: &NodePath,
+        found: &Documents,
+        reading: &mut Reading<'_>,
+    ) -> Result<Option<NodeMetadata>, MetadataError> {
+        let Some((_, bytes)) = found.first() else { return Ok(None) };
+        let object = parse_object(bytes, true, reading)?;
+        // F-003.
+        match object.get("zarr_format") {
+            None => return Err(MetadataError::Missing("zarr_format")),
+            Some(json) if json.as_number() == Some("3") => {}
+            Some(json) => {
+                let why = format!("{} is not the integer 3", json.brief());
+                return Err(MetadataError::invalid("zarr_format", why));
+            }
+        }
+        match object.get("node_type").map(|json| (json, json.as_str())) {
+            Some((_, Some("array"))) => parse_array(object, reading).map(|a| Some(NodeMetadata::Array(Box::new(a)))),
+            Some((_, Some("group"))) => parse_group(object, reading).map(|g| Some(NodeMetadata::Group(g))),
+            Some((json, _)) => {
+                let why = format!("{} is neither `array` nor `group`", json.brief());
+                Err(MetadataError::invalid("node_type", why))
+            }
+            None => Err(MetadataError::Missing("node_type")),
+        }
+    }
+
+    fn create(&self, path: &NodePath, node: &NodeMetadata) -> Result<Documents, MetadataError> {
+        let object = match node {
+            NodeMetadata::Array(array) => array_document(array)?,
+            NodeMetadata::Group(group) => {
+                let head = Object::new().with("zarr_format", 3u64).with("node_type", "group");
+                with_unknown(head.with("attributes", group.attributes.clone()), &group.unknown)
+            }
+        };
+        let key = key_below(path, DOCUMENT).map_err(|e| MetadataError::Json(e.to_string()))?;
+        Ok(vec![(key, document(object))])
+    }
+
+    fn groups_are_explicit(&self) -> bool {
+        true
+    }
+
+    fn attributes_place(&self, path: &NodePath, _: NodeKind) -> Result<Place, StoreError> {
+        Ok(Place { key: key_below(path, DOCUMENT)?, member: Some("attributes"), may_be_absent: false })
+    }
+
+    fn shape_place(&self, path: &NodePath) -> Result<Place, StoreError> {
+        Ok(Place { key: key_below(path, DOCUMENT)?, member: Some("shape"), may_be_absent: false })
+    }
+
+    fn chunk_prefix(&self, path: &NodePath) -> Result<StorePrefix, StoreError> {
+        prefix_of(path)
+    }
+
+    fn children_prefix(&self, path: &NodePath) -> Result<StorePrefix, StoreError> {
+        prefix_of(path)
+    }
+
+    /// F-113: prefixes may be nodes; their documents decide.
+    fn children(&self, path: &NodePath, listing: &Listing, _: &mut Vec<String>) -> Vec<Child> {
+        let names = listing.prefixes.iter().map(last_segment).filter(|name| !name.starts_with("__"));
+        let child = |name| path.child(name).ok();
+        names.filter_map(child).map(|path| Child { path, kind: None, implicit: false }).collect()
+    }
+
+    fn erasure(&self, path: &NodePath) -> Result<(Vec<StoreKey>, Vec<StorePrefix>), StoreError> {
+        Ok((self.document_keys(path)?, vec![prefix_of(path)?]))
+    }
+}
+
+/// A name and a configuration: the two forms of an extension point (F-015 … F-017).
+fn extension(member: &str, json: &Json) -> Result<(String, Object), MetadataError> {
+    let object = match json {
+        Json::String(name) => return Ok((name.clone(), Object::new())),
+        Json::Object(object) => object,
+        other => return Err(MetadataError::invalid(member, format!("{} stands for an extension", other.kind()))),
+    };
+    let mut named = None;
+    let mut configuration = Object::new();
+    for (name, value) in object.iter() {
+        match (name, value) {
+            ("name", Json::String(text)) => named = Some(text.clone()),
+            ("configuration", Json::Object(object)) => configuration = object.clone(),
+            ("must_understand", Json::Bool(_)) => {}
+            _ => {
+                let why = format!("`{name}`: {} is not allowed in an extension object", value.brief());
+                return Err(MetadataError::invalid(member, why));
+            }
+        }
+    }
+    match named {
+        Some(name) => Ok((name, configuration)),
+        None => Err(MetadataError::invalid(member, "an extension object needs a `name`")),
+    }
+}
+
+const ARRAY_MEMBERS: [&str; 12] = [
+    "zarr_format",
+    "node_type",
+    "shape",
+    "data_type",
+    "chunk_grid",
+    "chunk_key_encoding",
+    "fill_value",
+    "codecs",
+    "attributes",
+    "storage_transformers",
+    "dimension_names",
+    "must_understand",
+];
+
+fn parse_array(object: Object, reading: &mut Reading<'_>) -> Result<ArrayMetadata, MetadataError> {
+    for member in ["shape", "data_type", "chunk_grid", "chunk_key_encoding", "fill_value", "codecs"] {
+        if !object.contains(member) {
+            return Err(MetadataError::Missing(member));
+        }
+    }
+    let member = |name: &str| object.get(name).expect("the mandatory members were just looked for");
+    let mut obstacles = Vec::new();
+    let shape = lengths("shape", object.get("shape"))?;
+
+    let declared_type = member("data_type").clone();
+    if let Json::Object(_) = declared_type {
+        extension("data_type", &declared_type)?;
+    }
+    let parsed = reading.registry.parse_data_type(&declared_type, Dialect::V3)?;
+    if let DataType::Unknown { .. } = parsed.data_type {
+        obstacles.push(unsupported("data type", extension("data_type", &declared_type)?.0));
+    }
+
+    let (grid_name, configuration) = extension("chunk_grid", member("chunk_grid"))?;
+    let grid = match grid_name.as_str() {
+        "regular" => {
+            let chunk_shape = lengths("chunk_shape", configuration.get("chunk_shape"))?;
+            Some(crate::grid::RegularGrid::new(&chunk_shape, &shape).map(|grid| std::sync::Arc::new(grid) as _)?)
+        }
+        name => match reading.registry.build_grid(name, &configuration, &shape) {
+            Some(grid) => Some(grid?),
+            None => {
+                obstacles.push(unsupported("chunk grid", grid_name));
+                None
+            }
+        },
+    };
+
+    let (encoding, configuration) = extension("chunk_key_encoding", member("chunk_key_encoding"))?;
+    let separator = |default| match configuration.get("separator") {
+        None => Ok(default),
+        Some(Json::String(text)) => ChunkKeys::check_separator("chunk_key_encoding", text),
+        Some(other) => Err(invalid("chunk_key_encoding", format!("separator {} is no text", other.brief()))),
+    };
+    let chunk_keys = match encoding.as_str() {
+        "default" => ChunkKeys::Default { separator: separator('/')? },
+        "v2" => ChunkKeys::V2 { separator: separator('.')? },
+        _ => {
+            obstacles.push(unsupported("chunk key encoding", encoding));
+            ChunkKeys::Default { separator: '/' }
+        }
+    };
+
+    let codecs = match member("codecs").as_array() {
+        Some([]) | None => return Err(invalid("codecs", "a list of at least one codec is due")),
+        Some(list) => list
+            .iter()
+            .map(|json| extension("codecs", json).map(|(name, configuration)| CodecSpec::v3(name, configuration)))
+            .collect::<Result<Vec<_>, _>>()?,
+    };
+
+    // F-011.
+    match object.get("storage_transformers") {
+        None => {}
+        Some(Json::Array(list)) => {
+            for transformer in list {
+                let (name, _) = extension("storage_transformers", transformer)?;
+                obstacles.push(unsupported("storage transformer", name));
+            }
+        }
+        Some(Json::Null) => tolerate(reading, "storage_transformers", "null stands for an empty list")?,
+        Some(other) => return Err(invalid("storage_transformers", format!("{} is no list", other.kind()))),
+    }
+
+    let declared_fill = member("fill_value").clone();
+    let fill_value = parse_fill(&parsed.data_type, &declared_fill, Dialect::V3, reading)?;
+    let array = ArrayMetadata {
+        dimension_names: dimension_names(object.get("dimension_names"), reading)?,
+        attributes: v3_attributes(&object, reading)?,
+        unknown: unknown_members(&object, &ARRAY_MEMBERS, &mut obstacles),
+        shape,
+        data_type: parsed.data_type,
+        declared_type,
+        grid,
+        chunk_keys,
+        codecs,
+        fill_value,
+        declared_fill,
+        obstacles,
+    };
+    array.check()?;
+    Ok(array)
+}
+
+fn parse_group(object: Object, reading: &mut Reading<'_>) -> Result<GroupMetadata, MetadataError> {
+    let mut obstacles = Vec::new();
+    let known = ["zarr_format", "node_type", "attributes", "must_understand"];
+    let mut unknown = object.clone();
+    // F-013: tolerated in whatever form; it is a cache.
+    let consolidated = unknown.remove("consolidated_metadata");
+    let mut kept = unknown_members(&unknown, &known, &mut obstacles);
+    if let Some(obstacle) = obstacles.into_iter().next() {
+        return Err(obstacle.into());
+    }
+    if let Some(consolidated) = consolidated {
+        kept.insert("consolidated_metadata", consolidated);
+    }
+    Ok(GroupMetadata { attributes: v3_attributes(&object, reading)?, unknown: kept, implicit: false })
+}
+
+/// F-009.
+fn v3_attributes(object: &Object, reading: &mut Reading<'_>) -> Result<Object, MetadataError> {
+    match object.get("attributes") {
+        Some(Json::Null) => {
+            tolerate(reading, "attributes", "null stands for an empty object")?;
+            Ok(Object::new())
+        }
+        other => attributes(other, "attributes"),
+    }
+}
+
+/// F-010.
+fn dimension_names(
+    json: Option<&Json>,
+    reading: &mut Reading<'_>,
+) -> Result<Option<Vec<Option<String>>>, MetadataError> {
+    let name = |json: &Json| match json {
+        Json::Null => Some(None),
+        Json::String(name) => Some(Some(name.clone())),
+        _ => None,
+    };
+    match json {
+        None => Ok(None),
+        Some(Json::Null) => {
+            tolerate(reading, "dimension_names", "null stands for no names")?;
+            Ok(None)
+        }
+        Some(json) => match json.as_array().and_then(|items| items.iter().map(name).collect()) {
+            Some(names) => Ok(Some(names)),
+            None => Err(MetadataError::invalid("dimension_names", "a list of strings and nulls is due")),
+        },
+    }
+}
+
+/// F-012: an unknown member passes only if it says `"must_understand": false`.
+fn unknown_members(object: &Object, known: &[&str], obstacles: &mut Vec<Unsupported>) -> Object {
+    let mut kept = Object::new();
+    for (name, value) in object.iter().filter(|(name, _)| !known.contains(name)) {
+        let may_ignore = value.as_object().and_then(|o| o.get("must_understand")) == Some(&Json::Bool(false));
+        if !may_ignore {
+            obstacles.push(unsupported("member", name.to_owned()));
+        }
+        kept.insert(name, value.clone());
+    }
+    kept
+}
+
+fn unsupported(what: &'static str, name: String) -> Unsupported {
+    let hint = match what {
+        "data type" | "chunk grid" => "register an extension for it",
+        "member" => "it must be understood, and is not",
+        _ => "",
+    };
+    Unsupported { what, name, hint: hint.into() }
+}
+
+fn tolerate(reading: &mut Reading<'_>, member: &str, what: &str) -> Result<(), MetadataError> {
+    reading.tolerate(format!("`{member}`: {what}")).map_err(|why| MetadataError::invalid(member, why))
+}
+
+fn named(name: &str, configuration: Object) -> Json {
+    let object = Object::new().with("name", name);
+    match configuration.is_empty() {
+        true => object.into(),
+        false => object.with("configuration", configuration).into(),
+    }
+}
+
+/// What most readers open (v3-final.md 3.4).
+fn array_document(array: &ArrayMetadata) -> Result<Object, MetadataError> {
+    let grid = array.grid.as_ref().ok_or_else(|| cannot("v3", "an unknown chunk grid", "register an extension"))?;
+    let (encoding, separator) = match &array.chunk_keys {
+        ChunkKeys::Default { separator } => ("default", *separator),
+        ChunkKeys::V2 { separator } => ("v2", *separator),
+        ChunkKeys::Draft { .. } => return Err(cannot("v3", "a draft's chunk keys", "choose the default key encoding")),
+    };
+    let codecs: Vec<Json> = array
+        .codecs
+        .iter()
+        .map(|codec| match codec.dialect {
+            Dialect::V3 => Ok(named(&codec.name, codec.configuration.clone())),
+            other => Err(cannot("v3", format!("the codec `{}` in the words of {other}", codec.name), "choose other codecs")),
+        })
+        .collect::<Result<_, _>>()?;
+    let declared = match &array.declared_type {
+        // An alias is kept (T-39).
+        Json::Null => spell_type(array, Dialect::V3, "v3")?,
+        declared => declared.clone(),
+    };
+    let mut object = Object::new()
+        .with("zarr_format", 3u64)
+        .with("node_type", "array")
+        .with("shape", &array.shape[..])
+        .with("data_type", declared)
+        .with("chunk_grid", grid.spelling())
+        .with("chunk_key_encoding", named(encoding, Object::new().with("separator", separator.to_string())))
+        .with("fill_value", spell_v3_fill(array)?)
+        .with("codecs", codecs)
+        .with("attributes", array.attributes.clone());
+    if let Some(names) = &array.dimension_names {
+        let names: Json = names.iter().map(|n| n.clone().map_or(Json::Null, Json::from)).collect();
+        object.insert("dimension_names", names);
+    }
+    Ok(with_unknown(object, &array.unknown))
+}
+
+/// `raw_bytes` wants base64 where `r24` wants a list (F-039, F-049).
+fn spell_v3_fill(array: &ArrayMetadata) -> Result<Json, MetadataError> {
+    let alias = array.declared_type.as_object().is_some();
+    match (&array.data_type, &array.fill_value) {
+        (DataType::Raw { .. }, Some(fill)) if alias => {
+            Ok(Json::from(crate::data_type::fill_value::base64_encode(fill.as_bytes())))
+        }
+        _ => spell_fill(array, Dialect::V3),
+    }
+}
+
+fn with_unknown(mut object: Object, unknown: &Object) -> Object {
+    for (name, value) in unknown.iter().filter(|(name, _)| *name != "consolidated_metadata") {
+        object.insert(name, value.clone());
+    }
+    object
+}

@@ -1,0 +1,223 @@
+//! What is known of a node, whatever the dialect of its document?
+//!
+//! The model speaks final v3, the widest of the dialects. Attributes are kept to the letter; a rewrite
+//! starts from the document itself (see [`crate::format::Format::edit`]), so that what nobody here
+//! understands survives it.
+
+use std::sync::Arc;
+
+use crate::codec::{Chain, ChunkContext, CodecSpec};
+use crate::data_type::{DataType, Endian, FillValue};
+use crate::dialect::Dialect;
+use crate::error::{MetadataError, Unsupported};
+use crate::grid::{ChunkGrid, ChunkKeys};
+use crate::json::{Json, Object};
+use crate::registry::Registry;
+
+/// What is known of an array.
+#[derive(Clone, Debug)]
+pub struct ArrayMetadata {
+    /// How many elements along each axis.
+    pub shape: Vec<u64>,
+    /// The type of an element.
+    pub data_type: DataType,
+    /// The type as the document spells it.
+    pub declared_type: Json,
+    /// How the array is cut into chunks; `None` if this build does not know the grid.
+    pub grid: Option<Arc<dyn ChunkGrid>>,
+    /// What chunks are called.
+    pub chunk_keys: ChunkKeys,
+    /// The codecs, in the order in which they encode.
+    pub codecs: Vec<CodecSpec>,
+    /// What elements hold that nobody wrote; `None` if that is undefined, which reads as zero bytes.
+    pub fill_value: Option<FillValue>,
+    /// The fill value as the document spells it.
+    pub declared_fill: Json,
+    /// The user's attributes, to the letter.
+    pub attributes: Object,
+    /// The axes' names, if they have any; a single axis may have none.
+    pub dimension_names: Option<Vec<Option<String>>>,
+    /// Members of the document that nobody here understands, and may be ignored.
+    pub unknown: Object,
+    /// Why the elements cannot be read or written by this build, if so.
+    pub obstacles: Vec<Unsupported>,
+}
+
+/// What is known of a group.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GroupMetadata {
+    /// The user's attributes, to the letter.
+    pub attributes: Object,
+    /// Members of the document that nobody here understands, and may be ignored.
+    pub unknown: Object,
+    /// Whether the group has no document of its own (D-008).
+    pub implicit: bool,
+}
+
+/// What is known of a node.
+#[derive(Clone, Debug)]
+pub enum NodeMetadata {
+    /// An array.
+    Array(Box<ArrayMetadata>),
+    /// A group.
+    Group(GroupMetadata),
+}
+
+/// Whether a node is a group or an array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum NodeKind {
+    /// A group.
+    Group,
+    /// An array.
+    Array,
+}
+
+impl NodeKind {
+    /// `group` or `array`.
+    pub fn name(self) -> &'static str {
+        match self {
+            NodeKind::Group => "group",
+            NodeKind::Array => "array",
+        }
+    }
+
+    /// `a group` or `an array`, for messages.
+    pub fn phrase(self) -> &'static str {
+        match self {
+            NodeKind::Group => "a group",
+            NodeKind::Array => "an array",
+        }
+    }
+}
+
+impl NodeMetadata {
+    /// Whether it is a group or an array.
+    pub fn kind(&self) -> NodeKind {
+        match self {
+            NodeMetadata::Array(_) => NodeKind::Array,
+            NodeMetadata::Group(_) => NodeKind::Group,
+        }
+    }
+
+    /// The user's attributes.
+    pub fn attributes(&self) -> &Object {
+        match self {
+            NodeMetadata::Array(array) => &array.attributes,
+            NodeMetadata::Group(group) => &group.attributes,
+        }
+    }
+}
+
+impl ArrayMetadata {
+    /// Plain metadata of an array that is to be created, with chunks of one shape, stored in native C
+    /// order by `bytes` alone, filled with zeros.
+    ///
+    /// # Errors
+    /// [`MetadataError::Invalid`] for a chunk shape that does not fit.
+    pub fn new(
+        shape: &[u64],
+        data_type: DataType,
+        chunk_shape: &[u64],
+    ) -> Result<ArrayMetadata, MetadataError> {
+        let grid = crate::grid::RegularGrid::new(chunk_shape, shape)?;
+        let fill_value = data_type.repr().map(|repr| FillValue::zero(repr.size()));
+        Ok(ArrayMetadata {
+            shape: shape.to_vec(),
+            codecs: vec![bytes_codec(&data_type, Endian::Little)],
+            data_type,
+            declared_type: Json::Null,
+            grid: Some(Arc::new(grid)),
+            chunk_keys: ChunkKeys::Default { separator: '/' },
+            fill_value,
+            declared_fill: Json::Null,
+            attributes: Object::new(),
+            dimension_names: None,
+            unknown: Object::new(),
+            obstacles: Vec::new(),
+        })
+    }
+
+    /// How many axes.
+    pub fn rank(&self) -> usize {
+        self.shape.len()
+    }
+
+    /// The chunk shape, if all chunks have one.
+    pub fn chunk_shape(&self) -> Option<Vec<u64>> {
+        self.grid.as_ref().and_then(|grid| grid.chunk_shape())
+    }
+
+    /// The bytes of one element that nobody wrote.
+    pub fn fill_bytes(&self) -> Vec<u8> {
+        match &self.fill_value {
+            Some(fill) => fill.as_bytes().to_vec(),
+            None => vec![0; self.data_type.repr().map_or(1, |repr| repr.size())],
+        }
+    }
+
+    /// The byte order in which elements are stored, where the chain says one.
+    pub fn endian(&self) -> Endian {
+        let bytes = self.codecs.iter().find(|spec| spec.name == "bytes");
+        match bytes.and_then(|spec| spec.configuration.get("endian")).and_then(Json::as_str) {
+            Some("big") => Endian::Big,
+            _ => Endian::Little,
+        }
+    }
+
+    /// The grid, the chain and the representation: all that reading and writing need.
+    ///
+    /// # Errors
+    /// [`MetadataError::Unsupported`] naming what this build lacks.
+    pub fn chain(&self, registry: &Registry, dialect: Dialect) -> Result<Chain, MetadataError> {
+        if let Some(obstacle) = self.obstacles.first() {
+            return Err(obstacle.clone().into());
+        }
+        let context = ChunkContext { data_type: self.data_type.clone(), shape: self.chunk_extent() };
+        Ok(Chain::build(&self.codecs, &context, registry)?.mending_bools(dialect != Dialect::V3))
+    }
+
+    /// The shape of the first chunk, which stands for all when the chain is checked.
+    fn chunk_extent(&self) -> Vec<u64> {
+        match &self.grid {
+            Some(grid) => (0..grid.rank()).map(|axis| grid.span(axis, 0).stored).collect(),
+            None => vec![1; self.rank()],
+        }
+    }
+
+    /// Checks what every dialect demands.
+    pub(crate) fn check(&self) -> Result<(), MetadataError> {
+        if let Some(grid) = &self.grid
+            && grid.rank() != self.rank()
+        {
+            let why = format!("chunks have {} axes, the array has {}", grid.rank(), self.rank());
+            return Err(MetadataError::invalid("chunk_grid", why));
+        }
+        if let Some(names) = &self.dimension_names
+            && names.len() != self.rank()
+        {
+            let why = format!("{} names for {} axes", names.len(), self.rank());
+            return Err(MetadataError::invalid("dimension_names", why));
+        }
+        let context = ChunkContext { data_type: self.data_type.clone(), shape: self.chunk_extent() };
+        if self.data_type.repr().is_some() && self.grid.is_some() {
+            let size = context.size().filter(|&size| isize::try_from(size).is_ok());
+            size.ok_or_else(|| MetadataError::invalid("chunk_shape", "a chunk has more bytes than can be counted"))?;
+        }
+        Ok(())
+    }
+}
+
+/// The `bytes` codec for a data type, with a byte order where it needs one (F-080).
+pub(crate) fn bytes_codec(data_type: &DataType, endian: Endian) -> CodecSpec {
+    let mut configuration = Object::new();
+    if data_type.repr().is_none_or(|repr| repr.swap_unit() > 1) {
+        configuration.insert("endian", endian.name());
+    }
+    CodecSpec::v3("bytes", configuration)
+}
+
+/// The `transpose` codec that reverses all axes: F order (Z2-090).
+pub(crate) fn reversing_codec(rank: usize) -> CodecSpec {
+    let order: Json = (0..rank as u64).rev().map(Json::from).collect();
+    CodecSpec::v3("transpose", Object::new().with("order", order))
+}
