@@ -1,16 +1,10 @@
-//! What do gzip and zlib share? The level, and the ways to decode.
+//! What do gzip and zlib share? The level, and decoding in one go.
 
-use std::borrow::Cow;
-use std::io::Read;
-
-use zarr_core::codec::{CodecSpec, DecodedSize, Parameters};
+use zarr_core::codec::{CodecSpec, Parameters};
 use zarr_core::{CodecError, Dialect, MetadataError, Object};
 
 use crate::spelling::spelled;
-use crate::stream::{no_rest, read_all, read_into, room};
-
-/// No deflate stream holds more than so many bytes in one: matches of 258 bytes take two bits.
-const BEST_RATIO: u64 = 1032;
+use crate::stream;
 
 /// How hard to look for repetitions, 0 to 9.
 #[derive(Clone, Copy, Debug)]
@@ -20,9 +14,8 @@ impl Level {
     /// The `level` of `spec`. Final v3 requires it for `gzip` (F-082); numcodecs takes 1 where it is
     /// absent, and -1 for zlib's own choice, which is 6.
     pub(crate) fn read(spec: &CodecSpec) -> Result<Level, MetadataError> {
-        let own = spec.dialect == Dialect::V3 && spec.name == "gzip";
         let mut parameters = Parameters::new(spec);
-        let level = match own {
+        let level = match spec.dialect == Dialect::V3 && spec.name == "gzip" {
             true => parameters.integer("level", 0..=9, None)?,
             false => parameters.integer("level", -1..=9, Some(1))?,
         };
@@ -40,32 +33,54 @@ impl Level {
     }
 }
 
-/// A way to open deflated bytes: a reader of the decoded ones, which gives back what it left unread.
-pub(crate) trait Inflate<'a>: Read {
-    const CODEC: &'static str;
-
-    fn open(encoded: &'a [u8]) -> Self;
-
-    /// What follows the end of the stream.
-    fn rest(self) -> &'a [u8];
-
-    /// Fills `out` from a single stream in one go; `false` where that did not work out for any reason.
-    #[cfg(feature = "libdeflate")]
-    fn at_once(encoded: &[u8], out: &mut [u8]) -> bool;
+/// Room for `size` decoded bytes: no deflate stream holds more than 1032 in one, since the longest
+/// match, of 258 bytes, takes two bits.
+pub(crate) fn room(codec: &'static str, size: u64, encoded: &[u8]) -> Result<Vec<u8>, CodecError> {
+    stream::room(codec, size, encoded.len(), 1032)
 }
 
-/// Decodes `encoded`, whatever is due.
-pub(crate) fn decode<'a, I: for<'e> Opens<'e>>(
-    encoded: &[u8],
-    size: DecodedSize,
-) -> Result<Cow<'a, [u8]>, CodecError> {
-    let codec = <I::Reader<'_>>::CODEC;
-    match size {
-        DecodedSize::Exactly(n) => {
-            let mut out = room(codec, n, encoded.len(), BEST_RATIO)?;
-            decode_into::<I>(encoded, &mut out)?;
-            Ok(Cow::Owned(out))
-        }
-        DecodedSize::AtMost(_) => todo!(),
+/// Fills `out` from a single gzip member; `false` if `encoded` is anything else.
+#[cfg(feature = "gzip")]
+pub(crate) fn gzip_at_once(encoded: &[u8], out: &mut [u8]) -> bool {
+    at_once::gzip(encoded, out)
+}
+
+/// Fills `out` from a zlib stream; `false` if `encoded` is anything else.
+#[cfg(feature = "zlib")]
+pub(crate) fn zlib_at_once(encoded: &[u8], out: &mut [u8]) -> bool {
+    at_once::zlib(encoded, out)
+}
+
+/// libdeflate decodes one stream fast, but does not say where it ended. A checksum of the decoded bytes
+/// at the very end of the encoded ones shows that nothing follows.
+#[cfg(feature = "libdeflate")]
+mod at_once {
+    use libdeflater::Decompressor;
+
+    #[cfg(feature = "gzip")]
+    pub(super) fn gzip(encoded: &[u8], out: &mut [u8]) -> bool {
+        let decoded = Decompressor::new().gzip_decompress(encoded, out);
+        let trailer = [libdeflater::crc32(out), out.len() as u32].map(u32::to_le_bytes);
+        decoded == Ok(out.len()) && encoded.ends_with(trailer.as_flattened())
+    }
+
+    #[cfg(feature = "zlib")]
+    pub(super) fn zlib(encoded: &[u8], out: &mut [u8]) -> bool {
+        let decoded = Decompressor::new().zlib_decompress(encoded, out);
+        let trailer = libdeflater::adler32(out).to_be_bytes();
+        decoded == Ok(out.len()) && encoded.ends_with(&trailer)
+    }
+}
+
+#[cfg(not(feature = "libdeflate"))]
+mod at_once {
+    #[cfg(feature = "gzip")]
+    pub(super) fn gzip(_: &[u8], _: &mut [u8]) -> bool {
+        false
+    }
+
+    #[cfg(feature = "zlib")]
+    pub(super) fn zlib(_: &[u8], _: &mut [u8]) -> bool {
+        false
     }
 }

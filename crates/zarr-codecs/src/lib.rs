@@ -22,16 +22,40 @@
 mod spelling;
 mod stream;
 
+#[cfg(any(feature = "delta", feature = "fixedscaleoffset"))]
+mod arithmetic;
+#[cfg(feature = "blosc")]
+mod blosc;
 #[cfg(feature = "bytes")]
 mod bytes;
+#[cfg(feature = "bz2")]
+mod bz2;
+#[cfg(feature = "crc32c")]
+mod crc32c;
 #[cfg(any(feature = "gzip", feature = "zlib"))]
 mod deflate;
+#[cfg(feature = "delta")]
+mod delta;
+#[cfg(feature = "fixedscaleoffset")]
+mod fixedscaleoffset;
 #[cfg(feature = "gzip")]
 mod gzip;
+#[cfg(feature = "lz4")]
+mod lz4;
+#[cfg(feature = "lzma")]
+mod lzma;
+#[cfg(any(feature = "delta", feature = "fixedscaleoffset"))]
+mod number;
+#[cfg(any(feature = "shuffle", feature = "blosc"))]
+mod planes;
+#[cfg(feature = "shuffle")]
+mod shuffle;
 #[cfg(feature = "transpose")]
 mod transpose;
 #[cfg(feature = "zlib")]
 mod zlib;
+#[cfg(feature = "zstd")]
+mod zstd;
 
 #[cfg(test)]
 mod testing;
@@ -62,4 +86,14 @@ codecs! {
     "transpose" transpose: ["transpose"], [], [];
     "gzip" gzip: ["gzip", "numcodecs.gzip"], ["gzip"], ["gzip"];
     "zlib" zlib: ["numcodecs.zlib", "zlib"], ["zlib"], ["zlib"];
+    "zstd" zstd: ["zstd", "numcodecs.zstd"], ["zstd"], ["zstd"];
+    "blosc" blosc: ["blosc", "numcodecs.blosc"], ["blosc"], ["blosc"];
+    "lz4" lz4: ["numcodecs.lz4", "lz4"], ["lz4"], ["lz4"];
+    "bz2" bz2: ["numcodecs.bz2", "bz2"], ["bz2"], ["bz2"];
+    "lzma" lzma: ["numcodecs.lzma", "lzma"], ["lzma"], ["lzma"];
+    "crc32c" crc32c: ["crc32c", "numcodecs.crc32c"], ["crc32c"], ["crc32c"];
+    "shuffle" shuffle: ["numcodecs.shuffle", "shuffle"], ["shuffle"], ["shuffle"];
+    "delta" delta: ["numcodecs.delta", "delta"], ["delta"], ["delta"];
+    "fixedscaleoffset" fixedscaleoffset: ["numcodecs.fixedscaleoffset", "fixedscaleoffset"],
+        ["fixedscaleoffset"], ["fixedscaleoffset"];
 }

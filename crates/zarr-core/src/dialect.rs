@@ -1,6 +1,7 @@
 //! Whose words does a document use?
 
 use std::fmt;
+use std::str::FromStr;
 
 /// A dialect of Zarr: the vocabulary of its documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -21,6 +22,22 @@ impl fmt::Display for Dialect {
             Dialect::V3 => "v3",
             Dialect::V2 => "v2",
         })
+    }
+}
+
+impl FromStr for Dialect {
+    type Err = String;
+
+    /// The dialect of this name: `v2`, `v3`, `draft-2020`.
+    fn from_str(name: &str) -> Result<Self, String> {
+        match name {
+            "v2" => Ok(Dialect::V2),
+            "v3" => Ok(Dialect::V3),
+            "draft-2020" => Ok(Dialect::Draft),
+            _ => Err(format!(
+                "`{name}` is none of the formats v2, v3, draft-2020"
+            )),
+        }
     }
 }
 

@@ -14,23 +14,32 @@
 pub mod codec;
 pub mod data_type;
 mod dialect;
+mod element;
 mod error;
 pub mod format;
 pub mod grid;
+pub mod hierarchy;
 mod json;
 pub mod metadata;
 mod path;
 pub mod region;
 pub mod registry;
 pub mod store;
+#[cfg(feature = "testkit")]
+pub mod testkit;
 pub mod view;
 
 pub use dialect::{Dialect, Reading, Strictness, Warning};
+pub use element::Element;
 pub use error::{
     AccessError, Backend, Cause, CodecError, Error, ErrorKind, MetadataError, Result, StoreError,
     Unsupported,
 };
+pub use hierarchy::{
+    Array, ArrayBuilder, Chunk, Group, Guard, Hierarchy, Node, OpenOptions, Options,
+};
 pub use json::{Json, Object, Oddities};
+pub use metadata::{ArrayMetadata, GroupMetadata, NodeKind, NodeMetadata};
 pub use path::NodePath;
-pub use region::Region;
+pub use region::{IntoRegion, Region};
 pub use registry::{Access, Registry};

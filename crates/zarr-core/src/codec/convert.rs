@@ -1,5 +1,126 @@
 //! How is a chain said in another dialect?
 //!
-//! v2 and the drafts: optional transpose, `bytes`, then filters and a compressor on bytes. Final v3:
-//! any chain. Filters that final v3 knows as array codecs are lifted before `bytes` where nothing
-//! stands between (DECISIONS 14, Z2-090).
+//! v2 and the drafts: an optional reversal of axes, `bytes`, then codecs on bytes. Final v3: any
+//! chain. Filters that final v3 knows as array codecs are lifted before `bytes` where only such ones
+//! stand between (DECISIONS 14, Z2-090, draft-v3.md Q25).
+
+use super::{ChunkContext, Codec, CodecSpec};
+use crate::dialect::Dialect;
+use crate::error::MetadataError;
+use crate::registry::Registry;
+
+/// The chain `specs`, for chunks as `context` says, in the words of dialect `to`.
+///
+/// # Errors
+/// [`MetadataError::CannotSpell`] naming the codec that stands in the way.
+pub fn respell(
+    specs: &[CodecSpec],
+    context: &ChunkContext,
+    to: Dialect,
+    registry: &Registry,
+) -> Result<Vec<CodecSpec>, MetadataError> {
+    match to {
+        Dialect::V3 => to_v3(specs, context, registry),
+        Dialect::V2 | Dialect::Draft => to_flat(specs, context, to, registry),
+    }
+}
+
+fn name_of(to: Dialect) -> &'static str {
+    match to {
+        Dialect::V3 => "v3",
+        Dialect::V2 => "v2",
+        Dialect::Draft => "draft-2020",
+    }
+}
+
+fn cannot(to: Dialect, spec: &CodecSpec, why: &str) -> MetadataError {
+    MetadataError::CannotSpell {
+        format: name_of(to),
+        what: format!("the codec `{}`{why}", spec.name),
+        hint: "choose other codecs".into(),
+    }
+}
+
+/// The same codec in other words; `bytes` and `transpose` are the model's own and stay.
+fn reword(spec: &CodecSpec, codec: &Codec, to: Dialect) -> Result<CodecSpec, MetadataError> {
+    match spec.dialect == to || matches!(spec.name.as_str(), "bytes" | "transpose") {
+        true => Ok(spec.clone()),
+        false => codec.spelling(to).ok_or_else(|| cannot(to, spec, "")),
+    }
+}
+
+fn to_v3(
+    specs: &[CodecSpec],
+    context: &ChunkContext,
+    registry: &Registry,
+) -> Result<Vec<CodecSpec>, MetadataError> {
+    let mut arrays: Vec<CodecSpec> = Vec::new();
+    let mut rest: Vec<CodecSpec> = Vec::new();
+    let mut here = context.clone();
+    for spec in specs {
+        let codec = registry.build_codec(spec, &here)?;
+        let spec = reword(spec, &codec, Dialect::V3)?;
+        let codec = registry.build_codec(&spec, &here)?;
+        match codec {
+            Codec::ArrayToArray(codec) => {
+                // Legal before `bytes` only if nothing but `bytes` has come since the arrays.
+                if rest.len() > 1 {
+                    return Err(cannot(Dialect::V3, &spec, " behind another codec on bytes"));
+                }
+                here = codec.encoded(&here)?;
+                arrays.push(spec);
+            }
+            _ => rest.push(spec),
+        }
+    }
+    arrays.extend(rest);
+    // `bytes` needs a byte order for what the lifted codecs make of the elements.
+    if let Some(bytes) = arrays.iter_mut().find(|spec| spec.name == "bytes")
+        && here
+            .data_type
+            .repr()
+            .is_some_and(|repr| repr.swap_unit() > 1)
+        && !bytes.configuration.contains("endian")
+    {
+        bytes.configuration.insert("endian", "little");
+    }
+    Ok(arrays)
+}
+
+fn to_flat(
+    specs: &[CodecSpec],
+    context: &ChunkContext,
+    to: Dialect,
+    registry: &Registry,
+) -> Result<Vec<CodecSpec>, MetadataError> {
+    let reverse = crate::metadata::reversing_codec(context.rank());
+    let mut chain: Vec<CodecSpec> = Vec::new();
+    // Array codecs wait here until `bytes` has passed.
+    let mut lowered: Vec<CodecSpec> = Vec::new();
+    let mut here = context.clone();
+    for spec in specs {
+        let codec = registry.build_codec(spec, &here)?;
+        match &codec {
+            Codec::ArrayToArray(array) if array.axis_order().is_some() => {
+                if !lowered.is_empty()
+                    || !chain.is_empty()
+                    || spec.configuration != reverse.configuration
+                {
+                    return Err(cannot(to, spec, ", except to reverse all axes at once"));
+                }
+                chain.push(reverse.clone());
+            }
+            Codec::ArrayToArray(array) => {
+                lowered.push(reword(spec, &codec, to)?);
+                here = array.encoded(&here)?;
+            }
+            Codec::ArrayToBytes(_) if spec.name == "bytes" => {
+                chain.push(spec.clone());
+                chain.append(&mut lowered);
+            }
+            Codec::ArrayToBytes(_) => return Err(cannot(to, spec, "")),
+            Codec::BytesToBytes(_) => chain.push(reword(spec, &codec, to)?),
+        }
+    }
+    Ok(chain)
+}

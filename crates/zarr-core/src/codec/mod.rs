@@ -5,12 +5,14 @@
 //! last kind; their filters and compressor come after an implied `bytes` (DECISIONS 14).
 
 mod chain;
+mod convert;
 
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
 pub use self::chain::Chain;
+pub use self::convert::respell;
 
 use crate::data_type::DataType;
 use crate::dialect::Dialect;

@@ -4,14 +4,20 @@
 //! subset that zarr-python 2.18 opens (DECISIONS 24).
 
 use super::{Child, Documents, Format, Place};
-use super::{attributes, attributes_with_dimensions, cannot, document, flat_chain, last_segment, invalid, lengths, parse_fill, parse_object, spell_chunk_shape, spell_fill, spell_type, v2, xarray_dimensions};
+use super::{
+    attributes, attributes_with_dimensions, cannot, document, flat_chain, invalid, last_segment,
+    lengths, parse_fill, parse_object, spell_chunk_shape, spell_fill, spell_type, v2,
+    xarray_dimensions,
+};
 use crate::codec::CodecSpec;
 use crate::data_type::{DataType, Endian};
 use crate::dialect::{Dialect, Reading};
 use crate::error::{AccessError, MetadataError, StoreError, Unsupported};
 use crate::grid::{ChunkGrid, ChunkKeys, RegularGrid};
 use crate::json::{Json, Object};
-use crate::metadata::{ArrayMetadata, GroupMetadata, NodeKind, NodeMetadata, bytes_codec, reversing_codec};
+use crate::metadata::{
+    ArrayMetadata, GroupMetadata, NodeKind, NodeMetadata, bytes_codec, reversing_codec,
+};
 use crate::path::NodePath;
 use crate::store::{Listing, StoreKey, StorePrefix};
 
@@ -37,18 +43,27 @@ impl Default for Draft2020 {
 impl Draft2020 {
     /// The format as it is written.
     pub fn new() -> Self {
-        Draft2020 { suffix: ".json".into(), obstacles: Vec::new() }
+        Draft2020 {
+            suffix: ".json".into(),
+            obstacles: Vec::new(),
+        }
     }
 
     /// The format that an entry point document describes (D-070 … D-077).
     ///
     /// # Errors
     /// For an entry point that breaks the specification, or is none of these drafts'.
-    pub(crate) fn from_entry_point(object: &Object, reading: &mut Reading<'_>) -> Result<Self, MetadataError> {
+    pub(crate) fn from_entry_point(
+        object: &Object,
+        reading: &mut Reading<'_>,
+    ) -> Result<Self, MetadataError> {
         let text = |member: &'static str| match object.get(member) {
             None => Err(MetadataError::Missing(member)),
             Some(Json::String(text)) => Ok(text.as_str()),
-            Some(other) => Err(MetadataError::invalid(member, format!("{} stands for a URI", other.kind()))),
+            Some(other) => Err(MetadataError::invalid(
+                member,
+                format!("{} stands for a URI", other.kind()),
+            )),
         };
         let unsupported = |what: &'static str, name: &str, hint: &str| Unsupported {
             what,
@@ -68,24 +83,43 @@ impl Draft2020 {
         // D-073.
         let encoding = text("metadata_encoding")?;
         if encoding != CORE && encoding != CORE.replace("https", "http") {
-            return Err(unsupported("metadata encoding", encoding, "documents are read as JSON only").into());
+            return Err(unsupported(
+                "metadata encoding",
+                encoding,
+                "documents are read as JSON only",
+            )
+            .into());
         }
         // D-074.
         let suffix = match object.get("metadata_key_suffix") {
             Some(_) => text("metadata_key_suffix")?.to_owned(),
             None => {
-                tolerate(reading, "metadata_key_suffix", "it is missing; taken as `.json`")?;
+                tolerate(
+                    reading,
+                    "metadata_key_suffix",
+                    "it is missing; taken as `.json`",
+                )?;
                 ".json".into()
             }
         };
-        if !suffix.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b)) {
+        if !suffix
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b))
+        {
             let why = format!("`{}` cannot end a key", suffix.escape_debug());
             return Err(MetadataError::invalid("metadata_key_suffix", why));
         }
         let mut obstacles = Vec::new();
         extensions(object, reading, &mut obstacles)?;
         for name in object.iter().map(|(name, _)| name) {
-            if !["zarr_format", "metadata_encoding", "metadata_key_suffix", "extensions"].contains(&name) {
+            if ![
+                "zarr_format",
+                "metadata_encoding",
+                "metadata_key_suffix",
+                "extensions",
+            ]
+            .contains(&name)
+            {
                 tolerate(reading, name, "it is not a member of an entry point")?;
             }
         }
@@ -93,30 +127,53 @@ impl Draft2020 {
     }
 
     fn array_key(&self, path: &NodePath) -> Result<StoreKey, StoreError> {
-        StoreKey::new(format!("meta/root{}.array{}", path_or_nothing(path), self.suffix))
+        StoreKey::new(format!(
+            "meta/root{}.array{}",
+            path_or_nothing(path),
+            self.suffix
+        ))
     }
 
     fn group_key(&self, path: &NodePath) -> Result<StoreKey, StoreError> {
-        StoreKey::new(format!("meta/root{}.group{}", path_or_nothing(path), self.suffix))
+        StoreKey::new(format!(
+            "meta/root{}.group{}",
+            path_or_nothing(path),
+            self.suffix
+        ))
     }
 
     /// The node that a document's key names (D-145).
     fn node_of(&self, key: &StoreKey) -> Option<(NodePath, NodeKind)> {
-        let rest = key.as_str().strip_prefix("meta/root")?.strip_suffix(&self.suffix)?;
+        let rest = key
+            .as_str()
+            .strip_prefix("meta/root")?
+            .strip_suffix(&self.suffix)?;
         let (path, kind) = match rest.strip_suffix(".array") {
             Some(path) => (path, NodeKind::Array),
             None => (rest.strip_suffix(".group")?, NodeKind::Group),
         };
-        let path = if path.is_empty() { NodePath::root() } else { NodePath::new(path.strip_prefix('/')?).ok()? };
+        let path = if path.is_empty() {
+            NodePath::root()
+        } else {
+            NodePath::new(path.strip_prefix('/')?).ok()?
+        };
         let good = path.names().all(|name| name_flaw(name).is_none());
         good.then_some((path, kind))
     }
 
     /// Whether a key looks like a document's but names no node.
     fn note_odd(&self, key: &StoreKey, warnings: &mut Vec<String>) {
-        let documents = [format!(".array{}", self.suffix), format!(".group{}", self.suffix)];
-        if documents.iter().any(|end| key.as_str().ends_with(end.as_str())) {
-            warnings.push(format!("`{key}` has a name that no node may have; left out"));
+        let documents = [
+            format!(".array{}", self.suffix),
+            format!(".group{}", self.suffix),
+        ];
+        if documents
+            .iter()
+            .any(|end| key.as_str().ends_with(end.as_str()))
+        {
+            warnings.push(format!(
+                "`{key}` has a name that no node may have; left out"
+            ));
         }
     }
 }
@@ -127,7 +184,10 @@ fn path_or_nothing(path: &NodePath) -> &str {
 
 /// D-010 … D-013.
 fn name_flaw(name: &str) -> Option<&'static str> {
-    if !name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b)) {
+    if !name
+        .bytes()
+        .all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b))
+    {
         Some("has characters other than a-z A-Z 0-9 - _ .")
     } else if name.bytes().all(|b| b == b'.') {
         Some("consists of periods")
@@ -149,7 +209,9 @@ impl Format for Draft2020 {
 
     fn check_name(&self, name: &str) -> Result<(), AccessError> {
         match name_flaw(name) {
-            Some(why) => Err(AccessError::Argument(format!("`{name}` cannot name a node: it {why}"))),
+            Some(why) => Err(AccessError::Argument(format!(
+                "`{name}` cannot name a node: it {why}"
+            ))),
             None => Ok(()),
         }
     }
@@ -167,7 +229,10 @@ impl Format for Draft2020 {
     ) -> Result<Option<NodeMetadata>, MetadataError> {
         let at = |key: Result<StoreKey, StoreError>| {
             let key = key.ok()?;
-            found.iter().find(|(k, _)| *k == key).map(|(_, bytes)| bytes)
+            found
+                .iter()
+                .find(|(k, _)| *k == key)
+                .map(|(_, bytes)| bytes)
         };
         let (array, group) = (at(self.array_key(path)), at(self.group_key(path)));
         if array.is_some() && group.is_some() {
@@ -193,15 +258,20 @@ impl Format for Draft2020 {
             return Err(unknown_extension(must).into());
         }
         let attributes = attributes(object.remove("attributes").as_ref(), "attributes")?;
-        Ok(Some(NodeMetadata::Group(GroupMetadata { attributes, unknown: object, implicit: false })))
+        Ok(Some(NodeMetadata::Group(GroupMetadata {
+            attributes,
+            unknown: object,
+            implicit: false,
+        })))
     }
 
     fn create(&self, path: &NodePath, node: &NodeMetadata) -> Result<Documents, MetadataError> {
         let (key, object) = match node {
             NodeMetadata::Array(array) => (self.array_key(path), array_document(array)?),
-            NodeMetadata::Group(group) => {
-                (self.group_key(path), Object::new().with("attributes", group.attributes.clone()))
-            }
+            NodeMetadata::Group(group) => (
+                self.group_key(path),
+                Object::new().with("attributes", group.attributes.clone()),
+            ),
         };
         let key = key.map_err(|e| MetadataError::Json(e.to_string()))?;
         Ok(vec![(key, document(object))])
@@ -227,18 +297,27 @@ impl Format for Draft2020 {
             NodeKind::Array => (self.array_key(path)?, false),
             NodeKind::Group => (self.group_key(path)?, true),
         };
-        Ok(Place { key, member: Some("attributes"), may_be_absent })
+        Ok(Place {
+            key,
+            member: Some("attributes"),
+            may_be_absent,
+        })
     }
 
     fn shape_place(&self, path: &NodePath) -> Result<Place, StoreError> {
-        Ok(Place { key: self.array_key(path)?, member: Some("shape"), may_be_absent: false })
+        Ok(Place {
+            key: self.array_key(path)?,
+            member: Some("shape"),
+            may_be_absent: false,
+        })
     }
 
     /// Q5: a member of that form would be taken for codecs.
     fn check_attributes(&self, attributes: &Object) -> Result<(), AccessError> {
         match attributes.get("filters").is_some_and(is_filter_list) {
             true => Err(AccessError::Argument(
-                "attribute `filters` would be read as codecs in this format; choose another name".into(),
+                "attribute `filters` would be read as codecs in this format; choose another name"
+                    .into(),
             )),
             false => Ok(()),
         }
@@ -253,7 +332,12 @@ impl Format for Draft2020 {
     }
 
     /// D-160.
-    fn children(&self, path: &NodePath, listing: &Listing, warnings: &mut Vec<String>) -> Vec<Child> {
+    fn children(
+        &self,
+        path: &NodePath,
+        listing: &Listing,
+        warnings: &mut Vec<String>,
+    ) -> Vec<Child> {
         let mut children: Vec<Child> = Vec::new();
         for key in &listing.keys {
             match self.node_of(key) {
@@ -267,7 +351,9 @@ impl Format for Draft2020 {
                     add(&mut children, path, NodeKind::Group, true);
                 }
                 Some(_) => {}
-                None => warnings.push(format!("`{name}` is a name that no node may have; left out")),
+                None => warnings.push(format!(
+                    "`{name}` is a name that no node may have; left out"
+                )),
             }
         }
         children.sort_by(|a, b| a.path.cmp(&b.path));
@@ -294,7 +380,13 @@ impl Format for Draft2020 {
             *entry = (entry.0.max(kind), false);
         }
         let nodes = nodes.into_iter().filter(|(node, _)| node.is_within(path));
-        nodes.map(|(path, (kind, implicit))| Child { path, kind: Some(kind), implicit }).collect()
+        nodes
+            .map(|(path, (kind, implicit))| Child {
+                path,
+                kind: Some(kind),
+                implicit,
+            })
+            .collect()
     }
 
     /// D-170 … D-174: documents first, both of them, since nobody knows who made the other kind.
@@ -309,12 +401,18 @@ impl Format for Draft2020 {
 fn add(children: &mut Vec<Child>, path: NodePath, kind: NodeKind, implicit: bool) {
     match children.iter_mut().find(|child| child.path == path) {
         Some(child) => child.kind = child.kind.max(Some(kind)),
-        None => children.push(Child { path, kind: Some(kind), implicit }),
+        None => children.push(Child {
+            path,
+            kind: Some(kind),
+            implicit,
+        }),
     }
 }
 
 fn tolerate(reading: &mut Reading<'_>, member: &str, what: &str) -> Result<(), MetadataError> {
-    reading.tolerate(format!("`{member}`: {what}")).map_err(|_| MetadataError::invalid(member, what))
+    reading
+        .tolerate(format!("`{member}`: {what}"))
+        .map_err(|_| MetadataError::invalid(member, what))
 }
 
 fn must_understand(extension: &Json) -> Option<bool> {
@@ -322,7 +420,10 @@ fn must_understand(extension: &Json) -> Option<bool> {
 }
 
 fn unknown_extension(extension: &Json) -> Unsupported {
-    let uri = extension.as_object().and_then(|o| o.get("extension")).and_then(Json::as_str);
+    let uri = extension
+        .as_object()
+        .and_then(|o| o.get("extension"))
+        .and_then(Json::as_str);
     Unsupported {
         what: "extension",
         name: uri.unwrap_or("?").into(),
@@ -339,26 +440,44 @@ fn extensions(
     let list = match object.get("extensions") {
         Some(Json::Array(list)) => list,
         Some(other) => {
-            return Err(MetadataError::invalid("extensions", format!("{} stands for a list", other.kind())));
+            return Err(MetadataError::invalid(
+                "extensions",
+                format!("{} stands for a list", other.kind()),
+            ));
         }
         None => return tolerate(reading, "extensions", "it is missing; taken as empty"),
     };
     for extension in list {
-        let uri = extension.as_object().and_then(|o| o.get("extension")).and_then(Json::as_str);
+        let uri = extension
+            .as_object()
+            .and_then(|o| o.get("extension"))
+            .and_then(Json::as_str);
         let Some(uri) = uri else {
-            return Err(MetadataError::invalid("extensions", "each is an object with a URI `extension`"));
+            return Err(MetadataError::invalid(
+                "extensions",
+                "each is an object with a URI `extension`",
+            ));
         };
         let must = extension.as_object().and_then(|o| o.get("must_understand"));
         match must {
             Some(Json::Bool(true)) => obstacles.push(unknown_extension(extension)),
-            Some(Json::Bool(false)) => reading.warnings.push(format!("extension `{uri}` is not known; ignored")),
+            Some(Json::Bool(false)) => reading
+                .warnings
+                .push(format!("extension `{uri}` is not known; ignored")),
             // Q16: a missing one is taken as true by a tolerant reader.
             None => {
-                tolerate(reading, "extensions", "`must_understand` is missing; taken as true")?;
+                tolerate(
+                    reading,
+                    "extensions",
+                    "`must_understand` is missing; taken as true",
+                )?;
                 obstacles.push(unknown_extension(extension));
             }
             Some(_) => {
-                return Err(MetadataError::invalid("extensions", "`must_understand` is `true` or `false`"));
+                return Err(MetadataError::invalid(
+                    "extensions",
+                    "`must_understand` is `true` or `false`",
+                ));
             }
         }
     }
@@ -367,8 +486,13 @@ fn extensions(
 
 /// Q5: a list of objects, each with a string `id`, is what zarr-python hides its filters in.
 fn is_filter_list(json: &Json) -> bool {
-    let is_codec = |json: &Json| json.as_object().and_then(|o| o.get("id")).is_some_and(|id| id.as_str().is_some());
-    json.as_array().is_some_and(|list| !list.is_empty() && list.iter().all(is_codec))
+    let is_codec = |json: &Json| {
+        json.as_object()
+            .and_then(|o| o.get("id"))
+            .is_some_and(|id| id.as_str().is_some())
+    };
+    json.as_array()
+        .is_some_and(|list| !list.is_empty() && list.iter().all(is_codec))
 }
 
 const MEMBERS: [&str; 8] = [
@@ -389,9 +513,17 @@ fn parse_array(object: Object, reading: &mut Reading<'_>) -> Result<ArrayMetadat
         }
     }
     // Row 25: lenient defaults.
-    for (member, default) in [("fill_value", "null"), ("chunk_memory_layout", "`C`"), ("attributes", "empty")] {
+    for (member, default) in [
+        ("fill_value", "null"),
+        ("chunk_memory_layout", "`C`"),
+        ("attributes", "empty"),
+    ] {
         if !object.contains(member) {
-            tolerate(reading, member, &format!("it is missing; taken as {default}"))?;
+            tolerate(
+                reading,
+                member,
+                &format!("it is missing; taken as {default}"),
+            )?;
         }
     }
     let mut obstacles = Vec::new();
@@ -399,16 +531,34 @@ fn parse_array(object: Object, reading: &mut Reading<'_>) -> Result<ArrayMetadat
     let shape = lengths("shape", object.get("shape"))?;
 
     let declared_type = object.get("data_type").cloned().unwrap_or(Json::Null);
-    let parsed = reading.registry.parse_data_type(&declared_type, Dialect::Draft)?;
+    let parsed = reading
+        .registry
+        .parse_data_type(&declared_type, Dialect::Draft)?;
     match (&parsed.data_type, parsed.data_type.repr()) {
         (DataType::Unknown { .. }, None) => {
-            let name = declared_type.as_object().and_then(|o| o.get("extension")).unwrap_or(&declared_type);
+            let name = declared_type
+                .as_object()
+                .and_then(|o| o.get("extension"))
+                .unwrap_or(&declared_type);
             let name = name.as_str().map_or_else(|| name.brief(), str::to_owned);
             let hint = "it has no fallback; register an extension for it".into();
-            obstacles.push(Unsupported { what: "data type", name, hint });
+            obstacles.push(Unsupported {
+                what: "data type",
+                name,
+                hint,
+            });
         }
-        (DataType::Unknown { declared, fallback: Some(fallback) }, _) => {
-            reading.warnings.push(format!("data type {} is not known; read as `{fallback}`", declared.brief()));
+        (
+            DataType::Unknown {
+                declared,
+                fallback: Some(fallback),
+            },
+            _,
+        ) => {
+            reading.warnings.push(format!(
+                "data type {} is not known; read as `{fallback}`",
+                declared.brief()
+            ));
         }
         _ => {}
     }
@@ -429,10 +579,16 @@ fn parse_array(object: Object, reading: &mut Reading<'_>) -> Result<ArrayMetadat
             obstacles.push(named("memory layout", o));
         }
         Some(other) => {
-            return Err(invalid("chunk_memory_layout", format!("{} is neither `C` nor `F`", other.brief())));
+            return Err(invalid(
+                "chunk_memory_layout",
+                format!("{} is neither `C` nor `F`", other.brief()),
+            ));
         }
     }
-    codecs.push(bytes_codec(&parsed.data_type, parsed.endian.unwrap_or(Endian::Little)));
+    codecs.push(bytes_codec(
+        &parsed.data_type,
+        parsed.endian.unwrap_or(Endian::Little),
+    ));
     if attributes_.get("filters").is_some_and(is_filter_list) {
         codecs.extend(v2::filters(attributes_.get("filters"))?);
     }
@@ -443,18 +599,37 @@ fn parse_array(object: Object, reading: &mut Reading<'_>) -> Result<ArrayMetadat
         None => {}
         Some(Json::Array(list)) => {
             obstacles.extend(list.iter().map(|t| {
-                let uri = t.as_object().and_then(|o| o.get("extension")).and_then(Json::as_str).unwrap_or("?");
-                Unsupported { what: "storage transformer", name: uri.into(), hint: String::new() }
+                let uri = t
+                    .as_object()
+                    .and_then(|o| o.get("extension"))
+                    .and_then(Json::as_str)
+                    .unwrap_or("?");
+                Unsupported {
+                    what: "storage transformer",
+                    name: uri.into(),
+                    hint: String::new(),
+                }
             }));
         }
         Some(other) => {
-            return Err(invalid("storage_transformers", format!("{} stands for a list", other.kind())));
+            return Err(invalid(
+                "storage_transformers",
+                format!("{} stands for a list", other.kind()),
+            ));
         }
     }
     let declared_fill = object.get("fill_value").cloned().unwrap_or(Json::Null);
-    let unknown: Object = object.into_iter().filter(|(name, _)| !MEMBERS.contains(&name.as_str())).collect();
-    for (name, _) in unknown.iter().filter(|(name, _)| *name != "storage_transformers") {
-        reading.warnings.push(format!("`{name}`: it is not a member of an array's document; ignored"));
+    let unknown: Object = object
+        .into_iter()
+        .filter(|(name, _)| !MEMBERS.contains(&name.as_str()))
+        .collect();
+    for (name, _) in unknown
+        .iter()
+        .filter(|(name, _)| *name != "storage_transformers")
+    {
+        reading.warnings.push(format!(
+            "`{name}`: it is not a member of an array's document; ignored"
+        ));
     }
     let array = ArrayMetadata {
         fill_value: parse_fill(&parsed.data_type, &declared_fill, Dialect::Draft, reading)?,
@@ -484,7 +659,9 @@ fn parse_grid(
     obstacles: &mut Vec<Unsupported>,
 ) -> Result<(Grid, char), MetadataError> {
     let invalid = |why: String| invalid("chunk_grid", why);
-    let object = json.and_then(Json::as_object).ok_or_else(|| invalid("an object is due".into()))?;
+    let object = json
+        .and_then(Json::as_object)
+        .ok_or_else(|| invalid("an object is due".into()))?;
     let separator = match object.get("separator") {
         None => {
             tolerate(reading, "separator", "it is missing; taken as `/`")?;
@@ -511,15 +688,28 @@ fn parse_grid(
     match object.get("type") {
         Some(Json::String(name)) if name == "regular" => {
             let chunk_shape = lengths("chunk_shape", object.get("chunk_shape"))?;
-            Ok((Some(Arc::new(RegularGrid::new(&chunk_shape, shape)?)), separator))
+            Ok((
+                Some(Arc::new(RegularGrid::new(&chunk_shape, shape)?)),
+                separator,
+            ))
         }
-        other => Err(invalid(format!("type {} is not `regular`", other.unwrap_or(&Json::Null).brief()))),
+        other => Err(invalid(format!(
+            "type {} is not `regular`",
+            other.unwrap_or(&Json::Null).brief()
+        ))),
     }
 }
 
 fn named(what: &'static str, object: &Object) -> Unsupported {
-    let uri = object.get("extension").and_then(Json::as_str).unwrap_or("?");
-    Unsupported { what, name: uri.into(), hint: "register an extension for it".into() }
+    let uri = object
+        .get("extension")
+        .and_then(Json::as_str)
+        .unwrap_or("?");
+    Unsupported {
+        what,
+        name: uri.into(),
+        hint: "register an extension for it".into(),
+    }
 }
 
 /// D-106.
@@ -528,17 +718,26 @@ fn compressor(json: Option<&Json>) -> Result<Option<CodecSpec>, MetadataError> {
         None | Some(Json::Null) => return Ok(None),
         Some(Json::Object(object)) => object,
         Some(other) => {
-            return Err(MetadataError::invalid("compressor", format!("{} stands for an object", other.kind())));
+            return Err(MetadataError::invalid(
+                "compressor",
+                format!("{} stands for an object", other.kind()),
+            ));
         }
     };
     let Some(uri) = object.get("codec").and_then(Json::as_str) else {
-        return Err(MetadataError::invalid("compressor", "member `codec`, a URI, is missing"));
+        return Err(MetadataError::invalid(
+            "compressor",
+            "member `codec`, a URI, is missing",
+        ));
     };
     let configuration = match object.get("configuration") {
         None | Some(Json::Null) => Object::new(),
         Some(Json::Object(configuration)) => configuration.clone(),
         Some(other) => {
-            return Err(MetadataError::invalid("compressor", format!("configuration: {} stands for an object", other.kind())));
+            return Err(MetadataError::invalid(
+                "compressor",
+                format!("configuration: {} stands for an object", other.kind()),
+            ));
         }
     };
     Ok(Some(CodecSpec::new(Dialect::Draft, uri, configuration)))
@@ -547,7 +746,11 @@ fn compressor(json: Option<&Json>) -> Result<Option<CodecSpec>, MetadataError> {
 fn array_document(array: &ArrayMetadata) -> Result<Object, MetadataError> {
     const FORMAT: &str = "draft-2020";
     let ChunkKeys::Draft { separator } = array.chunk_keys else {
-        return Err(cannot(FORMAT, "chunk keys other than its own", "choose the key encoding of the drafts"));
+        return Err(cannot(
+            FORMAT,
+            "chunk keys other than its own",
+            "choose the key encoding of the drafts",
+        ));
     };
     let chain = flat_chain(array, FORMAT)?;
     let compressor = match chain.bytes {
@@ -558,14 +761,31 @@ fn array_document(array: &ArrayMetadata) -> Result<Object, MetadataError> {
                 .with("configuration", codec.configuration.clone()),
         ),
         [codec] => {
-            let what = format!("the codec `{}` in the words of {}", codec.name, codec.dialect);
-            return Err(cannot(FORMAT, what, "choose gzip, zlib, zstd, blosc, lz4, bz2 or lzma"));
+            let what = format!(
+                "the codec `{}` in the words of {}",
+                codec.name, codec.dialect
+            );
+            return Err(cannot(
+                FORMAT,
+                what,
+                "choose gzip, zlib, zstd, blosc, lz4, bz2 or lzma",
+            ));
         }
-        _ => return Err(cannot(FORMAT, "more than one compressor", "choose v3 or v2, or one codec")),
+        _ => {
+            return Err(cannot(
+                FORMAT,
+                "more than one compressor",
+                "choose v3 or v2, or one codec",
+            ));
+        }
     };
     if array.rank() == 0 && compressor.is_some() {
         // Section 2.3: zarr-python 2.18 drops the compressor of scalars.
-        return Err(cannot(FORMAT, "a compressed scalar", "store it without a codec"));
+        return Err(cannot(
+            FORMAT,
+            "a compressed scalar",
+            "store it without a codec",
+        ));
     }
     let grid = Object::new()
         .with("type", "regular")

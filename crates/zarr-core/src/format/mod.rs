@@ -133,7 +133,12 @@ pub trait Format: Debug + Send + Sync {
 
     /// The children that a listing of [`Format::children_prefix`] shows, sorted; names that no node
     /// may have are noted in `warnings` and left out (D-015).
-    fn children(&self, path: &NodePath, listing: &Listing, warnings: &mut Vec<String>) -> Vec<Child>;
+    fn children(
+        &self,
+        path: &NodePath,
+        listing: &Listing,
+        warnings: &mut Vec<String>,
+    ) -> Vec<Child>;
 
     /// All nodes at and below `path` out of every key below [`Format::tree_prefix`], sorted by path.
     /// Called only where there is such a prefix.
@@ -164,7 +169,11 @@ pub fn of_dialect(dialect: Dialect) -> Arc<dyn Format> {
 }
 
 /// The document's object. Final v3 refuses duplicate members; other dialects note them (DECISIONS 23).
-fn parse_object(bytes: &[u8], strict_members: bool, reading: &mut Reading<'_>) -> Result<Object, MetadataError> {
+fn parse_object(
+    bytes: &[u8],
+    strict_members: bool,
+    reading: &mut Reading<'_>,
+) -> Result<Object, MetadataError> {
     let (json, odd) = Json::parse_tolerant(bytes).map_err(MetadataError::Json)?;
     let refuse = MetadataError::Json;
     if let Some(name) = odd.duplicates.first() {
@@ -182,11 +191,16 @@ fn parse_object(bytes: &[u8], strict_members: bool, reading: &mut Reading<'_>) -
         reading.tolerate(what).map_err(refuse)?;
     }
     if odd.byte_order_mark {
-        reading.tolerate("the document begins with a byte order mark").map_err(refuse)?;
+        reading
+            .tolerate("the document begins with a byte order mark")
+            .map_err(refuse)?;
     }
     match json {
         Json::Object(object) => Ok(object),
-        other => Err(MetadataError::Json(format!("{} stands where an object is due", other.kind()))),
+        other => Err(MetadataError::Json(format!(
+            "{} stands where an object is due",
+            other.kind()
+        ))),
     }
 }
 
@@ -197,9 +211,14 @@ fn document(object: Object) -> Bytes {
 /// A list of whole numbers at least 0: a shape.
 fn lengths(member: &'static str, json: Option<&Json>) -> Result<Vec<u64>, MetadataError> {
     let json = json.ok_or(MetadataError::Missing(member))?;
-    let items = json.as_array().and_then(|items| items.iter().map(Json::as_u64).collect());
+    let items = json
+        .as_array()
+        .and_then(|items| items.iter().map(Json::as_u64).collect());
     items.ok_or_else(|| {
-        MetadataError::invalid(member, format!("{} is not a list of whole numbers at least 0", json.brief()))
+        MetadataError::invalid(
+            member,
+            format!("{} is not a list of whole numbers at least 0", json.brief()),
+        )
     })
 }
 
@@ -207,14 +226,20 @@ fn attributes(json: Option<&Json>, member: &str) -> Result<Object, MetadataError
     match json {
         None => Ok(Object::new()),
         Some(Json::Object(object)) => Ok(object.clone()),
-        Some(other) => Err(MetadataError::invalid(member, format!("{} stands for an object", other.kind()))),
+        Some(other) => Err(MetadataError::invalid(
+            member,
+            format!("{} stands for an object", other.kind()),
+        )),
     }
 }
 
 /// The axes' names as xarray writes them into v2 and the drafts (DECISIONS 20); ignored if they do not fit.
 fn xarray_dimensions(attributes: &Object, rank: usize) -> Option<Vec<Option<String>>> {
     let names = attributes.get("_ARRAY_DIMENSIONS")?.as_array()?;
-    let names: Option<Vec<_>> = names.iter().map(|n| n.as_str().map(|n| Some(n.to_owned()))).collect();
+    let names: Option<Vec<_>> = names
+        .iter()
+        .map(|n| n.as_str().map(|n| Some(n.to_owned())))
+        .collect();
     names.filter(|names| names.len() == rank)
 }
 
@@ -226,7 +251,11 @@ fn attributes_with_dimensions(array: &ArrayMetadata) -> Object {
         && names.iter().all(Option::is_some)
         && !names.is_empty()
     {
-        let names: Json = names.iter().flatten().map(|n| Json::from(n.as_str())).collect();
+        let names: Json = names
+            .iter()
+            .flatten()
+            .map(|n| Json::from(n.as_str()))
+            .collect();
         attributes.insert("_ARRAY_DIMENSIONS", names);
     }
     attributes
@@ -239,19 +268,40 @@ fn parse_fill(
     dialect: Dialect,
     reading: &mut Reading<'_>,
 ) -> Result<Option<crate::data_type::FillValue>, MetadataError> {
-    fill_value::parse(data_type, json, dialect, reading.strictness, &mut reading.warnings)
+    fill_value::parse(
+        data_type,
+        json,
+        dialect,
+        reading.strictness,
+        &mut reading.warnings,
+    )
 }
 
 /// What a dialect cannot say.
 fn cannot(format: &'static str, what: impl Into<String>, hint: impl Into<String>) -> MetadataError {
-    MetadataError::CannotSpell { format, what: what.into(), hint: hint.into() }
+    MetadataError::CannotSpell {
+        format,
+        what: what.into(),
+        hint: hint.into(),
+    }
 }
 
 /// The type in a dialect's words, or what it cannot say.
-fn spell_type(array: &ArrayMetadata, dialect: Dialect, format: &'static str) -> Result<Json, MetadataError> {
-    array.data_type.spelling(dialect, array.endian()).ok_or_else(|| {
-        cannot(format, format!("the data type `{}`", array.data_type), "choose another type or format")
-    })
+fn spell_type(
+    array: &ArrayMetadata,
+    dialect: Dialect,
+    format: &'static str,
+) -> Result<Json, MetadataError> {
+    array
+        .data_type
+        .spelling(dialect, array.endian())
+        .ok_or_else(|| {
+            cannot(
+                format,
+                format!("the data type `{}`", array.data_type),
+                "choose another type or format",
+            )
+        })
 }
 
 /// The fill value in a dialect's words.
@@ -260,10 +310,17 @@ fn spell_fill(array: &ArrayMetadata, dialect: Dialect) -> Result<Json, MetadataE
 }
 
 /// The chunk shape, which v2 and the drafts must have.
-fn spell_chunk_shape(array: &ArrayMetadata, format: &'static str) -> Result<Vec<u64>, MetadataError> {
-    array
-        .chunk_shape()
-        .ok_or_else(|| cannot(format, "chunks of different shapes", "choose chunks of one shape, or v3"))
+fn spell_chunk_shape(
+    array: &ArrayMetadata,
+    format: &'static str,
+) -> Result<Vec<u64>, MetadataError> {
+    array.chunk_shape().ok_or_else(|| {
+        cannot(
+            format,
+            "chunks of different shapes",
+            "choose chunks of one shape, or v3",
+        )
+    })
 }
 
 /// An array's chain as v2 and the drafts see it: axis order, byte order, then codecs on bytes.
@@ -273,21 +330,33 @@ struct FlatChain<'a> {
 }
 
 /// Splits a chain that is already in the dialect's words.
-fn flat_chain<'a>(array: &'a ArrayMetadata, format: &'static str) -> Result<FlatChain<'a>, MetadataError> {
+fn flat_chain<'a>(
+    array: &'a ArrayMetadata,
+    format: &'static str,
+) -> Result<FlatChain<'a>, MetadataError> {
     let mut codecs = &array.codecs[..];
     let reverse = crate::metadata::reversing_codec(array.rank());
-    let f_order = codecs.first().is_some_and(|c| c.name == "transpose" && c.configuration == reverse.configuration);
+    let f_order = codecs
+        .first()
+        .is_some_and(|c| c.name == "transpose" && c.configuration == reverse.configuration);
     if f_order {
         codecs = &codecs[1..];
     }
     match codecs.split_first() {
-        Some((first, rest)) if first.name == "bytes" => Ok(FlatChain { f_order, bytes: rest }),
+        Some((first, rest)) if first.name == "bytes" => Ok(FlatChain {
+            f_order,
+            bytes: rest,
+        }),
         Some((first, _)) => Err(cannot(
             format,
             format!("the codec `{}` before `bytes`", first.name),
             "choose v3, or other codecs",
         )),
-        None => Err(cannot(format, "a chain without `bytes`", "choose other codecs")),
+        None => Err(cannot(
+            format,
+            "a chain without `bytes`",
+            "choose other codecs",
+        )),
     }
 }
 

@@ -1,7 +1,10 @@
 //! How does final v3 keep the model? (spec: F-001 … F-021)
 
 use super::{Child, Documents, Format, Place};
-use super::{attributes, cannot, document, key_below, last_segment, invalid, lengths, parse_fill, parse_object, prefix_of, spell_fill, spell_type};
+use super::{
+    attributes, cannot, document, invalid, key_below, last_segment, lengths, parse_fill,
+    parse_object, prefix_of, spell_fill, spell_type,
+};
 use crate::codec::CodecSpec;
 use crate::data_type::DataType;
 use crate::dialect::{Dialect, Reading};
@@ -38,7 +41,9 @@ impl Format for V3 {
         } else {
             return Ok(());
         };
-        Err(AccessError::Argument(format!("`{name}` cannot name a node: it {why}")))
+        Err(AccessError::Argument(format!(
+            "`{name}` cannot name a node: it {why}"
+        )))
     }
 
     fn document_keys(&self, path: &NodePath) -> Result<Vec<StoreKey>, StoreError> {
@@ -51,7 +56,9 @@ impl Format for V3 {
         found: &Documents,
         reading: &mut Reading<'_>,
     ) -> Result<Option<NodeMetadata>, MetadataError> {
-        let Some((_, bytes)) = found.first() else { return Ok(None) };
+        let Some((_, bytes)) = found.first() else {
+            return Ok(None);
+        };
         let object = parse_object(bytes, true, reading)?;
         // F-003.
         match object.get("zarr_format") {
@@ -63,8 +70,12 @@ impl Format for V3 {
             }
         }
         match object.get("node_type").map(|json| (json, json.as_str())) {
-            Some((_, Some("array"))) => parse_array(object, reading).map(|a| Some(NodeMetadata::Array(Box::new(a)))),
-            Some((_, Some("group"))) => parse_group(object, reading).map(|g| Some(NodeMetadata::Group(g))),
+            Some((_, Some("array"))) => {
+                parse_array(object, reading).map(|a| Some(NodeMetadata::Array(Box::new(a))))
+            }
+            Some((_, Some("group"))) => {
+                parse_group(object, reading).map(|g| Some(NodeMetadata::Group(g)))
+            }
             Some((json, _)) => {
                 let why = format!("{} is neither `array` nor `group`", json.brief());
                 Err(MetadataError::invalid("node_type", why))
@@ -77,8 +88,13 @@ impl Format for V3 {
         let object = match node {
             NodeMetadata::Array(array) => array_document(array)?,
             NodeMetadata::Group(group) => {
-                let head = Object::new().with("zarr_format", 3u64).with("node_type", "group");
-                with_unknown(head.with("attributes", group.attributes.clone()), &group.unknown)
+                let head = Object::new()
+                    .with("zarr_format", 3u64)
+                    .with("node_type", "group");
+                with_unknown(
+                    head.with("attributes", group.attributes.clone()),
+                    &group.unknown,
+                )
             }
         };
         let key = key_below(path, DOCUMENT).map_err(|e| MetadataError::Json(e.to_string()))?;
@@ -90,11 +106,19 @@ impl Format for V3 {
     }
 
     fn attributes_place(&self, path: &NodePath, _: NodeKind) -> Result<Place, StoreError> {
-        Ok(Place { key: key_below(path, DOCUMENT)?, member: Some("attributes"), may_be_absent: false })
+        Ok(Place {
+            key: key_below(path, DOCUMENT)?,
+            member: Some("attributes"),
+            may_be_absent: false,
+        })
     }
 
     fn shape_place(&self, path: &NodePath) -> Result<Place, StoreError> {
-        Ok(Place { key: key_below(path, DOCUMENT)?, member: Some("shape"), may_be_absent: false })
+        Ok(Place {
+            key: key_below(path, DOCUMENT)?,
+            member: Some("shape"),
+            may_be_absent: false,
+        })
     }
 
     fn chunk_prefix(&self, path: &NodePath) -> Result<StorePrefix, StoreError> {
@@ -107,9 +131,20 @@ impl Format for V3 {
 
     /// F-113: prefixes may be nodes; their documents decide.
     fn children(&self, path: &NodePath, listing: &Listing, _: &mut Vec<String>) -> Vec<Child> {
-        let names = listing.prefixes.iter().map(last_segment).filter(|name| !name.starts_with("__"));
+        let names = listing
+            .prefixes
+            .iter()
+            .map(last_segment)
+            .filter(|name| !name.starts_with("__"));
         let child = |name| path.child(name).ok();
-        names.filter_map(child).map(|path| Child { path, kind: None, implicit: false }).collect()
+        names
+            .filter_map(child)
+            .map(|path| Child {
+                path,
+                kind: None,
+                implicit: false,
+            })
+            .collect()
     }
 
     fn erasure(&self, path: &NodePath) -> Result<(Vec<StoreKey>, Vec<StorePrefix>), StoreError> {
@@ -122,7 +157,12 @@ fn extension(member: &str, json: &Json) -> Result<(String, Object), MetadataErro
     let object = match json {
         Json::String(name) => return Ok((name.clone(), Object::new())),
         Json::Object(object) => object,
-        other => return Err(MetadataError::invalid(member, format!("{} stands for an extension", other.kind()))),
+        other => {
+            return Err(MetadataError::invalid(
+                member,
+                format!("{} stands for an extension", other.kind()),
+            ));
+        }
     };
     let mut named = None;
     let mut configuration = Object::new();
@@ -132,14 +172,20 @@ fn extension(member: &str, json: &Json) -> Result<(String, Object), MetadataErro
             ("configuration", Json::Object(object)) => configuration = object.clone(),
             ("must_understand", Json::Bool(_)) => {}
             _ => {
-                let why = format!("`{name}`: {} is not allowed in an extension object", value.brief());
+                let why = format!(
+                    "`{name}`: {} is not allowed in an extension object",
+                    value.brief()
+                );
                 return Err(MetadataError::invalid(member, why));
             }
         }
     }
     match named {
         Some(name) => Ok((name, configuration)),
-        None => Err(MetadataError::invalid(member, "an extension object needs a `name`")),
+        None => Err(MetadataError::invalid(
+            member,
+            "an extension object needs a `name`",
+        )),
     }
 }
 
@@ -159,12 +205,23 @@ const ARRAY_MEMBERS: [&str; 12] = [
 ];
 
 fn parse_array(object: Object, reading: &mut Reading<'_>) -> Result<ArrayMetadata, MetadataError> {
-    for member in ["shape", "data_type", "chunk_grid", "chunk_key_encoding", "fill_value", "codecs"] {
+    for member in [
+        "shape",
+        "data_type",
+        "chunk_grid",
+        "chunk_key_encoding",
+        "fill_value",
+        "codecs",
+    ] {
         if !object.contains(member) {
             return Err(MetadataError::Missing(member));
         }
     }
-    let member = |name: &str| object.get(name).expect("the mandatory members were just looked for");
+    let member = |name: &str| {
+        object
+            .get(name)
+            .expect("the mandatory members were just looked for")
+    };
     let mut obstacles = Vec::new();
     let shape = lengths("shape", object.get("shape"))?;
 
@@ -172,16 +229,24 @@ fn parse_array(object: Object, reading: &mut Reading<'_>) -> Result<ArrayMetadat
     if let Json::Object(_) = declared_type {
         extension("data_type", &declared_type)?;
     }
-    let parsed = reading.registry.parse_data_type(&declared_type, Dialect::V3)?;
+    let parsed = reading
+        .registry
+        .parse_data_type(&declared_type, Dialect::V3)?;
     if let DataType::Unknown { .. } = parsed.data_type {
-        obstacles.push(unsupported("data type", extension("data_type", &declared_type)?.0));
+        obstacles.push(unsupported(
+            "data type",
+            extension("data_type", &declared_type)?.0,
+        ));
     }
 
     let (grid_name, configuration) = extension("chunk_grid", member("chunk_grid"))?;
     let grid = match grid_name.as_str() {
         "regular" => {
             let chunk_shape = lengths("chunk_shape", configuration.get("chunk_shape"))?;
-            Some(crate::grid::RegularGrid::new(&chunk_shape, &shape).map(|grid| std::sync::Arc::new(grid) as _)?)
+            Some(
+                crate::grid::RegularGrid::new(&chunk_shape, &shape)
+                    .map(|grid| std::sync::Arc::new(grid) as _)?,
+            )
         }
         name => match reading.registry.build_grid(name, &configuration, &shape) {
             Some(grid) => Some(grid?),
@@ -196,11 +261,18 @@ fn parse_array(object: Object, reading: &mut Reading<'_>) -> Result<ArrayMetadat
     let separator = |default| match configuration.get("separator") {
         None => Ok(default),
         Some(Json::String(text)) => ChunkKeys::check_separator("chunk_key_encoding", text),
-        Some(other) => Err(invalid("chunk_key_encoding", format!("separator {} is no text", other.brief()))),
+        Some(other) => Err(invalid(
+            "chunk_key_encoding",
+            format!("separator {} is no text", other.brief()),
+        )),
     };
     let chunk_keys = match encoding.as_str() {
-        "default" => ChunkKeys::Default { separator: separator('/')? },
-        "v2" => ChunkKeys::V2 { separator: separator('.')? },
+        "default" => ChunkKeys::Default {
+            separator: separator('/')?,
+        },
+        "v2" => ChunkKeys::V2 {
+            separator: separator('.')?,
+        },
         _ => {
             obstacles.push(unsupported("chunk key encoding", encoding));
             ChunkKeys::Default { separator: '/' }
@@ -211,7 +283,10 @@ fn parse_array(object: Object, reading: &mut Reading<'_>) -> Result<ArrayMetadat
         Some([]) | None => return Err(invalid("codecs", "a list of at least one codec is due")),
         Some(list) => list
             .iter()
-            .map(|json| extension("codecs", json).map(|(name, configuration)| CodecSpec::v3(name, configuration)))
+            .map(|json| {
+                extension("codecs", json)
+                    .map(|(name, configuration)| CodecSpec::v3(name, configuration))
+            })
             .collect::<Result<Vec<_>, _>>()?,
     };
 
@@ -224,8 +299,17 @@ fn parse_array(object: Object, reading: &mut Reading<'_>) -> Result<ArrayMetadat
                 obstacles.push(unsupported("storage transformer", name));
             }
         }
-        Some(Json::Null) => tolerate(reading, "storage_transformers", "null stands for an empty list")?,
-        Some(other) => return Err(invalid("storage_transformers", format!("{} is no list", other.kind()))),
+        Some(Json::Null) => tolerate(
+            reading,
+            "storage_transformers",
+            "null stands for an empty list",
+        )?,
+        Some(other) => {
+            return Err(invalid(
+                "storage_transformers",
+                format!("{} is no list", other.kind()),
+            ));
+        }
     }
 
     let declared_fill = member("fill_value").clone();
@@ -261,7 +345,11 @@ fn parse_group(object: Object, reading: &mut Reading<'_>) -> Result<GroupMetadat
     if let Some(consolidated) = consolidated {
         kept.insert("consolidated_metadata", consolidated);
     }
-    Ok(GroupMetadata { attributes: v3_attributes(&object, reading)?, unknown: kept, implicit: false })
+    Ok(GroupMetadata {
+        attributes: v3_attributes(&object, reading)?,
+        unknown: kept,
+        implicit: false,
+    })
 }
 
 /// F-009.
@@ -291,9 +379,15 @@ fn dimension_names(
             tolerate(reading, "dimension_names", "null stands for no names")?;
             Ok(None)
         }
-        Some(json) => match json.as_array().and_then(|items| items.iter().map(name).collect()) {
+        Some(json) => match json
+            .as_array()
+            .and_then(|items| items.iter().map(name).collect())
+        {
             Some(names) => Ok(Some(names)),
-            None => Err(MetadataError::invalid("dimension_names", "a list of strings and nulls is due")),
+            None => Err(MetadataError::invalid(
+                "dimension_names",
+                "a list of strings and nulls is due",
+            )),
         },
     }
 }
@@ -302,7 +396,8 @@ fn dimension_names(
 fn unknown_members(object: &Object, known: &[&str], obstacles: &mut Vec<Unsupported>) -> Object {
     let mut kept = Object::new();
     for (name, value) in object.iter().filter(|(name, _)| !known.contains(name)) {
-        let may_ignore = value.as_object().and_then(|o| o.get("must_understand")) == Some(&Json::Bool(false));
+        let may_ignore =
+            value.as_object().and_then(|o| o.get("must_understand")) == Some(&Json::Bool(false));
         if !may_ignore {
             obstacles.push(unsupported("member", name.to_owned()));
         }
@@ -317,11 +412,17 @@ fn unsupported(what: &'static str, name: String) -> Unsupported {
         "member" => "it must be understood, and is not",
         _ => "",
     };
-    Unsupported { what, name, hint: hint.into() }
+    Unsupported {
+        what,
+        name,
+        hint: hint.into(),
+    }
 }
 
 fn tolerate(reading: &mut Reading<'_>, member: &str, what: &str) -> Result<(), MetadataError> {
-    reading.tolerate(format!("`{member}`: {what}")).map_err(|why| MetadataError::invalid(member, why))
+    reading
+        .tolerate(format!("`{member}`: {what}"))
+        .map_err(|why| MetadataError::invalid(member, why))
 }
 
 fn named(name: &str, configuration: Object) -> Json {
@@ -334,18 +435,31 @@ fn named(name: &str, configuration: Object) -> Json {
 
 /// What most readers open (v3-final.md 3.4).
 fn array_document(array: &ArrayMetadata) -> Result<Object, MetadataError> {
-    let grid = array.grid.as_ref().ok_or_else(|| cannot("v3", "an unknown chunk grid", "register an extension"))?;
+    let grid = array
+        .grid
+        .as_ref()
+        .ok_or_else(|| cannot("v3", "an unknown chunk grid", "register an extension"))?;
     let (encoding, separator) = match &array.chunk_keys {
         ChunkKeys::Default { separator } => ("default", *separator),
         ChunkKeys::V2 { separator } => ("v2", *separator),
-        ChunkKeys::Draft { .. } => return Err(cannot("v3", "a draft's chunk keys", "choose the default key encoding")),
+        ChunkKeys::Draft { .. } => {
+            return Err(cannot(
+                "v3",
+                "a draft's chunk keys",
+                "choose the default key encoding",
+            ));
+        }
     };
     let codecs: Vec<Json> = array
         .codecs
         .iter()
         .map(|codec| match codec.dialect {
             Dialect::V3 => Ok(named(&codec.name, codec.configuration.clone())),
-            other => Err(cannot("v3", format!("the codec `{}` in the words of {other}", codec.name), "choose other codecs")),
+            other => Err(cannot(
+                "v3",
+                format!("the codec `{}` in the words of {other}", codec.name),
+                "choose other codecs",
+            )),
         })
         .collect::<Result<_, _>>()?;
     let declared = match &array.declared_type {
@@ -359,12 +473,21 @@ fn array_document(array: &ArrayMetadata) -> Result<Object, MetadataError> {
         .with("shape", &array.shape[..])
         .with("data_type", declared)
         .with("chunk_grid", grid.spelling())
-        .with("chunk_key_encoding", named(encoding, Object::new().with("separator", separator.to_string())))
+        .with(
+            "chunk_key_encoding",
+            named(
+                encoding,
+                Object::new().with("separator", separator.to_string()),
+            ),
+        )
         .with("fill_value", spell_v3_fill(array)?)
         .with("codecs", codecs)
         .with("attributes", array.attributes.clone());
     if let Some(names) = &array.dimension_names {
-        let names: Json = names.iter().map(|n| n.clone().map_or(Json::Null, Json::from)).collect();
+        let names: Json = names
+            .iter()
+            .map(|n| n.clone().map_or(Json::Null, Json::from))
+            .collect();
         object.insert("dimension_names", names);
     }
     Ok(with_unknown(object, &array.unknown))
@@ -374,15 +497,18 @@ fn array_document(array: &ArrayMetadata) -> Result<Object, MetadataError> {
 fn spell_v3_fill(array: &ArrayMetadata) -> Result<Json, MetadataError> {
     let alias = array.declared_type.as_object().is_some();
     match (&array.data_type, &array.fill_value) {
-        (DataType::Raw { .. }, Some(fill)) if alias => {
-            Ok(Json::from(crate::data_type::fill_value::base64_encode(fill.as_bytes())))
-        }
+        (DataType::Raw { .. }, Some(fill)) if alias => Ok(Json::from(
+            crate::data_type::fill_value::base64_encode(fill.as_bytes()),
+        )),
         _ => spell_fill(array, Dialect::V3),
     }
 }
 
 fn with_unknown(mut object: Object, unknown: &Object) -> Object {
-    for (name, value) in unknown.iter().filter(|(name, _)| *name != "consolidated_metadata") {
+    for (name, value) in unknown
+        .iter()
+        .filter(|(name, _)| *name != "consolidated_metadata")
+    {
         object.insert(name, value.clone());
     }
     object

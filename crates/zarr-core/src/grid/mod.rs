@@ -3,12 +3,14 @@
 //! A grid answers one axis at a time, by ordinal: the first chunk of an axis has ordinal 0, whatever
 //! its index is called (DECISIONS 17). Shapes, walks and overlaps are computed from that in [`tiles`].
 
+mod cut;
 mod key;
 mod regular;
 mod tiles;
 
 use std::fmt::Debug;
 
+pub(crate) use self::cut::Cut;
 pub use self::key::ChunkKeys;
 pub use self::regular::RegularGrid;
 pub use self::tiles::{Tile, chunk_count, tiles};

@@ -61,7 +61,7 @@ pub fn tiles<'a>(
     })
 }
 
-fn tile(grid: &dyn ChunkGrid, shape: &[u64], region: &Region, ordinals: &[u64]) -> Tile {
+pub(super) fn tile(grid: &dyn ChunkGrid, shape: &[u64], region: &Region, ordinals: &[u64]) -> Tile {
     let rank = ordinals.len();
     let mut tile = Tile {
         indices: Vec::with_capacity(rank),

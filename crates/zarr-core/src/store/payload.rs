@@ -54,6 +54,12 @@ impl<'a> From<&'a [u8]> for Payload<'a> {
     }
 }
 
+impl<'a> From<Cow<'a, [u8]>> for Payload<'a> {
+    fn from(bytes: Cow<'a, [u8]>) -> Self {
+        Payload(vec![bytes])
+    }
+}
+
 impl From<Bytes> for Payload<'_> {
     fn from(bytes: Bytes) -> Self {
         Payload::new(Vec::from(bytes))

@@ -1,0 +1,131 @@
+//! How is a Blosc buffer taken apart, when its blocks hold Snappy?
+//!
+//! The C-Blosc that is built here has no Snappy, which is C++. The container itself is small: a header,
+//! the offset of each block, and in each block one or `typesize` streams, each with its length before
+//! it. Blocks may be shuffled by bytes or bits.
+
+use zarr_core::CodecError;
+
+use super::{CODEC, Header};
+use crate::planes::scatter;
+use crate::stream::zeroed;
+
+/// Blosc splits blocks into a stream for each byte of an element only up to this element size,
+const MAX_SPLITS: usize = 16;
+/// and only if each stream has at least so many bytes.
+const MIN_STREAM: usize = 128;
+
+fn damaged(why: &str) -> CodecError {
+    CodecError::corrupt(CODEC, why)
+}
+
+/// Decodes the blocks of `encoded` into `out` with `decompress`, which fills its second argument from
+/// its first or returns `false`. The header's sizes have been compared with both lengths.
+pub(super) fn decode(
+    header: &Header,
+    encoded: &[u8],
+    out: &mut [u8],
+    decompress: impl Fn(&[u8], &mut [u8]) -> bool,
+) -> Result<(), CodecError> {
+    let (type_size, block_size) = (header.type_size, header.block_size);
+    if out.is_empty() {
+        return Ok(());
+    }
+    if type_size == 0 || block_size == 0 || block_size > out.len() {
+        return Err(damaged("the header's element or block size cannot be"));
+    }
+    let bytes = header.byte_shuffled() && type_size > 1;
+    let bits = header.bit_shuffled();
+    let mut scratch = zeroed(CODEC, if bytes || bits { block_size as u64 } else { 0 })?;
+    let starts = encoded.get(super::HEADER..).unwrap_or_default();
+    let (starts, _) = starts.as_chunks::<4>();
+    for (number, block) in out.chunks_mut(block_size).enumerate() {
+        let start = starts.get(number).map(|s| u32::from_le_bytes(*s) as usize);
+        let rest = start.and_then(|start| encoded.get(start..));
+        let rest = rest.ok_or_else(|| damaged("a block begins outside the buffer"))?;
+        let len = block.len();
+        let split = !header.unsplit()
+            && type_size <= MAX_SPLITS
+            && block_size / type_size >= MIN_STREAM
+            && len == block_size;
+        let streams = if split { type_size } else { 1 };
+        if bytes {
+            let scratch = &mut scratch[..len];
+            decode_block(rest, streams, scratch, &decompress)?;
+            scatter(type_size, scratch, block);
+        } else if bits && len >= type_size {
+            let scratch = &mut scratch[..len];
+            decode_block(rest, streams, scratch, &decompress)?;
+            unshuffle_bits(type_size, scratch, block);
+        } else {
+            decode_block(rest, streams, block, &decompress)?;
+        }
+    }
+    Ok(())
+}
+
+/// Decodes the streams of one block, each of the same length.
+fn decode_block(
+    mut encoded: &[u8],
+    streams: usize,
+    out: &mut [u8],
+    decompress: impl Fn(&[u8], &mut [u8]) -> bool,
+) -> Result<(), CodecError> {
+    let len = out.len() / streams;
+    if len * streams != out.len() {
+        return Err(damaged("a block is not made of whole elements"));
+    }
+    for out in out.chunks_exact_mut(len) {
+        let (size, rest) = encoded
+            .split_first_chunk()
+            .ok_or_else(|| damaged("a stream's length is cut off"))?;
+        let (stream, rest) = rest
+            .split_at_checked(u32::from_le_bytes(*size) as usize)
+            .ok_or_else(|| damaged("a stream leaves the buffer"))?;
+        // A stream that did not become shorter is stored as it is.
+        if stream.len() == len {
+            out.copy_from_slice(stream);
+        } else if !decompress(stream, out) {
+            return Err(damaged("a stream is damaged"));
+        }
+        encoded = rest;
+    }
+    Ok(())
+}
+
+/// Puts the bits of elements back together. Blosc gathers those of a multiple of eight elements only,
+/// or of none.
+fn unshuffle_bits(type_size: usize, from: &[u8], to: &mut [u8]) {
+    let count = from.len() / type_size;
+    if !count.is_multiple_of(8) {
+        return to.copy_from_slice(from);
+    }
+    // Row `8 * byte + bit` holds that bit of every element, eight elements in a byte.
+    let row = count / 8;
+    let whole = count * type_size;
+    to[whole..].copy_from_slice(&from[whole..]);
+    for byte in 0..type_size {
+        for group in 0..row {
+            let mut square = 0u64;
+            for bit in 0..8 {
+                square |= u64::from(from[(byte * 8 + bit) * row + group]) << (8 * bit);
+            }
+            for (element, value) in transposed(square).to_le_bytes().into_iter().enumerate() {
+                to[(group * 8 + element) * type_size + byte] = value;
+            }
+        }
+    }
+}
+
+/// The transpose of eight rows of eight bits, each row a byte.
+fn transposed(mut square: u64) -> u64 {
+    for (shift, mask) in [
+        (7, 0x00AA_00AA_00AA_00AA),
+        (14, 0x0000_CCCC_0000_CCCC),
+        (28, 0x0000_0000_F0F0_F0F0),
+    ] {
+        let swap = (square ^ (square >> shift)) & mask;
+        square ^= swap ^ (swap << shift);
+    }
+    square
+}

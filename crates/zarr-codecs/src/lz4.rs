@@ -1,0 +1,88 @@
+//! How are bytes compressed as numcodecs' LZ4?
+//!
+//! The decoded size in four bytes, least significant first, then one raw LZ4 block without a frame
+//! (spec v2, section 7). Nothing may follow the block.
+
+use std::borrow::Cow;
+
+use lz4::block::{CompressionMode, compress_bound, compress_to_buffer, decompress_to_buffer};
+use zarr_core::codec::{BytesToBytes, ChunkContext, Codec, CodecSpec, DecodedSize, Parameters};
+use zarr_core::{CodecError, Dialect, MetadataError, Object};
+
+use crate::spelling::spelled;
+use crate::stream::{room, zeroed};
+
+const CODEC: &str = "lz4";
+
+/// No block holds more than so many bytes in one: a byte lengthens a match by 255.
+const BEST_RATIO: u64 = 255;
+
+/// The lz4 codec.
+#[derive(Clone, Copy, Debug)]
+struct Lz4 {
+    acceleration: i32,
+}
+
+/// Makes the codec.
+pub(crate) fn build(spec: &CodecSpec, _: &ChunkContext) -> Result<Codec, MetadataError> {
+    let mut parameters = Parameters::new(spec);
+    let range = i32::MIN.into()..=i32::MAX.into();
+    let acceleration = parameters.integer("acceleration", range, Some(1))? as i32;
+    parameters.finish()?;
+    Ok(Codec::bytes_to_bytes(Lz4 { acceleration }))
+}
+
+impl BytesToBytes for Lz4 {
+    fn encode<'a>(&self, decoded: Cow<'a, [u8]>) -> Result<Cow<'a, [u8]>, CodecError> {
+        let too_long = |_| CodecError::Value {
+            codec: CODEC,
+            why: format!("{} bytes are more than a block holds", decoded.len()),
+        };
+        let bound = compress_bound(decoded.len()).map_err(too_long)?;
+        let mut out = zeroed(CODEC, bound as u64 + 4)?;
+        let mode = CompressionMode::FAST(self.acceleration);
+        let len = compress_to_buffer(&decoded, Some(mode), true, &mut out).map_err(too_long)?;
+        out.truncate(len);
+        Ok(Cow::Owned(out))
+    }
+
+    fn decode<'a>(
+        &self,
+        encoded: Cow<'a, [u8]>,
+        size: DecodedSize,
+    ) -> Result<Cow<'a, [u8]>, CodecError> {
+        let (declared, block) = split(&encoded)?;
+        size.check(CODEC, declared.into())?;
+        let mut out = room(CODEC, declared.into(), block.len(), BEST_RATIO)?;
+        decode_block(block, &mut out)?;
+        Ok(Cow::Owned(out))
+    }
+
+    fn decode_into(&self, encoded: Cow<'_, [u8]>, out: &mut [u8]) -> Result<(), CodecError> {
+        let (declared, block) = split(&encoded)?;
+        DecodedSize::Exactly(out.len() as u64).check(CODEC, declared.into())?;
+        decode_block(block, out)
+    }
+
+    fn spelling(&self, dialect: Dialect) -> Option<CodecSpec> {
+        let configuration = Object::new().with("acceleration", i64::from(self.acceleration));
+        spelled(dialect, "numcodecs.lz4", "lz4", configuration)
+    }
+}
+
+/// The decoded size that stands before the block, and the block.
+fn split(encoded: &[u8]) -> Result<(u32, &[u8]), CodecError> {
+    match encoded.split_first_chunk() {
+        Some((size, block)) => Ok((u32::from_le_bytes(*size), block)),
+        None => Err(CodecError::corrupt(CODEC, "the size is cut off")),
+    }
+}
+
+fn decode_block(block: &[u8], out: &mut [u8]) -> Result<(), CodecError> {
+    let (Ok(size), Ok(_)) = (i32::try_from(out.len()), i32::try_from(block.len())) else {
+        return Err(CodecError::corrupt(CODEC, "a block is at most 2 GiB long"));
+    };
+    let found = decompress_to_buffer(block, Some(size), out)
+        .map_err(|_| CodecError::corrupt(CODEC, "the block is damaged, or does not end there"))?;
+    DecodedSize::Exactly(out.len() as u64).check(CODEC, found as u64)
+}

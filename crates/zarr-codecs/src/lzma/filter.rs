@@ -1,0 +1,192 @@
+//! Which filters make up an LZMA stream, in the words of Python's `lzma` module?
+
+use std::ops::RangeInclusive;
+
+use liblzma::stream::{Error, Filters, LzmaOptions, MatchFinder, Mode, PRESET_EXTREME};
+use zarr_core::{Json, Object};
+
+const LZMA1: i64 = 0x4000_0000_0000_0001;
+const LZMA2: i64 = 0x21;
+const DELTA: i64 = 0x03;
+
+/// log2 of the dictionary's size of each preset.
+const DICTIONARIES: [u32; 10] = [18, 20, 21, 22, 22, 23, 23, 24, 25, 26];
+
+/// One filter of a chain.
+#[derive(Clone, Debug)]
+pub(super) enum Filter {
+    /// LZMA1, or LZMA2 if `second`.
+    Lzma { second: bool, options: Options },
+    /// Differences of bytes so far apart.
+    Delta { distance: u32 },
+    /// A filter for machine code that begins at this offset.
+    Branch { id: i64, start: u32 },
+}
+
+/// A preset, and what differs from it.
+#[derive(Clone, Debug)]
+pub(super) struct Options {
+    preset: u32,
+    dictionary: u32,
+    literal_context: Option<u32>,
+    literal_position: Option<u32>,
+    position: Option<u32>,
+    mode: Option<Mode>,
+    nice_len: Option<u32>,
+    match_finder: Option<MatchFinder>,
+    depth: Option<u32>,
+}
+
+/// Whether `preset` is 0 to 9, perhaps with Python's `PRESET_EXTREME`.
+pub(super) fn is_preset(preset: u32) -> bool {
+    preset & !PRESET_EXTREME <= 9
+}
+
+impl Options {
+    /// The preset as it is.
+    pub(super) fn of_preset(preset: u32) -> Options {
+        Options {
+            preset,
+            dictionary: 1 << DICTIONARIES[(preset & !PRESET_EXTREME).min(9) as usize],
+            literal_context: None,
+            literal_position: None,
+            position: None,
+            mode: None,
+            nice_len: None,
+            match_finder: None,
+            depth: None,
+        }
+    }
+
+    fn read(words: &Words<'_>) -> Result<Options, String> {
+        let preset = words.get("preset", 0..=u32::MAX.into())?.unwrap_or(6);
+        if !is_preset(preset) {
+            return Err(format!("`preset`: {preset} is not one"));
+        }
+        let default = Options::of_preset(preset);
+        Ok(Options {
+            dictionary: words
+                .get("dict_size", 4096..=3 << 29)?
+                .unwrap_or(default.dictionary),
+            literal_context: words.get("lc", 0..=4)?,
+            literal_position: words.get("lp", 0..=4)?,
+            position: words.get("pb", 0..=4)?,
+            mode: match words.get("mode", 1..=2)? {
+                None => None,
+                Some(1) => Some(Mode::Fast),
+                Some(_) => Some(Mode::Normal),
+            },
+            nice_len: words.get("nice_len", 2..=273)?,
+            match_finder: match words.get("mf", 0..=0x14)? {
+                None => None,
+                Some(0x03) => Some(MatchFinder::HashChain3),
+                Some(0x04) => Some(MatchFinder::HashChain4),
+                Some(0x12) => Some(MatchFinder::BinaryTree2),
+                Some(0x13) => Some(MatchFinder::BinaryTree3),
+                Some(0x14) => Some(MatchFinder::BinaryTree4),
+                Some(other) => return Err(format!("`mf`: {other} is not a match finder")),
+            },
+            depth: words.get("depth", 0..=u32::MAX.into())?,
+            ..default
+        })
+    }
+
+    /// As liblzma takes them, with a dictionary no larger than `most` bytes need.
+    pub(super) fn to_liblzma(&self, most: u64) -> Result<LzmaOptions, Error> {
+        let mut out = LzmaOptions::new_preset(self.preset)?;
+        out.dict_size(u64::from(self.dictionary).min(most.max(4096)) as u32);
+        if let Some(bits) = self.literal_context {
+            out.literal_context_bits(bits);
+        }
+        if let Some(bits) = self.literal_position {
+            out.literal_position_bits(bits);
+        }
+        if let Some(bits) = self.position {
+            out.position_bits(bits);
+        }
+        if let Some(mode) = self.mode {
+            out.mode(mode);
+        }
+        if let Some(len) = self.nice_len {
+            out.nice_len(len);
+        }
+        if let Some(finder) = self.match_finder {
+            out.match_finder(finder);
+        }
+        if let Some(depth) = self.depth {
+            out.depth(depth);
+        }
+        Ok(out)
+    }
+}
+
+/// The members of one filter.
+struct Words<'a>(&'a Object);
+
+impl Words<'_> {
+    fn get(&self, name: &str, range: RangeInclusive<i64>) -> Result<Option<u32>, String> {
+        match self.0.get(name) {
+            None | Some(Json::Null) => Ok(None),
+            Some(json) => match json.as_i64().filter(|n| range.contains(n)) {
+                Some(n) => Ok(Some(n as u32)),
+                None => Err(format!("`{name}`: {} cannot be", json.brief())),
+            },
+        }
+    }
+}
+
+impl Filter {
+    /// A filter from its words.
+    pub(super) fn read(json: &Json) -> Result<Filter, String> {
+        let object = json.as_object().ok_or("each is an object")?;
+        let id = object.get("id").and_then(Json::as_i64);
+        let id = id.ok_or("each has a number as its `id`")?;
+        let words = Words(object);
+        let start = 0..=u32::MAX.into();
+        match id {
+            LZMA1 | LZMA2 => Ok(Filter::Lzma {
+                second: id == LZMA2,
+                options: Options::read(&words)?,
+            }),
+            DELTA => Ok(Filter::Delta {
+                distance: words.get("dist", 1..=256)?.unwrap_or(1),
+            }),
+            4..=9 => Ok(Filter::Branch {
+                id,
+                start: words.get("start_offset", start)?.unwrap_or(0),
+            }),
+            _ => Err(format!("`id`: {id} is not a filter that is known here")),
+        }
+    }
+}
+
+/// The chain as liblzma takes it, with dictionaries no larger than `most` bytes need.
+pub(super) fn chain(filters: &[Filter], most: u64) -> Result<Filters, Error> {
+    let mut out = Filters::new();
+    for filter in filters {
+        match filter {
+            Filter::Lzma { second, options } => {
+                let options = options.to_liblzma(most)?;
+                match second {
+                    true => out.lzma2(&options),
+                    false => out.lzma1(&options),
+                };
+            }
+            Filter::Delta { distance } => {
+                out.delta_properties(&[(distance - 1) as u8])?;
+            }
+            Filter::Branch { id, start } => {
+                let start = start.to_le_bytes();
+                match id {
+                    4 => out.x86_properties(&start),
+                    5 => out.powerpc_properties(&start),
+                    6 => out.ia64_properties(&start),
+                    7 => out.arm_properties(&start),
+                    8 => out.arm_thumb_properties(&start),
+                    _ => out.sparc_properties(&start),
+                }?;
+            }
+        }
+    }
+    Ok(out)
+}

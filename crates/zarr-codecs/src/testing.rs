@@ -1,0 +1,200 @@
+//! What must hold for every codec, and what do their tests share?
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use zarr_core::codec::{BytesToBytes, ChunkContext, Codec, CodecSpec, DecodedSize};
+use zarr_core::data_type::CoreType;
+use zarr_core::{CodecError, Dialect, Json, MetadataError, Registry};
+
+pub(crate) const DIALECTS: [Dialect; 3] = [Dialect::V3, Dialect::V2, Dialect::Draft];
+
+/// Bytes from hexadecimal digits; blanks are skipped.
+pub(crate) fn hex(text: &str) -> Vec<u8> {
+    let digits: Vec<u8> = text.bytes().filter(u8::is_ascii_hexdigit).collect();
+    let pairs = digits.chunks(2).map(|d| std::str::from_utf8(d).unwrap());
+    pairs.map(|d| u8::from_str_radix(d, 16).unwrap()).collect()
+}
+
+pub(crate) fn context(core: CoreType, shape: &[u64]) -> ChunkContext {
+    ChunkContext {
+        data_type: core.into(),
+        shape: shape.to_vec(),
+    }
+}
+
+pub(crate) fn spec(dialect: Dialect, name: &str, configuration: &str) -> CodecSpec {
+    match Json::parse(configuration.as_bytes()) {
+        Ok(Json::Object(object)) => CodecSpec::new(dialect, name, object),
+        other => panic!("{configuration}: {other:?}"),
+    }
+}
+
+pub(crate) fn build_on(
+    dialect: Dialect,
+    name: &str,
+    configuration: &str,
+    context: &ChunkContext,
+) -> Result<Codec, MetadataError> {
+    let registry = Registry::new().with(crate::register);
+    registry.build_codec(&spec(dialect, name, configuration), context)
+}
+
+/// A codec on bytes, for a chunk of 32-bit integers.
+pub(crate) fn build(dialect: Dialect, name: &str, configuration: &str) -> Arc<dyn BytesToBytes> {
+    bytes_to_bytes(build_on(
+        dialect,
+        name,
+        configuration,
+        &context(CoreType::Int32, &[4]),
+    ))
+}
+
+pub(crate) fn bytes_to_bytes(codec: Result<Codec, MetadataError>) -> Arc<dyn BytesToBytes> {
+    match codec {
+        Ok(Codec::BytesToBytes(codec)) => codec,
+        other => panic!("not a codec on bytes: {other:?}"),
+    }
+}
+
+/// Why these words make no codec.
+pub(crate) fn refusal(dialect: Dialect, name: &str, configuration: &str) -> String {
+    let context = context(CoreType::Int32, &[4]);
+    match build_on(dialect, name, configuration, &context) {
+        Ok(codec) => panic!("{name} {configuration} makes {codec:?}"),
+        Err(error) => error.to_string(),
+    }
+}
+
+/// Decodes in every way there is, and makes sure that all agree.
+pub(crate) fn decode(codec: &dyn BytesToBytes, encoded: &[u8], size: u64) -> Vec<u8> {
+    let exactly = codec.decode(Cow::Borrowed(encoded), DecodedSize::Exactly(size));
+    let exactly = exactly.unwrap().into_owned();
+    let at_most = codec.decode(Cow::Owned(encoded.to_vec()), DecodedSize::AtMost(size));
+    assert_eq!(at_most.unwrap()[..], exactly);
+    let mut out = vec![0xA5; size as usize];
+    codec.decode_into(Cow::Borrowed(encoded), &mut out).unwrap();
+    assert_eq!(out, exactly);
+    exactly
+}
+
+pub(crate) fn encode(codec: &dyn BytesToBytes, decoded: &[u8]) -> Vec<u8> {
+    codec.encode(Cow::Borrowed(decoded)).unwrap().into_owned()
+}
+
+/// Bytes without repetitions.
+pub(crate) fn noise(len: usize) -> Vec<u8> {
+    let mut state = 0x9E37_79B9_7F4A_7C15u64 ^ len as u64;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 32) as u8
+    };
+    (0..len).map(|_| next()).collect()
+}
+
+/// 32-bit integers that grow slowly, cut to `len` bytes.
+pub(crate) fn ramp(len: usize) -> Vec<u8> {
+    let numbers = (0..len.div_ceil(4) as i32).map(|i| 1000 + i / 3);
+    let mut bytes: Vec<u8> = numbers.flat_map(i32::to_le_bytes).collect();
+    bytes.truncate(len);
+    bytes
+}
+
+/// Everything that must hold of a codec on bytes that takes any bytes.
+pub(crate) fn behaves(codec: &dyn BytesToBytes) {
+    for len in [0, 1, 2, 3, 4, 127, 128, 1001, 65_535, 65_536, 65_537] {
+        for decoded in [noise(len), ramp(len), vec![0; len]] {
+            let encoded = encode(codec, &decoded);
+            assert_eq!(super::testing::decode(codec, &encoded, len as u64), decoded);
+            if let Some(size) = codec.encoded_size(len as u64).unwrap() {
+                assert_eq!(size, encoded.len() as u64);
+            }
+        }
+    }
+    for decoded in [noise(96), ramp(400), vec![]] {
+        heeds_sizes(codec, &decoded);
+        survives_damage(codec, &decoded);
+        speaks(codec, &decoded);
+    }
+}
+
+/// Sizes that are not those of the bytes are errors, however absurd.
+pub(crate) fn heeds_sizes(codec: &dyn BytesToBytes, decoded: &[u8]) {
+    let encoded = encode(codec, decoded);
+    let len = decoded.len() as u64;
+    for wrong in [0, 1, len / 2, len.wrapping_sub(1), len + 1, len + 4, 1 << 42, u64::MAX] {
+        if wrong == len {
+            continue;
+        }
+        let result = codec.decode(Cow::Borrowed(&encoded), DecodedSize::Exactly(wrong));
+        assert!(matches!(result, Err(CodecError::Length { .. })), "{wrong}: {result:?}");
+        if wrong < len + 5 {
+            let mut out = vec![0; wrong as usize];
+            let result = codec.decode_into(Cow::Borrowed(&encoded), &mut out);
+            assert!(matches!(result, Err(CodecError::Length { .. })), "{wrong}: {result:?}");
+        }
+        let result = codec.decode(Cow::Borrowed(&encoded), DecodedSize::AtMost(wrong));
+        match wrong > len {
+            true => assert_eq!(result.unwrap()[..], *decoded),
+            false => assert!(matches!(result, Err(CodecError::Limit { .. })), "{result:?}"),
+        }
+    }
+}
+
+/// Damaged bytes give an error, or other bytes of the right length.
+pub(crate) fn survives_damage(codec: &dyn BytesToBytes, decoded: &[u8]) {
+    let encoded = encode(codec, decoded);
+    let len = decoded.len() as u64;
+    let attempt = |damaged: &[u8]| {
+        let mut out = vec![0; decoded.len()];
+        let exactly = codec.decode(Cow::Borrowed(damaged), DecodedSize::Exactly(len));
+        let into = codec.decode_into(Cow::Borrowed(damaged), &mut out);
+        let limit = DecodedSize::AtMost(len.saturating_mul(2));
+        if let Ok(bytes) = codec.decode(Cow::Borrowed(damaged), limit) {
+            assert!(bytes.len() as u64 <= limit.limit());
+        }
+        assert_eq!(exactly.is_ok(), into.is_ok());
+        exactly.map(Cow::into_owned)
+    };
+    for len in 0..encoded.len() {
+        assert!(attempt(&encoded[..len]).is_err(), "cut to {len} of {}", encoded.len());
+    }
+    let mut longer = encoded.clone();
+    for extra in [0, 1, 0x1F] {
+        longer.push(extra);
+        assert!(attempt(&longer).is_err(), "{extra:#x} follows");
+    }
+    for at in 0..encoded.len() {
+        for flip in [0x01, 0x10, 0x80, 0xFF] {
+            let mut damaged = encoded.clone();
+            damaged[at] ^= flip;
+            if let Ok(bytes) = attempt(&damaged) {
+                assert_eq!(bytes.len(), decoded.len());
+            }
+        }
+    }
+}
+
+/// In each dialect that has words for it, the codec can be built from them again.
+pub(crate) fn speaks(codec: &dyn BytesToBytes, decoded: &[u8]) {
+    let encoded = encode(codec, decoded);
+    let registry = Registry::new().with(crate::register);
+    for dialect in DIALECTS {
+        let Some(words) = codec.spelling(dialect) else {
+            continue;
+        };
+        assert_eq!(words.dialect, dialect);
+        let built = registry.build_codec(&words, &context(CoreType::Int32, &[4]));
+        let again = bytes_to_bytes(built);
+        assert_eq!(super::testing::decode(&*again, &encoded, decoded.len() as u64), decoded);
+        assert_eq!(encode(&*again, decoded), encoded, "{words}");
+        assert_eq!(again.spelling(dialect), Some(words));
+    }
+}
+
+/// The codec's words in each dialect, as text.
+pub(crate) fn words(codec: &dyn BytesToBytes) -> [Option<String>; 3] {
+    DIALECTS.map(|dialect| codec.spelling(dialect).map(|words| words.to_string()))
+}

@@ -1,0 +1,312 @@
+//! How is an array described before it is there?
+
+use super::{Array, Hierarchy};
+use crate::codec::CodecSpec;
+use crate::data_type::{DataType, Endian, ParsedType, fill_value};
+use crate::dialect::{Dialect, Strictness};
+use crate::error::{AccessError, Error, MetadataError, Result};
+use crate::json::{Json, Object};
+use crate::metadata::{ArrayMetadata, NodeMetadata, bytes_codec, reversing_codec};
+use crate::path::NodePath;
+use crate::store::aio::now;
+
+/// An array that is about to be created. Shape and data type must be said; the rest has defaults: one
+/// chunk, no compression, zeros, little-endian, C order.
+#[derive(Clone, Debug)]
+pub struct ArrayBuilder {
+    hierarchy: Hierarchy,
+    path: NodePath,
+    shape: Option<Vec<u64>>,
+    chunks: Option<Vec<u64>>,
+    data_type: Option<std::result::Result<ParsedType, String>>,
+    fill: Fill,
+    codecs: Vec<CodecSpec>,
+    big_endian: bool,
+    f_order: bool,
+    separator: Option<char>,
+    attributes: Object,
+    dimension_names: Option<Vec<Option<String>>>,
+    overwrite: bool,
+    metadata: Option<ArrayMetadata>,
+}
+
+#[derive(Clone, Debug)]
+enum Fill {
+    Zero,
+    Undefined,
+    Json(Json),
+}
+
+impl ArrayBuilder {
+    pub(super) fn new(hierarchy: Hierarchy, path: NodePath) -> Self {
+        ArrayBuilder {
+            hierarchy,
+            path,
+            shape: None,
+            chunks: None,
+            data_type: None,
+            fill: Fill::Zero,
+            codecs: Vec::new(),
+            big_endian: false,
+            f_order: false,
+            separator: None,
+            attributes: Object::new(),
+            dimension_names: None,
+            overwrite: false,
+            metadata: None,
+        }
+    }
+
+    /// How many elements along each axis.
+    #[must_use]
+    pub fn shape(mut self, shape: &[u64]) -> Self {
+        self.shape = Some(shape.to_vec());
+        self
+    }
+
+    /// How many elements a chunk has along each axis; the whole array, if it is not said.
+    #[must_use]
+    pub fn chunks(mut self, chunks: &[u64]) -> Self {
+        self.chunks = Some(chunks.to_vec());
+        self
+    }
+
+    /// The type of an element.
+    #[must_use]
+    pub fn data_type(mut self, data_type: impl Into<DataType>) -> Self {
+        self.data_type = Some(Ok(ParsedType {
+            data_type: data_type.into(),
+            endian: None,
+        }));
+        self
+    }
+
+    /// The type of an element by a name of any dialect: `int32`, `<i4`, `r24`, `|S7`. A `>` asks for
+    /// big-endian storage.
+    #[must_use]
+    pub fn data_type_named(mut self, name: &str) -> Self {
+        let registry = self.hierarchy.registry();
+        let json = match Json::parse(name.as_bytes()) {
+            Ok(json @ (Json::Object(_) | Json::Array(_))) => json,
+            _ => Json::from(name),
+        };
+        let parsed = [Dialect::V3, Dialect::V2, Dialect::Draft]
+            .into_iter()
+            .find_map(|dialect| {
+                registry
+                    .parse_data_type(&json, dialect)
+                    .ok()
+                    .filter(|p| p.data_type.repr().is_some())
+            });
+        self.data_type = Some(parsed.ok_or_else(|| {
+            format!("data type `{name}` is not known; write it as in `int32`, `float64`, `<i4`, `r24`, `|S7`, `<U5`")
+        }));
+        self
+    }
+
+    /// What elements hold that nobody wrote, in the words of any dialect; zero, if it is not said.
+    #[must_use]
+    pub fn fill_value(mut self, fill: impl Into<Json>) -> Self {
+        self.fill = Fill::Json(fill.into());
+        self
+    }
+
+    /// Leaves undefined what elements hold that nobody wrote; final v3 cannot say that.
+    #[must_use]
+    pub fn undefined_fill(mut self) -> Self {
+        self.fill = Fill::Undefined;
+        self
+    }
+
+    /// Adds a codec, in final v3's words, behind those already said. `bytes` is added by itself.
+    #[must_use]
+    pub fn codec(mut self, codec: CodecSpec) -> Self {
+        self.codecs.push(codec);
+        self
+    }
+
+    /// Stores elements most significant byte first.
+    #[must_use]
+    pub fn big_endian(mut self, big: bool) -> Self {
+        self.big_endian = big;
+        self
+    }
+
+    /// Stores chunks with the first axis fastest.
+    #[must_use]
+    pub fn f_order(mut self, f_order: bool) -> Self {
+        self.f_order = f_order;
+        self
+    }
+
+    /// What separates indices in a chunk's key: `/` or `.`.
+    #[must_use]
+    pub fn separator(mut self, separator: char) -> Self {
+        self.separator = Some(separator);
+        self
+    }
+
+    /// The user's attributes.
+    #[must_use]
+    pub fn attributes(mut self, attributes: Object) -> Self {
+        self.attributes = attributes;
+        self
+    }
+
+    /// The axes' names.
+    #[must_use]
+    pub fn dimension_names(mut self, names: Vec<Option<String>>) -> Self {
+        self.dimension_names = Some(names);
+        self
+    }
+
+    /// Whether a node that is there is erased first; else it is an error.
+    #[must_use]
+    pub fn overwrite(mut self, overwrite: bool) -> Self {
+        self.overwrite = overwrite;
+        self
+    }
+
+    /// Takes everything from another array's metadata, of whatever dialect; what is said besides is ignored.
+    #[must_use]
+    pub fn from_metadata(mut self, metadata: ArrayMetadata) -> Self {
+        self.metadata = Some(metadata);
+        self
+    }
+
+    /// Creates the array.
+    ///
+    /// # Errors
+    /// [`AccessError::Exists`], [`AccessError::ReadOnly`]; [`AccessError::Argument`] for what was said
+    /// wrongly or not at all; [`MetadataError::CannotSpell`] for what the format has no words for.
+    pub fn create(self) -> Result<Array> {
+        let room = self.hierarchy.room.clone();
+        let (path, overwrite) = (self.path.clone(), self.overwrite);
+        let hierarchy = self.hierarchy.clone();
+        let at = |e: Error| room.at(&path, e);
+        let dialect = hierarchy.dialect();
+        let registry = hierarchy.registry().clone();
+        let metadata = self
+            .describe()
+            .and_then(|m| Ok(m.converted_to(dialect, &registry)?))
+            .map_err(at)?;
+        // What cannot be written is told now.
+        metadata
+            .chain(&registry, dialect)
+            .map_err(|e| at(e.into()))?;
+        now(room.create(&path, &NodeMetadata::Array(Box::new(metadata)), overwrite))?;
+        hierarchy.array(&path)
+    }
+
+    fn describe(self) -> Result<ArrayMetadata> {
+        if let Some(metadata) = self.metadata {
+            return Ok(metadata);
+        }
+        let argument = |what: String| Error::from(AccessError::Argument(what));
+        let shape = self
+            .shape
+            .ok_or_else(|| argument("the shape is not said".into()))?;
+        let parsed = self
+            .data_type
+            .ok_or_else(|| argument("the data type is not said".into()))?
+            .map_err(argument)?;
+        let chunks = self
+            .chunks
+            .unwrap_or_else(|| shape.iter().map(|&len| len.max(1)).collect());
+        if chunks.contains(&0) {
+            return Err(argument("a chunk has length 0; the shortest is 1".into()));
+        }
+        let mut metadata = ArrayMetadata::new(&shape, parsed.data_type, &chunks)?;
+        let big = self.big_endian || parsed.endian == Some(Endian::Big);
+        let endian = if big { Endian::Big } else { Endian::Little };
+        metadata.codecs = Vec::new();
+        if self.f_order && shape.len() > 1 {
+            metadata.codecs.push(reversing_codec(shape.len()));
+        }
+        let bytes = bytes_codec(&metadata.data_type, endian);
+        metadata.codecs.extend(order_codecs(
+            bytes,
+            self.codecs,
+            &metadata,
+            self.hierarchy.registry(),
+        )?);
+        metadata.fill_value = match &self.fill {
+            Fill::Zero => metadata.fill_value,
+            Fill::Undefined => None,
+            Fill::Json(json) => Some(parse_fill(&metadata.data_type, json)?),
+        };
+        if let Some(separator) = self.separator {
+            let separator =
+                crate::grid::ChunkKeys::check_separator("separator", &separator.to_string())?;
+            metadata.chunk_keys = crate::grid::ChunkKeys::Default { separator };
+        }
+        metadata.attributes = self.attributes;
+        metadata.dimension_names = self.dimension_names;
+        metadata.check()?;
+        Ok(metadata)
+    }
+}
+
+/// Puts `bytes` where it belongs: behind the codecs on arrays, before those on bytes.
+fn order_codecs(
+    bytes: CodecSpec,
+    codecs: Vec<CodecSpec>,
+    metadata: &ArrayMetadata,
+    registry: &crate::Registry,
+) -> Result<Vec<CodecSpec>, MetadataError> {
+    use crate::codec::{ChunkContext, Codec};
+    let mut here = ChunkContext {
+        data_type: metadata.data_type.clone(),
+        shape: metadata.chunk_shape().unwrap_or_default(),
+    };
+    let (mut arrays, mut rest, mut serializer) = (Vec::new(), Vec::new(), Some(bytes));
+    for spec in codecs {
+        match registry.build_codec(&spec, &here)? {
+            Codec::ArrayToArray(codec) => {
+                here = codec.encoded(&here)?;
+                arrays.push(spec);
+            }
+            Codec::ArrayToBytes(_) => {
+                serializer = None;
+                rest.push(spec);
+            }
+            Codec::BytesToBytes(_) => rest.push(spec),
+        }
+    }
+    if let Some(bytes) = &mut serializer
+        && here
+            .data_type
+            .repr()
+            .is_some_and(|repr| repr.swap_unit() > 1)
+        && !bytes.configuration.contains("endian")
+    {
+        bytes.configuration.insert("endian", "little");
+    }
+    arrays.extend(serializer);
+    arrays.extend(rest);
+    Ok(arrays)
+}
+
+/// A fill value in the words of whichever dialect has it.
+fn parse_fill(
+    data_type: &DataType,
+    json: &Json,
+) -> Result<crate::data_type::FillValue, MetadataError> {
+    let mut first = None;
+    for dialect in [Dialect::V3, Dialect::V2, Dialect::Draft] {
+        match fill_value::parse(
+            data_type,
+            json,
+            dialect,
+            Strictness::Strict,
+            &mut Vec::new(),
+        ) {
+            Ok(Some(fill)) => return Ok(fill),
+            Ok(None) => {}
+            Err(e) => {
+                first.get_or_insert(e);
+            }
+        }
+    }
+    Err(first.unwrap_or_else(|| MetadataError::invalid("fill_value", "it is undefined")))
+}

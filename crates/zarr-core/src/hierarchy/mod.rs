@@ -1,0 +1,545 @@
+//! How does a caller find, read, write and change groups and arrays?
+//!
+//! [`Hierarchy`], [`Group`] and [`Array`] are handles: cheap to clone, free to go to other threads.
+//! Calls return when they are done; [`crate::aio`] has the same names for callers that wait.
+
+pub(crate) mod array;
+mod builder;
+mod chunk;
+mod elements;
+mod opened;
+mod options;
+mod parallel;
+mod resize;
+pub(crate) mod room;
+mod update;
+
+use std::sync::Arc;
+
+pub use self::array::Array;
+pub use self::builder::ArrayBuilder;
+pub use self::chunk::Chunk;
+pub(crate) use self::opened::{Opened, wrong_kind};
+pub use self::options::{Guard, OpenOptions, Options};
+pub(crate) use self::room::Room;
+use crate::dialect::{Dialect, Warning};
+use crate::error::{AccessError, Error, Result};
+use crate::format::{Child, Format};
+use crate::json::{Json, Object};
+use crate::metadata::{GroupMetadata, NodeKind, NodeMetadata};
+use crate::path::NodePath;
+use crate::store::{Store, aio};
+
+use aio::{Ready, now};
+
+/// A tree of groups and arrays in a store.
+#[derive(Clone, Debug)]
+pub struct Hierarchy {
+    pub(crate) room: Arc<Room>,
+    store: Arc<dyn Store>,
+}
+
+impl Hierarchy {
+    /// The hierarchy that begins at a store's root.
+    ///
+    /// # Errors
+    /// [`AccessError::NotFound`] if none does; for an entry point that is broken or not known here.
+    pub fn open(store: Arc<dyn Store>, options: &OpenOptions) -> Result<Hierarchy> {
+        let name = store.name();
+        match Self::probe(store, options)? {
+            Some(hierarchy) => Ok(hierarchy),
+            None => {
+                let looked_for =
+                    "`zarr.json`, `.zarray`, `.zgroup`, `.zattrs`, `.zmetadata`".into();
+                Err(Error::from(AccessError::NotFound { looked_for }).at_store(name))
+            }
+        }
+    }
+
+    fn probe(store: Arc<dyn Store>, options: &OpenOptions) -> Result<Option<Hierarchy>> {
+        let room = now(Room::open(Arc::new(Ready(store.clone())), options))?;
+        Ok(room.map(|room| Hierarchy {
+            room: Arc::new(room),
+            store,
+        }))
+    }
+
+    /// A new hierarchy of this format at a store's root, holding nothing but its root group.
+    ///
+    /// # Errors
+    /// [`AccessError::Exists`] if one is there.
+    pub fn create(
+        store: Arc<dyn Store>,
+        format: Arc<dyn Format>,
+        options: &OpenOptions,
+    ) -> Result<Hierarchy> {
+        let hierarchy = Self::begin(store, format, options)?;
+        if hierarchy.room.format.groups_are_explicit() {
+            let root = NodeMetadata::Group(GroupMetadata::default());
+            now(hierarchy.room.create(&NodePath::root(), &root, false))?;
+        }
+        Ok(hierarchy)
+    }
+
+    /// As [`Hierarchy::create`], where groups are explicit without the root group: the caller is about
+    /// to create the root node.
+    ///
+    /// # Errors
+    /// As [`Hierarchy::create`].
+    pub fn begin(
+        store: Arc<dyn Store>,
+        format: Arc<dyn Format>,
+        options: &OpenOptions,
+    ) -> Result<Hierarchy> {
+        let waiting = Arc::new(Ready(store.clone()));
+        if let Some(there) = now(Room::open(waiting.clone(), &options.clone().any_dialect()))? {
+            let what = "a hierarchy";
+            return Err(Error::from(AccessError::Exists(what))
+                .at_store(there.store.name())
+                .at_path(&NodePath::root()));
+        }
+        let room = Room::new(waiting, format, options, Vec::new());
+        now(room.create_entry_point()).map_err(|e| e.at_store(store.name()))?;
+        Ok(Hierarchy {
+            room: Arc::new(room),
+            store,
+        })
+    }
+
+    /// The hierarchy that a URL or a path means, and the node in it: a store's root, or a node inside
+    /// (DECISIONS 21).
+    ///
+    /// # Errors
+    /// [`AccessError::NotFound`] listing what was looked for; otherwise as [`Hierarchy::open`].
+    pub fn locate(url: &str, options: &OpenOptions) -> Result<(Hierarchy, NodePath)> {
+        let (mut base, mut below) = (url.trim_end_matches('/').to_owned(), Vec::<String>::new());
+        if base.is_empty() {
+            base = url.to_owned();
+        }
+        loop {
+            let store = options
+                .store(&base)
+                .map_err(|e| Error::from(e).at_store(url));
+            match store.and_then(|store| Self::probe(store, options)) {
+                Ok(Some(hierarchy)) => {
+                    let draft = hierarchy.dialect() == Dialect::Draft;
+                    if below.is_empty() || draft {
+                        let path = node_below(&below).map_err(|e| e.at_store(url))?;
+                        return Ok((hierarchy, path));
+                    }
+                    // v2 and v3 nodes are found where they lie; this one is not there.
+                    break;
+                }
+                Ok(None) => {}
+                Err(e) if below.is_empty() => return Err(e),
+                Err(_) => break,
+            }
+            match base.rsplit_once('/') {
+                Some((above, name))
+                    if !above.is_empty() && !above.ends_with('/') && !above.ends_with(':') =>
+                {
+                    below.insert(0, name.to_owned());
+                    base = above.to_owned();
+                }
+                _ => break,
+            }
+            if below.len() > 64 {
+                break;
+            }
+        }
+        let looked_for = "`zarr.json`, `.zarray`, `.zgroup`, `.zattrs`, `.zmetadata` there, and a draft's `zarr.json` above";
+        Err(Error::from(AccessError::NotFound {
+            looked_for: looked_for.into(),
+        })
+        .at_store(url))
+    }
+
+    /// The dialect of its documents.
+    pub fn dialect(&self) -> Dialect {
+        self.room.format.dialect()
+    }
+
+    /// `v2`, `v3` or `draft-2020`.
+    pub fn format_name(&self) -> &'static str {
+        self.room.format.name()
+    }
+
+    /// Where its keys and values live.
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.store
+    }
+
+    /// How arrays are read and written.
+    pub fn options(&self) -> &Options {
+        &self.room.options
+    }
+
+    /// What this program knows.
+    pub fn registry(&self) -> &Arc<crate::Registry> {
+        &self.room.registry
+    }
+
+    /// What tolerant reading has overlooked so far.
+    pub fn warnings(&self) -> Vec<Warning> {
+        self.room
+            .warnings
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
+            .clone()
+    }
+
+    /// The node at `path`.
+    ///
+    /// # Errors
+    /// [`AccessError::NotFound`]; for a document that breaks its specification.
+    pub fn node(&self, path: &NodePath) -> Result<Node> {
+        let metadata = now(self.room.node(path))?;
+        self.node_of(path, metadata)
+    }
+
+    fn node_of(&self, path: &NodePath, metadata: NodeMetadata) -> Result<Node> {
+        Ok(match metadata {
+            NodeMetadata::Array(metadata) => Node::Array(self.array_of(path, *metadata)?),
+            NodeMetadata::Group(metadata) => Node::Group(self.group_of(path, metadata)),
+        })
+    }
+
+    fn array_of(&self, path: &NodePath, metadata: crate::metadata::ArrayMetadata) -> Result<Array> {
+        let opened = Opened::new(self.room.clone(), path.clone(), metadata)?;
+        Ok(Array::new(self.clone(), Arc::new(opened)))
+    }
+
+    fn group_of(&self, path: &NodePath, metadata: GroupMetadata) -> Group {
+        Group {
+            hierarchy: self.clone(),
+            path: path.clone(),
+            metadata: Arc::new(metadata),
+        }
+    }
+
+    /// The array at `path`.
+    ///
+    /// # Errors
+    /// As [`Hierarchy::node`]; [`AccessError::NodeKind`] if it is a group.
+    pub fn array(&self, path: &NodePath) -> Result<Array> {
+        self.node(path)?.into_array()
+    }
+
+    /// The group at `path`.
+    ///
+    /// # Errors
+    /// As [`Hierarchy::node`]; [`AccessError::NodeKind`] if it is an array.
+    pub fn group(&self, path: &NodePath) -> Result<Group> {
+        self.node(path)?.into_group()
+    }
+
+    /// The root group.
+    ///
+    /// # Errors
+    /// As [`Hierarchy::group`].
+    pub fn root(&self) -> Result<Group> {
+        self.group(&NodePath::root())
+    }
+
+    /// The children of the group at `path`, sorted.
+    ///
+    /// # Errors
+    /// [`crate::StoreError::NotCapable`] if the store cannot list (D-161).
+    pub fn children(&self, path: &NodePath) -> Result<Vec<Child>> {
+        now(self.room.children(path))
+    }
+
+    /// The node at `path` and all nodes below it, sorted by path.
+    ///
+    /// # Errors
+    /// As [`Hierarchy::node`] and [`Hierarchy::children`].
+    pub fn tree(&self, path: &NodePath) -> Result<Vec<Child>> {
+        now(self.room.tree(path))
+    }
+
+    /// Creates a group, and those above it where the format wants them.
+    ///
+    /// # Errors
+    /// [`AccessError::Exists`]; [`AccessError::ReadOnly`]; [`AccessError::Argument`] for a name that no
+    /// node may have.
+    pub fn create_group(&self, path: &NodePath, attributes: Object) -> Result<Group> {
+        let metadata = GroupMetadata {
+            attributes,
+            ..GroupMetadata::default()
+        };
+        now(self
+            .room
+            .create(path, &NodeMetadata::Group(metadata.clone()), false))?;
+        Ok(self.group_of(path, metadata))
+    }
+
+    /// Begins an array at `path`.
+    pub fn create_array(&self, path: &NodePath) -> ArrayBuilder {
+        ArrayBuilder::new(self.clone(), path.clone())
+    }
+
+    /// Erases the node at `path` with everything below it.
+    ///
+    /// # Errors
+    /// [`AccessError::NotFound`]; [`AccessError::ReadOnly`].
+    pub fn erase(&self, path: &NodePath) -> Result<()> {
+        now(self.room.erase(path))
+    }
+}
+
+/// The node that path segments below a draft's entry point mean; they may be those of its document.
+fn node_below(segments: &[String]) -> Result<NodePath> {
+    let mut names: Vec<&str> = segments.iter().map(String::as_str).collect();
+    if names.len() >= 2 && matches!(names[0], "meta" | "data") && names[1] == "root" {
+        names.drain(..2);
+        if let Some(last) = names.last_mut() {
+            let end = last
+                .find(".array")
+                .or_else(|| last.find(".group"))
+                .unwrap_or(last.len());
+            *last = &last[..end];
+        }
+    }
+    Ok(NodePath::new(&names.join("/"))?)
+}
+
+/// A group or an array.
+#[derive(Clone, Debug)]
+pub enum Node {
+    /// An array.
+    Array(Array),
+    /// A group.
+    Group(Group),
+}
+
+impl Node {
+    /// Where it is.
+    pub fn path(&self) -> &NodePath {
+        match self {
+            Node::Array(array) => array.path(),
+            Node::Group(group) => group.path(),
+        }
+    }
+
+    /// Whether it is a group or an array.
+    pub fn kind(&self) -> NodeKind {
+        match self {
+            Node::Array(_) => NodeKind::Array,
+            Node::Group(_) => NodeKind::Group,
+        }
+    }
+
+    /// The hierarchy it is part of.
+    pub fn hierarchy(&self) -> &Hierarchy {
+        match self {
+            Node::Array(array) => array.hierarchy(),
+            Node::Group(group) => group.hierarchy(),
+        }
+    }
+
+    /// The user's attributes.
+    pub fn attributes(&self) -> Object {
+        match self {
+            Node::Array(array) => array.attributes(),
+            Node::Group(group) => group.attributes().clone(),
+        }
+    }
+
+    /// Changes the user's attributes; see [`Group::update_attributes`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn update_attributes(&self, change: impl FnMut(&mut Object)) -> Result<Object> {
+        match self {
+            Node::Array(array) => array.update_attributes(change),
+            Node::Group(group) => group.update_attributes(change),
+        }
+    }
+
+    /// The array, if it is one.
+    pub fn as_array(&self) -> Option<&Array> {
+        match self {
+            Node::Array(array) => Some(array),
+            Node::Group(_) => None,
+        }
+    }
+
+    /// The group, if it is one.
+    pub fn as_group(&self) -> Option<&Group> {
+        match self {
+            Node::Group(group) => Some(group),
+            Node::Array(_) => None,
+        }
+    }
+
+    /// The array.
+    ///
+    /// # Errors
+    /// [`AccessError::NodeKind`] if it is a group.
+    pub fn into_array(self) -> Result<Array> {
+        match self {
+            Node::Array(array) => Ok(array),
+            Node::Group(group) => Err(group
+                .hierarchy
+                .room
+                .at(&group.path, wrong_kind(NodeKind::Group))),
+        }
+    }
+
+    /// The group.
+    ///
+    /// # Errors
+    /// [`AccessError::NodeKind`] if it is an array.
+    pub fn into_group(self) -> Result<Group> {
+        match self {
+            Node::Group(group) => Ok(group),
+            Node::Array(array) => Err(array
+                .hierarchy()
+                .room
+                .at(array.path(), wrong_kind(NodeKind::Array))),
+        }
+    }
+}
+
+/// A group of a hierarchy.
+#[derive(Clone, Debug)]
+pub struct Group {
+    hierarchy: Hierarchy,
+    path: NodePath,
+    metadata: Arc<GroupMetadata>,
+}
+
+impl Group {
+    /// Where it is.
+    pub fn path(&self) -> &NodePath {
+        &self.path
+    }
+
+    /// The hierarchy it is part of.
+    pub fn hierarchy(&self) -> &Hierarchy {
+        &self.hierarchy
+    }
+
+    /// What was known of it when it was opened.
+    pub fn metadata(&self) -> &GroupMetadata {
+        &self.metadata
+    }
+
+    /// The user's attributes when it was opened.
+    pub fn attributes(&self) -> &Object {
+        &self.metadata.attributes
+    }
+
+    fn below(&self, path: &str) -> Result<NodePath> {
+        self.path
+            .join(path)
+            .map_err(|e| self.hierarchy.room.at(&self.path, e))
+    }
+
+    /// The node at `path`, from here.
+    ///
+    /// # Errors
+    /// As [`Hierarchy::node`].
+    pub fn node(&self, path: &str) -> Result<Node> {
+        self.hierarchy.node(&self.below(path)?)
+    }
+
+    /// The array at `path`, from here.
+    ///
+    /// # Errors
+    /// As [`Hierarchy::array`].
+    pub fn array(&self, path: &str) -> Result<Array> {
+        self.hierarchy.array(&self.below(path)?)
+    }
+
+    /// The group at `path`, from here.
+    ///
+    /// # Errors
+    /// As [`Hierarchy::group`].
+    pub fn group(&self, path: &str) -> Result<Group> {
+        self.hierarchy.group(&self.below(path)?)
+    }
+
+    /// Its children, sorted.
+    ///
+    /// # Errors
+    /// As [`Hierarchy::children`].
+    pub fn children(&self) -> Result<Vec<Child>> {
+        self.hierarchy.children(&self.path)
+    }
+
+    /// Itself and all nodes below it, sorted by path.
+    ///
+    /// # Errors
+    /// As [`Hierarchy::tree`].
+    pub fn tree(&self) -> Result<Vec<Child>> {
+        self.hierarchy.tree(&self.path)
+    }
+
+    /// Creates a group at `path`, from here.
+    ///
+    /// # Errors
+    /// As [`Hierarchy::create_group`].
+    pub fn create_group(&self, path: &str) -> Result<Group> {
+        self.hierarchy
+            .create_group(&self.below(path)?, Object::new())
+    }
+
+    /// Begins an array at `path`, from here.
+    ///
+    /// # Errors
+    /// [`AccessError::Argument`] for text that is no path.
+    pub fn create_array(&self, path: &str) -> Result<ArrayBuilder> {
+        Ok(self.hierarchy.create_array(&self.below(path)?))
+    }
+
+    /// Erases the node at `path`, from here, with everything below it.
+    ///
+    /// # Errors
+    /// As [`Hierarchy::erase`].
+    pub fn erase(&self, path: &str) -> Result<()> {
+        self.hierarchy.erase(&self.below(path)?)
+    }
+
+    /// Changes the user's attributes: `change` is laid over what they are now, and again if another
+    /// writer was faster, so that nobody's change is lost. Returns what they are afterwards.
+    ///
+    /// # Errors
+    /// [`AccessError::ReadOnly`]; [`AccessError::Argument`] for attributes that the format reserves.
+    pub fn update_attributes(&self, change: impl FnMut(&mut Object)) -> Result<Object> {
+        now(change_attributes(
+            &self.hierarchy.room,
+            &self.path,
+            NodeKind::Group,
+            change,
+        ))
+    }
+}
+
+/// Changes a node's attributes in its newest document.
+pub(crate) async fn change_attributes(
+    room: &Room,
+    path: &NodePath,
+    kind: NodeKind,
+    mut change: impl FnMut(&mut Object),
+) -> Result<Object> {
+    let place = room
+        .format
+        .attributes_place(path, kind)
+        .map_err(|e| room.at(path, e))?;
+    let after = room
+        .edit(path, &place, |json| {
+            let mut attributes = match json {
+                Json::Object(attributes) => attributes,
+                _ => Object::new(),
+            };
+            change(&mut attributes);
+            room.format.check_attributes(&attributes)?;
+            Ok(Json::Object(attributes))
+        })
+        .await?;
+    match after {
+        Json::Object(attributes) => Ok(attributes),
+        _ => Ok(Object::new()),
+    }
+}

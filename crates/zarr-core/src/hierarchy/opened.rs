@@ -1,0 +1,387 @@
+//! What does an open array know?
+//!
+//! The state behind every handle of one array, for blocking callers and for those that wait: the
+//! metadata, the chain, and how one tile is read or written.
+
+use std::borrow::Cow;
+use std::sync::{Arc, RwLock};
+
+use bytes::Bytes;
+
+use super::options::Guard;
+use super::room::{self, Room};
+use super::update::{self, Edited};
+use crate::codec::Chain;
+use crate::data_type::Repr;
+use crate::error::{AccessError, Error, MetadataError, Result, Unsupported};
+use crate::grid::{ChunkGrid, Tile};
+use crate::metadata::{ArrayMetadata, NodeKind, NodeMetadata};
+use crate::path::NodePath;
+use crate::region::Region;
+use crate::store::{StoreKey, StorePrefix, aio};
+use crate::view::{View, ViewMut};
+
+/// An array as it was when it was opened, or last changed through one of its handles.
+#[derive(Debug)]
+pub(crate) struct State {
+    pub metadata: Arc<ArrayMetadata>,
+    chain: Result<Chain, Unsupported>,
+    prefix: StorePrefix,
+    pub fill: Vec<u8>,
+}
+
+impl State {
+    fn new(room: &Room, path: &NodePath, metadata: ArrayMetadata) -> Result<State> {
+        let chain = match metadata.chain(&room.registry, room.format.dialect()) {
+            Ok(chain) => Ok(chain),
+            Err(MetadataError::Unsupported(unsupported)) => Err(unsupported),
+            Err(invalid) => return Err(invalid.into()),
+        };
+        let fill = metadata.fill_bytes();
+        Ok(State {
+            metadata: Arc::new(metadata),
+            chain,
+            prefix: room.format.chunk_prefix(path)?,
+            fill,
+        })
+    }
+
+    /// The chain and the grid, or why there are none here.
+    pub fn access(&self) -> Result<(&Chain, &dyn ChunkGrid, Repr)> {
+        let chain = self
+            .chain
+            .as_ref()
+            .map_err(|e| MetadataError::from(e.clone()))?;
+        let metadata = &self.metadata;
+        match (&metadata.grid, metadata.data_type.repr()) {
+            (Some(grid), Some(repr)) => Ok((chain, &**grid, repr)),
+            _ => unreachable!("an unknown grid or type is an obstacle, and then there is no chain"),
+        }
+    }
+
+    /// Whether an element of nothing but fill need not be stored: an undefined fill value is no value.
+    fn is_fill(&self, elements: &View<'_>) -> bool {
+        self.metadata.fill_value.is_some() && elements.is_all(&self.fill)
+    }
+
+    pub fn key(&self, indices: &[i64]) -> Result<StoreKey> {
+        Ok(self.prefix.key(&self.metadata.chunk_keys.key(indices))?)
+    }
+
+    /// Where else a chunk may lie.
+    pub fn other_key(&self, indices: &[i64]) -> Result<Option<StoreKey>> {
+        let other = self.metadata.chunk_keys.other_key(indices);
+        Ok(other.map(|name| self.prefix.key(&name)).transpose()?)
+    }
+
+    pub fn prefix(&self) -> &StorePrefix {
+        &self.prefix
+    }
+}
+
+/// What all handles of one array share.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    pub room: Arc<Room>,
+    pub path: NodePath,
+    state: RwLock<Arc<State>>,
+}
+
+impl Opened {
+    pub fn new(room: Arc<Room>, path: NodePath, metadata: ArrayMetadata) -> Result<Opened> {
+        let state = State::new(&room, &path, metadata).map_err(|e| room.at(&path, e))?;
+        Ok(Opened {
+            room,
+            path,
+            state: RwLock::new(Arc::new(state)),
+        })
+    }
+
+    pub async fn open(room: Arc<Room>, path: NodePath) -> Result<Opened> {
+        match room.node(&path).await? {
+            NodeMetadata::Array(metadata) => Opened::new(room, path, *metadata),
+            NodeMetadata::Group(_) => Err(room.at(&path, wrong_kind(NodeKind::Group))),
+        }
+    }
+
+    pub fn state(&self) -> Arc<State> {
+        self.state
+            .read()
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
+            .clone()
+    }
+
+    /// Reads the document again.
+    pub async fn refresh(&self) -> Result<Arc<State>> {
+        match self.room.node(&self.path).await? {
+            NodeMetadata::Array(metadata) => self.replace(*metadata),
+            NodeMetadata::Group(_) => Err(self.at(wrong_kind(NodeKind::Group))),
+        }
+    }
+
+    pub fn replace(&self, metadata: ArrayMetadata) -> Result<Arc<State>> {
+        let state = Arc::new(State::new(&self.room, &self.path, metadata).map_err(|e| self.at(e))?);
+        *self
+            .state
+            .write()
+            .unwrap_or_else(|poisoned| poisoned.into_inner()) = state.clone();
+        Ok(state)
+    }
+
+    pub fn at(&self, error: impl Into<Error>) -> Error {
+        self.room.at(&self.path, error)
+    }
+
+    fn at_chunk(&self, tile: &Tile, key: &StoreKey, error: impl Into<Error>) -> Error {
+        self.at(error).at_chunk(&tile.indices).at_key(key)
+    }
+
+    /// Reads one tile of a blocking store into `out`; `buffer` is reused.
+    pub fn read_tile(
+        &self,
+        state: &State,
+        tile: &Tile,
+        buffer: &mut Vec<u8>,
+        mut out: ViewMut<'_>,
+    ) -> Result<()> {
+        let mut key = state.key(&tile.indices).map_err(|e| self.at(e))?;
+        let readable = self
+            .room
+            .store
+            .blocking()
+            .and_then(|store| store.readable());
+        let readable = readable.ok_or_else(|| self.at(not_readable()))?;
+        let mut found = readable
+            .get_into(&key, buffer)
+            .map_err(|e| self.at_chunk(tile, &key, e))?;
+        if !found && let Some(other) = state.other_key(&tile.indices)? {
+            key = other;
+            found = readable
+                .get_into(&key, buffer)
+                .map_err(|e| self.at_chunk(tile, &key, e))?;
+        }
+        match found {
+            true => self.decode_tile(state, tile, &key, buffer, out),
+            false => {
+                out.fill(&state.fill);
+                Ok(())
+            }
+        }
+    }
+
+    /// Fetches the encoded chunk of a tile, for callers that wait.
+    pub async fn fetch(&self, state: &State, tile: &Tile) -> Result<Option<(StoreKey, Bytes)>> {
+        let mut key = state.key(&tile.indices).map_err(|e| self.at(e))?;
+        let mut found = self
+            .room
+            .get(&key)
+            .await
+            .map_err(|e| self.at_chunk(tile, &key, e))?;
+        if found.is_none()
+            && let Some(other) = state.other_key(&tile.indices)?
+        {
+            key = other;
+            found = self
+                .room
+                .get(&key)
+                .await
+                .map_err(|e| self.at_chunk(tile, &key, e))?;
+        }
+        Ok(found.map(|bytes| (key, bytes)))
+    }
+
+    /// Decodes the part of an encoded chunk that a tile touches.
+    pub fn decode_tile(
+        &self,
+        state: &State,
+        tile: &Tile,
+        key: &StoreKey,
+        encoded: &[u8],
+        out: ViewMut<'_>,
+    ) -> Result<()> {
+        let (chain, ..) = state.access().map_err(|e| self.at(e))?;
+        chain
+            .decode_into(Cow::Borrowed(encoded), &tile.chunk_shape, &tile.within, out)
+            .map_err(|e| self.at_chunk(tile, key, e))
+    }
+
+    /// Writes one tile. `false`: other writers were faster so many `rounds` in a row.
+    pub async fn write_tile(
+        &self,
+        state: &State,
+        tile: &Tile,
+        part: View<'_>,
+        rounds: u32,
+    ) -> Result<bool> {
+        let key = self.write_key(state, tile).await?;
+        let result = match tile.whole {
+            true => self
+                .write_whole(state, tile, &key, part)
+                .await
+                .map(|()| true),
+            false => {
+                let edit = |old: Option<&Bytes>| self.overlay(state, tile, old, &part);
+                update::update_for(&self.room, &key, edit, rounds).await
+            }
+        };
+        result.map_err(|e| self.at_chunk(tile, &key, e))
+    }
+
+    /// A draft's scalar keeps the key it has; a new one lies where zarr-python 2.18 looks (Q2).
+    async fn write_key(&self, state: &State, tile: &Tile) -> Result<StoreKey> {
+        let key = state.key(&tile.indices).map_err(|e| self.at(e))?;
+        match state.other_key(&tile.indices)? {
+            Some(other) if self.room.get(&key).await.map_err(|e| self.at(e))?.is_none() => {
+                Ok(other)
+            }
+            _ => Ok(key),
+        }
+    }
+
+    async fn write_whole(
+        &self,
+        state: &State,
+        tile: &Tile,
+        key: &StoreKey,
+        part: View<'_>,
+    ) -> Result<()> {
+        let writeable = self.room.writeable()?;
+        let guarded = self.room.options.guard == Guard::On;
+        if !self.room.options.keep_fill_chunks && state.is_fill(&part) {
+            return Ok(match guarded {
+                true => writeable.erase(key).await?,
+                false => writeable.erase_unguarded(key).await?,
+            });
+        }
+        let (chain, _, repr) = state.access()?;
+        let padded;
+        let chunk = match tile.within == Region::all(&tile.chunk_shape) {
+            true => part,
+            // An edge chunk is stored whole, what overhangs being fill (D-043, F-062, Z2-024).
+            false => {
+                padded = self.padded(state, tile, &part)?;
+                View::new(&padded, &tile.chunk_shape, repr.size())
+            }
+        };
+        let payload = chain.encode(chunk)?.into();
+        Ok(match guarded {
+            true => writeable.set(key, payload).await?,
+            false => writeable.set_unguarded(key, payload).await?,
+        })
+    }
+
+    /// A whole chunk of fill with `part` laid over it.
+    fn padded(&self, state: &State, tile: &Tile, part: &View<'_>) -> Result<Vec<u8>> {
+        let size = part.cell();
+        let mut chunk = zeroed(&tile.chunk_shape, size, "a chunk")?;
+        let mut view = ViewMut::new(&mut chunk, &tile.chunk_shape, size);
+        if state.fill.iter().any(|&b| b != 0) {
+            view.fill(&state.fill);
+        }
+        view.part(&tile.within).copy_from(part);
+        Ok(chunk)
+    }
+
+    /// The chunk as it is now, with `part` laid over it.
+    fn overlay(
+        &self,
+        state: &State,
+        tile: &Tile,
+        old: Option<&Bytes>,
+        part: &View<'_>,
+    ) -> Result<Edited> {
+        let (chain, _, repr) = state.access()?;
+        let shape = &tile.chunk_shape;
+        let chunk = match old {
+            None => self.padded(state, tile, part)?,
+            Some(old) => {
+                let mut chunk = zeroed(shape, repr.size(), "a chunk")?;
+                let mut view = ViewMut::new(&mut chunk, shape, repr.size());
+                chain.decode_into(
+                    Cow::Borrowed(old),
+                    shape,
+                    &Region::all(shape),
+                    view.reborrow(),
+                )?;
+                view.part(&tile.within).copy_from(part);
+                chunk
+            }
+        };
+        let view = View::new(&chunk, shape, repr.size());
+        if !self.room.options.keep_fill_chunks && state.is_fill(&view) {
+            return Ok(Edited::Erase);
+        }
+        Ok(Edited::Set(chain.encode(view)?.into_owned().into()))
+    }
+
+    /// Sets everything of a chunk outside `keep` to the fill value; [`Edited::Keep`] if it is that already.
+    pub fn scrubbed(
+        &self,
+        state: &State,
+        chunk_shape: &[u64],
+        keep: &Region,
+        old: &Bytes,
+    ) -> Result<Edited> {
+        let (chain, _, repr) = state.access()?;
+        let mut chunk = zeroed(chunk_shape, repr.size(), "a chunk")?;
+        let all = Region::all(chunk_shape);
+        let whole = ViewMut::new(&mut chunk, chunk_shape, repr.size());
+        chain.decode_into(Cow::Borrowed(old), chunk_shape, &all, whole)?;
+        let mut clean = zeroed(chunk_shape, repr.size(), "a chunk")?;
+        let mut view = ViewMut::new(&mut clean, chunk_shape, repr.size());
+        view.fill(&state.fill);
+        view.part(keep)
+            .copy_from(&View::new(&chunk, chunk_shape, repr.size()).part(keep));
+        if clean == chunk {
+            return Ok(Edited::Keep);
+        }
+        let view = View::new(&clean, chunk_shape, repr.size());
+        if state.is_fill(&view) {
+            return Ok(Edited::Erase);
+        }
+        Ok(Edited::Set(chain.encode(view)?.into_owned().into()))
+    }
+}
+
+pub(crate) fn wrong_kind(is: NodeKind) -> AccessError {
+    let wanted = if is == NodeKind::Group {
+        NodeKind::Array
+    } else {
+        NodeKind::Group
+    };
+    AccessError::NodeKind {
+        is: is.phrase(),
+        wanted: wanted.phrase(),
+    }
+}
+
+fn not_readable() -> crate::error::StoreError {
+    crate::error::StoreError::NotCapable {
+        operation: "read",
+        capability: "readable",
+    }
+}
+
+/// Zeroed memory for elements, or an error that says how much it would have been.
+pub(crate) fn zeroed(shape: &[u64], element: usize, what: &'static str) -> Result<Vec<u8>> {
+    let size = crate::region::element_count(shape).and_then(|n| n.checked_mul(element as u64));
+    let memory = size
+        .and_then(|n| usize::try_from(n).ok())
+        .filter(|&n| isize::try_from(n).is_ok());
+    memory
+        .and_then(|n| bytemuck::allocation::try_zeroed_vec(n).ok())
+        .ok_or_else(|| {
+            let hint = "read or write a smaller region";
+            AccessError::TooLarge {
+                what,
+                size: size.unwrap_or(u64::MAX),
+                hint,
+            }
+            .into()
+        })
+}
+
+/// The encoded bytes of a chunk, if it is stored.
+pub(crate) async fn encoded_chunk(store: &dyn aio::Store, key: &StoreKey) -> Result<Option<Bytes>> {
+    room::get(store, key).await
+}

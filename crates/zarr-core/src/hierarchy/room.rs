@@ -1,0 +1,471 @@
+//! What happens between a hierarchy and its store?
+//!
+//! Documents are found, read, created, changed and erased here, once for blocking callers and for
+//! those that wait.
+
+use std::sync::{Arc, Mutex};
+
+use bytes::Bytes;
+use futures::future::{join_all, try_join_all};
+
+use super::options::{OpenOptions, Options};
+use super::update::{self, Edited};
+use crate::dialect::{Dialect, Reading, Warning};
+use crate::error::{AccessError, Error, MetadataError, Result, StoreError};
+use crate::format::{Child, Documents, Format, Found, PROBES, Place, detect};
+use crate::json::{Json, Object};
+use crate::metadata::{GroupMetadata, NodeKind, NodeMetadata};
+use crate::path::NodePath;
+use crate::registry::{Access, Registry};
+use crate::store::{StoreKey, StorePrefix, aio};
+
+/// A store, the format of what lies in it, and what this program knows.
+#[derive(Debug)]
+pub(crate) struct Room {
+    pub store: Arc<dyn aio::Store>,
+    pub format: Arc<dyn Format>,
+    pub registry: Arc<Registry>,
+    pub options: Options,
+    pub access: Access,
+    pub warnings: Mutex<Vec<Warning>>,
+}
+
+/// A missing side of a store, by the operation that wanted it.
+fn not_capable(operation: &'static str, capability: &'static str) -> StoreError {
+    StoreError::NotCapable {
+        operation,
+        capability,
+    }
+}
+
+impl Room {
+    /// The room at a store's root; `None` if no hierarchy begins there.
+    pub async fn open(store: Arc<dyn aio::Store>, options: &OpenOptions) -> Result<Option<Room>> {
+        let at_store = |e: Error| e.at_store(store.name());
+        let mut reading = Reading::new(&options.registry, options.options.strictness);
+        let keys = PROBES
+            .iter()
+            .map(|key| StoreKey::new(*key))
+            .collect::<Result<Vec<_>, _>>()?;
+        let found = documents(&*store, keys).await.map_err(at_store)?;
+        let format = detect(&found, options.dialect, &mut reading).map_err(|e| {
+            let key = found.first().map(|(key, _)| key.clone());
+            let error = Error::from(e)
+                .at_store(store.name())
+                .at_path(&NodePath::root());
+            key.map_or_else(
+                || Error::from(MetadataError::Missing("zarr.json")),
+                |key| error.at_key(&key),
+            )
+        })?;
+        let warnings = note("zarr.json", reading.warnings);
+        Ok(match format {
+            Found::Nothing => None,
+            Found::Format(format) => Some(Room::new(store, format, options, warnings)),
+        })
+    }
+
+    pub fn new(
+        store: Arc<dyn aio::Store>,
+        format: Arc<dyn Format>,
+        options: &OpenOptions,
+        warnings: Vec<Warning>,
+    ) -> Room {
+        Room {
+            store,
+            format,
+            registry: options.registry.clone(),
+            options: options.options.clone(),
+            access: options.access,
+            warnings: Mutex::new(warnings),
+        }
+    }
+
+    pub fn warn(&self, place: &str, warnings: Vec<String>) {
+        let mut all = self
+            .warnings
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        for warning in note(place, warnings) {
+            if !all.contains(&warning) {
+                all.push(warning);
+            }
+        }
+    }
+
+    /// The error, at this store and node.
+    pub fn at(&self, path: &NodePath, error: impl Into<Error>) -> Error {
+        error.into().at_store(self.store.name()).at_path(path)
+    }
+
+    pub fn writeable(&self) -> Result<&dyn aio::WriteableStore> {
+        if self.access == Access::ReadOnly {
+            return Err(AccessError::ReadOnly.into());
+        }
+        Ok(self
+            .store
+            .writeable()
+            .ok_or(not_capable("write", "writeable"))?)
+    }
+
+    pub fn listable(&self) -> Result<&dyn aio::ListableStore, StoreError> {
+        self.store.listable().ok_or(not_capable("list", "listable"))
+    }
+
+    pub async fn get(&self, key: &StoreKey) -> Result<Option<Bytes>> {
+        get(&*self.store, key).await
+    }
+
+    /// The documents of a node that are there.
+    async fn documents(&self, path: &NodePath) -> Result<Documents> {
+        documents(&*self.store, self.format.document_keys(path)?).await
+    }
+
+    fn parse(&self, path: &NodePath, found: &Documents) -> Result<Option<NodeMetadata>> {
+        let mut reading = Reading::new(&self.registry, self.options.strictness);
+        let node =
+            self.format
+                .parse(path, found, &mut reading)
+                .map_err(|e| match found.first() {
+                    Some((key, _)) => Error::from(e).at_key(key),
+                    None => e.into(),
+                })?;
+        self.warn(path.as_str(), reading.warnings);
+        Ok(node)
+    }
+
+    /// The node at `path` (D-163, F-113).
+    pub async fn node(&self, path: &NodePath) -> Result<NodeMetadata> {
+        let at = |e: Error| self.at(path, e);
+        let found = self.documents(path).await.map_err(at)?;
+        if let Some(node) = self.parse(path, &found).map_err(at)? {
+            return Ok(node);
+        }
+        let implicit = GroupMetadata {
+            implicit: true,
+            ..GroupMetadata::default()
+        };
+        if !self.format.groups_are_explicit() {
+            if path.is_root() {
+                return Ok(NodeMetadata::Group(implicit));
+            }
+            if self.store.listable().is_some() && !self.children(path).await?.is_empty() {
+                return Ok(NodeMetadata::Group(implicit));
+            }
+        }
+        let keys: Vec<String> = self
+            .format
+            .document_keys(path)
+            .map_err(|e| at(e.into()))?
+            .iter()
+            .map(|k| format!("`{k}`"))
+            .collect();
+        Err(at(AccessError::NotFound {
+            looked_for: keys.join(", "),
+        }
+        .into()))
+    }
+
+    /// The children of a group, sorted; broken ones are noted and left out (T-35).
+    pub async fn children(&self, path: &NodePath) -> Result<Vec<Child>> {
+        let at = |e: Error| self.at(path, e);
+        let prefix = self
+            .format
+            .children_prefix(path)
+            .map_err(|e| at(e.into()))?;
+        let listable = self.listable().map_err(|e| at(e.into()))?;
+        let listing = listable.list_dir(&prefix).await.map_err(|e| at(e.into()))?;
+        let mut warnings = Vec::new();
+        let children = self.format.children(path, &listing, &mut warnings);
+        self.warn(path.as_str(), warnings);
+        let known = try_join_all(children.into_iter().map(|child| self.with_kind(child))).await;
+        Ok(known.map_err(at)?.into_iter().flatten().collect())
+    }
+
+    /// The child with its kind looked up; `None` if it is no node.
+    async fn with_kind(&self, child: Child) -> Result<Option<Child>> {
+        if child.kind.is_some() {
+            return Ok(Some(child));
+        }
+        let keys = self.format.document_keys(&child.path)?;
+        let found = documents(&*self.store, keys.clone()).await?;
+        let kind = match self.format.dialect() {
+            Dialect::V3 => match found.first() {
+                None => return Ok(None),
+                Some((_, bytes)) => node_type(bytes),
+            },
+            _ => match (
+                found.iter().any(|(k, _)| *k == keys[0]),
+                found.iter().any(|(k, _)| *k == keys[1]),
+            ) {
+                (true, _) => Some(NodeKind::Array),
+                (false, true) => Some(NodeKind::Group),
+                _ => return Ok(None),
+            },
+        };
+        if kind.is_none() {
+            self.warn(
+                child.path.as_str(),
+                vec!["its document is broken; left out".into()],
+            );
+        }
+        Ok(kind.map(|kind| Child {
+            kind: Some(kind),
+            ..child
+        }))
+    }
+
+    /// The node and all below it, sorted by path (D-162).
+    pub async fn tree(&self, path: &NodePath) -> Result<Vec<Child>> {
+        let top = self.node(path).await?;
+        let implicit = matches!(&top, NodeMetadata::Group(group) if group.implicit);
+        let me = Child {
+            path: path.clone(),
+            kind: Some(top.kind()),
+            implicit,
+        };
+        if let Some(prefix) = self.format.tree_prefix() {
+            let keys = self
+                .listable()?
+                .list_prefix(&prefix)
+                .await
+                .map_err(|e| self.at(path, e))?;
+            let mut warnings = Vec::new();
+            let mut nodes = self.format.tree(path, &keys, &mut warnings);
+            self.warn(path.as_str(), warnings);
+            if nodes.is_empty() {
+                nodes.push(me);
+            }
+            return Ok(nodes);
+        }
+        let mut nodes = vec![me];
+        let mut groups: Vec<NodePath> = nodes
+            .iter()
+            .filter(|n| n.kind == Some(NodeKind::Group))
+            .map(|n| n.path.clone())
+            .collect();
+        while !groups.is_empty() {
+            let level = try_join_all(groups.iter().map(|group| self.children(group))).await?;
+            groups.clear();
+            for child in level.into_iter().flatten() {
+                if child.kind == Some(NodeKind::Group) {
+                    groups.push(child.path.clone());
+                }
+                nodes.push(child);
+            }
+        }
+        nodes.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(nodes)
+    }
+
+    /// Writes the documents of a new hierarchy itself.
+    pub async fn create_entry_point(&self) -> Result<()> {
+        for (key, bytes) in self.format.entry_point()? {
+            self.create_document(&key, bytes, "a hierarchy").await?;
+        }
+        if !self.format.groups_are_explicit() {
+            // zarr-python 2.18 opens no hierarchy whose root is implicit (draft-v3.md 2.3).
+            let root = NodeMetadata::Group(GroupMetadata::default());
+            for (key, bytes) in self.format.create(&NodePath::root(), &root)? {
+                self.create_document(&key, bytes, "a group").await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Creates a node, and where groups are explicit those above it that are not there yet.
+    pub async fn create(
+        &self,
+        path: &NodePath,
+        node: &NodeMetadata,
+        overwrite: bool,
+    ) -> Result<()> {
+        let at = |e: Error| self.at(path, e);
+        self.writeable().map_err(at)?;
+        for name in path.names() {
+            self.format.check_name(name).map_err(|e| at(e.into()))?;
+        }
+        self.format
+            .check_attributes(node.attributes())
+            .map_err(|e| at(e.into()))?;
+        let documents = self.format.create(path, node).map_err(|e| at(e.into()))?;
+        if overwrite {
+            self.erase_all(path).await.map_err(at)?;
+        } else if self.format.groups_are_explicit() {
+            let found = self.documents(path).await.map_err(at)?;
+            if let Some((key, _)) = found.first() {
+                return Err(at(Error::from(AccessError::Exists("a node")).at_key(key)));
+            }
+        } else if path.is_root() && node.kind() == NodeKind::Array {
+            // A root array takes the place of the root group that a new hierarchy was given.
+            let group = self.format.attributes_place(path, NodeKind::Group)?.key;
+            self.writeable()?
+                .erase(&group)
+                .await
+                .map_err(|e| at(e.into()))?;
+        }
+        if self.format.groups_are_explicit() {
+            let above: Vec<NodePath> = path.ancestors().collect();
+            for ancestor in above.iter().rev() {
+                self.create_implied_group(ancestor).await.map_err(at)?;
+            }
+        }
+        let mut documents = documents.into_iter();
+        if let Some((key, bytes)) = documents.next() {
+            self.create_document(&key, bytes, node.kind().phrase())
+                .await
+                .map_err(at)?;
+        }
+        for (key, bytes) in documents {
+            self.writeable()?
+                .set(&key, bytes.into())
+                .await
+                .map_err(|e| at(e.into()))?;
+        }
+        Ok(())
+    }
+
+    /// F-007, Z2-003: a group above a new node, unless it is there; below an array there is nothing.
+    async fn create_implied_group(&self, path: &NodePath) -> Result<()> {
+        let found = self.documents(path).await?;
+        match self.parse(path, &found)? {
+            Some(NodeMetadata::Array(_)) => {
+                let why = format!("{path} is an array; nothing can be created below it");
+                return Err(AccessError::Argument(why).into());
+            }
+            Some(NodeMetadata::Group(_)) => return Ok(()),
+            None => {}
+        }
+        let group = NodeMetadata::Group(GroupMetadata::default());
+        for (key, bytes) in self.format.create(path, &group)? {
+            match self.create_document(&key, bytes, "a group").await {
+                // Another writer made it meanwhile.
+                Err(e) if matches!(e.cause(), crate::Cause::Access(AccessError::Exists(_))) => {}
+                other => other?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Sets a document only if there is none (DECISIONS 5).
+    async fn create_document(
+        &self,
+        key: &StoreKey,
+        bytes: Bytes,
+        what: &'static str,
+    ) -> Result<()> {
+        let writeable = self.writeable()?;
+        match self.store.conditional() {
+            Some(conditional) => match conditional.set_if(key, Some(bytes.into()), None).await? {
+                true => Ok(()),
+                false => Err(Error::from(AccessError::Exists(what)).at_key(key)),
+            },
+            None if self.get(key).await?.is_some() => {
+                Err(Error::from(AccessError::Exists(what)).at_key(key))
+            }
+            None => Ok(writeable.set(key, bytes.into()).await?),
+        }
+    }
+
+    /// Changes one thing in a document, laid over whatever the document is now, and again if another
+    /// writer was faster (DECISIONS 5). Returns what the thing is afterwards.
+    pub async fn edit(
+        &self,
+        path: &NodePath,
+        place: &Place,
+        mut change: impl FnMut(Json) -> Result<Json>,
+    ) -> Result<Json> {
+        let at = |e: Error| self.at(path, e).at_key(&place.key);
+        self.writeable().map_err(at)?;
+        let mut after = Json::Null;
+        let edit = |old: Option<&Bytes>| {
+            let mut whole = match old {
+                Some(bytes) => Json::parse_tolerant(bytes).map_err(MetadataError::Json)?.0,
+                None if place.may_be_absent => Json::Object(Object::new()),
+                None => {
+                    return Err(AccessError::NotFound {
+                        looked_for: format!("`{}`", place.key),
+                    }
+                    .into());
+                }
+            };
+            match (place.member, &mut whole) {
+                (None, whole) => {
+                    *whole = change(std::mem::replace(whole, Json::Null))?;
+                    after = whole.clone();
+                }
+                (Some(member), Json::Object(object)) => {
+                    after = change(object.get(member).cloned().unwrap_or(Json::Null))?;
+                    object.insert(member, after.clone());
+                }
+                _ => return Err(MetadataError::Json("no object stands here".into()).into()),
+            }
+            Ok(Edited::Set(whole.to_pretty().into_bytes().into()))
+        };
+        update::update(self, &place.key, edit).await.map_err(at)?;
+        Ok(after)
+    }
+
+    /// Erases a node with everything below it: documents first (D-174).
+    pub async fn erase(&self, path: &NodePath) -> Result<()> {
+        self.writeable().map_err(|e| self.at(path, e))?;
+        self.node(path).await?;
+        self.erase_all(path).await.map_err(|e| self.at(path, e))
+    }
+
+    async fn erase_all(&self, path: &NodePath) -> Result<()> {
+        let writeable = self.writeable()?;
+        let (keys, prefixes) = self.format.erasure(path)?;
+        for key in &keys {
+            writeable.erase(key).await?;
+        }
+        for prefix in &prefixes {
+            writeable.erase_prefix(prefix).await?;
+        }
+        Ok(())
+    }
+
+    /// Every key below a prefix.
+    pub async fn list_prefix(&self, prefix: &StorePrefix) -> Result<Vec<StoreKey>> {
+        Ok(self.listable()?.list_prefix(prefix).await?)
+    }
+}
+
+pub(crate) async fn get(store: &dyn aio::Store, key: &StoreKey) -> Result<Option<Bytes>> {
+    let readable = store.readable().ok_or(not_capable("read", "readable"))?;
+    Ok(readable.get(key).await?)
+}
+
+/// The values of `keys` that are there, asked for together (DECISIONS 31).
+async fn documents(store: &dyn aio::Store, keys: Vec<StoreKey>) -> Result<Documents> {
+    let values = join_all(keys.iter().map(|key| get(store, key))).await;
+    let mut found = Vec::new();
+    for (key, value) in keys.into_iter().zip(values) {
+        match value {
+            Ok(Some(bytes)) => found.push((key, bytes)),
+            Ok(None) => {}
+            Err(e) => return Err(e.at_key(&key)),
+        }
+    }
+    Ok(found)
+}
+
+fn note(place: &str, warnings: Vec<String>) -> Vec<Warning> {
+    warnings
+        .into_iter()
+        .map(|what| Warning {
+            place: place.to_owned(),
+            what,
+        })
+        .collect()
+}
+
+/// The kind that a v3 document claims, if it can be read so far.
+fn node_type(bytes: &[u8]) -> Option<NodeKind> {
+    let (json, _) = Json::parse_tolerant(bytes).ok()?;
+    match json.as_object()?.get("node_type")?.as_str()? {
+        "array" => Some(NodeKind::Array),
+        "group" => Some(NodeKind::Group),
+        _ => None,
+    }
+}

@@ -1,0 +1,141 @@
+//! How do two writers of one key not lose each other's work?
+//!
+//! Get, change, set if it still is what was got; else again (DECISIONS 4). Nothing is locked while
+//! a change is worked out. After some lost rounds writers of this process take turns at the key, each
+//! waiting a bounded time, so nothing can deadlock.
+
+use std::collections::HashSet;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::{Condvar, LazyLock, Mutex};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+
+use super::options::Guard;
+use super::room::Room;
+use crate::error::{AccessError, Result, StoreError};
+use crate::store::StoreKey;
+
+/// What a change makes of a value.
+pub(crate) enum Edited {
+    /// It becomes these bytes.
+    Set(Bytes),
+    /// It is erased.
+    Erase,
+    /// It stays.
+    Keep,
+}
+
+/// Rounds that may be lost before a writer takes its turn.
+pub(crate) const ROUNDS_WITHOUT_TURN: u32 = 3;
+const MOST_ROUNDS: u32 = 100_000;
+const LONGEST_TURN: Duration = Duration::from_millis(50);
+
+/// Changes the value of `key`. With the guard on, `edit` may be called several times, each time with
+/// what the value is by then.
+pub(crate) async fn update(
+    room: &Room,
+    key: &StoreKey,
+    edit: impl FnMut(Option<&Bytes>) -> Result<Edited>,
+) -> Result<()> {
+    match update_for(room, key, edit, MOST_ROUNDS).await? {
+        true => Ok(()),
+        false => Err(AccessError::Conflict {
+            rounds: MOST_ROUNDS,
+        }
+        .into()),
+    }
+}
+
+/// As [`update`], but gives up with `false` after so many rounds.
+pub(crate) async fn update_for(
+    room: &Room,
+    key: &StoreKey,
+    mut edit: impl FnMut(Option<&Bytes>) -> Result<Edited>,
+    rounds: u32,
+) -> Result<bool> {
+    let writeable = room.writeable()?;
+    if room.options.guard == Guard::Off {
+        let old = room.get(key).await?;
+        match edit(old.as_ref())? {
+            Edited::Set(bytes) => writeable.set_unguarded(key, bytes.into()).await?,
+            Edited::Erase => writeable.erase_unguarded(key).await?,
+            Edited::Keep => {}
+        }
+        return Ok(true);
+    }
+    let conditional = room.store.conditional().ok_or(StoreError::NotCapable {
+        operation: "guard a change",
+        capability: "conditional",
+    })?;
+    for round in 0..rounds {
+        // Callers that wait must not block; their rounds succeed by chance.
+        let turns = round >= ROUNDS_WITHOUT_TURN && room.store.blocking().is_some();
+        let turn = turns.then(|| Turn::take(&room.store.name(), key));
+        let found = conditional.get_versioned(key).await?;
+        let (old, was) = match &found {
+            Some((bytes, version)) => (Some(bytes), Some(version)),
+            None => (None, None),
+        };
+        let done = match edit(old)? {
+            Edited::Set(bytes) => conditional.set_if(key, Some(bytes.into()), was).await?,
+            Edited::Erase if old.is_none() => true,
+            Edited::Erase => conditional.set_if(key, None, was).await?,
+            Edited::Keep => true,
+        };
+        drop(turn);
+        if done {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// One writer's turn at a key, among those of this process that lost several rounds. Merely a
+/// courtesy: it makes rounds succeed, the compare-and-swap makes them right.
+struct Turn(u64);
+
+#[derive(Default)]
+struct Turnstile {
+    taken: Mutex<HashSet<u64>>,
+    freed: Condvar,
+}
+
+static TURNSTILE: LazyLock<(Turnstile, RandomState)> = LazyLock::new(Default::default);
+
+impl Turn {
+    /// Waits for the turn, but not for ever: a turn that does not come is not waited for.
+    fn take(store: &str, key: &StoreKey) -> Option<Turn> {
+        let (turnstile, hasher) = &*TURNSTILE;
+        let id = hasher.hash_one((store, key.as_str()));
+        let give_up = Instant::now() + LONGEST_TURN;
+        let mut taken = turnstile
+            .taken
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        while !taken.insert(id) {
+            let left = give_up.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return None;
+            }
+            taken = turnstile
+                .freed
+                .wait_timeout(taken, left)
+                .unwrap_or_else(|poisoned| poisoned.into_inner())
+                .0;
+        }
+        Some(Turn(id))
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        let turnstile = &TURNSTILE.0;
+        turnstile
+            .taken
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
+            .remove(&self.0);
+        turnstile.freed.notify_all();
+    }
+}

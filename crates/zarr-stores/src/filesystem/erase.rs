@@ -1,0 +1,180 @@
+//! How does everything below a prefix go?
+//!
+//! Folder by folder, from the innermost out; each holds its lock alone while its keys go, so that no
+//! compare-and-swap falls between. The folder's lock file goes last, and then the folder (why that is
+//! safe: docs/decisions/0002).
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use zarr_core::StoreError;
+use zarr_core::store::StorePrefix;
+
+use super::lock::{self, Held, Mode};
+use super::path::{LOCK, flaw, is_own};
+use super::{FilesystemStore, failed, is_absence, staged};
+
+/// What went wrong on the way.
+enum Failure {
+    Lock(io::Error),
+    Io(io::Error),
+}
+
+impl From<io::Error> for Failure {
+    fn from(e: io::Error) -> Self {
+        Failure::Io(e)
+    }
+}
+
+pub(super) fn erase_prefix(
+    store: &FilesystemStore,
+    prefix: &StorePrefix,
+) -> Result<(), StoreError> {
+    let folder = store.folder(prefix)?;
+    erase_below(store, &folder).map_err(|failure| match failure {
+        Failure::Io(source) => failed("erase", prefix)(source),
+        Failure::Lock(source) => StoreError::LockRefused {
+            key: prefix.to_string(),
+            source,
+        },
+    })
+}
+
+fn erase_below(store: &FilesystemStore, folder: &Path) -> Result<(), Failure> {
+    if folder == store.root {
+        return erase_folder(store, folder);
+    }
+    match fs::symlink_metadata(folder) {
+        Err(e) if is_absence(&e) => return Ok(()),
+        Err(e) => return Err(e.into()),
+        Ok(metadata) if metadata.is_dir() => erase_folder(store, folder)?,
+        // Of a link to a folder the link goes. A file there is a key, and not below the prefix.
+        Ok(metadata) if metadata.is_symlink() && folder.is_dir() => unlink(folder)?,
+        Ok(_) => return Ok(()),
+    }
+    for above in folder.ancestors().skip(1) {
+        if above == store.root || !remove_if_empty(store, above)? {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// What a folder holds, sorted by what erasing does with it.
+#[derive(Default)]
+struct Contents {
+    folders: Vec<PathBuf>,
+    /// Files and links with the names of keys, and unfinished values.
+    files: Vec<PathBuf>,
+    lock: bool,
+    /// Other programs' files, whose names no key has: they stay, and so does the folder.
+    foreign: bool,
+}
+
+impl Contents {
+    fn of(folder: &Path) -> io::Result<Self> {
+        let mut contents = Contents::default();
+        let entries = match fs::read_dir(folder) {
+            Err(e) if is_absence(&e) => return Ok(contents),
+            entries => entries?,
+        };
+        for entry in entries {
+            let entry = entry?;
+            let is_folder = match entry.file_type() {
+                Err(e) if is_absence(&e) => continue,
+                kind => kind?.is_dir(),
+            };
+            let name = entry.file_name();
+            match name.to_str() {
+                Some(LOCK) => contents.lock = true,
+                Some(name) if flaw(name).is_none() && is_folder => {
+                    contents.folders.push(entry.path());
+                }
+                Some(name) if (flaw(name).is_none() || is_own(name)) && !is_folder => {
+                    contents.files.push(entry.path());
+                }
+                _ => contents.foreign = true,
+            }
+        }
+        Ok(contents)
+    }
+}
+
+fn erase_folder(store: &FilesystemStore, folder: &Path) -> Result<(), Failure> {
+    let before = Contents::of(folder)?;
+    for inner in &before.folders {
+        erase_folder(store, inner)?;
+    }
+    let holds = before.lock || !before.files.is_empty();
+    let Some(_held) = hold(store, folder, holds)? else {
+        return Ok(());
+    };
+    // Until the lock was ours, others could set and erase here.
+    let now = Contents::of(folder)?;
+    for file in &now.files {
+        unlink(file)?;
+    }
+    if store.sync {
+        staged::sync_folder(folder)?;
+    }
+    if folder != store.root && now.folders.is_empty() && !now.foreign {
+        remove(folder)?;
+    }
+    Ok(())
+}
+
+/// Removes `folder` if nothing is in it but its lock file; whether it is gone.
+fn remove_if_empty(store: &FilesystemStore, folder: &Path) -> Result<bool, Failure> {
+    let only_lock = |contents: Contents| {
+        contents.lock
+            && !contents.foreign
+            && contents.files.is_empty()
+            && contents.folders.is_empty()
+    };
+    if fs::remove_dir(folder).is_ok() {
+        return Ok(true);
+    }
+    if !only_lock(Contents::of(folder)?) {
+        return Ok(false);
+    }
+    match hold(store, folder, true)? {
+        None => Ok(true),
+        Some(_held) if only_lock(Contents::of(folder)?) => Ok(remove(folder)?),
+        Some(_) => Ok(false),
+    }
+}
+
+/// Waits for the lock of `folder`, if it is `wanted`; `None` if the folder vanished.
+fn hold(
+    store: &FilesystemStore,
+    folder: &Path,
+    wanted: bool,
+) -> Result<Option<Option<Held>>, Failure> {
+    match store.locking && wanted {
+        false => Ok(Some(None)),
+        true => {
+            let held = lock::lock(folder, Mode::Exclusive).map_err(Failure::Lock)?;
+            Ok(held.map(Some))
+        }
+    }
+}
+
+/// Removes the lock file of `folder`, held by the caller, and the folder; whether it is gone.
+///
+/// It stays where someone set a key meanwhile, and where the system wants it to: no key was to go with
+/// it any more.
+fn remove(folder: &Path) -> io::Result<bool> {
+    lock::unlink(folder)?;
+    Ok(fs::remove_dir(folder).is_ok())
+}
+
+/// Removes a file, or a link but not what is behind it.
+fn unlink(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(e) if is_absence(&e) => Ok(()),
+        // Windows removes a link to a folder the way it removes folders.
+        Err(_) if cfg!(windows) && path.is_symlink() => fs::remove_dir(path),
+        done => done,
+    }
+}

@@ -1,0 +1,147 @@
+//! Which keys does a folder hold?
+
+use std::fs::{self, DirEntry};
+use std::io;
+use std::path::Path;
+
+use zarr_core::StoreError;
+use zarr_core::store::{ListableStore, Listing, StoreKey, StorePrefix};
+
+use super::path::flaw;
+use super::{FilesystemStore, failed, is_absence};
+
+/// What an entry of a folder is to the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// It holds a value.
+    File,
+    /// It holds entries.
+    Folder,
+    /// A device, or a link that leads nowhere or back.
+    Neither,
+}
+
+impl ListableStore for FilesystemStore {
+    fn list_prefix(&self, prefix: &StorePrefix) -> Result<Vec<StoreKey>, StoreError> {
+        let mut keys = Vec::new();
+        let folder = self.folder(prefix)?;
+        let walked = self.walk(&folder, prefix.as_str(), &mut keys);
+        walked.map_err(failed("list", prefix))?;
+        keys.sort_unstable();
+        Ok(keys)
+    }
+
+    /// Reads one folder; and of the folders in it, until the first value.
+    fn list_dir(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
+        let mut listing = Listing::default();
+        let folder = self.folder(prefix)?;
+        let listed = for_each(&folder, |name, entry| {
+            let full = format!("{prefix}{name}");
+            match self.kind(&folder, entry)? {
+                Kind::File => listing.keys.extend(StoreKey::new(full)),
+                Kind::Folder if self.holds_any(&folder.join(name))? => {
+                    listing.prefixes.extend(StorePrefix::new(full + "/"));
+                }
+                _ => {}
+            }
+            Ok(true)
+        });
+        listed.map_err(failed("list", prefix))?;
+        listing.keys.sort_unstable();
+        listing.prefixes.sort_unstable();
+        Ok(listing)
+    }
+}
+
+impl FilesystemStore {
+    fn walk(&self, folder: &Path, prefix: &str, keys: &mut Vec<StoreKey>) -> io::Result<()> {
+        for_each(folder, |name, entry| {
+            let full = format!("{prefix}{name}");
+            match self.kind(folder, entry)? {
+                Kind::File => keys.extend(StoreKey::new(full)),
+                Kind::Folder => self.walk(&folder.join(name), &(full + "/"), keys)?,
+                Kind::Neither => {}
+            }
+            Ok(true)
+        })
+    }
+
+    /// Whether any key lies below `folder`: an empty folder is no prefix (D-136).
+    fn holds_any(&self, folder: &Path) -> io::Result<bool> {
+        let mut holds = false;
+        for_each(folder, |name, entry| {
+            holds = match self.kind(folder, entry)? {
+                Kind::File => true,
+                Kind::Folder => self.holds_any(&folder.join(name))?,
+                Kind::Neither => false,
+            };
+            Ok(!holds)
+        })?;
+        Ok(holds)
+    }
+
+    fn kind(&self, folder: &Path, entry: &DirEntry) -> io::Result<Kind> {
+        let of = |kind: fs::FileType| match (kind.is_file(), kind.is_dir()) {
+            (true, _) => Kind::File,
+            (_, true) => Kind::Folder,
+            _ => Kind::Neither,
+        };
+        let own = match entry.file_type() {
+            Err(e) if is_absence(&e) => return Ok(Kind::Neither),
+            own => own?,
+        };
+        if !own.is_symlink() {
+            return Ok(of(own));
+        }
+        // A link that leads nowhere, or in circles, or where we may not go, holds nothing for us.
+        let Ok(target) = fs::metadata(entry.path()) else {
+            return Ok(Kind::Neither);
+        };
+        match of(target.file_type()) {
+            Kind::Folder if self.leads_back(folder, &entry.path())? => Ok(Kind::Neither),
+            kind => Ok(kind),
+        }
+    }
+
+    /// Whether a link in `folder` leads to a folder on the way to it: following it would never end.
+    fn leads_back(&self, folder: &Path, link: &Path) -> io::Result<bool> {
+        let target = fs::canonicalize(link)?;
+        for above in folder
+            .ancestors()
+            .take_while(|above| above.starts_with(&self.root))
+        {
+            if fs::canonicalize(above)?.starts_with(&target) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// Calls `each` with the entries of `folder` whose names could be in keys, until it says `false`.
+///
+/// Other programs' names that no key has, and files of our own, are passed over. A folder that is not
+/// there, or vanishes, has no entries.
+fn for_each(
+    folder: &Path,
+    mut each: impl FnMut(&str, &DirEntry) -> io::Result<bool>,
+) -> io::Result<()> {
+    let entries = match fs::read_dir(folder) {
+        Err(e) if is_absence(&e) => return Ok(()),
+        entries => entries?,
+    };
+    for entry in entries {
+        let entry = match entry {
+            Err(e) if is_absence(&e) => continue,
+            entry => entry?,
+        };
+        let name = entry.file_name();
+        let Some(name) = name.to_str().filter(|name| flaw(name).is_none()) else {
+            continue;
+        };
+        if !each(name, &entry)? {
+            break;
+        }
+    }
+    Ok(())
+}

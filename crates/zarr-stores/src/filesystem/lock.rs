@@ -1,0 +1,162 @@
+//! Who may change the keys of a folder?
+//!
+//! A lock is the kernel's, taken on the file `.zarr-lock` in the folder that holds the key, and gone
+//! with the process that held it (DECISIONS 1 and 2). It belongs to the opened file, and every lock
+//! opens its own, so threads of one process keep each other out just as processes do.
+
+use std::fs::{self, File};
+use std::io::{self, ErrorKind};
+use std::path::Path;
+
+use super::path::LOCK;
+
+/// What others may do meanwhile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// Set and erase as well, but not compare and swap.
+    Shared,
+    /// Nothing.
+    Exclusive,
+}
+
+/// A held lock; released when it is dropped.
+#[derive(Debug)]
+pub(super) struct Held(File);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        // Not left to the closing of the file: a process forked off meanwhile still has it open.
+        let _ = self.0.unlock();
+    }
+}
+
+/// Waits for the lock of `folder`; `None` if the folder is not there.
+///
+/// # Errors
+/// Whatever the system said in refusing the lock.
+pub(super) fn lock(folder: &Path, mode: Mode) -> io::Result<Option<Held>> {
+    let path = folder.join(LOCK);
+    loop {
+        let file = match open(&path) {
+            Ok(file) => file,
+            Err(e) if super::is_absence(&e) => return Ok(None),
+            Err(e) => return Err(e),
+        };
+        loop {
+            let locked = match mode {
+                Mode::Shared => file.lock_shared(),
+                Mode::Exclusive => file.lock(),
+            };
+            match locked {
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
+                Ok(()) => break,
+            }
+        }
+        let held = Held(file);
+        // Whoever erased the folder took the lock's file with it; then this lock guards nothing.
+        if is_still_at(&path, &held.0)? {
+            return Ok(Some(held));
+        }
+    }
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.read(true).write(true).create(true).truncate(false);
+    match options.open(path) {
+        // Another user's file: reading suffices to lock it on most file systems.
+        Err(e) if e.kind() == ErrorKind::PermissionDenied => File::open(path).map_err(|_| e),
+        opened => opened,
+    }
+}
+
+/// Whether `path` still is the opened `file`.
+#[cfg(unix)]
+fn is_still_at(path: &Path, file: &File) -> io::Result<bool> {
+    use std::os::unix::fs::MetadataExt;
+    let at_path = match fs::symlink_metadata(path) {
+        Ok(metadata) if !metadata.is_file() => {
+            return Err(io::Error::other("`.zarr-lock` is not a file"));
+        }
+        Ok(metadata) => metadata,
+        Err(e) if super::is_absence(&e) => return Ok(false),
+        Err(e) => return Err(e),
+    };
+    let opened = file.metadata()?;
+    Ok((at_path.dev(), at_path.ino()) == (opened.dev(), opened.ino()))
+}
+
+/// Elsewhere lock files are never unlinked, see [`unlink`].
+#[cfg(not(unix))]
+fn is_still_at(_: &Path, _: &File) -> io::Result<bool> {
+    Ok(true)
+}
+
+/// Unlinks the lock file of `folder`, which its caller holds exclusively, so that the folder can go.
+///
+/// Only where a waiting locker can tell that the file has gone.
+pub(super) fn unlink(folder: &Path) -> io::Result<()> {
+    if !cfg!(unix) {
+        return Ok(());
+    }
+    match fs::remove_file(folder.join(LOCK)) {
+        Err(e) if !super::is_absence(&e) => Err(e),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+    use std::thread;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn threads_keep_each_other_out_and_shared_locks_do_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let shared = lock(folder.path(), Mode::Shared).unwrap();
+        let also = lock(folder.path(), Mode::Shared).unwrap();
+        let (done, waits) = mpsc::channel();
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let _held = lock(folder.path(), Mode::Exclusive).unwrap();
+                done.send(()).unwrap();
+            });
+            assert!(waits.recv_timeout(Duration::from_millis(50)).is_err());
+            drop((shared, also));
+            waits.recv_timeout(Duration::from_secs(10)).unwrap();
+        });
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn whoever_waited_for_a_vanished_lock_takes_the_one_that_is_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(LOCK);
+        let first = lock(folder.path(), Mode::Exclusive).unwrap();
+        thread::scope(|scope| {
+            let waiter = scope.spawn(|| lock(folder.path(), Mode::Exclusive).unwrap().unwrap());
+            thread::sleep(Duration::from_millis(30));
+            unlink(folder.path()).unwrap();
+            drop(first);
+            let held = waiter.join().unwrap();
+            assert!(is_still_at(&path, &held.0).unwrap());
+        });
+        assert!(
+            lock(&folder.path().join("gone"), Mode::Shared)
+                .unwrap()
+                .is_none()
+        );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_in_place_of_the_lock_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink("elsewhere", folder.path().join(LOCK)).unwrap();
+        assert!(lock(folder.path(), Mode::Shared).is_err());
+    }
+}

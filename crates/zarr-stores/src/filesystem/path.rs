@@ -1,0 +1,164 @@
+//! Which file holds the value of a key?
+//!
+//! The rules of [`StoreKey`](zarr_core::store::StoreKey) already keep `..`, empty segments and NUL out
+//! (DECISIONS 19). What a disk adds to them is checked here, before the disk is touched, and the same
+//! way on every platform wherever that costs nobody a plain name.
+
+use std::path::{Path, PathBuf};
+
+use zarr_core::StoreError;
+
+/// The file that is locked, one in each folder (DECISIONS 2).
+pub(super) const LOCK: &str = ".zarr-lock";
+
+/// How the names of unfinished files begin.
+pub(super) const TEMP: &str = ".zarr-tmp-";
+
+/// Room for the longest name of our own: `/`, [`TEMP`] and 16 digits.
+const OWN_NAME: usize = 1 + TEMP.len() + 16;
+
+/// The longest segment that common file systems hold, in bytes.
+const LONGEST_SEGMENT: usize = 255;
+
+/// The longest path that the system takes, in bytes, without the NUL at its end.
+const LONGEST_PATH: usize = if cfg!(any(target_os = "linux", target_os = "android")) {
+    4095
+} else if cfg!(windows) {
+    32_000
+} else {
+    1023
+};
+
+/// Whether a file of this name is the store's own, and so neither a key nor a part of one.
+///
+/// In any case of letters, since some disks do not tell cases apart.
+pub(super) fn is_own(name: &str) -> bool {
+    let begins = |with: &str| {
+        let start = name.as_bytes().get(..with.len());
+        start.is_some_and(|start| start.eq_ignore_ascii_case(with.as_bytes()))
+    };
+    begins(TEMP) || (begins(LOCK) && name.len() == LOCK.len())
+}
+
+/// What keeps `segment` from being the name of a file.
+pub(super) fn flaw(segment: &str) -> Option<&'static str> {
+    let bytes = segment.as_bytes();
+    if segment.contains('\\') {
+        return Some("it has a `\\`, which separates folders on some systems");
+    }
+    if matches!(bytes, [letter, b':', ..] if letter.is_ascii_alphabetic()) {
+        return Some("a segment begins like a drive");
+    }
+    if bytes.len() > LONGEST_SEGMENT {
+        return Some("a segment is longer than 255 bytes");
+    }
+    if is_own(segment) {
+        return Some("names like `.zarr-lock` and `.zarr-tmp-...` are the store's own");
+    }
+    if cfg!(windows) {
+        return windows_flaw(segment);
+    }
+    None
+}
+
+/// What Windows takes for something else than the name of a file.
+fn windows_flaw(segment: &str) -> Option<&'static str> {
+    if segment.contains(['<', '>', ':', '"', '|', '?', '*']) {
+        return Some("Windows has no files with any of `<>:\"|?*` in their names");
+    }
+    if segment.ends_with(['.', ' ']) {
+        return Some("Windows drops a `.` or a space at the end of a name");
+    }
+    let stem = segment.split('.').next().unwrap_or(segment).trim_end();
+    let stem = stem.to_ascii_uppercase();
+    let numbered = |start| {
+        let rest = stem.strip_prefix(start);
+        rest.is_some_and(|rest| rest.len() == 1 && rest.bytes().all(|b| b.is_ascii_digit()))
+    };
+    let is_device = ["CON", "PRN", "AUX", "NUL"].contains(&&*stem);
+    if is_device || numbered("COM") || numbered("LPT") {
+        return Some("Windows keeps this name for a device");
+    }
+    None
+}
+
+/// The path of `key` below `root`: a key's text, or a prefix's without its last `/`.
+///
+/// # Errors
+/// [`StoreError::InvalidKey`], naming the rule that is broken.
+pub(super) fn below(root: &Path, key: &str) -> Result<PathBuf, StoreError> {
+    let invalid = |why: &str| StoreError::InvalidKey {
+        key: key.to_owned(),
+        why: why.to_owned(),
+    };
+    let size = root.as_os_str().len() + 1 + key.len() + OWN_NAME;
+    if let Some(why) = key.split('/').find_map(flaw) {
+        return Err(invalid(why));
+    }
+    if size > LONGEST_PATH {
+        return Err(invalid("its path is longer than the system allows"));
+    }
+    let mut path = PathBuf::with_capacity(size);
+    path.push(root);
+    path.extend(key.split('/'));
+    Ok(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// DECISIONS 19, T-60.
+    #[test]
+    fn what_is_no_file_name_is_refused() {
+        let root = Path::new("/data");
+        let long = "9".repeat(256);
+        let deep = vec!["d".repeat(200); 200].join("/");
+        for bad in [
+            "a\\b",
+            "C:x",
+            "c:",
+            "a/Z:\\x",
+            "a/.zarr-lock",
+            ".ZARR-Lock/a",
+            ".zarr-tmp-00",
+            &long,
+            &deep,
+        ] {
+            let refused = below(root, bad);
+            assert!(
+                matches!(refused, Err(StoreError::InvalidKey { .. })),
+                "{bad}"
+            );
+        }
+        for good in [
+            "zarr.json",
+            "a b/é",
+            "...",
+            ".zarr-locks",
+            "é:",
+            "1:2",
+            &long[1..],
+        ] {
+            assert_eq!(
+                below(root, good).is_ok(),
+                !cfg!(windows) || !good.contains(':'),
+                "{good}"
+            );
+        }
+        assert_eq!(
+            below(root, "foo/bar").unwrap(),
+            root.join("foo").join("bar")
+        );
+    }
+
+    #[test]
+    fn names_that_windows_reads_differently() {
+        for bad in ["NUL", "con.txt", "lpt1", "a.", "a ", "a:b", "a?"] {
+            assert!(windows_flaw(bad).is_some(), "{bad}");
+        }
+        for good in ["null", "com", "com10", ".zarray", "c0.0"] {
+            assert!(windows_flaw(good).is_none(), "{good}");
+        }
+    }
+}

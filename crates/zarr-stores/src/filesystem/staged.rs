@@ -1,0 +1,123 @@
+//! How does a value come into its place whole?
+//!
+//! It is written to a file of its own beside its place and then renamed into it: a reader finds the old
+//! value or the new one, and so does whoever comes after a crash.
+
+use std::fs::{self, File};
+use std::hash::{BuildHasher, RandomState};
+use std::io::{self, ErrorKind, IoSlice, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use zarr_core::store::Payload;
+
+use super::path::TEMP;
+
+/// A value written beside its place. Dropped before it is moved there, it is removed.
+#[derive(Debug)]
+pub(super) struct Staged {
+    path: Option<PathBuf>,
+}
+
+impl Staged {
+    /// Writes `value` into a new file in `folder`; with `sync`, through to the disk.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotFound`] if the folder is not there.
+    pub(super) fn write(folder: &Path, value: &Payload<'_>, sync: bool) -> io::Result<Self> {
+        let (path, mut file) = create(folder)?;
+        let staged = Staged { path: Some(path) };
+        write_parts(&mut file, value)?;
+        if sync {
+            file.sync_all()?;
+        }
+        Ok(staged)
+    }
+
+    /// Moves the value to its place, over whatever is there.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotFound`] if the folder was erased meanwhile.
+    pub(super) fn move_to(mut self, place: &Path) -> io::Result<()> {
+        if let Some(path) = &self.path {
+            fs::rename(path, place)?;
+        }
+        self.path = None;
+        Ok(())
+    }
+}
+
+impl Drop for Staged {
+    fn drop(&mut self) {
+        if let Some(path) = &self.path {
+            // What cannot be removed is never listed, and goes with its folder.
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+/// A new, empty file of our own in `folder`.
+pub(super) fn create(folder: &Path) -> io::Result<(PathBuf, File)> {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    loop {
+        // The process is part of it because one that was forked off counts on from the same state.
+        let seed = (std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let path = folder.join(format!("{TEMP}{:016x}", RandomState::new().hash_one(seed)));
+        match File::options().write(true).create_new(true).open(&path) {
+            Err(e) if e.kind() == ErrorKind::AlreadyExists => {}
+            Err(e) => return Err(e),
+            Ok(file) => return Ok((path, file)),
+        }
+    }
+}
+
+/// Writes all parts, as many at a time as the system takes.
+fn write_parts(file: &mut File, value: &Payload<'_>) -> io::Result<()> {
+    let parts = value.parts().filter(|part| !part.is_empty());
+    let mut slices: Vec<IoSlice<'_>> = parts.map(IoSlice::new).collect();
+    let mut rest = &mut slices[..];
+    while !rest.is_empty() {
+        match file.write_vectored(rest) {
+            Ok(0) => return Err(ErrorKind::WriteZero.into()),
+            Ok(n) => IoSlice::advance_slices(&mut rest, n),
+            Err(e) if e.kind() == ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(())
+}
+
+/// Makes the names in `folder` last; on systems where folders cannot be synchronised, does nothing.
+pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
+    match cfg!(unix) {
+        true => File::open(folder)?.sync_all(),
+        false => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_follow_each_other_and_failures_leave_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().join("k");
+        let many: Vec<[u8; 3]> = (0..3000u32).map(|i| [i as u8, (i >> 8) as u8, 7]).collect();
+        let value = many
+            .iter()
+            .fold(Payload::default(), |value, part| value.and(&part[..]));
+        let staged = Staged::write(folder.path(), &value.and(&b""[..]), true).unwrap();
+        staged.move_to(&place).unwrap();
+        assert_eq!(fs::read(&place).unwrap(), many.concat());
+
+        let staged = Staged::write(folder.path(), &Payload::new(b"x"), false).unwrap();
+        assert!(staged.move_to(&folder.path().join("no/such")).is_err());
+        let names = fs::read_dir(folder.path())
+            .unwrap()
+            .map(|e| e.unwrap().file_name());
+        assert_eq!(names.collect::<Vec<_>>(), ["k"]);
+        let gone = Staged::write(&folder.path().join("gone"), &Payload::default(), false);
+        assert_eq!(gone.unwrap_err().kind(), ErrorKind::NotFound);
+    }
+}

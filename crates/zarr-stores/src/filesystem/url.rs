@@ -1,0 +1,118 @@
+//! Which folder does a URL name?
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use zarr_core::StoreError;
+
+/// The folder that `location` names: a `file://` URL, percent-encoded, or a path as it is.
+///
+/// # Errors
+/// [`StoreError::InvalidKey`] for a URL of another host or scheme, or one that is not well formed.
+pub(super) fn to_path(location: &str) -> Result<PathBuf, StoreError> {
+    let invalid = |why: &str| StoreError::InvalidKey {
+        key: location.to_owned(),
+        why: why.to_owned(),
+    };
+    let rest = match location.split_once("://") {
+        Some((scheme, rest)) if scheme.eq_ignore_ascii_case("file") => rest,
+        _ if location.is_empty() => return Err(invalid("it is empty")),
+        _ => return Ok(PathBuf::from(location)),
+    };
+    let path = match rest.split_once('/') {
+        Some((host, _)) if host.is_empty() || host.eq_ignore_ascii_case("localhost") => {
+            &rest[host.len()..]
+        }
+        _ => return Err(invalid("a file URL has three slashes: `file:///path`")),
+    };
+    if path.contains(['?', '#']) {
+        return Err(invalid("a `?` in a path is written `%3F`, a `#` `%23`"));
+    }
+    let decoded = decode(path).ok_or_else(|| invalid("`%` stands before two hex digits"))?;
+    if decoded.contains(&0) {
+        return Err(invalid("it has a NUL"));
+    }
+    from_bytes(decoded).ok_or_else(|| invalid("it is not UTF-8"))
+}
+
+/// The `file://` URL of an absolute path.
+pub(super) fn from_path(path: &Path) -> String {
+    let mut url = String::from("file://");
+    let text = path.as_os_str().as_encoded_bytes();
+    if !text.starts_with(b"/") {
+        url.push('/');
+    }
+    for &byte in text {
+        match byte {
+            b'\\' if cfg!(windows) => url.push('/'),
+            b'/' | b'-' | b'_' | b'.' | b'~' | b':' | b'+' | b',' | b'=' | b'@' => {
+                url.push(byte.into());
+            }
+            byte if byte.is_ascii_alphanumeric() => url.push(byte.into()),
+            byte => write!(url, "%{byte:02X}").expect("text can always be added to"),
+        }
+    }
+    url
+}
+
+/// The bytes meant by `%20` and the like; `None` if a `%` stands before anything but two digits.
+fn decode(text: &str) -> Option<Vec<u8>> {
+    let mut pieces = text.as_bytes().split(|&b| b == b'%');
+    let mut decoded = pieces.next()?.to_vec();
+    for piece in pieces {
+        let digits = piece
+            .get(..2)
+            .filter(|d| d.iter().all(u8::is_ascii_hexdigit))?;
+        decoded.push(u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?);
+        decoded.extend_from_slice(&piece[2..]);
+    }
+    Some(decoded)
+}
+
+#[cfg(unix)]
+fn from_bytes(path: Vec<u8>) -> Option<PathBuf> {
+    use std::os::unix::ffi::OsStringExt;
+    Some(std::ffi::OsString::from_vec(path).into())
+}
+
+/// Elsewhere a path is text, and `/C:/x` is the drive's.
+#[cfg(not(unix))]
+fn from_bytes(path: Vec<u8>) -> Option<PathBuf> {
+    let text = String::from_utf8(path).ok()?;
+    let drive = text
+        .strip_prefix('/')
+        .filter(|t| t.as_bytes().get(1) == Some(&b':'));
+    Some(PathBuf::from(drive.unwrap_or(&text)))
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    /// F-112.
+    #[test]
+    fn urls_and_paths() {
+        for (location, path) in [
+            ("file:///data/a%20b.zarr", "/data/a b.zarr"),
+            ("FILE://localhost/data/%C3%A9", "/data/é"),
+            ("/data/a%20b.zarr", "/data/a%20b.zarr"),
+            ("data/x#1", "data/x#1"),
+        ] {
+            assert_eq!(to_path(location).unwrap(), Path::new(path), "{location}");
+        }
+        for bad in [
+            "",
+            "file://",
+            "file://host/x",
+            "file:///a%2",
+            "file:///%zz",
+            "file:///%00",
+            "file:///a#b",
+        ] {
+            assert!(to_path(bad).is_err(), "{bad}");
+        }
+        let path = Path::new("/data/a b/50%#é?");
+        assert_eq!(from_path(path), "file:///data/a%20b/50%25%23%C3%A9%3F");
+        assert_eq!(to_path(&from_path(path)).unwrap(), path);
+    }
+}

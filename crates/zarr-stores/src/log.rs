@@ -1,0 +1,290 @@
+//! What is asked of a store, and what becomes of it?
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use zarr_core::StoreError;
+use zarr_core::store::{
+    ByteRange, ConditionalStore, ListableStore, Listing, Payload, ReadableStore, Store, StoreKey,
+    StorePrefix, Version, WriteableStore,
+};
+
+/// One call that a store answered.
+#[derive(Clone, Copy, Debug)]
+pub struct Call<'a> {
+    /// The trait's method: `get`, `set_if`, `list_dir` ...
+    pub operation: &'static str,
+    /// The key or the prefix.
+    pub key: &'a str,
+    /// The ranges asked for; none for other calls than `get_partial_values`.
+    pub ranges: &'a [ByteRange],
+    /// Bytes of values that went in or came out.
+    pub bytes: u64,
+    /// How long it took.
+    pub duration: Duration,
+    /// What became of it.
+    pub outcome: Outcome<'a>,
+}
+
+/// What became of a call.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum Outcome<'a> {
+    /// It was done.
+    Done,
+    /// The key was absent.
+    Absent,
+    /// The value was no longer what it had to be: nothing was set.
+    Lost,
+    /// It failed.
+    Failed(&'a StoreError),
+}
+
+impl fmt::Display for Call<'_> {
+    /// `get zarr.json: 312 bytes in 41µs`, `get c/0: absent in 9µs`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let key = if self.key.is_empty() { "/" } else { self.key };
+        write!(f, "{} {key}", self.operation)?;
+        for (i, range) in self.ranges.iter().enumerate() {
+            f.write_str(if i == 0 { " (" } else { ", " })?;
+            write!(f, "{range}")?;
+        }
+        if !self.ranges.is_empty() {
+            f.write_str(")")?;
+        }
+        match self.outcome {
+            Outcome::Done => write!(f, ": {} bytes", self.bytes)?,
+            Outcome::Absent => f.write_str(": absent")?,
+            Outcome::Lost => f.write_str(": lost to another writer")?,
+            Outcome::Failed(error) => write!(f, ": {error}")?,
+        }
+        write!(f, " in {:.0?}", self.duration)
+    }
+}
+
+/// Any store, telling a callback of each call after it was answered.
+///
+/// Has the sides of the store behind it, and no others. The callback runs on the caller's thread,
+/// and may be called from several threads at once.
+///
+/// ```
+/// use std::sync::Arc;
+/// use zarr_stores::LogStore;
+/// # fn of(store: Arc<dyn zarr_core::store::Store>) {
+/// let store = LogStore::new(store, |call| eprintln!("{call}"));
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct LogStore {
+    store: Arc<dyn Store>,
+    tell: Arc<dyn Fn(&Call<'_>) + Send + Sync>,
+}
+
+impl fmt::Debug for LogStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("LogStore").field(&self.store).finish()
+    }
+}
+
+/// What a call carried, and what became of it if it did not fail.
+type Carried = (u64, Outcome<'static>);
+
+fn found(bytes: Option<usize>) -> Carried {
+    match bytes {
+        Some(bytes) => (bytes as u64, Outcome::Done),
+        None => (0, Outcome::Absent),
+    }
+}
+
+impl LogStore {
+    /// `store`, telling `tell` of each call.
+    pub fn new(store: Arc<dyn Store>, tell: impl Fn(&Call<'_>) + Send + Sync + 'static) -> Self {
+        let tell = Arc::new(tell);
+        LogStore { store, tell }
+    }
+
+    fn call<T>(
+        &self,
+        operation: &'static str,
+        key: &str,
+        ranges: &[ByteRange],
+        ask: impl FnOnce() -> Result<T, StoreError>,
+        carried: impl FnOnce(&T) -> Carried,
+    ) -> Result<T, StoreError> {
+        let start = Instant::now();
+        let result = ask();
+        let duration = start.elapsed();
+        let (bytes, outcome) = match &result {
+            Ok(value) => carried(value),
+            Err(error) => (0, Outcome::Failed(error)),
+        };
+        (self.tell)(&Call {
+            operation,
+            key,
+            ranges,
+            bytes,
+            duration,
+            outcome,
+        });
+        result
+    }
+
+    fn reader(&self, operation: &'static str) -> Result<&dyn ReadableStore, StoreError> {
+        let side = self.store.readable();
+        side.ok_or_else(|| not_capable(operation, "readable"))
+    }
+
+    fn writer(&self, operation: &'static str) -> Result<&dyn WriteableStore, StoreError> {
+        let side = self.store.writeable();
+        side.ok_or_else(|| not_capable(operation, "writeable"))
+    }
+
+    fn lister(&self, operation: &'static str) -> Result<&dyn ListableStore, StoreError> {
+        let side = self.store.listable();
+        side.ok_or_else(|| not_capable(operation, "listable"))
+    }
+
+    fn swapper(&self, operation: &'static str) -> Result<&dyn ConditionalStore, StoreError> {
+        let side = self.store.conditional();
+        side.ok_or_else(|| not_capable(operation, "conditional"))
+    }
+}
+
+fn not_capable(operation: &'static str, capability: &'static str) -> StoreError {
+    StoreError::NotCapable {
+        operation,
+        capability,
+    }
+}
+
+impl Store for LogStore {
+    fn name(&self) -> String {
+        self.store.name()
+    }
+
+    fn readable(&self) -> Option<&dyn ReadableStore> {
+        self.store.readable().map(|_| self as _)
+    }
+
+    fn writeable(&self) -> Option<&dyn WriteableStore> {
+        self.store.writeable().map(|_| self as _)
+    }
+
+    fn listable(&self) -> Option<&dyn ListableStore> {
+        self.store.listable().map(|_| self as _)
+    }
+
+    fn conditional(&self) -> Option<&dyn ConditionalStore> {
+        self.store.conditional().map(|_| self as _)
+    }
+}
+
+impl ReadableStore for LogStore {
+    fn get(&self, key: &StoreKey) -> Result<Option<Bytes>, StoreError> {
+        let ask = || self.reader("get")?.get(key);
+        self.call("get", key.as_str(), &[], ask, |value| {
+            found(value.as_ref().map(Bytes::len))
+        })
+    }
+
+    fn get_partial_values(
+        &self,
+        key: &StoreKey,
+        ranges: &[ByteRange],
+    ) -> Result<Option<Vec<Bytes>>, StoreError> {
+        let operation = "get_partial_values";
+        let ask = || self.reader(operation)?.get_partial_values(key, ranges);
+        self.call(operation, key.as_str(), ranges, ask, |parts| {
+            found(
+                parts
+                    .as_ref()
+                    .map(|parts| parts.iter().map(Bytes::len).sum()),
+            )
+        })
+    }
+
+    fn get_into(&self, key: &StoreKey, buf: &mut Vec<u8>) -> Result<bool, StoreError> {
+        let ask = || {
+            let is_there = self.reader("get_into")?.get_into(key, buf)?;
+            Ok(is_there.then_some(buf.len()))
+        };
+        let size = self.call("get_into", key.as_str(), &[], ask, |size| found(*size))?;
+        Ok(size.is_some())
+    }
+}
+
+impl WriteableStore for LogStore {
+    fn set(&self, key: &StoreKey, value: Payload<'_>) -> Result<(), StoreError> {
+        let size = value.size();
+        let ask = || self.writer("set")?.set(key, value);
+        self.call("set", key.as_str(), &[], ask, |_| (size, Outcome::Done))
+    }
+
+    fn erase(&self, key: &StoreKey) -> Result<(), StoreError> {
+        let ask = || self.writer("erase")?.erase(key);
+        self.call("erase", key.as_str(), &[], ask, |_| (0, Outcome::Done))
+    }
+
+    fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
+        let operation = "erase_prefix";
+        let ask = || self.writer(operation)?.erase_prefix(prefix);
+        self.call(operation, prefix.as_str(), &[], ask, |_| (0, Outcome::Done))
+    }
+
+    fn set_unguarded(&self, key: &StoreKey, value: Payload<'_>) -> Result<(), StoreError> {
+        let (operation, size) = ("set_unguarded", value.size());
+        let ask = || self.writer(operation)?.set_unguarded(key, value);
+        self.call(operation, key.as_str(), &[], ask, |_| (size, Outcome::Done))
+    }
+
+    fn erase_unguarded(&self, key: &StoreKey) -> Result<(), StoreError> {
+        let operation = "erase_unguarded";
+        let ask = || self.writer(operation)?.erase_unguarded(key);
+        self.call(operation, key.as_str(), &[], ask, |_| (0, Outcome::Done))
+    }
+}
+
+impl ConditionalStore for LogStore {
+    fn get_versioned(&self, key: &StoreKey) -> Result<Option<(Bytes, Version)>, StoreError> {
+        let operation = "get_versioned";
+        let ask = || self.swapper(operation)?.get_versioned(key);
+        self.call(operation, key.as_str(), &[], ask, |value| {
+            found(value.as_ref().map(|(bytes, _)| bytes.len()))
+        })
+    }
+
+    fn set_if(
+        &self,
+        key: &StoreKey,
+        value: Option<Payload<'_>>,
+        was: Option<&Version>,
+    ) -> Result<bool, StoreError> {
+        let size = value.as_ref().map_or(0, Payload::size);
+        let ask = || self.swapper("set_if")?.set_if(key, value, was);
+        self.call("set_if", key.as_str(), &[], ask, |won| match won {
+            true => (size, Outcome::Done),
+            false => (0, Outcome::Lost),
+        })
+    }
+}
+
+impl ListableStore for LogStore {
+    fn list_prefix(&self, prefix: &StorePrefix) -> Result<Vec<StoreKey>, StoreError> {
+        let operation = "list_prefix";
+        let ask = || self.lister(operation)?.list_prefix(prefix);
+        self.call(operation, prefix.as_str(), &[], ask, |_| (0, Outcome::Done))
+    }
+
+    fn list_dir(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
+        let operation = "list_dir";
+        let ask = || self.lister(operation)?.list_dir(prefix);
+        self.call(operation, prefix.as_str(), &[], ask, |_| (0, Outcome::Done))
+    }
+
+    fn list(&self) -> Result<Vec<StoreKey>, StoreError> {
+        let ask = || self.lister("list")?.list();
+        self.call("list", "", &[], ask, |_| (0, Outcome::Done))
+    }
+}

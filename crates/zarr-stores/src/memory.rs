@@ -1,0 +1,284 @@
+//! A store in this process's memory: how are keys and values kept in a map?
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use bytes::Bytes;
+use zarr_core::store::{
+    ConditionalStore, ListableStore, Listing, Payload, ReadableStore, Store, StoreKey, StorePrefix,
+    Version, WriteableStore,
+};
+use zarr_core::{Access, StoreError};
+
+/// A map from keys to values. Clones share it; it ends with the last of them.
+///
+/// Values are the store's own: what a caller does with its buffers after `set`, or with what `get`
+/// returned, changes nothing here (T-62). A value is handed out without copying.
+#[derive(Clone, Debug, Default)]
+pub struct MemoryStore {
+    name: Option<Box<str>>,
+    read_only: bool,
+    values: Arc<RwLock<Values>>,
+}
+
+#[derive(Debug, Default)]
+struct Values {
+    /// Ordered, so that the keys of a prefix lie together.
+    map: BTreeMap<Box<str>, Value>,
+    /// How many values were ever set: no two of them share a number, so a number is a version.
+    sets: u64,
+}
+
+#[derive(Debug)]
+struct Value {
+    bytes: Bytes,
+    set: u64,
+}
+
+impl Value {
+    fn version(&self) -> Version {
+        Version::new(self.set.to_le_bytes().to_vec())
+    }
+}
+
+impl Values {
+    fn set(&mut self, key: &StoreKey, bytes: Bytes) {
+        self.sets += 1;
+        let value = Value {
+            bytes,
+            set: self.sets,
+        };
+        self.map.insert(key.as_str().into(), value);
+    }
+
+    /// The keys from `from` on, in order.
+    fn from<'a>(&'a self, from: &str) -> impl Iterator<Item = &'a str> + use<'a> {
+        let range = (Bound::Included(from), Bound::Unbounded);
+        self.map.range::<str, _>(range).map(|(key, _)| &**key)
+    }
+
+    /// The keys that begin with `prefix`, in order.
+    fn below<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = &'a str> {
+        self.from(prefix)
+            .take_while(move |key| key.starts_with(prefix))
+    }
+}
+
+impl MemoryStore {
+    /// An empty store.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The same map, seen through a handle that may do only so much.
+    pub fn access(mut self, access: Access) -> Self {
+        self.read_only = access == Access::ReadOnly;
+        self
+    }
+
+    /// The store of this name in this process; made empty when nobody named it before.
+    ///
+    /// A named store lives as long as the process.
+    pub fn named(name: &str) -> Self {
+        static NAMED: Mutex<BTreeMap<Box<str>, MemoryStore>> = Mutex::new(BTreeMap::new());
+        let mut named = NAMED.lock().unwrap_or_else(PoisonError::into_inner);
+        let store = named.entry(name.into()).or_insert_with(|| MemoryStore {
+            name: Some(name.into()),
+            ..MemoryStore::default()
+        });
+        store.clone()
+    }
+
+    // A poisoned lock is taken all the same: no step on the map can be left half done.
+    fn values(&self) -> RwLockReadGuard<'_, Values> {
+        self.values.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn values_mut(&self) -> Result<RwLockWriteGuard<'_, Values>, StoreError> {
+        match self.read_only {
+            true => Err(StoreError::ReadOnly),
+            false => Ok(self.values.write().unwrap_or_else(PoisonError::into_inner)),
+        }
+    }
+}
+
+/// `memory://` opens a fresh store, `memory://NAME` the process's store of that name.
+pub(crate) fn open(url: &str, access: Access) -> Result<Arc<dyn Store>, StoreError> {
+    let name = url.split_once("://").map_or(url, |(_, name)| name);
+    let store = match name {
+        "" => MemoryStore::new(),
+        name => MemoryStore::named(name),
+    };
+    Ok(Arc::new(store.access(access)))
+}
+
+impl Store for MemoryStore {
+    fn name(&self) -> String {
+        format!("memory://{}", self.name.as_deref().unwrap_or_default())
+    }
+
+    fn readable(&self) -> Option<&dyn ReadableStore> {
+        Some(self)
+    }
+
+    fn writeable(&self) -> Option<&dyn WriteableStore> {
+        Some(self)
+    }
+
+    fn listable(&self) -> Option<&dyn ListableStore> {
+        Some(self)
+    }
+
+    fn conditional(&self) -> Option<&dyn ConditionalStore> {
+        Some(self)
+    }
+}
+
+impl ReadableStore for MemoryStore {
+    fn get(&self, key: &StoreKey) -> Result<Option<Bytes>, StoreError> {
+        let values = self.values();
+        Ok(values
+            .map
+            .get(key.as_str())
+            .map(|value| value.bytes.clone()))
+    }
+}
+
+impl WriteableStore for MemoryStore {
+    fn set(&self, key: &StoreKey, value: Payload<'_>) -> Result<(), StoreError> {
+        let bytes = value.into_bytes();
+        self.values_mut()?.set(key, bytes);
+        Ok(())
+    }
+
+    fn erase(&self, key: &StoreKey) -> Result<(), StoreError> {
+        self.values_mut()?.map.remove(key.as_str());
+        Ok(())
+    }
+
+    fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
+        let mut values = self.values_mut()?;
+        let below: Vec<Box<str>> = values.below(prefix.as_str()).map(Box::from).collect();
+        for key in below {
+            values.map.remove(&key);
+        }
+        Ok(())
+    }
+}
+
+impl ListableStore for MemoryStore {
+    fn list_prefix(&self, prefix: &StorePrefix) -> Result<Vec<StoreKey>, StoreError> {
+        let values = self.values();
+        values.below(prefix.as_str()).map(StoreKey::new).collect()
+    }
+
+    /// Steps over whatever lies below each prefix it finds.
+    fn list_dir(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
+        let values = self.values();
+        let prefix = prefix.as_str();
+        let mut listing = Listing::default();
+        let mut from = prefix.to_owned();
+        while let Some(key) = values
+            .from(&from)
+            .next()
+            .filter(|key| key.starts_with(prefix))
+        {
+            match key[prefix.len()..].find('/') {
+                None => {
+                    listing.keys.push(StoreKey::new(key)?);
+                    from = format!("{key}\0");
+                }
+                Some(at) => {
+                    let end = prefix.len() + at;
+                    listing.prefixes.push(StorePrefix::new(&key[..=end])?);
+                    // `0` is what follows `/`, so this is the first text past everything below.
+                    from = format!("{}0", &key[..end]);
+                }
+            }
+        }
+        Ok(listing)
+    }
+}
+
+impl ConditionalStore for MemoryStore {
+    fn get_versioned(&self, key: &StoreKey) -> Result<Option<(Bytes, Version)>, StoreError> {
+        let values = self.values();
+        let value = values.map.get(key.as_str());
+        Ok(value.map(|value| (value.bytes.clone(), value.version())))
+    }
+
+    fn set_if(
+        &self,
+        key: &StoreKey,
+        value: Option<Payload<'_>>,
+        was: Option<&Version>,
+    ) -> Result<bool, StoreError> {
+        let bytes = value.map(Payload::into_bytes);
+        let mut values = self.values_mut()?;
+        let is = values.map.get(key.as_str()).map(Value::version);
+        if is.as_ref() != was {
+            return Ok(false);
+        }
+        match bytes {
+            Some(bytes) => values.set(key, bytes),
+            None => {
+                values.map.remove(key.as_str());
+            }
+        }
+        Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keeps_the_promises_of_stores() {
+        zarr_core::testkit::check_store(|| Arc::new(MemoryStore::new()));
+    }
+
+    #[test]
+    fn clones_share_and_named_stores_are_found_again() {
+        let key = StoreKey::new("k").unwrap();
+        let one = MemoryStore::named("found again");
+        one.clone().set(&key, Payload::new(b"v")).unwrap();
+        assert_eq!(one.name(), "memory://found again");
+        let again = open("memory://found again", Access::ReadOnly).unwrap();
+        let value = again.readable().unwrap().get(&key).unwrap();
+        assert_eq!(value.as_deref(), Some(b"v".as_slice()));
+        let refused = again.writeable().unwrap().erase(&key);
+        assert!(matches!(refused, Err(StoreError::ReadOnly)));
+        let fresh = open("memory://", Access::ReadWrite).unwrap();
+        assert_eq!(fresh.readable().unwrap().get(&key).unwrap(), None);
+    }
+
+    /// T-62.
+    #[test]
+    fn callers_buffers_are_their_own() {
+        let store = MemoryStore::new();
+        let key = StoreKey::new("k").unwrap();
+        let mut buffer = vec![1, 2, 3];
+        store.set(&key, Payload::new(&buffer[..])).unwrap();
+        buffer.fill(9);
+        assert_eq!(store.get(&key).unwrap().unwrap()[..], [1, 2, 3]);
+        store.get_into(&key, &mut buffer).unwrap();
+        buffer.fill(9);
+        let before = store.get(&key).unwrap().unwrap();
+        store.set(&key, Payload::new(vec![4])).unwrap();
+        assert_eq!(before[..], [1, 2, 3]);
+        assert_eq!(store.get(&key).unwrap().unwrap()[..], [4]);
+    }
+
+    #[test]
+    fn a_value_set_again_has_another_version() {
+        let store = MemoryStore::new();
+        let key = StoreKey::new("k").unwrap();
+        store.set(&key, Payload::new(b"v")).unwrap();
+        let (_, first) = store.get_versioned(&key).unwrap().unwrap();
+        store.erase(&key).unwrap();
+        store.set(&key, Payload::new(b"v")).unwrap();
+        assert!(!store.set_if(&key, None, Some(&first)).unwrap());
+    }
+}

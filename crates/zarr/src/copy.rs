@@ -1,0 +1,254 @@
+//! How does data come from one hierarchy into another, whatever their dialects?
+
+use zarr_core::grid::ChunkGrid;
+use zarr_core::metadata::ArrayMetadata;
+use zarr_core::{
+    AccessError, Array, Error, ErrorKind, Hierarchy, Json, MetadataError, Node, NodePath, Region,
+    Result,
+};
+
+/// About how many bytes are held at once.
+const BLOCK: u64 = 64 << 20;
+
+/// What may be different in the copy.
+#[derive(Default)]
+pub struct CopyOptions<'a> {
+    /// Another chunk shape, for arrays of that rank.
+    pub chunks: Option<Vec<u64>>,
+    /// Other codecs, as [`crate::codec`] reads them; an empty list for none.
+    pub codecs: Option<Vec<String>>,
+    /// Called after each block of elements.
+    pub progress: Option<&'a (dyn Fn(&Progress) + Sync)>,
+}
+
+/// How far a copy has come.
+#[derive(Clone, Debug, Default)]
+pub struct Progress {
+    /// The array that is being copied.
+    pub path: Option<NodePath>,
+    /// Nodes that are done.
+    pub nodes_done: u64,
+    /// Nodes in all.
+    pub nodes_total: u64,
+    /// Bytes of elements that are done.
+    pub bytes_done: u64,
+    /// Bytes of elements in all.
+    pub bytes_total: u64,
+}
+
+/// Copies a node with all below it to `at` in another hierarchy, in that one's dialect. Returns what was
+/// copied.
+///
+/// Everything that can be refused is refused before the first element is written: a node that is there
+/// already, an array that the dialect cannot say.
+///
+/// # Errors
+/// [`AccessError::Exists`]; [`MetadataError::CannotSpell`] naming the obstacle; what either store meets.
+pub fn copy(
+    source: &Node,
+    target: &Hierarchy,
+    at: &NodePath,
+    options: &CopyOptions<'_>,
+) -> Result<Progress> {
+    let from = source.hierarchy();
+    let nodes = from.tree(source.path())?;
+    let mut progress = Progress {
+        nodes_total: nodes.len() as u64,
+        ..Progress::default()
+    };
+    let mut plan = Vec::new();
+    for child in &nodes {
+        let below = child.path.as_str()[source.path().as_str().trim_end_matches('/').len()..]
+            .trim_matches('/');
+        let to = if below.is_empty() {
+            at.clone()
+        } else {
+            at.join(below)?
+        };
+        let node = from.node(&child.path)?;
+        let metadata = match &node {
+            Node::Group(_) => None,
+            Node::Array(array) => {
+                let metadata = describe(array, target, options)
+                    .map_err(|e| Error::from(e).at_path(&child.path))?;
+                progress.bytes_total = progress.bytes_total.saturating_add(size(&metadata));
+                Some(metadata)
+            }
+        };
+        let replaceable_root = to.is_root() && metadata.is_none();
+        match target.node(&to) {
+            Ok(Node::Group(group)) if replaceable_root || group.metadata().implicit => {}
+            Ok(_) => {
+                return Err(Error::from(AccessError::Exists("a node"))
+                    .at_store(target.store().name())
+                    .at_path(&to));
+            }
+            Err(e) if e.kind() == ErrorKind::NotFound => {}
+            Err(e) => return Err(e),
+        }
+        plan.push((node, to, metadata));
+    }
+    for (node, to, metadata) in plan {
+        match (node, metadata) {
+            (Node::Array(array), Some(metadata)) => {
+                let copy = target.create_array(&to).from_metadata(metadata).create()?;
+                progress.path = Some(to);
+                copy_elements(&array, &copy, options, &mut progress)?;
+            }
+            (node, _) => copy_group(&node, target, &to)?,
+        }
+        progress.nodes_done += 1;
+        report(options, &progress);
+    }
+    Ok(progress)
+}
+
+fn report(options: &CopyOptions<'_>, progress: &Progress) {
+    if let Some(call) = options.progress {
+        call(progress);
+    }
+}
+
+fn copy_group(node: &Node, target: &Hierarchy, to: &NodePath) -> Result<()> {
+    let attributes = node.attributes();
+    match target.create_group(to, attributes.clone()) {
+        // The root group came with the hierarchy.
+        Err(e) if e.kind() == ErrorKind::Exists => {
+            target.group(to)?.update_attributes(|old| {
+                for (name, value) in attributes.iter() {
+                    old.insert(name, value.clone());
+                }
+            })?;
+            Ok(())
+        }
+        other => other.map(|_| ()),
+    }
+}
+
+fn size(metadata: &ArrayMetadata) -> u64 {
+    let element = metadata
+        .data_type
+        .repr()
+        .map_or(1, |repr| repr.size() as u64);
+    zarr_core::region::element_count(&metadata.shape)
+        .unwrap_or(u64::MAX)
+        .saturating_mul(element)
+}
+
+/// The copy's metadata, in the target's words.
+fn describe(
+    array: &Array,
+    target: &Hierarchy,
+    options: &CopyOptions<'_>,
+) -> Result<ArrayMetadata, Error> {
+    let registry = target.registry();
+    let mut metadata = (*array.metadata()).clone();
+    if let Some(chunks) = &options.chunks {
+        let grid = zarr_core::grid::RegularGrid::new(chunks, &metadata.shape)?;
+        metadata.grid = Some(std::sync::Arc::new(grid));
+    }
+    if let Some(codecs) = &options.codecs {
+        let kept = metadata
+            .codecs
+            .iter()
+            .position(|spec| spec.name == "bytes")
+            .unwrap_or(0);
+        let bytes = metadata.codecs.get(kept).cloned();
+        // The order of axes stays; everything else is what was asked for.
+        let turns = metadata
+            .codecs
+            .iter()
+            .filter(|spec| spec.name == "transpose")
+            .cloned();
+        let mut chain: Vec<_> = turns.chain(bytes).collect();
+        for text in codecs {
+            chain.push(crate::codec(text)?);
+        }
+        metadata.codecs = chain;
+        if metadata
+            .attributes
+            .get("filters")
+            .is_some_and(|f| matches!(f, Json::Array(_)))
+            && array.hierarchy().dialect() == zarr_core::Dialect::Draft
+        {
+            metadata.attributes.remove("filters");
+        }
+    }
+    metadata
+        .converted_to(target.dialect(), registry)
+        .map_err(|e| match e {
+            MetadataError::CannotSpell { format, what, hint } => {
+                let hint = format!(
+                    "{hint}, for instance with `--codec gzip` (library: `CopyOptions::codecs`)"
+                );
+                MetadataError::CannotSpell { format, what, hint }.into()
+            }
+            other => other.into(),
+        })
+}
+
+/// Copies all elements, in blocks of whole chunks of the copy.
+fn copy_elements(
+    from: &Array,
+    to: &Array,
+    options: &CopyOptions<'_>,
+    progress: &mut Progress,
+) -> Result<()> {
+    let metadata = to.metadata();
+    let element = metadata
+        .data_type
+        .repr()
+        .map_or(1, |repr| repr.size() as u64);
+    let Some(grid) = &metadata.grid else {
+        return Ok(());
+    };
+    for block in blocks(&**grid, &metadata.shape, element) {
+        let bytes = from.read_bytes(&block)?;
+        to.write_bytes(&block, &bytes)?;
+        progress.bytes_done += bytes.len() as u64;
+        report(options, progress);
+    }
+    Ok(())
+}
+
+/// Regions of whole chunks that cover an array, each of about [`BLOCK`] bytes.
+fn blocks(grid: &dyn ChunkGrid, shape: &[u64], element: u64) -> Vec<Region> {
+    if shape.contains(&0) {
+        return Vec::new();
+    }
+    let rank = shape.len();
+    // How many chunks of each axis go into one block: all of the inner axes, as far as they fit.
+    let mut steps = vec![1u64; rank];
+    let mut size: u64 = (0..rank).fold(element, |n, axis| {
+        n.saturating_mul(grid.span(axis, 0).stored)
+    });
+    for axis in (0..rank).rev() {
+        let count = grid.count(axis, shape[axis]);
+        let fit = (BLOCK / size.max(1)).clamp(1, count);
+        steps[axis] = fit;
+        size = size.saturating_mul(fit);
+        if fit < count {
+            break;
+        }
+    }
+    let mut all = vec![Vec::new()];
+    for axis in 0..rank {
+        let count = grid.count(axis, shape[axis]);
+        let cuts: Vec<_> = (0..count)
+            .step_by(usize::try_from(steps[axis]).unwrap_or(usize::MAX))
+            .map(|first| {
+                let last = grid.span(axis, (first + steps[axis]).min(count) - 1);
+                grid.span(axis, first).start..last.start.saturating_add(last.len).min(shape[axis])
+            })
+            .collect();
+        all = all
+            .into_iter()
+            .flat_map(|head: Vec<std::ops::Range<u64>>| {
+                cuts.iter()
+                    .map(move |cut| head.iter().cloned().chain([cut.clone()]).collect())
+                    .collect::<Vec<_>>()
+            })
+            .collect();
+    }
+    all.into_iter().map(Region::new).collect()
+}

@@ -1,0 +1,60 @@
+//! How does a person name a codec?
+
+use zarr_core::codec::CodecSpec;
+use zarr_core::{AccessError, Error, Json, Object, Result};
+
+/// The codec that `NAME` or `NAME:LEVEL` means, with the defaults that people expect.
+///
+/// Names are final v3's, with or without `numcodecs.`: `gzip`, `zstd:3`, `blosc` (lz4, byte shuffle),
+/// `blosc-zstd:5`, `lz4`, `bz2`, `lzma`, `zlib`, `crc32c`, `shuffle:4`. `blosc-CNAME-SHUFFLE:LEVEL` says
+/// the inner codec and one of `noshuffle`, `shuffle`, `bitshuffle`. Any other name is taken as it is, a
+/// level as its `level`.
+///
+/// # Errors
+/// [`AccessError::Argument`] for a level that is no number.
+pub fn codec(text: &str) -> Result<CodecSpec> {
+    let argument = |why: String| Error::from(AccessError::Argument(why));
+    let (name, level) = match text.split_once(':') {
+        None => (text, None),
+        Some((name, level)) => match level.parse::<i64>() {
+            Ok(level) => (name, Some(level)),
+            Err(_) => {
+                return Err(argument(format!(
+                    "codec `{text}`: the level `{level}` is no number"
+                )));
+            }
+        },
+    };
+    let name = name.strip_prefix("numcodecs.").unwrap_or(name);
+    let or = |default: i64| Json::from(level.unwrap_or(default));
+    let one = |member: &str, value: Json| Object::new().with(member, value);
+    let spec = |name: &str, configuration: Object| Ok(CodecSpec::v3(name, configuration));
+    match name {
+        "gzip" => spec("gzip", one("level", or(5))),
+        "zlib" => spec("numcodecs.zlib", one("level", or(5))),
+        "bz2" => spec("numcodecs.bz2", one("level", or(9))),
+        "zstd" => spec("zstd", one("level", or(3)).with("checksum", false)),
+        "lz4" => spec("numcodecs.lz4", one("acceleration", or(1))),
+        "lzma" => spec(
+            "numcodecs.lzma",
+            level.map_or_else(Object::new, |n| one("preset", Json::from(n))),
+        ),
+        "shuffle" => spec("numcodecs.shuffle", one("elementsize", or(4))),
+        "crc32c" => spec("crc32c", Object::new()),
+        name if name == "blosc" || name.starts_with("blosc-") => {
+            let mut words = name.split('-').skip(1);
+            let cname = words.next().unwrap_or("lz4");
+            let shuffle = words.next().unwrap_or("shuffle");
+            let configuration = Object::new()
+                .with("cname", cname)
+                .with("clevel", or(5))
+                .with("shuffle", shuffle)
+                .with("blocksize", 0u64);
+            spec("blosc", configuration)
+        }
+        name => spec(
+            name,
+            level.map_or_else(Object::new, |n| one("level", Json::from(n))),
+        ),
+    }
+}

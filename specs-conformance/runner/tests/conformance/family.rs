@@ -1,0 +1,82 @@
+//! Which cases lie in the archives of `families/`?
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use flate2::read::GzDecoder;
+use zarr::{Json, Object};
+
+use crate::compare::{objects, parse, text};
+use crate::{Case, documents, keys, malformed, memory, node};
+
+/// An archive of stores, unpacked when its first case runs.
+pub struct Family {
+    /// The archive's name without its ending.
+    pub name: String,
+    archive: PathBuf,
+    folder: PathBuf,
+    unpacked: OnceLock<Result<(), String>>,
+}
+
+impl Family {
+    /// Where the store of a case lies, unpacked.
+    pub fn store(&self, store_path: &str) -> Result<PathBuf, String> {
+        let unpack = || {
+            let archive = File::open(&self.archive)?;
+            tar::Archive::new(GzDecoder::new(archive)).unpack(&self.folder)
+        };
+        let unpack = || unpack().map_err(|e| format!("{}: {e}", self.archive.display()));
+        self.unpacked.get_or_init(unpack).clone()?;
+        Ok(self.folder.join(store_path))
+    }
+}
+
+/// The cases of every family, to be unpacked below `scratch`.
+pub fn cases(families: &Path, scratch: &Path) -> Result<Vec<Case>, String> {
+    let place = |e| format!("{}: {e}", families.display());
+    let mut names = Vec::new();
+    for entry in fs::read_dir(families).map_err(place)? {
+        let name = entry.map_err(place)?.file_name().to_string_lossy().into_owned();
+        names.extend(name.strip_suffix(".expected.json").map(str::to_owned));
+    }
+    names.sort();
+    let mut cases = Vec::new();
+    for name in names {
+        let path = families.join(format!("{name}.expected.json"));
+        let text = fs::read(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+        let Json::Object(expected) = parse(&text, &path.display().to_string())? else {
+            return Err(format!("{}: not an object", path.display()));
+        };
+        let family = Arc::new(Family {
+            archive: families.join(format!("{name}.tar.gz")),
+            folder: scratch.join(&name),
+            unpacked: OnceLock::new(),
+            name,
+        });
+        add(&family, &expected, &mut cases);
+    }
+    Ok(cases)
+}
+
+fn add(family: &Arc<Family>, expected: &Object, cases: &mut Vec<Case>) {
+    let format = text(expected, "format").unwrap_or_default().to_owned();
+    if let Some(bad) = expected.get("bad_keys").and_then(Json::as_object) {
+        let bad = bad.get("keys").and_then(Json::as_array).unwrap_or_default().to_vec();
+        cases.push(Case::new(format!("{}/bad_keys", family.name), move || keys::check(&bad)));
+    }
+    for case in objects(expected, "cases") {
+        let store_path = text(case, "store_path").unwrap_or_default();
+        let (family, format, case) = (family.clone(), format.clone(), case.clone());
+        let id = format!("{}/{store_path}", family.name);
+        cases.push(Case::new(id.clone(), move || {
+            let store = family.store(text(&case, "store_path").unwrap_or_default())?;
+            match family.name.as_str() {
+                "malformed" => malformed::check(&store, &case)
+                    .and_then(|()| memory::check(&id, &store, &case)),
+                "peer-zarr-metadata" => documents::check(&store, text(&case, "store_path").unwrap_or_default()),
+                _ => node::check_store(&store, &case, &format),
+            }
+        }));
+    }
+}
