@@ -35,6 +35,7 @@ pub use error::{
     AccessError, Backend, Cause, CodecError, Error, ErrorKind, MetadataError, Result, StoreError,
     Unsupported,
 };
+pub use hierarchy::aio;
 pub use hierarchy::{
     Array, ArrayBuilder, Chunk, Group, Guard, Hierarchy, Node, OpenOptions, Options,
 };

@@ -140,7 +140,8 @@ impl IntoInterval for RangeFull {
 }
 
 /// What a caller may give for a region: `..` for everything, a [`Region`], a tuple with one
-/// [`IntoInterval`] per axis such as `(0, .., 10..20)`, or a slice of ranges.
+/// [`IntoInterval`] per axis such as `(0, .., 10..20)`, a bare interval for an array of one axis, or a
+/// slice of ranges.
 pub trait IntoRegion {
     /// The region in an array of this shape.
     ///
@@ -179,6 +180,25 @@ impl IntoRegion for () {
         Region::new([]).within(shape)
     }
 }
+
+macro_rules! one_axis {
+    ($($T:ty),*) => {$(
+        impl IntoRegion for $T {
+            fn into_region(self, shape: &[u64]) -> Result<Region, AccessError> {
+                (self,).into_region(shape)
+            }
+        }
+    )*};
+}
+
+one_axis!(
+    u64,
+    Range<u64>,
+    RangeInclusive<u64>,
+    RangeFrom<u64>,
+    RangeTo<u64>,
+    RangeToInclusive<u64>
+);
 
 macro_rules! tuples {
     ($($($T:ident $axis:tt),+;)*) => {$(

@@ -32,8 +32,12 @@ pub struct Call<'a> {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Outcome<'a> {
-    /// It was done.
+    /// It was set or erased.
     Done,
+    /// The value was read.
+    Found,
+    /// So many keys and prefixes were listed.
+    Listed(usize),
     /// The key was absent.
     Absent,
     /// The value was no longer what it had to be: nothing was set.
@@ -55,7 +59,10 @@ impl fmt::Display for Call<'_> {
             f.write_str(")")?;
         }
         match self.outcome {
-            Outcome::Done => write!(f, ": {} bytes", self.bytes)?,
+            Outcome::Done if self.bytes == 0 => f.write_str(": done")?,
+            Outcome::Done | Outcome::Found => write!(f, ": {} bytes", self.bytes)?,
+            Outcome::Listed(1) => f.write_str(": 1 entry")?,
+            Outcome::Listed(count) => write!(f, ": {count} entries")?,
             Outcome::Absent => f.write_str(": absent")?,
             Outcome::Lost => f.write_str(": lost to another writer")?,
             Outcome::Failed(error) => write!(f, ": {error}")?,
@@ -93,9 +100,13 @@ type Carried = (u64, Outcome<'static>);
 
 fn found(bytes: Option<usize>) -> Carried {
     match bytes {
-        Some(bytes) => (bytes as u64, Outcome::Done),
+        Some(bytes) => (bytes as u64, Outcome::Found),
         None => (0, Outcome::Absent),
     }
+}
+
+fn listed(count: usize) -> Carried {
+    (0, Outcome::Listed(count))
 }
 
 impl LogStore {
@@ -274,17 +285,82 @@ impl ListableStore for LogStore {
     fn list_prefix(&self, prefix: &StorePrefix) -> Result<Vec<StoreKey>, StoreError> {
         let operation = "list_prefix";
         let ask = || self.lister(operation)?.list_prefix(prefix);
-        self.call(operation, prefix.as_str(), &[], ask, |_| (0, Outcome::Done))
+        self.call(operation, prefix.as_str(), &[], ask, |keys| {
+            listed(keys.len())
+        })
     }
 
     fn list_dir(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
         let operation = "list_dir";
         let ask = || self.lister(operation)?.list_dir(prefix);
-        self.call(operation, prefix.as_str(), &[], ask, |_| (0, Outcome::Done))
+        self.call(operation, prefix.as_str(), &[], ask, |listing| {
+            listed(listing.keys.len() + listing.prefixes.len())
+        })
     }
 
     fn list(&self) -> Result<Vec<StoreKey>, StoreError> {
         let ask = || self.lister("list")?.list();
-        self.call("list", "", &[], ask, |_| (0, Outcome::Done))
+        self.call("list", "", &[], ask, |keys| listed(keys.len()))
+    }
+}
+
+#[cfg(all(test, feature = "memory"))]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+    use crate::MemoryStore;
+
+    /// What each call said of itself, without how long it took.
+    fn logged(use_it: impl FnOnce(&LogStore)) -> Vec<String> {
+        let lines = Arc::new(Mutex::new(Vec::new()));
+        let kept = Arc::clone(&lines);
+        let store = LogStore::new(Arc::new(MemoryStore::new()), move |call| {
+            let line = call.to_string();
+            let (line, _) = line.rsplit_once(" in ").unwrap();
+            kept.lock().unwrap().push(line.to_owned());
+        });
+        use_it(&store);
+        let lines = lines.lock().unwrap();
+        lines.clone()
+    }
+
+    #[test]
+    fn tells_of_every_call() {
+        let key = StoreKey::new("a/k").unwrap();
+        let lines = logged(|store| {
+            store.get(&key).unwrap();
+            store.set(&key, Payload::new(b"value")).unwrap();
+            store.get_into(&key, &mut Vec::new()).unwrap();
+            let ranges = [ByteRange::From(1), ByteRange::Suffix(2)];
+            store.get_partial_values(&key, &ranges).unwrap();
+            store
+                .get_partial_values(&key, &[ByteRange::From(9)])
+                .unwrap_err();
+            store.set_if(&key, None, None).unwrap();
+            store.list_dir(&StorePrefix::root()).unwrap();
+            store.erase_prefix(&key.parent()).unwrap();
+        });
+        assert_eq!(
+            lines,
+            [
+                "get a/k: absent",
+                "set a/k: 5 bytes",
+                "get_into a/k: 5 bytes",
+                "get_partial_values a/k (from 1 to the end, the last 2 bytes): 6 bytes",
+                "get_partial_values a/k (from 9 to the end): range from 9 to the end lies outside \
+                 `a/k`, which has 5 bytes",
+                "set_if a/k: lost to another writer",
+                "list_dir /: 1 entry",
+                "erase_prefix a/: done",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_logged_store_keeps_the_promises_of_stores() {
+        zarr_core::testkit::check_store(|| {
+            Arc::new(LogStore::new(Arc::new(MemoryStore::new()), |_| {}))
+        });
     }
 }

@@ -66,6 +66,10 @@ pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, M
             "noshuffle" => Some(Shuffle::None),
             "shuffle" => Some(Shuffle::Bytes),
             "bitshuffle" => Some(Shuffle::Bits),
+            // GDAL 3.6 writes its own option into drafts.
+            "NONE" if !own => Some(Shuffle::None),
+            "BYTE" if !own => Some(Shuffle::Bytes),
+            "BIT" if !own => Some(Shuffle::Bits),
             _ => None,
         },
         Some(json) if !own => match json.as_i64() {

@@ -240,9 +240,9 @@ impl Array {
         let many = touches_many(grid, region);
         parallel::for_each(&self.hierarchy.room.options, many, tiles, |_, tile| {
             let part = data.part(&tile.place);
-            if !now(self
+            if !self
                 .opened
-                .write_tile(state, &tile, part, ROUNDS_WITHOUT_TURN))?
+                .write_tile(state, &tile, part, ROUNDS_WITHOUT_TURN)?
             {
                 contended
                     .lock()
@@ -256,9 +256,9 @@ impl Array {
             .unwrap_or_else(|poisoned| poisoned.into_inner())
         {
             let rounds = u32::MAX;
-            if !now(self
+            if !self
                 .opened
-                .write_tile(state, &tile, data.part(&tile.place), rounds))?
+                .write_tile(state, &tile, data.part(&tile.place), rounds)?
             {
                 return Err(self.opened.at(AccessError::Conflict { rounds }));
             }

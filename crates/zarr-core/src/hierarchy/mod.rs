@@ -3,7 +3,8 @@
 //! [`Hierarchy`], [`Group`] and [`Array`] are handles: cheap to clone, free to go to other threads.
 //! Calls return when they are done; [`crate::aio`] has the same names for callers that wait.
 
-pub(crate) mod array;
+pub mod aio;
+mod array;
 mod builder;
 mod chunk;
 mod elements;
@@ -11,7 +12,7 @@ mod opened;
 mod options;
 mod parallel;
 mod resize;
-pub(crate) mod room;
+mod room;
 mod update;
 
 use std::sync::Arc;
@@ -28,9 +29,8 @@ use crate::format::{Child, Format};
 use crate::json::{Json, Object};
 use crate::metadata::{GroupMetadata, NodeKind, NodeMetadata};
 use crate::path::NodePath;
-use crate::store::{Store, aio};
-
-use aio::{Ready, now};
+use crate::store::Store;
+use crate::store::aio::{Ready, now};
 
 /// A tree of groups and arrays in a store.
 #[derive(Clone, Debug)]

@@ -4,6 +4,7 @@
 //! metadata, the chain, and how one tile is read or written.
 
 use std::borrow::Cow;
+use std::future::ready;
 use std::sync::{Arc, RwLock};
 
 use bytes::Bytes;
@@ -18,7 +19,8 @@ use crate::grid::{ChunkGrid, Tile};
 use crate::metadata::{ArrayMetadata, NodeKind, NodeMetadata};
 use crate::path::NodePath;
 use crate::region::Region;
-use crate::store::{StoreKey, StorePrefix, aio};
+use crate::store::aio::{self, now};
+use crate::store::{Payload, StoreKey, StorePrefix};
 use crate::view::{View, ViewMut};
 
 /// An array as it was when it was opened, or last changed through one of its handles.
@@ -97,13 +99,6 @@ impl Opened {
         })
     }
 
-    pub async fn open(room: Arc<Room>, path: NodePath) -> Result<Opened> {
-        match room.node(&path).await? {
-            NodeMetadata::Array(metadata) => Opened::new(room, path, *metadata),
-            NodeMetadata::Group(_) => Err(room.at(&path, wrong_kind(NodeKind::Group))),
-        }
-    }
-
     pub fn state(&self) -> Arc<State> {
         self.state
             .read()
@@ -132,7 +127,7 @@ impl Opened {
         self.room.at(&self.path, error)
     }
 
-    fn at_chunk(&self, tile: &Tile, key: &StoreKey, error: impl Into<Error>) -> Error {
+    pub fn at_chunk(&self, tile: &Tile, key: &StoreKey, error: impl Into<Error>) -> Error {
         self.at(error).at_chunk(&tile.indices).at_key(key)
     }
 
@@ -205,30 +200,31 @@ impl Opened {
             .map_err(|e| self.at_chunk(tile, key, e))
     }
 
-    /// Writes one tile. `false`: other writers were faster so many `rounds` in a row.
-    pub async fn write_tile(
+    /// Writes one tile of a blocking store. `false`: others were faster so many `rounds` in a row.
+    pub fn write_tile(
         &self,
         state: &State,
         tile: &Tile,
         part: View<'_>,
         rounds: u32,
     ) -> Result<bool> {
-        let key = self.write_key(state, tile).await?;
-        let result = match tile.whole {
+        let key = now(self.write_key(state, tile))?;
+        let result = match self.replaces(tile) {
             true => self
-                .write_whole(state, tile, &key, part)
-                .await
+                .encode_whole(state, tile, part)
+                .and_then(|chunk| now(self.store_whole(&key, chunk.map(Into::into))))
                 .map(|()| true),
             false => {
-                let edit = |old: Option<&Bytes>| self.overlay(state, tile, old, &part);
-                update::update_for(&self.room, &key, edit, rounds).await
+                let edit =
+                    |old: Option<Bytes>| ready(self.overlay(state, tile, old.as_deref(), &part));
+                now(update::update_for(&self.room, &key, edit, rounds))
             }
         };
         result.map_err(|e| self.at_chunk(tile, &key, e))
     }
 
     /// A draft's scalar keeps the key it has; a new one lies where zarr-python 2.18 looks (Q2).
-    async fn write_key(&self, state: &State, tile: &Tile) -> Result<StoreKey> {
+    pub async fn write_key(&self, state: &State, tile: &Tile) -> Result<StoreKey> {
         let key = state.key(&tile.indices).map_err(|e| self.at(e))?;
         match state.other_key(&tile.indices)? {
             Some(other) if self.room.get(&key).await.map_err(|e| self.at(e))?.is_none() => {
@@ -238,35 +234,41 @@ impl Opened {
         }
     }
 
-    async fn write_whole(
+    /// Whether a tile may be set without looking at what is there. An edge chunk may not: another writer
+    /// may have made the array longer, and put elements where this handle sees only overhang.
+    pub fn replaces(&self, tile: &Tile) -> bool {
+        let covers = tile.within == Region::all(&tile.chunk_shape);
+        tile.whole && (covers || self.room.options.guard == Guard::Off)
+    }
+
+    /// A whole chunk, encoded; `None` if it need not be stored.
+    pub fn encode_whole<'a>(
         &self,
         state: &State,
         tile: &Tile,
-        key: &StoreKey,
-        part: View<'_>,
-    ) -> Result<()> {
-        let writeable = self.room.writeable()?;
-        let guarded = self.room.options.guard == Guard::On;
+        part: View<'a>,
+    ) -> Result<Option<Cow<'a, [u8]>>> {
         if !self.room.options.keep_fill_chunks && state.is_fill(&part) {
-            return Ok(match guarded {
-                true => writeable.erase(key).await?,
-                false => writeable.erase_unguarded(key).await?,
-            });
+            return Ok(None);
         }
         let (chain, _, repr) = state.access()?;
-        let padded;
-        let chunk = match tile.within == Region::all(&tile.chunk_shape) {
-            true => part,
-            // An edge chunk is stored whole, what overhangs being fill (D-043, F-062, Z2-024).
-            false => {
-                padded = self.padded(state, tile, &part)?;
-                View::new(&padded, &tile.chunk_shape, repr.size())
-            }
-        };
-        let payload = chain.encode(chunk)?.into();
-        Ok(match guarded {
-            true => writeable.set(key, payload).await?,
-            false => writeable.set_unguarded(key, payload).await?,
+        if tile.within == Region::all(&tile.chunk_shape) {
+            return Ok(Some(chain.encode(part)?));
+        }
+        // An edge chunk is stored whole, what overhangs being fill (D-043, F-062, Z2-024).
+        let padded = self.padded(state, tile, &part)?;
+        let chunk = View::new(&padded, &tile.chunk_shape, repr.size());
+        Ok(Some(Cow::Owned(chain.encode(chunk)?.into_owned())))
+    }
+
+    /// Sets or erases a whole chunk.
+    pub async fn store_whole(&self, key: &StoreKey, chunk: Option<Payload<'_>>) -> Result<()> {
+        let writeable = self.room.writeable()?;
+        Ok(match (chunk, self.room.options.guard) {
+            (Some(chunk), Guard::On) => writeable.set(key, chunk).await?,
+            (Some(chunk), Guard::Off) => writeable.set_unguarded(key, chunk).await?,
+            (None, Guard::On) => writeable.erase(key).await?,
+            (None, Guard::Off) => writeable.erase_unguarded(key).await?,
         })
     }
 
@@ -283,11 +285,11 @@ impl Opened {
     }
 
     /// The chunk as it is now, with `part` laid over it.
-    fn overlay(
+    pub fn overlay(
         &self,
         state: &State,
         tile: &Tile,
-        old: Option<&Bytes>,
+        old: Option<&[u8]>,
         part: &View<'_>,
     ) -> Result<Edited> {
         let (chain, _, repr) = state.access()?;

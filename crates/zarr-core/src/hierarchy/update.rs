@@ -5,6 +5,7 @@
 //! waiting a bounded time, so nothing can deadlock.
 
 use std::collections::HashSet;
+use std::future::ready;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Condvar, LazyLock, Mutex};
 use std::time::{Duration, Instant};
@@ -36,9 +37,9 @@ const LONGEST_TURN: Duration = Duration::from_millis(50);
 pub(crate) async fn update(
     room: &Room,
     key: &StoreKey,
-    edit: impl FnMut(Option<&Bytes>) -> Result<Edited>,
+    mut edit: impl FnMut(Option<&Bytes>) -> Result<Edited>,
 ) -> Result<()> {
-    match update_for(room, key, edit, MOST_ROUNDS).await? {
+    match update_for(room, key, |old| ready(edit(old.as_ref())), MOST_ROUNDS).await? {
         true => Ok(()),
         false => Err(AccessError::Conflict {
             rounds: MOST_ROUNDS,
@@ -47,17 +48,17 @@ pub(crate) async fn update(
     }
 }
 
-/// As [`update`], but gives up with `false` after so many rounds.
-pub(crate) async fn update_for(
+/// As [`update`], but `edit` may wait, and it gives up with `false` after so many rounds.
+pub(crate) async fn update_for<F: Future<Output = Result<Edited>>>(
     room: &Room,
     key: &StoreKey,
-    mut edit: impl FnMut(Option<&Bytes>) -> Result<Edited>,
+    mut edit: impl FnMut(Option<Bytes>) -> F,
     rounds: u32,
 ) -> Result<bool> {
     let writeable = room.writeable()?;
     if room.options.guard == Guard::Off {
         let old = room.get(key).await?;
-        match edit(old.as_ref())? {
+        match edit(old).await? {
             Edited::Set(bytes) => writeable.set_unguarded(key, bytes.into()).await?,
             Edited::Erase => writeable.erase_unguarded(key).await?,
             Edited::Keep => {}
@@ -72,15 +73,15 @@ pub(crate) async fn update_for(
         // Callers that wait must not block; their rounds succeed by chance.
         let turns = round >= ROUNDS_WITHOUT_TURN && room.store.blocking().is_some();
         let turn = turns.then(|| Turn::take(&room.store.name(), key));
-        let found = conditional.get_versioned(key).await?;
-        let (old, was) = match &found {
-            Some((bytes, version)) => (Some(bytes), Some(version)),
-            None => (None, None),
-        };
-        let done = match edit(old)? {
-            Edited::Set(bytes) => conditional.set_if(key, Some(bytes.into()), was).await?,
-            Edited::Erase if old.is_none() => true,
-            Edited::Erase => conditional.set_if(key, None, was).await?,
+        let (old, was) = conditional.get_versioned(key).await?.unzip();
+        let done = match edit(old).await? {
+            Edited::Set(bytes) => {
+                conditional
+                    .set_if(key, Some(bytes.into()), was.as_ref())
+                    .await?
+            }
+            Edited::Erase if was.is_none() => true,
+            Edited::Erase => conditional.set_if(key, None, was.as_ref()).await?,
             Edited::Keep => true,
         };
         drop(turn);

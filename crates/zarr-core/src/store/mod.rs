@@ -6,6 +6,7 @@
 
 pub mod aio;
 mod key;
+mod offload;
 mod payload;
 mod range;
 
@@ -14,6 +15,8 @@ use std::fmt::Debug;
 use bytes::Bytes;
 
 pub use self::key::{StoreKey, StorePrefix};
+pub use self::offload::Offloaded;
+pub(crate) use self::offload::run;
 pub use self::payload::Payload;
 pub use self::range::ByteRange;
 use crate::error::StoreError;

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use super::store::{key, ok};
+use crate::error::StoreError;
 use crate::store::{ConditionalStore, Payload, Store, StoreKey, Version};
 
 /// A key holds the old value or the new one, never a mixture; and is never absent in between.
@@ -241,23 +242,36 @@ fn counting(store: &dyn Store, conditional: &dyn ConditionalStore) {
     );
 }
 
-/// A plain `set` is never undone by a `set_if` that began before it.
+type Call<'a> = dyn Fn() -> Result<(), StoreError> + Sync + 'a;
+
+/// What others do meanwhile is never undone by a `set_if` that compared before it.
 fn with_other_writers(store: &dyn Store, conditional: &dyn ConditionalStore) {
     let writeable = store.writeable().expect("the store is writeable");
-    let key = key("swap/both");
-    for round in 0..ROUNDS {
-        let old = format!("old {round}").into_bytes();
-        ok(writeable.set(&key, Payload::new(old)), "set");
-        let (_, version) = now(conditional, &key);
-        thread::scope(|scope| {
-            scope.spawn(|| ok(writeable.set(&key, Payload::new(b"plain")), "set"));
-            scope.spawn(|| set_if(conditional, &key, Some(b"swapped"), version.as_ref()));
-        });
-        let value = now(conditional, &key).0;
-        assert_eq!(
-            value.as_deref(),
-            Some(&b"plain"[..]),
-            "a `set_if` that compared before a `set` replaced its value after it",
-        );
+    let key = key("swap/both/c");
+    let others: [(&str, Option<&[u8]>, &Call<'_>); 3] = [
+        ("set", Some(b"plain"), &|| {
+            writeable.set(&key, Payload::new(b"plain"))
+        }),
+        ("erase", None, &|| writeable.erase(&key)),
+        ("erase_prefix", None, &|| {
+            writeable.erase_prefix(&key.parent())
+        }),
+    ];
+    for (other, result, call) in others {
+        for round in 0..ROUNDS {
+            let old = format!("old {round}").into_bytes();
+            ok(writeable.set(&key, Payload::new(old)), "set");
+            let (_, version) = now(conditional, &key);
+            thread::scope(|scope| {
+                let other = scope.spawn(|| ok(call(), other));
+                set_if(conditional, &key, Some(b"swapped"), version.as_ref());
+                pass_on(other.join());
+            });
+            assert_eq!(
+                now(conditional, &key).0.as_deref(),
+                result,
+                "a `set_if` undid the `{other}` that came between its comparing and its setting",
+            );
+        }
     }
 }

@@ -13,7 +13,7 @@ use zarr_core::store::StorePrefix;
 
 use super::lock::{self, Held, Mode};
 use super::path::{LOCK, flaw, is_own};
-use super::{FilesystemStore, failed, is_absence, staged};
+use super::{FilesystemStore, failed, is_absence, not_locked, staged};
 
 /// What went wrong on the way.
 enum Failure {
@@ -34,10 +34,7 @@ pub(super) fn erase_prefix(
     let folder = store.folder(prefix)?;
     erase_below(store, &folder).map_err(|failure| match failure {
         Failure::Io(source) => failed("erase", prefix)(source),
-        Failure::Lock(source) => StoreError::LockRefused {
-            key: prefix.to_string(),
-            source,
-        },
+        Failure::Lock(source) => not_locked(prefix, source),
     })
 }
 
@@ -151,13 +148,11 @@ fn hold(
     folder: &Path,
     wanted: bool,
 ) -> Result<Option<Option<Held>>, Failure> {
-    match store.locking && wanted {
-        false => Ok(Some(None)),
-        true => {
-            let held = lock::lock(folder, Mode::Exclusive).map_err(Failure::Lock)?;
-            Ok(held.map(Some))
-        }
+    if !wanted {
+        return Ok(Some(None));
     }
+    let held = store.lock(folder, Mode::Exclusive);
+    held.map(|held| held.map(Some)).map_err(Failure::Lock)
 }
 
 /// Removes the lock file of `folder`, held by the caller, and the folder; whether it is gone.

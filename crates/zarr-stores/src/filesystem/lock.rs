@@ -5,8 +5,10 @@
 //! opens its own, so threads of one process keep each other out just as processes do.
 
 use std::fs::{self, File};
+use std::hash::{BuildHasher, RandomState};
 use std::io::{self, ErrorKind};
 use std::path::Path;
+use std::sync::{OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use super::path::LOCK;
 
@@ -21,12 +23,41 @@ pub(super) enum Mode {
 
 /// A held lock; released when it is dropped.
 #[derive(Debug)]
-pub(super) struct Held(File);
+pub(super) enum Held {
+    /// The kernel's.
+    File(File),
+    /// This process's own, shared.
+    Shared { _lock: RwLockReadGuard<'static, ()> },
+    /// This process's own.
+    Exclusive {
+        _lock: RwLockWriteGuard<'static, ()>,
+    },
+}
 
 impl Drop for Held {
     fn drop(&mut self) {
-        // Not left to the closing of the file: a process forked off meanwhile still has it open.
-        let _ = self.0.unlock();
+        if let Held::File(file) = self {
+            // Not left to the closing of the file: a process forked off meanwhile still has it open.
+            let _ = file.unlock();
+        }
+    }
+}
+
+/// Waits for the lock that `folder` has in this process alone, where the kernel's are not wanted.
+///
+/// Folders share a few locks, so whoever holds one must not wait for another.
+pub(super) fn lock_in_process(folder: &Path, mode: Mode) -> Held {
+    static LOCKS: [RwLock<()>; 64] = [const { RwLock::new(()) }; 64];
+    static HASHER: OnceLock<RandomState> = OnceLock::new();
+    let hash = HASHER.get_or_init(RandomState::new).hash_one(folder);
+    let lock = &LOCKS[hash as usize % LOCKS.len()];
+    match mode {
+        Mode::Shared => Held::Shared {
+            _lock: lock.read().unwrap_or_else(PoisonError::into_inner),
+        },
+        Mode::Exclusive => Held::Exclusive {
+            _lock: lock.write().unwrap_or_else(PoisonError::into_inner),
+        },
     }
 }
 
@@ -53,9 +84,10 @@ pub(super) fn lock(folder: &Path, mode: Mode) -> io::Result<Option<Held>> {
                 Ok(()) => break,
             }
         }
-        let held = Held(file);
         // Whoever erased the folder took the lock's file with it; then this lock guards nothing.
-        if is_still_at(&path, &held.0)? {
+        let guards = is_still_at(&path, &file);
+        let held = Held::File(file);
+        if guards? {
             return Ok(Some(held));
         }
     }
@@ -138,12 +170,14 @@ mod tests {
         let path = folder.path().join(LOCK);
         let first = lock(folder.path(), Mode::Exclusive).unwrap();
         thread::scope(|scope| {
-            let waiter = scope.spawn(|| lock(folder.path(), Mode::Exclusive).unwrap().unwrap());
+            let waiter = scope.spawn(|| {
+                let held = lock(folder.path(), Mode::Exclusive).unwrap();
+                matches!(&held, Some(Held::File(file)) if is_still_at(&path, file).unwrap())
+            });
             thread::sleep(Duration::from_millis(30));
             unlink(folder.path()).unwrap();
             drop(first);
-            let held = waiter.join().unwrap();
-            assert!(is_still_at(&path, &held.0).unwrap());
+            assert!(waiter.join().unwrap());
         });
         assert!(
             lock(&folder.path().join("gone"), Mode::Shared)

@@ -4,11 +4,12 @@ mod erase;
 mod list;
 mod lock;
 mod path;
+mod place;
 mod staged;
 mod url;
 
-use std::fs::{self, File};
-use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
+use std::fs;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -20,10 +21,7 @@ use zarr_core::store::{
 use zarr_core::{Access, StoreError};
 
 use self::lock::{Held, Mode};
-use self::staged::Staged;
-
-/// How often a writer begins anew because someone erased its folder under it.
-const ATTEMPTS: u32 = 1000;
+use self::place::Place;
 
 /// A folder; its keys are the paths of the files below it, and its values what they hold.
 ///
@@ -92,10 +90,11 @@ impl FilesystemStore {
         url::to_path(location).map(Self::new)
     }
 
-    /// Whether writers take locks; they do unless told otherwise.
+    /// Whether writers take the system's locks; they do unless told otherwise.
     ///
-    /// Without, the store has no compare-and-swap to offer. Only for file systems that refuse locks,
-    /// and only when no other process writes there.
+    /// Without, compare-and-swap stands among the threads of this process only, and among stores that
+    /// name the folder by the same path. For file systems that refuse locks, when no other process
+    /// writes there.
     pub fn locking(mut self, locking: bool) -> Self {
         self.locking = locking;
         self
@@ -137,10 +136,6 @@ impl FilesystemStore {
         probe().map_err(failed("probe", self.root.display()))
     }
 
-    fn path(&self, key: &StoreKey) -> Result<PathBuf, StoreError> {
-        path::below(&self.root, key.as_str())
-    }
-
     fn folder(&self, prefix: &StorePrefix) -> Result<PathBuf, StoreError> {
         match prefix.as_str().strip_suffix('/') {
             None => Ok(self.root.clone()),
@@ -155,185 +150,18 @@ impl FilesystemStore {
         }
     }
 
-    fn put(
-        &self,
-        operation: &'static str,
-        key: &StoreKey,
-        value: &Payload<'_>,
-        mode: Option<Mode>,
-    ) -> Result<(), StoreError> {
-        self.writable()?;
-        let place = Place::new(self, operation, key)?;
-        place.again(|| {
-            let Some(staged) = place.stage(value)? else {
-                return Ok(None);
-            };
-            let Some(_held) = place.hold(mode)? else {
-                return Ok(None);
-            };
-            place.move_in(staged)
-        })
-    }
-
-    fn remove(
-        &self,
-        operation: &'static str,
-        key: &StoreKey,
-        mode: Option<Mode>,
-    ) -> Result<(), StoreError> {
-        self.writable()?;
-        let place = Place::new(self, operation, key)?;
-        if !place.holds_value()? {
-            return Ok(());
+    /// Waits for the lock of `folder`; `None` if the folder is not there.
+    fn lock(&self, folder: &Path, mode: Mode) -> io::Result<Option<Held>> {
+        match self.locking {
+            true => lock::lock(folder, mode),
+            false => Ok(Some(lock::lock_in_process(folder, mode))),
         }
-        match place.hold(mode)? {
-            Some(_held) => place.unlink(),
-            None => Ok(()),
-        }
-    }
-
-    /// How `set` and `erase` lock; `None`: not at all.
-    fn shared(&self) -> Option<Mode> {
-        self.locking.then_some(Mode::Shared)
     }
 }
 
 /// Opens a `file://` URL or a path.
 pub(crate) fn open(url: &str, access: Access) -> Result<Arc<dyn Store>, StoreError> {
     Ok(Arc::new(FilesystemStore::from_url(url)?.access(access)))
-}
-
-/// Where one key's value is, or will be.
-struct Place<'a> {
-    store: &'a FilesystemStore,
-    operation: &'static str,
-    key: &'a StoreKey,
-    path: PathBuf,
-}
-
-impl<'a> Place<'a> {
-    fn new(
-        store: &'a FilesystemStore,
-        operation: &'static str,
-        key: &'a StoreKey,
-    ) -> Result<Self, StoreError> {
-        Ok(Place {
-            store,
-            operation,
-            key,
-            path: store.path(key)?,
-        })
-    }
-
-    fn folder(&self) -> &Path {
-        self.path
-            .parent()
-            .expect("a key's path lies below the root")
-    }
-
-    fn failed(&self, source: io::Error) -> StoreError {
-        failed(self.operation, self.key)(source)
-    }
-
-    /// Tries until an attempt is not cut short by the folder's vanishing, which is said by `None`.
-    fn again<T>(
-        &self,
-        mut attempt: impl FnMut() -> Result<Option<T>, StoreError>,
-    ) -> Result<T, StoreError> {
-        for _ in 0..ATTEMPTS {
-            if let Some(done) = attempt()? {
-                return Ok(done);
-            }
-        }
-        let why = "its folder was erased again and again while it was written";
-        Err(self.failed(io::Error::other(why)))
-    }
-
-    /// Writes `value` beside its place. `None`: the folder had to be made first, or vanished.
-    fn stage(&self, value: &Payload<'_>) -> Result<Option<Staged>, StoreError> {
-        match Staged::write(self.folder(), value, self.store.sync) {
-            Ok(staged) => return Ok(Some(staged)),
-            Err(e) if e.kind() != ErrorKind::NotFound => return Err(self.failed(e)),
-            Err(_) => {}
-        }
-        match self.make_folder() {
-            // Both can be what is left of a folder that another thread made or erased meanwhile.
-            Err(e) if !matches!(e.kind(), ErrorKind::NotFound | ErrorKind::AlreadyExists) => {
-                Err(self.failed(e))
-            }
-            _ => Ok(None),
-        }
-    }
-
-    fn make_folder(&self) -> io::Result<()> {
-        fs::create_dir_all(self.folder())?;
-        if self.store.sync {
-            let within = |folder: &&Path| folder.starts_with(&self.store.root);
-            for folder in self.folder().ancestors().take_while(within) {
-                staged::sync_folder(folder)?;
-            }
-            self.store
-                .root
-                .parent()
-                .map_or(Ok(()), staged::sync_folder)?;
-        }
-        Ok(())
-    }
-
-    /// Waits for the folder's lock, if one is to be taken. `None`: the folder vanished.
-    fn hold(&self, mode: Option<Mode>) -> Result<Option<Option<Held>>, StoreError> {
-        let Some(mode) = mode else {
-            return Ok(Some(None));
-        };
-        match lock::lock(self.folder(), mode) {
-            Ok(held) => Ok(held.map(Some)),
-            Err(source) => Err(StoreError::LockRefused {
-                key: self.key.to_string(),
-                source,
-            }),
-        }
-    }
-
-    fn move_in(&self, staged: Staged) -> Result<Option<()>, StoreError> {
-        match staged.move_to(&self.path) {
-            Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
-            Err(e) => Err(self.failed(e)),
-            Ok(()) => self.sync_folder().map(Some),
-        }
-    }
-
-    fn unlink(&self) -> Result<(), StoreError> {
-        match fs::remove_file(&self.path) {
-            Err(e) if is_absence(&e) => Ok(()),
-            Err(e) => Err(self.failed(e)),
-            Ok(()) => self.sync_folder(),
-        }
-    }
-
-    fn sync_folder(&self) -> Result<(), StoreError> {
-        match self.store.sync {
-            true => staged::sync_folder(self.folder()).map_err(|e| self.failed(e)),
-            false => Ok(()),
-        }
-    }
-
-    /// Whether there is something to erase: a folder, or a link to one, is not.
-    fn holds_value(&self) -> Result<bool, StoreError> {
-        match fs::symlink_metadata(&self.path) {
-            Err(e) if is_absence(&e) => Ok(false),
-            Err(e) => Err(self.failed(e)),
-            Ok(metadata) if metadata.is_symlink() => Ok(!self.path.is_dir()),
-            Ok(metadata) => Ok(!metadata.is_dir()),
-        }
-    }
-
-    fn read(&self) -> Result<Option<Vec<u8>>, StoreError> {
-        let read = || match open_value(&self.path)? {
-            Some((file, size)) => read_from(&file, size).map(Some),
-            None => Ok(None),
-        };
-        read().map_err(|e| self.failed(e))
-    }
 }
 
 impl Store for FilesystemStore {
@@ -354,7 +182,7 @@ impl Store for FilesystemStore {
     }
 
     fn conditional(&self) -> Option<&dyn ConditionalStore> {
-        self.locking.then_some(self)
+        Some(self)
     }
 }
 
@@ -369,50 +197,23 @@ impl ReadableStore for FilesystemStore {
         key: &StoreKey,
         ranges: &[ByteRange],
     ) -> Result<Option<Vec<Bytes>>, StoreError> {
-        let place = Place::new(self, "get", key)?;
-        let Some((mut file, size)) = open_value(&place.path).map_err(|e| place.failed(e))? else {
-            return Ok(None);
-        };
-        let mut read = |range: &ByteRange| {
-            let range = range.resolve(key, size)?;
-            let read = file.seek(SeekFrom::Start(range.start));
-            let read = read.and_then(|_| read_from(&file, range.end - range.start));
-            read.map(Bytes::from).map_err(|e| place.failed(e))
-        };
-        ranges
-            .iter()
-            .map(&mut read)
-            .collect::<Result<_, _>>()
-            .map(Some)
+        Place::new(self, "get", key)?.read_ranges(ranges)
     }
 
     fn get_into(&self, key: &StoreKey, buf: &mut Vec<u8>) -> Result<bool, StoreError> {
-        let place = Place::new(self, "get", key)?;
-        let mut read = || match open_value(&place.path)? {
-            None => {
-                buf.clear();
-                Ok(false)
-            }
-            Some((mut file, size)) => {
-                let size = usize::try_from(size).map_err(|_| ErrorKind::OutOfMemory)?;
-                buf.try_reserve_exact(size.saturating_sub(buf.len()))?;
-                // What the last value left in the buffer is read over, not cleared first.
-                buf.resize(size, 0);
-                file.read_exact(buf)?;
-                Ok(true)
-            }
-        };
-        read().map_err(|e| place.failed(e))
+        Place::new(self, "get", key)?.read_into(buf)
     }
 }
 
 impl WriteableStore for FilesystemStore {
     fn set(&self, key: &StoreKey, value: Payload<'_>) -> Result<(), StoreError> {
-        self.put("set", key, &value, self.shared())
+        self.writable()?;
+        Place::new(self, "set", key)?.set(&value, Some(Mode::Shared))
     }
 
     fn erase(&self, key: &StoreKey) -> Result<(), StoreError> {
-        self.remove("erase", key, self.shared())
+        self.writable()?;
+        Place::new(self, "erase", key)?.erase(Some(Mode::Shared))
     }
 
     fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
@@ -421,11 +222,13 @@ impl WriteableStore for FilesystemStore {
     }
 
     fn set_unguarded(&self, key: &StoreKey, value: Payload<'_>) -> Result<(), StoreError> {
-        self.put("set", key, &value, None)
+        self.writable()?;
+        Place::new(self, "set", key)?.set(&value, None)
     }
 
     fn erase_unguarded(&self, key: &StoreKey) -> Result<(), StoreError> {
-        self.remove("erase", key, None)
+        self.writable()?;
+        Place::new(self, "erase", key)?.erase(None)
     }
 }
 
@@ -445,35 +248,7 @@ impl ConditionalStore for FilesystemStore {
         was: Option<&Version>,
     ) -> Result<bool, StoreError> {
         self.writable()?;
-        if !self.locking {
-            return Err(StoreError::NotCapable {
-                operation: "set_if",
-                capability: "conditional",
-            });
-        }
-        let place = Place::new(self, "set_if", key)?;
-        place.again(|| {
-            let staged = match &value {
-                None => None,
-                Some(value) => match place.stage(value)? {
-                    None => return Ok(None),
-                    staged => staged,
-                },
-            };
-            let Some(_held) = place.hold(Some(Mode::Exclusive))? else {
-                // Nothing is in a folder that is not there.
-                return Ok(value.is_none().then_some(was.is_none()));
-            };
-            let is = place.read()?.map(|value| Version::of_content(&value));
-            if is.as_ref() != was {
-                return Ok(Some(false));
-            }
-            match staged {
-                Some(staged) => Ok(place.move_in(staged)?.map(|()| true)),
-                None if is.is_some() => place.unlink().map(|()| Some(true)),
-                None => Ok(Some(true)),
-            }
-        })
+        Place::new(self, "set_if", key)?.set_if(value.as_ref(), was)
     }
 }
 
@@ -486,41 +261,21 @@ fn failed(operation: &'static str, key: impl ToString) -> impl FnOnce(io::Error)
     }
 }
 
+/// The error of a lock that could not be had: refused, or not even to be asked for.
+fn not_locked(key: impl ToString, source: io::Error) -> StoreError {
+    match source.kind() {
+        ErrorKind::PermissionDenied
+        | ErrorKind::ReadOnlyFilesystem
+        | ErrorKind::StorageFull
+        | ErrorKind::QuotaExceeded => failed("lock", key)(source),
+        _ => StoreError::LockRefused {
+            key: key.to_string(),
+            source,
+        },
+    }
+}
+
 /// Whether the system says that there is nothing: no such name, or a file where a folder would be.
 fn is_absence(e: &io::Error) -> bool {
     matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
-}
-
-/// The opened file at `path` and its size; `None` if there is none, or a folder.
-fn open_value(path: &Path) -> io::Result<Option<(File, u64)>> {
-    let file = match File::open(path) {
-        Ok(file) => file,
-        Err(e) if is_absence(&e) => return Ok(None),
-        // Some systems do not open folders.
-        Err(e) if e.kind() == ErrorKind::PermissionDenied && path.is_dir() => return Ok(None),
-        Err(e) => return Err(e),
-    };
-    let metadata = file.metadata()?;
-    match (metadata.is_file(), metadata.is_dir()) {
-        (true, _) => Ok(Some((file, metadata.len()))),
-        (_, true) => Ok(None),
-        // A device can be without an end.
-        _ => Err(io::Error::new(
-            ErrorKind::InvalidInput,
-            "it is neither a file nor a folder",
-        )),
-    }
-}
-
-/// The next `size` bytes of `file`.
-fn read_from(file: &File, size: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let room = usize::try_from(size).map_err(|_| ErrorKind::OutOfMemory)?;
-    bytes.try_reserve_exact(room)?;
-    // Into room that is not zeroed first; past the last byte the system is not asked again.
-    file.take(size).read_to_end(&mut bytes)?;
-    match bytes.len() == room {
-        true => Ok(bytes),
-        false => Err(ErrorKind::UnexpectedEof.into()),
-    }
 }

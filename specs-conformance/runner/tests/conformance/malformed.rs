@@ -34,7 +34,7 @@ pub fn check(store: &Path, case: &Object) -> Check {
         "both-v2-and-broken-v3" => {
             refused()?;
             let options = OpenOptions::new(zarr::standard()).dialect(Dialect::V2);
-            let _ = zarr::open_with(&url, options).and_then(Node::into_array).map(|array| array.read_le_bytes(..));
+            let _ = zarr::open_with(&url, &options).and_then(Node::into_array).map(|array| array.read_le_bytes(..));
             Ok(())
         }
         "array-inside-array" => {
@@ -77,7 +77,7 @@ fn outcome(url: &str) -> Result<Vec<Vec<u8>>, String> {
 }
 
 fn located(url: &str) -> Result<(Hierarchy, NodePath), String> {
-    zarr::locate(url, OpenOptions::new(zarr::standard())).map_err(|e| e.to_string())
+    zarr::locate(url, &OpenOptions::new(zarr::standard())).map_err(|e| e.to_string())
 }
 
 fn only_array(url: &str) -> Result<Array, String> {

@@ -37,7 +37,7 @@ fn expected_nodes(case: &Object) -> Vec<&Object> {
 
 /// The hierarchy at the store's root, unless the store is a folder of separate hierarchies.
 fn root(store: &Path) -> Option<Hierarchy> {
-    let (hierarchy, path) = zarr::locate(&store.display().to_string(), options(None)).ok()?;
+    let (hierarchy, path) = zarr::locate(&store.display().to_string(), &options(None)).ok()?;
     path.is_root().then_some(hierarchy)
 }
 
@@ -69,6 +69,10 @@ fn check_tree(hierarchy: &Hierarchy, nodes: &[&Object]) -> Check {
     let tree = hierarchy.tree(&NodePath::root()).map_err(|e| format!("tree: {e}"))?;
     for node in nodes {
         let path = path_of(node)?;
+        // What lies below a folder without a document is found by its path alone (F-113, Z2-005).
+        if path.ancestors().any(|above| hierarchy.node(&above).is_err()) {
+            continue;
+        }
         let child = tree.iter().find(|child| child.path == path);
         let child = child.ok_or_else(|| format!("the tree lacks {path}"))?;
         same(&format!("the tree's kind of {path}"), child.kind, Some(kind_of(node)))?;
@@ -99,7 +103,7 @@ fn check_node(store: &Path, hierarchy: Option<&Hierarchy>, node: &Object, case: 
         _ => None,
     };
     let url = store.join(path.relative()).display().to_string();
-    let opened = zarr::open_with(&url, options(dialect)).map_err(|e| e.to_string())?;
+    let opened = zarr::open_with(&url, &options(dialect)).map_err(|e| e.to_string())?;
     same("kind", opened.kind(), kind_of(node))?;
     let twins = objects(case, "nodes").iter().filter(|n| path_of(n).as_ref() == Ok(&path)).count();
     if let (Some(hierarchy), 1) = (hierarchy, twins) {
@@ -144,11 +148,17 @@ fn check_array(array: &Array, node: &Object, format: &str) -> Check {
     check_data_type(&metadata.declared_type, node, format)?;
     if node.get("fill_null").and_then(Json::as_bool) == Some(true) {
         same("fill value", metadata.fill_value.clone(), None)?;
-    } else if let Some(expected) = text(node, "fill_le_hex").filter(|_| cfg!(target_endian = "little")) {
+    } else if let Some(expected) = text(node, "fill_le_hex").filter(|_| says_fill(node)) {
         let found = metadata.fill_value.as_ref().map(|fill| hex(fill.as_bytes()));
         same("fill value", found.as_deref(), Some(expected))?;
     }
     check_elements(array, node, &shape)
+}
+
+/// Whether the fill value given is the document's: a `lossy` writer may have put another one there.
+/// Fill values are compared in native order, as the cases have them.
+fn says_fill(node: &Object) -> bool {
+    !node.contains("lossy") && cfg!(target_endian = "little")
 }
 
 fn chunk_shape(node: &Object) -> Option<Vec<u64>> {

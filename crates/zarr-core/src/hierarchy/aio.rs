@@ -1,0 +1,524 @@
+//! The same names for callers that wait.
+//!
+//! Planning, documents and codecs are those of the blocking handles; only the two loops over tiles are
+//! written again. Fetches are in flight as many at a time as the store likes, (de)compression runs on
+//! the pool. Handles own their memory: data go in and come out as vectors, so a dropped future leaves
+//! nothing half-read behind, and nothing is stored before a chunk's final `set`.
+
+use std::sync::Arc;
+
+use futures::stream::{self, StreamExt, TryStreamExt};
+
+use super::opened::{Opened, State, zeroed};
+use super::options::{OpenOptions, Options};
+use super::room::Room;
+use super::update::{self, Edited};
+use super::{change_attributes, wrong_kind};
+use crate::dialect::{Dialect, Warning};
+use crate::element::Element;
+use crate::error::{AccessError, Error, Result};
+use crate::format::{Child, Format};
+use crate::grid::{Tile, tiles};
+use crate::json::Object;
+use crate::metadata::{ArrayMetadata, GroupMetadata, NodeKind, NodeMetadata};
+use crate::path::NodePath;
+use crate::region::{IntoRegion, Region};
+use crate::store::aio::Store;
+use crate::view::{View, ViewMut};
+
+pub use crate::store::Offloaded;
+
+/// A tree of groups and arrays in a store that waits. See [`crate::Hierarchy`].
+#[derive(Clone, Debug)]
+pub struct Hierarchy {
+    room: Arc<Room>,
+}
+
+/// A group or an array. See [`crate::Node`].
+#[derive(Clone, Debug)]
+pub enum Node {
+    /// An array.
+    Array(Array),
+    /// A group.
+    Group(Group),
+}
+
+/// A group. See [`crate::Group`].
+#[derive(Clone, Debug)]
+pub struct Group {
+    room: Arc<Room>,
+    path: NodePath,
+    metadata: Arc<GroupMetadata>,
+}
+
+/// An array. See [`crate::Array`].
+#[derive(Clone, Debug)]
+pub struct Array {
+    opened: Arc<Opened>,
+}
+
+impl Hierarchy {
+    /// See [`crate::Hierarchy::open`].
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn open(store: Arc<dyn Store>, options: &OpenOptions) -> Result<Hierarchy> {
+        let name = store.name();
+        match Room::open(store, options).await? {
+            Some(room) => Ok(Hierarchy {
+                room: Arc::new(room),
+            }),
+            None => {
+                let looked_for =
+                    "`zarr.json`, `.zarray`, `.zgroup`, `.zattrs`, `.zmetadata`".into();
+                Err(Error::from(AccessError::NotFound { looked_for }).at_store(name))
+            }
+        }
+    }
+
+    /// See [`crate::Hierarchy::create`].
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn create(
+        store: Arc<dyn Store>,
+        format: Arc<dyn Format>,
+        options: &OpenOptions,
+    ) -> Result<Hierarchy> {
+        let name = store.name();
+        if Room::open(store.clone(), &options.clone().any_dialect())
+            .await?
+            .is_some()
+        {
+            return Err(Error::from(AccessError::Exists("a hierarchy")).at_store(name));
+        }
+        let room = Room::new(store, format, options, Vec::new());
+        room.create_entry_point()
+            .await
+            .map_err(|e| e.at_store(name))?;
+        if room.format.groups_are_explicit() {
+            let root = NodeMetadata::Group(GroupMetadata::default());
+            room.create(&NodePath::root(), &root, false).await?;
+        }
+        Ok(Hierarchy {
+            room: Arc::new(room),
+        })
+    }
+
+    /// The dialect of its documents.
+    pub fn dialect(&self) -> Dialect {
+        self.room.format.dialect()
+    }
+
+    /// What tolerant reading has overlooked so far.
+    pub fn warnings(&self) -> Vec<Warning> {
+        self.room
+            .warnings
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
+            .clone()
+    }
+
+    /// See [`crate::Hierarchy::node`].
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn node(&self, path: &NodePath) -> Result<Node> {
+        Ok(match self.room.node(path).await? {
+            NodeMetadata::Array(metadata) => Node::Array(self.array_of(path, *metadata)?),
+            NodeMetadata::Group(metadata) => Node::Group(self.group_of(path, metadata)),
+        })
+    }
+
+    fn array_of(&self, path: &NodePath, metadata: ArrayMetadata) -> Result<Array> {
+        Ok(Array {
+            opened: Arc::new(Opened::new(self.room.clone(), path.clone(), metadata)?),
+        })
+    }
+
+    fn group_of(&self, path: &NodePath, metadata: GroupMetadata) -> Group {
+        Group {
+            room: self.room.clone(),
+            path: path.clone(),
+            metadata: Arc::new(metadata),
+        }
+    }
+
+    /// See [`crate::Hierarchy::array`].
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn array(&self, path: &NodePath) -> Result<Array> {
+        match self.node(path).await? {
+            Node::Array(array) => Ok(array),
+            Node::Group(_) => Err(self.room.at(path, wrong_kind(NodeKind::Group))),
+        }
+    }
+
+    /// See [`crate::Hierarchy::group`].
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn group(&self, path: &NodePath) -> Result<Group> {
+        match self.node(path).await? {
+            Node::Group(group) => Ok(group),
+            Node::Array(_) => Err(self.room.at(path, wrong_kind(NodeKind::Array))),
+        }
+    }
+
+    /// See [`crate::Hierarchy::children`].
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn children(&self, path: &NodePath) -> Result<Vec<Child>> {
+        self.room.children(path).await
+    }
+
+    /// See [`crate::Hierarchy::tree`].
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn tree(&self, path: &NodePath) -> Result<Vec<Child>> {
+        self.room.tree(path).await
+    }
+
+    /// See [`crate::Hierarchy::create_group`].
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn create_group(&self, path: &NodePath, attributes: Object) -> Result<Group> {
+        let metadata = GroupMetadata {
+            attributes,
+            ..GroupMetadata::default()
+        };
+        self.room
+            .create(path, &NodeMetadata::Group(metadata.clone()), false)
+            .await?;
+        Ok(self.group_of(path, metadata))
+    }
+
+    /// Creates an array from its metadata, said in whatever dialect.
+    ///
+    /// # Errors
+    /// As [`crate::ArrayBuilder::create`].
+    pub async fn create_array(
+        &self,
+        path: &NodePath,
+        metadata: ArrayMetadata,
+        overwrite: bool,
+    ) -> Result<Array> {
+        let (room, dialect) = (&self.room, self.dialect());
+        let at = |e: Error| room.at(path, e);
+        let metadata = metadata
+            .converted_to(dialect, &room.registry)
+            .map_err(|e| at(e.into()))?;
+        metadata
+            .chain(&room.registry, dialect)
+            .map_err(|e| at(e.into()))?;
+        room.create(path, &NodeMetadata::Array(Box::new(metadata)), overwrite)
+            .await?;
+        self.array(path).await
+    }
+
+    /// See [`crate::Hierarchy::erase`].
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn erase(&self, path: &NodePath) -> Result<()> {
+        self.room.erase(path).await
+    }
+}
+
+impl Group {
+    /// Where it is.
+    pub fn path(&self) -> &NodePath {
+        &self.path
+    }
+
+    /// The user's attributes when it was opened.
+    pub fn attributes(&self) -> &Object {
+        &self.metadata.attributes
+    }
+
+    /// See [`crate::Group::children`].
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn children(&self) -> Result<Vec<Child>> {
+        self.room.children(&self.path).await
+    }
+
+    /// See [`crate::Group::array`].
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn array(&self, path: &str) -> Result<Array> {
+        let path = self
+            .path
+            .join(path)
+            .map_err(|e| self.room.at(&self.path, e))?;
+        Hierarchy {
+            room: self.room.clone(),
+        }
+        .array(&path)
+        .await
+    }
+
+    /// See [`crate::Group::update_attributes`].
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn update_attributes(&self, change: impl FnMut(&mut Object)) -> Result<Object> {
+        change_attributes(&self.room, &self.path, NodeKind::Group, change).await
+    }
+}
+
+impl Array {
+    /// Where it is.
+    pub fn path(&self) -> &NodePath {
+        &self.opened.path
+    }
+
+    /// See [`crate::Array::metadata`].
+    pub fn metadata(&self) -> Arc<ArrayMetadata> {
+        self.opened.state().metadata.clone()
+    }
+
+    /// How many elements along each axis.
+    pub fn shape(&self) -> Vec<u64> {
+        self.metadata().shape.clone()
+    }
+
+    fn prepare(&self, region: impl IntoRegion) -> Result<(Arc<State>, Region)> {
+        let state = self.opened.state();
+        state.access().map_err(|e| self.opened.at(e))?;
+        let region = region
+            .into_region(&state.metadata.shape)
+            .map_err(|e| self.opened.at(e))?;
+        Ok((state, region))
+    }
+
+    /// See [`crate::Array::read`].
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn read<T: Element>(&self, region: impl IntoRegion) -> Result<Vec<T>> {
+        let (state, region) = self.prepare(region)?;
+        self.opened.check_type::<T>(&state)?;
+        let mut elements = self.opened.room_for::<T>(&region)?;
+        if let Some(memory) = T::memory(&mut elements) {
+            self.read_memory(&state, &region, memory).await?;
+            return Ok(elements);
+        }
+        let bytes = self.read_region(&state, &region).await?;
+        Ok(bytes
+            .chunks_exact(size_of::<T>())
+            .map(T::from_bytes)
+            .collect())
+    }
+
+    /// See [`crate::Array::read_bytes`].
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn read_bytes(&self, region: impl IntoRegion) -> Result<Vec<u8>> {
+        let (state, region) = self.prepare(region)?;
+        self.read_region(&state, &region).await
+    }
+
+    async fn read_region(&self, state: &Arc<State>, region: &Region) -> Result<Vec<u8>> {
+        let (_, _, repr) = state.access().map_err(|e| self.opened.at(e))?;
+        let mut bytes =
+            zeroed(&region.shape(), repr.size(), "the region").map_err(|e| self.opened.at(e))?;
+        self.read_memory(state, region, &mut bytes).await?;
+        Ok(bytes)
+    }
+
+    /// Fetches tiles, as many at a time as the store likes, and lays what the pool makes of them into
+    /// the memory.
+    async fn read_memory(
+        &self,
+        state: &Arc<State>,
+        region: &Region,
+        memory: &mut [u8],
+    ) -> Result<()> {
+        let opened = &self.opened;
+        let (_, grid, repr) = state.access().map_err(|e| opened.at(e))?;
+        let cell = repr.size();
+        let fetched = stream::iter(tiles(grid, &state.metadata.shape, region))
+            .map(|tile| async move {
+                let elements = match opened.fetch(state, &tile).await? {
+                    None => None,
+                    Some((key, encoded)) => {
+                        let (opened, state, tile) = (opened.clone(), state.clone(), tile.clone());
+                        let decode = move || {
+                            let shape = tile.place.shape();
+                            let mut elements = zeroed(&shape, cell, "the region")?;
+                            let out = ViewMut::new(&mut elements, &shape, cell);
+                            opened.decode_tile(&state, &tile, &key, &encoded, out)?;
+                            Ok(elements)
+                        };
+                        Some(on_pool(&opened_options(&self.opened), decode).await?)
+                    }
+                };
+                Ok::<_, Error>((tile, elements))
+            })
+            .buffer_unordered(opened.room.store.in_flight());
+        let mut fetched = std::pin::pin!(fetched);
+        let mut out = ViewMut::new(memory, &region.shape(), cell);
+        while let Some((tile, elements)) = fetched.try_next().await? {
+            let mut piece = out.reborrow().part(&tile.place);
+            match elements {
+                None => piece.fill(&state.fill),
+                Some(elements) => piece.copy_from(&View::new(&elements, &tile.place.shape(), cell)),
+            }
+        }
+        Ok(())
+    }
+
+    /// See [`crate::Array::write`]. The elements are taken, so that a dropped future needs nothing of
+    /// its caller's.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn write<T: Element>(&self, region: impl IntoRegion, elements: Vec<T>) -> Result<()> {
+        let (state, region) = self.prepare(region)?;
+        self.opened.check_type::<T>(&state)?;
+        self.opened.check_count(&region, elements.len())?;
+        self.opened
+            .room
+            .writeable()
+            .map_err(|e| self.opened.at(e))?;
+        let (_, grid, _) = state.access().map_err(|e| self.opened.at(e))?;
+        let (elements, whole) = (Arc::new(elements), region.shape());
+        let (elements, whole, state) = (&elements, &whole, &state);
+        stream::iter(tiles(grid, &state.metadata.shape, &region))
+            .map(|tile| async move {
+                let data = Data {
+                    elements: elements.clone(),
+                    shape: whole.clone(),
+                };
+                write_tile(&self.opened, state, Arc::new(tile), data).await
+            })
+            .buffer_unordered(self.opened.room.store.in_flight())
+            .try_collect()
+            .await
+    }
+
+    /// See [`crate::Array::resize`].
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn resize(&self, shape: &[u64]) -> Result<()> {
+        self.opened.resize(shape).await
+    }
+
+    /// See [`crate::Array::update_attributes`].
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn update_attributes(&self, change: impl FnMut(&mut Object)) -> Result<Object> {
+        change_attributes(&self.opened.room, self.path(), NodeKind::Array, change).await
+    }
+}
+
+/// Elements that several tiles share.
+#[derive(Clone)]
+struct Data<T> {
+    elements: Arc<Vec<T>>,
+    shape: Vec<u64>,
+}
+
+impl<T: Element> Data<T> {
+    fn part(&self, tile: &Tile) -> View<'_> {
+        View::new(
+            bytemuck::cast_slice(&self.elements),
+            &self.shape,
+            size_of::<T>(),
+        )
+        .part(&tile.place)
+    }
+}
+
+/// Writes one tile: store calls wait here, encoding runs on the pool.
+async fn write_tile<T: Element>(
+    opened: &Arc<Opened>,
+    state: &Arc<State>,
+    tile: Arc<Tile>,
+    data: Data<T>,
+) -> Result<()> {
+    let options = opened_options(opened);
+    let key = opened.write_key(state, &tile).await?;
+    let at = |e: Error| opened.at_chunk(&tile, &key, e);
+    let shared = (opened.clone(), state.clone(), tile.clone(), data);
+    if opened.replaces(&tile) {
+        let encode = move || {
+            let (opened, state, tile, data) = shared;
+            Ok(opened
+                .encode_whole(&state, &tile, data.part(&tile))?
+                .map(|chunk| chunk.into_owned()))
+        };
+        let chunk = on_pool(&options, encode).await.map_err(at)?;
+        return opened
+            .store_whole(&key, chunk.map(Into::into))
+            .await
+            .map_err(at);
+    }
+    let edit = |old: Option<bytes::Bytes>| {
+        let shared = shared.clone();
+        let overlay = move || -> Result<Edited> {
+            let (opened, state, tile, data) = shared;
+            opened.overlay(&state, &tile, old.as_deref(), &data.part(&tile))
+        };
+        on_pool(&options, overlay)
+    };
+    let rounds = u32::MAX;
+    match update::update_for(&opened.room, &key, edit, rounds)
+        .await
+        .map_err(at)?
+    {
+        true => Ok(()),
+        false => Err(at(AccessError::Conflict { rounds }.into())),
+    }
+}
+
+fn opened_options(opened: &Opened) -> Options {
+    opened.room.options.clone()
+}
+
+/// What `work` gives, done on the pool.
+#[cfg(feature = "rayon")]
+async fn on_pool<T: Send + 'static>(
+    options: &Options,
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> Result<T> {
+    let Some(pool) = super::parallel::pool(options) else {
+        return elsewhere(work).await;
+    };
+    let (send, receive) = futures::channel::oneshot::channel();
+    pool.spawn(move || {
+        let _ = send.send(work());
+    });
+    receive.await.unwrap_or_else(|_| Err(lost_worker()))
+}
+
+/// What `work` gives, done on a thread that may be busy.
+#[cfg(not(feature = "rayon"))]
+async fn on_pool<T: Send + 'static>(
+    _: &Options,
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> Result<T> {
+    elsewhere(work).await
+}
+
+async fn elsewhere<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> Result<T> {
+    crate::store::run(work)
+        .await
+        .unwrap_or_else(|| Err(lost_worker()))
+}
+
+fn lost_worker() -> Error {
+    AccessError::Argument("a worker thread ended before its work was done".into()).into()
+}

@@ -1,0 +1,214 @@
+//! How does a blocking store serve callers that must not block?
+//!
+//! Its calls run on a few threads of their own, made when they are first needed and anew in a forked
+//! process; the caller waits on a channel.
+
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, Mutex, mpsc};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use futures::channel::oneshot;
+
+use super::aio::{self, ConditionalStore, ListableStore, ReadableStore, WriteableStore};
+use super::{ByteRange, Listing, Payload, Store, StoreKey, StorePrefix, Version};
+use crate::error::StoreError;
+
+const THREADS: usize = 8;
+
+type Job = Box<dyn FnOnce() + Send>;
+
+/// A blocking store for callers that wait.
+#[derive(Clone, Debug)]
+pub struct Offloaded(Arc<dyn Store>);
+
+impl Offloaded {
+    /// The same store, its calls made on other threads.
+    pub fn new(store: Arc<dyn Store>) -> Self {
+        Offloaded(store)
+    }
+
+    async fn call<T: Send + 'static>(
+        &self,
+        call: impl FnOnce(&dyn Store) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let store = self.0.clone();
+        run(move || call(&*store)).await.unwrap_or_else(|| {
+            Err(StoreError::Backend(
+                "a thread of the store ended before its call was done".into(),
+            ))
+        })
+    }
+}
+
+/// What `work` gives, done on a thread that may block; `None` if that thread panicked.
+pub(crate) async fn run<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    let (send, receive) = oneshot::channel();
+    let job: Job = Box::new(move || {
+        // A caller that no longer waits does not want the result.
+        let _ = send.send(work());
+    });
+    match threads() {
+        Some(threads) => threads.send(job).ok()?,
+        None => job(),
+    }
+    receive.await.ok()
+}
+
+/// The way to this process' threads; `None` if it gets none.
+fn threads() -> Option<mpsc::Sender<Job>> {
+    static THREAD_POOLS: LazyLock<Mutex<HashMap<u32, mpsc::Sender<Job>>>> =
+        LazyLock::new(Default::default);
+    let mut pools = THREAD_POOLS
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner());
+    if let Some(pool) = pools.get(&std::process::id()) {
+        return Some(pool.clone());
+    }
+    let (send, receive) = mpsc::channel::<Job>();
+    let receive = Arc::new(Mutex::new(receive));
+    let mut started = 0;
+    for n in 0..THREADS {
+        let receive = receive.clone();
+        let work = move || loop {
+            let job = receive
+                .lock()
+                .unwrap_or_else(|poisoned| poisoned.into_inner())
+                .recv();
+            match job {
+                // A job that panics must not take the thread with it; its caller sees a closed channel.
+                Ok(job) => drop(std::panic::catch_unwind(std::panic::AssertUnwindSafe(job))),
+                Err(mpsc::RecvError) => return,
+            }
+        };
+        started += usize::from(
+            std::thread::Builder::new()
+                .name(format!("zarr-store-{n}"))
+                .spawn(work)
+                .is_ok(),
+        );
+    }
+    if started == 0 {
+        return None;
+    }
+    pools.insert(std::process::id(), send.clone());
+    Some(send)
+}
+
+const NO_SIDE: &str = "sides are handed out only where the store has them";
+
+impl aio::Store for Offloaded {
+    fn name(&self) -> String {
+        self.0.name()
+    }
+    fn readable(&self) -> Option<&dyn ReadableStore> {
+        self.0.readable().map(|_| self as _)
+    }
+    fn writeable(&self) -> Option<&dyn WriteableStore> {
+        self.0.writeable().map(|_| self as _)
+    }
+    fn listable(&self) -> Option<&dyn ListableStore> {
+        self.0.listable().map(|_| self as _)
+    }
+    fn conditional(&self) -> Option<&dyn ConditionalStore> {
+        self.0.conditional().map(|_| self as _)
+    }
+    fn in_flight(&self) -> usize {
+        THREADS
+    }
+}
+
+#[async_trait]
+impl ReadableStore for Offloaded {
+    async fn get(&self, key: &StoreKey) -> Result<Option<Bytes>, StoreError> {
+        let key = key.clone();
+        self.call(move |store| store.readable().expect(NO_SIDE).get(&key))
+            .await
+    }
+    async fn get_partial_values(
+        &self,
+        key: &StoreKey,
+        ranges: &[ByteRange],
+    ) -> Result<Option<Vec<Bytes>>, StoreError> {
+        let (key, ranges) = (key.clone(), ranges.to_vec());
+        self.call(move |store| {
+            store
+                .readable()
+                .expect(NO_SIDE)
+                .get_partial_values(&key, &ranges)
+        })
+        .await
+    }
+}
+
+#[async_trait]
+impl WriteableStore for Offloaded {
+    async fn set(&self, key: &StoreKey, value: Payload<'_>) -> Result<(), StoreError> {
+        let (key, value) = (key.clone(), value.into_bytes());
+        self.call(move |store| store.writeable().expect(NO_SIDE).set(&key, value.into()))
+            .await
+    }
+    async fn erase(&self, key: &StoreKey) -> Result<(), StoreError> {
+        let key = key.clone();
+        self.call(move |store| store.writeable().expect(NO_SIDE).erase(&key))
+            .await
+    }
+    async fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
+        let prefix = prefix.clone();
+        self.call(move |store| store.writeable().expect(NO_SIDE).erase_prefix(&prefix))
+            .await
+    }
+    async fn set_unguarded(&self, key: &StoreKey, value: Payload<'_>) -> Result<(), StoreError> {
+        let (key, value) = (key.clone(), value.into_bytes());
+        self.call(move |store| {
+            store
+                .writeable()
+                .expect(NO_SIDE)
+                .set_unguarded(&key, value.into())
+        })
+        .await
+    }
+    async fn erase_unguarded(&self, key: &StoreKey) -> Result<(), StoreError> {
+        let key = key.clone();
+        self.call(move |store| store.writeable().expect(NO_SIDE).erase_unguarded(&key))
+            .await
+    }
+}
+
+#[async_trait]
+impl ConditionalStore for Offloaded {
+    async fn get_versioned(&self, key: &StoreKey) -> Result<Option<(Bytes, Version)>, StoreError> {
+        let key = key.clone();
+        self.call(move |store| store.conditional().expect(NO_SIDE).get_versioned(&key))
+            .await
+    }
+    async fn set_if(
+        &self,
+        key: &StoreKey,
+        value: Option<Payload<'_>>,
+        was: Option<&Version>,
+    ) -> Result<bool, StoreError> {
+        let (key, value, was) = (key.clone(), value.map(Payload::into_bytes), was.cloned());
+        self.call(move |store| {
+            store
+                .conditional()
+                .expect(NO_SIDE)
+                .set_if(&key, value.map(Into::into), was.as_ref())
+        })
+        .await
+    }
+}
+
+#[async_trait]
+impl ListableStore for Offloaded {
+    async fn list_prefix(&self, prefix: &StorePrefix) -> Result<Vec<StoreKey>, StoreError> {
+        let prefix = prefix.clone();
+        self.call(move |store| store.listable().expect(NO_SIDE).list_prefix(&prefix))
+            .await
+    }
+    async fn list_dir(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
+        let prefix = prefix.clone();
+        self.call(move |store| store.listable().expect(NO_SIDE).list_dir(&prefix))
+            .await
+    }
+}

@@ -1,0 +1,275 @@
+//! What happens at the one file that holds a key's value?
+
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use bytes::Bytes;
+use zarr_core::StoreError;
+use zarr_core::store::{ByteRange, Payload, StoreKey, Version};
+
+use super::lock::{Held, Mode};
+use super::staged::{self, Staged};
+use super::{FilesystemStore, failed, is_absence, not_locked, path};
+
+/// How often a writer begins anew because someone erased its folder under it.
+const ATTEMPTS: u32 = 1000;
+
+/// Where one key's value is, or will be.
+pub(super) struct Place<'a> {
+    store: &'a FilesystemStore,
+    operation: &'static str,
+    key: &'a StoreKey,
+    path: PathBuf,
+}
+
+impl<'a> Place<'a> {
+    /// The place of `key`, in which `operation` is to happen.
+    ///
+    /// # Errors
+    /// [`StoreError::InvalidKey`] for a key that can have no place here.
+    pub(super) fn new(
+        store: &'a FilesystemStore,
+        operation: &'static str,
+        key: &'a StoreKey,
+    ) -> Result<Self, StoreError> {
+        let path = path::below(&store.root, key.as_str())?;
+        Ok(Place {
+            store,
+            operation,
+            key,
+            path,
+        })
+    }
+
+    fn folder(&self) -> &Path {
+        let folder = self.path.parent();
+        folder.expect("a key's path lies below the root")
+    }
+
+    fn failed(&self, source: io::Error) -> StoreError {
+        failed(self.operation, self.key)(source)
+    }
+}
+
+/// Reading.
+impl Place<'_> {
+    pub(super) fn read(&self) -> Result<Option<Vec<u8>>, StoreError> {
+        let read = || match open(&self.path)? {
+            Some((file, size)) => next_of(&file, size).map(Some),
+            None => Ok(None),
+        };
+        read().map_err(|e| self.failed(e))
+    }
+
+    pub(super) fn read_ranges(
+        &self,
+        ranges: &[ByteRange],
+    ) -> Result<Option<Vec<Bytes>>, StoreError> {
+        let Some((mut file, size)) = open(&self.path).map_err(|e| self.failed(e))? else {
+            return Ok(None);
+        };
+        let read = |range: &ByteRange| {
+            let range = range.resolve(self.key, size)?;
+            let read = file.seek(SeekFrom::Start(range.start));
+            let read = read.and_then(|_| next_of(&file, range.end - range.start));
+            read.map(Bytes::from).map_err(|e| self.failed(e))
+        };
+        ranges.iter().map(read).collect::<Result<_, _>>().map(Some)
+    }
+
+    /// Puts the value into `buf`, in place of what was there; `false` if there is none.
+    pub(super) fn read_into(&self, buf: &mut Vec<u8>) -> Result<bool, StoreError> {
+        let mut read = || {
+            let Some((mut file, size)) = open(&self.path)? else {
+                buf.clear();
+                return Ok(false);
+            };
+            let size = usize::try_from(size).map_err(|_| ErrorKind::OutOfMemory)?;
+            buf.try_reserve_exact(size.saturating_sub(buf.len()))?;
+            // What the last value left in the buffer is read over, not cleared first.
+            buf.resize(size, 0);
+            file.read_exact(buf)?;
+            Ok(true)
+        };
+        read().map_err(|e| self.failed(e))
+    }
+}
+
+/// Writing; a `mode` of `None` takes no lock.
+impl Place<'_> {
+    pub(super) fn set(&self, value: &Payload<'_>, mode: Option<Mode>) -> Result<(), StoreError> {
+        self.again(|| {
+            let Some(staged) = self.stage(value)? else {
+                return Ok(None);
+            };
+            let Some(_held) = self.hold(mode)? else {
+                return Ok(None);
+            };
+            self.move_in(staged)
+        })
+    }
+
+    pub(super) fn erase(&self, mode: Option<Mode>) -> Result<(), StoreError> {
+        if !self.holds_value()? {
+            return Ok(());
+        }
+        match self.hold(mode)? {
+            Some(_held) => self.unlink(),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn set_if(
+        &self,
+        value: Option<&Payload<'_>>,
+        was: Option<&Version>,
+    ) -> Result<bool, StoreError> {
+        self.again(|| {
+            // Written before the lock is taken, so that others wait for the comparing alone.
+            let staged = match value {
+                None => None,
+                Some(value) => match self.stage(value)? {
+                    None => return Ok(None),
+                    staged => staged,
+                },
+            };
+            let Some(_held) = self.hold(Some(Mode::Exclusive))? else {
+                // Nothing is in a folder that is not there.
+                return Ok(value.is_none().then_some(was.is_none()));
+            };
+            let is = self.read()?.map(|value| Version::of_content(&value));
+            if is.as_ref() != was {
+                return Ok(Some(false));
+            }
+            match staged {
+                Some(staged) => Ok(self.move_in(staged)?.map(|()| true)),
+                None if is.is_some() => self.unlink().map(|()| Some(true)),
+                None => Ok(Some(true)),
+            }
+        })
+    }
+
+    /// Tries until an attempt is not cut short by the folder's vanishing, which is said by `None`.
+    fn again<T>(
+        &self,
+        mut attempt: impl FnMut() -> Result<Option<T>, StoreError>,
+    ) -> Result<T, StoreError> {
+        for _ in 0..ATTEMPTS {
+            if let Some(done) = attempt()? {
+                return Ok(done);
+            }
+        }
+        let why = "its folder was erased again and again while it was written";
+        Err(self.failed(io::Error::other(why)))
+    }
+
+    /// Writes `value` beside its place. `None`: the folder had to be made first, or vanished.
+    fn stage(&self, value: &Payload<'_>) -> Result<Option<Staged>, StoreError> {
+        match Staged::write(self.folder(), value, self.store.sync) {
+            Ok(staged) => return Ok(Some(staged)),
+            Err(e) if e.kind() != ErrorKind::NotFound => return Err(self.failed(e)),
+            Err(_) => {}
+        }
+        match self.make_folder() {
+            // Both can be what is left of a folder that another thread made or erased meanwhile.
+            Err(e) if !matches!(e.kind(), ErrorKind::NotFound | ErrorKind::AlreadyExists) => {
+                Err(self.failed(e))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn make_folder(&self) -> io::Result<()> {
+        fs::create_dir_all(self.folder())?;
+        if self.store.sync {
+            let made = self.folder().ancestors();
+            for folder in made.take_while(|folder| folder.starts_with(&self.store.root)) {
+                staged::sync_folder(folder)?;
+            }
+            self.store
+                .root
+                .parent()
+                .map_or(Ok(()), staged::sync_folder)?;
+        }
+        Ok(())
+    }
+
+    /// Waits for the folder's lock, if one is to be taken. `None`: the folder vanished.
+    fn hold(&self, mode: Option<Mode>) -> Result<Option<Option<Held>>, StoreError> {
+        let Some(mode) = mode else {
+            return Ok(Some(None));
+        };
+        let held = self.store.lock(self.folder(), mode);
+        held.map(|held| held.map(Some))
+            .map_err(|e| not_locked(self.key, e))
+    }
+
+    /// Moves a staged value to its place. `None`: it vanished, with its folder.
+    fn move_in(&self, staged: Staged) -> Result<Option<()>, StoreError> {
+        match staged.move_to(&self.path) {
+            Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
+            Err(e) => Err(self.failed(e)),
+            Ok(()) => self.sync_folder().map(Some),
+        }
+    }
+
+    fn unlink(&self) -> Result<(), StoreError> {
+        match fs::remove_file(&self.path) {
+            Err(e) if is_absence(&e) => Ok(()),
+            Err(e) => Err(self.failed(e)),
+            Ok(()) => self.sync_folder(),
+        }
+    }
+
+    fn sync_folder(&self) -> Result<(), StoreError> {
+        match self.store.sync {
+            true => staged::sync_folder(self.folder()).map_err(|e| self.failed(e)),
+            false => Ok(()),
+        }
+    }
+
+    /// Whether there is something to erase: a folder, or a link to one, is not.
+    fn holds_value(&self) -> Result<bool, StoreError> {
+        match fs::symlink_metadata(&self.path) {
+            Err(e) if is_absence(&e) => Ok(false),
+            Err(e) => Err(self.failed(e)),
+            Ok(metadata) if metadata.is_symlink() => Ok(!self.path.is_dir()),
+            Ok(metadata) => Ok(!metadata.is_dir()),
+        }
+    }
+}
+
+/// The opened file at `path` and its size; `None` if there is none, or a folder.
+fn open(path: &Path) -> io::Result<Option<(File, u64)>> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(e) if is_absence(&e) => return Ok(None),
+        // Some systems do not open folders.
+        Err(e) if e.kind() == ErrorKind::PermissionDenied && path.is_dir() => return Ok(None),
+        Err(e) => return Err(e),
+    };
+    let metadata = file.metadata()?;
+    match (metadata.is_file(), metadata.is_dir()) {
+        (true, _) => Ok(Some((file, metadata.len()))),
+        (_, true) => Ok(None),
+        // A device can be without an end.
+        _ => Err(io::Error::new(
+            ErrorKind::InvalidInput,
+            "it is neither a file nor a folder",
+        )),
+    }
+}
+
+/// The next `size` bytes of `file`.
+fn next_of(file: &File, size: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let room = usize::try_from(size).map_err(|_| ErrorKind::OutOfMemory)?;
+    bytes.try_reserve_exact(room)?;
+    // Into room that is not zeroed first; past the last byte the system is not asked again.
+    file.take(size).read_to_end(&mut bytes)?;
+    match bytes.len() == room {
+        true => Ok(bytes),
+        false => Err(ErrorKind::UnexpectedEof.into()),
+    }
+}

@@ -1,0 +1,534 @@
+//! Does the file system store keep its promises on a disk?
+
+#![cfg(feature = "filesystem")]
+
+use std::cell::Cell;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::thread;
+
+use tempfile::{TempDir, tempdir};
+use zarr_core::store::{
+    ByteRange, ConditionalStore, ListableStore, Payload, ReadableStore, Store, StoreKey,
+    StorePrefix, WriteableStore,
+};
+use zarr_core::testkit::{check_store, check_store_folding_case};
+use zarr_core::{Access, StoreError};
+use zarr_stores::FilesystemStore;
+
+fn key(key: &str) -> StoreKey {
+    StoreKey::new(key).unwrap()
+}
+
+fn prefix(prefix: &str) -> StorePrefix {
+    StorePrefix::new(prefix).unwrap()
+}
+
+/// A store in a folder of its own that is removed with the test, and of which nothing exists yet.
+fn fresh() -> (TempDir, FilesystemStore) {
+    let within = tempdir().unwrap();
+    let store = FilesystemStore::new(within.path().join("a b.zarr"));
+    (within, store)
+}
+
+fn set(store: &FilesystemStore, name: &str, value: &[u8]) {
+    store.set(&key(name), Payload::new(value)).unwrap();
+}
+
+fn get(store: &FilesystemStore, name: &str) -> Option<Vec<u8>> {
+    store.get(&key(name)).unwrap().map(Vec::from)
+}
+
+fn names(store: &FilesystemStore) -> Vec<String> {
+    store
+        .list()
+        .unwrap()
+        .iter()
+        .map(ToString::to_string)
+        .collect()
+}
+
+/// Every entry below a folder, of whatever kind, sorted.
+fn entries(folder: &Path) -> Vec<String> {
+    fn walk(root: &Path, folder: &Path, found: &mut Vec<String>) {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            found.push(
+                path.strip_prefix(root)
+                    .unwrap()
+                    .to_string_lossy()
+                    .into_owned(),
+            );
+            if path.is_dir() && !path.is_symlink() {
+                walk(root, &path, found);
+            }
+        }
+    }
+    let mut found = Vec::new();
+    walk(folder, folder, &mut found);
+    found.sort();
+    found
+}
+
+#[test]
+fn keeps_the_promises_of_stores() {
+    let within = tempdir().unwrap();
+    let folds_case = FilesystemStore::new(within.path()).folds_case().unwrap();
+    let made = Cell::new(0);
+    let make = || -> Arc<dyn Store> {
+        made.set(made.get() + 1);
+        Arc::new(FilesystemStore::new(
+            within.path().join(made.get().to_string()),
+        ))
+    };
+    match folds_case {
+        true => check_store_folding_case(make),
+        false => check_store(make),
+    }
+}
+
+#[test]
+fn keeps_them_without_the_systems_locks_too() {
+    let within = tempdir().unwrap();
+    let made = Cell::new(0);
+    check_store_folding_case(|| {
+        made.set(made.get() + 1);
+        let root = within.path().join(made.get().to_string());
+        Arc::new(FilesystemStore::new(root).locking(false))
+    });
+    let store = FilesystemStore::new(within.path().join("last")).locking(false);
+    assert!(
+        store
+            .set_if(&key("k"), Some(Payload::new(b"v")), None)
+            .unwrap()
+    );
+    assert_eq!(entries(store.root()), ["k"]);
+}
+
+#[test]
+fn synchronised_writes_are_as_good_as_others() {
+    let (_within, store) = fresh();
+    let store = store.sync(true);
+    set(&store, "a/b/c", b"one");
+    set(&store, "a/b/c", b"two");
+    let (_, version) = store.get_versioned(&key("a/b/c")).unwrap().unwrap();
+    assert!(
+        store
+            .set_if(&key("a/b/c"), Some(Payload::new(b"three")), Some(&version))
+            .unwrap()
+    );
+    assert_eq!(get(&store, "a/b/c").as_deref(), Some(&b"three"[..]));
+    store.erase(&key("a/b/c")).unwrap();
+    set(&store, "a/b/c", b"four");
+    store.erase_prefix(&prefix("a/")).unwrap();
+    assert!(entries(store.root()).is_empty());
+}
+
+/// D-130, D-132, DECISIONS 19: refused by the key's own rules or by the store, nothing touched.
+#[test]
+fn keys_that_could_lead_elsewhere_are_refused_and_nothing_is_written() {
+    let (within, store) = fresh();
+    let absolute = within
+        .path()
+        .join("absolute")
+        .to_string_lossy()
+        .into_owned();
+    let (long, deep) = (format!("c/{}", "9".repeat(1000)), vec!["d"; 3000].join("/"));
+    for bad in [
+        "../x",
+        "a/../../x",
+        "/etc/passwd",
+        "a//b",
+        "a/./b",
+        "",
+        "a/",
+        "\0",
+        "a\0b",
+        "..",
+        ".",
+        "C:\\x",
+        "a\\..\\b",
+        "a/C:/x",
+        ".zarr-lock",
+        "a/.zarr-lock",
+        ".zarr-tmp-0/a",
+        &long,
+        &deep,
+        &absolute,
+    ] {
+        let refused = |result: Result<(), StoreError>| match result {
+            Err(StoreError::InvalidKey { key, .. }) => {
+                assert_eq!(key.trim_end_matches('/'), bad.trim_end_matches('/'))
+            }
+            other => panic!("{bad:?}: {other:?}"),
+        };
+        match StoreKey::new(bad) {
+            Err(e) => refused(Err(e)),
+            Ok(key) => {
+                let mut buf = vec![];
+                refused(store.get(&key).map(drop));
+                refused(store.get_into(&key, &mut buf).map(drop));
+                refused(store.get_partial_values(&key, &[ByteRange::ALL]).map(drop));
+                refused(store.set(&key, Payload::new(b"v")));
+                refused(store.set_unguarded(&key, Payload::new(b"v")));
+                refused(store.set_if(&key, Some(Payload::new(b"v")), None).map(drop));
+                refused(store.erase(&key));
+                let prefix = prefix(&format!("{bad}/"));
+                refused(store.list_prefix(&prefix).map(drop));
+                refused(store.list_dir(&prefix).map(drop));
+                refused(store.erase_prefix(&prefix));
+            }
+        }
+    }
+    assert!(entries(within.path()).is_empty());
+}
+
+#[test]
+fn a_folder_is_no_value_and_a_file_is_no_folder() {
+    let (_within, store) = fresh();
+    set(&store, "a/b", b"v");
+    assert_eq!(get(&store, "a"), None);
+    assert!(!store.get_into(&key("a"), &mut vec![1]).unwrap());
+    assert_eq!(
+        store
+            .get_partial_values(&key("a"), &[ByteRange::ALL])
+            .unwrap(),
+        None
+    );
+    assert_eq!(get(&store, "a/b/c"), None);
+    store.erase(&key("a")).unwrap();
+    store.erase(&key("a/b/c")).unwrap();
+    store.erase_prefix(&prefix("a/b/")).unwrap();
+    assert_eq!(store.list_prefix(&prefix("a/b/")).unwrap(), []);
+    for refused in ["a", "a/b/c"] {
+        let refused = store.set(&key(refused), Payload::new(b"v"));
+        assert!(
+            matches!(
+                refused,
+                Err(StoreError::Io {
+                    operation: "set",
+                    ..
+                })
+            ),
+            "{refused:?}"
+        );
+    }
+    assert_eq!(get(&store, "a/b").as_deref(), Some(&b"v"[..]));
+    let left = entries(store.root());
+    assert_eq!(
+        left,
+        [".zarr-lock", "a", "a/.zarr-lock", "a/b"],
+        "no unfinished file stays"
+    );
+}
+
+/// Z2-083, T-59: absence is one thing, failure another.
+#[cfg(unix)]
+#[test]
+fn what_keeps_a_value_from_being_read_is_an_error() {
+    let (_within, store) = fresh();
+    set(&store, "k", b"v");
+    std::os::unix::fs::symlink("loop", store.root().join("loop")).unwrap();
+    std::os::unix::fs::symlink("/dev/null", store.root().join("device")).unwrap();
+    for name in ["loop", "device"] {
+        let failed = store.get(&key(name));
+        assert!(
+            matches!(
+                failed,
+                Err(StoreError::Io {
+                    operation: "get",
+                    ..
+                })
+            ),
+            "{name}"
+        );
+    }
+    assert_eq!(names(&store), ["k"]);
+}
+
+#[test]
+fn nothing_is_there_before_the_first_write() {
+    let (within, store) = fresh();
+    assert_eq!(get(&store, "k"), None);
+    assert!(names(&store).is_empty());
+    store.erase(&key("k")).unwrap();
+    store.erase_prefix(&StorePrefix::root()).unwrap();
+    assert!(store.set_if(&key("a/k"), None, None).unwrap());
+    let (_, version) = {
+        let other = FilesystemStore::new(within.path().join("other"));
+        set(&other, "k", b"v");
+        other.get_versioned(&key("k")).unwrap().unwrap()
+    };
+    assert!(!store.set_if(&key("a/k"), None, Some(&version)).unwrap());
+    assert!(!store.root().exists());
+}
+
+#[test]
+fn read_only_stores_write_nothing() {
+    let (within, store) = fresh();
+    let store = store.access(Access::ReadOnly);
+    let value = || Payload::new(b"v");
+    for refused in [
+        store.set(&key("k"), value()),
+        store.set_unguarded(&key("k"), value()),
+        store.erase(&key("k")),
+        store.erase_prefix(&StorePrefix::root()),
+        store.set_if(&key("k"), Some(value()), None).map(drop),
+        store.folds_case().map(drop),
+    ] {
+        assert!(matches!(refused, Err(StoreError::ReadOnly)));
+    }
+    assert!(entries(within.path()).is_empty());
+}
+
+/// F-112, Z2-080: other programs' files, our own, and folders with nothing in them.
+#[test]
+fn listings_show_keys_and_nothing_else() {
+    let (_within, store) = fresh();
+    set(&store, "a/k", b"v");
+    let root = store.root();
+    for folder in ["empty/deeper", "locked"] {
+        fs::create_dir_all(root.join(folder)).unwrap();
+    }
+    for file in [
+        ".zarr-tmp-0123",
+        "locked/.zarr-lock",
+        "a/.zarr-tmp-4567",
+        ".DS_Store",
+    ] {
+        fs::write(root.join(file), "x").unwrap();
+    }
+    #[cfg(unix)]
+    {
+        use std::os::unix::ffi::OsStrExt;
+        for name in [
+            &b"not \xff UTF-8"[..],
+            b"back\\slash",
+            b"line\nbreak",
+            b"C:x",
+        ] {
+            fs::write(root.join(std::ffi::OsStr::from_bytes(name)), "x").unwrap();
+        }
+        std::os::unix::fs::symlink("nowhere", root.join("dangling")).unwrap();
+    }
+    assert_eq!(names(&store), [".DS_Store", "a/k"]);
+    let listing = store.list_dir(&StorePrefix::root()).unwrap();
+    assert_eq!(listing.keys, [key(".DS_Store")]);
+    assert_eq!(listing.prefixes, [prefix("a/")]);
+    assert_eq!(
+        store.list_dir(&prefix("empty/")).unwrap(),
+        Default::default()
+    );
+}
+
+#[test]
+fn erasing_a_prefix_leaves_no_folders_but_the_root() {
+    let (_within, store) = fresh();
+    for name in [
+        "g/zarr.json",
+        "g/x/zarr.json",
+        "g/x/c/0/0",
+        "g/x/c/0/1",
+        "g/x/c/1/0",
+    ] {
+        set(&store, name, b"v");
+    }
+    fs::write(
+        store.root().join("g/x/c/0/.zarr-tmp-0123"),
+        "a crash left it",
+    )
+    .unwrap();
+    store.erase_prefix(&prefix("g/x/")).unwrap();
+    assert_eq!(entries(store.root()), ["g", "g/.zarr-lock", "g/zarr.json"]);
+
+    // An emptied folder above goes as well, with the lock file that is left in it.
+    set(&store, "g/y/c/0", b"v");
+    store.erase(&key("g/zarr.json")).unwrap();
+    store.erase_prefix(&prefix("g/y/c/")).unwrap();
+    assert!(entries(store.root()).is_empty());
+
+    set(&store, "k", b"v");
+    store.erase_prefix(&StorePrefix::root()).unwrap();
+    assert_eq!(entries(store.root()), [".zarr-lock"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn erasing_a_prefix_keeps_what_is_no_key() {
+    let (_within, store) = fresh();
+    set(&store, "a/k", b"v");
+    fs::write(store.root().join("a/back\\slash"), "x").unwrap();
+    store.erase_prefix(&prefix("a/")).unwrap();
+    assert_eq!(
+        entries(store.root()),
+        ["a", "a/.zarr-lock", "a/back\\slash"]
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn links_are_followed_and_erasing_takes_the_link_alone() {
+    use std::os::unix::fs::symlink;
+    let (within, store) = fresh();
+    let outside = within.path().join("outside");
+    fs::create_dir_all(outside.join("deep")).unwrap();
+    fs::write(outside.join("deep/k"), "behind").unwrap();
+    set(&store, "a/k", b"v");
+    let root = store.root();
+    symlink(&outside, root.join("linked")).unwrap();
+    symlink(outside.join("deep/k"), root.join("a/link")).unwrap();
+
+    assert_eq!(get(&store, "a/link").as_deref(), Some(&b"behind"[..]));
+    assert_eq!(
+        get(&store, "linked/deep/k").as_deref(),
+        Some(&b"behind"[..])
+    );
+    assert_eq!(names(&store), ["a/k", "a/link", "linked/deep/k"]);
+    let listing = store.list_dir(&StorePrefix::root()).unwrap();
+    assert_eq!(listing.prefixes, [prefix("a/"), prefix("linked/")]);
+
+    // The key of a link to a folder is absent, and so erasing it changes nothing.
+    assert_eq!(get(&store, "linked"), None);
+    store.erase(&key("linked")).unwrap();
+    assert!(root.join("linked").is_symlink());
+
+    set(&store, "a/link", b"mine");
+    assert_eq!(fs::read(outside.join("deep/k")).unwrap(), b"behind");
+    symlink(outside.join("deep"), root.join("a/folder")).unwrap();
+    store.erase_prefix(&prefix("a/")).unwrap();
+    store.erase_prefix(&prefix("linked/")).unwrap();
+    assert!(!root.join("linked").is_symlink() && !root.join("a").exists());
+    assert_eq!(fs::read(outside.join("deep/k")).unwrap(), b"behind");
+}
+
+#[cfg(unix)]
+#[test]
+fn links_in_circles_do_not_keep_a_listing_busy() {
+    use std::os::unix::fs::symlink;
+    let (_within, store) = fresh();
+    set(&store, "a/k", b"v");
+    set(&store, "b/k", b"v");
+    let root = store.root();
+    symlink(root, root.join("a/up")).unwrap();
+    symlink(".", root.join("a/same")).unwrap();
+    symlink("../b", root.join("a/over")).unwrap();
+    symlink("../a", root.join("b/back")).unwrap();
+    symlink("self", root.join("self")).unwrap();
+    assert_eq!(names(&store), ["a/k", "a/over/k", "b/back/k", "b/k"]);
+    let listing = store.list_dir(&prefix("a/over/")).unwrap();
+    assert_eq!(
+        (listing.keys, listing.prefixes),
+        (vec![key("a/over/k")], vec![])
+    );
+}
+
+/// The lock file goes with its folder, and nobody is caught by that.
+#[test]
+fn writers_whose_folder_is_erased_under_them_begin_anew() {
+    let (_within, store) = fresh();
+    let done = std::sync::atomic::AtomicBool::new(false);
+    thread::scope(|scope| {
+        let eraser = scope.spawn(|| {
+            while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                store.erase_prefix(&prefix("a/")).unwrap();
+            }
+        });
+        let writers: [_; 3] = std::array::from_fn(|i| {
+            let store = &store;
+            scope.spawn(move || {
+                let name = format!("a/b/{i}");
+                for round in 0..200u8 {
+                    set(store, &name, &[round]);
+                    let now = store.get_versioned(&key(&name)).unwrap();
+                    let version = now.map(|(_, version)| version);
+                    let value = (round % 2 == 0).then(|| Payload::new(vec![round]));
+                    store.set_if(&key(&name), value, version.as_ref()).unwrap();
+                    store.erase(&key(&name)).unwrap();
+                    assert!(store.list_prefix(&prefix("a/")).unwrap().len() <= 3);
+                }
+            })
+        });
+        let ended = writers.map(|writer| writer.join());
+        done.store(true, std::sync::atomic::Ordering::Relaxed);
+        eraser.join().unwrap();
+        ended.into_iter().for_each(Result::unwrap);
+    });
+    store.erase_prefix(&prefix("a/")).unwrap();
+    assert!(entries(store.root()).is_empty());
+}
+
+/// DECISIONS 2: never silently unguarded.
+#[test]
+fn a_lock_that_cannot_be_had_is_an_error_unless_it_is_not_wanted() {
+    let (_within, store) = fresh();
+    fs::create_dir_all(store.root().join(".zarr-lock")).unwrap();
+    let value = || Payload::new(b"v");
+    for refused in [
+        store.set(&key("k"), value()),
+        store.set_if(&key("k"), Some(value()), None).map(drop),
+    ] {
+        assert!(
+            matches!(refused, Err(StoreError::LockRefused { .. })),
+            "{refused:?}"
+        );
+    }
+    assert_eq!(
+        entries(store.root()),
+        [".zarr-lock"],
+        "no unfinished file stays"
+    );
+    store.set_unguarded(&key("k"), value()).unwrap();
+    assert!(matches!(
+        store.erase(&key("k")),
+        Err(StoreError::LockRefused { .. })
+    ));
+    store.erase_unguarded(&key("k")).unwrap();
+    set(&store.clone().locking(false), "k", b"v");
+}
+
+#[test]
+fn urls_name_the_store() {
+    let (within, store) = fresh();
+    set(&store, "k", b"v");
+    assert!(Store::name(&store).ends_with("/a%20b.zarr"));
+    let registry = zarr_core::Registry::new().with(zarr_stores::register);
+    let path = within.path().join("a b.zarr");
+    for location in [Store::name(&store), path.to_string_lossy().into_owned()] {
+        let opened = registry.open_store(&location, Access::ReadOnly).unwrap();
+        assert_eq!(opened.name(), Store::name(&store));
+        let value = opened.readable().unwrap().get(&key("k")).unwrap();
+        assert_eq!(value.as_deref(), Some(&b"v"[..]), "{location}");
+        let refused = opened.writeable().unwrap().erase(&key("k"));
+        assert!(matches!(refused, Err(StoreError::ReadOnly)));
+    }
+    let absolute = FilesystemStore::new("relative.zarr");
+    assert_eq!(
+        absolute.root(),
+        std::env::current_dir().unwrap().join("relative.zarr")
+    );
+}
+
+#[test]
+fn ranges_are_read_alone_from_files_larger_than_memory() {
+    let (_within, store) = fresh();
+    set(&store, "k", b"beginning");
+    let file = fs::File::options()
+        .write(true)
+        .open(store.root().join("k"))
+        .unwrap();
+    let size = 1u64 << 42;
+    if file.set_len(size).is_err() {
+        return;
+    }
+    let ranges = [
+        ByteRange::Bounded { start: 0, len: 9 },
+        ByteRange::Suffix(4),
+        ByteRange::From(size - 2),
+    ];
+    let parts = store
+        .get_partial_values(&key("k"), &ranges)
+        .unwrap()
+        .unwrap();
+    assert_eq!(parts, [&b"beginning"[..], &[0; 4], &[0; 2]]);
+}

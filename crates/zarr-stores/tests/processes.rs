@@ -1,0 +1,176 @@
+//! Do processes that write to one folder keep each other's values, even when one is killed?
+//!
+//! Each test runs this test program again, as a child that does one test alone; the environment tells
+//! the child that it is one, and where to write.
+
+#![cfg(feature = "filesystem")]
+
+use std::env;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use zarr_core::store::{
+    ConditionalStore, ListableStore, Payload, ReadableStore, StoreKey, StorePrefix, WriteableStore,
+};
+use zarr_stores::FilesystemStore;
+
+const FOLDER: &str = "ZARR_STORES_TEST_FOLDER";
+const CHILDREN: usize = 6;
+const ROUNDS: usize = 50;
+
+/// Where to write, if this is a child.
+fn child_folder() -> Option<PathBuf> {
+    env::var_os(FOLDER).map(PathBuf::from)
+}
+
+fn spawn(test: &str, store: &FilesystemStore) -> Child {
+    let mut command = Command::new(env::current_exe().unwrap());
+    command
+        .args([test, "--exact", "--nocapture"])
+        .env(FOLDER, store.root());
+    command.stdout(Stdio::piped()).spawn().unwrap()
+}
+
+fn key(key: &str) -> StoreKey {
+    StoreKey::new(key).unwrap()
+}
+
+#[test]
+fn processes_counting_together_lose_nothing() {
+    let counter = key("data/root/x/c0");
+    if let Some(folder) = child_folder() {
+        let store = FilesystemStore::new(folder);
+        for _ in 0..ROUNDS {
+            loop {
+                let now = store.get_versioned(&counter).unwrap();
+                let (value, version) = now.unzip();
+                let count = value.map_or(0, |v| u32::from_le_bytes(v[..].try_into().unwrap()));
+                let next = Payload::new((count + 1).to_le_bytes().to_vec());
+                if store
+                    .set_if(&counter, Some(next), version.as_ref())
+                    .unwrap()
+                {
+                    break;
+                }
+            }
+        }
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let store = FilesystemStore::new(folder.path());
+    let children: Vec<Child> = (0..CHILDREN)
+        .map(|_| spawn("processes_counting_together_lose_nothing", &store))
+        .collect();
+    for mut child in children {
+        assert!(child.wait().unwrap().success());
+    }
+    let count = store.get(&counter).unwrap().unwrap();
+    assert_eq!(count[..], ((CHILDREN * ROUNDS) as u32).to_le_bytes());
+}
+
+/// T-61: a value is `size` times one letter, and no two letters have the same size.
+fn whole(value: &[u8]) -> bool {
+    let letter = value[0];
+    value.len() == size(letter) && value.iter().all(|&b| b == letter)
+}
+
+fn size(letter: u8) -> usize {
+    400_000 + usize::from(letter) * 1000
+}
+
+#[test]
+fn a_killed_writer_leaves_the_old_value_or_the_new_one_and_no_lock() {
+    let key = key("c/0");
+    if let Some(folder) = child_folder() {
+        let store = FilesystemStore::new(folder);
+        println!("begins");
+        for letter in (b'a'..=b'z').cycle() {
+            let value = Payload::new(vec![letter; size(letter)]);
+            if letter % 2 == 0 {
+                store.set(&key, value).unwrap();
+            } else {
+                let was = store
+                    .get_versioned(&key)
+                    .unwrap()
+                    .map(|(_, version)| version);
+                store.set_if(&key, Some(value), was.as_ref()).unwrap();
+            }
+        }
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let store = FilesystemStore::new(folder.path());
+    let first = vec![b'A'; size(b'A')];
+    let mut written = 0;
+    for round in 0..25u64 {
+        store.set(&key, Payload::new(&first[..])).unwrap();
+        let name = "a_killed_writer_leaves_the_old_value_or_the_new_one_and_no_lock";
+        let mut child = spawn(name, &store);
+        wait_for(&mut child, "begins");
+        thread::sleep(Duration::from_micros(round * 700));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let (value, version) = store.get_versioned(&key).unwrap().expect("it was there");
+        assert!(whole(&value), "the value is a mixture of two");
+        written += u32::from(value[..] != first[..]);
+        assert_eq!(store.list().unwrap(), std::slice::from_ref(&key));
+        let next = Payload::new(&first[..]);
+        assert!(store.set_if(&key, Some(next), Some(&version)).unwrap());
+    }
+    assert!(
+        written > 5,
+        "the children were killed before they wrote anything"
+    );
+    store.erase_prefix(&StorePrefix::root()).unwrap();
+    let left = std::fs::read_dir(store.root())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name());
+    assert!(
+        left.into_iter().all(|name| name == ".zarr-lock"),
+        "unfinished files stay"
+    );
+}
+
+/// Reads what the child prints until it says `word`.
+fn wait_for(child: &mut Child, word: &str) {
+    let lines = BufReader::new(child.stdout.as_mut().expect("it is piped")).lines();
+    let said = lines.map_while(Result::ok).any(|line| line.ends_with(word));
+    assert!(said, "the child ended without saying `{word}`");
+}
+
+#[test]
+fn a_killed_process_gives_its_lock_back() {
+    if let Some(folder) = child_folder() {
+        let lock = File::create(folder.join(".zarr-lock")).unwrap();
+        lock.lock().unwrap();
+        println!("locked");
+        loop {
+            thread::park();
+        }
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let store = FilesystemStore::new(folder.path());
+    let mut child = spawn("a_killed_process_gives_its_lock_back", &store);
+    wait_for(&mut child, "locked");
+    let (done, waits) = mpsc::channel();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            store
+                .set_unguarded(&key("k"), Payload::new(b"loose"))
+                .unwrap();
+            done.send("unguarded").unwrap();
+            store.set(&key("k"), Payload::new(b"v")).unwrap();
+            done.send("guarded").unwrap();
+        });
+        assert_eq!(waits.recv_timeout(Duration::from_secs(10)), Ok("unguarded"));
+        let early = waits.recv_timeout(Duration::from_millis(100));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(early.is_err(), "set did not wait for the lock");
+        assert_eq!(waits.recv_timeout(Duration::from_secs(10)), Ok("guarded"));
+    });
+}

@@ -1,0 +1,310 @@
+//! Two writers never lose data: threads, handles of their own, and processes (DECISIONS 1 to 6).
+#![cfg(feature = "filesystem")]
+
+use std::process::Command;
+use std::sync::{Arc, Barrier, Condvar, Mutex};
+use std::time::Duration;
+
+use zarr::store::{
+    ConditionalStore, ListableStore, Payload, ReadableStore, Store, StoreKey, Version, WriteableStore,
+};
+use zarr::{Array, Dialect, Guard, Hierarchy, OpenOptions, Result, StoreError};
+
+const DIALECTS: [Dialect; 3] = [Dialect::V2, Dialect::V3, Dialect::Draft];
+const THREADS: u64 = 16;
+const PROCESSES: u64 = 4;
+const ROUNDS: u64 = 200;
+
+fn folder() -> (tempfile::TempDir, String) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("x.zarr").to_str().expect("a plain path").to_owned();
+    (folder, path)
+}
+
+fn open(path: &str) -> Result<Array> {
+    zarr::open_rw(path)?.into_group()?.array("a")
+}
+
+/// This process' writers: each thread writes its own two elements of the one chunk, again and again.
+fn write_my_parts(path: &str, process: u64) -> Result<()> {
+    let workers: Vec<_> = (0..THREADS)
+        .map(|thread| {
+            let path = path.to_owned();
+            std::thread::spawn(move || -> Result<()> {
+                let array = open(&path)?;
+                let at = 2 * (process * THREADS + thread);
+                for round in 1..=ROUNDS {
+                    // Now and then the part is all fill, so that the chunk may be erased under the others.
+                    let value = if round % 7 == 0 && round < ROUNDS { 0 } else { (at * 1000 + round) as i64 };
+                    array.write(at..at + 2, &[value, value])?;
+                    if round % 50 == 0 {
+                        assert_eq!(array.read::<i64>(at..at + 2)?, [value, value], "my own part is what I wrote");
+                    }
+                }
+                Ok(())
+            })
+        })
+        .collect();
+    workers.into_iter().try_for_each(|worker| worker.join().expect("no panic"))
+}
+
+/// Runs one test of this file in a process of its own, with a word to it.
+fn child(test: &str, path: &str, word: &str) -> std::process::Child {
+    Command::new(std::env::current_exe().expect("this program"))
+        .args([test, "--exact", "--nocapture", "--test-threads=1"])
+        .env("ZARR_TEST_PATH", path)
+        .env("ZARR_TEST_WORD", word)
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .expect("a process")
+}
+
+/// The path and the word, if this process is a child.
+fn being_child() -> Option<(String, String)> {
+    Some((std::env::var("ZARR_TEST_PATH").ok()?, std::env::var("ZARR_TEST_WORD").ok()?))
+}
+
+#[test]
+fn sixteen_threads_of_four_processes_share_one_chunk() -> Result<()> {
+    if let Some((path, word)) = being_child() {
+        return write_my_parts(&path, word.parse().expect("a number"));
+    }
+    let len = 2 * PROCESSES * THREADS;
+    let (_folder, path) = folder();
+    zarr::create(&path, Dialect::V3)?
+        .create_array(&"/a".parse()?)
+        .shape(&[len])
+        .chunks(&[len])
+        .data_type_named("int64")
+        .codec(zarr::codec("gzip:1")?)
+        .create()?;
+    let name = "sixteen_threads_of_four_processes_share_one_chunk";
+    let mut children: Vec<_> = (0..PROCESSES).map(|n| child(name, &path, &n.to_string())).collect();
+    assert!(children.iter_mut().all(|c| c.wait().expect("it ends").success()));
+    let want: Vec<i64> = (0..len).map(|i| (i / 2 * 2 * 1000 + ROUNDS) as i64).collect();
+    assert_eq!(open(&path)?.read::<i64>(..)?, want);
+    Ok(())
+}
+
+#[test]
+fn attributes_and_appends_of_two_processes_all_arrive() -> Result<()> {
+    const TIMES: u64 = 50;
+    if let Some((path, word)) = being_child() {
+        let array = open(&path)?;
+        for n in 0..TIMES {
+            array.update_attributes(|attributes| {
+                attributes.insert(format!("{word}-{n}"), n);
+            })?;
+            let value: i32 = word.parse::<i32>().expect("a number") * 1000 + n as i32;
+            array.append(0, &[value, value, value])?;
+        }
+        return Ok(());
+    }
+    for dialect in DIALECTS {
+        let (_folder, path) = folder();
+        zarr::create(&path, dialect)?
+            .create_array(&"/a".parse()?)
+            .shape(&[0])
+            .chunks(&[4])
+            .data_type_named("int32")
+            .fill_value(-1i64)
+            .create()?;
+        let name = "attributes_and_appends_of_two_processes_all_arrive";
+        let mut children: Vec<_> = (1..=2).map(|n| child(name, &path, &n.to_string())).collect();
+        assert!(children.iter_mut().all(|c| c.wait().expect("it ends").success()));
+        let array = open(&path)?;
+        assert_eq!(array.attributes().len() as u64, 2 * TIMES, "{dialect}");
+        let mut values = array.read::<i32>(..)?;
+        assert!(values.chunks(3).all(|c| c[0] == c[1] && c[1] == c[2]), "no append was cut in two: {values:?}");
+        values.sort_unstable();
+        let want: Vec<i32> =
+            (1..=2).flat_map(|p| (0..TIMES as i32).flat_map(move |n| [p * 1000 + n; 3])).collect();
+        assert_eq!(values, want, "{dialect}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_reader_sees_the_old_or_the_new_chunk() -> Result<()> {
+    let (_folder, path) = folder();
+    let array = zarr::create(&path, Dialect::V3)?
+        .create_array(&"/a".parse()?)
+        .shape(&[20_000])
+        .chunks(&[20_000])
+        .data_type_named("int32")
+        .codec(zarr::codec("zstd")?)
+        .create()?;
+    let done = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let reader = scope.spawn(|| -> Result<()> {
+            let array = open(&path)?;
+            while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                let elements = array.read::<i32>(..)?;
+                assert!(elements.iter().all(|e| *e == elements[0]), "a mixture of two versions");
+            }
+            Ok(())
+        });
+        for round in 0..200 {
+            array.write(.., &vec![round % 3; 20_000])?;
+        }
+        done.store(true, std::sync::atomic::Ordering::Relaxed);
+        reader.join().expect("no panic")
+    })
+}
+
+#[test]
+fn whole_chunks_and_parts_meet_without_loss() -> Result<()> {
+    let (_folder, path) = folder();
+    let array = zarr::create(&path, Dialect::V2)?
+        .create_array(&"/a".parse()?)
+        .shape(&[64])
+        .chunks(&[64])
+        .data_type_named("int32")
+        .create()?;
+    for round in 1..100i32 {
+        let (start, mine, whole) = (Barrier::new(2), [round; 8], [-round; 64]);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                start.wait();
+                open(&path).and_then(|array| array.write(.., &whole)).expect("written");
+            });
+            start.wait();
+            open(&path).and_then(|array| array.write(8..16, &mine)).expect("written");
+        });
+        let found = array.read::<i32>(..)?;
+        assert!(found[..8].iter().chain(&found[16..]).all(|e| *e == -round), "the whole chunk arrived: {found:?}");
+        // The part came before or after the whole, but came.
+        assert!(found[8..16] == mine || found[8..16] == whole[8..16], "{found:?}");
+    }
+    Ok(())
+}
+
+/// A store that makes two writers read before either writes.
+#[derive(Debug)]
+struct Meeting {
+    inner: Arc<dyn Store>,
+    gate: Mutex<usize>,
+    opened: Condvar,
+}
+
+impl Meeting {
+    /// The first two reads of a chunk wait for each other.
+    fn meet(&self, key: &StoreKey) {
+        if key.as_str() != "a/c/0" {
+            return;
+        }
+        let mut arrived = self.gate.lock().expect("unpoisoned");
+        *arrived += 1;
+        self.opened.notify_all();
+        while *arrived < 2 {
+            let (guard, timeout) = self.opened.wait_timeout(arrived, Duration::from_secs(20)).expect("unpoisoned");
+            assert!(!timeout.timed_out(), "the other writer never came");
+            arrived = guard;
+        }
+    }
+}
+
+impl Store for Meeting {
+    fn name(&self) -> String {
+        format!("meeting at {}", self.inner.name())
+    }
+    fn readable(&self) -> Option<&dyn ReadableStore> {
+        Some(self)
+    }
+    fn writeable(&self) -> Option<&dyn WriteableStore> {
+        self.inner.writeable()
+    }
+    fn listable(&self) -> Option<&dyn ListableStore> {
+        self.inner.listable()
+    }
+    fn conditional(&self) -> Option<&dyn ConditionalStore> {
+        Some(self)
+    }
+}
+
+impl ReadableStore for Meeting {
+    fn get(&self, key: &StoreKey) -> Result<Option<bytes::Bytes>, StoreError> {
+        let value = self.inner.readable().expect("readable").get(key);
+        self.meet(key);
+        value
+    }
+}
+
+impl ConditionalStore for Meeting {
+    fn get_versioned(&self, key: &StoreKey) -> Result<Option<(bytes::Bytes, Version)>, StoreError> {
+        let value = self.inner.conditional().expect("conditional").get_versioned(key);
+        self.meet(key);
+        value
+    }
+    fn set_if(
+        &self,
+        key: &StoreKey,
+        value: Option<Payload<'_>>,
+        was: Option<&Version>,
+    ) -> Result<bool, StoreError> {
+        self.inner.conditional().expect("conditional").set_if(key, value, was)
+    }
+}
+
+/// How many of two parts arrive when both writers read before either writes.
+fn parts_that_arrive(guard: Guard) -> Result<usize> {
+    let (_folder, path) = folder();
+    zarr::create(&path, Dialect::V3)?
+        .create_array(&"/a".parse()?)
+        .shape(&[8])
+        .chunks(&[8])
+        .data_type_named("int32")
+        .create()?;
+    let options = OpenOptions::new(zarr::standard()).read_write().guard(guard);
+    let inner = options.store(&path)?;
+    let store = Arc::new(Meeting { inner, gate: Mutex::new(0), opened: Condvar::new() });
+    let array = Hierarchy::open(store, &options)?.array(&"/a".parse()?)?;
+    std::thread::scope(|scope| {
+        let writers = [0, 4].map(|at| {
+            let array = array.clone();
+            scope.spawn(move || array.write(at..at + 4, &[at as i32 + 1; 4]))
+        });
+        writers.into_iter().try_for_each(|writer| writer.join().expect("no panic"))
+    })?;
+    let found = open(&path)?.read::<i32>(..)?;
+    Ok([0, 4].into_iter().filter(|&at| found[at..at + 4] == [at as i32 + 1; 4]).count())
+}
+
+#[test]
+fn the_guard_is_what_saves_the_second_part() -> Result<()> {
+    assert_eq!(parts_that_arrive(Guard::Off)?, 1, "without the guard one part is lost: the control");
+    assert_eq!(parts_that_arrive(Guard::On)?, 2, "with the guard none is");
+    Ok(())
+}
+
+#[cfg(feature = "rayon")]
+#[test]
+fn a_pool_of_one_thread_does_not_deadlock() -> Result<()> {
+    let (_folder, path) = folder();
+    zarr::create(&path, Dialect::V3)?
+        .create_array(&"/a".parse()?)
+        .shape(&[64])
+        .chunks(&[16])
+        .data_type_named("int32")
+        .create()?;
+    let pool = Arc::new(rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a pool"));
+    let mut options = OpenOptions::new(zarr::standard()).read_write();
+    options.options.pool = Some(pool.clone());
+    let array = zarr::open_with(&path, &options)?.into_group()?.array("a")?;
+    // Many writers of parts of the same chunks, all through one worker, some from inside it.
+    std::thread::scope(|scope| {
+        for n in 0..8u64 {
+            let (array, pool) = (array.clone(), pool.clone());
+            scope.spawn(move || {
+                for _ in 0..20 {
+                    let part = [n as i32 + 1; 8];
+                    let write = || array.write(8 * n..8 * n + 8, &part).expect("written");
+                    if n % 2 == 0 { pool.install(write) } else { write() }
+                }
+            });
+        }
+    });
+    let want: Vec<i32> = (0..64).map(|i| i / 8 + 1).collect();
+    assert_eq!(array.read::<i32>(..)?, want);
+    Ok(())
+}
