@@ -104,3 +104,178 @@ impl ArrayToBytes for Bytes {
         (dialect == Dialect::V3).then(|| CodecSpec::v3("bytes", configuration))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use zarr_core::data_type::CoreType::{self, *};
+    use zarr_core::data_type::DataType;
+
+    use super::*;
+    use crate::testing::{build_on, context, hex};
+
+    fn bytes(core: CoreType, shape: &[u64], configuration: &str) -> Arc<dyn ArrayToBytes> {
+        match build_on(Dialect::V3, "bytes", configuration, &context(core, shape)) {
+            Ok(Codec::ArrayToBytes(codec)) => codec,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn decode(codec: &dyn ArrayToBytes, encoded: &[u8], shape: &[u64], cell: usize) -> Vec<u8> {
+        let mut out = vec![0; encoded.len()];
+        let view = ViewMut::new(&mut out, shape, cell);
+        codec
+            .decode_into(encoded, shape, &Region::all(shape), view)
+            .unwrap();
+        out
+    }
+
+    /// F-080, F-038, Z2-032: elements, the stored bytes, the order.
+    #[test]
+    fn elements_are_stored_in_their_order() {
+        let native = |v: &[i16]| v.iter().flat_map(|v| v.to_ne_bytes()).collect::<Vec<u8>>();
+        let floats = |v: &[f32]| v.iter().flat_map(|v| v.to_ne_bytes()).collect::<Vec<u8>>();
+        let cases = [
+            (
+                Int16,
+                2,
+                native(&[1, 2, 3, 4, 5, 6]),
+                "little",
+                "010002000300040005000600",
+            ),
+            (
+                Int16,
+                2,
+                native(&[1, 2, 3, 4, 5, 6]),
+                "big",
+                "000100020003000400050006",
+            ),
+            (
+                Complex64,
+                8,
+                floats(&[1.0, 2.0]),
+                "little",
+                "0000803f00000040",
+            ),
+            (Complex64, 8, floats(&[1.0, 2.0]), "big", "3f80000040000000"),
+            (Bool, 1, vec![1, 0, 1], "big", "010001"),
+        ];
+        for (core, cell, elements, endian, stored) in cases {
+            let shape = [(elements.len() / cell) as u64];
+            let codec = bytes(core, &shape, &format!("{{\"endian\":\"{endian}\"}}"));
+            let encoded = codec.encode(View::new(&elements, &shape, cell)).unwrap();
+            assert_eq!(encoded[..], hex(stored), "{core:?} {endian}");
+            assert_eq!(decode(&*codec, &encoded, &shape, cell), elements);
+            assert_eq!(codec.encoded_size(&shape), Some(encoded.len() as u64));
+        }
+    }
+
+    /// F-039: no byte order turns raw bits round.
+    #[test]
+    fn raw_bits_are_not_turned_round() {
+        let raw = ChunkContext {
+            data_type: DataType::Raw { size: 3 },
+            shape: vec![1],
+        };
+        let codec = build_on(Dialect::V3, "bytes", r#"{"endian":"big"}"#, &raw);
+        let Ok(Codec::ArrayToBytes(codec)) = codec else {
+            panic!("{codec:?}");
+        };
+        assert_eq!(
+            codec.encode(View::new(b"abc", &[1], 3)).unwrap()[..],
+            *b"abc"
+        );
+    }
+
+    /// T-47: what is encoded is C order, however the elements lie; and a part may go anywhere.
+    #[test]
+    fn strided_elements_are_stored_in_c_order() {
+        let elements: Vec<u8> = (0u16..6).flat_map(u16::to_ne_bytes).collect();
+        for endian in ["little", "big"] {
+            let codec = bytes(Uint16, &[3, 2], &format!("{{\"endian\":\"{endian}\"}}"));
+            let turned = View::new(&elements, &[2, 3], 2).permuted(&[1, 0]);
+            let encoded = codec.encode(turned).unwrap();
+            let order = [0u16, 3, 1, 4, 2, 5];
+            let want: Vec<u8> = match endian {
+                "little" => order.iter().flat_map(|v| v.to_le_bytes()).collect(),
+                _ => order.iter().flat_map(|v| v.to_be_bytes()).collect(),
+            };
+            assert_eq!(encoded[..], want);
+            // The part of rows 1..3, column 1, into a column of a wider box.
+            let mut out = vec![0; 12];
+            let column = Region::new([0..2, 1..2]);
+            let part = ViewMut::new(&mut out, &[2, 3], 2).part(&column);
+            let within = Region::new([1..3, 1..2]);
+            codec.decode_into(&encoded, &[3, 2], &within, part).unwrap();
+            let want: Vec<u8> = [0u16, 4, 0, 0, 5, 0]
+                .iter()
+                .flat_map(|v| v.to_ne_bytes())
+                .collect();
+            assert_eq!(out, want);
+        }
+    }
+
+    /// F-072: neither more nor fewer bytes, and no shape whose size cannot be counted.
+    #[test]
+    fn a_chunk_of_another_length_is_an_error() {
+        let codec = bytes(Int16, &[2], r#"{"endian":"little"}"#);
+        let mut out = [0; 4];
+        for len in [0, 1, 3, 5, 8] {
+            let view = ViewMut::new(&mut out, &[2], 2);
+            let result = codec.decode_into(&vec![0; len], &[2], &Region::all(&[2]), view);
+            assert!(matches!(
+                result,
+                Err(CodecError::Length { expected: 4, .. })
+            ));
+        }
+        let view = ViewMut::new(&mut [], &[0, 0], 2);
+        let none = Region::new([0..0, 0..0]);
+        let result = codec.decode_into(&[0; 4], &[u64::MAX, 9], &none, view);
+        assert!(matches!(result, Err(CodecError::Length { .. })));
+        assert_eq!(codec.encoded_size(&[u64::MAX, 9]), None);
+    }
+
+    /// F-080: missing, unknown and superfluous words.
+    #[test]
+    fn words_are_checked_when_the_codec_is_made() {
+        let refused = |core, configuration: &str| {
+            build_on(Dialect::V3, "bytes", configuration, &context(core, &[1]))
+                .unwrap_err()
+                .to_string()
+        };
+        assert_eq!(
+            refused(Uint16, "{}"),
+            "`codecs: bytes: endian`: is missing, but `uint16` needs it"
+        );
+        for configuration in [
+            r#"{"endian":"native"}"#,
+            r#"{"endian":1}"#,
+            r#"{"endian":"little","x":1}"#,
+        ] {
+            refused(Uint16, configuration);
+            refused(Uint8, configuration);
+        }
+    }
+
+    /// T-38: no byte order is made up where there is none, and v2 and the drafts have no words.
+    #[test]
+    fn the_codec_is_spelled_as_it_was_meant() {
+        let spelled = |core, configuration: &str| {
+            let codec = bytes(core, &[1], configuration);
+            assert!(
+                codec.spelling(Dialect::V2).is_none() && codec.spelling(Dialect::Draft).is_none()
+            );
+            codec.spelling(Dialect::V3).unwrap().to_string()
+        };
+        assert_eq!(spelled(Uint8, "{}"), "bytes");
+        assert_eq!(spelled(Uint8, r#"{"endian":"big"}"#), "bytes");
+        assert_eq!(
+            spelled(Int32, r#"{"endian":"big"}"#),
+            r#"bytes {"endian":"big"}"#
+        );
+        let native = format!("{{\"endian\":\"{}\"}}", Endian::NATIVE.name());
+        assert!(bytes(Int32, &[1], &native).is_memory());
+        assert!(bytes(Bool, &[1], r#"{"endian":"big"}"#).is_memory());
+    }
+}

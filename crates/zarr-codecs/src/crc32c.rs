@@ -116,3 +116,96 @@ impl BytesToBytes for Crc32c {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{build, decode, encode, heeds_sizes, hex, noise, refusal, speaks, words};
+
+    fn at_end() -> std::sync::Arc<dyn BytesToBytes> {
+        build(Dialect::V3, "crc32c", "{}")
+    }
+
+    fn at_start() -> std::sync::Arc<dyn BytesToBytes> {
+        build(Dialect::V2, "crc32c", r#"{"location":"start"}"#)
+    }
+
+    #[test]
+    fn it_behaves() {
+        crate::testing::behaves(&*at_end());
+        for len in [0, 1, 4, 65_537] {
+            let decoded = noise(len);
+            let encoded = encode(&*at_start(), &decoded);
+            assert_eq!(decode(&*at_start(), &encoded, len as u64), decoded);
+            heeds_sizes(&*at_start(), &decoded);
+        }
+        crate::testing::survives_damage(&*at_start(), &noise(50));
+    }
+
+    /// F-084, T-01: Castagnoli's polynomial, at the end.
+    #[test]
+    fn the_checksum_is_castagnolis() {
+        let encoded = encode(&*at_end(), b"123456789");
+        assert_eq!(encoded[..9], *b"123456789");
+        assert_eq!(encoded[9..], hex("839206e3"));
+        let start = encode(&*at_start(), b"123456789");
+        assert_eq!(start[..4], hex("839206e3"));
+        assert_eq!(start[4..], *b"123456789");
+    }
+
+    /// F-084: a checksum that is wrong or cut off. T-01: zlib's CRC-32 is another.
+    #[test]
+    fn a_wrong_checksum_is_an_error() {
+        let wrong = |encoded: &str| {
+            let size = DecodedSize::Exactly(hex(encoded).len().saturating_sub(4) as u64);
+            at_end()
+                .decode(hex(encoded).into(), size)
+                .unwrap_err()
+                .to_string()
+        };
+        assert_eq!(
+            wrong("430000003e0000005a000000330000009d0f7a19"),
+            "crc32c: checksum is 197a0ea1, but 197a0f9d is stored"
+        );
+        assert_eq!(wrong("430000"), "crc32c: the checksum is cut off");
+        wrong("313233343536373839 2639f4cb");
+    }
+
+    #[test]
+    fn every_flipped_bit_is_noticed() {
+        let encoded = encode(&*at_end(), &noise(50));
+        for bit in 0..encoded.len() * 8 {
+            let mut damaged = encoded.clone();
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            assert!(
+                at_end()
+                    .decode(damaged.into(), DecodedSize::Exactly(50))
+                    .is_err()
+            );
+        }
+    }
+
+    #[test]
+    fn words_are_checked_and_spelled() {
+        refusal(Dialect::V3, "crc32c", r#"{"location":"start"}"#);
+        refusal(Dialect::V2, "crc32c", r#"{"location":"middle"}"#);
+        build(Dialect::V3, "numcodecs.crc32c", r#"{"location":"end"}"#);
+        assert_eq!(
+            words(&*at_end()),
+            [
+                Some("crc32c".into()),
+                Some(r#"crc32c {"location":"end"}"#.into()),
+                None
+            ]
+        );
+        assert_eq!(
+            words(&*at_start()),
+            [
+                Some(r#"numcodecs.crc32c {"location":"start"}"#.into()),
+                Some(r#"crc32c {"location":"start"}"#.into()),
+                None
+            ]
+        );
+        speaks(&*at_start(), b"abc");
+    }
+}

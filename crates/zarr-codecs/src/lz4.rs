@@ -86,3 +86,70 @@ fn decode_block(block: &[u8], out: &mut [u8]) -> Result<(), CodecError> {
         .map_err(|_| CodecError::corrupt(CODEC, "the block is damaged, or does not end there"))?;
     DecodedSize::Exactly(out.len() as u64).check(CODEC, found as u64)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{behaves, build, decode, encode, hex, refusal, words};
+
+    fn lz4() -> std::sync::Arc<dyn BytesToBytes> {
+        build(Dialect::V2, "lz4", "{}")
+    }
+
+    #[test]
+    fn it_behaves() {
+        behaves(&*lz4());
+        behaves(&*build(Dialect::V3, "lz4", r#"{"acceleration":65537}"#));
+    }
+
+    /// Spec v2, section 7; zarr-python 2.18, spec draft-v3 3.1.
+    #[test]
+    fn blocks_are_as_numcodecs_writes_them() {
+        let eight = hex("08000000 806161616161616161");
+        assert_eq!(encode(&*lz4(), b"aaaaaaaa"), eight);
+        assert_eq!(decode(&*lz4(), &eight, 8), b"aaaaaaaa");
+        let numbers = hex("08000000800100020003000400");
+        assert_eq!(decode(&*lz4(), &numbers, 8), hex("0100020003000400"));
+        assert_eq!(encode(&*lz4(), b""), hex("00000000 00"));
+    }
+
+    /// A size is compared with what is due before it is believed, a negative one is a huge one.
+    #[test]
+    fn absurd_sizes_are_not_believed() {
+        for encoded in ["ffffff7f61626364", "fbffffff61626364"] {
+            for size in [DecodedSize::Exactly(16), DecodedSize::AtMost(16)] {
+                let result = lz4().decode(hex(encoded).into(), size);
+                assert!(
+                    !matches!(result, Ok(_) | Err(CodecError::Corrupt { .. })),
+                    "{result:?}"
+                );
+            }
+            let claimed = u32::from_le_bytes(hex(encoded)[..4].try_into().unwrap());
+            let result = lz4().decode(hex(encoded).into(), DecodedSize::Exactly(claimed.into()));
+            assert!(
+                matches!(result, Err(CodecError::Length { .. })),
+                "{result:?}"
+            );
+        }
+        let bomb = encode(&*lz4(), &vec![0; 1 << 24]);
+        assert!(
+            lz4()
+                .decode(Cow::Borrowed(&bomb), DecodedSize::Exactly(64))
+                .is_err()
+        );
+        assert_eq!(decode(&*lz4(), &bomb, 1 << 24).len(), 1 << 24);
+    }
+
+    #[test]
+    fn words_are_checked_and_spelled() {
+        refusal(Dialect::V3, "numcodecs.lz4", r#"{"acceleration":"fast"}"#);
+        assert_eq!(
+            words(&*lz4()).map(Option::unwrap),
+            [
+                r#"numcodecs.lz4 {"acceleration":1}"#,
+                r#"lz4 {"acceleration":1}"#,
+                r#"https://purl.org/zarr/spec/codec/lz4/1.0 {"acceleration":1}"#
+            ]
+        );
+    }
+}

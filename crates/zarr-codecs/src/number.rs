@@ -169,17 +169,50 @@ macro_rules! with_number {
     ($core:expr, $T:ident => $body:expr) => {{
         use zarr_core::data_type::CoreType;
         match $core {
-            CoreType::Int8 => { type $T = i8; $body }
-            CoreType::Int16 => { type $T = i16; $body }
-            CoreType::Int32 => { type $T = i32; $body }
-            CoreType::Int64 => { type $T = i64; $body }
-            CoreType::Uint8 => { type $T = u8; $body }
-            CoreType::Uint16 => { type $T = u16; $body }
-            CoreType::Uint32 => { type $T = u32; $body }
-            CoreType::Uint64 => { type $T = u64; $body }
-            CoreType::Float16 => { type $T = half::f16; $body }
-            CoreType::Float32 => { type $T = f32; $body }
-            CoreType::Float64 => { type $T = f64; $body }
+            CoreType::Int8 => {
+                type $T = i8;
+                $body
+            }
+            CoreType::Int16 => {
+                type $T = i16;
+                $body
+            }
+            CoreType::Int32 => {
+                type $T = i32;
+                $body
+            }
+            CoreType::Int64 => {
+                type $T = i64;
+                $body
+            }
+            CoreType::Uint8 => {
+                type $T = u8;
+                $body
+            }
+            CoreType::Uint16 => {
+                type $T = u16;
+                $body
+            }
+            CoreType::Uint32 => {
+                type $T = u32;
+                $body
+            }
+            CoreType::Uint64 => {
+                type $T = u64;
+                $body
+            }
+            CoreType::Float16 => {
+                type $T = half::f16;
+                $body
+            }
+            CoreType::Float32 => {
+                type $T = f32;
+                $body
+            }
+            CoreType::Float64 => {
+                type $T = f64;
+                $body
+            }
             _ => unreachable!("a number type is an integer or a float"),
         }
     }};

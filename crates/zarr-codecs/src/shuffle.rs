@@ -74,3 +74,68 @@ impl BytesToBytes for Shuffle {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use zarr_core::data_type::CoreType;
+
+    use super::*;
+    use crate::testing::{
+        behaves, build, build_on, bytes_to_bytes, context, decode, encode, hex, refusal, words,
+    };
+
+    fn shuffle(element: i32) -> std::sync::Arc<dyn BytesToBytes> {
+        build(
+            Dialect::V2,
+            "shuffle",
+            &format!("{{\"elementsize\":{element}}}"),
+        )
+    }
+
+    #[test]
+    fn it_behaves() {
+        for element in [1, 2, 3, 4, 8, 16, 100_000] {
+            behaves(&*shuffle(element));
+        }
+    }
+
+    /// Z2-063 before zlib; the last bytes of no whole element stay.
+    #[test]
+    fn bytes_are_gathered() {
+        let numbers = hex("00000000 01000000 01000000 01000000");
+        let gathered = hex("00010101 00000000 00000000 00000000");
+        assert_eq!(encode(&*shuffle(4), &numbers), gathered);
+        assert_eq!(decode(&*shuffle(4), &gathered, 16), numbers);
+        assert_eq!(encode(&*shuffle(2), b"abcde"), b"acbde");
+        assert_eq!(encode(&*shuffle(1), b"abcde"), b"abcde");
+    }
+
+    /// netcdf-c writes 0 for the size of the array's elements.
+    #[test]
+    fn no_size_is_the_size_of_an_element() {
+        for configuration in ["{}", r#"{"elementsize":0}"#] {
+            for (core, size) in [(CoreType::Int16, 2), (CoreType::Float64, 8)] {
+                let context = context(core, &[4]);
+                let built = build_on(Dialect::V2, "shuffle", configuration, &context);
+                let codec = bytes_to_bytes(built);
+                assert_eq!(
+                    codec.spelling(Dialect::V2).unwrap().to_string(),
+                    format!("shuffle {{\"elementsize\":{size}}}")
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn words_are_checked_and_spelled() {
+        refusal(Dialect::V2, "shuffle", r#"{"elementsize":-1}"#);
+        assert_eq!(
+            words(&*shuffle(4)),
+            [
+                Some(r#"numcodecs.shuffle {"elementsize":4}"#.into()),
+                Some(r#"shuffle {"elementsize":4}"#.into()),
+                None
+            ]
+        );
+    }
+}

@@ -82,3 +82,77 @@ impl ArrayToArray for Transpose {
         (dialect == Dialect::V3).then(|| CodecSpec::v3("transpose", configuration))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use zarr_core::data_type::CoreType;
+
+    use super::*;
+    use crate::testing::{build_on, context, hex};
+
+    fn transpose(shape: &[u64], configuration: &str) -> Result<Arc<dyn ArrayToArray>, String> {
+        let context = context(CoreType::Uint8, shape);
+        match build_on(Dialect::V3, "transpose", configuration, &context) {
+            Ok(Codec::ArrayToArray(codec)) => Ok(codec),
+            Ok(other) => panic!("{other:?}"),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    /// F-081, T-45: orders that are not their own inverse, too.
+    #[test]
+    fn axes_are_turned_there_and_back() {
+        let cases: [(&[u64], &str, &[u64], &str); 3] = [
+            (&[2, 3], "[1,0]", &[3, 2], "000301040205"),
+            (
+                &[2, 3, 4],
+                "[2,0,1]",
+                &[4, 2, 3],
+                "0004080c1014 0105090d1115 02060a0e1216 03070b0f1317",
+            ),
+            (&[2, 1, 3, 1], "[1,2,3,0]", &[1, 3, 1, 2], "000301040205"),
+        ];
+        for (shape, order, turned, stored) in cases {
+            let codec = transpose(shape, &format!("{{\"order\":{order}}}")).unwrap();
+            let context = context(CoreType::Uint8, shape);
+            assert_eq!(codec.encoded(&context).unwrap().shape, turned);
+            let elements: Vec<u8> = (0..shape.iter().product::<u64>() as u8).collect();
+            let encoded = codec.encode(View::new(&elements, shape, 1)).unwrap();
+            assert_eq!(encoded, hex(stored));
+            let by_view = View::new(&elements, shape, 1).permuted(codec.axis_order().unwrap());
+            assert_eq!(by_view.to_bytes()[..], encoded);
+            let mut back = vec![0; elements.len()];
+            codec
+                .decode(&encoded, ViewMut::new(&mut back, shape, 1))
+                .unwrap();
+            assert_eq!(back, elements);
+            let short = codec.decode(&encoded[1..], ViewMut::new(&mut back, shape, 1));
+            assert!(matches!(short, Err(CodecError::Length { .. })));
+        }
+    }
+
+    /// F-081: an order names every axis once; the words of an older draft are read.
+    #[test]
+    fn orders_are_permutations() {
+        for order in [
+            "[0,0]", "[0]", "[0,1,2]", "[0,2]", "[1,-1]", "[1.0,0]", "\"A\"", "null", "{}",
+        ] {
+            let error = transpose(&[2, 3], &format!("{{\"order\":{order}}}")).unwrap_err();
+            assert!(error.contains("transpose: order"), "{error}");
+        }
+        assert!(transpose(&[2, 3], "{}").is_err());
+        assert!(transpose(&[2, 3], r#"{"order":[1,0],"x":1}"#).is_err());
+        let order = |word: &str| {
+            let codec = transpose(&[2, 3, 4], word).unwrap();
+            codec.spelling(Dialect::V3).unwrap().to_string()
+        };
+        assert_eq!(order(r#"{"order":"F"}"#), r#"transpose {"order":[2,1,0]}"#);
+        assert_eq!(order(r#"{"order":"C"}"#), r#"transpose {"order":[0,1,2]}"#);
+        let scalar = transpose(&[], r#"{"order":[]}"#).unwrap();
+        assert_eq!(scalar.axis_order(), Some(&[][..]));
+        assert!(scalar.encoded(&context(CoreType::Uint8, &[1])).is_err());
+        assert!(scalar.spelling(Dialect::V2).is_none());
+    }
+}

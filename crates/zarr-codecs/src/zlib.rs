@@ -65,3 +65,82 @@ impl BytesToBytes for Zlib {
         self.level.spelling(dialect, "numcodecs.zlib", "zlib")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{behaves, build, decode, encode, hex, refusal, words};
+
+    fn zlib(level: i32) -> std::sync::Arc<dyn BytesToBytes> {
+        build(Dialect::V2, "zlib", &format!("{{\"level\":{level}}}"))
+    }
+
+    #[test]
+    fn it_behaves() {
+        for level in [-1, 0, 1, 9] {
+            behaves(&*zlib(level));
+        }
+    }
+
+    /// Chunks that others wrote.
+    #[test]
+    fn it_reads_what_others_wrote() {
+        let cases = [
+            // zarr-python 2.18, spec draft-v3 3.1; numcodecs, Z2-063 (differences, gathered).
+            ("7801636460626066606100000030000b", "0100020003000400"),
+            (
+                "78016360646464400200003a0004",
+                "00010101 00000000 00000000 00000000",
+            ),
+            // zarr-python 2.18.7, arrays of bytes; zarr-python 3.4.2; tensorstore 0.1.86.
+            ("7801abff8b0000473a0b5f", "7ffdfdfdfdfdfdfdfdfdfdfd"),
+            ("7801fbcf8900000e520163", "ff0909090909090909090909"),
+            ("785e636440000000180002", "010000000000000000000000"),
+        ];
+        for (encoded, decoded) in cases {
+            let decoded = hex(decoded);
+            assert_eq!(
+                decode(&*zlib(1), &hex(encoded), decoded.len() as u64),
+                decoded
+            );
+        }
+        // z5py 2: 10,000 bytes, all alike.
+        let z5 =
+            hex("785eedcaa10100000803a0f9ffd39eb0a20d32090000000000000000afa605002e2c2c7f0002");
+        let decoded = decode(&*zlib(1), &z5, 10_000);
+        assert!(decoded.iter().all(|b| *b == decoded[0]));
+    }
+
+    #[test]
+    fn damage_is_told() {
+        let mut encoded = encode(&*zlib(1), &[7; 100]);
+        *encoded.last_mut().unwrap() ^= 1;
+        for size in [DecodedSize::Exactly(100), DecodedSize::AtMost(100)] {
+            let result = zlib(1).decode(Cow::Borrowed(&encoded), size);
+            assert!(
+                matches!(result, Err(CodecError::Corrupt { .. })),
+                "{result:?}"
+            );
+        }
+        let bomb = encode(&*zlib(9), &vec![0; 1 << 24]);
+        for size in [DecodedSize::Exactly(64), DecodedSize::AtMost(64)] {
+            assert!(zlib(1).decode(Cow::Borrowed(&bomb), size).is_err());
+        }
+    }
+
+    /// Z2-061, F-104.
+    #[test]
+    fn words_are_checked_and_spelled() {
+        refusal(Dialect::V2, "zlib", r#"{"level":10}"#);
+        refusal(Dialect::V3, "numcodecs.zlib", r#"{"level":1,"x":1}"#);
+        build(Dialect::V3, "zlib", "{}");
+        assert_eq!(
+            words(&*zlib(-1)).map(Option::unwrap),
+            [
+                r#"numcodecs.zlib {"level":6}"#,
+                r#"zlib {"level":6}"#,
+                r#"https://purl.org/zarr/spec/codec/zlib/1.0 {"level":6}"#
+            ]
+        );
+    }
+}

@@ -130,3 +130,187 @@ fn declared_size(encoded: &[u8]) -> Result<Option<u64>, CodecError> {
     }
     Ok(total)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{
+        behaves, build, decode, digest, encode, hex, noise, ramp, refusal, words,
+    };
+
+    fn codec(configuration: &str) -> std::sync::Arc<dyn BytesToBytes> {
+        build(Dialect::V3, "zstd", configuration)
+    }
+
+    fn plain() -> std::sync::Arc<dyn BytesToBytes> {
+        codec(r#"{"level":0,"checksum":false}"#)
+    }
+
+    #[test]
+    fn it_behaves() {
+        behaves(&*plain());
+        behaves(&*codec(r#"{"level":-5,"checksum":true}"#));
+    }
+
+    /// F-083.
+    #[test]
+    fn frames_are_as_the_format_says() {
+        let frame = hex("28b52ffd200421000001010101");
+        let checked = hex("28b52ffd240421000001010101fca4e86b");
+        assert_eq!(encode(&*plain(), &[1; 4]), frame);
+        assert_eq!(
+            encode(&*codec(r#"{"level":0,"checksum":true}"#), &[1; 4]),
+            checked
+        );
+        // The checksum is verified though the configuration does not speak of one.
+        assert_eq!(decode(&*plain(), &checked, 4), [1; 4]);
+        let mut wrong = checked.clone();
+        *wrong.last_mut().unwrap() ^= 1;
+        let result = plain().decode(wrong.into(), DecodedSize::Exactly(4));
+        assert!(
+            matches!(result, Err(CodecError::Corrupt { .. })),
+            "{result:?}"
+        );
+    }
+
+    /// Chunks that others wrote: zarr-python 2.18 (spec draft-v3 3.1) without and with a checksum,
+    /// zarr-python 3.4.2, zarrita.js, GDAL 3.6.2, z5py 2.
+    #[test]
+    fn it_reads_what_others_wrote() {
+        let cases = [
+            ("28b52ffd20084100000100020003000400", "0100020003000400"),
+            (
+                "28b52ffd240841000001000200030004005480f3d6",
+                "0100020003000400",
+            ),
+            (
+                "28b52ffd200c45000010ff0901001bc002",
+                "ff0909090909090909090909",
+            ),
+            (
+                "28b52ffd2010810000 00000000 01000000 02000000 03000000",
+                "00000000 01000000 02000000 03000000",
+            ),
+        ];
+        for (encoded, decoded) in cases {
+            let decoded = hex(decoded);
+            assert_eq!(
+                decode(&*plain(), &hex(encoded), decoded.len() as u64),
+                decoded
+            );
+        }
+        let zarrita = "28b52ffd2046dd000090d44d00c57c00a15200adeb0013ee00ffff0006500300d339e7dc";
+        assert_eq!(
+            digest(&decode(&*plain(), &hex(zarrita), 70)),
+            0x4922_8176_20a6_1213
+        );
+        let gdal = "28b52ffd6000015d0300e20a14197039960340f3122ea6abe8192a9a0539451493fdffffff25a4dfdf3be7
+            5cf3cb2d97fc71c7d9d7ffcc2bee90b7b327aed211e0e79e6f8ea1dcbd7d71c50f57171c9d3cf2c6195f47dcf054
+            207cf0400a20b0761e3e28553e50c5314e75ac50857b1a7a77b9eb08";
+        assert_eq!(
+            digest(&decode(&*plain(), &hex(gdal), 512)),
+            0x891e_7687_41b5_26fb
+        );
+        let z5 = "28b52ffd600001a5030042470f1400adcd0190b4e1030e0bf4e8a2d9ada1913532a494f38e2700d9c42caeb8
+            e1840bb45fafa237578edcb83be2f0c2070f7c3b76ebd2a13f7f5f9edc051500fd9cc2c6086c9177351b57989b22
+            79612cbb273d188923e403c9bbb581250f616d609277b33fd8706b5e43c82790479db93d";
+        assert_eq!(
+            digest(&decode(&*plain(), &hex(z5), 512)),
+            0x9354_9f7d_b319_3006
+        );
+    }
+
+    /// T-42: a frame need not say its size; its end is no question of ours.
+    #[test]
+    fn frames_without_a_size_decode() {
+        let hello = hex("28b52ffd 00 58 610000 48656c6c6f20576f726c6421");
+        assert_eq!(decode(&*plain(), &hello, 12), b"Hello World!");
+        for (size, wanted) in [(11, "Length"), (13, "Length"), (1 << 42, "Length")] {
+            let result = plain().decode(Cow::Borrowed(&hello), DecodedSize::Exactly(size));
+            assert!(format!("{result:?}").contains(wanted), "{result:?}");
+        }
+        let result = plain().decode(Cow::Borrowed(&hello), DecodedSize::AtMost(11));
+        assert!(matches!(result, Err(CodecError::Limit { .. })));
+    }
+
+    /// F-083: several frames, sized or not, and skippable ones between them.
+    #[test]
+    fn frames_follow_each_other() {
+        let skippable = hex("502a4d18 03000000 aabbcc");
+        let unsized_frame = hex("28b52ffd 00 58 610000 48656c6c6f20576f726c6421");
+        let sized = encode(&*plain(), b"abc");
+        let all = [&skippable[..], &sized, &skippable, &unsized_frame, &sized].concat();
+        assert_eq!(decode(&*plain(), &all, 18), b"abcHello World!abc");
+        assert_eq!(
+            decode(&*plain(), &[&sized[..], &sized].concat(), 6),
+            b"abcabc"
+        );
+        assert_eq!(decode(&*plain(), &skippable, 0), b"");
+        for cut in 1..all.len() {
+            let frames = declared_size(&all[..cut]);
+            let exactly = plain().decode(Cow::Borrowed(&all[..cut]), DecodedSize::Exactly(18));
+            assert!(exactly.is_err(), "{cut} {frames:?}");
+        }
+    }
+
+    /// Sizes in the header are not believed: this frame of 16 bytes claims 2^40.
+    #[test]
+    fn absurd_sizes_are_not_believed() {
+        let huge = hex("28b52ffde00000000000000010010000");
+        for size in [16, 0x10_0000_0000_0000, u64::MAX] {
+            assert!(
+                plain()
+                    .decode(huge.clone().into(), DecodedSize::Exactly(size))
+                    .is_err()
+            );
+            assert!(
+                plain()
+                    .decode(huge.clone().into(), DecodedSize::AtMost(size))
+                    .is_err()
+            );
+        }
+        let bomb = encode(&*codec(r#"{"level":19}"#), &vec![0; 1 << 26]);
+        assert!(bomb.len() < 10_000);
+        assert!(
+            plain()
+                .decode(Cow::Borrowed(&bomb), DecodedSize::Exactly(64))
+                .is_err()
+        );
+        assert!(
+            plain()
+                .decode(Cow::Borrowed(&bomb), DecodedSize::AtMost(64))
+                .is_err()
+        );
+        // Yet a true ratio this high is no obstacle.
+        assert_eq!(decode(&*plain(), &bomb, 1 << 26).len(), 1 << 26);
+    }
+
+    #[test]
+    fn every_level_decodes_alike() {
+        for level in [-131_072, -1, 1, 3, 22] {
+            let codec = codec(&format!("{{\"level\":{level}}}"));
+            for decoded in [noise(5000), ramp(5000)] {
+                assert_eq!(decode(&*codec, &encode(&*codec, &decoded), 5000), decoded);
+            }
+        }
+    }
+
+    /// F-083, T-36.
+    #[test]
+    fn words_are_checked_and_spelled() {
+        refusal(Dialect::V3, "zstd", r#"{"level":23}"#);
+        refusal(Dialect::V3, "zstd", r#"{"level":-131073}"#);
+        refusal(Dialect::V3, "zstd", "{}");
+        refusal(Dialect::V3, "zstd", r#"{"level":1,"checksum":0}"#);
+        refusal(Dialect::V3, "zstd", r#"{"level":1,"nthreads":1}"#);
+        build(Dialect::V2, "zstd", r#"{"checksum":true,"typesize":4}"#);
+        assert_eq!(
+            words(&*codec(r#"{"level":3}"#)).map(Option::unwrap),
+            [
+                r#"zstd {"level":3,"checksum":false}"#,
+                r#"zstd {"level":3,"checksum":false}"#,
+                r#"https://purl.org/zarr/spec/codec/zstd/1.0 {"level":3,"checksum":false}"#
+            ]
+        );
+    }
+}
