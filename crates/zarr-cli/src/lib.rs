@@ -1,1 +1,101 @@
-//! .
+//! The program `zarr`: look into, read, write and convert Zarr data.
+//!
+//! It is a library, too, so that a site with codecs, data types or stores of its own has them in its
+//! own `zarr`:
+//!
+//! ```no_run
+//! use std::process::ExitCode;
+//!
+//! fn main() -> ExitCode {
+//!     let registry = zarr::standard().with(|registry| {
+//!         // registry.codec(&MyCodec::NAMES, MyCodec::build);
+//!         let _ = registry;
+//!     });
+//!     zarr_cli::run(registry, std::env::args_os())
+//! }
+//! ```
+//!
+//! Standard output is data, standard error is talk. Exit codes: 0 fine, 1 the answer is no, 2 the
+//! request cannot be, 3 nothing is there, 4 valid but not supported by this build, 5 corrupt data, or
+//! input or output failed.
+
+#![forbid(unsafe_code)]
+
+mod base64;
+mod commands;
+mod element;
+mod failure;
+mod human;
+mod nested;
+mod npy;
+mod parse;
+mod progress;
+mod session;
+mod slabs;
+
+use std::ffi::OsString;
+use std::io::{self, BufWriter, Write};
+use std::process::ExitCode;
+
+use clap::Parser;
+use zarr::Registry;
+
+use self::commands::Command;
+use self::failure::Failure;
+use self::session::{Global, Session};
+
+/// Look into, read, write and convert Zarr data: v2, v3 and the v3 draft of 2020.
+///
+/// TARGET is a path or URL of a hierarchy's root, or of a node inside. Paths given with --path begin
+/// at the node that TARGET means.
+#[derive(Debug, Parser)]
+#[command(name = "zarr", version, arg_required_else_help = true, after_help = AFTER_HELP)]
+struct Cli {
+    #[command(flatten)]
+    global: Global,
+    #[command(subcommand)]
+    command: Command,
+}
+
+const AFTER_HELP: &str = "\
+Exit codes: 0 fine; 1 the answer is no; 2 the request cannot be; 3 nothing is there;
+            4 valid, but not supported by this build; 5 corrupt data, or input or output failed.
+
+Examples:
+  zarr demo                                     a tour, with an image that comes with the program
+  zarr tree data.zarr
+  zarr info data.zarr --path temperature
+  zarr get data.zarr/temperature --region 0:4,2:7 --format csv
+  zarr copy old-v2.zarr new.zarr --to v3 --codec zstd:3
+
+`zarr COMMAND --help` has examples for each command.";
+
+/// Runs the program with `args`, the first of which is its own name, knowing what `registry` knows.
+///
+/// Says what went wrong on standard error; the exit code tells the kind. It never panics on what it
+/// was given, and ends quietly when the reader of its output goes away.
+pub fn run(registry: Registry, args: impl Iterator<Item = OsString>) -> ExitCode {
+    let cli = match Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help goes to standard output; whoever closed that does not want it.
+            let _ = error.print();
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+        }
+    };
+    let session = Session::new(registry, cli.global);
+    let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    let result = commands::run(&cli.command, &session, &mut out);
+    let result = result.and_then(|()| Ok(out.flush()?));
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            // What was found before it failed is still worth having.
+            let _ = out.flush();
+            if let Some(message) = failure.message() {
+                let _ = writeln!(io::stderr(), "{message}");
+            }
+            ExitCode::from(failure.exit_code())
+        }
+    }
+}

@@ -165,7 +165,7 @@ mod tests {
         };
         assert_eq!(
             wrong("430000003e0000005a000000330000009d0f7a19"),
-            "crc32c: checksum is 197a0ea1, but 197a0f9d is stored"
+            "crc32c: checksum is 197a0f9c, but 197a0f9d is stored"
         );
         assert_eq!(wrong("430000"), "crc32c: the checksum is cut off");
         wrong("313233343536373839 2639f4cb");

@@ -52,7 +52,8 @@ pub(crate) fn zlib_at_once(encoded: &[u8], out: &mut [u8]) -> bool {
 }
 
 /// libdeflate decodes one stream fast, but does not say where it ended. A checksum of the decoded bytes
-/// at the very end of the encoded ones shows that nothing follows.
+/// at the very end of the encoded ones shows that nothing follows but, at worst, that checksum again.
+/// Of no bytes at all the checksum is nearly all zeros, which proves nothing.
 #[cfg(feature = "libdeflate")]
 mod at_once {
     use libdeflater::Decompressor;
@@ -61,14 +62,14 @@ mod at_once {
     pub(super) fn gzip(encoded: &[u8], out: &mut [u8]) -> bool {
         let decoded = Decompressor::new().gzip_decompress(encoded, out);
         let trailer = [libdeflater::crc32(out), out.len() as u32].map(u32::to_le_bytes);
-        decoded == Ok(out.len()) && encoded.ends_with(trailer.as_flattened())
+        !out.is_empty() && decoded == Ok(out.len()) && encoded.ends_with(trailer.as_flattened())
     }
 
     #[cfg(feature = "zlib")]
     pub(super) fn zlib(encoded: &[u8], out: &mut [u8]) -> bool {
         let decoded = Decompressor::new().zlib_decompress(encoded, out);
         let trailer = libdeflater::adler32(out).to_be_bytes();
-        decoded == Ok(out.len()) && encoded.ends_with(&trailer)
+        !out.is_empty() && decoded == Ok(out.len()) && encoded.ends_with(&trailer)
     }
 }
 

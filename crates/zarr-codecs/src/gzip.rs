@@ -178,7 +178,8 @@ mod tests {
         );
         let cut = "1f8b080000000000020373666060b003e22820360662000654";
         assert_eq!(why(cut, 16), "gzip: stream ends after 16 of 16 bytes");
-        assert_eq!(why("", 16), "gzip: stream ends after 0 of 16 bytes");
+        assert_eq!(why("", 16), "gzip: decoded to 0 bytes where 16 are due");
+        assert_eq!(why("", 0), "gzip: stream ends after 0 of 0 bytes");
     }
 
     /// A small file of many zeros is stopped at what is due.

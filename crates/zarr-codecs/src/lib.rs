@@ -97,3 +97,76 @@ codecs! {
     "fixedscaleoffset" fixedscaleoffset: ["numcodecs.fixedscaleoffset", "fixedscaleoffset"],
         ["fixedscaleoffset"], ["fixedscaleoffset"];
 }
+
+#[cfg(test)]
+mod tests {
+    use zarr_core::Dialect;
+
+    use super::*;
+    use crate::testing::{DIALECTS, refusal};
+
+    fn registry() -> Registry {
+        Registry::new().with(register)
+    }
+
+    /// Every name of every row, whether this build has the codec or not.
+    fn rows() -> Vec<(&'static str, [&'static [&'static str]; 3])> {
+        const BOTH: [&str; 11] = [
+            "gzip",
+            "zlib",
+            "zstd",
+            "blosc",
+            "lz4",
+            "bz2",
+            "lzma",
+            "crc32c",
+            "shuffle",
+            "delta",
+            "fixedscaleoffset",
+        ];
+        let array: [(&str, [&[&str]; 3]); 2] = [
+            ("bytes", [&["bytes"], &[], &[]]),
+            ("transpose", [&["transpose"], &[], &[]]),
+        ];
+        let bytes = BOTH.iter().map(|name| {
+            let name = std::slice::from_ref(name);
+            (name[0], [name, name, name])
+        });
+        array.into_iter().chain(bytes).collect()
+    }
+
+    /// A codec of another build is told by the feature that brings it, never as unknown.
+    #[test]
+    fn every_name_is_known_or_names_its_feature() {
+        let registry = registry();
+        for (feature, names) in rows() {
+            for (dialect, names) in DIALECTS.into_iter().zip(names) {
+                for name in names {
+                    if registry.codec_names(dialect).contains(name) {
+                        continue;
+                    }
+                    let hint = format!("enable the feature `{feature}` of zarr-codecs");
+                    let error = refusal(dialect, name, "{}");
+                    assert!(error.ends_with(&hint), "{error}");
+                }
+            }
+        }
+    }
+
+    /// F-104: zarr-python's spelling of numcodecs' codecs is read in final v3.
+    #[test]
+    fn numcodecs_names_stand_beside_the_bare_ones() {
+        let registry = registry();
+        let names = registry.codec_names(Dialect::V3);
+        for (name, [_, v2, _]) in rows() {
+            let both = names.contains(&format!("numcodecs.{name}").as_str());
+            assert_eq!(both, names.contains(&name) && !v2.is_empty(), "{name}");
+        }
+    }
+
+    /// Pickled objects run code.
+    #[test]
+    fn pickle_is_refused() {
+        assert!(refusal(Dialect::V2, "pickle", "{}").contains("they are refused"));
+    }
+}

@@ -129,3 +129,77 @@ fn transposed(mut square: u64) -> u64 {
     }
     square
 }
+
+/// C-Blosc is the oracle: what it makes with LZ4 is taken apart here with the same LZ4.
+#[cfg(all(test, feature = "lz4"))]
+mod tests {
+    use zarr_core::codec::DecodedSize;
+
+    use super::*;
+    use crate::blosc::ffi;
+    use crate::testing::{noise, ramp};
+
+    fn lz4(stream: &[u8], out: &mut [u8]) -> bool {
+        lz4::block::decompress_to_buffer(stream, Some(out.len() as i32), out)
+            .is_ok_and(|n| n == out.len())
+    }
+
+    #[test]
+    fn blocks_come_apart_as_c_blosc_joined_them() {
+        for shuffle in [0, 1, 2] {
+            for type_size in [1, 2, 3, 4, 8, 16, 17, 32] {
+                for block_size in [0, 128, 1000, 4096] {
+                    for decoded in [ramp(9999), ramp(10_000), noise(3000), ramp(130)] {
+                        let mut encoded = vec![0; decoded.len() + ffi::OVERHEAD];
+                        let recipe = ffi::Recipe {
+                            level: 5,
+                            shuffle,
+                            type_size,
+                            block_size,
+                            compressor: c"lz4",
+                        };
+                        let len = ffi::compress(&recipe, &decoded, &mut encoded).unwrap();
+                        encoded.truncate(len);
+                        let header = Header::read(&encoded).unwrap();
+                        if header.stored() {
+                            continue;
+                        }
+                        let mut out = vec![0; decoded.len()];
+                        decode(&header, &encoded, &mut out, lz4).unwrap();
+                        assert!(out == decoded, "{shuffle} {type_size} {block_size}");
+                    }
+                }
+            }
+        }
+    }
+
+    /// Both decoders refuse the same damage, or make the same of it.
+    #[test]
+    fn damage_is_met_alike() {
+        let decoded = ramp(2000);
+        let mut encoded = vec![0; decoded.len() + ffi::OVERHEAD];
+        let recipe = ffi::Recipe {
+            level: 5,
+            shuffle: 1,
+            type_size: 4,
+            block_size: 1024,
+            compressor: c"lz4",
+        };
+        let len = ffi::compress(&recipe, &decoded, &mut encoded).unwrap();
+        encoded.truncate(len);
+        for at in 16..encoded.len() {
+            for flip in [1, 0x10, 0x80] {
+                let mut damaged = encoded.clone();
+                damaged[at] ^= flip;
+                let header = Header::read(&damaged).unwrap();
+                let (mut ours, mut theirs) = (vec![0; 2000], vec![0; 2000]);
+                let here = decode(&header, &damaged, &mut ours, lz4);
+                let there = ffi::decompress(&damaged, &mut theirs);
+                let there =
+                    there.filter(|&n| DecodedSize::Exactly(2000).check(CODEC, n as u64).is_ok());
+                assert_eq!(here.is_ok(), there.is_some(), "{at} {flip}: {here:?}");
+                assert!(here.is_err() || ours == theirs);
+            }
+        }
+    }
+}

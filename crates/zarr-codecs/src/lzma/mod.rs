@@ -73,27 +73,25 @@ pub(crate) fn build(spec: &CodecSpec, _: &ChunkContext) -> Result<Codec, Metadat
     let filters: Vec<Filter> = filters.map_err(|why| parameters.wrong("filters", why))?;
     let why = match (format, &filters[..]) {
         (Format::Raw, []) => Some("are missing, and a raw stream needs them"),
-        (_, []) => None,
-        _ if preset.is_some() => Some("cannot stand beside a `preset`"),
-        (Format::Alone, [Filter::Lzma { second: false, .. }]) => None,
-        (Format::Alone, _) => Some("are a single LZMA1 where `format` is 2"),
-        // Chains that liblzma refuses are told now, not at the first chunk.
-        _ => chain(&filters, 0)
-            .and_then(|chain| Stream::new_raw_decoder(&chain))
-            .err()
-            .map(|_| "cannot be chained like this"),
+        (_, [_, ..]) if preset.is_some() => Some("cannot stand beside a `preset`"),
+        _ => None,
     };
     if let Some(why) = why {
         return Err(parameters.wrong("filters", why));
     }
-    parameters.finish()?;
-    Ok(Codec::bytes_to_bytes(Lzma {
+    let lzma = Lzma {
         format,
         check,
         preset,
         filters,
         words,
-    }))
+    };
+    // Chains that liblzma refuses are told now, not at the first chunk.
+    if !lzma.filters.is_empty() && lzma.encoder(0).is_err() {
+        return Err(parameters.wrong("filters", "cannot be chained like this for this format"));
+    }
+    parameters.finish()?;
+    Ok(Codec::bytes_to_bytes(lzma))
 }
 
 fn check_of(check: i64) -> Option<Check> {
@@ -120,7 +118,9 @@ impl Lzma {
         let check = check_of(self.check).unwrap_or(Check::Crc64);
         match (self.format, filters) {
             (Format::Xz, _) => Stream::new_stream_encoder(&chain(filters, decoded)?, check),
-            (Format::Alone, [Filter::Lzma { options, .. }]) => {
+            (Format::Alone, [Filter::Lzma { second, options }])
+                if !second || self.filters.is_empty() =>
+            {
                 Stream::new_lzma_encoder(&options.to_liblzma(decoded)?)
             }
             (Format::Alone, _) => Err(Error::Options),
@@ -187,5 +187,168 @@ impl BytesToBytes for Lzma {
             .with("preset", preset)
             .with("filters", self.words.clone());
         spelled(dialect, "numcodecs.lzma", "lzma", configuration)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{
+        behaves, build, decode, digest, encode, hex, noise, ramp, refusal, words,
+    };
+
+    const RAW: &str = r#"{"format":3,"filters":[{"id":3,"dist":4},{"id":33,"preset":6}]}"#;
+    const RAW_1: &str = r#"{"format":3,"filters":[{"id":4611686018427387905,"dict_size":65536,"lc":3,
+        "lp":0,"pb":2,"mode":1,"nice_len":64,"mf":20,"depth":0}]}"#;
+
+    fn lzma(configuration: &str) -> std::sync::Arc<dyn BytesToBytes> {
+        build(Dialect::V2, "lzma", configuration)
+    }
+
+    #[test]
+    fn it_behaves() {
+        behaves(&*lzma("{}"));
+        behaves(&*lzma(r#"{"format":2,"preset":1}"#));
+        behaves(&*lzma(RAW));
+    }
+
+    #[test]
+    fn every_preset_check_and_filter_decodes() {
+        let sparc = r#"{"filters":[{"id":9,"start_offset":16},{"id":33,"dict_size":4096,"mf":3}]}"#;
+        let presets = (0..=9).map(|p| format!("{{\"preset\":{p}}}"));
+        let checks = [0, 1, 4, 10].map(|c| format!("{{\"check\":{c}}}"));
+        let branches = (4..=8).map(|id| format!("{{\"filters\":[{{\"id\":{id}}},{{\"id\":33}}]}}"));
+        let others = [
+            sparc.to_owned(),
+            RAW_1.to_owned(),
+            r#"{"preset":2147483657}"#.to_owned(),
+        ];
+        for configuration in presets.chain(checks).chain(branches).chain(others) {
+            let codec = lzma(&configuration);
+            for decoded in [noise(3000), ramp(3000)] {
+                assert_eq!(decode(&*codec, &encode(&*codec, &decoded), 3000), decoded);
+            }
+        }
+    }
+
+    /// zarr-python 2.18 (spec draft-v3 3.1), GDAL 3.6.2 with its `delta`, Python 3.11's `lzma`.
+    #[test]
+    fn it_reads_what_others_wrote() {
+        let numbers =
+            "fd377a585a000004e6d6b4460200210116000000742fe5a3010007010002000300040000d96219db
+            f49b934800012008bb19d9bb1fb6f37d010000000004595a";
+        assert_eq!(
+            decode(&*lzma("{}"), &hex(numbers), 8),
+            hex("0100020003000400")
+        );
+        let gdal = "fd377a585a000000ff12d94103c1018b0180040301002101168a5332ade001ff00835d0022aebc184b32
+            db5327df89b24a7979454769279453a4738a4ca4bcee1e73207c90d129f805b324af8ed50b354f9bcbdd8eb036bc
+            29ef8c84cf817b8a6f14b499bb09b3f198d50e311c26f0c64fa859cbc7656f870ecb2196514d75a72ff6516f9959
+            2d6a0ab4a207a858c8488a740b6a09b6ba8626c7487f6f4b83c61b42cb50b70000000000019b01800400000a05c4
+            63a8000afc020000000000595a";
+        let gdal = gdal.replace("03c1018b01", "03c18b01");
+        let draft = build(Dialect::Draft, "lzma", r#"{"preset":6,"delta":1}"#);
+        assert_eq!(
+            digest(&decode(&*draft, &hex(&gdal), 512)),
+            0x90bd_840c_ece4_5dab
+        );
+
+        let decoded = [&(0..16).collect::<Vec<u8>>().repeat(4)[..], b"abc"].concat();
+        let one = "00000052500a84f99bb28021a969d627e10423e21e2aa9ec4aa5ffff65e80000";
+        let cases = [
+            (RAW, "e0004200115d00000052500aa00a54557fe484feed20000000".to_owned()),
+            (RAW_1, one.to_owned()),
+            (r#"{"format":2}"#, format!("5d00008000ffffffffffffffff{one}")),
+            (r#"{"format":2,"preset":9}"#, format!("5d00000004ffffffffffffffff{one}")),
+            (
+                r#"{"check":10,"preset":2147483657}"#,
+                "fd377a585a00000ae1fb0ca1020021011c00000010cf58cce0004200195d00000052500a84f99bb28021a9
+                 69d627e10423e21e2aa85abc20000000000f4463847ede8cdf3673d3f89fbc59b3c883e675671dc45853c8
+                 92d3ff64a23400014d434994848a189b4b9a01000000000a595a"
+                    .to_owned(),
+            ),
+            (
+                "{}",
+                "fd377a585a000000ff12d9410201040021010000da33ad03e0004200195d00000052500a84f99bb28021a9
+                 69d627e10423e21e2aa85abc200000000000012d43eeff79ef06729e7a010000000000595a"
+                    .to_owned(),
+            ),
+        ];
+        for (configuration, encoded) in cases {
+            assert_eq!(decode(&*lzma(configuration), &hex(&encoded), 67), decoded);
+        }
+    }
+
+    /// The xz format: streams follow each other, with zeros in multiples of four between and after.
+    #[test]
+    fn streams_follow_each_other() {
+        let codec = lzma("{}");
+        let (one, two) = (encode(&*codec, b"abc"), encode(&*codec, b"defgh"));
+        assert_eq!(decode(&*codec, &[&one[..], &two].concat(), 8), b"abcdefgh");
+        assert_eq!(
+            decode(&*codec, &[&one[..], &[0; 8], &two, &[0; 4]].concat(), 8),
+            b"abcdefgh"
+        );
+        let odd = [&one[..], &[0; 3]].concat();
+        assert!(codec.decode(odd.into(), DecodedSize::Exactly(3)).is_err());
+    }
+
+    /// A dictionary of 4 GiB in a header is not made, megabytes of zeros are not decoded for nothing.
+    #[test]
+    fn bombs_do_not_go_off() {
+        let huge = hex("5d ffffffff ffffffffffffffff 00000052500a84f99bb28021a969d627e10423e2");
+        let size = DecodedSize::Exactly(1 << 40);
+        assert!(lzma(r#"{"format":2}"#).decode(huge.into(), size).is_err());
+        let bomb = encode(&*lzma("{}"), &vec![0; 1 << 24]);
+        assert!(bomb.len() < 5000);
+        for size in [DecodedSize::Exactly(64), DecodedSize::AtMost(64)] {
+            assert!(lzma("{}").decode(Cow::Borrowed(&bomb), size).is_err());
+        }
+        assert_eq!(decode(&*lzma("{}"), &bomb, 1 << 24).len(), 1 << 24);
+    }
+
+    #[test]
+    fn words_are_checked() {
+        for configuration in [
+            r#"{"format":0}"#,
+            r#"{"format":4}"#,
+            r#"{"check":2}"#,
+            r#"{"check":4,"format":2}"#,
+            r#"{"preset":10}"#,
+            r#"{"preset":-2}"#,
+            r#"{"format":3}"#,
+            r#"{"format":3,"filters":[]}"#,
+            r#"{"filters":{}}"#,
+            r#"{"filters":[1]}"#,
+            r#"{"filters":[{}]}"#,
+            r#"{"filters":[{"id":99}]}"#,
+            r#"{"filters":[{"id":33}],"preset":1}"#,
+            r#"{"filters":[{"id":33},{"id":3}]}"#,
+            r#"{"filters":[{"id":33,"lc":4,"lp":4}]}"#,
+            r#"{"filters":[{"id":33,"dict_size":9999999999}]}"#,
+            r#"{"filters":[{"id":3,"dist":0},{"id":33}]}"#,
+            r#"{"filters":[{"id":3},{"id":3},{"id":3},{"id":3},{"id":33}]}"#,
+            r#"{"format":2,"filters":[{"id":33}]}"#,
+        ] {
+            refusal(Dialect::V2, "lzma", configuration);
+        }
+    }
+
+    #[test]
+    fn all_four_members_are_spelled() {
+        assert_eq!(
+            words(&*lzma("{}")).map(Option::unwrap),
+            [
+                r#"numcodecs.lzma {"format":1,"check":-1,"preset":null,"filters":null}"#,
+                r#"lzma {"format":1,"check":-1,"preset":null,"filters":null}"#,
+                "https://purl.org/zarr/spec/codec/lzma/1.0 \
+                 {\"format\":1,\"check\":-1,\"preset\":null,\"filters\":null}"
+            ]
+        );
+        let raw = lzma(RAW).spelling(Dialect::V3).unwrap().to_string();
+        assert!(
+            raw.ends_with(r#""filters":[{"id":3,"dist":4},{"id":33,"preset":6}]}"#),
+            "{raw}"
+        );
     }
 }

@@ -165,25 +165,25 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn whoever_waited_for_a_vanished_lock_takes_the_one_that_is_there() {
+    fn whoever_waited_for_a_vanished_lock_waits_for_the_one_that_is_there() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join(LOCK);
         let first = lock(folder.path(), Mode::Exclusive).unwrap();
+        let (done, waits) = mpsc::channel();
         thread::scope(|scope| {
-            let waiter = scope.spawn(|| {
-                let held = lock(folder.path(), Mode::Exclusive).unwrap();
-                matches!(&held, Some(Held::File(file)) if is_still_at(&path, file).unwrap())
+            scope.spawn(|| {
+                let _held = lock(folder.path(), Mode::Exclusive).unwrap();
+                done.send(()).unwrap();
             });
             thread::sleep(Duration::from_millis(30));
             unlink(folder.path()).unwrap();
+            let second = lock(folder.path(), Mode::Exclusive).unwrap();
             drop(first);
-            assert!(waiter.join().unwrap());
+            assert!(waits.recv_timeout(Duration::from_millis(50)).is_err());
+            drop(second);
+            waits.recv_timeout(Duration::from_secs(10)).unwrap();
         });
-        assert!(
-            lock(&folder.path().join("gone"), Mode::Shared)
-                .unwrap()
-                .is_none()
-        );
+        let gone = lock(&folder.path().join("gone"), Mode::Shared).unwrap();
+        assert!(gone.is_none());
     }
 
     #[cfg(unix)]

@@ -50,9 +50,10 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(found)
 }
 
-/// The case with what a variant says in place of the same, and with its `set` and `remove` done.
+/// The variant as a case of its own: on the case's store, changed as the variant's `store`, `set` and
+/// `remove` say.
 fn vary(case: &Object, variant: &Object) -> Result<Object, String> {
-    let mut varied = case.clone();
+    let mut varied = Object::new();
     let mut store = case.get("store").and_then(Json::as_object).cloned().unwrap_or_default();
     for (name, value) in variant.iter() {
         match name {
@@ -162,7 +163,13 @@ fn check_expect(store: &Arc<dyn Store>, options: &OpenOptions, expect: &Object) 
         (Ok(hierarchy), None) => hierarchy,
         (Ok(_), Some(kind)) => return Err(format!("opened, where {kind} is due")),
         (Err(error), Some(kind)) => return expect_error(kind, &error),
-        (Err(error), None) => return Err(error.to_string()),
+        // What is wrong with the root's document may come out here already.
+        (Err(error), None) => {
+            return match objects(expect, "nodes").iter().map(|node| text(node, "error")).collect::<Option<Vec<_>>>() {
+                Some(kinds) if !kinds.is_empty() => kinds.into_iter().try_for_each(|kind| expect_error(kind, &error)),
+                _ => Err(error.to_string()),
+            };
+        }
     };
     if let Some(format) = text(expect, "format") {
         same("format", hierarchy.format_name(), format)?;

@@ -1,0 +1,400 @@
+//! How is one element said in JSON and CSV, and read back?
+//!
+//! Integers are exact. Floats are the shortest text that reads back as the same number; what JSON has
+//! no number for is `"NaN"`, `"Infinity"`, `"-Infinity"`. Complex numbers are `[real, imaginary]`.
+//! Bytes of fixed length are text without the NULs that pad them, or `{"base64": "…"}` where they are
+//! no UTF-8. Bytes without meaning are base64.
+
+use std::fmt::Write;
+
+use half::f16;
+use zarr::data_type::{DataType, Endian, Repr};
+use zarr::{Dialect, Json, Object};
+
+use crate::base64;
+
+/// What the bytes of an element mean. All of them are little-endian here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Bool,
+    Int(usize),
+    Uint(usize),
+    Float(usize),
+    Complex(usize),
+    /// Bytes padded with NULs.
+    Bytes(usize),
+    /// Code points of four bytes, padded with NULs.
+    Text(usize),
+    Raw(usize),
+}
+
+/// How an element is said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Style {
+    Json,
+    Csv,
+}
+
+impl Kind {
+    /// The kind of elements that a type has; `None` if nobody here knows the type.
+    pub fn of(data_type: &DataType) -> Option<Kind> {
+        let repr = data_type.repr()?;
+        let words = data_type.spelling(Dialect::V2, Endian::Little);
+        let fixed_bytes = words
+            .as_ref()
+            .and_then(Json::as_str)
+            .is_some_and(|words| words.starts_with("|S"));
+        Some(match repr {
+            Repr::Bool => Kind::Bool,
+            Repr::Int(n @ (1 | 2 | 4 | 8)) => Kind::Int(n),
+            Repr::Uint(n @ (1 | 2 | 4 | 8)) => Kind::Uint(n),
+            Repr::Float(n @ (2 | 4 | 8)) => Kind::Float(n),
+            Repr::Complex(n @ (4 | 8 | 16)) => Kind::Complex(n),
+            Repr::Opaque(n) if fixed_bytes => Kind::Bytes(n),
+            Repr::Utf32(n) => Kind::Text(n),
+            other => Kind::Raw(other.size()),
+        })
+    }
+
+    /// Bytes in an element.
+    pub fn size(self) -> usize {
+        match self {
+            Kind::Bool => 1,
+            Kind::Text(n) => 4 * n,
+            Kind::Int(n)
+            | Kind::Uint(n)
+            | Kind::Float(n)
+            | Kind::Complex(n)
+            | Kind::Bytes(n)
+            | Kind::Raw(n) => n,
+        }
+    }
+
+    /// Appends an element, of exactly [`Kind::size`] bytes, to `out`.
+    pub fn say(self, element: &[u8], style: Style, out: &mut String) {
+        // Writing into a string does not fail.
+        let _ = match self {
+            Kind::Bool => write!(out, "{}", element.first().is_some_and(|&b| b != 0)),
+            Kind::Int(_) => write!(out, "{}", signed(element)),
+            Kind::Uint(_) => write!(out, "{}", unsigned(element)),
+            Kind::Float(_) => {
+                say_float(element, style, out);
+                Ok(())
+            }
+            Kind::Complex(n) => {
+                let (real, imaginary) = element.split_at(n / 2);
+                say_complex(real, imaginary, style, out);
+                Ok(())
+            }
+            Kind::Bytes(_) => {
+                let end = element.iter().rposition(|&b| b != 0).map_or(0, |at| at + 1);
+                match (std::str::from_utf8(&element[..end]), style) {
+                    (Ok(text), _) => say_text(text, style, out),
+                    (Err(_), Style::Csv) => out.push_str(&base64::encode(element)),
+                    (Err(_), Style::Json) => {
+                        let object = Object::new().with("base64", base64::encode(element));
+                        out.push_str(&Json::from(object).to_string());
+                    }
+                }
+                Ok(())
+            }
+            Kind::Text(_) => {
+                let (units, _) = element.as_chunks::<4>();
+                let text: String = units
+                    .iter()
+                    .map(|u| char::from_u32(u32::from_le_bytes(*u)).unwrap_or('\u{fffd}'))
+                    .collect();
+                say_text(text.trim_end_matches('\0'), style, out);
+                Ok(())
+            }
+            Kind::Raw(_) => {
+                say_text(&base64::encode(element), style, out);
+                Ok(())
+            }
+        };
+    }
+
+    /// Appends the bytes of the element that `json` means to `out`, or says why it means none.
+    pub fn read(self, json: &Json, out: &mut Vec<u8>) -> Result<(), String> {
+        match self {
+            Kind::Bool => match json.as_bool() {
+                Some(value) => out.push(u8::from(value)),
+                None => return Err(wrong(json, "true or false")),
+            },
+            Kind::Int(n) => {
+                let value = whole(json).ok_or_else(|| wrong(json, "a whole number"))?;
+                let half = 1i128 << (8 * n - 1);
+                if !(-half..half).contains(&value) {
+                    return Err(format!("{} does not fit an int{}", json.brief(), 8 * n));
+                }
+                out.extend_from_slice(&value.to_le_bytes()[..n]);
+            }
+            Kind::Uint(n) => {
+                let value = whole(json).ok_or_else(|| wrong(json, "a whole number"))?;
+                if !(0..1i128 << (8 * n)).contains(&value) {
+                    return Err(format!("{} does not fit a uint{}", json.brief(), 8 * n));
+                }
+                out.extend_from_slice(&value.to_le_bytes()[..n]);
+            }
+            Kind::Float(n) => read_float(json, n, out)?,
+            Kind::Complex(n) => match json.as_array() {
+                Some([real, imaginary]) => {
+                    read_float(real, n / 2, out)?;
+                    read_float(imaginary, n / 2, out)?;
+                }
+                _ => return Err(wrong(json, "[real, imaginary]")),
+            },
+            Kind::Bytes(n) => {
+                let encoded = json
+                    .as_object()
+                    .and_then(|o| o.get("base64"))
+                    .and_then(Json::as_str);
+                let bytes = match (json.as_str(), encoded.map(base64::decode)) {
+                    (Some(text), _) => text.as_bytes().to_vec(),
+                    (None, Some(Some(bytes))) => bytes,
+                    _ => return Err(wrong(json, "text or {\"base64\": text}")),
+                };
+                pad(&bytes, n, json, out)?;
+            }
+            Kind::Text(n) => {
+                let text = json.as_str().ok_or_else(|| wrong(json, "text"))?;
+                let bytes: Vec<u8> =
+                    text.chars().flat_map(|c| u32::from(c).to_le_bytes()).collect();
+                pad(&bytes, 4 * n, json, out)?;
+            }
+            Kind::Raw(n) => {
+                let bytes = json.as_str().and_then(base64::decode);
+                match bytes {
+                    Some(bytes) if bytes.len() == n => out.extend_from_slice(&bytes),
+                    _ => return Err(wrong(json, &format!("the base64 text of {n} bytes"))),
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn wrong(json: &Json, due: &str) -> String {
+    format!("{} stands where {due} is due", json.brief())
+}
+
+fn pad(bytes: &[u8], size: usize, json: &Json, out: &mut Vec<u8>) -> Result<(), String> {
+    if bytes.len() > size {
+        return Err(format!("{} is longer than an element", json.brief()));
+    }
+    out.extend_from_slice(bytes);
+    out.resize(out.len() + size - bytes.len(), 0);
+    Ok(())
+}
+
+fn unsigned(element: &[u8]) -> u64 {
+    let mut bytes = [0; 8];
+    bytes[..element.len()].copy_from_slice(element);
+    u64::from_le_bytes(bytes)
+}
+
+fn signed(element: &[u8]) -> i64 {
+    let unused = 64 - 8 * element.len() as u32;
+    (unsigned(element) << unused) as i64 >> unused
+}
+
+/// A whole number, also one written as `3.0` or `1e3` as long as a float holds it exactly.
+fn whole(json: &Json) -> Option<i128> {
+    let text = json.as_number()?;
+    text.parse().ok().or_else(|| {
+        let value: f64 = text.parse().ok()?;
+        (value.fract() == 0.0 && value.abs() <= 9_007_199_254_740_992.0).then_some(value as i128)
+    })
+}
+
+/// The shortest text that reads back as the same number, `NaN`, `Infinity` or `-Infinity`.
+fn float_text(element: &[u8]) -> String {
+    let (value, text) = match *element {
+        [a, b] => {
+            let value = f16::from_le_bytes([a, b]);
+            (value.to_f64(), shortest_f16(value))
+        }
+        [a, b, c, d] => {
+            let value = f32::from_le_bytes([a, b, c, d]);
+            (value.into(), format!("{value:?}"))
+        }
+        _ => {
+            let value = f64::from_bits(unsigned(element));
+            (value, format!("{value:?}"))
+        }
+    };
+    match value {
+        v if v.is_nan() => "NaN".into(),
+        f64::INFINITY => "Infinity".into(),
+        f64::NEG_INFINITY => "-Infinity".into(),
+        _ => text,
+    }
+}
+
+fn shortest_f16(value: f16) -> String {
+    let exact = value.to_f64();
+    let digits = (0..5).map(|n| format!("{exact:.n$e}"));
+    let shortest = digits
+        .filter_map(|text| text.parse::<f64>().ok())
+        .find(|&short| f16::from_f64(short) == value);
+    format!("{:?}", shortest.unwrap_or(exact))
+}
+
+fn say_float(element: &[u8], style: Style, out: &mut String) {
+    let text = float_text(element);
+    let is_number = !text.ends_with(['N', 'y']);
+    match (is_number, style) {
+        (true, _) | (_, Style::Csv) => out.push_str(&text),
+        (false, Style::Json) => {
+            let _ = write!(out, "\"{text}\"");
+        }
+    }
+}
+
+fn say_complex(real: &[u8], imaginary: &[u8], style: Style, out: &mut String) {
+    match style {
+        Style::Json => {
+            out.push('[');
+            say_float(real, style, out);
+            out.push(',');
+            say_float(imaginary, style, out);
+            out.push(']');
+        }
+        Style::Csv => {
+            let imaginary = float_text(imaginary);
+            let sign = if imaginary.starts_with('-') { "" } else { "+" };
+            let _ = write!(out, "{}{sign}{imaginary}j", float_text(real));
+        }
+    }
+}
+
+fn say_text(text: &str, style: Style, out: &mut String) {
+    match style {
+        Style::Json => out.push_str(&Json::from(text).to_string()),
+        Style::Csv if text.contains([',', '"', '\n', '\r']) => {
+            let _ = write!(out, "\"{}\"", text.replace('"', "\"\""));
+        }
+        Style::Csv => out.push_str(text),
+    }
+}
+
+fn read_float(json: &Json, size: usize, out: &mut Vec<u8>) -> Result<(), String> {
+    let due = "a number, \"NaN\", \"Infinity\" or \"-Infinity\"";
+    let text = match json {
+        Json::Number(text) => &**text,
+        Json::String(text) if ["NaN", "Infinity", "-Infinity"].contains(&&**text) => text,
+        _ => return Err(wrong(json, due)),
+    };
+    // Each size is parsed as itself: rounding twice is not rounding once.
+    let overflow = |finite: bool| match json {
+        Json::Number(_) if !finite => {
+            Err(format!("{} does not fit a float{}", json.brief(), 8 * size))
+        }
+        _ => Ok(()),
+    };
+    match size {
+        2 => {
+            let value = f16::from_f64(text.parse().map_err(|_| wrong(json, due))?);
+            overflow(value.is_finite())?;
+            out.extend_from_slice(&value.to_le_bytes());
+        }
+        4 => {
+            let value: f32 = text.parse().map_err(|_| wrong(json, due))?;
+            overflow(value.is_finite())?;
+            out.extend_from_slice(&value.to_le_bytes());
+        }
+        _ => {
+            let value: f64 = text.parse().map_err(|_| wrong(json, due))?;
+            overflow(value.is_finite())?;
+            out.extend_from_slice(&value.to_le_bytes());
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(kind: Kind, element: &[u8], style: Style) -> String {
+        let mut out = String::new();
+        kind.say(element, style, &mut out);
+        out
+    }
+
+    fn json(kind: Kind, element: &[u8]) -> String {
+        let text = said(kind, element, Style::Json);
+        let mut back = Vec::new();
+        kind.read(&Json::parse(text.as_bytes()).unwrap(), &mut back).unwrap();
+        assert_eq!(back, element, "{text}");
+        text
+    }
+
+    #[test]
+    fn elements_are_said_in_json_and_read_back() {
+        assert_eq!(json(Kind::Bool, &[1]), "true");
+        assert_eq!(json(Kind::Int(1), &[0x80]), "-128");
+        assert_eq!(json(Kind::Int(8), &i64::MIN.to_le_bytes()), "-9223372036854775808");
+        assert_eq!(json(Kind::Uint(8), &u64::MAX.to_le_bytes()), "18446744073709551615");
+        assert_eq!(json(Kind::Float(8), &0.1f64.to_le_bytes()), "0.1");
+        assert_eq!(json(Kind::Float(8), &1e300f64.to_le_bytes()), "1e300");
+        assert_eq!(json(Kind::Float(4), &0.1f32.to_le_bytes()), "0.1");
+        assert_eq!(json(Kind::Float(2), &f16::from_f32(0.1).to_le_bytes()), "0.1");
+        assert_eq!(json(Kind::Float(2), &f16::MAX.to_le_bytes()), "65500.0");
+        assert_eq!(json(Kind::Float(4), &(-0.0f32).to_le_bytes()), "-0.0");
+        assert_eq!(json(Kind::Float(4), &f32::NEG_INFINITY.to_le_bytes()), "\"-Infinity\"");
+        assert_eq!(json(Kind::Float(8), &f64::NAN.to_le_bytes()), "\"NaN\"");
+        let mut complex = 1.5f32.to_le_bytes().to_vec();
+        complex.extend(f32::INFINITY.to_le_bytes());
+        assert_eq!(json(Kind::Complex(8), &complex), "[1.5,\"Infinity\"]");
+        assert_eq!(json(Kind::Bytes(4), b"ab\0\0"), "\"ab\"");
+        assert_eq!(json(Kind::Bytes(2), b"\xff\0"), "{\"base64\":\"/wA=\"}");
+        assert_eq!(json(Kind::Text(2), b"\xe9\0\0\0\0\0\0\0"), "\"é\"");
+        assert_eq!(json(Kind::Raw(3), &[1, 2, 3]), "\"AQID\"");
+    }
+
+    #[test]
+    fn every_f16_reads_back_from_its_text() {
+        for bits in 0..=u16::MAX {
+            let value = f16::from_bits(bits);
+            if value.is_finite() {
+                let text = float_text(&value.to_le_bytes());
+                assert_eq!(f16::from_f64(text.parse().unwrap()).to_bits(), bits, "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn elements_are_said_in_csv() {
+        assert_eq!(said(Kind::Float(8), &f64::NAN.to_le_bytes(), Style::Csv), "NaN");
+        assert_eq!(said(Kind::Bytes(5), b"a,\"b\0", Style::Csv), "\"a,\"\"b\"");
+        let mut complex = 1f32.to_le_bytes().to_vec();
+        complex.extend((-2f32).to_le_bytes());
+        assert_eq!(said(Kind::Complex(8), &complex, Style::Csv), "1.0-2.0j");
+    }
+
+    #[test]
+    fn what_is_no_element_says_why() {
+        let why = |kind: Kind, text: &str| {
+            let json = Json::parse(text.as_bytes()).unwrap();
+            kind.read(&json, &mut Vec::new()).unwrap_err()
+        };
+        assert_eq!(why(Kind::Int(1), "128"), "128 does not fit an int8");
+        assert_eq!(why(Kind::Uint(8), "-1"), "-1 does not fit a uint64");
+        assert!(why(Kind::Int(4), "1.5").contains("a whole number is due"));
+        assert!(why(Kind::Bool, "1").contains("true or false is due"));
+        assert!(why(Kind::Float(4), "1e39").contains("does not fit a float32"));
+        assert!(why(Kind::Float(4), "\"nan\"").contains("is due"));
+        assert!(why(Kind::Complex(8), "[1]").contains("[real, imaginary]"));
+        assert!(why(Kind::Bytes(1), "\"ab\"").contains("longer than an element"));
+        assert!(why(Kind::Raw(2), "\"AQID\"").contains("base64 text of 2 bytes"));
+    }
+
+    #[test]
+    fn whole_numbers_may_be_written_as_floats() {
+        let mut out = Vec::new();
+        Kind::Int(2).read(&Json::Number("3.0".into()), &mut out).unwrap();
+        Kind::Int(2).read(&Json::Number("1e3".into()), &mut out).unwrap();
+        assert_eq!(out, [3, 0, 0xe8, 3]);
+    }
+}

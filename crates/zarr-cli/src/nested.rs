@@ -1,0 +1,221 @@
+//! How do elements in C order become nested lists or lines, and lists elements again?
+
+use std::io::{self, Write};
+
+use zarr::Json;
+
+use crate::element::{Kind, Style};
+
+/// Text is handed on in pieces of about so many bytes.
+const PIECE: usize = 1 << 16;
+
+/// Nested lists of JSON, written as elements come in.
+pub(crate) struct Lists {
+    kind: Kind,
+    /// Elements of one list at each depth.
+    sizes: Vec<u64>,
+    done: u64,
+}
+
+impl Lists {
+    /// Lists of `shape`, which must have elements whose count fits 64 bits.
+    pub fn new(kind: Kind, shape: &[u64]) -> Lists {
+        let mut sizes: Vec<u64> = shape
+            .iter()
+            .rev()
+            .scan(1u64, |size, &len| {
+                *size = size.saturating_mul(len);
+                Some(*size)
+            })
+            .collect();
+        sizes.reverse();
+        Lists { kind, sizes, done: 0 }
+    }
+
+    /// Writes the elements that come next.
+    pub fn push(&mut self, elements: &[u8], out: &mut dyn Write) -> io::Result<()> {
+        let mut text = String::new();
+        for element in elements.chunks_exact(self.kind.size()) {
+            if self.done > 0 {
+                text.push(',');
+            }
+            let ends = |at: u64| self.sizes.iter().filter(move |&&size| at.is_multiple_of(size));
+            text.extend(ends(self.done).map(|_| '['));
+            self.kind.say(element, Style::Json, &mut text);
+            self.done += 1;
+            text.extend(ends(self.done).map(|_| ']'));
+            if text.len() >= PIECE {
+                out.write_all(text.as_bytes())?;
+                text.clear();
+            }
+        }
+        out.write_all(text.as_bytes())
+    }
+
+    /// The lists of a shape without elements; `None` if there are more than anyone wants to read.
+    pub fn empty(shape: &[u64]) -> Option<Json> {
+        let outer = shape.iter().position(|&len| len == 0)?;
+        let count = shape[..outer].iter().try_fold(1u64, |n, &len| n.checked_mul(len));
+        count.filter(|&count| count <= 100_000)?;
+        let nothing = Json::Array(Vec::new());
+        Some(shape[..outer].iter().rev().fold(nothing, |inner, &len| {
+            (0..len).map(|_| inner.clone()).collect()
+        }))
+    }
+}
+
+/// Lines of comma-separated values, written as elements come in.
+pub(crate) struct Lines {
+    kind: Kind,
+    columns: u64,
+    done: u64,
+}
+
+impl Lines {
+    /// Lines for a shape of at most two axes longer than 1: a column, or rows. `None` for others.
+    pub fn new(kind: Kind, shape: &[u64]) -> Option<Lines> {
+        let columns = match *shape {
+            [] | [_] => 1,
+            [_, columns] => columns,
+            _ => {
+                let long: Vec<u64> = shape.iter().copied().filter(|&len| len != 1).collect();
+                match long[..] {
+                    [] | [_] => 1,
+                    [_, columns] => columns,
+                    _ => return None,
+                }
+            }
+        };
+        Some(Lines { kind, columns, done: 0 })
+    }
+
+    /// Writes the elements that come next.
+    pub fn push(&mut self, elements: &[u8], out: &mut dyn Write) -> io::Result<()> {
+        let mut text = String::new();
+        for element in elements.chunks_exact(self.kind.size()) {
+            self.kind.say(element, Style::Csv, &mut text);
+            self.done += 1;
+            let ends = self.done.is_multiple_of(self.columns);
+            text.push(if ends { '\n' } else { ',' });
+            if text.len() >= PIECE {
+                out.write_all(text.as_bytes())?;
+                text.clear();
+            }
+        }
+        out.write_all(text.as_bytes())
+    }
+}
+
+/// The elements of nested lists of `shape`, or of one flat list of as many, in C order.
+pub(crate) fn elements(json: &Json, kind: Kind, shape: &[u64]) -> Result<Vec<u8>, String> {
+    let mut out = Vec::new();
+    let Err(why) = walk(json, kind, shape, &mut Vec::new(), &mut out) else {
+        return Ok(out);
+    };
+    let count = zarr::region::element_count(shape).unwrap_or(u64::MAX);
+    let items = json.as_array().unwrap_or_default();
+    // Lists among the items are not flat, unless lists are what elements look like.
+    let complex = matches!(kind, Kind::Complex(_));
+    let flat = complex || !items.iter().any(|item| matches!(item, Json::Array(_)));
+    if shape.len() == 1 || items.is_empty() || items.len() as u64 != count || !flat {
+        return Err(why);
+    }
+    out.clear();
+    for (at, item) in items.iter().enumerate() {
+        kind.read(item, &mut out).map_err(|why| format!("item {at}: {why}"))?;
+    }
+    Ok(out)
+}
+
+fn walk(
+    json: &Json,
+    kind: Kind,
+    shape: &[u64],
+    at: &mut Vec<usize>,
+    out: &mut Vec<u8>,
+) -> Result<(), String> {
+    let place = |at: &[usize]| match at {
+        [] => String::new(),
+        at => format!("at {at:?}: "),
+    };
+    let Some((&len, inner)) = shape.split_first() else {
+        return kind.read(json, out).map_err(|why| format!("{}{why}", place(at)));
+    };
+    let Json::Array(items) = json else {
+        return Err(format!("{}{} stands where a list is due", place(at), json.brief()));
+    };
+    if items.len() as u64 != len {
+        let found = items.len();
+        return Err(format!("{}a list of {found} stands where one of {len} is due", place(at)));
+    }
+    for (n, item) in items.iter().enumerate() {
+        at.push(n);
+        walk(item, kind, inner, at, out)?;
+        at.pop();
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lists(shape: &[u64], elements: &[u8]) -> String {
+        let mut out = Vec::new();
+        let mut lists = Lists::new(Kind::Uint(1), shape);
+        for piece in elements.chunks(2) {
+            lists.push(piece, &mut out).unwrap();
+        }
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn lists_nest_as_deep_as_the_shape() {
+        assert_eq!(lists(&[], &[7]), "7");
+        assert_eq!(lists(&[3], &[1, 2, 3]), "[1,2,3]");
+        assert_eq!(lists(&[2, 3], &[1, 2, 3, 4, 5, 6]), "[[1,2,3],[4,5,6]]");
+        assert_eq!(lists(&[1, 1, 2], &[1, 2]), "[[[1,2]]]");
+        assert_eq!(lists(&[2, 1], &[1, 2]), "[[1],[2]]");
+        assert_eq!(Lists::empty(&[0]).unwrap().to_string(), "[]");
+        assert_eq!(Lists::empty(&[2, 0, 9]).unwrap().to_string(), "[[],[]]");
+        assert_eq!(Lists::empty(&[1 << 60, 0]), None);
+    }
+
+    #[test]
+    fn lines_are_rows() {
+        let lines = |shape: &[u64]| {
+            let mut out = Vec::new();
+            Lines::new(Kind::Uint(1), shape)?.push(&[1, 2, 3, 4], &mut out).unwrap();
+            String::from_utf8(out).ok()
+        };
+        assert_eq!(lines(&[4]).unwrap(), "1\n2\n3\n4\n");
+        assert_eq!(lines(&[2, 2]).unwrap(), "1,2\n3,4\n");
+        assert_eq!(lines(&[1, 4]).unwrap(), "1,2,3,4\n");
+        assert_eq!(lines(&[2, 1, 2]).unwrap(), "1,2\n3,4\n");
+        assert_eq!(lines(&[2, 2, 2]), None);
+    }
+
+    #[test]
+    fn lists_are_read_nested_or_flat() {
+        let read = |text: &str, kind, shape: &[u64]| {
+            elements(&Json::parse(text.as_bytes()).unwrap(), kind, shape)
+        };
+        let byte = Kind::Uint(1);
+        assert_eq!(read("[[1,2],[3,4]]", byte, &[2, 2]).unwrap(), [1, 2, 3, 4]);
+        assert_eq!(read("[1,2,3,4]", byte, &[2, 2]).unwrap(), [1, 2, 3, 4]);
+        assert_eq!(read("5", byte, &[]).unwrap(), [5]);
+        assert_eq!(read("[5]", byte, &[]).unwrap(), [5]);
+        assert_eq!(read("[[],[]]", byte, &[2, 0]).unwrap(), []);
+        let complex = Kind::Complex(8);
+        assert_eq!(read("[[1,2],[3,4]]", complex, &[2]).unwrap().len(), 16);
+        assert_eq!(read("[[1,2],[3,4]]", complex, &[1, 2]).unwrap().len(), 16);
+        assert_eq!(read("[[[1,2]],[[3,4]]]", complex, &[2, 1]).unwrap().len(), 16);
+        assert_eq!(read("[1,2]", complex, &[]).unwrap().len(), 8);
+        let why = |text: &str, shape: &[u64]| read(text, byte, shape).unwrap_err();
+        assert_eq!(why("[1,2]", &[3]), "a list of 2 stands where one of 3 is due");
+        assert_eq!(why("[[1,2],[3]]", &[2, 2]), "at [1]: a list of 1 stands where one of 2 is due");
+        assert_eq!(why("[[1,2],[3,-1]]", &[2, 2]), "at [1, 1]: -1 does not fit a uint8");
+        assert_eq!(why("[1,2,3,-4]", &[2, 2]), "item 3: -4 does not fit a uint8");
+        assert_eq!(why("7", &[1]), "7 stands where a list is due");
+    }
+}

@@ -1,0 +1,278 @@
+//! What does every command share: the global options, and how TARGET becomes a node?
+
+use std::io::{self, IsTerminal, Write};
+use std::sync::Arc;
+
+use clap::{Args, ValueEnum};
+use zarr::stores::LogStore;
+use zarr::{Dialect, Error, ErrorKind, Hierarchy, Node, NodePath, OpenOptions, Registry};
+
+use crate::failure::Failure;
+use crate::parse;
+
+/// Options of every command.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct Global {
+    /// Print each call to the store on standard error
+    #[arg(long, global = true)]
+    pub trace: bool,
+    /// Refuse what only a tolerant reader takes
+    #[arg(long, global = true)]
+    pub strict: bool,
+    /// Read TARGET as this format, whatever it looks like: v2, v3 or draft-2020
+    #[arg(long = "as", global = true, value_name = "FORMAT", value_parser = parse::dialect)]
+    pub dialect: Option<Dialect>,
+    /// Threads that read, write and compress; as many as the machine has, if not given
+    #[arg(long, global = true, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    pub threads: usize,
+}
+
+/// What a command works on.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Target {
+    /// Path or URL of a hierarchy, or of a node inside
+    #[arg(value_name = "TARGET")]
+    pub target: String,
+    /// The node, from the one that TARGET means
+    #[arg(long, value_name = "PATH", default_value = "/", hide_default_value = true)]
+    pub path: String,
+}
+
+/// How writers look out for each other.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Care {
+    /// Whether parts of chunks are guarded against other writers
+    #[arg(long, value_name = "GUARD", default_value = "on", hide_default_value = true)]
+    pub guard: Guard,
+    /// The same as --guard off, for file systems that do not lock
+    #[arg(long)]
+    pub no_lock: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Guard {
+    /// Other programs may write at the same time, nothing is lost
+    On,
+    /// Nobody else writes here now
+    Off,
+}
+
+/// Where a new node is to be.
+pub(crate) struct Place {
+    pub hierarchy: Hierarchy,
+    pub path: NodePath,
+    /// Whether the hierarchy was begun for it.
+    pub begun: bool,
+}
+
+/// What the program knows while it runs one command.
+pub(crate) struct Session {
+    registry: Arc<Registry>,
+    global: Global,
+}
+
+impl Session {
+    pub fn new(registry: Registry, global: Global) -> Session {
+        Session { registry: Arc::new(registry), global }
+    }
+
+    fn options(&self) -> OpenOptions {
+        let mut options = OpenOptions::new(self.registry.clone()).threads(self.global.threads);
+        options.dialect = self.global.dialect;
+        if self.global.strict {
+            options = options.strict();
+        }
+        if self.global.trace {
+            options = options.wrap(|store| {
+                // A reader of standard error who went away is no reason to stop.
+                let tell = |call: &zarr::stores::Call<'_>| {
+                    let _ = writeln!(io::stderr(), "trace: {call}");
+                };
+                Arc::new(LogStore::new(store, tell))
+            });
+        }
+        options
+    }
+
+    fn writing(&self, care: &Care) -> OpenOptions {
+        let off = care.no_lock || care.guard == Guard::Off;
+        let guard = if off { zarr::Guard::Off } else { zarr::Guard::On };
+        self.options().read_write().guard(guard)
+    }
+
+    /// The node, for reading.
+    pub fn open(&self, target: &Target) -> Result<Node, Failure> {
+        self.find(target, &self.options())
+    }
+
+    /// The node, for reading and writing.
+    pub fn open_rw(&self, target: &Target, care: &Care) -> Result<Node, Failure> {
+        self.find(target, &self.writing(care))
+    }
+
+    fn find(&self, target: &Target, options: &OpenOptions) -> Result<Node, Failure> {
+        let (hierarchy, path) = zarr::locate(&url(&target.target), options)?;
+        Ok(hierarchy.node(&below(&path, &target.path)?)?)
+    }
+
+    /// The place of a node to be created: in the hierarchy that TARGET means or lies in; else in a new
+    /// one, in `dialect` or else in `default`.
+    pub fn place(
+        &self,
+        target: &Target,
+        dialect: Option<Dialect>,
+        default: Dialect,
+        care: &Care,
+    ) -> Result<Place, Failure> {
+        let options = self.writing(care).any_dialect();
+        let url = url(&target.target);
+        let found = match zarr::locate(&url, &options) {
+            Ok(found) => Some(found),
+            Err(e) if e.kind() == ErrorKind::NotFound => self.above(&url, &options),
+            Err(e) => return Err(e.into()),
+        };
+        let Some((hierarchy, path)) = found else {
+            let path = below(&NodePath::root(), &target.path)?;
+            let hierarchy = zarr::create_with(&url, dialect.unwrap_or(default), &options)?;
+            return Ok(Place { hierarchy, path, begun: true });
+        };
+        if let Some(dialect) = dialect.filter(|&dialect| dialect != hierarchy.dialect()) {
+            let (store, format) = (hierarchy.store().name(), hierarchy.format_name());
+            let why = format!("{store} holds a hierarchy in {format}; nothing in {dialect} can be in it");
+            return Err(Failure::Usage(why));
+        }
+        let path = below(&path, &target.path)?;
+        Ok(Place { hierarchy, path, begun: false })
+    }
+
+    /// The hierarchy that a URL without a node lies in, and the path that it means there.
+    fn above(&self, url: &str, options: &OpenOptions) -> Option<(Hierarchy, NodePath)> {
+        let mut names: Vec<&str> = Vec::new();
+        let mut base = url.trim_end_matches('/');
+        while names.len() < 8 {
+            let (above, name) = base.rsplit_once('/')?;
+            if above.is_empty() || above.ends_with(['/', ':']) {
+                return None;
+            }
+            names.insert(0, name);
+            match zarr::locate(above, options) {
+                Ok((hierarchy, path)) => {
+                    let path = below(&path, &names.join("/")).ok()?;
+                    return Some((hierarchy, path));
+                }
+                Err(e) if e.kind() == ErrorKind::NotFound => base = above,
+                Err(_) => return None,
+            }
+        }
+        None
+    }
+
+    /// The node, for erasing: as a child of the hierarchy it lies in, where there is one.
+    pub fn find_in_parent(
+        &self,
+        target: &Target,
+        care: &Care,
+    ) -> Result<(Hierarchy, NodePath), Failure> {
+        let options = self.writing(care);
+        let url = url(&target.target);
+        let (hierarchy, path) = zarr::locate(&url, &options)?;
+        let path = below(&path, &target.path)?;
+        if path.is_root()
+            && let Some((above, path)) = self.above(&url, &options)
+            && above.dialect() == hierarchy.dialect()
+            && above.node(&path).is_ok()
+        {
+            return Ok((above, path));
+        }
+        Ok((hierarchy, path))
+    }
+
+    /// Says on standard error what a tolerant reader overlooked.
+    pub fn warn(&self, hierarchy: &Hierarchy) {
+        for warning in hierarchy.warnings() {
+            let _ = writeln!(io::stderr(), "warning: {warning}");
+        }
+    }
+
+    /// Says something on standard error, if a person reads it.
+    pub fn talk(&self, what: &str) {
+        if io::stderr().is_terminal() {
+            let _ = writeln!(io::stderr(), "{what}");
+        }
+    }
+}
+
+impl Place {
+    /// After a failure: takes back the documents with which a hierarchy was begun, so that the next try
+    /// does not find them. Chunks and nodes are left as they are.
+    pub fn take_back(&self) {
+        let Some(writeable) = self.hierarchy.store().writeable().filter(|_| self.begun) else {
+            return;
+        };
+        let format = zarr::format::of_dialect(self.hierarchy.dialect());
+        let alone = self.hierarchy.tree(&NodePath::root()).is_ok_and(|nodes| nodes.len() <= 1);
+        let untouched = self
+            .hierarchy
+            .root()
+            .is_ok_and(|group| group.attributes().is_empty());
+        if !alone || !untouched {
+            return;
+        }
+        let root = format.document_keys(&NodePath::root()).unwrap_or_default();
+        let entry = format.entry_point().unwrap_or_default();
+        for key in root.into_iter().chain(entry.into_iter().map(|(key, _)| key)) {
+            // It is the first failure that is told.
+            let _ = writeable.erase(&key);
+        }
+    }
+}
+
+/// TARGET as the library takes it. A relative path becomes absolute, since a draft's nodes are found
+/// by looking at the folders above.
+pub(crate) fn url(target: &str) -> String {
+    if target.is_empty() || target.contains("://") {
+        return target.to_owned();
+    }
+    let absolute = std::path::absolute(target).ok();
+    let absolute = absolute.and_then(|path| path.into_os_string().into_string().ok());
+    absolute.unwrap_or_else(|| target.to_owned())
+}
+
+/// The path of `relative`, which may begin with a `/`, from `node`.
+pub(crate) fn below(node: &NodePath, relative: &str) -> Result<NodePath, Error> {
+    let relative = relative.strip_prefix('/').unwrap_or(relative);
+    match relative {
+        "" => Ok(node.clone()),
+        relative if node.is_root() => Ok(NodePath::new(&format!("/{relative}"))?),
+        relative => Ok(NodePath::new(&format!("{node}/{relative}"))?),
+    }
+}
+
+/// The path of `node` as --path takes it, from `base`.
+pub(crate) fn from(base: &NodePath, node: &NodePath) -> String {
+    let rest = node.as_str().strip_prefix(base.as_str()).unwrap_or(node.as_str());
+    format!("/{}", rest.trim_start_matches('/'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_from_the_node_that_target_means() {
+        let path = |text: &str| NodePath::new(text).unwrap();
+        let node = path("/a/b");
+        for (relative, expected) in
+            [("/", "/a/b"), ("", "/a/b"), ("/c", "/a/b/c"), ("c/d/", "/a/b/c/d")]
+        {
+            assert_eq!(below(&node, relative).unwrap(), path(expected), "{relative}");
+        }
+        assert_eq!(below(&NodePath::root(), "c").unwrap(), path("/c"));
+        for bad in ["//", "//c", "../c", "c//d"] {
+            assert!(below(&node, bad).is_err(), "{bad}");
+        }
+        assert_eq!(from(&node, &path("/a/b")), "/");
+        assert_eq!(from(&node, &path("/a/b/c")), "/c");
+        assert_eq!(from(&NodePath::root(), &path("/a")), "/a");
+    }
+}
