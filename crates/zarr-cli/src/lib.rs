@@ -41,7 +41,6 @@ use clap::Parser;
 use zarr::Registry;
 
 use self::commands::Command;
-use self::failure::Failure;
 use self::session::{Global, Session};
 
 /// Look into, read, write and convert Zarr data: v2, v3 and the v3 draft of 2020.
@@ -75,6 +74,10 @@ Examples:
 /// Says what went wrong on standard error; the exit code tells the kind. It never panics on what it
 /// was given, and ends quietly when the reader of its output goes away.
 pub fn run(registry: Registry, args: impl Iterator<Item = OsString>) -> ExitCode {
+    let args: Vec<OsString> = args.collect();
+    let program = args
+        .first()
+        .map_or("zarr".into(), |name| name.to_string_lossy().into_owned());
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(error) => {
@@ -83,7 +86,7 @@ pub fn run(registry: Registry, args: impl Iterator<Item = OsString>) -> ExitCode
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
     };
-    let session = Session::new(registry, cli.global);
+    let session = Session::new(registry, cli.global, program);
     let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
     let result = commands::run(&cli.command, &session, &mut out);
     let result = result.and_then(|()| Ok(out.flush()?));

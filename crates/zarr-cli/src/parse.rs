@@ -80,15 +80,21 @@ pub(crate) fn region(text: Option<&str>, shape: &[u64]) -> Result<Region, String
     let intervals = intervals(text)?;
     if intervals.len() != shape.len() {
         let (found, rank) = (intervals.len(), shape.len());
-        return Err(format!("region `{text}` has {found} axes, the array has {rank}"));
+        return Err(format!(
+            "region `{text}` has {found} axes, the array has {rank}"
+        ));
     }
     for (axis, ((start, stop), &len)) in intervals.iter().zip(shape).enumerate() {
         if start.is_some_and(|start| start > len) || stop.is_some_and(|stop| stop > len) {
-            return Err(format!("region `{text}` exceeds axis {axis}, which has length {len}"));
+            return Err(format!(
+                "region `{text}` exceeds axis {axis}, which has length {len}"
+            ));
         }
     }
     let ends = intervals.into_iter().zip(shape);
-    Ok(Region::new(ends.map(|((start, stop), &len)| start.unwrap_or(0)..stop.unwrap_or(len))))
+    Ok(Region::new(ends.map(|((start, stop), &len)| {
+        start.unwrap_or(0)..stop.unwrap_or(len)
+    })))
 }
 
 /// JSON, or else the text itself as a string.
@@ -110,9 +116,8 @@ mod tests {
 
     #[test]
     fn regions_are_start_and_stop_per_axis() {
-        let of = |text: &str, shape: &[u64]| {
-            region(Some(text), shape).map(|r| r.intervals().to_vec())
-        };
+        let of =
+            |text: &str, shape: &[u64]| region(Some(text), shape).map(|r| r.intervals().to_vec());
         assert_eq!(of("0:4,2:7", &[5, 9]).unwrap(), [0..4, 2..7]);
         assert_eq!(of(" 1 : 4 , 2 ", &[5, 9]).unwrap(), [1..4, 2..3]);
         assert_eq!(of(":,:3", &[5, 9]).unwrap(), [0..5, 0..3]);

@@ -10,20 +10,22 @@ use zarr::{Dialect, Error, ErrorKind, Hierarchy, Node, NodePath, OpenOptions, Re
 use crate::failure::Failure;
 use crate::parse;
 
+const COMMON: &str = "Options of every command";
+
 /// Options of every command.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Global {
     /// Print each call to the store on standard error
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = COMMON)]
     pub trace: bool,
     /// Refuse what only a tolerant reader takes
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = COMMON)]
     pub strict: bool,
     /// Read TARGET as this format, whatever it looks like: v2, v3 or draft-2020
-    #[arg(long = "as", global = true, value_name = "FORMAT", value_parser = parse::dialect)]
+    #[arg(long = "as", global = true, help_heading = COMMON, value_name = "FORMAT", value_parser = parse::dialect)]
     pub dialect: Option<Dialect>,
     /// Threads that read, write and compress; as many as the machine has, if not given
-    #[arg(long, global = true, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    #[arg(long, global = true, help_heading = COMMON, value_name = "N", default_value_t = 0, hide_default_value = true)]
     pub threads: usize,
 }
 
@@ -34,7 +36,12 @@ pub(crate) struct Target {
     #[arg(value_name = "TARGET")]
     pub target: String,
     /// The node, from the one that TARGET means
-    #[arg(long, value_name = "PATH", default_value = "/", hide_default_value = true)]
+    #[arg(
+        long,
+        value_name = "PATH",
+        default_value = "/",
+        hide_default_value = true
+    )]
     pub path: String,
 }
 
@@ -42,7 +49,12 @@ pub(crate) struct Target {
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Care {
     /// Whether parts of chunks are guarded against other writers
-    #[arg(long, value_name = "GUARD", default_value = "on", hide_default_value = true)]
+    #[arg(
+        long,
+        value_name = "GUARD",
+        default_value = "on",
+        hide_default_value = true
+    )]
     pub guard: Guard,
     /// The same as --guard off, for file systems that do not lock
     #[arg(long)]
@@ -69,11 +81,17 @@ pub(crate) struct Place {
 pub(crate) struct Session {
     registry: Arc<Registry>,
     global: Global,
+    /// What a person types to run the program.
+    pub program: String,
 }
 
 impl Session {
-    pub fn new(registry: Registry, global: Global) -> Session {
-        Session { registry: Arc::new(registry), global }
+    pub fn new(registry: Registry, global: Global, program: String) -> Session {
+        Session {
+            registry: Arc::new(registry),
+            global,
+            program,
+        }
     }
 
     fn options(&self) -> OpenOptions {
@@ -96,7 +114,11 @@ impl Session {
 
     fn writing(&self, care: &Care) -> OpenOptions {
         let off = care.no_lock || care.guard == Guard::Off;
-        let guard = if off { zarr::Guard::Off } else { zarr::Guard::On };
+        let guard = if off {
+            zarr::Guard::Off
+        } else {
+            zarr::Guard::On
+        };
         self.options().read_write().guard(guard)
     }
 
@@ -134,15 +156,24 @@ impl Session {
         let Some((hierarchy, path)) = found else {
             let path = below(&NodePath::root(), &target.path)?;
             let hierarchy = zarr::create_with(&url, dialect.unwrap_or(default), &options)?;
-            return Ok(Place { hierarchy, path, begun: true });
+            return Ok(Place {
+                hierarchy,
+                path,
+                begun: true,
+            });
         };
         if let Some(dialect) = dialect.filter(|&dialect| dialect != hierarchy.dialect()) {
             let (store, format) = (hierarchy.store().name(), hierarchy.format_name());
-            let why = format!("{store} holds a hierarchy in {format}; nothing in {dialect} can be in it");
+            let why =
+                format!("{store} holds a hierarchy in {format}; nothing in {dialect} can be in it");
             return Err(Failure::Usage(why));
         }
         let path = below(&path, &target.path)?;
-        Ok(Place { hierarchy, path, begun: false })
+        Ok(Place {
+            hierarchy,
+            path,
+            begun: false,
+        })
     }
 
     /// The hierarchy that a URL without a node lies in, and the path that it means there.
@@ -210,7 +241,10 @@ impl Place {
             return;
         };
         let format = zarr::format::of_dialect(self.hierarchy.dialect());
-        let alone = self.hierarchy.tree(&NodePath::root()).is_ok_and(|nodes| nodes.len() <= 1);
+        let alone = self
+            .hierarchy
+            .tree(&NodePath::root())
+            .is_ok_and(|nodes| nodes.len() <= 1);
         let untouched = self
             .hierarchy
             .root()
@@ -220,7 +254,10 @@ impl Place {
         }
         let root = format.document_keys(&NodePath::root()).unwrap_or_default();
         let entry = format.entry_point().unwrap_or_default();
-        for key in root.into_iter().chain(entry.into_iter().map(|(key, _)| key)) {
+        for key in root
+            .into_iter()
+            .chain(entry.into_iter().map(|(key, _)| key))
+        {
             // It is the first failure that is told.
             let _ = writeable.erase(&key);
         }
@@ -250,7 +287,10 @@ pub(crate) fn below(node: &NodePath, relative: &str) -> Result<NodePath, Error> 
 
 /// The path of `node` as --path takes it, from `base`.
 pub(crate) fn from(base: &NodePath, node: &NodePath) -> String {
-    let rest = node.as_str().strip_prefix(base.as_str()).unwrap_or(node.as_str());
+    let rest = node
+        .as_str()
+        .strip_prefix(base.as_str())
+        .unwrap_or(node.as_str());
     format!("/{}", rest.trim_start_matches('/'))
 }
 
@@ -262,10 +302,17 @@ mod tests {
     fn paths_are_from_the_node_that_target_means() {
         let path = |text: &str| NodePath::new(text).unwrap();
         let node = path("/a/b");
-        for (relative, expected) in
-            [("/", "/a/b"), ("", "/a/b"), ("/c", "/a/b/c"), ("c/d/", "/a/b/c/d")]
-        {
-            assert_eq!(below(&node, relative).unwrap(), path(expected), "{relative}");
+        for (relative, expected) in [
+            ("/", "/a/b"),
+            ("", "/a/b"),
+            ("/c", "/a/b/c"),
+            ("c/d/", "/a/b/c/d"),
+        ] {
+            assert_eq!(
+                below(&node, relative).unwrap(),
+                path(expected),
+                "{relative}"
+            );
         }
         assert_eq!(below(&NodePath::root(), "c").unwrap(), path("/c"));
         for bad in ["//", "//c", "../c", "c//d"] {

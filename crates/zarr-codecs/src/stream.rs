@@ -2,6 +2,10 @@
 //!
 //! Nothing here believes a size that stands in the data. Memory is asked for as data arrive, or at
 //! once where the format's best ratio shows that so few encoded bytes can hold so many decoded ones.
+#![cfg_attr(
+    not(feature = "full"),
+    allow(dead_code, reason = "a build with few codecs needs few of these")
+)]
 
 use std::io::{ErrorKind, Read};
 

@@ -1,5 +1,8 @@
 //! What must hold for every codec, and what do their tests share?
-#![allow(dead_code, reason = "a build with few codecs needs few of these")]
+#![cfg_attr(
+    not(feature = "full"),
+    allow(dead_code, reason = "a build with few codecs needs few of these")
+)]
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -73,6 +73,14 @@ pub enum StoreError {
         /// The rule it breaks.
         why: String,
     },
+    /// A URL that names no store.
+    #[error("`{}` names no store: {why}", .url.escape_debug())]
+    InvalidUrl {
+        /// The URL as given.
+        url: String,
+        /// What is wrong with it.
+        why: String,
+    },
     /// The store lacks a capability.
     #[error("cannot {operation}: the store is not {capability}")]
     NotCapable {
@@ -387,7 +395,9 @@ impl Error {
     pub fn kind(&self) -> ErrorKind {
         match &self.0.cause {
             Cause::Store(e) => match e {
-                StoreError::InvalidKey { .. } => ErrorKind::Argument,
+                StoreError::InvalidKey { .. } | StoreError::InvalidUrl { .. } => {
+                    ErrorKind::Argument
+                }
                 StoreError::NotCapable { .. } => ErrorKind::NotCapable,
                 StoreError::ReadOnly => ErrorKind::ReadOnly,
                 _ => ErrorKind::Store,

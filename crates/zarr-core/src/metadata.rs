@@ -258,11 +258,14 @@ impl ArrayMetadata {
             shape: self.chunk_extent(),
         };
         self.codecs = crate::codec::respell(&self.codecs, &context, dialect, registry)?;
-        let own = match (&self.chunk_keys, dialect) {
-            (ChunkKeys::V2 { .. } | ChunkKeys::Default { .. }, Dialect::V3) => true,
-            (ChunkKeys::V2 { .. }, Dialect::V2) | (ChunkKeys::Draft { .. }, Dialect::Draft) => true,
-            _ => false,
-        };
+        let own = matches!(
+            (&self.chunk_keys, dialect),
+            (
+                ChunkKeys::V2 { .. } | ChunkKeys::Default { .. },
+                Dialect::V3
+            ) | (ChunkKeys::V2 { .. }, Dialect::V2)
+                | (ChunkKeys::Draft { .. }, Dialect::Draft)
+        );
         if !own {
             let separator = match self.chunk_keys.separator() {
                 '.' => '.',

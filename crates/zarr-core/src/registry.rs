@@ -209,7 +209,7 @@ impl Registry {
     /// The store that a URL names.
     ///
     /// # Errors
-    /// [`StoreError::InvalidKey`] for a scheme that nobody registered; the store's own.
+    /// [`StoreError::InvalidUrl`] for a scheme that nobody registered; the store's own.
     pub fn open_store(&self, url: &str, access: Access) -> Result<Arc<dyn Store>, StoreError> {
         let scheme = url.split_once("://").map_or("file", |(scheme, _)| scheme);
         match self.schemes.get(scheme) {
@@ -221,8 +221,8 @@ impl Registry {
                     "no store is registered for `{scheme}://`; known are: {}",
                     known.join(", ")
                 );
-                Err(StoreError::InvalidKey {
-                    key: url.to_owned(),
+                Err(StoreError::InvalidUrl {
+                    url: url.to_owned(),
                     why,
                 })
             }

@@ -199,8 +199,9 @@ impl<'a> View<'a> {
     pub fn part(&self, region: &Region) -> View<'a> {
         let (window, offset) = self.window.part(region);
         // SAFETY: the part lies inside this view, so the pointer stays inside the memory.
+        let at = unsafe { self.at.offset(offset) };
         View {
-            at: unsafe { self.at.offset(offset) },
+            at,
             window,
             memory: PhantomData,
         }
@@ -335,8 +336,9 @@ impl<'a> ViewMut<'a> {
     pub fn part(self, region: &Region) -> Self {
         let (window, offset) = self.window.part(region);
         // SAFETY: the part lies inside this view, so the pointer stays inside the memory.
+        let at = unsafe { self.at.offset(offset) };
         ViewMut {
-            at: unsafe { self.at.offset(offset) },
+            at,
             window,
             memory: PhantomData,
         }
@@ -574,6 +576,7 @@ fn steps<const N: usize>(
 }
 
 #[cfg(test)]
+#[allow(clippy::single_range_in_vec_init, reason = "a region of one axis")]
 mod tests {
     use super::*;
 
@@ -647,6 +650,7 @@ mod tests {
 }
 
 #[cfg(test)]
+#[allow(clippy::needless_range_loop, reason = "axes are numbers here")]
 mod properties {
     use proptest::prelude::*;
 

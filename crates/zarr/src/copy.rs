@@ -69,8 +69,8 @@ pub fn copy(
         let metadata = match &node {
             Node::Group(_) => None,
             Node::Array(array) => {
-                let metadata = describe(array, target, options)
-                    .map_err(|e| Error::from(e).at_path(&child.path))?;
+                let metadata =
+                    describe(array, target, options).map_err(|e| e.at_path(&child.path))?;
                 progress.bytes_total = progress.bytes_total.saturating_add(size(&metadata));
                 Some(metadata)
             }

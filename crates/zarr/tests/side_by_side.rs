@@ -390,3 +390,54 @@ fn a_pool_of_one_thread_does_not_deadlock() -> Result<()> {
     assert_eq!(array.read::<i32>(..)?, want);
     Ok(())
 }
+
+/// A store that cannot compare and swap.
+#[derive(Debug)]
+struct Plain(Arc<dyn Store>);
+
+impl Store for Plain {
+    fn name(&self) -> String {
+        format!("plain {}", self.0.name())
+    }
+    fn readable(&self) -> Option<&dyn ReadableStore> {
+        self.0.readable()
+    }
+    fn writeable(&self) -> Option<&dyn WriteableStore> {
+        self.0.writeable()
+    }
+    fn listable(&self) -> Option<&dyn ListableStore> {
+        self.0.listable()
+    }
+}
+
+#[test]
+fn a_store_without_compare_and_swap_is_guarded_within_the_process_and_says_so() -> Result<()> {
+    let (_folder, path) = folder();
+    let options = OpenOptions::new(zarr::standard()).read_write();
+    let store: Arc<dyn Store> = Arc::new(Plain(options.store(&path)?));
+    let format = zarr::format::of_dialect(Dialect::V3);
+    let array = Hierarchy::create(store.clone(), format, &options)?
+        .create_array(&"/a".parse()?)
+        .shape(&[16])
+        .chunks(&[16])
+        .data_type_named("int32")
+        .create()?;
+    let hierarchy = Hierarchy::open(store, &options)?;
+    assert_eq!(hierarchy.warnings().len(), 1, "it says so, once");
+    let other = hierarchy.array(&"/a".parse()?)?;
+    std::thread::scope(|scope| {
+        for n in 0..8u64 {
+            let array = if n % 2 == 0 { &array } else { &other };
+            scope.spawn(move || {
+                for round in 0..100 {
+                    array
+                        .write(2 * n..2 * n + 2, &[round, n as i32])
+                        .expect("written");
+                }
+            });
+        }
+    });
+    let want: Vec<i32> = (0..8).flat_map(|n| [99, n]).collect();
+    assert_eq!(array.read::<i32>(..)?, want);
+    Ok(())
+}

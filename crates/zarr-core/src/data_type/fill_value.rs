@@ -440,9 +440,9 @@ fn core_to_json(core: CoreType, bytes: &[u8], dialect: Dialect) -> Json {
 /// The shortest words that read back to the same bits (F-036, F-037, Z2-051, D-117).
 fn float_to_json(bytes: &[u8], dialect: Dialect) -> Json {
     let big = native(bytes);
-    let value = match bytes {
-        &[a, b] => f16::from_ne_bytes([a, b]).to_f64(),
-        &[a, b, c, d] => f64::from(f32::from_ne_bytes([a, b, c, d])),
+    let value = match *bytes {
+        [a, b] => f16::from_ne_bytes([a, b]).to_f64(),
+        [a, b, c, d] => f64::from(f32::from_ne_bytes([a, b, c, d])),
         _ => f64::from_ne_bytes(bytes.try_into().expect("a float has 2, 4 or 8 bytes")),
     };
     if value.is_nan() {

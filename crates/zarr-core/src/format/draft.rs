@@ -570,11 +570,10 @@ fn parse_array(object: Object, reading: &mut Reading<'_>) -> Result<ArrayMetadat
     match object.get("chunk_memory_layout") {
         None => {}
         Some(Json::String(text)) if text == "C" => {}
-        Some(Json::String(text)) if text == "F" => {
-            if shape.len() > 1 {
-                codecs.push(reversing_codec(shape.len()));
-            }
+        Some(Json::String(text)) if text == "F" && shape.len() > 1 => {
+            codecs.push(reversing_codec(shape.len()));
         }
+        Some(Json::String(text)) if text == "F" => {}
         Some(Json::Object(o)) if o.contains("extension") && o.contains("type") => {
             obstacles.push(named("memory layout", o));
         }

@@ -29,8 +29,9 @@ use crate::format::{Child, Format};
 use crate::json::{Json, Object};
 use crate::metadata::{GroupMetadata, NodeKind, NodeMetadata};
 use crate::path::NodePath;
-use crate::store::Store;
+use crate::registry::Access;
 use crate::store::aio::{Ready, now};
+use crate::store::{InProcess, Store};
 
 /// A tree of groups and arrays in a store.
 #[derive(Clone, Debug)]
@@ -57,11 +58,22 @@ impl Hierarchy {
     }
 
     fn probe(store: Arc<dyn Store>, options: &OpenOptions) -> Result<Option<Hierarchy>> {
-        let room = now(Room::open(Arc::new(Ready(store.clone())), options))?;
-        Ok(room.map(|room| Hierarchy {
+        let room = now(Room::open(Arc::new(guardable(store.clone())), options))?;
+        Ok(room.map(|room| Self::of(room, store)))
+    }
+
+    fn of(room: Room, store: Arc<dyn Store>) -> Hierarchy {
+        if room.access == Access::ReadWrite
+            && store.conditional().is_none()
+            && store.writeable().is_some()
+        {
+            let what = "the store cannot compare and swap; writers of one chunk are guarded within this process alone";
+            room.warn("store", vec![what.into()]);
+        }
+        Hierarchy {
             room: Arc::new(room),
             store,
-        }))
+        }
     }
 
     /// A new hierarchy of this format at a store's root, holding nothing but its root group.
@@ -91,7 +103,7 @@ impl Hierarchy {
         format: Arc<dyn Format>,
         options: &OpenOptions,
     ) -> Result<Hierarchy> {
-        let waiting = Arc::new(Ready(store.clone()));
+        let waiting = Arc::new(guardable(store.clone()));
         if let Some(there) = now(Room::open(waiting.clone(), &options.clone().any_dialect()))? {
             let what = "a hierarchy";
             return Err(Error::from(AccessError::Exists(what))
@@ -100,10 +112,7 @@ impl Hierarchy {
         }
         let room = Room::new(waiting, format, options, Vec::new());
         now(room.create_entry_point()).map_err(|e| e.at_store(store.name()))?;
-        Ok(Hierarchy {
-            room: Arc::new(room),
-            store,
-        })
+        Ok(Self::of(room, store))
     }
 
     /// The hierarchy that a URL or a path means, and the node in it: a store's root, or a node inside
@@ -285,6 +294,17 @@ impl Hierarchy {
     pub fn erase(&self, path: &NodePath) -> Result<()> {
         now(self.room.erase(path))
     }
+}
+
+/// The store as the room uses it: with a guard of this process' own where it has none.
+fn guardable(store: Arc<dyn Store>) -> Ready {
+    let lacks = store.conditional().is_none();
+    Ready(
+        match lacks && store.readable().is_some() && store.writeable().is_some() {
+            true => Arc::new(InProcess(store)),
+            false => store,
+        },
+    )
 }
 
 /// The node that path segments below a draft's entry point mean; they may be those of its document.

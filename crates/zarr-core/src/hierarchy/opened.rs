@@ -264,12 +264,13 @@ impl Opened {
     /// Sets or erases a whole chunk.
     pub async fn store_whole(&self, key: &StoreKey, chunk: Option<Payload<'_>>) -> Result<()> {
         let writeable = self.room.writeable()?;
-        Ok(match (chunk, self.room.options.guard) {
+        match (chunk, self.room.options.guard) {
             (Some(chunk), Guard::On) => writeable.set(key, chunk).await?,
             (Some(chunk), Guard::Off) => writeable.set_unguarded(key, chunk).await?,
             (None, Guard::On) => writeable.erase(key).await?,
             (None, Guard::Off) => writeable.erase_unguarded(key).await?,
-        })
+        }
+        Ok(())
     }
 
     /// A whole chunk of fill with `part` laid over it.

@@ -52,8 +52,9 @@ pub(crate) fn pool(options: &Options) -> Option<std::sync::Arc<rayon::ThreadPool
     use std::collections::HashMap;
     use std::sync::{Arc, LazyLock, Mutex};
 
-    static POOLS: LazyLock<Mutex<HashMap<(u32, usize), Arc<rayon::ThreadPool>>>> =
-        LazyLock::new(Default::default);
+    /// By process and number of threads.
+    type Pools = HashMap<(u32, usize), Arc<rayon::ThreadPool>>;
+    static POOLS: LazyLock<Mutex<Pools>> = LazyLock::new(Default::default);
     if let Some(pool) = &options.pool {
         return Some(pool.clone());
     }

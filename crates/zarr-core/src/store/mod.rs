@@ -5,6 +5,7 @@
 //! a missing one is a clear error. [`aio`] holds the same traits for stores that wait.
 
 pub mod aio;
+mod in_process;
 mod key;
 mod offload;
 mod payload;
@@ -14,6 +15,7 @@ use std::fmt::Debug;
 
 use bytes::Bytes;
 
+pub(crate) use self::in_process::InProcess;
 pub use self::key::{StoreKey, StorePrefix};
 pub use self::offload::Offloaded;
 pub(crate) use self::offload::run;

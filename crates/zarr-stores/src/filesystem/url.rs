@@ -8,10 +8,10 @@ use zarr_core::StoreError;
 /// The folder that `location` names: a `file://` URL, percent-encoded, or a path as it is.
 ///
 /// # Errors
-/// [`StoreError::InvalidKey`] for a URL of another host or scheme, or one that is not well formed.
+/// [`StoreError::InvalidUrl`] for a URL of another host or scheme, or one that is not well formed.
 pub(super) fn to_path(location: &str) -> Result<PathBuf, StoreError> {
-    let invalid = |why: &str| StoreError::InvalidKey {
-        key: location.to_owned(),
+    let invalid = |why: &str| StoreError::InvalidUrl {
+        url: location.to_owned(),
         why: why.to_owned(),
     };
     let rest = match location.split_once("://") {

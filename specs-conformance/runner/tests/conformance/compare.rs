@@ -31,7 +31,8 @@ pub fn equal(a: &Json, b: &Json) -> bool {
             a.len() == b.len() && a.iter().zip(b).all(|(a, b)| equal(a, b))
         }
         (Json::Object(a), Json::Object(b)) => {
-            let within = |(name, value): (&str, &Json)| b.get(name).is_some_and(|b| equal(value, b));
+            let within =
+                |(name, value): (&str, &Json)| b.get(name).is_some_and(|b| equal(value, b));
             a.len() == b.len() && a.iter().all(within)
         }
         _ => a == b,
@@ -48,10 +49,12 @@ fn equal_numbers(a: &str, b: &str) -> bool {
 
 /// The bytes as hexadecimal digits.
 pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    bytes
+        .iter()
+        .fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
 }
 
 /// The bytes that hexadecimal digits mean; blanks between them count for nothing.
@@ -61,7 +64,11 @@ pub fn unhex(text: &str) -> Result<Vec<u8>, String> {
         return Err(format!("`{text}` is not hexadecimal"));
     }
     let pair = |at: usize| u8::from_str_radix(&digits[at..at + 2], 16);
-    (0..digits.len()).step_by(2).map(pair).collect::<Result<_, _>>().map_err(|e| format!("`{text}`: {e}"))
+    (0..digits.len())
+        .step_by(2)
+        .map(pair)
+        .collect::<Result<_, _>>()
+        .map_err(|e| format!("`{text}`: {e}"))
 }
 
 /// The digest as the families' `sha256` spells it.
@@ -91,11 +98,19 @@ pub fn whole_numbers(json: &Json) -> Option<Vec<u64>> {
 
 /// A member that is a list of objects; empty if it is not there.
 pub fn objects<'a>(object: &'a Object, name: &str) -> Vec<&'a Object> {
-    let items = object.get(name).and_then(Json::as_array).unwrap_or_default();
+    let items = object
+        .get(name)
+        .and_then(Json::as_array)
+        .unwrap_or_default();
     items.iter().filter_map(Json::as_object).collect()
 }
 
 /// Names on axes, as `["x", null]` says them.
 pub fn names(json: &Json) -> Option<Vec<Option<String>>> {
-    Some(json.as_array()?.iter().map(|name| name.as_str().map(str::to_owned)).collect())
+    Some(
+        json.as_array()?
+            .iter()
+            .map(|name| name.as_str().map(str::to_owned))
+            .collect(),
+    )
 }

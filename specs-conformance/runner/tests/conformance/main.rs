@@ -33,7 +33,10 @@ struct Case {
 
 impl Case {
     fn new(id: impl Into<String>, run: impl FnOnce() -> Check + Send + 'static) -> Case {
-        Case { id: id.into(), run: Box::new(run) }
+        Case {
+            id: id.into(),
+            run: Box::new(run),
+        }
     }
 }
 
@@ -72,14 +75,22 @@ fn all(home: &Path) -> Result<(Vec<Trial>, tempfile::TempDir), String> {
         false => Err(flaws.join("\n").into()),
     })];
     for case in cases {
-        let feature = waiting.iter().find(|w| w.id == case.id).map(|w| w.feature.clone());
-        trials.push(Trial::ignorable_test(case.id, move || judge(case.run, feature)));
+        let feature = waiting
+            .iter()
+            .find(|w| w.id == case.id)
+            .map(|w| w.feature.clone());
+        trials.push(Trial::ignorable_test(case.id, move || {
+            judge(case.run, feature)
+        }));
     }
     Ok((trials, scratch))
 }
 
 /// Runs a case; a panic is never right, whether the case waits or not.
-fn judge(run: Box<dyn FnOnce() -> Check + Send>, waits_for: Option<String>) -> Result<Completion, Failed> {
+fn judge(
+    run: Box<dyn FnOnce() -> Check + Send>,
+    waits_for: Option<String>,
+) -> Result<Completion, Failed> {
     let outcome = catch_unwind(AssertUnwindSafe(run)).map_err(|panic| {
         let text = panic.downcast_ref::<String>().cloned();
         let text = text.or_else(|| panic.downcast_ref::<&str>().map(|&s| s.to_owned()));

@@ -4,7 +4,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 use std::path::Path;
 
-use zarr::{Array, Dialect, Hierarchy, Json, Node, NodeKind, NodePath, Object, OpenOptions, Region};
+use zarr::{
+    Array, Dialect, Hierarchy, Json, Node, NodeKind, NodePath, Object, OpenOptions, Region,
+};
 
 use crate::Check;
 use crate::compare::{hex, names, numbers, objects, same, same_json, sha256, text, unhex};
@@ -22,7 +24,8 @@ pub fn check_store(store: &Path, case: &Object, format: &str) -> Check {
     }
     for node in &nodes {
         let path = text(node, "path").unwrap_or_default();
-        check_node(store, hierarchy.as_ref(), node, case, format).map_err(|e| format!("/{path}: {e}"))?;
+        check_node(store, hierarchy.as_ref(), node, case, format)
+            .map_err(|e| format!("/{path}: {e}"))?;
     }
     Ok(())
 }
@@ -31,8 +34,13 @@ pub fn check_store(store: &Path, case: &Object, format: &str) -> Check {
 fn expected_nodes(case: &Object) -> Vec<&Object> {
     let nodes = objects(case, "nodes");
     let is_array = |node: &Object| text(node, "type") == Some("array");
-    let root_is_array = nodes.iter().any(|n| is_array(n) && text(n, "path") == Some(""));
-    nodes.into_iter().filter(|n| is_array(n) || !(root_is_array && n.contains("implicit"))).collect()
+    let root_is_array = nodes
+        .iter()
+        .any(|n| is_array(n) && text(n, "path") == Some(""));
+    nodes
+        .into_iter()
+        .filter(|n| is_array(n) || !(root_is_array && n.contains("implicit")))
+        .collect()
 }
 
 /// The hierarchy at the store's root, unless the store is a folder of separate hierarchies.
@@ -55,7 +63,9 @@ fn check_keys(store: &Path, case: &Object) -> Check {
         return Ok(());
     };
     let url = store.display().to_string();
-    let opened = zarr::standard().open_store(&url, zarr::Access::ReadOnly).map_err(|e| e.to_string())?;
+    let opened = zarr::standard()
+        .open_store(&url, zarr::Access::ReadOnly)
+        .map_err(|e| e.to_string())?;
     let listable = opened.listable().ok_or("the store cannot list")?;
     let found = listable.list().map_err(|e| e.to_string())?;
     let mut found: Vec<&str> = found.iter().map(|key| key.as_str()).collect();
@@ -66,18 +76,31 @@ fn check_keys(store: &Path, case: &Object) -> Check {
 }
 
 fn check_tree(hierarchy: &Hierarchy, nodes: &[&Object]) -> Check {
-    let tree = hierarchy.tree(&NodePath::root()).map_err(|e| format!("tree: {e}"))?;
+    let tree = hierarchy
+        .tree(&NodePath::root())
+        .map_err(|e| format!("tree: {e}"))?;
     for node in nodes {
         let path = path_of(node)?;
         // What lies below a folder without a document is found by its path alone (F-113, Z2-005).
-        if path.ancestors().any(|above| hierarchy.node(&above).is_err()) {
+        if path
+            .ancestors()
+            .any(|above| hierarchy.node(&above).is_err())
+        {
             continue;
         }
         let child = tree.iter().find(|child| child.path == path);
         let child = child.ok_or_else(|| format!("the tree lacks {path}"))?;
-        same(&format!("the tree's kind of {path}"), child.kind, Some(kind_of(node)))?;
+        same(
+            &format!("the tree's kind of {path}"),
+            child.kind,
+            Some(kind_of(node)),
+        )?;
         if let Some(implicit) = node.get("implicit").and_then(Json::as_bool) {
-            same(&format!("whether {path} is implicit"), child.implicit, implicit)?;
+            same(
+                &format!("whether {path} is implicit"),
+                child.implicit,
+                implicit,
+            )?;
         }
     }
     Ok(())
@@ -94,7 +117,13 @@ fn kind_of(node: &Object) -> NodeKind {
     }
 }
 
-fn check_node(store: &Path, hierarchy: Option<&Hierarchy>, node: &Object, case: &Object, format: &str) -> Check {
+fn check_node(
+    store: &Path,
+    hierarchy: Option<&Hierarchy>,
+    node: &Object,
+    case: &Object,
+    format: &str,
+) -> Check {
     let path = path_of(node)?;
     // A folder may hold the same array twice, once for each format.
     let dialect = match node.get("zarr_format").and_then(Json::as_u64) {
@@ -105,9 +134,14 @@ fn check_node(store: &Path, hierarchy: Option<&Hierarchy>, node: &Object, case: 
     let url = store.join(path.relative()).display().to_string();
     let opened = zarr::open_with(&url, &options(dialect)).map_err(|e| e.to_string())?;
     same("kind", opened.kind(), kind_of(node))?;
-    let twins = objects(case, "nodes").iter().filter(|n| path_of(n).as_ref() == Ok(&path)).count();
+    let twins = objects(case, "nodes")
+        .iter()
+        .filter(|n| path_of(n).as_ref() == Ok(&path))
+        .count();
     if let (Some(hierarchy), 1) = (hierarchy, twins) {
-        let inside = hierarchy.node(&path).map_err(|e| format!("from the root: {e}"))?;
+        let inside = hierarchy
+            .node(&path)
+            .map_err(|e| format!("from the root: {e}"))?;
         same("kind from the root", inside.kind(), kind_of(node))?;
     }
     check_attributes(&opened, node, case, format)?;
@@ -118,19 +152,26 @@ fn check_node(store: &Path, hierarchy: Option<&Hierarchy>, node: &Object, case: 
 }
 
 fn check_attributes(opened: &Node, node: &Object, case: &Object, format: &str) -> Check {
-    let Some(expected) = node.get("attributes").filter(|_| !node.contains("attributes_see")) else {
+    let Some(expected) = node
+        .get("attributes")
+        .filter(|_| !node.contains("attributes_see"))
+    else {
         return Ok(());
     };
     let mut found = opened.attributes().clone();
     // The 2020 draft's zarr-python keeps filters among the attributes, and hides them.
-    let hidden = format == "v3-draft-2020" && !expected.as_object().is_some_and(|e| e.contains("filters"));
+    let hidden =
+        format == "v3-draft-2020" && !expected.as_object().is_some_and(|e| e.contains("filters"));
     if hidden {
         found.remove("filters");
     }
     if case.contains("attributes_note") {
         // GDAL adds attributes of its own.
         let expected = expected.as_object().cloned().unwrap_or_default();
-        found = found.into_iter().filter(|(name, _)| expected.contains(name)).collect();
+        found = found
+            .into_iter()
+            .filter(|(name, _)| expected.contains(name))
+            .collect();
     }
     same_json("attributes", &Json::Object(found), expected)
 }
@@ -139,17 +180,28 @@ fn check_array(array: &Array, node: &Object, format: &str) -> Check {
     let shape = numbers(node, "shape").ok_or("the case gives no shape")?;
     same("shape", array.shape().to_vec(), shape.clone())?;
     if let Some(expected) = chunk_shape(node) {
-        same("chunk shape", array.chunk_shape().map(|s| s.to_vec()), Some(expected))?;
+        same(
+            "chunk shape",
+            array.chunk_shape().map(|s| s.to_vec()),
+            Some(expected),
+        )?;
     }
     let metadata = array.metadata();
     if let Some(expected) = node.get("dimension_names").and_then(names) {
-        same("dimension names", metadata.dimension_names.clone(), Some(expected))?;
+        same(
+            "dimension names",
+            metadata.dimension_names.clone(),
+            Some(expected),
+        )?;
     }
     check_data_type(&metadata.declared_type, node, format)?;
     if node.get("fill_null").and_then(Json::as_bool) == Some(true) {
         same("fill value", metadata.fill_value.clone(), None)?;
     } else if let Some(expected) = text(node, "fill_le_hex").filter(|_| says_fill(node)) {
-        let found = metadata.fill_value.as_ref().map(|fill| hex(fill.as_bytes()));
+        let found = metadata
+            .fill_value
+            .as_ref()
+            .map(|fill| hex(fill.as_bytes()));
         same("fill value", found.as_deref(), Some(expected))?;
     }
     check_elements(array, node, &shape)
@@ -171,7 +223,9 @@ fn chunk_shape(node: &Object) -> Option<Vec<u64>> {
 
 /// The type is the one that the case names, where it names it in the document's words.
 fn check_data_type(declared: &Json, node: &Object, format: &str) -> Check {
-    let Some(expected) = node.get("data_type") else { return Ok(()) };
+    let Some(expected) = node.get("data_type") else {
+        return Ok(());
+    };
     match (format, expected) {
         ("nczarr-v2", _) => Ok(()),
         ("v3-draft-2020", Json::String(expected)) => {
@@ -179,7 +233,11 @@ fn check_data_type(declared: &Json, node: &Object, format: &str) -> Check {
             let plain = expected.rsplit(' ').next().unwrap_or_default();
             let plain = plain.strip_prefix('|').unwrap_or(plain);
             match declared {
-                Json::String(found) => same("data type", found.as_str(), if plain == "b1" { "bool" } else { plain }),
+                Json::String(found) => same(
+                    "data type",
+                    found.as_str(),
+                    if plain == "b1" { "bool" } else { plain },
+                ),
                 _ => Ok(()),
             }
         }
@@ -217,7 +275,9 @@ fn check_samples(array: &Array, node: &Object) -> Check {
         let index = numbers(sample, "index").ok_or("a sample without an index")?;
         let expected = unhex(text(sample, "le_hex").unwrap_or_default())?;
         let one = Region::new(index.iter().map(|&at| at..at + 1));
-        let found = array.read_le_bytes(&one).map_err(|e| format!("element {index:?}: {e}"))?;
+        let found = array
+            .read_le_bytes(&one)
+            .map_err(|e| format!("element {index:?}: {e}"))?;
         same(&format!("element {index:?}"), hex(&found), hex(&expected))?;
     }
     Ok(())
@@ -239,7 +299,9 @@ fn check_part(array: &Array, shape: &[u64], whole: &[u8], seed: &str) -> Check {
             start..start + 1 + (draw >> 32) % (len - start)
         })
         .collect();
-    let found = array.read_le_bytes(part.as_slice()).map_err(|e| format!("{part:?}: {e}"))?;
+    let found = array
+        .read_le_bytes(part.as_slice())
+        .map_err(|e| format!("{part:?}: {e}"))?;
     match found == slice(whole, shape, &part, size) {
         true => Ok(()),
         false => Err(format!("{part:?} differs from the slice of the whole")),
@@ -253,5 +315,7 @@ fn slice(whole: &[u8], shape: &[u64], part: &[Range<u64>], size: usize) -> Vec<u
     };
     let step = size * shape[1..].iter().product::<u64>() as usize;
     let rows = whole.chunks_exact(step).skip(range.start as usize);
-    rows.take((range.end - range.start) as usize).flat_map(|row| slice(row, &shape[1..], inner, size)).collect()
+    rows.take((range.end - range.start) as usize)
+        .flat_map(|row| slice(row, &shape[1..], inner, size))
+        .collect()
 }

@@ -28,21 +28,28 @@ fn act(hierarchy: &Hierarchy, step: &Object) -> Result<zarr::Result<()>, String>
         Some("write") => {
             let region = region(step).ok_or("`region` is a list of [start, end]")?;
             let bytes = unhex(text(step, "le_hex").unwrap_or_default())?;
-            hierarchy.array(&path).and_then(|array| array.write_le_bytes(region.as_slice(), &bytes))
+            hierarchy
+                .array(&path)
+                .and_then(|array| array.write_le_bytes(region.as_slice(), &bytes))
         }
         Some("erase") => hierarchy.erase(&path),
-        Some("create_group") => hierarchy.create_group(&path, object(step, "attributes")).map(drop),
+        Some("create_group") => hierarchy
+            .create_group(&path, object(step, "attributes"))
+            .map(drop),
         Some("create_array") => create_array(hierarchy, step).map(drop),
         Some("set_attribute") => {
             let name = text(step, "name").ok_or("`name` is missing")?;
             let value = step.get("value").cloned().ok_or("`value` is missing")?;
             hierarchy.node(&path).and_then(|node| {
-                node.update_attributes(|attributes| drop(attributes.insert(name, value.clone()))).map(drop)
+                node.update_attributes(|attributes| drop(attributes.insert(name, value.clone())))
+                    .map(drop)
             })
         }
         Some("resize") => {
             let shape = numbers(step, "shape").ok_or("`shape` is missing")?;
-            hierarchy.array(&path).and_then(|array| array.resize(&shape))
+            hierarchy
+                .array(&path)
+                .and_then(|array| array.resize(&shape))
         }
         other => return Err(format!("no step is called {other:?}")),
     })
@@ -65,7 +72,11 @@ fn create_array(hierarchy: &Hierarchy, step: &Object) -> zarr::Result<()> {
     if let Some(names) = step.get("dimension_names").and_then(names) {
         builder = builder.dimension_names(names);
     }
-    for codec in step.get("codecs").and_then(Json::as_array).unwrap_or_default() {
+    for codec in step
+        .get("codecs")
+        .and_then(Json::as_array)
+        .unwrap_or_default()
+    {
         builder = builder.codec(zarr::codec(codec.as_str().unwrap_or_default())?);
     }
     builder.create().map(drop)
@@ -76,9 +87,16 @@ fn region(step: &Object) -> Option<Vec<Range<u64>>> {
         [start, end] => Some(*start..*end),
         _ => None,
     };
-    step.get("region")?.as_array()?.iter().map(interval).collect()
+    step.get("region")?
+        .as_array()?
+        .iter()
+        .map(interval)
+        .collect()
 }
 
 fn object(step: &Object, name: &str) -> Object {
-    step.get(name).and_then(Json::as_object).cloned().unwrap_or_default()
+    step.get(name)
+        .and_then(Json::as_object)
+        .cloned()
+        .unwrap_or_default()
 }

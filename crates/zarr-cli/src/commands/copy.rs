@@ -1,0 +1,115 @@
+//! How does data come from one hierarchy into another, whatever their formats?
+
+use clap::Args;
+use zarr::{CopyOptions, Dialect, ErrorKind};
+
+use crate::failure::Failure;
+use crate::human;
+use crate::parse::{self, Shape};
+use crate::progress::Progress;
+use crate::session::{self, Care, Session, Target};
+
+/// Copy an array, or a group with everything below it, into a new place, in any format
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  zarr copy old-v2.zarr new.zarr --to v3
+  zarr copy new.zarr for-2020.zarr --to draft-2020 --codec gzip:5
+  zarr copy data.zarr small.zarr --path ocean/temperature --chunks 1,180,360 --codec blosc-zstd:7
+  zarr copy extra.zarr data.zarr/extra
+
+DST is a new hierarchy, or a new node in one that is there. Nothing is overwritten. What the other
+format has no words for is refused before the first element is written.")]
+pub(crate) struct Copy {
+    /// Path or URL of the hierarchy, or of the node inside, to copy
+    #[arg(value_name = "SRC")]
+    source: String,
+    /// Path or URL of the copy
+    #[arg(value_name = "DST")]
+    target: String,
+    /// The node to copy, from the one that SRC means
+    #[arg(
+        long,
+        value_name = "PATH",
+        default_value = "/",
+        hide_default_value = true
+    )]
+    path: String,
+    /// The copy's path, from the node that DST means
+    #[arg(
+        long,
+        value_name = "PATH",
+        default_value = "/",
+        hide_default_value = true
+    )]
+    at: String,
+    /// The copy's format: v3, v2 or draft-2020; that of SRC, if not given
+    #[arg(long, value_name = "FORMAT", value_parser = parse::dialect)]
+    to: Option<Dialect>,
+    /// Another chunk shape
+    #[arg(long, value_name = "N,N,…", value_parser = parse::shape)]
+    chunks: Option<Shape>,
+    /// Other codecs, in order; `none` for none; may be given again
+    #[arg(long, value_name = "NAME[:LEVEL]")]
+    codec: Vec<String>,
+    #[command(flatten)]
+    care: Care,
+}
+
+impl Copy {
+    pub fn run(&self, session: &Session) -> Result<(), Failure> {
+        let source = Target {
+            target: self.source.clone(),
+            path: self.path.clone(),
+        };
+        let source = session.open(&source)?;
+        let target = Target {
+            target: self.target.clone(),
+            path: self.at.clone(),
+        };
+        let place = session.place(&target, self.to, source.hierarchy().dialect(), &self.care)?;
+        match place.hierarchy.node(&place.path) {
+            Ok(_) if !place.begun => {
+                let (store, path) = (place.hierarchy.store().name(), &place.path);
+                let why = format!(
+                    "{path} of {store} is there already, and nothing is overwritten; choose another DST or --at"
+                );
+                return Err(Failure::Usage(why));
+            }
+            Err(e) if e.kind() != ErrorKind::NotFound => return Err(e.into()),
+            _ => {}
+        }
+        let bar = Progress::of_bytes(0, false);
+        let told = |progress: &zarr::Progress| {
+            bar.total(progress.bytes_total);
+            bar.done(progress.bytes_done);
+            if let Some(path) = &progress.path {
+                bar.message(path.to_string());
+            }
+        };
+        let codecs = (!self.codec.is_empty()).then(|| {
+            self.codec
+                .iter()
+                .filter(|name| *name != "none")
+                .cloned()
+                .collect()
+        });
+        let options = CopyOptions {
+            chunks: self.chunks.as_ref().map(|Shape(chunks)| chunks.clone()),
+            codecs,
+            progress: Some(&told),
+        };
+        let copied = zarr::copy(&source, &place.hierarchy, &place.path, &options);
+        drop(bar);
+        session.warn(source.hierarchy());
+        let copied = copied.inspect_err(|_| place.take_back())?;
+        session.talk(&format!(
+            "copied {}, {}, to {} in {}",
+            human::plural(copied.nodes_done, "node"),
+            human::size(copied.bytes_done),
+            session::url(&self.target),
+            place.hierarchy.format_name(),
+        ));
+        Ok(())
+    }
+}

@@ -1,0 +1,158 @@
+//! How does an array or a group come into being?
+
+use clap::Args;
+use zarr::{Dialect, ErrorKind, Json, NodePath, Object};
+
+use crate::failure::Failure;
+use crate::parse::{self, Shape};
+use crate::session::{Care, Place, Session, Target};
+
+/// Create an array or a group, and the hierarchy around it if there is none
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  zarr create data.zarr --path ocean/temperature --shape 365,180,360 --chunks 1,90,90 \\
+      --dtype float32 --fill NaN --codec zstd:3 --dims time,lat,lon
+  zarr create old.zarr --path x --format v2 --shape 100 --chunks 10 --dtype '<i4' --codec blosc
+  zarr create data.zarr --path ocean --group --attr title='The ocean'
+
+Types are those of any format: int32, float64, complex128, bool, <i4, >f8, r24, |S7, <U5; a > asks for
+big-endian storage. Fill values are JSON or text: 0, NaN, true, '[0,1]', '\"text\"'. Codecs are added in
+their order: gzip, zlib, bz2, lzma, zstd, lz4, crc32c, shuffle:SIZE, blosc, blosc-zstd-bitshuffle:5.")]
+pub(crate) struct Create {
+    #[command(flatten)]
+    target: Target,
+    /// Format of a new hierarchy: v3 (if not given), v2 or draft-2020
+    #[arg(long, value_name = "FORMAT", value_parser = parse::dialect)]
+    format: Option<Dialect>,
+    /// Create a group
+    #[arg(long, conflicts_with_all = [
+        "shape", "chunks", "dtype", "fill", "no_fill", "codec", "dims", "order", "separator",
+    ])]
+    group: bool,
+    /// Length of each axis, as in 100,200
+    #[arg(long, value_name = "N,N,…", required_unless_present = "group", value_parser = parse::shape)]
+    shape: Option<Shape>,
+    /// Length of a chunk along each axis; one chunk, if not given
+    #[arg(long, value_name = "N,N,…", value_parser = parse::shape)]
+    chunks: Option<Shape>,
+    /// Type of an element
+    #[arg(long, value_name = "TYPE", required_unless_present = "group")]
+    dtype: Option<String>,
+    /// What elements hold that nobody wrote; zero, if not given
+    #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
+    fill: Option<String>,
+    /// Leave undefined what elements hold that nobody wrote (not in v3)
+    #[arg(long, conflicts_with = "fill")]
+    no_fill: bool,
+    /// A codec; may be given again
+    #[arg(long, value_name = "NAME[:LEVEL]")]
+    codec: Vec<String>,
+    /// Names of the axes, as in time,lat,lon
+    #[arg(long, value_name = "NAME,NAME,…")]
+    dims: Option<String>,
+    /// Order of elements in a chunk
+    #[arg(long, value_name = "C|F", ignore_case = true, value_parser = ["C", "F"])]
+    order: Option<String>,
+    /// What stands between the indices in chunk keys; a period in v2, else a slash, if not given
+    #[arg(long, value_name = "CHARACTER", value_parser = ["/", "."])]
+    separator: Option<String>,
+    /// An attribute: KEY=JSON, or KEY=text; may be given again
+    #[arg(long, value_name = "KEY=VALUE", value_parser = parse::member)]
+    attr: Vec<(String, Json)>,
+    /// Erase what is there first, with everything below it
+    #[arg(long)]
+    overwrite: bool,
+    #[command(flatten)]
+    care: Care,
+}
+
+impl Create {
+    pub fn run(&self, session: &Session) -> Result<(), Failure> {
+        let place = session.place(&self.target, self.format, Dialect::V3, &self.care)?;
+        let attributes: Object = self.attr.iter().cloned().collect();
+        let created = match self.group {
+            true => self.create_group(&place, attributes),
+            false => self.create_array(&place, attributes),
+        };
+        if created.is_err() {
+            place.take_back();
+        }
+        created?;
+        let (store, path) = (place.hierarchy.store().name(), &place.path);
+        session.talk(&format!("created {path} in {store}"));
+        Ok(())
+    }
+
+    fn create_group(&self, place: &Place, attributes: Object) -> Result<(), Failure> {
+        let Place {
+            hierarchy, path, ..
+        } = place;
+        if self.overwrite {
+            erase(place, path)?;
+        }
+        match hierarchy.create_group(path, attributes.clone()) {
+            // A new hierarchy may come with its root group.
+            Err(e) if e.kind() == ErrorKind::Exists && place.begun && path.is_root() => {
+                hierarchy
+                    .root()?
+                    .update_attributes(|old| *old = attributes.clone())?;
+            }
+            other => {
+                other?;
+            }
+        }
+        Ok(())
+    }
+
+    fn create_array(&self, place: &Place, attributes: Object) -> Result<(), Failure> {
+        let Place {
+            hierarchy, path, ..
+        } = place;
+        let mut array = hierarchy
+            .create_array(path)
+            .attributes(attributes)
+            .overwrite(self.overwrite);
+        if let Some(Shape(shape)) = &self.shape {
+            array = array.shape(shape);
+        }
+        if let Some(Shape(chunks)) = &self.chunks {
+            array = array.chunks(chunks);
+        }
+        if let Some(name) = &self.dtype {
+            array = array.data_type_named(name);
+        }
+        if let Some(fill) = &self.fill {
+            array = array.fill_value(parse::json_or_text(fill));
+        }
+        if self.no_fill {
+            array = array.undefined_fill();
+        }
+        for codec in self.codec.iter().filter(|codec| *codec != "none") {
+            array = array.codec(zarr::codec(codec)?);
+        }
+        if let Some(names) = &self.dims {
+            let name = |name: &str| Some(name.trim().to_owned()).filter(|name| !name.is_empty());
+            let names = names.split(',').map(name).collect();
+            array = array.dimension_names(names);
+        }
+        if let Some(order) = &self.order {
+            array = array.f_order(order.eq_ignore_ascii_case("F"));
+        }
+        // Old readers of v2 know no other separator than the period.
+        let usual = (hierarchy.dialect() == Dialect::V2).then_some(".");
+        let separator = self.separator.as_deref().or(usual);
+        if let Some(separator) = separator.and_then(|text| text.chars().next()) {
+            array = array.separator(separator);
+        }
+        array.create()?;
+        Ok(())
+    }
+}
+
+fn erase(place: &Place, path: &NodePath) -> Result<(), Failure> {
+    match place.hierarchy.erase(path) {
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
+        other => Ok(other?),
+    }
+}

@@ -1,0 +1,179 @@
+//! Which elements does an array hold?
+
+use std::io::{self, IsTerminal};
+use std::ops::ControlFlow;
+
+use clap::{Args, ValueEnum};
+use zarr::{Array, Region};
+
+use super::Out;
+use crate::element::Kind;
+use crate::failure::Failure;
+use crate::nested::{Lines, Lists};
+use crate::npy::{self, Header};
+use crate::parse;
+use crate::progress::Progress;
+use crate::session::{Session, Target};
+use crate::slabs;
+
+/// Write elements of an array to standard output
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  zarr get data.zarr --path temperature --region 0:4,2:7
+  zarr get data.zarr/temperature --region 0,: --format csv > first-row.csv
+  zarr get data.zarr/temperature --format npy > temperature.npy
+  zarr get data.zarr/temperature --format raw | sha256sum
+
+A region is start:stop for each axis, without the stop itself; either side may be left out, and a
+single number n means n:n+1. All axes stay, so 0,: of a table is a table with one row.
+
+Formats, all in C order:
+  json  nested lists. Integers are exact, floats the shortest text that reads back the same, with
+        \"NaN\", \"Infinity\" and \"-Infinity\" as strings; complex numbers are [real, imaginary]. Bytes of
+        fixed length are text if they are UTF-8, else {\"base64\": text}; raw bytes are base64.
+  csv   one line per row, for at most two axes longer than 1; complex numbers as 1.0-2.0j.
+  raw   little-endian elements one after the other; bool 0 or 1; text as UTF-32.
+  npy   a NumPy file, version 1.0, little-endian.")]
+pub(crate) struct Get {
+    #[command(flatten)]
+    target: Target,
+    /// Elements to take, as in 0:4,2:7; all, if not given
+    #[arg(long, value_name = "REGION", allow_hyphen_values = true)]
+    region: Option<String>,
+    /// How to write them
+    #[arg(long, value_name = "FORMAT", default_value = "json")]
+    format: Format,
+    /// The same as --format json
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Raw,
+    Json,
+    Npy,
+    Csv,
+}
+
+impl Get {
+    pub fn run(&self, session: &Session, out: Out<'_>) -> Result<(), Failure> {
+        let format = if self.json { Format::Json } else { self.format };
+        if matches!(format, Format::Raw | Format::Npy) && io::stdout().is_terminal() {
+            let why = "bytes are not for terminals; redirect them to a file or a program";
+            return Err(Failure::usage(why));
+        }
+        let node = session.open(&self.target)?;
+        let array = node.into_array()?;
+        let region = parse::region(self.region.as_deref(), &array.shape());
+        let region = region.map_err(Failure::Usage)?;
+        let result = write(&array, &region, format, out);
+        session.warn(array.hierarchy());
+        result
+    }
+}
+
+/// What is made of elements as they come.
+enum Writer {
+    Bytes { header: Vec<u8> },
+    Lists(Lists),
+    Lines(Lines),
+}
+
+impl Writer {
+    fn new(array: &Array, shape: &[u64], format: Format) -> Result<Option<Writer>, Failure> {
+        let data_type = array.data_type();
+        // Without a kind, reading says what is not supported.
+        let Some(kind) = Kind::of(&data_type) else {
+            return Ok(None);
+        };
+        let writer = match format {
+            Format::Raw => Writer::Bytes { header: Vec::new() },
+            Format::Npy => {
+                let Some(descr) = npy::descr(&data_type) else {
+                    let why = format!("NumPy files have no words for the type `{data_type}`; use --format raw");
+                    return Err(Failure::Usage(why));
+                };
+                let header = Header { descr, fortran_order: false, shape: shape.to_vec() };
+                Writer::Bytes { header: header.to_bytes() }
+            }
+            Format::Json => Writer::Lists(Lists::new(kind, shape)),
+            Format::Csv => Writer::Lines(Lines::new(kind, shape).ok_or_else(|| {
+                let rank = shape.iter().filter(|&&len| len != 1).count();
+                Failure::Usage(format!(
+                    "csv has lines of columns, but {rank} axes are longer than 1; choose a --region with at \
+                     most two such axes, or another --format"
+                ))
+            })?),
+        };
+        Ok(Some(writer))
+    }
+
+    /// Writes the elements that come next. The header comes with the first, when reading has begun well.
+    fn push(&mut self, elements: &[u8], out: Out<'_>) -> io::Result<()> {
+        match self {
+            Writer::Bytes { header } => {
+                out.write_all(&std::mem::take(header))?;
+                out.write_all(elements)
+            }
+            Writer::Lists(lists) => lists.push(elements, out),
+            Writer::Lines(lines) => lines.push(elements, out),
+        }
+    }
+}
+
+fn write(array: &Array, region: &Region, format: Format, out: Out<'_>) -> Result<(), Failure> {
+    let shape = region.shape();
+    let Some(mut writer) = Writer::new(array, &shape, format)? else {
+        let probe = array.read_le_bytes(Region::new(shape.iter().map(|_| 0..0)));
+        let why = "elements of a type that is not known were read";
+        return Err(probe
+            .err()
+            .map_or_else(|| Failure::usage(why), Failure::from));
+    };
+    let metadata = array.metadata();
+    let item = metadata
+        .data_type
+        .repr()
+        .map_or(1, |repr| repr.size() as u64);
+    let total = region
+        .element_count()
+        .unwrap_or(u64::MAX)
+        .saturating_mul(item);
+    let progress = Progress::of_bytes(total, total <= slabs::SIZE || io::stdout().is_terminal());
+    let mut done = 0;
+    let flow = slabs::each(
+        metadata.grid.as_deref(),
+        region,
+        item,
+        slabs::SIZE,
+        |piece, _| {
+            let written = array
+                .read_le_bytes(&piece)
+                .map_err(Failure::from)
+                .and_then(|bytes| {
+                    writer.push(&bytes, out)?;
+                    done += bytes.len() as u64;
+                    progress.done(done);
+                    Ok(())
+                });
+            match written {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(failure) => ControlFlow::Break(failure),
+            }
+        },
+    );
+    if let ControlFlow::Break(failure) = flow {
+        return Err(failure);
+    }
+    if format == Format::Json {
+        if region.is_empty() {
+            let why = "the region holds nothing, in more lists than can be written";
+            let lists = Lists::empty(&shape).ok_or_else(|| Failure::usage(why))?;
+            write!(out, "{lists}")?;
+        }
+        writeln!(out)?;
+    }
+    Ok(())
+}

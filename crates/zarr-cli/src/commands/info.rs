@@ -1,0 +1,287 @@
+//! What is this node?
+
+use clap::Args;
+use zarr::grid::chunk_count;
+use zarr::{Array, ErrorKind, Group, Json, MetadataError, Node, Object, Unsupported};
+
+use super::Out;
+use crate::failure::Failure;
+use crate::human;
+use crate::session::{Session, Target};
+
+/// Say what a group or an array is: shape, chunks, type, codecs, attributes
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  zarr info data.zarr
+  zarr info data.zarr --path ocean/temperature
+  zarr info data.zarr/ocean/temperature --json
+
+With --json, `data_type` and `fill_value` are as the document spells them; `unsupported` lists what
+this build lacks to read the elements.")]
+pub(crate) struct Info {
+    #[command(flatten)]
+    target: Target,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Info {
+    pub fn run(&self, session: &Session, out: Out<'_>) -> Result<(), Failure> {
+        let node = session.open(&self.target)?;
+        match (self.json, &node) {
+            (true, _) => write!(out, "{}", Json::from(members(&node)).to_pretty())?,
+            (false, Node::Array(array)) => describe_array(array, out)?,
+            (false, Node::Group(group)) => describe_group(group, out)?,
+        }
+        if !self.json {
+            session.warn(node.hierarchy());
+        }
+        Ok(())
+    }
+}
+
+/// What hinders this build from reading and writing elements.
+fn obstacles(array: &Array) -> Vec<Unsupported> {
+    let metadata = array.metadata();
+    if !metadata.obstacles.is_empty() {
+        return metadata.obstacles.clone();
+    }
+    let hierarchy = array.hierarchy();
+    match metadata.chain(hierarchy.registry(), hierarchy.dialect()) {
+        Err(MetadataError::Unsupported(unsupported)) => vec![unsupported],
+        _ => Vec::new(),
+    }
+}
+
+/// The information as members of a JSON object.
+fn members(node: &Node) -> Object {
+    let hierarchy = node.hierarchy();
+    let object = Object::new()
+        .with("path", node.path().as_str())
+        .with("format", hierarchy.format_name())
+        .with("node_type", node.kind().name())
+        .with("store", hierarchy.store().name());
+    let object = match node {
+        Node::Array(array) => array_members(array, object),
+        Node::Group(group) => object.with("implicit", group.metadata().implicit),
+    };
+    let warnings = hierarchy.warnings();
+    object.with("attributes", node.attributes()).with(
+        "warnings",
+        warnings
+            .iter()
+            .map(|w| Json::from(w.to_string()))
+            .collect::<Json>(),
+    )
+}
+
+fn array_members(array: &Array, object: Object) -> Object {
+    let metadata = array.metadata();
+    let optional = |number: Option<u64>| number.map_or(Json::Null, Json::from);
+    let codec = |spec: &zarr::codec::CodecSpec| {
+        let object = Object::new().with("name", spec.name.as_str());
+        Json::from(object.with("configuration", spec.configuration.clone()))
+    };
+    let names = |names: &Vec<Option<String>>| -> Json {
+        names
+            .iter()
+            .map(|name| name.as_deref().map_or(Json::Null, Json::from))
+            .collect()
+    };
+    let unsupported = |lack: &Unsupported| {
+        let object = Object::new()
+            .with("what", lack.what)
+            .with("name", lack.name.as_str());
+        Json::from(object.with("hint", lack.hint.as_str()))
+    };
+    let chunk_shape = metadata.chunk_shape();
+    let count = metadata
+        .grid
+        .as_ref()
+        .and_then(|grid| chunk_count(&**grid, &metadata.shape));
+    let repr = metadata.data_type.repr();
+    let mut object = object
+        .with("shape", &metadata.shape[..])
+        .with("data_type", metadata.declared_type.clone())
+        .with("data_type_name", metadata.data_type.to_string())
+        .with("item_size", optional(repr.map(|repr| repr.size() as u64)))
+        .with(
+            "chunk_shape",
+            chunk_shape.as_deref().map_or(Json::Null, Json::from),
+        )
+        .with("chunk_count", optional(count))
+        .with(
+            "chunk_key_separator",
+            metadata.chunk_keys.separator().to_string(),
+        )
+        .with(
+            "codecs",
+            metadata.codecs.iter().map(codec).collect::<Json>(),
+        )
+        .with("fill_value", metadata.declared_fill.clone())
+        .with(
+            "dimension_names",
+            metadata.dimension_names.as_ref().map_or(Json::Null, names),
+        );
+    if repr.is_some_and(|repr| repr.swap_unit() > 1) {
+        object.insert("stored_endian", metadata.endian().name());
+    }
+    object.with(
+        "unsupported",
+        obstacles(array).iter().map(unsupported).collect::<Json>(),
+    )
+}
+
+/// A line of the plain form.
+fn line(out: Out<'_>, label: &str, text: impl std::fmt::Display) -> Result<(), Failure> {
+    Ok(writeln!(out, "{label:<12} {text}")?)
+}
+
+fn times(lengths: &[u64]) -> String {
+    match lengths {
+        [] => "scalar".into(),
+        lengths => lengths
+            .iter()
+            .map(|&len| human::count(len))
+            .collect::<Vec<_>>()
+            .join(" × "),
+    }
+}
+
+/// A string without its quotes if it is one, else JSON.
+fn plain(json: &Json) -> String {
+    match json {
+        Json::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+fn heading(node: &str, path: &str, format: &str, store: &str, out: Out<'_>) -> Result<(), Failure> {
+    Ok(writeln!(out, "{path}: {node} in {format}, {store}")?)
+}
+
+pub(super) fn describe_array(array: &Array, out: Out<'_>) -> Result<(), Failure> {
+    let (metadata, hierarchy) = (array.metadata(), array.hierarchy());
+    let store = hierarchy.store().name();
+    heading(
+        "array",
+        array.path().as_str(),
+        hierarchy.format_name(),
+        &store,
+        out,
+    )?;
+    let elements = zarr::region::element_count(&metadata.shape);
+    let item = metadata.data_type.repr().map(|repr| repr.size() as u64);
+    line(out, "shape", times(&metadata.shape))?;
+    if let Some(names) = &metadata.dimension_names {
+        let names: Vec<&str> = names
+            .iter()
+            .map(|name| name.as_deref().unwrap_or("-"))
+            .collect();
+        line(out, "dimensions", names.join(", "))?;
+    }
+    line(
+        out,
+        "type",
+        type_line(&metadata.data_type.to_string(), &metadata.declared_type),
+    )?;
+    if let (Some(elements), Some(item)) = (elements, item) {
+        let size = elements
+            .checked_mul(item)
+            .map_or("too much to count".into(), human::size);
+        line(
+            out,
+            "size",
+            format!("{size}, {}", human::plural(elements, "element")),
+        )?;
+    }
+    if let Some(grid) = &metadata.grid {
+        let count = chunk_count(&**grid, &metadata.shape);
+        let count = count.map_or("too many to count".into(), |n| human::plural(n, "chunk"));
+        let text = match grid.chunk_shape() {
+            Some(chunk) => {
+                let size = zarr::region::element_count(&chunk)
+                    .and_then(|n| n.checked_mul(item?))
+                    .map_or(String::new(), |size| format!(" of {}", human::size(size)));
+                format!("{}: {count}{size}", times(&chunk))
+            }
+            None => format!("of different shapes: {count}"),
+        };
+        line(out, "chunks", text)?;
+    }
+    for (n, codec) in metadata.codecs.iter().enumerate() {
+        line(out, if n == 0 { "codecs" } else { "" }, codec)?;
+    }
+    let fill = match &metadata.declared_fill {
+        Json::Null => "undefined".into(),
+        fill => plain(fill),
+    };
+    line(out, "fill value", fill)?;
+    describe_attributes(&metadata.attributes, out)?;
+    for obstacle in obstacles(array) {
+        line(out, "unsupported", obstacle)?;
+    }
+    Ok(())
+}
+
+fn type_line(name: &str, declared: &Json) -> String {
+    match declared {
+        Json::String(text) if text == name => text.clone(),
+        Json::Null => name.to_owned(),
+        other => format!("{name}, spelled {}", other.brief()),
+    }
+}
+
+fn describe_group(group: &Group, out: Out<'_>) -> Result<(), Failure> {
+    let hierarchy = group.hierarchy();
+    let store = hierarchy.store().name();
+    let what = if group.metadata().implicit {
+        "implicit group"
+    } else {
+        "group"
+    };
+    heading(
+        what,
+        group.path().as_str(),
+        hierarchy.format_name(),
+        &store,
+        out,
+    )?;
+    match group.children() {
+        Ok(children) => {
+            let names: Vec<String> = children
+                .iter()
+                .map(|child| {
+                    let name = child.path.name().unwrap_or_default();
+                    let is_group = child.kind == Some(zarr::NodeKind::Group);
+                    format!("{name}{}", if is_group { "/" } else { "" })
+                })
+                .collect();
+            let names = if names.is_empty() {
+                "none".into()
+            } else {
+                names.join("  ")
+            };
+            line(out, "children", names)?;
+        }
+        // Plain HTTP cannot list; the group can be read all the same.
+        Err(e) if e.kind() == ErrorKind::NotCapable => {
+            line(out, "children", "the store cannot list")?
+        }
+        Err(e) => return Err(e.into()),
+    }
+    describe_attributes(group.attributes(), out)
+}
+
+fn describe_attributes(attributes: &Object, out: Out<'_>) -> Result<(), Failure> {
+    for (n, (name, value)) in attributes.iter().enumerate() {
+        line(
+            out,
+            if n == 0 { "attributes" } else { "" },
+            format!("{name}: {}", plain(value)),
+        )?;
+    }
+    Ok(())
+}

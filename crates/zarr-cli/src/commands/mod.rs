@@ -1,0 +1,48 @@
+//! Which commands are there? One file each.
+
+mod attrs;
+mod copy;
+mod create;
+mod demo;
+mod get;
+mod info;
+mod put;
+mod rm;
+mod tree;
+
+use std::io::Write;
+
+use clap::Subcommand;
+
+use crate::failure::Failure;
+use crate::session::Session;
+
+/// Where commands write what was asked for.
+pub(crate) type Out<'a> = &'a mut dyn Write;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Info(info::Info),
+    Tree(tree::Tree),
+    Get(get::Get),
+    Put(put::Put),
+    Create(create::Create),
+    Attrs(attrs::Attrs),
+    Copy(copy::Copy),
+    Rm(rm::Rm),
+    Demo(demo::Demo),
+}
+
+pub(crate) fn run(command: &Command, session: &Session, out: Out<'_>) -> Result<(), Failure> {
+    match command {
+        Command::Info(info) => info.run(session, out),
+        Command::Tree(tree) => tree.run(session, out),
+        Command::Get(get) => get.run(session, out),
+        Command::Put(put) => put.run(session),
+        Command::Create(create) => create.run(session),
+        Command::Attrs(attrs) => attrs.run(session, out),
+        Command::Copy(copy) => copy.run(session),
+        Command::Rm(rm) => rm.run(session),
+        Command::Demo(demo) => demo.run(session, out),
+    }
+}

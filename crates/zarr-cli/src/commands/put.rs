@@ -1,0 +1,300 @@
+//! How do elements come into an array?
+
+use std::io::{self, Read};
+use std::ops::ControlFlow;
+
+use clap::{Args, ValueEnum};
+use zarr::{Array, Json, Region};
+
+use crate::element::Kind;
+use crate::failure::Failure;
+use crate::human;
+use crate::nested;
+use crate::npy::{self, Header, Trouble};
+use crate::parse;
+use crate::progress::Progress;
+use crate::session::{Care, Session, Target};
+use crate::slabs;
+
+/// Write elements from standard input into an array
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  zarr put data.zarr --path temperature --format npy < temperature.npy
+  echo '[[1,2],[3,4]]' | zarr put data.zarr/table --region 0:2,0:2
+  zarr get a.zarr/x --format raw | zarr put b.zarr/x --format raw
+
+Formats are those of `zarr get`; json may also be one flat list in C order. A NumPy file must hold the
+array's type, in either byte order, and the region's shape; axes of length 1 may be missing.
+
+Input that has too few or too many elements is refused; if it has more than 64 MiB, pieces of it may
+have been written by then. Parts of chunks are laid over what other programs write meanwhile.")]
+pub(crate) struct Put {
+    #[command(flatten)]
+    target: Target,
+    /// Elements to replace, as in 0:4,2:7; all, if not given
+    #[arg(long, value_name = "REGION", allow_hyphen_values = true)]
+    region: Option<String>,
+    /// What standard input holds
+    #[arg(long, value_name = "FORMAT", default_value = "json")]
+    format: Format,
+    #[command(flatten)]
+    care: Care,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Raw,
+    Npy,
+    Json,
+}
+
+/// Elements as they come in, in native C order unless said otherwise.
+struct Input<'a> {
+    from: &'a mut dyn Read,
+    /// Bytes that byte order turns round, if they come big-endian.
+    swap: Option<usize>,
+    /// Bytes that were due so far, for messages.
+    total: u64,
+    read: u64,
+}
+
+impl Put {
+    pub fn run(&self, session: &Session) -> Result<(), Failure> {
+        let array = session.open_rw(&self.target, &self.care)?.into_array()?;
+        let region = parse::region(self.region.as_deref(), &array.shape());
+        let region = region.map_err(Failure::Usage)?;
+        let result = self.write(&array, &region, &mut io::stdin().lock());
+        session.warn(array.hierarchy());
+        result
+    }
+
+    fn write(&self, array: &Array, region: &Region, input: &mut dyn Read) -> Result<(), Failure> {
+        let data_type = array.data_type();
+        let Some(kind) = Kind::of(&data_type) else {
+            // Says what is not supported.
+            array.write_le_bytes(region, &[])?;
+            return Ok(());
+        };
+        let item = kind.size() as u64;
+        let total = region.element_count().and_then(|n| n.checked_mul(item));
+        let total = total.ok_or_else(|| Failure::usage("the region is too large"))?;
+        let mut input = Input {
+            from: input,
+            swap: None,
+            total,
+            read: 0,
+        };
+        match self.format {
+            Format::Raw => input.stream(array, region, item),
+            Format::Json => input.lists(array, region, kind),
+            Format::Npy => {
+                let header = Header::read(input.from).map_err(|trouble| match trouble {
+                    Trouble::Format(why) => {
+                        Failure::Usage(format!("standard input is not a NumPy file: {why}"))
+                    }
+                    Trouble::Io(e) => Failure::input(e),
+                })?;
+                check(&header, array, region)?;
+                if header.unmarked().1 {
+                    input.swap = data_type.repr().map(|repr| repr.swap_unit());
+                }
+                let long = header.shape.iter().filter(|&&len| len > 1).count();
+                match header.fortran_order && long > 1 {
+                    true => input.transposed(array, region, item),
+                    false => input.stream(array, region, item),
+                }
+            }
+        }
+    }
+}
+
+/// Whether a NumPy file holds what the array needs.
+fn check(header: &Header, array: &Array, region: &Region) -> Result<(), Failure> {
+    let data_type = array.data_type();
+    let due = npy::descr(&data_type);
+    let bare = |descr: &str| descr.trim_start_matches(['<', '>', '|', '=']).to_owned();
+    let (found, _) = header.unmarked();
+    match due {
+        Some(due) if bare(&due) == found => {}
+        Some(due) => {
+            let why = format!(
+                "standard input holds `{}`, the array `{due}` ({data_type}); convert it first, in NumPy \
+                 with `x.astype('{due}')`",
+                header.descr
+            );
+            return Err(Failure::Usage(why));
+        }
+        None => {
+            let why =
+                format!("NumPy files have no words for the type `{data_type}`; use --format raw");
+            return Err(Failure::Usage(why));
+        }
+    }
+    let shape = region.shape();
+    let long = |shape: &[u64]| {
+        shape
+            .iter()
+            .copied()
+            .filter(|&len| len != 1)
+            .collect::<Vec<_>>()
+    };
+    if header.shape != shape && long(&header.shape) != long(&shape) {
+        let why = format!(
+            "standard input has the shape {}, the region {}",
+            human::shape(&header.shape),
+            human::shape(&shape)
+        );
+        return Err(Failure::Usage(why));
+    }
+    Ok(())
+}
+
+impl Input<'_> {
+    /// The next `size` bytes, in memory that grows as they come.
+    fn take(&mut self, size: u64) -> Result<Vec<u8>, Failure> {
+        let mut bytes = Vec::new();
+        self.from
+            .take(size)
+            .read_to_end(&mut bytes)
+            .map_err(Failure::input)?;
+        self.read += bytes.len() as u64;
+        if (bytes.len() as u64) < size {
+            let (found, due) = (human::count(self.read), human::count(self.total));
+            let why = format!("standard input ends after {found} bytes of elements; {due} are due");
+            return Err(Failure::Usage(why));
+        }
+        if let Some(unit) = self.swap.filter(|&unit| unit > 1) {
+            bytes.chunks_exact_mut(unit).for_each(<[u8]>::reverse);
+        }
+        Ok(bytes)
+    }
+
+    /// Refuses a byte too many.
+    fn end(&mut self) -> Result<(), Failure> {
+        match self
+            .from
+            .take(1)
+            .read_to_end(&mut Vec::new())
+            .map_err(Failure::input)?
+        {
+            0 => Ok(()),
+            _ => {
+                let due = human::count(self.total);
+                let why = format!(
+                    "standard input goes on after the {due} bytes of elements that are due"
+                );
+                Err(Failure::Usage(why))
+            }
+        }
+    }
+
+    /// Writes elements in C order, piece by piece. The last is written when the input has ended.
+    fn stream(&mut self, array: &Array, region: &Region, item: u64) -> Result<(), Failure> {
+        let progress = Progress::of_bytes(self.total, self.total <= slabs::SIZE);
+        let metadata = array.metadata();
+        let flow = slabs::each(
+            metadata.grid.as_deref(),
+            region,
+            item,
+            slabs::SIZE,
+            |piece, last| {
+                let size = piece
+                    .element_count()
+                    .unwrap_or(u64::MAX)
+                    .saturating_mul(item);
+                let written = self.take(size).and_then(|bytes| {
+                    if last {
+                        self.end()?;
+                    }
+                    array.write_le_bytes(&piece, &bytes)?;
+                    progress.done(self.read);
+                    Ok(())
+                });
+                match written {
+                    Ok(()) => ControlFlow::Continue(()),
+                    Err(failure) => ControlFlow::Break(failure),
+                }
+            },
+        );
+        match flow {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(failure) => Err(failure),
+        }
+    }
+
+    /// Writes elements in Fortran order, which must be held all at once.
+    fn transposed(&mut self, array: &Array, region: &Region, item: u64) -> Result<(), Failure> {
+        let bytes = self.take(self.total)?;
+        self.end()?;
+        array.write_le_bytes(region, &to_c_order(&bytes, &region.shape(), item as usize))?;
+        Ok(())
+    }
+
+    /// Writes elements out of JSON, whose text must be held all at once.
+    fn lists(&mut self, array: &Array, region: &Region, kind: Kind) -> Result<(), Failure> {
+        let shape = region.shape();
+        // No element needs more text than this, unless somebody wrote it with many spaces.
+        let limit = self.total.saturating_mul(32).saturating_add(1 << 20);
+        let mut text = Vec::new();
+        self.from
+            .take(limit)
+            .read_to_end(&mut text)
+            .map_err(Failure::input)?;
+        if text.len() as u64 == limit {
+            let shape = human::shape(&shape);
+            let why = format!("standard input is too long for JSON of a region of shape {shape}");
+            return Err(Failure::Usage(why));
+        }
+        let (json, _) = Json::parse_tolerant(&text)
+            .map_err(|why| Failure::Usage(format!("standard input is {why}")))?;
+        drop(text);
+        let elements = nested::elements(&json, kind, &shape)
+            .map_err(|why| Failure::Usage(format!("standard input: {why}")))?;
+        array.write_le_bytes(region, &elements)?;
+        Ok(())
+    }
+}
+
+/// Elements in C order, out of elements in Fortran order.
+fn to_c_order(bytes: &[u8], shape: &[u64], item: usize) -> Vec<u8> {
+    let shape: Vec<usize> = shape.iter().map(|&len| len as usize).collect();
+    let strides: Vec<usize> = shape
+        .iter()
+        .scan(item, |stride, &len| {
+            let own = *stride;
+            *stride *= len;
+            Some(own)
+        })
+        .collect();
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut index = vec![0; shape.len()];
+    let mut at = 0;
+    while out.len() < bytes.len() {
+        out.extend_from_slice(&bytes[at..at + item]);
+        for axis in (0..shape.len()).rev() {
+            index[axis] += 1;
+            at += strides[axis];
+            if index[axis] < shape[axis] {
+                break;
+            }
+            at -= strides[axis] * shape[axis];
+            index[axis] = 0;
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fortran_order_is_turned() {
+        let fortran = [0, 3, 1, 4, 2, 5];
+        assert_eq!(to_c_order(&fortran, &[2, 3], 1), [0, 1, 2, 3, 4, 5]);
+        let wide = [0, 0, 2, 2, 1, 1, 3, 3];
+        assert_eq!(to_c_order(&wide, &[2, 2], 2), [0, 0, 1, 1, 2, 2, 3, 3]);
+        assert_eq!(to_c_order(&[], &[2, 0], 4), []);
+    }
+}

@@ -1,0 +1,71 @@
+//! How does a node go away?
+
+use clap::Args;
+use zarr::{Error, ErrorKind, Hierarchy};
+
+use crate::failure::Failure;
+use crate::human;
+use crate::session::{Care, Session, Target};
+
+/// Erase a node with everything below it
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  zarr rm data.zarr --path ocean/temperature
+  zarr rm data.zarr/ocean
+  zarr rm data.zarr --all
+
+Nothing is asked. A whole hierarchy goes only with --all, and with it whatever else lies in its folder.")]
+pub(crate) struct Rm {
+    #[command(flatten)]
+    target: Target,
+    /// Erase the root, too, and so everything
+    #[arg(long)]
+    all: bool,
+    #[command(flatten)]
+    care: Care,
+}
+
+impl Rm {
+    pub fn run(&self, session: &Session) -> Result<(), Failure> {
+        let (hierarchy, path) = session.find_in_parent(&self.target, &self.care)?;
+        if path.is_root() && !self.all {
+            let store = hierarchy.store().name();
+            let why = format!(
+                "this is the root of {store}; name a node with --path, or erase all of it with --all"
+            );
+            return Err(Failure::Usage(why));
+        }
+        let below = match hierarchy.tree(&path) {
+            Ok(nodes) => Some(nodes.len() as u64),
+            Err(e) if e.kind() == ErrorKind::NotFound => return Err(e.into()),
+            // What is broken, or cannot be listed, can be erased all the same.
+            Err(_) => None,
+        };
+        hierarchy.erase(&path)?;
+        if path.is_root() {
+            erase_entry_point(&hierarchy)?;
+        }
+        let nodes = below.map_or(String::new(), |n| {
+            format!(" ({})", human::plural(n, "node"))
+        });
+        session.talk(&format!(
+            "erased {path}{nodes} of {}",
+            hierarchy.store().name()
+        ));
+        Ok(())
+    }
+}
+
+/// A draft's hierarchy has a document of its own, besides those of its nodes.
+fn erase_entry_point(hierarchy: &Hierarchy) -> Result<(), Failure> {
+    let entry = zarr::format::of_dialect(hierarchy.dialect())
+        .entry_point()
+        .map_err(Error::from)?;
+    if let Some(writeable) = hierarchy.store().writeable() {
+        for (key, _) in entry {
+            writeable.erase(&key).map_err(Error::from)?;
+        }
+    }
+    Ok(())
+}

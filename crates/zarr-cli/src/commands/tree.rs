@@ -1,0 +1,188 @@
+//! Which nodes are there?
+
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
+
+use clap::Args;
+use zarr::{Array, Json, Node, NodeKind, NodePath, Object};
+
+use super::Out;
+use crate::failure::Failure;
+use crate::human;
+use crate::session::{self, Session, Target};
+
+/// Draw the groups and arrays below a node
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  zarr tree data.zarr
+  zarr tree data.zarr --path ocean
+  zarr tree s3://bucket/data.zarr --json
+
+Paths begin at TARGET's node, so that --path takes them as they are. A node whose document is broken
+is told on standard error; the others are shown, and the exit code is that of the first failure.")]
+pub(crate) struct Tree {
+    #[command(flatten)]
+    target: Target,
+    /// Print JSON: {\"nodes\": [{\"path\", \"node_type\", …}]}
+    #[arg(long)]
+    json: bool,
+}
+
+/// A node as it is shown.
+struct Shown {
+    path: String,
+    kind: NodeKind,
+    implicit: bool,
+    array: Option<Array>,
+    trouble: Option<zarr::Error>,
+}
+
+impl Tree {
+    /// The tree of all that is at `url`, drawn.
+    pub fn of(url: &str) -> Tree {
+        let target = Target {
+            target: url.to_owned(),
+            path: "/".into(),
+        };
+        Tree {
+            target,
+            json: false,
+        }
+    }
+
+    pub fn run(&self, session: &Session, out: Out<'_>) -> Result<(), Failure> {
+        let node = session.open(&self.target)?;
+        let nodes = nodes(&node)?;
+        match self.json {
+            true => {
+                let list: Json = nodes.iter().map(members).collect();
+                write!(
+                    out,
+                    "{}",
+                    Json::from(Object::new().with("nodes", list)).to_pretty()
+                )?;
+            }
+            false => write!(out, "{}", draw(&nodes))?,
+        }
+        session.warn(node.hierarchy());
+        let mut code = None;
+        for trouble in nodes.iter().filter_map(|node| node.trouble.as_ref()) {
+            // Whoever closed standard error does not want it.
+            let _ = writeln!(io::stderr(), "error: {trouble}");
+            code.get_or_insert(trouble.kind().exit_code());
+        }
+        code.map_or(Ok(()), |code| Err(Failure::Told(code)))
+    }
+}
+
+fn nodes(top: &Node) -> Result<Vec<Shown>, Failure> {
+    let hierarchy = top.hierarchy();
+    let children = hierarchy.tree(top.path())?;
+    let mut nodes: Vec<Shown> = Vec::with_capacity(children.len());
+    for child in children {
+        let mut shown = Shown {
+            path: session::from(top.path(), &child.path),
+            kind: child.kind.unwrap_or(NodeKind::Group),
+            implicit: child.implicit,
+            array: None,
+            trouble: None,
+        };
+        if shown.kind == NodeKind::Array {
+            match hierarchy.array(&child.path) {
+                Ok(array) => shown.array = Some(array),
+                Err(e) => shown.trouble = Some(e),
+            }
+        }
+        nodes.push(shown);
+    }
+    // `/a-b` stands before `/a/b` as text; as paths the children of `/a` come first.
+    nodes.sort_by(|a, b| a.path.split('/').cmp(b.path.split('/')));
+    Ok(nodes)
+}
+
+fn members(node: &Shown) -> Json {
+    let mut object = Object::new()
+        .with("path", node.path.as_str())
+        .with("node_type", node.kind.name());
+    if node.implicit {
+        object.insert("implicit", true);
+    }
+    if let Some(array) = &node.array {
+        let metadata = array.metadata();
+        let chunk_shape = metadata.chunk_shape();
+        object.insert("shape", &metadata.shape[..]);
+        object.insert("data_type", metadata.declared_type.clone());
+        object.insert(
+            "chunk_shape",
+            chunk_shape.as_deref().map_or(Json::Null, Json::from),
+        );
+    }
+    if let Some(trouble) = &node.trouble {
+        object.insert("error", trouble.to_string());
+    }
+    object.into()
+}
+
+/// The nodes as lines; each begins with the branches that lead to it.
+fn draw(nodes: &[Shown]) -> String {
+    let mut text = String::new();
+    let depth = |node: &Shown| node.path.split('/').filter(|name| !name.is_empty()).count();
+    for (at, node) in nodes.iter().enumerate() {
+        let own = depth(node);
+        for level in 1..=own {
+            // A branch goes on if a later node hangs on it before one hangs higher up.
+            let later = nodes[at + 1..]
+                .iter()
+                .map(depth)
+                .find(|&depth| depth <= level);
+            let goes_on = later == Some(level);
+            text.push_str(match (level == own, goes_on) {
+                (true, true) => "├── ",
+                (true, false) => "└── ",
+                (false, true) => "│   ",
+                (false, false) => "    ",
+            });
+        }
+        let path = NodePath::new(&node.path);
+        text.push_str(path.as_ref().ok().and_then(NodePath::name).unwrap_or("/"));
+        if let Some(array) = &node.array {
+            let metadata = array.metadata();
+            let shape = human::shape(&metadata.shape);
+            // Writing into a string does not fail.
+            let _ = write!(text, "  {} {shape}", metadata.data_type);
+        }
+        if node.trouble.is_some() {
+            text.push_str("  (broken)");
+        }
+        text.push('\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn branches_lead_to_every_node() {
+        let node = |path: &str| Shown {
+            path: path.into(),
+            kind: NodeKind::Group,
+            implicit: false,
+            array: None,
+            trouble: None,
+        };
+        let nodes = ["/", "/a", "/a/x", "/a/x/y", "/a/z", "/b", "/b/c"].map(node);
+        let expected = "\
+/
+├── a
+│   ├── x
+│   │   └── y
+│   └── z
+└── b
+    └── c
+";
+        assert_eq!(draw(&nodes), expected);
+    }
+}
