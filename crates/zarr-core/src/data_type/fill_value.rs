@@ -299,7 +299,7 @@ fn canonical_nan(size: usize) -> Vec<u8> {
 
 fn float_of(size: usize, value: f64) -> Vec<u8> {
     match size {
-        2 => f16::from_f64(value).to_ne_bytes().to_vec(),
+        2 => half_of(value).to_ne_bytes().to_vec(),
         4 => (value as f32).to_ne_bytes().to_vec(),
         _ => value.to_ne_bytes().to_vec(),
     }
@@ -337,36 +337,38 @@ fn float_of_text(size: usize, text: &str, dialect: Dialect) -> Result<Vec<u8>> {
 /// Rounding through f64 errs only where that came to lie exactly between two halves; there the text
 /// itself decides, compared digit by digit with the exact midpoint.
 fn f16_of_text(text: &str, wide: f64) -> f16 {
-    let near = f16::from_f64(wide);
-    if near.to_f64() == wide || near.is_infinite() && wide.is_infinite() {
+    let near = half_of(wide);
+    let (below, above) = (half_of(wide.next_down()), half_of(wide.next_up()));
+    // If a step of f64 to either side rounds alike, so does everything between.
+    if below == above || near.to_f64() == wide {
         return near;
     }
-    // Step half an ulp of f64 to either side: if both round alike, so does everything between.
-    let (below, above) = (
-        f16::from_f64(wide.next_down()),
-        f16::from_f64(wide.next_up()),
-    );
-    if below == above {
-        return near;
-    }
-    // `wide` is a midpoint of halves, hence short in decimal; was the text above or below it?
+    // `wide` is a midpoint of halves, hence short in decimal; is the text's size above or below it?
+    let (smaller, larger) = if wide > 0.0 {
+        (below, above)
+    } else {
+        (above, below)
+    };
     match compare_decimal(text.trim_start_matches('-'), &format!("{}", wide.abs())) {
-        std::cmp::Ordering::Less => {
-            if wide > 0.0 {
-                below
-            } else {
-                above
-            }
-        }
-        std::cmp::Ordering::Greater => {
-            if wide > 0.0 {
-                above
-            } else {
-                below
-            }
-        }
+        std::cmp::Ordering::Less => smaller,
+        std::cmp::Ordering::Greater => larger,
         std::cmp::Ordering::Equal => near,
     }
+}
+
+/// The half nearest to `wide`, rounded once: through an f32 whose last bit notes that more follows.
+fn half_of(wide: f64) -> f16 {
+    let near = wide as f32;
+    let back = f64::from(near);
+    if back == wide || !near.is_finite() {
+        return f16::from_f32(near);
+    }
+    let towards_zero = if back.abs() > wide.abs() {
+        near.to_bits() - 1
+    } else {
+        near.to_bits()
+    };
+    f16::from_f32(f32::from_bits(towards_zero | 1))
 }
 
 /// Compares two decimal texts without sign as numbers.
