@@ -231,7 +231,7 @@ mod tests {
         assert_eq!(read("[1,2,3,4]", byte, &[2, 2]).unwrap(), [1, 2, 3, 4]);
         assert_eq!(read("5", byte, &[]).unwrap(), [5]);
         assert_eq!(read("[5]", byte, &[]).unwrap(), [5]);
-        assert_eq!(read("[[],[]]", byte, &[2, 0]).unwrap(), []);
+        assert!(read("[[],[]]", byte, &[2, 0]).unwrap().is_empty());
         let complex = Kind::Complex(8);
         assert_eq!(read("[[1,2],[3,4]]", complex, &[2]).unwrap().len(), 16);
         assert_eq!(read("[[1,2],[3,4]]", complex, &[1, 2]).unwrap().len(), 16);

@@ -234,27 +234,36 @@ impl Session {
 }
 
 impl Place {
+    /// Makes room for an array at the root of a hierarchy that was begun with a group there.
+    pub fn clear_root(&self) -> Result<(), Failure> {
+        let format = zarr::format::of_dialect(self.hierarchy.dialect());
+        let keys = format
+            .document_keys(&NodePath::root())
+            .map_err(Error::from)?;
+        if let Some(writeable) = self.hierarchy.store().writeable().filter(|_| self.begun) {
+            for key in keys {
+                writeable.erase(&key).map_err(Error::from)?;
+            }
+        }
+        Ok(())
+    }
+
     /// After a failure: takes back the documents with which a hierarchy was begun, so that the next try
     /// does not find them. Chunks and nodes are left as they are.
     pub fn take_back(&self) {
-        let Some(writeable) = self.hierarchy.store().writeable().filter(|_| self.begun) else {
+        let root = NodePath::root();
+        let nodes = self.hierarchy.tree(&root);
+        let alone = nodes.is_ok_and(|nodes| nodes.len() <= 1);
+        let group = self.hierarchy.root();
+        let untouched = group.is_ok_and(|group| group.attributes().is_empty());
+        let writeable = self.hierarchy.store().writeable();
+        let Some(writeable) = writeable.filter(|_| self.begun && alone && untouched) else {
             return;
         };
         let format = zarr::format::of_dialect(self.hierarchy.dialect());
-        let alone = self
-            .hierarchy
-            .tree(&NodePath::root())
-            .is_ok_and(|nodes| nodes.len() <= 1);
-        let untouched = self
-            .hierarchy
-            .root()
-            .is_ok_and(|group| group.attributes().is_empty());
-        if !alone || !untouched {
-            return;
-        }
-        let root = format.document_keys(&NodePath::root()).unwrap_or_default();
+        let keys = format.document_keys(&root).unwrap_or_default();
         let entry = format.entry_point().unwrap_or_default();
-        for key in root
+        for key in keys
             .into_iter()
             .chain(entry.into_iter().map(|(key, _)| key))
         {

@@ -295,6 +295,6 @@ mod tests {
         assert_eq!(to_c_order(&fortran, &[2, 3], 1), [0, 1, 2, 3, 4, 5]);
         let wide = [0, 0, 2, 2, 1, 1, 3, 3];
         assert_eq!(to_c_order(&wide, &[2, 2], 2), [0, 0, 1, 1, 2, 2, 3, 3]);
-        assert_eq!(to_c_order(&[], &[2, 0], 4), []);
+        assert!(to_c_order(&[], &[2, 0], 4).is_empty());
     }
 }

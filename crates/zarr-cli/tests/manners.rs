@@ -1,0 +1,177 @@
+//! Does the program behave at the command line and in pipes?
+
+mod common;
+
+use std::io::Read;
+use std::process::Stdio;
+
+use common::Folder;
+
+#[test]
+fn exit_codes_tell_the_kind() {
+    let folder = Folder::new();
+    folder.table("t.zarr", "v3");
+    // 2: the request cannot be.
+    for line in [
+        "",
+        "zork",
+        "get",
+        "get t.zarr/a --format zork",
+        "get t.zarr/a --region 0",
+        "get t.zarr/a --region 0,9",
+        "get t.zarr/a --region -1,0",
+        "get t.zarr/a --region 0:4:2,0",
+        "get t.zarr/a --region '' --json --format csv",
+        "get t.zarr",
+        "get t.zarr --path ../a",
+        "info t.zarr --as v9",
+        "info zork://host/x",
+        "create n.zarr",
+        "create n.zarr --shape 2",
+        "create n.zarr --shape x --dtype int8",
+        "create n.zarr --shape 2 --dtype int8 --group",
+        "create n.zarr --shape 2 --dtype int8 --codec gzip:x",
+        "create n.zarr --shape 2 --dtype int8 --attr x",
+        "attrs t.zarr --set x",
+        "attrs t.zarr x --set x=1",
+        "copy t.zarr",
+        "rm t.zarr",
+    ] {
+        folder.bad(line, 2);
+    }
+    assert!(!folder.path("n.zarr/zarr.json").exists());
+    // 3: nothing is there.
+    for line in [
+        "info n.zarr",
+        "tree t.zarr --path x",
+        "get t.zarr/x",
+        "attrs t.zarr --path a/b",
+        "rm t.zarr/x",
+    ] {
+        folder.bad(line, 3);
+    }
+    // 5: corrupt.
+    folder.write("t.zarr/a/c/0/0", b"no gzip stream");
+    let why = folder.bad("get t.zarr/a", 5);
+    assert!(
+        why.contains("chunk (0, 0)") && why.contains("gzip"),
+        "{why}"
+    );
+    folder.write("t.zarr/a/zarr.json", b"{");
+    folder.bad("info t.zarr/a", 5);
+    // 0: help.
+    for line in [
+        "--help",
+        "-h",
+        "--version",
+        "help",
+        "get --help",
+        "help create",
+        "demo -h",
+    ] {
+        let run = folder.good(line);
+        assert!(!run.out.is_empty());
+    }
+}
+
+#[test]
+fn help_has_examples() {
+    let folder = Folder::new();
+    for verb in [
+        "info", "tree", "get", "put", "create", "attrs", "copy", "rm", "demo",
+    ] {
+        let help = folder.good(&format!("{verb} --help"));
+        assert!(
+            help.text().contains(&format!("Examples:\n  zarr {verb} "))
+                || verb == "put"
+                || verb == "demo"
+        );
+        assert!(help.text().contains("Examples:\n"), "{verb}");
+        assert!(help.text().contains("--trace"), "{verb}");
+    }
+}
+
+#[test]
+fn a_broken_node_does_not_hide_the_others() {
+    let folder = Folder::new();
+    folder.table("t.zarr", "draft-2020");
+    folder.write("t.zarr/meta/root/b.array.json", b"{}");
+    let run = folder.run("tree t.zarr");
+    assert_eq!(
+        (run.code, run.text()),
+        (5, "/\n├── a  int32 (4, 5)\n└── b  (broken)\n")
+    );
+    assert!(run.err.starts_with("error: /b"), "{}", run.err);
+    let json = folder.run("tree t.zarr --json");
+    assert!(json.text().contains("\"error\": "));
+}
+
+#[test]
+fn a_closed_pipe_ends_quietly() {
+    let folder = Folder::new();
+    folder.good("create t.zarr --shape 400,1000000 --chunks 10,100000 --dtype uint8 --fill 1");
+    for format in ["raw", "json", "npy", "csv"] {
+        let line = format!("get t.zarr --format {format}");
+        let mut child = folder.command(&line).spawn().unwrap();
+        let mut some = [0; 10];
+        child.stdout.take().unwrap().read_exact(&mut some).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{format}");
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{format}");
+    }
+    for line in ["tree t.zarr", "info t.zarr --json", "--help"] {
+        let mut child = folder.command(line).spawn().unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(
+            (output.status.code(), &output.stderr[..]),
+            (Some(0), &b""[..]),
+            "{line}"
+        );
+    }
+}
+
+#[test]
+fn large_arrays_go_in_pieces() {
+    let folder = Folder::new();
+    folder.good(
+        "create a.zarr --shape 90,1000,1000 --chunks 7,1000,1000 --dtype uint8 --codec zstd:1",
+    );
+    folder
+        .good("create b.zarr --shape 90,1000,1000 --chunks 11,500,1000 --dtype uint8 --format v2");
+    let mut elements = vec![0; 90_000_000];
+    elements[69_999_999] = 1;
+    elements[89_999_999] = 2;
+    let put = folder.feed("put a.zarr --format raw", &elements);
+    assert_eq!((put.code, &*put.err), (0, ""));
+    let mut get = folder.command("get a.zarr --format npy").spawn().unwrap();
+    let put = folder
+        .command("put b.zarr --format npy")
+        .stdin(Stdio::from(get.stdout.take().unwrap()))
+        .output()
+        .unwrap();
+    assert!(get.wait().unwrap().success());
+    assert_eq!((put.status.code(), &put.stderr[..]), (Some(0), &b""[..]));
+    assert!(folder.good("get b.zarr --format raw").out == elements);
+    let short = folder.feed("put b.zarr --format raw", &elements[1..]);
+    assert_eq!(short.code, 2);
+    assert!(
+        short.err.contains("ends after 89,999,999 bytes"),
+        "{}",
+        short.err
+    );
+}
+
+#[test]
+fn talk_stays_out_of_pipes() {
+    let folder = Folder::new();
+    folder.table("t.zarr", "v2");
+    for line in [
+        "copy t.zarr u.zarr --to v3",
+        "create u.zarr --path x --group",
+        "rm u.zarr/x",
+    ] {
+        let run = folder.good(line);
+        assert_eq!(run.out, b"", "{line}");
+    }
+}

@@ -1,0 +1,466 @@
+//! Does each command do what it says?
+
+mod common;
+
+use std::fs;
+
+use common::{FORMATS, Folder};
+
+#[test]
+fn info_is_pleasant_to_read() {
+    let folder = Folder::new();
+    folder.good(
+        "create d.zarr --path ocean/t --format v2 --shape 365,180,360 --chunks 1,90,90 --dtype float32 \
+         --fill NaN --codec zlib:3 --dims time,lat,lon --attr 'long_name=sea surface' --order F",
+    );
+    let text = folder.good("info d.zarr --path ocean/t").text().to_owned();
+    let (heading, rest) = text.split_once('\n').unwrap();
+    assert!(
+        heading.starts_with("/ocean/t: array in v2, file://"),
+        "{heading}"
+    );
+    let expected = "\
+shape        365 × 180 × 360
+dimensions   time, lat, lon
+type         float32, spelled \"<f4\"
+size         90.2 MiB, 23,652,000 elements
+chunks       1 × 90 × 90: 2,920 chunks of 31.6 KiB
+codecs       transpose {\"order\":[2,1,0]}
+             bytes {\"endian\":\"little\"}
+             zlib {\"level\":3}
+fill value   NaN
+attributes   long_name: sea surface
+             _ARRAY_DIMENSIONS: [\"time\",\"lat\",\"lon\"]
+";
+    assert_eq!(rest, expected);
+    let group = folder.good("info d.zarr --path ocean").text().to_owned();
+    assert!(group.ends_with("\nchildren     t\n"), "{group}");
+    assert!(
+        folder
+            .good("info d.zarr")
+            .text()
+            .ends_with("\nchildren     ocean/\n")
+    );
+}
+
+#[test]
+fn info_shows_what_is_not_supported() {
+    let folder = Folder::new();
+    let document = r#"{"zarr_format":3,"node_type":"array","shape":[2],"data_type":"int8",
+        "chunk_grid":{"name":"regular","configuration":{"chunk_shape":[2]}},
+        "chunk_key_encoding":{"name":"default"},"fill_value":0,
+        "codecs":[{"name":"bytes"},{"name":"zork","configuration":{"a":1}}]}"#;
+    folder.write("x.zarr/zarr.json", document);
+    assert!(
+        folder
+            .good("info x.zarr")
+            .text()
+            .contains("unsupported  codec `zork` is not supported")
+    );
+    let json = folder.good("info x.zarr --json").json();
+    let lacks = json
+        .as_object()
+        .unwrap()
+        .get("unsupported")
+        .unwrap()
+        .to_string();
+    assert!(
+        lacks.starts_with(r#"[{"what":"codec","name":"zork""#),
+        "{lacks}"
+    );
+    for format in ["raw", "json", "npy", "csv"] {
+        let run = folder.run(&format!("get x.zarr --format {format}"));
+        assert_eq!((run.code, &run.out[..]), (4, &b""[..]));
+        assert!(run.err.contains("zork"), "{}", run.err);
+    }
+}
+
+#[test]
+fn get_says_every_type() {
+    let folder = Folder::new();
+    for (dtype, json, csv) in [
+        ("bool", "[true,false]", "true\nfalse\n"),
+        (
+            "int64",
+            "[-9223372036854775808,9223372036854775807]",
+            "-9223372036854775808\n9223372036854775807\n",
+        ),
+        (
+            "uint64",
+            "[18446744073709551615,0]",
+            "18446744073709551615\n0\n",
+        ),
+        ("float16", "[0.1,\"-Infinity\"]", "0.1\n-Infinity\n"),
+        ("float64", "[0.1,\"NaN\"]", "0.1\nNaN\n"),
+        (
+            "complex64",
+            "[[1.0,-2.5],[0.0,\"NaN\"]]",
+            "1.0-2.5j\n0.0+NaNj\n",
+        ),
+        (
+            "|S4",
+            "[\"ab\",{\"base64\":\"/wAAAA==\"}]",
+            "ab\n/wAAAA==\n",
+        ),
+        ("<U2", "[\"é\",\"a,\"]", "é\n\"a,\"\n"),
+        ("r24", "[\"AQID\",\"AAAA\"]", "AQID\nAAAA\n"),
+    ] {
+        for format in FORMATS {
+            let target = format!("{format}-{}", dtype.trim_matches(['|', '<']));
+            folder.good(&format!(
+                "create {target} --format {format} --shape 2 --dtype {dtype}"
+            ));
+            let put = folder.feed(&format!("put {target}"), json.as_bytes());
+            assert_eq!((put.code, &*put.err), (0, ""), "{dtype}");
+            assert_eq!(
+                folder.good(&format!("get {target}")).text(),
+                format!("{json}\n")
+            );
+            assert_eq!(
+                folder.good(&format!("get {target} --json")).text(),
+                format!("{json}\n")
+            );
+            assert_eq!(
+                folder.good(&format!("get {target} --format csv")).text(),
+                csv
+            );
+            for format in ["raw", "npy"] {
+                let bytes = folder.good(&format!("get {target} --format {format}")).out;
+                assert_eq!(
+                    folder
+                        .feed(&format!("put {target} --format {format}"), &bytes)
+                        .code,
+                    0
+                );
+            }
+            assert_eq!(
+                folder.good(&format!("get {target}")).text(),
+                format!("{json}\n")
+            );
+        }
+    }
+}
+
+#[test]
+fn get_takes_odd_shapes() {
+    let folder = Folder::new();
+    folder.good("create s.zarr --shape '' --dtype float32 --fill 1.5");
+    assert_eq!(folder.good("get s.zarr").text(), "1.5\n");
+    assert_eq!(folder.good("get s.zarr --region ''").text(), "1.5\n");
+    assert_eq!(folder.good("get s.zarr --format csv").text(), "1.5\n");
+    folder.good("create e.zarr --shape 2,0 --chunks 1,1 --dtype int8");
+    assert_eq!(folder.good("get e.zarr").text(), "[[],[]]\n");
+    assert_eq!(folder.good("get e.zarr --format raw").out, b"");
+    assert_eq!(folder.good("get e.zarr --format npy").out.len(), 128);
+    folder.good("create c.zarr --shape 2,3,4 --dtype uint8 --fill 1");
+    assert!(
+        folder
+            .bad("get c.zarr --format csv", 2)
+            .contains("3 axes are longer than 1")
+    );
+    assert_eq!(
+        folder
+            .good("get c.zarr --format csv --region 0:2,1,1:4")
+            .text(),
+        "1,1,1\n1,1,1\n"
+    );
+    assert_eq!(
+        folder.good("get c.zarr --region '1 , 2 , :2'").text(),
+        "[[[1,1]]]\n"
+    );
+}
+
+#[test]
+fn put_replaces_a_region() {
+    let folder = Folder::new();
+    for format in FORMATS {
+        folder.table(format, format);
+        let run = folder.feed(
+            &format!("put {format}/a --region 1:3,2:4"),
+            b"[[-1,-2],[-3,-4]]",
+        );
+        assert_eq!((run.code, &*run.err), (0, ""));
+        let text = folder.good(&format!("get {format}/a --format csv"));
+        assert_eq!(
+            text.text(),
+            "1,2,3,4,5\n6,7,-1,-2,10\n11,12,-3,-4,15\n16,17,18,19,20\n"
+        );
+        let off = folder.feed(
+            &format!("put {format}/a --region 0,0 --guard off"),
+            b"[[7]]",
+        );
+        assert_eq!(off.code, 0, "{}", off.err);
+    }
+}
+
+#[test]
+fn put_takes_only_what_is_due() {
+    let folder = Folder::new();
+    folder.table("t.zarr", "v3");
+    let put = |line: &str, input: &[u8]| {
+        let run = folder.feed(&format!("put t.zarr/a {line}"), input);
+        assert_eq!(run.code, 2, "{}", run.err);
+        run.err
+    };
+    assert!(put("--format raw", &[1; 79]).contains("ends after 79 bytes of elements; 80 are due"));
+    assert!(put("--format raw", &[1; 81]).contains("goes on after the 80 bytes"));
+    assert!(put("--format raw", &[1; 10_000_000]).contains("goes on after the 80 bytes"));
+    assert!(
+        put("--region 0,0:2", b"[[1,2,3]]").contains("a list of 3 stands where one of 2 is due")
+    );
+    assert!(put("--region 0,0:2", b"[1,2").contains("is not JSON"));
+    assert!(put("--region 0,0:2", b"[1,2147483648]").contains("does not fit an int32"));
+    assert!(put("--region 0,0:2", b"").contains("empty"));
+    assert!(put("--format npy", b"\x93NUMPY").contains("not a NumPy file"));
+    let floats = b"{'descr': '<f8', 'fortran_order': False, 'shape': (1,), }";
+    let mut npy = b"\x93NUMPY\x01\x00".to_vec();
+    npy.extend((floats.len() as u16).to_le_bytes());
+    npy.extend(floats);
+    assert!(put("--format npy", &npy).contains("holds `<f8`, the array `<i4` (int32)"));
+    // Nothing of it was written.
+    let text = folder.good("get t.zarr/a --format csv");
+    assert!(text.text().starts_with("1,2,3,4,5\n"));
+}
+
+#[test]
+fn put_turns_byte_order_and_axes() {
+    let folder = Folder::new();
+    folder.good("create t.zarr --shape 2,3 --dtype int16");
+    let header = b"{'descr': '>i2', 'fortran_order': True, 'shape': (2, 3), }\n";
+    let mut npy = b"\x93NUMPY\x02\x00".to_vec();
+    npy.extend((header.len() as u32).to_le_bytes());
+    npy.extend(header);
+    npy.extend([1i16, 4, 2, 5, 3, 6].iter().flat_map(|n| n.to_be_bytes()));
+    assert_eq!(folder.feed("put t.zarr --format npy", &npy).err, "");
+    assert_eq!(folder.good("get t.zarr").text(), "[[1,2,3],[4,5,6]]\n");
+}
+
+#[test]
+fn create_minds_what_is_there() {
+    let folder = Folder::new();
+    for format in FORMATS {
+        let create = format!("create {format} --path a --shape 2 --dtype int8");
+        folder.good(&format!("{create} --format {format}"));
+        assert!(folder.bad(&create, 2).contains("is there already"));
+        assert_eq!(folder.feed(&format!("put {format}/a"), b"[1,2]").code, 0);
+        folder.good(&format!("{create} --overwrite --fill 3"));
+        assert_eq!(folder.good(&format!("get {format}/a")).text(), "[3,3]\n");
+        folder.good(&format!("create {format} --path g --group --attr a=1"));
+        assert_eq!(folder.good(&format!("attrs {format}/g")).text(), "a: 1\n");
+        assert!(
+            folder
+                .bad(&format!("create {format} --path g --group"), 2)
+                .contains("is there already")
+        );
+        folder.good(&format!("create {format} --path g --group --overwrite"));
+        assert_eq!(folder.good(&format!("attrs {format}/g")).text(), "");
+        let other = if format == "v3" { "v2" } else { "v3" };
+        let why = folder.bad(
+            &format!("create {format} --path z --group --format {other}"),
+            2,
+        );
+        assert!(
+            why.contains(&format!("holds a hierarchy in {format}")),
+            "{why}"
+        );
+        folder.good(&format!(
+            "create root-{format} --format {format} --group --attr a=1"
+        ));
+        assert_eq!(folder.good(&format!("attrs root-{format} a")).text(), "1\n");
+        folder.good(&format!(
+            "create one-{format} --format {format} --shape 2 --dtype '>f4' --path /"
+        ));
+        assert_eq!(
+            folder.good(&format!("tree one-{format}")).text(),
+            "/  float32 (2,)\n"
+        );
+    }
+}
+
+#[test]
+fn create_that_fails_leaves_nothing() {
+    let folder = Folder::new();
+    for format in FORMATS {
+        let begin = format!("create {format} --format {format} --shape 2");
+        folder.bad(&format!("{begin} --dtype int7"), 2);
+        folder.bad(&format!("{begin} --dtype int8 --fill 200"), 5);
+        folder.bad(&format!("{begin} --dtype int8 --chunks 1,1"), 5);
+        folder.bad(&format!("{begin} --dtype int8 --codec zork"), 4);
+        folder.bad(&format!("info {format}"), 3);
+        folder.good(&format!("{begin} --dtype int8"));
+    }
+}
+
+#[test]
+fn attrs_are_shown_set_and_deleted() {
+    let folder = Folder::new();
+    for format in FORMATS {
+        folder.table(format, format);
+        let attrs = format!("attrs {format} --path a");
+        assert_eq!(folder.good(&attrs).text(), "");
+        folder.good(&format!(
+            "{attrs} --set units=K --set 'range=[0, 1.50]' --set 'o={{\"x\":null}}'"
+        ));
+        assert_eq!(
+            folder.good(&attrs).text(),
+            "units: K\nrange: [0,1.50]\no: {\"x\":null}\n"
+        );
+        assert_eq!(
+            folder.good(&format!("attrs {format}/a units")).text(),
+            "K\n"
+        );
+        assert_eq!(
+            folder
+                .good(&format!("attrs {format}/a units --json"))
+                .text(),
+            "\"K\"\n"
+        );
+        let after = folder.good(&format!("{attrs} --delete o --delete units --json"));
+        assert_eq!(after.text(), "{\n  \"range\": [0, 1.50]\n}\n");
+        assert_eq!(folder.run(&format!("{attrs} --delete units")).code, 1);
+        assert_eq!(folder.run(&format!("attrs {format}/a units")).code, 1);
+        assert_eq!(
+            folder.good(&format!("get {format}/a --region 0,0")).text(),
+            "[[1]]\n"
+        );
+    }
+}
+
+#[test]
+fn copy_overwrites_nothing() {
+    let folder = Folder::new();
+    folder.table("a.zarr", "v2");
+    folder.good("copy a.zarr b.zarr");
+    assert!(
+        folder
+            .bad("copy a.zarr b.zarr", 2)
+            .contains("nothing is overwritten")
+    );
+    assert!(
+        folder
+            .bad("copy a.zarr b.zarr --path a --at a", 2)
+            .contains("nothing is overwritten")
+    );
+    folder.good("copy a.zarr b.zarr --path a --at more/a");
+    folder.good("copy a.zarr/a b.zarr/again");
+    assert_eq!(
+        folder.good("tree b.zarr").text(),
+        "/\n├── a  int32 (4, 5)\n├── again  int32 (4, 5)\n└── more\n    └── a  int32 (4, 5)\n"
+    );
+    assert!(
+        folder
+            .bad("copy a.zarr b.zarr/c --to v3", 2)
+            .contains("holds a hierarchy in v2")
+    );
+    folder.good("copy a.zarr plain.zarr --to v3 --codec none");
+    assert!(
+        !folder
+            .good("info plain.zarr/a --json")
+            .text()
+            .contains("gzip")
+    );
+    folder.bad("copy nothing.zarr c.zarr", 3);
+    assert!(!folder.path("c.zarr").exists());
+}
+
+/// The draft has one compressor, and no words for two codecs.
+#[test]
+fn copy_that_cannot_be_leaves_nothing() {
+    let folder = Folder::new();
+    folder.good("create a.zarr --shape 2,2 --dtype int32 --codec zlib --codec gzip");
+    let why = folder.bad("copy a.zarr b.zarr --to draft-2020", 4);
+    assert!(why.contains("--codec"), "{why}");
+    folder.bad("info b.zarr", 3);
+    folder.good("copy a.zarr b.zarr --to draft-2020 --codec gzip");
+}
+
+#[test]
+fn rm_erases_nodes_and_keeps_the_root() {
+    let folder = Folder::new();
+    for format in FORMATS {
+        folder.table(format, format);
+        folder.good(&format!("create {format}/g --group"));
+        folder.good(&format!("create {format}/g/b --shape 2 --dtype int8"));
+        assert!(folder.bad(&format!("rm {format}"), 2).contains("--all"));
+        folder.bad(&format!("rm {format} --path nothing"), 3);
+        folder.good(&format!("rm {format}/g/b"));
+        assert_eq!(
+            folder.good(&format!("tree {format}")).text(),
+            "/\n├── a  int32 (4, 5)\n└── g\n"
+        );
+        folder.good(&format!("rm {format} --path /g"));
+        folder.good(&format!("rm {format}/a"));
+        assert_eq!(folder.good(&format!("tree {format}")).text(), "/\n");
+        folder.good(&format!("rm {format} --all"));
+        folder.bad(&format!("info {format}"), 3);
+    }
+}
+
+#[test]
+fn trace_tells_of_store_calls() {
+    let folder = Folder::new();
+    folder.table("t.zarr", "v3");
+    let run = folder.run("get t.zarr/a --region 0,0 --trace");
+    assert_eq!((run.code, run.text()), (0, "[[1]]\n"));
+    assert!(
+        run.err.lines().all(|line| line.starts_with("trace: ")),
+        "{}",
+        run.err
+    );
+    assert!(run.err.contains(" c/0/0: "), "{}", run.err);
+    assert!(!run.err.contains(" c/1/"), "{}", run.err);
+}
+
+#[test]
+fn detection_can_be_overridden() {
+    let folder = Folder::new();
+    folder.good("create t.zarr --format v3 --group --attr is=v3");
+    folder.write("t.zarr/.zgroup", r#"{"zarr_format":2}"#);
+    folder.write("t.zarr/.zattrs", r#"{"is":"v2"}"#);
+    let run = folder.run("attrs t.zarr is");
+    assert_eq!((run.code, run.text()), (0, "v3\n"));
+    assert!(run.err.starts_with("warning: "), "{}", run.err);
+    assert_eq!(folder.good("attrs t.zarr is --as v2").text(), "v2\n");
+    folder.bad("info t.zarr --as draft-2020", 3);
+}
+
+#[test]
+fn strict_refuses_what_is_tolerated() {
+    let folder = Folder::new();
+    folder.good("create t.zarr --format v2 --shape 2 --dtype float64");
+    let document = fs::read_to_string(folder.path("t.zarr/.zarray")).unwrap();
+    let document = document.replace("\"fill_value\": 0.0", "\"fill_value\": NaN");
+    assert!(document.contains("NaN"), "{document}");
+    folder.write("t.zarr/.zarray", document);
+    let run = folder.run("get t.zarr");
+    assert_eq!((run.code, run.text()), (0, "[\"NaN\",\"NaN\"]\n"));
+    assert!(run.err.starts_with("warning: "), "{}", run.err);
+    folder.bad("get t.zarr --strict", 5);
+}
+
+#[test]
+fn demo_needs_nothing_and_proves_it() {
+    let folder = Folder::new();
+    let text = folder.good("demo --into 'my demo'").text().to_owned();
+    assert!(
+        text.contains("└── astronaut  uint8 (300, 300, 3)\n"),
+        "{text}"
+    );
+    let hash = "b7888957bf0a7ca150a1dc1d8159c5a474ad55e2322bea62cb1d1a505ff351f3";
+    assert_eq!(text.matches(&format!("sha256 {hash} same\n")).count(), 3);
+    assert!(text.contains("Equal, and equal to what zarr-python read."));
+    // What it says to try next works.
+    let next: Vec<&str> = text.lines().filter(|line| line.starts_with("  ")).collect();
+    let get = next
+        .iter()
+        .find(|line| line.contains("--format csv"))
+        .unwrap();
+    let (_, words) = get.split_once(" get ").unwrap();
+    let csv = folder.good(&format!("get {words}"));
+    assert_eq!(csv.text().lines().count(), 6);
+    assert!(
+        folder
+            .bad("demo --into 'my demo'", 2)
+            .contains("is not empty")
+    );
+}
