@@ -112,6 +112,9 @@ def cases(dtypes, codecs, full):
         yield Case(f"dtype{dtype}-F", dtype, order="F")
     for codec in codecs:
         chosen = dtypes if full else ["<i4", "<f8", ">u2"]
+        if "delta" in codec:
+            # Differences of floats lose bits.
+            chosen = [dtype for dtype in chosen if np.dtype(dtype).kind in "iu"]
         for dtype in chosen:
             yield Case(f"codec-{'+'.join(codec)}{dtype}", dtype, codecs=codec)
         yield Case(f"codec-{'+'.join(codec)}-F", codecs=codec, order="F")
@@ -180,7 +183,7 @@ class Program:
 def little(array):
     """The elements as little-endian bytes in C order."""
     array = np.asarray(array)
-    return np.ascontiguousarray(array, array.dtype.newbyteorder("<")).tobytes()
+    return array.astype(array.dtype.newbyteorder("<")).tobytes()
 
 
 @dataclasses.dataclass
@@ -200,7 +203,8 @@ class Peer:
 
 
 def compare(found, case):
-    if isinstance(found, np.ndarray):
+    if not isinstance(found, bytes):
+        found = np.asarray(found)
         if tuple(found.shape) != tuple(case.shape):
             return f"shape {found.shape}, expected {case.shape}"
         found = little(found)
@@ -266,6 +270,9 @@ def ask(peer, program, scratch):
 
             def theirs():
                 peer.write(store, case, dialect)
+                difference = compare(peer.read(store, dialect), case)
+                if difference is not None:
+                    return f"the peer itself reads otherwise: {difference}"
                 return compare(program.read(store), case)
 
             run.check("they write", dialect, case, theirs)

@@ -86,7 +86,7 @@ def write(store, case, dialect):
         (store / name).write_text(json.dumps(document))
     if not case.empty:
         data = case.data()
-        array.write(np.ascontiguousarray(data, data.dtype.newbyteorder("="))).result()
+        array.write(data.astype(data.dtype.newbyteorder("="))).result()
 
 
 V3 = [("gzip:5",), ("zstd:3",), ("crc32c",)] + [(name,) for name in BLOSC]

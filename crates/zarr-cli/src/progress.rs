@@ -21,7 +21,8 @@ impl Progress {
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }
-        if shown {
+        // Nothing is worth showing before it is known how much there is.
+        if shown && total > 0 {
             bar.enable_steady_tick(Duration::from_millis(200));
         }
         Progress(bar)

@@ -171,7 +171,7 @@ impl Hierarchy {
     /// # Errors
     /// As there.
     pub async fn children(&self, path: &NodePath) -> Result<Vec<Child>> {
-        self.room.children(path).await
+        self.room.members(path).await
     }
 
     /// See [`crate::Hierarchy::tree`].

@@ -250,12 +250,12 @@ impl Hierarchy {
         self.group(&NodePath::root())
     }
 
-    /// The children of the group at `path`, sorted.
+    /// The children of the node at `path`, sorted; an array has none.
     ///
     /// # Errors
-    /// [`crate::StoreError::NotCapable`] if the store cannot list (D-161).
+    /// As [`Hierarchy::node`]; [`crate::StoreError::NotCapable`] if the store cannot list (D-161).
     pub fn children(&self, path: &NodePath) -> Result<Vec<Child>> {
-        now(self.room.children(path))
+        now(self.room.members(path))
     }
 
     /// The node at `path` and all nodes below it, sorted by path.
@@ -485,7 +485,7 @@ impl Group {
     /// # Errors
     /// As [`Hierarchy::children`].
     pub fn children(&self) -> Result<Vec<Child>> {
-        self.hierarchy.children(&self.path)
+        now(self.hierarchy.room.children(&self.path))
     }
 
     /// Itself and all nodes below it, sorted by path.

@@ -149,11 +149,23 @@ impl Opened {
         let mut found = readable
             .get_into(&key, buffer)
             .map_err(|e| self.at_chunk(tile, &key, e))?;
-        if !found && let Some(other) = state.other_key(&tile.indices)? {
-            key = other;
-            found = readable
-                .get_into(&key, buffer)
-                .map_err(|e| self.at_chunk(tile, &key, e))?;
+        if let Some(other) = state.other_key(&tile.indices)? {
+            if !found {
+                key = other;
+                found = readable
+                    .get_into(&key, buffer)
+                    .map_err(|e| self.at_chunk(tile, &key, e))?;
+            } else if readable
+                .get(&other)
+                .map_err(|e| self.at_chunk(tile, &key, e))?
+                .is_some()
+            {
+                // V07c.
+                let what = format!(
+                    "its element is stored at `{key}` and at `{other}`; the first is taken"
+                );
+                self.room.warn(self.path.as_str(), vec![what]);
+            }
         }
         match found {
             true => self.decode_tile(state, tile, &key, buffer, out),

@@ -166,6 +166,15 @@ impl Room {
         .into()))
     }
 
+    /// The children of whatever node is at `path`: an array has none (D-165 lets a draft's have some,
+    /// which are reached by their own paths).
+    pub async fn members(&self, path: &NodePath) -> Result<Vec<Child>> {
+        match self.node(path).await? {
+            NodeMetadata::Array(_) => Ok(Vec::new()),
+            NodeMetadata::Group(_) => self.children(path).await,
+        }
+    }
+
     /// The children of a group, sorted; broken ones are noted and left out (T-35).
     pub async fn children(&self, path: &NodePath) -> Result<Vec<Child>> {
         let at = |e: Error| self.at(path, e);
@@ -306,7 +315,10 @@ impl Room {
         }
         if self.format.groups_are_explicit() {
             let above: Vec<NodePath> = path.ancestors().collect();
-            for ancestor in above.iter().rev() {
+            // All are looked at before any is created.
+            let absent = try_join_all(above.iter().map(|ancestor| self.is_absent(ancestor)));
+            let absent = absent.await.map_err(at)?;
+            for (ancestor, _) in above.iter().zip(absent).rev().filter(|(_, absent)| *absent) {
                 self.create_implied_group(ancestor).await.map_err(at)?;
             }
         }
@@ -325,17 +337,21 @@ impl Room {
         Ok(())
     }
 
-    /// F-007, Z2-003: a group above a new node, unless it is there; below an array there is nothing.
-    async fn create_implied_group(&self, path: &NodePath) -> Result<()> {
+    /// Whether no node is here; an error if an array is, since below it there is nothing.
+    async fn is_absent(&self, path: &NodePath) -> Result<bool> {
         let found = self.documents(path).await?;
         match self.parse(path, &found)? {
             Some(NodeMetadata::Array(_)) => {
                 let why = format!("{path} is an array; nothing can be created below it");
-                return Err(AccessError::Argument(why).into());
+                Err(AccessError::Argument(why).into())
             }
-            Some(NodeMetadata::Group(_)) => return Ok(()),
-            None => {}
+            Some(NodeMetadata::Group(_)) => Ok(false),
+            None => Ok(true),
         }
+    }
+
+    /// F-007, Z2-003: a group above a new node.
+    async fn create_implied_group(&self, path: &NodePath) -> Result<()> {
         let group = NodeMetadata::Group(GroupMetadata::default());
         for (key, bytes) in self.format.create(path, &group)? {
             match self.create_document(&key, bytes, "a group").await {

@@ -1,0 +1,165 @@
+//! Do elements go out and come in as they are?
+
+mod common;
+
+use common::{FORMATS, Folder};
+
+#[test]
+fn get_says_every_type() {
+    let folder = Folder::new();
+    for (dtype, json, csv) in [
+        ("bool", "[true,false]", "true\nfalse\n"),
+        (
+            "int64",
+            "[-9223372036854775808,9223372036854775807]",
+            "-9223372036854775808\n9223372036854775807\n",
+        ),
+        (
+            "uint64",
+            "[18446744073709551615,0]",
+            "18446744073709551615\n0\n",
+        ),
+        ("float16", "[0.1,\"-Infinity\"]", "0.1\n-Infinity\n"),
+        ("float64", "[0.1,\"NaN\"]", "0.1\nNaN\n"),
+        (
+            "complex64",
+            "[[1.0,-2.5],[0.0,\"NaN\"]]",
+            "1.0-2.5j\n0.0+NaNj\n",
+        ),
+        (
+            "|S4",
+            "[\"ab\",{\"base64\":\"/wAAAA==\"}]",
+            "ab\n/wAAAA==\n",
+        ),
+        ("<U2", "[\"é\",\"a,\"]", "é\n\"a,\"\n"),
+        ("r24", "[\"AQID\",\"AAAA\"]", "AQID\nAAAA\n"),
+    ] {
+        for format in FORMATS {
+            let target = format!("{format}-{}", dtype.trim_matches(['|', '<']));
+            folder.good(&format!(
+                "create {target} --format {format} --shape 2 --dtype {dtype}"
+            ));
+            let put = folder.feed(&format!("put {target}"), json.as_bytes());
+            assert_eq!((put.code, &*put.err), (0, ""), "{dtype}");
+            assert_eq!(
+                folder.good(&format!("get {target}")).text(),
+                format!("{json}\n")
+            );
+            assert_eq!(
+                folder.good(&format!("get {target} --json")).text(),
+                format!("{json}\n")
+            );
+            assert_eq!(
+                folder.good(&format!("get {target} --format csv")).text(),
+                csv
+            );
+            for format in ["raw", "npy"] {
+                let bytes = folder.good(&format!("get {target} --format {format}")).out;
+                assert_eq!(
+                    folder
+                        .feed(&format!("put {target} --format {format}"), &bytes)
+                        .code,
+                    0
+                );
+            }
+            assert_eq!(
+                folder.good(&format!("get {target}")).text(),
+                format!("{json}\n")
+            );
+        }
+    }
+}
+
+#[test]
+fn get_takes_odd_shapes() {
+    let folder = Folder::new();
+    folder.good("create s.zarr --shape '' --dtype float32 --fill 1.5");
+    assert_eq!(folder.good("get s.zarr").text(), "1.5\n");
+    assert_eq!(folder.good("get s.zarr --region ''").text(), "1.5\n");
+    assert_eq!(folder.good("get s.zarr --format csv").text(), "1.5\n");
+    folder.good("create e.zarr --shape 2,0 --chunks 1,1 --dtype int8");
+    assert_eq!(folder.good("get e.zarr").text(), "[[],[]]\n");
+    assert_eq!(folder.good("get e.zarr --format raw").out, b"");
+    assert_eq!(folder.good("get e.zarr --format npy").out.len(), 128);
+    folder.good("create c.zarr --shape 2,3,4 --dtype uint8 --fill 1");
+    assert!(
+        folder
+            .bad("get c.zarr --format csv", 2)
+            .contains("3 axes are longer than 1")
+    );
+    assert_eq!(
+        folder
+            .good("get c.zarr --format csv --region 0:2,1,1:4")
+            .text(),
+        "1,1,1\n1,1,1\n"
+    );
+    assert_eq!(
+        folder.good("get c.zarr --region '1 , 2 , :2'").text(),
+        "[[[1,1]]]\n"
+    );
+}
+
+#[test]
+fn put_replaces_a_region() {
+    let folder = Folder::new();
+    for format in FORMATS {
+        folder.table(format, format);
+        let run = folder.feed(
+            &format!("put {format}/a --region 1:3,2:4"),
+            b"[[-1,-2],[-3,-4]]",
+        );
+        assert_eq!((run.code, &*run.err), (0, ""));
+        let text = folder.good(&format!("get {format}/a --format csv"));
+        assert_eq!(
+            text.text(),
+            "1,2,3,4,5\n6,7,-1,-2,10\n11,12,-3,-4,15\n16,17,18,19,20\n"
+        );
+        let off = folder.feed(
+            &format!("put {format}/a --region 0,0 --guard off"),
+            b"[[7]]",
+        );
+        assert_eq!(off.code, 0, "{}", off.err);
+    }
+}
+
+#[test]
+fn put_takes_only_what_is_due() {
+    let folder = Folder::new();
+    folder.table("t.zarr", "v3");
+    let put = |line: &str, input: &[u8]| {
+        let run = folder.feed(&format!("put t.zarr/a {line}"), input);
+        assert_eq!(run.code, 2, "{}", run.err);
+        run.err
+    };
+    assert!(put("--format raw", &[1; 79]).contains("ends after 79 bytes of elements; 80 are due"));
+    assert!(put("--format raw", &[1; 81]).contains("goes on after the 80 bytes"));
+    assert!(put("--format raw", &[1; 10_000_000]).contains("goes on after the 80 bytes"));
+    assert!(
+        put("--region 0,0:2", b"[[1,2,3]]").contains("a list of 3 stands where one of 2 is due")
+    );
+    assert!(put("--region 0,0:2", b"[1,2").contains("is not JSON"));
+    assert!(put("--region 0,0:2", b"[1,2147483648]").contains("does not fit an int32"));
+    assert!(put("--region 0,0:2", b"").contains("empty"));
+    assert!(put("--format npy", b"\x93NUMPY").contains("not a NumPy file"));
+    let floats = b"{'descr': '<f8', 'fortran_order': False, 'shape': (1,), }";
+    let mut npy = b"\x93NUMPY\x01\x00".to_vec();
+    npy.extend((floats.len() as u16).to_le_bytes());
+    npy.extend(floats);
+    assert!(put("--format npy", &npy).contains("holds `<f8`, the array `<i4` (int32)"));
+    // Nothing of it was written.
+    let text = folder.good("get t.zarr/a --format csv");
+    assert!(text.text().starts_with("1,2,3,4,5\n"));
+}
+
+#[test]
+fn put_turns_byte_order_and_axes() {
+    let folder = Folder::new();
+    folder.good("create t.zarr --shape 2,3 --dtype int16");
+    let header = b"{'descr': '>i2', 'fortran_order': True, 'shape': (2, 3), }\n";
+    let mut npy = b"\x93NUMPY\x02\x00".to_vec();
+    npy.extend((header.len() as u32).to_le_bytes());
+    npy.extend(header);
+    npy.extend([1i16, 4, 2, 5, 3, 6].iter().flat_map(|n| n.to_be_bytes()));
+    assert_eq!(folder.feed("put t.zarr --format npy", &npy).err, "");
+    assert_eq!(folder.good("get t.zarr").text(), "[[1,2,3],[4,5,6]]\n");
+}
