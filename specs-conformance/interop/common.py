@@ -196,10 +196,16 @@ class Peer:
     # read(store, dialect) -> NumPy array; write(store, case, dialect)
     read: object
     write: object
-    # (direction, dialect, pattern of the case's name, reason)
+    # (direction, dialect, case's name, reason), each but the last a regular expression
     exceptions: list
     # which codecs the peer's writer is asked for; all of `knows` where a dialect is missing
     writes: dict = dataclasses.field(default_factory=dict)
+
+
+# What the program refuses to copy, whoever wrote it, and is right to.
+REFUSED = [
+    (r"we copy from .*", "draft-2020", r"codec-(.*crc32c|delta|shuffle:).*", "the draft has no name for the codec"),
+]
 
 
 def compare(found, case):
@@ -230,8 +236,8 @@ class Run:
             difference = action()
         except Exception as error:  # whatever a peer throws is the answer
             difference = f"{type(error).__name__}: {str(error)[:300]}"
-        for number, (way, where, pattern, reason) in enumerate(self.peer.exceptions):
-            if way == direction and where == dialect and re.fullmatch(pattern, case.name):
+        for number, (*patterns, reason) in enumerate(self.peer.exceptions):
+            if all(map(re.fullmatch, patterns, (direction, dialect, case.name))):
                 self.used.add(number)
                 if difference is None:
                     self.wrong.append(f"{direction} {dialect} {case.name}: equal, although excepted: {reason}")
@@ -286,12 +292,12 @@ def ask(peer, program, scratch):
                         difference = compare(peer.read(copied, to), case)
                     return difference
 
-                run.check(f"we copy from {dialect} to", to, case, copy)
+                run.check(f"we copy from {dialect}", to, case, copy)
                 shutil.rmtree(copied, ignore_errors=True)
             shutil.rmtree(store, ignore_errors=True)
-    for number, (direction, dialect, pattern, _) in enumerate(peer.exceptions):
+    for number, exception in enumerate(peer.exceptions):
         if number not in run.used:
-            run.wrong.append(f"no case meets the exception {direction} {dialect} {pattern}")
+            run.wrong.append(f"no case meets the exception {exception}")
     return run
 
 

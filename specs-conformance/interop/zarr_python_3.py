@@ -10,7 +10,7 @@ import zarr
 from zarr.codecs import BloscCodec, BytesCodec, Crc32cCodec, GzipCodec, TransposeCodec, ZstdCodec
 from zarr.codecs import numcodecs as named
 
-from common import BLOSC, COMPLEX, NUMBERS, TEXT, Peer, main
+from common import BLOSC, NUMBERS, REFUSED, TEXT, Peer, main
 
 COMMON = [("gzip:5",), ("zlib:5",), ("zstd:3",), ("lz4",), ("bz2:5",), ("lzma",), ("shuffle:4", "zlib:1")]
 COMMON += [(name,) for name in BLOSC]
@@ -109,7 +109,15 @@ PEER = Peer(
     },
     read=read,
     write=write,
-    exceptions=[],
+    exceptions=REFUSED
+    + [
+        (r"we copy from v2", "v3", r"dtype\|S7.*", "final v3 has no registered type for zero-terminated bytes"),
+        (r"we copy from v2", "v3", r"dtype\|V6.*", "does not know r<N>"),
+        (r"they write", "v3", r"codec-delta(>u2|-F)", "reads its own differences of swapped or transposed elements wrongly"),
+        (r"we copy from v3", "v2", r"codec-delta-F", "wrote differences in memory order, whatever the order of the axes"),
+        (r"we copy from v3", "v3", r"codec-delta(>u2|-F)", "reads differences of swapped or transposed elements wrongly"),
+        (r"we copy from v2", "v3", r"codec-delta>u2", "reads differences of swapped elements wrongly"),
+    ],
 )
 
 if __name__ == "__main__":

@@ -234,20 +234,6 @@ impl Session {
 }
 
 impl Place {
-    /// Makes room for an array at the root of a hierarchy that was begun with a group there.
-    pub fn clear_root(&self) -> Result<(), Failure> {
-        let format = zarr::format::of_dialect(self.hierarchy.dialect());
-        let keys = format
-            .document_keys(&NodePath::root())
-            .map_err(Error::from)?;
-        if let Some(writeable) = self.hierarchy.store().writeable().filter(|_| self.begun) {
-            for key in keys {
-                writeable.erase(&key).map_err(Error::from)?;
-            }
-        }
-        Ok(())
-    }
-
     /// After a failure: takes back the documents with which a hierarchy was begun, so that the next try
     /// does not find them. Chunks and nodes are left as they are.
     pub fn take_back(&self) {

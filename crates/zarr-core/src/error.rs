@@ -492,7 +492,7 @@ impl fmt::Display for Error {
         }
         match (&inner.store, &inner.cause) {
             (Some(store), Cause::Store(_)) => write!(f, "store {store}: ")?,
-            (Some(store), Cause::Access(AccessError::NotFound { .. })) => {
+            (Some(store), Cause::Access(AccessError::NotFound { .. } | AccessError::Exists(_))) => {
                 write!(f, "store {store}: ")?
             }
             _ => {}

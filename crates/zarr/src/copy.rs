@@ -3,8 +3,8 @@
 use zarr_core::grid::ChunkGrid;
 use zarr_core::metadata::ArrayMetadata;
 use zarr_core::{
-    AccessError, Array, Error, ErrorKind, Hierarchy, Json, MetadataError, Node, NodePath, Region,
-    Result,
+    AccessError, Array, Dialect, Error, ErrorKind, Group, Hierarchy, Json, MetadataError, Node,
+    NodePath, Region, Result,
 };
 
 /// About how many bytes are held at once.
@@ -13,7 +13,7 @@ const BLOCK: u64 = 64 << 20;
 /// What may be different in the copy.
 #[derive(Default)]
 pub struct CopyOptions<'a> {
-    /// Another chunk shape, for arrays of that rank.
+    /// Another chunk shape, for arrays of that rank; others keep theirs.
     pub chunks: Option<Vec<u64>>,
     /// Other codecs, as [`crate::codec`] reads them; an empty list for none.
     pub codecs: Option<Vec<String>>,
@@ -75,13 +75,14 @@ pub fn copy(
                 Some(metadata)
             }
         };
-        let replaceable_root = to.is_root() && metadata.is_none();
+        if let Some(metadata) = &metadata {
+            target.check_array(&to, metadata).map_err(with_way_out)?;
+        }
         match target.node(&to) {
-            Ok(Node::Group(group)) if replaceable_root || group.metadata().implicit => {}
+            Ok(Node::Group(group)) if makes_way(&group, metadata.is_some())? => {}
             Ok(_) => {
-                return Err(Error::from(AccessError::Exists("a node"))
-                    .at_store(target.store().name())
-                    .at_path(&to));
+                let taken = Error::from(AccessError::Exists("a node"));
+                return Err(taken.at_store(target.store().name()).at_path(&to));
             }
             Err(e) if e.kind() == ErrorKind::NotFound => {}
             Err(e) => return Err(e),
@@ -101,6 +102,27 @@ pub fn copy(
         report(options, &progress);
     }
     Ok(progress)
+}
+
+/// Whether a group that is there is no obstacle: an implicit one, the root for another group, and for an
+/// array the bare root group that a draft's hierarchy begins with.
+fn makes_way(group: &Group, for_array: bool) -> Result<bool> {
+    let root = group.path().is_root();
+    if !for_array {
+        return Ok(root || group.metadata().implicit);
+    }
+    let draft = group.hierarchy().dialect() == Dialect::Draft;
+    Ok(root && draft && group.attributes().is_empty() && group.children()?.is_empty())
+}
+
+/// The error, saying how a copy gets round it.
+fn with_way_out(error: Error) -> Error {
+    match error.cause() {
+        zarr_core::Cause::Metadata(MetadataError::CannotSpell { .. }) => error.with_hint(
+            "a copy can take others: `--codec gzip`, `--chunks` (library: `CopyOptions`)",
+        ),
+        _ => error,
+    }
 }
 
 fn report(options: &CopyOptions<'_>, progress: &Progress) {
@@ -143,7 +165,11 @@ fn describe(
 ) -> Result<ArrayMetadata, Error> {
     let registry = target.registry();
     let mut metadata = (*array.metadata()).clone();
-    if let Some(chunks) = &options.chunks {
+    if let Some(chunks) = options
+        .chunks
+        .as_ref()
+        .filter(|chunks| chunks.len() == metadata.rank())
+    {
         let grid = zarr_core::grid::RegularGrid::new(chunks, &metadata.shape)?;
         metadata.grid = Some(std::sync::Arc::new(grid));
     }
@@ -169,22 +195,14 @@ fn describe(
             .attributes
             .get("filters")
             .is_some_and(|f| matches!(f, Json::Array(_)))
-            && array.hierarchy().dialect() == zarr_core::Dialect::Draft
+            && array.hierarchy().dialect() == Dialect::Draft
         {
             metadata.attributes.remove("filters");
         }
     }
     metadata
         .converted_to(target.dialect(), registry)
-        .map_err(|e| match e {
-            MetadataError::CannotSpell { format, what, hint } => {
-                let hint = format!(
-                    "{hint}, for instance with `--codec gzip` (library: `CopyOptions::codecs`)"
-                );
-                MetadataError::CannotSpell { format, what, hint }.into()
-            }
-            other => other.into(),
-        })
+        .map_err(|e| with_way_out(e.into()))
 }
 
 /// Copies all elements, in blocks of whole chunks of the copy.

@@ -79,9 +79,6 @@ impl Copy {
             Err(e) if e.kind() != ErrorKind::NotFound => return Err(e.into()),
             _ => {}
         }
-        if place.begun && place.path.is_root() && source.as_array().is_some() {
-            place.clear_root()?;
-        }
         let bar = Progress::of_bytes(0, false);
         let told = |progress: &zarr::Progress| {
             bar.total(progress.bytes_total);

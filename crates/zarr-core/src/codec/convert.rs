@@ -87,6 +87,21 @@ fn to_v3(
     Ok(arrays)
 }
 
+/// A codec on elements becomes one on their bytes; its own types must say the order of those.
+fn in_byte_order(mut spec: CodecSpec, big_endian: bool) -> CodecSpec {
+    for member in ["dtype", "astype"] {
+        let little = spec
+            .configuration
+            .get(member)
+            .and_then(|json| json.as_str()?.strip_prefix('<'));
+        if let Some(rest) = little.filter(|_| big_endian) {
+            let big = format!(">{rest}");
+            spec.configuration.insert(member, big);
+        }
+    }
+    spec
+}
+
 fn to_flat(
     specs: &[CodecSpec],
     context: &ChunkContext,
@@ -94,6 +109,9 @@ fn to_flat(
     registry: &Registry,
 ) -> Result<Vec<CodecSpec>, MetadataError> {
     let reverse = crate::metadata::reversing_codec(context.rank());
+    let bytes = specs.iter().find(|spec| spec.name == "bytes");
+    let endian = bytes.and_then(|spec| spec.configuration.get("endian"));
+    let big_endian = endian.and_then(|endian| endian.as_str()) == Some("big");
     let mut chain: Vec<CodecSpec> = Vec::new();
     // Array codecs wait here until `bytes` has passed.
     let mut lowered: Vec<CodecSpec> = Vec::new();
@@ -111,7 +129,7 @@ fn to_flat(
                 chain.push(reverse.clone());
             }
             Codec::ArrayToArray(array) => {
-                lowered.push(reword(spec, &codec, to)?);
+                lowered.push(in_byte_order(reword(spec, &codec, to)?, big_endian));
                 here = array.encoded(&here)?;
             }
             Codec::ArrayToBytes(_) if spec.name == "bytes" => {

@@ -4,7 +4,7 @@ use super::{Array, Hierarchy};
 use crate::codec::CodecSpec;
 use crate::data_type::{DataType, Endian, ParsedType, fill_value};
 use crate::dialect::{Dialect, Strictness};
-use crate::error::{AccessError, Error, MetadataError, Result};
+use crate::error::{AccessError, Cause, Error, MetadataError, Result};
 use crate::json::{Json, Object};
 use crate::metadata::{ArrayMetadata, NodeMetadata, bytes_codec, reversing_codec};
 use crate::path::NodePath;
@@ -188,12 +188,11 @@ impl ArrayBuilder {
         let registry = hierarchy.registry().clone();
         let metadata = self
             .describe()
+            .map_err(said_wrongly)
             .and_then(|m| Ok(m.converted_to(dialect, &registry)?))
             .map_err(at)?;
         // What cannot be written is told now.
-        metadata
-            .chain(&registry, dialect)
-            .map_err(|e| at(e.into()))?;
+        hierarchy.check_array(&path, &metadata)?;
         now(room.create(&path, &NodeMetadata::Array(Box::new(metadata)), overwrite))?;
         hierarchy.array(&path)
     }
@@ -309,4 +308,14 @@ fn parse_fill(
         }
     }
     Err(first.unwrap_or_else(|| MetadataError::invalid("fill_value", "it is undefined")))
+}
+
+/// What a caller said wrongly is no fault of a document's.
+fn said_wrongly(error: Error) -> Error {
+    match error.cause() {
+        Cause::Metadata(wrong @ MetadataError::Invalid { .. }) => {
+            AccessError::Argument(wrong.to_string()).into()
+        }
+        _ => error,
+    }
 }

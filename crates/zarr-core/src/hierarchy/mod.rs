@@ -282,6 +282,24 @@ impl Hierarchy {
         Ok(self.group_of(path, metadata))
     }
 
+    /// Whether an array like this could be created at `path`, as far as can be told without a look at the
+    /// store: its name, its words, its codecs.
+    ///
+    /// # Errors
+    /// As [`ArrayBuilder::create`].
+    pub fn check_array(
+        &self,
+        path: &NodePath,
+        metadata: &crate::metadata::ArrayMetadata,
+    ) -> Result<()> {
+        let at = |e: Error| self.room.at(path, e);
+        metadata
+            .chain(self.registry(), self.dialect())
+            .map_err(|e| at(e.into()))?;
+        let node = NodeMetadata::Array(Box::new(metadata.clone()));
+        self.room.spell(path, &node).map(|_| ()).map_err(at)
+    }
+
     /// Begins an array at `path`.
     pub fn create_array(&self, path: &NodePath) -> ArrayBuilder {
         ArrayBuilder::new(self.clone(), path.clone())

@@ -282,6 +282,15 @@ impl Room {
         Ok(())
     }
 
+    /// The documents of a new node, if it may have its name and the format has words for it.
+    pub fn spell(&self, path: &NodePath, node: &NodeMetadata) -> Result<Documents> {
+        for name in path.names() {
+            self.format.check_name(name)?;
+        }
+        self.format.check_attributes(node.attributes())?;
+        Ok(self.format.create(path, node)?)
+    }
+
     /// Creates a node, and where groups are explicit those above it that are not there yet.
     pub async fn create(
         &self,
@@ -291,13 +300,7 @@ impl Room {
     ) -> Result<()> {
         let at = |e: Error| self.at(path, e);
         self.writeable().map_err(at)?;
-        for name in path.names() {
-            self.format.check_name(name).map_err(|e| at(e.into()))?;
-        }
-        self.format
-            .check_attributes(node.attributes())
-            .map_err(|e| at(e.into()))?;
-        let documents = self.format.create(path, node).map_err(|e| at(e.into()))?;
+        let documents = self.spell(path, node).map_err(at)?;
         if overwrite {
             self.erase_all(path).await.map_err(at)?;
         } else if self.format.groups_are_explicit() {
@@ -306,12 +309,7 @@ impl Room {
                 return Err(at(Error::from(AccessError::Exists("a node")).at_key(key)));
             }
         } else if path.is_root() && node.kind() == NodeKind::Array {
-            // A root array takes the place of the root group that a new hierarchy was given.
-            let group = self.format.attributes_place(path, NodeKind::Group)?.key;
-            self.writeable()?
-                .erase(&group)
-                .await
-                .map_err(|e| at(e.into()))?;
+            self.yield_root().await.map_err(at)?;
         }
         if self.format.groups_are_explicit() {
             let above: Vec<NodePath> = path.ancestors().collect();
@@ -335,6 +333,18 @@ impl Room {
                 .map_err(|e| at(e.into()))?;
         }
         Ok(())
+    }
+
+    /// Takes back the bare root group that a draft's hierarchy begins with, for an array in its place.
+    async fn yield_root(&self) -> Result<()> {
+        let root = NodePath::root();
+        if let NodeMetadata::Group(group) = self.node(&root).await?
+            && (!group.attributes.is_empty() || !self.children(&root).await?.is_empty())
+        {
+            return Err(AccessError::Exists("a group").into());
+        }
+        let place = self.format.attributes_place(&root, NodeKind::Group)?;
+        Ok(self.writeable()?.erase(&place.key).await?)
     }
 
     /// Whether no node is here; an error if an array is, since below it there is nothing.
