@@ -133,7 +133,18 @@ impl Session {
     }
 
     fn find(&self, target: &Target, options: &OpenOptions) -> Result<Node, Failure> {
-        let (hierarchy, path) = zarr::locate(&url(&target.target), options)?;
+        let url = url(&target.target);
+        let (hierarchy, path) = match zarr::locate(&url, options) {
+            // A folder without documents of its own, holding a node that has: v2 and v3 nodes stand alone.
+            Err(e) if e.kind() == ErrorKind::NotFound && !target.path.is_empty() => {
+                let inner = format!("{}{}", url.trim_end_matches('/'), below(&NodePath::root(), &target.path)?);
+                return match zarr::locate(&inner, options) {
+                    Ok((hierarchy, path)) => Ok(hierarchy.node(&path)?),
+                    Err(_) => Err(e.into()),
+                };
+            }
+            found => found?,
+        };
         Ok(hierarchy.node(&below(&path, &target.path)?)?)
     }
 
