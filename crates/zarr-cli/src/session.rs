@@ -137,7 +137,11 @@ impl Session {
         let (hierarchy, path) = match zarr::locate(&url, options) {
             // A folder without documents of its own, holding a node that has: v2 and v3 nodes stand alone.
             Err(e) if e.kind() == ErrorKind::NotFound && !target.path.is_empty() => {
-                let inner = format!("{}{}", url.trim_end_matches('/'), below(&NodePath::root(), &target.path)?);
+                let inner = format!(
+                    "{}{}",
+                    url.trim_end_matches('/'),
+                    below(&NodePath::root(), &target.path)?
+                );
                 return match zarr::locate(&inner, options) {
                     Ok((hierarchy, path)) => Ok(hierarchy.node(&path)?),
                     Err(_) => Err(e.into()),

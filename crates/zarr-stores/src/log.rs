@@ -224,6 +224,13 @@ impl ReadableStore for LogStore {
         let size = self.call("get_into", key.as_str(), &[], ask, |size| found(*size))?;
         Ok(size.is_some())
     }
+
+    fn get_exactly(&self, key: &StoreKey, out: &mut [u8]) -> Result<Option<u64>, StoreError> {
+        let ask = || self.reader("get_exactly")?.get_exactly(key, out);
+        self.call("get_exactly", key.as_str(), &[], ask, |size| {
+            found(size.and_then(|size| usize::try_from(size).ok()))
+        })
+    }
 }
 
 impl WriteableStore for LogStore {

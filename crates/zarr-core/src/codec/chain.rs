@@ -94,6 +94,11 @@ impl Chain {
         self
     }
 
+    /// Whether an encoded chunk is the native elements in C order, as memory holds them.
+    pub fn is_memory(&self) -> bool {
+        self.arrays.is_empty() && self.bytes.is_empty() && self.serializer.is_memory()
+    }
+
     /// Encodes a chunk of native elements.
     ///
     /// # Errors
@@ -191,23 +196,26 @@ impl Chain {
             let size = due(step, &encoded);
             encoded = codec.decode(encoded, size)?;
         }
-        let check = self.inner.data_type.needs_check();
         if let Some(first) = self.bytes.first() {
             let direct = self.serializer.is_memory() && *within == Region::all(shape);
             if direct && let Some(memory) = out.as_bytes_mut() {
                 first.decode_into(encoded, memory)?;
-                return if check { self.check(&mut out) } else { Ok(()) };
+                return self.check(&mut out);
             }
             let size = due(0, &encoded);
             encoded = first.decode(encoded, size)?;
         }
         self.serializer
             .decode_into(&encoded, shape, within, out.reborrow())?;
-        if check { self.check(&mut out) } else { Ok(()) }
+        self.check(&mut out)
     }
 
-    fn check(&self, out: &mut ViewMut<'_>) -> Result<(), CodecError> {
+    /// Makes sure that decoded elements are ones of their type.
+    pub(crate) fn check(&self, out: &mut ViewMut<'_>) -> Result<(), CodecError> {
         let data_type = &self.inner.data_type;
+        if !data_type.needs_check() {
+            return Ok(());
+        }
         if let Some(memory) = out.as_bytes_mut() {
             return data_type.check(memory, self.mend_bools);
         }

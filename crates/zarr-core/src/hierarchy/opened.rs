@@ -14,7 +14,7 @@ use super::room::{self, Room};
 use super::update::{self, Edited};
 use crate::codec::Chain;
 use crate::data_type::Repr;
-use crate::error::{AccessError, Error, MetadataError, Result, Unsupported};
+use crate::error::{AccessError, CodecError, Error, MetadataError, Result, Unsupported};
 use crate::grid::{ChunkGrid, Tile};
 use crate::metadata::{ArrayMetadata, NodeKind, NodeMetadata};
 use crate::path::NodePath;
@@ -146,6 +146,35 @@ impl Opened {
             .blocking()
             .and_then(|store| store.readable());
         let readable = readable.ok_or_else(|| self.at(not_readable()))?;
+        let (chain, ..) = state.access().map_err(|e| self.at(e))?;
+        let whole = tile.within == Region::all(&tile.chunk_shape) && !tile.indices.is_empty();
+        if whole
+            && chain.is_memory()
+            && let Some(memory) = out.as_bytes_mut()
+        {
+            // Nothing stands between the file and the caller's memory.
+            let at = |e: Error| self.at_chunk(tile, &key, e);
+            let expected = memory.len() as u64;
+            return match readable
+                .get_exactly(&key, memory)
+                .map_err(|e| at(e.into()))?
+            {
+                None => {
+                    out.fill(&state.fill);
+                    Ok(())
+                }
+                Some(found) if found == expected => chain.check(&mut out).map_err(|e| at(e.into())),
+                Some(found) => {
+                    let codec = "bytes";
+                    Err(at(CodecError::Length {
+                        codec,
+                        expected,
+                        found,
+                    }
+                    .into()))
+                }
+            };
+        }
         let mut found = readable
             .get_into(&key, buffer)
             .map_err(|e| self.at_chunk(tile, &key, e))?;

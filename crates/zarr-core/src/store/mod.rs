@@ -88,6 +88,21 @@ pub trait ReadableStore: Send + Sync {
         buf.extend_from_slice(value.as_deref().unwrap_or_default());
         Ok(value.is_some())
     }
+
+    /// Puts the value of `key` straight into `out`, if it is exactly as long. Returns the value's size,
+    /// whatever it is; `None` if it is absent. With another size, `out` holds nothing of meaning.
+    ///
+    /// # Errors
+    /// As [`ReadableStore::get`].
+    fn get_exactly(&self, key: &StoreKey, out: &mut [u8]) -> Result<Option<u64>, StoreError> {
+        let Some(value) = self.get(key)? else {
+            return Ok(None);
+        };
+        if value.len() == out.len() {
+            out.copy_from_slice(&value);
+        }
+        Ok(Some(value.len() as u64))
+    }
 }
 
 /// Setting and erasing values. A key holds the old value or the new one, never a mixture.

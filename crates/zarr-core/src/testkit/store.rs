@@ -173,6 +173,15 @@ fn is(store: &dyn ReadableStore, key: &StoreKey, expected: Option<&[u8]>, promis
     let mut buf = b"what an earlier value left behind".to_vec();
     let is_there = ok(store.get_into(key, &mut buf), "get_into");
     same(is_there.then_some(&buf), "get_into");
+    let mut out = vec![0xa5; is_there.then_some(buf.len()).unwrap_or(3)];
+    let size = ok(store.get_exactly(key, &mut out), "get_exactly");
+    same(size.map(|_| &out[..]), "get_exactly");
+    let mut longer = vec![0; out.len() + 1];
+    let other = ok(store.get_exactly(key, &mut longer), "get_exactly");
+    assert_eq!(
+        other, size,
+        "get_exactly tells the value's size, whatever it is"
+    );
 }
 
 /// A value in few words, from where it differs from another.

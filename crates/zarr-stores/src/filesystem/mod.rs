@@ -203,6 +203,10 @@ impl ReadableStore for FilesystemStore {
     fn get_into(&self, key: &StoreKey, buf: &mut Vec<u8>) -> Result<bool, StoreError> {
         Place::new(self, "get", key)?.read_into(buf)
     }
+
+    fn get_exactly(&self, key: &StoreKey, out: &mut [u8]) -> Result<Option<u64>, StoreError> {
+        Place::new(self, "get", key)?.read_exactly(out)
+    }
 }
 
 impl WriteableStore for FilesystemStore {

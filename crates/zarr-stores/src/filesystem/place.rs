@@ -78,6 +78,20 @@ impl Place<'_> {
         ranges.iter().map(read).collect::<Result<_, _>>().map(Some)
     }
 
+    /// Puts the value straight into `out`, if it has that size; returns its size.
+    pub(super) fn read_exactly(&self, out: &mut [u8]) -> Result<Option<u64>, StoreError> {
+        let mut read = || {
+            let Some((mut file, size)) = open(&self.path)? else {
+                return Ok(None);
+            };
+            if size == out.len() as u64 {
+                file.read_exact(out)?;
+            }
+            Ok(Some(size))
+        };
+        read().map_err(|e| self.failed(e))
+    }
+
     /// Puts the value into `buf`, in place of what was there; `false` if there is none.
     pub(super) fn read_into(&self, buf: &mut Vec<u8>) -> Result<bool, StoreError> {
         let mut read = || {
