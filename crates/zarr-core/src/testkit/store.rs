@@ -173,7 +173,7 @@ fn is(store: &dyn ReadableStore, key: &StoreKey, expected: Option<&[u8]>, promis
     let mut buf = b"what an earlier value left behind".to_vec();
     let is_there = ok(store.get_into(key, &mut buf), "get_into");
     same(is_there.then_some(&buf), "get_into");
-    let mut out = vec![0xa5; is_there.then_some(buf.len()).unwrap_or(3)];
+    let mut out = vec![0xa5; if is_there { buf.len() } else { 3 }];
     let size = ok(store.get_exactly(key, &mut out), "get_exactly");
     same(size.map(|_| &out[..]), "get_exactly");
     let mut longer = vec![0; out.len() + 1];

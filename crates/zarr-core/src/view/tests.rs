@@ -1,0 +1,121 @@
+#![allow(clippy::single_range_in_vec_init, reason = "a region of one axis")]
+#![allow(clippy::needless_range_loop, reason = "axes are numbers here")]
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn numbers(n: u8) -> Vec<u8> {
+    (0..n).collect()
+}
+
+#[test]
+fn permuted_views_read_in_the_new_order() {
+    let memory = numbers(24);
+    let view = View::new(&memory, &[2, 3, 4], 1).permuted(&[2, 0, 1]);
+    // F-081.
+    assert_eq!(
+        view.to_bytes()[..],
+        [
+            0, 4, 8, 12, 16, 20, 1, 5, 9, 13, 17, 21, 2, 6, 10, 14, 18, 22, 3, 7, 11, 15, 19, 23
+        ]
+    );
+    assert_eq!(inverse_order(&[2, 0, 1]), [1, 2, 0]);
+}
+
+#[test]
+fn parts_and_pieces_are_where_they_should_be() {
+    let mut memory = vec![0; 12];
+    let whole = ViewMut::new(&mut memory, &[3, 4], 1);
+    let (mut top, rest) = whole.split_at(0, 1);
+    let (_, mut right) = rest.split_at(1, 3);
+    top.fill(&[1]);
+    right.fill(&[2]);
+    assert_eq!(memory, [1, 1, 1, 1, 0, 0, 0, 2, 0, 0, 0, 2]);
+    let part = View::new(&memory, &[3, 4], 1).part(&Region::new([0..2, 2..4]));
+    assert_eq!(part.to_bytes()[..], [1, 1, 0, 2]);
+}
+
+#[test]
+fn copies_turn_bytes_round_in_units() {
+    let from = numbers(8);
+    let mut to = vec![0; 8];
+    ViewMut::new(&mut to, &[1], 8).copy_swapped(&View::new(&from, &[1], 8), 4);
+    assert_eq!(to, [3, 2, 1, 0, 7, 6, 5, 4]);
+}
+
+#[test]
+fn sameness_is_bit_by_bit() {
+    let zeros: Vec<u8> = [0.0f32, -0.0]
+        .iter()
+        .flat_map(|v| v.to_ne_bytes())
+        .collect();
+    let view = View::new(&zeros, &[2], 4);
+    assert!(!view.is_all(&0.0f32.to_ne_bytes()));
+    assert!(
+        view.part(&Region::new([0..1]))
+            .is_all(&0.0f32.to_ne_bytes())
+    );
+    assert!(View::new(&[], &[0], 4).is_all(&[1, 2, 3, 4]));
+    assert!(View::new(&[1, 2, 1, 2, 1, 2], &[3], 2).is_all(&[1, 2]));
+    assert!(!View::new(&[1, 2, 1, 2, 1, 3], &[3], 2).is_all(&[1, 2]));
+}
+
+#[test]
+fn empty_and_scalar_views_work() {
+    let mut none: Vec<u8> = vec![];
+    let view = ViewMut::new(&mut none, &[0, 3], 2);
+    let (a, b) = view.split_at(1, 3);
+    assert!(a.is_empty() && b.is_empty());
+    let mut one = vec![7];
+    let mut scalar = ViewMut::new(&mut one, &[], 1);
+    assert_eq!(scalar.as_bytes_mut(), Some(&mut [7][..]));
+}
+
+fn index(shape: &[u64], mut at: u64) -> Vec<u64> {
+    let mut index = vec![0; shape.len()];
+    for axis in (0..shape.len()).rev() {
+        index[axis] = at % shape[axis];
+        at /= shape[axis];
+    }
+    index
+}
+
+proptest! {
+    /// Copying a permuted part equals picking its cells one by one.
+    #[test]
+    fn a_strided_copy_equals_picking_cells(
+        shape in prop::collection::vec(1u64..5, 1..5),
+        seed in any::<u64>(),
+        cell in prop::sample::select(vec![1usize, 2, 3, 4, 8, 12]),
+    ) {
+        let rank = shape.len();
+        let mut order: Vec<usize> = (0..rank).collect();
+        let mut s = seed;
+        for i in (1..rank).rev() {
+            order.swap(i, (s % (i as u64 + 1)) as usize);
+            s /= 7;
+        }
+        let count: u64 = shape.iter().product();
+        let memory: Vec<u8> = (0..count as usize * cell).map(|i| (i * 31 % 251) as u8).collect();
+        let region = Region::new(shape.iter().enumerate().map(|(a, &n)| {
+            let start = (seed >> (a * 3)) % n;
+            start..start + 1 + (seed >> (a * 5)) % (n - start)
+        }));
+        let whole = View::new(&memory, &shape, cell);
+        let got = whole.part(&region).permuted(&order).to_bytes().into_owned();
+        let part = region.shape();
+        let turned: Vec<u64> = order.iter().map(|&a| part[a]).collect();
+        let mut want = Vec::new();
+        for at in 0..turned.iter().product() {
+            let i = index(&turned, at);
+            let mut flat = 0;
+            for axis in 0..rank {
+                let here = order.iter().position(|&a| a == axis).unwrap();
+                flat = flat * shape[axis] + region.intervals()[axis].start + i[here];
+            }
+            want.extend_from_slice(&memory[flat as usize * cell..][..cell]);
+        }
+        prop_assert_eq!(got, want);
+    }
+}
