@@ -11,21 +11,15 @@ use zarr::Dialect;
 
 const SHAPE: [u64; 3] = [512, 256, 256];
 const CHUNKS: [u64; 3] = [64, 64, 64];
-const CODECS: [(&str, &[&str]); 3] = [
-    ("raw", &[]),
-    ("zstd", &["zstd:1"]),
-    ("blosc", &["blosc-lz4:5"]),
-];
+const CODECS: [(&str, &[&str]); 3] =
+    [("raw", &[]), ("zstd", &["zstd:1"]), ("blosc", &["blosc-lz4:5"])];
 
 fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
         match entry.path() {
             path if path.is_dir() => found.extend(files(&path)),
-            path if path
-                .file_name()
-                .is_some_and(|n| n.as_encoded_bytes()[0].is_ascii_digit()) =>
-            {
+            path if path.file_name().is_some_and(|n| n.as_encoded_bytes()[0].is_ascii_digit()) => {
                 found.push(path)
             }
             _ => {}

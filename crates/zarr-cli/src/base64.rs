@@ -11,11 +11,7 @@ pub(crate) fn encode(bytes: &[u8]) -> String {
         let bits = u32::from_be_bytes(bits);
         for place in 0..4 {
             let digit = ALPHABET[(bits >> (18 - 6 * place)) as usize & 63];
-            text.push(if place <= group.len() {
-                char::from(digit)
-            } else {
-                '='
-            });
+            text.push(if place <= group.len() { char::from(digit) } else { '=' });
         }
     }
     text

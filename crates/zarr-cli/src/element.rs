@@ -40,10 +40,8 @@ impl Kind {
     pub fn of(data_type: &DataType) -> Option<Kind> {
         let repr = data_type.repr()?;
         let words = data_type.spelling(Dialect::V2, Endian::Little);
-        let fixed_bytes = words
-            .as_ref()
-            .and_then(Json::as_str)
-            .is_some_and(|words| words.starts_with("|S"));
+        let fixed_bytes =
+            words.as_ref().and_then(Json::as_str).is_some_and(|words| words.starts_with("|S"));
         Some(match repr {
             Repr::Bool => Kind::Bool,
             Repr::Int(n @ (1 | 2 | 4 | 8)) => Kind::Int(n),
@@ -145,10 +143,7 @@ impl Kind {
                 _ => return Err(wrong(json, "[real, imaginary]")),
             },
             Kind::Bytes(n) => {
-                let encoded = json
-                    .as_object()
-                    .and_then(|o| o.get("base64"))
-                    .and_then(Json::as_str);
+                let encoded = json.as_object().and_then(|o| o.get("base64")).and_then(Json::as_str);
                 let bytes = match (json.as_str(), encoded.map(base64::decode)) {
                     (Some(text), _) => text.as_bytes().to_vec(),
                     (None, Some(Some(bytes))) => bytes,
@@ -158,10 +153,8 @@ impl Kind {
             }
             Kind::Text(n) => {
                 let text = json.as_str().ok_or_else(|| wrong(json, "text"))?;
-                let bytes: Vec<u8> = text
-                    .chars()
-                    .flat_map(|c| u32::from(c).to_le_bytes())
-                    .collect();
+                let bytes: Vec<u8> =
+                    text.chars().flat_map(|c| u32::from(c).to_le_bytes()).collect();
                 pad(&bytes, 4 * n, json, out)?;
             }
             Kind::Raw(n) => {
@@ -327,8 +320,7 @@ mod tests {
     fn json(kind: Kind, element: &[u8]) -> String {
         let text = said(kind, element, Style::Json);
         let mut back = Vec::new();
-        kind.read(&Json::parse(text.as_bytes()).unwrap(), &mut back)
-            .unwrap();
+        kind.read(&Json::parse(text.as_bytes()).unwrap(), &mut back).unwrap();
         assert_eq!(back, element, "{text}");
         text
     }
@@ -337,27 +329,15 @@ mod tests {
     fn elements_are_said_in_json_and_read_back() {
         assert_eq!(json(Kind::Bool, &[1]), "true");
         assert_eq!(json(Kind::Int(1), &[0x80]), "-128");
-        assert_eq!(
-            json(Kind::Int(8), &i64::MIN.to_le_bytes()),
-            "-9223372036854775808"
-        );
-        assert_eq!(
-            json(Kind::Uint(8), &u64::MAX.to_le_bytes()),
-            "18446744073709551615"
-        );
+        assert_eq!(json(Kind::Int(8), &i64::MIN.to_le_bytes()), "-9223372036854775808");
+        assert_eq!(json(Kind::Uint(8), &u64::MAX.to_le_bytes()), "18446744073709551615");
         assert_eq!(json(Kind::Float(8), &0.1f64.to_le_bytes()), "0.1");
         assert_eq!(json(Kind::Float(8), &1e300f64.to_le_bytes()), "1e300");
         assert_eq!(json(Kind::Float(4), &0.1f32.to_le_bytes()), "0.1");
-        assert_eq!(
-            json(Kind::Float(2), &f16::from_f32(0.1).to_le_bytes()),
-            "0.1"
-        );
+        assert_eq!(json(Kind::Float(2), &f16::from_f32(0.1).to_le_bytes()), "0.1");
         assert_eq!(json(Kind::Float(2), &f16::MAX.to_le_bytes()), "65500.0");
         assert_eq!(json(Kind::Float(4), &(-0.0f32).to_le_bytes()), "-0.0");
-        assert_eq!(
-            json(Kind::Float(4), &f32::NEG_INFINITY.to_le_bytes()),
-            "\"-Infinity\""
-        );
+        assert_eq!(json(Kind::Float(4), &f32::NEG_INFINITY.to_le_bytes()), "\"-Infinity\"");
         assert_eq!(json(Kind::Float(8), &f64::NAN.to_le_bytes()), "\"NaN\"");
         let mut complex = 1.5f32.to_le_bytes().to_vec();
         complex.extend(f32::INFINITY.to_le_bytes());
@@ -374,21 +354,14 @@ mod tests {
             let value = f16::from_bits(bits);
             if value.is_finite() {
                 let text = float_text(&value.to_le_bytes());
-                assert_eq!(
-                    f16::from_f64(text.parse().unwrap()).to_bits(),
-                    bits,
-                    "{text}"
-                );
+                assert_eq!(f16::from_f64(text.parse().unwrap()).to_bits(), bits, "{text}");
             }
         }
     }
 
     #[test]
     fn elements_are_said_in_csv() {
-        assert_eq!(
-            said(Kind::Float(8), &f64::NAN.to_le_bytes(), Style::Csv),
-            "NaN"
-        );
+        assert_eq!(said(Kind::Float(8), &f64::NAN.to_le_bytes(), Style::Csv), "NaN");
         assert_eq!(said(Kind::Bytes(5), b"a,\"b\0", Style::Csv), "\"a,\"\"b\"");
         let mut complex = 1f32.to_le_bytes().to_vec();
         complex.extend((-2f32).to_le_bytes());
@@ -415,12 +388,8 @@ mod tests {
     #[test]
     fn whole_numbers_may_be_written_as_floats() {
         let mut out = Vec::new();
-        Kind::Int(2)
-            .read(&Json::Number("3.0".into()), &mut out)
-            .unwrap();
-        Kind::Int(2)
-            .read(&Json::Number("1e3".into()), &mut out)
-            .unwrap();
+        Kind::Int(2).read(&Json::Number("3.0".into()), &mut out).unwrap();
+        Kind::Int(2).read(&Json::Number("1e3".into()), &mut out).unwrap();
         assert_eq!(out, [3, 0, 0xe8, 3]);
     }
 }

@@ -75,9 +75,7 @@ Examples:
 /// was given, and ends quietly when the reader of its output goes away.
 pub fn run(registry: Registry, args: impl Iterator<Item = OsString>) -> ExitCode {
     let args: Vec<OsString> = args.collect();
-    let program = args
-        .first()
-        .map_or("zarr".into(), |name| name.to_string_lossy().into_owned());
+    let program = args.first().map_or("zarr".into(), |name| name.to_string_lossy().into_owned());
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(error) => {

@@ -29,11 +29,7 @@ impl Lists {
             })
             .collect();
         sizes.reverse();
-        Lists {
-            kind,
-            sizes,
-            done: 0,
-        }
+        Lists { kind, sizes, done: 0 }
     }
 
     /// Writes the elements that come next.
@@ -43,11 +39,7 @@ impl Lists {
             if self.done > 0 {
                 text.push(',');
             }
-            let ends = |at: u64| {
-                self.sizes
-                    .iter()
-                    .filter(move |&&size| at.is_multiple_of(size))
-            };
+            let ends = |at: u64| self.sizes.iter().filter(move |&&size| at.is_multiple_of(size));
             text.extend(ends(self.done).map(|_| '['));
             self.kind.say(element, Style::Json, &mut text);
             self.done += 1;
@@ -63,14 +55,15 @@ impl Lists {
     /// The lists of a shape without elements; `None` if there are more than anyone wants to read.
     pub fn empty(shape: &[u64]) -> Option<Json> {
         let outer = shape.iter().position(|&len| len == 0)?;
-        let count = shape[..outer]
-            .iter()
-            .try_fold(1u64, |n, &len| n.checked_mul(len));
+        let count = shape[..outer].iter().try_fold(1u64, |n, &len| n.checked_mul(len));
         count.filter(|&count| count <= 100_000)?;
         let nothing = Json::Array(Vec::new());
-        Some(shape[..outer].iter().rev().fold(nothing, |inner, &len| {
-            (0..len).map(|_| inner.clone()).collect()
-        }))
+        Some(
+            shape[..outer]
+                .iter()
+                .rev()
+                .fold(nothing, |inner, &len| (0..len).map(|_| inner.clone()).collect()),
+        )
     }
 }
 
@@ -96,11 +89,7 @@ impl Lines {
                 }
             }
         };
-        Some(Lines {
-            kind,
-            columns,
-            done: 0,
-        })
+        Some(Lines { kind, columns, done: 0 })
     }
 
     /// Writes the elements that come next.
@@ -136,8 +125,7 @@ pub(crate) fn elements(json: &Json, kind: Kind, shape: &[u64]) -> Result<Vec<u8>
     }
     out.clear();
     for (at, item) in items.iter().enumerate() {
-        kind.read(item, &mut out)
-            .map_err(|why| format!("item {at}: {why}"))?;
+        kind.read(item, &mut out).map_err(|why| format!("item {at}: {why}"))?;
     }
     Ok(out)
 }
@@ -154,23 +142,14 @@ fn walk(
         at => format!("at {at:?}: "),
     };
     let Some((&len, inner)) = shape.split_first() else {
-        return kind
-            .read(json, out)
-            .map_err(|why| format!("{}{why}", place(at)));
+        return kind.read(json, out).map_err(|why| format!("{}{why}", place(at)));
     };
     let Json::Array(items) = json else {
-        return Err(format!(
-            "{}{} stands where a list is due",
-            place(at),
-            json.brief()
-        ));
+        return Err(format!("{}{} stands where a list is due", place(at), json.brief()));
     };
     if items.len() as u64 != len {
         let found = items.len();
-        return Err(format!(
-            "{}a list of {found} stands where one of {len} is due",
-            place(at)
-        ));
+        return Err(format!("{}a list of {found} stands where one of {len} is due", place(at)));
     }
     for (n, item) in items.iter().enumerate() {
         at.push(n);
@@ -209,9 +188,7 @@ mod tests {
     fn lines_are_rows() {
         let lines = |shape: &[u64]| {
             let mut out = Vec::new();
-            Lines::new(Kind::Uint(1), shape)?
-                .push(&[1, 2, 3, 4], &mut out)
-                .unwrap();
+            Lines::new(Kind::Uint(1), shape)?.push(&[1, 2, 3, 4], &mut out).unwrap();
             String::from_utf8(out).ok()
         };
         assert_eq!(lines(&[4]).unwrap(), "1\n2\n3\n4\n");
@@ -235,28 +212,13 @@ mod tests {
         let complex = Kind::Complex(8);
         assert_eq!(read("[[1,2],[3,4]]", complex, &[2]).unwrap().len(), 16);
         assert_eq!(read("[[1,2],[3,4]]", complex, &[1, 2]).unwrap().len(), 16);
-        assert_eq!(
-            read("[[[1,2]],[[3,4]]]", complex, &[2, 1]).unwrap().len(),
-            16
-        );
+        assert_eq!(read("[[[1,2]],[[3,4]]]", complex, &[2, 1]).unwrap().len(), 16);
         assert_eq!(read("[1,2]", complex, &[]).unwrap().len(), 8);
         let why = |text: &str, shape: &[u64]| read(text, byte, shape).unwrap_err();
-        assert_eq!(
-            why("[1,2]", &[3]),
-            "a list of 2 stands where one of 3 is due"
-        );
-        assert_eq!(
-            why("[[1,2],[3]]", &[2, 2]),
-            "at [1]: a list of 1 stands where one of 2 is due"
-        );
-        assert_eq!(
-            why("[[1,2],[3,-1]]", &[2, 2]),
-            "at [1, 1]: -1 does not fit a uint8"
-        );
-        assert_eq!(
-            why("[1,2,3,-4]", &[2, 2]),
-            "item 3: -4 does not fit a uint8"
-        );
+        assert_eq!(why("[1,2]", &[3]), "a list of 2 stands where one of 3 is due");
+        assert_eq!(why("[[1,2],[3]]", &[2, 2]), "at [1]: a list of 1 stands where one of 2 is due");
+        assert_eq!(why("[[1,2],[3,-1]]", &[2, 2]), "at [1, 1]: -1 does not fit a uint8");
+        assert_eq!(why("[1,2,3,-4]", &[2, 2]), "item 3: -4 does not fit a uint8");
         assert_eq!(why("7", &[1]), "7 stands where a list is due");
     }
 }

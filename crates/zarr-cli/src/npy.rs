@@ -49,10 +49,8 @@ impl Header {
     pub fn to_bytes(&self) -> Vec<u8> {
         let order = if self.fortran_order { "True" } else { "False" };
         let shape = crate::human::shape(&self.shape);
-        let dictionary = format!(
-            "{{'descr': '{}', 'fortran_order': {order}, 'shape': {shape}, }}",
-            self.descr
-        );
+        let dictionary =
+            format!("{{'descr': '{}', 'fortran_order': {order}, 'shape': {shape}, }}", self.descr);
         // Version 1.0 counts the dictionary with 16 bits, which only a thousand axes would exceed.
         let wide = dictionary.len() + 128 > usize::from(u16::MAX);
         let before = MAGIC.len() + 2 + if wide { 4 } else { 2 };
@@ -94,9 +92,7 @@ impl Header {
                 usize::try_from(u32::from_le_bytes(len)).unwrap_or(usize::MAX)
             }
             version => {
-                return Err(format(format!(
-                    "version {version} of the format is not known"
-                )));
+                return Err(format(format!("version {version} of the format is not known")));
             }
         };
         if len > MAX_HEADER {
@@ -107,9 +103,7 @@ impl Header {
         let mut text = vec![0; len];
         exactly(input, &mut text)?;
         let text = std::str::from_utf8(&text).map_err(|_| format("its header is no text"))?;
-        Dictionary(text)
-            .header()
-            .map_err(|why| format(format!("its header {why}")))
+        Dictionary(text).header().map_err(|why| format(format!("its header {why}")))
     }
 
     /// The type without its byte order, and whether that is big-endian.
@@ -154,11 +148,9 @@ impl<'a> Dictionary<'a> {
             }
         }
         match (descr, fortran_order, shape, self.0.trim().is_empty()) {
-            (Some(descr), Some(fortran_order), Some(shape), true) => Ok(Header {
-                descr,
-                fortran_order,
-                shape,
-            }),
+            (Some(descr), Some(fortran_order), Some(shape), true) => {
+                Ok(Header { descr, fortran_order, shape })
+            }
             (_, _, _, false) => Err("goes on after its dictionary".into()),
             _ => Err("lacks one of descr, fortran_order and shape".into()),
         }
@@ -211,13 +203,8 @@ impl<'a> Dictionary<'a> {
         self.expect('(')?;
         while !self.take(')') {
             self.0 = self.0.trim_start();
-            let end = self
-                .0
-                .find(|c: char| !c.is_ascii_digit())
-                .unwrap_or(self.0.len());
-            let len = self.0[..end]
-                .parse()
-                .map_err(|_| "has a shape that is none".to_owned())?;
+            let end = self.0.find(|c: char| !c.is_ascii_digit()).unwrap_or(self.0.len());
+            let len = self.0[..end].parse().map_err(|_| "has a shape that is none".to_owned())?;
             shape.push(len);
             // Python 2 wrote long integers as `3L`.
             self.0 = self.0[end..].strip_prefix('L').unwrap_or(&self.0[end..]);
@@ -235,11 +222,7 @@ mod tests {
     use super::*;
 
     fn header(descr: &str, fortran_order: bool, shape: &[u64]) -> Header {
-        Header {
-            descr: descr.into(),
-            fortran_order,
-            shape: shape.to_vec(),
-        }
+        Header { descr: descr.into(), fortran_order, shape: shape.to_vec() }
     }
 
     #[test]
@@ -318,13 +301,7 @@ mod tests {
         }
         assert!(read(9, "").unwrap_err().contains("version 9"));
         let claim = b"\x93NUMPY\x02\x00\xff\xff\xff\xff";
-        assert!(matches!(
-            Header::read(&mut &claim[..]),
-            Err(Trouble::Format(_))
-        ));
-        assert!(matches!(
-            Header::read(&mut &b"PK"[..]),
-            Err(Trouble::Format(_))
-        ));
+        assert!(matches!(Header::read(&mut &claim[..]), Err(Trouble::Format(_))));
+        assert!(matches!(Header::read(&mut &b"PK"[..]), Err(Trouble::Format(_))));
     }
 }

@@ -80,21 +80,15 @@ pub(crate) fn region(text: Option<&str>, shape: &[u64]) -> Result<Region, String
     let intervals = intervals(text)?;
     if intervals.len() != shape.len() {
         let (found, rank) = (intervals.len(), shape.len());
-        return Err(format!(
-            "region `{text}` has {found} axes, the array has {rank}"
-        ));
+        return Err(format!("region `{text}` has {found} axes, the array has {rank}"));
     }
     for (axis, ((start, stop), &len)) in intervals.iter().zip(shape).enumerate() {
         if start.is_some_and(|start| start > len) || stop.is_some_and(|stop| stop > len) {
-            return Err(format!(
-                "region `{text}` exceeds axis {axis}, which has length {len}"
-            ));
+            return Err(format!("region `{text}` exceeds axis {axis}, which has length {len}"));
         }
     }
     let ends = intervals.into_iter().zip(shape);
-    Ok(Region::new(ends.map(|((start, stop), &len)| {
-        start.unwrap_or(0)..stop.unwrap_or(len)
-    })))
+    Ok(Region::new(ends.map(|((start, stop), &len)| start.unwrap_or(0)..stop.unwrap_or(len))))
 }
 
 /// JSON, or else the text itself as a string.

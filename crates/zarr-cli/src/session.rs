@@ -36,12 +36,7 @@ pub(crate) struct Target {
     #[arg(value_name = "TARGET")]
     pub target: String,
     /// The node, from the one that TARGET means
-    #[arg(
-        long,
-        value_name = "PATH",
-        default_value = "/",
-        hide_default_value = true
-    )]
+    #[arg(long, value_name = "PATH", default_value = "/", hide_default_value = true)]
     pub path: String,
 }
 
@@ -49,12 +44,7 @@ pub(crate) struct Target {
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Care {
     /// Whether parts of chunks are guarded against other writers
-    #[arg(
-        long,
-        value_name = "GUARD",
-        default_value = "on",
-        hide_default_value = true
-    )]
+    #[arg(long, value_name = "GUARD", default_value = "on", hide_default_value = true)]
     pub guard: Guard,
     /// The same as --guard off, for file systems that do not lock
     #[arg(long)]
@@ -87,11 +77,7 @@ pub(crate) struct Session {
 
 impl Session {
     pub fn new(registry: Registry, global: Global, program: String) -> Session {
-        Session {
-            registry: Arc::new(registry),
-            global,
-            program,
-        }
+        Session { registry: Arc::new(registry), global, program }
     }
 
     fn options(&self) -> OpenOptions {
@@ -114,11 +100,7 @@ impl Session {
 
     fn writing(&self, care: &Care) -> OpenOptions {
         let off = care.no_lock || care.guard == Guard::Off;
-        let guard = if off {
-            zarr::Guard::Off
-        } else {
-            zarr::Guard::On
-        };
+        let guard = if off { zarr::Guard::Off } else { zarr::Guard::On };
         self.options().read_write().guard(guard)
     }
 
@@ -171,11 +153,7 @@ impl Session {
         let Some((hierarchy, path)) = found else {
             let path = below(&NodePath::root(), &target.path)?;
             let hierarchy = zarr::create_with(&url, dialect.unwrap_or(default), &options)?;
-            return Ok(Place {
-                hierarchy,
-                path,
-                begun: true,
-            });
+            return Ok(Place { hierarchy, path, begun: true });
         };
         if let Some(dialect) = dialect.filter(|&dialect| dialect != hierarchy.dialect()) {
             let (store, format) = (hierarchy.store().name(), hierarchy.format_name());
@@ -184,11 +162,7 @@ impl Session {
             return Err(Failure::Usage(why));
         }
         let path = below(&path, &target.path)?;
-        Ok(Place {
-            hierarchy,
-            path,
-            begun: false,
-        })
+        Ok(Place { hierarchy, path, begun: false })
     }
 
     /// The hierarchy that a URL without a node lies in, and the path that it means there.
@@ -264,10 +238,7 @@ impl Place {
         let format = zarr::format::of_dialect(self.hierarchy.dialect());
         let keys = format.document_keys(&root).unwrap_or_default();
         let entry = format.entry_point().unwrap_or_default();
-        for key in keys
-            .into_iter()
-            .chain(entry.into_iter().map(|(key, _)| key))
-        {
+        for key in keys.into_iter().chain(entry.into_iter().map(|(key, _)| key)) {
             // It is the first failure that is told.
             let _ = writeable.erase(&key);
         }
@@ -297,10 +268,7 @@ pub(crate) fn below(node: &NodePath, relative: &str) -> Result<NodePath, Error> 
 
 /// The path of `node` as --path takes it, from `base`.
 pub(crate) fn from(base: &NodePath, node: &NodePath) -> String {
-    let rest = node
-        .as_str()
-        .strip_prefix(base.as_str())
-        .unwrap_or(node.as_str());
+    let rest = node.as_str().strip_prefix(base.as_str()).unwrap_or(node.as_str());
     format!("/{}", rest.trim_start_matches('/'))
 }
 
@@ -312,17 +280,10 @@ mod tests {
     fn paths_are_from_the_node_that_target_means() {
         let path = |text: &str| NodePath::new(text).unwrap();
         let node = path("/a/b");
-        for (relative, expected) in [
-            ("/", "/a/b"),
-            ("", "/a/b"),
-            ("/c", "/a/b/c"),
-            ("c/d/", "/a/b/c/d"),
-        ] {
-            assert_eq!(
-                below(&node, relative).unwrap(),
-                path(expected),
-                "{relative}"
-            );
+        for (relative, expected) in
+            [("/", "/a/b"), ("", "/a/b"), ("/c", "/a/b/c"), ("c/d/", "/a/b/c/d")]
+        {
+            assert_eq!(below(&node, relative).unwrap(), path(expected), "{relative}");
         }
         assert_eq!(below(&NodePath::root(), "c").unwrap(), path("/c"));
         for bad in ["//", "//c", "../c", "c//d"] {

@@ -38,9 +38,7 @@ fn cut<B>(
 ) -> ControlFlow<B> {
     let shape = region.shape();
     let size = |shape: &[u64]| {
-        shape
-            .iter()
-            .fold(element_size.max(1), |size, &len| size.saturating_mul(len))
+        shape.iter().fold(element_size.max(1), |size, &len| size.saturating_mul(len))
     };
     if axis == shape.len() || size(&shape) <= limit {
         return each(region.clone(), last);
@@ -99,13 +97,7 @@ mod tests {
         assert_eq!(cut(50), ["(0..6, 0..4)", "(6..10, 0..4)"]);
         assert_eq!(
             cut(1),
-            [
-                "(0..3, 0..4)",
-                "(3..6, 0..4)",
-                "(6..9, 0..4)",
-                "(9..10, 0..2)",
-                "(9..10, 2..4)"
-            ]
+            ["(0..3, 0..4)", "(3..6, 0..4)", "(6..9, 0..4)", "(9..10, 0..2)", "(9..10, 2..4)"]
         );
         let part = Region::new([2..8, 1..3]);
         assert_eq!(
@@ -119,12 +111,7 @@ mod tests {
         let all = Region::all(&[2, 10]);
         assert_eq!(
             pieces(&[2, 10], &[1, 5], &all, 10),
-            [
-                "(0..1, 0..5)",
-                "(0..1, 5..10)",
-                "(1..2, 0..5)",
-                "(1..2, 5..10)"
-            ]
+            ["(0..1, 0..5)", "(0..1, 5..10)", "(1..2, 0..5)", "(1..2, 5..10)"]
         );
     }
 
@@ -143,11 +130,7 @@ mod tests {
         let flow = each(Some(&grid), &Region::all(&shape), 8, SIZE, |piece, _| {
             assert!(piece.element_count().unwrap() * 8 <= SIZE);
             count += 1;
-            if count == 3 {
-                ControlFlow::Break(())
-            } else {
-                ControlFlow::Continue(())
-            }
+            if count == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         assert!(flow.is_break());
     }

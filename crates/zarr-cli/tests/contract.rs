@@ -12,44 +12,19 @@ fn tree_lists_nodes() {
         folder.table(format, format);
         folder.good(&format!("create {format} --path /g --group"));
         let json = folder.good(&format!("tree {format} --json")).json();
-        let nodes = json
-            .as_object()
-            .unwrap()
-            .get("nodes")
-            .unwrap()
-            .as_array()
-            .unwrap()
-            .to_vec();
+        let nodes = json.as_object().unwrap().get("nodes").unwrap().as_array().unwrap().to_vec();
         let brief: Vec<(String, String)> = nodes
             .iter()
             .map(|node| {
                 let member = |name| {
-                    node.as_object()
-                        .unwrap()
-                        .get(name)
-                        .unwrap()
-                        .as_str()
-                        .unwrap()
-                        .to_owned()
+                    node.as_object().unwrap().get(name).unwrap().as_str().unwrap().to_owned()
                 };
                 (member("path"), member("node_type"))
             })
             .collect();
         let expected = [("/", "group"), ("/a", "array"), ("/g", "group")];
-        assert_eq!(
-            brief,
-            expected.map(|(p, t)| (p.to_owned(), t.to_owned())),
-            "{format}"
-        );
-        assert_eq!(
-            nodes[1]
-                .as_object()
-                .unwrap()
-                .get("shape")
-                .unwrap()
-                .to_string(),
-            "[4,5]"
-        );
+        assert_eq!(brief, expected.map(|(p, t)| (p.to_owned(), t.to_owned())), "{format}");
+        assert_eq!(nodes[1].as_object().unwrap().get("shape").unwrap().to_string(), "[4,5]");
     }
 }
 
@@ -59,19 +34,13 @@ fn info_has_its_members() {
     for (format, data_type, codec) in [
         ("v3", "int32", "gzip"),
         ("v2", "<i4", "gzip"),
-        (
-            "draft-2020",
-            "<i4",
-            "https://purl.org/zarr/spec/codec/gzip/1.0",
-        ),
+        ("draft-2020", "<i4", "https://purl.org/zarr/spec/codec/gzip/1.0"),
     ] {
         folder.good(&format!(
             "create {format} --path /a --format {format} --shape 100,200 --chunks 10,20 --dtype int32 \
              --fill -7 --codec gzip:3 --dims y,x --attr units=K --attr big=12345678901234567890123"
         ));
-        let json = folder
-            .good(&format!("info {format} --path /a --json"))
-            .json();
+        let json = folder.good(&format!("info {format} --path /a --json")).json();
         let member = |name: &str| json.as_object().unwrap().get(name).unwrap().to_string();
         let text = |text: &str| Json::from(text).to_string();
         assert_eq!(member("format"), text(format));
@@ -86,18 +55,11 @@ fn info_has_its_members() {
         assert_eq!(member("unsupported"), "[]");
         assert_eq!(member("warnings"), "[]");
         let gzip = format!("{{\"name\":\"{codec}\",\"configuration\":{{\"level\":3}}}}");
-        assert!(
-            member("codecs").ends_with(&format!("{gzip}]")),
-            "{}",
-            member("codecs")
-        );
+        assert!(member("codecs").ends_with(&format!("{gzip}]")), "{}", member("codecs"));
         let attributes = json.as_object().unwrap().get("attributes").unwrap();
         let attributes = attributes.as_object().unwrap();
         assert_eq!(attributes.get("units").unwrap().to_string(), "\"K\"");
-        assert_eq!(
-            attributes.get("big").unwrap().to_string(),
-            "12345678901234567890123"
-        );
+        assert_eq!(attributes.get("big").unwrap().to_string(), "12345678901234567890123");
 
         let group = folder.good(&format!("info {format} --json")).json();
         let group = group.as_object().unwrap();
@@ -112,25 +74,14 @@ fn get_has_four_formats() {
     let folder = Folder::new();
     for format in FORMATS {
         folder.table(format, format);
-        let raw = folder.good(&format!(
-            "get {format} --path /a --region 0:2,3:5 --format raw"
-        ));
-        let expected: Vec<u8> = [4i32, 5, 9, 10]
-            .iter()
-            .flat_map(|n| n.to_le_bytes())
-            .collect();
+        let raw = folder.good(&format!("get {format} --path /a --region 0:2,3:5 --format raw"));
+        let expected: Vec<u8> = [4i32, 5, 9, 10].iter().flat_map(|n| n.to_le_bytes()).collect();
         assert_eq!(raw.out, expected);
-        let json = folder.good(&format!(
-            "get {format} --path /a --region 0:2,3:5 --format json"
-        ));
+        let json = folder.good(&format!("get {format} --path /a --region 0:2,3:5 --format json"));
         assert_eq!(json.text(), "[[4,5],[9,10]]\n");
-        let csv = folder.good(&format!(
-            "get {format} --path /a --region 0:2,3:5 --format csv"
-        ));
+        let csv = folder.good(&format!("get {format} --path /a --region 0:2,3:5 --format csv"));
         assert_eq!(csv.text(), "4,5\n9,10\n");
-        let npy = folder.good(&format!(
-            "get {format} --path /a --region 0:2,3:5 --format npy"
-        ));
+        let npy = folder.good(&format!("get {format} --path /a --region 0:2,3:5 --format npy"));
         assert_eq!(npy.out.len(), 128 + 16);
         assert!(npy.out.starts_with(
             b"\x93NUMPY\x01\x00v\x00{'descr': '<i4', 'fortran_order': False, 'shape': (2, 2), }"
@@ -144,9 +95,7 @@ fn target_may_be_a_node_inside() {
     let folder = Folder::new();
     for format in FORMATS {
         folder.table(&format!("{format}/"), format);
-        folder.good(&format!(
-            "create {format}/g/h --path b --shape 2 --dtype '|S3'"
-        ));
+        folder.good(&format!("create {format}/g/h --path b --shape 2 --dtype '|S3'"));
         let tree = folder.good(&format!("tree {format}"));
         assert_eq!(
             tree.text(),
@@ -156,19 +105,10 @@ fn target_may_be_a_node_inside() {
             folder.good(&format!("tree {format}/g")).text(),
             "/\n└── h\n    └── b  |S3 (2,)\n"
         );
-        assert_eq!(
-            folder.good(&format!("get {format}/g --path /h/b")).text(),
-            "[\"\",\"\"]\n"
-        );
-        assert_eq!(
-            folder.good(&format!("get {format}/a --region 3,:2")).text(),
-            "[[16,17]]\n"
-        );
+        assert_eq!(folder.good(&format!("get {format}/g --path /h/b")).text(), "[\"\",\"\"]\n");
+        assert_eq!(folder.good(&format!("get {format}/a --region 3,:2")).text(), "[[16,17]]\n");
         let url = format!("file://{}", folder.path(format).display());
-        assert_eq!(
-            folder.good(&format!("get {url}/a --region 0,0")).text(),
-            "[[1]]\n"
-        );
+        assert_eq!(folder.good(&format!("get {url}/a --region 0,0")).text(), "[[1]]\n");
     }
 }
 
@@ -177,23 +117,13 @@ fn copies_are_equal_in_every_format() {
     let folder = Folder::new();
     for from in FORMATS {
         folder.table(from, from);
-        folder.good(&format!(
-            "attrs {from} --path a --set 'text=\u{e9}' --set n=1e400"
-        ));
+        folder.good(&format!("attrs {from} --path a --set 'text=\u{e9}' --set n=1e400"));
         let elements = folder.good(&format!("get {from}/a --format raw")).out;
         for to in FORMATS {
             let copy = format!("{from}-to-{to}");
-            folder.good(&format!(
-                "copy {from} {copy} --to {to} --chunks 4,2 --codec zlib:1"
-            ));
-            assert_eq!(
-                folder.good(&format!("get {copy}/a --format raw")).out,
-                elements
-            );
-            assert_eq!(
-                folder.good(&format!("attrs {copy}/a")).text(),
-                "text: é\nn: 1e400\n"
-            );
+            folder.good(&format!("copy {from} {copy} --to {to} --chunks 4,2 --codec zlib:1"));
+            assert_eq!(folder.good(&format!("get {copy}/a --format raw")).out, elements);
+            assert_eq!(folder.good(&format!("attrs {copy}/a")).text(), "text: é\nn: 1e400\n");
             let info = folder.good(&format!("info {copy}/a --json")).json();
             let info = info.as_object().unwrap();
             assert_eq!(info.get("format").unwrap().as_str(), Some(to));

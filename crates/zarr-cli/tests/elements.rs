@@ -14,58 +14,27 @@ fn get_says_every_type() {
             "[-9223372036854775808,9223372036854775807]",
             "-9223372036854775808\n9223372036854775807\n",
         ),
-        (
-            "uint64",
-            "[18446744073709551615,0]",
-            "18446744073709551615\n0\n",
-        ),
+        ("uint64", "[18446744073709551615,0]", "18446744073709551615\n0\n"),
         ("float16", "[0.1,\"-Infinity\"]", "0.1\n-Infinity\n"),
         ("float64", "[0.1,\"NaN\"]", "0.1\nNaN\n"),
-        (
-            "complex64",
-            "[[1.0,-2.5],[0.0,\"NaN\"]]",
-            "1.0-2.5j\n0.0+NaNj\n",
-        ),
-        (
-            "|S4",
-            "[\"ab\",{\"base64\":\"/wAAAA==\"}]",
-            "ab\n/wAAAA==\n",
-        ),
+        ("complex64", "[[1.0,-2.5],[0.0,\"NaN\"]]", "1.0-2.5j\n0.0+NaNj\n"),
+        ("|S4", "[\"ab\",{\"base64\":\"/wAAAA==\"}]", "ab\n/wAAAA==\n"),
         ("<U2", "[\"é\",\"a,\"]", "é\n\"a,\"\n"),
         ("r24", "[\"AQID\",\"AAAA\"]", "AQID\nAAAA\n"),
     ] {
         for format in FORMATS {
             let target = format!("{format}-{}", dtype.trim_matches(['|', '<']));
-            folder.good(&format!(
-                "create {target} --format {format} --shape 2 --dtype {dtype}"
-            ));
+            folder.good(&format!("create {target} --format {format} --shape 2 --dtype {dtype}"));
             let put = folder.feed(&format!("put {target}"), json.as_bytes());
             assert_eq!((put.code, &*put.err), (0, ""), "{dtype}");
-            assert_eq!(
-                folder.good(&format!("get {target}")).text(),
-                format!("{json}\n")
-            );
-            assert_eq!(
-                folder.good(&format!("get {target} --json")).text(),
-                format!("{json}\n")
-            );
-            assert_eq!(
-                folder.good(&format!("get {target} --format csv")).text(),
-                csv
-            );
+            assert_eq!(folder.good(&format!("get {target}")).text(), format!("{json}\n"));
+            assert_eq!(folder.good(&format!("get {target} --json")).text(), format!("{json}\n"));
+            assert_eq!(folder.good(&format!("get {target} --format csv")).text(), csv);
             for format in ["raw", "npy"] {
                 let bytes = folder.good(&format!("get {target} --format {format}")).out;
-                assert_eq!(
-                    folder
-                        .feed(&format!("put {target} --format {format}"), &bytes)
-                        .code,
-                    0
-                );
+                assert_eq!(folder.feed(&format!("put {target} --format {format}"), &bytes).code, 0);
             }
-            assert_eq!(
-                folder.good(&format!("get {target}")).text(),
-                format!("{json}\n")
-            );
+            assert_eq!(folder.good(&format!("get {target}")).text(), format!("{json}\n"));
         }
     }
 }
@@ -82,21 +51,9 @@ fn get_takes_odd_shapes() {
     assert_eq!(folder.good("get e.zarr --format raw").out, b"");
     assert_eq!(folder.good("get e.zarr --format npy").out.len(), 128);
     folder.good("create c.zarr --shape 2,3,4 --dtype uint8 --fill 1");
-    assert!(
-        folder
-            .bad("get c.zarr --format csv", 2)
-            .contains("3 axes are longer than 1")
-    );
-    assert_eq!(
-        folder
-            .good("get c.zarr --format csv --region 0:2,1,1:4")
-            .text(),
-        "1,1,1\n1,1,1\n"
-    );
-    assert_eq!(
-        folder.good("get c.zarr --region '1 , 2 , :2'").text(),
-        "[[[1,1]]]\n"
-    );
+    assert!(folder.bad("get c.zarr --format csv", 2).contains("3 axes are longer than 1"));
+    assert_eq!(folder.good("get c.zarr --format csv --region 0:2,1,1:4").text(), "1,1,1\n1,1,1\n");
+    assert_eq!(folder.good("get c.zarr --region '1 , 2 , :2'").text(), "[[[1,1]]]\n");
 }
 
 #[test]
@@ -104,20 +61,11 @@ fn put_replaces_a_region() {
     let folder = Folder::new();
     for format in FORMATS {
         folder.table(format, format);
-        let run = folder.feed(
-            &format!("put {format}/a --region 1:3,2:4"),
-            b"[[-1,-2],[-3,-4]]",
-        );
+        let run = folder.feed(&format!("put {format}/a --region 1:3,2:4"), b"[[-1,-2],[-3,-4]]");
         assert_eq!((run.code, &*run.err), (0, ""));
         let text = folder.good(&format!("get {format}/a --format csv"));
-        assert_eq!(
-            text.text(),
-            "1,2,3,4,5\n6,7,-1,-2,10\n11,12,-3,-4,15\n16,17,18,19,20\n"
-        );
-        let off = folder.feed(
-            &format!("put {format}/a --region 0,0 --guard off"),
-            b"[[7]]",
-        );
+        assert_eq!(text.text(), "1,2,3,4,5\n6,7,-1,-2,10\n11,12,-3,-4,15\n16,17,18,19,20\n");
+        let off = folder.feed(&format!("put {format}/a --region 0,0 --guard off"), b"[[7]]");
         assert_eq!(off.code, 0, "{}", off.err);
     }
 }

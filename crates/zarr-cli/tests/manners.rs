@@ -53,22 +53,11 @@ fn exit_codes_tell_the_kind() {
     // 5: corrupt.
     folder.write("t.zarr/a/c/0/0", b"no gzip stream");
     let why = folder.bad("get t.zarr/a", 5);
-    assert!(
-        why.contains("chunk (0, 0)") && why.contains("gzip"),
-        "{why}"
-    );
+    assert!(why.contains("chunk (0, 0)") && why.contains("gzip"), "{why}");
     folder.write("t.zarr/a/zarr.json", b"{");
     folder.bad("info t.zarr/a", 5);
     // 0: help.
-    for line in [
-        "--help",
-        "-h",
-        "--version",
-        "help",
-        "get --help",
-        "help create",
-        "demo -h",
-    ] {
+    for line in ["--help", "-h", "--version", "help", "get --help", "help create", "demo -h"] {
         let run = folder.good(line);
         assert!(!run.out.is_empty());
     }
@@ -77,9 +66,7 @@ fn exit_codes_tell_the_kind() {
 #[test]
 fn help_has_examples() {
     let folder = Folder::new();
-    for verb in [
-        "info", "tree", "get", "put", "create", "attrs", "copy", "rm", "demo",
-    ] {
+    for verb in ["info", "tree", "get", "put", "create", "attrs", "copy", "rm", "demo"] {
         let help = folder.good(&format!("{verb} --help"));
         assert!(
             help.text().contains(&format!("Examples:\n  zarr {verb} "))
@@ -97,10 +84,7 @@ fn a_broken_node_does_not_hide_the_others() {
     folder.table("t.zarr", "draft-2020");
     folder.write("t.zarr/meta/root/b.array.json", b"{}");
     let run = folder.run("tree t.zarr");
-    assert_eq!(
-        (run.code, run.text()),
-        (5, "/\n├── a  int32 (4, 5)\n└── b  (broken)\n")
-    );
+    assert_eq!((run.code, run.text()), (5, "/\n├── a  int32 (4, 5)\n└── b  (broken)\n"));
     assert!(run.err.starts_with("error: /b"), "{}", run.err);
     let json = folder.run("tree t.zarr --json");
     assert!(json.text().contains("\"error\": "));
@@ -123,11 +107,7 @@ fn a_closed_pipe_ends_quietly() {
         let mut child = folder.command(line).spawn().unwrap();
         drop(child.stdout.take());
         let output = child.wait_with_output().unwrap();
-        assert_eq!(
-            (output.status.code(), &output.stderr[..]),
-            (Some(0), &b""[..]),
-            "{line}"
-        );
+        assert_eq!((output.status.code(), &output.stderr[..]), (Some(0), &b""[..]), "{line}");
     }
 }
 
@@ -155,22 +135,14 @@ fn large_arrays_go_in_pieces() {
     assert!(folder.good("get b.zarr --format raw").out == elements);
     let short = folder.feed("put b.zarr --format raw", &elements[1..]);
     assert_eq!(short.code, 2);
-    assert!(
-        short.err.contains("ends after 89,999,999 bytes"),
-        "{}",
-        short.err
-    );
+    assert!(short.err.contains("ends after 89,999,999 bytes"), "{}", short.err);
 }
 
 #[test]
 fn talk_stays_out_of_pipes() {
     let folder = Folder::new();
     folder.table("t.zarr", "v2");
-    for line in [
-        "copy t.zarr u.zarr --to v3",
-        "create u.zarr --path x --group",
-        "rm u.zarr/x",
-    ] {
+    for line in ["copy t.zarr u.zarr --to v3", "create u.zarr --path x --group", "rm u.zarr/x"] {
         let run = folder.good(line);
         assert_eq!(run.out, b"", "{line}");
     }

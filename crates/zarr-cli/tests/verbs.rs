@@ -15,10 +15,7 @@ fn info_is_pleasant_to_read() {
     );
     let text = folder.good("info d.zarr --path ocean/t").text().to_owned();
     let (heading, rest) = text.split_once('\n').unwrap();
-    assert!(
-        heading.starts_with("/ocean/t: array in v2, file://"),
-        "{heading}"
-    );
+    assert!(heading.starts_with("/ocean/t: array in v2, file://"), "{heading}");
     let expected = "\
 shape        365 × 180 × 360
 dimensions   time, lat, lon
@@ -35,12 +32,7 @@ attributes   long_name: sea surface
     assert_eq!(rest, expected);
     let group = folder.good("info d.zarr --path ocean").text().to_owned();
     assert!(group.ends_with("\nchildren     t\n"), "{group}");
-    assert!(
-        folder
-            .good("info d.zarr")
-            .text()
-            .ends_with("\nchildren     ocean/\n")
-    );
+    assert!(folder.good("info d.zarr").text().ends_with("\nchildren     ocean/\n"));
 }
 
 #[test]
@@ -52,22 +44,11 @@ fn info_shows_what_is_not_supported() {
         "codecs":[{"name":"bytes"},{"name":"zork","configuration":{"a":1}}]}"#;
     folder.write("x.zarr/zarr.json", document);
     assert!(
-        folder
-            .good("info x.zarr")
-            .text()
-            .contains("unsupported  codec `zork` is not supported")
+        folder.good("info x.zarr").text().contains("unsupported  codec `zork` is not supported")
     );
     let json = folder.good("info x.zarr --json").json();
-    let lacks = json
-        .as_object()
-        .unwrap()
-        .get("unsupported")
-        .unwrap()
-        .to_string();
-    assert!(
-        lacks.starts_with(r#"[{"what":"codec","name":"zork""#),
-        "{lacks}"
-    );
+    let lacks = json.as_object().unwrap().get("unsupported").unwrap().to_string();
+    assert!(lacks.starts_with(r#"[{"what":"codec","name":"zork""#), "{lacks}");
     for format in ["raw", "json", "npy", "csv"] {
         let run = folder.run(&format!("get x.zarr --format {format}"));
         assert_eq!((run.code, &run.out[..]), (4, &b""[..]));
@@ -95,25 +76,14 @@ fn create_minds_what_is_there() {
         folder.good(&format!("create {format} --path g --group --overwrite"));
         assert_eq!(folder.good(&format!("attrs {format}/g")).text(), "");
         let other = if format == "v3" { "v2" } else { "v3" };
-        let why = folder.bad(
-            &format!("create {format} --path z --group --format {other}"),
-            2,
-        );
-        assert!(
-            why.contains(&format!("holds a hierarchy in {format}")),
-            "{why}"
-        );
-        folder.good(&format!(
-            "create root-{format} --format {format} --group --attr a=1"
-        ));
+        let why = folder.bad(&format!("create {format} --path z --group --format {other}"), 2);
+        assert!(why.contains(&format!("holds a hierarchy in {format}")), "{why}");
+        folder.good(&format!("create root-{format} --format {format} --group --attr a=1"));
         assert_eq!(folder.good(&format!("attrs root-{format} a")).text(), "1\n");
         folder.good(&format!(
             "create one-{format} --format {format} --shape 2 --dtype '>f4' --path /"
         ));
-        assert_eq!(
-            folder.good(&format!("tree one-{format}")).text(),
-            "/  float32 (2,)\n"
-        );
+        assert_eq!(folder.good(&format!("tree one-{format}")).text(), "/  float32 (2,)\n");
     }
 }
 
@@ -141,28 +111,14 @@ fn attrs_are_shown_set_and_deleted() {
         folder.good(&format!(
             "{attrs} --set units=K --set 'range=[0, 1.50]' --set 'o={{\"x\":null}}'"
         ));
-        assert_eq!(
-            folder.good(&attrs).text(),
-            "units: K\nrange: [0,1.50]\no: {\"x\":null}\n"
-        );
-        assert_eq!(
-            folder.good(&format!("attrs {format}/a units")).text(),
-            "K\n"
-        );
-        assert_eq!(
-            folder
-                .good(&format!("attrs {format}/a units --json"))
-                .text(),
-            "\"K\"\n"
-        );
+        assert_eq!(folder.good(&attrs).text(), "units: K\nrange: [0,1.50]\no: {\"x\":null}\n");
+        assert_eq!(folder.good(&format!("attrs {format}/a units")).text(), "K\n");
+        assert_eq!(folder.good(&format!("attrs {format}/a units --json")).text(), "\"K\"\n");
         let after = folder.good(&format!("{attrs} --delete o --delete units --json"));
         assert_eq!(after.text(), "{\n  \"range\": [0, 1.50]\n}\n");
         assert_eq!(folder.run(&format!("{attrs} --delete units")).code, 1);
         assert_eq!(folder.run(&format!("attrs {format}/a units")).code, 1);
-        assert_eq!(
-            folder.good(&format!("get {format}/a --region 0,0")).text(),
-            "[[1]]\n"
-        );
+        assert_eq!(folder.good(&format!("get {format}/a --region 0,0")).text(), "[[1]]\n");
     }
 }
 
@@ -171,34 +127,17 @@ fn copy_overwrites_nothing() {
     let folder = Folder::new();
     folder.table("a.zarr", "v2");
     folder.good("copy a.zarr b.zarr");
-    assert!(
-        folder
-            .bad("copy a.zarr b.zarr", 2)
-            .contains("nothing is overwritten")
-    );
-    assert!(
-        folder
-            .bad("copy a.zarr b.zarr --path a --at a", 2)
-            .contains("nothing is overwritten")
-    );
+    assert!(folder.bad("copy a.zarr b.zarr", 2).contains("nothing is overwritten"));
+    assert!(folder.bad("copy a.zarr b.zarr --path a --at a", 2).contains("nothing is overwritten"));
     folder.good("copy a.zarr b.zarr --path a --at more/a");
     folder.good("copy a.zarr/a b.zarr/again");
     assert_eq!(
         folder.good("tree b.zarr").text(),
         "/\n├── a  int32 (4, 5)\n├── again  int32 (4, 5)\n└── more\n    └── a  int32 (4, 5)\n"
     );
-    assert!(
-        folder
-            .bad("copy a.zarr b.zarr/c --to v3", 2)
-            .contains("holds a hierarchy in v2")
-    );
+    assert!(folder.bad("copy a.zarr b.zarr/c --to v3", 2).contains("holds a hierarchy in v2"));
     folder.good("copy a.zarr plain.zarr --to v3 --codec none");
-    assert!(
-        !folder
-            .good("info plain.zarr/a --json")
-            .text()
-            .contains("gzip")
-    );
+    assert!(!folder.good("info plain.zarr/a --json").text().contains("gzip"));
     folder.bad("copy nothing.zarr c.zarr", 3);
     assert!(!folder.path("c.zarr").exists());
 }
@@ -242,11 +181,7 @@ fn trace_tells_of_store_calls() {
     folder.table("t.zarr", "v3");
     let run = folder.run("get t.zarr/a --region 0,0 --trace");
     assert_eq!((run.code, run.text()), (0, "[[1]]\n"));
-    assert!(
-        run.err.lines().all(|line| line.starts_with("trace: ")),
-        "{}",
-        run.err
-    );
+    assert!(run.err.lines().all(|line| line.starts_with("trace: ")), "{}", run.err);
     assert!(run.err.contains(" c/0/0: "), "{}", run.err);
     assert!(!run.err.contains(" c/1/"), "{}", run.err);
 }
@@ -282,25 +217,15 @@ fn strict_refuses_what_is_tolerated() {
 fn demo_needs_nothing_and_proves_it() {
     let folder = Folder::new();
     let text = folder.good("demo --into 'my demo'").text().to_owned();
-    assert!(
-        text.contains("└── astronaut  uint8 (300, 300, 3)\n"),
-        "{text}"
-    );
+    assert!(text.contains("└── astronaut  uint8 (300, 300, 3)\n"), "{text}");
     let hash = "b7888957bf0a7ca150a1dc1d8159c5a474ad55e2322bea62cb1d1a505ff351f3";
     assert_eq!(text.matches(&format!("sha256 {hash} same\n")).count(), 3);
     assert!(text.contains("Equal, and equal to what zarr-python read."));
     // What it says to try next works.
     let next: Vec<&str> = text.lines().filter(|line| line.starts_with("  ")).collect();
-    let get = next
-        .iter()
-        .find(|line| line.contains("--format csv"))
-        .unwrap();
+    let get = next.iter().find(|line| line.contains("--format csv")).unwrap();
     let (_, words) = get.split_once(" get ").unwrap();
     let csv = folder.good(&format!("get {words}"));
     assert_eq!(csv.text().lines().count(), 6);
-    assert!(
-        folder
-            .bad("demo --into 'my demo'", 2)
-            .contains("is not empty")
-    );
+    assert!(folder.bad("demo --into 'my demo'", 2).contains("is not empty"));
 }

@@ -99,9 +99,7 @@ struct Flat<K> {
 /// Turns numbers from their own byte order to the native one, or back.
 fn turn(kind: NumberType, bytes: &mut [u8]) {
     if kind.endian != Endian::NATIVE && kind.size() > 1 {
-        bytes
-            .chunks_exact_mut(kind.size())
-            .for_each(<[u8]>::reverse);
+        bytes.chunks_exact_mut(kind.size()).for_each(<[u8]>::reverse);
     }
 }
 
@@ -110,10 +108,7 @@ fn count(codec: &'static str, kind: NumberType, bytes: u64) -> Result<u64, Codec
     let size = kind.size() as u64;
     match bytes % size {
         0 => Ok(bytes / size),
-        _ => Err(CodecError::corrupt(
-            codec,
-            format!("{bytes} bytes are not numbers of {size}"),
-        )),
+        _ => Err(CodecError::corrupt(codec, format!("{bytes} bytes are not numbers of {size}"))),
     }
 }
 
@@ -146,11 +141,9 @@ impl<K: Kernel> BytesToBytes for Flat<K> {
         let whole = decoded / size;
         match decoded % size {
             0 => Ok(whole.checked_mul(self.types.encoded.size() as u64)),
-            _ => Err(CodecError::Length {
-                codec: K::CODEC,
-                expected: whole * size,
-                found: decoded,
-            }),
+            _ => {
+                Err(CodecError::Length { codec: K::CODEC, expected: whole * size, found: decoded })
+            }
         }
     }
 
@@ -168,10 +161,7 @@ struct Typed<K> {
 
 impl<K: Kernel> ArrayToArray for Typed<K> {
     fn encoded(&self, decoded: &ChunkContext) -> Result<ChunkContext, MetadataError> {
-        Ok(ChunkContext {
-            data_type: self.types.encoded.core.into(),
-            shape: decoded.shape.clone(),
-        })
+        Ok(ChunkContext { data_type: self.types.encoded.core.into(), shape: decoded.shape.clone() })
     }
 
     fn encode(&self, chunk: View<'_>) -> Result<Vec<u8>, CodecError> {

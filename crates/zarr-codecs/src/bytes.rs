@@ -125,9 +125,7 @@ mod tests {
     fn decode(codec: &dyn ArrayToBytes, encoded: &[u8], shape: &[u64], cell: usize) -> Vec<u8> {
         let mut out = vec![0; encoded.len()];
         let view = ViewMut::new(&mut out, shape, cell);
-        codec
-            .decode_into(encoded, shape, &Region::all(shape), view)
-            .unwrap();
+        codec.decode_into(encoded, shape, &Region::all(shape), view).unwrap();
         out
     }
 
@@ -137,27 +135,9 @@ mod tests {
         let native = |v: &[i16]| v.iter().flat_map(|v| v.to_ne_bytes()).collect::<Vec<u8>>();
         let floats = |v: &[f32]| v.iter().flat_map(|v| v.to_ne_bytes()).collect::<Vec<u8>>();
         let cases = [
-            (
-                Int16,
-                2,
-                native(&[1, 2, 3, 4, 5, 6]),
-                "little",
-                "010002000300040005000600",
-            ),
-            (
-                Int16,
-                2,
-                native(&[1, 2, 3, 4, 5, 6]),
-                "big",
-                "000100020003000400050006",
-            ),
-            (
-                Complex64,
-                8,
-                floats(&[1.0, 2.0]),
-                "little",
-                "0000803f00000040",
-            ),
+            (Int16, 2, native(&[1, 2, 3, 4, 5, 6]), "little", "010002000300040005000600"),
+            (Int16, 2, native(&[1, 2, 3, 4, 5, 6]), "big", "000100020003000400050006"),
+            (Complex64, 8, floats(&[1.0, 2.0]), "little", "0000803f00000040"),
             (Complex64, 8, floats(&[1.0, 2.0]), "big", "3f80000040000000"),
             (Bool, 1, vec![1, 0, 1], "big", "010001"),
         ];
@@ -174,18 +154,12 @@ mod tests {
     /// F-039: no byte order turns raw bits round.
     #[test]
     fn raw_bits_are_not_turned_round() {
-        let raw = ChunkContext {
-            data_type: DataType::Raw { size: 3 },
-            shape: vec![1],
-        };
+        let raw = ChunkContext { data_type: DataType::Raw { size: 3 }, shape: vec![1] };
         let codec = build_on(Dialect::V3, "bytes", r#"{"endian":"big"}"#, &raw);
         let Ok(Codec::ArrayToBytes(codec)) = codec else {
             panic!("{codec:?}");
         };
-        assert_eq!(
-            codec.encode(View::new(b"abc", &[1], 3)).unwrap()[..],
-            *b"abc"
-        );
+        assert_eq!(codec.encode(View::new(b"abc", &[1], 3)).unwrap()[..], *b"abc");
     }
 
     /// T-47: what is encoded is C order, however the elements lie; and a part may go anywhere.
@@ -208,10 +182,8 @@ mod tests {
             let part = ViewMut::new(&mut out, &[2, 3], 2).part(&column);
             let within = Region::new([1..3, 1..2]);
             codec.decode_into(&encoded, &[3, 2], &within, part).unwrap();
-            let want: Vec<u8> = [0u16, 4, 0, 0, 5, 0]
-                .iter()
-                .flat_map(|v| v.to_ne_bytes())
-                .collect();
+            let want: Vec<u8> =
+                [0u16, 4, 0, 0, 5, 0].iter().flat_map(|v| v.to_ne_bytes()).collect();
             assert_eq!(out, want);
         }
     }
@@ -224,10 +196,7 @@ mod tests {
         for len in [0, 1, 3, 5, 8] {
             let view = ViewMut::new(&mut out, &[2], 2);
             let result = codec.decode_into(&vec![0; len], &[2], &Region::all(&[2]), view);
-            assert!(matches!(
-                result,
-                Err(CodecError::Length { expected: 4, .. })
-            ));
+            assert!(matches!(result, Err(CodecError::Length { expected: 4, .. })));
         }
         let view = ViewMut::new(&mut [], &[0, 0], 2);
         let none = Region::new([0..0, 0..0]);
@@ -248,11 +217,9 @@ mod tests {
             refused(Uint16, "{}"),
             "`codecs: bytes: endian`: is missing, but `uint16` needs it"
         );
-        for configuration in [
-            r#"{"endian":"native"}"#,
-            r#"{"endian":1}"#,
-            r#"{"endian":"little","x":1}"#,
-        ] {
+        for configuration in
+            [r#"{"endian":"native"}"#, r#"{"endian":1}"#, r#"{"endian":"little","x":1}"#]
+        {
             refused(Uint16, configuration);
             refused(Uint8, configuration);
         }
@@ -270,10 +237,7 @@ mod tests {
         };
         assert_eq!(spelled(Uint8, "{}"), "bytes");
         assert_eq!(spelled(Uint8, r#"{"endian":"big"}"#), "bytes");
-        assert_eq!(
-            spelled(Int32, r#"{"endian":"big"}"#),
-            r#"bytes {"endian":"big"}"#
-        );
+        assert_eq!(spelled(Int32, r#"{"endian":"big"}"#), r#"bytes {"endian":"big"}"#);
         let native = format!("{{\"endian\":\"{}\"}}", Endian::NATIVE.name());
         assert!(bytes(Int32, &[1], &native).is_memory());
         assert!(bytes(Bool, &[1], r#"{"endian":"big"}"#).is_memory());

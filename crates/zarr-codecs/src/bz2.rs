@@ -35,9 +35,7 @@ impl BytesToBytes for Bz2 {
     fn encode<'a>(&self, decoded: Cow<'a, [u8]>) -> Result<Cow<'a, [u8]>, CodecError> {
         let mut writer = BzEncoder::new(Vec::new(), Compression::new(self.level));
         let written = writer.write_all(&decoded).and_then(|()| writer.finish());
-        written
-            .map(Cow::Owned)
-            .map_err(|e| CodecError::corrupt(CODEC, e))
+        written.map(Cow::Owned).map_err(|e| CodecError::corrupt(CODEC, e))
     }
 
     fn decode<'a>(
@@ -81,24 +79,15 @@ mod tests {
         let python = "425a6833314159265359b275f60200005b4fe0c0c0005c446429cf2fbb14b43040c21000082000488a6868
             343434d1a06234d34004694000000000d064efd57cc180480424cf4e52d3518c239ed421fbc30cd2a4ad7a00e0d7
             20635ae7091d979efc49520004024d4640963008cc003f177245385090b275f602";
-        assert_eq!(
-            digest(&decode(&*bz2(), &hex(python), 512)),
-            0x859f_1ad1_cb84_6c72
-        );
+        assert_eq!(digest(&decode(&*bz2(), &hex(python), 512)), 0x859f_1ad1_cb84_6c72);
         let zarrs =
             "425a6839314159265359b9b0de3800000046f840001044444044444005540055400554200021948c262300
             4c0a68d00680004100a08077da54b678d73fdfa1194e95b5f1fe75bd100f05dc914e14242e6c378e00";
-        assert_eq!(
-            digest(&decode(&*bz2(), &hex(zarrs), 100)),
-            0x0817_3026_bbb8_f067
-        );
+        assert_eq!(digest(&decode(&*bz2(), &hex(zarrs), 100)), 0x0817_3026_bbb8_f067);
         let z5 = "425a6835314159265359cb0e9c15000064fc00c2a7b68cfe6b4e4894c000082000488a7ea993469a69a1a68d
             341a0341a9189a0d0c8c988321a09097bd7674154949829400b166632e2bda70d74d3939fa3e0886bb0de31e48d4
             74589fb31e427e7a3e98040013f177245385090cb0e9c150";
-        assert_eq!(
-            digest(&decode(&*bz2(), &hex(z5), 512)),
-            0x6717_9919_bbfb_f267
-        );
+        assert_eq!(digest(&decode(&*bz2(), &hex(z5), 512)), 0x6717_9919_bbfb_f267);
     }
 
     #[test]
@@ -110,10 +99,7 @@ mod tests {
     /// bzip2 makes megabytes from a few bytes; only as many are made as are due.
     #[test]
     fn a_bomb_does_not_go_off() {
-        let bomb = encode(
-            &*build(Dialect::V2, "bz2", r#"{"level":9}"#),
-            &vec![0; 1 << 24],
-        );
+        let bomb = encode(&*build(Dialect::V2, "bz2", r#"{"level":9}"#), &vec![0; 1 << 24]);
         assert!(bomb.len() < 200);
         for size in [DecodedSize::Exactly(64), DecodedSize::AtMost(64)] {
             assert!(bz2().decode(Cow::Borrowed(&bomb), size).is_err());

@@ -22,11 +22,7 @@ struct Crc32c {
 pub(crate) fn build(spec: &CodecSpec, _: &ChunkContext) -> Result<Codec, MetadataError> {
     let own = spec.dialect == Dialect::V3 && spec.name == "crc32c";
     let mut parameters = Parameters::new(spec);
-    let location = if own {
-        None
-    } else {
-        parameters.string("location")?
-    };
+    let location = if own { None } else { parameters.string("location")? };
     let at_start = match location {
         None | Some("end") => false,
         Some("start") => true,
@@ -158,10 +154,7 @@ mod tests {
     fn a_wrong_checksum_is_an_error() {
         let wrong = |encoded: &str| {
             let size = DecodedSize::Exactly(hex(encoded).len().saturating_sub(4) as u64);
-            at_end()
-                .decode(hex(encoded).into(), size)
-                .unwrap_err()
-                .to_string()
+            at_end().decode(hex(encoded).into(), size).unwrap_err().to_string()
         };
         assert_eq!(
             wrong("430000003e0000005a000000330000009d0f7a19"),
@@ -177,11 +170,7 @@ mod tests {
         for bit in 0..encoded.len() * 8 {
             let mut damaged = encoded.clone();
             damaged[bit / 8] ^= 1 << (bit % 8);
-            assert!(
-                at_end()
-                    .decode(damaged.into(), DecodedSize::Exactly(50))
-                    .is_err()
-            );
+            assert!(at_end().decode(damaged.into(), DecodedSize::Exactly(50)).is_err());
         }
     }
 
@@ -192,11 +181,7 @@ mod tests {
         build(Dialect::V3, "numcodecs.crc32c", r#"{"location":"end"}"#);
         assert_eq!(
             words(&*at_end()),
-            [
-                Some("crc32c".into()),
-                Some(r#"crc32c {"location":"end"}"#.into()),
-                None
-            ]
+            [Some("crc32c".into()), Some(r#"crc32c {"location":"end"}"#.into()), None]
         );
         assert_eq!(
             words(&*at_start()),

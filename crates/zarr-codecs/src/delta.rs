@@ -83,12 +83,7 @@ mod tests {
     }
 
     fn typed(core: CoreType, configuration: &str) -> std::sync::Arc<dyn ArrayToArray> {
-        match build_on(
-            Dialect::V3,
-            "numcodecs.delta",
-            configuration,
-            &context(core, &[2, 2]),
-        ) {
+        match build_on(Dialect::V3, "numcodecs.delta", configuration, &context(core, &[2, 2])) {
             Ok(Codec::ArrayToArray(codec)) => codec,
             other => panic!("{other:?}"),
         }
@@ -99,21 +94,9 @@ mod tests {
     #[test]
     fn differences_are_numcodecs() {
         let cases = [
-            (
-                "<i4",
-                "<i4",
-                "050000000700000004000000",
-                "0500000002000000fdffffff",
-                "",
-            ),
+            ("<i4", "<i4", "050000000700000004000000", "0500000002000000fdffffff", ""),
             ("|u1", "<i2", "0504fa00", "0500ff00f6000600", ""),
-            (
-                "<u2",
-                "|i1",
-                "010002002c012b01",
-                "01012aff",
-                "010002002c002b00",
-            ),
+            ("<u2", "|i1", "010002002c012b01", "01012aff", "010002002c002b00"),
             (
                 "<f4",
                 "<f4",
@@ -121,13 +104,7 @@ mod tests {
                 "000000800000c03f3333b3bff9021550",
                 "000000800000c03fd0cccc3df9021550",
             ),
-            (
-                "<f2",
-                "<f2",
-                "003c003eff67662e",
-                "003c0038fe67ffe7",
-                "003c003e0068003c",
-            ),
+            ("<f2", "<f2", "003c003eff67662e", "003c0038fe67ffe7", "003c003e0068003c"),
             (
                 "<f8",
                 "<f4",
@@ -142,13 +119,7 @@ mod tests {
                 "0000000000000080ffffffffffffffff0100000000000080",
                 "",
             ),
-            (
-                "<f4",
-                "<i2",
-                "0000c03f9a997940cdcc0cc0",
-                "01000200faff",
-                "0000803f00004040000040c0",
-            ),
+            ("<f4", "<i2", "0000c03f9a997940cdcc0cc0", "01000200faff", "0000803f00004040000040c0"),
             (
                 "<u8",
                 "<u8",
@@ -160,20 +131,9 @@ mod tests {
         for (dtype, astype, numbers, differences, again) in cases {
             let codec = flat(dtype, astype);
             let numbers = hex(numbers);
-            assert_eq!(
-                encode(&*codec, &numbers),
-                hex(differences),
-                "{dtype} {astype}"
-            );
-            let again = if again.is_empty() {
-                numbers.clone()
-            } else {
-                hex(again)
-            };
-            assert_eq!(
-                decode(&*codec, &hex(differences), numbers.len() as u64),
-                again
-            );
+            assert_eq!(encode(&*codec, &numbers), hex(differences), "{dtype} {astype}");
+            let again = if again.is_empty() { numbers.clone() } else { hex(again) };
+            assert_eq!(decode(&*codec, &hex(differences), numbers.len() as u64), again);
         }
     }
 
@@ -208,11 +168,7 @@ mod tests {
     fn its_own_words_make_it_again() {
         let codec = flat(">u2", "<i4");
         let words = codec.spelling(Dialect::V2).unwrap();
-        let again = build(
-            Dialect::V2,
-            &words.name,
-            &Json::from(words.configuration).to_string(),
-        );
+        let again = build(Dialect::V2, &words.name, &Json::from(words.configuration).to_string());
         assert_eq!(encode(&*again, &ramp(64)), encode(&*codec, &ramp(64)));
     }
 
@@ -221,21 +177,12 @@ mod tests {
     fn odd_lengths_are_errors() {
         let codec = flat("<i4", "<i2");
         let result = codec.encode(Cow::Borrowed(&[0; 10]));
-        assert!(
-            matches!(result, Err(CodecError::Corrupt { .. })),
-            "{result:?}"
-        );
-        assert!(matches!(
-            codec.encoded_size(10),
-            Err(CodecError::Length { .. })
-        ));
+        assert!(matches!(result, Err(CodecError::Corrupt { .. })), "{result:?}");
+        assert!(matches!(codec.encoded_size(10), Err(CodecError::Length { .. })));
         assert_eq!(codec.encoded_size(12).unwrap(), Some(6));
         let result =
             flat("<i4", "<i4").decode(Cow::Borrowed(&[0x78; 13]), DecodedSize::Exactly(16));
-        assert!(
-            matches!(result, Err(CodecError::Corrupt { .. })),
-            "{result:?}"
-        );
+        assert!(matches!(result, Err(CodecError::Corrupt { .. })), "{result:?}");
     }
 
     /// In final v3 the next codec sees the other type, and elements are taken in C order (T-47).
@@ -245,16 +192,10 @@ mod tests {
         let context = context(CoreType::Int32, &[2, 2]);
         let encoded = codec.encoded(&context).unwrap();
         assert_eq!(encoded.data_type, DataType::Core(CoreType::Int16));
-        let numbers: Vec<u8> = [5i32, 4, 7, 9]
-            .iter()
-            .flat_map(|v| v.to_ne_bytes())
-            .collect();
+        let numbers: Vec<u8> = [5i32, 4, 7, 9].iter().flat_map(|v| v.to_ne_bytes()).collect();
         let turned = View::new(&numbers, &[2, 2], 4).permuted(&[1, 0]);
         let stored = codec.encode(turned).unwrap();
-        let want: Vec<u8> = [5i16, 2, -3, 5]
-            .iter()
-            .flat_map(|v| v.to_ne_bytes())
-            .collect();
+        let want: Vec<u8> = [5i16, 2, -3, 5].iter().flat_map(|v| v.to_ne_bytes()).collect();
         assert_eq!(stored, want);
         let mut back = vec![0; 16];
         let out = ViewMut::new(&mut back, &[2, 2], 4).permuted(&[1, 0]);
@@ -272,13 +213,8 @@ mod tests {
         let codec = typed(CoreType::Int32, r#"{"dtype":"int32"}"#);
         let ones: Vec<u8> = [1i32; 4].iter().flat_map(|v| v.to_ne_bytes()).collect();
         let mut out = vec![0; 16];
-        codec
-            .decode(&ones, ViewMut::new(&mut out, &[2, 2], 4))
-            .unwrap();
-        let sums: Vec<u8> = [1i32, 2, 3, 4]
-            .iter()
-            .flat_map(|v| v.to_ne_bytes())
-            .collect();
+        codec.decode(&ones, ViewMut::new(&mut out, &[2, 2], 4)).unwrap();
+        let sums: Vec<u8> = [1i32, 2, 3, 4].iter().flat_map(|v| v.to_ne_bytes()).collect();
         assert_eq!(out, sums);
         let spelled = codec.spelling(Dialect::V3).unwrap().to_string();
         assert_eq!(spelled, r#"numcodecs.delta {"dtype":"<i4","astype":"<i4"}"#);

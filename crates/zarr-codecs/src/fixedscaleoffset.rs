@@ -145,10 +145,7 @@ mod tests {
     #[test]
     fn steps_are_counted_from_the_offset() {
         let codec = flat("<f8", "|u1", "1000", "10");
-        let numbers: Vec<u8> = [1000.0f64, 1000.5]
-            .iter()
-            .flat_map(|v| v.to_le_bytes())
-            .collect();
+        let numbers: Vec<u8> = [1000.0f64, 1000.5].iter().flat_map(|v| v.to_le_bytes()).collect();
         assert_eq!(encode(&*codec, &numbers), hex("0005"));
         assert_eq!(decode(&*codec, &hex("0005"), 16), numbers);
         assert_eq!(codec.encoded_size(16).unwrap(), Some(2));
@@ -199,12 +196,7 @@ mod tests {
                  0000000000001040",
             ),
             // Integers wrap in their own type while offset and scale are whole.
-            (
-                ["|u1", "|u1", "10", "2"],
-                "050ac8ff008a",
-                "f6007ceaec00",
-                "850a487f800a",
-            ),
+            (["|u1", "|u1", "10", "2"], "050ac8ff008a", "f6007ceaec00", "850a487f800a"),
             (
                 ["<i2", "<i2", "100", "0.5"],
                 "05000a00c900ff000080ff7f",
@@ -241,17 +233,9 @@ mod tests {
         ];
         for ([dtype, astype, offset, scale], numbers, steps, again) in cases {
             let codec = flat(dtype, astype, offset, scale);
-            assert_eq!(
-                encode(&*codec, &hex(numbers)),
-                hex(steps),
-                "{dtype} {astype}"
-            );
+            assert_eq!(encode(&*codec, &hex(numbers)), hex(steps), "{dtype} {astype}");
             let size = hex(numbers).len() as u64;
-            assert_eq!(
-                decode(&*codec, &hex(steps), size),
-                hex(again),
-                "{dtype} {astype}"
-            );
+            assert_eq!(decode(&*codec, &hex(steps), size), hex(again), "{dtype} {astype}");
         }
     }
 
@@ -276,9 +260,7 @@ mod tests {
             .flat_map(|b| u16::from_le_bytes([b[0], b[1]]).to_ne_bytes())
             .collect();
         let mut out = vec![0; 200];
-        codec
-            .decode(&steps, ViewMut::new(&mut out, &[25], 8))
-            .unwrap();
+        codec.decode(&steps, ViewMut::new(&mut out, &[25], 8)).unwrap();
         let first = f64::from_ne_bytes(*out.first_chunk().unwrap());
         let last = f64::from_ne_bytes(*out.last_chunk().unwrap());
         assert_eq!((first, last), (1003.21, 1310.72));

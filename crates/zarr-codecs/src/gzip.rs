@@ -30,13 +30,9 @@ pub(crate) fn build(spec: &CodecSpec, _: &ChunkContext) -> Result<Codec, Metadat
 
 impl BytesToBytes for Gzip {
     fn encode<'a>(&self, decoded: Cow<'a, [u8]>) -> Result<Cow<'a, [u8]>, CodecError> {
-        let mut writer = GzBuilder::new()
-            .mtime(0)
-            .write(Vec::new(), self.level.compression());
+        let mut writer = GzBuilder::new().mtime(0).write(Vec::new(), self.level.compression());
         let written = writer.write_all(&decoded).and_then(|()| writer.finish());
-        written
-            .map(Cow::Owned)
-            .map_err(|e| CodecError::corrupt(CODEC, e))
+        written.map(Cow::Owned).map_err(|e| CodecError::corrupt(CODEC, e))
     }
 
     fn decode<'a>(
@@ -103,15 +99,9 @@ mod tests {
     fn it_reads_what_others_wrote() {
         let cases = [
             // zarr-python 2.18, spec draft-v3 3.1.
-            (
-                "1f8b080031f6006b04ff636460626066606100001614999208000000",
-                hex("0100020003000400"),
-            ),
+            ("1f8b080031f6006b04ff636460626066606100001614999208000000", hex("0100020003000400")),
             // zarr-python 2.18.7, an array of bytes.
-            (
-                "1f8b080088fe006b04ffabff8b0000642a363e0c000000",
-                hex("7ffdfdfdfdfdfdfdfdfdfdfd"),
-            ),
+            ("1f8b080088fe006b04ffabff8b0000642a363e0c000000", hex("7ffdfdfdfdfdfdfdfdfdfdfd")),
             // zarr-python 3.4.2.
             (
                 "1f8b08009cfe006b04ff9b2dc1c0f0bf9e81680000cc76c0c330000000",
@@ -124,10 +114,7 @@ mod tests {
             ),
         ];
         for (encoded, decoded) in cases {
-            assert_eq!(
-                decode(&*gzip(1), &hex(encoded), decoded.len() as u64),
-                decoded
-            );
+            assert_eq!(decode(&*gzip(1), &hex(encoded), decoded.len() as u64), decoded);
         }
         // GDAL 3.6.2, in a draft; tensorstore 0.1.86.
         let gdal = "1f8b08000000000002ffedcdc10a01011485e16f88268544114526330b8c4c140b2b4b2befff3436e731
@@ -136,14 +123,8 @@ mod tests {
         let tensorstore = "1f8b0800000000000203edcecd0a01011480d1f34e7656528cf293300ba2f11329246950ca467676
             5ed8e64ee6217c7576f7de6e07030c31c2144bacb00b7b1c71c60557bfea682209ddb837468605b63820c71dcfd2
             7e05d5921a1aa18d7edc9b608e4d286aa18734666658c7df27dcf0082fbcf1f1afe80bb7ab35e500020000";
-        assert_eq!(
-            digest(&decode(&*gzip(1), &hex(gdal), 512)),
-            0xdc84_e09e_878a_da2f
-        );
-        assert_eq!(
-            digest(&decode(&*gzip(1), &hex(tensorstore), 512)),
-            0xa4d8_0e82_d23f_2aa7
-        );
+        assert_eq!(digest(&decode(&*gzip(1), &hex(gdal), 512)), 0xdc84_e09e_878a_da2f);
+        assert_eq!(digest(&decode(&*gzip(1), &hex(tensorstore), 512)), 0xa4d8_0e82_d23f_2aa7);
     }
 
     /// F-082: several members are one file.
@@ -166,16 +147,10 @@ mod tests {
     fn damage_is_told() {
         let why = |encoded: &str, due| {
             let size = DecodedSize::Exactly(due);
-            gzip(1)
-                .decode(hex(encoded).into(), size)
-                .unwrap_err()
-                .to_string()
+            gzip(1).decode(hex(encoded).into(), size).unwrap_err().to_string()
         };
         let wrong = "1f8b080000000000020373666060b003e22820360662000102030410000000";
-        assert_eq!(
-            why(wrong, 16),
-            "gzip: corrupt gzip stream does not have a matching checksum"
-        );
+        assert_eq!(why(wrong, 16), "gzip: corrupt gzip stream does not have a matching checksum");
         let cut = "1f8b080000000000020373666060b003e22820360662000654";
         assert_eq!(why(cut, 16), "gzip: stream ends after 16 of 16 bytes");
         assert_eq!(why("", 16), "gzip: decoded to 0 bytes where 16 are due");
@@ -199,22 +174,13 @@ mod tests {
             refusal(Dialect::V3, "gzip", r#"{"level":10}"#),
             "`codecs: gzip: level`: 10 is not an integer in 0..=9"
         );
-        for configuration in [
-            "{}",
-            r#"{"level":-1}"#,
-            r#"{"level":"1"}"#,
-            r#"{"level":1,"x":2}"#,
-        ] {
+        for configuration in ["{}", r#"{"level":-1}"#, r#"{"level":"1"}"#, r#"{"level":1,"x":2}"#] {
             refusal(Dialect::V3, "gzip", configuration);
         }
         refusal(Dialect::V2, "gzip", r#"{"level":10}"#);
         build(Dialect::V2, "gzip", r#"{"x":1}"#);
         build(Dialect::V3, "numcodecs.gzip", r#"{"id":"gzip","level":1}"#);
-        build(
-            Dialect::Draft,
-            "http://purl.org/zarr/spec/codecs/gzip",
-            r#"{"level":1}"#,
-        );
+        build(Dialect::Draft, "http://purl.org/zarr/spec/codecs/gzip", r#"{"level":1}"#);
     }
 
     #[test]

@@ -119,24 +119,14 @@ mod tests {
         for encoded in ["ffffff7f61626364", "fbffffff61626364"] {
             for size in [DecodedSize::Exactly(16), DecodedSize::AtMost(16)] {
                 let result = lz4().decode(hex(encoded).into(), size);
-                assert!(
-                    !matches!(result, Ok(_) | Err(CodecError::Corrupt { .. })),
-                    "{result:?}"
-                );
+                assert!(!matches!(result, Ok(_) | Err(CodecError::Corrupt { .. })), "{result:?}");
             }
             let claimed = u32::from_le_bytes(hex(encoded)[..4].try_into().unwrap());
             let result = lz4().decode(hex(encoded).into(), DecodedSize::Exactly(claimed.into()));
-            assert!(
-                matches!(result, Err(CodecError::Length { .. })),
-                "{result:?}"
-            );
+            assert!(matches!(result, Err(CodecError::Length { .. })), "{result:?}");
         }
         let bomb = encode(&*lz4(), &vec![0; 1 << 24]);
-        assert!(
-            lz4()
-                .decode(Cow::Borrowed(&bomb), DecodedSize::Exactly(64))
-                .is_err()
-        );
+        assert!(lz4().decode(Cow::Borrowed(&bomb), DecodedSize::Exactly(64)).is_err());
         assert_eq!(decode(&*lz4(), &bomb, 1 << 24).len(), 1 << 24);
     }
 

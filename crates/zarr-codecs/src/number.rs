@@ -23,10 +23,7 @@ pub(crate) struct NumberType {
 impl NumberType {
     /// A core type in this machine's order; `None` if its elements are no integers or floats.
     pub(crate) fn native(core: CoreType) -> Option<NumberType> {
-        let number = !matches!(
-            core,
-            CoreType::Bool | CoreType::Complex64 | CoreType::Complex128
-        );
+        let number = !matches!(core, CoreType::Bool | CoreType::Complex64 | CoreType::Complex128);
         let endian = Endian::NATIVE;
         number.then_some(NumberType { core, endian })
     }
@@ -49,9 +46,7 @@ impl NumberType {
             Some(NumberType { endian, ..number })
         });
         let why = || format!("`{text}` is not a type of integers or floats");
-        parsed
-            .map(Some)
-            .ok_or_else(|| parameters.wrong(name, why()))
+        parsed.map(Some).ok_or_else(|| parameters.wrong(name, why()))
     }
 
     /// Bytes in a number.
@@ -234,9 +229,7 @@ pub(crate) fn each<T: Number>(numbers: &mut [u8], mut f: impl FnMut(T) -> T) {
 pub(crate) fn cast(from: CoreType, to: CoreType, numbers: Vec<u8>) -> Vec<u8> {
     fn cast_each<A: Number, B: Number>(numbers: &[u8]) -> Vec<u8> {
         let mut out = vec![0; numbers.len() / A::SIZE * B::SIZE];
-        let pairs = numbers
-            .chunks_exact(A::SIZE)
-            .zip(out.chunks_exact_mut(B::SIZE));
+        let pairs = numbers.chunks_exact(A::SIZE).zip(out.chunks_exact_mut(B::SIZE));
         pairs.for_each(|(a, b)| B::narrow(A::load(a).wide()).store(b));
         out
     }

@@ -85,11 +85,7 @@ mod tests {
     };
 
     fn shuffle(element: i32) -> std::sync::Arc<dyn BytesToBytes> {
-        build(
-            Dialect::V2,
-            "shuffle",
-            &format!("{{\"elementsize\":{element}}}"),
-        )
+        build(Dialect::V2, "shuffle", &format!("{{\"elementsize\":{element}}}"))
     }
 
     #[test]

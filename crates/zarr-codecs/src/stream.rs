@@ -17,10 +17,7 @@ use zarr_core::codec::DecodedSize;
 /// # Errors
 /// [`CodecError::Limit`] when memory does not hold them.
 pub(crate) fn zeroed(codec: &'static str, size: u64) -> Result<Vec<u8>, CodecError> {
-    let limit = CodecError::Limit {
-        codec,
-        limit: isize::MAX as u64,
-    };
+    let limit = CodecError::Limit { codec, limit: isize::MAX as u64 };
     match usize::try_from(size) {
         Ok(size) => bytemuck::allocation::try_zeroed_vec(size).map_err(|()| limit),
         Err(_) => Err(limit),
@@ -40,11 +37,7 @@ pub(crate) fn room(
     let most = (encoded as u64).saturating_mul(ratio);
     match size <= most {
         true => zeroed(codec, size),
-        false => Err(CodecError::Length {
-            codec,
-            expected: size,
-            found: most,
-        }),
+        false => Err(CodecError::Length { codec, expected: size, found: most }),
     }
 }
 
@@ -59,9 +52,7 @@ pub(crate) fn read_all(
 ) -> Result<Vec<u8>, CodecError> {
     let mut out = Vec::new();
     // One byte more than may come tells too long from long enough.
-    let result = reader
-        .take(size.limit().saturating_add(1))
-        .read_to_end(&mut out);
+    let result = reader.take(size.limit().saturating_add(1)).read_to_end(&mut out);
     result.map_err(|e| broken(codec, &e, out.len(), Some(size)))?;
     size.check(codec, out.len() as u64)?;
     Ok(out)
@@ -108,10 +99,7 @@ fn broken(
         (ErrorKind::UnexpectedEof, _) => {
             CodecError::corrupt(codec, format!("stream ends after {read} bytes"))
         }
-        (ErrorKind::OutOfMemory, _) => CodecError::Limit {
-            codec,
-            limit: read as u64,
-        },
+        (ErrorKind::OutOfMemory, _) => CodecError::Limit { codec, limit: read as u64 },
         _ => CodecError::corrupt(codec, error),
     }
 }
@@ -123,9 +111,6 @@ fn broken(
 pub(crate) fn no_rest(codec: &'static str, rest: &[u8]) -> Result<(), CodecError> {
     match rest.len() {
         0 => Ok(()),
-        n => Err(CodecError::corrupt(
-            codec,
-            format!("{n} bytes follow the end of the stream"),
-        )),
+        n => Err(CodecError::corrupt(codec, format!("{n} bytes follow the end of the stream"))),
     }
 }

@@ -21,10 +21,7 @@ pub(crate) fn hex(text: &str) -> Vec<u8> {
 }
 
 pub(crate) fn context(core: CoreType, shape: &[u64]) -> ChunkContext {
-    ChunkContext {
-        data_type: core.into(),
-        shape: shape.to_vec(),
-    }
+    ChunkContext { data_type: core.into(), shape: shape.to_vec() }
 }
 
 pub(crate) fn spec(dialect: Dialect, name: &str, configuration: &str) -> CodecSpec {
@@ -46,12 +43,7 @@ pub(crate) fn build_on(
 
 /// A codec on bytes, for a chunk of 32-bit integers.
 pub(crate) fn build(dialect: Dialect, name: &str, configuration: &str) -> Arc<dyn BytesToBytes> {
-    bytes_to_bytes(build_on(
-        dialect,
-        name,
-        configuration,
-        &context(CoreType::Int32, &[4]),
-    ))
+    bytes_to_bytes(build_on(dialect, name, configuration, &context(CoreType::Int32, &[4])))
 }
 
 pub(crate) fn bytes_to_bytes(codec: Result<Codec, MetadataError>) -> Arc<dyn BytesToBytes> {
@@ -135,39 +127,21 @@ pub(crate) fn behaves(codec: &dyn BytesToBytes) {
 pub(crate) fn heeds_sizes(codec: &dyn BytesToBytes, decoded: &[u8]) {
     let encoded = encode(codec, decoded);
     let len = decoded.len() as u64;
-    for wrong in [
-        0,
-        1,
-        len / 2,
-        len.wrapping_sub(1),
-        len + 1,
-        len + 4,
-        1 << 42,
-        u64::MAX,
-    ] {
+    for wrong in [0, 1, len / 2, len.wrapping_sub(1), len + 1, len + 4, 1 << 42, u64::MAX] {
         if wrong == len {
             continue;
         }
         let result = codec.decode(Cow::Borrowed(&encoded), DecodedSize::Exactly(wrong));
-        assert!(
-            matches!(result, Err(CodecError::Length { .. })),
-            "{wrong}: {result:?}"
-        );
+        assert!(matches!(result, Err(CodecError::Length { .. })), "{wrong}: {result:?}");
         if wrong < len + 5 {
             let mut out = vec![0; wrong as usize];
             let result = codec.decode_into(Cow::Borrowed(&encoded), &mut out);
-            assert!(
-                matches!(result, Err(CodecError::Length { .. })),
-                "{wrong}: {result:?}"
-            );
+            assert!(matches!(result, Err(CodecError::Length { .. })), "{wrong}: {result:?}");
         }
         let result = codec.decode(Cow::Borrowed(&encoded), DecodedSize::AtMost(wrong));
         match wrong > len {
             true => assert_eq!(result.unwrap()[..], *decoded),
-            false => assert!(
-                matches!(result, Err(CodecError::Limit { .. })),
-                "{result:?}"
-            ),
+            false => assert!(matches!(result, Err(CodecError::Limit { .. })), "{result:?}"),
         }
     }
 }
@@ -188,11 +162,7 @@ pub(crate) fn survives_damage(codec: &dyn BytesToBytes, decoded: &[u8]) {
         exactly.map(Cow::into_owned)
     };
     for len in 0..encoded.len() {
-        assert!(
-            attempt(&encoded[..len]).is_err(),
-            "cut to {len} of {}",
-            encoded.len()
-        );
+        assert!(attempt(&encoded[..len]).is_err(), "cut to {len} of {}", encoded.len());
     }
     let mut longer = encoded.clone();
     for extra in [0, 1, 0x1F] {
@@ -221,10 +191,7 @@ pub(crate) fn speaks(codec: &dyn BytesToBytes, decoded: &[u8]) {
         assert_eq!(words.dialect, dialect);
         let built = registry.build_codec(&words, &context(CoreType::Int32, &[4]));
         let again = bytes_to_bytes(built);
-        assert_eq!(
-            self::decode(&*again, &encoded, decoded.len() as u64),
-            decoded
-        );
+        assert_eq!(self::decode(&*again, &encoded, decoded.len() as u64), decoded);
         assert_eq!(encode(&*again, decoded), encoded, "{words}");
         assert_eq!(again.spelling(dialect), Some(words));
     }

@@ -24,10 +24,9 @@ pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, M
         None => return Err(parameters.wrong("order", "is missing")),
         Some(Json::String(word)) if word == "C" => Some((0..rank).collect()),
         Some(Json::String(word)) if word == "F" => Some((0..rank).rev().collect()),
-        Some(Json::Array(axes)) => axes
-            .iter()
-            .map(|a| a.as_u64().and_then(|a| usize::try_from(a).ok()))
-            .collect(),
+        Some(Json::Array(axes)) => {
+            axes.iter().map(|a| a.as_u64().and_then(|a| usize::try_from(a).ok())).collect()
+        }
         Some(_) => None,
     };
     let order = order.filter(|order| is_permutation(order, rank));
@@ -124,9 +123,7 @@ mod tests {
             let by_view = View::new(&elements, shape, 1).permuted(codec.axis_order().unwrap());
             assert_eq!(by_view.to_bytes()[..], encoded);
             let mut back = vec![0; elements.len()];
-            codec
-                .decode(&encoded, ViewMut::new(&mut back, shape, 1))
-                .unwrap();
+            codec.decode(&encoded, ViewMut::new(&mut back, shape, 1)).unwrap();
             assert_eq!(back, elements);
             let short = codec.decode(&encoded[1..], ViewMut::new(&mut back, shape, 1));
             assert!(matches!(short, Err(CodecError::Length { .. })));
@@ -136,9 +133,9 @@ mod tests {
     /// F-081: an order names every axis once; the words of an older draft are read.
     #[test]
     fn orders_are_permutations() {
-        for order in [
-            "[0,0]", "[0]", "[0,1,2]", "[0,2]", "[1,-1]", "[1.0,0]", "\"A\"", "null", "{}",
-        ] {
+        for order in
+            ["[0,0]", "[0]", "[0,1,2]", "[0,2]", "[1,-1]", "[1.0,0]", "\"A\"", "null", "{}"]
+        {
             let error = transpose(&[2, 3], &format!("{{\"order\":{order}}}")).unwrap_err();
             assert!(error.contains("transpose: order"), "{error}");
         }

@@ -31,9 +31,7 @@ impl BytesToBytes for Zlib {
     fn encode<'a>(&self, decoded: Cow<'a, [u8]>) -> Result<Cow<'a, [u8]>, CodecError> {
         let mut writer = ZlibEncoder::new(Vec::new(), self.level.compression());
         let written = writer.write_all(&decoded).and_then(|()| writer.finish());
-        written
-            .map(Cow::Owned)
-            .map_err(|e| CodecError::corrupt(CODEC, e))
+        written.map(Cow::Owned).map_err(|e| CodecError::corrupt(CODEC, e))
     }
 
     fn decode<'a>(
@@ -88,10 +86,7 @@ mod tests {
         let cases = [
             // zarr-python 2.18, spec draft-v3 3.1; numcodecs, Z2-063 (differences, gathered).
             ("7801636460626066606100000030000b", "0100020003000400"),
-            (
-                "78016360646464400200003a0004",
-                "00010101 00000000 00000000 00000000",
-            ),
+            ("78016360646464400200003a0004", "00010101 00000000 00000000 00000000"),
             // zarr-python 2.18.7, arrays of bytes; zarr-python 3.4.2; tensorstore 0.1.86.
             ("7801abff8b0000473a0b5f", "7ffdfdfdfdfdfdfdfdfdfdfd"),
             ("7801fbcf8900000e520163", "ff0909090909090909090909"),
@@ -99,18 +94,12 @@ mod tests {
         ];
         for (encoded, decoded) in cases {
             let decoded = hex(decoded);
-            assert_eq!(
-                decode(&*zlib(1), &hex(encoded), decoded.len() as u64),
-                decoded
-            );
+            assert_eq!(decode(&*zlib(1), &hex(encoded), decoded.len() as u64), decoded);
         }
         // z5py, in the data of zarr_implementations: 10,000 bytes of an image.
         let z5 =
             hex("785eedcaa10100000803a0f9ffd39eb0a20d32090000000000000000afa605002e2c2c7f0002");
-        assert_eq!(
-            digest(&decode(&*zlib(1), &z5, 10_000)),
-            0xe8d4_73ef_cd9a_ffaa
-        );
+        assert_eq!(digest(&decode(&*zlib(1), &z5, 10_000)), 0xe8d4_73ef_cd9a_ffaa);
     }
 
     #[test]
@@ -119,10 +108,7 @@ mod tests {
         *encoded.last_mut().unwrap() ^= 1;
         for size in [DecodedSize::Exactly(100), DecodedSize::AtMost(100)] {
             let result = zlib(1).decode(Cow::Borrowed(&encoded), size);
-            assert!(
-                matches!(result, Err(CodecError::Corrupt { .. })),
-                "{result:?}"
-            );
+            assert!(matches!(result, Err(CodecError::Corrupt { .. })), "{result:?}");
         }
         let bomb = encode(&*zlib(9), &vec![0; 1 << 24]);
         for size in [DecodedSize::Exactly(64), DecodedSize::AtMost(64)] {

@@ -44,9 +44,7 @@ impl BytesToBytes for Zstd {
             compressor.set_parameter(CParameter::ChecksumFlag(self.checksum))?;
             compressor.compress(&decoded)
         };
-        encode()
-            .map(Cow::Owned)
-            .map_err(|e| CodecError::corrupt(CODEC, e))
+        encode().map(Cow::Owned).map_err(|e| CodecError::corrupt(CODEC, e))
     }
 
     fn decode<'a>(
@@ -80,9 +78,8 @@ impl BytesToBytes for Zstd {
 
     fn spelling(&self, dialect: Dialect) -> Option<CodecSpec> {
         // F-083: always both, since some readers miss `checksum`.
-        let configuration = Object::new()
-            .with("level", i64::from(self.level))
-            .with("checksum", self.checksum);
+        let configuration =
+            Object::new().with("level", i64::from(self.level)).with("checksum", self.checksum);
         spelled(dialect, "zstd", "zstd", configuration)
     }
 }
@@ -122,9 +119,7 @@ fn declared_size(encoded: &[u8]) -> Result<Option<u64>, CodecError> {
         if !skippable {
             let here = zstd_safe::get_frame_content_size(rest)
                 .map_err(|_| CodecError::corrupt(CODEC, "the frame header is damaged"))?;
-            total = total
-                .zip(here)
-                .map(|(total, here)| total.saturating_add(here));
+            total = total.zip(here).map(|(total, here)| total.saturating_add(here));
         }
         rest = rest.get(len.max(1)..).unwrap_or_default();
     }
@@ -158,19 +153,13 @@ mod tests {
         let frame = hex("28b52ffd200421000001010101");
         let checked = hex("28b52ffd240421000001010101fca4e86b");
         assert_eq!(encode(&*plain(), &[1; 4]), frame);
-        assert_eq!(
-            encode(&*codec(r#"{"level":0,"checksum":true}"#), &[1; 4]),
-            checked
-        );
+        assert_eq!(encode(&*codec(r#"{"level":0,"checksum":true}"#), &[1; 4]), checked);
         // The checksum is verified though the configuration does not speak of one.
         assert_eq!(decode(&*plain(), &checked, 4), [1; 4]);
         let mut wrong = checked.clone();
         *wrong.last_mut().unwrap() ^= 1;
         let result = plain().decode(wrong.into(), DecodedSize::Exactly(4));
-        assert!(
-            matches!(result, Err(CodecError::Corrupt { .. })),
-            "{result:?}"
-        );
+        assert!(matches!(result, Err(CodecError::Corrupt { .. })), "{result:?}");
     }
 
     /// Chunks that others wrote: zarr-python 2.18 (spec draft-v3 3.1) without and with a checksum,
@@ -179,14 +168,8 @@ mod tests {
     fn it_reads_what_others_wrote() {
         let cases = [
             ("28b52ffd20084100000100020003000400", "0100020003000400"),
-            (
-                "28b52ffd240841000001000200030004005480f3d6",
-                "0100020003000400",
-            ),
-            (
-                "28b52ffd200c45000010ff0901001bc002",
-                "ff0909090909090909090909",
-            ),
+            ("28b52ffd240841000001000200030004005480f3d6", "0100020003000400"),
+            ("28b52ffd200c45000010ff0901001bc002", "ff0909090909090909090909"),
             (
                 "28b52ffd2010810000 00000000 01000000 02000000 03000000",
                 "00000000 01000000 02000000 03000000",
@@ -194,30 +177,18 @@ mod tests {
         ];
         for (encoded, decoded) in cases {
             let decoded = hex(decoded);
-            assert_eq!(
-                decode(&*plain(), &hex(encoded), decoded.len() as u64),
-                decoded
-            );
+            assert_eq!(decode(&*plain(), &hex(encoded), decoded.len() as u64), decoded);
         }
         let zarrita = "28b52ffd2046dd000090d44d00c57c00a15200adeb0013ee00ffff0006500300d339e7dc";
-        assert_eq!(
-            digest(&decode(&*plain(), &hex(zarrita), 70)),
-            0x4922_8176_20a6_1213
-        );
+        assert_eq!(digest(&decode(&*plain(), &hex(zarrita), 70)), 0x4922_8176_20a6_1213);
         let gdal = "28b52ffd6000015d0300e20a14197039960340f3122ea6abe8192a9a0539451493fdffffff25a4dfdf3be7
             5cf3cb2d97fc71c7d9d7ffcc2bee90b7b327aed211e0e79e6f8ea1dcbd7d71c50f57171c9d3cf2c6195f47dcf054
             207cf0400a20b0761e3e28553e50c5314e75ac50857b1a7a77b9eb08";
-        assert_eq!(
-            digest(&decode(&*plain(), &hex(gdal), 512)),
-            0x891e_7687_41b5_26fb
-        );
+        assert_eq!(digest(&decode(&*plain(), &hex(gdal), 512)), 0x891e_7687_41b5_26fb);
         let z5 = "28b52ffd600001a5030042470f1400adcd0190b4e1030e0bf4e8a2d9ada1913532a494f38e2700d9c42caeb8
             e1840bb45fafa237578edcb83be2f0c2070f7c3b76ebd2a13f7f5f9edc051500fd9cc2c6086c9177351b57989b22
             79612cbb273d188923e403c9bbb581250f616d609277b33fd8706b5e43c82790479db93d";
-        assert_eq!(
-            digest(&decode(&*plain(), &hex(z5), 512)),
-            0x9354_9f7d_b319_3006
-        );
+        assert_eq!(digest(&decode(&*plain(), &hex(z5), 512)), 0x9354_9f7d_b319_3006);
     }
 
     /// T-42: a frame need not say its size; its end is no question of ours.
@@ -241,10 +212,7 @@ mod tests {
         let sized = encode(&*plain(), b"abc");
         let all = [&skippable[..], &sized, &skippable, &unsized_frame, &sized].concat();
         assert_eq!(decode(&*plain(), &all, 18), b"abcHello World!abc");
-        assert_eq!(
-            decode(&*plain(), &[&sized[..], &sized].concat(), 6),
-            b"abcabc"
-        );
+        assert_eq!(decode(&*plain(), &[&sized[..], &sized].concat(), 6), b"abcabc");
         assert_eq!(decode(&*plain(), &skippable, 0), b"");
         for cut in 1..all.len() {
             let frames = declared_size(&all[..cut]);
@@ -258,29 +226,13 @@ mod tests {
     fn absurd_sizes_are_not_believed() {
         let huge = hex("28b52ffde00000000000000010010000");
         for size in [16, 0x10_0000_0000_0000, u64::MAX] {
-            assert!(
-                plain()
-                    .decode(huge.clone().into(), DecodedSize::Exactly(size))
-                    .is_err()
-            );
-            assert!(
-                plain()
-                    .decode(huge.clone().into(), DecodedSize::AtMost(size))
-                    .is_err()
-            );
+            assert!(plain().decode(huge.clone().into(), DecodedSize::Exactly(size)).is_err());
+            assert!(plain().decode(huge.clone().into(), DecodedSize::AtMost(size)).is_err());
         }
         let bomb = encode(&*codec(r#"{"level":19}"#), &vec![0; 1 << 26]);
         assert!(bomb.len() < 10_000);
-        assert!(
-            plain()
-                .decode(Cow::Borrowed(&bomb), DecodedSize::Exactly(64))
-                .is_err()
-        );
-        assert!(
-            plain()
-                .decode(Cow::Borrowed(&bomb), DecodedSize::AtMost(64))
-                .is_err()
-        );
+        assert!(plain().decode(Cow::Borrowed(&bomb), DecodedSize::Exactly(64)).is_err());
+        assert!(plain().decode(Cow::Borrowed(&bomb), DecodedSize::AtMost(64)).is_err());
         // Yet a true ratio this high is no obstacle.
         assert_eq!(decode(&*plain(), &bomb, 1 << 26).len(), 1 << 26);
     }

@@ -13,10 +13,7 @@ use zarr_core::{CodecError, Dialect};
 use common::{WORDS, registry, spec};
 
 fn context() -> ChunkContext {
-    ChunkContext {
-        data_type: CoreType::Int32.into(),
-        shape: vec![4],
-    }
+    ChunkContext { data_type: CoreType::Int32.into(), shape: vec![4] }
 }
 
 /// Those of this build.
@@ -45,10 +42,7 @@ fn some_bytes() -> impl Strategy<Value = Vec<u8>> {
 
 fn sizes() -> impl Strategy<Value = DecodedSize> {
     let size = prop_oneof![0u64..5000, Just(1 << 42), Just(u64::MAX)];
-    prop_oneof![
-        size.prop_map(DecodedSize::Exactly),
-        (0u64..100_000).prop_map(DecodedSize::AtMost),
-    ]
+    prop_oneof![size.prop_map(DecodedSize::Exactly), (0u64..100_000).prop_map(DecodedSize::AtMost),]
 }
 
 proptest! {

@@ -34,9 +34,7 @@ impl FromStr for Dialect {
             "v2" => Ok(Dialect::V2),
             "v3" => Ok(Dialect::V3),
             "draft-2020" => Ok(Dialect::Draft),
-            _ => Err(format!(
-                "`{name}` is none of the formats v2, v3, draft-2020"
-            )),
+            _ => Err(format!("`{name}` is none of the formats v2, v3, draft-2020")),
         }
     }
 }
@@ -80,11 +78,7 @@ pub struct Reading<'a> {
 impl<'a> Reading<'a> {
     /// A reading that has overlooked nothing yet.
     pub fn new(registry: &'a crate::Registry, strictness: Strictness) -> Self {
-        Reading {
-            strictness,
-            registry,
-            warnings: Vec::new(),
-        }
+        Reading { strictness, registry, warnings: Vec::new() }
     }
 
     /// Notes `what`, and lets it pass if the reading is tolerant.

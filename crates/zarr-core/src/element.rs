@@ -28,10 +28,7 @@ pub trait Element: Copy + Send + Sync + NoUninit + Zeroable + Default + 'static 
 fn is_core(data_type: &DataType, core: CoreType) -> bool {
     match data_type {
         DataType::Core(found) => *found == core,
-        DataType::Unknown {
-            fallback: Some(fallback),
-            ..
-        } => is_core(fallback, core),
+        DataType::Unknown { fallback: Some(fallback), .. } => is_core(fallback, core),
         _ => false,
     }
 }

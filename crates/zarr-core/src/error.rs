@@ -184,10 +184,7 @@ pub enum MetadataError {
 impl MetadataError {
     /// A member that breaks its rules.
     pub fn invalid(member: impl Into<String>, why: impl Into<String>) -> Self {
-        MetadataError::Invalid {
-            member: member.into(),
-            why: why.into(),
-        }
+        MetadataError::Invalid { member: member.into(), why: why.into() }
     }
 }
 
@@ -242,10 +239,7 @@ pub enum CodecError {
 impl CodecError {
     /// Damaged bytes.
     pub fn corrupt(codec: &'static str, why: impl fmt::Display) -> Self {
-        CodecError::Corrupt {
-            codec,
-            why: why.to_string(),
-        }
+        CodecError::Corrupt { codec, why: why.to_string() }
     }
 }
 

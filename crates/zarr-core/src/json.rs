@@ -40,10 +40,7 @@ pub struct Object(Vec<(String, Json)>);
 
 impl PartialEq for Object {
     fn eq(&self, other: &Self) -> bool {
-        self.len() == other.len()
-            && self
-                .iter()
-                .all(|(name, value)| other.get(name) == Some(value))
+        self.len() == other.len() && self.iter().all(|(name, value)| other.get(name) == Some(value))
     }
 }
 
@@ -348,17 +345,12 @@ fn write_json(value: &Json, indent: Option<usize>, out: &mut String) {
         Json::Number(text) => out.push_str(text),
         Json::String(text) => write_string(text, out),
         Json::Array(items) => {
-            let inner = indent
-                .filter(|_| items.iter().any(|i| i.as_object().is_some()))
-                .map(|i| i + 1);
+            let inner =
+                indent.filter(|_| items.iter().any(|i| i.as_object().is_some())).map(|i| i + 1);
             out.push('[');
             for (n, item) in items.iter().enumerate() {
                 if n > 0 {
-                    out.push_str(if indent.is_some() && inner.is_none() {
-                        ", "
-                    } else {
-                        ","
-                    });
+                    out.push_str(if indent.is_some() && inner.is_none() { ", " } else { "," });
                 }
                 if let Some(level) = inner {
                     line(out, level);
@@ -500,10 +492,7 @@ fn quote_bare_floats(text: &str) -> Option<String> {
             rest = &rest[step..];
             continue;
         }
-        match ["NaN", "-Infinity", "Infinity"]
-            .iter()
-            .find(|token| rest.starts_with(**token))
-        {
+        match ["NaN", "-Infinity", "Infinity"].iter().find(|token| rest.starts_with(**token)) {
             Some(token) => {
                 let _ = write!(out, "\"{token}\"");
                 rest = &rest[token.len()..];
@@ -541,17 +530,7 @@ mod tests {
 
     #[test]
     fn hostile_text_is_refused() {
-        for text in [
-            "",
-            "  ",
-            "{",
-            "{\"a\":1}}",
-            "[1,]",
-            "nul",
-            "\u{feff}{}",
-            "01",
-            "\"a",
-        ] {
+        for text in ["", "  ", "{", "{\"a\":1}}", "[1,]", "nul", "\u{feff}{}", "01", "\"a"] {
             assert!(Json::parse(text.as_bytes()).is_err(), "{text}");
         }
         let deep = "[".repeat(100_000) + &"]".repeat(100_000);

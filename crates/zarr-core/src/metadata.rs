@@ -158,10 +158,7 @@ impl ArrayMetadata {
     /// The byte order in which elements are stored, where the chain says one.
     pub fn endian(&self) -> Endian {
         let bytes = self.codecs.iter().find(|spec| spec.name == "bytes");
-        match bytes
-            .and_then(|spec| spec.configuration.get("endian"))
-            .and_then(Json::as_str)
-        {
+        match bytes.and_then(|spec| spec.configuration.get("endian")).and_then(Json::as_str) {
             Some("big") => Endian::Big,
             _ => Endian::Little,
         }
@@ -175,19 +172,15 @@ impl ArrayMetadata {
         if let Some(obstacle) = self.obstacles.first() {
             return Err(obstacle.clone().into());
         }
-        let context = ChunkContext {
-            data_type: self.data_type.clone(),
-            shape: self.chunk_extent(),
-        };
+        let context =
+            ChunkContext { data_type: self.data_type.clone(), shape: self.chunk_extent() };
         Ok(Chain::build(&self.codecs, &context, registry)?.mending_bools(dialect != Dialect::V3))
     }
 
     /// The shape of the first chunk, which stands for all when the chain is checked.
     fn chunk_extent(&self) -> Vec<u64> {
         match &self.grid {
-            Some(grid) => (0..grid.rank())
-                .map(|axis| grid.span(axis, 0).stored)
-                .collect(),
+            Some(grid) => (0..grid.rank()).map(|axis| grid.span(axis, 0).stored).collect(),
             None => vec![1; self.rank()],
         }
     }
@@ -197,11 +190,7 @@ impl ArrayMetadata {
         if let Some(grid) = &self.grid
             && grid.rank() != self.rank()
         {
-            let why = format!(
-                "chunks have {} axes, the array has {}",
-                grid.rank(),
-                self.rank()
-            );
+            let why = format!("chunks have {} axes, the array has {}", grid.rank(), self.rank());
             return Err(MetadataError::invalid("chunk_grid", why));
         }
         if let Some(names) = &self.dimension_names
@@ -210,10 +199,8 @@ impl ArrayMetadata {
             let why = format!("{} names for {} axes", names.len(), self.rank());
             return Err(MetadataError::invalid("dimension_names", why));
         }
-        let context = ChunkContext {
-            data_type: self.data_type.clone(),
-            shape: self.chunk_extent(),
-        };
+        let context =
+            ChunkContext { data_type: self.data_type.clone(), shape: self.chunk_extent() };
         if self.data_type.repr().is_some() && self.grid.is_some() {
             let size = context.size().filter(|&size| isize::try_from(size).is_ok());
             size.ok_or_else(|| {
@@ -253,17 +240,13 @@ impl ArrayMetadata {
         if let Some(obstacle) = self.obstacles.first() {
             return Err(obstacle.clone().into());
         }
-        let context = ChunkContext {
-            data_type: self.data_type.clone(),
-            shape: self.chunk_extent(),
-        };
+        let context =
+            ChunkContext { data_type: self.data_type.clone(), shape: self.chunk_extent() };
         self.codecs = crate::codec::respell(&self.codecs, &context, dialect, registry)?;
         let own = matches!(
             (&self.chunk_keys, dialect),
-            (
-                ChunkKeys::V2 { .. } | ChunkKeys::Default { .. },
-                Dialect::V3
-            ) | (ChunkKeys::V2 { .. }, Dialect::V2)
+            (ChunkKeys::V2 { .. } | ChunkKeys::Default { .. }, Dialect::V3)
+                | (ChunkKeys::V2 { .. }, Dialect::V2)
                 | (ChunkKeys::Draft { .. }, Dialect::Draft)
         );
         if !own {
@@ -278,10 +261,7 @@ impl ArrayMetadata {
             };
         }
         // An alias of final v3 is kept within final v3 (T-39).
-        let alias = self
-            .declared_type
-            .as_object()
-            .is_some_and(|o| o.contains("name"));
+        let alias = self.declared_type.as_object().is_some_and(|o| o.contains("name"));
         if dialect != Dialect::V3
             || !alias && self.declared_type != Json::from(self.data_type.to_string())
         {
@@ -289,25 +269,16 @@ impl ArrayMetadata {
         }
         if dialect == Dialect::V3 && self.fill_value.is_none() {
             // Undefined reads as zero bytes everywhere here; final v3 must say so (Z2-090).
-            self.fill_value = self
-                .data_type
-                .repr()
-                .map(|repr| FillValue::zero(repr.size()));
+            self.fill_value = self.data_type.repr().map(|repr| FillValue::zero(repr.size()));
         }
         self.declared_fill = Json::Null;
         if dialect == Dialect::Draft || dialect == Dialect::V2 {
             self.unknown = Object::new();
         } else {
-            let understood = |value: &Json| {
-                value
-                    .as_object()
-                    .is_some_and(|o| o.contains("must_understand"))
-            };
-            self.unknown = self
-                .unknown
-                .into_iter()
-                .filter(|(_, value)| understood(value))
-                .collect();
+            let understood =
+                |value: &Json| value.as_object().is_some_and(|o| o.contains("must_understand"));
+            self.unknown =
+                self.unknown.into_iter().filter(|(_, value)| understood(value)).collect();
         }
         Ok(self)
     }

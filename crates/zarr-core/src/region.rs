@@ -12,12 +12,7 @@ pub struct Region(Vec<Range<u64>>);
 impl Region {
     /// A region from its intervals; an interval that ends before it begins is empty.
     pub fn new(intervals: impl IntoIterator<Item = Range<u64>>) -> Self {
-        Region(
-            intervals
-                .into_iter()
-                .map(|r| r.start..r.end.max(r.start))
-                .collect(),
-        )
+        Region(intervals.into_iter().map(|r| r.start..r.end.max(r.start)).collect())
     }
 
     /// All of an array of this shape.
@@ -56,19 +51,11 @@ impl Region {
     /// [`AccessError::Rank`], [`AccessError::OutOfBounds`].
     pub fn within(self, shape: &[u64]) -> Result<Self, AccessError> {
         if self.rank() != shape.len() {
-            return Err(AccessError::Rank {
-                expected: shape.len(),
-                found: self.rank(),
-            });
+            return Err(AccessError::Rank { expected: shape.len(), found: self.rank() });
         }
         for (axis, (r, &len)) in self.0.iter().zip(shape).enumerate() {
             if r.end > len {
-                return Err(AccessError::OutOfBounds {
-                    axis,
-                    start: r.start,
-                    end: r.end,
-                    len,
-                });
+                return Err(AccessError::OutOfBounds { axis, start: r.start, end: r.end, len });
             }
         }
         Ok(self)
@@ -77,11 +64,7 @@ impl Region {
 
 impl fmt::Display for Region {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let axes: Vec<String> = self
-            .0
-            .iter()
-            .map(|r| format!("{}..{}", r.start, r.end))
-            .collect();
+        let axes: Vec<String> = self.0.iter().map(|r| format!("{}..{}", r.start, r.end)).collect();
         write!(f, "({})", axes.join(", "))
     }
 }
@@ -91,9 +74,7 @@ pub fn element_count(shape: &[u64]) -> Option<u64> {
     if shape.contains(&0) {
         return Some(0);
     }
-    shape
-        .iter()
-        .try_fold(1u64, |count, &len| count.checked_mul(len))
+    shape.iter().try_fold(1u64, |count, &len| count.checked_mul(len))
 }
 
 /// What a caller may give for one axis: an index (the axis stays, with length 1), any range, `..`.
@@ -241,19 +222,13 @@ mod tests {
         let region = (0, .., 10..20).into_region(&[4, 5, 30]).unwrap();
         assert_eq!(region.intervals(), [0..1, 0..5, 10..20]);
         assert_eq!(region.shape(), [1, 5, 10]);
-        assert_eq!(
-            (2.., ..=3).into_region(&[4, 5]).unwrap().intervals(),
-            [2..4, 0..4]
-        );
+        assert_eq!((2.., ..=3).into_region(&[4, 5]).unwrap().intervals(), [2..4, 0..4]);
     }
 
     #[test]
     fn a_region_out_of_bounds_is_an_error() {
         let message = (90..110,).into_region(&[100]).unwrap_err().to_string();
-        assert_eq!(
-            message,
-            "region 90..110 exceeds axis 0, which has length 100"
-        );
+        assert_eq!(message, "region 90..110 exceeds axis 0, which has length 100");
         assert!((4,).into_region(&[4]).is_err());
         assert!((5..,).into_region(&[4]).is_err());
         assert!((0, 0).into_region(&[4]).is_err());

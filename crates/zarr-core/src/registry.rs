@@ -83,11 +83,8 @@ impl Registry {
     }
 
     fn codec_entry(&mut self, names: &Names, entry: Entry) {
-        let dialects = [
-            (Dialect::V3, names.v3),
-            (Dialect::V2, names.v2),
-            (Dialect::Draft, names.draft),
-        ];
+        let dialects =
+            [(Dialect::V3, names.v3), (Dialect::V2, names.v2), (Dialect::Draft, names.draft)];
         for (dialect, names) in dialects {
             for name in names {
                 self.codecs.insert((dialect, (*name).to_owned()), entry);
@@ -112,14 +109,9 @@ impl Registry {
 
     /// The codec names known in a dialect, sorted.
     pub fn codec_names(&self, dialect: Dialect) -> Vec<&str> {
-        let known = self
-            .codecs
-            .iter()
-            .filter(|(_, entry)| matches!(entry, Entry::Known(_)));
-        let mut names: Vec<&str> = known
-            .filter(|((d, _), _)| *d == dialect)
-            .map(|((_, name), _)| name.as_str())
-            .collect();
+        let known = self.codecs.iter().filter(|(_, entry)| matches!(entry, Entry::Known(_)));
+        let mut names: Vec<&str> =
+            known.filter(|((d, _), _)| *d == dialect).map(|((_, name), _)| name.as_str()).collect();
         names.sort_unstable();
         names
     }
@@ -154,12 +146,7 @@ impl Registry {
                 format!("known are: {known}; register an extension for others")
             }
         };
-        Err(Unsupported {
-            what: "codec",
-            name: spec.name.clone(),
-            hint,
-        }
-        .into())
+        Err(Unsupported { what: "codec", name: spec.name.clone(), hint }.into())
     }
 
     /// The data type that a document's words mean, and the byte order if they say it.
@@ -178,11 +165,7 @@ impl Registry {
                 return parsed;
             }
         }
-        let member = if dialect == Dialect::V2 {
-            "dtype"
-        } else {
-            "data_type"
-        };
+        let member = if dialect == Dialect::V2 { "dtype" } else { "data_type" };
         let parsed = match dialect {
             Dialect::V3 => parse_v3(json),
             Dialect::V2 => parse_v2(json),
@@ -201,9 +184,7 @@ impl Registry {
         configuration: &Object,
         shape: &[u64],
     ) -> Option<Result<Arc<dyn ChunkGrid>, MetadataError>> {
-        self.grids
-            .get(name)
-            .map(|build| build(configuration, shape))
+        self.grids.get(name).map(|build| build(configuration, shape))
     }
 
     /// The store that a URL names.
@@ -221,10 +202,7 @@ impl Registry {
                     "no store is registered for `{scheme}://`; known are: {}",
                     known.join(", ")
                 );
-                Err(StoreError::InvalidUrl {
-                    url: url.to_owned(),
-                    why,
-                })
+                Err(StoreError::InvalidUrl { url: url.to_owned(), why })
             }
         }
     }
@@ -232,38 +210,25 @@ impl Registry {
 
 /// `gzip` of `https://purl.org/zarr/spec/codec/gzip/1.0` and its older spellings (draft-v3.md 2.1, row 11).
 fn draft_codec_name(uri: &str) -> &str {
-    let rest = uri
-        .strip_prefix("https://")
-        .or_else(|| uri.strip_prefix("http://"));
+    let rest = uri.strip_prefix("https://").or_else(|| uri.strip_prefix("http://"));
     let rest = rest.and_then(|r| r.strip_prefix("purl.org/zarr/spec/"));
-    let rest = rest.and_then(|r| {
-        r.strip_prefix("codec/")
-            .or_else(|| r.strip_prefix("codecs/"))
-    });
+    let rest = rest.and_then(|r| r.strip_prefix("codec/").or_else(|| r.strip_prefix("codecs/")));
     rest.map_or(uri, |rest| rest.split('/').next().unwrap_or(rest))
 }
 
 type Parsed = Result<ParsedType, String>;
 
 fn plain(data_type: DataType) -> Parsed {
-    Ok(ParsedType {
-        data_type,
-        endian: None,
-    })
+    Ok(ParsedType { data_type, endian: None })
 }
 
 fn unknown(declared: &Json) -> Parsed {
-    plain(DataType::Unknown {
-        declared: declared.clone(),
-        fallback: None,
-    })
+    plain(DataType::Unknown { declared: declared.clone(), fallback: None })
 }
 
 /// `r24` (F-039, D-032); `None` for other words.
 fn raw_bits(name: &str) -> Option<Parsed> {
-    let digits = name
-        .strip_prefix('r')
-        .filter(|d| d.bytes().all(|b| b.is_ascii_digit()))?;
+    let digits = name.strip_prefix('r').filter(|d| d.bytes().all(|b| b.is_ascii_digit()))?;
     let bits = digits
         .parse::<usize>()
         .ok()
@@ -281,10 +246,9 @@ fn parse_v3(json: &Json) -> Parsed {
     let (name, configuration) = match json {
         Json::String(name) => (name.as_str(), None),
         Json::Object(object) => match object.get("name") {
-            Some(Json::String(name)) => (
-                name.as_str(),
-                object.get("configuration").and_then(Json::as_object),
-            ),
+            Some(Json::String(name)) => {
+                (name.as_str(), object.get("configuration").and_then(Json::as_object))
+            }
             _ => return Err("an extension object needs a string `name`".into()),
         },
         _ => return Err(format!("{} stands for a name", json.kind())),
@@ -331,9 +295,7 @@ fn parse_v2(json: &Json) -> Parsed {
 
 /// Z2-033: a unit is mandatory.
 fn datetime_unit(unmarked: &str) -> Result<(), String> {
-    let unit = unmarked[1..]
-        .strip_prefix("8[")
-        .and_then(|u| u.strip_suffix(']'));
+    let unit = unmarked[1..].strip_prefix("8[").and_then(|u| u.strip_suffix(']'));
     let unit = unit.map(|u| u.trim_start_matches(|c: char| c.is_ascii_digit()));
     match unit {
         Some(
@@ -372,9 +334,7 @@ fn record_size(fields: &[Json], depth: usize) -> Result<u64, String> {
             Some(Json::Array(lengths)) => lengths.clone(),
             Some(length) => vec![length.clone()],
         };
-        let size = lengths
-            .iter()
-            .try_fold(one, |size, length| size.checked_mul(length.as_u64()?));
+        let size = lengths.iter().try_fold(one, |size, length| size.checked_mul(length.as_u64()?));
         total = size
             .and_then(|size| total.checked_add(size))
             .filter(|&total| total <= strings::MAX_ELEMENT as u64)
@@ -406,10 +366,7 @@ fn parse_draft(registry: &Registry, json: &Json) -> Parsed {
                     }
                 }
                 Some(other) => {
-                    return Err(format!(
-                        "`fallback`: {} stands for a core type",
-                        other.kind()
-                    ));
+                    return Err(format!("`fallback`: {} stands for a core type", other.kind()));
                 }
             };
             let known = object.get("type").and_then(Json::as_str).and_then(|text| {
@@ -461,49 +418,20 @@ mod tests {
     /// D-030 … D-034, D-101 … D-103.
     #[test]
     fn draft_types() {
-        for good in [
-            "\"bool\"", "\"u1\"", "\"<i2\"", "\">f8\"", "\"r24\"", "\"|b1\"",
-        ] {
-            assert!(
-                parse(good, Dialect::Draft)
-                    .unwrap()
-                    .data_type
-                    .repr()
-                    .is_some(),
-                "{good}"
-            );
+        for good in ["\"bool\"", "\"u1\"", "\"<i2\"", "\">f8\"", "\"r24\"", "\"|b1\""] {
+            assert!(parse(good, Dialect::Draft).unwrap().data_type.repr().is_some(), "{good}");
         }
         for unsupported in ["\"int32\"", "\"<i1\"", "\"<f16\"", "\"i4\""] {
             assert!(
-                parse(unsupported, Dialect::Draft)
-                    .unwrap()
-                    .data_type
-                    .repr()
-                    .is_none(),
+                parse(unsupported, Dialect::Draft).unwrap().data_type.repr().is_none(),
                 "{unsupported}"
             );
         }
-        for bad in [
-            "\"r0\"",
-            "\"r7\"",
-            "\"r12\"",
-            "\"r\"",
-            "\"r08\"",
-            "3",
-            "{\"type\":\"<c8\"}",
-        ] {
+        for bad in ["\"r0\"", "\"r7\"", "\"r12\"", "\"r\"", "\"r08\"", "3", "{\"type\":\"<c8\"}"] {
             assert!(parse(bad, Dialect::Draft).is_err(), "{bad}");
         }
         let zork = r#"{"extension":"http://e/x","type":"zork","fallback":"r64"}"#;
-        assert_eq!(
-            parse(zork, Dialect::Draft)
-                .unwrap()
-                .data_type
-                .repr()
-                .unwrap()
-                .size(),
-            8
-        );
+        assert_eq!(parse(zork, Dialect::Draft).unwrap().data_type.repr().unwrap().size(), 8);
         let swapped = r#"{"extension":"http://e/x","type":"zork","fallback":">i8"}"#;
         assert_eq!(
             parse(swapped, Dialect::Draft).unwrap().endian,
@@ -515,13 +443,7 @@ mod tests {
     #[test]
     fn sizes_that_no_memory_holds_are_refused() {
         assert!(parse("\"r18446744073709551608\"", Dialect::V3).is_err());
-        assert!(
-            parse(
-                r#"[["a","<f8",[4294967296,4294967296,4294967296]]]"#,
-                Dialect::V2
-            )
-            .is_err()
-        );
+        assert!(parse(r#"[["a","<f8",[4294967296,4294967296,4294967296]]]"#, Dialect::V2).is_err());
         assert!(parse(r#"[["a","<f8"],["a","<f8"]]"#, Dialect::V2).is_err());
         assert!(parse("\"M8\"", Dialect::V2).is_err());
         assert!(parse("\"<M8[parsec]\"", Dialect::V2).is_err());
@@ -538,9 +460,6 @@ mod tests {
         ] {
             assert_eq!(draft_codec_name(uri), "gzip");
         }
-        assert_eq!(
-            draft_codec_name("https://example.org/x"),
-            "https://example.org/x"
-        );
+        assert_eq!(draft_codec_name("https://example.org/x"), "https://example.org/x");
     }
 }

@@ -26,11 +26,7 @@ impl Window {
             *stride = step;
             step *= len as isize;
         }
-        Window {
-            shape: shape.to_vec(),
-            strides,
-            cell,
-        }
+        Window { shape: shape.to_vec(), strides, cell }
     }
 
     fn len(&self) -> usize {
@@ -39,23 +35,15 @@ impl Window {
 
     fn is_contiguous(&self) -> bool {
         let mut step = self.cell as isize;
-        self.shape
-            .iter()
-            .zip(&self.strides)
-            .rev()
-            .all(|(&len, &stride)| {
-                let fits = len == 1 || stride == step;
-                step *= len as isize;
-                fits
-            })
-            || self.len() == 0
+        self.shape.iter().zip(&self.strides).rev().all(|(&len, &stride)| {
+            let fits = len == 1 || stride == step;
+            step *= len as isize;
+            fits
+        }) || self.len() == 0
     }
 
     fn permuted(self, order: &[usize]) -> Window {
-        assert!(
-            is_permutation(order, self.shape.len()),
-            "an axis order names every axis once"
-        );
+        assert!(is_permutation(order, self.shape.len()), "an axis order names every axis once");
         Window {
             shape: order.iter().map(|&a| self.shape[a]).collect(),
             strides: order.iter().map(|&a| self.strides[a]).collect(),
@@ -65,27 +53,16 @@ impl Window {
 
     /// The window on `region` of this one, and how many bytes further it begins.
     fn part(&self, region: &Region) -> (Window, isize) {
-        assert_eq!(
-            region.rank(),
-            self.shape.len(),
-            "a part has the rank of the whole"
-        );
+        assert_eq!(region.rank(), self.shape.len(), "a part has the rank of the whole");
         let mut offset = 0;
         let mut window = self.clone();
         for (axis, r) in region.intervals().iter().enumerate() {
-            assert!(
-                r.end <= self.shape[axis] as u64,
-                "a part lies inside the whole"
-            );
+            assert!(r.end <= self.shape[axis] as u64, "a part lies inside the whole");
             window.shape[axis] = (r.end - r.start) as usize;
             offset += r.start as isize * self.strides[axis];
         }
         // An empty part must not move the pointer past the memory.
-        if window.len() == 0 {
-            (window, 0)
-        } else {
-            (window, offset)
-        }
+        if window.len() == 0 { (window, 0) } else { (window, offset) }
     }
 }
 
@@ -93,9 +70,7 @@ impl Window {
 pub fn is_permutation(order: &[usize], rank: usize) -> bool {
     let mut seen = vec![false; rank];
     order.len() == rank
-        && order
-            .iter()
-            .all(|&a| a < rank && !std::mem::replace(&mut seen[a.min(rank - 1)], true))
+        && order.iter().all(|&a| a < rank && !std::mem::replace(&mut seen[a.min(rank - 1)], true))
 }
 
 /// The inverse of an axis order: `inverse[order[i]] = i`.
@@ -133,10 +108,8 @@ unsafe impl Send for ViewMut<'_> {}
 unsafe impl Sync for ViewMut<'_> {}
 
 fn checked_window(len: usize, shape: &[u64], cell: usize) -> Window {
-    let shape: Vec<usize> = shape
-        .iter()
-        .map(|&n| usize::try_from(n).expect("a view's shape fits memory"))
-        .collect();
+    let shape: Vec<usize> =
+        shape.iter().map(|&n| usize::try_from(n).expect("a view's shape fits memory")).collect();
     let size = if shape.contains(&0) {
         Some(0)
     } else {
@@ -153,11 +126,7 @@ impl<'a> View<'a> {
     /// If `memory` is not exactly as long as that.
     pub fn new(memory: &'a [u8], shape: &[u64], cell: usize) -> Self {
         let window = checked_window(memory.len(), shape, cell);
-        View {
-            at: memory.as_ptr(),
-            window,
-            memory: PhantomData,
-        }
+        View { at: memory.as_ptr(), window, memory: PhantomData }
     }
 
     /// How many cells along each axis.
@@ -185,11 +154,7 @@ impl<'a> View<'a> {
     /// # Panics
     /// If `order` is not a permutation of the axes.
     pub fn permuted(self, order: &[usize]) -> Self {
-        View {
-            at: self.at,
-            window: self.window.permuted(order),
-            memory: PhantomData,
-        }
+        View { at: self.at, window: self.window.permuted(order), memory: PhantomData }
     }
 
     /// The cells of `region`, whose coordinates are this view's.
@@ -200,20 +165,14 @@ impl<'a> View<'a> {
         let (window, offset) = self.window.part(region);
         // SAFETY: the part lies inside this view, so the pointer stays inside the memory.
         let at = unsafe { self.at.offset(offset) };
-        View {
-            at,
-            window,
-            memory: PhantomData,
-        }
+        View { at, window, memory: PhantomData }
     }
 
     /// The bytes, if the cells follow each other in C order.
     pub fn as_bytes(&self) -> Option<&'a [u8]> {
         let size = self.len() * self.window.cell;
         // SAFETY: contiguous cells of this view are `size` bytes of the borrowed memory.
-        self.window
-            .is_contiguous()
-            .then(|| unsafe { std::slice::from_raw_parts(self.at, size) })
+        self.window.is_contiguous().then(|| unsafe { std::slice::from_raw_parts(self.at, size) })
     }
 
     /// The cells in C order: borrowed if they lie so, else copied.
@@ -233,33 +192,21 @@ impl<'a> View<'a> {
     /// # Panics
     /// If `cell` is not one cell long.
     pub fn is_all(&self, cell: &[u8]) -> bool {
-        assert_eq!(
-            cell.len(),
-            self.window.cell,
-            "a cell is compared with a cell"
-        );
+        assert_eq!(cell.len(), self.window.cell, "a cell is compared with a cell");
         let mut same = true;
-        walk(
-            &self.window.shape,
-            [&self.window.strides],
-            self.window.cell,
-            &mut |[offset], run| {
-                // SAFETY: `walk` visits runs of contiguous cells inside the window.
-                let bytes = unsafe { std::slice::from_raw_parts(self.at.offset(offset), run) };
-                same = is_repetition(bytes, cell);
-                same
-            },
-        );
+        walk(&self.window.shape, [&self.window.strides], self.window.cell, &mut |[offset], run| {
+            // SAFETY: `walk` visits runs of contiguous cells inside the window.
+            let bytes = unsafe { std::slice::from_raw_parts(self.at.offset(offset), run) };
+            same = is_repetition(bytes, cell);
+            same
+        });
         same
     }
 }
 
 /// Whether `bytes` is `cell` again and again.
 fn is_repetition(bytes: &[u8], cell: &[u8]) -> bool {
-    match (
-        bytes.get(..cell.len()),
-        bytes.len() - cell.len().min(bytes.len()),
-    ) {
+    match (bytes.get(..cell.len()), bytes.len() - cell.len().min(bytes.len())) {
         (Some(first), rest) => first == cell && bytes[cell.len()..] == bytes[..rest],
         (None, _) => bytes.is_empty(),
     }
@@ -272,11 +219,7 @@ impl<'a> ViewMut<'a> {
     /// If `memory` is not exactly as long as that.
     pub fn new(memory: &'a mut [u8], shape: &[u64], cell: usize) -> Self {
         let window = checked_window(memory.len(), shape, cell);
-        ViewMut {
-            at: memory.as_mut_ptr(),
-            window,
-            memory: PhantomData,
-        }
+        ViewMut { at: memory.as_mut_ptr(), window, memory: PhantomData }
     }
 
     /// How many cells along each axis.
@@ -301,20 +244,12 @@ impl<'a> ViewMut<'a> {
 
     /// The same cells, lent for a while.
     pub fn reborrow(&mut self) -> ViewMut<'_> {
-        ViewMut {
-            at: self.at,
-            window: self.window.clone(),
-            memory: PhantomData,
-        }
+        ViewMut { at: self.at, window: self.window.clone(), memory: PhantomData }
     }
 
     /// The same cells, to be read.
     pub fn as_view(&self) -> View<'_> {
-        View {
-            at: self.at,
-            window: self.window.clone(),
-            memory: PhantomData,
-        }
+        View { at: self.at, window: self.window.clone(), memory: PhantomData }
     }
 
     /// The same cells with their axes in another order: axis `i` is what axis `order[i]` was.
@@ -322,11 +257,7 @@ impl<'a> ViewMut<'a> {
     /// # Panics
     /// If `order` is not a permutation of the axes.
     pub fn permuted(self, order: &[usize]) -> Self {
-        ViewMut {
-            at: self.at,
-            window: self.window.permuted(order),
-            memory: PhantomData,
-        }
+        ViewMut { at: self.at, window: self.window.permuted(order), memory: PhantomData }
     }
 
     /// The cells of `region`, whose coordinates are this view's.
@@ -337,11 +268,7 @@ impl<'a> ViewMut<'a> {
         let (window, offset) = self.window.part(region);
         // SAFETY: the part lies inside this view, so the pointer stays inside the memory.
         let at = unsafe { self.at.offset(offset) };
-        ViewMut {
-            at,
-            window,
-            memory: PhantomData,
-        }
+        ViewMut { at, window, memory: PhantomData }
     }
 
     /// Two views: the first `at` cells along `axis`, and the rest.
@@ -350,32 +277,18 @@ impl<'a> ViewMut<'a> {
     /// If there is no such axis or it is shorter than `at`.
     pub fn split_at(self, axis: usize, at: u64) -> (Self, Self) {
         let len = self.window.shape[axis];
-        let at = usize::try_from(at)
-            .ok()
-            .filter(|&at| at <= len)
-            .expect("a cut lies inside the view");
+        let at =
+            usize::try_from(at).ok().filter(|&at| at <= len).expect("a cut lies inside the view");
         let (mut first, mut second) = (self.window.clone(), self.window);
         first.shape[axis] = at;
         second.shape[axis] = len - at;
-        let offset = if second.len() == 0 {
-            0
-        } else {
-            at as isize * second.strides[axis]
-        };
+        let offset = if second.len() == 0 { 0 } else { at as isize * second.strides[axis] };
         // SAFETY: the second piece begins inside the memory unless it is empty; the pieces share no
         // coordinate along `axis`, and the window maps different coordinates to different cells.
         let second_at = unsafe { self.at.offset(offset) };
         (
-            ViewMut {
-                at: self.at,
-                window: first,
-                memory: PhantomData,
-            },
-            ViewMut {
-                at: second_at,
-                window: second,
-                memory: PhantomData,
-            },
+            ViewMut { at: self.at, window: first, memory: PhantomData },
+            ViewMut { at: second_at, window: second, memory: PhantomData },
         )
     }
 
@@ -396,23 +309,16 @@ impl<'a> ViewMut<'a> {
         assert_eq!(cell.len(), self.window.cell, "a cell is filled with a cell");
         let uniform = cell.iter().all(|&b| b == cell[0]);
         let at = self.at;
-        walk(
-            &self.window.shape,
-            [&self.window.strides],
-            self.window.cell,
-            &mut |[offset], run| {
-                // SAFETY: `walk` visits runs of contiguous cells inside the window.
-                let bytes = unsafe { std::slice::from_raw_parts_mut(at.offset(offset), run) };
-                if uniform {
-                    bytes.fill(cell[0]);
-                } else {
-                    bytes
-                        .chunks_exact_mut(cell.len())
-                        .for_each(|c| c.copy_from_slice(cell));
-                }
-                true
-            },
-        );
+        walk(&self.window.shape, [&self.window.strides], self.window.cell, &mut |[offset], run| {
+            // SAFETY: `walk` visits runs of contiguous cells inside the window.
+            let bytes = unsafe { std::slice::from_raw_parts_mut(at.offset(offset), run) };
+            if uniform {
+                bytes.fill(cell[0]);
+            } else {
+                bytes.chunks_exact_mut(cell.len()).for_each(|c| c.copy_from_slice(cell));
+            }
+            true
+        });
     }
 
     /// Copies every cell of `source`, which has the same shape.
@@ -429,18 +335,9 @@ impl<'a> ViewMut<'a> {
     /// # Panics
     /// If shapes or cells differ, or a cell is not made of whole units.
     pub fn copy_swapped(&mut self, source: &View<'_>, unit: usize) {
-        assert_eq!(
-            self.window.shape, source.window.shape,
-            "a copy has the shape of its source"
-        );
-        assert_eq!(
-            self.window.cell, source.window.cell,
-            "a copy has the cells of its source"
-        );
-        assert!(
-            unit > 0 && self.window.cell.is_multiple_of(unit),
-            "a cell is made of whole units"
-        );
+        assert_eq!(self.window.shape, source.window.shape, "a copy has the shape of its source");
+        assert_eq!(self.window.cell, source.window.cell, "a copy has the cells of its source");
+        assert!(unit > 0 && self.window.cell.is_multiple_of(unit), "a cell is made of whole units");
         let (to, from) = (self.at, source.at);
         let strides = [&self.window.strides[..], &source.window.strides[..]];
         let cell = self.window.cell;
@@ -482,19 +379,10 @@ unsafe fn copy_run(from: *const u8, to: *mut u8, len: usize) {
 /// Both pointers are good for `len` bytes that do not overlap; `len` is a multiple of `unit`.
 unsafe fn swap_run(from: *const u8, to: *mut u8, len: usize, unit: usize) {
     // SAFETY: the caller's promise.
-    let (from, to) = unsafe {
-        (
-            std::slice::from_raw_parts(from, len),
-            std::slice::from_raw_parts_mut(to, len),
-        )
-    };
+    let (from, to) =
+        unsafe { (std::slice::from_raw_parts(from, len), std::slice::from_raw_parts_mut(to, len)) };
     fn fixed<const N: usize>(from: &[u8], to: &mut [u8]) {
-        for (from, to) in from
-            .as_chunks::<N>()
-            .0
-            .iter()
-            .zip(to.as_chunks_mut::<N>().0)
-        {
+        for (from, to) in from.as_chunks::<N>().0.iter().zip(to.as_chunks_mut::<N>().0) {
             *to = *from;
             to.reverse();
         }
@@ -560,11 +448,7 @@ fn steps<const N: usize>(
     };
     let mut at = at;
     for _ in 0..*len {
-        let go_on = if inner.is_empty() {
-            visit(at, run)
-        } else {
-            steps(inner, at, run, visit)
-        };
+        let go_on = if inner.is_empty() { visit(at, run) } else { steps(inner, at, run, visit) };
         if !go_on {
             return false;
         }

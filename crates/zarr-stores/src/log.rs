@@ -131,14 +131,7 @@ impl LogStore {
             Ok(value) => carried(value),
             Err(error) => (0, Outcome::Failed(error)),
         };
-        (self.tell)(&Call {
-            operation,
-            key,
-            ranges,
-            bytes,
-            duration,
-            outcome,
-        });
+        (self.tell)(&Call { operation, key, ranges, bytes, duration, outcome });
         result
     }
 
@@ -164,10 +157,7 @@ impl LogStore {
 }
 
 fn not_capable(operation: &'static str, capability: &'static str) -> StoreError {
-    StoreError::NotCapable {
-        operation,
-        capability,
-    }
+    StoreError::NotCapable { operation, capability }
 }
 
 impl Store for LogStore {
@@ -195,9 +185,7 @@ impl Store for LogStore {
 impl ReadableStore for LogStore {
     fn get(&self, key: &StoreKey) -> Result<Option<Bytes>, StoreError> {
         let ask = || self.reader("get")?.get(key);
-        self.call("get", key.as_str(), &[], ask, |value| {
-            found(value.as_ref().map(Bytes::len))
-        })
+        self.call("get", key.as_str(), &[], ask, |value| found(value.as_ref().map(Bytes::len)))
     }
 
     fn get_partial_values(
@@ -208,11 +196,7 @@ impl ReadableStore for LogStore {
         let operation = "get_partial_values";
         let ask = || self.reader(operation)?.get_partial_values(key, ranges);
         self.call(operation, key.as_str(), ranges, ask, |parts| {
-            found(
-                parts
-                    .as_ref()
-                    .map(|parts| parts.iter().map(Bytes::len).sum()),
-            )
+            found(parts.as_ref().map(|parts| parts.iter().map(Bytes::len).sum()))
         })
     }
 
@@ -292,9 +276,7 @@ impl ListableStore for LogStore {
     fn list_prefix(&self, prefix: &StorePrefix) -> Result<Vec<StoreKey>, StoreError> {
         let operation = "list_prefix";
         let ask = || self.lister(operation)?.list_prefix(prefix);
-        self.call(operation, prefix.as_str(), &[], ask, |keys| {
-            listed(keys.len())
-        })
+        self.call(operation, prefix.as_str(), &[], ask, |keys| listed(keys.len()))
     }
 
     fn list_dir(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
@@ -341,9 +323,7 @@ mod tests {
             store.get_into(&key, &mut Vec::new()).unwrap();
             let ranges = [ByteRange::From(1), ByteRange::Suffix(2)];
             store.get_partial_values(&key, &ranges).unwrap();
-            store
-                .get_partial_values(&key, &[ByteRange::From(9)])
-                .unwrap_err();
+            store.get_partial_values(&key, &[ByteRange::From(9)]).unwrap_err();
             store.set_if(&key, None, None).unwrap();
             store.list_dir(&StorePrefix::root()).unwrap();
             store.erase_prefix(&key.parent()).unwrap();

@@ -45,10 +45,7 @@ impl Value {
 impl Values {
     fn set(&mut self, key: &StoreKey, bytes: Bytes) {
         self.sets += 1;
-        let value = Value {
-            bytes,
-            set: self.sets,
-        };
+        let value = Value { bytes, set: self.sets };
         self.map.insert(key.as_str().into(), value);
     }
 
@@ -60,8 +57,7 @@ impl Values {
 
     /// The keys that begin with `prefix`, in order.
     fn below<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = &'a str> {
-        self.from(prefix)
-            .take_while(move |key| key.starts_with(prefix))
+        self.from(prefix).take_while(move |key| key.starts_with(prefix))
     }
 }
 
@@ -83,10 +79,9 @@ impl MemoryStore {
     pub fn named(name: &str) -> Self {
         static NAMED: Mutex<BTreeMap<Box<str>, MemoryStore>> = Mutex::new(BTreeMap::new());
         let mut named = NAMED.lock().unwrap_or_else(PoisonError::into_inner);
-        let store = named.entry(name.into()).or_insert_with(|| MemoryStore {
-            name: Some(name.into()),
-            ..MemoryStore::default()
-        });
+        let store = named
+            .entry(name.into())
+            .or_insert_with(|| MemoryStore { name: Some(name.into()), ..MemoryStore::default() });
         store.clone()
     }
 
@@ -138,10 +133,7 @@ impl Store for MemoryStore {
 impl ReadableStore for MemoryStore {
     fn get(&self, key: &StoreKey) -> Result<Option<Bytes>, StoreError> {
         let values = self.values();
-        Ok(values
-            .map
-            .get(key.as_str())
-            .map(|value| value.bytes.clone()))
+        Ok(values.map.get(key.as_str()).map(|value| value.bytes.clone()))
     }
 }
 
@@ -179,11 +171,7 @@ impl ListableStore for MemoryStore {
         let prefix = prefix.as_str();
         let mut listing = Listing::default();
         let mut from = prefix.to_owned();
-        while let Some(key) = values
-            .from(&from)
-            .next()
-            .filter(|key| key.starts_with(prefix))
-        {
+        while let Some(key) = values.from(&from).next().filter(|key| key.starts_with(prefix)) {
             match key[prefix.len()..].find('/') {
                 None => {
                     listing.keys.push(StoreKey::new(key)?);

@@ -41,12 +41,7 @@ fn get(store: &FilesystemStore, name: &str) -> Option<Vec<u8>> {
 }
 
 fn names(store: &FilesystemStore) -> Vec<String> {
-    store
-        .list()
-        .unwrap()
-        .iter()
-        .map(ToString::to_string)
-        .collect()
+    store.list().unwrap().iter().map(ToString::to_string).collect()
 }
 
 /// Every entry below a folder, of whatever kind, sorted.
@@ -54,12 +49,7 @@ fn entries(folder: &Path) -> Vec<String> {
     fn walk(root: &Path, folder: &Path, found: &mut Vec<String>) {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
-            found.push(
-                path.strip_prefix(root)
-                    .unwrap()
-                    .to_string_lossy()
-                    .into_owned(),
-            );
+            found.push(path.strip_prefix(root).unwrap().to_string_lossy().into_owned());
             if path.is_dir() && !path.is_symlink() {
                 walk(root, &path, found);
             }
@@ -78,9 +68,7 @@ fn keeps_the_promises_of_stores() {
     let made = Cell::new(0);
     let make = || -> Arc<dyn Store> {
         made.set(made.get() + 1);
-        Arc::new(FilesystemStore::new(
-            within.path().join(made.get().to_string()),
-        ))
+        Arc::new(FilesystemStore::new(within.path().join(made.get().to_string())))
     };
     match folds_case {
         true => check_store_folding_case(make),
@@ -98,11 +86,7 @@ fn keeps_them_without_the_systems_locks_too() {
         Arc::new(FilesystemStore::new(root).locking(false))
     });
     let store = FilesystemStore::new(within.path().join("last")).locking(false);
-    assert!(
-        store
-            .set_if(&key("k"), Some(Payload::new(b"v")), None)
-            .unwrap()
-    );
+    assert!(store.set_if(&key("k"), Some(Payload::new(b"v")), None).unwrap());
     assert_eq!(entries(store.root()), ["k"]);
 }
 
@@ -113,11 +97,7 @@ fn synchronised_writes_are_as_good_as_others() {
     set(&store, "a/b/c", b"one");
     set(&store, "a/b/c", b"two");
     let (_, version) = store.get_versioned(&key("a/b/c")).unwrap().unwrap();
-    assert!(
-        store
-            .set_if(&key("a/b/c"), Some(Payload::new(b"three")), Some(&version))
-            .unwrap()
-    );
+    assert!(store.set_if(&key("a/b/c"), Some(Payload::new(b"three")), Some(&version)).unwrap());
     assert_eq!(get(&store, "a/b/c").as_deref(), Some(&b"three"[..]));
     store.erase(&key("a/b/c")).unwrap();
     set(&store, "a/b/c", b"four");
@@ -129,11 +109,7 @@ fn synchronised_writes_are_as_good_as_others() {
 #[test]
 fn keys_that_could_lead_elsewhere_are_refused_and_nothing_is_written() {
     let (within, store) = fresh();
-    let absolute = within
-        .path()
-        .join("absolute")
-        .to_string_lossy()
-        .into_owned();
+    let absolute = within.path().join("absolute").to_string_lossy().into_owned();
     let (long, deep) = (format!("c/{}", "9".repeat(1000)), vec!["d"; 3000].join("/"));
     for bad in [
         "../x",
@@ -190,12 +166,7 @@ fn a_folder_is_no_value_and_a_file_is_no_folder() {
     set(&store, "a/b", b"v");
     assert_eq!(get(&store, "a"), None);
     assert!(!store.get_into(&key("a"), &mut vec![1]).unwrap());
-    assert_eq!(
-        store
-            .get_partial_values(&key("a"), &[ByteRange::ALL])
-            .unwrap(),
-        None
-    );
+    assert_eq!(store.get_partial_values(&key("a"), &[ByteRange::ALL]).unwrap(), None);
     assert_eq!(get(&store, "a/b/c"), None);
     store.erase(&key("a")).unwrap();
     store.erase(&key("a/b/c")).unwrap();
@@ -203,24 +174,11 @@ fn a_folder_is_no_value_and_a_file_is_no_folder() {
     assert_eq!(store.list_prefix(&prefix("a/b/")).unwrap(), []);
     for refused in ["a", "a/b/c"] {
         let refused = store.set(&key(refused), Payload::new(b"v"));
-        assert!(
-            matches!(
-                refused,
-                Err(StoreError::Io {
-                    operation: "set",
-                    ..
-                })
-            ),
-            "{refused:?}"
-        );
+        assert!(matches!(refused, Err(StoreError::Io { operation: "set", .. })), "{refused:?}");
     }
     assert_eq!(get(&store, "a/b").as_deref(), Some(&b"v"[..]));
     let left = entries(store.root());
-    assert_eq!(
-        left,
-        [".zarr-lock", "a", "a/.zarr-lock", "a/b"],
-        "no unfinished file stays"
-    );
+    assert_eq!(left, [".zarr-lock", "a", "a/.zarr-lock", "a/b"], "no unfinished file stays");
 }
 
 /// Z2-083, T-59: absence is one thing, failure another.
@@ -233,16 +191,7 @@ fn what_keeps_a_value_from_being_read_is_an_error() {
     std::os::unix::fs::symlink("/dev/null", store.root().join("device")).unwrap();
     for name in ["loop", "device"] {
         let failed = store.get(&key(name));
-        assert!(
-            matches!(
-                failed,
-                Err(StoreError::Io {
-                    operation: "get",
-                    ..
-                })
-            ),
-            "{name}"
-        );
+        assert!(matches!(failed, Err(StoreError::Io { operation: "get", .. })), "{name}");
     }
     assert_eq!(names(&store), ["k"]);
 }
@@ -291,23 +240,13 @@ fn listings_show_keys_and_nothing_else() {
     for folder in ["empty/deeper", "locked"] {
         fs::create_dir_all(root.join(folder)).unwrap();
     }
-    for file in [
-        ".zarr-tmp-0123",
-        "locked/.zarr-lock",
-        "a/.zarr-tmp-4567",
-        ".DS_Store",
-    ] {
+    for file in [".zarr-tmp-0123", "locked/.zarr-lock", "a/.zarr-tmp-4567", ".DS_Store"] {
         fs::write(root.join(file), "x").unwrap();
     }
     #[cfg(unix)]
     {
         use std::os::unix::ffi::OsStrExt;
-        for name in [
-            &b"not \xff UTF-8"[..],
-            b"back\\slash",
-            b"line\nbreak",
-            b"C:x",
-        ] {
+        for name in [&b"not \xff UTF-8"[..], b"back\\slash", b"line\nbreak", b"C:x"] {
             fs::write(root.join(std::ffi::OsStr::from_bytes(name)), "x").unwrap();
         }
         std::os::unix::fs::symlink("nowhere", root.join("dangling")).unwrap();
@@ -316,29 +255,16 @@ fn listings_show_keys_and_nothing_else() {
     let listing = store.list_dir(&StorePrefix::root()).unwrap();
     assert_eq!(listing.keys, [key(".DS_Store")]);
     assert_eq!(listing.prefixes, [prefix("a/")]);
-    assert_eq!(
-        store.list_dir(&prefix("empty/")).unwrap(),
-        Default::default()
-    );
+    assert_eq!(store.list_dir(&prefix("empty/")).unwrap(), Default::default());
 }
 
 #[test]
 fn erasing_a_prefix_leaves_no_folders_but_the_root() {
     let (_within, store) = fresh();
-    for name in [
-        "g/zarr.json",
-        "g/x/zarr.json",
-        "g/x/c/0/0",
-        "g/x/c/0/1",
-        "g/x/c/1/0",
-    ] {
+    for name in ["g/zarr.json", "g/x/zarr.json", "g/x/c/0/0", "g/x/c/0/1", "g/x/c/1/0"] {
         set(&store, name, b"v");
     }
-    fs::write(
-        store.root().join("g/x/c/0/.zarr-tmp-0123"),
-        "a crash left it",
-    )
-    .unwrap();
+    fs::write(store.root().join("g/x/c/0/.zarr-tmp-0123"), "a crash left it").unwrap();
     store.erase_prefix(&prefix("g/x/")).unwrap();
     assert_eq!(entries(store.root()), ["g", "g/.zarr-lock", "g/zarr.json"]);
 
@@ -360,10 +286,7 @@ fn erasing_a_prefix_keeps_what_is_no_key() {
     set(&store, "a/k", b"v");
     fs::write(store.root().join("a/back\\slash"), "x").unwrap();
     store.erase_prefix(&prefix("a/")).unwrap();
-    assert_eq!(
-        entries(store.root()),
-        ["a", "a/.zarr-lock", "a/back\\slash"]
-    );
+    assert_eq!(entries(store.root()), ["a", "a/.zarr-lock", "a/back\\slash"]);
 }
 
 #[cfg(unix)]
@@ -380,10 +303,7 @@ fn links_are_followed_and_erasing_takes_the_link_alone() {
     symlink(outside.join("deep/k"), root.join("a/link")).unwrap();
 
     assert_eq!(get(&store, "a/link").as_deref(), Some(&b"behind"[..]));
-    assert_eq!(
-        get(&store, "linked/deep/k").as_deref(),
-        Some(&b"behind"[..])
-    );
+    assert_eq!(get(&store, "linked/deep/k").as_deref(), Some(&b"behind"[..]));
     assert_eq!(names(&store), ["a/k", "a/link", "linked/deep/k"]);
     let listing = store.list_dir(&StorePrefix::root()).unwrap();
     assert_eq!(listing.prefixes, [prefix("a/"), prefix("linked/")]);
@@ -417,10 +337,7 @@ fn links_in_circles_do_not_keep_a_listing_busy() {
     symlink("self", root.join("self")).unwrap();
     assert_eq!(names(&store), ["a/k", "a/over/k", "b/back/k", "b/k"]);
     let listing = store.list_dir(&prefix("a/over/")).unwrap();
-    assert_eq!(
-        (listing.keys, listing.prefixes),
-        (vec![key("a/over/k")], vec![])
-    );
+    assert_eq!((listing.keys, listing.prefixes), (vec![key("a/over/k")], vec![]));
 }
 
 /// The lock file goes with its folder, and nobody is caught by that.
@@ -464,25 +381,14 @@ fn a_lock_that_cannot_be_had_is_an_error_unless_it_is_not_wanted() {
     let (_within, store) = fresh();
     fs::create_dir_all(store.root().join(".zarr-lock")).unwrap();
     let value = || Payload::new(b"v");
-    for refused in [
-        store.set(&key("k"), value()),
-        store.set_if(&key("k"), Some(value()), None).map(drop),
-    ] {
-        assert!(
-            matches!(refused, Err(StoreError::LockRefused { .. })),
-            "{refused:?}"
-        );
+    for refused in
+        [store.set(&key("k"), value()), store.set_if(&key("k"), Some(value()), None).map(drop)]
+    {
+        assert!(matches!(refused, Err(StoreError::LockRefused { .. })), "{refused:?}");
     }
-    assert_eq!(
-        entries(store.root()),
-        [".zarr-lock"],
-        "no unfinished file stays"
-    );
+    assert_eq!(entries(store.root()), [".zarr-lock"], "no unfinished file stays");
     store.set_unguarded(&key("k"), value()).unwrap();
-    assert!(matches!(
-        store.erase(&key("k")),
-        Err(StoreError::LockRefused { .. })
-    ));
+    assert!(matches!(store.erase(&key("k")), Err(StoreError::LockRefused { .. })));
     store.erase_unguarded(&key("k")).unwrap();
     set(&store.clone().locking(false), "k", b"v");
 }
@@ -503,32 +409,20 @@ fn urls_name_the_store() {
         assert!(matches!(refused, Err(StoreError::ReadOnly)));
     }
     let absolute = FilesystemStore::new("relative.zarr");
-    assert_eq!(
-        absolute.root(),
-        std::env::current_dir().unwrap().join("relative.zarr")
-    );
+    assert_eq!(absolute.root(), std::env::current_dir().unwrap().join("relative.zarr"));
 }
 
 #[test]
 fn ranges_are_read_alone_from_files_larger_than_memory() {
     let (_within, store) = fresh();
     set(&store, "k", b"beginning");
-    let file = fs::File::options()
-        .write(true)
-        .open(store.root().join("k"))
-        .unwrap();
+    let file = fs::File::options().write(true).open(store.root().join("k")).unwrap();
     let size = 1u64 << 42;
     if file.set_len(size).is_err() {
         return;
     }
-    let ranges = [
-        ByteRange::Bounded { start: 0, len: 9 },
-        ByteRange::Suffix(4),
-        ByteRange::From(size - 2),
-    ];
-    let parts = store
-        .get_partial_values(&key("k"), &ranges)
-        .unwrap()
-        .unwrap();
+    let ranges =
+        [ByteRange::Bounded { start: 0, len: 9 }, ByteRange::Suffix(4), ByteRange::From(size - 2)];
+    let parts = store.get_partial_values(&key("k"), &ranges).unwrap().unwrap();
     assert_eq!(parts, [&b"beginning"[..], &[0; 4], &[0; 2]]);
 }

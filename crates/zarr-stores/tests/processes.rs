@@ -30,9 +30,7 @@ fn child_folder() -> Option<PathBuf> {
 
 fn spawn(test: &str, store: &FilesystemStore) -> Child {
     let mut command = Command::new(env::current_exe().unwrap());
-    command
-        .args([test, "--exact", "--nocapture"])
-        .env(FOLDER, store.root());
+    command.args([test, "--exact", "--nocapture"]).env(FOLDER, store.root());
     command.stdout(Stdio::piped()).spawn().unwrap()
 }
 
@@ -51,10 +49,7 @@ fn processes_counting_together_lose_nothing() {
                 let (value, version) = now.unzip();
                 let count = value.map_or(0, |v| u32::from_le_bytes(v[..].try_into().unwrap()));
                 let next = Payload::new((count + 1).to_le_bytes().to_vec());
-                if store
-                    .set_if(&counter, Some(next), version.as_ref())
-                    .unwrap()
-                {
+                if store.set_if(&counter, Some(next), version.as_ref()).unwrap() {
                     break;
                 }
             }
@@ -63,9 +58,8 @@ fn processes_counting_together_lose_nothing() {
     }
     let folder = tempfile::tempdir().unwrap();
     let store = FilesystemStore::new(folder.path());
-    let children: Vec<Child> = (0..CHILDREN)
-        .map(|_| spawn("processes_counting_together_lose_nothing", &store))
-        .collect();
+    let children: Vec<Child> =
+        (0..CHILDREN).map(|_| spawn("processes_counting_together_lose_nothing", &store)).collect();
     for mut child in children {
         assert!(child.wait().unwrap().success());
     }
@@ -93,10 +87,7 @@ fn a_killed_writer_leaves_the_old_value_or_the_new_one_and_no_lock() {
             if letter % 2 == 0 {
                 store.set(&key, value).unwrap();
             } else {
-                let was = store
-                    .get_versioned(&key)
-                    .unwrap()
-                    .map(|(_, version)| version);
+                let was = store.get_versioned(&key).unwrap().map(|(_, version)| version);
                 store.set_if(&key, Some(value), was.as_ref()).unwrap();
             }
             println!("wrote");
@@ -121,13 +112,8 @@ fn a_killed_writer_leaves_the_old_value_or_the_new_one_and_no_lock() {
         assert!(store.set_if(&key, Some(next), Some(&version)).unwrap());
     }
     store.erase_prefix(&StorePrefix::root()).unwrap();
-    let left = std::fs::read_dir(store.root())
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name());
-    assert!(
-        left.into_iter().all(|name| name == ".zarr-lock"),
-        "unfinished files stay"
-    );
+    let left = std::fs::read_dir(store.root()).unwrap().map(|entry| entry.unwrap().file_name());
+    assert!(left.into_iter().all(|name| name == ".zarr-lock"), "unfinished files stay");
 }
 
 /// Reads what the child prints until it says `word`.
@@ -154,9 +140,7 @@ fn a_killed_process_gives_its_lock_back() {
     let (done, waits) = mpsc::channel();
     thread::scope(|scope| {
         scope.spawn(|| {
-            store
-                .set_unguarded(&key("k"), Payload::new(b"loose"))
-                .unwrap();
+            store.set_unguarded(&key("k"), Payload::new(b"loose")).unwrap();
             done.send("unguarded").unwrap();
             store.set(&key("k"), Payload::new(b"v")).unwrap();
             done.send("guarded").unwrap();

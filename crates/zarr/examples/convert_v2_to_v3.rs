@@ -12,10 +12,7 @@ fn main() -> zarr::Result<()> {
         .f_order(true)
         .codec(zarr::codec("zlib:5")?)
         .create()?;
-    array.write(
-        ..,
-        &(0..512 * 512).map(|i| (i % 977) as u16).collect::<Vec<_>>(),
-    )?;
+    array.write(.., &(0..512 * 512).map(|i| (i % 977) as u16).collect::<Vec<_>>())?;
 
     let new = zarr::create("memory://new", Dialect::V3)?;
     let options = CopyOptions {
@@ -27,10 +24,6 @@ fn main() -> zarr::Result<()> {
 
     let copy = new.array(&"/group/image".parse()?)?;
     assert_eq!(copy.read::<u16>(..)?, array.read::<u16>(..)?);
-    println!(
-        "{} chunks of {:?}, equal to the bit",
-        copy.chunks(..)?.count(),
-        copy.chunk_shape()
-    );
+    println!("{} chunks of {:?}, equal to the bit", copy.chunks(..)?.count(), copy.chunk_shape());
     Ok(())
 }

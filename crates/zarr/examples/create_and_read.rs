@@ -17,11 +17,7 @@ fn main() -> zarr::Result<()> {
 
     let array = zarr::open(&url)?.into_group()?.array("temperature")?;
     let row = array.read::<f32>((0, 10, ..))?;
-    println!(
-        "day 0, row 10: {} elements, the first is {}",
-        row.len(),
-        row[0]
-    );
+    println!("day 0, row 10: {} elements, the first is {}", row.len(), row[0]);
     zarr::open_rw(&url)?.hierarchy().erase(&"/".parse()?)?;
     Ok(())
 }

@@ -24,9 +24,7 @@ fn main() -> zarr::Result<()> {
                 })
             })
             .collect();
-        workers
-            .into_iter()
-            .try_for_each(|worker| worker.join().expect("no panic"))
+        workers.into_iter().try_for_each(|worker| worker.join().expect("no panic"))
     })?;
 
     // No plan: every worker a row, rows of one chunk side by side. Nothing is lost.
@@ -35,9 +33,7 @@ fn main() -> zarr::Result<()> {
             .map(|row| (row, &array))
             .map(|(row, array)| scope.spawn(move || array.write((row, ..), &[2; 100])))
             .collect();
-        workers
-            .into_iter()
-            .try_for_each(|worker| worker.join().expect("no panic"))
+        workers.into_iter().try_for_each(|worker| worker.join().expect("no panic"))
     })?;
     let sum: i64 = array.read::<i32>(..)?.into_iter().map(i64::from).sum();
     println!("sum {sum}, as it should be: {}", 1000 * 100 + 16 * 100);

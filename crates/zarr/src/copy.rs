@@ -52,19 +52,12 @@ pub fn copy(
 ) -> Result<Progress> {
     let from = source.hierarchy();
     let nodes = from.tree(source.path())?;
-    let mut progress = Progress {
-        nodes_total: nodes.len() as u64,
-        ..Progress::default()
-    };
+    let mut progress = Progress { nodes_total: nodes.len() as u64, ..Progress::default() };
     let mut plan = Vec::new();
     for child in &nodes {
         let below = child.path.as_str()[source.path().as_str().trim_end_matches('/').len()..]
             .trim_matches('/');
-        let to = if below.is_empty() {
-            at.clone()
-        } else {
-            at.join(below)?
-        };
+        let to = if below.is_empty() { at.clone() } else { at.join(below)? };
         let node = from.node(&child.path)?;
         let metadata = match &node {
             Node::Group(_) => None,
@@ -148,13 +141,8 @@ fn copy_group(node: &Node, target: &Hierarchy, to: &NodePath) -> Result<()> {
 }
 
 fn size(metadata: &ArrayMetadata) -> u64 {
-    let element = metadata
-        .data_type
-        .repr()
-        .map_or(1, |repr| repr.size() as u64);
-    zarr_core::region::element_count(&metadata.shape)
-        .unwrap_or(u64::MAX)
-        .saturating_mul(element)
+    let element = metadata.data_type.repr().map_or(1, |repr| repr.size() as u64);
+    zarr_core::region::element_count(&metadata.shape).unwrap_or(u64::MAX).saturating_mul(element)
 }
 
 /// The copy's metadata, in the target's words.
@@ -165,44 +153,27 @@ fn describe(
 ) -> Result<ArrayMetadata, Error> {
     let registry = target.registry();
     let mut metadata = (*array.metadata()).clone();
-    if let Some(chunks) = options
-        .chunks
-        .as_ref()
-        .filter(|chunks| chunks.len() == metadata.rank())
-    {
+    if let Some(chunks) = options.chunks.as_ref().filter(|chunks| chunks.len() == metadata.rank()) {
         let grid = zarr_core::grid::RegularGrid::new(chunks, &metadata.shape)?;
         metadata.grid = Some(std::sync::Arc::new(grid));
     }
     if let Some(codecs) = &options.codecs {
-        let kept = metadata
-            .codecs
-            .iter()
-            .position(|spec| spec.name == "bytes")
-            .unwrap_or(0);
+        let kept = metadata.codecs.iter().position(|spec| spec.name == "bytes").unwrap_or(0);
         let bytes = metadata.codecs.get(kept).cloned();
         // The order of axes stays; everything else is what was asked for.
-        let turns = metadata
-            .codecs
-            .iter()
-            .filter(|spec| spec.name == "transpose")
-            .cloned();
+        let turns = metadata.codecs.iter().filter(|spec| spec.name == "transpose").cloned();
         let mut chain: Vec<_> = turns.chain(bytes).collect();
         for text in codecs {
             chain.push(crate::codec(text)?);
         }
         metadata.codecs = chain;
-        if metadata
-            .attributes
-            .get("filters")
-            .is_some_and(|f| matches!(f, Json::Array(_)))
+        if metadata.attributes.get("filters").is_some_and(|f| matches!(f, Json::Array(_)))
             && array.hierarchy().dialect() == Dialect::Draft
         {
             metadata.attributes.remove("filters");
         }
     }
-    metadata
-        .converted_to(target.dialect(), registry)
-        .map_err(|e| with_way_out(e.into()))
+    metadata.converted_to(target.dialect(), registry).map_err(|e| with_way_out(e.into()))
 }
 
 /// Copies all elements, in blocks of whole chunks of the copy.
@@ -213,10 +184,7 @@ fn copy_elements(
     progress: &mut Progress,
 ) -> Result<()> {
     let metadata = to.metadata();
-    let element = metadata
-        .data_type
-        .repr()
-        .map_or(1, |repr| repr.size() as u64);
+    let element = metadata.data_type.repr().map_or(1, |repr| repr.size() as u64);
     let Some(grid) = &metadata.grid else {
         return Ok(());
     };
@@ -237,9 +205,8 @@ fn blocks(grid: &dyn ChunkGrid, shape: &[u64], element: u64) -> Vec<Region> {
     let rank = shape.len();
     // How many chunks of each axis go into one block: all of the inner axes, as far as they fit.
     let mut steps = vec![1u64; rank];
-    let mut size: u64 = (0..rank).fold(element, |n, axis| {
-        n.saturating_mul(grid.span(axis, 0).stored)
-    });
+    let mut size: u64 =
+        (0..rank).fold(element, |n, axis| n.saturating_mul(grid.span(axis, 0).stored));
     for axis in (0..rank).rev() {
         let count = grid.count(axis, shape[axis]);
         let fit = (BLOCK / size.max(1)).clamp(1, count);

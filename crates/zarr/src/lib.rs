@@ -37,9 +37,7 @@ pub use zarr_stores as stores;
 
 /// Everything that this build brings: the core's data types, the codecs and the stores of its features.
 pub fn standard() -> Registry {
-    Registry::new()
-        .with(zarr_codecs::register)
-        .with(zarr_stores::register)
+    Registry::new().with(zarr_codecs::register).with(zarr_stores::register)
 }
 
 /// The group or array that a path or URL means, for reading: the root of a hierarchy, or a node inside.
@@ -94,10 +92,7 @@ pub fn create_with(url: &str, dialect: Dialect, options: &OpenOptions) -> Result
     match Hierarchy::open(store.clone(), &options) {
         Ok(found) if found.dialect() == dialect => Ok(found),
         Ok(found) => {
-            let why = format!(
-                "{url} holds a hierarchy in {}, not {dialect}",
-                found.format_name()
-            );
+            let why = format!("{url} holds a hierarchy in {}, not {dialect}", found.format_name());
             Err(at(AccessError::Argument(why).into()))
         }
         Err(e) if e.kind() == ErrorKind::NotFound => {

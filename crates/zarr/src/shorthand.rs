@@ -19,9 +19,7 @@ pub fn codec(text: &str) -> Result<CodecSpec> {
         Some((name, level)) => match level.parse::<i64>() {
             Ok(level) => (name, Some(level)),
             Err(_) => {
-                return Err(argument(format!(
-                    "codec `{text}`: the level `{level}` is no number"
-                )));
+                return Err(argument(format!("codec `{text}`: the level `{level}` is no number")));
             }
         },
     };
@@ -35,10 +33,9 @@ pub fn codec(text: &str) -> Result<CodecSpec> {
         "bz2" => spec("numcodecs.bz2", one("level", or(9))),
         "zstd" => spec("zstd", one("level", or(3)).with("checksum", false)),
         "lz4" => spec("numcodecs.lz4", one("acceleration", or(1))),
-        "lzma" => spec(
-            "numcodecs.lzma",
-            level.map_or_else(Object::new, |n| one("preset", Json::from(n))),
-        ),
+        "lzma" => {
+            spec("numcodecs.lzma", level.map_or_else(Object::new, |n| one("preset", Json::from(n))))
+        }
         "shuffle" => spec("numcodecs.shuffle", one("elementsize", or(4))),
         "crc32c" => spec("crc32c", Object::new()),
         name if name == "blosc" || name.starts_with("blosc-") => {
@@ -52,9 +49,6 @@ pub fn codec(text: &str) -> Result<CodecSpec> {
                 .with("blocksize", 0u64);
             spec("blosc", configuration)
         }
-        name => spec(
-            name,
-            level.map_or_else(Object::new, |n| one("level", Json::from(n))),
-        ),
+        name => spec(name, level.map_or_else(Object::new, |n| one("level", Json::from(n)))),
     }
 }

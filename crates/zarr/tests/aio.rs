@@ -8,22 +8,14 @@ use zarr::{ArrayMetadata, Dialect, NodePath, Object, OpenOptions, Result};
 #[tokio::test]
 async fn what_is_written_waiting_reads_back_blocking() -> Result<()> {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let url = folder
-        .path()
-        .join("x.zarr")
-        .to_str()
-        .expect("a plain path")
-        .to_owned();
+    let url = folder.path().join("x.zarr").to_str().expect("a plain path").to_owned();
     let options = OpenOptions::new(zarr::standard()).read_write();
     let store = Arc::new(Offloaded::new(options.store(&url)?));
     let hierarchy =
         Hierarchy::create(store, zarr::format::of_dialect(Dialect::V3), &options).await?;
     let path: NodePath = "/g/a".parse()?;
-    let mut metadata = ArrayMetadata::new(
-        &[20, 30],
-        zarr::data_type::CoreType::Float64.into(),
-        &[6, 7],
-    )?;
+    let mut metadata =
+        ArrayMetadata::new(&[20, 30], zarr::data_type::CoreType::Float64.into(), &[6, 7])?;
     metadata.codecs.push(zarr::codec("gzip:1")?);
     let array = hierarchy.create_array(&path, metadata, false).await?;
     let data: Vec<f64> = (0..600).map(f64::from).collect();
@@ -40,23 +32,13 @@ async fn what_is_written_waiting_reads_back_blocking() -> Result<()> {
         writer.await.expect("no panic")?;
     }
     let want: Vec<f64> = (0..600).map(|i| f64::from(i / 30)).collect();
-    assert_eq!(
-        zarr::open(&url)?
-            .into_group()?
-            .array("g/a")?
-            .read::<f64>(..)?,
-        want
-    );
+    assert_eq!(zarr::open(&url)?.into_group()?.array("g/a")?.read::<f64>(..)?, want);
 
-    array
-        .update_attributes(|a| drop(a.insert("units", "K")))
-        .await?;
+    array.update_attributes(|a| drop(a.insert("units", "K"))).await?;
     array.resize(&[3, 30]).await?;
     assert_eq!(hierarchy.tree(&NodePath::root()).await?.len(), 3);
     assert_eq!(hierarchy.array(&path).await?.shape(), [3, 30]);
-    let group = hierarchy
-        .create_group(&"/h".parse()?, Object::new())
-        .await?;
+    let group = hierarchy.create_group(&"/h".parse()?, Object::new()).await?;
     assert!(group.children().await?.is_empty());
     hierarchy.erase(&path).await?;
     assert!(hierarchy.array(&path).await.is_err());
@@ -67,12 +49,7 @@ async fn what_is_written_waiting_reads_back_blocking() -> Result<()> {
 #[tokio::test(flavor = "current_thread")]
 async fn blocking_calls_work_inside_a_runtime() -> Result<()> {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let url = folder
-        .path()
-        .join("x.zarr")
-        .to_str()
-        .expect("a plain path")
-        .to_owned();
+    let url = folder.path().join("x.zarr").to_str().expect("a plain path").to_owned();
     let array = zarr::create(&url, Dialect::V2)?
         .create_array(&"/a".parse()?)
         .shape(&[100])

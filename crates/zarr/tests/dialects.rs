@@ -6,12 +6,7 @@ const DIALECTS: [Dialect; 3] = [Dialect::V2, Dialect::V3, Dialect::Draft];
 
 fn folder() -> (tempfile::TempDir, String) {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let path = folder
-        .path()
-        .join("x.zarr")
-        .to_str()
-        .expect("a plain path")
-        .to_owned();
+    let path = folder.path().join("x.zarr").to_str().expect("a plain path").to_owned();
     (folder, path)
 }
 
@@ -35,28 +30,17 @@ fn what_is_written_reads_back_in_every_dialect() -> Result<()> {
         assert_eq!(array.read::<i32>((1..3, 1..4))?, [7, 0, 1, 7, 7, 8]);
         assert_eq!(array.attributes().get("units"), Some(&Json::from("K")));
         let tree = zarr::open(&path)?.into_group()?.tree()?;
-        let found: Vec<(String, NodeKind)> = tree
-            .into_iter()
-            .map(|c| (c.path.to_string(), c.kind.expect("known")))
-            .collect();
-        let want = [
-            ("/", NodeKind::Group),
-            ("/a", NodeKind::Group),
-            ("/a/b", NodeKind::Array),
-        ];
+        let found: Vec<(String, NodeKind)> =
+            tree.into_iter().map(|c| (c.path.to_string(), c.kind.expect("known"))).collect();
+        let want = [("/", NodeKind::Group), ("/a", NodeKind::Group), ("/a/b", NodeKind::Array)];
         assert_eq!(found, want.map(|(p, k)| (p.to_owned(), k)), "{dialect}");
         // A node inside opens by its own path, too.
         if dialect != Dialect::Draft {
-            assert_eq!(
-                zarr::open(&format!("{path}/a/b"))?.into_array()?.shape(),
-                [7, 9]
-            );
+            assert_eq!(zarr::open(&format!("{path}/a/b"))?.into_array()?.shape(), [7, 9]);
         } else {
             assert_eq!(zarr::open(&format!("{path}/a/b"))?.path().as_str(), "/a/b");
             assert_eq!(
-                zarr::open(&format!("{path}/meta/root/a/b.array.json"))?
-                    .path()
-                    .as_str(),
+                zarr::open(&format!("{path}/meta/root/a/b.array.json"))?.path().as_str(),
                 "/a/b"
             );
         }
@@ -90,10 +74,7 @@ fn every_dialect_converts_to_every_other() -> Result<()> {
             )?;
             let copy = target.array(&"/g/x".parse()?)?;
             assert_eq!(copy.read::<f64>(..)?, data, "{from} to {to}");
-            assert_eq!(
-                copy.metadata().dimension_names,
-                array.metadata().dimension_names
-            );
+            assert_eq!(copy.metadata().dimension_names, array.metadata().dimension_names);
             assert_eq!(copy.chunk_shape(), array.chunk_shape());
             let again = zarr::copy(
                 &zarr::open(&source)?,
@@ -122,19 +103,9 @@ fn shrinking_forgets_and_growing_reads_as_fill() -> Result<()> {
         array.write(.., &[1i16, 2, 3, 4, 5])?;
         array.resize(&[3])?;
         array.resize(&[8])?;
-        assert_eq!(
-            array.read::<i16>(..)?,
-            [1, 2, 3, 9, 9, 9, 9, 9],
-            "{dialect}"
-        );
+        assert_eq!(array.read::<i16>(..)?, [1, 2, 3, 9, 9, 9, 9, 9], "{dialect}");
         assert_eq!(array.append(0, &[6i16, 7])?, 8);
-        assert_eq!(
-            zarr::open(&path)?
-                .into_group()?
-                .array("a")?
-                .read::<i16>(7..10)?,
-            [9, 6, 7]
-        );
+        assert_eq!(zarr::open(&path)?.into_group()?.array("a")?.read::<i16>(7..10)?, [9, 6, 7]);
     }
     Ok(())
 }
@@ -168,13 +139,7 @@ fn scalars_and_empty_arrays_work_in_every_dialect() -> Result<()> {
             .create()?;
         assert_eq!(scalar.read::<f64>(..)?, [0.0]);
         scalar.write((), &[42.0])?;
-        assert_eq!(
-            zarr::open(&path)?
-                .into_group()?
-                .array("s")?
-                .read::<f64>(())?,
-            [42.0]
-        );
+        assert_eq!(zarr::open(&path)?.into_group()?.array("s")?.read::<f64>(())?, [42.0]);
         let empty = hierarchy
             .create_array(&"/e".parse()?)
             .shape(&[0, 3])
@@ -193,21 +158,14 @@ fn scalars_and_empty_arrays_work_in_every_dialect() -> Result<()> {
 fn read_only_handles_do_not_write() -> Result<()> {
     let (_folder, path) = folder();
     let hierarchy = zarr::create(&path, Dialect::V3)?;
-    hierarchy
-        .create_array(&"/a".parse()?)
-        .shape(&[4])
-        .data_type_named("u1")
-        .create()?;
+    hierarchy.create_array(&"/a".parse()?).shape(&[4]).data_type_named("u1").create()?;
     let array = zarr::open(&path)?.into_group()?.array("a")?;
     for error in [
         array.write(.., &[0u8; 4]).unwrap_err(),
         array.resize(&[2]).unwrap_err(),
         array.update_attributes(|_| ()).unwrap_err(),
         array.hierarchy().erase(array.path()).unwrap_err(),
-        array
-            .hierarchy()
-            .create_group(&"/g".parse()?, Object::new())
-            .unwrap_err(),
+        array.hierarchy().create_group(&"/g".parse()?, Object::new()).unwrap_err(),
     ] {
         assert_eq!(error.kind(), zarr::ErrorKind::ReadOnly, "{error}");
     }

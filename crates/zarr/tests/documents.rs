@@ -13,20 +13,13 @@ fn store(documents: &[(&str, &str)]) -> Arc<dyn Store> {
     let store = MemoryStore::new();
     for (key, value) in documents {
         let key = StoreKey::new(*key).expect("a good key");
-        store
-            .writeable()
-            .expect("writeable")
-            .set(&key, value.as_bytes().into())
-            .expect("set");
+        store.writeable().expect("writeable").set(&key, value.as_bytes().into()).expect("set");
     }
     Arc::new(store)
 }
 
 fn text(store: &Arc<dyn Store>, key: &str) -> Option<String> {
-    let value = store
-        .readable()?
-        .get(&StoreKey::new(key).ok()?)
-        .expect("read")?;
+    let value = store.readable()?.get(&StoreKey::new(key).ok()?).expect("read")?;
     Some(String::from_utf8(value.to_vec()).expect("UTF-8"))
 }
 
@@ -56,10 +49,7 @@ fn what_is_not_changed_stays_to_the_letter() -> Result<()> {
             ".zarray",
             r#"{"zarr_format":2,"shape":[4],"chunks":[2],"dtype":"<f4","compressor":null,"fill_value":1.50,"order":"C","filters":null,"_nczarr_array":{"x":1}}"#,
         ),
-        (
-            ".zattrs",
-            r#"{"z": 9007199254740993, "a": [1.0, 1e2, null], "é": {"deep": true}}"#,
-        ),
+        (".zattrs", r#"{"z": 9007199254740993, "a": [1.0, 1e2, null], "é": {"deep": true}}"#),
     ];
     let entry = format!(
         r#"{{"zarr_format":"{CORE}","metadata_encoding":"{CORE}","metadata_key_suffix":".json","extensions":[]}}"#
@@ -74,29 +64,15 @@ fn what_is_not_changed_stays_to_the_letter() -> Result<()> {
         ),
     ];
     for (documents, attributes_at, shape_at, kept) in [
-        (
-            &[("zarr.json", v3)][..],
-            "zarr.json",
-            "zarr.json",
-            r#"18446744073709551617"#,
-        ),
+        (&[("zarr.json", v3)][..], "zarr.json", "zarr.json", r#"18446744073709551617"#),
         (&v2[..], ".zattrs", ".zarray", r#""_nczarr_array": {"#),
-        (
-            &draft[..],
-            "meta/root.array.json",
-            "meta/root.array.json",
-            "0.10",
-        ),
+        (&draft[..], "meta/root.array.json", "meta/root.array.json", "0.10"),
     ] {
         let store = store(documents);
         let array = open(&store)?.array(&NodePath::root())?;
         array.update_attributes(|a| drop(a.insert("a", Json::from("new"))))?;
         let after = text(&store, attributes_at).expect("it is there");
-        let at = |needle: &str| {
-            after
-                .find(needle)
-                .unwrap_or_else(|| panic!("{needle} in {after}"))
-        };
+        let at = |needle: &str| after.find(needle).unwrap_or_else(|| panic!("{needle} in {after}"));
         assert!(
             at("9007199254740993") < at("\"new\"") && at("\"new\"") < at("é"),
             "members keep their order"
@@ -105,10 +81,7 @@ fn what_is_not_changed_stays_to_the_letter() -> Result<()> {
         let after = text(&store, shape_at).expect("it is there");
         assert!(after.contains(kept) && after.contains("1.50"), "{after}");
         assert_eq!(open(&store)?.array(&NodePath::root())?.shape(), [3]);
-        assert_eq!(
-            open(&store)?.array(&NodePath::root())?.attributes().len(),
-            3
-        );
+        assert_eq!(open(&store)?.array(&NodePath::root())?.attributes().len(), 3);
     }
     Ok(())
 }
@@ -117,11 +90,8 @@ fn what_is_not_changed_stays_to_the_letter() -> Result<()> {
 #[test]
 fn the_draft_creates_one_document_a_node() -> Result<()> {
     let store = store(&[]);
-    let hierarchy = Hierarchy::create(
-        store.clone(),
-        zarr::format::of_dialect(Dialect::Draft),
-        &options(),
-    )?;
+    let hierarchy =
+        Hierarchy::create(store.clone(), zarr::format::of_dialect(Dialect::Draft), &options())?;
     let array = |path: &str| -> Result<()> {
         hierarchy
             .create_array(&path.parse()?)
@@ -139,19 +109,14 @@ fn the_draft_creates_one_document_a_node() -> Result<()> {
     let found = keys(&store);
     assert_eq!(found.len(), 2 + 1 + 16, "{found:?}");
     assert!(found.contains(&"meta/root/foo/bar/baz.array.json".to_owned()));
-    let tree: Vec<String> = hierarchy
-        .tree(&NodePath::root())?
-        .iter()
-        .map(|c| c.path.to_string())
-        .collect();
+    let tree: Vec<String> =
+        hierarchy.tree(&NodePath::root())?.iter().map(|c| c.path.to_string()).collect();
     assert!(tree.contains(&"/foo/bar".to_owned()), "{tree:?}");
     assert!(
         matches!(hierarchy.node(&"/foo/bar".parse()?)?, Node::Group(g) if g.metadata().implicit)
     );
     // V12: an attribute makes an implicit group explicit, and nothing else.
-    hierarchy
-        .group(&"/foo".parse()?)?
-        .update_attributes(|a| drop(a.insert("k", "v")))?;
+    hierarchy.group(&"/foo".parse()?)?.update_attributes(|a| drop(a.insert("k", "v")))?;
     assert_eq!(keys(&store).len(), 20);
     // V13: erasing `/x` leaves `/xy`.
     for path in ["/x", "/xy", "/x.y"] {
@@ -160,10 +125,7 @@ fn the_draft_creates_one_document_a_node() -> Result<()> {
     }
     let before = keys(&store);
     hierarchy.erase(&"/x".parse()?)?;
-    let gone: Vec<String> = before
-        .into_iter()
-        .filter(|k| !keys(&store).contains(k))
-        .collect();
+    let gone: Vec<String> = before.into_iter().filter(|k| !keys(&store).contains(k)).collect();
     assert_eq!(gone, ["data/root/x/c0", "meta/root/x.array.json"]);
     Ok(())
 }
@@ -178,10 +140,7 @@ fn v2_and_v3_create_the_groups_above() -> Result<()> {
         hierarchy.create_group(&"/a".parse()?, Object::new().with("k", "v"))?;
         hierarchy.create_group(&"/a/b/c".parse()?, Object::new())?;
         for path in ["", "a/", "a/b/", "a/b/c/"] {
-            assert!(
-                text(&store, &format!("{path}{document}")).is_some(),
-                "{path}"
-            );
+            assert!(text(&store, &format!("{path}{document}")).is_some(), "{path}");
         }
         assert_eq!(hierarchy.group(&"/a".parse()?)?.attributes().len(), 1);
         hierarchy.erase(&"/a".parse()?)?;
@@ -215,10 +174,7 @@ fn an_unknown_codec_hides_nothing() -> Result<()> {
     assert!(hierarchy.warnings().iter().any(|w| w.place == "/broken"));
     let odd = hierarchy.array(&"/odd".parse()?)?;
     assert_eq!(odd.attributes().get("units"), Some(&Json::from("K")));
-    assert_eq!(
-        odd.read::<u8>(..).unwrap_err().kind(),
-        zarr::ErrorKind::Unsupported
-    );
+    assert_eq!(odd.read::<u8>(..).unwrap_err().kind(), zarr::ErrorKind::Unsupported);
     odd.update_attributes(|a| drop(a.remove("units")))?;
     hierarchy.erase(&"/odd".parse()?)?;
     Ok(())
@@ -233,27 +189,14 @@ fn detection_is_by_the_documents_and_can_be_overridden() -> Result<()> {
     assert_eq!(open(&both)?.dialect(), Dialect::V3);
     assert_eq!(open(&both)?.warnings().len(), 1);
     assert_eq!(
-        Hierarchy::open(both, &options().dialect(Dialect::V2))?
-            .array(&NodePath::root())?
-            .shape(),
+        Hierarchy::open(both, &options().dialect(Dialect::V2))?.array(&NodePath::root())?.shape(),
         [4]
     );
     let broken = store(&[("zarr.json", "{"), (".zarray", v2)]);
     assert!(open(&broken).is_err());
     assert!(Hierarchy::open(broken, &options().dialect(Dialect::V2)).is_ok());
     let odd = store(&[(".zarray", &v2.replace(",\"filters\":null", ""))]);
-    assert_eq!(
-        open(&odd)?
-            .array(&NodePath::root())?
-            .hierarchy()
-            .warnings()
-            .len(),
-        1
-    );
-    assert!(
-        Hierarchy::open(odd, &options().strict())?
-            .array(&NodePath::root())
-            .is_err()
-    );
+    assert_eq!(open(&odd)?.array(&NodePath::root())?.hierarchy().warnings().len(), 1);
+    assert!(Hierarchy::open(odd, &options().strict())?.array(&NodePath::root()).is_err());
     Ok(())
 }

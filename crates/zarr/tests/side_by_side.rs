@@ -18,12 +18,7 @@ const ROUNDS: u64 = 200;
 
 fn folder() -> (tempfile::TempDir, String) {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let path = folder
-        .path()
-        .join("x.zarr")
-        .to_str()
-        .expect("a plain path")
-        .to_owned();
+    let path = folder.path().join("x.zarr").to_str().expect("a plain path").to_owned();
     (folder, path)
 }
 
@@ -59,9 +54,7 @@ fn write_my_parts(path: &str, process: u64) -> Result<()> {
             })
         })
         .collect();
-    workers
-        .into_iter()
-        .try_for_each(|worker| worker.join().expect("no panic"))
+    workers.into_iter().try_for_each(|worker| worker.join().expect("no panic"))
 }
 
 /// Runs one test of this file in a process of its own, with a word to it.
@@ -77,10 +70,7 @@ fn child(test: &str, path: &str, word: &str) -> std::process::Child {
 
 /// The path and the word, if this process is a child.
 fn being_child() -> Option<(String, String)> {
-    Some((
-        std::env::var("ZARR_TEST_PATH").ok()?,
-        std::env::var("ZARR_TEST_WORD").ok()?,
-    ))
+    Some((std::env::var("ZARR_TEST_PATH").ok()?, std::env::var("ZARR_TEST_WORD").ok()?))
 }
 
 #[test]
@@ -98,17 +88,9 @@ fn sixteen_threads_of_four_processes_share_one_chunk() -> Result<()> {
         .codec(zarr::codec("gzip:1")?)
         .create()?;
     let name = "sixteen_threads_of_four_processes_share_one_chunk";
-    let mut children: Vec<_> = (0..PROCESSES)
-        .map(|n| child(name, &path, &n.to_string()))
-        .collect();
-    assert!(
-        children
-            .iter_mut()
-            .all(|c| c.wait().expect("it ends").success())
-    );
-    let want: Vec<i64> = (0..len)
-        .map(|i| (i / 2 * 2 * 1000 + ROUNDS) as i64)
-        .collect();
+    let mut children: Vec<_> = (0..PROCESSES).map(|n| child(name, &path, &n.to_string())).collect();
+    assert!(children.iter_mut().all(|c| c.wait().expect("it ends").success()));
+    let want: Vec<i64> = (0..len).map(|i| (i / 2 * 2 * 1000 + ROUNDS) as i64).collect();
     assert_eq!(open(&path)?.read::<i64>(..)?, want);
     Ok(())
 }
@@ -137,14 +119,8 @@ fn attributes_and_appends_of_two_processes_all_arrive() -> Result<()> {
             .fill_value(-1i64)
             .create()?;
         let name = "attributes_and_appends_of_two_processes_all_arrive";
-        let mut children: Vec<_> = (1..=2)
-            .map(|n| child(name, &path, &n.to_string()))
-            .collect();
-        assert!(
-            children
-                .iter_mut()
-                .all(|c| c.wait().expect("it ends").success())
-        );
+        let mut children: Vec<_> = (1..=2).map(|n| child(name, &path, &n.to_string())).collect();
+        assert!(children.iter_mut().all(|c| c.wait().expect("it ends").success()));
         let array = open(&path)?;
         assert_eq!(array.attributes().len() as u64, 2 * TIMES, "{dialect}");
         let mut values = array.read::<i32>(..)?;
@@ -153,9 +129,8 @@ fn attributes_and_appends_of_two_processes_all_arrive() -> Result<()> {
             "no append was cut in two: {values:?}"
         );
         values.sort_unstable();
-        let want: Vec<i32> = (1..=2)
-            .flat_map(|p| (0..TIMES as i32).flat_map(move |n| [p * 1000 + n; 3]))
-            .collect();
+        let want: Vec<i32> =
+            (1..=2).flat_map(|p| (0..TIMES as i32).flat_map(move |n| [p * 1000 + n; 3])).collect();
         assert_eq!(values, want, "{dialect}");
     }
     Ok(())
@@ -177,10 +152,7 @@ fn a_reader_sees_the_old_or_the_new_chunk() -> Result<()> {
             let array = open(&path)?;
             while !done.load(std::sync::atomic::Ordering::Relaxed) {
                 let elements = array.read::<i32>(..)?;
-                assert!(
-                    elements.iter().all(|e| *e == elements[0]),
-                    "a mixture of two versions"
-                );
+                assert!(elements.iter().all(|e| *e == elements[0]), "a mixture of two versions");
             }
             Ok(())
         });
@@ -206,14 +178,10 @@ fn whole_chunks_and_parts_meet_without_loss() -> Result<()> {
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 start.wait();
-                open(&path)
-                    .and_then(|array| array.write(.., &whole))
-                    .expect("written");
+                open(&path).and_then(|array| array.write(.., &whole)).expect("written");
             });
             start.wait();
-            open(&path)
-                .and_then(|array| array.write(8..16, &mine))
-                .expect("written");
+            open(&path).and_then(|array| array.write(8..16, &mine)).expect("written");
         });
         let found = array.read::<i32>(..)?;
         assert!(
@@ -221,10 +189,7 @@ fn whole_chunks_and_parts_meet_without_loss() -> Result<()> {
             "the whole chunk arrived: {found:?}"
         );
         // The part came before or after the whole, but came.
-        assert!(
-            found[8..16] == mine || found[8..16] == whole[8..16],
-            "{found:?}"
-        );
+        assert!(found[8..16] == mine || found[8..16] == whole[8..16], "{found:?}");
     }
     Ok(())
 }
@@ -247,10 +212,8 @@ impl Meeting {
         *arrived += 1;
         self.opened.notify_all();
         while *arrived < 2 {
-            let (guard, timeout) = self
-                .opened
-                .wait_timeout(arrived, Duration::from_secs(20))
-                .expect("unpoisoned");
+            let (guard, timeout) =
+                self.opened.wait_timeout(arrived, Duration::from_secs(20)).expect("unpoisoned");
             assert!(!timeout.timed_out(), "the other writer never came");
             arrived = guard;
         }
@@ -285,11 +248,7 @@ impl ReadableStore for Meeting {
 
 impl ConditionalStore for Meeting {
     fn get_versioned(&self, key: &StoreKey) -> Result<Option<(bytes::Bytes, Version)>, StoreError> {
-        let value = self
-            .inner
-            .conditional()
-            .expect("conditional")
-            .get_versioned(key);
+        let value = self.inner.conditional().expect("conditional").get_versioned(key);
         self.meet(key);
         value
     }
@@ -299,10 +258,7 @@ impl ConditionalStore for Meeting {
         value: Option<Payload<'_>>,
         was: Option<&Version>,
     ) -> Result<bool, StoreError> {
-        self.inner
-            .conditional()
-            .expect("conditional")
-            .set_if(key, value, was)
+        self.inner.conditional().expect("conditional").set_if(key, value, was)
     }
 }
 
@@ -317,26 +273,17 @@ fn parts_that_arrive(guard: Guard) -> Result<usize> {
         .create()?;
     let options = OpenOptions::new(zarr::standard()).read_write().guard(guard);
     let inner = options.store(&path)?;
-    let store = Arc::new(Meeting {
-        inner,
-        gate: Mutex::new(0),
-        opened: Condvar::new(),
-    });
+    let store = Arc::new(Meeting { inner, gate: Mutex::new(0), opened: Condvar::new() });
     let array = Hierarchy::open(store, &options)?.array(&"/a".parse()?)?;
     std::thread::scope(|scope| {
         let writers = [0, 4].map(|at| {
             let array = array.clone();
             scope.spawn(move || array.write(at..at + 4, &[at as i32 + 1; 4]))
         });
-        writers
-            .into_iter()
-            .try_for_each(|writer| writer.join().expect("no panic"))
+        writers.into_iter().try_for_each(|writer| writer.join().expect("no panic"))
     })?;
     let found = open(&path)?.read::<i32>(..)?;
-    Ok([0, 4]
-        .into_iter()
-        .filter(|&at| found[at..at + 4] == [at as i32 + 1; 4])
-        .count())
+    Ok([0, 4].into_iter().filter(|&at| found[at..at + 4] == [at as i32 + 1; 4]).count())
 }
 
 #[test]
@@ -360,12 +307,7 @@ fn a_pool_of_one_thread_does_not_deadlock() -> Result<()> {
         .chunks(&[16])
         .data_type_named("int32")
         .create()?;
-    let pool = Arc::new(
-        rayon::ThreadPoolBuilder::new()
-            .num_threads(1)
-            .build()
-            .expect("a pool"),
-    );
+    let pool = Arc::new(rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a pool"));
     let mut options = OpenOptions::new(zarr::standard()).read_write();
     options.options.pool = Some(pool.clone());
     let array = zarr::open_with(&path, &options)?.into_group()?.array("a")?;
@@ -377,11 +319,7 @@ fn a_pool_of_one_thread_does_not_deadlock() -> Result<()> {
                 for _ in 0..20 {
                     let part = [n as i32 + 1; 8];
                     let write = || array.write(8 * n..8 * n + 8, &part).expect("written");
-                    if n % 2 == 0 {
-                        pool.install(write)
-                    } else {
-                        write()
-                    }
+                    if n % 2 == 0 { pool.install(write) } else { write() }
                 }
             });
         }
@@ -430,9 +368,7 @@ fn a_store_without_compare_and_swap_is_guarded_within_the_process_and_says_so() 
             let array = if n % 2 == 0 { &array } else { &other };
             scope.spawn(move || {
                 for round in 0..100 {
-                    array
-                        .write(2 * n..2 * n + 2, &[round, n as i32])
-                        .expect("written");
+                    array.write(2 * n..2 * n + 2, &[round, n as i32]).expect("written");
                 }
             });
         }

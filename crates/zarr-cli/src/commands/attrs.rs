@@ -61,10 +61,7 @@ impl Attrs {
         let node = session.open_rw(&self.target, &self.care)?;
         let there = node.attributes();
         if let Some(key) = self.delete.iter().find(|key| !there.contains(key)) {
-            return Err(Failure::No(format!(
-                "{}: no attribute `{key}` to delete",
-                node.path()
-            )));
+            return Err(Failure::No(format!("{}: no attribute `{key}` to delete", node.path())));
         }
         let after = node.update_attributes(|attributes| {
             for key in &self.delete {
@@ -75,20 +72,12 @@ impl Attrs {
             }
         })?;
         session.warn(node.hierarchy());
-        if self.json {
-            self.show(&after, out)
-        } else {
-            Ok(())
-        }
+        if self.json { self.show(&after, out) } else { Ok(()) }
     }
 
     fn show(&self, attributes: &Object, out: Out<'_>) -> Result<(), Failure> {
         if self.json {
-            return Ok(write!(
-                out,
-                "{}",
-                Json::from(attributes.clone()).to_pretty()
-            )?);
+            return Ok(write!(out, "{}", Json::from(attributes.clone()).to_pretty())?);
         }
         for (key, value) in attributes.iter() {
             write!(out, "{key}: ")?;

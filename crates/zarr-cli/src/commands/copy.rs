@@ -28,20 +28,10 @@ pub(crate) struct Copy {
     #[arg(value_name = "DST")]
     target: String,
     /// The node to copy, from the one that SRC means
-    #[arg(
-        long,
-        value_name = "PATH",
-        default_value = "/",
-        hide_default_value = true
-    )]
+    #[arg(long, value_name = "PATH", default_value = "/", hide_default_value = true)]
     path: String,
     /// The copy's path, from the node that DST means
-    #[arg(
-        long,
-        value_name = "PATH",
-        default_value = "/",
-        hide_default_value = true
-    )]
+    #[arg(long, value_name = "PATH", default_value = "/", hide_default_value = true)]
     at: String,
     /// The copy's format: v3, v2 or draft-2020; that of SRC, if not given
     #[arg(long, value_name = "FORMAT", value_parser = parse::dialect)]
@@ -58,15 +48,9 @@ pub(crate) struct Copy {
 
 impl Copy {
     pub fn run(&self, session: &Session) -> Result<(), Failure> {
-        let source = Target {
-            target: self.source.clone(),
-            path: self.path.clone(),
-        };
+        let source = Target { target: self.source.clone(), path: self.path.clone() };
         let source = session.open(&source)?;
-        let target = Target {
-            target: self.target.clone(),
-            path: self.at.clone(),
-        };
+        let target = Target { target: self.target.clone(), path: self.at.clone() };
         let place = session.place(&target, self.to, source.hierarchy().dialect(), &self.care)?;
         match place.hierarchy.node(&place.path) {
             Ok(_) if !place.begun => {
@@ -87,13 +71,8 @@ impl Copy {
                 bar.message(path.to_string());
             }
         };
-        let codecs = (!self.codec.is_empty()).then(|| {
-            self.codec
-                .iter()
-                .filter(|name| *name != "none")
-                .cloned()
-                .collect()
-        });
+        let codecs = (!self.codec.is_empty())
+            .then(|| self.codec.iter().filter(|name| *name != "none").cloned().collect());
         let options = CopyOptions {
             chunks: self.chunks.as_ref().map(|Shape(chunks)| chunks.clone()),
             codecs,

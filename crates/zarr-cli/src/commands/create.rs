@@ -85,18 +85,14 @@ impl Create {
     }
 
     fn create_group(&self, place: &Place, attributes: Object) -> Result<(), Failure> {
-        let Place {
-            hierarchy, path, ..
-        } = place;
+        let Place { hierarchy, path, .. } = place;
         if self.overwrite {
             erase(place, path)?;
         }
         match hierarchy.create_group(path, attributes.clone()) {
             // A new hierarchy may come with its root group.
             Err(e) if e.kind() == ErrorKind::Exists && place.begun && path.is_root() => {
-                hierarchy
-                    .root()?
-                    .update_attributes(|old| *old = attributes.clone())?;
+                hierarchy.root()?.update_attributes(|old| *old = attributes.clone())?;
             }
             other => {
                 other?;
@@ -106,13 +102,9 @@ impl Create {
     }
 
     fn create_array(&self, place: &Place, attributes: Object) -> Result<(), Failure> {
-        let Place {
-            hierarchy, path, ..
-        } = place;
-        let mut array = hierarchy
-            .create_array(path)
-            .attributes(attributes)
-            .overwrite(self.overwrite);
+        let Place { hierarchy, path, .. } = place;
+        let mut array =
+            hierarchy.create_array(path).attributes(attributes).overwrite(self.overwrite);
         if let Some(Shape(shape)) = &self.shape {
             array = array.shape(shape);
         }

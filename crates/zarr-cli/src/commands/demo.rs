@@ -54,28 +54,14 @@ impl Demo {
         let array = open(session, &v2, "astronaut")?.into_array()?;
         info::describe_array(&array, out)?;
 
-        writeln!(
-            out,
-            "\n2. Converted to the v3 draft of 2020, and from there to v3\n"
-        )?;
+        writeln!(out, "\n2. Converted to the v3 draft of 2020, and from there to v3\n")?;
         for (from, to, dialect) in [(&v2, &draft, Dialect::Draft), (&draft, &v3, Dialect::V3)] {
             writeln!(out, "$ zarr copy {from} {to} --to {dialect}")?;
             let source = open(session, from, "/")?;
-            let care = Care {
-                guard: Guard::On,
-                no_lock: false,
-            };
-            let target = Target {
-                target: to.clone(),
-                path: "/".into(),
-            };
+            let care = Care { guard: Guard::On, no_lock: false };
+            let target = Target { target: to.clone(), path: "/".into() };
             let place = session.place(&target, Some(dialect), dialect, &care)?;
-            zarr::copy(
-                &source,
-                &place.hierarchy,
-                &place.path,
-                &CopyOptions::default(),
-            )?;
+            zarr::copy(&source, &place.hierarchy, &place.path, &CopyOptions::default())?;
         }
         writeln!(out, "\n$ zarr info {v3}/astronaut")?;
         let array = open(session, &v3, "astronaut")?.into_array()?;
@@ -130,10 +116,7 @@ fn unpack(folder: &Path) -> Result<(), Failure> {
 }
 
 fn open(session: &Session, url: &str, path: &str) -> Result<Node, Failure> {
-    session.open(&Target {
-        target: url.to_owned(),
-        path: path.to_owned(),
-    })
+    session.open(&Target { target: url.to_owned(), path: path.to_owned() })
 }
 
 fn hex(bytes: &[u8]) -> String {

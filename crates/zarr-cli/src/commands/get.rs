@@ -128,42 +128,25 @@ fn write(array: &Array, region: &Region, format: Format, out: Out<'_>) -> Result
     let Some(mut writer) = Writer::new(array, &shape, format)? else {
         let probe = array.read_le_bytes(Region::new(shape.iter().map(|_| 0..0)));
         let why = "elements of a type that is not known were read";
-        return Err(probe
-            .err()
-            .map_or_else(|| Failure::usage(why), Failure::from));
+        return Err(probe.err().map_or_else(|| Failure::usage(why), Failure::from));
     };
     let metadata = array.metadata();
-    let item = metadata
-        .data_type
-        .repr()
-        .map_or(1, |repr| repr.size() as u64);
-    let total = region
-        .element_count()
-        .unwrap_or(u64::MAX)
-        .saturating_mul(item);
+    let item = metadata.data_type.repr().map_or(1, |repr| repr.size() as u64);
+    let total = region.element_count().unwrap_or(u64::MAX).saturating_mul(item);
     let progress = Progress::of_bytes(total, total <= slabs::SIZE || io::stdout().is_terminal());
     let mut done = 0;
-    let flow = slabs::each(
-        metadata.grid.as_deref(),
-        region,
-        item,
-        slabs::SIZE,
-        |piece, _| {
-            let written = array
-                .read_le_bytes(&piece)
-                .map_err(Failure::from)
-                .and_then(|bytes| {
-                    writer.push(&bytes, out)?;
-                    done += bytes.len() as u64;
-                    progress.done(done);
-                    Ok(())
-                });
-            match written {
-                Ok(()) => ControlFlow::Continue(()),
-                Err(failure) => ControlFlow::Break(failure),
-            }
-        },
-    );
+    let flow = slabs::each(metadata.grid.as_deref(), region, item, slabs::SIZE, |piece, _| {
+        let written = array.read_le_bytes(&piece).map_err(Failure::from).and_then(|bytes| {
+            writer.push(&bytes, out)?;
+            done += bytes.len() as u64;
+            progress.done(done);
+            Ok(())
+        });
+        match written {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(failure) => ControlFlow::Break(failure),
+        }
+    });
     if let ControlFlow::Break(failure) = flow {
         return Err(failure);
     }

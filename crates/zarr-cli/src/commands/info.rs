@@ -68,13 +68,9 @@ fn members(node: &Node) -> Object {
         Node::Group(group) => object.with("implicit", group.metadata().implicit),
     };
     let warnings = hierarchy.warnings();
-    object.with("attributes", node.attributes()).with(
-        "warnings",
-        warnings
-            .iter()
-            .map(|w| Json::from(w.to_string()))
-            .collect::<Json>(),
-    )
+    object
+        .with("attributes", node.attributes())
+        .with("warnings", warnings.iter().map(|w| Json::from(w.to_string())).collect::<Json>())
 }
 
 fn array_members(array: &Array, object: Object) -> Object {
@@ -85,53 +81,30 @@ fn array_members(array: &Array, object: Object) -> Object {
         Json::from(object.with("configuration", spec.configuration.clone()))
     };
     let names = |names: &Vec<Option<String>>| -> Json {
-        names
-            .iter()
-            .map(|name| name.as_deref().map_or(Json::Null, Json::from))
-            .collect()
+        names.iter().map(|name| name.as_deref().map_or(Json::Null, Json::from)).collect()
     };
     let unsupported = |lack: &Unsupported| {
-        let object = Object::new()
-            .with("what", lack.what)
-            .with("name", lack.name.as_str());
+        let object = Object::new().with("what", lack.what).with("name", lack.name.as_str());
         Json::from(object.with("hint", lack.hint.as_str()))
     };
     let chunk_shape = metadata.chunk_shape();
-    let count = metadata
-        .grid
-        .as_ref()
-        .and_then(|grid| chunk_count(&**grid, &metadata.shape));
+    let count = metadata.grid.as_ref().and_then(|grid| chunk_count(&**grid, &metadata.shape));
     let repr = metadata.data_type.repr();
     let mut object = object
         .with("shape", &metadata.shape[..])
         .with("data_type", metadata.declared_type.clone())
         .with("data_type_name", metadata.data_type.to_string())
         .with("item_size", optional(repr.map(|repr| repr.size() as u64)))
-        .with(
-            "chunk_shape",
-            chunk_shape.as_deref().map_or(Json::Null, Json::from),
-        )
+        .with("chunk_shape", chunk_shape.as_deref().map_or(Json::Null, Json::from))
         .with("chunk_count", optional(count))
-        .with(
-            "chunk_key_separator",
-            metadata.chunk_keys.separator().to_string(),
-        )
-        .with(
-            "codecs",
-            metadata.codecs.iter().map(codec).collect::<Json>(),
-        )
+        .with("chunk_key_separator", metadata.chunk_keys.separator().to_string())
+        .with("codecs", metadata.codecs.iter().map(codec).collect::<Json>())
         .with("fill_value", metadata.declared_fill.clone())
-        .with(
-            "dimension_names",
-            metadata.dimension_names.as_ref().map_or(Json::Null, names),
-        );
+        .with("dimension_names", metadata.dimension_names.as_ref().map_or(Json::Null, names));
     if repr.is_some_and(|repr| repr.swap_unit() > 1) {
         object.insert("stored_endian", metadata.endian().name());
     }
-    object.with(
-        "unsupported",
-        obstacles(array).iter().map(unsupported).collect::<Json>(),
-    )
+    object.with("unsupported", obstacles(array).iter().map(unsupported).collect::<Json>())
 }
 
 /// A line of the plain form.
@@ -142,11 +115,7 @@ fn line(out: Out<'_>, label: &str, text: impl std::fmt::Display) -> Result<(), F
 fn times(lengths: &[u64]) -> String {
     match lengths {
         [] => "scalar".into(),
-        lengths => lengths
-            .iter()
-            .map(|&len| human::count(len))
-            .collect::<Vec<_>>()
-            .join(" × "),
+        lengths => lengths.iter().map(|&len| human::count(len)).collect::<Vec<_>>().join(" × "),
     }
 }
 
@@ -165,37 +134,18 @@ fn heading(node: &str, path: &str, format: &str, store: &str, out: Out<'_>) -> R
 pub(super) fn describe_array(array: &Array, out: Out<'_>) -> Result<(), Failure> {
     let (metadata, hierarchy) = (array.metadata(), array.hierarchy());
     let store = hierarchy.store().name();
-    heading(
-        "array",
-        array.path().as_str(),
-        hierarchy.format_name(),
-        &store,
-        out,
-    )?;
+    heading("array", array.path().as_str(), hierarchy.format_name(), &store, out)?;
     let elements = zarr::region::element_count(&metadata.shape);
     let item = metadata.data_type.repr().map(|repr| repr.size() as u64);
     line(out, "shape", times(&metadata.shape))?;
     if let Some(names) = &metadata.dimension_names {
-        let names: Vec<&str> = names
-            .iter()
-            .map(|name| name.as_deref().unwrap_or("-"))
-            .collect();
+        let names: Vec<&str> = names.iter().map(|name| name.as_deref().unwrap_or("-")).collect();
         line(out, "dimensions", names.join(", "))?;
     }
-    line(
-        out,
-        "type",
-        type_line(&metadata.data_type.to_string(), &metadata.declared_type),
-    )?;
+    line(out, "type", type_line(&metadata.data_type.to_string(), &metadata.declared_type))?;
     if let (Some(elements), Some(item)) = (elements, item) {
-        let size = elements
-            .checked_mul(item)
-            .map_or("too much to count".into(), human::size);
-        line(
-            out,
-            "size",
-            format!("{size}, {}", human::plural(elements, "element")),
-        )?;
+        let size = elements.checked_mul(item).map_or("too much to count".into(), human::size);
+        line(out, "size", format!("{size}, {}", human::plural(elements, "element")))?;
     }
     if let Some(grid) = &metadata.grid {
         let count = chunk_count(&**grid, &metadata.shape);
@@ -237,18 +187,8 @@ fn type_line(name: &str, declared: &Json) -> String {
 fn describe_group(group: &Group, out: Out<'_>) -> Result<(), Failure> {
     let hierarchy = group.hierarchy();
     let store = hierarchy.store().name();
-    let what = if group.metadata().implicit {
-        "implicit group"
-    } else {
-        "group"
-    };
-    heading(
-        what,
-        group.path().as_str(),
-        hierarchy.format_name(),
-        &store,
-        out,
-    )?;
+    let what = if group.metadata().implicit { "implicit group" } else { "group" };
+    heading(what, group.path().as_str(), hierarchy.format_name(), &store, out)?;
     match group.children() {
         Ok(children) => {
             let names: Vec<String> = children
@@ -259,11 +199,7 @@ fn describe_group(group: &Group, out: Out<'_>) -> Result<(), Failure> {
                     format!("{name}{}", if is_group { "/" } else { "" })
                 })
                 .collect();
-            let names = if names.is_empty() {
-                "none".into()
-            } else {
-                names.join("  ")
-            };
+            let names = if names.is_empty() { "none".into() } else { names.join("  ") };
             line(out, "children", names)?;
         }
         // Plain HTTP cannot list; the group can be read all the same.
@@ -277,11 +213,7 @@ fn describe_group(group: &Group, out: Out<'_>) -> Result<(), Failure> {
 
 fn describe_attributes(attributes: &Object, out: Out<'_>) -> Result<(), Failure> {
     for (n, (name, value)) in attributes.iter().enumerate() {
-        line(
-            out,
-            if n == 0 { "attributes" } else { "" },
-            format!("{name}: {}", plain(value)),
-        )?;
+        line(out, if n == 0 { "attributes" } else { "" }, format!("{name}: {}", plain(value)))?;
     }
     Ok(())
 }

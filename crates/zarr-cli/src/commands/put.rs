@@ -79,12 +79,7 @@ impl Put {
         let item = kind.size() as u64;
         let total = region.element_count().and_then(|n| n.checked_mul(item));
         let total = total.ok_or_else(|| Failure::usage("the region is too large"))?;
-        let mut input = Input {
-            from: input,
-            swap: None,
-            total,
-            read: 0,
-        };
+        let mut input = Input { from: input, swap: None, total, read: 0 };
         match self.format {
             Format::Raw => input.stream(array, region, item),
             Format::Json => input.lists(array, region, kind),
@@ -132,13 +127,7 @@ fn check(header: &Header, array: &Array, region: &Region) -> Result<(), Failure>
         }
     }
     let shape = region.shape();
-    let long = |shape: &[u64]| {
-        shape
-            .iter()
-            .copied()
-            .filter(|&len| len != 1)
-            .collect::<Vec<_>>()
-    };
+    let long = |shape: &[u64]| shape.iter().copied().filter(|&len| len != 1).collect::<Vec<_>>();
     if header.shape != shape && long(&header.shape) != long(&shape) {
         let why = format!(
             "standard input has the shape {}, the region {}",
@@ -154,10 +143,7 @@ impl Input<'_> {
     /// The next `size` bytes, in memory that grows as they come.
     fn take(&mut self, size: u64) -> Result<Vec<u8>, Failure> {
         let mut bytes = Vec::new();
-        self.from
-            .take(size)
-            .read_to_end(&mut bytes)
-            .map_err(Failure::input)?;
+        self.from.take(size).read_to_end(&mut bytes).map_err(Failure::input)?;
         self.read += bytes.len() as u64;
         if (bytes.len() as u64) < size {
             let (found, due) = (human::count(self.read), human::count(self.total));
@@ -172,12 +158,7 @@ impl Input<'_> {
 
     /// Refuses a byte too many.
     fn end(&mut self) -> Result<(), Failure> {
-        match self
-            .from
-            .take(1)
-            .read_to_end(&mut Vec::new())
-            .map_err(Failure::input)?
-        {
+        match self.from.take(1).read_to_end(&mut Vec::new()).map_err(Failure::input)? {
             0 => Ok(()),
             _ => {
                 let due = human::count(self.total);
@@ -193,16 +174,9 @@ impl Input<'_> {
     fn stream(&mut self, array: &Array, region: &Region, item: u64) -> Result<(), Failure> {
         let progress = Progress::of_bytes(self.total, self.total <= slabs::SIZE);
         let metadata = array.metadata();
-        let flow = slabs::each(
-            metadata.grid.as_deref(),
-            region,
-            item,
-            slabs::SIZE,
-            |piece, last| {
-                let size = piece
-                    .element_count()
-                    .unwrap_or(u64::MAX)
-                    .saturating_mul(item);
+        let flow =
+            slabs::each(metadata.grid.as_deref(), region, item, slabs::SIZE, |piece, last| {
+                let size = piece.element_count().unwrap_or(u64::MAX).saturating_mul(item);
                 let written = self.take(size).and_then(|bytes| {
                     if last {
                         self.end()?;
@@ -215,8 +189,7 @@ impl Input<'_> {
                     Ok(()) => ControlFlow::Continue(()),
                     Err(failure) => ControlFlow::Break(failure),
                 }
-            },
-        );
+            });
         match flow {
             ControlFlow::Continue(()) => Ok(()),
             ControlFlow::Break(failure) => Err(failure),
@@ -237,10 +210,7 @@ impl Input<'_> {
         // No element needs more text than this, unless somebody wrote it with many spaces.
         let limit = self.total.saturating_mul(32).saturating_add(1 << 20);
         let mut text = Vec::new();
-        self.from
-            .take(limit)
-            .read_to_end(&mut text)
-            .map_err(Failure::input)?;
+        self.from.take(limit).read_to_end(&mut text).map_err(Failure::input)?;
         if text.len() as u64 == limit {
             let shape = human::shape(&shape);
             let why = format!("standard input is too long for JSON of a region of shape {shape}");

@@ -46,22 +46,15 @@ impl Rm {
         if path.is_root() {
             erase_entry_point(&hierarchy)?;
         }
-        let nodes = below.map_or(String::new(), |n| {
-            format!(" ({})", human::plural(n, "node"))
-        });
-        session.talk(&format!(
-            "erased {path}{nodes} of {}",
-            hierarchy.store().name()
-        ));
+        let nodes = below.map_or(String::new(), |n| format!(" ({})", human::plural(n, "node")));
+        session.talk(&format!("erased {path}{nodes} of {}", hierarchy.store().name()));
         Ok(())
     }
 }
 
 /// A draft's hierarchy has a document of its own, besides those of its nodes.
 fn erase_entry_point(hierarchy: &Hierarchy) -> Result<(), Failure> {
-    let entry = zarr::format::of_dialect(hierarchy.dialect())
-        .entry_point()
-        .map_err(Error::from)?;
+    let entry = zarr::format::of_dialect(hierarchy.dialect()).entry_point().map_err(Error::from)?;
     if let Some(writeable) = hierarchy.store().writeable() {
         for (key, _) in entry {
             writeable.erase(&key).map_err(Error::from)?;

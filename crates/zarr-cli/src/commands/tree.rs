@@ -41,14 +41,8 @@ struct Shown {
 impl Tree {
     /// The tree of all that is at `url`, drawn.
     pub fn of(url: &str) -> Tree {
-        let target = Target {
-            target: url.to_owned(),
-            path: "/".into(),
-        };
-        Tree {
-            target,
-            json: false,
-        }
+        let target = Target { target: url.to_owned(), path: "/".into() };
+        Tree { target, json: false }
     }
 
     pub fn run(&self, session: &Session, out: Out<'_>) -> Result<(), Failure> {
@@ -57,11 +51,7 @@ impl Tree {
         match self.json {
             true => {
                 let list: Json = nodes.iter().map(members).collect();
-                write!(
-                    out,
-                    "{}",
-                    Json::from(Object::new().with("nodes", list)).to_pretty()
-                )?;
+                write!(out, "{}", Json::from(Object::new().with("nodes", list)).to_pretty())?;
             }
             false => write!(out, "{}", draw(&nodes))?,
         }
@@ -102,9 +92,8 @@ fn nodes(top: &Node) -> Result<Vec<Shown>, Failure> {
 }
 
 fn members(node: &Shown) -> Json {
-    let mut object = Object::new()
-        .with("path", node.path.as_str())
-        .with("node_type", node.kind.name());
+    let mut object =
+        Object::new().with("path", node.path.as_str()).with("node_type", node.kind.name());
     if node.implicit {
         object.insert("implicit", true);
     }
@@ -113,10 +102,7 @@ fn members(node: &Shown) -> Json {
         let chunk_shape = metadata.chunk_shape();
         object.insert("shape", &metadata.shape[..]);
         object.insert("data_type", metadata.declared_type.clone());
-        object.insert(
-            "chunk_shape",
-            chunk_shape.as_deref().map_or(Json::Null, Json::from),
-        );
+        object.insert("chunk_shape", chunk_shape.as_deref().map_or(Json::Null, Json::from));
     }
     if let Some(trouble) = &node.trouble {
         object.insert("error", trouble.to_string());
@@ -132,10 +118,7 @@ fn draw(nodes: &[Shown]) -> String {
         let own = depth(node);
         for level in 1..=own {
             // A branch goes on if a later node hangs on it before one hangs higher up.
-            let later = nodes[at + 1..]
-                .iter()
-                .map(depth)
-                .find(|&depth| depth <= level);
+            let later = nodes[at + 1..].iter().map(depth).find(|&depth| depth <= level);
             let goes_on = later == Some(level);
             text.push_str(match (level == own, goes_on) {
                 (true, true) => "├── ",

@@ -53,10 +53,7 @@ impl Folder {
     pub fn command(&self, line: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_zarr"));
         command.current_dir(self.0.path()).args(words(line));
-        command
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }
 
@@ -99,10 +96,8 @@ impl Folder {
             "create {target} {shape} --format {format} --dtype int32 --codec gzip:5"
         ));
         let list: Vec<String> = (1..=20).map(|n| n.to_string()).collect();
-        let put = self.feed(
-            &format!("put {target} --path a"),
-            format!("[{}]", list.join(",")).as_bytes(),
-        );
+        let put = self
+            .feed(&format!("put {target} --path a"), format!("[{}]", list.join(",")).as_bytes());
         assert_eq!((put.code, &*put.err), (0, ""));
     }
 }
@@ -120,9 +115,5 @@ fn words(line: &str) -> Vec<String> {
 fn done(output: Output) -> Run {
     let err = String::from_utf8(output.stderr).unwrap();
     assert!(!err.contains("panicked"), "{err}");
-    Run {
-        code: output.status.code().unwrap_or(-1),
-        out: output.stdout,
-        err,
-    }
+    Run { code: output.status.code().unwrap_or(-1), out: output.stdout, err }
 }

@@ -76,9 +76,8 @@ fn decode_block(
         return Err(damaged("a block is not made of whole elements"));
     }
     for out in out.chunks_exact_mut(len) {
-        let (size, rest) = encoded
-            .split_first_chunk()
-            .ok_or_else(|| damaged("a stream's length is cut off"))?;
+        let (size, rest) =
+            encoded.split_first_chunk().ok_or_else(|| damaged("a stream's length is cut off"))?;
         let (stream, rest) = rest
             .split_at_checked(u32::from_le_bytes(*size) as usize)
             .ok_or_else(|| damaged("a stream leaves the buffer"))?;
@@ -119,11 +118,9 @@ fn unshuffle_bits(type_size: usize, from: &[u8], to: &mut [u8]) {
 
 /// The transpose of eight rows of eight bits, each row a byte.
 fn transposed(mut square: u64) -> u64 {
-    for (shift, mask) in [
-        (7, 0x00AA_00AA_00AA_00AA),
-        (14, 0x0000_CCCC_0000_CCCC),
-        (28, 0x0000_0000_F0F0_F0F0),
-    ] {
+    for (shift, mask) in
+        [(7, 0x00AA_00AA_00AA_00AA), (14, 0x0000_CCCC_0000_CCCC), (28, 0x0000_0000_F0F0_F0F0)]
+    {
         let swap = (square ^ (square >> shift)) & mask;
         square ^= swap ^ (swap << shift);
     }

@@ -98,13 +98,7 @@ pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, M
     };
     let block_size = parameters.integer("blocksize", 0..=i32::MAX.into(), Some(0))? as usize;
     parameters.finish()?;
-    Ok(Codec::bytes_to_bytes(Blosc {
-        compressor,
-        level,
-        shuffle,
-        type_size,
-        block_size,
-    }))
+    Ok(Codec::bytes_to_bytes(Blosc { compressor, level, shuffle, type_size, block_size }))
 }
 
 impl Blosc {
@@ -305,10 +299,7 @@ mod tests {
     fn buffers_are_as_the_format_says() {
         let numbers = |n: i32| (0..n).flat_map(i32::to_le_bytes).collect::<Vec<u8>>();
         let stored = hex("0201930410000000100000002000000000000000010000000200000003000000");
-        assert_eq!(
-            encode(&*codec("zstd", 5, "shuffle", 4), &numbers(4)),
-            stored
-        );
+        assert_eq!(encode(&*codec("zstd", 5, "shuffle", 4), &numbers(4)), stored);
         assert_eq!(decode(&*plain(), &stored, 16), numbers(4));
         let encoded = encode(&*codec("lz4", 1, "shuffle", 4), &numbers(64));
         assert_eq!(encoded[..12], hex("02013104 00010000 00010000"));
@@ -417,19 +408,13 @@ mod tests {
     fn headers_are_not_believed() {
         let why = |encoded: &str, due| {
             let size = DecodedSize::Exactly(due);
-            plain()
-                .decode(hex(encoded).into(), size)
-                .unwrap_err()
-                .to_string()
+            plain().decode(hex(encoded).into(), size).unwrap_err().to_string()
         };
         let zeros = "00".repeat(16);
         let huge = format!("02012104ffffff7f0000020020000000{zeros}");
         assert_eq!(why(&huge, 16), "blosc: the header is damaged");
         let large = format!("02012104ffff007f0000020020000000{zeros}");
-        assert_eq!(
-            why(&large, 16),
-            "blosc: decoded to 2130771967 bytes where 16 are due"
-        );
+        assert_eq!(why(&large, 16), "blosc: decoded to 2130771967 bytes where 16 are due");
         assert!(why(&large, 2_130_771_967).contains("decoded to 1048576 bytes"));
         let beyond = format!("02012104100000001000000010270000{zeros}");
         assert_eq!(
@@ -443,18 +428,10 @@ mod tests {
         // An element size of 0, Snappy and not.
         for flags in ["21", "41", "44"] {
             let zero = format!("0201{flags}00100000001000000020000000{zeros}");
-            assert!(
-                plain()
-                    .decode(hex(&zero).into(), DecodedSize::Exactly(16))
-                    .is_err()
-            );
+            assert!(plain().decode(hex(&zero).into(), DecodedSize::Exactly(16)).is_err());
         }
         let bomb = encode(&*codec("zstd", 9, "shuffle", 4), &vec![0; 1 << 26]);
-        assert!(
-            plain()
-                .decode(Cow::Borrowed(&bomb), DecodedSize::AtMost(64))
-                .is_err()
-        );
+        assert!(plain().decode(Cow::Borrowed(&bomb), DecodedSize::AtMost(64)).is_err());
         assert_eq!(decode(&*plain(), &bomb, 1 << 26).len(), 1 << 26);
     }
 
@@ -493,11 +470,7 @@ mod tests {
         build(Dialect::V2, "blosc", r#"{"nthreads":8,"typesize":2}"#);
         let none = r#"{"cname":"lz4","clevel":5,"shuffle":"noshuffle","typesize":0}"#;
         build(Dialect::V3, "blosc", none);
-        build(
-            Dialect::V3,
-            "numcodecs.blosc",
-            r#"{"id":"blosc","shuffle":2}"#,
-        );
+        build(Dialect::V3, "numcodecs.blosc", r#"{"id":"blosc","shuffle":2}"#);
     }
 
     /// T-43: final v3 always gets a word for the shuffle and an element size.
@@ -514,10 +487,7 @@ mod tests {
         let old = r#"{"cname":"zstd","clevel":3,"shuffle":-1,"blocksize":0}"#;
         assert_eq!(v3, format!("blosc {own}"));
         assert_eq!(v2, format!("blosc {old}"));
-        assert_eq!(
-            draft,
-            format!("https://purl.org/zarr/spec/codec/blosc/1.0 {old}")
-        );
+        assert_eq!(draft, format!("https://purl.org/zarr/spec/codec/blosc/1.0 {old}"));
         assert!(spelled(CoreType::Int8, -1)[0].contains(r#""shuffle":"bitshuffle","typesize":1"#));
         assert!(spelled(CoreType::Int8, 0)[0].contains(r#""shuffle":"noshuffle""#));
         assert!(

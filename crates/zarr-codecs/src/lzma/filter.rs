@@ -65,9 +65,7 @@ impl Options {
         }
         let default = Options::of_preset(preset);
         Ok(Options {
-            dictionary: words
-                .get("dict_size", 4096..=3 << 29)?
-                .unwrap_or(default.dictionary),
+            dictionary: words.get("dict_size", 4096..=3 << 29)?.unwrap_or(default.dictionary),
             literal_context: words.get("lc", 0..=4)?,
             literal_position: words.get("lp", 0..=4)?,
             position: words.get("pb", 0..=4)?,
@@ -144,17 +142,13 @@ impl Filter {
         let words = Words(object);
         let start = 0..=u32::MAX.into();
         match id {
-            LZMA1 | LZMA2 => Ok(Filter::Lzma {
-                second: id == LZMA2,
-                options: Options::read(&words)?,
-            }),
-            DELTA => Ok(Filter::Delta {
-                distance: words.get("dist", 1..=256)?.unwrap_or(1),
-            }),
-            4..=9 => Ok(Filter::Branch {
-                id,
-                start: words.get("start_offset", start)?.unwrap_or(0),
-            }),
+            LZMA1 | LZMA2 => {
+                Ok(Filter::Lzma { second: id == LZMA2, options: Options::read(&words)? })
+            }
+            DELTA => Ok(Filter::Delta { distance: words.get("dist", 1..=256)?.unwrap_or(1) }),
+            4..=9 => {
+                Ok(Filter::Branch { id, start: words.get("start_offset", start)?.unwrap_or(0) })
+            }
             _ => Err(format!("`id`: {id} is not a filter that is known here")),
         }
     }

@@ -79,13 +79,7 @@ pub(crate) fn build(spec: &CodecSpec, _: &ChunkContext) -> Result<Codec, Metadat
     if let Some(why) = why {
         return Err(parameters.wrong("filters", why));
     }
-    let lzma = Lzma {
-        format,
-        check,
-        preset,
-        filters,
-        words,
-    };
+    let lzma = Lzma { format, check, preset, filters, words };
     // Chains that liblzma refuses are told now, not at the first chunk.
     if !lzma.filters.is_empty() && lzma.encoder(0).is_err() {
         return Err(parameters.wrong("filters", "cannot be chained like this for this format"));
@@ -107,10 +101,7 @@ fn check_of(check: i64) -> Option<Check> {
 impl Lzma {
     fn encoder(&self, decoded: u64) -> Result<Stream, Error> {
         let options = Options::of_preset(self.preset.unwrap_or(6));
-        let preset = [Filter::Lzma {
-            second: true,
-            options,
-        }];
+        let preset = [Filter::Lzma { second: true, options }];
         let filters = match &self.filters[..] {
             [] => &preset[..],
             filters => filters,
@@ -146,10 +137,8 @@ impl Lzma {
 
 impl BytesToBytes for Lzma {
     fn encode<'a>(&self, decoded: Cow<'a, [u8]>) -> Result<Cow<'a, [u8]>, CodecError> {
-        let wrong = |e: &dyn std::fmt::Display| CodecError::Value {
-            codec: CODEC,
-            why: e.to_string(),
-        };
+        let wrong =
+            |e: &dyn std::fmt::Display| CodecError::Value { codec: CODEC, why: e.to_string() };
         let stream = self.encoder(decoded.len() as u64).map_err(|e| wrong(&e))?;
         let mut writer = XzEncoder::new_stream(Vec::new(), stream);
         let written = writer.write_all(&decoded).and_then(|()| writer.finish());
@@ -218,11 +207,7 @@ mod tests {
         let presets = (0..=9).map(|p| format!("{{\"preset\":{p}}}"));
         let checks = [0, 1, 4, 10].map(|c| format!("{{\"check\":{c}}}"));
         let branches = (4..=8).map(|id| format!("{{\"filters\":[{{\"id\":{id}}},{{\"id\":33}}]}}"));
-        let others = [
-            sparc.to_owned(),
-            RAW_1.to_owned(),
-            r#"{"preset":2147483657}"#.to_owned(),
-        ];
+        let others = [sparc.to_owned(), RAW_1.to_owned(), r#"{"preset":2147483657}"#.to_owned()];
         for configuration in presets.chain(checks).chain(branches).chain(others) {
             let codec = lzma(&configuration);
             for decoded in [noise(3000), ramp(3000)] {
@@ -237,10 +222,7 @@ mod tests {
         let numbers =
             "fd377a585a000004e6d6b4460200210116000000742fe5a3010007010002000300040000d96219db
             f49b934800012008bb19d9bb1fb6f37d010000000004595a";
-        assert_eq!(
-            decode(&*lzma("{}"), &hex(numbers), 8),
-            hex("0100020003000400")
-        );
+        assert_eq!(decode(&*lzma("{}"), &hex(numbers), 8), hex("0100020003000400"));
         let gdal = "fd377a585a000000ff12d94103c1018b0180040301002101168a5332ade001ff00835d0022aebc184b32
             db5327df89b24a7979454769279453a4738a4ca4bcee1e73207c90d129f805b324af8ed50b354f9bcbdd8eb036bc
             29ef8c84cf817b8a6f14b499bb09b3f198d50e311c26f0c64fa859cbc7656f870ecb2196514d75a72ff6516f9959
@@ -248,10 +230,7 @@ mod tests {
             63a8000afc020000000000595a";
         let gdal = gdal.replace("03c1018b01", "03c18b01");
         let draft = build(Dialect::Draft, "lzma", r#"{"preset":6,"delta":1}"#);
-        assert_eq!(
-            digest(&decode(&*draft, &hex(&gdal), 512)),
-            0x90bd_840c_ece4_5dab
-        );
+        assert_eq!(digest(&decode(&*draft, &hex(&gdal), 512)), 0x90bd_840c_ece4_5dab);
 
         let decoded = [&(0..16).collect::<Vec<u8>>().repeat(4)[..], b"abc"].concat();
         let one = "00000052500a84f99bb28021a969d627e10423e21e2aa9ec4aa5ffff65e80000";
@@ -285,10 +264,7 @@ mod tests {
         let codec = lzma("{}");
         let (one, two) = (encode(&*codec, b"abc"), encode(&*codec, b"defgh"));
         assert_eq!(decode(&*codec, &[&one[..], &two].concat(), 8), b"abcdefgh");
-        assert_eq!(
-            decode(&*codec, &[&one[..], &[0; 8], &two, &[0; 4]].concat(), 8),
-            b"abcdefgh"
-        );
+        assert_eq!(decode(&*codec, &[&one[..], &[0; 8], &two, &[0; 4]].concat(), 8), b"abcdefgh");
         let odd = [&one[..], &[0; 3]].concat();
         assert!(codec.decode(odd.into(), DecodedSize::Exactly(3)).is_err());
     }
@@ -346,9 +322,6 @@ mod tests {
             ]
         );
         let raw = lzma(RAW).spelling(Dialect::V3).unwrap().to_string();
-        assert!(
-            raw.ends_with(r#""filters":[{"id":3,"dist":4},{"id":33,"preset":6}]}"#),
-            "{raw}"
-        );
+        assert!(raw.ends_with(r#""filters":[{"id":3,"dist":4},{"id":33,"preset":6}]}"#), "{raw}");
     }
 }

@@ -71,18 +71,10 @@ impl Chain {
         }
         let serializer =
             serializer.ok_or_else(|| order("no codec makes bytes of arrays, such as `bytes`"))?;
-        let chain = Chain {
-            arrays,
-            serializer,
-            bytes,
-            inner,
-            mend_bools: false,
-        };
+        let chain = Chain { arrays, serializer, bytes, inner, mend_bools: false };
         if context.size().is_some() {
             // A length that cannot pass through the filters is told now, not at the first chunk.
-            chain
-                .sizes(&chain.inner.shape)
-                .map_err(|e| order(&e.to_string()))?;
+            chain.sizes(&chain.inner.shape).map_err(|e| order(&e.to_string()))?;
         }
         Ok(chain)
     }
@@ -110,10 +102,7 @@ impl Chain {
     fn encode_from<'a>(&self, step: usize, chunk: View<'a>) -> Result<Cow<'a, [u8]>, CodecError> {
         let Some((codec, context)) = self.arrays.get(step) else {
             let bytes = self.serializer.encode(chunk)?;
-            return self
-                .bytes
-                .iter()
-                .try_fold(bytes, |bytes, codec| codec.encode(bytes));
+            return self.bytes.iter().try_fold(bytes, |bytes, codec| codec.encode(bytes));
         };
         if let Some(order) = codec.axis_order() {
             return self.encode_from(step + 1, chunk.permuted(order));
@@ -121,8 +110,7 @@ impl Chain {
         let next = next_context(&**codec, context, &chunk.shape())?;
         let encoded = codec.encode(chunk)?;
         let view = View::new(&encoded, &next.shape, cell_of(&next));
-        self.encode_from(step + 1, view)
-            .map(|bytes| Cow::Owned(bytes.into_owned()))
+        self.encode_from(step + 1, view).map(|bytes| Cow::Owned(bytes.into_owned()))
     }
 
     /// Decodes the part `within` of a chunk of `shape` elements into `out`, as native elements.
@@ -160,20 +148,11 @@ impl Chain {
         let next = next_context(&**codec, context, shape)?;
         let mut scratch = zeroed(next.size())?;
         let whole = ViewMut::new(&mut scratch, &next.shape, cell_of(&next));
-        self.decode_from(
-            step + 1,
-            encoded,
-            &next.shape,
-            &Region::all(&next.shape),
-            whole,
-        )?;
+        self.decode_from(step + 1, encoded, &next.shape, &Region::all(&next.shape), whole)?;
         if *within == Region::all(shape) {
             return codec.decode(&scratch, out);
         }
-        let here = ChunkContext {
-            data_type: context.data_type.clone(),
-            shape: shape.to_vec(),
-        };
+        let here = ChunkContext { data_type: context.data_type.clone(), shape: shape.to_vec() };
         let mut decoded = zeroed(here.size())?;
         codec.decode(&scratch, ViewMut::new(&mut decoded, shape, cell_of(&here)))?;
         out.copy_from(&View::new(&decoded, shape, cell_of(&here)).part(within));
@@ -205,8 +184,7 @@ impl Chain {
             let size = due(0, &encoded);
             encoded = first.decode(encoded, size)?;
         }
-        self.serializer
-            .decode_into(&encoded, shape, within, out.reborrow())?;
+        self.serializer.decode_into(&encoded, shape, within, out.reborrow())?;
         self.check(&mut out)
     }
 
@@ -254,13 +232,8 @@ fn next_context(
     context: &ChunkContext,
     shape: &[u64],
 ) -> Result<ChunkContext, CodecError> {
-    let here = ChunkContext {
-        data_type: context.data_type.clone(),
-        shape: shape.to_vec(),
-    };
-    codec
-        .encoded(&here)
-        .map_err(|e| CodecError::corrupt("codecs", e))
+    let here = ChunkContext { data_type: context.data_type.clone(), shape: shape.to_vec() };
+    codec.encoded(&here).map_err(|e| CodecError::corrupt("codecs", e))
 }
 
 fn cell_of(context: &ChunkContext) -> usize {
@@ -268,10 +241,7 @@ fn cell_of(context: &ChunkContext) -> usize {
 }
 
 fn zeroed(size: Option<u64>) -> Result<Vec<u8>, CodecError> {
-    let limit = CodecError::Limit {
-        codec: "codecs",
-        limit: isize::MAX as u64,
-    };
+    let limit = CodecError::Limit { codec: "codecs", limit: isize::MAX as u64 };
     match size.and_then(|n| usize::try_from(n).ok()) {
         Some(n) => bytemuck::allocation::try_zeroed_vec(n).map_err(|()| limit),
         None => Err(limit),

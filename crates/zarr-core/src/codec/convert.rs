@@ -76,10 +76,7 @@ fn to_v3(
     arrays.extend(rest);
     // `bytes` needs a byte order for what the lifted codecs make of the elements.
     if let Some(bytes) = arrays.iter_mut().find(|spec| spec.name == "bytes")
-        && here
-            .data_type
-            .repr()
-            .is_some_and(|repr| repr.swap_unit() > 1)
+        && here.data_type.repr().is_some_and(|repr| repr.swap_unit() > 1)
         && !bytes.configuration.contains("endian")
     {
         bytes.configuration.insert("endian", "little");
@@ -90,10 +87,8 @@ fn to_v3(
 /// A codec on elements becomes one on their bytes; its own types must say the order of those.
 fn in_byte_order(mut spec: CodecSpec, big_endian: bool) -> CodecSpec {
     for member in ["dtype", "astype"] {
-        let little = spec
-            .configuration
-            .get(member)
-            .and_then(|json| json.as_str()?.strip_prefix('<'));
+        let little =
+            spec.configuration.get(member).and_then(|json| json.as_str()?.strip_prefix('<'));
         if let Some(rest) = little.filter(|_| big_endian) {
             let big = format!(">{rest}");
             spec.configuration.insert(member, big);

@@ -35,11 +35,7 @@ pub struct CodecSpec {
 impl CodecSpec {
     /// A codec in a dialect's words.
     pub fn new(dialect: Dialect, name: impl Into<String>, configuration: Object) -> Self {
-        CodecSpec {
-            dialect,
-            name: name.into(),
-            configuration,
-        }
+        CodecSpec { dialect, name: name.into(), configuration }
     }
 
     /// A codec in final v3's words, the model's own.
@@ -52,12 +48,9 @@ impl fmt::Display for CodecSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.configuration.is_empty() {
             true => write!(f, "{}", self.name),
-            false => write!(
-                f,
-                "{} {}",
-                self.name,
-                crate::json::Json::from(self.configuration.clone())
-            ),
+            false => {
+                write!(f, "{} {}", self.name, crate::json::Json::from(self.configuration.clone()))
+            }
         }
     }
 }
@@ -91,12 +84,8 @@ impl ChunkContext {
     pub fn element_size(&self) -> Result<usize, MetadataError> {
         self.data_type.repr().map(|r| r.size()).ok_or_else(|| {
             let name = self.data_type.to_string();
-            Unsupported {
-                what: "data type",
-                name,
-                hint: "register an extension for it".into(),
-            }
-            .into()
+            Unsupported { what: "data type", name, hint: "register an extension for it".into() }
+                .into()
         })
     }
 
@@ -132,11 +121,7 @@ impl DecodedSize {
     /// The limit for decoding `encoded` bytes when nothing else is known: 1000 times as many, between
     /// 64 MiB and 2 GiB.
     pub fn unknown(encoded: usize) -> DecodedSize {
-        DecodedSize::AtMost(
-            (encoded as u64)
-                .saturating_mul(1000)
-                .clamp(64 << 20, 2 << 30),
-        )
+        DecodedSize::AtMost((encoded as u64).saturating_mul(1000).clamp(64 << 20, 2 << 30))
     }
 
     /// Whether `found` bytes are what was due.
@@ -145,11 +130,9 @@ impl DecodedSize {
     /// [`CodecError::Length`] or [`CodecError::Limit`].
     pub fn check(self, codec: &'static str, found: u64) -> Result<(), CodecError> {
         match self {
-            DecodedSize::Exactly(expected) if found != expected => Err(CodecError::Length {
-                codec,
-                expected,
-                found,
-            }),
+            DecodedSize::Exactly(expected) if found != expected => {
+                Err(CodecError::Length { codec, expected, found })
+            }
             DecodedSize::AtMost(limit) if found > limit => Err(CodecError::Limit { codec, limit }),
             _ => Ok(()),
         }
@@ -319,19 +302,13 @@ pub struct Parameters<'a> {
 impl<'a> Parameters<'a> {
     /// The parameters of `spec`.
     pub fn new(spec: &'a CodecSpec) -> Self {
-        Parameters {
-            spec,
-            read: Vec::new(),
-        }
+        Parameters { spec, read: Vec::new() }
     }
 
     /// The parameter as it stands, if it is there and not null.
     pub fn get(&mut self, name: &'static str) -> Option<&'a crate::json::Json> {
         self.read.push(name);
-        self.spec
-            .configuration
-            .get(name)
-            .filter(|v| **v != crate::json::Json::Null)
+        self.spec.configuration.get(name).filter(|v| **v != crate::json::Json::Null)
     }
 
     /// An error about parameter `name`.
@@ -373,9 +350,7 @@ impl<'a> Parameters<'a> {
     pub fn boolean(&mut self, name: &'static str, default: bool) -> Result<bool, MetadataError> {
         match self.get(name) {
             None => Ok(default),
-            Some(json) => json
-                .as_bool()
-                .ok_or_else(|| self.wrong(name, "is `true` or `false`")),
+            Some(json) => json.as_bool().ok_or_else(|| self.wrong(name, "is `true` or `false`")),
         }
     }
 
@@ -386,10 +361,7 @@ impl<'a> Parameters<'a> {
     pub fn string(&mut self, name: &'static str) -> Result<Option<&'a str>, MetadataError> {
         match self.get(name) {
             None => Ok(None),
-            Some(json) => json
-                .as_str()
-                .map(Some)
-                .ok_or_else(|| self.wrong(name, "is a string")),
+            Some(json) => json.as_str().map(Some).ok_or_else(|| self.wrong(name, "is a string")),
         }
     }
 
@@ -398,11 +370,7 @@ impl<'a> Parameters<'a> {
     /// # Errors
     /// [`MetadataError::Invalid`] naming a parameter that nobody read, in final v3.
     pub fn finish(self) -> Result<(), MetadataError> {
-        let unknown = self
-            .spec
-            .configuration
-            .iter()
-            .find(|(name, _)| !self.read.contains(name));
+        let unknown = self.spec.configuration.iter().find(|(name, _)| !self.read.contains(name));
         match unknown {
             // A stray `id` stands in what zarr-python writes for `numcodecs.*` (F-104).
             Some((name, _)) if self.spec.dialect == Dialect::V3 && name != "id" => {

@@ -120,27 +120,18 @@ impl CoreType {
             mark @ ('<' | '>' | '|' | '=') => (Some(mark), &text[1..]),
             _ => (None, text),
         };
-        let core = CoreType::ALL
-            .into_iter()
-            .find(|t| t.kind_and_size() == rest)?;
+        let core = CoreType::ALL.into_iter().find(|t| t.kind_and_size() == rest)?;
         let endian = match mark {
             _ if core.repr().swap_unit() == 1 => None,
             Some('>') => Some(Endian::Big),
             _ => Some(Endian::Little),
         };
-        Some(ParsedType {
-            data_type: DataType::Core(core),
-            endian,
-        })
+        Some(ParsedType { data_type: DataType::Core(core), endian })
     }
 
     /// `<i4`, `|u1`, `>c16`: the type in v2's words (Z2-030).
     pub fn typestr(self, endian: Endian) -> String {
-        let mark = if self.repr().swap_unit() == 1 {
-            '|'
-        } else {
-            endian.mark()
-        };
+        let mark = if self.repr().swap_unit() == 1 { '|' } else { endian.mark() };
         format!("{mark}{}", self.kind_and_size())
     }
 
@@ -174,10 +165,7 @@ mod tests {
             for endian in [Endian::Little, Endian::Big] {
                 let parsed = CoreType::from_typestr(&core.typestr(endian)).unwrap();
                 assert_eq!(parsed.data_type, DataType::Core(core));
-                assert_eq!(
-                    parsed.endian,
-                    (core.repr().swap_unit() > 1).then_some(endian)
-                );
+                assert_eq!(parsed.endian, (core.repr().swap_unit() > 1).then_some(endian));
             }
         }
         for odd in ["<i1", ">u1", "|b1", "|i4", "i4", "=i4"] {

@@ -31,11 +31,8 @@ pub enum Endian {
 
 impl Endian {
     /// The byte order of this machine.
-    pub const NATIVE: Endian = if cfg!(target_endian = "big") {
-        Endian::Big
-    } else {
-        Endian::Little
-    };
+    pub const NATIVE: Endian =
+        if cfg!(target_endian = "big") { Endian::Big } else { Endian::Little };
 
     /// `little` or `big`.
     pub fn name(self) -> &'static str {
@@ -180,14 +177,8 @@ impl PartialEq for DataType {
             (DataType::Raw { size: a }, DataType::Raw { size: b }) => a == b,
             (DataType::Extension(a), DataType::Extension(b)) => a.to_string() == b.to_string(),
             (
-                DataType::Unknown {
-                    declared: a,
-                    fallback: f,
-                },
-                DataType::Unknown {
-                    declared: b,
-                    fallback: g,
-                },
+                DataType::Unknown { declared: a, fallback: f },
+                DataType::Unknown { declared: b, fallback: g },
             ) => a == b && f == g,
             _ => false,
         }
@@ -206,10 +197,7 @@ impl fmt::Display for DataType {
             DataType::Core(core) => f.write_str(core.name()),
             DataType::Raw { size } => write!(f, "r{}", *size as u128 * 8),
             DataType::Extension(extension) => write!(f, "{extension}"),
-            DataType::Unknown {
-                declared: Json::String(name),
-                ..
-            } => f.write_str(name),
+            DataType::Unknown { declared: Json::String(name), .. } => f.write_str(name),
             DataType::Unknown { declared, .. } => f.write_str(&declared.brief()),
         }
     }

@@ -29,10 +29,7 @@ pub struct FixedUnicode {
 
 fn v3_object(name: &str, length_bytes: usize) -> Json {
     let configuration = Object::new().with("length_bytes", length_bytes as u64);
-    Object::new()
-        .with("name", name)
-        .with("configuration", configuration)
-        .into()
+    Object::new().with("name", name).with("configuration", configuration).into()
 }
 
 fn draft_object(what: &str, typestr: String) -> Json {
@@ -130,10 +127,7 @@ impl ExtensionType for FixedUnicode {
                 return Err(MetadataError::invalid("fill_value", why));
             }
         };
-        let mut bytes: Vec<u8> = text
-            .chars()
-            .flat_map(|c| u32::from(c).to_ne_bytes())
-            .collect();
+        let mut bytes: Vec<u8> = text.chars().flat_map(|c| u32::from(c).to_ne_bytes()).collect();
         if bytes.len() > self.len * 4 {
             let why = format!("{} does not fit {} code points", json.brief(), self.len);
             return Err(MetadataError::invalid("fill_value", why));
@@ -154,15 +148,10 @@ impl ExtensionType for FixedUnicode {
 
     fn check(&self, elements: &[u8]) -> Result<(), CodecError> {
         let (units, _) = elements.as_chunks::<4>();
-        match units
-            .iter()
-            .map(|u| u32::from_ne_bytes(*u))
-            .find(|&u| char::from_u32(u).is_none())
-        {
-            Some(unit) => Err(CodecError::corrupt(
-                "bytes",
-                format!("{unit:#x} is not a code point"),
-            )),
+        match units.iter().map(|u| u32::from_ne_bytes(*u)).find(|&u| char::from_u32(u).is_none()) {
+            Some(unit) => {
+                Err(CodecError::corrupt("bytes", format!("{unit:#x} is not a code point")))
+            }
             None => Ok(()),
         }
     }
@@ -171,10 +160,8 @@ impl ExtensionType for FixedUnicode {
 /// The text of native UTF-32, without its trailing NULs; `None` if a unit is no code point.
 pub(crate) fn decode_utf32(element: &[u8]) -> Option<String> {
     let (units, _) = element.as_chunks::<4>();
-    let text: String = units
-        .iter()
-        .map(|u| char::from_u32(u32::from_ne_bytes(*u)))
-        .collect::<Option<_>>()?;
+    let text: String =
+        units.iter().map(|u| char::from_u32(u32::from_ne_bytes(*u))).collect::<Option<_>>()?;
     Some(text.trim_end_matches('\0').to_owned())
 }
 
@@ -188,21 +175,14 @@ pub(crate) fn from_typestr(text: &str) -> Option<Result<ParsedType, String>> {
     if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
         return None;
     }
-    let len = digits
-        .parse::<usize>()
-        .ok()
-        .filter(|&n| (1..=MAX_ELEMENT / 4).contains(&n));
+    let len = digits.parse::<usize>().ok().filter(|&n| (1..=MAX_ELEMENT / 4).contains(&n));
     let Some(len) = len else {
         return Some(Err(format!(
             "elements of {digits} units: a type has 1 to {} of them",
             MAX_ELEMENT / 4
         )));
     };
-    let endian = if text.starts_with('>') {
-        Endian::Big
-    } else {
-        Endian::Little
-    };
+    let endian = if text.starts_with('>') { Endian::Big } else { Endian::Little };
     Some(Ok(match kind {
         'S' => ParsedType {
             data_type: DataType::Extension(Arc::new(FixedBytes { len })),
@@ -212,10 +192,7 @@ pub(crate) fn from_typestr(text: &str) -> Option<Result<ParsedType, String>> {
             data_type: DataType::Extension(Arc::new(FixedUnicode { len })),
             endian: Some(endian),
         },
-        _ => ParsedType {
-            data_type: DataType::Raw { size: len },
-            endian: None,
-        },
+        _ => ParsedType { data_type: DataType::Raw { size: len }, endian: None },
     }))
 }
 
@@ -236,9 +213,7 @@ pub(crate) fn from_v3(
         .and_then(|n| usize::try_from(n).ok())
         .filter(|n| (1..=MAX_ELEMENT).contains(n));
     Some(match (name, len) {
-        (_, None) => Err(format!(
-            "`{name}` needs a `length_bytes` from 1 to {MAX_ELEMENT}"
-        )),
+        (_, None) => Err(format!("`{name}` needs a `length_bytes` from 1 to {MAX_ELEMENT}")),
         ("fixed_length_utf32", Some(len)) if len % 4 != 0 => {
             Err("`length_bytes` is a multiple of 4".into())
         }
@@ -257,35 +232,17 @@ mod tests {
     /// Z2-031, Z2-034, F-048.
     #[test]
     fn lengths_are_sane() {
-        for bad in [
-            "|S0",
-            "<U0",
-            "|V0",
-            "<U99999999999999999999",
-            "|V2305843009213693952",
-        ] {
+        for bad in ["|S0", "<U0", "|V0", "<U99999999999999999999", "|V2305843009213693952"] {
             assert!(from_typestr(bad).unwrap().is_err(), "{bad}");
         }
         for other in ["<i4", "|S", "S1x", "|O", ""] {
             assert!(from_typestr(other).is_none(), "{other}");
         }
         let config = |n: u64| Object::new().with("length_bytes", n);
-        assert!(
-            from_v3("fixed_length_utf32", Some(&config(6)))
-                .unwrap()
-                .is_err()
-        );
-        assert!(
-            from_v3("fixed_length_utf32", Some(&config(0)))
-                .unwrap()
-                .is_err()
-        );
+        assert!(from_v3("fixed_length_utf32", Some(&config(6))).unwrap().is_err());
+        assert!(from_v3("fixed_length_utf32", Some(&config(0))).unwrap().is_err());
         assert!(from_v3("fixed_length_utf32", None).unwrap().is_err());
-        assert!(
-            from_v3("fixed_length_utf32", Some(&config(8)))
-                .unwrap()
-                .is_ok()
-        );
+        assert!(from_v3("fixed_length_utf32", Some(&config(8))).unwrap().is_ok());
     }
 
     /// Z2-052, F-048: too long is an error, too short is padded.
@@ -293,22 +250,14 @@ mod tests {
     fn fill_values_fit_the_element() {
         let s = FixedBytes { len: 3 };
         assert_eq!(
-            s.fill_value_from_json(&"YQ==".into(), Dialect::V2)
-                .unwrap()
-                .as_bytes(),
+            s.fill_value_from_json(&"YQ==".into(), Dialect::V2).unwrap().as_bytes(),
             b"a\0\0"
         );
-        assert!(
-            s.fill_value_from_json(&"YWFhYQ==".into(), Dialect::V2)
-                .is_err()
-        );
+        assert!(s.fill_value_from_json(&"YWFhYQ==".into(), Dialect::V2).is_err());
         let u = FixedUnicode { len: 2 };
         assert!(u.fill_value_from_json(&"abc".into(), Dialect::V3).is_err());
         let fill = u.fill_value_from_json(&"é".into(), Dialect::V3).unwrap();
-        assert_eq!(
-            u.fill_value_to_json(&fill, Dialect::V3).unwrap(),
-            Json::from("é")
-        );
+        assert_eq!(u.fill_value_to_json(&fill, Dialect::V3).unwrap(), Json::from("é"));
         assert!(u.check(&0xD800u32.to_ne_bytes()).is_err());
     }
 }

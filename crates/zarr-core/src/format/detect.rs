@@ -30,18 +30,11 @@ pub(crate) fn detect(
 ) -> Result<Found, MetadataError> {
     let at = |name: &str| {
         let key = StoreKey::new(name).ok()?;
-        found
-            .iter()
-            .find(|(k, _)| *k == key)
-            .map(|(_, bytes)| bytes)
+        found.iter().find(|(k, _)| *k == key).map(|(_, bytes)| bytes)
     };
     let v2 = PROBES[1..].iter().any(|name| at(name).is_some());
     if asked == Some(Dialect::V2) {
-        return Ok(if v2 {
-            Found::Format(Arc::new(V2))
-        } else {
-            Found::Nothing
-        });
+        return Ok(if v2 { Found::Format(Arc::new(V2)) } else { Found::Nothing });
     }
     let Some(entry) = at(PROBES[0]) else {
         return Ok(match v2 && asked.is_none() {
@@ -52,16 +45,14 @@ pub(crate) fn detect(
     // Duplicates are an error in both kinds of `zarr.json` (DECISIONS 23).
     let object = parse_object(entry, true, reading)?;
     if v2 {
-        reading
-            .warnings
-            .push("`zarr.json` and v2 documents are here; `zarr.json` is taken".into());
+        reading.warnings.push("`zarr.json` and v2 documents are here; `zarr.json` is taken".into());
     }
     let draft =
         matches!(object.get("zarr_format"), Some(Json::String(text)) if text.contains("://"));
     match (draft, asked) {
-        (true, None | Some(Dialect::Draft)) => Ok(Found::Format(Arc::new(
-            Draft2020::from_entry_point(&object, reading)?,
-        ))),
+        (true, None | Some(Dialect::Draft)) => {
+            Ok(Found::Format(Arc::new(Draft2020::from_entry_point(&object, reading)?)))
+        }
         (false, None | Some(Dialect::V3)) => Ok(Found::Format(Arc::new(V3))),
         _ => Ok(Found::Nothing),
     }

@@ -191,16 +191,13 @@ fn parse_object(
         reading.tolerate(what).map_err(refuse)?;
     }
     if odd.byte_order_mark {
-        reading
-            .tolerate("the document begins with a byte order mark")
-            .map_err(refuse)?;
+        reading.tolerate("the document begins with a byte order mark").map_err(refuse)?;
     }
     match json {
         Json::Object(object) => Ok(object),
-        other => Err(MetadataError::Json(format!(
-            "{} stands where an object is due",
-            other.kind()
-        ))),
+        other => {
+            Err(MetadataError::Json(format!("{} stands where an object is due", other.kind())))
+        }
     }
 }
 
@@ -211,9 +208,7 @@ fn document(object: Object) -> Bytes {
 /// A list of whole numbers at least 0: a shape.
 fn lengths(member: &'static str, json: Option<&Json>) -> Result<Vec<u64>, MetadataError> {
     let json = json.ok_or(MetadataError::Missing(member))?;
-    let items = json
-        .as_array()
-        .and_then(|items| items.iter().map(Json::as_u64).collect());
+    let items = json.as_array().and_then(|items| items.iter().map(Json::as_u64).collect());
     items.ok_or_else(|| {
         MetadataError::invalid(
             member,
@@ -226,20 +221,17 @@ fn attributes(json: Option<&Json>, member: &str) -> Result<Object, MetadataError
     match json {
         None => Ok(Object::new()),
         Some(Json::Object(object)) => Ok(object.clone()),
-        Some(other) => Err(MetadataError::invalid(
-            member,
-            format!("{} stands for an object", other.kind()),
-        )),
+        Some(other) => {
+            Err(MetadataError::invalid(member, format!("{} stands for an object", other.kind())))
+        }
     }
 }
 
 /// The axes' names as xarray writes them into v2 and the drafts (DECISIONS 20); ignored if they do not fit.
 fn xarray_dimensions(attributes: &Object, rank: usize) -> Option<Vec<Option<String>>> {
     let names = attributes.get("_ARRAY_DIMENSIONS")?.as_array()?;
-    let names: Option<Vec<_>> = names
-        .iter()
-        .map(|n| n.as_str().map(|n| Some(n.to_owned())))
-        .collect();
+    let names: Option<Vec<_>> =
+        names.iter().map(|n| n.as_str().map(|n| Some(n.to_owned()))).collect();
     names.filter(|names| names.len() == rank)
 }
 
@@ -251,11 +243,7 @@ fn attributes_with_dimensions(array: &ArrayMetadata) -> Object {
         && names.iter().all(Option::is_some)
         && !names.is_empty()
     {
-        let names: Json = names
-            .iter()
-            .flatten()
-            .map(|n| Json::from(n.as_str()))
-            .collect();
+        let names: Json = names.iter().flatten().map(|n| Json::from(n.as_str())).collect();
         attributes.insert("_ARRAY_DIMENSIONS", names);
     }
     attributes
@@ -268,22 +256,12 @@ fn parse_fill(
     dialect: Dialect,
     reading: &mut Reading<'_>,
 ) -> Result<Option<crate::data_type::FillValue>, MetadataError> {
-    fill_value::parse(
-        data_type,
-        json,
-        dialect,
-        reading.strictness,
-        &mut reading.warnings,
-    )
+    fill_value::parse(data_type, json, dialect, reading.strictness, &mut reading.warnings)
 }
 
 /// What a dialect cannot say.
 fn cannot(format: &'static str, what: impl Into<String>, hint: impl Into<String>) -> MetadataError {
-    MetadataError::CannotSpell {
-        format,
-        what: what.into(),
-        hint: hint.into(),
-    }
+    MetadataError::CannotSpell { format, what: what.into(), hint: hint.into() }
 }
 
 /// The type in a dialect's words, or what it cannot say.
@@ -292,16 +270,13 @@ fn spell_type(
     dialect: Dialect,
     format: &'static str,
 ) -> Result<Json, MetadataError> {
-    array
-        .data_type
-        .spelling(dialect, array.endian())
-        .ok_or_else(|| {
-            cannot(
-                format,
-                format!("the data type `{}`", array.data_type),
-                "choose another type or format",
-            )
-        })
+    array.data_type.spelling(dialect, array.endian()).ok_or_else(|| {
+        cannot(
+            format,
+            format!("the data type `{}`", array.data_type),
+            "choose another type or format",
+        )
+    })
 }
 
 /// The fill value in a dialect's words.
@@ -315,11 +290,7 @@ fn spell_chunk_shape(
     format: &'static str,
 ) -> Result<Vec<u64>, MetadataError> {
     array.chunk_shape().ok_or_else(|| {
-        cannot(
-            format,
-            "chunks of different shapes",
-            "choose chunks of one shape, or v3",
-        )
+        cannot(format, "chunks of different shapes", "choose chunks of one shape, or v3")
     })
 }
 
@@ -343,20 +314,13 @@ fn flat_chain<'a>(
         codecs = &codecs[1..];
     }
     match codecs.split_first() {
-        Some((first, rest)) if first.name == "bytes" => Ok(FlatChain {
-            f_order,
-            bytes: rest,
-        }),
+        Some((first, rest)) if first.name == "bytes" => Ok(FlatChain { f_order, bytes: rest }),
         Some((first, _)) => Err(cannot(
             format,
             format!("the codec `{}` before `bytes`", first.name),
             "choose v3, or other codecs",
         )),
-        None => Err(cannot(
-            format,
-            "a chain without `bytes`",
-            "choose other codecs",
-        )),
+        None => Err(cannot(format, "a chain without `bytes`", "choose other codecs")),
     }
 }
 

@@ -45,10 +45,7 @@ impl Format for V2 {
     }
 
     fn document_keys(&self, path: &NodePath) -> Result<Vec<StoreKey>, StoreError> {
-        [ARRAY, GROUP, ATTRIBUTES]
-            .into_iter()
-            .map(|name| key_below(path, name))
-            .collect()
+        [ARRAY, GROUP, ATTRIBUTES].into_iter().map(|name| key_below(path, name)).collect()
     }
 
     fn parse(
@@ -59,10 +56,7 @@ impl Format for V2 {
     ) -> Result<Option<NodeMetadata>, MetadataError> {
         let named = |name: &str| {
             let key = key_below(path, name).ok()?;
-            found
-                .iter()
-                .find(|(k, _)| *k == key)
-                .map(|(_, bytes)| bytes)
+            found.iter().find(|(k, _)| *k == key).map(|(_, bytes)| bytes)
         };
         let (array, group) = (named(ARRAY), named(GROUP));
         if array.is_none() && group.is_none() {
@@ -98,16 +92,12 @@ impl Format for V2 {
     fn create(&self, path: &NodePath, node: &NodeMetadata) -> Result<Documents, MetadataError> {
         let key = |name| key_below(path, name).map_err(|e| MetadataError::Json(e.to_string()));
         let (name, object, attributes) = match node {
-            NodeMetadata::Array(array) => (
-                ARRAY,
-                array_document(array)?,
-                attributes_with_dimensions(array),
-            ),
-            NodeMetadata::Group(group) => (
-                GROUP,
-                Object::new().with("zarr_format", 2u64),
-                group.attributes.clone(),
-            ),
+            NodeMetadata::Array(array) => {
+                (ARRAY, array_document(array)?, attributes_with_dimensions(array))
+            }
+            NodeMetadata::Group(group) => {
+                (GROUP, Object::new().with("zarr_format", 2u64), group.attributes.clone())
+            }
         };
         let mut documents = vec![(key(name)?, document(object))];
         if !attributes.is_empty() {
@@ -121,19 +111,11 @@ impl Format for V2 {
     }
 
     fn attributes_place(&self, path: &NodePath, _: NodeKind) -> Result<Place, StoreError> {
-        Ok(Place {
-            key: key_below(path, ATTRIBUTES)?,
-            member: None,
-            may_be_absent: true,
-        })
+        Ok(Place { key: key_below(path, ATTRIBUTES)?, member: None, may_be_absent: true })
     }
 
     fn shape_place(&self, path: &NodePath) -> Result<Place, StoreError> {
-        Ok(Place {
-            key: key_below(path, ARRAY)?,
-            member: Some("shape"),
-            may_be_absent: false,
-        })
+        Ok(Place { key: key_below(path, ARRAY)?, member: Some("shape"), may_be_absent: false })
     }
 
     fn chunk_prefix(&self, path: &NodePath) -> Result<StorePrefix, StoreError> {
@@ -146,20 +128,10 @@ impl Format for V2 {
 
     /// Z2-005: prefixes may be nodes; their documents decide.
     fn children(&self, path: &NodePath, listing: &Listing, _: &mut Vec<String>) -> Vec<Child> {
-        let names = listing
-            .prefixes
-            .iter()
-            .map(last_segment)
-            .filter(|name| !name.starts_with(".z"));
+        let names =
+            listing.prefixes.iter().map(last_segment).filter(|name| !name.starts_with(".z"));
         let child = |name| path.child(name).ok();
-        names
-            .filter_map(child)
-            .map(|path| Child {
-                path,
-                kind: None,
-                implicit: false,
-            })
-            .collect()
+        names.filter_map(child).map(|path| Child { path, kind: None, implicit: false }).collect()
     }
 
     fn erasure(&self, path: &NodePath) -> Result<(Vec<StoreKey>, Vec<StorePrefix>), StoreError> {
@@ -205,10 +177,7 @@ const FILTERS: [&str; 8] = [
 
 /// A codec as v2 and a draft's hidden filters spell it: an object with an `id` (Z2-016).
 pub(super) fn codec(member: &str, json: &Json) -> Result<CodecSpec, MetadataError> {
-    let id = json
-        .as_object()
-        .and_then(|o| o.get("id"))
-        .and_then(Json::as_str);
+    let id = json.as_object().and_then(|o| o.get("id")).and_then(Json::as_str);
     let (Some(object), Some(id)) = (json.as_object(), id) else {
         return Err(MetadataError::invalid(
             member,
@@ -225,23 +194,16 @@ pub(super) fn filters(json: Option<&Json>) -> Result<Vec<CodecSpec>, MetadataErr
     match json {
         None | Some(Json::Null) => Ok(Vec::new()),
         Some(Json::Array(list)) => list.iter().map(|json| codec("filters", json)).collect(),
-        Some(other) => Err(MetadataError::invalid(
-            "filters",
-            format!("{} is no list", other.kind()),
-        )),
+        Some(other) => {
+            Err(MetadataError::invalid("filters", format!("{} is no list", other.kind())))
+        }
     }
 }
 
 /// Why a data type that nobody here knows cannot be read.
 pub(super) fn unknown_type(declared: &Json) -> Unsupported {
-    let name = declared
-        .as_str()
-        .map_or_else(|| declared.brief(), str::to_owned);
-    Unsupported {
-        what: "data type",
-        name,
-        hint: "register an extension for it".into(),
-    }
+    let name = declared.as_str().map_or_else(|| declared.brief(), str::to_owned);
+    Unsupported { what: "data type", name, hint: "register an extension for it".into() }
 }
 
 fn parse_array(
@@ -268,9 +230,7 @@ fn parse_array(
     let grid = RegularGrid::new(&chunks, &shape)?;
 
     let declared_type = object.get("dtype").cloned().unwrap_or(Json::Null);
-    let parsed = reading
-        .registry
-        .parse_data_type(&declared_type, Dialect::V2)?;
+    let parsed = reading.registry.parse_data_type(&declared_type, Dialect::V2)?;
     let mut obstacles = Vec::new();
     if let DataType::Unknown { .. } = parsed.data_type {
         obstacles.push(unknown_type(&declared_type));
@@ -283,10 +243,7 @@ fn parse_array(
         Some("F") => {}
         _ => return Err(invalid("order", "it is neither `C` nor `F`")),
     }
-    codecs.push(bytes_codec(
-        &parsed.data_type,
-        parsed.endian.unwrap_or(Endian::Little),
-    ));
+    codecs.push(bytes_codec(&parsed.data_type, parsed.endian.unwrap_or(Endian::Little)));
     codecs.extend(filters(object.get("filters"))?);
     match object.get("compressor") {
         None | Some(Json::Null) => {}
@@ -297,20 +254,14 @@ fn parse_array(
         None | Some(Json::Null) => '.',
         Some(Json::String(text)) => ChunkKeys::check_separator("dimension_separator", text)?,
         Some(other) => {
-            return Err(invalid(
-                "dimension_separator",
-                format!("{} is no text", other.brief()),
-            ));
+            return Err(invalid("dimension_separator", format!("{} is no text", other.brief())));
         }
     };
     let declared_fill = object.get("fill_value").cloned().unwrap_or(Json::Null);
     let array = ArrayMetadata {
         fill_value: parse_fill(&parsed.data_type, &declared_fill, Dialect::V2, reading)?,
         dimension_names: xarray_dimensions(&attributes_, shape.len()),
-        unknown: object
-            .into_iter()
-            .filter(|(name, _)| !MEMBERS.contains(&name.as_str()))
-            .collect(),
+        unknown: object.into_iter().filter(|(name, _)| !MEMBERS.contains(&name.as_str())).collect(),
         attributes: attributes(Some(&attributes_.into()), ATTRIBUTES)?,
         shape,
         data_type: parsed.data_type,
@@ -327,20 +278,13 @@ fn parse_array(
 
 fn array_document(array: &ArrayMetadata) -> Result<Object, MetadataError> {
     let ChunkKeys::V2 { separator } = array.chunk_keys else {
-        return Err(cannot(
-            "v2",
-            "chunk keys other than its own",
-            "choose the key encoding `v2`",
-        ));
+        return Err(cannot("v2", "chunk keys other than its own", "choose the key encoding `v2`"));
     };
     let chain = flat_chain(array, "v2")?;
     let mut codecs: Vec<Json> = Vec::new();
     for codec in chain.bytes {
         if codec.dialect != Dialect::V2 {
-            let what = format!(
-                "the codec `{}` in the words of {}",
-                codec.name, codec.dialect
-            );
+            let what = format!("the codec `{}` in the words of {}", codec.name, codec.dialect);
             return Err(cannot("v2", what, "choose other codecs"));
         }
         let mut object = Object::new().with("id", codec.name.as_str());
@@ -350,16 +294,10 @@ fn array_document(array: &ArrayMetadata) -> Result<Object, MetadataError> {
         codecs.push(object.into());
     }
     // Any codec may stand in either slot (Z2-062), but readers expect a compressor in the last.
-    let last_is_filter = chain
-        .bytes
-        .last()
-        .is_some_and(|codec| FILTERS.contains(&codec.name.as_str()));
+    let last_is_filter =
+        chain.bytes.last().is_some_and(|codec| FILTERS.contains(&codec.name.as_str()));
     let compressor = if last_is_filter { None } else { codecs.pop() }.unwrap_or(Json::Null);
-    let filters = if codecs.is_empty() {
-        Json::Null
-    } else {
-        Json::Array(codecs)
-    };
+    let filters = if codecs.is_empty() { Json::Null } else { Json::Array(codecs) };
     let order = if chain.f_order { "F" } else { "C" };
     let mut object = Object::new()
         .with("zarr_format", 2u64)

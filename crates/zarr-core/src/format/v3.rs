@@ -41,9 +41,7 @@ impl Format for V3 {
         } else {
             return Ok(());
         };
-        Err(AccessError::Argument(format!(
-            "`{name}` cannot name a node: it {why}"
-        )))
+        Err(AccessError::Argument(format!("`{name}` cannot name a node: it {why}")))
     }
 
     fn document_keys(&self, path: &NodePath) -> Result<Vec<StoreKey>, StoreError> {
@@ -88,13 +86,8 @@ impl Format for V3 {
         let object = match node {
             NodeMetadata::Array(array) => array_document(array)?,
             NodeMetadata::Group(group) => {
-                let head = Object::new()
-                    .with("zarr_format", 3u64)
-                    .with("node_type", "group");
-                with_unknown(
-                    head.with("attributes", group.attributes.clone()),
-                    &group.unknown,
-                )
+                let head = Object::new().with("zarr_format", 3u64).with("node_type", "group");
+                with_unknown(head.with("attributes", group.attributes.clone()), &group.unknown)
             }
         };
         let key = key_below(path, DOCUMENT).map_err(|e| MetadataError::Json(e.to_string()))?;
@@ -114,11 +107,7 @@ impl Format for V3 {
     }
 
     fn shape_place(&self, path: &NodePath) -> Result<Place, StoreError> {
-        Ok(Place {
-            key: key_below(path, DOCUMENT)?,
-            member: Some("shape"),
-            may_be_absent: false,
-        })
+        Ok(Place { key: key_below(path, DOCUMENT)?, member: Some("shape"), may_be_absent: false })
     }
 
     fn chunk_prefix(&self, path: &NodePath) -> Result<StorePrefix, StoreError> {
@@ -131,20 +120,10 @@ impl Format for V3 {
 
     /// F-113: prefixes may be nodes; their documents decide.
     fn children(&self, path: &NodePath, listing: &Listing, _: &mut Vec<String>) -> Vec<Child> {
-        let names = listing
-            .prefixes
-            .iter()
-            .map(last_segment)
-            .filter(|name| !name.starts_with("__"));
+        let names =
+            listing.prefixes.iter().map(last_segment).filter(|name| !name.starts_with("__"));
         let child = |name| path.child(name).ok();
-        names
-            .filter_map(child)
-            .map(|path| Child {
-                path,
-                kind: None,
-                implicit: false,
-            })
-            .collect()
+        names.filter_map(child).map(|path| Child { path, kind: None, implicit: false }).collect()
     }
 
     fn erasure(&self, path: &NodePath) -> Result<(Vec<StoreKey>, Vec<StorePrefix>), StoreError> {
@@ -172,20 +151,15 @@ fn extension(member: &str, json: &Json) -> Result<(String, Object), MetadataErro
             ("configuration", Json::Object(object)) => configuration = object.clone(),
             ("must_understand", Json::Bool(_)) => {}
             _ => {
-                let why = format!(
-                    "`{name}`: {} is not allowed in an extension object",
-                    value.brief()
-                );
+                let why =
+                    format!("`{name}`: {} is not allowed in an extension object", value.brief());
                 return Err(MetadataError::invalid(member, why));
             }
         }
     }
     match named {
         Some(name) => Ok((name, configuration)),
-        None => Err(MetadataError::invalid(
-            member,
-            "an extension object needs a `name`",
-        )),
+        None => Err(MetadataError::invalid(member, "an extension object needs a `name`")),
     }
 }
 
@@ -205,23 +179,13 @@ const ARRAY_MEMBERS: [&str; 12] = [
 ];
 
 fn parse_array(object: Object, reading: &mut Reading<'_>) -> Result<ArrayMetadata, MetadataError> {
-    for member in [
-        "shape",
-        "data_type",
-        "chunk_grid",
-        "chunk_key_encoding",
-        "fill_value",
-        "codecs",
-    ] {
+    for member in ["shape", "data_type", "chunk_grid", "chunk_key_encoding", "fill_value", "codecs"]
+    {
         if !object.contains(member) {
             return Err(MetadataError::Missing(member));
         }
     }
-    let member = |name: &str| {
-        object
-            .get(name)
-            .expect("the mandatory members were just looked for")
-    };
+    let member = |name: &str| object.get(name).expect("the mandatory members were just looked for");
     let mut obstacles = Vec::new();
     let shape = lengths("shape", object.get("shape"))?;
 
@@ -229,14 +193,9 @@ fn parse_array(object: Object, reading: &mut Reading<'_>) -> Result<ArrayMetadat
     if let Json::Object(_) = declared_type {
         extension("data_type", &declared_type)?;
     }
-    let parsed = reading
-        .registry
-        .parse_data_type(&declared_type, Dialect::V3)?;
+    let parsed = reading.registry.parse_data_type(&declared_type, Dialect::V3)?;
     if let DataType::Unknown { .. } = parsed.data_type {
-        obstacles.push(unsupported(
-            "data type",
-            extension("data_type", &declared_type)?.0,
-        ));
+        obstacles.push(unsupported("data type", extension("data_type", &declared_type)?.0));
     }
 
     let (grid_name, configuration) = extension("chunk_grid", member("chunk_grid"))?;
@@ -261,18 +220,13 @@ fn parse_array(object: Object, reading: &mut Reading<'_>) -> Result<ArrayMetadat
     let separator = |default| match configuration.get("separator") {
         None => Ok(default),
         Some(Json::String(text)) => ChunkKeys::check_separator("chunk_key_encoding", text),
-        Some(other) => Err(invalid(
-            "chunk_key_encoding",
-            format!("separator {} is no text", other.brief()),
-        )),
+        Some(other) => {
+            Err(invalid("chunk_key_encoding", format!("separator {} is no text", other.brief())))
+        }
     };
     let chunk_keys = match encoding.as_str() {
-        "default" => ChunkKeys::Default {
-            separator: separator('/')?,
-        },
-        "v2" => ChunkKeys::V2 {
-            separator: separator('.')?,
-        },
+        "default" => ChunkKeys::Default { separator: separator('/')? },
+        "v2" => ChunkKeys::V2 { separator: separator('.')? },
         _ => {
             obstacles.push(unsupported("chunk key encoding", encoding));
             ChunkKeys::Default { separator: '/' }
@@ -299,16 +253,11 @@ fn parse_array(object: Object, reading: &mut Reading<'_>) -> Result<ArrayMetadat
                 obstacles.push(unsupported("storage transformer", name));
             }
         }
-        Some(Json::Null) => tolerate(
-            reading,
-            "storage_transformers",
-            "null stands for an empty list",
-        )?,
+        Some(Json::Null) => {
+            tolerate(reading, "storage_transformers", "null stands for an empty list")?
+        }
         Some(other) => {
-            return Err(invalid(
-                "storage_transformers",
-                format!("{} is no list", other.kind()),
-            ));
+            return Err(invalid("storage_transformers", format!("{} is no list", other.kind())));
         }
     }
 
@@ -379,15 +328,11 @@ fn dimension_names(
             tolerate(reading, "dimension_names", "null stands for no names")?;
             Ok(None)
         }
-        Some(json) => match json
-            .as_array()
-            .and_then(|items| items.iter().map(name).collect())
-        {
+        Some(json) => match json.as_array().and_then(|items| items.iter().map(name).collect()) {
             Some(names) => Ok(Some(names)),
-            None => Err(MetadataError::invalid(
-                "dimension_names",
-                "a list of strings and nulls is due",
-            )),
+            None => {
+                Err(MetadataError::invalid("dimension_names", "a list of strings and nulls is due"))
+            }
         },
     }
 }
@@ -412,11 +357,7 @@ fn unsupported(what: &'static str, name: String) -> Unsupported {
         "member" => "it must be understood, and is not",
         _ => "",
     };
-    Unsupported {
-        what,
-        name,
-        hint: hint.into(),
-    }
+    Unsupported { what, name, hint: hint.into() }
 }
 
 fn tolerate(reading: &mut Reading<'_>, member: &str, what: &str) -> Result<(), MetadataError> {
@@ -443,11 +384,7 @@ fn array_document(array: &ArrayMetadata) -> Result<Object, MetadataError> {
         ChunkKeys::Default { separator } => ("default", *separator),
         ChunkKeys::V2 { separator } => ("v2", *separator),
         ChunkKeys::Draft { .. } => {
-            return Err(cannot(
-                "v3",
-                "a draft's chunk keys",
-                "choose the default key encoding",
-            ));
+            return Err(cannot("v3", "a draft's chunk keys", "choose the default key encoding"));
         }
     };
     let codecs: Vec<Json> = array
@@ -475,19 +412,13 @@ fn array_document(array: &ArrayMetadata) -> Result<Object, MetadataError> {
         .with("chunk_grid", grid.spelling())
         .with(
             "chunk_key_encoding",
-            named(
-                encoding,
-                Object::new().with("separator", separator.to_string()),
-            ),
+            named(encoding, Object::new().with("separator", separator.to_string())),
         )
         .with("fill_value", spell_v3_fill(array)?)
         .with("codecs", codecs)
         .with("attributes", array.attributes.clone());
     if let Some(names) = &array.dimension_names {
-        let names: Json = names
-            .iter()
-            .map(|n| n.clone().map_or(Json::Null, Json::from))
-            .collect();
+        let names: Json = names.iter().map(|n| n.clone().map_or(Json::Null, Json::from)).collect();
         object.insert("dimension_names", names);
     }
     Ok(with_unknown(object, &array.unknown))
@@ -497,18 +428,15 @@ fn array_document(array: &ArrayMetadata) -> Result<Object, MetadataError> {
 fn spell_v3_fill(array: &ArrayMetadata) -> Result<Json, MetadataError> {
     let alias = array.declared_type.as_object().is_some();
     match (&array.data_type, &array.fill_value) {
-        (DataType::Raw { .. }, Some(fill)) if alias => Ok(Json::from(
-            crate::data_type::fill_value::base64_encode(fill.as_bytes()),
-        )),
+        (DataType::Raw { .. }, Some(fill)) if alias => {
+            Ok(Json::from(crate::data_type::fill_value::base64_encode(fill.as_bytes())))
+        }
         _ => spell_fill(array, Dialect::V3),
     }
 }
 
 fn with_unknown(mut object: Object, unknown: &Object) -> Object {
-    for (name, value) in unknown
-        .iter()
-        .filter(|(name, _)| *name != "consolidated_metadata")
-    {
+    for (name, value) in unknown.iter().filter(|(name, _)| *name != "consolidated_metadata") {
         object.insert(name, value.clone());
     }
     object

@@ -27,14 +27,8 @@ impl<'a, 'm> Cut<'a, 'm> {
         region: &'a Region,
         out: ViewMut<'m>,
     ) -> Self {
-        let mut cut = Cut {
-            grid,
-            shape,
-            region,
-            left: Vec::new(),
-            ordinals: Vec::new(),
-            scalar: None,
-        };
+        let mut cut =
+            Cut { grid, shape, region, left: Vec::new(), ordinals: Vec::new(), scalar: None };
         match (region.is_empty(), region.rank()) {
             (true, _) => {}
             (false, 0) => cut.scalar = Some(out),
@@ -69,9 +63,7 @@ impl<'m> Iterator for Cut<'_, 'm> {
             let asked = &self.region.intervals()[axis];
             let span = self.grid.span(axis, ordinal);
             let end = span.start.saturating_add(span.len).min(asked.end);
-            let here = end
-                .saturating_sub(asked.start.max(span.start))
-                .clamp(1, remaining);
+            let here = end.saturating_sub(asked.start.max(span.start)).clamp(1, remaining);
             let (piece, rest) = memory.split_at(axis, here);
             self.left.push((rest, ordinal + 1));
             self.ordinals.push(ordinal);
@@ -79,10 +71,7 @@ impl<'m> Iterator for Cut<'_, 'm> {
                 self.descend(piece);
                 continue;
             }
-            return Some((
-                tile(self.grid, self.shape, self.region, &self.ordinals),
-                piece,
-            ));
+            return Some((tile(self.grid, self.shape, self.region, &self.ordinals), piece));
         }
         None
     }
@@ -97,11 +86,9 @@ mod tests {
     fn pieces_are_those_of_the_tiles() {
         let shape = [7, 9, 4];
         let grid = RegularGrid::new(&[3, 4, 3], &shape).unwrap();
-        for region in [
-            Region::all(&shape),
-            Region::new([2..7, 3..9, 1..2]),
-            Region::new([0..1, 8..9, 3..4]),
-        ] {
+        for region in
+            [Region::all(&shape), Region::new([2..7, 3..9, 1..2]), Region::new([0..1, 8..9, 3..4])]
+        {
             let size = region.element_count().unwrap() as usize;
             let mut memory = vec![0u8; size];
             let out = ViewMut::new(&mut memory, &region.shape(), 1);

@@ -115,16 +115,9 @@ mod tests {
         }
         let draft = ChunkKeys::Draft { separator: '/' };
         assert_eq!(draft.parse("c0", 0), Some(vec![]));
-        for bad in [
-            "c01/2",
-            "c+1/2",
-            "1/2",
-            "c1",
-            "c1/",
-            "c-0/1",
-            "zarr.json",
-            "c1/99999999999999999999",
-        ] {
+        for bad in
+            ["c01/2", "c+1/2", "1/2", "c1", "c1/", "c-0/1", "zarr.json", "c1/99999999999999999999"]
+        {
             assert_eq!(draft.parse(bad, 2), None, "{bad}");
         }
     }

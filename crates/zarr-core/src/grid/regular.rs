@@ -18,20 +18,15 @@ impl RegularGrid {
     /// A chunk length of 0 on an axis of length 0 is read as 1 (D-021, F-060).
     pub fn new(chunk_shape: &[u64], shape: &[u64]) -> Result<Self, MetadataError> {
         if chunk_shape.len() != shape.len() {
-            let why = format!(
-                "chunks have {} axes, the array has {}",
-                chunk_shape.len(),
-                shape.len()
-            );
+            let why =
+                format!("chunks have {} axes, the array has {}", chunk_shape.len(), shape.len());
             return Err(MetadataError::invalid("chunk_shape", why));
         }
         if let Some(axis) = (0..shape.len()).find(|&a| chunk_shape[a] == 0 && shape[a] > 0) {
             let why = format!("chunks have length 0 on axis {axis}");
             return Err(MetadataError::invalid("chunk_shape", why));
         }
-        Ok(RegularGrid {
-            chunk_shape: chunk_shape.iter().map(|&n| n.max(1)).collect(),
-        })
+        Ok(RegularGrid { chunk_shape: chunk_shape.iter().map(|&n| n.max(1)).collect() })
     }
 }
 
@@ -65,10 +60,7 @@ impl ChunkGrid for RegularGrid {
 
     fn spelling(&self) -> Json {
         let configuration = Object::new().with("chunk_shape", &self.chunk_shape[..]);
-        Object::new()
-            .with("name", "regular")
-            .with("configuration", configuration)
-            .into()
+        Object::new().with("name", "regular").with("configuration", configuration).into()
     }
 }
 
@@ -83,19 +75,11 @@ mod tests {
         let grid = RegularGrid::new(&[5, 20, 400], &shape).unwrap();
         let counts: Vec<u64> = (0..3).map(|a| grid.count(a, shape[a])).collect();
         assert_eq!(counts, [2, 10, 8]);
-        let chunk: Vec<u64> = [7, 150, 900]
-            .iter()
-            .enumerate()
-            .map(|(a, &c)| grid.locate(a, c))
-            .collect();
+        let chunk: Vec<u64> =
+            [7, 150, 900].iter().enumerate().map(|(a, &c)| grid.locate(a, c)).collect();
         assert_eq!(chunk, [1, 7, 2]);
         assert_eq!(grid.span(2, 2).start, 800);
-        assert_eq!(
-            RegularGrid::new(&[1], &[u64::MAX])
-                .unwrap()
-                .count(0, u64::MAX),
-            u64::MAX
-        );
+        assert_eq!(RegularGrid::new(&[1], &[u64::MAX]).unwrap().count(0, u64::MAX), u64::MAX);
         assert!(RegularGrid::new(&[0], &[4]).is_err());
         assert!(RegularGrid::new(&[0], &[0]).is_ok());
         assert!(RegularGrid::new(&[2], &[4, 4]).is_err());

@@ -20,11 +20,8 @@ pub struct Tile {
 
 /// How many chunks an array of this shape has; `None` if they cannot be counted.
 pub fn chunk_count(grid: &dyn ChunkGrid, shape: &[u64]) -> Option<u64> {
-    let counts: Vec<u64> = shape
-        .iter()
-        .enumerate()
-        .map(|(axis, &len)| grid.count(axis, len))
-        .collect();
+    let counts: Vec<u64> =
+        shape.iter().enumerate().map(|(axis, &len)| grid.count(axis, len)).collect();
     crate::region::element_count(&counts)
 }
 
@@ -81,11 +78,7 @@ pub(super) fn tile(grid: &dyn ChunkGrid, shape: &[u64], region: &Region, ordinal
         tile.indices.push(span.index);
         tile.chunk_shape.push(span.stored);
     }
-    Tile {
-        within: Region::new(within),
-        place: Region::new(place),
-        ..tile
-    }
+    Tile { within: Region::new(within), place: Region::new(place), ..tile }
 }
 
 #[cfg(test)]
@@ -109,10 +102,7 @@ mod tests {
         }
         assert_eq!(seen, [1; 30]);
         let whole: Vec<bool> = tiles(&grid, &shape, &region).map(|t| t.whole).collect();
-        assert_eq!(
-            whole,
-            [false, false, false, false, true, true, false, true, true]
-        );
+        assert_eq!(whole, [false, false, false, false, true, true, false, true, true]);
     }
 
     #[test]

@@ -65,9 +65,7 @@ impl Hierarchy {
     pub async fn open(store: Arc<dyn Store>, options: &OpenOptions) -> Result<Hierarchy> {
         let name = store.name();
         match Room::open(store, options).await? {
-            Some(room) => Ok(Hierarchy {
-                room: Arc::new(room),
-            }),
+            Some(room) => Ok(Hierarchy { room: Arc::new(room) }),
             None => {
                 let looked_for =
                     "`zarr.json`, `.zarray`, `.zgroup`, `.zattrs`, `.zmetadata`".into();
@@ -86,23 +84,16 @@ impl Hierarchy {
         options: &OpenOptions,
     ) -> Result<Hierarchy> {
         let name = store.name();
-        if Room::open(store.clone(), &options.clone().any_dialect())
-            .await?
-            .is_some()
-        {
+        if Room::open(store.clone(), &options.clone().any_dialect()).await?.is_some() {
             return Err(Error::from(AccessError::Exists("a hierarchy")).at_store(name));
         }
         let room = Room::new(store, format, options, Vec::new());
-        room.create_entry_point()
-            .await
-            .map_err(|e| e.at_store(name))?;
+        room.create_entry_point().await.map_err(|e| e.at_store(name))?;
         if room.format.groups_are_explicit() {
             let root = NodeMetadata::Group(GroupMetadata::default());
             room.create(&NodePath::root(), &root, false).await?;
         }
-        Ok(Hierarchy {
-            room: Arc::new(room),
-        })
+        Ok(Hierarchy { room: Arc::new(room) })
     }
 
     /// The dialect of its documents.
@@ -112,11 +103,7 @@ impl Hierarchy {
 
     /// What tolerant reading has overlooked so far.
     pub fn warnings(&self) -> Vec<Warning> {
-        self.room
-            .warnings
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner())
-            .clone()
+        self.room.warnings.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
     }
 
     /// See [`crate::Hierarchy::node`].
@@ -131,17 +118,11 @@ impl Hierarchy {
     }
 
     fn array_of(&self, path: &NodePath, metadata: ArrayMetadata) -> Result<Array> {
-        Ok(Array {
-            opened: Arc::new(Opened::new(self.room.clone(), path.clone(), metadata)?),
-        })
+        Ok(Array { opened: Arc::new(Opened::new(self.room.clone(), path.clone(), metadata)?) })
     }
 
     fn group_of(&self, path: &NodePath, metadata: GroupMetadata) -> Group {
-        Group {
-            room: self.room.clone(),
-            path: path.clone(),
-            metadata: Arc::new(metadata),
-        }
+        Group { room: self.room.clone(), path: path.clone(), metadata: Arc::new(metadata) }
     }
 
     /// See [`crate::Hierarchy::array`].
@@ -187,13 +168,8 @@ impl Hierarchy {
     /// # Errors
     /// As there.
     pub async fn create_group(&self, path: &NodePath, attributes: Object) -> Result<Group> {
-        let metadata = GroupMetadata {
-            attributes,
-            ..GroupMetadata::default()
-        };
-        self.room
-            .create(path, &NodeMetadata::Group(metadata.clone()), false)
-            .await?;
+        let metadata = GroupMetadata { attributes, ..GroupMetadata::default() };
+        self.room.create(path, &NodeMetadata::Group(metadata.clone()), false).await?;
         Ok(self.group_of(path, metadata))
     }
 
@@ -209,14 +185,9 @@ impl Hierarchy {
     ) -> Result<Array> {
         let (room, dialect) = (&self.room, self.dialect());
         let at = |e: Error| room.at(path, e);
-        let metadata = metadata
-            .converted_to(dialect, &room.registry)
-            .map_err(|e| at(e.into()))?;
-        metadata
-            .chain(&room.registry, dialect)
-            .map_err(|e| at(e.into()))?;
-        room.create(path, &NodeMetadata::Array(Box::new(metadata)), overwrite)
-            .await?;
+        let metadata = metadata.converted_to(dialect, &room.registry).map_err(|e| at(e.into()))?;
+        metadata.chain(&room.registry, dialect).map_err(|e| at(e.into()))?;
+        room.create(path, &NodeMetadata::Array(Box::new(metadata)), overwrite).await?;
         self.array(path).await
     }
 
@@ -253,15 +224,8 @@ impl Group {
     /// # Errors
     /// As there.
     pub async fn array(&self, path: &str) -> Result<Array> {
-        let path = self
-            .path
-            .join(path)
-            .map_err(|e| self.room.at(&self.path, e))?;
-        Hierarchy {
-            room: self.room.clone(),
-        }
-        .array(&path)
-        .await
+        let path = self.path.join(path).map_err(|e| self.room.at(&self.path, e))?;
+        Hierarchy { room: self.room.clone() }.array(&path).await
     }
 
     /// See [`crate::Group::update_attributes`].
@@ -292,9 +256,7 @@ impl Array {
     fn prepare(&self, region: impl IntoRegion) -> Result<(Arc<State>, Region)> {
         let state = self.opened.state();
         state.access().map_err(|e| self.opened.at(e))?;
-        let region = region
-            .into_region(&state.metadata.shape)
-            .map_err(|e| self.opened.at(e))?;
+        let region = region.into_region(&state.metadata.shape).map_err(|e| self.opened.at(e))?;
         Ok((state, region))
     }
 
@@ -311,10 +273,7 @@ impl Array {
             return Ok(elements);
         }
         let bytes = self.read_region(&state, &region).await?;
-        Ok(bytes
-            .chunks_exact(size_of::<T>())
-            .map(T::from_bytes)
-            .collect())
+        Ok(bytes.chunks_exact(size_of::<T>()).map(T::from_bytes).collect())
     }
 
     /// See [`crate::Array::read_bytes`].
@@ -385,19 +344,13 @@ impl Array {
         let (state, region) = self.prepare(region)?;
         self.opened.check_type::<T>(&state)?;
         self.opened.check_count(&region, elements.len())?;
-        self.opened
-            .room
-            .writeable()
-            .map_err(|e| self.opened.at(e))?;
+        self.opened.room.writeable().map_err(|e| self.opened.at(e))?;
         let (_, grid, _) = state.access().map_err(|e| self.opened.at(e))?;
         let (elements, whole) = (Arc::new(elements), region.shape());
         let (elements, whole, state) = (&elements, &whole, &state);
         stream::iter(tiles(grid, &state.metadata.shape, &region))
             .map(|tile| async move {
-                let data = Data {
-                    elements: elements.clone(),
-                    shape: whole.clone(),
-                };
+                let data = Data { elements: elements.clone(), shape: whole.clone() };
                 write_tile(&self.opened, state, Arc::new(tile), data).await
             })
             .buffer_unordered(self.opened.room.store.in_flight())
@@ -431,12 +384,8 @@ struct Data<T> {
 
 impl<T: Element> Data<T> {
     fn part(&self, tile: &Tile) -> View<'_> {
-        View::new(
-            bytemuck::cast_slice(&self.elements),
-            &self.shape,
-            size_of::<T>(),
-        )
-        .part(&tile.place)
+        View::new(bytemuck::cast_slice(&self.elements), &self.shape, size_of::<T>())
+            .part(&tile.place)
     }
 }
 
@@ -459,10 +408,7 @@ async fn write_tile<T: Element>(
                 .map(|chunk| chunk.into_owned()))
         };
         let chunk = on_pool(&options, encode).await.map_err(at)?;
-        return opened
-            .store_whole(&key, chunk.map(Into::into))
-            .await
-            .map_err(at);
+        return opened.store_whole(&key, chunk.map(Into::into)).await.map_err(at);
     }
     let edit = |old: Option<bytes::Bytes>| {
         let shared = shared.clone();
@@ -473,10 +419,7 @@ async fn write_tile<T: Element>(
         on_pool(&options, overlay)
     };
     let rounds = u32::MAX;
-    match update::update_for(&opened.room, &key, edit, rounds)
-        .await
-        .map_err(at)?
-    {
+    match update::update_for(&opened.room, &key, edit, rounds).await.map_err(at)? {
         true => Ok(()),
         false => Err(at(AccessError::Conflict { rounds }.into())),
     }
@@ -514,9 +457,7 @@ async fn on_pool<T: Send + 'static>(
 async fn elsewhere<T: Send + 'static>(
     work: impl FnOnce() -> Result<T> + Send + 'static,
 ) -> Result<T> {
-    crate::store::run(work)
-        .await
-        .unwrap_or_else(|| Err(lost_worker()))
+    crate::store::run(work).await.unwrap_or_else(|| Err(lost_worker()))
 }
 
 fn lost_worker() -> Error {

@@ -153,9 +153,7 @@ impl Array {
     fn prepare(&self, region: impl IntoRegion) -> Result<(Arc<State>, Region)> {
         let state = self.opened.state();
         state.access().map_err(|e| self.opened.at(e))?;
-        let region = region
-            .into_region(&state.metadata.shape)
-            .map_err(|e| self.opened.at(e))?;
+        let region = region.into_region(&state.metadata.shape).map_err(|e| self.opened.at(e))?;
         Ok((state, region))
     }
 
@@ -165,12 +163,9 @@ impl Array {
         let out = ViewMut::new(memory, &region.shape(), repr.size());
         let cut = Cut::new(grid, &state.metadata.shape, region, out);
         let many = touches_many(grid, region);
-        parallel::for_each(
-            &self.hierarchy.room.options,
-            many,
-            cut,
-            |buffer, (tile, out)| self.opened.read_tile(state, &tile, buffer, out),
-        )
+        parallel::for_each(&self.hierarchy.room.options, many, cut, |buffer, (tile, out)| {
+            self.opened.read_tile(state, &tile, buffer, out)
+        })
     }
 
     /// Writes a region. Parts of chunks are laid over what others write meanwhile; no element is lost.
@@ -193,21 +188,11 @@ impl Array {
         let (state, region) = self.prepare(region)?;
         let (_, _, repr) = state.access().map_err(|e| self.opened.at(e))?;
         let whole = bytes.len().is_multiple_of(repr.size());
-        self.opened.check_count(
-            &region,
-            if whole {
-                bytes.len() / repr.size()
-            } else {
-                usize::MAX
-            },
-        )?;
+        self.opened
+            .check_count(&region, if whole { bytes.len() / repr.size() } else { usize::MAX })?;
         if state.metadata.data_type.needs_check() {
             let mut copy = bytes.to_vec();
-            state
-                .metadata
-                .data_type
-                .check(&mut copy, false)
-                .map_err(|e| self.opened.at(e))?;
+            state.metadata.data_type.check(&mut copy, false).map_err(|e| self.opened.at(e))?;
         }
         self.write_memory(&state, &region, bytes)
     }
@@ -229,10 +214,7 @@ impl Array {
 
     fn write_memory(&self, state: &State, region: &Region, memory: &[u8]) -> Result<()> {
         let (_, grid, repr) = state.access().map_err(|e| self.opened.at(e))?;
-        self.hierarchy
-            .room
-            .writeable()
-            .map_err(|e| self.opened.at(e))?;
+        self.hierarchy.room.writeable().map_err(|e| self.opened.at(e))?;
         let data = View::new(memory, &region.shape(), repr.size());
         // Where others keep being faster, the calling thread itself goes on, never a pool's (DECISIONS 4).
         let contended: std::sync::Mutex<Vec<Tile>> = Default::default();
@@ -240,26 +222,14 @@ impl Array {
         let many = touches_many(grid, region);
         parallel::for_each(&self.hierarchy.room.options, many, tiles, |_, tile| {
             let part = data.part(&tile.place);
-            if !self
-                .opened
-                .write_tile(state, &tile, part, ROUNDS_WITHOUT_TURN)?
-            {
-                contended
-                    .lock()
-                    .unwrap_or_else(|poisoned| poisoned.into_inner())
-                    .push(tile);
+            if !self.opened.write_tile(state, &tile, part, ROUNDS_WITHOUT_TURN)? {
+                contended.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(tile);
             }
             Ok(())
         })?;
-        for tile in contended
-            .into_inner()
-            .unwrap_or_else(|poisoned| poisoned.into_inner())
-        {
+        for tile in contended.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()) {
             let rounds = u32::MAX;
-            if !self
-                .opened
-                .write_tile(state, &tile, data.part(&tile.place), rounds)?
-            {
+            if !self.opened.write_tile(state, &tile, data.part(&tile.place), rounds)? {
                 return Err(self.opened.at(AccessError::Conflict { rounds }));
             }
         }
@@ -343,9 +313,7 @@ impl Array {
         self.opened.check_type::<T>(&state)?;
         let shape = &state.metadata.shape;
         if axis >= shape.len() {
-            return Err(self
-                .opened
-                .at(AccessError::Argument(format!("there is no axis {axis}"))));
+            return Err(self.opened.at(AccessError::Argument(format!("there is no axis {axis}"))));
         }
         let slice = shape
             .iter()
@@ -355,15 +323,8 @@ impl Array {
         let slice = slice.unwrap_or(u64::MAX);
         let count = elements.len() as u64;
         if slice == 0 || !count.is_multiple_of(slice) {
-            let expected = if slice == 0 {
-                0
-            } else {
-                count.div_ceil(slice).saturating_mul(slice)
-            };
-            return Err(self.opened.at(AccessError::Count {
-                expected,
-                found: count,
-            }));
+            let expected = if slice == 0 { 0 } else { count.div_ceil(slice).saturating_mul(slice) };
+            return Err(self.opened.at(AccessError::Count { expected, found: count }));
         }
         let more = count / slice;
         let start = now(self.opened.grow(axis, more))?;
@@ -382,12 +343,7 @@ impl Array {
     /// As there.
     pub fn update_attributes(&self, change: impl FnMut(&mut Object)) -> Result<Object> {
         let room = &self.hierarchy.room;
-        let attributes = now(change_attributes(
-            room,
-            self.path(),
-            NodeKind::Array,
-            change,
-        ))?;
+        let attributes = now(change_attributes(room, self.path(), NodeKind::Array, change))?;
         let mut metadata = (*self.metadata()).clone();
         metadata.attributes = attributes.clone();
         self.opened.replace(metadata)?;

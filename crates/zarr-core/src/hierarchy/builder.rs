@@ -74,10 +74,7 @@ impl ArrayBuilder {
     /// The type of an element.
     #[must_use]
     pub fn data_type(mut self, data_type: impl Into<DataType>) -> Self {
-        self.data_type = Some(Ok(ParsedType {
-            data_type: data_type.into(),
-            endian: None,
-        }));
+        self.data_type = Some(Ok(ParsedType { data_type: data_type.into(), endian: None }));
         self
     }
 
@@ -90,14 +87,9 @@ impl ArrayBuilder {
             Ok(json @ (Json::Object(_) | Json::Array(_))) => json,
             _ => Json::from(name),
         };
-        let parsed = [Dialect::V3, Dialect::V2, Dialect::Draft]
-            .into_iter()
-            .find_map(|dialect| {
-                registry
-                    .parse_data_type(&json, dialect)
-                    .ok()
-                    .filter(|p| p.data_type.repr().is_some())
-            });
+        let parsed = [Dialect::V3, Dialect::V2, Dialect::Draft].into_iter().find_map(|dialect| {
+            registry.parse_data_type(&json, dialect).ok().filter(|p| p.data_type.repr().is_some())
+        });
         self.data_type = Some(parsed.ok_or_else(|| {
             format!("data type `{name}` is not known; write it as in `int32`, `float64`, `<i4`, `r24`, `|S7`, `<U5`")
         }));
@@ -202,16 +194,12 @@ impl ArrayBuilder {
             return Ok(metadata);
         }
         let argument = |what: String| Error::from(AccessError::Argument(what));
-        let shape = self
-            .shape
-            .ok_or_else(|| argument("the shape is not said".into()))?;
+        let shape = self.shape.ok_or_else(|| argument("the shape is not said".into()))?;
         let parsed = self
             .data_type
             .ok_or_else(|| argument("the data type is not said".into()))?
             .map_err(argument)?;
-        let chunks = self
-            .chunks
-            .unwrap_or_else(|| shape.iter().map(|&len| len.max(1)).collect());
+        let chunks = self.chunks.unwrap_or_else(|| shape.iter().map(|&len| len.max(1)).collect());
         if chunks.contains(&0) {
             return Err(argument("a chunk has length 0; the shortest is 1".into()));
         }
@@ -273,10 +261,7 @@ fn order_codecs(
         }
     }
     if let Some(bytes) = &mut serializer
-        && here
-            .data_type
-            .repr()
-            .is_some_and(|repr| repr.swap_unit() > 1)
+        && here.data_type.repr().is_some_and(|repr| repr.swap_unit() > 1)
         && !bytes.configuration.contains("endian")
     {
         bytes.configuration.insert("endian", "little");
@@ -293,13 +278,7 @@ fn parse_fill(
 ) -> Result<crate::data_type::FillValue, MetadataError> {
     let mut first = None;
     for dialect in [Dialect::V3, Dialect::V2, Dialect::Draft] {
-        match fill_value::parse(
-            data_type,
-            json,
-            dialect,
-            Strictness::Strict,
-            &mut Vec::new(),
-        ) {
+        match fill_value::parse(data_type, json, dialect, Strictness::Strict, &mut Vec::new()) {
             Ok(Some(fill)) => return Ok(fill),
             Ok(None) => {}
             Err(e) => {

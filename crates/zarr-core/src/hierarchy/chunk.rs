@@ -38,11 +38,8 @@ impl Chunk {
             );
             return Err(at(AccessError::Argument(why).into()));
         }
-        let spans: Vec<_> = indices
-            .iter()
-            .enumerate()
-            .map(|(axis, &o)| grid.span(axis, o))
-            .collect();
+        let spans: Vec<_> =
+            indices.iter().enumerate().map(|(axis, &o)| grid.span(axis, o)).collect();
         let region = Region::new(
             spans
                 .iter()
@@ -50,12 +47,7 @@ impl Chunk {
                 .map(|(s, &len)| s.start..s.start.saturating_add(s.len).min(len)),
         );
         let indices = spans.iter().map(|s| s.index).collect();
-        Ok(Chunk {
-            array,
-            state,
-            indices,
-            region,
-        })
+        Ok(Chunk { array, state, indices, region })
     }
 
     pub(super) fn all(
@@ -147,9 +139,8 @@ impl Chunk {
         let opened = self.array.opened();
         now(async {
             let writeable = opened.room.writeable().map_err(|e| opened.at(e))?;
-            for key in [Some(self.key()?), self.state.other_key(&self.indices)?]
-                .into_iter()
-                .flatten()
+            for key in
+                [Some(self.key()?), self.state.other_key(&self.indices)?].into_iter().flatten()
             {
                 writeable
                     .erase(&key)

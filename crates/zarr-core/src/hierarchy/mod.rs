@@ -70,10 +70,7 @@ impl Hierarchy {
             let what = "the store cannot compare and swap; writers of one chunk are guarded within this process alone";
             room.warn("store", vec![what.into()]);
         }
-        Hierarchy {
-            room: Arc::new(room),
-            store,
-        }
+        Hierarchy { room: Arc::new(room), store }
     }
 
     /// A new hierarchy of this format at a store's root, holding nothing but its root group.
@@ -126,9 +123,7 @@ impl Hierarchy {
             base = url.to_owned();
         }
         loop {
-            let store = options
-                .store(&base)
-                .map_err(|e| Error::from(e).at_store(url));
+            let store = options.store(&base).map_err(|e| Error::from(e).at_store(url));
             match store.and_then(|store| Self::probe(store, options)) {
                 Ok(Some(hierarchy)) => {
                     let draft = hierarchy.dialect() == Dialect::Draft;
@@ -157,10 +152,7 @@ impl Hierarchy {
             }
         }
         let looked_for = "`zarr.json`, `.zarray`, `.zgroup`, `.zattrs`, `.zmetadata` there, and a draft's `zarr.json` above";
-        Err(Error::from(AccessError::NotFound {
-            looked_for: looked_for.into(),
-        })
-        .at_store(url))
+        Err(Error::from(AccessError::NotFound { looked_for: looked_for.into() }).at_store(url))
     }
 
     /// The dialect of its documents.
@@ -190,11 +182,7 @@ impl Hierarchy {
 
     /// What tolerant reading has overlooked so far.
     pub fn warnings(&self) -> Vec<Warning> {
-        self.room
-            .warnings
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner())
-            .clone()
+        self.room.warnings.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
     }
 
     /// The node at `path`.
@@ -219,11 +207,7 @@ impl Hierarchy {
     }
 
     fn group_of(&self, path: &NodePath, metadata: GroupMetadata) -> Group {
-        Group {
-            hierarchy: self.clone(),
-            path: path.clone(),
-            metadata: Arc::new(metadata),
-        }
+        Group { hierarchy: self.clone(), path: path.clone(), metadata: Arc::new(metadata) }
     }
 
     /// The array at `path`.
@@ -272,13 +256,8 @@ impl Hierarchy {
     /// [`AccessError::Exists`]; [`AccessError::ReadOnly`]; [`AccessError::Argument`] for a name that no
     /// node may have.
     pub fn create_group(&self, path: &NodePath, attributes: Object) -> Result<Group> {
-        let metadata = GroupMetadata {
-            attributes,
-            ..GroupMetadata::default()
-        };
-        now(self
-            .room
-            .create(path, &NodeMetadata::Group(metadata.clone()), false))?;
+        let metadata = GroupMetadata { attributes, ..GroupMetadata::default() };
+        now(self.room.create(path, &NodeMetadata::Group(metadata.clone()), false))?;
         Ok(self.group_of(path, metadata))
     }
 
@@ -293,9 +272,7 @@ impl Hierarchy {
         metadata: &crate::metadata::ArrayMetadata,
     ) -> Result<()> {
         let at = |e: Error| self.room.at(path, e);
-        metadata
-            .chain(self.registry(), self.dialect())
-            .map_err(|e| at(e.into()))?;
+        metadata.chain(self.registry(), self.dialect()).map_err(|e| at(e.into()))?;
         let node = NodeMetadata::Array(Box::new(metadata.clone()));
         self.room.spell(path, &node).map(|_| ()).map_err(at)
     }
@@ -317,12 +294,10 @@ impl Hierarchy {
 /// The store as the room uses it: with a guard of this process' own where it has none.
 fn guardable(store: Arc<dyn Store>) -> Ready {
     let lacks = store.conditional().is_none();
-    Ready(
-        match lacks && store.readable().is_some() && store.writeable().is_some() {
-            true => Arc::new(InProcess(store)),
-            false => store,
-        },
-    )
+    Ready(match lacks && store.readable().is_some() && store.writeable().is_some() {
+        true => Arc::new(InProcess(store)),
+        false => store,
+    })
 }
 
 /// The node that path segments below a draft's entry point mean; they may be those of its document.
@@ -331,10 +306,7 @@ fn node_below(segments: &[String]) -> Result<NodePath> {
     if names.len() >= 2 && matches!(names[0], "meta" | "data") && names[1] == "root" {
         names.drain(..2);
         if let Some(last) = names.last_mut() {
-            let end = last
-                .find(".array")
-                .or_else(|| last.find(".group"))
-                .unwrap_or(last.len());
+            let end = last.find(".array").or_else(|| last.find(".group")).unwrap_or(last.len());
             *last = &last[..end];
         }
     }
@@ -417,10 +389,9 @@ impl Node {
     pub fn into_array(self) -> Result<Array> {
         match self {
             Node::Array(array) => Ok(array),
-            Node::Group(group) => Err(group
-                .hierarchy
-                .room
-                .at(&group.path, wrong_kind(NodeKind::Group))),
+            Node::Group(group) => {
+                Err(group.hierarchy.room.at(&group.path, wrong_kind(NodeKind::Group)))
+            }
         }
     }
 
@@ -431,10 +402,9 @@ impl Node {
     pub fn into_group(self) -> Result<Group> {
         match self {
             Node::Group(group) => Ok(group),
-            Node::Array(array) => Err(array
-                .hierarchy()
-                .room
-                .at(array.path(), wrong_kind(NodeKind::Array))),
+            Node::Array(array) => {
+                Err(array.hierarchy().room.at(array.path(), wrong_kind(NodeKind::Array)))
+            }
         }
     }
 }
@@ -469,9 +439,7 @@ impl Group {
     }
 
     fn below(&self, path: &str) -> Result<NodePath> {
-        self.path
-            .join(path)
-            .map_err(|e| self.hierarchy.room.at(&self.path, e))
+        self.path.join(path).map_err(|e| self.hierarchy.room.at(&self.path, e))
     }
 
     /// The node at `path`, from here.
@@ -519,8 +487,7 @@ impl Group {
     /// # Errors
     /// As [`Hierarchy::create_group`].
     pub fn create_group(&self, path: &str) -> Result<Group> {
-        self.hierarchy
-            .create_group(&self.below(path)?, Object::new())
+        self.hierarchy.create_group(&self.below(path)?, Object::new())
     }
 
     /// Begins an array at `path`, from here.
@@ -545,12 +512,7 @@ impl Group {
     /// # Errors
     /// [`AccessError::ReadOnly`]; [`AccessError::Argument`] for attributes that the format reserves.
     pub fn update_attributes(&self, change: impl FnMut(&mut Object)) -> Result<Object> {
-        now(change_attributes(
-            &self.hierarchy.room,
-            &self.path,
-            NodeKind::Group,
-            change,
-        ))
+        now(change_attributes(&self.hierarchy.room, &self.path, NodeKind::Group, change))
     }
 }
 
@@ -561,10 +523,7 @@ pub(crate) async fn change_attributes(
     kind: NodeKind,
     mut change: impl FnMut(&mut Object),
 ) -> Result<Object> {
-    let place = room
-        .format
-        .attributes_place(path, kind)
-        .map_err(|e| room.at(path, e))?;
+    let place = room.format.attributes_place(path, kind).map_err(|e| room.at(path, e))?;
     let after = room
         .edit(path, &place, |json| {
             let mut attributes = match json {

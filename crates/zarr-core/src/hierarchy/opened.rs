@@ -50,10 +50,7 @@ impl State {
 
     /// The chain and the grid, or why there are none here.
     pub fn access(&self) -> Result<(&Chain, &dyn ChunkGrid, Repr)> {
-        let chain = self
-            .chain
-            .as_ref()
-            .map_err(|e| MetadataError::from(e.clone()))?;
+        let chain = self.chain.as_ref().map_err(|e| MetadataError::from(e.clone()))?;
         let metadata = &self.metadata;
         match (&metadata.grid, metadata.data_type.repr()) {
             (Some(grid), Some(repr)) => Ok((chain, &**grid, repr)),
@@ -92,18 +89,11 @@ pub(crate) struct Opened {
 impl Opened {
     pub fn new(room: Arc<Room>, path: NodePath, metadata: ArrayMetadata) -> Result<Opened> {
         let state = State::new(&room, &path, metadata).map_err(|e| room.at(&path, e))?;
-        Ok(Opened {
-            room,
-            path,
-            state: RwLock::new(Arc::new(state)),
-        })
+        Ok(Opened { room, path, state: RwLock::new(Arc::new(state)) })
     }
 
     pub fn state(&self) -> Arc<State> {
-        self.state
-            .read()
-            .unwrap_or_else(|poisoned| poisoned.into_inner())
-            .clone()
+        self.state.read().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
     }
 
     /// Reads the document again.
@@ -116,10 +106,7 @@ impl Opened {
 
     pub fn replace(&self, metadata: ArrayMetadata) -> Result<Arc<State>> {
         let state = Arc::new(State::new(&self.room, &self.path, metadata).map_err(|e| self.at(e))?);
-        *self
-            .state
-            .write()
-            .unwrap_or_else(|poisoned| poisoned.into_inner()) = state.clone();
+        *self.state.write().unwrap_or_else(|poisoned| poisoned.into_inner()) = state.clone();
         Ok(state)
     }
 
@@ -140,11 +127,7 @@ impl Opened {
         mut out: ViewMut<'_>,
     ) -> Result<()> {
         let mut key = state.key(&tile.indices).map_err(|e| self.at(e))?;
-        let readable = self
-            .room
-            .store
-            .blocking()
-            .and_then(|store| store.readable());
+        let readable = self.room.store.blocking().and_then(|store| store.readable());
         let readable = readable.ok_or_else(|| self.at(not_readable()))?;
         let (chain, ..) = state.access().map_err(|e| self.at(e))?;
         let whole = tile.within == Region::all(&tile.chunk_shape) && !tile.indices.is_empty();
@@ -155,10 +138,7 @@ impl Opened {
             // Nothing stands between the file and the caller's memory.
             let at = |e: Error| self.at_chunk(tile, &key, e);
             let expected = memory.len() as u64;
-            return match readable
-                .get_exactly(&key, memory)
-                .map_err(|e| at(e.into()))?
-            {
+            return match readable.get_exactly(&key, memory).map_err(|e| at(e.into()))? {
                 None => {
                     out.fill(&state.fill);
                     Ok(())
@@ -166,29 +146,18 @@ impl Opened {
                 Some(found) if found == expected => chain.check(&mut out).map_err(|e| at(e.into())),
                 Some(found) => {
                     let codec = "bytes";
-                    Err(at(CodecError::Length {
-                        codec,
-                        expected,
-                        found,
-                    }
-                    .into()))
+                    Err(at(CodecError::Length { codec, expected, found }.into()))
                 }
             };
         }
-        let mut found = readable
-            .get_into(&key, buffer)
-            .map_err(|e| self.at_chunk(tile, &key, e))?;
+        let mut found =
+            readable.get_into(&key, buffer).map_err(|e| self.at_chunk(tile, &key, e))?;
         if let Some(other) = state.other_key(&tile.indices)? {
             if !found {
                 key = other;
-                found = readable
-                    .get_into(&key, buffer)
-                    .map_err(|e| self.at_chunk(tile, &key, e))?;
-            } else if readable
-                .get(&other)
-                .map_err(|e| self.at_chunk(tile, &key, e))?
-                .is_some()
-            {
+                found =
+                    readable.get_into(&key, buffer).map_err(|e| self.at_chunk(tile, &key, e))?;
+            } else if readable.get(&other).map_err(|e| self.at_chunk(tile, &key, e))?.is_some() {
                 // V07c.
                 let what = format!(
                     "its element is stored at `{key}` and at `{other}`; the first is taken"
@@ -208,20 +177,12 @@ impl Opened {
     /// Fetches the encoded chunk of a tile, for callers that wait.
     pub async fn fetch(&self, state: &State, tile: &Tile) -> Result<Option<(StoreKey, Bytes)>> {
         let mut key = state.key(&tile.indices).map_err(|e| self.at(e))?;
-        let mut found = self
-            .room
-            .get(&key)
-            .await
-            .map_err(|e| self.at_chunk(tile, &key, e))?;
+        let mut found = self.room.get(&key).await.map_err(|e| self.at_chunk(tile, &key, e))?;
         if found.is_none()
             && let Some(other) = state.other_key(&tile.indices)?
         {
             key = other;
-            found = self
-                .room
-                .get(&key)
-                .await
-                .map_err(|e| self.at_chunk(tile, &key, e))?;
+            found = self.room.get(&key).await.map_err(|e| self.at_chunk(tile, &key, e))?;
         }
         Ok(found.map(|bytes| (key, bytes)))
     }
@@ -374,8 +335,7 @@ impl Opened {
         let mut clean = zeroed(chunk_shape, repr.size(), "a chunk")?;
         let mut view = ViewMut::new(&mut clean, chunk_shape, repr.size());
         view.fill(&state.fill);
-        view.part(keep)
-            .copy_from(&View::new(&chunk, chunk_shape, repr.size()).part(keep));
+        view.part(keep).copy_from(&View::new(&chunk, chunk_shape, repr.size()).part(keep));
         if clean == chunk {
             return Ok(Edited::Keep);
         }
@@ -388,41 +348,22 @@ impl Opened {
 }
 
 pub(crate) fn wrong_kind(is: NodeKind) -> AccessError {
-    let wanted = if is == NodeKind::Group {
-        NodeKind::Array
-    } else {
-        NodeKind::Group
-    };
-    AccessError::NodeKind {
-        is: is.phrase(),
-        wanted: wanted.phrase(),
-    }
+    let wanted = if is == NodeKind::Group { NodeKind::Array } else { NodeKind::Group };
+    AccessError::NodeKind { is: is.phrase(), wanted: wanted.phrase() }
 }
 
 fn not_readable() -> crate::error::StoreError {
-    crate::error::StoreError::NotCapable {
-        operation: "read",
-        capability: "readable",
-    }
+    crate::error::StoreError::NotCapable { operation: "read", capability: "readable" }
 }
 
 /// Zeroed memory for elements, or an error that says how much it would have been.
 pub(crate) fn zeroed(shape: &[u64], element: usize, what: &'static str) -> Result<Vec<u8>> {
     let size = crate::region::element_count(shape).and_then(|n| n.checked_mul(element as u64));
-    let memory = size
-        .and_then(|n| usize::try_from(n).ok())
-        .filter(|&n| isize::try_from(n).is_ok());
-    memory
-        .and_then(|n| bytemuck::allocation::try_zeroed_vec(n).ok())
-        .ok_or_else(|| {
-            let hint = "read or write a smaller region";
-            AccessError::TooLarge {
-                what,
-                size: size.unwrap_or(u64::MAX),
-                hint,
-            }
-            .into()
-        })
+    let memory = size.and_then(|n| usize::try_from(n).ok()).filter(|&n| isize::try_from(n).is_ok());
+    memory.and_then(|n| bytemuck::allocation::try_zeroed_vec(n).ok()).ok_or_else(|| {
+        let hint = "read or write a smaller region";
+        AccessError::TooLarge { what, size: size.unwrap_or(u64::MAX), hint }.into()
+    })
 }
 
 /// The encoded bytes of a chunk, if it is stored.

@@ -66,10 +66,7 @@ impl fmt::Debug for OpenOptions {
 impl OpenOptions {
     /// Read-only, every dialect, all threads, knowing what `registry` knows.
     pub fn new(registry: impl Into<Arc<Registry>>) -> Self {
-        OpenOptions {
-            registry: registry.into(),
-            ..Self::default()
-        }
+        OpenOptions { registry: registry.into(), ..Self::default() }
     }
 
     /// Handles may write, too.

@@ -19,9 +19,7 @@ pub(crate) fn for_each<T: Send>(
 
     match pool(options).filter(|_| many) {
         Some(pool) => pool.install(|| {
-            items
-                .par_bridge()
-                .try_for_each_init(Vec::new, |buffer, item| work(buffer, item))
+            items.par_bridge().try_for_each_init(Vec::new, |buffer, item| work(buffer, item))
         }),
         None => serially(items, work),
     }
@@ -65,17 +63,14 @@ pub(crate) fn pool(options: &Options) -> Option<std::sync::Arc<rayon::ThreadPool
     if threads == 1 {
         return None;
     }
-    let mut pools = POOLS
-        .lock()
-        .unwrap_or_else(|poisoned| poisoned.into_inner());
+    let mut pools = POOLS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     let key = (std::process::id(), threads);
     if let Some(pool) = pools.get(&key) {
         return Some(pool.clone());
     }
     // A machine that gives no threads gets its work done by the caller's.
-    let builder = rayon::ThreadPoolBuilder::new()
-        .num_threads(threads)
-        .thread_name(|n| format!("zarr-{n}"));
+    let builder =
+        rayon::ThreadPoolBuilder::new().num_threads(threads).thread_name(|n| format!("zarr-{n}"));
     let pool = Arc::new(builder.build().ok()?);
     pools.insert(key, pool.clone());
     Some(pool)

@@ -34,10 +34,9 @@ impl Opened {
         let old = self
             .reshape(|old| {
                 let mut shape = old.to_vec();
-                let len = shape.get_mut(axis).ok_or(AccessError::Rank {
-                    expected: old.len(),
-                    found: axis + 1,
-                })?;
+                let len = shape
+                    .get_mut(axis)
+                    .ok_or(AccessError::Rank { expected: old.len(), found: axis + 1 })?;
                 let too_long = || {
                     AccessError::Argument(format!(
                         "axis {axis} would be longer than 64 bits can count"
@@ -57,29 +56,21 @@ impl Opened {
     ) -> Result<Vec<u64>> {
         let room = &self.room;
         room.writeable().map_err(|e| self.at(e))?;
-        let place = room
-            .format
-            .shape_place(&self.path)
-            .map_err(|e| self.at(e))?;
+        let place = room.format.shape_place(&self.path).map_err(|e| self.at(e))?;
         for _ in 0..MOST_ROUNDS {
             let before = room.get(&place.key).await.map_err(|e| self.at(e))?;
             let state = self.refresh().await?;
             let old = state.metadata.shape.clone();
             let new = to(&old).map_err(|e| self.at(e))?;
             if new.len() != old.len() {
-                return Err(self.at(AccessError::Rank {
-                    expected: old.len(),
-                    found: new.len(),
-                }));
+                return Err(self.at(AccessError::Rank { expected: old.len(), found: new.len() }));
             }
             if new == old {
                 return Ok(old);
             }
             let forget = !room.options.keep_cut_off;
             if forget
-                && !self
-                    .scrub_overhang(&state, &old, &new, &place.key, before.as_ref())
-                    .await?
+                && !self.scrub_overhang(&state, &old, &new, &place.key, before.as_ref()).await?
             {
                 continue;
             }
@@ -100,9 +91,7 @@ impl Opened {
             }
             return Ok(old);
         }
-        Err(self.at(AccessError::Conflict {
-            rounds: MOST_ROUNDS,
-        }))
+        Err(self.at(AccessError::Conflict { rounds: MOST_ROUNDS }))
     }
 
     /// Refills what the edge chunks of `old` overhang along growing axes; `false` if the document
@@ -142,10 +131,7 @@ impl Opened {
         edges.sort();
         edges.dedup();
         for ordinals in edges {
-            if !self
-                .scrub(state, grid, &ordinals, old, document, before)
-                .await?
-            {
+            if !self.scrub(state, grid, &ordinals, old, document, before).await? {
                 return Ok(false);
             }
         }
@@ -176,10 +162,7 @@ impl Opened {
         for ordinals in self.existing(state, grid, old, touched, None).await? {
             let gone = (0..rank).any(|axis| outside(axis, ordinals[axis]));
             let keep = if gone { &vec![0; rank] } else { new };
-            if !self
-                .scrub(state, grid, &ordinals, keep, document, now.as_ref())
-                .await?
-            {
+            if !self.scrub(state, grid, &ordinals, keep, document, now.as_ref()).await? {
                 // Somebody changed the array again; what they made of it is theirs.
                 return Ok(());
             }
@@ -197,11 +180,8 @@ impl Opened {
         document: &StoreKey,
         before: Option<&Bytes>,
     ) -> Result<bool> {
-        let spans: Vec<_> = ordinals
-            .iter()
-            .enumerate()
-            .map(|(axis, &o)| grid.span(axis, o))
-            .collect();
+        let spans: Vec<_> =
+            ordinals.iter().enumerate().map(|(axis, &o)| grid.span(axis, o)).collect();
         let indices: Vec<i64> = spans.iter().map(|s| s.index).collect();
         let stored: Vec<u64> = spans.iter().map(|s| s.stored).collect();
         let keep = Region::new(spans.iter().zip(shape).map(|(s, &len)| {
@@ -214,14 +194,12 @@ impl Opened {
         let writeable = room.writeable().map_err(at)?;
         for _ in 0..MOST_ROUNDS {
             let (old, version) = match room.store.conditional() {
-                Some(conditional) => match conditional
-                    .get_versioned(&key)
-                    .await
-                    .map_err(|e| at(e.into()))?
-                {
-                    Some((bytes, version)) => (bytes, Some(version)),
-                    None => return Ok(true),
-                },
+                Some(conditional) => {
+                    match conditional.get_versioned(&key).await.map_err(|e| at(e.into()))? {
+                        Some((bytes, version)) => (bytes, Some(version)),
+                        None => return Ok(true),
+                    }
+                }
                 None => match room.get(&key).await.map_err(at)? {
                     Some(bytes) => (bytes, None),
                     None => return Ok(true),
@@ -242,9 +220,7 @@ impl Opened {
             };
             let done = match (room.store.conditional(), &version, value) {
                 (Some(conditional), Some(version), value) => {
-                    conditional
-                        .set_if(&key, value.map(Into::into), Some(version))
-                        .await
+                    conditional.set_if(&key, value.map(Into::into), Some(version)).await
                 }
                 (_, _, Some(bytes)) => writeable.set(&key, bytes.into()).await.map(|()| true),
                 (_, _, None) => writeable.erase(&key).await.map(|()| true),
@@ -253,10 +229,7 @@ impl Opened {
                 return Ok(true);
             }
         }
-        Err(at(AccessError::Conflict {
-            rounds: MOST_ROUNDS,
-        }
-        .into()))
+        Err(at(AccessError::Conflict { rounds: MOST_ROUNDS }.into()))
     }
 
     /// The ordinals of stored chunks inside the grid of `shape` that are `wanted`. With `fixed`, only
@@ -280,16 +253,10 @@ impl Opened {
         if candidates.is_none_or(|n| n > FEW_PROBES)
             && let Ok(_) = listable
         {
-            let keys = self
-                .room
-                .list_prefix(state.prefix())
-                .await
-                .map_err(|e| self.at(e))?;
+            let keys = self.room.list_prefix(state.prefix()).await.map_err(|e| self.at(e))?;
             let keys = keys.iter().filter_map(|key| {
-                let indices = state
-                    .metadata
-                    .chunk_keys
-                    .parse(state.prefix().strip(key)?, shape.len())?;
+                let indices =
+                    state.metadata.chunk_keys.parse(state.prefix().strip(key)?, shape.len())?;
                 let ordinal = |axis: usize| ordinal_of(grid, axis, indices[axis], shape[axis]);
                 (0..shape.len()).map(ordinal).collect::<Option<Vec<u64>>>()
             });
@@ -302,16 +269,11 @@ impl Opened {
                     all = all
                         .into_iter()
                         .flat_map(|head: Vec<u64>| {
-                            range
-                                .clone()
-                                .map(move |o| head.iter().copied().chain([o]).collect())
+                            range.clone().map(move |o| head.iter().copied().chain([o]).collect())
                         })
                         .collect();
                 }
-                Ok(all
-                    .into_iter()
-                    .filter(|ordinals: &Vec<u64>| wanted(ordinals))
-                    .collect())
+                Ok(all.into_iter().filter(|ordinals: &Vec<u64>| wanted(ordinals)).collect())
             }
             _ => {
                 let error = StoreError::NotCapable {

@@ -32,10 +32,7 @@ pub(crate) struct Room {
 
 /// A missing side of a store, by the operation that wanted it.
 fn not_capable(operation: &'static str, capability: &'static str) -> StoreError {
-    StoreError::NotCapable {
-        operation,
-        capability,
-    }
+    StoreError::NotCapable { operation, capability }
 }
 
 impl Room {
@@ -43,16 +40,11 @@ impl Room {
     pub async fn open(store: Arc<dyn aio::Store>, options: &OpenOptions) -> Result<Option<Room>> {
         let at_store = |e: Error| e.at_store(store.name());
         let mut reading = Reading::new(&options.registry, options.options.strictness);
-        let keys = PROBES
-            .iter()
-            .map(|key| StoreKey::new(*key))
-            .collect::<Result<Vec<_>, _>>()?;
+        let keys = PROBES.iter().map(|key| StoreKey::new(*key)).collect::<Result<Vec<_>, _>>()?;
         let found = documents(&*store, keys).await.map_err(at_store)?;
         let format = detect(&found, options.dialect, &mut reading).map_err(|e| {
             let key = found.first().map(|(key, _)| key.clone());
-            let error = Error::from(e)
-                .at_store(store.name())
-                .at_path(&NodePath::root());
+            let error = Error::from(e).at_store(store.name()).at_path(&NodePath::root());
             key.map_or_else(
                 || Error::from(MetadataError::Missing("zarr.json")),
                 |key| error.at_key(&key),
@@ -82,10 +74,7 @@ impl Room {
     }
 
     pub fn warn(&self, place: &str, warnings: Vec<String>) {
-        let mut all = self
-            .warnings
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut all = self.warnings.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         for warning in note(place, warnings) {
             if !all.contains(&warning) {
                 all.push(warning);
@@ -102,10 +91,7 @@ impl Room {
         if self.access == Access::ReadOnly {
             return Err(AccessError::ReadOnly.into());
         }
-        Ok(self
-            .store
-            .writeable()
-            .ok_or(not_capable("write", "writeable"))?)
+        Ok(self.store.writeable().ok_or(not_capable("write", "writeable"))?)
     }
 
     pub fn listable(&self) -> Result<&dyn aio::ListableStore, StoreError> {
@@ -124,12 +110,10 @@ impl Room {
     fn parse(&self, path: &NodePath, found: &Documents) -> Result<Option<NodeMetadata>> {
         let mut reading = Reading::new(&self.registry, self.options.strictness);
         let node =
-            self.format
-                .parse(path, found, &mut reading)
-                .map_err(|e| match found.first() {
-                    Some((key, _)) => Error::from(e).at_key(key),
-                    None => e.into(),
-                })?;
+            self.format.parse(path, found, &mut reading).map_err(|e| match found.first() {
+                Some((key, _)) => Error::from(e).at_key(key),
+                None => e.into(),
+            })?;
         self.warn(path.as_str(), reading.warnings);
         Ok(node)
     }
@@ -141,10 +125,7 @@ impl Room {
         if let Some(node) = self.parse(path, &found).map_err(at)? {
             return Ok(node);
         }
-        let implicit = GroupMetadata {
-            implicit: true,
-            ..GroupMetadata::default()
-        };
+        let implicit = GroupMetadata { implicit: true, ..GroupMetadata::default() };
         if !self.format.groups_are_explicit() {
             if path.is_root() {
                 return Ok(NodeMetadata::Group(implicit));
@@ -160,10 +141,7 @@ impl Room {
             .iter()
             .map(|k| format!("`{k}`"))
             .collect();
-        Err(at(AccessError::NotFound {
-            looked_for: keys.join(", "),
-        }
-        .into()))
+        Err(at(AccessError::NotFound { looked_for: keys.join(", ") }.into()))
     }
 
     /// The children of whatever node is at `path`: an array has none (D-165 lets a draft's have some,
@@ -178,10 +156,7 @@ impl Room {
     /// The children of a group, sorted; broken ones are noted and left out (T-35).
     pub async fn children(&self, path: &NodePath) -> Result<Vec<Child>> {
         let at = |e: Error| self.at(path, e);
-        let prefix = self
-            .format
-            .children_prefix(path)
-            .map_err(|e| at(e.into()))?;
+        let prefix = self.format.children_prefix(path).map_err(|e| at(e.into()))?;
         let listable = self.listable().map_err(|e| at(e.into()))?;
         let listing = listable.list_dir(&prefix).await.map_err(|e| at(e.into()))?;
         let mut warnings = Vec::new();
@@ -213,32 +188,18 @@ impl Room {
             },
         };
         if kind.is_none() {
-            self.warn(
-                child.path.as_str(),
-                vec!["its document is broken; left out".into()],
-            );
+            self.warn(child.path.as_str(), vec!["its document is broken; left out".into()]);
         }
-        Ok(kind.map(|kind| Child {
-            kind: Some(kind),
-            ..child
-        }))
+        Ok(kind.map(|kind| Child { kind: Some(kind), ..child }))
     }
 
     /// The node and all below it, sorted by path (D-162).
     pub async fn tree(&self, path: &NodePath) -> Result<Vec<Child>> {
         let top = self.node(path).await?;
         let implicit = matches!(&top, NodeMetadata::Group(group) if group.implicit);
-        let me = Child {
-            path: path.clone(),
-            kind: Some(top.kind()),
-            implicit,
-        };
+        let me = Child { path: path.clone(), kind: Some(top.kind()), implicit };
         if let Some(prefix) = self.format.tree_prefix() {
-            let keys = self
-                .listable()?
-                .list_prefix(&prefix)
-                .await
-                .map_err(|e| self.at(path, e))?;
+            let keys = self.listable()?.list_prefix(&prefix).await.map_err(|e| self.at(path, e))?;
             let mut warnings = Vec::new();
             let mut nodes = self.format.tree(path, &keys, &mut warnings);
             self.warn(path.as_str(), warnings);
@@ -322,15 +283,10 @@ impl Room {
         }
         let mut documents = documents.into_iter();
         if let Some((key, bytes)) = documents.next() {
-            self.create_document(&key, bytes, node.kind().phrase())
-                .await
-                .map_err(at)?;
+            self.create_document(&key, bytes, node.kind().phrase()).await.map_err(at)?;
         }
         for (key, bytes) in documents {
-            self.writeable()?
-                .set(&key, bytes.into())
-                .await
-                .map_err(|e| at(e.into()))?;
+            self.writeable()?.set(&key, bytes.into()).await.map_err(|e| at(e.into()))?;
         }
         Ok(())
     }
@@ -409,10 +365,9 @@ impl Room {
                 Some(bytes) => Json::parse_tolerant(bytes).map_err(MetadataError::Json)?.0,
                 None if place.may_be_absent => Json::Object(Object::new()),
                 None => {
-                    return Err(AccessError::NotFound {
-                        looked_for: format!("`{}`", place.key),
-                    }
-                    .into());
+                    return Err(
+                        AccessError::NotFound { looked_for: format!("`{}`", place.key) }.into()
+                    );
                 }
             };
             match (place.member, &mut whole) {
@@ -477,13 +432,7 @@ async fn documents(store: &dyn aio::Store, keys: Vec<StoreKey>) -> Result<Docume
 }
 
 fn note(place: &str, warnings: Vec<String>) -> Vec<Warning> {
-    warnings
-        .into_iter()
-        .map(|what| Warning {
-            place: place.to_owned(),
-            what,
-        })
-        .collect()
+    warnings.into_iter().map(|what| Warning { place: place.to_owned(), what }).collect()
 }
 
 /// The kind that a v3 document claims, if it can be read so far.

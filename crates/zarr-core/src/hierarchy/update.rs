@@ -41,10 +41,7 @@ pub(crate) async fn update(
 ) -> Result<()> {
     match update_for(room, key, |old| ready(edit(old.as_ref())), MOST_ROUNDS).await? {
         true => Ok(()),
-        false => Err(AccessError::Conflict {
-            rounds: MOST_ROUNDS,
-        }
-        .into()),
+        false => Err(AccessError::Conflict { rounds: MOST_ROUNDS }.into()),
     }
 }
 
@@ -65,21 +62,17 @@ pub(crate) async fn update_for<F: Future<Output = Result<Edited>>>(
         }
         return Ok(true);
     }
-    let conditional = room.store.conditional().ok_or(StoreError::NotCapable {
-        operation: "guard a change",
-        capability: "conditional",
-    })?;
+    let conditional = room
+        .store
+        .conditional()
+        .ok_or(StoreError::NotCapable { operation: "guard a change", capability: "conditional" })?;
     for round in 0..rounds {
         // Callers that wait must not block; their rounds succeed by chance.
         let turns = round >= ROUNDS_WITHOUT_TURN && room.store.blocking().is_some();
         let turn = turns.then(|| Turn::take(&room.store.name(), key));
         let (old, was) = conditional.get_versioned(key).await?.unzip();
         let done = match edit(old).await? {
-            Edited::Set(bytes) => {
-                conditional
-                    .set_if(key, Some(bytes.into()), was.as_ref())
-                    .await?
-            }
+            Edited::Set(bytes) => conditional.set_if(key, Some(bytes.into()), was.as_ref()).await?,
             Edited::Erase if was.is_none() => true,
             Edited::Erase => conditional.set_if(key, None, was.as_ref()).await?,
             Edited::Keep => true,
@@ -110,10 +103,7 @@ impl Turn {
         let (turnstile, hasher) = &*TURNSTILE;
         let id = hasher.hash_one((store, key.as_str()));
         let give_up = Instant::now() + LONGEST_TURN;
-        let mut taken = turnstile
-            .taken
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut taken = turnstile.taken.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         while !taken.insert(id) {
             let left = give_up.saturating_duration_since(Instant::now());
             if left.is_zero() {
@@ -132,11 +122,7 @@ impl Turn {
 impl Drop for Turn {
     fn drop(&mut self) {
         let turnstile = &TURNSTILE.0;
-        turnstile
-            .taken
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner())
-            .remove(&self.0);
+        turnstile.taken.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).remove(&self.0);
         turnstile.freed.notify_all();
     }
 }

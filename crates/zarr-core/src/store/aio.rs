@@ -150,10 +150,7 @@ impl ReadableStore for Ready {
         key: &StoreKey,
         ranges: &[ByteRange],
     ) -> Result<Option<Vec<Bytes>>, StoreError> {
-        self.0
-            .readable()
-            .expect(NO_SIDE)
-            .get_partial_values(key, ranges)
+        self.0.readable().expect(NO_SIDE).get_partial_values(key, ranges)
     }
 }
 

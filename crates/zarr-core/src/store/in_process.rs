@@ -28,16 +28,11 @@ impl InProcess {
             LazyLock::new(|| (std::array::from_fn(|_| Mutex::new(())), RandomState::new()));
         let (locks, hasher) = &*TABLE;
         let at = hasher.hash_one((self.0.name(), key.as_str())) as usize % LOCKS;
-        locks[at]
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner())
+        locks[at].lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
     fn inner(&self) -> (&dyn ReadableStore, &dyn WriteableStore) {
-        (
-            self.0.readable().expect(SIDES),
-            self.0.writeable().expect(SIDES),
-        )
+        (self.0.readable().expect(SIDES), self.0.writeable().expect(SIDES))
     }
 }
 

@@ -18,10 +18,7 @@ impl StoreKey {
     pub fn new(key: impl Into<String>) -> Result<Self, StoreError> {
         let key = key.into();
         match flaw(&key) {
-            Some(why) => Err(StoreError::InvalidKey {
-                key,
-                why: why.into(),
-            }),
+            Some(why) => Err(StoreError::InvalidKey { key, why: why.into() }),
             None => Ok(StoreKey(key.into())),
         }
     }
@@ -68,10 +65,7 @@ impl StorePrefix {
             Some(key) => flaw(key),
         };
         match why {
-            Some(why) => Err(StoreError::InvalidKey {
-                key: prefix,
-                why: why.into(),
-            }),
+            Some(why) => Err(StoreError::InvalidKey { key: prefix, why: why.into() }),
             None => Ok(StorePrefix(prefix.into())),
         }
     }
@@ -122,38 +116,17 @@ mod tests {
     /// D-130, D-132, DECISIONS 19.
     #[test]
     fn keys_cannot_leave_the_store() {
-        for bad in [
-            "",
-            "/a",
-            "a/",
-            "a//b",
-            "../x",
-            "a/../../x",
-            "a/./b",
-            ".",
-            "..",
-            "\0",
-            "a\0b",
-            "a\n",
-        ] {
+        for bad in
+            ["", "/a", "a/", "a//b", "../x", "a/../../x", "a/./b", ".", "..", "\0", "a\0b", "a\n"]
+        {
             assert!(StoreKey::new(bad).is_err(), "{bad:?}");
         }
-        for good in [
-            "zarr.json",
-            "meta/root/foo.array.json",
-            ".zarray",
-            "a b/é",
-            "...",
-            "C:\\x",
-        ] {
+        for good in ["zarr.json", "meta/root/foo.array.json", ".zarray", "a b/é", "...", "C:\\x"] {
             assert!(StoreKey::new(good).is_ok(), "{good:?}");
         }
         assert!(StorePrefix::new("a").is_err());
         assert!(StorePrefix::new("/").is_err());
-        assert_eq!(
-            StorePrefix::new("a/").unwrap().key("b").unwrap().as_str(),
-            "a/b"
-        );
+        assert_eq!(StorePrefix::new("a/").unwrap().key("b").unwrap().as_str(), "a/b");
         assert_eq!(StoreKey::new("a/b").unwrap().parent().as_str(), "a/");
         assert_eq!(StoreKey::new("a").unwrap().parent(), StorePrefix::root());
     }

@@ -34,9 +34,7 @@ impl Offloaded {
     ) -> Result<T, StoreError> {
         let store = self.0.clone();
         run(move || call(&*store)).await.unwrap_or_else(|| {
-            Err(StoreError::Backend(
-                "a thread of the store ended before its call was done".into(),
-            ))
+            Err(StoreError::Backend("a thread of the store ended before its call was done".into()))
         })
     }
 }
@@ -59,9 +57,7 @@ pub(crate) async fn run<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'st
 fn threads() -> Option<mpsc::Sender<Job>> {
     static THREAD_POOLS: LazyLock<Mutex<HashMap<u32, mpsc::Sender<Job>>>> =
         LazyLock::new(Default::default);
-    let mut pools = THREAD_POOLS
-        .lock()
-        .unwrap_or_else(|poisoned| poisoned.into_inner());
+    let mut pools = THREAD_POOLS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     if let Some(pool) = pools.get(&std::process::id()) {
         return Some(pool.clone());
     }
@@ -71,10 +67,7 @@ fn threads() -> Option<mpsc::Sender<Job>> {
     for n in 0..THREADS {
         let receive = receive.clone();
         let work = move || loop {
-            let job = receive
-                .lock()
-                .unwrap_or_else(|poisoned| poisoned.into_inner())
-                .recv();
+            let job = receive.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).recv();
             match job {
                 // A job that panics must not take the thread with it; its caller sees a closed channel.
                 Ok(job) => drop(std::panic::catch_unwind(std::panic::AssertUnwindSafe(job))),
@@ -82,10 +75,7 @@ fn threads() -> Option<mpsc::Sender<Job>> {
             }
         };
         started += usize::from(
-            std::thread::Builder::new()
-                .name(format!("zarr-store-{n}"))
-                .spawn(work)
-                .is_ok(),
+            std::thread::Builder::new().name(format!("zarr-store-{n}")).spawn(work).is_ok(),
         );
     }
     if started == 0 {
@@ -122,8 +112,7 @@ impl aio::Store for Offloaded {
 impl ReadableStore for Offloaded {
     async fn get(&self, key: &StoreKey) -> Result<Option<Bytes>, StoreError> {
         let key = key.clone();
-        self.call(move |store| store.readable().expect(NO_SIDE).get(&key))
-            .await
+        self.call(move |store| store.readable().expect(NO_SIDE).get(&key)).await
     }
     async fn get_partial_values(
         &self,
@@ -131,13 +120,8 @@ impl ReadableStore for Offloaded {
         ranges: &[ByteRange],
     ) -> Result<Option<Vec<Bytes>>, StoreError> {
         let (key, ranges) = (key.clone(), ranges.to_vec());
-        self.call(move |store| {
-            store
-                .readable()
-                .expect(NO_SIDE)
-                .get_partial_values(&key, &ranges)
-        })
-        .await
+        self.call(move |store| store.readable().expect(NO_SIDE).get_partial_values(&key, &ranges))
+            .await
     }
 }
 
@@ -145,33 +129,24 @@ impl ReadableStore for Offloaded {
 impl WriteableStore for Offloaded {
     async fn set(&self, key: &StoreKey, value: Payload<'_>) -> Result<(), StoreError> {
         let (key, value) = (key.clone(), value.into_bytes());
-        self.call(move |store| store.writeable().expect(NO_SIDE).set(&key, value.into()))
-            .await
+        self.call(move |store| store.writeable().expect(NO_SIDE).set(&key, value.into())).await
     }
     async fn erase(&self, key: &StoreKey) -> Result<(), StoreError> {
         let key = key.clone();
-        self.call(move |store| store.writeable().expect(NO_SIDE).erase(&key))
-            .await
+        self.call(move |store| store.writeable().expect(NO_SIDE).erase(&key)).await
     }
     async fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
         let prefix = prefix.clone();
-        self.call(move |store| store.writeable().expect(NO_SIDE).erase_prefix(&prefix))
-            .await
+        self.call(move |store| store.writeable().expect(NO_SIDE).erase_prefix(&prefix)).await
     }
     async fn set_unguarded(&self, key: &StoreKey, value: Payload<'_>) -> Result<(), StoreError> {
         let (key, value) = (key.clone(), value.into_bytes());
-        self.call(move |store| {
-            store
-                .writeable()
-                .expect(NO_SIDE)
-                .set_unguarded(&key, value.into())
-        })
-        .await
+        self.call(move |store| store.writeable().expect(NO_SIDE).set_unguarded(&key, value.into()))
+            .await
     }
     async fn erase_unguarded(&self, key: &StoreKey) -> Result<(), StoreError> {
         let key = key.clone();
-        self.call(move |store| store.writeable().expect(NO_SIDE).erase_unguarded(&key))
-            .await
+        self.call(move |store| store.writeable().expect(NO_SIDE).erase_unguarded(&key)).await
     }
 }
 
@@ -179,8 +154,7 @@ impl WriteableStore for Offloaded {
 impl ConditionalStore for Offloaded {
     async fn get_versioned(&self, key: &StoreKey) -> Result<Option<(Bytes, Version)>, StoreError> {
         let key = key.clone();
-        self.call(move |store| store.conditional().expect(NO_SIDE).get_versioned(&key))
-            .await
+        self.call(move |store| store.conditional().expect(NO_SIDE).get_versioned(&key)).await
     }
     async fn set_if(
         &self,
@@ -190,10 +164,7 @@ impl ConditionalStore for Offloaded {
     ) -> Result<bool, StoreError> {
         let (key, value, was) = (key.clone(), value.map(Payload::into_bytes), was.cloned());
         self.call(move |store| {
-            store
-                .conditional()
-                .expect(NO_SIDE)
-                .set_if(&key, value.map(Into::into), was.as_ref())
+            store.conditional().expect(NO_SIDE).set_if(&key, value.map(Into::into), was.as_ref())
         })
         .await
     }
@@ -203,12 +174,10 @@ impl ConditionalStore for Offloaded {
 impl ListableStore for Offloaded {
     async fn list_prefix(&self, prefix: &StorePrefix) -> Result<Vec<StoreKey>, StoreError> {
         let prefix = prefix.clone();
-        self.call(move |store| store.listable().expect(NO_SIDE).list_prefix(&prefix))
-            .await
+        self.call(move |store| store.listable().expect(NO_SIDE).list_prefix(&prefix)).await
     }
     async fn list_dir(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
         let prefix = prefix.clone();
-        self.call(move |store| store.listable().expect(NO_SIDE).list_dir(&prefix))
-            .await
+        self.call(move |store| store.listable().expect(NO_SIDE).list_dir(&prefix)).await
     }
 }

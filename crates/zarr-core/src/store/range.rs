@@ -36,13 +36,11 @@ impl ByteRange {
             ByteRange::From(start) => (start <= size).then_some(start..size),
             ByteRange::Suffix(len) => Some(size.saturating_sub(len)..size),
         };
-        range
-            .filter(|r| r.end <= size)
-            .ok_or_else(|| StoreError::Range {
-                key: key.to_string(),
-                range: self.to_string(),
-                size,
-            })
+        range.filter(|r| r.end <= size).ok_or_else(|| StoreError::Range {
+            key: key.to_string(),
+            range: self.to_string(),
+            size,
+        })
     }
 }
 
@@ -68,18 +66,7 @@ mod tests {
         assert_eq!(ByteRange::Suffix(1).resolve(&key, 4).unwrap(), 3..4);
         assert_eq!(ByteRange::From(4).resolve(&key, 4).unwrap(), 4..4);
         assert!(ByteRange::From(5).resolve(&key, 4).is_err());
-        assert!(
-            ByteRange::Bounded { start: 3, len: 2 }
-                .resolve(&key, 4)
-                .is_err()
-        );
-        assert!(
-            ByteRange::Bounded {
-                start: u64::MAX,
-                len: 2
-            }
-            .resolve(&key, 4)
-            .is_err()
-        );
+        assert!(ByteRange::Bounded { start: 3, len: 2 }.resolve(&key, 4).is_err());
+        assert!(ByteRange::Bounded { start: u64::MAX, len: 2 }.resolve(&key, 4).is_err());
     }
 }

@@ -23,16 +23,8 @@ pub fn check_store(make: impl Fn() -> Arc<dyn Store>) {
     let case = Checked::new(&store);
     case.set("case/foo", b"lower");
     case.set("case/FOO", b"upper");
-    case.is(
-        "case/foo",
-        Some(b"lower"),
-        "keys tell upper from lower case (D-131)",
-    );
-    case.is(
-        "case/FOO",
-        Some(b"upper"),
-        "keys tell upper from lower case (D-131)",
-    );
+    case.is("case/foo", Some(b"lower"), "keys tell upper from lower case (D-131)");
+    case.is("case/FOO", Some(b"upper"), "keys tell upper from lower case (D-131)");
 }
 
 /// As [`check_store`], for a store on a disk that takes `foo` and `FOO` for one name.
@@ -56,22 +48,12 @@ pub fn check_contents(store: &Arc<dyn Store>, contents: &BTreeMap<String, Vec<u8
     let readable = store.readable().expect("the store is readable");
     for (name, value) in contents {
         let key = key(name);
-        is(
-            readable,
-            &key,
-            Some(value),
-            "a value is read as it was stored",
-        );
+        is(readable, &key, Some(value), "a value is read as it was stored");
         ranges_of(readable, &key, value);
     }
     let absent = key("no such key");
     if !contents.contains_key(absent.as_str()) {
-        is(
-            readable,
-            &absent,
-            None,
-            "an absent key has no value (D-134)",
-        );
+        is(readable, &absent, None, "an absent key has no value (D-134)");
     }
     if let Some(listable) = store.listable() {
         listings(listable, &contents.keys().cloned().collect());
@@ -104,9 +86,7 @@ impl Checked {
             store.readable().is_some() && store.writeable().is_some(),
             "the store is not readable and writeable; `check_contents` is for such stores",
         );
-        Checked {
-            store: Arc::clone(store),
-        }
+        Checked { store: Arc::clone(store) }
     }
 
     fn readable(&self) -> &dyn ReadableStore {
@@ -162,14 +142,8 @@ fn is(store: &dyn ReadableStore, key: &StoreKey, expected: Option<&[u8]>, promis
         );
     };
     same(ok(store.get(key), "get").as_deref(), "get");
-    let parts = ok(
-        store.get_partial_values(key, &[ByteRange::ALL]),
-        "get_partial_values",
-    );
-    same(
-        parts.map(|parts| parts.concat()).as_deref(),
-        "get_partial_values",
-    );
+    let parts = ok(store.get_partial_values(key, &[ByteRange::ALL]), "get_partial_values");
+    same(parts.map(|parts| parts.concat()).as_deref(), "get_partial_values");
     let mut buf = b"what an earlier value left behind".to_vec();
     let is_there = ok(store.get_into(key, &mut buf), "get_into");
     same(is_there.then_some(&buf), "get_into");
@@ -178,10 +152,7 @@ fn is(store: &dyn ReadableStore, key: &StoreKey, expected: Option<&[u8]>, promis
     same(size.map(|_| &out[..]), "get_exactly");
     let mut longer = vec![0; out.len() + 1];
     let other = ok(store.get_exactly(key, &mut longer), "get_exactly");
-    assert_eq!(
-        other, size,
-        "get_exactly tells the value's size, whatever it is"
-    );
+    assert_eq!(other, size, "get_exactly tells the value's size, whatever it is");
 }
 
 /// A value in few words, from where it differs from another.
@@ -203,76 +174,32 @@ impl fmt::Display for Shown<'_> {
 }
 
 fn values(store: &Checked) {
-    store.is(
-        "a/absent",
-        None,
-        "an absent key has no value, and is no error (D-134)",
-    );
+    store.is("a/absent", None, "an absent key has no value, and is no error (D-134)");
     store.set("a/empty", b"");
-    store.is(
-        "a/empty",
-        Some(b""),
-        "an empty value is not an absent one (D-131, D-134)",
-    );
+    store.is("a/empty", Some(b""), "an empty value is not an absent one (D-131, D-134)");
     let every_byte: Vec<u8> = (0..=255).collect();
     store.set("a/bytes", &every_byte);
     store.is("a/bytes", Some(&every_byte), "a value is any bytes (D-131)");
     store.set("a/bytes", b"short");
-    store.is(
-        "a/bytes",
-        Some(b"short"),
-        "a short value replaces all of a long one (D-131)",
-    );
+    store.is("a/bytes", Some(b"short"), "a short value replaces all of a long one (D-131)");
     store.set("a/bytes", &every_byte);
-    store.is(
-        "a/bytes",
-        Some(&every_byte),
-        "a long value replaces a short one (D-131)",
-    );
+    store.is("a/bytes", Some(&every_byte), "a long value replaces a short one (D-131)");
     store.set("a/bytes", b"");
-    store.is(
-        "a/bytes",
-        Some(b""),
-        "an empty value replaces another (D-131)",
-    );
+    store.is("a/bytes", Some(b""), "an empty value replaces another (D-131)");
 
     let large: Vec<u8> = (0..3_000_000u32).map(|i| (i / 7) as u8).collect();
-    let parts = large
-        .chunks(999_999)
-        .fold(Payload::default(), |value, part| value.and(part));
-    ok(
-        store.writeable().set(&key("a/parts"), parts.and(&b""[..])),
-        "set of several parts",
-    );
-    store.is(
-        "a/parts",
-        Some(&large),
-        "the parts of a payload follow each other",
-    );
-    ok(
-        store.writeable().set(&key("a/no"), Payload::default()),
-        "set of no parts",
-    );
-    store.is(
-        "a/no",
-        Some(b""),
-        "a payload without parts is an empty value",
-    );
+    let parts = large.chunks(999_999).fold(Payload::default(), |value, part| value.and(part));
+    ok(store.writeable().set(&key("a/parts"), parts.and(&b""[..])), "set of several parts");
+    store.is("a/parts", Some(&large), "the parts of a payload follow each other");
+    ok(store.writeable().set(&key("a/no"), Payload::default()), "set of no parts");
+    store.is("a/no", Some(b""), "a payload without parts is an empty value");
 
-    let unguarded = store
-        .writeable()
-        .set_unguarded(&key("a/loose"), Payload::new(b"v"));
+    let unguarded = store.writeable().set_unguarded(&key("a/loose"), Payload::new(b"v"));
     ok(unguarded, "set_unguarded");
     store.is("a/loose", Some(b"v"), "set_unguarded sets");
-    ok(
-        store.writeable().erase_unguarded(&key("a/loose")),
-        "erase_unguarded",
-    );
+    ok(store.writeable().erase_unguarded(&key("a/loose")), "erase_unguarded");
     store.is("a/loose", None, "erase_unguarded erases");
-    store.holds(
-        &["a/bytes", "a/empty", "a/no", "a/parts"],
-        "every key set is listed",
-    );
+    store.holds(&["a/bytes", "a/empty", "a/no", "a/parts"], "every key set is listed");
 }
 
 /// F-110, D-130, and that the store does not split or join keys of its own accord.
@@ -296,11 +223,7 @@ fn keys(store: &Checked) {
         store.set(name, name.as_bytes());
     }
     for name in names {
-        store.is(
-            name,
-            Some(name.as_bytes()),
-            "each key has a value of its own (F-110)",
-        );
+        store.is(name, Some(name.as_bytes()), "each key has a value of its own (F-110)");
     }
     store.is("c/0", None, "the beginning of a key is not a key");
     store.is("c", None, "the beginning of a key is not a key");
@@ -312,11 +235,7 @@ fn buffers(store: &Checked) {
     let mut buffer = b"first".to_vec();
     store.set("k", &buffer);
     buffer.fill(b'?');
-    store.is(
-        "k",
-        Some(b"first"),
-        "a value is not the caller's buffer (T-62)",
-    );
+    store.is("k", Some(b"first"), "a value is not the caller's buffer (T-62)");
     let held = ok(store.readable().get(&key("k")), "get").expect("it was set");
     store.set("k", b"second");
     assert_eq!(
@@ -333,9 +252,7 @@ fn ranges(store: &Checked) {
     ranges_of(store.readable(), &key("k"), &value);
     store.set("empty", b"");
     ranges_of(store.readable(), &key("empty"), b"");
-    let absent = store
-        .readable()
-        .get_partial_values(&key("absent"), &[ByteRange::Suffix(3)]);
+    let absent = store.readable().get_partial_values(&key("absent"), &[ByteRange::Suffix(3)]);
     let absent = ok(absent, "get_partial_values of an absent key");
     assert_eq!(absent, None, "a range of an absent key is absent");
 }
@@ -363,28 +280,14 @@ fn ranges_of(store: &dyn ReadableStore, key: &StoreKey, value: &[u8]) {
         .map(|range| ok(range.resolve(key, size), "a range inside the value"))
         .map(|range| &value[range.start as usize..range.end as usize])
         .collect();
-    let parts = ok(
-        store.get_partial_values(key, &inside),
-        "ranges inside the value",
-    );
+    let parts = ok(store.get_partial_values(key, &inside), "ranges inside the value");
     let parts = parts.expect("the key is there");
-    assert_eq!(
-        parts.len(),
-        inside.len(),
-        "one part for each range of `{key}`"
-    );
+    assert_eq!(parts.len(), inside.len(), "one part for each range of `{key}`");
     for ((part, expected), range) in parts.iter().zip(&expected).zip(&inside) {
-        assert_eq!(
-            part, expected,
-            "{range} of `{key}`, which has {size} bytes (F-111)"
-        );
+        assert_eq!(part, expected, "{range} of `{key}`, which has {size} bytes (F-111)");
     }
     let none = ok(store.get_partial_values(key, &[]), "no ranges");
-    assert_eq!(
-        none,
-        Some(vec![]),
-        "no ranges of a key that is there are no parts"
-    );
+    assert_eq!(none, Some(vec![]), "no ranges of a key that is there are no parts");
     for outside in [
         ByteRange::From(size + 1),
         bounded(size, 1),
@@ -401,17 +304,12 @@ fn ranges_of(store: &dyn ReadableStore, key: &StoreKey, value: &[u8]) {
 
 /// D-132, D-136, T-58.
 fn prefixes(store: &Checked) {
-    let names = [
-        "a/b", "a/c", "a/d/e", "a/f/g", "a/f/h/i", "ab/x", "a.b/x", "a-b", "a0", "e/f/g",
-    ];
+    let names = ["a/b", "a/c", "a/d/e", "a/f/g", "a/f/h/i", "ab/x", "a.b/x", "a-b", "a0", "e/f/g"];
     store.holds(&[], "an empty store has no keys");
     for name in names {
         store.set(name, b"v");
     }
-    store.holds(
-        &names,
-        "a prefix ends at a `/`, and a listing does not lose or make up keys",
-    );
+    store.holds(&names, "a prefix ends at a `/`, and a listing does not lose or make up keys");
 }
 
 /// That every listing of a store with these keys is right.
@@ -420,10 +318,7 @@ fn listings(store: &dyn ListableStore, names: &BTreeSet<String>) {
     let keys: Vec<StoreKey> = names.iter().map(|name| key(name)).collect();
     let mut asked: BTreeSet<String> = keys.iter().map(|key| key.parent().to_string()).collect();
     for name in names {
-        asked.extend(
-            name.match_indices('/')
-                .map(|(at, _)| name[..=at].to_owned()),
-        );
+        asked.extend(name.match_indices('/').map(|(at, _)| name[..=at].to_owned()));
         asked.insert(format!("{name}/"));
     }
     asked.insert(String::new());
@@ -437,23 +332,13 @@ fn listings(store: &dyn ListableStore, names: &BTreeSet<String>) {
             found.len(),
             "list_prefix of `{asked}` names keys twice: {found:?}"
         );
-        let expected = keys
-            .iter()
-            .filter(|key| prefix.strip(key).is_some())
-            .map(text)
-            .collect();
+        let expected = keys.iter().filter(|key| prefix.strip(key).is_some()).map(text).collect();
         assert_eq!(unique, expected, "list_prefix of `{asked}` (D-136, D-137)");
-        assert!(
-            found.is_sorted(),
-            "list_prefix of `{asked}` is sorted: {found:?}"
-        );
+        assert!(found.is_sorted(), "list_prefix of `{asked}` is sorted: {found:?}");
 
         let found = ok(store.list_dir(&prefix), "list_dir");
         let expected = Listing::fold(&prefix, keys.iter().cloned());
-        assert_eq!(
-            found, expected,
-            "list_dir of `{asked}`: full, sorted, each once (D-137)"
-        );
+        assert_eq!(found, expected, "list_dir of `{asked}`: full, sorted, each once (D-137)");
     }
     let found = ok(store.list(), "list");
     assert_eq!(found, keys, "list: full, sorted, each once (D-137)");
@@ -462,10 +347,7 @@ fn listings(store: &dyn ListableStore, names: &BTreeSet<String>) {
 /// D-135, F-111.
 fn erasing(store: &Checked) {
     let writeable = store.writeable();
-    ok(
-        writeable.erase(&key("no/such")),
-        "erase of an absent key (D-135)",
-    );
+    ok(writeable.erase(&key("no/such")), "erase of an absent key (D-135)");
     store.erase_prefix("no/such/");
     store.erase_prefix("");
 
@@ -479,93 +361,50 @@ fn erasing(store: &Checked) {
     for name in ["data/x/c0", "data/x/c/0/1", "data/xy/c0", "data/x.y", "x/1"] {
         store.set(name, b"v");
     }
-    ok(
-        writeable.erase(&key("data/x")),
-        "erase of what is only the beginning of keys",
-    );
-    store.is(
-        "data/x/c0",
-        Some(b"v"),
-        "erase takes one key, not those below it",
-    );
+    ok(writeable.erase(&key("data/x")), "erase of what is only the beginning of keys");
+    store.is("data/x/c0", Some(b"v"), "erase takes one key, not those below it");
     store.erase_prefix("data/x/");
-    store.is(
-        "data/x/c0",
-        None,
-        "erase_prefix erases what begins with it (D-135)",
-    );
-    store.is(
-        "data/x/c/0/1",
-        None,
-        "erase_prefix erases at every depth (D-135)",
-    );
+    store.is("data/x/c0", None, "erase_prefix erases what begins with it (D-135)");
+    store.is("data/x/c/0/1", None, "erase_prefix erases at every depth (D-135)");
     store.is(
         "data/xy/c0",
         Some(b"v"),
         "`data/x/` is not the beginning of `data/xy/` (D-135, T-58)",
     );
-    store.is(
-        "data/x.y",
-        Some(b"v"),
-        "`data/x/` is not the beginning of `data/x.y` (T-58)",
-    );
+    store.is("data/x.y", Some(b"v"), "`data/x/` is not the beginning of `data/x.y` (T-58)");
     let left = ["data/x.y", "data/xy/c0", "k", "x/1"];
     store.holds(&left, "erase_prefix erases no other keys");
     store.erase_prefix("k/");
     store.is("k", Some(b"again"), "the key `k` does not begin with `k/`");
     store.set("data/x/c0", b"new");
-    store.is(
-        "data/x/c0",
-        Some(b"new"),
-        "an erased prefix can be filled again",
-    );
+    store.is("data/x/c0", Some(b"new"), "an erased prefix can be filled again");
     store.erase_prefix("");
     store.holds(&[], "erase_prefix of the root erases everything");
     store.set("data/x/c0", b"newer");
-    store.is(
-        "data/x/c0",
-        Some(b"newer"),
-        "an emptied store can be filled again",
-    );
+    store.is("data/x/c0", Some(b"newer"), "an emptied store can be filled again");
 }
 
 /// V24, and that threads may write different keys at once.
 fn many_keys(store: &Checked) {
-    let names: Vec<String> = (0..1000)
-        .map(|i| format!("many/c/{}/{}", i / 40, i % 40))
-        .collect();
+    let names: Vec<String> = (0..1000).map(|i| format!("many/c/{}/{}", i / 40, i % 40)).collect();
     thread::scope(|scope| {
         for part in names.chunks(250) {
-            scope.spawn(move || {
-                part.iter()
-                    .for_each(|name| store.set(name, name.as_bytes()))
-            });
+            scope.spawn(move || part.iter().for_each(|name| store.set(name, name.as_bytes())));
         }
     });
     for name in &names {
         let value = ok(store.readable().get(&key(name)), "get");
-        assert_eq!(
-            value.as_deref(),
-            Some(name.as_bytes()),
-            "one of 1000 keys: `{name}`"
-        );
+        assert_eq!(value.as_deref(), Some(name.as_bytes()), "one of 1000 keys: `{name}`");
     }
     if let Some(listable) = store.store.listable() {
         let expected: BTreeSet<StoreKey> = names.iter().map(|name| key(name)).collect();
         let found = ok(listable.list_prefix(&prefix("many/")), "list_prefix");
-        assert!(
-            found.iter().eq(&expected),
-            "list_prefix finds 1000 keys, sorted"
-        );
+        assert!(found.iter().eq(&expected), "list_prefix finds 1000 keys, sorted");
         let found = ok(listable.list_dir(&prefix("many/c/")), "list_dir");
         let expected = Listing::fold(&prefix("many/c/"), expected);
         assert_eq!(found, expected, "list_dir above 1000 keys");
     }
     store.erase_prefix("many/c/3/");
     store.is("many/c/3/7", None, "erase_prefix among 1000 keys");
-    store.is(
-        "many/c/4/7",
-        Some(b"many/c/4/7"),
-        "erase_prefix among 1000 keys",
-    );
+    store.is("many/c/4/7", Some(b"many/c/4/7"), "erase_prefix among 1000 keys");
 }

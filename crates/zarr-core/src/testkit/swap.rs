@@ -19,10 +19,7 @@ pub(super) fn check_replacing(store: &dyn Store) {
     let done = AtomicBool::new(false);
     let check = &|read: &[u8]| {
         let letter = *read.first().expect("a raced value is never empty");
-        assert!(
-            read == value(letter),
-            "a reader found a mixture of two values of a raced key"
-        );
+        assert!(read == value(letter), "a reader found a mixture of two values of a raced key");
     };
     let reader = |into: bool| {
         let mut buf = Vec::new();
@@ -93,67 +90,30 @@ fn meaning(store: &dyn Store, conditional: &dyn ConditionalStore) {
     let value = || now(conditional, &key).0;
     let version = || now(conditional, &key).1;
 
-    assert_eq!(
-        now(conditional, &key),
-        (None, None),
-        "get_versioned of an absent key"
-    );
-    assert!(
-        set_if(conditional, &key, None, None),
-        "set_if: an absent key can be left so"
-    );
-    assert!(
-        set_if(conditional, &key, Some(b"one"), None),
-        "set_if creates what is absent"
-    );
-    assert_eq!(
-        value().as_deref(),
-        Some(&b"one"[..]),
-        "set_if sets the value"
-    );
-    let get = ok(
-        store.readable().expect("the store is readable").get(&key),
-        "get",
-    );
+    assert_eq!(now(conditional, &key), (None, None), "get_versioned of an absent key");
+    assert!(set_if(conditional, &key, None, None), "set_if: an absent key can be left so");
+    assert!(set_if(conditional, &key, Some(b"one"), None), "set_if creates what is absent");
+    assert_eq!(value().as_deref(), Some(&b"one"[..]), "set_if sets the value");
+    let get = ok(store.readable().expect("the store is readable").get(&key), "get");
     assert_eq!(get.as_deref(), Some(&b"one"[..]), "what set_if set is got");
-    assert!(
-        !set_if(conditional, &key, Some(b"two"), None),
-        "set_if must not create what is there"
-    );
+    assert!(!set_if(conditional, &key, Some(b"two"), None), "set_if must not create what is there");
     assert!(
         !set_if(conditional, &key, None, None),
         "set_if must not erase what was thought absent"
     );
-    assert_eq!(
-        value().as_deref(),
-        Some(&b"one"[..]),
-        "set_if that lost changes nothing"
-    );
+    assert_eq!(value().as_deref(), Some(&b"one"[..]), "set_if that lost changes nothing");
     let one = version();
     assert_eq!(version(), one, "the version stays while the value does");
 
-    assert!(
-        set_if(conditional, &key, Some(b"two"), one.as_ref()),
-        "set_if sets what is unchanged"
-    );
+    assert!(set_if(conditional, &key, Some(b"two"), one.as_ref()), "set_if sets what is unchanged");
     let two = version();
-    assert_ne!(
-        one, two,
-        "another value of the same length has another version"
-    );
+    assert_ne!(one, two, "another value of the same length has another version");
     assert!(
         !set_if(conditional, &key, Some(b"six"), one.as_ref()),
         "set_if must not set what changed",
     );
-    assert!(
-        !set_if(conditional, &key, None, one.as_ref()),
-        "set_if must not erase what changed"
-    );
-    assert_eq!(
-        value().as_deref(),
-        Some(&b"two"[..]),
-        "set_if that lost changes nothing"
-    );
+    assert!(!set_if(conditional, &key, None, one.as_ref()), "set_if must not erase what changed");
+    assert_eq!(value().as_deref(), Some(&b"two"[..]), "set_if that lost changes nothing");
     set_to(b"three");
     assert!(
         !set_if(conditional, &key, Some(b"four"), two.as_ref()),
@@ -161,32 +121,16 @@ fn meaning(store: &dyn Store, conditional: &dyn ConditionalStore) {
     );
 
     let three = version();
-    assert!(
-        set_if(conditional, &key, None, three.as_ref()),
-        "set_if erases what is unchanged"
-    );
-    assert_eq!(
-        now(conditional, &key),
-        (None, None),
-        "what set_if erased is absent"
-    );
+    assert!(set_if(conditional, &key, None, three.as_ref()), "set_if erases what is unchanged");
+    assert_eq!(now(conditional, &key), (None, None), "what set_if erased is absent");
     assert!(
         !set_if(conditional, &key, Some(b"four"), three.as_ref()),
         "set_if must notice that the key was erased",
     );
-    assert!(
-        set_if(conditional, &key, Some(b""), None),
-        "set_if creates an empty value"
-    );
+    assert!(set_if(conditional, &key, Some(b""), None), "set_if creates an empty value");
     let empty = version();
-    assert!(
-        empty.is_some(),
-        "an empty value has a version, other than an absent one"
-    );
-    assert!(
-        !set_if(conditional, &key, Some(b"x"), None),
-        "an empty value is not an absent one"
-    );
+    assert!(empty.is_some(), "an empty value has a version, other than an absent one");
+    assert!(!set_if(conditional, &key, Some(b"x"), None), "an empty value is not an absent one");
     ok(writeable.erase(&key), "erase");
     assert!(
         !set_if(conditional, &key, Some(b"x"), empty.as_ref()),
@@ -203,8 +147,7 @@ fn increment(store: &dyn ConditionalStore, key: &StoreKey) {
         let (value, version) = now(store, key);
         let count: u64 = value.as_deref().map_or(0, |value| {
             let text = std::str::from_utf8(value).ok();
-            text.and_then(|text| text.parse().ok())
-                .expect("a number was stored")
+            text.and_then(|text| text.parse().ok()).expect("a number was stored")
         });
         let next = Payload::new((count + 1).to_string().into_bytes());
         if ok(store.set_if(key, Some(next), version.as_ref()), "set_if") {
@@ -229,10 +172,7 @@ fn counting(store: &dyn Store, conditional: &dyn ConditionalStore) {
     thread::scope(|scope| {
         let count = &count;
         let threads: [_; THREADS] = std::array::from_fn(|i| scope.spawn(move || count(i)));
-        threads
-            .map(|thread| thread.join())
-            .into_iter()
-            .for_each(pass_on);
+        threads.map(|thread| thread.join()).into_iter().for_each(pass_on);
     });
     let count = now(conditional, &counter).0.expect("the counter is there");
     assert_eq!(
@@ -249,13 +189,9 @@ fn with_other_writers(store: &dyn Store, conditional: &dyn ConditionalStore) {
     let writeable = store.writeable().expect("the store is writeable");
     let key = key("swap/both/c");
     let others: [(&str, Option<&[u8]>, &Call<'_>); 3] = [
-        ("set", Some(b"plain"), &|| {
-            writeable.set(&key, Payload::new(b"plain"))
-        }),
+        ("set", Some(b"plain"), &|| writeable.set(&key, Payload::new(b"plain"))),
         ("erase", None, &|| writeable.erase(&key)),
-        ("erase_prefix", None, &|| {
-            writeable.erase_prefix(&key.parent())
-        }),
+        ("erase_prefix", None, &|| writeable.erase_prefix(&key.parent())),
     ];
     for (other, result, call) in others {
         for round in 0..ROUNDS {

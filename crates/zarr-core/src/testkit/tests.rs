@@ -201,9 +201,7 @@ impl WriteableStore for Broken {
         self.map().retain(|key, _| match self.flaw {
             Flaw::ErasesByString => !key.starts_with(stem),
             Flaw::ErasesKeyOfPrefix => !key.starts_with(prefix) && key != stem,
-            Flaw::ErasesOneLevel => key
-                .strip_prefix(prefix)
-                .is_none_or(|rest| rest.contains('/')),
+            Flaw::ErasesOneLevel => key.strip_prefix(prefix).is_none_or(|rest| rest.contains('/')),
             _ => !key.starts_with(prefix),
         });
         Ok(())
@@ -242,9 +240,7 @@ impl ListableStore for Broken {
     fn list_dir(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
         let mut listing = Listing::fold(prefix, self.list_prefix(prefix)?);
         if self.is(Flaw::HidesPrefixes) {
-            listing
-                .prefixes
-                .retain(|prefix| !prefix.as_str().ends_with("f/"));
+            listing.prefixes.retain(|prefix| !prefix.as_str().ends_with("f/"));
         }
         Ok(listing)
     }
@@ -312,10 +308,7 @@ fn each_broken_promise_is_found_and_named() {
         (Flaw::EmptyIsAbsent, "an empty value is not an absent one"),
         (Flaw::AbsentIsEmpty, "an absent key has no value"),
         (Flaw::KeepsTail, "a short value replaces all of a long one"),
-        (
-            Flaw::DropsLastPart,
-            "the parts of a payload follow each other",
-        ),
+        (Flaw::DropsLastPart, "the parts of a payload follow each other"),
         (Flaw::AppendsIntoBuffer, "get_into of"),
         (Flaw::DecodesKeys, "each key has a value of its own"),
         (Flaw::FoldsCase, "keys tell upper from lower case"),
@@ -323,10 +316,7 @@ fn each_broken_promise_is_found_and_named() {
         (Flaw::EraseTakesAllBelow, "erase takes one key"),
         (Flaw::ErasesByString, "is not the beginning of `data/xy/`"),
         (Flaw::ErasesOneLevel, "erase_prefix erases at every depth"),
-        (
-            Flaw::ErasesKeyOfPrefix,
-            "the key `k` does not begin with `k/`",
-        ),
+        (Flaw::ErasesKeyOfPrefix, "the key `k` does not begin with `k/`"),
         (Flaw::ListsUnsorted, "sorted"),
         (Flaw::ListsByString, "list_prefix of `a/"),
         (Flaw::ListsRelative, "list_prefix of `a/`"),

@@ -16,9 +16,7 @@ fn permuted_views_read_in_the_new_order() {
     // F-081.
     assert_eq!(
         view.to_bytes()[..],
-        [
-            0, 4, 8, 12, 16, 20, 1, 5, 9, 13, 17, 21, 2, 6, 10, 14, 18, 22, 3, 7, 11, 15, 19, 23
-        ]
+        [0, 4, 8, 12, 16, 20, 1, 5, 9, 13, 17, 21, 2, 6, 10, 14, 18, 22, 3, 7, 11, 15, 19, 23]
     );
     assert_eq!(inverse_order(&[2, 0, 1]), [1, 2, 0]);
 }
@@ -46,16 +44,10 @@ fn copies_turn_bytes_round_in_units() {
 
 #[test]
 fn sameness_is_bit_by_bit() {
-    let zeros: Vec<u8> = [0.0f32, -0.0]
-        .iter()
-        .flat_map(|v| v.to_ne_bytes())
-        .collect();
+    let zeros: Vec<u8> = [0.0f32, -0.0].iter().flat_map(|v| v.to_ne_bytes()).collect();
     let view = View::new(&zeros, &[2], 4);
     assert!(!view.is_all(&0.0f32.to_ne_bytes()));
-    assert!(
-        view.part(&Region::new([0..1]))
-            .is_all(&0.0f32.to_ne_bytes())
-    );
+    assert!(view.part(&Region::new([0..1])).is_all(&0.0f32.to_ne_bytes()));
     assert!(View::new(&[], &[0], 4).is_all(&[1, 2, 3, 4]));
     assert!(View::new(&[1, 2, 1, 2, 1, 2], &[3], 2).is_all(&[1, 2]));
     assert!(!View::new(&[1, 2, 1, 2, 1, 3], &[3], 2).is_all(&[1, 2]));

@@ -106,10 +106,7 @@ impl FilesystemStore {
     /// Whether a link in `folder` leads to a folder on the way to it: following it would never end.
     fn leads_back(&self, folder: &Path, link: &Path) -> io::Result<bool> {
         let target = fs::canonicalize(link)?;
-        for above in folder
-            .ancestors()
-            .take_while(|above| above.starts_with(&self.root))
-        {
+        for above in folder.ancestors().take_while(|above| above.starts_with(&self.root)) {
             if fs::canonicalize(above)?.starts_with(&target) {
                 return Ok(true);
             }

@@ -29,9 +29,7 @@ pub(super) enum Held {
     /// This process's own, shared.
     Shared { _lock: RwLockReadGuard<'static, ()> },
     /// This process's own.
-    Exclusive {
-        _lock: RwLockWriteGuard<'static, ()>,
-    },
+    Exclusive { _lock: RwLockWriteGuard<'static, ()> },
 }
 
 impl Drop for Held {
@@ -52,12 +50,10 @@ pub(super) fn lock_in_process(folder: &Path, mode: Mode) -> Held {
     let hash = HASHER.get_or_init(RandomState::new).hash_one(folder);
     let lock = &LOCKS[hash as usize % LOCKS.len()];
     match mode {
-        Mode::Shared => Held::Shared {
-            _lock: lock.read().unwrap_or_else(PoisonError::into_inner),
-        },
-        Mode::Exclusive => Held::Exclusive {
-            _lock: lock.write().unwrap_or_else(PoisonError::into_inner),
-        },
+        Mode::Shared => Held::Shared { _lock: lock.read().unwrap_or_else(PoisonError::into_inner) },
+        Mode::Exclusive => {
+            Held::Exclusive { _lock: lock.write().unwrap_or_else(PoisonError::into_inner) }
+        }
     }
 }
 

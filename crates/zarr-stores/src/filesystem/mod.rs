@@ -258,11 +258,7 @@ impl ConditionalStore for FilesystemStore {
 
 /// Puts the place into an error of the system.
 fn failed(operation: &'static str, key: impl ToString) -> impl FnOnce(io::Error) -> StoreError {
-    move |source| StoreError::Io {
-        operation,
-        key: key.to_string(),
-        source,
-    }
+    move |source| StoreError::Io { operation, key: key.to_string(), source }
 }
 
 /// The error of a lock that could not be had: refused, or not even to be asked for.
@@ -272,10 +268,7 @@ fn not_locked(key: impl ToString, source: io::Error) -> StoreError {
         | ErrorKind::ReadOnlyFilesystem
         | ErrorKind::StorageFull
         | ErrorKind::QuotaExceeded => failed("lock", key)(source),
-        _ => StoreError::LockRefused {
-            key: key.to_string(),
-            source,
-        },
+        _ => StoreError::LockRefused { key: key.to_string(), source },
     }
 }
 

@@ -87,10 +87,7 @@ fn windows_flaw(segment: &str) -> Option<&'static str> {
 /// # Errors
 /// [`StoreError::InvalidKey`], naming the rule that is broken.
 pub(super) fn below(root: &Path, key: &str) -> Result<PathBuf, StoreError> {
-    let invalid = |why: &str| StoreError::InvalidKey {
-        key: key.to_owned(),
-        why: why.to_owned(),
-    };
+    let invalid = |why: &str| StoreError::InvalidKey { key: key.to_owned(), why: why.to_owned() };
     let size = root.as_os_str().len() + 1 + key.len() + OWN_NAME;
     if let Some(why) = key.split('/').find_map(flaw) {
         return Err(invalid(why));
@@ -126,30 +123,12 @@ mod tests {
             &deep,
         ] {
             let refused = below(root, bad);
-            assert!(
-                matches!(refused, Err(StoreError::InvalidKey { .. })),
-                "{bad}"
-            );
+            assert!(matches!(refused, Err(StoreError::InvalidKey { .. })), "{bad}");
         }
-        for good in [
-            "zarr.json",
-            "a b/é",
-            "...",
-            ".zarr-locks",
-            "é:",
-            "1:2",
-            &long[1..],
-        ] {
-            assert_eq!(
-                below(root, good).is_ok(),
-                !cfg!(windows) || !good.contains(':'),
-                "{good}"
-            );
+        for good in ["zarr.json", "a b/é", "...", ".zarr-locks", "é:", "1:2", &long[1..]] {
+            assert_eq!(below(root, good).is_ok(), !cfg!(windows) || !good.contains(':'), "{good}");
         }
-        assert_eq!(
-            below(root, "foo/bar").unwrap(),
-            root.join("foo").join("bar")
-        );
+        assert_eq!(below(root, "foo/bar").unwrap(), root.join("foo").join("bar"));
     }
 
     #[test]

@@ -34,12 +34,7 @@ impl<'a> Place<'a> {
         key: &'a StoreKey,
     ) -> Result<Self, StoreError> {
         let path = path::below(&store.root, key.as_str())?;
-        Ok(Place {
-            store,
-            operation,
-            key,
-            path,
-        })
+        Ok(Place { store, operation, key, path })
     }
 
     fn folder(&self) -> &Path {
@@ -201,10 +196,7 @@ impl Place<'_> {
             for folder in made.take_while(|folder| folder.starts_with(&self.store.root)) {
                 staged::sync_folder(folder)?;
             }
-            self.store
-                .root
-                .parent()
-                .map_or(Ok(()), staged::sync_folder)?;
+            self.store.root.parent().map_or(Ok(()), staged::sync_folder)?;
         }
         Ok(())
     }
@@ -215,8 +207,7 @@ impl Place<'_> {
             return Ok(Some(None));
         };
         let held = self.store.lock(self.folder(), mode);
-        held.map(|held| held.map(Some))
-            .map_err(|e| not_locked(self.key, e))
+        held.map(|held| held.map(Some)).map_err(|e| not_locked(self.key, e))
     }
 
     /// Moves a staged value to its place. `None`: it vanished, with its folder.
@@ -268,10 +259,7 @@ fn open(path: &Path) -> io::Result<Option<(File, u64)>> {
         (true, _) => Ok(Some((file, metadata.len()))),
         (_, true) => Ok(None),
         // A device can be without an end.
-        _ => Err(io::Error::new(
-            ErrorKind::InvalidInput,
-            "it is neither a file nor a folder",
-        )),
+        _ => Err(io::Error::new(ErrorKind::InvalidInput, "it is neither a file nor a folder")),
     }
 }
 

@@ -104,18 +104,14 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let place = folder.path().join("k");
         let many: Vec<[u8; 3]> = (0..3000u32).map(|i| [i as u8, (i >> 8) as u8, 7]).collect();
-        let value = many
-            .iter()
-            .fold(Payload::default(), |value, part| value.and(&part[..]));
+        let value = many.iter().fold(Payload::default(), |value, part| value.and(&part[..]));
         let staged = Staged::write(folder.path(), &value.and(&b""[..]), true).unwrap();
         staged.move_to(&place).unwrap();
         assert_eq!(fs::read(&place).unwrap(), many.concat());
 
         let staged = Staged::write(folder.path(), &Payload::new(b"x"), false).unwrap();
         assert!(staged.move_to(&folder.path().join("no/such")).is_err());
-        let names = fs::read_dir(folder.path())
-            .unwrap()
-            .map(|e| e.unwrap().file_name());
+        let names = fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name());
         assert_eq!(names.collect::<Vec<_>>(), ["k"]);
         let gone = Staged::write(&folder.path().join("gone"), &Payload::default(), false);
         assert_eq!(gone.unwrap_err().kind(), ErrorKind::NotFound);

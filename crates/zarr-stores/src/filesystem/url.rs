@@ -10,10 +10,8 @@ use zarr_core::StoreError;
 /// # Errors
 /// [`StoreError::InvalidUrl`] for a URL of another host or scheme, or one that is not well formed.
 pub(super) fn to_path(location: &str) -> Result<PathBuf, StoreError> {
-    let invalid = |why: &str| StoreError::InvalidUrl {
-        url: location.to_owned(),
-        why: why.to_owned(),
-    };
+    let invalid =
+        |why: &str| StoreError::InvalidUrl { url: location.to_owned(), why: why.to_owned() };
     let rest = match location.split_once("://") {
         Some((scheme, rest)) if scheme.eq_ignore_ascii_case("file") => rest,
         _ if location.is_empty() => return Err(invalid("it is empty")),
@@ -60,9 +58,7 @@ fn decode(text: &str) -> Option<Vec<u8>> {
     let mut pieces = text.as_bytes().split(|&b| b == b'%');
     let mut decoded = pieces.next()?.to_vec();
     for piece in pieces {
-        let digits = piece
-            .get(..2)
-            .filter(|d| d.iter().all(u8::is_ascii_hexdigit))?;
+        let digits = piece.get(..2).filter(|d| d.iter().all(u8::is_ascii_hexdigit))?;
         decoded.push(u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?);
         decoded.extend_from_slice(&piece[2..]);
     }
@@ -79,9 +75,7 @@ fn from_bytes(path: Vec<u8>) -> Option<PathBuf> {
 #[cfg(not(unix))]
 fn from_bytes(path: Vec<u8>) -> Option<PathBuf> {
     let text = String::from_utf8(path).ok()?;
-    let drive = text
-        .strip_prefix('/')
-        .filter(|t| t.as_bytes().get(1) == Some(&b':'));
+    let drive = text.strip_prefix('/').filter(|t| t.as_bytes().get(1) == Some(&b':'));
     Some(PathBuf::from(drive.unwrap_or(&text)))
 }
 

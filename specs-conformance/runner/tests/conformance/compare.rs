@@ -49,12 +49,10 @@ fn equal_numbers(a: &str, b: &str) -> bool {
 
 /// The bytes as hexadecimal digits.
 pub fn hex(bytes: &[u8]) -> String {
-    bytes
-        .iter()
-        .fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
-            let _ = write!(text, "{byte:02x}");
-            text
-        })
+    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }
 
 /// The bytes that hexadecimal digits mean; blanks between them count for nothing.
@@ -98,19 +96,11 @@ pub fn whole_numbers(json: &Json) -> Option<Vec<u64>> {
 
 /// A member that is a list of objects; empty if it is not there.
 pub fn objects<'a>(object: &'a Object, name: &str) -> Vec<&'a Object> {
-    let items = object
-        .get(name)
-        .and_then(Json::as_array)
-        .unwrap_or_default();
+    let items = object.get(name).and_then(Json::as_array).unwrap_or_default();
     items.iter().filter_map(Json::as_object).collect()
 }
 
 /// Names on axes, as `["x", null]` says them.
 pub fn names(json: &Json) -> Option<Vec<Option<String>>> {
-    Some(
-        json.as_array()?
-            .iter()
-            .map(|name| name.as_str().map(str::to_owned))
-            .collect(),
-    )
+    Some(json.as_array()?.iter().map(|name| name.as_str().map(str::to_owned)).collect())
 }

@@ -72,10 +72,7 @@ fn base(data_type: Json, fill: Json, rank: usize) -> Object {
         .with("node_type", "array")
         .with("shape", all(840))
         .with("data_type", data_type)
-        .with(
-            "chunk_grid",
-            grid.with("configuration", Object::new().with("chunk_shape", all(420))),
-        )
+        .with("chunk_grid", grid.with("configuration", Object::new().with("chunk_shape", all(420))))
         .with("chunk_key_encoding", Object::new().with("name", "default"))
         .with("fill_value", fill)
         .with("codecs", vec![serializer])
@@ -83,59 +80,35 @@ fn base(data_type: Json, fill: Json, rank: usize) -> Object {
 }
 
 fn codec(name: &str, configuration: Object) -> Json {
-    Json::Object(
-        Object::new()
-            .with("name", name)
-            .with("configuration", configuration),
-    )
+    Json::Object(Object::new().with("name", name).with("configuration", configuration))
 }
 
 fn with_codec(name: &str, part: &Json) -> Object {
     let list = |member: &str| {
-        let configuration = part
-            .as_object()
-            .and_then(|p| p.get("configuration"))
-            .and_then(Json::as_object);
-        configuration
-            .and_then(|c| c.get(member))
-            .and_then(Json::as_array)
-            .map(<[Json]>::to_vec)
+        let configuration =
+            part.as_object().and_then(|p| p.get("configuration")).and_then(Json::as_object);
+        configuration.and_then(|c| c.get(member)).and_then(Json::as_array).map(<[Json]>::to_vec)
     };
     let bytes = codec("bytes", Object::new().with("endian", "little"));
     let names_endian = part.to_string().contains("endian");
     let (data_type, rank, codecs) = match name {
-        "bytes" => (
-            if names_endian { "uint16" } else { "uint8" },
-            1,
-            vec![part.clone()],
-        ),
-        "transpose" => (
-            "uint16",
-            list("order").map_or(1, |o| o.len()),
-            vec![part.clone(), bytes],
-        ),
+        "bytes" => (if names_endian { "uint16" } else { "uint8" }, 1, vec![part.clone()]),
+        "transpose" => ("uint16", list("order").map_or(1, |o| o.len()), vec![part.clone(), bytes]),
         "cast_value" | "scale_offset" => ("float64", 1, vec![part.clone(), bytes]),
-        "sharding_indexed" => (
-            "uint16",
-            list("chunk_shape").map_or(1, |s| s.len()),
-            vec![part.clone()],
-        ),
+        "sharding_indexed" => {
+            ("uint16", list("chunk_shape").map_or(1, |s| s.len()), vec![part.clone()])
+        }
         _ => ("float32", 1, vec![bytes, part.clone()]),
     };
     let mut document = base(Json::from(data_type), Json::from(0u64), rank).with("codecs", codecs);
     if let Some(inner) = list("chunk_shape") {
         // A shard of two inner chunks along each axis.
-        let outer = inner
-            .iter()
-            .filter_map(Json::as_u64)
-            .map(|len| Json::from(2 * len))
-            .collect::<Json>();
+        let outer =
+            inner.iter().filter_map(Json::as_u64).map(|len| Json::from(2 * len)).collect::<Json>();
         let configuration = Object::new().with("chunk_shape", outer);
         document.insert(
             "chunk_grid",
-            Object::new()
-                .with("name", "regular")
-                .with("configuration", configuration),
+            Object::new().with("name", "regular").with("configuration", configuration),
         );
     }
     document
@@ -143,19 +116,12 @@ fn with_codec(name: &str, part: &Json) -> Object {
 
 /// A grid's document, its array as long as the explicit edges reach.
 fn with_grid(part: &Json) -> Object {
-    let configuration = part
-        .as_object()
-        .and_then(|p| p.get("configuration"))
-        .and_then(Json::as_object);
+    let configuration =
+        part.as_object().and_then(|p| p.get("configuration")).and_then(Json::as_object);
     let axes = |name| {
-        configuration
-            .and_then(|c| c.get(name))
-            .and_then(Json::as_array)
-            .map(<[Json]>::to_vec)
+        configuration.and_then(|c| c.get(name)).and_then(Json::as_array).map(<[Json]>::to_vec)
     };
-    let axes = axes("chunk_shape")
-        .or_else(|| axes("chunk_shapes"))
-        .unwrap_or_default();
+    let axes = axes("chunk_shape").or_else(|| axes("chunk_shapes")).unwrap_or_default();
     let length = |axis: &Json| match axis.as_array() {
         Some(edges) => edges.iter().map(edge).sum(),
         None => axis.as_u64().unwrap_or(1),
@@ -173,16 +139,13 @@ fn edge(edge: &Json) -> u64 {
 }
 
 fn store(documents: &[(&str, &Json)]) -> Result<Arc<dyn Store>, String> {
-    let store = zarr::standard()
-        .open_store("memory://", Access::ReadWrite)
-        .map_err(|e| e.to_string())?;
+    let store =
+        zarr::standard().open_store("memory://", Access::ReadWrite).map_err(|e| e.to_string())?;
     let writeable = store.writeable().ok_or("the store is not writeable")?;
     for (key, document) in documents {
         let text = document.to_string();
         let key = StoreKey::new(*key).map_err(|e| e.to_string())?;
-        writeable
-            .set(&key, Payload::from(text.as_bytes()))
-            .map_err(|e| e.to_string())?;
+        writeable.set(&key, Payload::from(text.as_bytes())).map_err(|e| e.to_string())?;
     }
     Ok(store)
 }
@@ -196,13 +159,10 @@ fn opened(store: &Arc<dyn Store>) -> Result<Hierarchy, String> {
 fn rewrite(documents: &[(&str, &Json)], key: &str) -> Check {
     let store = store(documents)?;
     let hierarchy = opened(&store)?;
-    let node = hierarchy
-        .node(&NodePath::root())
-        .map_err(|e| e.to_string())?;
-    for update in [
-        |a: &mut Object| drop(a.insert("added", true)),
-        |a: &mut Object| drop(a.remove("added")),
-    ] {
+    let node = hierarchy.node(&NodePath::root()).map_err(|e| e.to_string())?;
+    for update in
+        [|a: &mut Object| drop(a.insert("added", true)), |a: &mut Object| drop(a.remove("added"))]
+    {
         node.update_attributes(update).map_err(|e| e.to_string())?;
     }
     if let Node::Array(array) = &node {
@@ -212,19 +172,13 @@ fn rewrite(documents: &[(&str, &Json)], key: &str) -> Check {
             array.resize(&longer).map_err(|e| e.to_string())?;
             array.resize(&shape).map_err(|e| e.to_string())?;
         }
-        let reopened = opened(&store)?
-            .array(&NodePath::root())
-            .map_err(|e| e.to_string())?;
+        let reopened = opened(&store)?.array(&NodePath::root()).map_err(|e| e.to_string())?;
         create_again(&reopened)?;
     }
-    let (_, before) = documents
-        .iter()
-        .find(|(k, _)| *k == key)
-        .ok_or("no such document")?;
+    let (_, before) = documents.iter().find(|(k, _)| *k == key).ok_or("no such document")?;
     let readable = store.readable().ok_or("the store is not readable")?;
-    let found = readable
-        .get(&StoreKey::new(key).map_err(|e| e.to_string())?)
-        .map_err(|e| e.to_string())?;
+    let found =
+        readable.get(&StoreKey::new(key).map_err(|e| e.to_string())?).map_err(|e| e.to_string())?;
     let after = parse(&found.ok_or("the document vanished")?, key)?;
     same_json("rewritten document", &plain(&after), &plain(before))
 }
@@ -232,10 +186,7 @@ fn rewrite(documents: &[(&str, &Json)], key: &str) -> Check {
 /// The document without what may come and go: empty attributes, a cache of other documents.
 fn plain(json: &Json) -> Json {
     let mut object = json.as_object().cloned().unwrap_or_default();
-    if object
-        .get("attributes")
-        .is_some_and(|a| equal(a, &Json::Object(Object::new())))
-    {
+    if object.get("attributes").is_some_and(|a| equal(a, &Json::Object(Object::new()))) {
         object.remove("attributes");
     }
     object.remove("consolidated_metadata");
@@ -248,20 +199,11 @@ fn create_again(array: &Array) -> Check {
         zarr::create("memory://", array.hierarchy().dialect()).map_err(|e| e.to_string())?;
     let path = NodePath::new("/again").map_err(|e| e.to_string())?;
     let before = array.metadata();
-    let created = hierarchy
-        .create_array(&path)
-        .from_metadata((*before).clone())
-        .create();
+    let created = hierarchy.create_array(&path).from_metadata((*before).clone()).create();
     let created = created.map_err(|e| format!("created again: {e}"))?;
     let after = created.metadata();
     same("shape", &after.shape, &before.shape)
-        .and_then(|()| {
-            same(
-                "data type",
-                after.data_type.to_string(),
-                before.data_type.to_string(),
-            )
-        })
+        .and_then(|()| same("data type", after.data_type.to_string(), before.data_type.to_string()))
         .and_then(|()| same("chunk shape", after.chunk_shape(), before.chunk_shape()))
         .and_then(|()| {
             same(
@@ -271,20 +213,10 @@ fn create_again(array: &Array) -> Check {
             )
         })
         .and_then(|()| {
-            same(
-                "codecs",
-                format!("{:?}", after.codecs),
-                format!("{:?}", before.codecs),
-            )
+            same("codecs", format!("{:?}", after.codecs), format!("{:?}", before.codecs))
         })
         .and_then(|()| same("fill value", &after.fill_value, &before.fill_value))
-        .and_then(|()| {
-            same(
-                "dimension names",
-                &after.dimension_names,
-                &before.dimension_names,
-            )
-        })
+        .and_then(|()| same("dimension names", &after.dimension_names, &before.dimension_names))
         .and_then(|()| same("unknown members", &after.unknown, &before.unknown))
         .and_then(|()| same("attributes", &after.attributes, &before.attributes))
         .map_err(|e| format!("created again: {e}"))
@@ -293,10 +225,7 @@ fn create_again(array: &Array) -> Check {
 /// The documents inside also lie where they belong: consolidated metadata is a copy, and may be ignored.
 fn consolidated_v2(json: &Json) -> Check {
     let group = Json::Object(Object::new().with("zarr_format", 2u64));
-    let copies = json
-        .as_object()
-        .and_then(|j| j.get("metadata"))
-        .and_then(Json::as_object);
+    let copies = json.as_object().and_then(|j| j.get("metadata")).and_then(Json::as_object);
     let copies = copies.ok_or("no `metadata`")?;
     let mut documents = vec![(".zmetadata", json), (".zgroup", &group)];
     documents.extend(copies.iter().filter(|(key, _)| *key != ".zgroup"));
@@ -304,34 +233,20 @@ fn consolidated_v2(json: &Json) -> Check {
 }
 
 fn consolidated_v3(json: &Json) -> Check {
-    let root = Object::new()
-        .with("zarr_format", 3u64)
-        .with("node_type", "group");
+    let root = Object::new().with("zarr_format", 3u64).with("node_type", "group");
     let root = Json::Object(root.with("consolidated_metadata", json.clone()));
-    let copies = json
-        .as_object()
-        .and_then(|j| j.get("metadata"))
-        .and_then(Json::as_object);
+    let copies = json.as_object().and_then(|j| j.get("metadata")).and_then(Json::as_object);
     let copies = copies.ok_or("no `metadata`")?;
-    let keys: Vec<String> = copies
-        .iter()
-        .map(|(path, _)| format!("{path}/zarr.json"))
-        .collect();
+    let keys: Vec<String> = copies.iter().map(|(path, _)| format!("{path}/zarr.json")).collect();
     let mut documents = vec![("zarr.json", &root)];
-    documents.extend(
-        keys.iter()
-            .map(String::as_str)
-            .zip(copies.iter().map(|(_, copy)| copy)),
-    );
+    documents.extend(keys.iter().map(String::as_str).zip(copies.iter().map(|(_, copy)| copy)));
     check_consolidated(&documents, Dialect::V3)
 }
 
 fn check_consolidated(documents: &[(&str, &Json)], dialect: Dialect) -> Check {
     let hierarchy = opened(&store(documents)?)?;
     same("dialect", hierarchy.dialect(), dialect)?;
-    let tree = hierarchy
-        .tree(&NodePath::root())
-        .map_err(|e| e.to_string())?;
+    let tree = hierarchy.tree(&NodePath::root()).map_err(|e| e.to_string())?;
     let nodes = documents.iter().filter(|(key, _)| {
         [".zgroup", ".zarray", "zarr.json"].contains(&key.rsplit('/').next().unwrap_or_default())
     });
@@ -339,10 +254,6 @@ fn check_consolidated(documents: &[(&str, &Json)], dialect: Dialect) -> Check {
     for child in &tree {
         hierarchy.node(&child.path).map_err(|e| e.to_string())?;
     }
-    let root = if dialect == Dialect::V2 {
-        ".zgroup"
-    } else {
-        "zarr.json"
-    };
+    let root = if dialect == Dialect::V2 { ".zgroup" } else { "zarr.json" };
     rewrite(documents, root)
 }

@@ -37,11 +37,7 @@ pub fn cases(families: &Path, scratch: &Path) -> Result<Vec<Case>, String> {
     let place = |e| format!("{}: {e}", families.display());
     let mut names = Vec::new();
     for entry in fs::read_dir(families).map_err(place)? {
-        let name = entry
-            .map_err(place)?
-            .file_name()
-            .to_string_lossy()
-            .into_owned();
+        let name = entry.map_err(place)?.file_name().to_string_lossy().into_owned();
         names.extend(name.strip_suffix(".expected.json").map(str::to_owned));
     }
     names.sort();
@@ -66,14 +62,8 @@ pub fn cases(families: &Path, scratch: &Path) -> Result<Vec<Case>, String> {
 fn add(family: &Arc<Family>, expected: &Object, cases: &mut Vec<Case>) {
     let format = text(expected, "format").unwrap_or_default().to_owned();
     if let Some(bad) = expected.get("bad_keys").and_then(Json::as_object) {
-        let bad = bad
-            .get("keys")
-            .and_then(Json::as_array)
-            .unwrap_or_default()
-            .to_vec();
-        cases.push(Case::new(format!("{}/bad_keys", family.name), move || {
-            keys::check(&bad)
-        }));
+        let bad = bad.get("keys").and_then(Json::as_array).unwrap_or_default().to_vec();
+        cases.push(Case::new(format!("{}/bad_keys", family.name), move || keys::check(&bad)));
     }
     for case in objects(expected, "cases") {
         let store_path = text(case, "store_path").unwrap_or_default();

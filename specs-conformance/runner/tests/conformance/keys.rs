@@ -14,9 +14,7 @@ pub fn check(bad: &[Json]) -> Check {
     std::fs::create_dir_all(&root).map_err(|e| e.to_string())?;
     let registry = zarr::standard();
     for url in [root.display().to_string(), "memory://".to_owned()] {
-        let store = registry
-            .open_store(&url, Access::ReadWrite)
-            .map_err(|e| e.to_string())?;
+        let store = registry.open_store(&url, Access::ReadWrite).map_err(|e| e.to_string())?;
         for key in bad.iter().filter_map(Json::as_str) {
             let Ok(key) = StoreKey::new(key) else {
                 continue;
@@ -37,17 +35,11 @@ pub fn check(bad: &[Json]) -> Check {
 }
 
 fn only_inside(folder: &Path) -> Check {
-    for (at, only) in [
-        (folder.to_path_buf(), "outer"),
-        (folder.join("outer"), "store"),
-    ] {
+    for (at, only) in [(folder.to_path_buf(), "outer"), (folder.join("outer"), "store")] {
         for entry in std::fs::read_dir(&at).map_err(|e| e.to_string())? {
             let name = entry.map_err(|e| e.to_string())?.file_name();
             if name != only {
-                return Err(format!(
-                    "{} was written outside the store",
-                    at.join(name).display()
-                ));
+                return Err(format!("{} was written outside the store", at.join(name).display()));
             }
         }
     }

@@ -33,10 +33,7 @@ struct Case {
 
 impl Case {
     fn new(id: impl Into<String>, run: impl FnOnce() -> Check + Send + 'static) -> Case {
-        Case {
-            id: id.into(),
-            run: Box::new(run),
-        }
+        Case { id: id.into(), run: Box::new(run) }
     }
 }
 
@@ -75,13 +72,8 @@ fn all(home: &Path) -> Result<(Vec<Trial>, tempfile::TempDir), String> {
         false => Err(flaws.join("\n").into()),
     })];
     for case in cases {
-        let feature = waiting
-            .iter()
-            .find(|w| w.id == case.id)
-            .map(|w| w.feature.clone());
-        trials.push(Trial::ignorable_test(case.id, move || {
-            judge(case.run, feature)
-        }));
+        let feature = waiting.iter().find(|w| w.id == case.id).map(|w| w.feature.clone());
+        trials.push(Trial::ignorable_test(case.id, move || judge(case.run, feature)));
     }
     Ok((trials, scratch))
 }

@@ -15,10 +15,7 @@ pub fn check(store: &Path, case: &Object) -> Check {
     let first = outcome(&url);
     let refused = || match &first {
         Err(_) => Ok(()),
-        Ok(_) => Err(format!(
-            "was not refused: {}",
-            text(case, "why").unwrap_or_default()
-        )),
+        Ok(_) => Err(format!("was not refused: {}", text(case, "why").unwrap_or_default())),
     };
     match name {
         // "error or the last one, but the same each time"
@@ -27,21 +24,13 @@ pub fn check(store: &Path, case: &Object) -> Check {
             refused()?;
             let array = only_array(&url)?;
             let one = Region::new(array.shape().iter().map(|_| 0..1));
-            let fill = array
-                .read_le_bytes(&one)
-                .map_err(|e| format!("one element: {e}"))?;
-            same(
-                "one element of a missing chunk",
-                fill,
-                array.metadata().fill_bytes(),
-            )
+            let fill = array.read_le_bytes(&one).map_err(|e| format!("one element: {e}"))?;
+            same("one element of a missing chunk", fill, array.metadata().fill_bytes())
         }
         "chunk-absurd" => match only_array(&url).and_then(|array| first_element(&array)) {
-            Ok((array, found)) => same(
-                "one element of a missing chunk",
-                found,
-                array.metadata().fill_bytes(),
-            ),
+            Ok((array, found)) => {
+                same("one element of a missing chunk", found, array.metadata().fill_bytes())
+            }
             Err(_) => Ok(()),
         },
         "both-v2-and-broken-v3" => {
@@ -60,22 +49,14 @@ pub fn check(store: &Path, case: &Object) -> Check {
         // Any nonzero byte may be true, but a value other than 0 and 1 must never come out.
         "bool-two" => match first {
             Err(_) => Ok(()),
-            Ok(arrays) => same(
-                "a bool beyond 1",
-                arrays.concat().iter().any(|&b| b > 1),
-                false,
-            ),
+            Ok(arrays) => same("a bool beyond 1", arrays.concat().iter().any(|&b| b > 1), false),
         },
         // Consolidated metadata was not asked for.
         "v2-zmetadata-lies" => first.map(drop),
         // Either answer is right; that there was one is the test.
         "shard-nest-deep" | "shard-into-index" | "zip-traversal.zip" | "zip-absolute.zip"
         | "zip-duplicate.zip" => {
-            match first
-                .as_ref()
-                .err()
-                .is_some_and(|e| e.contains("not supported"))
-            {
+            match first.as_ref().err().is_some_and(|e| e.contains("not supported")) {
                 true => Err("the feature is missing".into()),
                 false => Ok(()),
             }
@@ -107,17 +88,11 @@ fn located(url: &str) -> Result<(Hierarchy, NodePath), String> {
 fn only_array(url: &str) -> Result<Array, String> {
     let (hierarchy, path) = located(url)?;
     let tree = hierarchy.tree(&path).map_err(|e| e.to_string())?;
-    let array = tree
-        .iter()
-        .find(|child| child.kind == Some(NodeKind::Array))
-        .ok_or("no array")?;
+    let array = tree.iter().find(|child| child.kind == Some(NodeKind::Array)).ok_or("no array")?;
     hierarchy.array(&array.path).map_err(|e| e.to_string())
 }
 
 fn first_element(array: &Array) -> Result<(Array, Vec<u8>), String> {
     let one = Region::new(array.shape().iter().map(|_| 0..1));
-    Ok((
-        array.clone(),
-        array.read_le_bytes(&one).map_err(|e| e.to_string())?,
-    ))
+    Ok((array.clone(), array.read_le_bytes(&one).map_err(|e| e.to_string())?))
 }

@@ -25,9 +25,7 @@ pub fn check(id: &str, store: &Path, case: &Object) -> Check {
     }
     let program = env::current_exe().map_err(|e| e.to_string())?;
     let mut child = Command::new(program);
-    child
-        .env(STORE, store)
-        .env(CASE, Json::Object(case.clone()).to_string());
+    child.env(STORE, store).env(CASE, Json::Object(case.clone()).to_string());
     let output = child.output().map_err(|e| e.to_string())?;
     let text = String::from_utf8_lossy(&output.stdout);
     let grown: u64 = match text.trim().parse() {
@@ -41,10 +39,7 @@ pub fn check(id: &str, store: &Path, case: &Object) -> Check {
     };
     match grown <= limit * 1024 {
         true => Ok(()),
-        false => Err(format!(
-            "the peak grew by {} MiB, {limit} MiB are allowed",
-            grown / 1024
-        )),
+        false => Err(format!("the peak grew by {} MiB, {limit} MiB are allowed", grown / 1024)),
     }
 }
 
@@ -72,8 +67,6 @@ pub fn as_probe() -> Option<ExitCode> {
 /// The most memory this process ever held, in KiB.
 fn peak() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     line.trim().strip_suffix("kB")?.trim().parse().ok()
 }

@@ -34,9 +34,7 @@ pub fn check_store(store: &Path, case: &Object, format: &str) -> Check {
 fn expected_nodes(case: &Object) -> Vec<&Object> {
     let nodes = objects(case, "nodes");
     let is_array = |node: &Object| text(node, "type") == Some("array");
-    let root_is_array = nodes
-        .iter()
-        .any(|n| is_array(n) && text(n, "path") == Some(""));
+    let root_is_array = nodes.iter().any(|n| is_array(n) && text(n, "path") == Some(""));
     nodes
         .into_iter()
         .filter(|n| is_array(n) || !(root_is_array && n.contains("implicit")))
@@ -63,9 +61,8 @@ fn check_keys(store: &Path, case: &Object) -> Check {
         return Ok(());
     };
     let url = store.display().to_string();
-    let opened = zarr::standard()
-        .open_store(&url, zarr::Access::ReadOnly)
-        .map_err(|e| e.to_string())?;
+    let opened =
+        zarr::standard().open_store(&url, zarr::Access::ReadOnly).map_err(|e| e.to_string())?;
     let listable = opened.listable().ok_or("the store cannot list")?;
     let found = listable.list().map_err(|e| e.to_string())?;
     let mut found: Vec<&str> = found.iter().map(|key| key.as_str()).collect();
@@ -76,31 +73,18 @@ fn check_keys(store: &Path, case: &Object) -> Check {
 }
 
 fn check_tree(hierarchy: &Hierarchy, nodes: &[&Object]) -> Check {
-    let tree = hierarchy
-        .tree(&NodePath::root())
-        .map_err(|e| format!("tree: {e}"))?;
+    let tree = hierarchy.tree(&NodePath::root()).map_err(|e| format!("tree: {e}"))?;
     for node in nodes {
         let path = path_of(node)?;
         // What lies below a folder without a document is found by its path alone (F-113, Z2-005).
-        if path
-            .ancestors()
-            .any(|above| hierarchy.node(&above).is_err())
-        {
+        if path.ancestors().any(|above| hierarchy.node(&above).is_err()) {
             continue;
         }
         let child = tree.iter().find(|child| child.path == path);
         let child = child.ok_or_else(|| format!("the tree lacks {path}"))?;
-        same(
-            &format!("the tree's kind of {path}"),
-            child.kind,
-            Some(kind_of(node)),
-        )?;
+        same(&format!("the tree's kind of {path}"), child.kind, Some(kind_of(node)))?;
         if let Some(implicit) = node.get("implicit").and_then(Json::as_bool) {
-            same(
-                &format!("whether {path} is implicit"),
-                child.implicit,
-                implicit,
-            )?;
+            same(&format!("whether {path} is implicit"), child.implicit, implicit)?;
         }
     }
     Ok(())
@@ -134,14 +118,9 @@ fn check_node(
     let url = store.join(path.relative()).display().to_string();
     let opened = zarr::open_with(&url, &options(dialect)).map_err(|e| e.to_string())?;
     same("kind", opened.kind(), kind_of(node))?;
-    let twins = objects(case, "nodes")
-        .iter()
-        .filter(|n| path_of(n).as_ref() == Ok(&path))
-        .count();
+    let twins = objects(case, "nodes").iter().filter(|n| path_of(n).as_ref() == Ok(&path)).count();
     if let (Some(hierarchy), 1) = (hierarchy, twins) {
-        let inside = hierarchy
-            .node(&path)
-            .map_err(|e| format!("from the root: {e}"))?;
+        let inside = hierarchy.node(&path).map_err(|e| format!("from the root: {e}"))?;
         same("kind from the root", inside.kind(), kind_of(node))?;
     }
     check_attributes(&opened, node, case, format)?;
@@ -152,10 +131,7 @@ fn check_node(
 }
 
 fn check_attributes(opened: &Node, node: &Object, case: &Object, format: &str) -> Check {
-    let Some(expected) = node
-        .get("attributes")
-        .filter(|_| !node.contains("attributes_see"))
-    else {
+    let Some(expected) = node.get("attributes").filter(|_| !node.contains("attributes_see")) else {
         return Ok(());
     };
     let mut found = opened.attributes().clone();
@@ -168,10 +144,7 @@ fn check_attributes(opened: &Node, node: &Object, case: &Object, format: &str) -
     if case.contains("attributes_note") {
         // GDAL adds attributes of its own.
         let expected = expected.as_object().cloned().unwrap_or_default();
-        found = found
-            .into_iter()
-            .filter(|(name, _)| expected.contains(name))
-            .collect();
+        found = found.into_iter().filter(|(name, _)| expected.contains(name)).collect();
     }
     same_json("attributes", &Json::Object(found), expected)
 }
@@ -180,28 +153,17 @@ fn check_array(array: &Array, node: &Object, format: &str) -> Check {
     let shape = numbers(node, "shape").ok_or("the case gives no shape")?;
     same("shape", array.shape().to_vec(), shape.clone())?;
     if let Some(expected) = chunk_shape(node) {
-        same(
-            "chunk shape",
-            array.chunk_shape().map(|s| s.to_vec()),
-            Some(expected),
-        )?;
+        same("chunk shape", array.chunk_shape().map(|s| s.to_vec()), Some(expected))?;
     }
     let metadata = array.metadata();
     if let Some(expected) = node.get("dimension_names").and_then(names) {
-        same(
-            "dimension names",
-            metadata.dimension_names.clone(),
-            Some(expected),
-        )?;
+        same("dimension names", metadata.dimension_names.clone(), Some(expected))?;
     }
     check_data_type(&metadata.declared_type, node, format)?;
     if node.get("fill_null").and_then(Json::as_bool) == Some(true) {
         same("fill value", metadata.fill_value.clone(), None)?;
     } else if let Some(expected) = text(node, "fill_le_hex").filter(|_| says_fill(node)) {
-        let found = metadata
-            .fill_value
-            .as_ref()
-            .map(|fill| hex(fill.as_bytes()));
+        let found = metadata.fill_value.as_ref().map(|fill| hex(fill.as_bytes()));
         same("fill value", found.as_deref(), Some(expected))?;
     }
     check_elements(array, node, &shape)
@@ -233,11 +195,9 @@ fn check_data_type(declared: &Json, node: &Object, format: &str) -> Check {
             let plain = expected.rsplit(' ').next().unwrap_or_default();
             let plain = plain.strip_prefix('|').unwrap_or(plain);
             match declared {
-                Json::String(found) => same(
-                    "data type",
-                    found.as_str(),
-                    if plain == "b1" { "bool" } else { plain },
-                ),
+                Json::String(found) => {
+                    same("data type", found.as_str(), if plain == "b1" { "bool" } else { plain })
+                }
                 _ => Ok(()),
             }
         }
@@ -275,9 +235,7 @@ fn check_samples(array: &Array, node: &Object) -> Check {
         let index = numbers(sample, "index").ok_or("a sample without an index")?;
         let expected = unhex(text(sample, "le_hex").unwrap_or_default())?;
         let one = Region::new(index.iter().map(|&at| at..at + 1));
-        let found = array
-            .read_le_bytes(&one)
-            .map_err(|e| format!("element {index:?}: {e}"))?;
+        let found = array.read_le_bytes(&one).map_err(|e| format!("element {index:?}: {e}"))?;
         same(&format!("element {index:?}"), hex(&found), hex(&expected))?;
     }
     Ok(())
@@ -299,9 +257,7 @@ fn check_part(array: &Array, shape: &[u64], whole: &[u8], seed: &str) -> Check {
             start..start + 1 + (draw >> 32) % (len - start)
         })
         .collect();
-    let found = array
-        .read_le_bytes(part.as_slice())
-        .map_err(|e| format!("{part:?}: {e}"))?;
+    let found = array.read_le_bytes(part.as_slice()).map_err(|e| format!("{part:?}: {e}"))?;
     match found == slice(whole, shape, &part, size) {
         true => Ok(()),
         false => Err(format!("{part:?} differs from the slice of the whole")),

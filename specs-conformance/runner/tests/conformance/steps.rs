@@ -28,14 +28,10 @@ fn act(hierarchy: &Hierarchy, step: &Object) -> Result<zarr::Result<()>, String>
         Some("write") => {
             let region = region(step).ok_or("`region` is a list of [start, end]")?;
             let bytes = unhex(text(step, "le_hex").unwrap_or_default())?;
-            hierarchy
-                .array(&path)
-                .and_then(|array| array.write_le_bytes(region.as_slice(), &bytes))
+            hierarchy.array(&path).and_then(|array| array.write_le_bytes(region.as_slice(), &bytes))
         }
         Some("erase") => hierarchy.erase(&path),
-        Some("create_group") => hierarchy
-            .create_group(&path, object(step, "attributes"))
-            .map(drop),
+        Some("create_group") => hierarchy.create_group(&path, object(step, "attributes")).map(drop),
         Some("create_array") => create_array(hierarchy, step).map(drop),
         Some("set_attribute") => {
             let name = text(step, "name").ok_or("`name` is missing")?;
@@ -47,9 +43,7 @@ fn act(hierarchy: &Hierarchy, step: &Object) -> Result<zarr::Result<()>, String>
         }
         Some("resize") => {
             let shape = numbers(step, "shape").ok_or("`shape` is missing")?;
-            hierarchy
-                .array(&path)
-                .and_then(|array| array.resize(&shape))
+            hierarchy.array(&path).and_then(|array| array.resize(&shape))
         }
         other => return Err(format!("no step is called {other:?}")),
     })
@@ -72,11 +66,7 @@ fn create_array(hierarchy: &Hierarchy, step: &Object) -> zarr::Result<()> {
     if let Some(names) = step.get("dimension_names").and_then(names) {
         builder = builder.dimension_names(names);
     }
-    for codec in step
-        .get("codecs")
-        .and_then(Json::as_array)
-        .unwrap_or_default()
-    {
+    for codec in step.get("codecs").and_then(Json::as_array).unwrap_or_default() {
         builder = builder.codec(zarr::codec(codec.as_str().unwrap_or_default())?);
     }
     builder.create().map(drop)
@@ -87,16 +77,9 @@ fn region(step: &Object) -> Option<Vec<Range<u64>>> {
         [start, end] => Some(*start..*end),
         _ => None,
     };
-    step.get("region")?
-        .as_array()?
-        .iter()
-        .map(interval)
-        .collect()
+    step.get("region")?.as_array()?.iter().map(interval).collect()
 }
 
 fn object(step: &Object, name: &str) -> Object {
-    step.get(name)
-        .and_then(Json::as_object)
-        .cloned()
-        .unwrap_or_default()
+    step.get(name).and_then(Json::as_object).cloned().unwrap_or_default()
 }

@@ -23,16 +23,10 @@ pub fn cases(folder: &Path) -> Result<Vec<Case>, String> {
         let Json::Object(case) = parse(&text, &place)? else {
             return Err(format!("{place}: not an object"));
         };
-        let name = path
-            .strip_prefix(folder)
-            .unwrap_or(&path)
-            .with_extension("");
+        let name = path.strip_prefix(folder).unwrap_or(&path).with_extension("");
         let name = format!("cases/{}", name.display());
         for variant in objects(&case, "variants") {
-            let id = format!(
-                "{name}/{}",
-                crate::compare::text(variant, "id").unwrap_or_default()
-            );
+            let id = format!("{name}/{}", crate::compare::text(variant, "id").unwrap_or_default());
             let case = vary(&case, variant).map_err(|e| format!("{id}: {e}"))?;
             cases.push(Case::new(id, move || check(&case)));
         }
@@ -62,11 +56,7 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, String> {
 /// `remove` say.
 fn vary(case: &Object, variant: &Object) -> Result<Object, String> {
     let mut varied = Object::new();
-    let mut store = case
-        .get("store")
-        .and_then(Json::as_object)
-        .cloned()
-        .unwrap_or_default();
+    let mut store = case.get("store").and_then(Json::as_object).cloned().unwrap_or_default();
     for (name, value) in variant.iter() {
         match name {
             "store" => {
@@ -81,19 +71,12 @@ fn vary(case: &Object, variant: &Object) -> Result<Object, String> {
             _ => drop(varied.insert(name, value.clone())),
         }
     }
-    for (place, value) in variant
-        .get("set")
-        .and_then(Json::as_object)
-        .into_iter()
-        .flat_map(Object::iter)
+    for (place, value) in
+        variant.get("set").and_then(Json::as_object).into_iter().flat_map(Object::iter)
     {
         change(&mut store, place, Some(value))?;
     }
-    for place in variant
-        .get("remove")
-        .and_then(Json::as_array)
-        .unwrap_or_default()
-    {
+    for place in variant.get("remove").and_then(Json::as_array).unwrap_or_default() {
         change(&mut store, place.as_str().unwrap_or_default(), None)?;
     }
     varied.insert("store", store);
@@ -102,13 +85,8 @@ fn vary(case: &Object, variant: &Object) -> Result<Object, String> {
 
 /// Sets or removes the member at `KEY#/NAME/NAME` of a document of the store.
 fn change(store: &mut Object, place: &str, value: Option<&Json>) -> Result<(), String> {
-    let (key, members) = place
-        .split_once("#/")
-        .ok_or_else(|| format!("`{place}` has no `#/`"))?;
-    let document = store
-        .get(key)
-        .and_then(Json::as_object)
-        .and_then(|d| d.get("json"));
+    let (key, members) = place.split_once("#/").ok_or_else(|| format!("`{place}` has no `#/`"))?;
+    let document = store.get(key).and_then(Json::as_object).and_then(|d| d.get("json"));
     let document = document.ok_or_else(|| format!("`{key}` is no document"))?;
     let names: Vec<&str> = members.split('/').collect();
     let changed = changed(document, &names, value);
@@ -150,16 +128,13 @@ fn check(case: &Object) -> Check {
 
 /// A store in memory that holds what the case says.
 fn filled(values: Option<&Object>) -> Result<Arc<dyn Store>, String> {
-    let store = zarr::standard()
-        .open_store("memory://", Access::ReadWrite)
-        .map_err(|e| e.to_string())?;
+    let store =
+        zarr::standard().open_store("memory://", Access::ReadWrite).map_err(|e| e.to_string())?;
     let writeable = store.writeable().ok_or("the store is not writeable")?;
     for (key, value) in values.into_iter().flat_map(Object::iter) {
         let key = StoreKey::new(key).map_err(|e| e.to_string())?;
         let bytes = bytes_of(value).map_err(|e| format!("{key}: {e}"))?;
-        writeable
-            .set(&key, Payload::from(bytes.as_slice()))
-            .map_err(|e| e.to_string())?;
+        writeable.set(&key, Payload::from(bytes.as_slice())).map_err(|e| e.to_string())?;
     }
     Ok(store)
 }
@@ -203,9 +178,9 @@ fn check_expect(store: &Arc<dyn Store>, options: &OpenOptions, expect: &Object) 
                 .map(|node| text(node, "error"))
                 .collect::<Option<Vec<_>>>()
             {
-                Some(kinds) if !kinds.is_empty() => kinds
-                    .into_iter()
-                    .try_for_each(|kind| expect_error(kind, &error)),
+                Some(kinds) if !kinds.is_empty() => {
+                    kinds.into_iter().try_for_each(|kind| expect_error(kind, &error))
+                }
                 _ => Err(error.to_string()),
             };
         }
@@ -217,33 +192,21 @@ fn check_expect(store: &Arc<dyn Store>, options: &OpenOptions, expect: &Object) 
         let path = text(node, "path").unwrap_or_default();
         check_node(&hierarchy, node).map_err(|e| format!("{path}: {e}"))?;
     }
-    for path in expect
-        .get("absent")
-        .and_then(Json::as_array)
-        .unwrap_or_default()
-    {
+    for path in expect.get("absent").and_then(Json::as_array).unwrap_or_default() {
         match hierarchy.node(&node_path(path.as_str())?) {
             Ok(_) => return Err(format!("{path} is there")),
             Err(error) => expect_error("not-found", &error)?,
         }
     }
     if let Some(expected) = expect.get("tree").and_then(Json::as_array) {
-        let tree = hierarchy
-            .tree(&NodePath::root())
-            .map_err(|e| format!("tree: {e}"))?;
+        let tree = hierarchy.tree(&NodePath::root()).map_err(|e| format!("tree: {e}"))?;
         let found: Vec<&str> = tree.iter().map(|child| child.path.as_str()).collect();
-        same(
-            "tree",
-            found,
-            expected.iter().filter_map(Json::as_str).collect(),
-        )?;
+        same("tree", found, expected.iter().filter_map(Json::as_str).collect())?;
     }
     match expect.get("warnings").and_then(Json::as_bool) {
-        Some(expected) => same(
-            "whether there are warnings",
-            !hierarchy.warnings().is_empty(),
-            expected,
-        ),
+        Some(expected) => {
+            same("whether there are warnings", !hierarchy.warnings().is_empty(), expected)
+        }
         None => Ok(()),
     }
 }
@@ -254,17 +217,10 @@ fn check_store(store: &Arc<dyn Store>, expect: &Object) -> Check {
         let listable = store.listable().ok_or("the store cannot list")?;
         let found = listable.list().map_err(|e| e.to_string())?;
         let found: Vec<&str> = found.iter().map(|key| key.as_str()).collect();
-        same(
-            "keys",
-            found,
-            expected.iter().filter_map(Json::as_str).collect(),
-        )?;
+        same("keys", found, expected.iter().filter_map(Json::as_str).collect())?;
     }
-    for (key, value) in expect
-        .get("store")
-        .and_then(Json::as_object)
-        .into_iter()
-        .flat_map(Object::iter)
+    for (key, value) in
+        expect.get("store").and_then(Json::as_object).into_iter().flat_map(Object::iter)
     {
         let readable = store.readable().ok_or("the store is not readable")?;
         let found = readable
@@ -309,34 +265,16 @@ fn check_array(array: &Array, expect: &Object) -> Check {
         same("shape", array.shape().to_vec(), shape)?;
     }
     if let Some(shape) = numbers(expect, "chunk_shape") {
-        same(
-            "chunk shape",
-            array.chunk_shape().map(|s| s.to_vec()),
-            Some(shape),
-        )?;
+        same("chunk shape", array.chunk_shape().map(|s| s.to_vec()), Some(shape))?;
     }
     if let Some(data_type) = text(expect, "data_type") {
-        same(
-            "data type",
-            metadata.data_type.to_string().as_str(),
-            data_type,
-        )?;
+        same("data type", metadata.data_type.to_string().as_str(), data_type)?;
     }
     if let Some(expected) = expect.get("dimension_names") {
-        same(
-            "dimension names",
-            metadata.dimension_names.clone(),
-            names(expected),
-        )?;
+        same("dimension names", metadata.dimension_names.clone(), names(expected))?;
     }
-    if let Some(expected) = expect
-        .get("fill_le_hex")
-        .filter(|_| cfg!(target_endian = "little"))
-    {
-        let found = metadata
-            .fill_value
-            .as_ref()
-            .map(|fill| hex(fill.as_bytes()));
+    if let Some(expected) = expect.get("fill_le_hex").filter(|_| cfg!(target_endian = "little")) {
+        let found = metadata.fill_value.as_ref().map(|fill| hex(fill.as_bytes()));
         same("fill value", found.as_deref(), expected.as_str())?;
     }
     match (text(expect, "le_hex"), text(expect, "read_error")) {

@@ -14,19 +14,11 @@ pub struct Waiting {
 /// The lines of `waiting.txt`: a case's id, blanks, what it waits for. `#` begins a comment.
 pub fn read(path: &Path) -> Result<Vec<Waiting>, String> {
     let text = fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
-    let lines = text
-        .lines()
-        .map(str::trim)
-        .filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let lines =
+        text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
     let parse = |line: &str| match line.split_once(char::is_whitespace) {
-        Some((id, feature)) => Ok(Waiting {
-            id: id.into(),
-            feature: feature.trim().into(),
-        }),
-        None => Err(format!(
-            "{}: `{line}` does not say what it waits for",
-            path.display()
-        )),
+        Some((id, feature)) => Ok(Waiting { id: id.into(), feature: feature.trim().into() }),
+        None => Err(format!("{}: `{line}` does not say what it waits for", path.display())),
     };
     lines.map(parse).collect()
 }

@@ -10,11 +10,7 @@ pub(crate) fn base64_encode(bytes: &[u8]) -> String {
             chunk.iter().fold(0u32, |bits, &b| bits << 8 | u32::from(b)) << (8 * (3 - chunk.len()));
         for i in 0..4 {
             let six = (bits >> (18 - 6 * i) & 63) as usize;
-            out.push(if i <= chunk.len() {
-                BASE64[six] as char
-            } else {
-                '='
-            });
+            out.push(if i <= chunk.len() { BASE64[six] as char } else { '=' });
         }
     }
     out
@@ -25,10 +21,7 @@ pub(crate) fn base64_decode(text: &str) -> Option<Vec<u8>> {
     if !text.len().is_multiple_of(4) {
         return None;
     }
-    let inner = text
-        .strip_suffix("==")
-        .or(text.strip_suffix('='))
-        .unwrap_or(text);
+    let inner = text.strip_suffix("==").or(text.strip_suffix('=')).unwrap_or(text);
     let mut out = Vec::with_capacity(text.len() / 4 * 3);
     let (mut bits, mut count) = (0u32, 0);
     for c in inner.bytes() {

@@ -53,11 +53,7 @@ pub(crate) fn parse(
     if *json == Json::Null && dialect != Dialect::V3 {
         return Ok(None);
     }
-    let mut words = Words {
-        dialect,
-        strictness,
-        warnings,
-    };
+    let mut words = Words { dialect, strictness, warnings };
     let invalid = |why: String| {
         MetadataError::invalid(
             "fill_value",
@@ -70,26 +66,17 @@ pub(crate) fn parse(
         DataType::Extension(extension) => {
             return extension.fill_value_from_json(json, dialect).map(Some);
         }
-        DataType::Unknown {
-            fallback: Some(fallback),
-            ..
-        } => {
+        DataType::Unknown { fallback: Some(fallback), .. } => {
             // D-116: as the fallback's, if it can be; else undefined.
-            return Ok(
-                parse(fallback, json, dialect, strictness, warnings).unwrap_or_else(|_| {
-                    warnings.push(format!(
-                        "`fill_value` {} means nothing to the fallback",
-                        json.brief()
-                    ));
-                    None
-                }),
-            );
+            return Ok(parse(fallback, json, dialect, strictness, warnings).unwrap_or_else(|_| {
+                warnings
+                    .push(format!("`fill_value` {} means nothing to the fallback", json.brief()));
+                None
+            }));
         }
         DataType::Unknown { .. } => return Ok(None),
     };
-    parsed
-        .map(|bytes| Some(FillValue::new(bytes)))
-        .map_err(invalid)
+    parsed.map(|bytes| Some(FillValue::new(bytes))).map_err(invalid)
 }
 
 struct Words<'a> {
@@ -155,16 +142,13 @@ impl Words<'_> {
 
     /// Exact, however large; integral floats such as `7.0` and `1e3` are tolerated (F-033, D-112).
     fn integer(&mut self, json: &Json) -> Result<i128> {
-        let text = json
-            .as_number()
-            .ok_or_else(|| format!("{} stands for an integer", json.kind()))?;
+        let text =
+            json.as_number().ok_or_else(|| format!("{} stands for an integer", json.kind()))?;
         if let Ok(value) = text.parse() {
             return Ok(value);
         }
-        let value = text
-            .parse::<f64>()
-            .ok()
-            .filter(|v| v.fract() == 0.0 && v.abs() <= (1u64 << 53) as f64);
+        let value =
+            text.parse::<f64>().ok().filter(|v| v.fract() == 0.0 && v.abs() <= (1u64 << 53) as f64);
         let value = value.ok_or("it is no integer, or too large")?;
         self.tolerate("an integer is written with a fraction or an exponent")?;
         Ok(value as i128)
@@ -198,9 +182,7 @@ impl Words<'_> {
             if self.dialect == Dialect::V3 && !text.starts_with("0x") {
                 return Err("the bits of a float are written `0x…`".into());
             }
-            return bits
-                .and_then(|bits| bits_of_size(bits, size))
-                .map(|bits| native(&bits));
+            return bits.and_then(|bits| bits_of_size(bits, size)).map(|bits| native(&bits));
         }
         // Z2-050, row 17 of the drafts: other spellings in the wild.
         let other = match (self.dialect, text) {
@@ -217,11 +199,7 @@ impl Words<'_> {
         };
         let value = other.ok_or("no such word for a float")?;
         self.tolerate("a float is spelled in another library's way")?;
-        Ok(if value.is_nan() {
-            native(&canonical_nan(size))
-        } else {
-            special(value)
-        })
+        Ok(if value.is_nan() { native(&canonical_nan(size)) } else { special(value) })
     }
 
     fn raw(&mut self, size: usize, json: &Json) -> Result<Vec<u8>> {
@@ -288,11 +266,7 @@ mod tests {
     #[test]
     fn final_v3_spellings() {
         use CoreType::*;
-        check(
-            Bool,
-            Dialect::V3,
-            &[("true", Some("01")), ("1", None), ("\"true\"", None)],
-        );
+        check(Bool, Dialect::V3, &[("true", Some("01")), ("1", None), ("\"true\"", None)]);
         check(
             Uint8,
             Dialect::V3,
@@ -314,11 +288,7 @@ mod tests {
                 ("9223372036854775808", None),
             ],
         );
-        check(
-            Uint64,
-            Dialect::V3,
-            &[("18446744073709551615", Some("ffffffffffffffff"))],
-        );
+        check(Uint64, Dialect::V3, &[("18446744073709551615", Some("ffffffffffffffff"))]);
         check(
             Float32,
             Dialect::V3,
@@ -343,24 +313,13 @@ mod tests {
                 ("1.00000017881393432617187499", Some("3f800001")),
             ],
         );
-        check(
-            Float64,
-            Dialect::V3,
-            &[("5e-324", Some("0000000000000001"))],
-        );
+        check(Float64, Dialect::V3, &[("5e-324", Some("0000000000000001"))]);
         check(
             Complex64,
             Dialect::V3,
-            &[
-                ("[\"-Infinity\",\"NaN\"]", Some("7fc00000ff800000")),
-                ("1", None),
-                ("[1]", None),
-            ],
+            &[("[\"-Infinity\",\"NaN\"]", Some("7fc00000ff800000")), ("1", None), ("[1]", None)],
         );
-        assert_eq!(
-            read(Uint8, "7.0", Dialect::V3, Strictness::Tolerant).as_deref(),
-            Some("07")
-        );
+        assert_eq!(read(Uint8, "7.0", Dialect::V3, Strictness::Tolerant).as_deref(), Some("07"));
     }
 
     /// D-111 … D-117.
@@ -380,33 +339,15 @@ mod tests {
                 ("\"0x1\"", None),
             ],
         );
-        check(
-            Float16,
-            Dialect::Draft,
-            &[("\"0x3c00\"", Some("3c00")), ("65520", None)],
-        );
+        check(Float16, Dialect::Draft, &[("\"0x3c00\"", Some("3c00")), ("65520", None)]);
         check(
             Int32,
             Dialect::Draft,
-            &[
-                ("\"0xffffffff\"", Some("ffffffff")),
-                ("\"NaN\"", None),
-                ("1e2", None),
-            ],
+            &[("\"0xffffffff\"", Some("ffffffff")), ("\"NaN\"", None), ("1e2", None)],
         );
-        check(
-            Bool,
-            Dialect::Draft,
-            &[("\"0x01\"", Some("01")), ("\"0x02\"", None), ("0", None)],
-        );
+        check(Bool, Dialect::Draft, &[("\"0x01\"", Some("01")), ("\"0x02\"", None), ("0", None)]);
         assert_eq!(
-            read(
-                Float32,
-                "\"Infinity\"",
-                Dialect::Draft,
-                Strictness::Tolerant
-            )
-            .as_deref(),
+            read(Float32, "\"Infinity\"", Dialect::Draft, Strictness::Tolerant).as_deref(),
             Some("7f800000")
         );
     }
@@ -416,14 +357,8 @@ mod tests {
     fn v2_spellings() {
         use CoreType::*;
         let lenient = |core, text| read(core, text, Dialect::V2, Strictness::Tolerant);
-        assert_eq!(
-            lenient(Float64, "\"1.5\"").as_deref(),
-            Some("3ff8000000000000")
-        );
-        assert_eq!(
-            lenient(Float64, "\"nan\"").as_deref(),
-            Some("7ff8000000000000")
-        );
+        assert_eq!(lenient(Float64, "\"1.5\"").as_deref(), Some("3ff8000000000000"));
+        assert_eq!(lenient(Float64, "\"nan\"").as_deref(), Some("7ff8000000000000"));
         assert_eq!(lenient(Int32, "7.0").as_deref(), Some("00000007"));
         assert_eq!(lenient(Int32, "1.5"), None);
         assert_eq!(lenient(Complex64, "1"), None);
@@ -457,11 +392,7 @@ mod tests {
                 );
                 let lossy = dialect == Dialect::V2 && f32::from_bits(bits).is_nan();
                 if !lossy {
-                    assert_eq!(
-                        back.unwrap(),
-                        Some(value),
-                        "{bits:08x} as {json} in {dialect}"
-                    );
+                    assert_eq!(back.unwrap(), Some(value), "{bits:08x} as {json} in {dialect}");
                 }
             }
         }
@@ -489,13 +420,7 @@ mod tests {
             Some("3c00")
         );
         assert_eq!(
-            read(
-                CoreType::Float16,
-                "1.00048828125",
-                Dialect::V3,
-                Strictness::Strict
-            )
-            .as_deref(),
+            read(CoreType::Float16, "1.00048828125", Dialect::V3, Strictness::Strict).as_deref(),
             Some("3c00")
         );
     }
@@ -503,12 +428,7 @@ mod tests {
     /// Z2-052.
     #[test]
     fn base64_is_the_standard_one() {
-        for (bytes, text) in [
-            (&b"xyz"[..], "eHl6"),
-            (b"a", "YQ=="),
-            (b"ab", "YWI="),
-            (b"", ""),
-        ] {
+        for (bytes, text) in [(&b"xyz"[..], "eHl6"), (b"a", "YQ=="), (b"ab", "YWI="), (b"", "")] {
             assert_eq!(base64_encode(bytes), text);
             assert_eq!(base64_decode(text).as_deref(), Some(bytes));
         }

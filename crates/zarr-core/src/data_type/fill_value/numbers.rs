@@ -95,11 +95,7 @@ pub(super) fn f16_of_text(text: &str, wide: f64) -> f16 {
         return near;
     }
     // `wide` is a midpoint of halves, hence short in decimal; is the text's size above or below it?
-    let (smaller, larger) = if wide > 0.0 {
-        (below, above)
-    } else {
-        (above, below)
-    };
+    let (smaller, larger) = if wide > 0.0 { (below, above) } else { (above, below) };
     match compare_decimal(text.trim_start_matches('-'), &format!("{}", wide.abs())) {
         std::cmp::Ordering::Less => smaller,
         std::cmp::Ordering::Greater => larger,
@@ -114,11 +110,7 @@ pub(super) fn half_of(wide: f64) -> f16 {
     if back == wide || !near.is_finite() {
         return f16::from_f32(near);
     }
-    let towards_zero = if back.abs() > wide.abs() {
-        near.to_bits() - 1
-    } else {
-        near.to_bits()
-    };
+    let towards_zero = if back.abs() > wide.abs() { near.to_bits() - 1 } else { near.to_bits() };
     f16::from_f32(f32::from_bits(towards_zero | 1))
 }
 

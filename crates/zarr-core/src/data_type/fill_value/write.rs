@@ -34,10 +34,9 @@ pub(crate) fn to_json(
             Dialect::Draft => Json::from(format!("0x{}", hex(bytes))),
         }),
         DataType::Extension(extension) => extension.fill_value_to_json(value, dialect),
-        DataType::Unknown {
-            fallback: Some(fallback),
-            ..
-        } => to_json(fallback, Some(value), dialect),
+        DataType::Unknown { fallback: Some(fallback), .. } => {
+            to_json(fallback, Some(value), dialect)
+        }
         DataType::Unknown { .. } => Ok(Json::Null),
     }
 }

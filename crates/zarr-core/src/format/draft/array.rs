@@ -36,17 +36,11 @@ pub(super) fn parse_array(
         }
     }
     // Row 25: lenient defaults.
-    for (member, default) in [
-        ("fill_value", "null"),
-        ("chunk_memory_layout", "`C`"),
-        ("attributes", "empty"),
-    ] {
+    for (member, default) in
+        [("fill_value", "null"), ("chunk_memory_layout", "`C`"), ("attributes", "empty")]
+    {
         if !object.contains(member) {
-            tolerate(
-                reading,
-                member,
-                &format!("it is missing; taken as {default}"),
-            )?;
+            tolerate(reading, member, &format!("it is missing; taken as {default}"))?;
         }
     }
     let mut obstacles = Vec::new();
@@ -54,9 +48,7 @@ pub(super) fn parse_array(
     let shape = lengths("shape", object.get("shape"))?;
 
     let declared_type = object.get("data_type").cloned().unwrap_or(Json::Null);
-    let parsed = reading
-        .registry
-        .parse_data_type(&declared_type, Dialect::Draft)?;
+    let parsed = reading.registry.parse_data_type(&declared_type, Dialect::Draft)?;
     match (&parsed.data_type, parsed.data_type.repr()) {
         (DataType::Unknown { .. }, None) => {
             let name = declared_type
@@ -65,23 +57,12 @@ pub(super) fn parse_array(
                 .unwrap_or(&declared_type);
             let name = name.as_str().map_or_else(|| name.brief(), str::to_owned);
             let hint = "it has no fallback; register an extension for it".into();
-            obstacles.push(Unsupported {
-                what: "data type",
-                name,
-                hint,
-            });
+            obstacles.push(Unsupported { what: "data type", name, hint });
         }
-        (
-            DataType::Unknown {
-                declared,
-                fallback: Some(fallback),
-            },
-            _,
-        ) => {
-            reading.warnings.push(format!(
-                "data type {} is not known; read as `{fallback}`",
-                declared.brief()
-            ));
+        (DataType::Unknown { declared, fallback: Some(fallback) }, _) => {
+            reading
+                .warnings
+                .push(format!("data type {} is not known; read as `{fallback}`", declared.brief()));
         }
         _ => {}
     }
@@ -107,10 +88,7 @@ pub(super) fn parse_array(
             ));
         }
     }
-    codecs.push(bytes_codec(
-        &parsed.data_type,
-        parsed.endian.unwrap_or(Endian::Little),
-    ));
+    codecs.push(bytes_codec(&parsed.data_type, parsed.endian.unwrap_or(Endian::Little)));
     if attributes_.get("filters").is_some_and(is_filter_list) {
         codecs.extend(v2::filters(attributes_.get("filters"))?);
     }
@@ -126,11 +104,7 @@ pub(super) fn parse_array(
                     .and_then(|o| o.get("extension"))
                     .and_then(Json::as_str)
                     .unwrap_or("?");
-                Unsupported {
-                    what: "storage transformer",
-                    name: uri.into(),
-                    hint: String::new(),
-                }
+                Unsupported { what: "storage transformer", name: uri.into(), hint: String::new() }
             }));
         }
         Some(other) => {
@@ -141,17 +115,12 @@ pub(super) fn parse_array(
         }
     }
     let declared_fill = object.get("fill_value").cloned().unwrap_or(Json::Null);
-    let unknown: Object = object
-        .into_iter()
-        .filter(|(name, _)| !MEMBERS.contains(&name.as_str()))
-        .collect();
-    for (name, _) in unknown
-        .iter()
-        .filter(|(name, _)| *name != "storage_transformers")
-    {
-        reading.warnings.push(format!(
-            "`{name}`: it is not a member of an array's document; ignored"
-        ));
+    let unknown: Object =
+        object.into_iter().filter(|(name, _)| !MEMBERS.contains(&name.as_str())).collect();
+    for (name, _) in unknown.iter().filter(|(name, _)| *name != "storage_transformers") {
+        reading
+            .warnings
+            .push(format!("`{name}`: it is not a member of an array's document; ignored"));
     }
     let array = ArrayMetadata {
         fill_value: parse_fill(&parsed.data_type, &declared_fill, Dialect::Draft, reading)?,
@@ -181,9 +150,8 @@ fn parse_grid(
     obstacles: &mut Vec<Unsupported>,
 ) -> Result<(Grid, char), MetadataError> {
     let invalid = |why: String| invalid("chunk_grid", why);
-    let object = json
-        .and_then(Json::as_object)
-        .ok_or_else(|| invalid("an object is due".into()))?;
+    let object =
+        json.and_then(Json::as_object).ok_or_else(|| invalid("an object is due".into()))?;
     let separator = match object.get("separator") {
         None => {
             tolerate(reading, "separator", "it is missing; taken as `/`")?;
@@ -210,28 +178,17 @@ fn parse_grid(
     match object.get("type") {
         Some(Json::String(name)) if name == "regular" => {
             let chunk_shape = lengths("chunk_shape", object.get("chunk_shape"))?;
-            Ok((
-                Some(Arc::new(RegularGrid::new(&chunk_shape, shape)?)),
-                separator,
-            ))
+            Ok((Some(Arc::new(RegularGrid::new(&chunk_shape, shape)?)), separator))
         }
-        other => Err(invalid(format!(
-            "type {} is not `regular`",
-            other.unwrap_or(&Json::Null).brief()
-        ))),
+        other => {
+            Err(invalid(format!("type {} is not `regular`", other.unwrap_or(&Json::Null).brief())))
+        }
     }
 }
 
 fn named(what: &'static str, object: &Object) -> Unsupported {
-    let uri = object
-        .get("extension")
-        .and_then(Json::as_str)
-        .unwrap_or("?");
-    Unsupported {
-        what,
-        name: uri.into(),
-        hint: "register an extension for it".into(),
-    }
+    let uri = object.get("extension").and_then(Json::as_str).unwrap_or("?");
+    Unsupported { what, name: uri.into(), hint: "register an extension for it".into() }
 }
 
 /// D-106.
@@ -247,10 +204,7 @@ fn compressor(json: Option<&Json>) -> Result<Option<CodecSpec>, MetadataError> {
         }
     };
     let Some(uri) = object.get("codec").and_then(Json::as_str) else {
-        return Err(MetadataError::invalid(
-            "compressor",
-            "member `codec`, a URI, is missing",
-        ));
+        return Err(MetadataError::invalid("compressor", "member `codec`, a URI, is missing"));
     };
     let configuration = match object.get("configuration") {
         None | Some(Json::Null) => Object::new(),
@@ -283,15 +237,8 @@ pub(super) fn array_document(array: &ArrayMetadata) -> Result<Object, MetadataEr
                 .with("configuration", codec.configuration.clone()),
         ),
         [codec] => {
-            let what = format!(
-                "the codec `{}` in the words of {}",
-                codec.name, codec.dialect
-            );
-            return Err(cannot(
-                FORMAT,
-                what,
-                "choose gzip, zlib, zstd, blosc, lz4, bz2 or lzma",
-            ));
+            let what = format!("the codec `{}` in the words of {}", codec.name, codec.dialect);
+            return Err(cannot(FORMAT, what, "choose gzip, zlib, zstd, blosc, lz4, bz2 or lzma"));
         }
         _ => {
             return Err(cannot(
@@ -303,11 +250,7 @@ pub(super) fn array_document(array: &ArrayMetadata) -> Result<Object, MetadataEr
     };
     if array.rank() == 0 && compressor.is_some() {
         // Section 2.3: zarr-python 2.18 drops the compressor of scalars.
-        return Err(cannot(
-            FORMAT,
-            "a compressed scalar",
-            "store it without a codec",
-        ));
+        return Err(cannot(FORMAT, "a compressed scalar", "store it without a codec"));
     }
     let grid = Object::new()
         .with("type", "regular")

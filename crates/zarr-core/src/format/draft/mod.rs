@@ -35,10 +35,7 @@ impl Default for Draft2020 {
 impl Draft2020 {
     /// The format as it is written.
     pub fn new() -> Self {
-        Draft2020 {
-            suffix: ".json".into(),
-            obstacles: Vec::new(),
-        }
+        Draft2020 { suffix: ".json".into(), obstacles: Vec::new() }
     }
 
     /// The format that an entry point document describes (D-070 … D-077).
@@ -52,10 +49,9 @@ impl Draft2020 {
         let text = |member: &'static str| match object.get(member) {
             None => Err(MetadataError::Missing(member)),
             Some(Json::String(text)) => Ok(text.as_str()),
-            Some(other) => Err(MetadataError::invalid(
-                member,
-                format!("{} stands for a URI", other.kind()),
-            )),
+            Some(other) => {
+                Err(MetadataError::invalid(member, format!("{} stands for a URI", other.kind())))
+            }
         };
         let unsupported = |what: &'static str, name: &str, hint: &str| Unsupported {
             what,
@@ -86,31 +82,19 @@ impl Draft2020 {
         let suffix = match object.get("metadata_key_suffix") {
             Some(_) => text("metadata_key_suffix")?.to_owned(),
             None => {
-                tolerate(
-                    reading,
-                    "metadata_key_suffix",
-                    "it is missing; taken as `.json`",
-                )?;
+                tolerate(reading, "metadata_key_suffix", "it is missing; taken as `.json`")?;
                 ".json".into()
             }
         };
-        if !suffix
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b))
-        {
+        if !suffix.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b)) {
             let why = format!("`{}` cannot end a key", suffix.escape_debug());
             return Err(MetadataError::invalid("metadata_key_suffix", why));
         }
         let mut obstacles = Vec::new();
         extensions(object, reading, &mut obstacles)?;
         for name in object.iter().map(|(name, _)| name) {
-            if ![
-                "zarr_format",
-                "metadata_encoding",
-                "metadata_key_suffix",
-                "extensions",
-            ]
-            .contains(&name)
+            if !["zarr_format", "metadata_encoding", "metadata_key_suffix", "extensions"]
+                .contains(&name)
             {
                 tolerate(reading, name, "it is not a member of an entry point")?;
             }
@@ -119,27 +103,16 @@ impl Draft2020 {
     }
 
     fn array_key(&self, path: &NodePath) -> Result<StoreKey, StoreError> {
-        StoreKey::new(format!(
-            "meta/root{}.array{}",
-            path_or_nothing(path),
-            self.suffix
-        ))
+        StoreKey::new(format!("meta/root{}.array{}", path_or_nothing(path), self.suffix))
     }
 
     fn group_key(&self, path: &NodePath) -> Result<StoreKey, StoreError> {
-        StoreKey::new(format!(
-            "meta/root{}.group{}",
-            path_or_nothing(path),
-            self.suffix
-        ))
+        StoreKey::new(format!("meta/root{}.group{}", path_or_nothing(path), self.suffix))
     }
 
     /// The node that a document's key names (D-145).
     fn node_of(&self, key: &StoreKey) -> Option<(NodePath, NodeKind)> {
-        let rest = key
-            .as_str()
-            .strip_prefix("meta/root")?
-            .strip_suffix(&self.suffix)?;
+        let rest = key.as_str().strip_prefix("meta/root")?.strip_suffix(&self.suffix)?;
         let (path, kind) = match rest.strip_suffix(".array") {
             Some(path) => (path, NodeKind::Array),
             None => (rest.strip_suffix(".group")?, NodeKind::Group),
@@ -155,17 +128,9 @@ impl Draft2020 {
 
     /// Whether a key looks like a document's but names no node.
     fn note_odd(&self, key: &StoreKey, warnings: &mut Vec<String>) {
-        let documents = [
-            format!(".array{}", self.suffix),
-            format!(".group{}", self.suffix),
-        ];
-        if documents
-            .iter()
-            .any(|end| key.as_str().ends_with(end.as_str()))
-        {
-            warnings.push(format!(
-                "`{key}` has a name that no node may have; left out"
-            ));
+        let documents = [format!(".array{}", self.suffix), format!(".group{}", self.suffix)];
+        if documents.iter().any(|end| key.as_str().ends_with(end.as_str())) {
+            warnings.push(format!("`{key}` has a name that no node may have; left out"));
         }
     }
 }
@@ -176,10 +141,7 @@ fn path_or_nothing(path: &NodePath) -> &str {
 
 /// D-010 … D-013.
 fn name_flaw(name: &str) -> Option<&'static str> {
-    if !name
-        .bytes()
-        .all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b))
-    {
+    if !name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b)) {
         Some("has characters other than a-z A-Z 0-9 - _ .")
     } else if name.bytes().all(|b| b == b'.') {
         Some("consists of periods")
@@ -201,9 +163,9 @@ impl Format for Draft2020 {
 
     fn check_name(&self, name: &str) -> Result<(), AccessError> {
         match name_flaw(name) {
-            Some(why) => Err(AccessError::Argument(format!(
-                "`{name}` cannot name a node: it {why}"
-            ))),
+            Some(why) => {
+                Err(AccessError::Argument(format!("`{name}` cannot name a node: it {why}")))
+            }
             None => Ok(()),
         }
     }
@@ -221,10 +183,7 @@ impl Format for Draft2020 {
     ) -> Result<Option<NodeMetadata>, MetadataError> {
         let at = |key: Result<StoreKey, StoreError>| {
             let key = key.ok()?;
-            found
-                .iter()
-                .find(|(k, _)| *k == key)
-                .map(|(_, bytes)| bytes)
+            found.iter().find(|(k, _)| *k == key).map(|(_, bytes)| bytes)
         };
         let (array, group) = (at(self.array_key(path)), at(self.group_key(path)));
         if array.is_some() && group.is_some() {
@@ -260,10 +219,9 @@ impl Format for Draft2020 {
     fn create(&self, path: &NodePath, node: &NodeMetadata) -> Result<Documents, MetadataError> {
         let (key, object) = match node {
             NodeMetadata::Array(array) => (self.array_key(path), array_document(array)?),
-            NodeMetadata::Group(group) => (
-                self.group_key(path),
-                Object::new().with("attributes", group.attributes.clone()),
-            ),
+            NodeMetadata::Group(group) => {
+                (self.group_key(path), Object::new().with("attributes", group.attributes.clone()))
+            }
         };
         let key = key.map_err(|e| MetadataError::Json(e.to_string()))?;
         Ok(vec![(key, document(object))])
@@ -289,19 +247,11 @@ impl Format for Draft2020 {
             NodeKind::Array => (self.array_key(path)?, false),
             NodeKind::Group => (self.group_key(path)?, true),
         };
-        Ok(Place {
-            key,
-            member: Some("attributes"),
-            may_be_absent,
-        })
+        Ok(Place { key, member: Some("attributes"), may_be_absent })
     }
 
     fn shape_place(&self, path: &NodePath) -> Result<Place, StoreError> {
-        Ok(Place {
-            key: self.array_key(path)?,
-            member: Some("shape"),
-            may_be_absent: false,
-        })
+        Ok(Place { key: self.array_key(path)?, member: Some("shape"), may_be_absent: false })
     }
 
     /// Q5: a member of that form would be taken for codecs.
@@ -343,9 +293,9 @@ impl Format for Draft2020 {
                     add(&mut children, path, NodeKind::Group, true);
                 }
                 Some(_) => {}
-                None => warnings.push(format!(
-                    "`{name}` is a name that no node may have; left out"
-                )),
+                None => {
+                    warnings.push(format!("`{name}` is a name that no node may have; left out"))
+                }
             }
         }
         children.sort_by(|a, b| a.path.cmp(&b.path));
@@ -372,13 +322,7 @@ impl Format for Draft2020 {
             *entry = (entry.0.max(kind), false);
         }
         let nodes = nodes.into_iter().filter(|(node, _)| node.is_within(path));
-        nodes
-            .map(|(path, (kind, implicit))| Child {
-                path,
-                kind: Some(kind),
-                implicit,
-            })
-            .collect()
+        nodes.map(|(path, (kind, implicit))| Child { path, kind: Some(kind), implicit }).collect()
     }
 
     /// D-170 … D-174: documents first, both of them, since nobody knows who made the other kind.
@@ -393,11 +337,7 @@ impl Format for Draft2020 {
 fn add(children: &mut Vec<Child>, path: NodePath, kind: NodeKind, implicit: bool) {
     match children.iter_mut().find(|child| child.path == path) {
         Some(child) => child.kind = child.kind.max(Some(kind)),
-        None => children.push(Child {
-            path,
-            kind: Some(kind),
-            implicit,
-        }),
+        None => children.push(Child { path, kind: Some(kind), implicit }),
     }
 }
 
@@ -412,10 +352,7 @@ fn must_understand(extension: &Json) -> Option<bool> {
 }
 
 fn unknown_extension(extension: &Json) -> Unsupported {
-    let uri = extension
-        .as_object()
-        .and_then(|o| o.get("extension"))
-        .and_then(Json::as_str);
+    let uri = extension.as_object().and_then(|o| o.get("extension")).and_then(Json::as_str);
     Unsupported {
         what: "extension",
         name: uri.unwrap_or("?").into(),
@@ -440,10 +377,7 @@ fn extensions(
         None => return tolerate(reading, "extensions", "it is missing; taken as empty"),
     };
     for extension in list {
-        let uri = extension
-            .as_object()
-            .and_then(|o| o.get("extension"))
-            .and_then(Json::as_str);
+        let uri = extension.as_object().and_then(|o| o.get("extension")).and_then(Json::as_str);
         let Some(uri) = uri else {
             return Err(MetadataError::invalid(
                 "extensions",
@@ -453,16 +387,12 @@ fn extensions(
         let must = extension.as_object().and_then(|o| o.get("must_understand"));
         match must {
             Some(Json::Bool(true)) => obstacles.push(unknown_extension(extension)),
-            Some(Json::Bool(false)) => reading
-                .warnings
-                .push(format!("extension `{uri}` is not known; ignored")),
+            Some(Json::Bool(false)) => {
+                reading.warnings.push(format!("extension `{uri}` is not known; ignored"))
+            }
             // Q16: a missing one is taken as true by a tolerant reader.
             None => {
-                tolerate(
-                    reading,
-                    "extensions",
-                    "`must_understand` is missing; taken as true",
-                )?;
+                tolerate(reading, "extensions", "`must_understand` is missing; taken as true")?;
                 obstacles.push(unknown_extension(extension));
             }
             Some(_) => {
@@ -479,10 +409,7 @@ fn extensions(
 /// Q5: a list of objects, each with a string `id`, is what zarr-python hides its filters in.
 fn is_filter_list(json: &Json) -> bool {
     let is_codec = |json: &Json| {
-        json.as_object()
-            .and_then(|o| o.get("id"))
-            .is_some_and(|id| id.as_str().is_some())
+        json.as_object().and_then(|o| o.get("id")).is_some_and(|id| id.as_str().is_some())
     };
-    json.as_array()
-        .is_some_and(|list| !list.is_empty() && list.iter().all(is_codec))
+    json.as_array().is_some_and(|list| !list.is_empty() && list.iter().all(is_codec))
 }
