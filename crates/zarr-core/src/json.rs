@@ -136,7 +136,7 @@ impl Json {
     ///
     /// # Errors
     /// A sentence saying what is wrong and where, when the text is not JSON or nests deeper than
-    /// [`MAX_DEPTH`].
+    /// 128 levels.
     pub fn parse(text: &[u8]) -> Result<Json, String> {
         let text = std::str::from_utf8(text).map_err(|e| format!("not UTF-8: {e}"))?;
         if text.trim().is_empty() {

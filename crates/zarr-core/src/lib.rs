@@ -5,7 +5,7 @@
 //!
 //! - [`store`]: where keys and values live. [`codec`]: how a chunk becomes bytes.
 //! - [`data_type`], [`grid`], [`region`], [`view`]: elements, chunks, boxes of elements, memory.
-//! - [`metadata`]: the model. [`format`]: the three dialects' spelling of it.
+//! - [`metadata`]: the model. [`mod@format`]: the three dialects' spelling of it.
 //! - [`hierarchy`]: groups and arrays, read and written. [`registry`]: names and what they make.
 //!
 //! Codecs and stores come from other crates: `zarr-codecs`, `zarr-stores`, or your own, which needs

@@ -1,7 +1,7 @@
 //! What is known of a node, whatever the dialect of its document?
 //!
 //! The model speaks final v3, the widest of the dialects. Attributes are kept to the letter; a rewrite
-//! starts from the document itself (see [`crate::format::Format::edit`]), so that what nobody here
+//! changes one member of the document itself (see [`crate::format::Place`]), so that what nobody here
 //! understands survives it.
 
 use std::sync::Arc;

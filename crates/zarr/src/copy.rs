@@ -15,7 +15,7 @@ const BLOCK: u64 = 64 << 20;
 pub struct CopyOptions<'a> {
     /// Another chunk shape, for arrays of that rank; others keep theirs.
     pub chunks: Option<Vec<u64>>,
-    /// Other codecs, as [`crate::codec`] reads them; an empty list for none.
+    /// Other codecs, as [`crate::codec()`] reads them; an empty list for none.
     pub codecs: Option<Vec<String>>,
     /// Called after each block of elements.
     pub progress: Option<&'a (dyn Fn(&Progress) + Sync)>,

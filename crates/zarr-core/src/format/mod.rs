@@ -1,7 +1,7 @@
 //! Where does a dialect keep its documents, and how does it spell the model?
 //!
 //! A format is pure: keys and bytes, never input or output. Adding one is one file here and a line in
-//! [`detect`].
+//! `detect.rs`.
 
 mod detect;
 mod draft;

@@ -1,7 +1,7 @@
 //! The same store traits for stores that wait.
 //!
-//! Everything that touches a store is written once, against these traits. [`Ready`] lends them to a
-//! blocking store for callers that may block: its futures are ready at the first poll, and [`now`]
+//! Everything that touches a store is written once, against these traits. `Ready` lends them to a
+//! blocking store for callers that may block: its futures are ready at the first poll, and `now`
 //! polls them once.
 
 use std::fmt::Debug;
@@ -105,7 +105,7 @@ pub trait ListableStore: Send + Sync {
 /// The result of a future that never waits, because its store never does.
 ///
 /// # Panics
-/// If the future waits: then its store is not a [`Ready`] one, which is a mistake in this crate.
+/// If the future waits: then its store is not a `Ready` one, which is a mistake in this crate.
 pub(crate) fn now<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,
