@@ -41,11 +41,20 @@ fn cannot(to: Dialect, spec: &CodecSpec, why: &str) -> MetadataError {
     }
 }
 
-/// The same codec in other words; `bytes` and `transpose` are the model's own and stay.
+/// The same codec in other words; `bytes` and `transpose` are the model's own and stay. A name alone
+/// gets its parameters, which some readers want (v3-final.md 3.4).
 fn reword(spec: &CodecSpec, codec: &Codec, to: Dialect) -> Result<CodecSpec, MetadataError> {
-    match spec.dialect == to || matches!(spec.name.as_str(), "bytes" | "transpose") {
-        true => Ok(spec.clone()),
-        false => codec.spelling(to).ok_or_else(|| cannot(to, spec, "")),
+    let own = matches!(spec.name.as_str(), "bytes" | "transpose");
+    if own || spec.dialect == to && !spec.configuration.is_empty() {
+        return Ok(spec.clone());
+    }
+    match codec.spelling(to) {
+        Some(spelled) if spec.dialect == to => {
+            Ok(CodecSpec { configuration: spelled.configuration, ..spec.clone() })
+        }
+        Some(spelled) => Ok(spelled),
+        None if spec.dialect == to => Ok(spec.clone()),
+        None => Err(cannot(to, spec, "")),
     }
 }
 

@@ -248,7 +248,10 @@ fn order_codecs(
     };
     let (mut arrays, mut rest, mut serializer) = (Vec::new(), Vec::new(), Some(bytes));
     for spec in codecs {
-        match registry.build_codec(&spec, &here)? {
+        let codec = registry.build_codec(&spec, &here)?;
+        // With every parameter said, as most readers want it (v3-final.md 3.4).
+        let spec = codec.spelling(Dialect::V3).unwrap_or(spec);
+        match codec {
             Codec::ArrayToArray(codec) => {
                 here = codec.encoded(&here)?;
                 arrays.push(spec);
