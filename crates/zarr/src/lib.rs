@@ -26,6 +26,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod aio;
 mod copy;
 mod shorthand;
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use zarr::aio::{Hierarchy, Offloaded};
-use zarr::{ArrayMetadata, Dialect, NodePath, Object, OpenOptions, Result};
+use zarr::{Dialect, NodePath, Object, OpenOptions, Result};
 
 #[tokio::test]
 async fn what_is_written_waiting_reads_back_blocking() -> Result<()> {
@@ -14,10 +14,14 @@ async fn what_is_written_waiting_reads_back_blocking() -> Result<()> {
     let hierarchy =
         Hierarchy::create(store, zarr::format::of_dialect(Dialect::V3), &options).await?;
     let path: NodePath = "/g/a".parse()?;
-    let mut metadata =
-        ArrayMetadata::new(&[20, 30], zarr::data_type::CoreType::Float64.into(), &[6, 7])?;
-    metadata.codecs.push(zarr::codec("gzip:1")?);
-    let array = hierarchy.create_array(&path, metadata, false).await?;
+    let array = hierarchy
+        .create_array(&path)
+        .shape(&[20, 30])
+        .chunks(&[6, 7])
+        .data_type_named("float64")
+        .codec(zarr::codec("gzip:1")?)
+        .create()
+        .await?;
     let data: Vec<f64> = (0..600).map(f64::from).collect();
     array.write(.., data.clone()).await?;
     assert_eq!(array.read::<f64>(..).await?, data);
@@ -33,6 +37,23 @@ async fn what_is_written_waiting_reads_back_blocking() -> Result<()> {
     }
     let want: Vec<f64> = (0..600).map(|i| f64::from(i / 30)).collect();
     assert_eq!(zarr::open(&url)?.into_group()?.array("g/a")?.read::<f64>(..)?, want);
+
+    // Memory is handed over and comes back; chunks are had as wholes; appends reserve their place.
+    let (row, result) = array.read_into((3, ..), vec![0.0; 30]).await;
+    result?;
+    assert_eq!(row, [3.0; 30]);
+    let (row, result) = array.read_into((3, ..), row[1..].to_vec()).await;
+    assert!(row.len() == 29 && result.is_err());
+    let mut chunk = array.chunk(&[0, 4])?;
+    assert_eq!(chunk.read::<f64>().await?.len(), 6 * 2);
+    assert!(chunk.encoded().await?.is_some());
+    chunk.erase().await?;
+    assert_eq!(array.read::<f64>((5, 27..)).await?, [5.0, 0.0, 0.0]);
+    assert_eq!(array.chunks(..)?.count(), 4 * 5);
+    assert_eq!(array.append(0, vec![9.0; 60]).await?, 20);
+    assert_eq!(array.read::<f64>((19.., 0)).await?, [19.0, 9.0, 9.0]);
+    let node = zarr::aio::open(&url).await?;
+    assert_eq!(node.into_group()?.array("g/a").await?.shape(), [22, 30]);
 
     array.update_attributes(|a| drop(a.insert("units", "K"))).await?;
     array.resize(&[3, 30]).await?;

@@ -13,7 +13,7 @@ use super::opened::{Opened, State, zeroed};
 use super::options::{OpenOptions, Options};
 use super::room::Room;
 use super::update::{self, Edited};
-use super::{change_attributes, wrong_kind};
+use super::{ArrayBuilder, Chunk, change_attributes, wrong_kind};
 use crate::dialect::{Dialect, Warning};
 use crate::element::Element;
 use crate::error::{AccessError, Error, Result};
@@ -96,6 +96,27 @@ impl Hierarchy {
         Ok(Hierarchy { room: Arc::new(room) })
     }
 
+    /// The same hierarchy as a blocking one, its store's calls made on other threads.
+    pub fn from_blocking(hierarchy: &crate::Hierarchy) -> Hierarchy {
+        let there = &hierarchy.room;
+        let mut options = OpenOptions::new(there.registry.clone());
+        options.access = there.access;
+        options.options = there.options.clone();
+        let store = Arc::new(Offloaded::new(super::guardable(hierarchy.store().clone()).0));
+        let room = Room::new(store, there.format.clone(), &options, hierarchy.warnings());
+        Hierarchy { room: Arc::new(room) }
+    }
+
+    /// See [`crate::Hierarchy::locate`]; the store's calls are made on other threads.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn locate(url: &str, options: &OpenOptions) -> Result<(Hierarchy, NodePath)> {
+        let (url, options) = (url.to_owned(), options.clone());
+        let found = elsewhere(move || crate::Hierarchy::locate(&url, &options)).await?;
+        Ok((Hierarchy::from_blocking(&found.0), found.1))
+    }
+
     /// The dialect of its documents.
     pub fn dialect(&self) -> Dialect {
         self.room.format.dialect()
@@ -173,22 +194,9 @@ impl Hierarchy {
         Ok(self.group_of(path, metadata))
     }
 
-    /// Creates an array from its metadata, said in whatever dialect.
-    ///
-    /// # Errors
-    /// As [`crate::ArrayBuilder::create`].
-    pub async fn create_array(
-        &self,
-        path: &NodePath,
-        metadata: ArrayMetadata,
-        overwrite: bool,
-    ) -> Result<Array> {
-        let (room, dialect) = (&self.room, self.dialect());
-        let at = |e: Error| room.at(path, e);
-        let metadata = metadata.converted_to(dialect, &room.registry).map_err(|e| at(e.into()))?;
-        metadata.chain(&room.registry, dialect).map_err(|e| at(e.into()))?;
-        room.create(path, &NodeMetadata::Array(Box::new(metadata)), overwrite).await?;
-        self.array(path).await
+    /// See [`crate::Hierarchy::create_array`].
+    pub fn create_array(&self, path: &NodePath) -> ArrayBuilder<Hierarchy> {
+        ArrayBuilder::new(self.clone(), self.room.clone(), path.clone())
     }
 
     /// See [`crate::Hierarchy::erase`].
@@ -197,6 +205,30 @@ impl Hierarchy {
     /// As there.
     pub async fn erase(&self, path: &NodePath) -> Result<()> {
         self.room.erase(path).await
+    }
+}
+
+impl Node {
+    /// See [`crate::Node::into_array`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn into_array(self) -> Result<Array> {
+        match self {
+            Node::Array(array) => Ok(array),
+            Node::Group(group) => Err(group.room.at(&group.path, wrong_kind(NodeKind::Group))),
+        }
+    }
+
+    /// See [`crate::Node::into_group`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn into_group(self) -> Result<Group> {
+        match self {
+            Node::Group(group) => Ok(group),
+            Node::Array(array) => Err(array.opened.at(wrong_kind(NodeKind::Array))),
+        }
     }
 }
 
@@ -228,6 +260,15 @@ impl Group {
         Hierarchy { room: self.room.clone() }.array(&path).await
     }
 
+    /// See [`crate::Group::group`].
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn group(&self, path: &str) -> Result<Group> {
+        let path = self.path.join(path).map_err(|e| self.room.at(&self.path, e))?;
+        Hierarchy { room: self.room.clone() }.group(&path).await
+    }
+
     /// See [`crate::Group::update_attributes`].
     ///
     /// # Errors
@@ -253,27 +294,46 @@ impl Array {
         self.metadata().shape.clone()
     }
 
-    fn prepare(&self, region: impl IntoRegion) -> Result<(Arc<State>, Region)> {
-        let state = self.opened.state();
-        state.access().map_err(|e| self.opened.at(e))?;
-        let region = region.into_region(&state.metadata.shape).map_err(|e| self.opened.at(e))?;
-        Ok((state, region))
-    }
-
     /// See [`crate::Array::read`].
     ///
     /// # Errors
     /// As there.
     pub async fn read<T: Element>(&self, region: impl IntoRegion) -> Result<Vec<T>> {
-        let (state, region) = self.prepare(region)?;
-        self.opened.check_type::<T>(&state)?;
+        let region = self.opened.prepare(region)?.1;
         let mut elements = self.opened.room_for::<T>(&region)?;
-        if let Some(memory) = T::memory(&mut elements) {
-            self.read_memory(&state, &region, memory).await?;
-            return Ok(elements);
+        self.read_elements(region, &mut elements).await?;
+        Ok(elements)
+    }
+
+    /// Reads a region into memory that is handed over and comes back, whatever happens.
+    ///
+    /// # Errors
+    /// As [`crate::Array::read_into`].
+    pub async fn read_into<T: Element>(
+        &self,
+        region: impl IntoRegion,
+        mut out: Vec<T>,
+    ) -> (Vec<T>, Result<()>) {
+        let result = self.read_elements(region, &mut out).await;
+        (out, result)
+    }
+
+    async fn read_elements<T: Element>(
+        &self,
+        region: impl IntoRegion,
+        out: &mut [T],
+    ) -> Result<()> {
+        let (state, region) = self.opened.prepare(region)?;
+        self.opened.check_type::<T>(&state)?;
+        self.opened.check_count(&region, out.len())?;
+        if let Some(memory) = T::memory(out) {
+            return self.read_memory(&state, &region, memory).await;
         }
         let bytes = self.read_region(&state, &region).await?;
-        Ok(bytes.chunks_exact(size_of::<T>()).map(T::from_bytes).collect())
+        for (element, bytes) in out.iter_mut().zip(bytes.chunks_exact(size_of::<T>())) {
+            *element = T::from_bytes(bytes);
+        }
+        Ok(())
     }
 
     /// See [`crate::Array::read_bytes`].
@@ -281,7 +341,7 @@ impl Array {
     /// # Errors
     /// As there.
     pub async fn read_bytes(&self, region: impl IntoRegion) -> Result<Vec<u8>> {
-        let (state, region) = self.prepare(region)?;
+        let (state, region) = self.opened.prepare(region)?;
         self.read_region(&state, &region).await
     }
 
@@ -306,7 +366,7 @@ impl Array {
         let cell = repr.size();
         let fetched = stream::iter(tiles(grid, &state.metadata.shape, region))
             .map(|tile| async move {
-                let elements = match opened.fetch(state, &tile).await? {
+                let elements = match opened.fetch(state, &tile.indices).await? {
                     None => None,
                     Some((key, encoded)) => {
                         let (opened, state, tile) = (opened.clone(), state.clone(), tile.clone());
@@ -341,7 +401,7 @@ impl Array {
     /// # Errors
     /// As there.
     pub async fn write<T: Element>(&self, region: impl IntoRegion, elements: Vec<T>) -> Result<()> {
-        let (state, region) = self.prepare(region)?;
+        let (state, region) = self.opened.prepare(region)?;
         self.opened.check_type::<T>(&state)?;
         self.opened.check_count(&region, elements.len())?;
         self.opened.room.writeable().map_err(|e| self.opened.at(e))?;
@@ -356,6 +416,51 @@ impl Array {
             .buffer_unordered(self.opened.room.store.in_flight())
             .try_collect()
             .await
+    }
+
+    /// See [`crate::Array::write_plan`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn write_plan(&self, region: impl IntoRegion, parts: usize) -> Result<Vec<Region>> {
+        self.opened.write_plan(region, parts)
+    }
+
+    /// See [`crate::Array::chunk`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn chunk(&self, indices: &[u64]) -> Result<Chunk<Array>> {
+        Chunk::new(self.clone(), &self.opened, indices)
+    }
+
+    /// See [`crate::Array::chunks`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn chunks(&self, region: impl IntoRegion) -> Result<impl Iterator<Item = Chunk<Array>>> {
+        let (state, region) = self.opened.prepare(region)?;
+        Chunk::all(self.clone(), &self.opened, &state, &region)
+    }
+
+    /// See [`crate::Array::append`].
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn append<T: Element>(&self, axis: usize, elements: Vec<T>) -> Result<u64> {
+        self.opened.check_type::<T>(&self.opened.state())?;
+        let more = self.opened.extent_of(axis, elements.len())?;
+        let start = self.opened.grow(axis, more).await?;
+        self.write(self.opened.slices(axis, start, more), elements).await?;
+        Ok(start)
+    }
+
+    /// See [`crate::Array::refresh`].
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn refresh(&self) -> Result<()> {
+        self.opened.refresh().await.map(|_| ())
     }
 
     /// See [`crate::Array::resize`].
@@ -454,7 +559,11 @@ async fn on_pool<T: Send + 'static>(
     elsewhere(work).await
 }
 
-async fn elsewhere<T: Send + 'static>(
+/// What `work` gives, done on a thread that may block.
+///
+/// # Errors
+/// The work's own; that the thread ended before it was done.
+pub async fn elsewhere<T: Send + 'static>(
     work: impl FnOnce() -> Result<T> + Send + 'static,
 ) -> Result<T> {
     crate::store::run(work).await.unwrap_or_else(|| Err(lost_worker()))

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::opened::{Opened, State, zeroed};
+use super::plan::touches_many;
 use super::update::ROUNDS_WITHOUT_TURN;
 use super::{Chunk, Hierarchy, change_attributes, parallel};
 use crate::data_type::{DataType, Endian};
@@ -29,10 +30,6 @@ pub struct Array {
 impl Array {
     pub(crate) fn new(hierarchy: Hierarchy, opened: Arc<Opened>) -> Array {
         Array { hierarchy, opened }
-    }
-
-    pub(crate) fn opened(&self) -> &Arc<Opened> {
-        &self.opened
     }
 
     /// Where it is.
@@ -84,7 +81,7 @@ impl Array {
     /// [`AccessError::ElementType`], [`AccessError::OutOfBounds`], [`AccessError::TooLarge`]; what the
     /// store or a codec meets.
     pub fn read<T: Element>(&self, region: impl IntoRegion) -> Result<Vec<T>> {
-        let (state, region) = self.prepare(region)?;
+        let (state, region) = self.opened.prepare(region)?;
         self.opened.check_type::<T>(&state)?;
         let mut elements = self.opened.room_for::<T>(&region)?;
         self.read_elements(&state, &region, &mut elements)?;
@@ -96,7 +93,7 @@ impl Array {
     /// # Errors
     /// As [`Array::read`]; [`AccessError::Count`].
     pub fn read_into<T: Element>(&self, region: impl IntoRegion, out: &mut [T]) -> Result<()> {
-        let (state, region) = self.prepare(region)?;
+        let (state, region) = self.opened.prepare(region)?;
         self.opened.check_type::<T>(&state)?;
         self.opened.check_count(&region, out.len())?;
         self.read_elements(&state, &region, out)
@@ -125,7 +122,7 @@ impl Array {
     /// # Errors
     /// As [`Array::read`].
     pub fn read_bytes(&self, region: impl IntoRegion) -> Result<Vec<u8>> {
-        let (state, region) = self.prepare(region)?;
+        let (state, region) = self.opened.prepare(region)?;
         let (_, _, repr) = state.access().map_err(|e| self.opened.at(e))?;
         let mut bytes =
             zeroed(&region.shape(), repr.size(), "the region").map_err(|e| self.opened.at(e))?;
@@ -150,13 +147,6 @@ impl Array {
         }
     }
 
-    fn prepare(&self, region: impl IntoRegion) -> Result<(Arc<State>, Region)> {
-        let state = self.opened.state();
-        state.access().map_err(|e| self.opened.at(e))?;
-        let region = region.into_region(&state.metadata.shape).map_err(|e| self.opened.at(e))?;
-        Ok((state, region))
-    }
-
     /// Reads into native bytes, tile by tile, each tile owning its piece of the memory.
     fn read_memory(&self, state: &State, region: &Region, memory: &mut [u8]) -> Result<()> {
         let (_, grid, repr) = state.access().map_err(|e| self.opened.at(e))?;
@@ -174,7 +164,7 @@ impl Array {
     /// [`AccessError::ReadOnly`], [`AccessError::ElementType`], [`AccessError::OutOfBounds`],
     /// [`AccessError::Count`]; what the store or a codec meets.
     pub fn write<T: Element>(&self, region: impl IntoRegion, elements: &[T]) -> Result<()> {
-        let (state, region) = self.prepare(region)?;
+        let (state, region) = self.opened.prepare(region)?;
         self.opened.check_type::<T>(&state)?;
         self.opened.check_count(&region, elements.len())?;
         self.write_memory(&state, &region, bytemuck::cast_slice(elements))
@@ -185,7 +175,7 @@ impl Array {
     /// # Errors
     /// As [`Array::write`]; [`crate::CodecError::Corrupt`] for bytes that are no elements of the type.
     pub fn write_bytes(&self, region: impl IntoRegion, bytes: &[u8]) -> Result<()> {
-        let (state, region) = self.prepare(region)?;
+        let (state, region) = self.opened.prepare(region)?;
         let (_, _, repr) = state.access().map_err(|e| self.opened.at(e))?;
         let whole = bytes.len().is_multiple_of(repr.size());
         self.opened
@@ -242,39 +232,7 @@ impl Array {
     /// # Errors
     /// As [`Array::read`], for the region.
     pub fn write_plan(&self, region: impl IntoRegion, parts: usize) -> Result<Vec<Region>> {
-        let (state, region) = self.prepare(region)?;
-        let (_, grid, _) = state.access().map_err(|e| self.opened.at(e))?;
-        if region.is_empty() {
-            return Ok(Vec::new());
-        }
-        let ordinals = |axis: usize| {
-            let r = &region.intervals()[axis];
-            grid.locate(axis, r.start)..grid.locate(axis, r.end - 1) + 1
-        };
-        let longest = (0..region.rank())
-            .max_by_key(|&axis| (ordinals(axis).end - ordinals(axis).start, usize::MAX - axis));
-        let Some(axis) = longest else {
-            return Ok(vec![region]);
-        };
-        let chunks = ordinals(axis);
-        let count = chunks.end - chunks.start;
-        let parts = (parts.max(1) as u64).min(count);
-        let border = |part: u64| {
-            let ordinal =
-                chunks.start + (u128::from(count) * u128::from(part) / u128::from(parts)) as u64;
-            let asked = &region.intervals()[axis];
-            match part {
-                0 => asked.start,
-                part if part == parts => asked.end,
-                _ => grid.span(axis, ordinal).start.clamp(asked.start, asked.end),
-            }
-        };
-        let part = |n: u64| {
-            let mut intervals = region.intervals().to_vec();
-            intervals[axis] = border(n)..border(n + 1);
-            Region::new(intervals)
-        };
-        Ok((0..parts).map(part).collect())
+        self.opened.write_plan(region, parts)
     }
 
     /// The chunk with these indices.
@@ -282,7 +240,7 @@ impl Array {
     /// # Errors
     /// [`AccessError::Argument`] if the array has no such chunk.
     pub fn chunk(&self, indices: &[u64]) -> Result<Chunk> {
-        Chunk::new(self.clone(), indices)
+        Chunk::new(self.clone(), &self.opened, indices)
     }
 
     /// The chunks that a region touches, each once: handles that parallel writers can share out.
@@ -290,8 +248,8 @@ impl Array {
     /// # Errors
     /// As [`Array::read`], for the region.
     pub fn chunks(&self, region: impl IntoRegion) -> Result<impl Iterator<Item = Chunk>> {
-        let (state, region) = self.prepare(region)?;
-        Chunk::all(self.clone(), state, region)
+        let (state, region) = self.opened.prepare(region)?;
+        Chunk::all(self.clone(), &self.opened, &state, &region)
     }
 
     /// Gives the array a new shape. What is cut off is forgotten, inside edge chunks, too, unless
@@ -309,31 +267,10 @@ impl Array {
     /// # Errors
     /// [`AccessError::Count`] if the elements do not fill whole slices; otherwise as [`Array::write`].
     pub fn append<T: Element>(&self, axis: usize, elements: &[T]) -> Result<u64> {
-        let state = self.opened.state();
-        self.opened.check_type::<T>(&state)?;
-        let shape = &state.metadata.shape;
-        if axis >= shape.len() {
-            return Err(self.opened.at(AccessError::Argument(format!("there is no axis {axis}"))));
-        }
-        let slice = shape
-            .iter()
-            .enumerate()
-            .filter(|(a, _)| *a != axis)
-            .try_fold(1u64, |n, (_, &len)| n.checked_mul(len));
-        let slice = slice.unwrap_or(u64::MAX);
-        let count = elements.len() as u64;
-        if slice == 0 || !count.is_multiple_of(slice) {
-            let expected = if slice == 0 { 0 } else { count.div_ceil(slice).saturating_mul(slice) };
-            return Err(self.opened.at(AccessError::Count { expected, found: count }));
-        }
-        let more = count / slice;
+        self.opened.check_type::<T>(&self.opened.state())?;
+        let more = self.opened.extent_of(axis, elements.len())?;
         let start = now(self.opened.grow(axis, more))?;
-        let shape = self.shape();
-        let region = Region::new(shape.iter().enumerate().map(|(a, &len)| match a == axis {
-            true => start..start + more,
-            false => 0..len,
-        }));
-        self.write(region, elements)?;
+        self.write(self.opened.slices(axis, start, more), elements)?;
         Ok(start)
     }
 
@@ -351,16 +288,6 @@ impl Array {
     }
 }
 
-/// Whether a region lies in more than one chunk.
-fn touches_many(grid: &dyn crate::grid::ChunkGrid, region: &Region) -> bool {
-    !region.is_empty()
-        && region
-            .intervals()
-            .iter()
-            .enumerate()
-            .any(|(axis, r)| grid.locate(axis, r.start) != grid.locate(axis, r.end - 1))
-}
-
 #[cfg(feature = "ndarray")]
 impl Array {
     /// Reads a region as an `ndarray` array.
@@ -368,7 +295,7 @@ impl Array {
     /// # Errors
     /// As [`Array::read`].
     pub fn read_ndarray<T: Element>(&self, region: impl IntoRegion) -> Result<ndarray::ArrayD<T>> {
-        let (state, region) = self.prepare(region)?;
+        let (state, region) = self.opened.prepare(region)?;
         self.opened.check_type::<T>(&state)?;
         let mut elements = self.opened.room_for::<T>(&region)?;
         self.read_elements(&state, &region, &mut elements)?;
@@ -386,7 +313,7 @@ impl Array {
         region: impl IntoRegion,
         elements: ndarray::ArrayView<'_, T, D>,
     ) -> Result<()> {
-        let (_, region) = self.prepare(region)?;
+        let (_, region) = self.opened.prepare(region)?;
         let shape: Vec<u64> = elements.shape().iter().map(|&n| n as u64).collect();
         if shape != region.shape() {
             let why = format!(

@@ -1,6 +1,8 @@
 //! How is an array described before it is there?
 
-use super::{Array, Hierarchy};
+use std::sync::Arc;
+
+use super::{Array, Hierarchy, Room, aio};
 use crate::codec::CodecSpec;
 use crate::data_type::{DataType, Endian, ParsedType, fill_value};
 use crate::dialect::{Dialect, Strictness};
@@ -12,9 +14,12 @@ use crate::store::aio::now;
 
 /// An array that is about to be created. Shape and data type must be said; the rest has defaults: one
 /// chunk, no compression, zeros, little-endian, C order.
+///
+/// For callers that wait, `H` is [`crate::aio::Hierarchy`].
 #[derive(Clone, Debug)]
-pub struct ArrayBuilder {
-    hierarchy: Hierarchy,
+pub struct ArrayBuilder<H = Hierarchy> {
+    hierarchy: H,
+    room: Arc<Room>,
     path: NodePath,
     shape: Option<Vec<u64>>,
     chunks: Option<Vec<u64>>,
@@ -37,10 +42,11 @@ enum Fill {
     Json(Json),
 }
 
-impl ArrayBuilder {
-    pub(super) fn new(hierarchy: Hierarchy, path: NodePath) -> Self {
+impl<H> ArrayBuilder<H> {
+    pub(super) fn new(hierarchy: H, room: Arc<Room>, path: NodePath) -> Self {
         ArrayBuilder {
             hierarchy,
+            room,
             path,
             shape: None,
             chunks: None,
@@ -82,7 +88,7 @@ impl ArrayBuilder {
     /// big-endian storage.
     #[must_use]
     pub fn data_type_named(mut self, name: &str) -> Self {
-        let registry = self.hierarchy.registry();
+        let registry = &self.room.registry;
         let json = match Json::parse(name.as_bytes()) {
             Ok(json @ (Json::Object(_) | Json::Array(_))) => json,
             _ => Json::from(name),
@@ -166,27 +172,16 @@ impl ArrayBuilder {
         self
     }
 
-    /// Creates the array.
-    ///
-    /// # Errors
-    /// [`AccessError::Exists`], [`AccessError::ReadOnly`]; [`AccessError::Argument`] for what was said
-    /// wrongly or not at all; [`MetadataError::CannotSpell`] for what the format has no words for.
-    pub fn create(self) -> Result<Array> {
-        let room = self.hierarchy.room.clone();
-        let (path, overwrite) = (self.path.clone(), self.overwrite);
-        let hierarchy = self.hierarchy.clone();
-        let at = |e: Error| room.at(&path, e);
-        let dialect = hierarchy.dialect();
-        let registry = hierarchy.registry().clone();
-        let metadata = self
-            .describe()
-            .map_err(said_wrongly)
-            .and_then(|m| Ok(m.converted_to(dialect, &registry)?))
-            .map_err(at)?;
-        // What cannot be written is told now.
-        hierarchy.check_array(&path, &metadata)?;
-        now(room.create(&path, &NodeMetadata::Array(Box::new(metadata)), overwrite))?;
-        hierarchy.array(&path)
+    /// The metadata in the format's words, checked as far as can be without a look at the store.
+    fn metadata(self) -> Result<ArrayMetadata> {
+        let (room, path) = (self.room.clone(), self.path.clone());
+        let converted = |metadata: ArrayMetadata| {
+            Ok(metadata.converted_to(room.format.dialect(), &room.registry)?)
+        };
+        let metadata = self.describe().map_err(said_wrongly).and_then(converted);
+        let metadata = metadata.map_err(|e| room.at(&path, e))?;
+        room.check_array(&path, &metadata)?;
+        Ok(metadata)
     }
 
     fn describe(self) -> Result<ArrayMetadata> {
@@ -211,12 +206,7 @@ impl ArrayBuilder {
             metadata.codecs.push(reversing_codec(shape.len()));
         }
         let bytes = bytes_codec(&metadata.data_type, endian);
-        metadata.codecs.extend(order_codecs(
-            bytes,
-            self.codecs,
-            &metadata,
-            self.hierarchy.registry(),
-        )?);
+        metadata.codecs.extend(order_codecs(bytes, self.codecs, &metadata, &self.room.registry)?);
         metadata.fill_value = match &self.fill {
             Fill::Zero => metadata.fill_value,
             Fill::Undefined => None,
@@ -231,6 +221,36 @@ impl ArrayBuilder {
         metadata.dimension_names = self.dimension_names;
         metadata.check()?;
         Ok(metadata)
+    }
+}
+
+impl ArrayBuilder {
+    /// Creates the array.
+    ///
+    /// # Errors
+    /// [`AccessError::Exists`], [`AccessError::ReadOnly`]; [`AccessError::Argument`] for what was said
+    /// wrongly or not at all; [`MetadataError::CannotSpell`] for what the format has no words for.
+    pub fn create(self) -> Result<Array> {
+        let (hierarchy, path, overwrite) =
+            (self.hierarchy.clone(), self.path.clone(), self.overwrite);
+        let node = NodeMetadata::Array(Box::new(self.metadata()?));
+        now(hierarchy.room.create(&path, &node, overwrite))?;
+        hierarchy.array(&path)
+    }
+}
+
+impl ArrayBuilder<aio::Hierarchy> {
+    /// Creates the array.
+    ///
+    /// # Errors
+    /// As for callers that block.
+    pub async fn create(self) -> Result<aio::Array> {
+        let (hierarchy, path, overwrite) =
+            (self.hierarchy.clone(), self.path.clone(), self.overwrite);
+        let room = self.room.clone();
+        let node = NodeMetadata::Array(Box::new(self.metadata()?));
+        room.create(&path, &node, overwrite).await?;
+        hierarchy.array(&path).await
     }
 }
 

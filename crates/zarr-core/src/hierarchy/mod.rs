@@ -11,6 +11,7 @@ mod elements;
 mod opened;
 mod options;
 mod parallel;
+mod plan;
 mod resize;
 mod room;
 mod update;
@@ -271,15 +272,12 @@ impl Hierarchy {
         path: &NodePath,
         metadata: &crate::metadata::ArrayMetadata,
     ) -> Result<()> {
-        let at = |e: Error| self.room.at(path, e);
-        metadata.chain(self.registry(), self.dialect()).map_err(|e| at(e.into()))?;
-        let node = NodeMetadata::Array(Box::new(metadata.clone()));
-        self.room.spell(path, &node).map(|_| ()).map_err(at)
+        self.room.check_array(path, metadata)
     }
 
     /// Begins an array at `path`.
     pub fn create_array(&self, path: &NodePath) -> ArrayBuilder {
-        ArrayBuilder::new(self.clone(), path.clone())
+        ArrayBuilder::new(self.clone(), self.room.clone(), path.clone())
     }
 
     /// Erases the node at `path` with everything below it.

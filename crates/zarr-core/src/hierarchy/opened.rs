@@ -10,7 +10,7 @@ use std::sync::{Arc, RwLock};
 use bytes::Bytes;
 
 use super::options::Guard;
-use super::room::{self, Room};
+use super::room::Room;
 use super::update::{self, Edited};
 use crate::codec::Chain;
 use crate::data_type::Repr;
@@ -19,7 +19,7 @@ use crate::grid::{ChunkGrid, Tile};
 use crate::metadata::{ArrayMetadata, NodeKind, NodeMetadata};
 use crate::path::NodePath;
 use crate::region::Region;
-use crate::store::aio::{self, now};
+use crate::store::aio::now;
 use crate::store::{Payload, StoreKey, StorePrefix};
 use crate::view::{View, ViewMut};
 
@@ -174,17 +174,32 @@ impl Opened {
         }
     }
 
-    /// Fetches the encoded chunk of a tile, for callers that wait.
-    pub async fn fetch(&self, state: &State, tile: &Tile) -> Result<Option<(StoreKey, Bytes)>> {
-        let mut key = state.key(&tile.indices).map_err(|e| self.at(e))?;
-        let mut found = self.room.get(&key).await.map_err(|e| self.at_chunk(tile, &key, e))?;
-        if found.is_none()
-            && let Some(other) = state.other_key(&tile.indices)?
-        {
-            key = other;
-            found = self.room.get(&key).await.map_err(|e| self.at_chunk(tile, &key, e))?;
+    /// Fetches an encoded chunk, from wherever it lies.
+    pub async fn fetch(&self, state: &State, indices: &[i64]) -> Result<Option<(StoreKey, Bytes)>> {
+        let keys = [Some(state.key(indices)?), state.other_key(indices)?];
+        for key in keys.into_iter().flatten() {
+            let at = |e: Error| self.at(e).at_chunk(indices).at_key(&key);
+            if let Some(bytes) = self.room.get(&key).await.map_err(at)? {
+                return Ok(Some((key, bytes)));
+            }
         }
-        Ok(found.map(|bytes| (key, bytes)))
+        Ok(None)
+    }
+
+    /// The bytes of a chunk as they are stored.
+    pub async fn encoded(&self, state: &State, indices: &[i64]) -> Result<Option<Bytes>> {
+        Ok(self.fetch(state, indices).await?.map(|(_, bytes)| bytes))
+    }
+
+    /// Erases a chunk, from wherever it lies.
+    pub async fn erase_chunk(&self, state: &State, indices: &[i64]) -> Result<()> {
+        let writeable = self.room.writeable().map_err(|e| self.at(e))?;
+        let keys = [Some(state.key(indices)?), state.other_key(indices)?];
+        for key in keys.into_iter().flatten() {
+            let erased = writeable.erase(&key).await;
+            erased.map_err(|e| self.at(e).at_chunk(indices).at_key(&key))?;
+        }
+        Ok(())
     }
 
     /// Decodes the part of an encoded chunk that a tile touches.
@@ -364,9 +379,4 @@ pub(crate) fn zeroed(shape: &[u64], element: usize, what: &'static str) -> Resul
         let hint = "read or write a smaller region";
         AccessError::TooLarge { what, size: size.unwrap_or(u64::MAX), hint }.into()
     })
-}
-
-/// The encoded bytes of a chunk, if it is stored.
-pub(crate) async fn encoded_chunk(store: &dyn aio::Store, key: &StoreKey) -> Result<Option<Bytes>> {
-    room::get(store, key).await
 }

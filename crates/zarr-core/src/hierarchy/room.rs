@@ -14,7 +14,7 @@ use crate::dialect::{Dialect, Reading, Warning};
 use crate::error::{AccessError, Error, MetadataError, Result, StoreError};
 use crate::format::{Child, Documents, Format, Found, PROBES, Place, detect};
 use crate::json::{Json, Object};
-use crate::metadata::{GroupMetadata, NodeKind, NodeMetadata};
+use crate::metadata::{ArrayMetadata, GroupMetadata, NodeKind, NodeMetadata};
 use crate::path::NodePath;
 use crate::registry::{Access, Registry};
 use crate::store::{StoreKey, StorePrefix, aio};
@@ -250,6 +250,14 @@ impl Room {
         }
         self.format.check_attributes(node.attributes())?;
         Ok(self.format.create(path, node)?)
+    }
+
+    /// Whether an array like this could be created, as far as can be told without a look at the store.
+    pub fn check_array(&self, path: &NodePath, metadata: &ArrayMetadata) -> Result<()> {
+        let at = |e: Error| self.at(path, e);
+        metadata.chain(&self.registry, self.format.dialect()).map_err(|e| at(e.into()))?;
+        let node = NodeMetadata::Array(Box::new(metadata.clone()));
+        self.spell(path, &node).map(|_| ()).map_err(at)
     }
 
     /// Creates a node, and where groups are explicit those above it that are not there yet.

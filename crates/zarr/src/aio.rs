@@ -1,0 +1,66 @@
+//! The same names for callers that wait.
+//!
+//! ```
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> zarr::Result<()> {
+//! let hierarchy = zarr::aio::create("memory://waiting", zarr::Dialect::V3).await?;
+//! let array = hierarchy
+//!     .create_array(&"/a".parse()?)
+//!     .shape(&[100, 100])
+//!     .chunks(&[10, 100])
+//!     .data_type_named("int32")
+//!     .create()
+//!     .await?;
+//! array.write((3, ..), vec![7; 100]).await?;
+//! assert_eq!(array.read::<i32>((2..4, 0)).await?, [0, 7]);
+//! # Ok(())
+//! # }
+//! ```
+
+pub use zarr_core::aio::*;
+use zarr_core::{Dialect, OpenOptions, Result};
+
+use crate::standard;
+
+/// See [`crate::open`].
+///
+/// # Errors
+/// As there.
+pub async fn open(url: &str) -> Result<Node> {
+    open_with(url, &OpenOptions::new(standard())).await
+}
+
+/// See [`crate::open_rw`].
+///
+/// # Errors
+/// As there.
+pub async fn open_rw(url: &str) -> Result<Node> {
+    open_with(url, &OpenOptions::new(standard()).read_write()).await
+}
+
+/// See [`crate::open_with`].
+///
+/// # Errors
+/// As there.
+pub async fn open_with(url: &str, options: &OpenOptions) -> Result<Node> {
+    let (hierarchy, path) = Hierarchy::locate(url, options).await?;
+    hierarchy.node(&path).await
+}
+
+/// See [`crate::create`].
+///
+/// # Errors
+/// As there.
+pub async fn create(url: &str, dialect: Dialect) -> Result<Hierarchy> {
+    create_with(url, dialect, &OpenOptions::new(standard())).await
+}
+
+/// See [`crate::create_with`].
+///
+/// # Errors
+/// As there.
+pub async fn create_with(url: &str, dialect: Dialect, options: &OpenOptions) -> Result<Hierarchy> {
+    let (url, options) = (url.to_owned(), options.clone());
+    let created = elsewhere(move || crate::create_with(&url, dialect, &options)).await?;
+    Ok(Hierarchy::from_blocking(&created))
+}
