@@ -83,7 +83,6 @@ PEER = Peer(
     write=write,
     exceptions=REFUSED
     + [
-        (r"we copy from v2", "v3", r"dtype\|S7.*", "final v3 has no registered type for zero-terminated bytes"),
         (r"we copy from v2", "draft-2020", r"dtype\|V6.*", "does not know r<N>"),
         (r"we .*", "draft-2020", r"fill-nan-inf[<>]c8", "adds the parts of a complex fill value, which turns the sign of its NaN"),
     ],

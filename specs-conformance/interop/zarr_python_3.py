@@ -111,7 +111,6 @@ PEER = Peer(
     write=write,
     exceptions=REFUSED
     + [
-        (r"we copy from v2", "v3", r"dtype\|S7.*", "final v3 has no registered type for zero-terminated bytes"),
         (r"we copy from v2", "v3", r"dtype\|V6.*", "does not know r<N>"),
         (r"they write", "v3", r"codec-delta(>u2|-F)", "reads its own differences of swapped or transposed elements wrongly"),
         (r"we copy from v3", "v2", r"codec-delta-F", "wrote differences in memory order, whatever the order of the axes"),

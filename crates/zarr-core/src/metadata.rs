@@ -260,11 +260,9 @@ impl ArrayMetadata {
                 Dialect::Draft => ChunkKeys::Draft { separator },
             };
         }
-        // An alias of final v3 is kept within final v3 (T-39).
-        let alias = self.declared_type.as_object().is_some_and(|o| o.contains("name"));
-        if dialect != Dialect::V3
-            || !alias && self.declared_type != Json::from(self.data_type.to_string())
-        {
+        // An alias is kept where it means the same in the new dialect (T-39).
+        let means = registry.parse_data_type(&self.declared_type, dialect);
+        if dialect != Dialect::V3 || !means.is_ok_and(|parsed| parsed.data_type == self.data_type) {
             self.declared_type = Json::Null;
         }
         if dialect == Dialect::V3 && self.fill_value.is_none() {

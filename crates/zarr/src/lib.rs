@@ -90,15 +90,21 @@ pub fn create_with(url: &str, dialect: Dialect, options: &OpenOptions) -> Result
     let options = options.clone().any_dialect().read_write();
     let at = |e: Error| e.at_store(url);
     let store = options.store(url).map_err(|e| at(e.into()))?;
-    match Hierarchy::open(store.clone(), &options) {
+    let open = || match Hierarchy::open(store.clone(), &options) {
         Ok(found) if found.dialect() == dialect => Ok(found),
         Ok(found) => {
             let why = format!("{url} holds a hierarchy in {}, not {dialect}", found.format_name());
             Err(at(AccessError::Argument(why).into()))
         }
-        Err(e) if e.kind() == ErrorKind::NotFound => {
-            Hierarchy::begin(store, format::of_dialect(dialect), &options)
-        }
         Err(e) => Err(e),
+    };
+    match open() {
+        Err(e) if e.kind() == ErrorKind::NotFound => {}
+        other => return other,
+    }
+    match Hierarchy::begin(store.clone(), format::of_dialect(dialect), &options) {
+        // Somebody else began it at the same time.
+        Err(e) if e.kind() == ErrorKind::Exists => open(),
+        other => other,
     }
 }

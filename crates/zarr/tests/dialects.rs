@@ -189,3 +189,38 @@ fn ndarray_goes_in_and_out() -> Result<()> {
     assert_eq!(array.read_ndarray::<f32>((1, 2..4))?.shape(), [1, 2]);
     Ok(())
 }
+
+/// T-39, Z2-090: every type keeps its elements and its fill value through every dialect and back.
+#[test]
+fn every_data_type_goes_through_every_dialect() -> Result<()> {
+    let types =
+        ["bool", "int8", ">i2", "<i4", ">i8", "uint8", "<u2", ">u4", "<u8", ">f2", "<f4", ">f8"];
+    for name in types.into_iter().chain(["<c8", ">c16", "r24", "|V5", "|S7", "<U5", ">U3"]) {
+        let (_folder, path) = folder();
+        let first = zarr::create(&format!("{path}0"), Dialect::V2)?;
+        let array = first
+            .create_array(&"/a".parse()?)
+            .shape(&[5])
+            .chunks(&[3])
+            .data_type_named(name)
+            .create()?;
+        let size = array.data_type().repr().expect("known").size();
+        let some = vec![if name == "bool" { 1 } else { 0x41 }; 2 * size];
+        let some = if name.contains('U') { [0x41, 0, 0, 0].repeat(2 * size / 4) } else { some };
+        array.write_le_bytes(1..3, &some)?;
+        let want = array.read_le_bytes(..)?;
+        let mut source = first;
+        for (n, dialect) in
+            [Dialect::Draft, Dialect::V3, Dialect::V2, Dialect::V3].into_iter().enumerate()
+        {
+            let target = zarr::create(&format!("{path}{}", n + 1), dialect)?;
+            let root = "/".parse()?;
+            zarr::copy(&source.node(&root)?, &target, &root, &zarr::CopyOptions::default())?;
+            source = target;
+            let copy = zarr::open(&format!("{path}{}", n + 1))?.into_group()?.array("a")?;
+            assert_eq!(copy.read_le_bytes(..)?, want, "{name} in {dialect}");
+            assert_eq!(copy.data_type(), array.data_type(), "{name} in {dialect}");
+        }
+    }
+    Ok(())
+}

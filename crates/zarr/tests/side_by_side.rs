@@ -377,3 +377,30 @@ fn a_store_without_compare_and_swap_is_guarded_within_the_process_and_says_so() 
     assert_eq!(array.read::<i32>(..)?, want);
     Ok(())
 }
+
+#[test]
+fn a_hierarchy_can_be_begun_by_many_at_once() -> Result<()> {
+    for dialect in DIALECTS {
+        let (_folder, path) = folder();
+        std::thread::scope(|scope| {
+            let workers: Vec<_> = (0..8)
+                .map(|n| {
+                    let path = &path;
+                    scope.spawn(move || {
+                        let node = format!("/g/a{n}").parse()?;
+                        let hierarchy = zarr::create(path, dialect)?;
+                        hierarchy
+                            .create_array(&node)
+                            .shape(&[2])
+                            .data_type_named("u1")
+                            .create()
+                            .map(|_| ())
+                    })
+                })
+                .collect();
+            workers.into_iter().try_for_each(|worker| worker.join().expect("no panic"))
+        })?;
+        assert_eq!(zarr::open(&path)?.into_group()?.tree()?.len(), 2 + 8, "{dialect}");
+    }
+    Ok(())
+}
