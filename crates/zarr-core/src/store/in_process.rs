@@ -77,7 +77,7 @@ impl WriteableStore for InProcess {
 impl ConditionalStore for InProcess {
     fn get_versioned(&self, key: &StoreKey) -> Result<Option<(Bytes, Version)>, StoreError> {
         let value = self.inner().0.get(key)?;
-        Ok(value.map(|bytes| (bytes.clone(), Version::of_content(&bytes))))
+        Ok(value.map(|bytes| (bytes.clone(), Version::of_content(bytes))))
     }
 
     fn set_if(
@@ -88,7 +88,7 @@ impl ConditionalStore for InProcess {
     ) -> Result<bool, StoreError> {
         let (readable, writeable) = self.inner();
         let _lock = self.lock(key);
-        let is = readable.get(key)?.map(|bytes| Version::of_content(&bytes));
+        let is = readable.get(key)?.map(Version::of_content);
         if is.as_ref() != was {
             return Ok(false);
         }

@@ -84,7 +84,7 @@ impl Broken {
     fn version(&self, value: &[u8]) -> Version {
         match self.is(Flaw::VersionIsLength) {
             true => Version::new(vec![value.len() as u8]),
-            false => Version::of_content(value),
+            false => Version::of_content(Bytes::copy_from_slice(value)),
         }
     }
 }

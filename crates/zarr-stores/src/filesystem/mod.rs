@@ -240,7 +240,7 @@ impl ConditionalStore for FilesystemStore {
     fn get_versioned(&self, key: &StoreKey) -> Result<Option<(Bytes, Version)>, StoreError> {
         let value = self.get(key)?;
         Ok(value.map(|value| {
-            let version = Version::of_content(&value);
+            let version = Version::of_content(value.clone());
             (value, version)
         }))
     }

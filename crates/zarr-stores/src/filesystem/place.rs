@@ -147,7 +147,7 @@ impl Place<'_> {
                 // Nothing is in a folder that is not there.
                 return Ok(value.is_none().then_some(was.is_none()));
             };
-            let is = self.read()?.map(|value| Version::of_content(&value));
+            let is = self.read()?.map(|value| Version::of_content(value.into()));
             if is.as_ref() != was {
                 return Ok(Some(false));
             }
