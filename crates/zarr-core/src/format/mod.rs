@@ -119,17 +119,22 @@ pub trait Format: Debug + Send + Sync {
         Ok(())
     }
 
-    /// The prefix of an array's chunk keys.
+    /// The prefix of an array's chunk keys: its path, unless the format keeps chunks apart.
     ///
     /// # Errors
     /// [`StoreError::InvalidKey`] for a path that makes no keys.
-    fn chunk_prefix(&self, path: &NodePath) -> Result<StorePrefix, StoreError>;
+    fn chunk_prefix(&self, path: &NodePath) -> Result<StorePrefix, StoreError> {
+        prefix_of(path)
+    }
 
-    /// The prefix whose listing shows a group's children.
+    /// The prefix whose listing shows a group's children: its path, unless the format keeps documents
+    /// apart.
     ///
     /// # Errors
     /// [`StoreError::InvalidKey`] for a path that makes no keys.
-    fn children_prefix(&self, path: &NodePath) -> Result<StorePrefix, StoreError>;
+    fn children_prefix(&self, path: &NodePath) -> Result<StorePrefix, StoreError> {
+        prefix_of(path)
+    }
 
     /// The children that a listing of [`Format::children_prefix`] shows, sorted; names that no node
     /// may have are noted in `warnings` and left out (D-015).
@@ -156,7 +161,9 @@ pub trait Format: Debug + Send + Sync {
     ///
     /// # Errors
     /// [`StoreError::InvalidKey`] for a path that makes no keys.
-    fn erasure(&self, path: &NodePath) -> Result<(Vec<StoreKey>, Vec<StorePrefix>), StoreError>;
+    fn erasure(&self, path: &NodePath) -> Result<(Vec<StoreKey>, Vec<StorePrefix>), StoreError> {
+        Ok((self.document_keys(path)?, vec![prefix_of(path)?]))
+    }
 }
 
 /// The format that writes a dialect, in its default profile.
@@ -337,6 +344,14 @@ fn prefix_of(path: &NodePath) -> Result<StorePrefix, StoreError> {
         true => Ok(StorePrefix::root()),
         false => StorePrefix::new(format!("{}/", path.relative())),
     }
+}
+
+/// The children that prefixes alone let suppose; their documents decide (F-113, Z2-005).
+fn supposed_children(path: &NodePath, listing: &Listing, reserved: &str) -> Vec<Child> {
+    let names =
+        listing.prefixes.iter().map(last_segment).filter(|name| !name.starts_with(reserved));
+    let paths = names.filter_map(|name| path.child(name).ok());
+    paths.map(|path| Child { path, kind: None, implicit: false }).collect()
 }
 
 /// The last segment of a prefix.

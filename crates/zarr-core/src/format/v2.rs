@@ -3,8 +3,8 @@
 use super::{Child, Documents, Format, Place};
 use super::{
     attributes, attributes_with_dimensions, cannot, document, flat_chain, invalid, key_below,
-    last_segment, lengths, parse_fill, parse_object, prefix_of, spell_chunk_shape, spell_fill,
-    spell_type, xarray_dimensions,
+    lengths, parse_fill, parse_object, spell_chunk_shape, spell_fill, spell_type,
+    supposed_children, xarray_dimensions,
 };
 use crate::codec::CodecSpec;
 use crate::data_type::{DataType, Endian};
@@ -16,7 +16,7 @@ use crate::metadata::{
     ArrayMetadata, GroupMetadata, NodeKind, NodeMetadata, bytes_codec, reversing_codec,
 };
 use crate::path::NodePath;
-use crate::store::{Listing, StoreKey, StorePrefix};
+use crate::store::{Listing, StoreKey};
 
 /// v2: `.zarray` or `.zgroup`, and `.zattrs`.
 #[derive(Clone, Copy, Debug, Default)]
@@ -118,24 +118,8 @@ impl Format for V2 {
         Ok(Place { key: key_below(path, ARRAY)?, member: Some("shape"), may_be_absent: false })
     }
 
-    fn chunk_prefix(&self, path: &NodePath) -> Result<StorePrefix, StoreError> {
-        prefix_of(path)
-    }
-
-    fn children_prefix(&self, path: &NodePath) -> Result<StorePrefix, StoreError> {
-        prefix_of(path)
-    }
-
-    /// Z2-005: prefixes may be nodes; their documents decide.
     fn children(&self, path: &NodePath, listing: &Listing, _: &mut Vec<String>) -> Vec<Child> {
-        let names =
-            listing.prefixes.iter().map(last_segment).filter(|name| !name.starts_with(".z"));
-        let child = |name| path.child(name).ok();
-        names.filter_map(child).map(|path| Child { path, kind: None, implicit: false }).collect()
-    }
-
-    fn erasure(&self, path: &NodePath) -> Result<(Vec<StoreKey>, Vec<StorePrefix>), StoreError> {
-        Ok((self.document_keys(path)?, vec![prefix_of(path)?]))
+        supposed_children(path, listing, ".z")
     }
 }
 

@@ -2,8 +2,8 @@
 
 use super::{Child, Documents, Format, Place};
 use super::{
-    attributes, cannot, document, invalid, key_below, last_segment, lengths, parse_fill,
-    parse_object, prefix_of, spell_fill, spell_type,
+    attributes, cannot, document, invalid, key_below, lengths, parse_fill, parse_object,
+    spell_fill, spell_type, supposed_children,
 };
 use crate::codec::CodecSpec;
 use crate::data_type::DataType;
@@ -13,7 +13,7 @@ use crate::grid::ChunkKeys;
 use crate::json::{Json, Object};
 use crate::metadata::{ArrayMetadata, GroupMetadata, NodeKind, NodeMetadata};
 use crate::path::NodePath;
-use crate::store::{Listing, StoreKey, StorePrefix};
+use crate::store::{Listing, StoreKey};
 
 /// Final v3: one `zarr.json` per node.
 #[derive(Clone, Copy, Debug, Default)]
@@ -110,24 +110,8 @@ impl Format for V3 {
         Ok(Place { key: key_below(path, DOCUMENT)?, member: Some("shape"), may_be_absent: false })
     }
 
-    fn chunk_prefix(&self, path: &NodePath) -> Result<StorePrefix, StoreError> {
-        prefix_of(path)
-    }
-
-    fn children_prefix(&self, path: &NodePath) -> Result<StorePrefix, StoreError> {
-        prefix_of(path)
-    }
-
-    /// F-113: prefixes may be nodes; their documents decide.
     fn children(&self, path: &NodePath, listing: &Listing, _: &mut Vec<String>) -> Vec<Child> {
-        let names =
-            listing.prefixes.iter().map(last_segment).filter(|name| !name.starts_with("__"));
-        let child = |name| path.child(name).ok();
-        names.filter_map(child).map(|path| Child { path, kind: None, implicit: false }).collect()
-    }
-
-    fn erasure(&self, path: &NodePath) -> Result<(Vec<StoreKey>, Vec<StorePrefix>), StoreError> {
-        Ok((self.document_keys(path)?, vec![prefix_of(path)?]))
+        supposed_children(path, listing, "__")
     }
 }
 
