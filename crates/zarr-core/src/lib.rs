@@ -8,6 +8,22 @@
 //! - [`metadata`]: the model. [`mod@format`]: the three dialects' spelling of it.
 //! - [`hierarchy`]: groups and arrays, read and written. [`registry`]: names and what they make.
 //!
+//! ```
+//! use zarr_core::{Dialect, IntoRegion, NodePath, Registry};
+//!
+//! # fn main() -> zarr_core::Result<()> {
+//! let path: NodePath = "/ocean/temperature".parse()?;
+//! assert_eq!(path.parent().unwrap().as_str(), "/ocean");
+//!
+//! let region = (0, .., 10..20).into_region(&[365, 180, 360])?;
+//! assert_eq!(region.shape(), [1, 180, 10]);
+//!
+//! let parsed = Registry::new().parse_data_type(&">f8".into(), Dialect::V2)?;
+//! assert_eq!(parsed.data_type.to_string(), "float64");
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! Codecs and stores come from other crates: `zarr-codecs`, `zarr-stores`, or your own, which needs
 //! this crate alone.
 
