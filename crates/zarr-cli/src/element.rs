@@ -9,9 +9,8 @@ use std::fmt::Write;
 
 use half::f16;
 use zarr::data_type::{DataType, Endian, Repr};
+use zarr::data_type::{base64_decode, base64_encode};
 use zarr::{Dialect, Json, Object};
-
-use crate::base64;
 
 /// What the bytes of an element mean. All of them are little-endian here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,9 +87,9 @@ impl Kind {
                 let end = element.iter().rposition(|&b| b != 0).map_or(0, |at| at + 1);
                 match (std::str::from_utf8(&element[..end]), style) {
                     (Ok(text), _) => say_text(text, style, out),
-                    (Err(_), Style::Csv) => out.push_str(&base64::encode(element)),
+                    (Err(_), Style::Csv) => out.push_str(&base64_encode(element)),
                     (Err(_), Style::Json) => {
-                        let object = Object::new().with("base64", base64::encode(element));
+                        let object = Object::new().with("base64", base64_encode(element));
                         out.push_str(&Json::from(object).to_string());
                     }
                 }
@@ -106,7 +105,7 @@ impl Kind {
                 Ok(())
             }
             Kind::Raw(_) => {
-                say_text(&base64::encode(element), style, out);
+                say_text(&base64_encode(element), style, out);
                 Ok(())
             }
         };
@@ -144,7 +143,7 @@ impl Kind {
             },
             Kind::Bytes(n) => {
                 let encoded = json.as_object().and_then(|o| o.get("base64")).and_then(Json::as_str);
-                let bytes = match (json.as_str(), encoded.map(base64::decode)) {
+                let bytes = match (json.as_str(), encoded.map(base64_decode)) {
                     (Some(text), _) => text.as_bytes().to_vec(),
                     (None, Some(Some(bytes))) => bytes,
                     _ => return Err(wrong(json, "text or {\"base64\": text}")),
@@ -158,7 +157,7 @@ impl Kind {
                 pad(&bytes, 4 * n, json, out)?;
             }
             Kind::Raw(n) => {
-                let bytes = json.as_str().and_then(base64::decode);
+                let bytes = json.as_str().and_then(base64_decode);
                 match bytes {
                     Some(bytes) if bytes.len() == n => out.extend_from_slice(&bytes),
                     _ => return Err(wrong(json, &format!("the base64 text of {n} bytes"))),

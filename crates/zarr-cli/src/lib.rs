@@ -21,7 +21,6 @@
 
 #![forbid(unsafe_code)]
 
-mod base64;
 mod commands;
 mod element;
 mod failure;

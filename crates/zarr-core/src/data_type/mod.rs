@@ -10,7 +10,7 @@ pub(crate) mod strings;
 
 pub use self::core_type::CoreType;
 pub use self::extension::{ExtensionType, ParsedType};
-pub use self::fill_value::FillValue;
+pub use self::fill_value::{FillValue, base64_decode, base64_encode};
 pub use self::strings::{FixedBytes, FixedUnicode};
 
 use std::fmt;

@@ -7,7 +7,7 @@ mod base64;
 mod numbers;
 mod write;
 
-pub(crate) use self::base64::{base64_decode, base64_encode};
+pub use self::base64::{base64_decode, base64_encode};
 use self::numbers::{
     bit_string, bits_of_size, canonical_nan, float_of, float_of_text, is_decimal, native,
 };
