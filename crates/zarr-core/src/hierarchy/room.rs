@@ -50,6 +50,10 @@ impl Room {
                 |key| error.at_key(&key),
             )
         })?;
+        if options.access == Access::ReadWrite && is_consolidated(&found) {
+            let what = "consolidated metadata are here, and are not refreshed: after a change, consolidate again";
+            reading.warnings.push(what.into());
+        }
         let warnings = note("zarr.json", reading.warnings);
         Ok(match format {
             Found::Nothing => None,
@@ -441,6 +445,20 @@ async fn documents(store: &dyn aio::Store, keys: Vec<StoreKey>) -> Result<Docume
 
 fn note(place: &str, warnings: Vec<String>) -> Vec<Warning> {
     warnings.into_iter().map(|what| Warning { place: place.to_owned(), what }).collect()
+}
+
+/// Whether a copy of all metadata lies at the root, which a change would make stale (F-014, Z2-072).
+fn is_consolidated(found: &Documents) -> bool {
+    found.iter().any(|(key, bytes)| match key.as_str() {
+        ".zmetadata" => true,
+        "zarr.json" => {
+            let json = Json::parse_tolerant(bytes).map(|(json, _)| json);
+            let member =
+                json.ok().and_then(|json| json.as_object()?.get("consolidated_metadata").cloned());
+            member.is_some_and(|member| member != Json::Null)
+        }
+        _ => false,
+    })
 }
 
 /// The kind that a v3 document claims, if it can be read so far.
