@@ -101,7 +101,13 @@ impl Session {
     fn writing(&self, care: &Care) -> OpenOptions {
         let off = care.no_lock || care.guard == Guard::Off;
         let guard = if off { zarr::Guard::Off } else { zarr::Guard::On };
-        self.options().read_write().guard(guard)
+        let mut options = self.options().read_write().guard(guard);
+        if care.no_lock {
+            let without_locks =
+                |registry: &mut Registry| registry.scheme("file", open_without_locks);
+            options.registry = Arc::new(Registry::clone(&self.registry).with(without_locks));
+        }
+        options
     }
 
     /// The node, for reading.
@@ -270,6 +276,15 @@ pub(crate) fn below(node: &NodePath, relative: &str) -> Result<NodePath, Error> 
 pub(crate) fn from(base: &NodePath, node: &NodePath) -> String {
     let rest = node.as_str().strip_prefix(base.as_str()).unwrap_or(node.as_str());
     format!("/{}", rest.trim_start_matches('/'))
+}
+
+/// A folder, on a file system that does not lock.
+fn open_without_locks(
+    url: &str,
+    access: zarr::Access,
+) -> Result<Arc<dyn zarr::store::Store>, zarr::StoreError> {
+    let store = zarr::stores::FilesystemStore::from_url(url)?;
+    Ok(Arc::new(store.access(access).locking(false)))
 }
 
 #[cfg(test)]

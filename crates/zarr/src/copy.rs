@@ -1,5 +1,8 @@
 //! How does data come from one hierarchy into another, whatever their dialects?
 
+use std::sync::Arc;
+
+use zarr_core::codec::ChunkContext;
 use zarr_core::grid::ChunkGrid;
 use zarr_core::metadata::ArrayMetadata;
 use zarr_core::{
@@ -155,7 +158,7 @@ fn describe(
     let mut metadata = (*array.metadata()).clone();
     if let Some(chunks) = options.chunks.as_ref().filter(|chunks| chunks.len() == metadata.rank()) {
         let grid = zarr_core::grid::RegularGrid::new(chunks, &metadata.shape)?;
-        metadata.grid = Some(std::sync::Arc::new(grid));
+        metadata.grid = Some(Arc::new(grid));
     }
     if let Some(codecs) = &options.codecs {
         let kept = metadata.codecs.iter().position(|spec| spec.name == "bytes").unwrap_or(0);
@@ -163,8 +166,13 @@ fn describe(
         // The order of axes stays; everything else is what was asked for.
         let turns = metadata.codecs.iter().filter(|spec| spec.name == "transpose").cloned();
         let mut chain: Vec<_> = turns.chain(bytes).collect();
+        let data_type = metadata.data_type.clone();
+        let context = ChunkContext { data_type, shape: metadata.chunk_shape().unwrap_or_default() };
         for text in codecs {
-            chain.push(crate::codec(text)?);
+            let spec = crate::codec(text)?;
+            // With every parameter said, as in what a builder creates.
+            let codec = registry.build_codec(&spec, &context)?;
+            chain.push(codec.spelling(Dialect::V3).unwrap_or(spec));
         }
         metadata.codecs = chain;
         if metadata.attributes.get("filters").is_some_and(|f| matches!(f, Json::Array(_)))
@@ -188,7 +196,7 @@ fn copy_elements(
     let Some(grid) = &metadata.grid else {
         return Ok(());
     };
-    for block in blocks(&**grid, &metadata.shape, element) {
+    for block in blocks(grid.clone(), metadata.shape.clone(), element) {
         let bytes = from.read_bytes(&block)?;
         to.write_bytes(&block, &bytes)?;
         progress.bytes_done += bytes.len() as u64;
@@ -197,43 +205,37 @@ fn copy_elements(
     Ok(())
 }
 
-/// Regions of whole chunks that cover an array, each of about [`BLOCK`] bytes.
-fn blocks(grid: &dyn ChunkGrid, shape: &[u64], element: u64) -> Vec<Region> {
-    if shape.contains(&0) {
-        return Vec::new();
-    }
+/// Regions of whole chunks that cover an array, each of about [`BLOCK`] bytes, made as they are asked for.
+fn blocks(grid: Arc<dyn ChunkGrid>, shape: Vec<u64>, element: u64) -> impl Iterator<Item = Region> {
     let rank = shape.len();
+    let counts: Vec<u64> = (0..rank).map(|axis| grid.count(axis, shape[axis])).collect();
     // How many chunks of each axis go into one block: all of the inner axes, as far as they fit.
     let mut steps = vec![1u64; rank];
-    let mut size: u64 =
-        (0..rank).fold(element, |n, axis| n.saturating_mul(grid.span(axis, 0).stored));
+    let mut size = (0..rank).fold(element, |n, axis| n.saturating_mul(grid.span(axis, 0).stored));
     for axis in (0..rank).rev() {
-        let count = grid.count(axis, shape[axis]);
-        let fit = (BLOCK / size.max(1)).clamp(1, count);
-        steps[axis] = fit;
-        size = size.saturating_mul(fit);
-        if fit < count {
+        steps[axis] = (BLOCK / size.max(1)).clamp(1, counts[axis].max(1));
+        size = size.saturating_mul(steps[axis]);
+        if steps[axis] < counts[axis] {
             break;
         }
     }
-    let mut all = vec![Vec::new()];
-    for axis in 0..rank {
-        let count = grid.count(axis, shape[axis]);
-        let cuts: Vec<_> = (0..count)
-            .step_by(usize::try_from(steps[axis]).unwrap_or(usize::MAX))
-            .map(|first| {
-                let last = grid.span(axis, (first + steps[axis]).min(count) - 1);
-                grid.span(axis, first).start..last.start.saturating_add(last.len).min(shape[axis])
-            })
-            .collect();
-        all = all
-            .into_iter()
-            .flat_map(|head: Vec<std::ops::Range<u64>>| {
-                cuts.iter()
-                    .map(move |cut| head.iter().cloned().chain([cut.clone()]).collect())
-                    .collect::<Vec<_>>()
-            })
-            .collect();
-    }
-    all.into_iter().map(Region::new).collect()
+    let mut next = (!counts.contains(&0)).then(|| vec![0u64; rank]);
+    std::iter::from_fn(move || {
+        let first = next.take()?;
+        let end = |axis: usize| first[axis].saturating_add(steps[axis]).min(counts[axis]);
+        let region = Region::new((0..rank).map(|axis| {
+            let last = grid.span(axis, end(axis) - 1);
+            grid.span(axis, first[axis]).start..last.start.saturating_add(last.len).min(shape[axis])
+        }));
+        let mut following: Vec<u64> = first.clone();
+        for axis in (0..rank).rev() {
+            following[axis] = end(axis);
+            if following[axis] < counts[axis] {
+                next = Some(following);
+                break;
+            }
+            following[axis] = 0;
+        }
+        Some(region)
+    })
 }

@@ -224,3 +224,32 @@ fn every_data_type_goes_through_every_dialect() -> Result<()> {
     }
     Ok(())
 }
+
+/// What a dialect has no words for is refused before anything is written, never dropped.
+#[test]
+fn what_cannot_be_said_is_refused() -> Result<()> {
+    let from = zarr::create("memory://", Dialect::V3)?;
+    let array = |path: &str| from.create_array(&path.parse().expect("a path")).shape(&[2, 2]);
+    let names = |names: [Option<&str>; 2]| names.map(|n| n.map(str::to_owned)).to_vec();
+    array("/some").data_type_named("u1").dimension_names(names([Some("x"), None])).create()?;
+    let other = Json::parse(br#"["q","r"]"#).expect("JSON");
+    array("/other")
+        .data_type_named("u1")
+        .dimension_names(names([Some("x"), Some("y")]))
+        .attributes(Object::new().with("_ARRAY_DIMENSIONS", other))
+        .create()?;
+    array("/nan").data_type_named("float32").fill_value("0xffc00005").create()?;
+    let v2 = zarr::create("memory://", Dialect::V2)?;
+    for path in ["/some", "/other", "/nan"] {
+        let node = from.node(&path.parse()?)?;
+        let refused = zarr::copy(&node, &v2, &path.parse()?, &zarr::CopyOptions::default());
+        assert_eq!(refused.unwrap_err().kind(), zarr::ErrorKind::Unsupported, "{path}");
+    }
+    // With codecs asked for by name alone, every parameter is said.
+    let to = zarr::create("memory://", Dialect::V3)?;
+    let options = zarr::CopyOptions { codecs: Some(vec!["blosc".into()]), ..Default::default() };
+    zarr::copy(&from.node(&"/nan".parse()?)?, &to, &"/nan".parse()?, &options)?;
+    let metadata = to.array(&"/nan".parse()?)?.metadata();
+    assert_eq!(metadata.codecs[1].configuration.get("typesize").and_then(Json::as_u64), Some(4));
+    Ok(())
+}

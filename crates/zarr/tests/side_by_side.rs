@@ -404,3 +404,182 @@ fn a_hierarchy_can_be_begun_by_many_at_once() -> Result<()> {
     }
     Ok(())
 }
+
+/// A store that does something else once, just before a change of one key.
+struct Between {
+    inner: Arc<dyn Store>,
+    key: &'static str,
+    act: Mutex<Option<Box<dyn FnOnce() + Send>>>,
+}
+
+impl std::fmt::Debug for Between {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Between")
+    }
+}
+
+impl Store for Between {
+    fn name(&self) -> String {
+        self.inner.name()
+    }
+    fn readable(&self) -> Option<&dyn ReadableStore> {
+        self.inner.readable()
+    }
+    fn writeable(&self) -> Option<&dyn WriteableStore> {
+        self.inner.writeable()
+    }
+    fn listable(&self) -> Option<&dyn ListableStore> {
+        self.inner.listable()
+    }
+    fn conditional(&self) -> Option<&dyn ConditionalStore> {
+        Some(self)
+    }
+}
+
+impl ConditionalStore for Between {
+    fn get_versioned(&self, key: &StoreKey) -> Result<Option<(bytes::Bytes, Version)>, StoreError> {
+        self.inner.conditional().expect("conditional").get_versioned(key)
+    }
+    fn set_if(
+        &self,
+        key: &StoreKey,
+        value: Option<Payload<'_>>,
+        was: Option<&Version>,
+    ) -> Result<bool, StoreError> {
+        if key.as_str() == self.key
+            && let Some(act) = self.act.lock().expect("unpoisoned").take()
+        {
+            act();
+        }
+        self.inner.conditional().expect("conditional").set_if(key, value, was)
+    }
+}
+
+/// A shrinking that worked out its change of a chunk must not wipe what was appended meanwhile, though
+/// the chunk holds the very bytes it held before.
+#[test]
+fn a_late_shrink_does_not_wipe_a_new_append() -> Result<()> {
+    let (_folder, path) = folder();
+    let array = zarr::create(&path, Dialect::V3)?
+        .create_array(&"/a".parse()?)
+        .shape(&[8])
+        .chunks(&[4])
+        .data_type_named("int32")
+        .create()?;
+    array.write(.., &[1; 8])?;
+    let options = OpenOptions::new(zarr::standard()).read_write();
+    let other = path.clone();
+    let act = move || {
+        let at = open(&other).and_then(|array| array.append(0, &[1, 1, 1])).expect("appended");
+        assert_eq!(at, 5);
+    };
+    let inner = options.store(&path)?;
+    let store = Between { inner, key: "a/c/1", act: Mutex::new(Some(Box::new(act))) };
+    Hierarchy::open(Arc::new(store), &options)?.array(&"/a".parse()?)?.resize(&[5])?;
+    assert_eq!(open(&path)?.read::<i32>(..)?, [1; 8]);
+    Ok(())
+}
+
+/// What a shrinking left behind that was killed, or overtaken, does not come back when the array grows.
+#[test]
+fn what_was_cut_off_does_not_come_back() -> Result<()> {
+    for dialect in DIALECTS {
+        let (_folder, path) = folder();
+        let array = zarr::create(&path, dialect)?
+            .create_array(&"/a".parse()?)
+            .shape(&[4, 40])
+            .chunks(&[4, 4])
+            .data_type_named("int32")
+            .create()?;
+        array.write(.., &[7; 160])?;
+        // As a kill right after the document was changed leaves it.
+        let document =
+            ["a/.zarray", "a/zarr.json", "meta/root/a.array.json"].map(|d| format!("{path}/{d}"));
+        let document =
+            document.into_iter().find(|d| std::path::Path::new(d).exists()).expect("a document");
+        let text =
+            std::fs::read_to_string(&document).expect("read").replacen("[4, 40]", "[4, 6]", 1);
+        std::fs::write(&document, text).expect("written");
+        let array = open(&path)?;
+        assert_eq!(array.shape(), [4, 6]);
+        array.append(1, &[8; 4 * 3])?;
+        array.resize(&[4, 40])?;
+        let want = [[7; 6].as_slice(), &[8; 3], &[0; 31]].concat().repeat(4);
+        assert_eq!(array.read::<i32>(..)?, want, "{dialect}");
+    }
+    Ok(())
+}
+
+/// Clones of one handle append side by side, and handles whose other axes are old do no harm.
+#[test]
+fn appends_use_the_newest_shape() -> Result<()> {
+    let array = zarr::create("memory://", Dialect::V3)?
+        .create_array(&"/a".parse()?)
+        .shape(&[0])
+        .chunks(&[4])
+        .data_type_named("int32")
+        .create()?;
+    std::thread::scope(|scope| {
+        for n in 1..=4 {
+            let array = &array;
+            scope.spawn(move || {
+                for _ in 0..100 {
+                    array.append(0, &[n; 3]).expect("appended");
+                }
+            });
+        }
+    });
+    array.refresh()?;
+    let mut found = array.read::<i32>(..)?;
+    found.sort_unstable();
+    assert_eq!(found, (1..=4).flat_map(|n| [n; 300]).collect::<Vec<_>>());
+
+    let (_folder, path) = folder();
+    let hierarchy = zarr::create(&path, Dialect::V3)?;
+    hierarchy.create_array(&"/a".parse()?).shape(&[2, 4]).data_type_named("int32").create()?;
+    let stale = open(&path)?;
+    open(&path)?.append(1, &[1; 4])?;
+    assert!(stale.append(0, &[2; 8]).is_err(), "two rows of four are no rows of six");
+    assert_eq!(open(&path)?.shape(), [2, 6], "and the array is as it was");
+    assert_eq!(stale.append(0, &[2; 6])?, 2);
+    Ok(())
+}
+
+/// V07c, Q2: of a scalar's two keys one is left, and it holds what was written.
+#[test]
+fn a_scalar_at_two_keys_is_written_at_one() -> Result<()> {
+    let (_folder, path) = folder();
+    let hierarchy = zarr::create(&path, Dialect::Draft)?;
+    let scalar =
+        hierarchy.create_array(&"/a".parse()?).shape(&[]).data_type_named("u1").create()?;
+    scalar.write((), &[5u8])?;
+    std::fs::write(format!("{path}/data/root/a/c"), [9]).expect("written");
+    assert_eq!(scalar.read::<u8>(())?, [9]);
+    scalar.write((), &[0u8])?;
+    assert_eq!(scalar.read::<u8>(())?, [0]);
+    Ok(())
+}
+
+/// Attributes that others set while an array is being created stay (v2 keeps them in a file of its own).
+#[test]
+fn creating_does_not_wipe_attributes() -> Result<()> {
+    let (_folder, path) = folder();
+    zarr::create(&path, Dialect::V2)?;
+    let options = OpenOptions::new(zarr::standard()).read_write();
+    let other = path.clone();
+    let act = move || {
+        let change = |attributes: &mut zarr::Object| drop(attributes.insert("theirs", "2"));
+        open(&other).and_then(|array| array.update_attributes(change)).expect("changed");
+    };
+    let inner = options.store(&path)?;
+    let store = Between { inner, key: "a/.zattrs", act: Mutex::new(Some(Box::new(act))) };
+    zarr::create(&path, Dialect::V2)?.create_group(&"/g".parse()?, zarr::Object::new())?;
+    Hierarchy::open(Arc::new(store), &options)?
+        .create_array(&"/a".parse()?)
+        .shape(&[1])
+        .data_type_named("u1")
+        .attributes(zarr::Object::new().with("ours", "1"))
+        .create()?;
+    assert_eq!(open(&path)?.attributes().len(), 2);
+    Ok(())
+}

@@ -197,7 +197,7 @@ pub(crate) fn from_typestr(text: &str) -> Option<Result<ParsedType, String>> {
 }
 
 /// The largest element this library handles, in bytes: what a document claims is no reason to allocate.
-pub(crate) const MAX_ELEMENT: usize = 1 << 30;
+pub(crate) const MAX_ELEMENT: usize = 1 << 24;
 
 /// `fixed_length_utf32`, `null_terminated_bytes`, `raw_bytes` of final v3; `None` for other names.
 pub(crate) fn from_v3(

@@ -243,17 +243,28 @@ fn xarray_dimensions(attributes: &Object, rank: usize) -> Option<Vec<Option<Stri
 }
 
 /// The attributes with the axes' names among them, for dialects that keep them there.
-fn attributes_with_dimensions(array: &ArrayMetadata) -> Object {
+fn attributes_with_dimensions(
+    array: &ArrayMetadata,
+    format: &'static str,
+) -> Result<Object, MetadataError> {
     let mut attributes = array.attributes.clone();
-    if let Some(names) = &array.dimension_names
-        && !attributes.contains("_ARRAY_DIMENSIONS")
-        && names.iter().all(Option::is_some)
-        && !names.is_empty()
-    {
-        let names: Json = names.iter().flatten().map(|n| Json::from(n.as_str())).collect();
-        attributes.insert("_ARRAY_DIMENSIONS", names);
-    }
-    attributes
+    let Some(names) =
+        array.dimension_names.as_ref().filter(|names| names.iter().any(Option::is_some))
+    else {
+        return Ok(attributes);
+    };
+    let hint = "name every axis, or none, and let `_ARRAY_DIMENSIONS` say the same";
+    let names: Option<Vec<Json>> =
+        names.iter().map(|name| name.as_deref().map(Json::from)).collect();
+    let names = names.map(Json::Array);
+    match (names, attributes.get("_ARRAY_DIMENSIONS")) {
+        (None, _) => return Err(cannot(format, "names for some axes and not for others", hint)),
+        (Some(names), Some(there)) if *there != names => {
+            return Err(cannot(format, "axes with other names than `_ARRAY_DIMENSIONS` has", hint));
+        }
+        (Some(names), _) => attributes.insert("_ARRAY_DIMENSIONS", names),
+    };
+    Ok(attributes)
 }
 
 /// The fill value out of a document, its oddities noted.
@@ -288,7 +299,20 @@ fn spell_type(
 
 /// The fill value in a dialect's words.
 fn spell_fill(array: &ArrayMetadata, dialect: Dialect) -> Result<Json, MetadataError> {
-    fill_value::to_json(&array.data_type, array.fill_value.as_ref(), dialect)
+    let json = fill_value::to_json(&array.data_type, array.fill_value.as_ref(), dialect)?;
+    // Only v2 has words for a NaN that are not exact (Z2-051).
+    if dialect == Dialect::V2 {
+        let strictness = crate::dialect::Strictness::Strict;
+        let back = fill_value::parse(&array.data_type, &json, dialect, strictness, &mut Vec::new());
+        if back.is_ok_and(|back| back != array.fill_value) {
+            return Err(cannot(
+                "v2",
+                "a NaN with these bits as fill value",
+                "choose v3, or a plain NaN",
+            ));
+        }
+    }
+    Ok(json)
 }
 
 /// The chunk shape, which v2 and the drafts must have.

@@ -93,7 +93,7 @@ impl Format for V2 {
         let key = |name| key_below(path, name).map_err(|e| MetadataError::Json(e.to_string()));
         let (name, object, attributes) = match node {
             NodeMetadata::Array(array) => {
-                (ARRAY, array_document(array)?, attributes_with_dimensions(array))
+                (ARRAY, array_document(array)?, attributes_with_dimensions(array, "v2")?)
             }
             NodeMetadata::Group(group) => {
                 (GROUP, Object::new().with("zarr_format", 2u64), group.attributes.clone())

@@ -404,11 +404,20 @@ impl Array {
         let (state, region) = self.opened.prepare(region)?;
         self.opened.check_type::<T>(&state)?;
         self.opened.check_count(&region, elements.len())?;
+        self.write_elements(&state, &region, elements).await
+    }
+
+    async fn write_elements<T: Element>(
+        &self,
+        state: &Arc<State>,
+        region: &Region,
+        elements: Vec<T>,
+    ) -> Result<()> {
         self.opened.room.writeable().map_err(|e| self.opened.at(e))?;
         let (_, grid, _) = state.access().map_err(|e| self.opened.at(e))?;
         let (elements, whole) = (Arc::new(elements), region.shape());
-        let (elements, whole, state) = (&elements, &whole, &state);
-        stream::iter(tiles(grid, &state.metadata.shape, &region))
+        let (elements, whole) = (&elements, &whole);
+        stream::iter(tiles(grid, &state.metadata.shape, region))
             .map(|tile| async move {
                 let data = Data { elements: elements.clone(), shape: whole.clone() };
                 write_tile(&self.opened, state, Arc::new(tile), data).await
@@ -449,10 +458,9 @@ impl Array {
     /// As there.
     pub async fn append<T: Element>(&self, axis: usize, elements: Vec<T>) -> Result<u64> {
         self.opened.check_type::<T>(&self.opened.state())?;
-        let more = self.opened.extent_of(axis, elements.len())?;
-        let start = self.opened.grow(axis, more).await?;
-        self.write(self.opened.slices(axis, start, more), elements).await?;
-        Ok(start)
+        let (state, place) = self.opened.grow(axis, elements.len()).await?;
+        self.write_elements(&state, &place, elements).await?;
+        Ok(place.intervals()[axis].start)
     }
 
     /// See [`crate::Array::refresh`].
@@ -476,7 +484,10 @@ impl Array {
     /// # Errors
     /// As there.
     pub async fn update_attributes(&self, change: impl FnMut(&mut Object)) -> Result<Object> {
-        change_attributes(&self.opened.room, self.path(), NodeKind::Array, change).await
+        let room = &self.opened.room;
+        let attributes = change_attributes(room, self.path(), NodeKind::Array, change).await?;
+        self.opened.set_attributes(attributes.clone())?;
+        Ok(attributes)
     }
 }
 

@@ -268,10 +268,9 @@ impl Array {
     /// [`AccessError::Count`] if the elements do not fill whole slices; otherwise as [`Array::write`].
     pub fn append<T: Element>(&self, axis: usize, elements: &[T]) -> Result<u64> {
         self.opened.check_type::<T>(&self.opened.state())?;
-        let more = self.opened.extent_of(axis, elements.len())?;
-        let start = now(self.opened.grow(axis, more))?;
-        self.write(self.opened.slices(axis, start, more), elements)?;
-        Ok(start)
+        let (state, place) = now(self.opened.grow(axis, elements.len()))?;
+        self.write_memory(&state, &place, bytemuck::cast_slice(elements))?;
+        Ok(place.intervals()[axis].start)
     }
 
     /// Changes the user's attributes; see [`super::Group::update_attributes`].
@@ -281,9 +280,7 @@ impl Array {
     pub fn update_attributes(&self, change: impl FnMut(&mut Object)) -> Result<Object> {
         let room = &self.hierarchy.room;
         let attributes = now(change_attributes(room, self.path(), NodeKind::Array, change))?;
-        let mut metadata = (*self.metadata()).clone();
-        metadata.attributes = attributes.clone();
-        self.opened.replace(metadata)?;
+        self.opened.set_attributes(attributes.clone())?;
         Ok(attributes)
     }
 }

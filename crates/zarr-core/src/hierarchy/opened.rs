@@ -16,6 +16,7 @@ use crate::codec::Chain;
 use crate::data_type::Repr;
 use crate::error::{AccessError, CodecError, Error, MetadataError, Result, Unsupported};
 use crate::grid::{ChunkGrid, Tile};
+use crate::json::Object;
 use crate::metadata::{ArrayMetadata, NodeKind, NodeMetadata};
 use crate::path::NodePath;
 use crate::region::Region;
@@ -108,6 +109,15 @@ impl Opened {
         let state = Arc::new(State::new(&self.room, &self.path, metadata).map_err(|e| self.at(e))?);
         *self.state.write().unwrap_or_else(|poisoned| poisoned.into_inner()) = state.clone();
         Ok(state)
+    }
+
+    /// What a handle knows of the attributes becomes these; the rest stays as it is known now.
+    pub fn set_attributes(&self, attributes: Object) -> Result<()> {
+        let mut state = self.state.write().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut metadata = (*state.metadata).clone();
+        metadata.attributes = attributes;
+        *state = Arc::new(State::new(&self.room, &self.path, metadata).map_err(|e| self.at(e))?);
+        Ok(())
     }
 
     pub fn at(&self, error: impl Into<Error>) -> Error {
@@ -240,15 +250,17 @@ impl Opened {
         result.map_err(|e| self.at_chunk(tile, &key, e))
     }
 
-    /// A draft's scalar keeps the key it has; a new one lies where zarr-python 2.18 looks (Q2).
+    /// A draft's scalar keeps the key it has; a new one lies where zarr-python 2.18 looks. Never are both
+    /// left behind (Q2): of two, the one that readers pass over goes.
     pub async fn write_key(&self, state: &State, tile: &Tile) -> Result<StoreKey> {
         let key = state.key(&tile.indices).map_err(|e| self.at(e))?;
-        match state.other_key(&tile.indices)? {
-            Some(other) if self.room.get(&key).await.map_err(|e| self.at(e))?.is_none() => {
-                Ok(other)
-            }
-            _ => Ok(key),
+        let Some(other) = state.other_key(&tile.indices)? else { return Ok(key) };
+        if self.room.get(&key).await.map_err(|e| self.at(e))?.is_none() {
+            return Ok(other);
         }
+        let erased = self.room.writeable().map_err(|e| self.at(e))?.erase(&other).await;
+        erased.map_err(|e| self.at(e).at_key(&other))?;
+        Ok(key)
     }
 
     /// Whether a tile may be set without looking at what is there. An edge chunk may not: another writer

@@ -56,32 +56,6 @@ impl Opened {
         Ok((0..parts).map(part).collect())
     }
 
-    /// How much longer the array gets along `axis` when `count` elements are appended.
-    pub fn extent_of(&self, axis: usize, count: usize) -> Result<u64> {
-        let shape = self.state().metadata.shape.clone();
-        if axis >= shape.len() {
-            return Err(self.at(AccessError::Argument(format!("there is no axis {axis}"))));
-        }
-        let others = shape.iter().enumerate().filter(|(a, _)| *a != axis);
-        let slice =
-            others.map(|(_, &len)| len).try_fold(1u64, u64::checked_mul).unwrap_or(u64::MAX);
-        let found = count as u64;
-        if slice == 0 || !found.is_multiple_of(slice) {
-            let whole = if slice == 0 { 0 } else { found.div_ceil(slice).saturating_mul(slice) };
-            return Err(self.at(AccessError::Count { expected: whole, found }));
-        }
-        Ok(found / slice)
-    }
-
-    /// The region of `more` slices from `start` along `axis`.
-    pub fn slices(&self, axis: usize, start: u64, more: u64) -> Region {
-        let shape = self.state().metadata.shape.clone();
-        Region::new(shape.iter().enumerate().map(|(a, &len)| match a == axis {
-            true => start..start + more,
-            false => 0..len,
-        }))
-    }
-
     /// The indices and the place in the array of the chunk with these ordinals.
     pub fn chunk_place(&self, state: &State, ordinals: &[u64]) -> Result<(Vec<i64>, Region)> {
         let (_, grid, _) = state.access().map_err(|e| self.at(e))?;

@@ -1,13 +1,11 @@
 //! How does an array grow and shrink without losing or reviving elements?
 //!
-//! Shrinking: document first, then erase what lies outside, then refill what edge chunks overhang.
-//! Growing: refill the old overhang first, since another library may have left something there
-//! (DECISIONS 6). Every refill happens only while the document still says what it was worked out
-//! from, so that it cannot wipe what another writer has appended meanwhile.
+//! Shrinking: document first, then forget what lies outside. Growing: forget first what lies where the
+//! array is to be, since another library, or a shrinking that was cut short, may have left something
+//! there (DECISIONS 6). A chunk is changed only while the document still has the shape from which the
+//! change was worked out, so that it cannot wipe what another writer has appended meanwhile.
 
 use std::sync::Arc;
-
-use bytes::Bytes;
 
 use super::opened::{Opened, State};
 use super::update::Edited;
@@ -29,36 +27,36 @@ impl Opened {
         self.reshape(|_| Ok(shape.to_vec())).await.map(|_| ())
     }
 
-    /// Makes the array longer by `more` along `axis`; returns where the new part begins.
-    pub async fn grow(&self, axis: usize, more: u64) -> Result<u64> {
-        let old = self
-            .reshape(|old| {
-                let mut shape = old.to_vec();
-                let len = shape
-                    .get_mut(axis)
-                    .ok_or(AccessError::Rank { expected: old.len(), found: axis + 1 })?;
-                let too_long = || {
-                    AccessError::Argument(format!(
-                        "axis {axis} would be longer than 64 bits can count"
-                    ))
-                };
-                *len = len.checked_add(more).ok_or_else(too_long)?;
-                Ok(shape)
-            })
-            .await?;
-        Ok(old[axis])
+    /// Makes the array longer along `axis` by what `count` elements fill; returns the array as it is
+    /// then, and the place of the new elements.
+    pub async fn grow(&self, axis: usize, count: usize) -> Result<(Arc<State>, Region)> {
+        let longer = |old: &[u64]| {
+            let mut shape = old.to_vec();
+            let more = extent_of(old, axis, count)?;
+            let too_long = || {
+                AccessError::Argument(format!("axis {axis} would be longer than 64 bits can count"))
+            };
+            shape[axis] = old[axis].checked_add(more).ok_or_else(too_long)?;
+            Ok(shape)
+        };
+        let (state, old) = self.reshape(longer).await?;
+        let more = extent_of(&old, axis, count).map_err(|e| self.at(e))?;
+        let place = old.iter().enumerate().map(|(a, &len)| match a == axis {
+            true => len..len + more,
+            false => 0..len,
+        });
+        Ok((state, Region::new(place)))
     }
 
-    /// Changes the shape to what `to` makes of it; returns what it was.
+    /// Changes the shape to what `to` makes of it; returns the array as it is then, and the shape it had.
     async fn reshape(
         &self,
         to: impl Fn(&[u64]) -> Result<Vec<u64>, AccessError>,
-    ) -> Result<Vec<u64>> {
+    ) -> Result<(Arc<State>, Vec<u64>)> {
         let room = &self.room;
         room.writeable().map_err(|e| self.at(e))?;
         let place = room.format.shape_place(&self.path).map_err(|e| self.at(e))?;
         for _ in 0..MOST_ROUNDS {
-            let before = room.get(&place.key).await.map_err(|e| self.at(e))?;
             let state = self.refresh().await?;
             let old = state.metadata.shape.clone();
             let new = to(&old).map_err(|e| self.at(e))?;
@@ -66,15 +64,13 @@ impl Opened {
                 return Err(self.at(AccessError::Rank { expected: old.len(), found: new.len() }));
             }
             if new == old {
-                return Ok(old);
+                return Ok((state, old));
             }
             let forget = !room.options.keep_cut_off;
-            if forget
-                && !self.scrub_overhang(&state, &old, &new, &place.key, before.as_ref()).await?
-            {
+            if forget && !self.make_way(&state, &old, &new, &place.key).await? {
                 continue;
             }
-            // Only if nobody changed the document since it was read above.
+            // Only if nobody changed the shape since it was read above.
             let mut same = true;
             let change = |json: Json| {
                 same = json == Json::from(&old[..]);
@@ -84,61 +80,46 @@ impl Opened {
             if !same {
                 continue;
             }
-            let state = self.refresh().await?;
-            let shrinks = (0..old.len()).any(|axis| new[axis] < old[axis]);
-            if forget && shrinks && state.metadata.shape == new {
+            let mut metadata = (*state.metadata).clone();
+            metadata.shape = new.clone();
+            let state = self.replace(metadata)?;
+            if forget && (0..old.len()).any(|axis| new[axis] < old[axis]) {
                 self.cut_off(&state, &old, &new, &place.key).await?;
             }
-            return Ok(old);
+            return Ok((state, old));
         }
         Err(self.at(AccessError::Conflict { rounds: MOST_ROUNDS }))
     }
 
-    /// Refills what the edge chunks of `old` overhang along growing axes; `false` if the document
+    /// Forgets whatever is stored where an array of shape `old` is to grow to `new`; `false` if its shape
     /// changed meanwhile.
-    async fn scrub_overhang(
+    async fn make_way(
         &self,
         state: &Arc<State>,
         old: &[u64],
         new: &[u64],
         document: &StoreKey,
-        before: Option<&Bytes>,
     ) -> Result<bool> {
-        let Ok((_, grid, _)) = state.access() else {
-            return Ok(true);
-        };
-        let grows: Vec<usize> = (0..old.len())
-            .filter(|&axis| new[axis] > old[axis] && overhangs(grid, axis, old[axis]))
-            .collect();
-        if grows.is_empty() || old.contains(&0) {
-            return Ok(true);
+        let Ok((_, grid, _)) = state.access() else { return Ok(true) };
+        let mut chunks: Vec<Vec<u64>> = Vec::new();
+        for axis in (0..old.len()).filter(|&axis| new[axis] > old[axis]) {
+            // From the chunk that holds the first new coordinate.
+            let ordinals = grid.locate(axis, old[axis])..grid.count(axis, new[axis]);
+            let first = ordinals.start;
+            let wanted = |o: &[u64]| o[axis] >= first;
+            chunks.extend(self.existing(state, grid, new, wanted, Some((axis, ordinals))).await?);
         }
-        // The chunks that hold the last coordinate of a growing axis.
-        let mut edges: Vec<Vec<u64>> = Vec::new();
-        for axis in grows {
-            let last = grid.locate(axis, old[axis] - 1);
-            edges.extend(
-                self.existing(
-                    state,
-                    grid,
-                    old,
-                    |ordinals| ordinals[axis] == last,
-                    Some((axis, last)),
-                )
-                .await?,
-            );
-        }
-        edges.sort();
-        edges.dedup();
-        for ordinals in edges {
-            if !self.scrub(state, grid, &ordinals, old, document, before).await? {
+        chunks.sort();
+        chunks.dedup();
+        for ordinals in chunks {
+            if !self.forget(state, grid, &ordinals, old, document, old).await? {
                 return Ok(false);
             }
         }
         Ok(true)
     }
 
-    /// Erases the chunks that lie outside `new`, and refills what edge chunks overhang.
+    /// Forgets what lies outside `new`.
     async fn cut_off(
         &self,
         state: &Arc<State>,
@@ -146,45 +127,46 @@ impl Opened {
         new: &[u64],
         document: &StoreKey,
     ) -> Result<()> {
-        let Ok((_, grid, _)) = state.access() else {
-            return Ok(());
+        let Ok((_, grid, _)) = state.access() else { return Ok(()) };
+        let reaches_out = |o: &[u64]| {
+            let beyond = |axis: usize| {
+                let span = grid.span(axis, o[axis]);
+                new[axis] < old[axis] && span.start.saturating_add(span.len) > new[axis]
+            };
+            (0..new.len()).any(beyond)
         };
-        let room = &self.room;
-        let now = room.get(document).await.map_err(|e| self.at(e))?;
-        let outside = |axis: usize, ordinal: u64| grid.span(axis, ordinal).start >= new[axis];
-        let rank = new.len();
-        let touched = |o: &[u64]| {
-            (0..rank).any(|axis| {
-                new[axis] < old[axis]
-                    && (outside(axis, o[axis]) || straddles(grid, axis, o[axis], new[axis]))
-            })
-        };
-        for ordinals in self.existing(state, grid, old, touched, None).await? {
-            let gone = (0..rank).any(|axis| outside(axis, ordinals[axis]));
-            let keep = if gone { &vec![0; rank] } else { new };
-            if !self.scrub(state, grid, &ordinals, keep, document, now.as_ref()).await? {
-                // Somebody changed the array again; what they made of it is theirs.
+        for ordinals in self.existing(state, grid, old, reaches_out, None).await? {
+            if !self.forget(state, grid, &ordinals, new, document, new).await? {
+                // Somebody gave the array another shape: if it grew, they have made way themselves.
                 return Ok(());
             }
         }
         Ok(())
     }
 
-    /// Refills one chunk outside `shape`, while the document is as it was; `false` if it is not.
-    async fn scrub(
+    /// The shape that the document has now; `None` if there is none.
+    async fn shape_now(&self, document: &StoreKey) -> Result<Option<Vec<u64>>> {
+        let Some(bytes) = self.room.get(document).await? else { return Ok(None) };
+        let json = Json::parse_tolerant(&bytes).ok().map(|(json, _)| json);
+        let shape = json.as_ref().and_then(|json| json.as_object()?.get("shape")?.as_array());
+        Ok(shape.and_then(|lengths| lengths.iter().map(Json::as_u64).collect()))
+    }
+
+    /// Refills one chunk outside `inside`, while the array has the shape `now`; `false` if it has not.
+    async fn forget(
         &self,
         state: &State,
         grid: &dyn ChunkGrid,
         ordinals: &[u64],
-        shape: &[u64],
+        inside: &[u64],
         document: &StoreKey,
-        before: Option<&Bytes>,
+        now: &[u64],
     ) -> Result<bool> {
         let spans: Vec<_> =
             ordinals.iter().enumerate().map(|(axis, &o)| grid.span(axis, o)).collect();
         let indices: Vec<i64> = spans.iter().map(|s| s.index).collect();
         let stored: Vec<u64> = spans.iter().map(|s| s.stored).collect();
-        let keep = Region::new(spans.iter().zip(shape).map(|(s, &len)| {
+        let keep = Region::new(spans.iter().zip(inside).map(|(s, &len)| {
             let end = s.start.saturating_add(s.len).min(len).max(s.start);
             s.before..s.before + (end - s.start)
         }));
@@ -193,24 +175,20 @@ impl Opened {
         let at = |e: crate::Error| self.at(e).at_chunk(&indices).at_key(&key);
         let writeable = room.writeable().map_err(at)?;
         for _ in 0..MOST_ROUNDS {
-            let (old, version) = match room.store.conditional() {
+            let found = match room.store.conditional() {
                 Some(conditional) => {
-                    match conditional.get_versioned(&key).await.map_err(|e| at(e.into()))? {
-                        Some((bytes, version)) => (bytes, Some(version)),
-                        None => return Ok(true),
-                    }
+                    let found = conditional.get_versioned(&key).await.map_err(|e| at(e.into()))?;
+                    found.map(|(bytes, version)| (bytes, Some(version)))
                 }
-                None => match room.get(&key).await.map_err(at)? {
-                    Some(bytes) => (bytes, None),
-                    None => return Ok(true),
-                },
+                None => room.get(&key).await.map_err(at)?.map(|bytes| (bytes, None)),
             };
+            let Some((old, version)) = found else { return Ok(true) };
             let edited = match keep.is_empty() {
                 true => Edited::Erase,
                 false => self.scrubbed(state, &stored, &keep, &old).map_err(at)?,
             };
             // The chunk was read first: had anybody appended before, the document would show it now.
-            if room.get(document).await.map_err(at)?.as_ref() != before {
+            if self.shape_now(document).await.map_err(at)?.as_deref() != Some(now) {
                 return Ok(false);
             }
             let value = match edited {
@@ -232,19 +210,19 @@ impl Opened {
         Err(at(AccessError::Conflict { rounds: MOST_ROUNDS }.into()))
     }
 
-    /// The ordinals of stored chunks inside the grid of `shape` that are `wanted`. With `fixed`, only
-    /// chunks of that ordinal on that axis can be.
+    /// The ordinals of stored chunks inside the grid of `shape` that are `wanted`. With `among`, only
+    /// chunks of those ordinals on that axis can be.
     async fn existing(
         &self,
         state: &State,
         grid: &dyn ChunkGrid,
         shape: &[u64],
         wanted: impl Fn(&[u64]) -> bool,
-        fixed: Option<(usize, u64)>,
+        among: Option<(usize, std::ops::Range<u64>)>,
     ) -> Result<Vec<Vec<u64>>> {
         let ranges: Vec<std::ops::Range<u64>> = (0..shape.len())
-            .map(|axis| match fixed {
-                Some((a, ordinal)) if a == axis => ordinal..ordinal + 1,
+            .map(|axis| match &among {
+                Some((a, ordinals)) if *a == axis => ordinals.clone(),
                 _ => 0..grid.count(axis, shape[axis]),
             })
             .collect();
@@ -286,15 +264,19 @@ impl Opened {
     }
 }
 
-/// Whether the last chunk of an axis of this length reaches past it.
-fn overhangs(grid: &dyn ChunkGrid, axis: usize, len: u64) -> bool {
-    len > 0 && straddles(grid, axis, grid.locate(axis, len - 1), len)
-}
-
-/// Whether a chunk has coordinates on both sides of `len`.
-fn straddles(grid: &dyn ChunkGrid, axis: usize, ordinal: u64, len: u64) -> bool {
-    let span = grid.span(axis, ordinal);
-    span.start < len && span.start.saturating_add(span.len) > len
+/// How much longer an array of this shape gets along `axis` when `count` elements are appended.
+fn extent_of(shape: &[u64], axis: usize, count: usize) -> Result<u64, AccessError> {
+    if axis >= shape.len() {
+        return Err(AccessError::Argument(format!("there is no axis {axis}")));
+    }
+    let others = shape.iter().enumerate().filter(|(a, _)| *a != axis);
+    let slice = others.map(|(_, &len)| len).try_fold(1u64, u64::checked_mul).unwrap_or(u64::MAX);
+    let found = count as u64;
+    if slice == 0 || !found.is_multiple_of(slice) {
+        let expected = if slice == 0 { 0 } else { found.div_ceil(slice).saturating_mul(slice) };
+        return Err(AccessError::Count { expected, found });
+    }
+    Ok(found / slice)
 }
 
 /// The ordinal of the chunk with this index; indices count from the first chunk's.

@@ -298,7 +298,20 @@ impl Room {
             self.create_document(&key, bytes, node.kind().phrase()).await.map_err(at)?;
         }
         for (key, bytes) in documents {
-            self.writeable()?.set(&key, bytes.into()).await.map_err(|e| at(e.into()))?;
+            // Further documents are objects; ours is laid under what others have set there by now.
+            let ours = Json::parse(&bytes).ok().and_then(|json| json.as_object().cloned());
+            let place = Place { key, member: None, may_be_absent: true };
+            let merge = |theirs: Json| {
+                let theirs = theirs.as_object().cloned().unwrap_or_default();
+                Ok(ours
+                    .clone()
+                    .unwrap_or_default()
+                    .into_iter()
+                    .chain(theirs)
+                    .collect::<Object>()
+                    .into())
+            };
+            self.edit(path, &place, merge).await?;
         }
         Ok(())
     }
@@ -333,8 +346,10 @@ impl Room {
         let group = NodeMetadata::Group(GroupMetadata::default());
         for (key, bytes) in self.format.create(path, &group)? {
             match self.create_document(&key, bytes, "a group").await {
-                // Another writer made it meanwhile.
-                Err(e) if matches!(e.cause(), crate::Cause::Access(AccessError::Exists(_))) => {}
+                // Another writer made something meanwhile; an array would be an error.
+                Err(e) if matches!(e.cause(), crate::Cause::Access(AccessError::Exists(_))) => {
+                    self.is_absent(path).await?;
+                }
                 other => other?,
             }
         }

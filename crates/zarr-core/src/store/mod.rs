@@ -143,26 +143,37 @@ pub trait WriteableStore: Send + Sync {
     }
 }
 
-/// What a value was when it was read: equal versions mean equal values.
+/// What a value was when it was read: equal versions mean equal values, nowise changed since.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub struct Version(Bytes);
+pub struct Version {
+    token: Bytes,
+    /// What tells a value from an equal one that was set later, where the store knows.
+    mark: Option<[u64; 4]>,
+}
 
 impl fmt::Debug for Version {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Version of {} bytes", self.0.len())
+        write!(f, "Version of {} bytes, {:?}", self.token.len(), self.mark)
     }
 }
 
 impl Version {
-    /// A version from whatever the store tells states apart by: an ETag, a hash, a count.
+    /// A version from whatever the store tells states apart by: an ETag, a count.
     pub fn new(token: impl Into<Bytes>) -> Self {
-        Version(token.into())
+        Version { token: token.into(), mark: None }
     }
 
     /// The version of a value by its content: the value itself, shared, not copied. Comparing two is
     /// exact.
     pub fn of_content(value: Bytes) -> Self {
-        Version(value)
+        Version { token: value, mark: None }
+    }
+
+    /// The same version of a value that bears this mark, such as a file's number and time of change.
+    #[must_use]
+    pub fn marked(mut self, mark: [u64; 4]) -> Self {
+        self.mark = Some(mark);
+        self
     }
 }
 

@@ -43,8 +43,10 @@ impl Offloaded {
 pub(crate) async fn run<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     let (send, receive) = oneshot::channel();
     let job: Job = Box::new(move || {
-        // A caller that no longer waits does not want the result.
-        let _ = send.send(work());
+        // A caller that no longer waits does not want it done.
+        if !send.is_canceled() {
+            let _ = send.send(work());
+        }
     });
     match threads() {
         Some(threads) => threads.send(job).ok()?,

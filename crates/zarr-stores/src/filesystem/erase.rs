@@ -103,12 +103,18 @@ fn erase_folder(store: &FilesystemStore, folder: &Path) -> Result<(), Failure> {
     for inner in &before.folders {
         erase_folder(store, inner)?;
     }
-    let holds = before.lock || !before.files.is_empty();
-    let Some(_held) = hold(store, folder, holds)? else {
-        return Ok(());
+    let mut wanted = before.lock || !before.files.is_empty();
+    let (held, now) = loop {
+        let Some(held) = hold(store, folder, wanted)? else {
+            return Ok(());
+        };
+        // Until the lock was ours, others could set and erase here; if they began to, it is needed.
+        let now = Contents::of(folder)?;
+        if wanted || !now.lock && now.files.is_empty() {
+            break (held, now);
+        }
+        wanted = true;
     };
-    // Until the lock was ours, others could set and erase here.
-    let now = Contents::of(folder)?;
     for file in &now.files {
         unlink(file)?;
     }
@@ -116,7 +122,11 @@ fn erase_folder(store: &FilesystemStore, folder: &Path) -> Result<(), Failure> {
         staged::sync_folder(folder)?;
     }
     if folder != store.root && now.folders.is_empty() && !now.foreign {
-        remove(folder)?;
+        match held {
+            // Never another's lock file: one that came meanwhile keeps the folder.
+            None => drop(fs::remove_dir(folder)),
+            Some(_held) => drop(remove(folder)?),
+        }
     }
     Ok(())
 }

@@ -238,11 +238,7 @@ impl WriteableStore for FilesystemStore {
 
 impl ConditionalStore for FilesystemStore {
     fn get_versioned(&self, key: &StoreKey) -> Result<Option<(Bytes, Version)>, StoreError> {
-        let value = self.get(key)?;
-        Ok(value.map(|value| {
-            let version = Version::of_content(value.clone());
-            (value, version)
-        }))
+        Place::new(self, "get", key)?.read_versioned()
     }
 
     fn set_if(

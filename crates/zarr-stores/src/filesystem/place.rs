@@ -57,6 +57,18 @@ impl Place<'_> {
         read().map_err(|e| self.failed(e))
     }
 
+    /// The value and its version: its content, and which file it is, so that a value that was replaced by
+    /// an equal one is told from one that was not.
+    pub(super) fn read_versioned(&self) -> Result<Option<(Bytes, Version)>, StoreError> {
+        let read = || {
+            let Some((file, size)) = open(&self.path)? else { return Ok(None) };
+            let mark = mark(&file.metadata()?);
+            let value = Bytes::from(next_of(&file, size)?);
+            Ok(Some((value.clone(), Version::of_content(value).marked(mark))))
+        };
+        read().map_err(|e| self.failed(e))
+    }
+
     pub(super) fn read_ranges(
         &self,
         ranges: &[ByteRange],
@@ -147,7 +159,7 @@ impl Place<'_> {
                 // Nothing is in a folder that is not there.
                 return Ok(value.is_none().then_some(was.is_none()));
             };
-            let is = self.read()?.map(|value| Version::of_content(value.into()));
+            let is = self.read_versioned()?.map(|(_, version)| version);
             if is.as_ref() != was {
                 return Ok(Some(false));
             }
@@ -261,6 +273,22 @@ fn open(path: &Path) -> io::Result<Option<(File, u64)>> {
         // A device can be without an end.
         _ => Err(io::Error::new(ErrorKind::InvalidInput, "it is neither a file nor a folder")),
     }
+}
+
+/// Which file it is, and when it was last changed.
+#[cfg(unix)]
+fn mark(metadata: &std::fs::Metadata) -> [u64; 4] {
+    use std::os::unix::fs::MetadataExt;
+    [metadata.dev(), metadata.ino(), metadata.ctime() as u64, metadata.ctime_nsec() as u64]
+}
+
+/// When the file was last changed.
+#[cfg(not(unix))]
+fn mark(metadata: &std::fs::Metadata) -> [u64; 4] {
+    let changed =
+        metadata.modified().ok().and_then(|t| t.duration_since(std::time::UNIX_EPOCH).ok());
+    let changed = changed.unwrap_or_default();
+    [0, metadata.len(), changed.as_secs(), u64::from(changed.subsec_nanos())]
 }
 
 /// The next `size` bytes of `file`.

@@ -267,5 +267,5 @@ pub(super) fn array_document(array: &ArrayMetadata) -> Result<Object, MetadataEr
     Ok(object
         .with("fill_value", spell_fill(array, Dialect::Draft)?)
         .with("extensions", Json::Array(Vec::new()))
-        .with("attributes", attributes_with_dimensions(array)))
+        .with("attributes", attributes_with_dimensions(array, FORMAT)?))
 }
