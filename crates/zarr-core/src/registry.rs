@@ -169,7 +169,7 @@ impl Registry {
         let parsed = match dialect {
             Dialect::V3 => parse_v3(json),
             Dialect::V2 => parse_v2(json),
-            Dialect::Draft => parse_draft(self, json),
+            Dialect::Draft => parse_draft(json),
         };
         parsed.map_err(|why| MetadataError::invalid(member, why))
     }
@@ -346,7 +346,7 @@ fn record_size(fields: &[Json], depth: usize) -> Result<u64, String> {
     }
 }
 
-fn parse_draft(registry: &Registry, json: &Json) -> Parsed {
+fn parse_draft(json: &Json) -> Parsed {
     match json {
         Json::String(text) => draft_simple(text),
         Json::Object(object) => {
@@ -373,7 +373,14 @@ fn parse_draft(registry: &Registry, json: &Json) -> Parsed {
                 let typestr = text.starts_with(['<', '>', '|']).then_some(text)?;
                 CoreType::from_typestr(typestr).or_else(|| strings::from_typestr(typestr)?.ok())
             });
-            let _ = registry;
+            // zarr-python 2.18 wrote raw bytes as a record with one nameless field.
+            let void = object.get("type").and_then(Json::as_array).and_then(|fields| {
+                let [Json::Array(field)] = fields else { return None };
+                let [Json::String(name), Json::String(text)] = &field[..] else { return None };
+                let void = name.is_empty() && text.starts_with("|V");
+                void.then(|| strings::from_typestr(text)?.ok()).flatten()
+            });
+            let known = known.or(void);
             Ok(known.unwrap_or_else(|| ParsedType {
                 endian: fallback.as_ref().and_then(|f| f.endian),
                 data_type: DataType::Unknown {

@@ -90,7 +90,11 @@ pub fn copy(
             (Node::Array(array), Some(metadata)) => {
                 let copy = target.create_array(&to).from_metadata(metadata).create()?;
                 progress.path = Some(to);
-                copy_elements(&array, &copy, options, &mut progress)?;
+                if let Err(e) = copy_elements(&array, &copy, options, &mut progress) {
+                    // Half a copy looks like a whole one that holds fill: it must not stay.
+                    let _ = target.erase(copy.path());
+                    return Err(e);
+                }
             }
             (node, _) => copy_group(&node, target, &to)?,
         }
@@ -180,6 +184,10 @@ fn describe(
         {
             metadata.attributes.remove("filters");
         }
+    }
+    if target.dialect() == Dialect::Draft && metadata.rank() == 0 {
+        // zarr-python 2.18 reads no compressed scalars; an element needs no codec.
+        metadata.codecs.retain(|spec| spec.name == "bytes");
     }
     metadata.converted_to(target.dialect(), registry).map_err(|e| with_way_out(e.into()))
 }

@@ -221,3 +221,45 @@ fn writers_are_told_of_consolidated_metadata() -> Result<()> {
     assert!(open(&store(&[("zarr.json", &null)]))?.warnings().is_empty());
     Ok(())
 }
+
+/// What zarr-python wrote though its specification says otherwise: `bytes` without a byte order behind a
+/// codec that makes wider elements (3.1.6), and raw bytes in the draft as a record with one nameless
+/// field (2.18.7).
+#[test]
+fn habits_of_zarr_python_are_read() -> Result<()> {
+    let v3 = r#"{"zarr_format":3,"node_type":"array","shape":[3],"data_type":"int8","chunk_grid":{"name":"regular","configuration":{"chunk_shape":[3]}},"chunk_key_encoding":{"name":"default"},"fill_value":0,"codecs":[{"name":"numcodecs.delta","configuration":{"dtype":"|i1","astype":"<i2"}},{"name":"bytes"}]}"#;
+    let delta = store(&[("zarr.json", v3)]);
+    let key = StoreKey::new("c/0").expect("a key");
+    delta
+        .writeable()
+        .expect("writeable")
+        .set(&key, (&[5u8, 0, 1, 0, 0xfe, 0xff][..]).into())
+        .expect("set");
+    assert_eq!(open(&delta)?.array(&NodePath::root())?.read::<i8>(..)?, [5, 6, 4]);
+
+    let entry = format!(
+        r#"{{"zarr_format":"{CORE}","metadata_encoding":"{CORE}","metadata_key_suffix":".json","extensions":[]}}"#
+    );
+    let raw = r#"{"shape":[2],"data_type":{"extension":"TODO: structured array protocol URL","type":[["","|V4"]],"fallback":null},"chunk_grid":{"type":"regular","chunk_shape":[2],"separator":"/"},"chunk_memory_layout":"C","fill_value":"AAAAAQ==","extensions":[],"attributes":{}}"#;
+    let draft = store(&[("zarr.json", &entry), ("meta/root.array.json", raw)]);
+    let array = open(&draft)?.array(&NodePath::root())?;
+    assert_eq!(array.read::<[u8; 4]>(..)?, [[0, 0, 0, 1]; 2]);
+    Ok(())
+}
+
+/// A node that was erased cannot be changed, and leaves nothing behind that looks like one.
+#[test]
+fn erased_nodes_stay_erased() -> Result<()> {
+    for dialect in [Dialect::V2, Dialect::V3] {
+        let store = store(&[]);
+        let hierarchy =
+            Hierarchy::create(store.clone(), zarr::format::of_dialect(dialect), &options())?;
+        let path = "/x".parse()?;
+        let array = hierarchy.create_array(&path).shape(&[2]).data_type_named("u1").create()?;
+        hierarchy.erase(&path)?;
+        let refused = array.update_attributes(|a| drop(a.insert("k", "v"))).unwrap_err();
+        assert_eq!(refused.kind(), zarr::ErrorKind::NotFound);
+        assert_eq!(keys(&store).len(), 1);
+    }
+    Ok(())
+}

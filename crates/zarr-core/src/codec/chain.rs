@@ -38,8 +38,17 @@ impl Chain {
         let mut inner = context.clone();
         let (mut arrays, mut serializer, mut bytes) = (Vec::new(), None, Vec::new());
         let order = |what: &str| MetadataError::invalid("codecs", what);
+        let one_byte = context.data_type.repr().is_some_and(|repr| repr.swap_unit() == 1);
         for spec in specs {
-            match registry.build_codec(spec, &inner)? {
+            let mut spec = Cow::Borrowed(spec);
+            if spec.name == "bytes" && one_byte && !arrays.is_empty() {
+                // zarr-python 3.1 forgets that a codec before it makes wider elements of single bytes.
+                let configuration = &mut spec.to_mut().configuration;
+                if !configuration.contains("endian") {
+                    configuration.insert("endian", "little");
+                }
+            }
+            match registry.build_codec(&spec, &inner)? {
                 Codec::ArrayToArray(codec) => {
                     if serializer.is_some() {
                         return Err(order(&format!(

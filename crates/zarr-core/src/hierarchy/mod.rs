@@ -522,6 +522,10 @@ pub(crate) async fn change_attributes(
     mut change: impl FnMut(&mut Object),
 ) -> Result<Object> {
     let place = room.format.attributes_place(path, kind).map_err(|e| room.at(path, e))?;
+    if place.may_be_absent {
+        // A document of attributes alone makes no node, and none must be left where a node was erased.
+        room.node(path).await?;
+    }
     let after = room
         .edit(path, &place, |json| {
             let mut attributes = match json {

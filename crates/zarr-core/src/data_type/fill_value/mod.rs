@@ -207,7 +207,13 @@ impl Words<'_> {
             // D-115: digits in storage order.
             (Dialect::Draft, Json::String(text)) => match bit_string(text) {
                 Some(bits) => bits.and_then(|bits| bits_of_size(bits, size)),
-                None => Err("raw bytes are written `0x…` or `0b…`".into()),
+                None => match base64_decode(text).filter(|bytes| bytes.len() == size) {
+                    Some(bytes) => {
+                        self.tolerate("raw bytes are written in base64, not as `0x…`")?;
+                        Ok(bytes)
+                    }
+                    None => Err("raw bytes are written `0x…` or `0b…`".into()),
+                },
             },
             // F-039: a list of bytes; F-049: base64 of `raw_bytes`.
             (Dialect::V3, Json::Array(items)) if items.len() == size => items
