@@ -18,7 +18,7 @@ use crate::store::StoreKey;
 /// The most chunks that are looked for one by one where the store cannot list.
 const MOST_PROBES: u64 = 1_000_000;
 /// Looking for so many chunks one by one is cheaper than listing all.
-const FEW_PROBES: u64 = 256;
+const FEW_PROBES: u64 = 4096;
 const MOST_ROUNDS: u32 = 10_000;
 
 impl Opened {
