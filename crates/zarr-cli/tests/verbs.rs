@@ -102,6 +102,18 @@ fn create_that_fails_leaves_nothing() {
 }
 
 #[test]
+fn a_group_and_an_array_do_not_meet_at_one_path() {
+    let folder = Folder::new();
+    for format in FORMATS {
+        folder.good(&format!("create {format} --path a --format {format} --shape 2 --dtype int8"));
+        folder.good(&format!("create {format} --path g --group"));
+        folder.bad(&format!("create {format} --path a --group"), 2);
+        folder.bad(&format!("create {format} --path g --shape 2 --dtype int8"), 2);
+        folder.good(&format!("create {format} --path g --shape 2 --dtype int8 --overwrite"));
+    }
+}
+
+#[test]
 fn attrs_are_shown_set_and_deleted() {
     let folder = Folder::new();
     for format in FORMATS {

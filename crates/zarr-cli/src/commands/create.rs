@@ -1,7 +1,7 @@
 //! How does an array or a group come into being?
 
 use clap::Args;
-use zarr::{Dialect, ErrorKind, Json, NodePath, Object};
+use zarr::{AccessError, Dialect, Error, ErrorKind, Json, Node, NodePath, Object};
 
 use crate::failure::Failure;
 use crate::parse::{self, Shape};
@@ -70,6 +70,9 @@ pub(crate) struct Create {
 impl Create {
     pub fn run(&self, session: &Session) -> Result<(), Failure> {
         let place = session.place(&self.target, self.format, Dialect::V3, &self.care)?;
+        if !self.overwrite {
+            refuse_other_kind(&place, self.group)?;
+        }
         let attributes: Object = self.attr.iter().cloned().collect();
         let created = match self.group {
             true => self.create_group(&place, attributes),
@@ -140,6 +143,24 @@ impl Create {
         array.create()?;
         Ok(())
     }
+}
+
+/// The drafts create a node without a look at what is there (D-151, D-153), so that a group and an array
+/// can come to lie at one path, where the group is never seen again. A person's command looks.
+fn refuse_other_kind(place: &Place, group: bool) -> Result<(), Failure> {
+    let Place { hierarchy, path, begun } = place;
+    if *begun || hierarchy.dialect() != Dialect::Draft {
+        return Ok(());
+    }
+    let kind = match hierarchy.node(path) {
+        Ok(Node::Array(_)) if group => "an array",
+        Ok(Node::Group(found)) if !group && !found.metadata().implicit && !path.is_root() => {
+            "a group"
+        }
+        _ => return Ok(()),
+    };
+    let taken = Error::from(AccessError::Exists(kind));
+    Err(Failure::Zarr(taken.at_store(hierarchy.store().name()).at_path(path)))
 }
 
 fn erase(place: &Place, path: &NodePath) -> Result<(), Failure> {
