@@ -81,3 +81,30 @@ async fn blocking_calls_work_inside_a_runtime() -> Result<()> {
     assert_eq!(array.read::<u16>(98..)?, [98, 99]);
     Ok(())
 }
+
+/// Waiting on the only thread of the pool that is to do the work does not wait for itself.
+#[cfg(feature = "rayon")]
+#[test]
+fn waiting_inside_a_pool_of_one_thread_does_not_deadlock() {
+    let (send, receive) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let pool =
+            Arc::new(rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a pool"));
+        let mut options = OpenOptions::new(zarr::standard()).read_write();
+        options.options.pool = Some(pool.clone());
+        let work = async {
+            let hierarchy = zarr::aio::create_with("memory://", Dialect::V3, &options).await?;
+            let path: NodePath = "/a".parse()?;
+            let array =
+                hierarchy.create_array(&path).shape(&[16]).chunks(&[4]).data_type_named("i4");
+            let array = array.create().await?;
+            array.write(1..15, vec![3; 14]).await?;
+            array.read::<i32>(..).await
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+        let found = pool.install(|| runtime.block_on(work));
+        send.send(found.map(|found| found.iter().sum::<i32>())).expect("somebody waits");
+    });
+    let sum = receive.recv_timeout(std::time::Duration::from_secs(30)).expect("no deadlock");
+    assert_eq!(sum.expect("no error"), 3 * 14);
+}

@@ -554,6 +554,10 @@ async fn on_pool<T: Send + 'static>(
     let Some(pool) = super::parallel::pool(options) else {
         return elsewhere(work).await;
     };
+    if pool.current_thread_index().is_some() {
+        // This is the pool's own thread: waiting for another might be waiting for itself.
+        return work();
+    }
     let (send, receive) = futures::channel::oneshot::channel();
     pool.spawn(move || {
         let _ = send.send(work());
