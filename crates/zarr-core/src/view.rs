@@ -73,15 +73,6 @@ pub fn is_permutation(order: &[usize], rank: usize) -> bool {
         && order.iter().all(|&a| a < rank && !std::mem::replace(&mut seen[a.min(rank - 1)], true))
 }
 
-/// The inverse of an axis order: `inverse[order[i]] = i`.
-pub fn inverse_order(order: &[usize]) -> Vec<usize> {
-    let mut inverse = vec![0; order.len()];
-    for (i, &axis) in order.iter().enumerate() {
-        inverse[axis] = i;
-    }
-    inverse
-}
-
 /// A window on cells that others may read, too.
 #[derive(Clone, Debug)]
 pub struct View<'a> {

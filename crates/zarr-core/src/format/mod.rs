@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-pub(crate) use self::detect::{Found, PROBES, detect};
+pub(crate) use self::detect::{Found, PROBES, detect, is_consolidated};
 pub use self::draft::Draft2020;
 pub use self::v2::V2;
 pub use self::v3::V3;
@@ -80,6 +80,13 @@ pub trait Format: Debug + Send + Sync {
         found: &Documents,
         reading: &mut Reading<'_>,
     ) -> Result<Option<NodeMetadata>, MetadataError>;
+
+    /// The kind of the node that documents describe, by a look at no more than that takes; `None` if
+    /// they describe none.
+    ///
+    /// # Errors
+    /// For a document that is broken.
+    fn kind(&self, path: &NodePath, found: &Documents) -> Result<Option<NodeKind>, MetadataError>;
 
     /// The documents of a new node: the one that makes it a node first.
     ///
@@ -368,6 +375,17 @@ fn prefix_of(path: &NodePath) -> Result<StorePrefix, StoreError> {
         true => Ok(StorePrefix::root()),
         false => StorePrefix::new(format!("{}/", path.relative())),
     }
+}
+
+/// The kind whose document is there, the first of them deciding.
+fn kind_by_key<const N: usize>(
+    kinds: [(Result<StoreKey, StoreError>, NodeKind); N],
+    found: &Documents,
+) -> Option<NodeKind> {
+    let is_there = |key: &Result<StoreKey, StoreError>| {
+        key.as_ref().is_ok_and(|key| found.iter().any(|(there, _)| there == key))
+    };
+    kinds.into_iter().find(|(key, _)| is_there(key)).map(|(_, kind)| kind)
 }
 
 /// The children that prefixes alone let suppose; their documents decide (F-113, Z2-005).

@@ -3,7 +3,7 @@
 use super::{Child, Documents, Format, Place};
 use super::{
     attributes, attributes_with_dimensions, cannot, document, flat_chain, invalid, key_below,
-    lengths, parse_fill, parse_object, spell_chunk_shape, spell_fill, spell_type,
+    kind_by_key, lengths, parse_fill, parse_object, spell_chunk_shape, spell_fill, spell_type,
     supposed_children, xarray_dimensions,
 };
 use crate::codec::CodecSpec;
@@ -87,6 +87,12 @@ impl Format for V2 {
             unknown: object,
             implicit: false,
         })))
+    }
+
+    fn kind(&self, path: &NodePath, found: &Documents) -> Result<Option<NodeKind>, MetadataError> {
+        let kinds =
+            [(key_below(path, ARRAY), NodeKind::Array), (key_below(path, GROUP), NodeKind::Group)];
+        Ok(kind_by_key(kinds, found))
     }
 
     fn create(&self, path: &NodePath, node: &NodeMetadata) -> Result<Documents, MetadataError> {

@@ -82,6 +82,16 @@ impl Format for V3 {
         }
     }
 
+    fn kind(&self, _: &NodePath, found: &Documents) -> Result<Option<NodeKind>, MetadataError> {
+        let Some((_, bytes)) = found.first() else { return Ok(None) };
+        let (json, _) = Json::parse_tolerant(bytes).map_err(MetadataError::Json)?;
+        match json.as_object().and_then(|object| object.get("node_type")).and_then(Json::as_str) {
+            Some("array") => Ok(Some(NodeKind::Array)),
+            Some("group") => Ok(Some(NodeKind::Group)),
+            _ => Err(MetadataError::Missing("node_type")),
+        }
+    }
+
     fn create(&self, path: &NodePath, node: &NodeMetadata) -> Result<Documents, MetadataError> {
         let object = match node {
             NodeMetadata::Array(array) => array_document(array)?,

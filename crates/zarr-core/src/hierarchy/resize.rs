@@ -10,10 +10,10 @@ use std::sync::Arc;
 use super::opened::{Opened, State};
 use super::update::Edited;
 use crate::error::{AccessError, Result, StoreError};
+use crate::format::Place;
 use crate::grid::ChunkGrid;
 use crate::json::Json;
 use crate::region::{Region, element_count};
-use crate::store::StoreKey;
 
 /// The most chunks that are looked for one by one where the store cannot list.
 const MOST_PROBES: u64 = 1_000_000;
@@ -67,7 +67,7 @@ impl Opened {
                 return Ok((state, old));
             }
             let forget = !room.options.keep_cut_off;
-            if forget && !self.make_way(&state, &old, &new, &place.key).await? {
+            if forget && !self.make_way(&state, &old, &new, &place).await? {
                 continue;
             }
             // Only if nobody changed the shape since it was read above.
@@ -84,7 +84,7 @@ impl Opened {
             metadata.shape = new.clone();
             let state = self.replace(metadata)?;
             if forget && (0..old.len()).any(|axis| new[axis] < old[axis]) {
-                self.cut_off(&state, &old, &new, &place.key).await?;
+                self.cut_off(&state, &old, &new, &place).await?;
             }
             return Ok((state, old));
         }
@@ -98,7 +98,7 @@ impl Opened {
         state: &Arc<State>,
         old: &[u64],
         new: &[u64],
-        document: &StoreKey,
+        place: &Place,
     ) -> Result<bool> {
         let Ok((_, grid, _)) = state.access() else { return Ok(true) };
         let mut chunks: Vec<Vec<u64>> = Vec::new();
@@ -112,7 +112,7 @@ impl Opened {
         chunks.sort();
         chunks.dedup();
         for ordinals in chunks {
-            if !self.forget(state, grid, &ordinals, old, document, old).await? {
+            if !self.forget(state, grid, &ordinals, old, place, old).await? {
                 return Ok(false);
             }
         }
@@ -125,7 +125,7 @@ impl Opened {
         state: &Arc<State>,
         old: &[u64],
         new: &[u64],
-        document: &StoreKey,
+        place: &Place,
     ) -> Result<()> {
         let Ok((_, grid, _)) = state.access() else { return Ok(()) };
         let reaches_out = |o: &[u64]| {
@@ -136,7 +136,7 @@ impl Opened {
             (0..new.len()).any(beyond)
         };
         for ordinals in self.existing(state, grid, old, reaches_out, None).await? {
-            if !self.forget(state, grid, &ordinals, new, document, new).await? {
+            if !self.forget(state, grid, &ordinals, new, place, new).await? {
                 // Somebody gave the array another shape: if it grew, they have made way themselves.
                 return Ok(());
             }
@@ -145,10 +145,14 @@ impl Opened {
     }
 
     /// The shape that the document has now; `None` if there is none.
-    async fn shape_now(&self, document: &StoreKey) -> Result<Option<Vec<u64>>> {
-        let Some(bytes) = self.room.get(document).await? else { return Ok(None) };
+    async fn shape_now(&self, place: &Place) -> Result<Option<Vec<u64>>> {
+        let Some(bytes) = self.room.get(&place.key).await? else { return Ok(None) };
         let json = Json::parse_tolerant(&bytes).ok().map(|(json, _)| json);
-        let shape = json.as_ref().and_then(|json| json.as_object()?.get("shape")?.as_array());
+        let shape = match (place.member, &json) {
+            (Some(member), Some(json)) => json.as_object().and_then(|object| object.get(member)),
+            (_, json) => json.as_ref(),
+        };
+        let shape = shape.and_then(Json::as_array);
         Ok(shape.and_then(|lengths| lengths.iter().map(Json::as_u64).collect()))
     }
 
@@ -159,7 +163,7 @@ impl Opened {
         grid: &dyn ChunkGrid,
         ordinals: &[u64],
         inside: &[u64],
-        document: &StoreKey,
+        place: &Place,
         now: &[u64],
     ) -> Result<bool> {
         let spans: Vec<_> =
@@ -188,7 +192,7 @@ impl Opened {
                 false => self.scrubbed(state, &stored, &keep, &old).map_err(at)?,
             };
             // The chunk was read first: had anybody appended before, the document would show it now.
-            if self.shape_now(document).await.map_err(at)?.as_deref() != Some(now) {
+            if self.shape_now(place).await.map_err(at)?.as_deref() != Some(now) {
                 return Ok(false);
             }
             let value = match edited {

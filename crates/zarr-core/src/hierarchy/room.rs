@@ -10,9 +10,9 @@ use futures::future::{join_all, try_join_all};
 
 use super::options::{OpenOptions, Options};
 use super::update::{self, Edited};
-use crate::dialect::{Dialect, Reading, Warning};
+use crate::dialect::{Reading, Warning};
 use crate::error::{AccessError, Error, MetadataError, Result, StoreError};
-use crate::format::{Child, Documents, Format, Found, PROBES, Place, detect};
+use crate::format::{Child, Documents, Format, Found, PROBES, Place, detect, is_consolidated};
 use crate::json::{Json, Object};
 use crate::metadata::{ArrayMetadata, GroupMetadata, NodeKind, NodeMetadata};
 use crate::path::NodePath;
@@ -175,26 +175,14 @@ impl Room {
         if child.kind.is_some() {
             return Ok(Some(child));
         }
-        let keys = self.format.document_keys(&child.path)?;
-        let found = documents(&*self.store, keys.clone()).await?;
-        let kind = match self.format.dialect() {
-            Dialect::V3 => match found.first() {
-                None => return Ok(None),
-                Some((_, bytes)) => node_type(bytes),
-            },
-            _ => match (
-                found.iter().any(|(k, _)| *k == keys[0]),
-                found.iter().any(|(k, _)| *k == keys[1]),
-            ) {
-                (true, _) => Some(NodeKind::Array),
-                (false, true) => Some(NodeKind::Group),
-                _ => return Ok(None),
-            },
-        };
-        if kind.is_none() {
-            self.warn(child.path.as_str(), vec!["its document is broken; left out".into()]);
+        let found = self.documents(&child.path).await?;
+        match self.format.kind(&child.path, &found) {
+            Ok(kind) => Ok(kind.map(|kind| Child { kind: Some(kind), ..child })),
+            Err(_) => {
+                self.warn(child.path.as_str(), vec!["its document is broken; left out".into()]);
+                Ok(None)
+            }
         }
-        Ok(kind.map(|kind| Child { kind: Some(kind), ..child }))
     }
 
     /// The node and all below it, sorted by path (D-162).
@@ -460,28 +448,4 @@ async fn documents(store: &dyn aio::Store, keys: Vec<StoreKey>) -> Result<Docume
 
 fn note(place: &str, warnings: Vec<String>) -> Vec<Warning> {
     warnings.into_iter().map(|what| Warning { place: place.to_owned(), what }).collect()
-}
-
-/// Whether a copy of all metadata lies at the root, which a change would make stale (F-014, Z2-072).
-fn is_consolidated(found: &Documents) -> bool {
-    found.iter().any(|(key, bytes)| match key.as_str() {
-        ".zmetadata" => true,
-        "zarr.json" => {
-            let json = Json::parse_tolerant(bytes).map(|(json, _)| json);
-            let member =
-                json.ok().and_then(|json| json.as_object()?.get("consolidated_metadata").cloned());
-            member.is_some_and(|member| member != Json::Null)
-        }
-        _ => false,
-    })
-}
-
-/// The kind that a v3 document claims, if it can be read so far.
-fn node_type(bytes: &[u8]) -> Option<NodeKind> {
-    let (json, _) = Json::parse_tolerant(bytes).ok()?;
-    match json.as_object()?.get("node_type")?.as_str()? {
-        "array" => Some(NodeKind::Array),
-        "group" => Some(NodeKind::Group),
-        _ => None,
-    }
 }

@@ -7,7 +7,7 @@ mod array;
 
 use self::array::{array_document, parse_array};
 use super::{Child, Documents, Format, Place};
-use super::{attributes, document, last_segment, parse_object};
+use super::{attributes, document, kind_by_key, last_segment, parse_object};
 use crate::dialect::{Dialect, Reading};
 use crate::error::{AccessError, MetadataError, StoreError, Unsupported};
 use crate::json::{Json, Object};
@@ -214,6 +214,12 @@ impl Format for Draft2020 {
             unknown: object,
             implicit: false,
         })))
+    }
+
+    fn kind(&self, path: &NodePath, found: &Documents) -> Result<Option<NodeKind>, MetadataError> {
+        let kinds =
+            [(self.array_key(path), NodeKind::Array), (self.group_key(path), NodeKind::Group)];
+        Ok(kind_by_key(kinds, found))
     }
 
     fn create(&self, path: &NodePath, node: &NodeMetadata) -> Result<Documents, MetadataError> {
