@@ -39,6 +39,56 @@ impl FromStr for Dialect {
     }
 }
 
+/// Which of the drafts a hierarchy follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Era {
+    /// The first draft, 14 May 2019: the document of an array, no keys.
+    E0,
+    /// The later draft of May 2019: complex types, `chunk_codecs`, attributes in the document; no keys.
+    E1,
+    /// June 2019 to August 2020: `zarr.json`, `"application/json"`, documents below `meta/root/`,
+    /// chunks below `data/` without a prefix.
+    E2,
+    /// September 2020: a URI as `metadata_encoding`, chunks `c…` below `data/root/`, no key suffix.
+    E3,
+    /// October 2020 on: `metadata_key_suffix`. The text that is written.
+    E4,
+}
+
+impl Era {
+    /// `E0` … `E4`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Era::E0 => "E0",
+            Era::E1 => "E1",
+            Era::E2 => "E2",
+            Era::E3 => "E3",
+            Era::E4 => "E4",
+        }
+    }
+
+    /// `draft-2019` or `draft-2020`.
+    pub fn format_name(self) -> &'static str {
+        if self <= Era::E2 { "draft-2019" } else { "draft-2020" }
+    }
+}
+
+impl FromStr for Era {
+    type Err = String;
+
+    /// The era of this name: `E0` … `E4`; `draft-2019` is E2, `draft-2020` is E4.
+    fn from_str(name: &str) -> Result<Self, String> {
+        match name {
+            "E0" => Ok(Era::E0),
+            "E1" => Ok(Era::E1),
+            "E2" | "draft-2019" => Ok(Era::E2),
+            "E3" => Ok(Era::E3),
+            "E4" | "draft-2020" => Ok(Era::E4),
+            _ => Err(format!("`{name}` is none of the drafts E0, E1, E2, E3, E4")),
+        }
+    }
+}
+
 /// How closely a reader holds to the specification (DECISIONS 23). Writers are always strict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Strictness {
@@ -71,6 +121,8 @@ pub struct Reading<'a> {
     pub strictness: Strictness,
     /// Which data types, grids and codecs are known.
     pub registry: &'a crate::Registry,
+    /// Whether filters that zarr-python hid in a draft array's attributes are taken for attributes.
+    pub ignore_hidden_filters: bool,
     /// What was overlooked so far.
     pub warnings: Vec<String>,
 }
@@ -78,7 +130,7 @@ pub struct Reading<'a> {
 impl<'a> Reading<'a> {
     /// A reading that has overlooked nothing yet.
     pub fn new(registry: &'a crate::Registry, strictness: Strictness) -> Self {
-        Reading { strictness, registry, warnings: Vec::new() }
+        Reading { strictness, registry, ignore_hidden_filters: false, warnings: Vec::new() }
     }
 
     /// Notes `what`, and lets it pass if the reading is tolerant.

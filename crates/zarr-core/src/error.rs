@@ -303,6 +303,9 @@ pub enum AccessError {
     /// The handle was opened for reading only.
     #[error("cannot write: opened read-only; open it with `Access::ReadWrite`")]
     ReadOnly,
+    /// What lies here is read, and not written by this library.
+    #[error("cannot write: {0}")]
+    Frozen(String),
     /// Others kept changing the key between reading it and setting it.
     #[error("gave up after {rounds} rounds in which other writers were faster; try again")]
     Conflict {
@@ -409,7 +412,7 @@ impl Error {
             Cause::Access(e) => match e {
                 AccessError::NotFound { .. } => ErrorKind::NotFound,
                 AccessError::Exists(_) => ErrorKind::Exists,
-                AccessError::ReadOnly => ErrorKind::ReadOnly,
+                AccessError::ReadOnly | AccessError::Frozen(_) => ErrorKind::ReadOnly,
                 AccessError::Conflict { .. } => ErrorKind::Conflict,
                 AccessError::TooLarge { .. } => ErrorKind::Limit,
                 _ => ErrorKind::Argument,

@@ -45,7 +45,7 @@ pub mod store;
 pub mod testkit;
 pub mod view;
 
-pub use dialect::{Dialect, Reading, Strictness, Warning};
+pub use dialect::{Dialect, Era, Reading, Strictness, Warning};
 pub use element::Element;
 pub use error::{
     AccessError, Backend, Cause, CodecError, Error, ErrorKind, MetadataError, Result, StoreError,
@@ -53,7 +53,7 @@ pub use error::{
 };
 pub use hierarchy::aio;
 pub use hierarchy::{
-    Array, ArrayBuilder, Chunk, Group, Guard, Hierarchy, Node, OpenOptions, Options,
+    Array, ArrayBuilder, Chunk, Consolidated, Group, Guard, Hierarchy, Node, OpenOptions, Options,
 };
 pub use json::{Json, Object, Oddities};
 pub use metadata::{ArrayMetadata, GroupMetadata, NodeKind, NodeMetadata};

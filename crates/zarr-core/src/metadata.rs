@@ -39,6 +39,9 @@ pub struct ArrayMetadata {
     pub dimension_names: Option<Vec<Option<String>>>,
     /// Members of the document that nobody here understands, and may be ignored.
     pub unknown: Object,
+    /// How many chunks along each axis lie in one stored object, where the sharding storage transformer
+    /// of the draft says so. Such arrays are read, not written.
+    pub shards: Option<Vec<u64>>,
     /// Why the elements cannot be read or written by this build, if so.
     pub obstacles: Vec<Unsupported>,
 }
@@ -133,6 +136,7 @@ impl ArrayMetadata {
             attributes: Object::new(),
             dimension_names: None,
             unknown: Object::new(),
+            shards: None,
             obstacles: Vec::new(),
         })
     }
@@ -242,7 +246,18 @@ impl ArrayMetadata {
         }
         let context =
             ChunkContext { data_type: self.data_type.clone(), shape: self.chunk_extent() };
+        // The filters that a draft hides stay as they are in another draft (Q5).
+        let from_draft =
+            matches!(self.chunk_keys, ChunkKeys::Draft { .. } | ChunkKeys::Draft2019 { .. });
+        let mut hidden = Vec::new();
+        if from_draft && dialect == Dialect::Draft {
+            let filter = |spec: &CodecSpec| spec.dialect == Dialect::V2;
+            (hidden, self.codecs) = self.codecs.into_iter().partition(filter);
+        }
         self.codecs = crate::codec::respell(&self.codecs, &context, dialect, registry)?;
+        let after = self.codecs.iter().position(|spec| spec.name == "bytes").map_or(0, |at| at + 1);
+        self.codecs.splice(after..after, hidden);
+        self.shards = None;
         let own = matches!(
             (&self.chunk_keys, dialect),
             (ChunkKeys::V2 { .. } | ChunkKeys::Default { .. }, Dialect::V3)
@@ -257,7 +272,7 @@ impl ArrayMetadata {
             self.chunk_keys = match dialect {
                 Dialect::V3 => ChunkKeys::Default { separator },
                 Dialect::V2 => ChunkKeys::V2 { separator },
-                Dialect::Draft => ChunkKeys::Draft { separator },
+                Dialect::Draft => ChunkKeys::Draft { separator, scalar_at_c0: true },
             };
         }
         // An alias is kept where it means the same in the new dialect (T-39).

@@ -12,8 +12,10 @@ use crate::codec::{BuildCodec, ChunkContext, Codec, CodecSpec, Names};
 use crate::data_type::{CoreType, DataType, ParsedType, strings};
 use crate::dialect::Dialect;
 use crate::error::{MetadataError, StoreError, Unsupported};
+use crate::format::MetadataEncoding;
 use crate::grid::ChunkGrid;
 use crate::json::{Json, Object};
+use crate::metadata::ArrayMetadata;
 use crate::store::Store;
 
 /// Makes a data type from a document's words; `None` if they are not its own.
@@ -25,6 +27,11 @@ pub type BuildGrid = fn(&Object, shape: &[u64]) -> Result<Arc<dyn ChunkGrid>, Me
 /// Opens a store from a URL of a registered scheme.
 pub type OpenStore = fn(url: &str, access: Access) -> Result<Arc<dyn Store>, StoreError>;
 
+/// Understands a protocol extension of the drafts, which its URI names: called with the extension's object
+/// when a hierarchy or an array that has it is opened, with the array to change what is known of it, or
+/// without where it stands in the entry point (D-075 … D-077, D-108).
+pub type Understand = fn(&Object, Option<&mut ArrayMetadata>) -> Result<(), MetadataError>;
+
 /// What a handle may do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Access {
@@ -35,13 +42,22 @@ pub enum Access {
     ReadWrite,
 }
 
-/// Names and what they make: codecs, data types, grids, URL schemes.
+/// Names and what they make: codecs, data types, grids, URL schemes, metadata encodings, extensions.
 #[derive(Clone, Default)]
 pub struct Registry {
     codecs: HashMap<(Dialect, String), Entry>,
     data_types: Vec<BuildDataType>,
     grids: HashMap<String, BuildGrid>,
-    schemes: HashMap<String, OpenStore>,
+    schemes: HashMap<String, Scheme>,
+    encodings: HashMap<String, Arc<dyn MetadataEncoding>>,
+    extensions: HashMap<String, Understand>,
+}
+
+#[derive(Clone, Copy)]
+enum Scheme {
+    Known(OpenStore),
+    /// This workspace has it, this build does not.
+    LeftOut(&'static str),
 }
 
 #[derive(Clone, Copy)]
@@ -104,7 +120,38 @@ impl Registry {
 
     /// Adds a store under its URL scheme, such as `file`.
     pub fn scheme(&mut self, scheme: &str, open: OpenStore) {
-        self.schemes.insert(scheme.to_owned(), open);
+        self.schemes.insert(scheme.to_owned(), Scheme::Known(open));
+    }
+
+    /// Notes a URL scheme that this build left out, and the feature that brings it.
+    pub fn scheme_left_out(&mut self, scheme: &str, feature: &'static str) {
+        self.schemes.insert(scheme.to_owned(), Scheme::LeftOut(feature));
+    }
+
+    /// Adds a metadata encoding for the drafts, under its own URI.
+    pub fn encoding(&mut self, encoding: Arc<dyn MetadataEncoding>) {
+        self.encodings.insert(encoding.uri().to_owned(), encoding);
+    }
+
+    /// Adds a protocol extension of the drafts under its URI.
+    pub fn extension(&mut self, uri: &str, understand: Understand) {
+        self.extensions.insert(uri.to_owned(), understand);
+    }
+
+    /// The metadata encoding that a URI names.
+    ///
+    /// # Errors
+    /// [`MetadataError::Unsupported`] for one that nobody registered.
+    pub fn metadata_encoding(&self, uri: &str) -> Result<Arc<dyn MetadataEncoding>, MetadataError> {
+        self.encodings.get(uri).cloned().ok_or_else(|| {
+            let hint = "documents are read as JSON; register an extension for others".into();
+            Unsupported { what: "metadata encoding", name: uri.into(), hint }.into()
+        })
+    }
+
+    /// What understands a protocol extension, if anything here does.
+    pub fn extension_of(&self, uri: &str) -> Option<Understand> {
+        self.extensions.get(uri).copied()
     }
 
     /// The codec names known in a dialect, sorted.
@@ -114,6 +161,20 @@ impl Registry {
             known.filter(|((d, _), _)| *d == dialect).map(|((_, name), _)| name.as_str()).collect();
         names.sort_unstable();
         names
+    }
+
+    /// Whether a codec of this name can be made.
+    pub fn knows_codec(&self, spec: &CodecSpec) -> bool {
+        matches!(self.entry(spec), Some(Entry::Known(_)))
+    }
+
+    fn entry(&self, spec: &CodecSpec) -> Option<&Entry> {
+        let short = match spec.dialect {
+            Dialect::Draft => draft_codec_name(&spec.name),
+            _ => &spec.name,
+        };
+        let whole = self.codecs.get(&(spec.dialect, spec.name.clone()));
+        whole.or_else(|| self.codecs.get(&(spec.dialect, short.to_owned())))
     }
 
     /// Makes a codec from its words.
@@ -126,19 +187,14 @@ impl Registry {
         spec: &CodecSpec,
         context: &ChunkContext,
     ) -> Result<Codec, MetadataError> {
-        let name = match spec.dialect {
-            Dialect::Draft => draft_codec_name(&spec.name),
-            _ => &spec.name,
-        };
-        let whole = self.codecs.get(&(spec.dialect, spec.name.clone()));
-        let hint = match whole.or_else(|| self.codecs.get(&(spec.dialect, name.to_owned()))) {
+        let hint = match self.entry(spec) {
             Some(Entry::Known(build)) => return build(spec, context),
             Some(Entry::LeftOut(feature)) => {
                 format!(
                     "it was left out of this build; enable the feature `{feature}` of zarr-codecs"
                 )
             }
-            None if name == "pickle" => {
+            None if spec.name == "pickle" => {
                 "pickled objects run code when they are read; they are refused".into()
             }
             None => {
@@ -193,18 +249,23 @@ impl Registry {
     /// [`StoreError::InvalidUrl`] for a scheme that nobody registered; the store's own.
     pub fn open_store(&self, url: &str, access: Access) -> Result<Arc<dyn Store>, StoreError> {
         let scheme = url.split_once("://").map_or("file", |(scheme, _)| scheme);
-        match self.schemes.get(scheme) {
-            Some(open) => open(url, access),
+        let why = match self.schemes.get(scheme) {
+            Some(Scheme::Known(open)) => return open(url, access),
+            Some(Scheme::LeftOut(feature)) => format!(
+                "the store of `{scheme}://` was left out of this build; enable the feature `{feature}` of zarr-stores"
+            ),
             None => {
-                let mut known: Vec<&str> = self.schemes.keys().map(String::as_str).collect();
+                let is_known = |(name, scheme): (_, &Scheme)| {
+                    matches!(scheme, Scheme::Known(_)).then_some(name)
+                };
+                let mut known: Vec<&str> =
+                    self.schemes.iter().filter_map(is_known).map(String::as_str).collect();
                 known.sort_unstable();
-                let why = format!(
-                    "no store is registered for `{scheme}://`; known are: {}",
-                    known.join(", ")
-                );
-                Err(StoreError::InvalidUrl { url: url.to_owned(), why })
+                let known = known.join(", ");
+                format!("no store is registered for `{scheme}://`; known are: {known}")
             }
-        }
+        };
+        Err(StoreError::InvalidUrl { url: url.to_owned(), why })
     }
 }
 

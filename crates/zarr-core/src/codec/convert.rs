@@ -45,6 +45,11 @@ fn cannot(to: Dialect, spec: &CodecSpec, why: &str) -> MetadataError {
 /// gets its parameters, which some readers want (v3-final.md 3.4).
 fn reword(spec: &CodecSpec, codec: &Codec, to: Dialect) -> Result<CodecSpec, MetadataError> {
     let own = matches!(spec.name.as_str(), "bytes" | "transpose");
+    if to == Dialect::Draft && spec.dialect == to && !spec.configuration.is_empty() {
+        // The drafts spelled URIs in many ways; one is written (draft-v3.md 2.1, row 11).
+        let name = codec.spelling(to).map_or_else(|| spec.name.clone(), |spelled| spelled.name);
+        return Ok(CodecSpec { name, ..spec.clone() });
+    }
     if own || spec.dialect == to && !spec.configuration.is_empty() {
         return Ok(spec.clone());
     }
@@ -131,6 +136,16 @@ fn to_flat(
                     return Err(cannot(to, spec, ", except to reverse all axes at once"));
                 }
                 chain.push(reverse.clone());
+            }
+            // A memory layout by extension, which a draft has words for (D-105).
+            Codec::ArrayToArray(array)
+                if to == Dialect::Draft
+                    && lowered.is_empty()
+                    && chain.is_empty()
+                    && let Some(layout) = codec.spelling(to) =>
+            {
+                here = array.encoded(&here)?;
+                chain.push(layout);
             }
             Codec::ArrayToArray(array) => {
                 lowered.push(in_byte_order(reword(spec, &codec, to)?, big_endian));

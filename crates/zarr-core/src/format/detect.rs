@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{Documents, Draft2020, Format, V2, V3, parse_object};
-use crate::dialect::{Dialect, Reading};
+use super::draft::{self, Draft};
+use super::{Documents, Format, JsonEncoding, V2, V3, parse_object};
+use crate::dialect::{Dialect, Era, Reading};
 use crate::error::MetadataError;
 use crate::json::Json;
 use crate::store::StoreKey;
@@ -15,6 +16,8 @@ pub(crate) const PROBES: [&str; 5] = ["zarr.json", ".zarray", ".zgroup", ".zattr
 pub(crate) enum Found {
     /// A hierarchy of this format begins here.
     Format(Arc<dyn Format>),
+    /// A draft's hierarchy begins here, whose documents tell how their keys end; see [`Draft::settle`].
+    Unsettled(Draft),
     /// Nothing is here.
     Nothing,
 }
@@ -26,6 +29,7 @@ pub(crate) enum Found {
 pub(crate) fn detect(
     found: &Documents,
     asked: Option<Dialect>,
+    era: Option<Era>,
     reading: &mut Reading<'_>,
 ) -> Result<Found, MetadataError> {
     let at = |name: &str| {
@@ -43,7 +47,7 @@ pub(crate) fn detect(
         });
     };
     // Duplicates are an error in both kinds of `zarr.json` (DECISIONS 23).
-    let object = parse_object(entry, true, reading)?;
+    let object = parse_object(entry, &JsonEncoding, true, reading)?;
     if v2 {
         reading.warnings.push("`zarr.json` and v2 documents are here; `zarr.json` is taken".into());
     }
@@ -51,7 +55,13 @@ pub(crate) fn detect(
         matches!(object.get("zarr_format"), Some(Json::String(text)) if text.contains("://"));
     match (draft, asked) {
         (true, None | Some(Dialect::Draft)) => {
-            Ok(Found::Format(Arc::new(Draft2020::from_entry_point(&object, reading)?)))
+            // Asking for the drafts without an era is asking for the last of them.
+            let era = era.or(asked.map(|_| Era::E4)).filter(|era| *era >= Era::E2);
+            let draft = draft::parse_entry_point(&object, era, reading)?;
+            Ok(match draft.is_unsettled() {
+                true => Found::Unsettled(draft),
+                false => Found::Format(Arc::new(draft)),
+            })
         }
         (false, None | Some(Dialect::V3)) => Ok(Found::Format(Arc::new(V3))),
         _ => Ok(Found::Nothing),
@@ -61,7 +71,7 @@ pub(crate) fn detect(
 /// Whether a copy of all metadata lies at the root, which a change would make stale (F-014, Z2-072).
 pub(crate) fn is_consolidated(found: &Documents) -> bool {
     found.iter().any(|(key, bytes)| match key.as_str() {
-        ".zmetadata" => true,
+        ".zmetadata" | super::consolidated::DRAFT => true,
         "zarr.json" => {
             let json = Json::parse_tolerant(bytes).map(|(json, _)| json);
             let member =

@@ -3,8 +3,10 @@
 //! A format is pure: keys and bytes, never input or output. Adding one is one file here and a line in
 //! `detect.rs`.
 
+pub(crate) mod consolidated;
 mod detect;
 mod draft;
+mod encoding;
 mod v2;
 mod v3;
 
@@ -14,12 +16,15 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 pub(crate) use self::detect::{Found, PROBES, detect, is_consolidated};
-pub use self::draft::Draft2020;
+pub use self::draft::Draft;
+pub(crate) use self::draft::LoneDocument;
+pub use self::encoding::{JsonEncoding, MetadataEncoding};
 pub use self::v2::V2;
 pub use self::v3::V3;
 use crate::data_type::fill_value;
-use crate::dialect::{Dialect, Reading};
+use crate::dialect::{Dialect, Era, Reading};
 use crate::error::{AccessError, MetadataError, StoreError};
+use crate::grid::ChunkGrid;
 use crate::json::{Json, Object};
 use crate::metadata::{ArrayMetadata, NodeKind, NodeMetadata};
 use crate::path::NodePath;
@@ -55,8 +60,23 @@ pub trait Format: Debug + Send + Sync {
     /// Whose words it uses.
     fn dialect(&self) -> Dialect;
 
-    /// What it is called: `v2`, `v3`, `draft-2020`.
+    /// What it is called: `v2`, `v3`, `draft-2020`, `draft-2019`.
     fn name(&self) -> &'static str;
+
+    /// Which draft, if it is one.
+    fn era(&self) -> Option<Era> {
+        None
+    }
+
+    /// Why nothing in this format is written, if so.
+    fn frozen(&self) -> Option<&str> {
+        None
+    }
+
+    /// How documents become bytes.
+    fn encoding(&self) -> &dyn MetadataEncoding {
+        &JsonEncoding
+    }
 
     /// Whether a new node may have this name.
     ///
@@ -117,6 +137,30 @@ pub trait Format: Debug + Send + Sync {
     /// [`StoreError::InvalidKey`] for a path that makes no keys.
     fn shape_place(&self, path: &NodePath) -> Result<Place, StoreError>;
 
+    /// Gives an array's document another shape and another chunk grid.
+    ///
+    /// # Errors
+    /// [`MetadataError::CannotSpell`] if the dialect has no words for the grid.
+    fn regrid(
+        &self,
+        document: &mut Object,
+        shape: &[u64],
+        grid: &dyn ChunkGrid,
+    ) -> Result<(), MetadataError> {
+        let member = "chunk_grid";
+        let Some(Json::Object(mut words)) = grid.spelling(self.dialect()) else {
+            return Err(cannot(self.name(), "such a chunk grid", "choose v3 or a draft"));
+        };
+        // The drafts keep the separator of chunk keys there (D-045).
+        let old = document.get(member).and_then(Json::as_object);
+        if let Some(separator) = old.and_then(|old| old.get("separator")) {
+            words.insert("separator", separator.clone());
+        }
+        document.insert("shape", shape);
+        document.insert(member, words);
+        Ok(())
+    }
+
     /// Whether attributes may be set so.
     ///
     /// # Errors
@@ -124,6 +168,12 @@ pub trait Format: Debug + Send + Sync {
     fn check_attributes(&self, attributes: &Object) -> Result<(), AccessError> {
         let _ = attributes;
         Ok(())
+    }
+
+    /// Takes out of a node's attributes what is none of the user's, to be put back on a rewrite.
+    fn take_hidden(&self, kind: NodeKind, attributes: &mut Object) -> Object {
+        let _ = (kind, attributes);
+        Object::new()
     }
 
     /// The prefix of an array's chunk keys: its path, unless the format keeps chunks apart.
@@ -178,17 +228,18 @@ pub fn of_dialect(dialect: Dialect) -> Arc<dyn Format> {
     match dialect {
         Dialect::V3 => Arc::new(V3),
         Dialect::V2 => Arc::new(V2),
-        Dialect::Draft => Arc::new(Draft2020::new()),
+        Dialect::Draft => Arc::new(Draft::new()),
     }
 }
 
 /// The document's object. Final v3 refuses duplicate members; other dialects note them (DECISIONS 23).
 fn parse_object(
     bytes: &[u8],
+    encoding: &dyn MetadataEncoding,
     strict_members: bool,
     reading: &mut Reading<'_>,
 ) -> Result<Object, MetadataError> {
-    let (json, odd) = Json::parse_tolerant(bytes).map_err(MetadataError::Json)?;
+    let (json, odd) = encoding.decode(bytes).map_err(MetadataError::Json)?;
     let refuse = MetadataError::Json;
     if let Some(name) = odd.duplicates.first() {
         let what = format!("member `{name}` stands twice");
@@ -215,8 +266,8 @@ fn parse_object(
     }
 }
 
-fn document(object: Object) -> Bytes {
-    Bytes::from(Json::from(object).to_pretty())
+fn document(object: Object, encoding: &dyn MetadataEncoding) -> Result<Bytes, MetadataError> {
+    encoding.encode(&Json::from(object)).map(Bytes::from).map_err(MetadataError::Json)
 }
 
 /// A list of whole numbers at least 0: a shape.
@@ -335,6 +386,8 @@ fn spell_chunk_shape(
 /// An array's chain as v2 and the drafts see it: axis order, byte order, then codecs on bytes.
 struct FlatChain<'a> {
     f_order: bool,
+    /// A memory layout by extension, which only the drafts know.
+    layout: Option<&'a crate::codec::CodecSpec>,
     bytes: &'a [crate::codec::CodecSpec],
 }
 
@@ -351,8 +404,14 @@ fn flat_chain<'a>(
     if f_order {
         codecs = &codecs[1..];
     }
+    let layout = codecs.first().filter(|codec| !f_order && codec.dialect == Dialect::Draft);
+    if layout.is_some() {
+        codecs = &codecs[1..];
+    }
     match codecs.split_first() {
-        Some((first, rest)) if first.name == "bytes" => Ok(FlatChain { f_order, bytes: rest }),
+        Some((first, rest)) if first.name == "bytes" => {
+            Ok(FlatChain { f_order, layout, bytes: rest })
+        }
         Some((first, _)) => Err(cannot(
             format,
             format!("the codec `{}` before `bytes`", first.name),

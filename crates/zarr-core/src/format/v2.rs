@@ -1,6 +1,6 @@
 //! How does v2 keep the model? (spec: Z2-001 … Z2-026)
 
-use super::{Child, Documents, Format, Place};
+use super::{Child, Documents, Format, JsonEncoding, Place};
 use super::{
     attributes, attributes_with_dimensions, cannot, document, flat_chain, invalid, key_below,
     kind_by_key, lengths, parse_fill, parse_object, spell_chunk_shape, spell_fill, spell_type,
@@ -64,7 +64,7 @@ impl Format for V2 {
         }
         let attributes = match named(ATTRIBUTES) {
             None => Object::new(),
-            Some(bytes) => parse_object(bytes, false, reading)
+            Some(bytes) => parse_object(bytes, &JsonEncoding, false, reading)
                 .map_err(|e| MetadataError::invalid(ATTRIBUTES, e.to_string()))?,
         };
         if let Some(bytes) = array {
@@ -74,12 +74,12 @@ impl Format for V2 {
                     .tolerate("both `.zarray` and `.zgroup` are here; the array is taken")
                     .map_err(MetadataError::Json)?;
             }
-            let object = parse_object(bytes, false, reading)?;
+            let object = parse_object(bytes, &JsonEncoding, false, reading)?;
             return parse_array(object, attributes, reading)
                 .map(|a| Some(NodeMetadata::Array(Box::new(a))));
         }
         let Some(bytes) = group else { return Ok(None) };
-        let mut object = parse_object(bytes, false, reading)?;
+        let mut object = parse_object(bytes, &JsonEncoding, false, reading)?;
         check_version(&object)?;
         object.remove("zarr_format");
         Ok(Some(NodeMetadata::Group(GroupMetadata {
@@ -105,9 +105,9 @@ impl Format for V2 {
                 (GROUP, Object::new().with("zarr_format", 2u64), group.attributes.clone())
             }
         };
-        let mut documents = vec![(key(name)?, document(object))];
+        let mut documents = vec![(key(name)?, document(object, &JsonEncoding)?)];
         if !attributes.is_empty() {
-            documents.push((key(ATTRIBUTES)?, document(attributes)));
+            documents.push((key(ATTRIBUTES)?, document(attributes, &JsonEncoding)?));
         }
         Ok(documents)
     }
@@ -177,6 +177,12 @@ pub(super) fn codec(member: &str, json: &Json) -> Result<CodecSpec, MetadataErro
     let mut configuration = object.clone();
     configuration.remove("id");
     Ok(CodecSpec::new(Dialect::V2, id, configuration))
+}
+
+/// A codec in v2's words, as [`codec`] reads it.
+pub(super) fn codec_object(codec: &CodecSpec) -> Json {
+    let id = std::iter::once(("id".to_owned(), Json::from(codec.name.as_str())));
+    Json::Object(id.chain(codec.configuration.clone()).collect())
 }
 
 /// A list of filters, null or absent for none.
@@ -260,6 +266,7 @@ fn parse_array(
         chunk_keys: ChunkKeys::V2 { separator },
         codecs,
         declared_fill,
+        shards: None,
         obstacles,
     };
     array.check()?;
@@ -277,11 +284,7 @@ fn array_document(array: &ArrayMetadata) -> Result<Object, MetadataError> {
             let what = format!("the codec `{}` in the words of {}", codec.name, codec.dialect);
             return Err(cannot("v2", what, "choose other codecs"));
         }
-        let mut object = Object::new().with("id", codec.name.as_str());
-        for (name, value) in codec.configuration.iter() {
-            object.insert(name, value.clone());
-        }
-        codecs.push(object.into());
+        codecs.push(codec_object(codec));
     }
     // Any codec may stand in either slot (Z2-062), but readers expect a compressor in the last.
     let last_is_filter =

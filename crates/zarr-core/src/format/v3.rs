@@ -1,6 +1,6 @@
 //! How does final v3 keep the model? (spec: F-001 … F-021)
 
-use super::{Child, Documents, Format, Place};
+use super::{Child, Documents, Format, JsonEncoding, Place};
 use super::{
     attributes, cannot, document, invalid, key_below, lengths, parse_fill, parse_object,
     spell_fill, spell_type, supposed_children,
@@ -57,7 +57,7 @@ impl Format for V3 {
         let Some((_, bytes)) = found.first() else {
             return Ok(None);
         };
-        let object = parse_object(bytes, true, reading)?;
+        let object = parse_object(bytes, &JsonEncoding, true, reading)?;
         // F-003.
         match object.get("zarr_format") {
             None => return Err(MetadataError::Missing("zarr_format")),
@@ -101,7 +101,7 @@ impl Format for V3 {
             }
         };
         let key = key_below(path, DOCUMENT).map_err(|e| MetadataError::Json(e.to_string()))?;
-        Ok(vec![(key, document(object))])
+        Ok(vec![(key, document(object, &JsonEncoding)?)])
     }
 
     fn groups_are_explicit(&self) -> bool {
@@ -269,6 +269,7 @@ fn parse_array(object: Object, reading: &mut Reading<'_>) -> Result<ArrayMetadat
         codecs,
         fill_value,
         declared_fill,
+        shards: None,
         obstacles,
     };
     array.check()?;
@@ -373,11 +374,12 @@ fn array_document(array: &ArrayMetadata) -> Result<Object, MetadataError> {
     let grid = array
         .grid
         .as_ref()
+        .and_then(|grid| grid.spelling(Dialect::V3))
         .ok_or_else(|| cannot("v3", "an unknown chunk grid", "register an extension"))?;
     let (encoding, separator) = match &array.chunk_keys {
         ChunkKeys::Default { separator } => ("default", *separator),
         ChunkKeys::V2 { separator } => ("v2", *separator),
-        ChunkKeys::Draft { .. } => {
+        ChunkKeys::Draft { .. } | ChunkKeys::Draft2019 { .. } => {
             return Err(cannot("v3", "a draft's chunk keys", "choose the default key encoding"));
         }
     };
@@ -403,7 +405,7 @@ fn array_document(array: &ArrayMetadata) -> Result<Object, MetadataError> {
         .with("node_type", "array")
         .with("shape", &array.shape[..])
         .with("data_type", declared)
-        .with("chunk_grid", grid.spelling())
+        .with("chunk_grid", grid)
         .with(
             "chunk_key_encoding",
             named(encoding, Object::new().with("separator", separator.to_string())),

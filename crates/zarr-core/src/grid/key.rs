@@ -15,10 +15,17 @@ pub enum ChunkKeys {
         /// `/` or `.`
         separator: char,
     },
-    /// The drafts: `c1/23`; `c` for a scalar, or `c0` as zarr-python 2.18 writes it.
+    /// The drafts since September 2020: `c1/23`; `c` for a scalar, or `c0` as zarr-python 2.18 writes it.
     Draft {
         /// `/` or `.`; a tolerant reader takes `-` and `_`, too.
         separator: char,
+        /// Whether a scalar that is not stored yet is to lie at `c0`.
+        scalar_at_c0: bool,
+    },
+    /// The drafts of 2019: `1.23`.
+    Draft2019 {
+        /// `/` or `.`; where the document says none, `.` is tried before `/`.
+        separator: Option<char>,
     },
 }
 
@@ -31,16 +38,25 @@ impl ChunkKeys {
         };
         match self {
             ChunkKeys::Default { .. } | ChunkKeys::Draft { .. } if indices.is_empty() => "c".into(),
-            ChunkKeys::V2 { .. } if indices.is_empty() => "0".into(),
+            // The drafts of 2019 give a scalar's chunk no name at all, which is no key.
+            ChunkKeys::V2 { .. } | ChunkKeys::Draft2019 { .. } if indices.is_empty() => "0".into(),
             ChunkKeys::Default { separator } => format!("c{separator}{}", join(*separator)),
-            ChunkKeys::Draft { separator } => format!("c{}", join(*separator)),
+            ChunkKeys::Draft { separator, .. } => format!("c{}", join(*separator)),
             ChunkKeys::V2 { separator } => join(*separator),
+            ChunkKeys::Draft2019 { separator } => join(separator.unwrap_or('.')),
         }
     }
 
-    /// Where else a chunk may lie: a draft's scalar at `c0` (D-046, row 9).
+    /// Where else a chunk may lie: a draft's scalar at `c0` (D-046, row 9), a chunk of 2019 behind `/`
+    /// (section 2.2).
     pub fn other_key(&self, indices: &[i64]) -> Option<String> {
-        (matches!(self, ChunkKeys::Draft { .. }) && indices.is_empty()).then(|| "c0".into())
+        match self {
+            ChunkKeys::Draft { .. } if indices.is_empty() => Some("c0".into()),
+            ChunkKeys::Draft2019 { separator: None } if indices.len() > 1 => {
+                Some(ChunkKeys::Draft2019 { separator: Some('/') }.key(indices))
+            }
+            _ => None,
+        }
     }
 
     /// The indices of the chunk with this key; `None` if it is no chunk's: leading zeros and signs,
@@ -51,15 +67,22 @@ impl ChunkKeys {
                 let scalar = key == "c" || self.other_key(&[]).is_some_and(|other| other == key);
                 return scalar.then(Vec::new);
             }
-            ChunkKeys::V2 { .. } if rank == 0 => return (key == "0").then(Vec::new),
+            ChunkKeys::V2 { .. } | ChunkKeys::Draft2019 { .. } if rank == 0 => {
+                return (key == "0").then(Vec::new);
+            }
             ChunkKeys::Default { separator } => {
                 (key.strip_prefix('c')?.strip_prefix(*separator)?, separator)
             }
-            ChunkKeys::Draft { separator } => (key.strip_prefix('c')?, separator),
+            ChunkKeys::Draft { separator, .. } => (key.strip_prefix('c')?, separator),
             ChunkKeys::V2 { separator } => (key, separator),
+            ChunkKeys::Draft2019 { separator: Some(separator) } => (key, separator),
+            ChunkKeys::Draft2019 { separator: None } if key.contains('/') => (key, &'/'),
+            ChunkKeys::Draft2019 { separator: None } => (key, &'.'),
         };
+        // A grid that reaches before the origin has chunks of negative index.
         let index = |text: &str| {
-            let canonical = text == "0" || text.starts_with(|c: char| ('1'..='9').contains(&c));
+            let digits = text.strip_prefix('-').unwrap_or(text);
+            let canonical = text == "0" || digits.starts_with(|c: char| ('1'..='9').contains(&c));
             text.parse::<i64>().ok().filter(|_| canonical)
         };
         let indices: Vec<i64> = rest.split(*separator).map(index).collect::<Option<_>>()?;
@@ -71,7 +94,8 @@ impl ChunkKeys {
         match self {
             ChunkKeys::Default { separator }
             | ChunkKeys::V2 { separator }
-            | ChunkKeys::Draft { separator } => *separator,
+            | ChunkKeys::Draft { separator, .. } => *separator,
+            ChunkKeys::Draft2019 { separator } => separator.unwrap_or('.'),
         }
     }
 
@@ -103,8 +127,10 @@ mod tests {
             (ChunkKeys::Default { separator: '.' }, "c.1.23.45", "c"),
             (ChunkKeys::V2 { separator: '.' }, "1.23.45", "0"),
             (ChunkKeys::V2 { separator: '/' }, "1/23/45", "0"),
-            (ChunkKeys::Draft { separator: '/' }, "c1/23/45", "c"),
-            (ChunkKeys::Draft { separator: '.' }, "c1.23.45", "c"),
+            (ChunkKeys::Draft { separator: '/', scalar_at_c0: true }, "c1/23/45", "c"),
+            (ChunkKeys::Draft { separator: '.', scalar_at_c0: true }, "c1.23.45", "c"),
+            (ChunkKeys::Draft2019 { separator: None }, "1.23.45", "0"),
+            (ChunkKeys::Draft2019 { separator: Some('/') }, "1/23/45", "0"),
         ];
         for (keys, three, none) in cases {
             assert_eq!(keys.key(&[1, 23, 45]), three);
@@ -113,11 +139,25 @@ mod tests {
             assert_eq!(keys.parse(none, 0), Some(vec![]));
             assert_eq!(keys.parse(three, 2), None);
         }
-        let draft = ChunkKeys::Draft { separator: '/' };
+        let draft = ChunkKeys::Draft { separator: '/', scalar_at_c0: true };
         assert_eq!(draft.parse("c0", 0), Some(vec![]));
-        for bad in
-            ["c01/2", "c+1/2", "1/2", "c1", "c1/", "c-0/1", "zarr.json", "c1/99999999999999999999"]
-        {
+        assert_eq!(draft.parse("c-1/20", 2), Some(vec![-1, 20]));
+        let guess = ChunkKeys::Draft2019 { separator: None };
+        assert_eq!(guess.other_key(&[1, 2]).as_deref(), Some("1/2"));
+        assert_eq!(guess.parse("1/2", 2), Some(vec![1, 2]));
+        assert_eq!(guess.other_key(&[1]), None);
+        for bad in [
+            "c01/2",
+            "c+1/2",
+            "1/2",
+            "c1",
+            "c1/",
+            "c-0/1",
+            "c-01/1",
+            "c--1/1",
+            "zarr.json",
+            "c1/99999999999999999999",
+        ] {
             assert_eq!(draft.parse(bad, 2), None, "{bad}");
         }
     }

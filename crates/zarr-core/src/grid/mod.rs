@@ -9,11 +9,13 @@ mod regular;
 mod tiles;
 
 use std::fmt::Debug;
+use std::sync::Arc;
 
 pub(crate) use self::cut::Cut;
 pub use self::key::ChunkKeys;
 pub use self::regular::RegularGrid;
 pub use self::tiles::{Tile, chunk_count, tiles};
+use crate::dialect::Dialect;
 use crate::json::Json;
 
 /// One chunk's place on one axis.
@@ -48,6 +50,15 @@ pub trait ChunkGrid: Debug + Send + Sync {
     /// The chunk shape, if all chunks have one.
     fn chunk_shape(&self) -> Option<Vec<u64>>;
 
-    /// The grid in final v3's words: `{"name": …, "configuration": …}`.
-    fn spelling(&self) -> Json;
+    /// The grid in a dialect's words, `{"name": …, "configuration": …}` in final v3 and
+    /// `{"extension": …, "type": …, "configuration": …}` in the drafts; `None` if the dialect has none.
+    /// v2 does not ask: it knows chunks of one shape alone.
+    fn spelling(&self, dialect: Dialect) -> Option<Json>;
+
+    /// The grid of the array with `count` more elements before the first one of `axis`, every element
+    /// that is there staying where it is stored; `None` if the grid cannot grow there.
+    fn grown_before(&self, axis: usize, count: u64) -> Option<Arc<dyn ChunkGrid>> {
+        let _ = (axis, count);
+        None
+    }
 }

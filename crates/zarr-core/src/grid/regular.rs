@@ -1,6 +1,7 @@
 //! What if all chunks have one shape? (D-040 … D-043, F-060 … F-062)
 
 use super::{ChunkGrid, Span};
+use crate::dialect::Dialect;
 use crate::error::MetadataError;
 use crate::json::{Json, Object};
 
@@ -58,9 +59,18 @@ impl ChunkGrid for RegularGrid {
         Some(self.chunk_shape.clone())
     }
 
-    fn spelling(&self) -> Json {
-        let configuration = Object::new().with("chunk_shape", &self.chunk_shape[..]);
-        Object::new().with("name", "regular").with("configuration", configuration).into()
+    fn spelling(&self, dialect: Dialect) -> Option<Json> {
+        let chunk_shape = Object::new().with("chunk_shape", &self.chunk_shape[..]);
+        Some(match dialect {
+            Dialect::V3 => {
+                Object::new().with("name", "regular").with("configuration", chunk_shape).into()
+            }
+            Dialect::Draft => Object::new()
+                .with("type", "regular")
+                .with("chunk_shape", &self.chunk_shape[..])
+                .into(),
+            Dialect::V2 => return None,
+        })
     }
 }
 

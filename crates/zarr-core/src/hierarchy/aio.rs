@@ -64,7 +64,7 @@ impl Hierarchy {
     /// As there.
     pub async fn open(store: Arc<dyn Store>, options: &OpenOptions) -> Result<Hierarchy> {
         let name = store.name();
-        match Room::open(store, options).await? {
+        match Room::open(store, options, None).await? {
             Some(room) => Ok(Hierarchy { room: Arc::new(room) }),
             None => {
                 let looked_for =
@@ -84,7 +84,7 @@ impl Hierarchy {
         options: &OpenOptions,
     ) -> Result<Hierarchy> {
         let name = store.name();
-        if Room::open(store.clone(), &options.clone().any_dialect()).await?.is_some() {
+        if Room::probe(store.clone(), &options.clone().any_dialect()).await?.is_some() {
             return Err(Error::from(AccessError::Exists("a hierarchy")).at_store(name));
         }
         let room = Room::new(store, format, options, Vec::new());
@@ -132,7 +132,12 @@ impl Hierarchy {
     /// # Errors
     /// As there.
     pub async fn node(&self, path: &NodePath) -> Result<Node> {
-        Ok(match self.room.node(path).await? {
+        let metadata = self.room.node(path).await?;
+        self.node_of(path, metadata)
+    }
+
+    pub(crate) fn node_of(&self, path: &NodePath, metadata: NodeMetadata) -> Result<Node> {
+        Ok(match metadata {
             NodeMetadata::Array(metadata) => Node::Array(self.array_of(path, *metadata)?),
             NodeMetadata::Group(metadata) => Node::Group(self.group_of(path, metadata)),
         })
@@ -151,10 +156,7 @@ impl Hierarchy {
     /// # Errors
     /// As there.
     pub async fn array(&self, path: &NodePath) -> Result<Array> {
-        match self.node(path).await? {
-            Node::Array(array) => Ok(array),
-            Node::Group(_) => Err(self.room.at(path, wrong_kind(NodeKind::Group))),
-        }
+        self.node(path).await?.into_array()
     }
 
     /// See [`crate::Hierarchy::group`].
@@ -413,7 +415,7 @@ impl Array {
         region: &Region,
         elements: Vec<T>,
     ) -> Result<()> {
-        self.opened.room.writeable().map_err(|e| self.opened.at(e))?;
+        self.opened.writeable(&state)?;
         let (_, grid, _) = state.access().map_err(|e| self.opened.at(e))?;
         let (elements, whole) = (Arc::new(elements), region.shape());
         let (elements, whole) = (&elements, &whole);
@@ -461,6 +463,16 @@ impl Array {
         let (state, place) = self.opened.grow(axis, elements.len()).await?;
         self.write_elements(&state, &place, elements).await?;
         Ok(place.intervals()[axis].start)
+    }
+
+    /// See [`crate::Array::prepend`].
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn prepend<T: Element>(&self, axis: usize, elements: Vec<T>) -> Result<()> {
+        self.opened.check_type::<T>(&self.opened.state())?;
+        let (state, place) = self.opened.grow_before(axis, elements.len()).await?;
+        self.write_elements(&state, &place, elements).await
     }
 
     /// See [`crate::Array::refresh`].

@@ -204,7 +204,7 @@ impl Array {
 
     fn write_memory(&self, state: &State, region: &Region, memory: &[u8]) -> Result<()> {
         let (_, grid, repr) = state.access().map_err(|e| self.opened.at(e))?;
-        self.hierarchy.room.writeable().map_err(|e| self.opened.at(e))?;
+        self.opened.writeable(state)?;
         let data = View::new(memory, &region.shape(), repr.size());
         // Where others keep being faster, the calling thread itself goes on, never a pool's (DECISIONS 4).
         let contended: std::sync::Mutex<Vec<Tile>> = Default::default();
@@ -271,6 +271,18 @@ impl Array {
         let (state, place) = now(self.opened.grow(axis, elements.len()))?;
         self.write_memory(&state, &place, bytemuck::cast_slice(elements))?;
         Ok(place.intervals()[axis].start)
+    }
+
+    /// Makes the array longer before its first element along `axis`, and writes `elements` there, all in C
+    /// order: what had coordinate 0 has the coordinate after them. No stored element moves. Only a chunk
+    /// grid that reaches before its origin can do so; those come from extensions.
+    ///
+    /// # Errors
+    /// [`AccessError::Argument`] for another grid; otherwise as [`Array::append`].
+    pub fn prepend<T: Element>(&self, axis: usize, elements: &[T]) -> Result<()> {
+        self.opened.check_type::<T>(&self.opened.state())?;
+        let (state, place) = now(self.opened.grow_before(axis, elements.len()))?;
+        self.write_memory(&state, &place, bytemuck::cast_slice(elements))
     }
 
     /// Changes the user's attributes; see [`super::Group::update_attributes`].

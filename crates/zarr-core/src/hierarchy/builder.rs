@@ -234,8 +234,8 @@ impl ArrayBuilder {
         let (hierarchy, path, overwrite) =
             (self.hierarchy.clone(), self.path.clone(), self.overwrite);
         let node = NodeMetadata::Array(Box::new(self.metadata()?));
-        now(hierarchy.room.create(&path, &node, overwrite))?;
-        hierarchy.array(&path)
+        let created = now(hierarchy.room.create(&path, &node, overwrite))?;
+        hierarchy.node_of(&path, created)?.into_array()
     }
 }
 
@@ -249,8 +249,8 @@ impl ArrayBuilder<aio::Hierarchy> {
             (self.hierarchy.clone(), self.path.clone(), self.overwrite);
         let room = self.room.clone();
         let node = NodeMetadata::Array(Box::new(self.metadata()?));
-        room.create(&path, &node, overwrite).await?;
-        hierarchy.array(&path).await
+        let created = room.create(&path, &node, overwrite).await?;
+        hierarchy.node_of(&path, created)?.into_array()
     }
 }
 

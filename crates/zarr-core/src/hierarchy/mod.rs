@@ -7,6 +7,7 @@ pub mod aio;
 mod array;
 mod builder;
 mod chunk;
+mod consolidated;
 mod elements;
 mod opened;
 mod options;
@@ -14,6 +15,7 @@ mod parallel;
 mod plan;
 mod resize;
 mod room;
+mod shards;
 mod update;
 
 use std::sync::Arc;
@@ -22,9 +24,9 @@ pub use self::array::Array;
 pub use self::builder::ArrayBuilder;
 pub use self::chunk::Chunk;
 pub(crate) use self::opened::{Opened, wrong_kind};
-pub use self::options::{Guard, OpenOptions, Options};
+pub use self::options::{Consolidated, Guard, OpenOptions, Options};
 pub(crate) use self::room::Room;
-use crate::dialect::{Dialect, Warning};
+use crate::dialect::{Dialect, Era, Warning};
 use crate::error::{AccessError, Error, Result};
 use crate::format::{Child, Format};
 use crate::json::{Json, Object};
@@ -48,19 +50,15 @@ impl Hierarchy {
     /// [`AccessError::NotFound`] if none does; for an entry point that is broken or not known here.
     pub fn open(store: Arc<dyn Store>, options: &OpenOptions) -> Result<Hierarchy> {
         let name = store.name();
-        match Self::probe(store, options)? {
-            Some(hierarchy) => Ok(hierarchy),
+        let room = now(Room::open(Arc::new(guardable(store.clone())), options, None))?;
+        match room {
+            Some(room) => Ok(Self::of(room, store)),
             None => {
                 let looked_for =
                     "`zarr.json`, `.zarray`, `.zgroup`, `.zattrs`, `.zmetadata`".into();
                 Err(Error::from(AccessError::NotFound { looked_for }).at_store(name))
             }
         }
-    }
-
-    fn probe(store: Arc<dyn Store>, options: &OpenOptions) -> Result<Option<Hierarchy>> {
-        let room = now(Room::open(Arc::new(guardable(store.clone())), options))?;
-        Ok(room.map(|room| Self::of(room, store)))
     }
 
     fn of(room: Room, store: Arc<dyn Store>) -> Hierarchy {
@@ -102,7 +100,7 @@ impl Hierarchy {
         options: &OpenOptions,
     ) -> Result<Hierarchy> {
         let waiting = Arc::new(guardable(store.clone()));
-        if let Some(there) = now(Room::open(waiting.clone(), &options.clone().any_dialect()))? {
+        if let Some(there) = now(Room::probe(waiting.clone(), &options.clone().any_dialect()))? {
             let what = "a hierarchy";
             return Err(Error::from(AccessError::Exists(what))
                 .at_store(there.store.name())
@@ -111,6 +109,17 @@ impl Hierarchy {
         let room = Room::new(waiting, format, options, Vec::new());
         now(room.create_entry_point()).map_err(|e| e.at_store(store.name()))?;
         Ok(Self::of(room, store))
+    }
+
+    /// A hierarchy of a format that the caller knows, whatever lies in the store: nothing is looked at.
+    /// So opens what no document tells, and what a format of the caller's own keeps.
+    pub fn of_format(
+        store: Arc<dyn Store>,
+        format: Arc<dyn Format>,
+        options: &OpenOptions,
+    ) -> Hierarchy {
+        let waiting = Arc::new(guardable(store.clone()));
+        Self::of(Room::new(waiting, format, options, Vec::new()), store)
     }
 
     /// The hierarchy that a URL or a path means, and the node in it: a store's root, or a node inside
@@ -125,7 +134,20 @@ impl Hierarchy {
         }
         loop {
             let store = options.store(&base).map_err(|e| Error::from(e).at_store(url));
-            match store.and_then(|store| Self::probe(store, options)) {
+            let probe = |store: Arc<dyn Store>| {
+                let waiting = Arc::new(guardable(store.clone()));
+                let room = match &below[..] {
+                    [] => now(Room::open(waiting, options, None)),
+                    // The URL may name a document itself, as those of May 2019 lie about.
+                    [name] => now(Room::open(waiting, options, Some(name))),
+                    _ => now(Room::probe(waiting, options)),
+                };
+                Ok(room?.map(|room| Self::of(room, store)))
+            };
+            match store.and_then(probe) {
+                Ok(Some(hierarchy)) if hierarchy.is_document(&below) => {
+                    return Ok((hierarchy, NodePath::root()));
+                }
                 Ok(Some(hierarchy)) => {
                     let draft = hierarchy.dialect() == Dialect::Draft;
                     if below.is_empty() || draft {
@@ -156,12 +178,24 @@ impl Hierarchy {
         Err(Error::from(AccessError::NotFound { looked_for: looked_for.into() }).at_store(url))
     }
 
+    /// Whether the path segments below the store's root name a document that is the whole hierarchy.
+    fn is_document(&self, below: &[String]) -> bool {
+        let keys = self.room.format.document_keys(&NodePath::root()).unwrap_or_default();
+        let is_lone = self.era().is_some_and(|era| era <= Era::E1);
+        is_lone && matches!((below, &keys[..]), ([name], [key]) if key.as_str() == name)
+    }
+
+    /// Which of the drafts it follows, if any.
+    pub fn era(&self) -> Option<Era> {
+        self.room.format.era()
+    }
+
     /// The dialect of its documents.
     pub fn dialect(&self) -> Dialect {
         self.room.format.dialect()
     }
 
-    /// `v2`, `v3` or `draft-2020`.
+    /// `v2`, `v3`, `draft-2020` or `draft-2019`.
     pub fn format_name(&self) -> &'static str {
         self.room.format.name()
     }
@@ -195,7 +229,7 @@ impl Hierarchy {
         self.node_of(path, metadata)
     }
 
-    fn node_of(&self, path: &NodePath, metadata: NodeMetadata) -> Result<Node> {
+    pub(crate) fn node_of(&self, path: &NodePath, metadata: NodeMetadata) -> Result<Node> {
         Ok(match metadata {
             NodeMetadata::Array(metadata) => Node::Array(self.array_of(path, *metadata)?),
             NodeMetadata::Group(metadata) => Node::Group(self.group_of(path, metadata)),
@@ -532,13 +566,13 @@ pub(crate) async fn change_attributes(
                 Json::Object(attributes) => attributes,
                 _ => Object::new(),
             };
+            let hidden = room.take_hidden(kind, &mut attributes);
             change(&mut attributes);
-            room.format.check_attributes(&attributes)?;
-            Ok(Json::Object(attributes))
+            room.check_attributes(&attributes)?;
+            Ok(Json::Object(attributes.into_iter().chain(hidden).collect()))
         })
         .await?;
-    match after {
-        Json::Object(attributes) => Ok(attributes),
-        _ => Ok(Object::new()),
-    }
+    let mut attributes = after.as_object().cloned().unwrap_or_default();
+    room.take_hidden(kind, &mut attributes);
+    Ok(attributes)
 }

@@ -11,16 +11,17 @@ use bytes::Bytes;
 
 use super::options::Guard;
 use super::room::Room;
+use super::shards::Shard;
 use super::update::{self, Edited};
 use crate::codec::Chain;
 use crate::data_type::Repr;
 use crate::error::{AccessError, CodecError, Error, MetadataError, Result, Unsupported};
-use crate::grid::{ChunkGrid, Tile};
+use crate::grid::{ChunkGrid, ChunkKeys, Tile};
 use crate::json::Object;
 use crate::metadata::{ArrayMetadata, NodeKind, NodeMetadata};
 use crate::path::NodePath;
 use crate::region::Region;
-use crate::store::aio::now;
+use crate::store::aio::{WriteableStore, now};
 use crate::store::{Payload, StoreKey, StorePrefix};
 use crate::view::{View, ViewMut};
 
@@ -120,6 +121,18 @@ impl Opened {
         Ok(())
     }
 
+    /// The store's writing side, if chunks of this array may be written.
+    pub fn writeable(&self, state: &State) -> Result<&dyn WriteableStore> {
+        let writeable = self.room.writeable().map_err(|e| self.at(e))?;
+        match &state.metadata.shards {
+            None => Ok(writeable),
+            Some(_) => {
+                let why = "chunks that share objects by the draft's storage transformer are read and not written; copy the array";
+                Err(self.at(AccessError::Frozen(why.into())))
+            }
+        }
+    }
+
     pub fn at(&self, error: impl Into<Error>) -> Error {
         self.room.at(&self.path, error)
     }
@@ -136,6 +149,15 @@ impl Opened {
         buffer: &mut Vec<u8>,
         mut out: ViewMut<'_>,
     ) -> Result<()> {
+        if state.metadata.shards.is_some() {
+            return match now(self.fetch(state, &tile.indices))? {
+                Some((key, bytes)) => self.decode_tile(state, tile, &key, &bytes, out),
+                None => {
+                    out.fill(&state.fill);
+                    Ok(())
+                }
+            };
+        }
         let mut key = state.key(&tile.indices).map_err(|e| self.at(e))?;
         let readable = self.room.store.blocking().and_then(|store| store.readable());
         let readable = readable.ok_or_else(|| self.at(not_readable()))?;
@@ -186,6 +208,14 @@ impl Opened {
 
     /// Fetches an encoded chunk, from wherever it lies.
     pub async fn fetch(&self, state: &State, indices: &[i64]) -> Result<Option<(StoreKey, Bytes)>> {
+        if let Some(per_shard) = &state.metadata.shards {
+            let shard = Shard::of(indices, per_shard);
+            let key = state.key(&shard.indices)?;
+            let at = |e: Error| self.at(e).at_chunk(indices).at_key(&key);
+            let Some(object) = self.room.get(&key).await.map_err(at)? else { return Ok(None) };
+            let chunk = shard.chunk(&object).map_err(|e| at(e.into()))?;
+            return Ok(chunk.map(|bytes| (key, bytes)));
+        }
         let keys = [Some(state.key(indices)?), state.other_key(indices)?];
         for key in keys.into_iter().flatten() {
             let at = |e: Error| self.at(e).at_chunk(indices).at_key(&key);
@@ -203,7 +233,7 @@ impl Opened {
 
     /// Erases a chunk, from wherever it lies.
     pub async fn erase_chunk(&self, state: &State, indices: &[i64]) -> Result<()> {
-        let writeable = self.room.writeable().map_err(|e| self.at(e))?;
+        let writeable = self.writeable(state)?;
         let keys = [Some(state.key(indices)?), state.other_key(indices)?];
         for key in keys.into_iter().flatten() {
             let erased = writeable.erase(&key).await;
@@ -250,13 +280,17 @@ impl Opened {
         result.map_err(|e| self.at_chunk(tile, &key, e))
     }
 
-    /// A draft's scalar keeps the key it has; a new one lies where zarr-python 2.18 looks. Never are both
-    /// left behind (Q2): of two, the one that readers pass over goes.
+    /// A draft's scalar keeps the key it has; a new one lies where the writer's profile says. Never are
+    /// both left behind (Q2): of two, the one that readers pass over goes.
     pub async fn write_key(&self, state: &State, tile: &Tile) -> Result<StoreKey> {
         let key = state.key(&tile.indices).map_err(|e| self.at(e))?;
         let Some(other) = state.other_key(&tile.indices)? else { return Ok(key) };
-        if self.room.get(&key).await.map_err(|e| self.at(e))?.is_none() {
-            return Ok(other);
+        let is_there = async |key: &StoreKey| self.room.get(key).await.map(|value| value.is_some());
+        if !is_there(&key).await.map_err(|e| self.at(e))? {
+            let to_other =
+                matches!(state.metadata.chunk_keys, ChunkKeys::Draft { scalar_at_c0: true, .. });
+            let is_other = to_other || is_there(&other).await.map_err(|e| self.at(e))?;
+            return Ok(if is_other { other } else { key });
         }
         let erased = self.room.writeable().map_err(|e| self.at(e))?.erase(&other).await;
         erased.map_err(|e| self.at(e).at_key(&other))?;

@@ -3,10 +3,10 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::dialect::{Dialect, Strictness};
+use crate::dialect::{Dialect, Era, Strictness};
 use crate::error::StoreError;
 use crate::registry::{Access, Registry};
-use crate::store::Store;
+use crate::store::{Store, StoreKey};
 
 /// Whether writers of different parts of one chunk, or of one document, wait for each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -32,9 +32,24 @@ pub struct Options {
     pub keep_cut_off: bool,
     /// How closely documents are held to their specification.
     pub strictness: Strictness,
+    /// Whether the filters that zarr-python 2.12 to 2.18 hid in a draft array's attributes are left
+    /// there as attributes; else they are applied (draft-v3.md Q5).
+    pub ignore_hidden_filters: bool,
     /// A pool of the caller's own, in place of `threads`.
     #[cfg(feature = "rayon")]
     pub pool: Option<Arc<rayon::ThreadPool>>,
+}
+
+/// Where copies of all documents are looked for (draft-v3.md 3.4, Z2-070, F-014).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Consolidated {
+    /// Nowhere: each document is read where it lies.
+    #[default]
+    Ignore,
+    /// Where the format's writers put them.
+    Use,
+    /// At this key.
+    At(StoreKey),
 }
 
 type Wrap = Arc<dyn Fn(Arc<dyn Store>) -> Arc<dyn Store> + Send + Sync>;
@@ -46,6 +61,10 @@ pub struct OpenOptions {
     pub access: Access,
     /// The dialect, if the caller knows better than detection.
     pub dialect: Option<Dialect>,
+    /// Which of the drafts, if the caller knows better than detection.
+    pub era: Option<Era>,
+    /// Where copies of all documents are looked for in place of the documents themselves.
+    pub consolidated: Consolidated,
     /// How arrays are read and written.
     pub options: Options,
     /// Names and what they make.
@@ -86,7 +105,21 @@ impl OpenOptions {
     /// Lets the documents tell their dialect.
     #[must_use]
     pub fn any_dialect(mut self) -> Self {
-        self.dialect = None;
+        (self.dialect, self.era) = (None, None);
+        self
+    }
+
+    /// Takes the documents for this draft's.
+    #[must_use]
+    pub fn era(mut self, era: Era) -> Self {
+        (self.dialect, self.era) = (Some(Dialect::Draft), Some(era));
+        self
+    }
+
+    /// Reads documents from a consolidated copy, which may be out of date; for reading only.
+    #[must_use]
+    pub fn consolidated(mut self, consolidated: Consolidated) -> Self {
+        self.consolidated = consolidated;
         self
     }
 

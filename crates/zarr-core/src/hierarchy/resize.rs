@@ -7,12 +7,13 @@
 
 use std::sync::Arc;
 
-use super::opened::{Opened, State};
+use super::opened::{Opened, State, wrong_kind};
 use super::update::Edited;
-use crate::error::{AccessError, Result, StoreError};
+use crate::error::{AccessError, MetadataError, Result, StoreError};
 use crate::format::Place;
 use crate::grid::ChunkGrid;
 use crate::json::Json;
+use crate::metadata::{NodeKind, NodeMetadata};
 use crate::region::{Region, element_count};
 
 /// The most chunks that are looked for one by one where the store cannot list.
@@ -48,6 +49,65 @@ impl Opened {
         Ok((state, Region::new(place)))
     }
 
+    /// Makes the array longer by what `count` elements fill, before its first element along `axis`; returns
+    /// the array as it is then, and the place of the new elements. No stored element moves: a handle that
+    /// knows the array as it was still writes where it did. What a chunk stores before the array's first
+    /// element is fill, since every writer of whole chunks makes it so.
+    pub async fn grow_before(&self, axis: usize, count: usize) -> Result<(Arc<State>, Region)> {
+        let room = &self.room;
+        let place = room.format.shape_place(&self.path).map_err(|e| self.at(e))?;
+        let whole = Place { member: None, ..place };
+        for _ in 0..MOST_ROUNDS {
+            // One look at the document tells both what to change and whether it is still the same then.
+            let seen = room.get(&whole.key).await.map_err(|e| self.at(e))?;
+            let looked_for = format!("`{}`", whole.key);
+            let seen = seen.ok_or_else(|| self.at(AccessError::NotFound { looked_for }))?;
+            let found = vec![(whole.key.clone(), seen.clone())];
+            let Some(NodeMetadata::Array(metadata)) = room.parse(&self.path, &found)? else {
+                return Err(self.at(wrong_kind(NodeKind::Group)));
+            };
+            let seen = room.format.encoding().decode(&seen).map_err(MetadataError::Json);
+            let (seen, _) = seen.map_err(|e| self.at(e))?;
+            let state = self.replace(*metadata)?;
+            self.writeable(&state)?;
+            let (_, grid, _) = state.access().map_err(|e| self.at(e))?;
+            let old = state.metadata.shape.clone();
+            let more = extent_of(&old, axis, count).map_err(|e| self.at(e))?;
+            let grown = grid.grown_before(axis, more).ok_or_else(|| {
+                let why = format!("the chunk grid cannot grow before the start of axis {axis}; append instead, or choose a grid that reaches before its origin");
+                self.at(AccessError::Argument(why))
+            })?;
+            let mut new = old.clone();
+            let too_long = || {
+                let why = format!("axis {axis} would be longer than 64 bits can count");
+                self.at(AccessError::Argument(why))
+            };
+            new[axis] = old[axis].checked_add(more).ok_or_else(too_long)?;
+            let mut same = true;
+            let change = |json: Json| {
+                same = json == seen;
+                match json {
+                    Json::Object(mut document) if same => {
+                        room.format.regrid(&mut document, &new, &*grown)?;
+                        Ok(Json::Object(document))
+                    }
+                    other => Ok(other),
+                }
+            };
+            room.edit(&self.path, &whole, change).await?;
+            if !same {
+                continue;
+            }
+            let mut metadata = (*state.metadata).clone();
+            (metadata.shape, metadata.grid) = (new.clone(), Some(grown));
+            let state = self.replace(metadata)?;
+            let place = new.iter().enumerate();
+            let place = place.map(|(a, &len)| if a == axis { 0..more } else { 0..len });
+            return Ok((state, Region::new(place)));
+        }
+        Err(self.at(AccessError::Conflict { rounds: MOST_ROUNDS }))
+    }
+
     /// Changes the shape to what `to` makes of it; returns the array as it is then, and the shape it had.
     async fn reshape(
         &self,
@@ -58,6 +118,7 @@ impl Opened {
         let place = room.format.shape_place(&self.path).map_err(|e| self.at(e))?;
         for _ in 0..MOST_ROUNDS {
             let state = self.refresh().await?;
+            self.writeable(&state)?;
             let old = state.metadata.shape.clone();
             let new = to(&old).map_err(|e| self.at(e))?;
             if new.len() != old.len() {
@@ -147,7 +208,7 @@ impl Opened {
     /// The shape that the document has now; `None` if there is none.
     async fn shape_now(&self, place: &Place) -> Result<Option<Vec<u64>>> {
         let Some(bytes) = self.room.get(&place.key).await? else { return Ok(None) };
-        let json = Json::parse_tolerant(&bytes).ok().map(|(json, _)| json);
+        let json = self.room.format.encoding().decode(&bytes).ok().map(|(json, _)| json);
         let shape = match (place.member, &json) {
             (Some(member), Some(json)) => json.as_object().and_then(|object| object.get(member)),
             (_, json) => json.as_ref(),

@@ -8,11 +8,15 @@ use std::sync::{Arc, Mutex};
 use bytes::Bytes;
 use futures::future::{join_all, try_join_all};
 
-use super::options::{OpenOptions, Options};
+use super::consolidated::ConsolidatedStore;
+use super::options::{Consolidated, OpenOptions, Options};
 use super::update::{self, Edited};
-use crate::dialect::{Reading, Warning};
+use crate::dialect::{Dialect, Era, Reading, Warning};
 use crate::error::{AccessError, Error, MetadataError, Result, StoreError};
-use crate::format::{Child, Documents, Format, Found, PROBES, Place, detect, is_consolidated};
+use crate::format::{
+    Child, Documents, Format, Found, LoneDocument, PROBES, Place, consolidated, detect,
+    is_consolidated,
+};
 use crate::json::{Json, Object};
 use crate::metadata::{ArrayMetadata, GroupMetadata, NodeKind, NodeMetadata};
 use crate::path::NodePath;
@@ -30,19 +34,43 @@ pub(crate) struct Room {
     pub warnings: Mutex<Vec<Warning>>,
 }
 
+/// So many documents are looked into, where one is looked for without its name.
+const MOST_LONE: usize = 8;
+
 /// A missing side of a store, by the operation that wanted it.
 fn not_capable(operation: &'static str, capability: &'static str) -> StoreError {
     StoreError::NotCapable { operation, capability }
 }
 
 impl Room {
+    /// The room at a store's root, or the one of a lone document there, which may be `named`; `None` if
+    /// nothing begins there.
+    pub async fn open(
+        store: Arc<dyn aio::Store>,
+        options: &OpenOptions,
+        named: Option<&str>,
+    ) -> Result<Option<Room>> {
+        let lone_era = options.era.is_none_or(|era| era <= Era::E1);
+        let lone = lone_era && matches!(options.dialect, None | Some(Dialect::Draft));
+        if let Some(room) = Room::probe(store.clone(), options).await? {
+            return Ok(Some(room));
+        }
+        let name = store.name();
+        match lone {
+            true => Room::lone(store, options, named).await.map_err(|e| e.at_store(name)),
+            false => Ok(None),
+        }
+    }
+
     /// The room at a store's root; `None` if no hierarchy begins there.
-    pub async fn open(store: Arc<dyn aio::Store>, options: &OpenOptions) -> Result<Option<Room>> {
+    pub async fn probe(store: Arc<dyn aio::Store>, options: &OpenOptions) -> Result<Option<Room>> {
         let at_store = |e: Error| e.at_store(store.name());
         let mut reading = Reading::new(&options.registry, options.options.strictness);
-        let keys = PROBES.iter().map(|key| StoreKey::new(*key)).collect::<Result<Vec<_>, _>>()?;
+        let writing = options.access == Access::ReadWrite;
+        let keys = PROBES.iter().copied().chain(writing.then_some(consolidated::DRAFT));
+        let keys = keys.map(StoreKey::new).collect::<Result<Vec<_>, _>>()?;
         let found = documents(&*store, keys).await.map_err(at_store)?;
-        let format = detect(&found, options.dialect, &mut reading).map_err(|e| {
+        let format = detect(&found, options.dialect, options.era, &mut reading).map_err(|e| {
             let key = found.first().map(|(key, _)| key.clone());
             let error = Error::from(e).at_store(store.name()).at_path(&NodePath::root());
             key.map_or_else(
@@ -50,15 +78,106 @@ impl Room {
                 |key| error.at_key(&key),
             )
         })?;
-        if options.access == Access::ReadWrite && is_consolidated(&found) {
+        let format: Arc<dyn Format> = match format {
+            Found::Nothing => return Ok(None),
+            Found::Format(format) => format,
+            Found::Unsettled(draft) => {
+                let keys = match store.listable() {
+                    Some(listable) => listable.list_prefix(&StorePrefix::new("meta/")?).await,
+                    None => Ok(Vec::new()),
+                };
+                let keys = keys.map_err(|e| at_store(e.into()))?;
+                let settled = draft.settle(&keys, &mut reading);
+                let at = |e: MetadataError| {
+                    Error::from(e).at_store(store.name()).at_path(&NodePath::root())
+                };
+                Arc::new(settled.map_err(at)?)
+            }
+        };
+        if writing && is_consolidated(&found) {
             let what = "consolidated metadata are here, and are not refreshed: after a change, consolidate again";
             reading.warnings.push(what.into());
         }
         let warnings = note("zarr.json", reading.warnings);
-        Ok(match format {
-            Found::Nothing => None,
-            Found::Format(format) => Some(Room::new(store, format, options, warnings)),
+        let store = Room::with_copies(store, &*format, options).await?;
+        Ok(Some(Room::new(store, format, options, warnings)))
+    }
+
+    /// The store, its documents out of their consolidated copies if the caller wants those.
+    async fn with_copies(
+        store: Arc<dyn aio::Store>,
+        format: &dyn Format,
+        options: &OpenOptions,
+    ) -> Result<Arc<dyn aio::Store>> {
+        let key = match &options.consolidated {
+            Consolidated::Ignore => return Ok(store),
+            Consolidated::Use => StoreKey::new(consolidated::usual_key(format.dialect()))?,
+            Consolidated::At(key) => key.clone(),
+        };
+        let at = |e: Error| e.at_store(store.name()).at_key(&key);
+        if options.access == Access::ReadWrite {
+            let why = "consolidated metadata are for reading; open without them to write";
+            return Err(at(AccessError::Argument(why.into()).into()));
+        }
+        let Some(bytes) = get(&*store, &key).await.map_err(at)? else {
+            return Err(at(AccessError::NotFound { looked_for: format!("`{key}`") }.into()));
+        };
+        let copies = consolidated::documents(format, &key, &bytes).map_err(|e| at(e.into()))?;
+        Ok(Arc::new(ConsolidatedStore::new(store.clone(), format.dialect(), copies)))
+    }
+
+    /// The room of a document of May 2019, when no draft said yet where anything lies: one that is `named`,
+    /// else the only one at the store's root that looks like one. Its chunks are looked for below
+    /// `data/`, as June 2019 had it, and where there is no `data/`, beside the document.
+    async fn lone(
+        store: Arc<dyn aio::Store>,
+        options: &OpenOptions,
+        named: Option<&str>,
+    ) -> Result<Option<Room>> {
+        let looks_like = |name: &str| name.ends_with(".json") || name.ends_with(".array");
+        if named.is_some_and(|name| !looks_like(name)) {
+            return Ok(None);
+        }
+        let Some(listable) = store.listable() else { return Ok(None) };
+        let listing = listable.list_dir(&StorePrefix::root()).await?;
+        let is_asked = |key: &&StoreKey| match named {
+            Some(name) => key.as_str() == name,
+            None => looks_like(key.as_str()),
+        };
+        let mut found = Vec::new();
+        let chunks = match listing.prefixes.iter().any(|prefix| prefix.as_str() == "data/") {
+            true => StorePrefix::new("data/")?,
+            false => StorePrefix::root(),
+        };
+        for key in listing.keys.iter().filter(is_asked).take(MOST_LONE) {
+            let bytes = get(&*store, key).await?;
+            found.extend(bytes.and_then(|bytes| {
+                LoneDocument::recognise(key, &bytes, chunks.clone(), options.era)
+            }));
+        }
+        Ok(match (found.pop(), found.is_empty()) {
+            (Some(only), true) => {
+                let what = "a document of May 2019, which says nothing of where chunks lie; they are looked for as in June 2019";
+                let place = only.key().to_string();
+                Some(Room::new(store, Arc::new(only), options, note(&place, vec![what.into()])))
+            }
+            _ => None,
         })
+    }
+
+    /// What the format hides among a node's attributes, taken out of them.
+    pub fn take_hidden(&self, kind: NodeKind, attributes: &mut Object) -> Object {
+        match self.options.ignore_hidden_filters {
+            true => Object::new(),
+            false => self.format.take_hidden(kind, attributes),
+        }
+    }
+
+    pub fn check_attributes(&self, attributes: &Object) -> Result<(), AccessError> {
+        match self.options.ignore_hidden_filters {
+            true => Ok(()),
+            false => self.format.check_attributes(attributes),
+        }
     }
 
     pub fn new(
@@ -95,6 +214,9 @@ impl Room {
         if self.access == Access::ReadOnly {
             return Err(AccessError::ReadOnly.into());
         }
+        if let Some(why) = self.format.frozen() {
+            return Err(AccessError::Frozen(why.to_owned()).into());
+        }
         Ok(self.store.writeable().ok_or(not_capable("write", "writeable"))?)
     }
 
@@ -111,8 +233,9 @@ impl Room {
         documents(&*self.store, self.format.document_keys(path)?).await
     }
 
-    fn parse(&self, path: &NodePath, found: &Documents) -> Result<Option<NodeMetadata>> {
+    pub fn parse(&self, path: &NodePath, found: &Documents) -> Result<Option<NodeMetadata>> {
         let mut reading = Reading::new(&self.registry, self.options.strictness);
+        reading.ignore_hidden_filters = self.options.ignore_hidden_filters;
         let node =
             self.format.parse(path, found, &mut reading).map_err(|e| match found.first() {
                 Some((key, _)) => Error::from(e).at_key(key),
@@ -151,6 +274,14 @@ impl Room {
     /// The children of whatever node is at `path`: an array has none (D-165 lets a draft's have some,
     /// which are reached by their own paths).
     pub async fn members(&self, path: &NodePath) -> Result<Vec<Child>> {
+        if !self.format.groups_are_explicit() {
+            // One listing tells all (D-160); only where it shows nothing, the node must be looked for.
+            let children = self.children(path).await?;
+            if children.is_empty() {
+                self.node(path).await?;
+            }
+            return Ok(children);
+        }
         match self.node(path).await? {
             NodeMetadata::Array(_) => Ok(Vec::new()),
             NodeMetadata::Group(_) => self.children(path).await,
@@ -187,20 +318,22 @@ impl Room {
 
     /// The node and all below it, sorted by path (D-162).
     pub async fn tree(&self, path: &NodePath) -> Result<Vec<Child>> {
-        let top = self.node(path).await?;
-        let implicit = matches!(&top, NodeMetadata::Group(group) if group.implicit);
-        let me = Child { path: path.clone(), kind: Some(top.kind()), implicit };
+        let top = async || {
+            let top = self.node(path).await?;
+            let implicit = matches!(&top, NodeMetadata::Group(group) if group.implicit);
+            Ok::<_, Error>(Child { path: path.clone(), kind: Some(top.kind()), implicit })
+        };
         if let Some(prefix) = self.format.tree_prefix() {
             let keys = self.listable()?.list_prefix(&prefix).await.map_err(|e| self.at(path, e))?;
             let mut warnings = Vec::new();
             let mut nodes = self.format.tree(path, &keys, &mut warnings);
             self.warn(path.as_str(), warnings);
             if nodes.is_empty() {
-                nodes.push(me);
+                nodes.push(top().await?);
             }
             return Ok(nodes);
         }
-        let mut nodes = vec![me];
+        let mut nodes = vec![top().await?];
         let mut groups: Vec<NodePath> = nodes
             .iter()
             .filter(|n| n.kind == Some(NodeKind::Group))
@@ -225,13 +358,6 @@ impl Room {
         for (key, bytes) in self.format.entry_point()? {
             self.create_document(&key, bytes, "a hierarchy").await?;
         }
-        if !self.format.groups_are_explicit() {
-            // zarr-python 2.18 opens no hierarchy whose root is implicit (draft-v3.md 2.3).
-            let root = NodeMetadata::Group(GroupMetadata::default());
-            for (key, bytes) in self.format.create(&NodePath::root(), &root)? {
-                self.create_document(&key, bytes, "a group").await?;
-            }
-        }
         Ok(())
     }
 
@@ -240,7 +366,7 @@ impl Room {
         for name in path.names() {
             self.format.check_name(name)?;
         }
-        self.format.check_attributes(node.attributes())?;
+        self.check_attributes(node.attributes())?;
         Ok(self.format.create(path, node)?)
     }
 
@@ -252,13 +378,14 @@ impl Room {
         self.spell(path, &node).map(|_| ()).map_err(at)
     }
 
-    /// Creates a node, and where groups are explicit those above it that are not there yet.
+    /// Creates a node, and where groups are explicit those above it that are not there yet; in the drafts
+    /// that is one `set_if` and nothing else (D-151, D-152). Returns the node as its documents describe it.
     pub async fn create(
         &self,
         path: &NodePath,
         node: &NodeMetadata,
         overwrite: bool,
-    ) -> Result<()> {
+    ) -> Result<NodeMetadata> {
         let at = |e: Error| self.at(path, e);
         self.writeable().map_err(at)?;
         let documents = self.spell(path, node).map_err(at)?;
@@ -282,13 +409,15 @@ impl Room {
             }
         }
         let mut documents = documents.into_iter();
+        let mut written = Documents::new();
         if let Some((key, bytes)) = documents.next() {
-            self.create_document(&key, bytes, node.kind().phrase()).await.map_err(at)?;
+            self.create_document(&key, bytes.clone(), node.kind().phrase()).await.map_err(at)?;
+            written.push((key, bytes));
         }
         for (key, bytes) in documents {
             // Further documents are objects; ours is laid under what others have set there by now.
             let ours = Json::parse(&bytes).ok().and_then(|json| json.as_object().cloned());
-            let place = Place { key, member: None, may_be_absent: true };
+            let place = Place { key: key.clone(), member: None, may_be_absent: true };
             let merge = |theirs: Json| {
                 let theirs = theirs.as_object().cloned().unwrap_or_default();
                 Ok(ours
@@ -299,9 +428,12 @@ impl Room {
                     .collect::<Object>()
                     .into())
             };
-            self.edit(path, &place, merge).await?;
+            let merged = self.edit(path, &place, merge).await?;
+            let merged = self.format.encoding().encode(&merged).map_err(MetadataError::Json)?;
+            written.push((key, merged.into()));
         }
-        Ok(())
+        let created = self.parse(path, &written).map_err(at)?;
+        created.ok_or_else(|| at(MetadataError::Json("what was written is no node".into()).into()))
     }
 
     /// Takes back the bare root group that a draft's hierarchy begins with, for an array in its place.
@@ -375,9 +507,10 @@ impl Room {
         let at = |e: Error| self.at(path, e).at_key(&place.key);
         self.writeable().map_err(at)?;
         let mut after = Json::Null;
+        let encoding = self.format.encoding();
         let edit = |old: Option<&Bytes>| {
             let mut whole = match old {
-                Some(bytes) => Json::parse_tolerant(bytes).map_err(MetadataError::Json)?.0,
+                Some(bytes) => encoding.decode(bytes).map_err(MetadataError::Json)?.0,
                 None if place.may_be_absent => Json::Object(Object::new()),
                 None => {
                     return Err(
@@ -396,7 +529,7 @@ impl Room {
                 }
                 _ => return Err(MetadataError::Json("no object stands here".into()).into()),
             }
-            Ok(Edited::Set(whole.to_pretty().into_bytes().into()))
+            Ok(Edited::Set(encoding.encode(&whole).map_err(MetadataError::Json)?.into()))
         };
         update::update(self, &place.key, edit).await.map_err(at)?;
         Ok(after)

@@ -4,32 +4,44 @@ use std::sync::Arc;
 
 use super::super::{
     attributes, attributes_with_dimensions, cannot, flat_chain, invalid, lengths, parse_fill,
-    spell_chunk_shape, spell_fill, spell_type, v2, xarray_dimensions,
+    spell_fill, spell_type, xarray_dimensions,
 };
-use super::{extensions, is_filter_list, tolerate};
+use super::{check_inner_format, extensions, filters, shards, tolerate};
 use crate::codec::CodecSpec;
 use crate::data_type::{DataType, Endian};
-use crate::dialect::{Dialect, Reading};
+use crate::dialect::{Dialect, Era, Reading};
 use crate::error::{MetadataError, Unsupported};
 use crate::grid::{ChunkGrid, ChunkKeys, RegularGrid};
 use crate::json::{Json, Object};
 use crate::metadata::{ArrayMetadata, bytes_codec, reversing_codec};
 
-const MEMBERS: [&str; 8] = [
+const MEMBERS: [&str; 9] = [
     "shape",
     "data_type",
     "chunk_grid",
     "chunk_memory_layout",
     "compressor",
+    "chunk_codecs",
     "fill_value",
     "extensions",
     "attributes",
 ];
 
-pub(super) fn parse_array(
-    object: Object,
+/// The array that a document of this era describes; where it is to store a scalar that is not there yet,
+/// `scalar_at_c0` tells.
+pub(super) fn parse(
+    mut object: Object,
+    era: Era,
+    scalar_at_c0: bool,
     reading: &mut Reading<'_>,
 ) -> Result<ArrayMetadata, MetadataError> {
+    if era <= Era::E1 && !object.contains("zarr_format") {
+        return Err(MetadataError::Missing("zarr_format"));
+    }
+    check_inner_format(&object)?;
+    object.remove("zarr_format").filter(|_| era > Era::E1).map_or(Ok(()), |_| {
+        tolerate(reading, "zarr_format", "it belongs into the entry point alone")
+    })?;
     for member in ["shape", "data_type", "chunk_grid"] {
         if !object.contains(member) {
             return Err(MetadataError::Missing(member));
@@ -39,12 +51,12 @@ pub(super) fn parse_array(
     for (member, default) in
         [("fill_value", "null"), ("chunk_memory_layout", "`C`"), ("attributes", "empty")]
     {
-        if !object.contains(member) {
+        // The first draft kept attributes in a document of their own, which it never defined (row 16).
+        if !object.contains(member) && !(member == "attributes" && era == Era::E0) {
             tolerate(reading, member, &format!("it is missing; taken as {default}"))?;
         }
     }
     let mut obstacles = Vec::new();
-    extensions(&object, reading, &mut obstacles)?;
     let shape = lengths("shape", object.get("shape"))?;
 
     let declared_type = object.get("data_type").cloned().unwrap_or(Json::Null);
@@ -68,7 +80,15 @@ pub(super) fn parse_array(
     }
 
     let (grid, separator) = parse_grid(object.get("chunk_grid"), &shape, reading, &mut obstacles)?;
-    let attributes_ = attributes(object.get("attributes"), "attributes")?;
+    let chunk_keys = match era {
+        Era::E0 | Era::E1 | Era::E2 => ChunkKeys::Draft2019 { separator },
+        Era::E3 | Era::E4 => ChunkKeys::Draft { separator: separator.unwrap_or('/'), scalar_at_c0 },
+    };
+    let mut attributes_ = attributes(object.get("attributes"), "attributes")?;
+    let hidden = match !reading.ignore_hidden_filters && filters::are_hidden_in(&attributes_) {
+        true => filters::take(&mut attributes_),
+        false => Object::new(),
+    };
 
     let mut codecs = Vec::new();
     match object.get("chunk_memory_layout") {
@@ -79,7 +99,11 @@ pub(super) fn parse_array(
         }
         Some(Json::String(text)) if text == "F" => {}
         Some(Json::Object(o)) if o.contains("extension") && o.contains("type") => {
-            obstacles.push(named("memory layout", o));
+            let layout = extension_layout(o);
+            match reading.registry.knows_codec(&layout) {
+                true => codecs.push(layout),
+                false => obstacles.push(named("memory layout", o)),
+            }
         }
         Some(other) => {
             return Err(invalid(
@@ -89,32 +113,12 @@ pub(super) fn parse_array(
         }
     }
     codecs.push(bytes_codec(&parsed.data_type, parsed.endian.unwrap_or(Endian::Little)));
-    if attributes_.get("filters").is_some_and(is_filter_list) {
-        codecs.extend(v2::filters(attributes_.get("filters"))?);
-    }
+    codecs.extend(filters::codecs(&hidden)?);
     codecs.extend(compressor(object.get("compressor"))?);
-
-    // D-081: anything else is ignored, except what changes the stored bytes.
-    match object.get("storage_transformers") {
-        None => {}
-        Some(Json::Array(list)) => {
-            obstacles.extend(list.iter().map(|t| {
-                let uri = t
-                    .as_object()
-                    .and_then(|o| o.get("extension"))
-                    .and_then(Json::as_str)
-                    .unwrap_or("?");
-                Unsupported { what: "storage transformer", name: uri.into(), hint: String::new() }
-            }));
-        }
-        Some(other) => {
-            return Err(invalid(
-                "storage_transformers",
-                format!("{} stands for a list", other.kind()),
-            ));
-        }
-    }
+    codecs.extend(chunk_codecs(object.get("chunk_codecs"))?);
+    let shards = shards::parse(object.get("storage_transformers"), shape.len(), &mut obstacles)?;
     let declared_fill = object.get("fill_value").cloned().unwrap_or(Json::Null);
+    let extensions_ = object.remove("extensions");
     let unknown: Object =
         object.into_iter().filter(|(name, _)| !MEMBERS.contains(&name.as_str())).collect();
     for (name, _) in unknown.iter().filter(|(name, _)| *name != "storage_transformers") {
@@ -122,7 +126,7 @@ pub(super) fn parse_array(
             .warnings
             .push(format!("`{name}`: it is not a member of an array's document; ignored"));
     }
-    let array = ArrayMetadata {
+    let mut array = ArrayMetadata {
         fill_value: parse_fill(&parsed.data_type, &declared_fill, Dialect::Draft, reading)?,
         dimension_names: xarray_dimensions(&attributes_, shape.len()),
         attributes: attributes_,
@@ -131,43 +135,48 @@ pub(super) fn parse_array(
         data_type: parsed.data_type,
         declared_type,
         grid,
-        chunk_keys: ChunkKeys::Draft { separator },
+        chunk_keys,
         codecs,
         declared_fill,
+        shards,
         obstacles,
     };
+    let listed: Object =
+        extensions_.map(|list| ("extensions".to_owned(), list)).into_iter().collect();
+    extensions::of_array(&listed, &mut array, reading)?;
     array.check()?;
     Ok(array)
 }
 
 type Grid = Option<Arc<dyn ChunkGrid>>;
 
-/// D-104; the separator as rows 8 and Q17 say.
+/// D-104; the separator as rows 8 and Q17 say, `None` where the era's default holds.
 fn parse_grid(
     json: Option<&Json>,
     shape: &[u64],
     reading: &mut Reading<'_>,
     obstacles: &mut Vec<Unsupported>,
-) -> Result<(Grid, char), MetadataError> {
+) -> Result<(Grid, Option<char>), MetadataError> {
     let invalid = |why: String| invalid("chunk_grid", why);
     let object =
         json.and_then(Json::as_object).ok_or_else(|| invalid("an object is due".into()))?;
     let separator = match object.get("separator") {
-        None => {
-            tolerate(reading, "separator", "it is missing; taken as `/`")?;
-            '/'
-        }
+        None => None,
         Some(Json::String(text)) => match text.as_str() {
             "-" | "_" => {
                 tolerate(reading, "separator", "it is neither `/` nor `.`")?;
-                text.chars().next().unwrap_or('/')
+                text.chars().next()
             }
-            text => ChunkKeys::check_separator("separator", text)?,
+            text => Some(ChunkKeys::check_separator("separator", text)?),
         },
         Some(other) => return Err(invalid(format!("separator {} is no text", other.brief()))),
     };
     if let Some(uri) = object.get("extension").and_then(Json::as_str) {
-        return match reading.registry.build_grid(uri, object, shape) {
+        let configuration = object.get("configuration").and_then(Json::as_object).unwrap_or(object);
+        if !object.contains("type") {
+            return Err(invalid("an extension grid needs `extension` and `type`".into()));
+        }
+        return match reading.registry.build_grid(uri, configuration, shape) {
             Some(grid) => Ok((Some(grid?), separator)),
             None => {
                 obstacles.push(named("chunk grid", object));
@@ -189,6 +198,56 @@ fn parse_grid(
 fn named(what: &'static str, object: &Object) -> Unsupported {
     let uri = object.get("extension").and_then(Json::as_str).unwrap_or("?");
     Unsupported { what, name: uri.into(), hint: "register an extension for it".into() }
+}
+
+/// A memory layout by extension is a codec on arrays before `bytes`, named by the URI; its parameters are
+/// `type` and the members of `configuration` (D-105).
+fn extension_layout(object: &Object) -> CodecSpec {
+    let uri = object.get("extension").and_then(Json::as_str).unwrap_or_default();
+    let own = object.get("configuration").and_then(Json::as_object).cloned().unwrap_or_default();
+    let kind = object.get("type").cloned().unwrap_or(Json::Null);
+    let parameters = Object::new().with("type", kind).into_iter().chain(own).collect();
+    CodecSpec::new(Dialect::Draft, uri, parameters)
+}
+
+/// The layout of a chain that begins with one, as the document names it.
+fn layout_object(layout: &CodecSpec) -> Object {
+    let mut parameters = layout.configuration.clone();
+    let kind = parameters.remove("type");
+    let last = layout
+        .name
+        .trim_end_matches('/')
+        .rsplit('/')
+        .find(|s| !s.starts_with(|c: char| c.is_ascii_digit()));
+    let object = Object::new()
+        .with("extension", layout.name.as_str())
+        .with("type", kind.unwrap_or_else(|| Json::from(last.unwrap_or_default())));
+    match parameters.is_empty() {
+        true => object,
+        false => object.with("configuration", parameters),
+    }
+}
+
+/// Row 10: in May 2019 a list, in the order in which they encode, parameters beside `codec`.
+fn chunk_codecs(json: Option<&Json>) -> Result<Vec<CodecSpec>, MetadataError> {
+    let wrong = |why: String| MetadataError::invalid("chunk_codecs", why);
+    let list = match json {
+        None | Some(Json::Null) => return Ok(Vec::new()),
+        Some(Json::Array(list)) => list,
+        Some(other) => return Err(wrong(format!("{} stands for a list", other.kind()))),
+    };
+    let codec = |json: &Json| {
+        let object = json.as_object().ok_or_else(|| wrong("each is an object".into()))?;
+        let mut parameters = object.clone();
+        let uri = parameters.remove("codec");
+        let uri = uri.as_ref().and_then(Json::as_str);
+        let uri = uri.ok_or_else(|| wrong("member `codec`, a URI, is missing".into()))?;
+        if let Some(Json::Object(inner)) = parameters.remove("configuration") {
+            parameters = parameters.into_iter().chain(inner).collect();
+        }
+        Ok(CodecSpec::new(Dialect::Draft, uri, parameters))
+    };
+    list.iter().map(codec).collect()
 }
 
 /// D-106.
@@ -219,9 +278,10 @@ fn compressor(json: Option<&Json>) -> Result<Option<CodecSpec>, MetadataError> {
     Ok(Some(CodecSpec::new(Dialect::Draft, uri, configuration)))
 }
 
-pub(super) fn array_document(array: &ArrayMetadata) -> Result<Object, MetadataError> {
+/// The document of an array; in the plain `text` where that differs from what zarr-python 2.18 opens.
+pub(super) fn document(array: &ArrayMetadata, text: bool) -> Result<Object, MetadataError> {
     const FORMAT: &str = "draft-2020";
-    let ChunkKeys::Draft { separator } = array.chunk_keys else {
+    let ChunkKeys::Draft { separator, .. } = array.chunk_keys else {
         return Err(cannot(
             FORMAT,
             "chunk keys other than its own",
@@ -229,7 +289,9 @@ pub(super) fn array_document(array: &ArrayMetadata) -> Result<Object, MetadataEr
         ));
     };
     let chain = flat_chain(array, FORMAT)?;
-    let compressor = match chain.bytes {
+    let (filters, compressors) =
+        chain.bytes.split_at(chain.bytes.iter().take_while(|c| filters::is_filter(c)).count());
+    let compressor = match compressors {
         [] => None,
         [codec] if codec.dialect == Dialect::Draft => Some(
             Object::new()
@@ -248,24 +310,36 @@ pub(super) fn array_document(array: &ArrayMetadata) -> Result<Object, MetadataEr
             ));
         }
     };
-    if array.rank() == 0 && compressor.is_some() {
+    if array.rank() == 0 && compressor.is_some() && !text {
         // Section 2.3: zarr-python 2.18 drops the compressor of scalars.
         return Err(cannot(FORMAT, "a compressed scalar", "store it without a codec"));
     }
-    let grid = Object::new()
-        .with("type", "regular")
-        .with("chunk_shape", &spell_chunk_shape(array, FORMAT)?[..])
-        .with("separator", separator.to_string());
+    let grid = array.grid.as_ref().and_then(|grid| grid.spelling(Dialect::Draft));
+    let Some(Json::Object(grid)) = grid else {
+        return Err(cannot(
+            FORMAT,
+            "a chunk grid without words in it",
+            "choose chunks of one shape",
+        ));
+    };
+    let layout = match chain.layout {
+        Some(layout) => Json::Object(layout_object(layout)),
+        None => Json::from(if chain.f_order { "F" } else { "C" }),
+    };
+    let mut attributes = attributes_with_dimensions(array, FORMAT)?;
+    if let Some((name, hidden)) = filters::hide(filters) {
+        attributes.insert(name, hidden);
+    }
     let mut object = Object::new()
         .with("shape", &array.shape[..])
         .with("data_type", spell_type(array, Dialect::Draft, FORMAT)?)
-        .with("chunk_grid", grid)
-        .with("chunk_memory_layout", if chain.f_order { "F" } else { "C" });
+        .with("chunk_grid", grid.with("separator", separator.to_string()))
+        .with("chunk_memory_layout", layout);
     if let Some(compressor) = compressor {
         object.insert("compressor", compressor);
     }
     Ok(object
         .with("fill_value", spell_fill(array, Dialect::Draft)?)
         .with("extensions", Json::Array(Vec::new()))
-        .with("attributes", attributes_with_dimensions(array, FORMAT)?))
+        .with("attributes", attributes))
 }

@@ -1,14 +1,23 @@
 //! How do the v3 drafts keep the model? (spec: D-070 … D-174)
 //!
-//! Read is what zarr-python 2.12 to 2.18, GDAL and zarrita wrote; written is the text of 2020 in the
-//! subset that zarr-python 2.18 opens (DECISIONS 24).
+//! Read is what the texts of 2019 and 2020 say, and what zarr-python 2.12 to 2.18, GDAL and zarrita
+//! wrote; written is the text of 2020 in the form that zarr-python 2.18 opens (DECISIONS 24).
 
 mod array;
+mod entry;
+mod extensions;
+mod filters;
+mod lone;
+mod shards;
 
-use self::array::{array_document, parse_array};
+use std::sync::Arc;
+
+pub(crate) use self::entry::parse as parse_entry_point;
+pub(crate) use self::lone::LoneDocument;
+use super::encoding::{JsonEncoding, MetadataEncoding};
 use super::{Child, Documents, Format, Place};
 use super::{attributes, document, kind_by_key, last_segment, parse_object};
-use crate::dialect::{Dialect, Reading};
+use crate::dialect::{Dialect, Era, Reading};
 use crate::error::{AccessError, MetadataError, StoreError, Unsupported};
 use crate::json::{Json, Object};
 use crate::metadata::{GroupMetadata, NodeKind, NodeMetadata};
@@ -18,88 +27,56 @@ use crate::store::{Listing, StoreKey, StorePrefix};
 /// The URI of the draft's core protocol, `U` of the specification.
 pub(crate) const CORE: &str = "https://purl.org/zarr/spec/protocol/core/3.0";
 
-/// The draft of 2020: documents below `meta/`, chunks below `data/`, an entry point `zarr.json`.
+/// The drafts with an entry point: documents below `meta/`, chunks below `data/`.
 #[derive(Clone, Debug)]
-pub struct Draft2020 {
+pub struct Draft {
+    era: Era,
     suffix: String,
+    encoding: Arc<dyn MetadataEncoding>,
+    /// Whether what is written is the plain text of 2020, where zarr-python 2.18 wants something else.
+    text: bool,
+    /// Why nothing here is written, if so.
+    frozen: Option<String>,
     /// Why no element of the hierarchy can be read, if so.
     obstacles: Vec<Unsupported>,
+    /// Whether the suffix is still a guess.
+    unsettled: bool,
 }
 
-impl Default for Draft2020 {
+impl Default for Draft {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Draft2020 {
-    /// The format as it is written.
+impl Draft {
+    /// The text of 2020 in the form that zarr-python 2.18 opens, where it knows one (DECISIONS 24).
     pub fn new() -> Self {
-        Draft2020 { suffix: ".json".into(), obstacles: Vec::new() }
+        Draft {
+            era: Era::E4,
+            suffix: ".json".into(),
+            encoding: Arc::new(JsonEncoding),
+            text: false,
+            frozen: None,
+            obstacles: Vec::new(),
+            unsettled: false,
+        }
     }
 
-    /// The format that an entry point document describes (D-070 … D-077).
-    ///
-    /// # Errors
-    /// For an entry point that breaks the specification, or is none of these drafts'.
-    pub(crate) fn from_entry_point(
-        object: &Object,
-        reading: &mut Reading<'_>,
-    ) -> Result<Self, MetadataError> {
-        let text = |member: &'static str| match object.get(member) {
-            None => Err(MetadataError::Missing(member)),
-            Some(Json::String(text)) => Ok(text.as_str()),
-            Some(other) => {
-                Err(MetadataError::invalid(member, format!("{} stands for a URI", other.kind())))
-            }
-        };
-        let unsupported = |what: &'static str, name: &str, hint: &str| Unsupported {
-            what,
-            name: name.into(),
-            hint: hint.into(),
-        };
-        // D-071, D-072.
-        let format = text("zarr_format")?;
-        let version = format
-            .strip_prefix("https://")
-            .or_else(|| format.strip_prefix("http://"))
-            .and_then(|rest| rest.strip_prefix("purl.org/zarr/spec/protocol/core/"));
-        if version.and_then(|v| v.split('.').next()) != Some("3") {
-            let hint = "known is the core protocol 3.0 of 2019 to 2020";
-            return Err(unsupported("format", format, hint).into());
-        }
-        // D-073.
-        let encoding = text("metadata_encoding")?;
-        if encoding != CORE && encoding != CORE.replace("https", "http") {
-            return Err(unsupported(
-                "metadata encoding",
-                encoding,
-                "documents are read as JSON only",
-            )
-            .into());
-        }
-        // D-074.
-        let suffix = match object.get("metadata_key_suffix") {
-            Some(_) => text("metadata_key_suffix")?.to_owned(),
-            None => {
-                tolerate(reading, "metadata_key_suffix", "it is missing; taken as `.json`")?;
-                ".json".into()
-            }
-        };
-        if !suffix.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b)) {
-            let why = format!("`{}` cannot end a key", suffix.escape_debug());
-            return Err(MetadataError::invalid("metadata_key_suffix", why));
-        }
-        let mut obstacles = Vec::new();
-        extensions(object, reading, &mut obstacles)?;
-        for name in object.iter().map(|(name, _)| name) {
-            if !["zarr_format", "metadata_encoding", "metadata_key_suffix", "extensions"]
-                .contains(&name)
-            {
-                tolerate(reading, name, "it is not a member of an entry point")?;
-            }
-        }
-        Ok(Draft2020 { suffix, obstacles })
+    /// The text of 2020 without regard for zarr-python: scalars at `c`, compressed if asked, raw types
+    /// as `rN`, no document for the root group unless there is something to say in it.
+    #[must_use]
+    pub fn plain_text(mut self) -> Self {
+        self.text = true;
+        self
+    }
+
+    /// Documents in another encoding, whose URI and key suffix the entry point names (D-073, D-074).
+    #[must_use]
+    pub fn encoded(mut self, encoding: Arc<dyn MetadataEncoding>) -> Self {
+        self.suffix = encoding.key_suffix().to_owned();
+        self.encoding = encoding;
+        self
     }
 
     fn array_key(&self, path: &NodePath) -> Result<StoreKey, StoreError> {
@@ -152,13 +129,25 @@ fn name_flaw(name: &str) -> Option<&'static str> {
     }
 }
 
-impl Format for Draft2020 {
+impl Format for Draft {
     fn dialect(&self) -> Dialect {
         Dialect::Draft
     }
 
     fn name(&self) -> &'static str {
-        "draft-2020"
+        self.era.format_name()
+    }
+
+    fn era(&self) -> Option<Era> {
+        Some(self.era)
+    }
+
+    fn frozen(&self) -> Option<&str> {
+        self.frozen.as_deref()
+    }
+
+    fn encoding(&self) -> &dyn MetadataEncoding {
+        &*self.encoding
     }
 
     fn check_name(&self, name: &str) -> Result<(), AccessError> {
@@ -193,27 +182,14 @@ impl Format for Draft2020 {
                 .map_err(MetadataError::Json)?;
         }
         if let Some(bytes) = array {
-            let mut array = parse_array(parse_object(bytes, false, reading)?, reading)?;
+            let object = parse_object(bytes, &*self.encoding, false, reading)?;
+            let mut array = array::parse(object, self.era, !self.text, reading)?;
             array.obstacles.extend(self.obstacles.iter().cloned());
             return Ok(Some(NodeMetadata::Array(Box::new(array))));
         }
         let Some(bytes) = group else { return Ok(None) };
-        let mut object = parse_object(bytes, false, reading)?;
-        if !object.contains("attributes") {
-            tolerate(reading, "attributes", "it is missing; taken as empty")?;
-        }
-        // D-121.
-        if let Some(Json::Array(list)) = object.get("extensions")
-            && let Some(must) = list.iter().find(|e| must_understand(e) != Some(false))
-        {
-            return Err(unknown_extension(must).into());
-        }
-        let attributes = attributes(object.remove("attributes").as_ref(), "attributes")?;
-        Ok(Some(NodeMetadata::Group(GroupMetadata {
-            attributes,
-            unknown: object,
-            implicit: false,
-        })))
+        let object = parse_object(bytes, &*self.encoding, false, reading)?;
+        parse_group(object, reading).map(|group| Some(NodeMetadata::Group(group)))
     }
 
     fn kind(&self, path: &NodePath, found: &Documents) -> Result<Option<NodeKind>, MetadataError> {
@@ -224,24 +200,32 @@ impl Format for Draft2020 {
 
     fn create(&self, path: &NodePath, node: &NodeMetadata) -> Result<Documents, MetadataError> {
         let (key, object) = match node {
-            NodeMetadata::Array(array) => (self.array_key(path), array_document(array)?),
+            NodeMetadata::Array(array) => {
+                (self.array_key(path), array::document(array, self.text)?)
+            }
             NodeMetadata::Group(group) => {
                 (self.group_key(path), Object::new().with("attributes", group.attributes.clone()))
             }
         };
         let key = key.map_err(|e| MetadataError::Json(e.to_string()))?;
-        Ok(vec![(key, document(object))])
+        Ok(vec![(key, document(object, &*self.encoding)?)])
     }
 
     /// D-150, and exactly the four members that zarr-python 2.18 wants.
     fn entry_point(&self) -> Result<Documents, MetadataError> {
         let object = Object::new()
             .with("zarr_format", CORE)
-            .with("metadata_encoding", CORE)
+            .with("metadata_encoding", self.encoding.uri())
             .with("metadata_key_suffix", self.suffix.as_str())
             .with("extensions", Json::Array(Vec::new()));
         let key = StoreKey::new("zarr.json").expect("a good key");
-        Ok(vec![(key, document(object))])
+        let mut documents = vec![(key, document(object, &JsonEncoding)?)];
+        if !self.text {
+            // zarr-python 2.18 opens no hierarchy whose root is implicit (section 2.3).
+            let root = NodeMetadata::Group(GroupMetadata::default());
+            documents.extend(self.create(&NodePath::root(), &root)?);
+        }
+        Ok(documents)
     }
 
     fn groups_are_explicit(&self) -> bool {
@@ -262,7 +246,7 @@ impl Format for Draft2020 {
 
     /// Q5: a member of that form would be taken for codecs.
     fn check_attributes(&self, attributes: &Object) -> Result<(), AccessError> {
-        match attributes.get("filters").is_some_and(is_filter_list) {
+        match filters::are_hidden_in(attributes) {
             true => Err(AccessError::Argument(
                 "attribute `filters` would be read as codecs in this format; choose another name"
                     .into(),
@@ -271,8 +255,16 @@ impl Format for Draft2020 {
         }
     }
 
+    fn take_hidden(&self, kind: NodeKind, attributes: &mut Object) -> Object {
+        match kind == NodeKind::Array && filters::are_hidden_in(attributes) {
+            true => filters::take(attributes),
+            false => Object::new(),
+        }
+    }
+
     fn chunk_prefix(&self, path: &NodePath) -> Result<StorePrefix, StoreError> {
-        StorePrefix::new(format!("data/root{}/", path_or_nothing(path)))
+        let data = if self.era <= Era::E2 { "data" } else { "data/root" };
+        StorePrefix::new(format!("{data}{}/", path_or_nothing(path)))
     }
 
     fn children_prefix(&self, path: &NodePath) -> Result<StorePrefix, StoreError> {
@@ -353,69 +345,33 @@ fn tolerate(reading: &mut Reading<'_>, member: &str, what: &str) -> Result<(), M
         .map_err(|_| MetadataError::invalid(member, what))
 }
 
-fn must_understand(extension: &Json) -> Option<bool> {
-    extension.as_object()?.get("must_understand")?.as_bool()
-}
-
-fn unknown_extension(extension: &Json) -> Unsupported {
-    let uri = extension.as_object().and_then(|o| o.get("extension")).and_then(Json::as_str);
-    Unsupported {
-        what: "extension",
-        name: uri.unwrap_or("?").into(),
-        hint: "it must be understood, and is not".into(),
-    }
-}
-
-/// D-075 … D-077.
-fn extensions(
-    object: &Object,
+/// D-120 … D-122; the drafts of 2019 have `zarr_format` and `extensions` there, too (row 20).
+fn parse_group(
+    mut object: Object,
     reading: &mut Reading<'_>,
-    obstacles: &mut Vec<Unsupported>,
-) -> Result<(), MetadataError> {
-    let list = match object.get("extensions") {
-        Some(Json::Array(list)) => list,
-        Some(other) => {
-            return Err(MetadataError::invalid(
-                "extensions",
-                format!("{} stands for a list", other.kind()),
-            ));
-        }
-        None => return tolerate(reading, "extensions", "it is missing; taken as empty"),
-    };
-    for extension in list {
-        let uri = extension.as_object().and_then(|o| o.get("extension")).and_then(Json::as_str);
-        let Some(uri) = uri else {
-            return Err(MetadataError::invalid(
-                "extensions",
-                "each is an object with a URI `extension`",
-            ));
-        };
-        let must = extension.as_object().and_then(|o| o.get("must_understand"));
-        match must {
-            Some(Json::Bool(true)) => obstacles.push(unknown_extension(extension)),
-            Some(Json::Bool(false)) => {
-                reading.warnings.push(format!("extension `{uri}` is not known; ignored"))
-            }
-            // Q16: a missing one is taken as true by a tolerant reader.
-            None => {
-                tolerate(reading, "extensions", "`must_understand` is missing; taken as true")?;
-                obstacles.push(unknown_extension(extension));
-            }
-            Some(_) => {
-                return Err(MetadataError::invalid(
-                    "extensions",
-                    "`must_understand` is `true` or `false`",
-                ));
-            }
-        }
+) -> Result<GroupMetadata, MetadataError> {
+    if !object.contains("attributes") {
+        tolerate(reading, "attributes", "it is missing; taken as empty")?;
     }
-    Ok(())
+    // D-121.
+    if let Some(Json::Array(list)) = object.get("extensions")
+        && let Some(must) = list.iter().find(|e| extensions::must_understand(e) != Some(false))
+    {
+        return Err(extensions::not_understood(must).into());
+    }
+    check_inner_format(&object)?;
+    let attributes = attributes(object.remove("attributes").as_ref(), "attributes")?;
+    Ok(GroupMetadata { attributes, unknown: object, implicit: false })
 }
 
-/// Q5: a list of objects, each with a string `id`, is what zarr-python hides its filters in.
-fn is_filter_list(json: &Json) -> bool {
-    let is_codec = |json: &Json| {
-        json.as_object().and_then(|o| o.get("id")).is_some_and(|id| id.as_str().is_some())
-    };
-    json.as_array().is_some_and(|list| !list.is_empty() && list.iter().all(is_codec))
+/// Row 2: a document that says its format itself, as those of May 2019 must, says the core protocol's.
+fn check_inner_format(object: &Object) -> Result<(), MetadataError> {
+    match object.get("zarr_format") {
+        None => Ok(()),
+        Some(Json::String(uri)) if entry::is_core(uri) => Ok(()),
+        Some(other) => {
+            let why = format!("{} is not the core protocol 3.0 of the drafts", other.brief());
+            Err(MetadataError::invalid("zarr_format", why))
+        }
+    }
 }

@@ -1,0 +1,157 @@
+//! What does the entry point `zarr.json` say, and which draft does it follow? (D-070 … D-078, section 2.2)
+
+use std::sync::Arc;
+
+use super::{CORE, Draft, extensions, tolerate};
+use crate::dialect::{Era, Reading};
+use crate::error::{MetadataError, Unsupported};
+use crate::format::encoding::{JsonEncoding, MetadataEncoding};
+use crate::json::{Json, Object};
+use crate::store::StoreKey;
+
+const MEMBERS: [&str; 4] =
+    ["zarr_format", "metadata_encoding", "metadata_key_suffix", "extensions"];
+
+/// What a format URI says; `None` if it is none of these drafts'.
+struct Version {
+    minor: u64,
+}
+
+/// D-071, D-072: the last segment is `major.minor`.
+fn version(uri: &str) -> Option<Version> {
+    let rest = uri.strip_prefix("https://").or_else(|| uri.strip_prefix("http://"))?;
+    let version = rest.strip_prefix("purl.org/zarr/spec/protocol/core/")?;
+    let (major, minor) = version.split_once('.').unwrap_or((version, "0"));
+    (major == "3").then_some(Version { minor: minor.parse().ok()? })
+}
+
+/// Whether a text is the URI of the core protocol, of any minor version of 3.
+pub(super) fn is_core(uri: &str) -> bool {
+    version(uri).is_some()
+}
+
+fn text<'a>(object: &'a Object, member: &'static str) -> Result<&'a str, MetadataError> {
+    match object.get(member) {
+        None => Err(MetadataError::Missing(member)),
+        Some(Json::String(text)) => Ok(text.as_str()),
+        Some(other) => {
+            Err(MetadataError::invalid(member, format!("{} stands for a URI", other.kind())))
+        }
+    }
+}
+
+fn unsupported(what: &'static str, name: &str, hint: &str) -> MetadataError {
+    Unsupported { what, name: name.into(), hint: hint.into() }.into()
+}
+
+/// The format that an entry point describes. `asked` is the era that the caller is sure of.
+///
+/// # Errors
+/// For an entry point that breaks the specification, or is none of these drafts'.
+pub(crate) fn parse(
+    object: &Object,
+    asked: Option<Era>,
+    reading: &mut Reading<'_>,
+) -> Result<Draft, MetadataError> {
+    let format = text(object, "zarr_format")?;
+    let mut frozen = None;
+    match version(format) {
+        Some(Version { minor: 0 }) => {}
+        // Q19.
+        Some(_) if asked.is_none() => {
+            let what = format!("`{format}` is a later version than 3.0; what it adds is ignored");
+            reading.warnings.push(what);
+            frozen = Some(format!(
+                "{format} is a later version than this library writes; open it as `draft-2020` to write it all the same"
+            ));
+        }
+        Some(_) => {}
+        None if asked.is_some() => {
+            tolerate(reading, "zarr_format", "it is another URI than the drafts'; read as asked")?;
+        }
+        None => {
+            let hint = "known is the core protocol 3.0 of 2019 to 2020; what was written later reads as `draft-2020` only if that is asked for";
+            return Err(unsupported("format", format, hint));
+        }
+    }
+    let declared = text(object, "metadata_encoding")?;
+    let json = [CORE, "http://purl.org/zarr/spec/protocol/core/3.0", "application/json"];
+    let encoding: Arc<dyn MetadataEncoding> = match json.contains(&declared) {
+        true => Arc::new(JsonEncoding),
+        false => reading.registry.metadata_encoding(declared)?,
+    };
+    let suffix = match object.get("metadata_key_suffix") {
+        Some(_) => Some(text(object, "metadata_key_suffix")?.to_owned()),
+        None => None,
+    };
+    if let Some(suffix) = &suffix
+        && !suffix.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b))
+    {
+        let why = format!("`{}` cannot end a key", suffix.escape_debug());
+        return Err(MetadataError::invalid("metadata_key_suffix", why));
+    }
+    let era = match (asked, declared, &suffix) {
+        (Some(era), _, _) => era,
+        (None, "application/json", _) => Era::E2,
+        (None, _, Some(_)) => Era::E4,
+        // Whether it is E3 the documents tell; see `Draft::settle`.
+        (None, _, None) => Era::E4,
+    };
+    let mut obstacles = Vec::new();
+    extensions::of_entry_point(object, reading, &mut obstacles)?;
+    for name in object.iter().map(|(name, _)| name).filter(|name| !MEMBERS.contains(name)) {
+        tolerate(reading, name, "it is not a member of an entry point")?;
+    }
+    if era < Era::E4 {
+        frozen = Some(frozen_era(era));
+    }
+    let unsettled = suffix.is_none() && era == Era::E4 && asked.is_none();
+    let default = if era < Era::E4 { "" } else { encoding.key_suffix() };
+    Ok(Draft {
+        era,
+        suffix: suffix.unwrap_or_else(|| default.to_owned()),
+        encoding,
+        frozen,
+        obstacles,
+        text: false,
+        unsettled,
+    })
+}
+
+/// Q26: the drafts before October 2020 are read only.
+pub(super) fn frozen_era(era: Era) -> String {
+    format!(
+        "this is a draft of {} ({}), which is read and not written; copy it into another format",
+        if era == Era::E3 { "September 2020" } else { "2019" },
+        era.name()
+    )
+}
+
+impl Draft {
+    /// Whether only the documents' keys tell the suffix, since the entry point says none.
+    pub(crate) fn is_unsettled(&self) -> bool {
+        self.unsettled
+    }
+
+    /// Takes the suffix that the keys below `meta/` have: the default, or none at all (section 2.2).
+    pub(crate) fn settle(
+        mut self,
+        keys: &[StoreKey],
+        reading: &mut Reading<'_>,
+    ) -> Result<Self, MetadataError> {
+        self.unsettled = false;
+        let any = |ends: [String; 2]| {
+            keys.iter().any(|key| ends.iter().any(|end| key.as_str().ends_with(end.as_str())))
+        };
+        let of = |suffix: &str| [format!(".array{suffix}"), format!(".group{suffix}")];
+        if !any(of(&self.suffix)) && any(of("")) {
+            self.era = Era::E3;
+            self.suffix = String::new();
+            self.frozen = Some(frozen_era(Era::E3));
+            return Ok(self);
+        }
+        let what = format!("it is missing; taken as `{}`", self.suffix);
+        tolerate(reading, "metadata_key_suffix", &what)?;
+        Ok(self)
+    }
+}

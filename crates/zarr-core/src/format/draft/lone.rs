@@ -1,0 +1,125 @@
+//! How is a document of May 2019 read, when no draft said yet where anything lies? (section 2.2, step 4)
+
+use super::{array, parse_group};
+use crate::dialect::{Dialect, Era, Reading};
+use crate::error::{AccessError, MetadataError, StoreError};
+use crate::format::encoding::JsonEncoding;
+use crate::format::{Child, Documents, Format, Place, parse_object};
+use crate::json::Json;
+use crate::metadata::{NodeKind, NodeMetadata};
+use crate::path::NodePath;
+use crate::store::{Listing, StoreKey, StorePrefix};
+
+/// One document, describing the only node there is. Its chunks lie where the caller says.
+#[derive(Clone, Debug)]
+pub(crate) struct LoneDocument {
+    key: StoreKey,
+    chunks: StorePrefix,
+    era: Era,
+    kind: NodeKind,
+    frozen: String,
+}
+
+impl LoneDocument {
+    /// The format of what a document at `key` describes, its chunks below `chunks`; `None` if the
+    /// document is none of May 2019.
+    pub fn recognise(
+        key: &StoreKey,
+        bytes: &[u8],
+        chunks: StorePrefix,
+        asked: Option<Era>,
+    ) -> Option<LoneDocument> {
+        let (json, _) = Json::parse_tolerant(bytes).ok()?;
+        let object = json.as_object()?;
+        let uri = object.get("zarr_format").and_then(Json::as_str)?;
+        if !super::entry::is_core(uri) || object.contains("metadata_encoding") {
+            return None;
+        }
+        let kind = if object.contains("shape") { NodeKind::Array } else { NodeKind::Group };
+        // The first draft had neither groups nor attributes in the document (row 16).
+        let first = kind == NodeKind::Array && !object.contains("attributes");
+        let era = asked.unwrap_or(if first { Era::E0 } else { Era::E1 });
+        let frozen = super::entry::frozen_era(era);
+        Some(LoneDocument { key: key.clone(), chunks, era, kind, frozen })
+    }
+
+    /// The document's key.
+    pub fn key(&self) -> &StoreKey {
+        &self.key
+    }
+
+    fn place(&self, member: &'static str) -> Place {
+        Place { key: self.key.clone(), member: Some(member), may_be_absent: false }
+    }
+}
+
+impl Format for LoneDocument {
+    fn dialect(&self) -> Dialect {
+        Dialect::Draft
+    }
+
+    fn name(&self) -> &'static str {
+        self.era.format_name()
+    }
+
+    fn era(&self) -> Option<Era> {
+        Some(self.era)
+    }
+
+    fn frozen(&self) -> Option<&str> {
+        Some(&self.frozen)
+    }
+
+    fn check_name(&self, _: &str) -> Result<(), AccessError> {
+        Err(AccessError::Frozen(self.frozen.clone()))
+    }
+
+    fn document_keys(&self, path: &NodePath) -> Result<Vec<StoreKey>, StoreError> {
+        Ok(if path.is_root() { vec![self.key.clone()] } else { Vec::new() })
+    }
+
+    fn parse(
+        &self,
+        _: &NodePath,
+        found: &Documents,
+        reading: &mut Reading<'_>,
+    ) -> Result<Option<NodeMetadata>, MetadataError> {
+        let Some((_, bytes)) = found.first() else { return Ok(None) };
+        let object = parse_object(bytes, &JsonEncoding, false, reading)?;
+        Ok(Some(match self.kind {
+            NodeKind::Array => {
+                let array = array::parse(object, self.era, false, reading)?;
+                NodeMetadata::Array(Box::new(array))
+            }
+            NodeKind::Group => NodeMetadata::Group(parse_group(object, reading)?),
+        }))
+    }
+
+    fn kind(&self, _: &NodePath, found: &Documents) -> Result<Option<NodeKind>, MetadataError> {
+        Ok((!found.is_empty()).then_some(self.kind))
+    }
+
+    fn create(&self, _: &NodePath, _: &NodeMetadata) -> Result<Documents, MetadataError> {
+        Err(crate::format::cannot(self.name(), "anything new", "copy it into another format"))
+    }
+
+    fn groups_are_explicit(&self) -> bool {
+        true
+    }
+
+    fn attributes_place(&self, _: &NodePath, _: NodeKind) -> Result<Place, StoreError> {
+        Ok(self.place("attributes"))
+    }
+
+    fn shape_place(&self, _: &NodePath) -> Result<Place, StoreError> {
+        Ok(self.place("shape"))
+    }
+
+    fn chunk_prefix(&self, _: &NodePath) -> Result<StorePrefix, StoreError> {
+        Ok(self.chunks.clone())
+    }
+
+    fn children(&self, _: &NodePath, _: &Listing, _: &mut Vec<String>) -> Vec<Child> {
+        Vec::new()
+    }
+}
