@@ -415,7 +415,7 @@ impl Array {
         region: &Region,
         elements: Vec<T>,
     ) -> Result<()> {
-        self.opened.writeable(&state)?;
+        self.opened.writeable(state)?;
         let (_, grid, _) = state.access().map_err(|e| self.opened.at(e))?;
         let (elements, whole) = (Arc::new(elements), region.shape());
         let (elements, whole) = (&elements, &whole);

@@ -52,7 +52,7 @@ pub(super) fn parse(
         [("fill_value", "null"), ("chunk_memory_layout", "`C`"), ("attributes", "empty")]
     {
         // The first draft kept attributes in a document of their own, which it never defined (row 16).
-        if !object.contains(member) && !(member == "attributes" && era == Era::E0) {
+        if !(object.contains(member) || member == "attributes" && era == Era::E0) {
             tolerate(reading, member, &format!("it is missing; taken as {default}"))?;
         }
     }

@@ -70,7 +70,7 @@ pub(crate) fn parse(
             tolerate(reading, "zarr_format", "it is another URI than the drafts'; read as asked")?;
         }
         None => {
-            let hint = "known is the core protocol 3.0 of 2019 to 2020; what was written later reads as `draft-2020` only if that is asked for";
+            let hint = "known is the core protocol 3.0 of 2019 to 2020; ask for `draft-2020` to read it as that";
             return Err(unsupported("format", format, hint));
         }
     }
