@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use zarr::store::{Payload, Store, StoreKey};
 use zarr::{
-    Access, Array, Dialect, ErrorKind, Hierarchy, Json, Node, NodePath, Object, OpenOptions,
+    Access, Array, Consolidated, Dialect, Era, ErrorKind, Hierarchy, Json, Node, NodePath, Object,
+    OpenOptions,
 };
 
 use crate::compare::{hex, names, numbers, objects, parse, same, same_json, text, unhex};
@@ -155,6 +156,20 @@ fn options(case: &Object) -> Result<OpenOptions, String> {
     if text(case, "reading") == Some("strict") {
         options = options.strict();
     }
+    let is = |member: &str| case.get(member).and_then(Json::as_bool) == Some(true);
+    options.options.ignore_hidden_filters = is("ignore_hidden_filters");
+    options.plain_draft = is("plain_draft");
+    if let Some(key) = text(case, "consolidated") {
+        // A consolidated copy is for reading.
+        options.access = zarr::Access::ReadOnly;
+        options = options.consolidated(match key {
+            "" => Consolidated::Use,
+            key => Consolidated::At(StoreKey::new(key).map_err(|e| e.to_string())?),
+        });
+    }
+    if let Some(era) = text(case, "era") {
+        options = options.era(era.parse()?);
+    }
     match text(case, "dialect") {
         None => Ok(options),
         Some("v2") => Ok(options.dialect(Dialect::V2)),
@@ -187,6 +202,9 @@ fn check_expect(store: &Arc<dyn Store>, options: &OpenOptions, expect: &Object) 
     };
     if let Some(format) = text(expect, "format") {
         same("format", hierarchy.format_name(), format)?;
+    }
+    if let Some(era) = text(expect, "era") {
+        same("era", hierarchy.era().map(Era::name), Some(era))?;
     }
     for node in objects(expect, "nodes") {
         let path = text(node, "path").unwrap_or_default();

@@ -1,0 +1,171 @@
+//! What do the operations of the draft protocol ask of the store? (D-150 … D-174)
+
+use std::sync::{Arc, Mutex};
+
+use zarr::format::of_dialect;
+use zarr::store::Store;
+use zarr::stores::{Call, LogStore, MemoryStore};
+use zarr::{Dialect, ErrorKind, Hierarchy, NodeKind, NodePath, Object, OpenOptions};
+
+type Calls = Arc<Mutex<Vec<String>>>;
+
+/// A draft's hierarchy in memory, and the calls that it makes from now on: `set_if KEY`.
+fn watched() -> (Hierarchy, Calls) {
+    let calls = Calls::default();
+    let log = calls.clone();
+    let note = move |call: &Call<'_>| {
+        log.lock().unwrap().push(format!("{} {}", call.operation, call.key));
+    };
+    let store: Arc<dyn Store> = Arc::new(LogStore::new(Arc::new(MemoryStore::new()), note));
+    let options = OpenOptions::new(zarr::standard()).read_write();
+    let hierarchy = Hierarchy::create(store, of_dialect(Dialect::Draft), &options).unwrap();
+    calls.lock().unwrap().clear();
+    (hierarchy, calls)
+}
+
+fn path(text: &str) -> NodePath {
+    NodePath::new(text).unwrap()
+}
+
+fn taken(calls: &Calls) -> Vec<String> {
+    std::mem::take(&mut *calls.lock().unwrap())
+}
+
+fn create(hierarchy: &Hierarchy, at: &str) -> zarr::Array {
+    let builder = hierarchy.create_array(&path(at)).shape(&[4]).chunks(&[2]);
+    builder.data_type_named("int16").create().unwrap()
+}
+
+/// D-150, D-151, D-152, D-153: nothing is looked at, nothing above is created.
+#[test]
+fn a_new_node_is_one_set() {
+    let (hierarchy, calls) = watched();
+    create(&hierarchy, "/foo/bar");
+    assert_eq!(taken(&calls), ["set_if meta/root/foo/bar.array.json"]);
+    hierarchy.create_group(&path("/x/y/z"), Object::new()).unwrap();
+    assert_eq!(taken(&calls), ["set_if meta/root/x/y/z.group.json"]);
+    // Creating over what is there costs the same, and is refused.
+    let again = hierarchy.create_group(&path("/x/y/z"), Object::new());
+    assert_eq!(again.unwrap_err().kind(), ErrorKind::Exists);
+    assert_eq!(taken(&calls), ["set_if meta/root/x/y/z.group.json"]);
+}
+
+/// D-155, D-156: a whole chunk is one set, a chunk read is one get.
+#[test]
+fn a_chunk_is_one_call() {
+    let (hierarchy, calls) = watched();
+    let array = create(&hierarchy, "/a");
+    taken(&calls);
+    array.write(0..2, &[1i16, 2]).unwrap();
+    assert_eq!(taken(&calls), ["set data/root/a/c0"]);
+    assert_eq!(array.read::<i16>(0..2).unwrap(), [1, 2]);
+    let read = taken(&calls);
+    assert!(read.len() == 1 && read[0].ends_with(" data/root/a/c0"), "{read:?}");
+    assert_eq!(array.read::<i16>(2..4).unwrap(), [0, 0]);
+    assert_eq!(taken(&calls).len(), 1);
+}
+
+/// D-160, D-162: children are one `list_dir`, the whole tree is one listing.
+#[test]
+fn children_and_trees_are_one_listing() {
+    let (hierarchy, calls) = watched();
+    for at in ["/foo/baz/qux", "/foo/a"] {
+        create(&hierarchy, at);
+    }
+    hierarchy.create_group(&path("/foo/bar"), Object::new()).unwrap();
+    taken(&calls);
+    let children = hierarchy.children(&path("/foo")).unwrap();
+    let found: Vec<_> = children.iter().map(|c| (c.path.as_str(), c.kind, c.implicit)).collect();
+    let (group, array) = (Some(NodeKind::Group), Some(NodeKind::Array));
+    let expected =
+        [("/foo/a", array, false), ("/foo/bar", group, false), ("/foo/baz", group, true)];
+    assert_eq!(found, expected);
+    assert_eq!(taken(&calls), ["list_dir meta/root/foo/"]);
+    assert_eq!(hierarchy.children(&path("/")).unwrap().len(), 1);
+    assert_eq!(taken(&calls), ["list_dir meta/root/"]);
+    assert_eq!(hierarchy.tree(&path("/")).unwrap().len(), 6);
+    assert_eq!(taken(&calls), ["list_prefix meta/"]);
+    assert_eq!(hierarchy.tree(&path("/foo/baz")).unwrap().len(), 2);
+    assert_eq!(taken(&calls), ["list_prefix meta/"]);
+}
+
+/// D-163, D-008: the array's document decides first, then the group's, then whether anything lies below.
+#[test]
+fn a_node_is_looked_for_in_the_stated_order() {
+    let (hierarchy, calls) = watched();
+    create(&hierarchy, "/foo/baz/qux");
+    taken(&calls);
+    let gets = |at: &str| {
+        [format!("get meta/root{at}.array.json"), format!("get meta/root{at}.group.json")]
+    };
+    assert!(hierarchy.array(&path("/foo/baz/qux")).is_ok());
+    assert_eq!(taken(&calls), gets("/foo/baz/qux"));
+    assert!(hierarchy.group(&path("/foo/baz")).unwrap().metadata().implicit);
+    let mut expected = gets("/foo/baz").to_vec();
+    expected.push("list_dir meta/root/foo/baz/".into());
+    assert_eq!(taken(&calls), expected);
+    assert_eq!(hierarchy.node(&path("/foo/zap")).unwrap_err().kind(), ErrorKind::NotFound);
+    assert_eq!(taken(&calls).last().unwrap(), "list_dir meta/root/foo/zap/");
+}
+
+/// D-170 … D-174: documents go first, then what lies below; a neighbour of a longer name stays.
+#[test]
+fn erasing_begins_with_the_documents() {
+    let (hierarchy, calls) = watched();
+    for at in ["/x", "/xy"] {
+        create(&hierarchy, at).write(.., &[1i16, 2, 3, 4]).unwrap();
+    }
+    taken(&calls);
+    hierarchy.erase(&path("/x")).unwrap();
+    let calls = taken(&calls);
+    let erasing: Vec<&str> =
+        calls.iter().map(String::as_str).filter(|call| call.starts_with("erase")).collect();
+    let expected = [
+        "erase meta/root/x.array.json",
+        "erase meta/root/x.group.json",
+        "erase_prefix meta/root/x/",
+        "erase_prefix data/root/x/",
+    ];
+    assert_eq!(erasing, expected);
+    assert_eq!(hierarchy.array(&path("/xy")).unwrap().read::<i16>(..).unwrap(), [1, 2, 3, 4]);
+}
+
+/// D-162: a hierarchy of 10,000 arrays lists in one pass.
+#[test]
+fn ten_thousand_arrays_are_one_listing() {
+    let (hierarchy, calls) = watched();
+    for n in 0..10_000 {
+        create(&hierarchy, &format!("/g{}/a{n}", n % 100));
+    }
+    taken(&calls);
+    let tree = hierarchy.tree(&path("/")).unwrap();
+    assert_eq!(tree.len(), 1 + 100 + 10_000);
+    assert_eq!(tree.iter().filter(|child| child.kind == Some(NodeKind::Array)).count(), 10_000);
+    assert_eq!(taken(&calls).len(), 1);
+}
+
+/// D-154: what threads create side by side is all there, and nothing else is.
+#[test]
+fn siblings_created_at_once_are_all_there() {
+    const THREADS: usize = 16;
+    const EACH: usize = 25;
+    let (hierarchy, calls) = watched();
+    std::thread::scope(|scope| {
+        for thread in 0..THREADS {
+            let hierarchy = &hierarchy;
+            scope.spawn(move || {
+                for n in 0..EACH {
+                    create(hierarchy, &format!("/g/a{}", thread * EACH + n));
+                }
+            });
+        }
+    });
+    assert_eq!(taken(&calls).len(), THREADS * EACH);
+    let listable = hierarchy.store().listable().unwrap();
+    let keys = listable.list().unwrap();
+    let (arrays, others): (Vec<_>, Vec<_>) =
+        keys.iter().map(|key| key.as_str()).partition(|key| key.ends_with(".array.json"));
+    assert_eq!(arrays.len(), THREADS * EACH);
+    assert_eq!(others, ["meta/root.group.json", "zarr.json"]);
+    assert_eq!(hierarchy.children(&path("/g")).unwrap().len(), THREADS * EACH);
+}
