@@ -1,15 +1,54 @@
 //! What do words on the command line mean?
 
-use zarr::{Dialect, Json, Region};
+use zarr::{Dialect, Era, Json, Region};
 
-/// `v2`, `v3`, `draft-2020`.
-pub(crate) fn dialect(text: &str) -> Result<Dialect, String> {
-    match text {
-        "v2" | "2" => Ok(Dialect::V2),
-        "v3" | "3" => Ok(Dialect::V3),
-        "draft-2020" | "draft" => Ok(Dialect::Draft),
-        _ => Err("a format is one of v2, v3, draft-2020".into()),
+/// A format to be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Written {
+    pub dialect: Dialect,
+    /// The draft's plain text, without regard for zarr-python 2.18.
+    pub plain_draft: bool,
+}
+
+impl From<Dialect> for Written {
+    fn from(dialect: Dialect) -> Self {
+        Written { dialect, plain_draft: false }
     }
+}
+
+/// `v2`, `v3`, `draft-2020`, `draft-2020-text`.
+pub(crate) fn written(text: &str) -> Result<Written, String> {
+    let (dialect, plain_draft) = match text {
+        "v2" | "2" => (Dialect::V2, false),
+        "v3" | "3" => (Dialect::V3, false),
+        "draft-2020" | "draft" => (Dialect::Draft, false),
+        "draft-2020-text" => (Dialect::Draft, true),
+        _ => return Err("a format is one of v2, v3, draft-2020, draft-2020-text".into()),
+    };
+    Ok(Written { dialect, plain_draft })
+}
+
+/// A format that a reader is sure of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ReadAs {
+    pub dialect: Dialect,
+    pub era: Option<Era>,
+}
+
+/// `v2`, `v3`, `draft-2020`, `draft-2019`, or a draft's era `E0` … `E4`.
+pub(crate) fn read_as(text: &str) -> Result<ReadAs, String> {
+    let (dialect, era) = match text {
+        "v2" | "2" => (Dialect::V2, None),
+        "v3" | "3" => (Dialect::V3, None),
+        "draft" => (Dialect::Draft, None),
+        text => {
+            let era = text.parse();
+            (Dialect::Draft, Some(era.map_err(|_| {
+                "a format is one of v2, v3, draft-2020, draft-2019, or a draft's era E0 … E4"
+            })?))
+        }
+    };
+    Ok(ReadAs { dialect, era })
 }
 
 /// The lengths of axes.

@@ -4,11 +4,14 @@ use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
+use zarr::store::StoreKey;
 use zarr::stores::LogStore;
-use zarr::{Dialect, Error, ErrorKind, Hierarchy, Node, NodePath, OpenOptions, Registry};
+use zarr::{
+    Consolidated, Dialect, Error, ErrorKind, Hierarchy, Node, NodePath, OpenOptions, Registry,
+};
 
 use crate::failure::Failure;
-use crate::parse;
+use crate::parse::{self, ReadAs, Written};
 
 const COMMON: &str = "Options of every command";
 
@@ -21,9 +24,15 @@ pub(crate) struct Global {
     /// Refuse what only a tolerant reader takes
     #[arg(long, global = true, help_heading = COMMON)]
     pub strict: bool,
-    /// Read TARGET as this format, whatever it looks like: v2, v3 or draft-2020
-    #[arg(long = "as", global = true, help_heading = COMMON, value_name = "FORMAT", value_parser = parse::dialect)]
-    pub dialect: Option<Dialect>,
+    /// Read TARGET as this format, whatever it looks like: v2, v3, draft-2020, draft-2019, or E0 … E4
+    #[arg(long = "as", global = true, help_heading = COMMON, value_name = "FORMAT", value_parser = parse::read_as)]
+    pub read_as: Option<ReadAs>,
+    /// Read documents from their consolidated copy, at KEY or where its writers put it; for reading only
+    #[arg(long, global = true, help_heading = COMMON, value_name = "KEY", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    pub consolidated: Option<String>,
+    /// Take filters that zarr-python hid in a draft's attributes for attributes
+    #[arg(long, global = true, help_heading = COMMON)]
+    pub ignore_hidden_filters: bool,
     /// Threads that read, write and compress; as many as the machine has, if not given
     #[arg(long, global = true, help_heading = COMMON, value_name = "N", default_value_t = 0, hide_default_value = true)]
     pub threads: usize,
@@ -80,9 +89,17 @@ impl Session {
         Session { registry: Arc::new(registry), global, program }
     }
 
-    fn options(&self) -> OpenOptions {
+    fn options(&self) -> Result<OpenOptions, Failure> {
         let mut options = OpenOptions::new(self.registry.clone()).threads(self.global.threads);
-        options.dialect = self.global.dialect;
+        if let Some(read_as) = self.global.read_as {
+            (options.dialect, options.era) = (Some(read_as.dialect), read_as.era);
+        }
+        options.options.ignore_hidden_filters = self.global.ignore_hidden_filters;
+        options.consolidated = match self.global.consolidated.as_deref() {
+            None => Consolidated::Ignore,
+            Some("") => Consolidated::Use,
+            Some(key) => Consolidated::At(StoreKey::new(key).map_err(Error::from)?),
+        };
         if self.global.strict {
             options = options.strict();
         }
@@ -95,29 +112,29 @@ impl Session {
                 Arc::new(LogStore::new(store, tell))
             });
         }
-        options
+        Ok(options)
     }
 
-    fn writing(&self, care: &Care) -> OpenOptions {
+    fn writing(&self, care: &Care) -> Result<OpenOptions, Failure> {
         let off = care.no_lock || care.guard == Guard::Off;
         let guard = if off { zarr::Guard::Off } else { zarr::Guard::On };
-        let mut options = self.options().read_write().guard(guard);
+        let mut options = self.options()?.read_write().guard(guard);
         if care.no_lock {
             let without_locks =
                 |registry: &mut Registry| registry.scheme("file", open_without_locks);
             options.registry = Arc::new(Registry::clone(&self.registry).with(without_locks));
         }
-        options
+        Ok(options)
     }
 
     /// The node, for reading.
     pub fn open(&self, target: &Target) -> Result<Node, Failure> {
-        self.find(target, &self.options())
+        self.find(target, &self.options()?)
     }
 
     /// The node, for reading and writing.
     pub fn open_rw(&self, target: &Target, care: &Care) -> Result<Node, Failure> {
-        self.find(target, &self.writing(care))
+        self.find(target, &self.writing(care)?)
     }
 
     fn find(&self, target: &Target, options: &OpenOptions) -> Result<Node, Failure> {
@@ -141,15 +158,17 @@ impl Session {
     }
 
     /// The place of a node to be created: in the hierarchy that TARGET means or lies in; else in a new
-    /// one, in `dialect` or else in `default`.
+    /// one, in `format` or else in `default`.
     pub fn place(
         &self,
         target: &Target,
-        dialect: Option<Dialect>,
+        format: Option<Written>,
         default: Dialect,
         care: &Care,
     ) -> Result<Place, Failure> {
-        let options = self.writing(care).any_dialect();
+        let mut options = self.writing(care)?.any_dialect();
+        options.plain_draft = format.is_some_and(|format| format.plain_draft);
+        let dialect = format.map(|format| format.dialect);
         let url = url(&target.target);
         let found = match zarr::locate(&url, &options) {
             Ok(found) => Some(found),
@@ -199,7 +218,7 @@ impl Session {
         target: &Target,
         care: &Care,
     ) -> Result<(Hierarchy, NodePath), Failure> {
-        let options = self.writing(care);
+        let options = self.writing(care)?;
         let url = url(&target.target);
         let (hierarchy, path) = zarr::locate(&url, &options)?;
         let path = below(&path, &target.path)?;

@@ -102,7 +102,7 @@ pub fn create_with(url: &str, dialect: Dialect, options: &OpenOptions) -> Result
         Err(e) if e.kind() == ErrorKind::NotFound => {}
         other => return other,
     }
-    match Hierarchy::begin(store.clone(), format::of_dialect(dialect), &options) {
+    match Hierarchy::begin(store.clone(), options.format(dialect), &options) {
         // Somebody else began it at the same time.
         Err(e) if e.kind() == ErrorKind::Exists => open(),
         other => other,

@@ -1,11 +1,11 @@
 //! How does data come from one hierarchy into another, whatever their formats?
 
 use clap::Args;
-use zarr::{CopyOptions, Dialect, ErrorKind};
+use zarr::{CopyOptions, ErrorKind};
 
 use crate::failure::Failure;
 use crate::human;
-use crate::parse::{self, Shape};
+use crate::parse::{self, Shape, Written};
 use crate::progress::Progress;
 use crate::session::{self, Care, Session, Target};
 
@@ -33,9 +33,10 @@ pub(crate) struct Copy {
     /// The copy's path, from the node that DST means
     #[arg(long, value_name = "PATH", default_value = "/", hide_default_value = true)]
     at: String,
-    /// The copy's format: v3, v2 or draft-2020; that of SRC, if not given
-    #[arg(long, value_name = "FORMAT", value_parser = parse::dialect)]
-    to: Option<Dialect>,
+    /// The copy's format: v3, v2, draft-2020 (as zarr-python 2.18 opens it) or draft-2020-text (without
+    /// regard for that); that of SRC, if not given
+    #[arg(long, value_name = "FORMAT", value_parser = parse::written)]
+    to: Option<Written>,
     /// Another chunk shape
     #[arg(long, value_name = "N,N,…", value_parser = parse::shape)]
     chunks: Option<Shape>,

@@ -4,7 +4,7 @@ use clap::Args;
 use zarr::{AccessError, Dialect, Error, ErrorKind, Json, Node, NodePath, Object};
 
 use crate::failure::Failure;
-use crate::parse::{self, Shape};
+use crate::parse::{self, Shape, Written};
 use crate::session::{Care, Place, Session, Target};
 
 /// Create an array or a group, and the hierarchy around it if there is none
@@ -22,9 +22,9 @@ their order: gzip, zlib, bz2, lzma, zstd, lz4, crc32c, shuffle:SIZE, blosc, blos
 pub(crate) struct Create {
     #[command(flatten)]
     target: Target,
-    /// Format of a new hierarchy: v3 (if not given), v2 or draft-2020
-    #[arg(long, value_name = "FORMAT", value_parser = parse::dialect)]
-    format: Option<Dialect>,
+    /// Format of a new hierarchy: v3 (if not given), v2, draft-2020 or draft-2020-text
+    #[arg(long, value_name = "FORMAT", value_parser = parse::written)]
+    format: Option<Written>,
     /// Create a group
     #[arg(long, conflicts_with_all = [
         "shape", "chunks", "dtype", "fill", "no_fill", "codec", "dims", "order", "separator",

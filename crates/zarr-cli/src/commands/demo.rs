@@ -60,7 +60,7 @@ impl Demo {
             let source = open(session, from, "/")?;
             let care = Care { guard: Guard::On, no_lock: false };
             let target = Target { target: to.clone(), path: "/".into() };
-            let place = session.place(&target, Some(dialect), dialect, &care)?;
+            let place = session.place(&target, Some(dialect.into()), dialect, &care)?;
             zarr::copy(&source, &place.hierarchy, &place.path, &CopyOptions::default())?;
         }
         writeln!(out, "\n$ zarr info {v3}/astronaut")?;

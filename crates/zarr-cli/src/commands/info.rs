@@ -61,6 +61,7 @@ fn members(node: &Node) -> Object {
     let object = Object::new()
         .with("path", node.path().as_str())
         .with("format", hierarchy.format_name())
+        .with("era", hierarchy.era().map_or(Json::Null, |era| Json::from(era.name())))
         .with("node_type", node.kind().name())
         .with("store", hierarchy.store().name());
     let object = match node {
@@ -131,10 +132,16 @@ fn heading(node: &str, path: &str, format: &str, store: &str, out: Out<'_>) -> R
     Ok(writeln!(out, "{path}: {node} in {format}, {store}")?)
 }
 
+/// `v3`, `draft-2020 (E4)`.
+fn format_of(hierarchy: &zarr::Hierarchy) -> String {
+    let name = hierarchy.format_name();
+    hierarchy.era().map_or(name.to_owned(), |era| format!("{name} ({})", era.name()))
+}
+
 pub(super) fn describe_array(array: &Array, out: Out<'_>) -> Result<(), Failure> {
     let (metadata, hierarchy) = (array.metadata(), array.hierarchy());
     let store = hierarchy.store().name();
-    heading("array", array.path().as_str(), hierarchy.format_name(), &store, out)?;
+    heading("array", array.path().as_str(), &format_of(hierarchy), &store, out)?;
     let elements = zarr::region::element_count(&metadata.shape);
     let item = metadata.data_type.repr().map(|repr| repr.size() as u64);
     line(out, "shape", times(&metadata.shape))?;
@@ -188,7 +195,7 @@ fn describe_group(group: &Group, out: Out<'_>) -> Result<(), Failure> {
     let hierarchy = group.hierarchy();
     let store = hierarchy.store().name();
     let what = if group.metadata().implicit { "implicit group" } else { "group" };
-    heading(what, group.path().as_str(), hierarchy.format_name(), &store, out)?;
+    heading(what, group.path().as_str(), &format_of(hierarchy), &store, out)?;
     match group.children() {
         Ok(children) => {
             let names: Vec<String> = children

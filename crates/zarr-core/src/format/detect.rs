@@ -16,8 +16,9 @@ pub(crate) const PROBES: [&str; 5] = ["zarr.json", ".zarray", ".zgroup", ".zattr
 pub(crate) enum Found {
     /// A hierarchy of this format begins here.
     Format(Arc<dyn Format>),
-    /// A draft's hierarchy begins here, whose documents tell how their keys end; see [`Draft::settle`].
-    Unsettled(Draft),
+    /// A draft's hierarchy begins here; its documents may have to tell how their keys end, see
+    /// [`Draft::settle`].
+    Draft(Draft),
     /// Nothing is here.
     Nothing,
 }
@@ -57,11 +58,7 @@ pub(crate) fn detect(
         (true, None | Some(Dialect::Draft)) => {
             // Asking for the drafts without an era is asking for the last of them.
             let era = era.or(asked.map(|_| Era::E4)).filter(|era| *era >= Era::E2);
-            let draft = draft::parse_entry_point(&object, era, reading)?;
-            Ok(match draft.is_unsettled() {
-                true => Found::Unsettled(draft),
-                false => Found::Format(Arc::new(draft)),
-            })
+            draft::parse_entry_point(&object, era, reading).map(Found::Draft)
         }
         (false, None | Some(Dialect::V3)) => Ok(Found::Format(Arc::new(V3))),
         _ => Ok(Found::Nothing),

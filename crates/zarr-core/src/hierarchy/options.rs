@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::dialect::{Dialect, Era, Strictness};
 use crate::error::StoreError;
+use crate::format::{Draft, Format, of_dialect};
 use crate::registry::{Access, Registry};
 use crate::store::{Store, StoreKey};
 
@@ -63,6 +64,9 @@ pub struct OpenOptions {
     pub dialect: Option<Dialect>,
     /// Which of the drafts, if the caller knows better than detection.
     pub era: Option<Era>,
+    /// Whether what is written into a draft's hierarchy is its plain text, where that differs from what
+    /// zarr-python 2.18 opens; see [`crate::format::Draft::plain_text`].
+    pub plain_draft: bool,
     /// Where copies of all documents are looked for in place of the documents themselves.
     pub consolidated: Consolidated,
     /// How arrays are read and written.
@@ -114,6 +118,21 @@ impl OpenOptions {
     pub fn era(mut self, era: Era) -> Self {
         (self.dialect, self.era) = (Some(Dialect::Draft), Some(era));
         self
+    }
+
+    /// Writes a draft's plain text, without regard for zarr-python 2.18.
+    #[must_use]
+    pub fn plain_draft(mut self) -> Self {
+        self.plain_draft = true;
+        self
+    }
+
+    /// The format in which a dialect is written.
+    pub fn format(&self, dialect: Dialect) -> Arc<dyn Format> {
+        match (dialect, self.plain_draft) {
+            (Dialect::Draft, true) => Arc::new(Draft::new().plain_text()),
+            _ => of_dialect(dialect),
+        }
     }
 
     /// Reads documents from a consolidated copy, which may be out of date; for reading only.

@@ -81,7 +81,8 @@ impl Room {
         let format: Arc<dyn Format> = match format {
             Found::Nothing => return Ok(None),
             Found::Format(format) => format,
-            Found::Unsettled(draft) => {
+            Found::Draft(draft) if !draft.is_unsettled() => Arc::new(draft.written_in(options)),
+            Found::Draft(draft) => {
                 let keys = match store.listable() {
                     Some(listable) => listable.list_prefix(&StorePrefix::new("meta/")?).await,
                     None => Ok(Vec::new()),
@@ -91,7 +92,7 @@ impl Room {
                 let at = |e: MetadataError| {
                     Error::from(e).at_store(store.name()).at_path(&NodePath::root())
                 };
-                Arc::new(settled.map_err(at)?)
+                Arc::new(settled.map_err(at)?.written_in(options))
             }
         };
         if writing && is_consolidated(&found) {

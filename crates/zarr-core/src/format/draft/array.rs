@@ -8,7 +8,7 @@ use super::super::{
 };
 use super::{check_inner_format, extensions, filters, shards, tolerate};
 use crate::codec::CodecSpec;
-use crate::data_type::{DataType, Endian};
+use crate::data_type::{DataType, Endian, FillValue, base64_encode};
 use crate::dialect::{Dialect, Era, Reading};
 use crate::error::{MetadataError, Unsupported};
 use crate::grid::{ChunkGrid, ChunkKeys, RegularGrid};
@@ -278,6 +278,18 @@ fn compressor(json: Option<&Json>) -> Result<Option<CodecSpec>, MetadataError> {
     Ok(Some(CodecSpec::new(Dialect::Draft, uri, configuration)))
 }
 
+/// A raw type and its fill value as zarr-python 2.18 has them: a record of one nameless field. Who does not
+/// know such records reads the fallback (D-102).
+fn void(size: usize, fill: Option<&FillValue>) -> (Json, Json) {
+    let field: Json = ["".to_owned(), format!("|V{size}")].into_iter().map(Json::from).collect();
+    let record = Object::new()
+        .with("extension", "TODO: structured array protocol URL")
+        .with("type", vec![field])
+        .with("fallback", format!("r{}", size as u128 * 8));
+    let fill = fill.map_or(Json::Null, |fill| Json::from(base64_encode(fill.as_bytes())));
+    (Json::Object(record), fill)
+}
+
 /// The document of an array; in the plain `text` where that differs from what zarr-python 2.18 opens.
 pub(super) fn document(array: &ArrayMetadata, text: bool) -> Result<Object, MetadataError> {
     const FORMAT: &str = "draft-2020";
@@ -330,16 +342,20 @@ pub(super) fn document(array: &ArrayMetadata, text: bool) -> Result<Object, Meta
     if let Some((name, hidden)) = filters::hide(filters) {
         attributes.insert(name, hidden);
     }
+    let (data_type, fill_value) = match &array.data_type {
+        DataType::Raw { size } if !text => void(*size, array.fill_value.as_ref()),
+        _ => (spell_type(array, Dialect::Draft, FORMAT)?, spell_fill(array, Dialect::Draft)?),
+    };
     let mut object = Object::new()
         .with("shape", &array.shape[..])
-        .with("data_type", spell_type(array, Dialect::Draft, FORMAT)?)
+        .with("data_type", data_type)
         .with("chunk_grid", grid.with("separator", separator.to_string()))
         .with("chunk_memory_layout", layout);
     if let Some(compressor) = compressor {
         object.insert("compressor", compressor);
     }
     Ok(object
-        .with("fill_value", spell_fill(array, Dialect::Draft)?)
+        .with("fill_value", fill_value)
         .with("extensions", Json::Array(Vec::new()))
         .with("attributes", attributes))
 }

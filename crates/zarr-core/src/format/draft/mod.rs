@@ -19,6 +19,7 @@ use super::{Child, Documents, Format, Place};
 use super::{attributes, document, kind_by_key, last_segment, parse_object};
 use crate::dialect::{Dialect, Era, Reading};
 use crate::error::{AccessError, MetadataError, StoreError, Unsupported};
+use crate::hierarchy::OpenOptions;
 use crate::json::{Json, Object};
 use crate::metadata::{GroupMetadata, NodeKind, NodeMetadata};
 use crate::path::NodePath;
@@ -68,6 +69,12 @@ impl Draft {
     #[must_use]
     pub fn plain_text(mut self) -> Self {
         self.text = true;
+        self
+    }
+
+    /// As the options say.
+    pub(crate) fn written_in(mut self, options: &OpenOptions) -> Self {
+        self.text |= options.plain_draft;
         self
     }
 
