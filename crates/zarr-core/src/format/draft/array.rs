@@ -8,7 +8,7 @@ use super::super::{
 };
 use super::{check_inner_format, extensions, filters, shards, tolerate};
 use crate::codec::CodecSpec;
-use crate::data_type::{DataType, Endian, FillValue, base64_encode};
+use crate::data_type::{DataType, Endian, FillValue, base64_decode, base64_encode};
 use crate::dialect::{Dialect, Era, Reading};
 use crate::error::{MetadataError, Unsupported};
 use crate::grid::{ChunkGrid, ChunkKeys, RegularGrid};
@@ -126,8 +126,12 @@ pub(super) fn parse(
             .warnings
             .push(format!("`{name}`: it is not a member of an array's document; ignored"));
     }
+    let fill_words = match (&parsed.data_type, &declared_type) {
+        (DataType::Raw { .. }, Json::Object(_)) => void_fill(&declared_fill),
+        _ => declared_fill.clone(),
+    };
     let mut array = ArrayMetadata {
-        fill_value: parse_fill(&parsed.data_type, &declared_fill, Dialect::Draft, reading)?,
+        fill_value: parse_fill(&parsed.data_type, &fill_words, Dialect::Draft, reading)?,
         dimension_names: xarray_dimensions(&attributes_, shape.len()),
         attributes: attributes_,
         unknown,
@@ -288,6 +292,17 @@ fn void(size: usize, fill: Option<&FillValue>) -> (Json, Json) {
         .with("fallback", format!("r{}", size as u128 * 8));
     let fill = fill.map_or(Json::Null, |fill| Json::from(base64_encode(fill.as_bytes())));
     (Json::Object(record), fill)
+}
+
+/// The fill value of such a record, in base64, in the words of a raw type (D-115).
+fn void_fill(json: &Json) -> Json {
+    match json.as_str().filter(|text| !text.starts_with("0x")).and_then(base64_decode) {
+        Some(bytes) => {
+            let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+            Json::from(format!("0x{digits}"))
+        }
+        None => json.clone(),
+    }
 }
 
 /// The document of an array; in the plain `text` where that differs from what zarr-python 2.18 opens.
