@@ -1,4 +1,4 @@
-"""zarr-python 2.18.7: the v3 draft of 2020, and v2."""
+"""zarr-python 2.18.7: the v3 draft of 2020 (V28), and v2."""
 
 import os
 

@@ -85,8 +85,11 @@ impl NodePath {
     /// The path of a child.
     ///
     /// # Errors
-    /// As [`NodePath::new`]; also for a name with `/`.
+    /// As [`NodePath::new`]; also for an empty name (D-010) and one with `/`.
     pub fn child(&self, name: &str) -> Result<NodePath, AccessError> {
+        if name.is_empty() {
+            return Err(bad(name, "has an empty segment"));
+        }
         if name.contains('/') {
             return Err(bad(name, "a name has no `/`"));
         }
@@ -136,7 +139,7 @@ impl FromStr for NodePath {
 mod tests {
     use super::*;
 
-    /// D-003, D-004, D-005, D-006.
+    /// D-003 … D-006, D-010, D-012, Q9.
     #[test]
     fn paths_are_made_of_names() {
         let path = NodePath::new("/foo/bar").unwrap();
@@ -148,6 +151,9 @@ mod tests {
         assert_eq!(path.join("x/y").unwrap().as_str(), "/foo/bar/x/y");
         for bad in ["//", "/a//b", "/../x", "/foo/./bar", "a\nb"] {
             assert!(NodePath::new(bad).is_err(), "{bad}");
+        }
+        for bad in ["", ".", "..", "a/b"] {
+            assert!(path.child(bad).is_err() && NodePath::root().child(bad).is_err(), "{bad}");
         }
     }
 

@@ -483,7 +483,7 @@ mod tests {
         Registry::new().parse_data_type(&Json::parse(text.as_bytes()).unwrap(), dialect)
     }
 
-    /// D-030 … D-034, D-101 … D-103.
+    /// D-030, D-032, D-033, D-101, D-102.
     #[test]
     fn draft_types() {
         for good in ["\"bool\"", "\"u1\"", "\"<i2\"", "\">f8\"", "\"r24\"", "\"|b1\""] {

@@ -222,6 +222,7 @@ impl ConditionalStore for MemoryStore {
 mod tests {
     use super::*;
 
+    /// V24, D-130 … D-132, D-134 … D-137, Q14, F-110, F-111.
     #[test]
     fn keeps_the_promises_of_stores() {
         zarr_core::testkit::check_store(|| Arc::new(MemoryStore::new()));

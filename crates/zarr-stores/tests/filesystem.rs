@@ -61,6 +61,7 @@ fn entries(folder: &Path) -> Vec<String> {
     found
 }
 
+/// V24, D-130 … D-132, D-134 … D-137, Q14, F-110, F-111.
 #[test]
 fn keeps_the_promises_of_stores() {
     let within = tempdir().unwrap();
@@ -160,6 +161,7 @@ fn keys_that_could_lead_elsewhere_are_refused_and_nothing_is_written() {
     assert!(entries(within.path()).is_empty());
 }
 
+/// Q10.
 #[test]
 fn a_folder_is_no_value_and_a_file_is_no_folder() {
     let (_within, store) = fresh();

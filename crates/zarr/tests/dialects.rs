@@ -48,6 +48,7 @@ fn what_is_written_reads_back_in_every_dialect() -> Result<()> {
     Ok(())
 }
 
+/// Q25, Z2-090.
 #[test]
 fn every_dialect_converts_to_every_other() -> Result<()> {
     for from in DIALECTS {

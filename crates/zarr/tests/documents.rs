@@ -86,7 +86,7 @@ fn what_is_not_changed_stays_to_the_letter() -> Result<()> {
     Ok(())
 }
 
-/// D-150 … D-152, D-154: the drafts look at no ancestors and create none.
+/// D-151, D-152, D-154, D-170, V12, V13: the drafts create no ancestors, and erase one node alone.
 #[test]
 fn the_draft_creates_one_document_a_node() -> Result<()> {
     let store = store(&[]);
@@ -115,10 +115,10 @@ fn the_draft_creates_one_document_a_node() -> Result<()> {
     assert!(
         matches!(hierarchy.node(&"/foo/bar".parse()?)?, Node::Group(g) if g.metadata().implicit)
     );
-    // V12: an attribute makes an implicit group explicit, and nothing else.
+    // An attribute makes an implicit group explicit, and nothing else.
     hierarchy.group(&"/foo".parse()?)?.update_attributes(|a| drop(a.insert("k", "v")))?;
     assert_eq!(keys(&store).len(), 20);
-    // V13: erasing `/x` leaves `/xy`.
+    // Erasing `/x` leaves `/xy`.
     for path in ["/x", "/xy", "/x.y"] {
         array(path)?;
         hierarchy.array(&path.parse()?)?.write(.., &[1u8, 2])?;

@@ -73,6 +73,7 @@ fn being_child() -> Option<(String, String)> {
     Some((std::env::var("ZARR_TEST_PATH").ok()?, std::env::var("ZARR_TEST_WORD").ok()?))
 }
 
+/// Q23.
 #[test]
 fn sixteen_threads_of_four_processes_share_one_chunk() -> Result<()> {
     if let Some((path, word)) = being_child() {

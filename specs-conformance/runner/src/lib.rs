@@ -1,6 +1,10 @@
 //! Runs the conformance cases of the folder above through the library.
 //!
-//! There is nothing to call: `cargo test -p conformance` runs the cases, each as a test of its own
-//! name. `cargo test -p conformance -- NAME` runs those whose names hold `NAME`.
+//! `cargo test -p conformance` runs the cases, each as a test of its own name.
+//! `cargo test -p conformance -- NAME` runs those whose names hold `NAME`. What can be called here reads
+//! the lists of requirements, and finds out which test names which: `docs/conformance.md` is made of it.
 
 #![forbid(unsafe_code)]
+
+pub mod requirements;
+pub mod sources;

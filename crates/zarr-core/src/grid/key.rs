@@ -119,7 +119,7 @@ impl ChunkKeys {
 mod tests {
     use super::*;
 
-    /// D-044 … D-047, F-065 … F-067, Z2-020, T-55, T-56, T-57.
+    /// D-044, D-046, D-047, F-065 … F-067, Z2-020, T-55, T-56, T-57.
     #[test]
     fn keys_are_exactly_those_of_the_specifications() {
         let cases = [
@@ -140,6 +140,7 @@ mod tests {
             assert_eq!(keys.parse(three, 2), None);
         }
         let draft = ChunkKeys::Draft { separator: '/', scalar_at_c0: true };
+        assert_eq!(draft.key(&[5]), "c5");
         assert_eq!(draft.parse("c0", 0), Some(vec![]));
         assert_eq!(draft.parse("c-1/20", 2), Some(vec![-1, 20]));
         let guess = ChunkKeys::Draft2019 { separator: None };

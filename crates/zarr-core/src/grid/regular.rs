@@ -78,7 +78,7 @@ impl ChunkGrid for RegularGrid {
 mod tests {
     use super::*;
 
-    /// D-041, D-042, F-061.
+    /// D-021, D-041, D-042, F-061.
     #[test]
     fn counts_and_places() {
         let shape = [10, 200, 3000];
@@ -88,6 +88,8 @@ mod tests {
         let chunk: Vec<u64> =
             [7, 150, 900].iter().enumerate().map(|(a, &c)| grid.locate(a, c)).collect();
         assert_eq!(chunk, [1, 7, 2]);
+        let starts: Vec<u64> = (0..3).map(|a| grid.span(a, chunk[a]).start).collect();
+        assert_eq!([7 - starts[0], 150 - starts[1], 900 - starts[2]], [2, 10, 100]);
         assert_eq!(grid.span(2, 2).start, 800);
         assert_eq!(RegularGrid::new(&[1], &[u64::MAX]).unwrap().count(0, u64::MAX), u64::MAX);
         assert!(RegularGrid::new(&[0], &[4]).is_err());

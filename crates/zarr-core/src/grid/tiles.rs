@@ -86,6 +86,7 @@ mod tests {
     use super::super::RegularGrid;
     use super::*;
 
+    /// D-040.
     #[test]
     fn tiles_cover_the_region_once() {
         let shape = [7, 9];

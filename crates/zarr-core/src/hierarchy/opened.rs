@@ -15,6 +15,7 @@ use super::shards::Shard;
 use super::update::{self, Edited};
 use crate::codec::Chain;
 use crate::data_type::Repr;
+use crate::dialect::Strictness;
 use crate::error::{AccessError, CodecError, Error, MetadataError, Result, Unsupported};
 use crate::grid::{ChunkGrid, ChunkKeys, Tile};
 use crate::json::Object;
@@ -37,6 +38,10 @@ pub(crate) struct State {
 impl State {
     fn new(room: &Room, path: &NodePath, metadata: ArrayMetadata) -> Result<State> {
         let chain = match metadata.chain(&room.registry, room.format.dialect()) {
+            // D-031: a strict reader takes no other byte for a bool than 0 and 1.
+            Ok(chain) if room.options.strictness == Strictness::Strict => {
+                Ok(chain.mending_bools(false))
+            }
             Ok(chain) => Ok(chain),
             Err(MetadataError::Unsupported(unsupported)) => Err(unsupported),
             Err(invalid) => return Err(invalid.into()),

@@ -257,3 +257,36 @@ pub trait ListableStore: Send + Sync {
         self.list_prefix(&StorePrefix::root())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Keys of which only `list_prefix` is known.
+    struct Keys(Vec<StoreKey>);
+
+    impl ListableStore for Keys {
+        fn list_prefix(&self, prefix: &StorePrefix) -> Result<Vec<StoreKey>, StoreError> {
+            Ok(self.0.iter().filter(|key| prefix.strip(key).is_some()).cloned().collect())
+        }
+    }
+
+    fn keys(names: &[&str]) -> Keys {
+        Keys(names.iter().map(|name| StoreKey::new(*name).unwrap()).collect())
+    }
+
+    /// D-136, D-137, row 24: the specification's own examples.
+    #[test]
+    fn listings_follow_from_list_prefix() {
+        let prefix = |prefix: &str| StorePrefix::new(prefix).unwrap();
+        let text = |keys: &[StoreKey]| keys.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let store = keys(&["a/b", "a/c/d", "e/f/g"]);
+        assert_eq!(text(&store.list_prefix(&prefix("a/")).unwrap()), ["a/b", "a/c/d"]);
+        assert_eq!(text(&store.list().unwrap()), ["a/b", "a/c/d", "e/f/g"]);
+        let store = keys(&["a/b", "a/c", "a/d/e", "a/f/g"]);
+        let listing = store.list_dir(&prefix("a/")).unwrap();
+        assert_eq!(text(&listing.keys), ["a/b", "a/c"]);
+        assert_eq!(listing.prefixes, [prefix("a/d/"), prefix("a/f/")]);
+        assert_eq!(store.list_dir(&prefix("b/")).unwrap(), Listing::default());
+    }
+}

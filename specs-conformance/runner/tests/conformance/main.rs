@@ -13,6 +13,7 @@ mod malformed;
 mod memory;
 mod node;
 mod steps;
+mod table;
 mod vector;
 mod waiting;
 
@@ -71,6 +72,7 @@ fn all(home: &Path) -> Result<(Vec<Trial>, tempfile::TempDir), String> {
         true => Ok(()),
         false => Err(flaws.join("\n").into()),
     })];
+    trials.extend(table::trials(home, &waiting)?);
     for case in cases {
         let feature = waiting.iter().find(|w| w.id == case.id).map(|w| w.feature.clone());
         trials.push(Trial::ignorable_test(case.id, move || judge(case.run, feature)));

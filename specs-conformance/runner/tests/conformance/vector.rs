@@ -3,7 +3,7 @@
 //! The form of a case is described in `specs-conformance/README.md`.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use zarr::store::{Payload, Store, StoreKey};
@@ -18,7 +18,7 @@ use crate::{Case, Check, steps};
 /// The cases of every file below `folder`, each with its variants.
 pub fn cases(folder: &Path) -> Result<Vec<Case>, String> {
     let mut cases = Vec::new();
-    for path in files(folder)? {
+    for path in crate::table::files(folder, "json")? {
         let place = path.display().to_string();
         let text = fs::read(&path).map_err(|e| format!("{place}: {e}"))?;
         let Json::Object(case) = parse(&text, &place)? else {
@@ -36,21 +36,6 @@ pub fn cases(folder: &Path) -> Result<Vec<Case>, String> {
         }
     }
     Ok(cases)
-}
-
-fn files(folder: &Path) -> Result<Vec<PathBuf>, String> {
-    let place = |e| format!("{}: {e}", folder.display());
-    let mut found = Vec::new();
-    for entry in fs::read_dir(folder).map_err(place)? {
-        let path = entry.map_err(place)?.path();
-        if path.is_dir() {
-            found.extend(files(&path)?);
-        } else if path.extension().is_some_and(|e| e == "json") {
-            found.push(path);
-        }
-    }
-    found.sort();
-    Ok(found)
 }
 
 /// The variant as a case of its own: on the case's store, changed as the variant's `store`, `set` and

@@ -328,7 +328,7 @@ mod tests {
         assert_eq!(read(Uint8, "7.0", Dialect::V3, Strictness::Tolerant).as_deref(), Some("07"));
     }
 
-    /// D-111 … D-117.
+    /// D-111 … D-114, Q3.
     #[test]
     fn draft_spellings() {
         use CoreType::*;
@@ -371,7 +371,7 @@ mod tests {
         assert_eq!(lenient(Float64, "\"foo\""), None);
     }
 
-    /// Round trips to the bit, in each dialect that can say them (F-036, T-16, T-19).
+    /// Round trips to the bit, in each dialect that can say them (F-036, D-117, T-16, T-19).
     #[test]
     fn what_is_written_reads_back_to_the_bit() {
         let floats = [

@@ -60,6 +60,15 @@ pub(super) fn parse(
     let shape = lengths("shape", object.get("shape"))?;
 
     let declared_type = object.get("data_type").cloned().unwrap_or(Json::Null);
+    let spelling = declared_type.as_str().unwrap_or_default();
+    // Rows 12 and 13: NumPy's spellings, and complex types where the text has none.
+    if spelling.starts_with('|') || era > Era::E1 && spelling.get(1..2) == Some("c") {
+        let what = format!("`data_type`: `{spelling}` is none of the draft's core types");
+        if reading.tolerate(what).is_err() {
+            let hint = "the draft spells it otherwise, and the reading is strict".into();
+            obstacles.push(Unsupported { what: "data type", name: spelling.into(), hint });
+        }
+    }
     let parsed = reading.registry.parse_data_type(&declared_type, Dialect::Draft)?;
     match (&parsed.data_type, parsed.data_type.repr()) {
         (DataType::Unknown { .. }, None) => {

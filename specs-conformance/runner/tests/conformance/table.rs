@@ -1,0 +1,266 @@
+//! Which requirement do which tests stand for?
+//!
+//! The requirements are the lists in `requirements/`. A test stands for those that its case's `clause`, its
+//! doc comment or its script names.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use conformance::requirements::{self, Requirement, Section};
+use conformance::sources;
+use libtest_mimic::{Failed, Trial};
+use zarr::Object;
+
+use crate::compare::{objects, parse, text};
+use crate::waiting::Waiting;
+
+/// One list of requirements: its name, and its sections.
+type List = (String, Vec<Section>);
+
+/// A test, or several that name the same requirements.
+struct Named {
+    /// Where it is written, from the workspace's folder.
+    file: String,
+    /// Its name in the file; `None` if it is the file's one.
+    name: Option<String>,
+    /// The names its cases have when they run; empty for what cannot wait.
+    ids: Vec<String>,
+    /// What it says about itself.
+    text: String,
+}
+
+/// What is known of one requirement.
+struct Row<'a> {
+    requirement: &'a Requirement,
+    tests: Vec<&'a Named>,
+    waits_for: BTreeSet<&'a str>,
+}
+
+impl Row<'_> {
+    fn state(&self) -> String {
+        match (self.tests.is_empty(), self.waits_for.is_empty()) {
+            (true, _) => "**UNTESTED**".into(),
+            (false, true) => "passes".into(),
+            (false, false) => {
+                let features: Vec<&str> = self.waits_for.iter().copied().collect();
+                format!("waits for {}", features.join(", "))
+            }
+        }
+    }
+
+    /// `[file](link): name, name`, for each file.
+    fn links(&self) -> String {
+        let mut files: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for test in &self.tests {
+            files.entry(&test.file).or_default().extend(test.name.as_deref());
+        }
+        let links = files.iter().map(|(file, names)| {
+            let short = short(file);
+            match names.is_empty() {
+                true => format!("[{short}](../{file})"),
+                false => format!("[{short}](../{file}): {}", names.join(", ")),
+            }
+        });
+        links.collect::<Vec<_>>().join("; ")
+    }
+}
+
+fn short(file: &str) -> &str {
+    let short = file.strip_prefix("crates/").or_else(|| file.strip_prefix("specs-conformance/"));
+    let short = short.unwrap_or(file);
+    short.strip_prefix("cases/").and_then(|case| case.strip_suffix(".json")).unwrap_or(short)
+}
+
+/// Two tests: that the page is what it would be if it were written now, and that no requirement that
+/// needs a test is without one.
+pub fn trials(home: &Path, waiting: &[Waiting]) -> Result<Vec<Trial>, String> {
+    let lists = lists(&home.join("requirements"))?;
+    let tests = tests(home)?;
+    let rows = rows(&lists, &tests, waiting)?;
+    let page = page(&lists, &rows);
+    let file = home.join("../docs/conformance.md");
+    let untested: Vec<String> = rows
+        .iter()
+        .flatten()
+        .flatten()
+        .filter(|row| row.requirement.needs_a_test() && row.tests.is_empty())
+        .map(|row| format!("{} {}", row.requirement.number, row.requirement.demand))
+        .collect();
+    Ok(vec![
+        Trial::test("conformance.md", move || is_written(&file, &page)),
+        Trial::test("conformance.md/untested", move || match untested.is_empty() {
+            true => Ok(()),
+            false => Err(format!("no test names\n{}", untested.join("\n")).into()),
+        }),
+    ])
+}
+
+/// Fails unless the file holds the page; with `UPDATE` in the environment, writes it there.
+fn is_written(file: &Path, page: &str) -> Result<(), Failed> {
+    if std::env::var_os("UPDATE").is_some() {
+        return fs::write(file, page).map_err(|e| format!("{}: {e}", file.display()).into());
+    }
+    match fs::read_to_string(file).is_ok_and(|found| found == page) {
+        true => Ok(()),
+        false => Err("docs/conformance.md is not what the tests say by now; write it with \
+                      `UPDATE=1 cargo test -p conformance -- conformance.md`"
+            .into()),
+    }
+}
+
+fn lists(folder: &Path) -> Result<Vec<List>, String> {
+    let read = |file: PathBuf| {
+        let place = |e: String| format!("{}: {e}", file.display());
+        let text = fs::read_to_string(&file).map_err(|e| place(e.to_string()))?;
+        let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        Ok((name, requirements::parse(&text).map_err(place)?))
+    };
+    files(folder, "txt")?.into_iter().map(read).collect()
+}
+
+/// The rows of each section of each list.
+fn rows<'a>(
+    lists: &'a [List],
+    tests: &'a [Named],
+    waiting: &'a [Waiting],
+) -> Result<Vec<Vec<Vec<Row<'a>>>>, String> {
+    let all = || lists.iter().flat_map(|(_, sections)| sections).flat_map(|s| &s.requirements);
+    let numbers: Vec<&str> = all().map(|requirement| requirement.number.as_str()).collect();
+    let mut of: BTreeMap<&str, Vec<&Named>> = BTreeMap::new();
+    for number in &numbers {
+        if of.insert(number, Vec::new()).is_some() {
+            return Err(format!("two lists have a requirement `{number}`"));
+        }
+    }
+    for test in tests {
+        for number in requirements::named(&test.text, &numbers) {
+            of.entry(number).or_default().push(test);
+        }
+    }
+    let row = |requirement: &'a Requirement| {
+        let tests = of.get(requirement.number.as_str()).cloned().unwrap_or_default();
+        let waits = |line: &&Waiting| tests.iter().any(|test| test.ids.contains(&line.id));
+        let waits_for = waiting.iter().filter(waits).map(|line| line.feature.as_str()).collect();
+        Row { requirement, tests, waits_for }
+    };
+    let section = |section: &'a Section| section.requirements.iter().map(row).collect();
+    Ok(lists.iter().map(|(_, sections)| sections.iter().map(section).collect()).collect())
+}
+
+const HEAD: &str = "# Conformance
+
+Which requirement of a specification do which tests stand for? Made from `specs-conformance/requirements`, the
+clauses of the cases, the doc comments of tests and the interop scripts. Written by
+`UPDATE=1 cargo test -p conformance -- conformance.md`; the same test without `UPDATE` fails while this page is
+behind.
+
+`cargo test` runs all tests named here, and `.ci/run` the scripts, too. So `passes` holds wherever CI is green. A
+requirement waits if one of its cases is in `specs-conformance/waiting.txt`. DEC is a decision of ours where the text
+is silent; what has no level is shown, and needs no test.
+";
+
+fn page(lists: &[List], rows: &[Vec<Vec<Row<'_>>>]) -> String {
+    let mut page = HEAD.to_owned();
+    for ((name, sections), rows) in lists.iter().zip(rows) {
+        let needed = || rows.iter().flatten().filter(|row| row.requirement.needs_a_test());
+        let tested = needed().filter(|row| !row.tests.is_empty()).count();
+        let _ = writeln!(page, "\n## {name}\n");
+        let _ = writeln!(page, "{tested} of {} that need a test have one.", needed().count());
+        for (section, rows) in sections.iter().zip(rows) {
+            let _ = writeln!(page, "\n### {}\n", section.title);
+            page += "| | level | what it demands | state | tests |\n|---|---|---|---|---|\n";
+            for row in rows {
+                let Requirement { number, level, demand } = row.requirement;
+                let level = level.trim_matches('-');
+                let (state, links) = (row.state(), row.links());
+                let _ = writeln!(page, "| {number} | {level} | {demand} | {state} | {links} |");
+            }
+        }
+    }
+    page
+}
+
+/// All tests that can name a requirement, sorted by their files.
+fn tests(home: &Path) -> Result<Vec<Named>, String> {
+    let top = home.join("..");
+    let mut tests = Vec::new();
+    for file in files(&home.join("cases"), "json")? {
+        let place = below(&top, &file);
+        let json = parse(read(&file)?.as_bytes(), &place)?;
+        let case = json.as_object().ok_or_else(|| format!("{place}: not an object"))?;
+        let id = place.trim_start_matches("specs-conformance/").trim_end_matches(".json");
+        tests.extend(of_case(&place, id, case));
+    }
+    for folder in [top.join("crates"), home.to_path_buf()] {
+        for file in files(&folder, "rs")? {
+            let place = below(&top, &file);
+            tests.extend(sources::tests(&read(&file)?).into_iter().map(|test| Named {
+                file: place.clone(),
+                name: Some(test.name),
+                ids: Vec::new(),
+                text: test.doc,
+            }));
+        }
+    }
+    for file in files(&home.join("interop"), "py")? {
+        let (place, text) = (below(&top, &file), read(&file)?);
+        tests.push(Named { file: place, name: None, ids: Vec::new(), text });
+    }
+    Ok(tests)
+}
+
+/// The case, and each variant that has a clause of its own. The case stands for what it checks itself and
+/// for its other variants; for all of them, if nothing else is left.
+fn of_case(file: &str, id: &str, case: &Object) -> Vec<Named> {
+    let named = |name: Option<&str>, ids, of: &Object| Named {
+        file: file.into(),
+        name: name.map(str::to_owned),
+        ids,
+        text: text(of, "clause").unwrap_or_default().into(),
+    };
+    let mut whole: Vec<String> = case.contains("expect").then(|| id.into()).into_iter().collect();
+    let mut tests = Vec::new();
+    for variant in objects(case, "variants") {
+        let name = text(variant, "id").unwrap_or_default();
+        let ids = vec![format!("{id}/{name}")];
+        match variant.contains("clause") {
+            true => tests.push(named(Some(name), ids, variant)),
+            false => whole.extend(ids),
+        }
+    }
+    if whole.is_empty() {
+        whole = tests.iter().flat_map(|test| test.ids.clone()).collect();
+    }
+    tests.push(named(None, whole, case));
+    tests
+}
+
+fn read(file: &Path) -> Result<String, String> {
+    fs::read_to_string(file).map_err(|e| format!("{}: {e}", file.display()))
+}
+
+/// Where a file lies below a folder, with `/` on every system.
+fn below(top: &Path, file: &Path) -> String {
+    let top = fs::canonicalize(top).unwrap_or_else(|_| top.into());
+    let file = fs::canonicalize(file).unwrap_or_else(|_| file.into());
+    let names = file.strip_prefix(&top).unwrap_or(&file).iter();
+    names.map(|name| name.to_string_lossy()).collect::<Vec<_>>().join("/")
+}
+
+/// The files below a folder whose names end in this way, sorted.
+pub fn files(folder: &Path, extension: &str) -> Result<Vec<PathBuf>, String> {
+    let place = |e| format!("{}: {e}", folder.display());
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).map_err(place)? {
+        let path = entry.map_err(place)?.path();
+        if path.is_dir() {
+            found.extend(files(&path, extension)?);
+        } else if path.extension().is_some_and(|e| e == extension) {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
+}
