@@ -25,6 +25,9 @@ INTEGERS = ["|i1", "|u1"] + [f"{order}{kind}{size}" for order in "<>" for kind i
 FLOATS = [f"{order}f{size}" for order in "<>" for size in (2, 4, 8)]
 COMPLEX = [f"{order}c{size}" for order in "<>" for size in (8, 16)]
 TEXT = ["|S7", "<U5", ">U3", "|V6"]
+TIMES = ["<M8[ns]", ">M8[s]", "<M8[D]", "<M8[Y]", "<M8[us]", "<m8[ms]", ">m8[h]", "<m8[as]"]
+# Units that one step has several of.
+STEPS = ["<M8[25s]", ">m8[10us]"]
 NUMBERS = BOOL + INTEGERS + FLOATS + COMPLEX
 
 BLOSC = [
@@ -73,6 +76,8 @@ class Case:
             data = np.frombuffer(rng.bytes(count * dtype.itemsize), dtype).copy()
             if dtype.kind in "fc" and count > 6:
                 data[-6:] = [np.nan, np.inf, -np.inf, -0.0, 0.0, 1.5]
+            if dtype.kind in "mM" and count:
+                data[-1] = "NaT"
         data = data.reshape(self.shape)
         if self.holes and self.shape and count:
             data[tuple(slice(0, length) for length in self.chunks)] = self.fill_value()
@@ -86,6 +91,8 @@ def fill_text(case):
         return "true" if value else "false"
     if value.dtype.kind in "iu":
         return str(int(value))
+    if value.dtype.kind in "mM":
+        return str(int(value.astype("i8")))
     if value.dtype.kind == "f":
         return float_text(value)
     if value.dtype.kind == "c":
@@ -111,10 +118,10 @@ def cases(dtypes, codecs, full):
         yield Case(f"dtype{dtype}", dtype)
         yield Case(f"dtype{dtype}-F", dtype, order="F")
     for codec in codecs:
-        chosen = dtypes if full else ["<i4", "<f8", ">u2"]
+        chosen = dtypes if full else ["<i4", "<f8", ">u2"] + ["<M8[ns]"] * ("<M8[ns]" in dtypes)
         if "delta" in codec:
             # Differences of floats lose bits.
-            chosen = [dtype for dtype in chosen if np.dtype(dtype).kind in "iu"]
+            chosen = [dtype for dtype in chosen if np.dtype(dtype).kind in "iumM"]
         for dtype in chosen:
             yield Case(f"codec-{'+'.join(codec)}{dtype}", dtype, codecs=codec)
         yield Case(f"codec-{'+'.join(codec)}-F", codecs=codec, order="F")
@@ -138,6 +145,8 @@ def cases(dtypes, codecs, full):
             info = np.iinfo(dtype)
             yield Case(f"fill-min{dtype}", dtype, fill=info.min)
             yield Case(f"fill-max{dtype}", dtype, fill=info.max)
+        elif kind in "mM":
+            yield Case(f"fill-nat{dtype}", dtype, fill="NaT")
         elif kind == "b":
             yield Case(f"fill-true{dtype}", dtype, fill=True)
 
@@ -178,6 +187,11 @@ class Program:
 
     def copy(self, source, target, dialect):
         self.run("copy", source, target, "--to", dialect)
+
+
+def delta_type(dtype):
+    """The integers in whose terms numcodecs' `delta` is told of elements: it adds no moments."""
+    return f"{dtype[0]}i8" if np.dtype(dtype).kind in "mM" else dtype
 
 
 def little(array):

@@ -12,7 +12,7 @@ import numcodecs
 import zarr
 from zarr._storage.v3 import DirectoryStoreV3
 
-from common import BLOSC, NUMBERS, REFUSED, TEXT, Peer, main
+from common import BLOSC, NUMBERS, REFUSED, STEPS, TEXT, TIMES, Peer, delta_type, main
 
 COMMON = [("gzip:5",), ("zlib:5",), ("zstd:3",), ("lz4",), ("bz2:5",), ("lzma",)] + [(name,) for name in BLOSC]
 
@@ -51,7 +51,7 @@ def codec_of(codec):
 
 
 def write(store, case, dialect):
-    codecs = [numcodecs.Delta(case.dtype) if codec == "delta" else codec_of(codec) for codec in case.codecs]
+    codecs = [numcodecs.Delta(delta_type(case.dtype)) if codec == "delta" else codec_of(codec) for codec in case.codecs]
     filters = [c for c in codecs if isinstance(c, (numcodecs.Shuffle, numcodecs.Delta))]
     compressors = [c for c in codecs if c not in filters]
     options = dict(
@@ -72,8 +72,8 @@ def write(store, case, dialect):
 PEER = Peer(
     name="zarr-python 2.18.7",
     knows={
-        "draft-2020": (NUMBERS + ["|S7", "<U5"], COMMON),
-        "v2": (NUMBERS + TEXT, COMMON + [("crc32c",), ("shuffle:4", "zlib:1")]),
+        "draft-2020": (NUMBERS + TIMES + ["|S7", "<U5"], COMMON),
+        "v2": (NUMBERS + TIMES + STEPS + TEXT, COMMON + [("crc32c",), ("shuffle:4", "zlib:1")]),
     },
     writes={
         "draft-2020": COMMON + [("delta",), ("shuffle:4", "zlib:1")],
@@ -84,6 +84,7 @@ PEER = Peer(
     exceptions=REFUSED
     + [
         (r"we copy from v2", "draft-2020", r"dtype\|V6.*", "does not know r<N>"),
+        (r"we copy from v2", "draft-2020", r".*[<>](M8\[25s\]|m8\[10us\]).*", "knows no steps of several units of time there"),
         (r"we .*", "draft-2020", r"fill-nan-inf[<>]c8", "adds the parts of a complex fill value, which turns the sign of its NaN"),
     ],
 )

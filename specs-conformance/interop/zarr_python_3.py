@@ -10,7 +10,7 @@ import zarr
 from zarr.codecs import BloscCodec, BytesCodec, Crc32cCodec, GzipCodec, TransposeCodec, ZstdCodec
 from zarr.codecs import numcodecs as named
 
-from common import BLOSC, NUMBERS, REFUSED, TEXT, Peer, main
+from common import BLOSC, NUMBERS, REFUSED, STEPS, TEXT, TIMES, Peer, delta_type, main
 
 COMMON = [("gzip:5",), ("zlib:5",), ("zstd:3",), ("lz4",), ("bz2:5",), ("lzma",), ("shuffle:4", "zlib:1")]
 COMMON += [(name,) for name in BLOSC]
@@ -80,7 +80,7 @@ def write(store, case, dialect):
     shape = dict(shape=case.shape, chunks=case.chunks, dtype=case.dtype, fill_value=fill)
     delta = case.codecs == ("delta",)
     if dialect == "v2":
-        codecs = [numcodecs.Delta(case.dtype)] if delta else [v2_codec(codec) for codec in case.codecs]
+        codecs = [numcodecs.Delta(delta_type(case.dtype))] if delta else [v2_codec(codec) for codec in case.codecs]
         filters = [c for c in codecs if isinstance(c, (numcodecs.Shuffle, numcodecs.Delta))]
         compressors = [c for c in codecs if c not in filters]
         array = group.create_array("a", **shape, order=case.order, filters=filters or None, compressors=(compressors or [None])[0])
@@ -88,7 +88,7 @@ def write(store, case, dialect):
         rank = len(case.shape)
         filters = [TransposeCodec(order=tuple(reversed(range(rank))))] if case.order == "F" and rank > 1 else []
         if delta:
-            filters.append(named.Delta(dtype=case.dtype.replace(">", "<")))
+            filters.append(named.Delta(dtype=delta_type(case.dtype).replace(">", "<")))
         endian = "big" if case.dtype[0] == ">" else "little"
         compressors = [] if delta else [v3_codec(codec) for codec in case.codecs]
         shape["dtype"] = np.dtype(case.dtype).newbyteorder("=")
@@ -100,8 +100,8 @@ def write(store, case, dialect):
 PEER = Peer(
     name="zarr-python 3.1.6",
     knows={
-        "v3": (NUMBERS, COMMON + [("crc32c",)]),
-        "v2": (NUMBERS + TEXT, COMMON + [("crc32c",)]),
+        "v3": (NUMBERS + TIMES + STEPS, COMMON + [("crc32c",)]),
+        "v2": (NUMBERS + TIMES + STEPS + TEXT, COMMON + [("crc32c",)]),
     },
     writes={
         "v3": COMMON + [("crc32c",), ("gzip:1", "crc32c"), ("delta",)],

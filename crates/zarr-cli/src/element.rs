@@ -3,14 +3,17 @@
 //! Integers are exact. Floats are the shortest text that reads back as the same number; what JSON has
 //! no number for is `"NaN"`, `"Infinity"`, `"-Infinity"`. Complex numbers are `[real, imaginary]`.
 //! Bytes of fixed length are text without the NULs that pad them, or `{"base64": "…"}` where they are
-//! no UTF-8. Bytes without meaning are base64.
+//! no UTF-8. Bytes without meaning are base64. Moments are dates in ISO 8601 as fine as their unit, spans
+//! of time are whole numbers of their steps; no time is `"NaT"`.
 
 use std::fmt::Write;
 
 use half::f16;
-use zarr::data_type::{DataType, Endian, Repr};
+use zarr::data_type::{DataType, Endian, NumpyTime, Repr, TimeKind};
 use zarr::data_type::{base64_decode, base64_encode};
 use zarr::{Dialect, Json, Object};
+
+use crate::calendar;
 
 /// What the bytes of an element mean. All of them are little-endian here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +28,8 @@ pub(crate) enum Kind {
     /// Code points of four bytes, padded with NULs.
     Text(usize),
     Raw(usize),
+    /// Counts of a unit of time.
+    Time(NumpyTime),
 }
 
 /// How an element is said.
@@ -39,8 +44,11 @@ impl Kind {
     pub fn of(data_type: &DataType) -> Option<Kind> {
         let repr = data_type.repr()?;
         let words = data_type.spelling(Dialect::V2, Endian::Little);
-        let fixed_bytes =
-            words.as_ref().and_then(Json::as_str).is_some_and(|words| words.starts_with("|S"));
+        let words = words.as_ref().and_then(Json::as_str);
+        let fixed_bytes = words.is_some_and(|words| words.starts_with("|S"));
+        if let (Repr::Int(8), Some(time)) = (repr, words.and_then(NumpyTime::from_typestr)) {
+            return Some(Kind::Time(time));
+        }
         Some(match repr {
             Repr::Bool => Kind::Bool,
             Repr::Int(n @ (1 | 2 | 4 | 8)) => Kind::Int(n),
@@ -58,6 +66,7 @@ impl Kind {
         match self {
             Kind::Bool => 1,
             Kind::Text(n) => 4 * n,
+            Kind::Time(_) => 8,
             Kind::Int(n)
             | Kind::Uint(n)
             | Kind::Float(n)
@@ -106,6 +115,14 @@ impl Kind {
             }
             Kind::Raw(_) => {
                 say_text(&base64_encode(element), style, out);
+                Ok(())
+            }
+            Kind::Time(time) => {
+                let text = calendar::text(time, signed(element));
+                match time.kind {
+                    TimeKind::Timedelta if text != "NaT" => out.push_str(&text),
+                    _ => say_text(&text, style, out),
+                }
                 Ok(())
             }
         };
@@ -162,6 +179,18 @@ impl Kind {
                     Some(bytes) if bytes.len() == n => out.extend_from_slice(&bytes),
                     _ => return Err(wrong(json, &format!("the base64 text of {n} bytes"))),
                 }
+            }
+            Kind::Time(time) => {
+                let count = match (json.as_str(), whole(json)) {
+                    (Some(text), _) => calendar::count(time, text)?,
+                    (None, Some(count)) => i64::try_from(count)
+                        .map_err(|_| format!("{} does not fit a {time}", json.brief()))?,
+                    _ if time.kind == TimeKind::Timedelta => {
+                        return Err(wrong(json, "a whole number or \"NaT\""));
+                    }
+                    _ => return Err(wrong(json, "a date, \"NaT\" or a whole number")),
+                };
+                out.extend_from_slice(&count.to_le_bytes());
             }
         }
         Ok(())
@@ -345,6 +374,11 @@ mod tests {
         assert_eq!(json(Kind::Bytes(2), b"\xff\0"), "{\"base64\":\"/wA=\"}");
         assert_eq!(json(Kind::Text(2), b"\xe9\0\0\0\0\0\0\0"), "\"é\"");
         assert_eq!(json(Kind::Raw(3), &[1, 2, 3]), "\"AQID\"");
+        let time = |typestr| Kind::Time(NumpyTime::from_typestr(typestr).unwrap());
+        assert_eq!(json(time("M8[D]"), &18262i64.to_le_bytes()), "\"2020-01-01\"");
+        assert_eq!(json(time("M8[D]"), &i64::MIN.to_le_bytes()), "\"NaT\"");
+        assert_eq!(json(time("m8[D]"), &(-7i64).to_le_bytes()), "-7");
+        assert_eq!(json(time("m8[D]"), &i64::MIN.to_le_bytes()), "\"NaT\"");
     }
 
     #[test]
@@ -382,6 +416,10 @@ mod tests {
         assert!(why(Kind::Complex(8), "[1]").contains("[real, imaginary]"));
         assert!(why(Kind::Bytes(1), "\"ab\"").contains("longer than an element"));
         assert!(why(Kind::Raw(2), "\"AQID\"").contains("base64 text of 2 bytes"));
+        let time = |typestr| Kind::Time(NumpyTime::from_typestr(typestr).unwrap());
+        assert!(why(time("M8[s]"), "9223372036854775808").contains("does not fit a datetime64[s]"));
+        assert!(why(time("M8[s]"), "1.5").contains("a date, \"NaT\" or a whole number is due"));
+        assert!(why(time("m8[s]"), "[]").contains("a whole number or \"NaT\" is due"));
     }
 
     #[test]

@@ -21,6 +21,7 @@
 
 #![forbid(unsafe_code)]
 
+mod calendar;
 mod commands;
 mod element;
 mod failure;

@@ -21,9 +21,11 @@ fn get_says_every_type() {
         ("|S4", "[\"ab\",{\"base64\":\"/wAAAA==\"}]", "ab\n/wAAAA==\n"),
         ("<U2", "[\"é\",\"a,\"]", "é\n\"a,\"\n"),
         ("r24", "[\"AQID\",\"AAAA\"]", "AQID\nAAAA\n"),
+        (">M8[25s]", "[\"2020-01-01T00:00:00\",\"NaT\"]", "2020-01-01T00:00:00\nNaT\n"),
+        ("m8[D]", "[-5,\"NaT\"]", "-5\nNaT\n"),
     ] {
         for format in FORMATS {
-            let target = format!("{format}-{}", dtype.trim_matches(['|', '<']));
+            let target = format!("{format}-{}", dtype.trim_matches(['|', '<', '>']));
             folder.good(&format!("create {target} --format {format} --shape 2 --dtype {dtype}"));
             let put = folder.feed(&format!("put {target}"), json.as_bytes());
             assert_eq!((put.code, &*put.err), (0, ""), "{dtype}");

@@ -9,7 +9,7 @@ use std::fmt::Debug;
 use zarr_core::codec::{
     ArrayToArray, BytesToBytes, ChunkContext, Codec, CodecSpec, DecodedSize, Parameters,
 };
-use zarr_core::data_type::{DataType, Endian};
+use zarr_core::data_type::{CoreType, DataType, Endian};
 use zarr_core::view::{View, ViewMut};
 use zarr_core::{CodecError, Dialect, MetadataError, Object};
 
@@ -50,6 +50,10 @@ pub(crate) fn build<K: Kernel>(
     let kernel = K::read(&mut parameters)?;
     let elements = match &context.data_type {
         DataType::Core(core) => NumberType::native(*core),
+        // A time's counts are computed with as integers (F-047).
+        DataType::Extension(extension) if extension.repr() == CoreType::Int64.repr() => {
+            NumberType::native(CoreType::Int64)
+        }
         _ => None,
     };
     let decoded = NumberType::read(&mut parameters, "dtype")?.or(elements);

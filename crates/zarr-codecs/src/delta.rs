@@ -67,7 +67,7 @@ mod tests {
     use std::borrow::Cow;
 
     use zarr_core::codec::{ArrayToArray, BytesToBytes, DecodedSize};
-    use zarr_core::data_type::{CoreType, DataType};
+    use zarr_core::data_type::{CoreType, DataType, NumpyTime};
     use zarr_core::view::{View, ViewMut};
     use zarr_core::{CodecError, Dialect, Json};
 
@@ -218,6 +218,30 @@ mod tests {
         assert_eq!(out, sums);
         let spelled = codec.spelling(Dialect::V3).unwrap().to_string();
         assert_eq!(spelled, r#"numcodecs.delta {"dtype":"<i4","astype":"<i4"}"#);
+    }
+
+    /// Of times the counts are subtracted, NaT's too; numcodecs 0.15.2 has the same for `<i8`.
+    #[test]
+    fn times_are_counts() {
+        let time = NumpyTime::from_typestr("<M8[s]").unwrap();
+        let data_type = DataType::Extension(std::sync::Arc::new(time));
+        let context = ChunkContext { data_type, shape: vec![4] };
+        let built = build_on(Dialect::V3, "delta", "{}", &context);
+        let Ok(Codec::ArrayToArray(codec)) = built else { panic!("{built:?}") };
+        let spelled = codec.spelling(Dialect::V2).unwrap().to_string();
+        assert_eq!(spelled, r#"delta {"dtype":"<i8","astype":"<i8"}"#);
+        // 2020-01-01, 2020-01-05, NaT, 1969-01-01.
+        let counts = [1_577_836_800, 1_578_182_400, NumpyTime::NAT, -31_536_000];
+        let counts: Vec<u8> = counts.iter().flat_map(|count| count.to_ne_bytes()).collect();
+        let stored = codec.encode(View::new(&counts, &[4], 8)).unwrap();
+        let want = hex("00e10b5e00000000 0046050000000000 00d9eea1ffffff7f 80cc1efeffffff7f");
+        let want: Vec<u8> = want
+            .chunks(8)
+            .flat_map(|b| u64::from_le_bytes(b.try_into().unwrap()).to_ne_bytes())
+            .collect();
+        let mut back = vec![0; 32];
+        codec.decode(&want, ViewMut::new(&mut back, &[4], 8)).unwrap();
+        assert_eq!((stored, back), (want, counts));
     }
 
     #[test]

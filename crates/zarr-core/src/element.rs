@@ -8,8 +8,9 @@ use crate::data_type::{CoreType, DataType, Repr};
 
 /// A Rust type that is an array's element, bit for bit.
 ///
-/// Fixed-size raw types are `[u8; N]`. Bools are checked when they are read, so that no other byte
-/// becomes one.
+/// Fixed-size raw types are `[u8; N]`. An extension that rests on signed integers has those for
+/// elements: `i64` for [`NumpyTime`](crate::data_type::NumpyTime). Bools are checked when they are
+/// read, so that no other byte becomes one.
 pub trait Element: Copy + Send + Sync + NoUninit + Zeroable + Default + 'static {
     /// Its name in messages.
     const NAME: &'static str;
@@ -28,6 +29,10 @@ pub trait Element: Copy + Send + Sync + NoUninit + Zeroable + Default + 'static 
 fn is_core(data_type: &DataType, core: CoreType) -> bool {
     match data_type {
         DataType::Core(found) => *found == core,
+        // Such as the counts of a time.
+        DataType::Extension(extension) => {
+            matches!(core.repr(), Repr::Int(_)) && extension.repr() == core.repr()
+        }
         DataType::Unknown { fallback: Some(fallback), .. } => is_core(fallback, core),
         _ => false,
     }

@@ -9,7 +9,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::codec::{BuildCodec, ChunkContext, Codec, CodecSpec, Names};
-use crate::data_type::{CoreType, DataType, ParsedType, strings};
+use crate::data_type::{CoreType, DataType, ParsedType, datetime, strings};
 use crate::dialect::Dialect;
 use crate::error::{MetadataError, StoreError, Unsupported};
 use crate::format::MetadataEncoding;
@@ -320,7 +320,8 @@ fn parse_v3(json: &Json) -> Parsed {
     if let Some(parsed) = json.as_str().and_then(raw_bits) {
         return parsed;
     }
-    match strings::from_v3(name, configuration) {
+    let times = || datetime::from_v3(name, configuration);
+    match strings::from_v3(name, configuration).or_else(times) {
         Some(parsed) => parsed.and_then(plain),
         None => unknown(json),
     }
@@ -332,16 +333,14 @@ fn parse_v2(json: &Json) -> Parsed {
             if let Some(parsed) = CoreType::from_typestr(text) {
                 return Ok(parsed);
             }
-            if let Some(parsed) = strings::from_typestr(text) {
+            let times = || datetime::from_typestr(text);
+            if let Some(parsed) = strings::from_typestr(text).or_else(times) {
                 return parsed;
             }
             let unmarked = text.strip_prefix(['<', '>', '|', '=']).unwrap_or(text);
             let kind = unmarked.chars().next();
-            let known_kind = kind.is_some_and(|c| "biufcmMOSUV".contains(c));
+            let known_kind = kind.is_some_and(|c| "biufcOSUV".contains(c));
             match known_kind && unmarked.is_ascii() {
-                true if "mM".contains(&unmarked[..1]) => {
-                    datetime_unit(unmarked).and_then(|()| unknown(json))
-                }
                 true => unknown(json),
                 false => Err(format!("`{text}` is not a NumPy type")),
             }
@@ -351,19 +350,6 @@ fn parse_v2(json: &Json) -> Parsed {
             unknown(json)
         }
         _ => Err(format!("{} stands for a type", json.kind())),
-    }
-}
-
-/// Z2-033: a unit is mandatory.
-fn datetime_unit(unmarked: &str) -> Result<(), String> {
-    let unit = unmarked[1..].strip_prefix("8[").and_then(|u| u.strip_suffix(']'));
-    let unit = unit.map(|u| u.trim_start_matches(|c: char| c.is_ascii_digit()));
-    match unit {
-        Some(
-            "Y" | "M" | "W" | "D" | "h" | "m" | "s" | "ms" | "us" | "μs" | "ns" | "ps" | "fs"
-            | "as",
-        ) => Ok(()),
-        _ => Err(format!("`{unmarked}` has no unit of time")),
     }
 }
 
@@ -432,7 +418,10 @@ fn parse_draft(json: &Json) -> Parsed {
             };
             let known = object.get("type").and_then(Json::as_str).and_then(|text| {
                 let typestr = text.starts_with(['<', '>', '|']).then_some(text)?;
-                CoreType::from_typestr(typestr).or_else(|| strings::from_typestr(typestr)?.ok())
+                // The byte order of a time is mandatory.
+                let time = || datetime::from_typestr(typestr).filter(|_| !typestr.starts_with('|'));
+                CoreType::from_typestr(typestr)
+                    .or_else(|| strings::from_typestr(typestr).or_else(time)?.ok())
             });
             // zarr-python 2.18 wrote raw bytes as a record with one nameless field.
             let void = object.get("type").and_then(Json::as_array).and_then(|fields| {

@@ -196,7 +196,9 @@ fn ndarray_goes_in_and_out() -> Result<()> {
 fn every_data_type_goes_through_every_dialect() -> Result<()> {
     let types =
         ["bool", "int8", ">i2", "<i4", ">i8", "uint8", "<u2", ">u4", "<u8", ">f2", "<f4", ">f8"];
-    for name in types.into_iter().chain(["<c8", ">c16", "r24", "|V5", "|S7", "<U5", ">U3"]) {
+    let others =
+        ["<c8", ">c16", "r24", "|V5", "|S7", "<U5", ">U3", "<M8[ns]", ">m8[25s]", "datetime64[D]"];
+    for name in types.into_iter().chain(others) {
         let (_folder, path) = folder();
         let first = zarr::create(&format!("{path}0"), Dialect::V2)?;
         let array = first
@@ -226,6 +228,28 @@ fn every_data_type_goes_through_every_dialect() -> Result<()> {
     Ok(())
 }
 
+/// F-047, Z2-033, V16: the elements of a time are counts; what nobody wrote is no time, if so said.
+#[test]
+fn times_are_counts() -> Result<()> {
+    for dialect in DIALECTS {
+        let (_folder, path) = folder();
+        let array = zarr::create(&path, dialect)?
+            .create_array(&"/a".parse()?)
+            .shape(&[4])
+            .chunks(&[2])
+            .data_type_named(">M8[25s]")
+            .fill_value("NaT")
+            .codec(zarr::codec("gzip:1")?)
+            .create()?;
+        array.write(0..2, &[63_113_472i64, -1])?;
+        let array = zarr::open(&path)?.into_group()?.array("a")?;
+        assert_eq!(array.data_type().to_string(), "datetime64[25s]");
+        assert_eq!(array.read::<i64>(..)?, [63_113_472, -1, i64::MIN, i64::MIN]);
+        assert!(array.read::<u64>(..).is_err() && array.read::<f64>(..).is_err());
+    }
+    Ok(())
+}
+
 /// What a dialect has no words for is refused before anything is written, never dropped.
 #[test]
 fn what_cannot_be_said_is_refused() -> Result<()> {
@@ -240,8 +264,11 @@ fn what_cannot_be_said_is_refused() -> Result<()> {
         .attributes(Object::new().with("_ARRAY_DIMENSIONS", other))
         .create()?;
     array("/nan").data_type_named("float32").fill_value("0xffc00005").create()?;
+    let generic =
+        r#"{"name":"numpy.datetime64","configuration":{"unit":"generic","scale_factor":1}}"#;
+    array("/generic").data_type_named(generic).create()?;
     let v2 = zarr::create("memory://", Dialect::V2)?;
-    for path in ["/some", "/other", "/nan"] {
+    for path in ["/some", "/other", "/nan", "/generic"] {
         let node = from.node(&path.parse()?)?;
         let refused = zarr::copy(&node, &v2, &path.parse()?, &zarr::CopyOptions::default());
         assert_eq!(refused.unwrap_err().kind(), zarr::ErrorKind::Unsupported, "{path}");

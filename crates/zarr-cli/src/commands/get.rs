@@ -31,7 +31,9 @@ single number n means n:n+1. All axes stay, so 0,: of a table is a table with on
 Formats, all in C order:
   json  nested lists. Integers are exact, floats the shortest text that reads back the same, with
         \"NaN\", \"Infinity\" and \"-Infinity\" as strings; complex numbers are [real, imaginary]. Bytes of
-        fixed length are text if they are UTF-8, else {\"base64\": text}; raw bytes are base64.
+        fixed length are text if they are UTF-8, else {\"base64\": text}; raw bytes are base64. Moments
+        are dates as fine as their unit, \"2020-12-31T23:59:59\", spans of time whole numbers of their
+        steps; \"NaT\" is no time.
   csv   one line per row, for at most two axes longer than 1; complex numbers as 1.0-2.0j.
   raw   little-endian elements one after the other; bool 0 or 1; text as UTF-32.
   npy   a NumPy file, version 1.0, little-endian.")]

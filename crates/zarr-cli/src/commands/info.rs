@@ -5,6 +5,8 @@ use zarr::grid::chunk_count;
 use zarr::{Array, ErrorKind, Group, Json, MetadataError, Node, Object, Unsupported};
 
 use super::Out;
+use crate::calendar;
+use crate::element::Kind;
 use crate::failure::Failure;
 use crate::human;
 use crate::session::{Session, Target};
@@ -171,9 +173,15 @@ pub(super) fn describe_array(array: &Array, out: Out<'_>) -> Result<(), Failure>
     for (n, codec) in metadata.codecs.iter().enumerate() {
         line(out, if n == 0 { "codecs" } else { "" }, codec)?;
     }
-    let fill = match &metadata.declared_fill {
-        Json::Null => "undefined".into(),
-        fill => plain(fill),
+    let fill = match (&metadata.declared_fill, Kind::of(&metadata.data_type)) {
+        (Json::Null, _) => "undefined".into(),
+        // `0` and `-9223372036854775808` mean little to people.
+        (_, Some(Kind::Time(time))) => {
+            let fill = metadata.fill_bytes();
+            let count = fill.first_chunk().expect("a count of time has eight bytes");
+            calendar::text(time, i64::from_ne_bytes(*count))
+        }
+        (fill, _) => plain(fill),
     };
     line(out, "fill value", fill)?;
     describe_attributes(&metadata.attributes, out)?;

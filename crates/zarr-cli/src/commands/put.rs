@@ -25,7 +25,8 @@ Examples:
   zarr get a.zarr/x --format raw | zarr put b.zarr/x --format raw
 
 Formats are those of `zarr get`; json may also be one flat list in C order. A NumPy file must hold the
-array's type, in either byte order, and the region's shape; axes of length 1 may be missing.
+array's type, in either byte order, and the region's shape; axes of length 1 may be missing. A moment is
+a date, or a whole number of the type's steps since 1970.
 
 Input that has too few or too many elements is refused; if it has more than 64 MiB, pieces of it may
 have been written by then. Parts of chunks are laid over what other programs write meanwhile.")]

@@ -4,11 +4,13 @@
 //! belongs to the chain (`bytes`), since two of the three dialects could not agree otherwise.
 
 mod core_type;
+pub(crate) mod datetime;
 mod extension;
 pub(crate) mod fill_value;
 pub(crate) mod strings;
 
 pub use self::core_type::CoreType;
+pub use self::datetime::{NumpyTime, TimeKind, TimeUnit};
 pub use self::extension::{ExtensionType, ParsedType};
 pub use self::fill_value::{FillValue, base64_decode, base64_encode};
 pub use self::strings::{FixedBytes, FixedUnicode};

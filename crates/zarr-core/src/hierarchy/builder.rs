@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{Array, Hierarchy, Room, aio};
 use crate::codec::CodecSpec;
-use crate::data_type::{DataType, Endian, ParsedType, fill_value};
+use crate::data_type::{DataType, Endian, NumpyTime, ParsedType, fill_value};
 use crate::dialect::{Dialect, Strictness};
 use crate::error::{AccessError, Cause, Error, MetadataError, Result};
 use crate::json::{Json, Object};
@@ -84,8 +84,8 @@ impl<H> ArrayBuilder<H> {
         self
     }
 
-    /// The type of an element by a name of any dialect: `int32`, `<i4`, `r24`, `|S7`. A `>` asks for
-    /// big-endian storage.
+    /// The type of an element by a name of any dialect: `int32`, `<i4`, `r24`, `|S7`, `<M8[ns]`; or by
+    /// the name that it is shown under, such as `datetime64[ns]`. A `>` asks for big-endian storage.
     #[must_use]
     pub fn data_type_named(mut self, name: &str) -> Self {
         let registry = &self.room.registry;
@@ -96,8 +96,15 @@ impl<H> ArrayBuilder<H> {
         let parsed = [Dialect::V3, Dialect::V2, Dialect::Draft].into_iter().find_map(|dialect| {
             registry.parse_data_type(&json, dialect).ok().filter(|p| p.data_type.repr().is_some())
         });
+        let parsed = parsed.or_else(|| {
+            let data_type = DataType::Extension(Arc::new(NumpyTime::from_name(name)?));
+            Some(ParsedType { data_type, endian: None })
+        });
         self.data_type = Some(parsed.ok_or_else(|| {
-            format!("data type `{name}` is not known; write it as in `int32`, `float64`, `<i4`, `r24`, `|S7`, `<U5`")
+            format!(
+                "data type `{name}` is not known; write it as in `int32`, `float64`, `<i4`, `r24`, `|S7`, `<U5`, \
+                 `<M8[ns]`"
+            )
         }));
         self
     }
