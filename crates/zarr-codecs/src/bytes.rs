@@ -32,6 +32,11 @@ pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, M
     let cell = context.element_size()?;
     let unit = context.data_type.repr().map_or(1, |r| r.swap_unit());
     let mut parameters = Parameters::new(spec);
+    if context.data_type.is_variable() {
+        // F-045.
+        let why = format!("`{}` has no fixed size; it needs another codec", context.data_type);
+        return Err(parameters.wrong("data type", why));
+    }
     let endian = match parameters.string("endian")? {
         Some("little") => Some(Endian::Little),
         Some("big") => Some(Endian::Big),

@@ -1,29 +1,40 @@
 //! Which Rust types are which data types?
 
-use bytemuck::{NoUninit, Zeroable};
 use half::f16;
 use num_complex::Complex;
 
 use crate::data_type::{CoreType, DataType, Repr};
 
-/// A Rust type that is an array's element, bit for bit.
+/// A Rust type that is an array's element.
 ///
-/// Fixed-size raw types are `[u8; N]`. An extension that rests on signed integers has those for
-/// elements: `i64` for [`NumpyTime`](crate::data_type::NumpyTime). Bools are checked when they are
-/// read, so that no other byte becomes one.
-pub trait Element: Copy + Send + Sync + NoUninit + Zeroable + Default + 'static {
+/// Elements of fixed size are so bit for bit; fixed-size raw types are `[u8; N]`. An extension that rests
+/// on signed integers has those for elements: `i64` for [`NumpyTime`](crate::data_type::NumpyTime).
+/// Bools are checked when they are read, so that no other byte becomes one. Elements of any length are
+/// `String` and `Vec<u8>`.
+pub trait Element: Clone + Default + Send + Sync + 'static {
     /// Its name in messages.
     const NAME: &'static str;
 
     /// Whether an array of this type holds such elements.
     fn is(data_type: &DataType) -> bool;
 
+    /// Room for so many elements; `None` if there is none.
+    fn room(count: usize) -> Option<Vec<Self>>;
+
     /// The memory of elements, to be filled with elements that are checked already; `None` if only
     /// [`Element::from_bytes`] may make them.
     fn memory(elements: &mut [Self]) -> Option<&mut [u8]>;
 
-    /// One element from its native bytes.
+    /// The memory of elements; `None` if they have any length.
+    fn as_memory(elements: &[Self]) -> Option<&[u8]>;
+
+    /// One element from its bytes, native ones if it is of fixed size.
     fn from_bytes(bytes: &[u8]) -> Self;
+
+    /// The bytes of an element of any length; of no meaning for one of fixed size.
+    fn as_bytes(&self) -> &[u8] {
+        &[]
+    }
 }
 
 fn is_core(data_type: &DataType, core: CoreType) -> bool {
@@ -45,8 +56,14 @@ macro_rules! elements {
             fn is(data_type: &DataType) -> bool {
                 is_core(data_type, CoreType::$core)
             }
+            fn room(count: usize) -> Option<Vec<Self>> {
+                bytemuck::allocation::try_zeroed_vec(count).ok()
+            }
             fn memory(elements: &mut [Self]) -> Option<&mut [u8]> {
                 Some(bytemuck::cast_slice_mut(elements))
+            }
+            fn as_memory(elements: &[Self]) -> Option<&[u8]> {
+                Some(bytemuck::cast_slice(elements))
             }
             fn from_bytes(bytes: &[u8]) -> Self {
                 bytemuck::pod_read_unaligned(bytes)
@@ -67,8 +84,14 @@ impl Element for bool {
     fn is(data_type: &DataType) -> bool {
         is_core(data_type, CoreType::Bool)
     }
+    fn room(count: usize) -> Option<Vec<Self>> {
+        bytemuck::allocation::try_zeroed_vec(count).ok()
+    }
     fn memory(_: &mut [Self]) -> Option<&mut [u8]> {
         None
+    }
+    fn as_memory(elements: &[Self]) -> Option<&[u8]> {
+        Some(bytemuck::cast_slice(elements))
     }
     fn from_bytes(bytes: &[u8]) -> Self {
         bytes[0] != 0
@@ -82,8 +105,14 @@ macro_rules! raw_elements {
             fn is(data_type: &DataType) -> bool {
                 matches!(data_type.repr(), Some(Repr::Opaque($n)))
             }
+            fn room(count: usize) -> Option<Vec<Self>> {
+                bytemuck::allocation::try_zeroed_vec(count).ok()
+            }
             fn memory(elements: &mut [Self]) -> Option<&mut [u8]> {
                 Some(bytemuck::cast_slice_mut(elements))
+            }
+            fn as_memory(elements: &[Self]) -> Option<&[u8]> {
+                Some(bytemuck::cast_slice(elements))
             }
             fn from_bytes(bytes: &[u8]) -> Self {
                 bytemuck::pod_read_unaligned(bytes)
@@ -93,3 +122,56 @@ macro_rules! raw_elements {
 }
 
 raw_elements! { 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 20 24 32 }
+
+/// Room for elements that have memory of their own.
+fn room_for<T: Clone + Default>(count: usize) -> Option<Vec<T>> {
+    let mut elements = Vec::new();
+    elements.try_reserve_exact(count).ok()?;
+    elements.resize(count, T::default());
+    Some(elements)
+}
+
+impl Element for String {
+    const NAME: &'static str = "String";
+    fn is(data_type: &DataType) -> bool {
+        matches!(data_type, DataType::Extension(e) if e.repr() == Repr::Variable)
+            && data_type.to_string() == "string"
+    }
+    fn room(count: usize) -> Option<Vec<Self>> {
+        room_for(count)
+    }
+    fn memory(_: &mut [Self]) -> Option<&mut [u8]> {
+        None
+    }
+    fn as_memory(_: &[Self]) -> Option<&[u8]> {
+        None
+    }
+    fn from_bytes(bytes: &[u8]) -> Self {
+        String::from_utf8_lossy(bytes).into_owned()
+    }
+    fn as_bytes(&self) -> &[u8] {
+        str::as_bytes(self)
+    }
+}
+
+impl Element for Vec<u8> {
+    const NAME: &'static str = "Vec<u8>";
+    fn is(data_type: &DataType) -> bool {
+        data_type.repr() == Some(Repr::Variable)
+    }
+    fn room(count: usize) -> Option<Vec<Self>> {
+        room_for(count)
+    }
+    fn memory(_: &mut [Self]) -> Option<&mut [u8]> {
+        None
+    }
+    fn as_memory(_: &[Self]) -> Option<&[u8]> {
+        None
+    }
+    fn from_bytes(bytes: &[u8]) -> Self {
+        bytes.to_vec()
+    }
+    fn as_bytes(&self) -> &[u8] {
+        self
+    }
+}

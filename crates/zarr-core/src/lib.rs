@@ -4,7 +4,7 @@
 //! stores are the only rooms that touch the world.
 //!
 //! - [`store`]: where keys and values live. [`codec`]: how a chunk becomes bytes.
-//! - [`data_type`], [`grid`], [`region`], [`view`]: elements, chunks, boxes of elements, memory.
+//! - [`data_type`], [`grid`], [`region`], [`view`], [`heap`]: elements, chunks, boxes of elements, memory.
 //! - [`metadata`]: the model. [`mod@format`]: the three dialects' spelling of it.
 //! - [`hierarchy`]: groups and arrays, read and written. [`registry`]: names and what they make.
 //!
@@ -34,6 +34,7 @@ mod element;
 mod error;
 pub mod format;
 pub mod grid;
+pub mod heap;
 pub mod hierarchy;
 mod json;
 pub mod metadata;

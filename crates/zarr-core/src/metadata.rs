@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use crate::codec::{Chain, ChunkContext, CodecSpec};
-use crate::data_type::{DataType, Endian, FillValue};
+use crate::data_type::{DataType, Endian, FillValue, Repr};
 use crate::dialect::Dialect;
 use crate::error::{MetadataError, Unsupported};
 use crate::grid::{ChunkGrid, ChunkKeys};
@@ -123,7 +123,7 @@ impl ArrayMetadata {
         chunk_shape: &[u64],
     ) -> Result<ArrayMetadata, MetadataError> {
         let grid = crate::grid::RegularGrid::new(chunk_shape, shape)?;
-        let fill_value = data_type.repr().map(|repr| FillValue::zero(repr.size()));
+        let fill_value = data_type.repr().map(FillValue::zero_of);
         Ok(ArrayMetadata {
             shape: shape.to_vec(),
             codecs: vec![bytes_codec(&data_type, Endian::Little)],
@@ -155,7 +155,9 @@ impl ArrayMetadata {
     pub fn fill_bytes(&self) -> Vec<u8> {
         match &self.fill_value {
             Some(fill) => fill.as_bytes().to_vec(),
-            None => vec![0; self.data_type.repr().map_or(1, |repr| repr.size())],
+            None => FillValue::zero_of(self.data_type.repr().unwrap_or(Repr::Opaque(1)))
+                .as_bytes()
+                .to_vec(),
         }
     }
 
@@ -215,8 +217,13 @@ impl ArrayMetadata {
     }
 }
 
-/// The `bytes` codec for a data type, with a byte order where it needs one (F-080).
+/// The codec that makes bytes of a data type's elements: mostly `bytes`, with a byte order where it needs one (F-080).
 pub(crate) fn bytes_codec(data_type: &DataType, endian: Endian) -> CodecSpec {
+    if let DataType::Extension(extension) = data_type
+        && let Some(serializer) = extension.serializer()
+    {
+        return serializer;
+    }
     let mut configuration = Object::new();
     if data_type.repr().is_none_or(|repr| repr.swap_unit() > 1) {
         configuration.insert("endian", endian.name());
@@ -255,7 +262,9 @@ impl ArrayMetadata {
             (hidden, self.codecs) = self.codecs.into_iter().partition(filter);
         }
         self.codecs = crate::codec::respell(&self.codecs, &context, dialect, registry)?;
-        let after = self.codecs.iter().position(|spec| spec.name == "bytes").map_or(0, |at| at + 1);
+        let on_arrays = |spec: &&CodecSpec| spec.name == "transpose";
+        let after = self.codecs.iter().position(|spec| spec.name == "bytes").map(|at| at + 1);
+        let after = after.unwrap_or_else(|| self.codecs.iter().take_while(on_arrays).count());
         self.codecs.splice(after..after, hidden);
         self.shards = None;
         let own = matches!(
@@ -282,7 +291,7 @@ impl ArrayMetadata {
         }
         if dialect == Dialect::V3 && self.fill_value.is_none() {
             // Undefined reads as zero bytes everywhere here; final v3 must say so (Z2-090).
-            self.fill_value = self.data_type.repr().map(|repr| FillValue::zero(repr.size()));
+            self.fill_value = self.data_type.repr().map(FillValue::zero_of);
         }
         self.declared_fill = Json::Null;
         if dialect == Dialect::Draft || dialect == Dialect::V2 {

@@ -9,7 +9,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::codec::{BuildCodec, ChunkContext, Codec, CodecSpec, Names};
-use crate::data_type::{CoreType, DataType, ParsedType, datetime, strings};
+use crate::data_type::{CoreType, DataType, ParsedType, datetime, strings, variable};
 use crate::dialect::Dialect;
 use crate::error::{MetadataError, StoreError, Unsupported};
 use crate::format::MetadataEncoding;
@@ -319,6 +319,9 @@ fn parse_v3(json: &Json) -> Parsed {
     }
     if let Some(parsed) = json.as_str().and_then(raw_bits) {
         return parsed;
+    }
+    if let Some(variable) = variable::from_v3(name) {
+        return plain(variable);
     }
     let times = || datetime::from_v3(name, configuration);
     match strings::from_v3(name, configuration).or_else(times) {

@@ -8,6 +8,7 @@
 use std::borrow::Cow;
 use std::marker::PhantomData;
 
+use crate::heap::Heap;
 use crate::region::Region;
 
 /// Shape and strides of a window, in cells and bytes.
@@ -79,6 +80,8 @@ pub struct View<'a> {
     at: *const u8,
     window: Window,
     memory: PhantomData<&'a [u8]>,
+    /// Where elements of variable length lie, whose cells these are.
+    heap: Option<&'a Heap>,
 }
 
 /// A window on cells that nobody else reads or writes.
@@ -87,6 +90,8 @@ pub struct ViewMut<'a> {
     at: *mut u8,
     window: Window,
     memory: PhantomData<&'a mut [u8]>,
+    /// Where elements of variable length lie, whose cells these are.
+    heap: Option<&'a Heap>,
 }
 
 // SAFETY: a View stands for a `&[u8]`, a ViewMut for a `&mut [u8]`; both may go to other threads.
@@ -111,13 +116,24 @@ fn checked_window(len: usize, shape: &[u64], cell: usize) -> Window {
 }
 
 impl<'a> View<'a> {
+    /// The same cells, standing for elements of variable length in `heap`.
+    #[must_use]
+    pub fn with_heap(self, heap: Option<&'a Heap>) -> Self {
+        View { heap, ..self }
+    }
+
+    /// Where elements of variable length lie, if the cells stand for such.
+    pub fn heap(&self) -> Option<&'a Heap> {
+        self.heap
+    }
+
     /// A view in C order of all of `memory`: `shape` cells of `cell` bytes.
     ///
     /// # Panics
     /// If `memory` is not exactly as long as that.
     pub fn new(memory: &'a [u8], shape: &[u64], cell: usize) -> Self {
         let window = checked_window(memory.len(), shape, cell);
-        View { at: memory.as_ptr(), window, memory: PhantomData }
+        View { at: memory.as_ptr(), window, memory: PhantomData, heap: None }
     }
 
     /// How many cells along each axis.
@@ -145,7 +161,12 @@ impl<'a> View<'a> {
     /// # Panics
     /// If `order` is not a permutation of the axes.
     pub fn permuted(self, order: &[usize]) -> Self {
-        View { at: self.at, window: self.window.permuted(order), memory: PhantomData }
+        View {
+            at: self.at,
+            window: self.window.permuted(order),
+            memory: PhantomData,
+            heap: self.heap,
+        }
     }
 
     /// The cells of `region`, whose coordinates are this view's.
@@ -156,7 +177,7 @@ impl<'a> View<'a> {
         let (window, offset) = self.window.part(region);
         // SAFETY: the part lies inside this view, so the pointer stays inside the memory.
         let at = unsafe { self.at.offset(offset) };
-        View { at, window, memory: PhantomData }
+        View { at, window, memory: PhantomData, heap: self.heap }
     }
 
     /// The bytes, if the cells follow each other in C order.
@@ -204,13 +225,24 @@ fn is_repetition(bytes: &[u8], cell: &[u8]) -> bool {
 }
 
 impl<'a> ViewMut<'a> {
+    /// The same cells, standing for elements of variable length in `heap`.
+    #[must_use]
+    pub fn with_heap(self, heap: Option<&'a Heap>) -> Self {
+        ViewMut { heap, ..self }
+    }
+
+    /// Where elements of variable length lie, if the cells stand for such.
+    pub fn heap(&self) -> Option<&'a Heap> {
+        self.heap
+    }
+
     /// A view in C order of all of `memory`: `shape` cells of `cell` bytes.
     ///
     /// # Panics
     /// If `memory` is not exactly as long as that.
     pub fn new(memory: &'a mut [u8], shape: &[u64], cell: usize) -> Self {
         let window = checked_window(memory.len(), shape, cell);
-        ViewMut { at: memory.as_mut_ptr(), window, memory: PhantomData }
+        ViewMut { at: memory.as_mut_ptr(), window, memory: PhantomData, heap: None }
     }
 
     /// How many cells along each axis.
@@ -235,12 +267,12 @@ impl<'a> ViewMut<'a> {
 
     /// The same cells, lent for a while.
     pub fn reborrow(&mut self) -> ViewMut<'_> {
-        ViewMut { at: self.at, window: self.window.clone(), memory: PhantomData }
+        ViewMut { at: self.at, window: self.window.clone(), memory: PhantomData, heap: self.heap }
     }
 
     /// The same cells, to be read.
     pub fn as_view(&self) -> View<'_> {
-        View { at: self.at, window: self.window.clone(), memory: PhantomData }
+        View { at: self.at, window: self.window.clone(), memory: PhantomData, heap: self.heap }
     }
 
     /// The same cells with their axes in another order: axis `i` is what axis `order[i]` was.
@@ -248,7 +280,12 @@ impl<'a> ViewMut<'a> {
     /// # Panics
     /// If `order` is not a permutation of the axes.
     pub fn permuted(self, order: &[usize]) -> Self {
-        ViewMut { at: self.at, window: self.window.permuted(order), memory: PhantomData }
+        ViewMut {
+            at: self.at,
+            window: self.window.permuted(order),
+            memory: PhantomData,
+            heap: self.heap,
+        }
     }
 
     /// The cells of `region`, whose coordinates are this view's.
@@ -259,7 +296,7 @@ impl<'a> ViewMut<'a> {
         let (window, offset) = self.window.part(region);
         // SAFETY: the part lies inside this view, so the pointer stays inside the memory.
         let at = unsafe { self.at.offset(offset) };
-        ViewMut { at, window, memory: PhantomData }
+        ViewMut { at, window, memory: PhantomData, heap: self.heap }
     }
 
     /// Two views: the first `at` cells along `axis`, and the rest.
@@ -278,8 +315,8 @@ impl<'a> ViewMut<'a> {
         // coordinate along `axis`, and the window maps different coordinates to different cells.
         let second_at = unsafe { self.at.offset(offset) };
         (
-            ViewMut { at: self.at, window: first, memory: PhantomData },
-            ViewMut { at: second_at, window: second, memory: PhantomData },
+            ViewMut { at: self.at, window: first, memory: PhantomData, heap: self.heap },
+            ViewMut { at: second_at, window: second, memory: PhantomData, heap: self.heap },
         )
     }
 

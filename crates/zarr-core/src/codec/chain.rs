@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::{
     ArrayToArray, ArrayToBytes, BytesToBytes, ChunkContext, Codec, CodecSpec, DecodedSize,
 };
+use crate::data_type::CoreType;
 use crate::error::{CodecError, MetadataError};
 use crate::region::Region;
 use crate::registry::Registry;
@@ -35,7 +36,8 @@ impl Chain {
         registry: &Registry,
     ) -> Result<Chain, MetadataError> {
         context.element_size()?;
-        let mut inner = context.clone();
+        // What the codecs on arrays see, and what those on bytes do.
+        let (mut inner, mut after) = (context.clone(), context.clone());
         let (mut arrays, mut serializer, mut bytes) = (Vec::new(), None, Vec::new());
         let order = |what: &str| MetadataError::invalid("codecs", what);
         let one_byte = context.data_type.repr().is_some_and(|repr| repr.swap_unit() == 1);
@@ -48,7 +50,8 @@ impl Chain {
                     configuration.insert("endian", "little");
                 }
             }
-            match registry.build_codec(&spec, &inner)? {
+            let here = if serializer.is_some() { &after } else { &inner };
+            match registry.build_codec(&spec, here)? {
                 Codec::ArrayToArray(codec) => {
                     if serializer.is_some() {
                         return Err(order(&format!(
@@ -57,9 +60,14 @@ impl Chain {
                         )));
                     }
                     let next = codec.encoded(&inner)?;
+                    after = next.clone();
                     arrays.push((codec, std::mem::replace(&mut inner, next)));
                 }
                 Codec::ArrayToBytes(codec) => {
+                    // What follows sees bytes, if elements have any length.
+                    if inner.data_type.is_variable() {
+                        after.data_type = CoreType::Uint8.into();
+                    }
                     if serializer.replace(codec).is_some() {
                         return Err(order(&format!(
                             "`{}` is a second codec that makes bytes of arrays",
@@ -117,8 +125,9 @@ impl Chain {
             return self.encode_from(step + 1, chunk.permuted(order));
         }
         let next = next_context(&**codec, context, &chunk.shape())?;
+        let heap = chunk.heap();
         let encoded = codec.encode(chunk)?;
-        let view = View::new(&encoded, &next.shape, cell_of(&next));
+        let view = View::new(&encoded, &next.shape, cell_of(&next)).with_heap(heap);
         self.encode_from(step + 1, view).map(|bytes| Cow::Owned(bytes.into_owned()))
     }
 
@@ -156,7 +165,8 @@ impl Chain {
         }
         let next = next_context(&**codec, context, shape)?;
         let mut scratch = zeroed(next.size())?;
-        let whole = ViewMut::new(&mut scratch, &next.shape, cell_of(&next));
+        let heap = out.heap();
+        let whole = ViewMut::new(&mut scratch, &next.shape, cell_of(&next)).with_heap(heap);
         self.decode_from(step + 1, encoded, &next.shape, &Region::all(&next.shape), whole)?;
         if *within == Region::all(shape) {
             return codec.decode(&scratch, out);

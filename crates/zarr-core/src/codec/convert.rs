@@ -155,6 +155,11 @@ fn to_flat(
                 chain.push(spec.clone());
                 chain.append(&mut lowered);
             }
+            // Objects are made bytes of by a filter, in v2's words in the drafts, too (Z2-040).
+            Codec::ArrayToBytes(array) if here.data_type.is_variable() && lowered.is_empty() => {
+                let words = array.spelling(Dialect::V2).ok_or_else(|| cannot(to, spec, ""))?;
+                chain.push(words);
+            }
             Codec::ArrayToBytes(_) => return Err(cannot(to, spec, "")),
             Codec::BytesToBytes(_) => chain.push(reword(spec, &codec, to)?),
         }

@@ -3,6 +3,7 @@
 use std::fmt::{Debug, Display};
 
 use super::{Endian, FillValue, Repr};
+use crate::codec::CodecSpec;
 use crate::dialect::Dialect;
 use crate::error::{CodecError, MetadataError};
 use crate::json::Json;
@@ -17,6 +18,11 @@ pub trait ExtensionType: Debug + Display + Send + Sync {
 
     /// The representation: all that codecs ask.
     fn repr(&self) -> Repr;
+
+    /// The codec that makes bytes of such elements, where `bytes` cannot.
+    fn serializer(&self) -> Option<CodecSpec> {
+        None
+    }
 
     /// The fill value that `json` means, in native byte order.
     ///
@@ -49,6 +55,15 @@ pub trait ExtensionType: Debug + Display + Send + Sync {
     /// [`CodecError::Corrupt`] for elements that cannot be.
     fn check(&self, elements: &[u8]) -> Result<(), CodecError> {
         let _ = elements;
+        Ok(())
+    }
+
+    /// Makes sure that these bytes are an element of this type, one of any length.
+    ///
+    /// # Errors
+    /// [`CodecError::Corrupt`] if they cannot be.
+    fn check_element(&self, element: &[u8]) -> Result<(), CodecError> {
+        let _ = element;
         Ok(())
     }
 }

@@ -8,12 +8,14 @@ pub(crate) mod datetime;
 mod extension;
 pub(crate) mod fill_value;
 pub(crate) mod strings;
+pub(crate) mod variable;
 
 pub use self::core_type::CoreType;
 pub use self::datetime::{NumpyTime, TimeKind, TimeUnit};
 pub use self::extension::{ExtensionType, ParsedType};
 pub use self::fill_value::{FillValue, base64_decode, base64_encode};
 pub use self::strings::{FixedBytes, FixedUnicode};
+pub use self::variable::Variable;
 
 use std::fmt;
 use std::sync::Arc;
@@ -71,22 +73,25 @@ pub enum Repr {
     Opaque(usize),
     /// UTF-32: so many units of four bytes.
     Utf32(usize),
+    /// Any number of bytes. In memory a view shows their cells; see [`crate::heap`].
+    Variable,
 }
 
 impl Repr {
-    /// How many bytes an element has.
+    /// How many bytes an element has in a view.
     pub fn size(self) -> usize {
         match self {
             Repr::Bool => 1,
             Repr::Int(n) | Repr::Uint(n) | Repr::Float(n) | Repr::Complex(n) | Repr::Opaque(n) => n,
             Repr::Utf32(n) => 4 * n,
+            Repr::Variable => crate::heap::CELL,
         }
     }
 
     /// The unit in which byte order turns bytes round; 1 if there is none.
     pub fn swap_unit(self) -> usize {
         match self {
-            Repr::Bool | Repr::Opaque(_) => 1,
+            Repr::Bool | Repr::Opaque(_) | Repr::Variable => 1,
             Repr::Int(n) | Repr::Uint(n) | Repr::Float(n) => n,
             Repr::Complex(n) => n / 2,
             Repr::Utf32(_) => 4,
@@ -160,6 +165,22 @@ impl DataType {
             DataType::Extension(extension) => extension.check(elements),
             _ => Ok(()),
         }
+    }
+
+    /// Makes sure that these bytes are an element of this type, one of any length.
+    ///
+    /// # Errors
+    /// [`CodecError::Corrupt`] if they cannot be.
+    pub fn check_element(&self, element: &[u8]) -> Result<(), CodecError> {
+        match self {
+            DataType::Extension(extension) => extension.check_element(element),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether its elements have any number of bytes.
+    pub fn is_variable(&self) -> bool {
+        self.repr() == Some(Repr::Variable)
     }
 
     /// Whether [`DataType::check`] looks at elements at all.

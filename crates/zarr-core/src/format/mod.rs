@@ -21,9 +21,11 @@ pub(crate) use self::draft::LoneDocument;
 pub use self::encoding::{JsonEncoding, MetadataEncoding};
 pub use self::v2::V2;
 pub use self::v3::V3;
+use crate::codec::{ChunkContext, CodecSpec};
 use crate::data_type::fill_value;
+use crate::data_type::{Endian, ParsedType, variable};
 use crate::dialect::{Dialect, Era, Reading};
-use crate::error::{AccessError, MetadataError, StoreError};
+use crate::error::{AccessError, MetadataError, StoreError, Unsupported};
 use crate::grid::ChunkGrid;
 use crate::json::{Json, Object};
 use crate::metadata::{ArrayMetadata, NodeKind, NodeMetadata};
@@ -383,6 +385,43 @@ fn spell_chunk_shape(
     })
 }
 
+/// The codecs behind the order of axes, in v2 and the drafts: `bytes`, or for objects the first filter, which
+/// also tells what they are (Z2-040).
+fn serialized(
+    parsed: &mut ParsedType,
+    declared: &Json,
+    mut codecs: Vec<CodecSpec>,
+    reading: &Reading<'_>,
+    obstacles: &mut Vec<Unsupported>,
+) -> Result<Vec<CodecSpec>, MetadataError> {
+    let kind = declared.as_object().and_then(|object| object.get("type")).unwrap_or(declared);
+    if kind.as_str() != Some("|O") {
+        let endian = parsed.endian.unwrap_or(Endian::Little);
+        codecs.insert(0, crate::metadata::bytes_codec(&parsed.data_type, endian));
+        return Ok(codecs);
+    }
+    let Some(first) = codecs.first() else {
+        let why = "objects need a codec that makes bytes of them, such as `vlen-utf8`";
+        return Err(invalid("filters", why));
+    };
+    match variable::from_filter(first, reading.registry) {
+        Some(data_type) => parsed.data_type = data_type,
+        None => {
+            let context = ChunkContext { data_type: parsed.data_type.clone(), shape: vec![] };
+            let lack = match reading.registry.build_codec(first, &context) {
+                Err(MetadataError::Unsupported(lack)) => lack,
+                _ => Unsupported {
+                    what: "codec",
+                    name: first.name.clone(),
+                    hint: "it makes no bytes of objects".into(),
+                },
+            };
+            obstacles.push(lack);
+        }
+    }
+    Ok(codecs)
+}
+
 /// An array's chain as v2 and the drafts see it: axis order, byte order, then codecs on bytes.
 struct FlatChain<'a> {
     f_order: bool,
@@ -409,6 +448,10 @@ fn flat_chain<'a>(
         codecs = &codecs[1..];
     }
     match codecs.split_first() {
+        // The filter that makes bytes of objects is a codec like those behind it (Z2-040).
+        Some((first, _)) if array.data_type.is_variable() && first.dialect == Dialect::V2 => {
+            Ok(FlatChain { f_order, layout, bytes: codecs })
+        }
         Some((first, rest)) if first.name == "bytes" => {
             Ok(FlatChain { f_order, layout, bytes: rest })
         }

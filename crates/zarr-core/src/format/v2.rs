@@ -3,18 +3,16 @@
 use super::{Child, Documents, Format, JsonEncoding, Place};
 use super::{
     attributes, attributes_with_dimensions, cannot, document, flat_chain, invalid, key_below,
-    kind_by_key, lengths, parse_fill, parse_object, spell_chunk_shape, spell_fill, spell_type,
-    supposed_children, xarray_dimensions,
+    kind_by_key, lengths, parse_fill, parse_object, serialized, spell_chunk_shape, spell_fill,
+    spell_type, supposed_children, xarray_dimensions,
 };
 use crate::codec::CodecSpec;
-use crate::data_type::{DataType, Endian};
+use crate::data_type::DataType;
 use crate::dialect::{Dialect, Reading};
 use crate::error::{AccessError, MetadataError, StoreError, Unsupported};
 use crate::grid::{ChunkKeys, RegularGrid};
 use crate::json::{Json, Object};
-use crate::metadata::{
-    ArrayMetadata, GroupMetadata, NodeKind, NodeMetadata, bytes_codec, reversing_codec,
-};
+use crate::metadata::{ArrayMetadata, GroupMetadata, NodeKind, NodeMetadata, reversing_codec};
 use crate::path::NodePath;
 use crate::store::{Listing, StoreKey};
 
@@ -154,7 +152,10 @@ const MEMBERS: [&str; 9] = [
 ];
 
 /// Codecs that change elements rather than make them fewer.
-const FILTERS: [&str; 8] = [
+const FILTERS: [&str; 11] = [
+    "vlen-utf8",
+    "vlen-bytes",
+    "vlen-array",
     "delta",
     "shuffle",
     "fixedscaleoffset",
@@ -226,11 +227,8 @@ fn parse_array(
     let grid = RegularGrid::new(&chunks, &shape)?;
 
     let declared_type = object.get("dtype").cloned().unwrap_or(Json::Null);
-    let parsed = reading.registry.parse_data_type(&declared_type, Dialect::V2)?;
+    let mut parsed = reading.registry.parse_data_type(&declared_type, Dialect::V2)?;
     let mut obstacles = Vec::new();
-    if let DataType::Unknown { .. } = parsed.data_type {
-        obstacles.push(unknown_type(&declared_type));
-    }
 
     let mut codecs = Vec::new();
     match object.get("order").and_then(Json::as_str) {
@@ -239,11 +237,14 @@ fn parse_array(
         Some("F") => {}
         _ => return Err(invalid("order", "it is neither `C` nor `F`")),
     }
-    codecs.push(bytes_codec(&parsed.data_type, parsed.endian.unwrap_or(Endian::Little)));
-    codecs.extend(filters(object.get("filters"))?);
+    let mut on_bytes = filters(object.get("filters"))?;
     match object.get("compressor") {
         None | Some(Json::Null) => {}
-        Some(json) => codecs.push(codec("compressor", json)?),
+        Some(json) => on_bytes.push(codec("compressor", json)?),
+    }
+    codecs.extend(serialized(&mut parsed, &declared_type, on_bytes, reading, &mut obstacles)?);
+    if let (DataType::Unknown { .. }, []) = (&parsed.data_type, &obstacles[..]) {
+        obstacles.push(unknown_type(&declared_type));
     }
 
     let separator = match object.get("dimension_separator") {

@@ -9,16 +9,19 @@ use std::sync::Arc;
 
 use futures::stream::{self, StreamExt, TryStreamExt};
 
+use super::elements::Cells;
 use super::opened::{Opened, State, zeroed};
 use super::options::{OpenOptions, Options};
 use super::room::Room;
 use super::update::{self, Edited};
 use super::{ArrayBuilder, Chunk, change_attributes, wrong_kind};
+use crate::data_type::Repr;
 use crate::dialect::{Dialect, Warning};
 use crate::element::Element;
 use crate::error::{AccessError, Error, Result};
 use crate::format::{Child, Format};
 use crate::grid::{Tile, tiles};
+use crate::heap::{CELL, Heap};
 use crate::json::Object;
 use crate::metadata::{ArrayMetadata, GroupMetadata, NodeKind, NodeMetadata};
 use crate::path::NodePath;
@@ -328,8 +331,12 @@ impl Array {
         let (state, region) = self.opened.prepare(region)?;
         self.opened.check_type::<T>(&state)?;
         self.opened.check_count(&region, out.len())?;
+        if state.metadata.data_type.is_variable() {
+            self.read_cells(&state, &region).await?.to_elements(out);
+            return Ok(());
+        }
         if let Some(memory) = T::memory(out) {
-            return self.read_memory(&state, &region, memory).await;
+            return self.read_memory(&state, &region, memory, None).await;
         }
         let bytes = self.read_region(&state, &region).await?;
         for (element, bytes) in out.iter_mut().zip(bytes.chunks_exact(size_of::<T>())) {
@@ -349,10 +356,21 @@ impl Array {
 
     async fn read_region(&self, state: &Arc<State>, region: &Region) -> Result<Vec<u8>> {
         let (_, _, repr) = state.access().map_err(|e| self.opened.at(e))?;
+        if repr == Repr::Variable {
+            return Ok(self.read_cells(state, region).await?.to_stream());
+        }
         let mut bytes =
             zeroed(&region.shape(), repr.size(), "the region").map_err(|e| self.opened.at(e))?;
-        self.read_memory(state, region, &mut bytes).await?;
+        self.read_memory(state, region, &mut bytes, None).await?;
         Ok(bytes)
+    }
+
+    /// Reads elements of any length.
+    async fn read_cells(&self, state: &Arc<State>, region: &Region) -> Result<Cells> {
+        let mut cells = state.cells(&region.shape()).map_err(|e| self.opened.at(e))?;
+        let heap = cells.heap.clone();
+        self.read_memory(state, region, &mut cells.memory, Some(heap)).await?;
+        Ok(cells)
     }
 
     /// Fetches tiles, as many at a time as the store likes, and lays what the pool makes of them into
@@ -362,8 +380,9 @@ impl Array {
         state: &Arc<State>,
         region: &Region,
         memory: &mut [u8],
+        heap: Option<Arc<Heap>>,
     ) -> Result<()> {
-        let opened = &self.opened;
+        let (opened, heap) = (&self.opened, &heap);
         let (_, grid, repr) = state.access().map_err(|e| opened.at(e))?;
         let cell = repr.size();
         let fetched = stream::iter(tiles(grid, &state.metadata.shape, region))
@@ -372,10 +391,12 @@ impl Array {
                     None => None,
                     Some((key, encoded)) => {
                         let (opened, state, tile) = (opened.clone(), state.clone(), tile.clone());
+                        let heap = heap.clone();
                         let decode = move || {
                             let shape = tile.place.shape();
                             let mut elements = zeroed(&shape, cell, "the region")?;
                             let out = ViewMut::new(&mut elements, &shape, cell);
+                            let out = out.with_heap(heap.as_deref());
                             opened.decode_tile(&state, &tile, &key, &encoded, out)?;
                             Ok(elements)
                         };
@@ -417,13 +438,17 @@ impl Array {
     ) -> Result<()> {
         self.opened.writeable(state)?;
         let (_, grid, _) = state.access().map_err(|e| self.opened.at(e))?;
-        let (elements, whole) = (Arc::new(elements), region.shape());
-        let (elements, whole) = (&elements, &whole);
+        let cells = match T::as_memory(&elements) {
+            Some(_) => None,
+            None => {
+                let contents = elements.iter().map(T::as_bytes);
+                Some(Arc::new(state.cells_of(contents).map_err(|e| self.opened.at(e))?))
+            }
+        };
+        let data = Data { elements: Arc::new(elements), cells, shape: region.shape() };
+        let data = &data;
         stream::iter(tiles(grid, &state.metadata.shape, region))
-            .map(|tile| async move {
-                let data = Data { elements: elements.clone(), shape: whole.clone() };
-                write_tile(&self.opened, state, Arc::new(tile), data).await
-            })
+            .map(|tile| write_tile(&self.opened, state, Arc::new(tile), data.clone()))
             .buffer_unordered(self.opened.room.store.in_flight())
             .try_collect()
             .await
@@ -507,13 +532,21 @@ impl Array {
 #[derive(Clone)]
 struct Data<T> {
     elements: Arc<Vec<T>>,
+    /// The cells of elements that have any length.
+    cells: Option<Arc<Cells>>,
     shape: Vec<u64>,
 }
 
 impl<T: Element> Data<T> {
     fn part(&self, tile: &Tile) -> View<'_> {
-        View::new(bytemuck::cast_slice(&self.elements), &self.shape, size_of::<T>())
-            .part(&tile.place)
+        let view = match &self.cells {
+            Some(cells) => View::new(&cells.memory, &self.shape, CELL).with_heap(Some(&cells.heap)),
+            None => {
+                let memory = T::as_memory(&self.elements).unwrap_or_default();
+                View::new(memory, &self.shape, size_of::<T>())
+            }
+        };
+        view.part(&tile.place)
     }
 }
 

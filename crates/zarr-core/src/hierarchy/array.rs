@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
+use super::elements::Cells;
 use super::opened::{Opened, State, zeroed};
 use super::plan::touches_many;
 use super::update::ROUNDS_WITHOUT_TURN;
 use super::{Chunk, Hierarchy, change_attributes, parallel};
-use crate::data_type::{DataType, Endian};
+use crate::data_type::{DataType, Endian, Repr};
 use crate::element::Element;
 use crate::error::{AccessError, Result};
 use crate::grid::{Cut, Tile, tiles};
+use crate::heap::Heap;
 use crate::json::Object;
 use crate::metadata::{ArrayMetadata, NodeKind};
 use crate::path::NodePath;
@@ -105,29 +107,44 @@ impl Array {
         region: &Region,
         out: &mut [T],
     ) -> Result<()> {
+        if state.metadata.data_type.is_variable() {
+            self.read_cells(state, region)?.to_elements(out);
+            return Ok(());
+        }
         if let Some(memory) = T::memory(out) {
-            return self.read_memory(state, region, memory);
+            return self.read_memory(state, region, memory, None);
         }
         let mut bytes =
             zeroed(&region.shape(), size_of::<T>(), "the region").map_err(|e| self.opened.at(e))?;
-        self.read_memory(state, region, &mut bytes)?;
+        self.read_memory(state, region, &mut bytes, None)?;
         for (element, bytes) in out.iter_mut().zip(bytes.chunks_exact(size_of::<T>())) {
             *element = T::from_bytes(bytes);
         }
         Ok(())
     }
 
-    /// Reads a region as bytes: native elements in C order, whatever their type.
+    /// Reads a region as bytes: native elements in C order, whatever their type; elements of any length
+    /// each after their length, a little-endian number of four bytes.
     ///
     /// # Errors
     /// As [`Array::read`].
     pub fn read_bytes(&self, region: impl IntoRegion) -> Result<Vec<u8>> {
         let (state, region) = self.opened.prepare(region)?;
         let (_, _, repr) = state.access().map_err(|e| self.opened.at(e))?;
+        if repr == Repr::Variable {
+            return Ok(self.read_cells(&state, &region)?.to_stream());
+        }
         let mut bytes =
             zeroed(&region.shape(), repr.size(), "the region").map_err(|e| self.opened.at(e))?;
-        self.read_memory(&state, &region, &mut bytes)?;
+        self.read_memory(&state, &region, &mut bytes, None)?;
         Ok(bytes)
+    }
+
+    /// Reads elements of any length.
+    fn read_cells(&self, state: &State, region: &Region) -> Result<Cells> {
+        let mut cells = state.cells(&region.shape()).map_err(|e| self.opened.at(e))?;
+        self.read_memory(state, region, &mut cells.memory, Some(&cells.heap))?;
+        Ok(cells)
     }
 
     /// Reads a region as bytes: little-endian elements in C order.
@@ -148,9 +165,15 @@ impl Array {
     }
 
     /// Reads into native bytes, tile by tile, each tile owning its piece of the memory.
-    fn read_memory(&self, state: &State, region: &Region, memory: &mut [u8]) -> Result<()> {
+    fn read_memory(
+        &self,
+        state: &State,
+        region: &Region,
+        memory: &mut [u8],
+        heap: Option<&Heap>,
+    ) -> Result<()> {
         let (_, grid, repr) = state.access().map_err(|e| self.opened.at(e))?;
-        let out = ViewMut::new(memory, &region.shape(), repr.size());
+        let out = ViewMut::new(memory, &region.shape(), repr.size()).with_heap(heap);
         let cut = Cut::new(grid, &state.metadata.shape, region, out);
         let many = touches_many(grid, region);
         parallel::for_each(&self.hierarchy.room.options, many, cut, |buffer, (tile, out)| {
@@ -167,16 +190,37 @@ impl Array {
         let (state, region) = self.opened.prepare(region)?;
         self.opened.check_type::<T>(&state)?;
         self.opened.check_count(&region, elements.len())?;
-        self.write_memory(&state, &region, bytemuck::cast_slice(elements))
+        self.write_elements(&state, &region, elements)
     }
 
-    /// Writes a region from bytes: native elements in C order, whatever their type.
+    fn write_elements<T: Element>(
+        &self,
+        state: &State,
+        region: &Region,
+        elements: &[T],
+    ) -> Result<()> {
+        match T::as_memory(elements) {
+            Some(memory) => self.write_memory(state, region, memory, None),
+            None => {
+                let contents = elements.iter().map(T::as_bytes);
+                let cells = state.cells_of(contents).map_err(|e| self.opened.at(e))?;
+                self.write_memory(state, region, &cells.memory, Some(&cells.heap))
+            }
+        }
+    }
+
+    /// Writes a region from bytes, as [`Array::read_bytes`] gives them.
     ///
     /// # Errors
     /// As [`Array::write`]; [`crate::CodecError::Corrupt`] for bytes that are no elements of the type.
     pub fn write_bytes(&self, region: impl IntoRegion, bytes: &[u8]) -> Result<()> {
         let (state, region) = self.opened.prepare(region)?;
         let (_, _, repr) = state.access().map_err(|e| self.opened.at(e))?;
+        if repr == Repr::Variable {
+            let count = region.element_count().unwrap_or(u64::MAX);
+            let cells = state.cells_of_stream(bytes, count).map_err(|e| self.opened.at(e))?;
+            return self.write_memory(&state, &region, &cells.memory, Some(&cells.heap));
+        }
         let whole = bytes.len().is_multiple_of(repr.size());
         self.opened
             .check_count(&region, if whole { bytes.len() / repr.size() } else { usize::MAX })?;
@@ -184,7 +228,7 @@ impl Array {
             let mut copy = bytes.to_vec();
             state.metadata.data_type.check(&mut copy, false).map_err(|e| self.opened.at(e))?;
         }
-        self.write_memory(&state, &region, bytes)
+        self.write_memory(&state, &region, bytes, None)
     }
 
     /// Writes a region from bytes: little-endian elements in C order.
@@ -202,10 +246,16 @@ impl Array {
         }
     }
 
-    fn write_memory(&self, state: &State, region: &Region, memory: &[u8]) -> Result<()> {
+    fn write_memory(
+        &self,
+        state: &State,
+        region: &Region,
+        memory: &[u8],
+        heap: Option<&Heap>,
+    ) -> Result<()> {
         let (_, grid, repr) = state.access().map_err(|e| self.opened.at(e))?;
         self.opened.writeable(state)?;
-        let data = View::new(memory, &region.shape(), repr.size());
+        let data = View::new(memory, &region.shape(), repr.size()).with_heap(heap);
         // Where others keep being faster, the calling thread itself goes on, never a pool's (DECISIONS 4).
         let contended: std::sync::Mutex<Vec<Tile>> = Default::default();
         let tiles = tiles(grid, &state.metadata.shape, region);
@@ -269,7 +319,7 @@ impl Array {
     pub fn append<T: Element>(&self, axis: usize, elements: &[T]) -> Result<u64> {
         self.opened.check_type::<T>(&self.opened.state())?;
         let (state, place) = now(self.opened.grow(axis, elements.len()))?;
-        self.write_memory(&state, &place, bytemuck::cast_slice(elements))?;
+        self.write_elements(&state, &place, elements)?;
         Ok(place.intervals()[axis].start)
     }
 
@@ -282,7 +332,7 @@ impl Array {
     pub fn prepend<T: Element>(&self, axis: usize, elements: &[T]) -> Result<()> {
         self.opened.check_type::<T>(&self.opened.state())?;
         let (state, place) = now(self.opened.grow_before(axis, elements.len()))?;
-        self.write_memory(&state, &place, bytemuck::cast_slice(elements))
+        self.write_elements(&state, &place, elements)
     }
 
     /// Changes the user's attributes; see [`super::Group::update_attributes`].
@@ -333,7 +383,7 @@ impl Array {
         }
         match elements.as_slice() {
             Some(slice) => self.write(region, slice),
-            None => self.write(region, &elements.iter().copied().collect::<Vec<T>>()),
+            None => self.write(region, &elements.iter().cloned().collect::<Vec<T>>()),
         }
     }
 }

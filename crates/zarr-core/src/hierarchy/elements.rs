@@ -1,8 +1,13 @@
 //! How do elements come from and go into Rust memory of their own type?
 
-use super::opened::{Opened, State};
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::opened::{Opened, State, zeroed};
 use crate::element::Element;
-use crate::error::{AccessError, Result};
+use crate::error::{AccessError, CodecError, Result};
+use crate::heap::{CELL, Heap};
 use crate::region::Region;
 
 impl Opened {
@@ -32,7 +37,7 @@ impl Opened {
         let count = region.element_count().and_then(|n| usize::try_from(n).ok());
         let fits = count
             .filter(|n| n.checked_mul(size_of::<T>()).is_some_and(|n| isize::try_from(n).is_ok()));
-        fits.and_then(|n| bytemuck::allocation::try_zeroed_vec(n).ok()).ok_or_else(|| {
+        fits.and_then(T::room).ok_or_else(|| {
             let size = region.element_count().and_then(|n| n.checked_mul(size_of::<T>() as u64));
             let hint = "read a smaller region";
             self.at(AccessError::TooLarge {
@@ -41,5 +46,94 @@ impl Opened {
                 hint,
             })
         })
+    }
+}
+
+/// Bytes before each element of any length in a stream of them: how many it has, little-endian.
+const LENGTH: usize = size_of::<u32>();
+
+/// Elements of any length, as a view shows them.
+#[derive(Debug)]
+pub(crate) struct Cells {
+    pub memory: Vec<u8>,
+    pub heap: Arc<Heap>,
+}
+
+impl State {
+    /// Cells for a region of an array whose elements have any length, none of them filled yet.
+    pub fn cells(&self, region: &[u64]) -> Result<Cells> {
+        let (heap, _) = Heap::holding(self.content.clone())?;
+        Ok(Cells { memory: zeroed(region, CELL, "the region")?, heap: Arc::new(heap) })
+    }
+
+    /// Cells of elements of the caller's, which are ones of the array's type.
+    pub fn cells_of<'a>(&self, elements: impl Iterator<Item = &'a [u8]> + Clone) -> Result<Cells> {
+        let size = elements.clone().map(<[u8]>::len).try_fold(0usize, usize::checked_add);
+        let mut buffer = Vec::new();
+        let reserved = size.is_some_and(|size| buffer.try_reserve_exact(size).is_ok());
+        if !reserved {
+            return Err(CodecError::Limit { codec: "memory", limit: isize::MAX as u64 }.into());
+        }
+        elements.clone().for_each(|element| buffer.extend_from_slice(element));
+        let (heap, _) = Heap::holding(self.content.clone())?;
+        let buffer = heap.add(buffer.into())?;
+        let (mut memory, mut offset) = (Vec::new(), 0);
+        for element in elements {
+            self.metadata.data_type.check_element(element)?;
+            memory.extend_from_slice(buffer.cell(offset, element.len() as u64)?.as_bytes());
+            offset += element.len() as u64;
+        }
+        Ok(Cells { memory, heap: Arc::new(heap) })
+    }
+
+    /// Cells of elements in a stream, each after its length.
+    pub fn cells_of_stream(&self, stream: &[u8], count: u64) -> Result<Cells> {
+        let wrong = |why: &str| {
+            let what = format!(
+                "{why}; each element is its length, four bytes little-endian, and so many bytes"
+            );
+            crate::Error::from(AccessError::Argument(what))
+        };
+        let (heap, _) = Heap::holding(self.content.clone())?;
+        let buffer = heap.add(Bytes::copy_from_slice(stream))?;
+        let (mut memory, mut at, mut found) = (Vec::new(), 0usize, 0u64);
+        while at < stream.len() {
+            let length = stream[at..].first_chunk::<LENGTH>();
+            let length = length.ok_or_else(|| wrong("the elements end within a length"))?;
+            let length = u32::from_le_bytes(*length) as usize;
+            at += LENGTH;
+            let element = stream.get(at..).and_then(|rest| rest.get(..length));
+            let element = element.ok_or_else(|| wrong("the elements end within one of them"))?;
+            self.metadata.data_type.check_element(element)?;
+            memory.extend_from_slice(buffer.cell(at as u64, length as u64)?.as_bytes());
+            at += length;
+            found += 1;
+        }
+        match found == count {
+            true => Ok(Cells { memory, heap: Arc::new(heap) }),
+            false => Err(AccessError::Count { expected: count, found }.into()),
+        }
+    }
+}
+
+impl Cells {
+    /// Each element, to the caller's memory.
+    pub fn to_elements<T: Element>(&self, out: &mut [T]) {
+        let elements = self.heap.elements();
+        for (element, cell) in out.iter_mut().zip(self.memory.chunks_exact(CELL)) {
+            *element = T::from_bytes(elements.get(cell));
+        }
+    }
+
+    /// The elements in a stream, each after its length.
+    pub fn to_stream(&self) -> Vec<u8> {
+        let elements = self.heap.elements();
+        let mut stream = Vec::new();
+        for cell in self.memory.chunks_exact(CELL) {
+            let element = elements.get(cell);
+            stream.extend_from_slice(&(element.len() as u32).to_le_bytes());
+            stream.extend_from_slice(element);
+        }
+        stream
     }
 }

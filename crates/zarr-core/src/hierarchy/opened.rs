@@ -18,6 +18,7 @@ use crate::data_type::Repr;
 use crate::dialect::Strictness;
 use crate::error::{AccessError, CodecError, Error, MetadataError, Result, Unsupported};
 use crate::grid::{ChunkGrid, ChunkKeys, Tile};
+use crate::heap::{CELL, Heap};
 use crate::json::Object;
 use crate::metadata::{ArrayMetadata, NodeKind, NodeMetadata};
 use crate::path::NodePath;
@@ -32,7 +33,10 @@ pub(crate) struct State {
     pub metadata: Arc<ArrayMetadata>,
     chain: Result<Chain, Unsupported>,
     prefix: StorePrefix,
+    /// The cell of the fill value, as a view shows it.
     pub fill: Vec<u8>,
+    /// The bytes of the fill value, which every heap of the array's holds.
+    pub content: Bytes,
 }
 
 impl State {
@@ -46,12 +50,17 @@ impl State {
             Err(MetadataError::Unsupported(unsupported)) => Err(unsupported),
             Err(invalid) => return Err(invalid.into()),
         };
-        let fill = metadata.fill_bytes();
+        let content = Bytes::from(metadata.fill_bytes());
+        let fill = match metadata.data_type.is_variable() {
+            true => Heap::holding(content.clone())?.1.as_bytes().to_vec(),
+            false => content.to_vec(),
+        };
         Ok(State {
             metadata: Arc::new(metadata),
             chain,
             prefix: room.format.chunk_prefix(path)?,
             fill,
+            content,
         })
     }
 
@@ -67,7 +76,13 @@ impl State {
 
     /// Whether an element of nothing but fill need not be stored: an undefined fill value is no value.
     fn is_fill(&self, elements: &View<'_>) -> bool {
-        self.metadata.fill_value.is_some() && elements.is_all(&self.fill)
+        if self.metadata.fill_value.is_none() {
+            return false;
+        }
+        let Some(heap) = elements.heap() else { return elements.is_all(&self.fill) };
+        let texts = heap.elements();
+        let cells = elements.to_bytes();
+        cells.chunks_exact(CELL).all(|cell| texts.get(cell) == &self.content[..])
     }
 
     pub fn key(&self, indices: &[i64]) -> Result<StoreKey> {
@@ -325,7 +340,7 @@ impl Opened {
         }
         // An edge chunk is stored whole, what overhangs being fill (D-043, F-062, Z2-024).
         let padded = self.padded(state, tile, &part)?;
-        let chunk = View::new(&padded, &tile.chunk_shape, repr.size());
+        let chunk = View::new(&padded, &tile.chunk_shape, repr.size()).with_heap(part.heap());
         Ok(Some(Cow::Owned(chain.encode(chunk)?.into_owned())))
     }
 
@@ -345,7 +360,7 @@ impl Opened {
     fn padded(&self, state: &State, tile: &Tile, part: &View<'_>) -> Result<Vec<u8>> {
         let size = part.cell();
         let mut chunk = zeroed(&tile.chunk_shape, size, "a chunk")?;
-        let mut view = ViewMut::new(&mut chunk, &tile.chunk_shape, size);
+        let mut view = ViewMut::new(&mut chunk, &tile.chunk_shape, size).with_heap(part.heap());
         if state.fill.iter().any(|&b| b != 0) {
             view.fill(&state.fill);
         }
@@ -367,7 +382,8 @@ impl Opened {
             None => self.padded(state, tile, part)?,
             Some(old) => {
                 let mut chunk = zeroed(shape, repr.size(), "a chunk")?;
-                let mut view = ViewMut::new(&mut chunk, shape, repr.size());
+                // What was there goes into the heap of what is laid over it.
+                let mut view = ViewMut::new(&mut chunk, shape, repr.size()).with_heap(part.heap());
                 chain.decode_into(
                     Cow::Borrowed(old),
                     shape,
@@ -378,7 +394,7 @@ impl Opened {
                 chunk
             }
         };
-        let view = View::new(&chunk, shape, repr.size());
+        let view = View::new(&chunk, shape, repr.size()).with_heap(part.heap());
         if !self.room.options.keep_fill_chunks && state.is_fill(&view) {
             return Ok(Edited::Erase);
         }
@@ -396,7 +412,10 @@ impl Opened {
         let (chain, _, repr) = state.access()?;
         let mut chunk = zeroed(chunk_shape, repr.size(), "a chunk")?;
         let all = Region::all(chunk_shape);
-        let whole = ViewMut::new(&mut chunk, chunk_shape, repr.size());
+        let heap = (repr == Repr::Variable).then(|| Heap::holding(state.content.clone()));
+        let heap = heap.transpose()?.map(|(heap, _)| heap);
+        let heap = heap.as_ref();
+        let whole = ViewMut::new(&mut chunk, chunk_shape, repr.size()).with_heap(heap);
         chain.decode_into(Cow::Borrowed(old), chunk_shape, &all, whole)?;
         let mut clean = zeroed(chunk_shape, repr.size(), "a chunk")?;
         let mut view = ViewMut::new(&mut clean, chunk_shape, repr.size());
@@ -405,7 +424,7 @@ impl Opened {
         if clean == chunk {
             return Ok(Edited::Keep);
         }
-        let view = View::new(&clean, chunk_shape, repr.size());
+        let view = View::new(&clean, chunk_shape, repr.size()).with_heap(heap);
         if state.is_fill(&view) {
             return Ok(Edited::Erase);
         }

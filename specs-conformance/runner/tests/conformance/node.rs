@@ -9,7 +9,7 @@ use zarr::{
 };
 
 use crate::Check;
-use crate::compare::{hex, names, numbers, objects, same, same_json, sha256, text, unhex};
+use crate::compare::{hex, names, numbers, objects, parse, same, same_json, sha256, text, unhex};
 
 /// Everything that a case expects of its store.
 pub fn check_store(store: &Path, case: &Object, format: &str) -> Check {
@@ -163,7 +163,13 @@ fn check_array(array: &Array, node: &Object, format: &str) -> Check {
     if node.get("fill_null").and_then(Json::as_bool) == Some(true) {
         same("fill value", metadata.fill_value.clone(), None)?;
     } else if let Some(expected) = text(node, "fill_le_hex").filter(|_| says_fill(node)) {
-        let found = metadata.fill_value.as_ref().map(|fill| hex(fill.as_bytes()));
+        let found = metadata.fill_value.as_ref().map(|fill| {
+            let bytes = fill.as_bytes();
+            let length = (bytes.len() as u32).to_le_bytes();
+            // An element of any length stands after its length.
+            let length = if metadata.data_type.is_variable() { &length[..] } else { &[] };
+            hex(&[length, bytes].concat())
+        });
         same("fill value", found.as_deref(), Some(expected))?;
     }
     check_elements(array, node, &shape)
@@ -215,10 +221,10 @@ fn check_elements(array: &Array, node: &Object, shape: &[u64]) -> Check {
         };
     }
     let Some(expected) = text(node, "sha256") else {
-        // No reader vouches for the elements: all that can be asked is that they do no harm.
-        return match node.contains("values") {
-            true => Err("values without a hash are not compared yet".into()),
-            false => Ok(()),
+        // Without values either, all that can be asked is that the elements do no harm.
+        return match node.get("values").and_then(Json::as_array) {
+            Some(values) => check_values(&whole.map_err(|e| e.to_string())?, values),
+            None => Ok(()),
         };
     };
     let whole = whole.map_err(|e| e.to_string())?;
@@ -227,7 +233,45 @@ fn check_elements(array: &Array, node: &Object, shape: &[u64]) -> Check {
     }
     check_samples(array, node)?;
     same("sha256", sha256(&whole).as_str(), expected)?;
-    check_part(array, shape, &whole, expected)
+    let count = shape.iter().product::<u64>() as usize;
+    let elements = match array.data_type().is_variable() {
+        true => lengthy(&whole)?,
+        false => {
+            whole.chunks(whole.len().max(1).div_ceil(count.max(1))).map(<[u8]>::to_vec).collect()
+        }
+    };
+    check_part(array, shape, &elements, expected)
+}
+
+/// Elements of any length, each with its length before it.
+fn lengthy(mut stream: &[u8]) -> Result<Vec<Vec<u8>>, String> {
+    let mut elements = Vec::new();
+    while let Some((length, rest)) = stream.split_first_chunk::<4>() {
+        let end = 4 + u32::from_le_bytes(*length) as usize;
+        elements.push(stream.get(..end).ok_or("an element ends too early")?.to_vec());
+        stream = &rest[end - 4..];
+    }
+    Ok(elements)
+}
+
+/// Values that a case tells as JSON: a list of numbers for an array of 32-bit integers, else the value that
+/// the element's text is.
+fn check_values(whole: &[u8], values: &[Json]) -> Check {
+    let elements = lengthy(whole)?;
+    same("number of elements", elements.len(), values.len())?;
+    for (element, expected) in elements.iter().zip(values) {
+        let element = &element[4..];
+        let numbers = expected.as_array().and_then(|list| list.iter().map(Json::as_i64).collect());
+        let numbers: Option<Vec<i64>> = numbers.filter(|_| element.len().is_multiple_of(4));
+        let found: Vec<i64> = element
+            .chunks_exact(4)
+            .map(|n| i32::from_le_bytes([n[0], n[1], n[2], n[3]]).into())
+            .collect();
+        if numbers.as_deref() != Some(&found[..]) {
+            same_json("a value", &parse(element, "an element")?, expected)?;
+        }
+    }
+    Ok(())
 }
 
 fn check_samples(array: &Array, node: &Object) -> Check {
@@ -242,12 +286,10 @@ fn check_samples(array: &Array, node: &Object) -> Check {
 }
 
 /// A part of the array, chosen by the hash, is the slice of the whole.
-fn check_part(array: &Array, shape: &[u64], whole: &[u8], seed: &str) -> Check {
-    let count: u64 = shape.iter().product();
-    if count == 0 {
+fn check_part(array: &Array, shape: &[u64], whole: &[Vec<u8>], seed: &str) -> Check {
+    if shape.contains(&0) {
         return Ok(());
     }
-    let size = whole.len() / usize::try_from(count).map_err(|e| e.to_string())?;
     let part: Vec<Range<u64>> = (0..shape.len())
         .map(|axis| {
             let mut hasher = DefaultHasher::new();
@@ -258,20 +300,20 @@ fn check_part(array: &Array, shape: &[u64], whole: &[u8], seed: &str) -> Check {
         })
         .collect();
     let found = array.read_le_bytes(part.as_slice()).map_err(|e| format!("{part:?}: {e}"))?;
-    match found == slice(whole, shape, &part, size) {
+    match found == slice(whole, shape, &part) {
         true => Ok(()),
         false => Err(format!("{part:?} differs from the slice of the whole")),
     }
 }
 
 /// The elements of `part` out of all elements of an array of `shape`, in C order.
-fn slice(whole: &[u8], shape: &[u64], part: &[Range<u64>], size: usize) -> Vec<u8> {
+fn slice(whole: &[Vec<u8>], shape: &[u64], part: &[Range<u64>]) -> Vec<u8> {
     let Some((range, inner)) = part.split_first() else {
-        return whole.to_vec();
+        return whole.concat();
     };
-    let step = size * shape[1..].iter().product::<u64>() as usize;
+    let step = shape[1..].iter().product::<u64>() as usize;
     let rows = whole.chunks_exact(step).skip(range.start as usize);
     rows.take((range.end - range.start) as usize)
-        .flat_map(|row| slice(row, &shape[1..], inner, size))
+        .flat_map(|row| slice(row, &shape[1..], inner))
         .collect()
 }

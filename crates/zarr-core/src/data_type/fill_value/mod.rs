@@ -32,6 +32,11 @@ impl FillValue {
         FillValue(vec![0; size].into())
     }
 
+    /// An element of zero bytes of this representation; an empty one if it has any number.
+    pub fn zero_of(repr: Repr) -> Self {
+        FillValue::zero(if repr == Repr::Variable { 0 } else { repr.size() })
+    }
+
     /// The bytes of the element, in native byte order.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
@@ -136,7 +141,7 @@ impl Words<'_> {
                 }
                 _ => Err("a complex number is `[real, imaginary]`".into()),
             },
-            Repr::Opaque(_) | Repr::Utf32(_) => unreachable!("no core type is opaque or text"),
+            _ => unreachable!("no core type is opaque or text"),
         }
     }
 

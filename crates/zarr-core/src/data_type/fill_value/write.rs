@@ -57,7 +57,7 @@ fn core_to_json(core: CoreType, bytes: &[u8], dialect: Dialect) -> Json {
             .into_iter()
             .map(|p| float_to_json(p, dialect))
             .collect(),
-        Repr::Opaque(_) | Repr::Utf32(_) => unreachable!("no core type is opaque or text"),
+        _ => unreachable!("no core type is opaque or text"),
     }
 }
 

@@ -4,16 +4,16 @@ use std::sync::Arc;
 
 use super::super::{
     attributes, attributes_with_dimensions, cannot, flat_chain, invalid, lengths, parse_fill,
-    spell_fill, spell_type, xarray_dimensions,
+    serialized, spell_fill, spell_type, xarray_dimensions,
 };
 use super::{check_inner_format, extensions, filters, shards, tolerate};
 use crate::codec::CodecSpec;
-use crate::data_type::{DataType, Endian, FillValue, base64_decode, base64_encode};
+use crate::data_type::{DataType, FillValue, base64_decode, base64_encode};
 use crate::dialect::{Dialect, Era, Reading};
 use crate::error::{MetadataError, Unsupported};
 use crate::grid::{ChunkGrid, ChunkKeys, RegularGrid};
 use crate::json::{Json, Object};
-use crate::metadata::{ArrayMetadata, bytes_codec, reversing_codec};
+use crate::metadata::{ArrayMetadata, reversing_codec};
 
 const MEMBERS: [&str; 9] = [
     "shape",
@@ -69,8 +69,20 @@ pub(super) fn parse(
             obstacles.push(Unsupported { what: "data type", name: spelling.into(), hint });
         }
     }
-    let parsed = reading.registry.parse_data_type(&declared_type, Dialect::Draft)?;
+    let mut parsed = reading.registry.parse_data_type(&declared_type, Dialect::Draft)?;
+    let mut attributes_ = attributes(object.get("attributes"), "attributes")?;
+    let hidden = match !reading.ignore_hidden_filters && filters::are_hidden_in(&attributes_) {
+        true => filters::take(&mut attributes_),
+        false => Object::new(),
+    };
+    let mut on_bytes = filters::codecs(&hidden)?;
+    on_bytes.extend(compressor(object.get("compressor"))?);
+    on_bytes.extend(chunk_codecs(object.get("chunk_codecs"))?);
+    let lacks = obstacles.len();
+    let on_bytes = serialized(&mut parsed, &declared_type, on_bytes, reading, &mut obstacles)?;
+    let is_told = obstacles.len() > lacks;
     match (&parsed.data_type, parsed.data_type.repr()) {
+        (DataType::Unknown { .. }, None) if is_told => {}
         (DataType::Unknown { .. }, None) => {
             let name = declared_type
                 .as_object()
@@ -92,11 +104,6 @@ pub(super) fn parse(
     let chunk_keys = match era {
         Era::E0 | Era::E1 | Era::E2 => ChunkKeys::Draft2019 { separator },
         Era::E3 | Era::E4 => ChunkKeys::Draft { separator: separator.unwrap_or('/'), scalar_at_c0 },
-    };
-    let mut attributes_ = attributes(object.get("attributes"), "attributes")?;
-    let hidden = match !reading.ignore_hidden_filters && filters::are_hidden_in(&attributes_) {
-        true => filters::take(&mut attributes_),
-        false => Object::new(),
     };
 
     let mut codecs = Vec::new();
@@ -121,10 +128,7 @@ pub(super) fn parse(
             ));
         }
     }
-    codecs.push(bytes_codec(&parsed.data_type, parsed.endian.unwrap_or(Endian::Little)));
-    codecs.extend(filters::codecs(&hidden)?);
-    codecs.extend(compressor(object.get("compressor"))?);
-    codecs.extend(chunk_codecs(object.get("chunk_codecs"))?);
+    codecs.extend(on_bytes);
     let shards = shards::parse(object.get("storage_transformers"), shape.len(), &mut obstacles)?;
     let declared_fill = object.get("fill_value").cloned().unwrap_or(Json::Null);
     let extensions_ = object.remove("extensions");
