@@ -2,11 +2,14 @@
 
 A peer's script gives a `Peer` to `main`. Each case goes four ways: the program writes and the peer
 reads; the peer writes and the program reads; the program copies what the peer wrote into each dialect
-and reads it; the peer reads those copies. Elements must be equal to the bit.
+and reads it; the peer reads those copies. Elements must be equal to the bit. A tree of groups and
+arrays with attributes goes the same ways. What only one peer can write goes from it to the program,
+and into copies that the program reads.
 """
 
 import argparse
 import dataclasses
+import json
 import re
 import shutil
 import subprocess
@@ -50,6 +53,10 @@ class Case:
     fill: object = None
     holes: bool = True
     empty: bool = False
+    # what stands between the indices in chunk keys; as the writer likes, if not given
+    separator: object = None
+    # no fill value; what nobody wrote is zero
+    undefined: bool = False
 
     def fill_value(self):
         """The fill value as a NumPy scalar array, zero unless the case says another."""
@@ -118,7 +125,7 @@ def cases(dtypes, codecs, full):
         yield Case(f"dtype{dtype}", dtype)
         yield Case(f"dtype{dtype}-F", dtype, order="F")
     for codec in codecs:
-        chosen = dtypes if full else ["<i4", "<f8", ">u2"] + ["<M8[ns]"] * ("<M8[ns]" in dtypes)
+        chosen = dtypes if full else [dtype for dtype in ("<i4", "<f8", ">u2", "<M8[ns]") if dtype in dtypes]
         if "delta" in codec:
             # Differences of floats lose bits.
             chosen = [dtype for dtype in chosen if np.dtype(dtype).kind in "iumM"]
@@ -134,6 +141,8 @@ def cases(dtypes, codecs, full):
     yield Case("no-elements", "<i4", (0, 3), (1, 3), holes=False)
     yield Case("chunk-beyond-the-array", "<i4", (3, 2), (8, 8), holes=False)
     yield Case("nothing-stored", "<i4", fill=7, empty=True)
+    yield Case("slashes", "<i4", separator="/")
+    yield Case("periods", "<i4", separator=".")
     for dtype in dtypes:
         kind = np.dtype(dtype).kind
         if kind == "f":
@@ -172,8 +181,12 @@ class Program:
         arguments = ["--path", "/a", "--format", dialect]
         arguments += [f"--shape={','.join(map(str, case.shape))}", f"--chunks={','.join(map(str, case.chunks))}"]
         arguments += ["--dtype", case.dtype]
-        if fill_text(case) is not None:
+        if case.undefined:
+            arguments += ["--no-fill"]
+        elif fill_text(case) is not None:
             arguments += [f"--fill={fill_text(case)}"]
+        if case.separator:
+            arguments += ["--separator", case.separator]
         if case.order == "F":
             arguments += ["--order", "F"]
         for codec in case.codecs:
@@ -182,8 +195,29 @@ class Program:
         if not case.empty:
             self.run("put", store, "--path", "/a", "--format", "raw", data=little(case.data()))
 
-    def read(self, store):
-        return self.run("get", store, "--path", "/a", "--format", "raw")
+    def write_tree(self, store, dialect):
+        for path, (kind, attributes, dimensions) in TREE.items():
+            if path == "/i":
+                continue
+            arguments = ["--path", path, "--format", dialect]
+            arguments += ["--group"] if kind == "group" else ["--shape=2,3", "--dtype", "<i4"]
+            for key, value in attributes.items():
+                arguments += ["--attr", f"{key}={json.dumps(value)}"]
+            if dimensions:
+                arguments += ["--dims", ",".join(dimensions)]
+            self.run("create", store, *arguments)
+
+    def read(self, store, path="/a", form="raw"):
+        return self.run("get", store, "--path", path, "--format", form)
+
+    def read_tree(self, store):
+        nodes = json.loads(self.run("tree", store, "--json"))["nodes"]
+        found = {}
+        for path in (node["path"] for node in nodes):
+            node = json.loads(self.run("info", store, "--path", path, "--json"))
+            attributes = {key: value for key, value in node["attributes"].items() if key != "_ARRAY_DIMENSIONS"}
+            found[path] = node["node_type"], attributes, node.get("dimension_names")
+        return found
 
     def copy(self, source, target, dialect):
         self.run("copy", source, target, "--to", dialect)
@@ -212,8 +246,16 @@ class Peer:
     write: object
     # (direction, dialect, case's name, reason), each but the last a regular expression
     exceptions: list
-    # which codecs the peer's writer is asked for; all of `knows` where a dialect is missing
+    # which codecs and which types the peer's writer is asked for; all of `knows` where a dialect is missing
     writes: dict = dataclasses.field(default_factory=dict)
+    writes_types: dict = dataclasses.field(default_factory=dict)
+    # dialect -> cases beside those that every peer is given
+    cases: dict = dataclasses.field(default_factory=dict)
+    # dialect -> [(name, write)]: what only this peer writes; write(store) -> {path: NumPy array}
+    stores: dict = dataclasses.field(default_factory=dict)
+    # read_tree(store, dialect) -> as `TREE`; write_tree(store, dialect, tree)
+    read_tree: object = None
+    write_tree: object = None
 
 
 # What the program refuses to copy, whoever wrote it, and is right to.
@@ -222,13 +264,175 @@ REFUSED = [
 ]
 
 
+# Attributes of every kind that JSON has.
+ATTRIBUTES = {
+    "null": None,
+    "true": True,
+    "false": False,
+    "zero": 0,
+    "negative": -5,
+    "i64-min": -(2**63),
+    "i64-max": 2**63 - 1,
+    "u64-max": 2**64 - 1,
+    "beyond-u64": 2**64,
+    "third": 1 / 3,
+    "whole-float": 2.0,
+    "negative-zero": -0.0,
+    "smallest": 5e-324,
+    "largest": 1.7976931348623157e308,
+    "text": "aZ09 äß漢🎉",
+    "escapes": 'line\nquote" backslash\\ tab\t slash/ \x01\x7f',
+    "no-text": "",
+    "number-in-text": "5",
+    "no-list": [],
+    "integers": [1, -2, 3],
+    "one-integer": [7],
+    "floats": [0.5, 1 / 3],
+    "texts": ["a", "", "ß"],
+    "truths": [True, False],
+    "mixed": [1, "a", None, True, [2.5, {}]],
+    "lists": [[1, 2], [3, 4]],
+    "no-object": {},
+    "object": {"b": 1, "a": {"list": [1, {"deep": None}]}},
+}
+
+# What JSON does not have, but Python and others write.
+TOKENS = {"nan": float("nan"), "infinity": float("inf"), "negative-infinity": float("-inf"), "nan-in-list": [1.5, float("nan")]}
+
+# path -> (kind, attributes, names of the axes); nobody creates /i, it is there because of /i/b.
+TREE = {
+    "/": ("group", ATTRIBUTES, None),
+    "/g": ("group", {}, None),
+    "/g/h": ("group", ATTRIBUTES, None),
+    "/g/h/a": ("array", ATTRIBUTES, ["y", "x"]),
+    "/i": ("group", {}, None),
+    "/i/b": ("array", {}, None),
+}
+
+
+def with_tokens():
+    """The tree as a peer writes it that has no scruples about NaN."""
+    return {path: (kind, attributes and attributes | TOKENS, names) for path, (kind, attributes, names) in TREE.items()}
+
+
+def as_json(value):
+    """The value's JSON, in which 2 is not 2.0, and a token is a word."""
+    def word(value):
+        if isinstance(value, float) and (value != value or abs(value) == float("inf")):
+            return float_text(value).strip('"')
+        if isinstance(value, bytes):
+            return value.decode()
+        if isinstance(value, list):
+            return [word(item) for item in value]
+        if isinstance(value, dict):
+            return {key: word(item) for key, item in value.items()}
+        return value
+
+    return json.dumps(word(value), sort_keys=True, ensure_ascii=False)
+
+
+def ask_tree(run, direction, dialect, find, tree):
+    """Checks the nodes, the names of their axes, and each attribute for itself."""
+    try:
+        found = find()
+    except Exception as error:
+        run.check(direction, dialect, "tree", lambda: f"{type(error).__name__}: {str(error)[:300]}")
+        return
+
+    def differ(expected, found):
+        return None if as_json(expected) == as_json(found) else f"{as_json(found)}, expected {as_json(expected)}"
+
+    def kinds(nodes):
+        return {path: node[0] for path, node in nodes.items()}
+
+    run.check(direction, dialect, "tree", lambda: differ(kinds(tree), kinds(found)))
+    for path, (_, attributes, dimensions) in tree.items():
+        if path not in found:
+            continue
+        if dimensions:
+            run.check(direction, dialect, f"dimensions{path}", lambda: differ(dimensions, found[path][2]))
+        if attributes:
+            run.check(direction, dialect, f"keys{path}", lambda: differ(sorted(attributes), sorted(found[path][1])))
+        for key, value in attributes.items():
+            run.check(direction, dialect, f"attribute-{key}{path}", lambda: differ(value, found[path][1][key]))
+
+
+def trees(run, peer, program, scratch, dialect):
+    ours, theirs = scratch / f"tree-ours-{dialect}", scratch / f"tree-theirs-{dialect}"
+
+    def written_by_us():
+        program.write_tree(ours, dialect)
+        return peer.read_tree(ours, dialect)
+
+    ask_tree(run, "we write", dialect, written_by_us, TREE)
+    tree = with_tokens()
+
+    def written_by_them():
+        peer.write_tree(theirs, dialect, tree)
+        return program.read_tree(theirs)
+
+    ask_tree(run, "they write", dialect, written_by_them, tree)
+    for to in DIALECTS:
+        copied = scratch / f"tree-copy-{dialect}-{to}"
+
+        def copy():
+            program.copy(theirs, copied, to)
+            return program.read_tree(copied)
+
+        ask_tree(run, f"we copy from {dialect}", to, copy, tree)
+        if to in peer.knows:
+            ask_tree(run, f"they read our copy from {dialect}", to, lambda: peer.read_tree(copied, to), tree)
+
+
+def stores(run, peer, program, scratch, dialect):
+    def no_attributes(store):
+        held = {path: attributes for path, (_, attributes, _) in program.read_tree(store).items() if attributes}
+        return f"attributes that nobody set: {held}" if held else None
+
+    def differences(store, expected):
+        for path, array in expected.items():
+            if array.dtype.kind == "O":
+                found = json.loads(program.read(store, path, "json"))
+                difference = None if as_json(found) == as_json(array.tolist()) else f"{found}, expected {array.tolist()}"
+            else:
+                difference = compare_bytes(program.read(store, path), little(array))
+            if difference is not None:
+                return f"{path}: {difference}"
+        nodes = json.loads(program.run("tree", store, "--json"))["nodes"]
+        arrays = sorted(node["path"] for node in nodes if node["node_type"] == "array")
+        return None if arrays == sorted(expected) else f"arrays {arrays}, expected {sorted(expected)}"
+
+    for number, (name, write) in enumerate(peer.stores.get(dialect, [])):
+        store = scratch / f"store-{dialect}-{number}"
+        # A peer that cannot write what it is asked for here is a mistake in its script.
+        expected = {path: np.asarray(array) for path, array in write(store).items()}
+        run.check("they write", dialect, name, lambda: differences(store, expected))
+        for to in DIALECTS:
+            copied = scratch / f"store-copy-{dialect}-{number}-{to}"
+            done = []
+
+            def copy():
+                program.copy(store, copied, to)
+                done.append(copied)
+                return differences(copied, expected)
+
+            run.check(f"we copy from {dialect}", to, name, copy)
+            if done:
+                run.check(f"we copy from {dialect}", to, f"{name}-attributes", lambda: no_attributes(copied))
+            shutil.rmtree(copied, ignore_errors=True)
+        shutil.rmtree(store, ignore_errors=True)
+
+
 def compare(found, case):
     if not isinstance(found, bytes):
         found = np.asarray(found)
         if tuple(found.shape) != tuple(case.shape):
             return f"shape {found.shape}, expected {case.shape}"
         found = little(found)
-    expected = little(case.data())
+    return compare_bytes(found, little(case.data()))
+
+
+def compare_bytes(found, expected):
     if found == expected:
         return None
     at = next((n for n, pair in enumerate(zip(found, expected)) if pair[0] != pair[1]), min(len(found), len(expected)))
@@ -245,27 +449,27 @@ class Run:
         self.wrong = []
         self.used = set()
 
-    def check(self, direction, dialect, case, action):
+    def check(self, direction, dialect, name, action):
         try:
             difference = action()
         except Exception as error:  # whatever a peer throws is the answer
             difference = f"{type(error).__name__}: {str(error)[:300]}"
         for number, (*patterns, reason) in enumerate(self.peer.exceptions):
-            if all(map(re.fullmatch, patterns, (direction, dialect, case.name))):
+            if all(map(re.fullmatch, patterns, (direction, dialect, name))):
                 self.used.add(number)
                 if difference is None:
-                    self.wrong.append(f"{direction} {dialect} {case.name}: equal, although excepted: {reason}")
+                    self.wrong.append(f"{direction} {dialect} {name}: equal, although excepted: {reason}")
                 self.excepted += 1
                 return
         if difference is None:
             self.equal += 1
         else:
-            self.wrong.append(f"{direction} {dialect} {case.name}: {difference}")
+            self.wrong.append(f"{direction} {dialect} {name}: {difference}")
 
 
 def holes_are_holes(store, case):
     """Chunks that hold nothing but the fill value are not stored."""
-    if not case.holes or not case.shape or case.empty:
+    if not case.holes or not case.shape or case.empty or case.undefined:
         return None
     names = (".zarray", ".zgroup", ".zattrs", ".zmetadata", "zarr.json", ".zarr-lock")
     stored = [p for p in Path(store).rglob("*") if p.is_file() and p.name not in names and ".group.json" not in p.name and ".array.json" not in p.name]
@@ -276,16 +480,18 @@ def holes_are_holes(store, case):
 def ask(peer, program, scratch):
     run = Run(peer)
     for dialect, (dtypes, codecs) in peer.knows.items():
-        for number, case in enumerate(cases(dtypes, codecs, full=True)):
+        others = peer.cases.get(dialect, [])
+        for number, case in enumerate([*cases(dtypes, codecs, full=True), *others]):
             store = scratch / f"ours-{dialect}-{number}"
 
             def ours():
                 program.write(store, case, dialect)
                 return compare(peer.read(store, dialect), case) or holes_are_holes(store, case)
 
-            run.check("we write", dialect, case, ours)
+            run.check("we write", dialect, case.name, ours)
             shutil.rmtree(store, ignore_errors=True)
-        for number, case in enumerate(cases(dtypes, peer.writes.get(dialect, codecs), full=False)):
+        dtypes, codecs = peer.writes_types.get(dialect, dtypes), peer.writes.get(dialect, codecs)
+        for number, case in enumerate([*cases(dtypes, codecs, full=False), *others]):
             store = scratch / f"theirs-{dialect}-{number}"
 
             def theirs():
@@ -295,7 +501,7 @@ def ask(peer, program, scratch):
                     return f"the peer itself reads otherwise: {difference}"
                 return compare(program.read(store), case)
 
-            run.check("they write", dialect, case, theirs)
+            run.check("they write", dialect, case.name, theirs)
             for to in DIALECTS:
                 copied = scratch / f"copy-{dialect}-{number}-{to}"
 
@@ -306,9 +512,12 @@ def ask(peer, program, scratch):
                         difference = compare(peer.read(copied, to), case)
                     return difference
 
-                run.check(f"we copy from {dialect}", to, case, copy)
+                run.check(f"we copy from {dialect}", to, case.name, copy)
                 shutil.rmtree(copied, ignore_errors=True)
             shutil.rmtree(store, ignore_errors=True)
+        if peer.read_tree:
+            trees(run, peer, program, scratch, dialect)
+        stores(run, peer, program, scratch, dialect)
     for number, exception in enumerate(peer.exceptions):
         if number not in run.used:
             run.wrong.append(f"no case meets the exception {exception}")

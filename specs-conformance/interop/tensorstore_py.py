@@ -69,6 +69,8 @@ def write(store, case, dialect):
             "shape": case.shape, "chunks": case.chunks, "dtype": case.dtype, "order": case.order,
             "fill_value": fill_json(case, dialect), "compressor": (codecs or [None])[0], "filters": None,
         }
+        if case.separator:
+            metadata["dimension_separator"] = case.separator
         group = {".zgroup": {"zarr_format": 2}}
     else:
         rank = len(case.shape)
@@ -80,6 +82,8 @@ def write(store, case, dialect):
             "shape": case.shape, "data_type": data_type(case.dtype), "fill_value": fill_json(case, dialect), "codecs": chain,
             "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": case.chunks}},
         }
+        if case.separator:
+            metadata["chunk_key_encoding"] = {"name": "default", "configuration": {"separator": case.separator}}
         group = {"zarr.json": {"zarr_format": 3, "node_type": "group"}}
     array = ts.open({**spec(store, dialect), "metadata": metadata}, create=True).result()
     for name, document in group.items():

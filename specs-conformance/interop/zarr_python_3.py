@@ -78,6 +78,9 @@ def write(store, case, dialect):
     fill = case.fill_value()[()]
     group = zarr.open_group(str(store), mode="w", zarr_format=2 if dialect == "v2" else 3)
     shape = dict(shape=case.shape, chunks=case.chunks, dtype=case.dtype, fill_value=fill)
+    if case.separator:
+        encoding = {"name": "v2" if dialect == "v2" else "default", "configuration": {"separator": case.separator}}
+        shape["chunk_key_encoding"] = encoding
     delta = case.codecs == ("delta",)
     if dialect == "v2":
         codecs = [numcodecs.Delta(delta_type(case.dtype))] if delta else [v2_codec(codec) for codec in case.codecs]

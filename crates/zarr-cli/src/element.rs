@@ -3,7 +3,7 @@
 //! Integers are exact. Floats are the shortest text that reads back as the same number; what JSON has
 //! no number for is `"NaN"`, `"Infinity"`, `"-Infinity"`. Complex numbers are `[real, imaginary]`.
 //! Bytes of fixed length are text without the NULs that pad them, or `{"base64": "…"}` where they are
-//! no UTF-8. Bytes without meaning are base64. Moments are dates in ISO 8601 as fine as their unit, spans
+//! no UTF-8; those of any length, too. Bytes without meaning are base64. Lists of any length are lists. Moments are dates in ISO 8601 as fine as their unit, spans
 //! of time are whole numbers of their steps; no time is `"NaT"`.
 
 use std::fmt::Write;
@@ -30,7 +30,53 @@ pub(crate) enum Kind {
     Raw(usize),
     /// Counts of a unit of time.
     Time(NumpyTime),
+    /// Any number of bytes, each element after its length.
+    Long(Long),
 }
+
+/// What an element of any length is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Long {
+    Text,
+    Bytes,
+    Json,
+    Items(Item),
+}
+
+/// What a list of any length is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Item {
+    Bool,
+    Int(usize),
+    Uint(usize),
+    Float(usize),
+}
+
+impl Item {
+    fn kind(self) -> Kind {
+        match self {
+            Item::Bool => Kind::Bool,
+            Item::Int(n) => Kind::Int(n),
+            Item::Uint(n) => Kind::Uint(n),
+            Item::Float(n) => Kind::Float(n),
+        }
+    }
+
+    /// The items of a type called `array of …`.
+    fn of(name: &str) -> Option<Item> {
+        let bytes = |digits: &str| digits.parse::<usize>().ok().map(|bits| bits / 8);
+        Some(match name.strip_prefix("array of ")? {
+            "bool" => Item::Bool,
+            name if name.starts_with("int") => Item::Int(bytes(&name[3..])?),
+            name if name.starts_with("uint") => Item::Uint(bytes(&name[4..])?),
+            name if name.starts_with("float") => Item::Float(bytes(&name[5..])?),
+            _ => return None,
+        })
+    }
+}
+
+/// Bytes before an element of any length: how many it has.
+const LENGTH: usize = 4;
 
 /// How an element is said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +95,14 @@ impl Kind {
         if let (Repr::Int(8), Some(time)) = (repr, words.and_then(NumpyTime::from_typestr)) {
             return Some(Kind::Time(time));
         }
+        if repr == Repr::Variable {
+            let name = data_type.to_string();
+            return Some(Kind::Long(match name.as_str() {
+                "string" => Long::Text,
+                "json" => Long::Json,
+                name => Item::of(name).map_or(Long::Bytes, Long::Items),
+            }));
+        }
         Some(match repr {
             Repr::Bool => Kind::Bool,
             Repr::Int(n @ (1 | 2 | 4 | 8)) => Kind::Int(n),
@@ -61,9 +115,25 @@ impl Kind {
         })
     }
 
-    /// Bytes in an element.
+    /// The elements of a stream, one by one.
+    pub fn split(self, stream: &[u8]) -> impl Iterator<Item = &[u8]> {
+        let mut rest = stream;
+        std::iter::from_fn(move || {
+            let size = match (self, rest.first_chunk::<LENGTH>()) {
+                (_, _) if rest.is_empty() => return None,
+                (Kind::Long(_), Some(length)) => LENGTH + u32::from_le_bytes(*length) as usize,
+                (kind, _) => kind.size(),
+            };
+            let (element, after) = rest.split_at_checked(size)?;
+            rest = after;
+            Some(element)
+        })
+    }
+
+    /// Bytes in an element; about as many, if it has any length.
     pub fn size(self) -> usize {
         match self {
+            Kind::Long(_) => 256,
             Kind::Bool => 1,
             Kind::Text(n) => 4 * n,
             Kind::Time(_) => 8,
@@ -76,7 +146,7 @@ impl Kind {
         }
     }
 
-    /// Appends an element, of exactly [`Kind::size`] bytes, to `out`.
+    /// Appends an element, as [`Kind::split`] gives it, to `out`.
     pub fn say(self, element: &[u8], style: Style, out: &mut String) {
         // Writing into a string does not fail.
         let _ = match self {
@@ -94,14 +164,14 @@ impl Kind {
             }
             Kind::Bytes(_) => {
                 let end = element.iter().rposition(|&b| b != 0).map_or(0, |at| at + 1);
-                match (std::str::from_utf8(&element[..end]), style) {
-                    (Ok(text), _) => say_text(text, style, out),
-                    (Err(_), Style::Csv) => out.push_str(&base64_encode(element)),
-                    (Err(_), Style::Json) => {
-                        let object = Object::new().with("base64", base64_encode(element));
-                        out.push_str(&Json::from(object).to_string());
-                    }
+                match std::str::from_utf8(&element[..end]) {
+                    Ok(text) => say_text(text, style, out),
+                    Err(_) => say_base64(element, style, out),
                 }
+                Ok(())
+            }
+            Kind::Long(long) => {
+                say_long(long, element.get(LENGTH..).unwrap_or_default(), style, out);
                 Ok(())
             }
             Kind::Text(_) => {
@@ -159,13 +229,27 @@ impl Kind {
                 _ => return Err(wrong(json, "[real, imaginary]")),
             },
             Kind::Bytes(n) => {
-                let encoded = json.as_object().and_then(|o| o.get("base64")).and_then(Json::as_str);
-                let bytes = match (json.as_str(), encoded.map(base64_decode)) {
-                    (Some(text), _) => text.as_bytes().to_vec(),
-                    (None, Some(Some(bytes))) => bytes,
-                    _ => return Err(wrong(json, "text or {\"base64\": text}")),
+                pad(&read_bytes(json)?, n, json, out)?;
+            }
+            Kind::Long(long) => {
+                let element = match long {
+                    Long::Text => match json.as_str() {
+                        Some(text) => text.as_bytes().to_vec(),
+                        None => return Err(wrong(json, "text")),
+                    },
+                    Long::Bytes => read_bytes(json)?,
+                    Long::Json => json.to_string().into_bytes(),
+                    Long::Items(item) => {
+                        let items = json.as_array().ok_or_else(|| wrong(json, "a list"))?;
+                        let mut bytes = Vec::new();
+                        items.iter().try_for_each(|json| item.kind().read(json, &mut bytes))?;
+                        bytes
+                    }
                 };
-                pad(&bytes, n, json, out)?;
+                let length = u32::try_from(element.len());
+                let length = length.map_err(|_| format!("{} is too long", json.brief()))?;
+                out.extend_from_slice(&length.to_le_bytes());
+                out.extend_from_slice(&element);
             }
             Kind::Text(n) => {
                 let text = json.as_str().ok_or_else(|| wrong(json, "text"))?;
@@ -194,6 +278,48 @@ impl Kind {
             }
         }
         Ok(())
+    }
+}
+
+fn read_bytes(json: &Json) -> Result<Vec<u8>, String> {
+    let encoded = json.as_object().and_then(|o| o.get("base64")).and_then(Json::as_str);
+    match (json.as_str(), encoded.map(base64_decode)) {
+        (Some(text), _) => Ok(text.as_bytes().to_vec()),
+        (None, Some(Some(bytes))) => Ok(bytes),
+        _ => Err(wrong(json, "text or {\"base64\": text}")),
+    }
+}
+
+fn say_base64(bytes: &[u8], style: Style, out: &mut String) {
+    match style {
+        Style::Csv => out.push_str(&base64_encode(bytes)),
+        Style::Json => {
+            let object = Object::new().with("base64", base64_encode(bytes));
+            out.push_str(&Json::from(object).to_string());
+        }
+    }
+}
+
+fn say_long(long: Long, element: &[u8], style: Style, out: &mut String) {
+    let text = std::str::from_utf8(element);
+    match (long, text, style) {
+        (Long::Text | Long::Bytes, Ok(text), _) => say_text(text, style, out),
+        (Long::Json, Ok(""), _) => out.push_str("null"),
+        (Long::Json, Ok(text), Style::Json) => out.push_str(text),
+        (Long::Json, Ok(text), Style::Csv) => say_text(text, style, out),
+        (Long::Items(item), ..) => {
+            let mut list = String::from("[");
+            for (n, one) in element.chunks_exact(item.kind().size()).enumerate() {
+                list.push_str(if n == 0 { "" } else { "," });
+                item.kind().say(one, Style::Json, &mut list);
+            }
+            list.push(']');
+            match style {
+                Style::Json => out.push_str(&list),
+                Style::Csv => say_text(&list, style, out),
+            }
+        }
+        (_, Err(_), _) => say_base64(element, style, out),
     }
 }
 

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use zarr::Json;
 
-use crate::element::{Kind, Style};
+use crate::element::{Kind, Long, Style};
 
 /// Text is handed on in pieces of about so many bytes.
 const PIECE: usize = 1 << 16;
@@ -35,7 +35,7 @@ impl Lists {
     /// Writes the elements that come next.
     pub fn push(&mut self, elements: &[u8], out: &mut dyn Write) -> io::Result<()> {
         let mut text = String::new();
-        for element in elements.chunks_exact(self.kind.size()) {
+        for element in self.kind.split(elements) {
             if self.done > 0 {
                 text.push(',');
             }
@@ -95,7 +95,7 @@ impl Lines {
     /// Writes the elements that come next.
     pub fn push(&mut self, elements: &[u8], out: &mut dyn Write) -> io::Result<()> {
         let mut text = String::new();
-        for element in elements.chunks_exact(self.kind.size()) {
+        for element in self.kind.split(elements) {
             self.kind.say(element, Style::Csv, &mut text);
             self.done += 1;
             let ends = self.done.is_multiple_of(self.columns);
@@ -118,8 +118,8 @@ pub(crate) fn elements(json: &Json, kind: Kind, shape: &[u64]) -> Result<Vec<u8>
     let count = zarr::region::element_count(shape).unwrap_or(u64::MAX);
     let items = json.as_array().unwrap_or_default();
     // Lists among the items are not flat, unless lists are what elements look like.
-    let complex = matches!(kind, Kind::Complex(_));
-    let flat = complex || !items.iter().any(|item| matches!(item, Json::Array(_)));
+    let listed = matches!(kind, Kind::Complex(_) | Kind::Long(Long::Items(_) | Long::Json));
+    let flat = listed || !items.iter().any(|item| matches!(item, Json::Array(_)));
     if shape.len() == 1 || items.is_empty() || items.len() as u64 != count || !flat {
         return Err(why);
     }

@@ -38,7 +38,8 @@ pub(crate) fn descr(data_type: &DataType) -> Option<String> {
     match data_type {
         DataType::Unknown { fallback, .. } => descr(fallback.as_deref()?),
         known => match known.spelling(Dialect::V2, Endian::Little)? {
-            Json::String(text) => Some(text),
+            // Objects would be pickled.
+            Json::String(text) if text != "|O" => Some(text),
             _ => None,
         },
     }

@@ -133,14 +133,14 @@ fn write(array: &Array, region: &Region, format: Format, out: Out<'_>) -> Result
         return Err(probe.err().map_or_else(|| Failure::usage(why), Failure::from));
     };
     let metadata = array.metadata();
-    let item = metadata.data_type.repr().map_or(1, |repr| repr.size() as u64);
+    let item = Kind::of(&metadata.data_type).map_or(1, |kind| kind.size() as u64);
     let total = region.element_count().unwrap_or(u64::MAX).saturating_mul(item);
     let progress = Progress::of_bytes(total, total <= slabs::SIZE || io::stdout().is_terminal());
     let mut done = 0;
     let flow = slabs::each(metadata.grid.as_deref(), region, item, slabs::SIZE, |piece, _| {
         let written = array.read_le_bytes(&piece).map_err(Failure::from).and_then(|bytes| {
             writer.push(&bytes, out)?;
-            done += bytes.len() as u64;
+            done += piece.element_count().unwrap_or(0) * item;
             progress.done(done);
             Ok(())
         });

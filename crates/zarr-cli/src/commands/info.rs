@@ -97,7 +97,7 @@ fn array_members(array: &Array, object: Object) -> Object {
         .with("shape", &metadata.shape[..])
         .with("data_type", metadata.declared_type.clone())
         .with("data_type_name", metadata.data_type.to_string())
-        .with("item_size", optional(repr.map(|repr| repr.size() as u64)))
+        .with("item_size", optional(item_size(&metadata.data_type)))
         .with("chunk_shape", chunk_shape.as_deref().map_or(Json::Null, Json::from))
         .with("chunk_count", optional(count))
         .with("chunk_key_separator", metadata.chunk_keys.separator().to_string())
@@ -108,6 +108,12 @@ fn array_members(array: &Array, object: Object) -> Object {
         object.insert("stored_endian", metadata.endian().name());
     }
     object.with("unsupported", obstacles(array).iter().map(unsupported).collect::<Json>())
+}
+
+/// Bytes in an element, if all have as many.
+fn item_size(data_type: &zarr::data_type::DataType) -> Option<u64> {
+    let repr = data_type.repr().filter(|_| !data_type.is_variable());
+    repr.map(|repr| repr.size() as u64)
 }
 
 /// A line of the plain form.
@@ -145,7 +151,7 @@ pub(super) fn describe_array(array: &Array, out: Out<'_>) -> Result<(), Failure>
     let store = hierarchy.store().name();
     heading("array", array.path().as_str(), &format_of(hierarchy), &store, out)?;
     let elements = zarr::region::element_count(&metadata.shape);
-    let item = metadata.data_type.repr().map(|repr| repr.size() as u64);
+    let item = item_size(&metadata.data_type);
     line(out, "shape", times(&metadata.shape))?;
     if let Some(names) = &metadata.dimension_names {
         let names: Vec<&str> = names.iter().map(|name| name.as_deref().unwrap_or("-")).collect();

@@ -81,6 +81,22 @@ impl Put {
         let total = region.element_count().and_then(|n| n.checked_mul(item));
         let total = total.ok_or_else(|| Failure::usage("the region is too large"))?;
         let mut input = Input { from: input, swap: None, total, read: 0 };
+        match (kind, self.format) {
+            (Kind::Long(_), Format::Raw) => {
+                let mut stream = Vec::new();
+                input.from.read_to_end(&mut stream).map_err(Failure::input)?;
+                return Ok(array.write_le_bytes(region, &stream)?);
+            }
+            (Kind::Long(_), Format::Npy) => {
+                let why = format!(
+                    "NumPy files have no words for the type `{data_type}`; use --format json"
+                );
+                return Err(Failure::Usage(why));
+            }
+            // How long the text is, nobody can tell.
+            (Kind::Long(_), Format::Json) => input.total = u64::MAX,
+            _ => {}
+        }
         match self.format {
             Format::Raw => input.stream(array, region, item),
             Format::Json => input.lists(array, region, kind),
