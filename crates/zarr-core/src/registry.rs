@@ -511,6 +511,40 @@ mod tests {
         assert!(parse("\"é\"", Dialect::V2).is_err());
     }
 
+    /// What a build left out is told by its feature, in each dialect's words; what is only planned is unknown.
+    #[test]
+    fn what_is_left_out_names_its_feature() {
+        let registry = Registry::new().with(|registry| {
+            let names = Names { v3: &["numcodecs.lzf", "lzf"], v2: &["lzf"], draft: &["lzf"] };
+            registry.codec_left_out(&names, "lzf");
+            registry.scheme_left_out("tape", "tapes");
+        });
+        let context = ChunkContext { data_type: CoreType::Int8.into(), shape: vec![1] };
+        let refusal = |dialect, name: &str| {
+            let spec = CodecSpec::new(dialect, name, Object::new());
+            assert!(!registry.knows_codec(&spec));
+            registry.build_codec(&spec, &context).expect_err(name).to_string()
+        };
+        let uri = "https://purl.org/zarr/spec/codec/lzf/1.0";
+        for (dialect, name) in [
+            (Dialect::V3, "numcodecs.lzf"),
+            (Dialect::V3, "lzf"),
+            (Dialect::V2, "lzf"),
+            (Dialect::Draft, uri),
+        ] {
+            let due = format!(
+                "codec `{name}` is not supported; it was left out of this build; enable the feature `lzf` of zarr-codecs"
+            );
+            assert_eq!(refusal(dialect, name), due);
+        }
+        assert!(refusal(Dialect::V3, "sharding_indexed").contains("; known are: "));
+        assert!(registry.codec_names(Dialect::V2).is_empty());
+
+        let refusal = |url| registry.open_store(url, Access::ReadOnly).expect_err(url).to_string();
+        assert!(refusal("tape://1").ends_with("enable the feature `tapes` of zarr-stores"));
+        assert!(refusal("disk://1").ends_with("no store is registered for `disk://`; known are: "));
+    }
+
     #[test]
     fn draft_codec_uris_are_known_in_all_spellings() {
         for uri in [

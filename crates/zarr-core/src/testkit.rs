@@ -1,4 +1,4 @@
-//! What must somebody's store pass?
+//! What must somebody's store, codec, data type or chunk grid pass?
 //!
 //! The checks panic at the first broken promise and say which one it is, so a store's test is
 //!
@@ -9,10 +9,36 @@
 //! zarr_core::testkit::check_store(|| Arc::new(MyStore::default()));
 //! # }
 //! ```
+//!
+//! and those of a codec, a data type and a grid, which a registry knows by name, are
+//!
+//! ```
+//! # use std::sync::Arc;
+//! use zarr_core::codec::CodecSpec;
+//! use zarr_core::{Dialect, Json, Object, Registry, testkit};
+//! # use zarr_core::grid::{ChunkGrid, RegularGrid};
+//! # fn example(register: fn(&mut Registry)) -> zarr_core::Result<()> {
+//! let registry = Registry::new().with(register);
+//! testkit::check_codec(&registry, &CodecSpec::v3("my-codec", Object::new().with("level", 3u64)));
+//! testkit::check_data_type(&registry, Dialect::V2, &Json::from("<M8[ns]"), &[Json::from(7u64)]);
+//! # let grid: Arc<dyn ChunkGrid> = Arc::new(RegularGrid::new(&[3], &[10])?);
+//! testkit::check_grid(&registry, &grid, &[10]);
+//! # Ok(())
+//! # }
+//! ```
 
+mod bytes;
+mod codec;
+mod data_type;
+mod grid;
+mod memory;
+mod shared;
 mod store;
 mod swap;
 
+pub use codec::{check_codec, check_codec_on, check_lossy_codec, check_lossy_codec_on};
+pub use data_type::{check_data_type, check_data_types_differ};
+pub use grid::check_grid;
 pub use store::{check_contents, check_store, check_store_folding_case};
 
 #[cfg(test)]

@@ -40,13 +40,60 @@ pub use log::{Call, LogStore, Outcome};
 pub use memory::MemoryStore;
 use zarr_core::Registry;
 
-/// Registers the URL schemes of the stores that this build has: `file` and `memory`.
-///
-/// A text without a scheme is a path, and opened as `file`.
-pub fn register(registry: &mut Registry) {
-    #[cfg(feature = "filesystem")]
-    registry.scheme("file", filesystem::open);
-    #[cfg(feature = "memory")]
-    registry.scheme("memory", memory::open);
-    let _ = registry;
+/// One row for each store with URLs: its feature and module, and its scheme.
+macro_rules! stores {
+    ($($feature:literal $module:ident: $scheme:literal;)*) => {
+        /// Every row, whether this build has the store or not.
+        #[cfg(test)]
+        const ROWS: &[(&str, &str)] = &[$(($feature, $scheme)),*];
+
+        /// Registers the URL schemes of the stores that this build has, and those of the others, so that an
+        /// error can say which feature brings them.
+        ///
+        /// A text without a scheme is a path, and opened as `file`.
+        pub fn register(registry: &mut Registry) {
+            $(
+                #[cfg(feature = $feature)]
+                registry.scheme($scheme, $module::open);
+                #[cfg(not(feature = $feature))]
+                registry.scheme_left_out($scheme, $feature);
+            )*
+        }
+    };
+}
+
+stores! {
+    "filesystem" filesystem: "file";
+    "memory" memory: "memory";
+}
+
+#[cfg(test)]
+mod tests {
+    use zarr_core::Access;
+
+    use super::*;
+
+    /// A store of another build is told by the feature that brings it, never as unknown.
+    #[test]
+    fn every_scheme_is_known_or_names_its_feature() {
+        let registry = Registry::new().with(register);
+        for (feature, scheme) in ROWS {
+            let is_here = match *scheme {
+                "file" => cfg!(feature = "filesystem"),
+                "memory" => cfg!(feature = "memory"),
+                other => panic!("whether `{other}` is here nobody knows"),
+            };
+            let url = format!("{scheme}://");
+            let said = registry.open_store(&url, Access::ReadOnly).err().map(|e| e.to_string());
+            let told = said.is_some_and(|said| {
+                said.ends_with(&format!("enable the feature `{feature}` of zarr-stores"))
+            });
+            assert_eq!(told, !is_here, "{scheme}");
+        }
+        let path = registry.open_store("some/path.zarr", Access::ReadOnly);
+        assert!(
+            cfg!(feature = "filesystem")
+                || path.is_err_and(|e| e.to_string().contains("`filesystem`"))
+        );
+    }
 }

@@ -128,10 +128,13 @@ impl Hierarchy {
     /// # Errors
     /// [`AccessError::NotFound`] listing what was looked for; otherwise as [`Hierarchy::open`].
     pub fn locate(url: &str, options: &OpenOptions) -> Result<(Hierarchy, NodePath)> {
-        let (mut base, mut below) = (url.trim_end_matches('/').to_owned(), Vec::<String>::new());
-        if base.is_empty() {
-            base = url.to_owned();
-        }
+        let mut below = Vec::<String>::new();
+        // The slashes of `memory://` and of `/` are no ending.
+        let mut base = match url.trim_end_matches('/') {
+            "" => url.to_owned(),
+            trimmed if trimmed.ends_with(':') && url.contains("://") => url.to_owned(),
+            trimmed => trimmed.to_owned(),
+        };
         loop {
             let store = options.store(&base).map_err(|e| Error::from(e).at_store(url));
             let probe = |store: Arc<dyn Store>| {

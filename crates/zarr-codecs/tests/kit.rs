@@ -1,0 +1,111 @@
+//! Does every codec of this build pass the kit that third parties use?
+
+mod common;
+
+use zarr_core::Dialect;
+use zarr_core::testkit::{check_codec, check_lossy_codec};
+
+use common::{WORDS, registry, spec};
+
+/// Codecs on arrays, in final v3's words.
+const ARRAYS: [(&str, &str); 10] = [
+    ("bytes", r#"{"endian":"little"}"#),
+    ("bytes", r#"{"endian":"big"}"#),
+    ("bytes", "{}"),
+    ("transpose", r#"{"order":[]}"#),
+    ("transpose", r#"{"order":[0]}"#),
+    ("transpose", r#"{"order":[1,0]}"#),
+    ("transpose", r#"{"order":[2,0,1]}"#),
+    ("transpose", r#"{"order":[3,1,0,2]}"#),
+    ("numcodecs.delta", r#"{"dtype":"<i4"}"#),
+    ("numcodecs.delta", r#"{"dtype":"<u2","astype":"<i8"}"#),
+];
+
+/// Codecs that round.
+const LOSSY: [(Dialect, &str, &str); 5] = [
+    (Dialect::V3, "numcodecs.delta", r#"{"dtype":"<f4"}"#),
+    (Dialect::V2, "delta", r#"{"dtype":">f8","astype":">f4"}"#),
+    (
+        Dialect::V3,
+        "numcodecs.fixedscaleoffset",
+        r#"{"dtype":"<f8","astype":"<i2","offset":1000,"scale":10}"#,
+    ),
+    (
+        Dialect::V2,
+        "fixedscaleoffset",
+        r#"{"dtype":"<f4","astype":"|u1","offset":-2.5,"scale":0.1}"#,
+    ),
+    (Dialect::V2, "fixedscaleoffset", r#"{"dtype":">u2","astype":">u2","offset":3,"scale":1}"#),
+];
+
+fn is_here(dialect: Dialect, name: &str) -> bool {
+    registry().codec_names(dialect).contains(&name)
+}
+
+/// Of v2, unless a test says otherwise; those that have several words take them one after the other.
+fn check_flat(names: &[&str]) {
+    for (name, words) in WORDS.iter().filter(|(name, _)| names.contains(name)) {
+        if is_here(Dialect::V2, name) {
+            check_codec(&registry(), &spec(Dialect::V2, name, words));
+        }
+    }
+}
+
+#[test]
+fn codecs_on_arrays_keep_their_promises() {
+    for (name, words) in ARRAYS.into_iter().filter(|(name, _)| is_here(Dialect::V3, name)) {
+        check_codec(&registry(), &spec(Dialect::V3, name, words));
+    }
+}
+
+#[test]
+fn lossy_codecs_keep_their_promises() {
+    for (dialect, name, words) in LOSSY.into_iter().filter(|(d, name, _)| is_here(*d, name)) {
+        check_lossy_codec(&registry(), &spec(dialect, name, words));
+    }
+}
+
+#[test]
+fn checksums_and_filters_keep_their_promises() {
+    check_flat(&["crc32c", "shuffle", "delta"]);
+}
+
+#[test]
+fn deflate_keeps_its_promises() {
+    check_flat(&["gzip", "zlib"]);
+}
+
+#[test]
+fn zstd_and_lz4_keep_their_promises() {
+    check_flat(&["zstd", "lz4"]);
+}
+
+#[test]
+fn blosc_keeps_its_promises() {
+    check_flat(&["blosc"]);
+}
+
+#[test]
+fn bz2_and_lzma_keep_their_promises() {
+    check_flat(&["bz2", "lzma"]);
+}
+
+/// Each name that v3 and the drafts have for a codec on bytes, with no parameters but the defaults.
+#[test]
+fn every_other_name_keeps_the_same_promises() {
+    for dialect in [Dialect::V3, Dialect::Draft] {
+        for name in ["gzip", "zlib", "zstd", "lz4", "bz2", "crc32c", "blosc"] {
+            if !is_here(dialect, name) {
+                continue;
+            }
+            let words = match name {
+                "blosc" => r#"{"cname":"lz4","clevel":5,"shuffle":"shuffle","blocksize":0}"#,
+                "zstd" => r#"{"level":3,"checksum":false}"#,
+                "crc32c" => "{}",
+                "lz4" => r#"{"acceleration":1}"#,
+                _ => r#"{"level":3}"#,
+            };
+            check_codec(&registry(), &spec(dialect, name, words));
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! Broken codecs on arrays.
+
+use std::borrow::Cow;
+
+use super::*;
+use crate::codec::{ArrayToArray, ArrayToBytes, Codec};
+use crate::error::{CodecError, MetadataError};
+use crate::region::{Region, element_count};
+use crate::testkit::bytes::Bytes;
+use crate::view::{View, ViewMut};
+
+/// One way to break a promise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Flaw {
+    None,
+    IgnoresStrides,
+    DecodesFirstPart,
+    IgnoresTarget,
+    LosesLast,
+    LiesInSize,
+    ClaimsMemory,
+    TakesShort,
+    PanicsOnShort,
+    PanicsOnHuge,
+    LiesInOrder,
+    NoOrder,
+    LiesInShape,
+}
+
+use Flaw::*;
+
+const ALL: [Flaw; 13] = [
+    None,
+    IgnoresStrides,
+    DecodesFirstPart,
+    IgnoresTarget,
+    LosesLast,
+    LiesInSize,
+    ClaimsMemory,
+    TakesShort,
+    PanicsOnShort,
+    PanicsOnHuge,
+    LiesInOrder,
+    NoOrder,
+    LiesInShape,
+];
+
+fn flaw_of(spec: &CodecSpec) -> Flaw {
+    let flaw = ALL.into_iter().find(|flaw| format!("{flaw:?}") == spec.name);
+    flaw.expect("the name is a flaw's")
+}
+
+/// The elements of a view as they lie in memory, whatever its strides.
+fn elements(flaw: Flaw, chunk: &View<'_>) -> Vec<u8> {
+    let mut bytes = chunk.to_bytes().into_owned();
+    match flaw {
+        IgnoresStrides if chunk.as_bytes().is_none() => bytes.reverse(),
+        LosesLast => drop(bytes.last_mut().map(|last| *last = 0)),
+        _ => {}
+    }
+    bytes
+}
+
+/// Elements, most significant byte first.
+#[derive(Debug)]
+struct Stored {
+    flaw: Flaw,
+    inner: Bytes,
+}
+
+fn build_stored(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, MetadataError> {
+    let inner = Bytes::new(spec, context)?;
+    Ok(Codec::array_to_bytes(Stored { flaw: flaw_of(spec), inner }))
+}
+
+impl ArrayToBytes for Stored {
+    fn encode<'a>(&self, chunk: View<'a>) -> Result<Cow<'a, [u8]>, CodecError> {
+        let (shape, cell) = (chunk.shape(), chunk.cell());
+        let elements = elements(self.flaw, &chunk);
+        let encoded = self.inner.encode(View::new(&elements, &shape, cell))?;
+        Ok(Cow::Owned(encoded.into_owned()))
+    }
+
+    fn decode_into(
+        &self,
+        encoded: &[u8],
+        shape: &[u64],
+        within: &Region,
+        mut out: ViewMut<'_>,
+    ) -> Result<(), CodecError> {
+        let mut encoded = encoded.to_vec();
+        let mut within = within.clone();
+        match self.flaw {
+            TakesShort => {
+                encoded.resize(self.inner.encoded_size(shape).unwrap_or(0).min(99) as usize, 0)
+            }
+            PanicsOnShort => drop(encoded[..48].to_vec()),
+            PanicsOnHuge => assert!(element_count(shape).is_some(), "countable"),
+            DecodesFirstPart => within = Region::new(within.shape().iter().map(|&len| 0..len)),
+            IgnoresTarget if out.as_bytes_mut().is_none() => return Ok(()),
+            _ => {}
+        }
+        self.inner.decode_into(&encoded, shape, &within, out)
+    }
+
+    fn encoded_size(&self, shape: &[u64]) -> Option<u64> {
+        let size = self.inner.encoded_size(shape);
+        if self.flaw == LiesInSize { size.map(|size| size + 1) } else { size }
+    }
+
+    fn is_memory(&self) -> bool {
+        self.flaw == ClaimsMemory
+    }
+
+    fn spelling(&self, dialect: Dialect) -> Option<CodecSpec> {
+        let words = self.inner.spelling(dialect)?;
+        Some(CodecSpec { name: format!("{:?}", self.flaw), ..words })
+    }
+}
+
+/// The axes the other way round.
+#[derive(Debug)]
+struct Turned {
+    flaw: Flaw,
+    order: Vec<usize>,
+}
+
+fn build_turned(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, MetadataError> {
+    crate::codec::Parameters::new(spec).finish()?;
+    let (flaw, rank) = (flaw_of(spec), context.rank());
+    let order = (0..rank).rev().collect();
+    Ok(Codec::array_to_array(Turned { flaw, order }))
+}
+
+impl ArrayToArray for Turned {
+    fn encoded(&self, decoded: &ChunkContext) -> Result<ChunkContext, MetadataError> {
+        let mut shape: Vec<u64> = decoded.shape.iter().rev().copied().collect();
+        match self.flaw {
+            LiesInShape => shape.push(2),
+            PanicsOnHuge => assert!(element_count(&shape).is_some(), "countable"),
+            _ => {}
+        }
+        Ok(ChunkContext { data_type: decoded.data_type.clone(), shape })
+    }
+
+    fn axis_order(&self) -> Option<&[usize]> {
+        match self.flaw {
+            LiesInOrder => Some(&[0, 1]),
+            NoOrder | LiesInShape | IgnoresTarget => Option::None,
+            _ => Some(&self.order),
+        }
+    }
+
+    fn encode(&self, chunk: View<'_>) -> Result<Vec<u8>, CodecError> {
+        let flawed = self.flaw == IgnoresStrides && chunk.as_bytes().is_none();
+        let mut bytes = chunk.permuted(&self.order).to_bytes().into_owned();
+        match self.flaw {
+            _ if flawed => bytes.reverse(),
+            LosesLast => drop(bytes.pop()),
+            _ => {}
+        }
+        Ok(bytes)
+    }
+
+    fn decode(&self, encoded: &[u8], mut out: ViewMut<'_>) -> Result<(), CodecError> {
+        let size = out.len() * out.cell();
+        if self.flaw == IgnoresTarget && out.as_bytes_mut().is_none() {
+            return Ok(());
+        }
+        let mut encoded = encoded.to_vec();
+        match self.flaw {
+            TakesShort => encoded.resize(size, 0),
+            PanicsOnShort => drop(encoded[..size].to_vec()),
+            _ => {}
+        }
+        if encoded.len() != size {
+            return Err(CodecError::corrupt("broken", "another length"));
+        }
+        let cell = out.cell();
+        let mut turned = out.permuted(&self.order);
+        let shape = turned.shape();
+        turned.copy_from(&View::new(&encoded, &shape, cell));
+        Ok(())
+    }
+
+    fn spelling(&self, dialect: Dialect) -> Option<CodecSpec> {
+        let name = format!("{:?}", self.flaw);
+        (dialect == Dialect::V3).then(|| CodecSpec::v3(name, Object::new()))
+    }
+}
+
+#[test]
+fn sound_codecs_pass() {
+    for endian in ["big", "little"] {
+        let spec = CodecSpec::v3("None", Object::new().with("endian", endian));
+        check_codec(&knowing("None", build_stored), &spec);
+    }
+    for name in ["None", "NoOrder"] {
+        check_codec(&knowing(name, build_turned), &CodecSpec::v3(name, Object::new()));
+    }
+}
+
+#[test]
+fn each_broken_promise_of_a_codec_to_bytes_is_found() {
+    let cases = [
+        (IgnoresStrides, "elements in F order are encoded as those in C order"),
+        (DecodesFirstPart, "decodes as that part of the whole"),
+        (IgnoresTarget, "gives the same elements in F order as in C order"),
+        (LosesLast, "gives other elements"),
+        (LiesInSize, "encoded_size is 49, but encode gives 48 bytes"),
+        (ClaimsMemory, "encoded bytes are not the native elements"),
+        (TakesShort, "it decodes, though encoded_size([4, 3]) is another"),
+        (PanicsOnShort, "must not panic"),
+        (PanicsOnHuge, "must not panic"),
+    ];
+    let cases = cases.map(|(flaw, expected)| (format!("{flaw:?}"), expected));
+    let other = if cfg!(target_endian = "big") { "little" } else { "big" };
+    each_is_found(build_stored, &Object::new().with("endian", other), &cases);
+}
+
+#[test]
+fn each_broken_promise_of_a_codec_on_arrays_is_found() {
+    let cases = [
+        (IgnoresStrides, "elements in F order are encoded as those in C order"),
+        (IgnoresTarget, "gives other elements in F order"),
+        (LosesLast, "encode gives 47 bytes, but what encoded tells has Some(48)"),
+        (TakesShort, "decode must tell that the length is wrong"),
+        (PanicsOnShort, "must not panic"),
+        (PanicsOnHuge, "must not panic, but: countable"),
+        (LiesInOrder, "encoded tells the shape [4, 3] that axis_order makes"),
+        (LiesInShape, "what encoded tells has Some(96)"),
+    ];
+    let cases = cases.map(|(flaw, expected)| (format!("{flaw:?}"), expected));
+    each_is_found(build_turned, &Object::new(), &cases);
+}

@@ -1,0 +1,86 @@
+//! Are a data type's fill values exact, there and back?
+
+use super::Subject;
+use crate::data_type::{FillValue, fill_value};
+use crate::dialect::{Dialect, Strictness};
+use crate::error::MetadataError;
+use crate::json::Json;
+use crate::testkit::shared::{Random, calm, good, junk};
+
+/// Checks the samples, which are in the words of `dialect`; gives them, and zero bytes first.
+pub(super) fn check(subject: &Subject<'_>, dialect: Dialect, samples: &[Json]) -> Vec<FillValue> {
+    let (name, (size, _)) = (&subject.name, subject.sizes());
+    let mut fills = vec![FillValue::zero(size)];
+    for dialect in subject.dialects() {
+        let spelled = spell(subject, &fills[0], dialect);
+        good(spelled, format_args!("{name}: the fill value of zero bytes in {dialect}"));
+    }
+    for json in samples {
+        let what = format!("{name}: the fill value {}", json.brief());
+        let read = good(read(subject, json, dialect), format_args!("{what} in {dialect}"));
+        let fill = read.unwrap_or_else(|| panic!("{what} in {dialect} is not undefined"));
+        good(spell(subject, &fill, dialect), format_args!("{what} in {dialect}, written again,"));
+        fills.push(fill);
+    }
+    for fill in &fills {
+        for dialect in subject.dialects() {
+            there_and_back(subject, fill, dialect);
+        }
+    }
+    for dialect in subject.dialects() {
+        junk_is_refused(subject, dialect);
+    }
+    fills
+}
+
+/// What is spelled is read as the same bytes.
+fn there_and_back(subject: &Subject<'_>, fill: &FillValue, dialect: Dialect) {
+    let Ok(json) = spell(subject, fill, dialect) else { return };
+    let bytes = fill.as_bytes();
+    let what = format!("{}: the fill value {bytes:?}, in {dialect} {}", subject.name, json.brief());
+    let back = good(read(subject, &json, dialect), format_args!("{what}, read again,"));
+    let found = back.as_ref().map(FillValue::as_bytes);
+    assert!(found == Some(bytes), "{what}, is read again as {found:?}");
+}
+
+fn junk_is_refused(subject: &Subject<'_>, dialect: Dialect) {
+    let name = &subject.name;
+    for json in junk() {
+        let found = read(subject, &json, dialect);
+        let deep =
+            json.to_string().contains("[[[[") || json.to_string().contains("{\"a\":{\"a\":{");
+        let never = deep || json == Json::Null && dialect == Dialect::V3;
+        let refused = found.is_err() || !never;
+        assert!(refused, "{name}: {} is no fill value in {dialect}", json.brief());
+    }
+    let mut random = Random::new(7);
+    for _ in 0..16 {
+        // Bytes that may be no element at all.
+        let fill = FillValue::new(random.bytes(subject.sizes().0));
+        let _ = spell(subject, &fill, dialect);
+    }
+}
+
+/// Reads a fill value, which is an element or an error.
+fn read(
+    subject: &Subject<'_>,
+    json: &Json,
+    dialect: Dialect,
+) -> Result<Option<FillValue>, MetadataError> {
+    let (name, (size, _)) = (&subject.name, subject.sizes());
+    let what = format!("{name}: the fill value {} in {dialect}", json.brief());
+    let fill = calm(format_args!("{what}"), || {
+        fill_value::parse(&subject.data_type, json, dialect, Strictness::Tolerant, &mut Vec::new())
+    })?;
+    if let Some(fill) = &fill {
+        let found = fill.as_bytes().len();
+        assert!(found == size, "{what} has {found} bytes, an element has {size}");
+    }
+    Ok(fill)
+}
+
+fn spell(subject: &Subject<'_>, fill: &FillValue, dialect: Dialect) -> Result<Json, MetadataError> {
+    let bytes = fill.as_bytes();
+    let what = format_args!("{}: spelling the fill value {bytes:?} in {dialect}", subject.name);
+    calm(what, || fill_value::to_json(&subject.data_type, Some(fill), dialect))
+}

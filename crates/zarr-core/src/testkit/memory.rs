@@ -1,0 +1,102 @@
+//! Where do the arrays live that the checks write?
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+
+use super::bytes::register_bytes;
+use crate::dialect::Dialect;
+use crate::error::{Result, StoreError};
+use crate::hierarchy::{Array, Hierarchy, OpenOptions};
+use crate::metadata::ArrayMetadata;
+use crate::path::NodePath;
+use crate::registry::Registry;
+use crate::store::{
+    ListableStore, Payload, ReadableStore, Store, StoreKey, StorePrefix, WriteableStore,
+};
+
+/// A map.
+#[derive(Debug, Default)]
+struct Memory(Mutex<BTreeMap<StoreKey, Bytes>>);
+
+impl Memory {
+    fn map(&self) -> MutexGuard<'_, BTreeMap<StoreKey, Bytes>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Store for Memory {
+    fn name(&self) -> String {
+        "the kit's memory".into()
+    }
+    fn readable(&self) -> Option<&dyn ReadableStore> {
+        Some(self)
+    }
+    fn writeable(&self) -> Option<&dyn WriteableStore> {
+        Some(self)
+    }
+    fn listable(&self) -> Option<&dyn ListableStore> {
+        Some(self)
+    }
+}
+
+impl ReadableStore for Memory {
+    fn get(&self, key: &StoreKey) -> Result<Option<Bytes>, StoreError> {
+        Ok(self.map().get(key).cloned())
+    }
+}
+
+impl WriteableStore for Memory {
+    fn set(&self, key: &StoreKey, value: Payload<'_>) -> Result<(), StoreError> {
+        self.map().insert(key.clone(), value.into_bytes());
+        Ok(())
+    }
+    fn erase(&self, key: &StoreKey) -> Result<(), StoreError> {
+        self.map().remove(key);
+        Ok(())
+    }
+    fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
+        self.map().retain(|key, _| prefix.strip(key).is_none());
+        Ok(())
+    }
+}
+
+impl ListableStore for Memory {
+    fn list_prefix(&self, prefix: &StorePrefix) -> Result<Vec<StoreKey>, StoreError> {
+        Ok(self.map().keys().filter(|key| prefix.strip(key).is_some()).cloned().collect())
+    }
+}
+
+/// One array in a store of its own, in some dialect.
+pub(super) struct Home {
+    store: Arc<dyn Store>,
+    path: NodePath,
+}
+
+impl Home {
+    /// Creates an array in a new store, with what `registry` knows.
+    pub fn create(
+        registry: &Registry,
+        dialect: Dialect,
+        metadata: ArrayMetadata,
+    ) -> Result<(Home, Array)> {
+        let store: Arc<dyn Store> = Arc::new(Memory::default());
+        let home = Home { store, path: "/a".parse()? };
+        let options = options(registry).dialect(dialect);
+        let format = crate::format::of_dialect(dialect);
+        let hierarchy = Hierarchy::create(home.store.clone(), format, &options)?;
+        let array = hierarchy.create_array(&home.path).from_metadata(metadata).create()?;
+        Ok((home, array))
+    }
+
+    /// Opens the array again, with what another registry knows.
+    pub fn open(&self, registry: &Registry) -> Result<Array> {
+        Hierarchy::open(self.store.clone(), &options(registry))?.array(&self.path)
+    }
+}
+
+/// Handles that write, on one thread, with `bytes` if the registry lacks it.
+fn options(registry: &Registry) -> OpenOptions {
+    OpenOptions::new(registry.clone().with(register_bytes)).read_write().threads(1)
+}
