@@ -7,8 +7,9 @@ use crate::data_type::{CoreType, DataType, Repr};
 
 /// A Rust type that is an array's element.
 ///
-/// Elements of fixed size are so bit for bit; fixed-size raw types are `[u8; N]`. An extension that rests
-/// on signed integers has those for elements: `i64` for [`NumpyTime`](crate::data_type::NumpyTime).
+/// Elements of fixed size are so bit for bit; fixed-size raw types are `[u8; N]`. Elements of
+/// an extension's type are those of the representation it rests on: `i64` for
+/// [`NumpyTime`](crate::data_type::NumpyTime).
 /// Bools are checked when they are read, so that no other byte becomes one. Elements of any length are
 /// `String` and `Vec<u8>`.
 pub trait Element: Clone + Default + Send + Sync + 'static {
@@ -40,10 +41,7 @@ pub trait Element: Clone + Default + Send + Sync + 'static {
 fn is_core(data_type: &DataType, core: CoreType) -> bool {
     match data_type {
         DataType::Core(found) => *found == core,
-        // Such as the counts of a time.
-        DataType::Extension(extension) => {
-            matches!(core.repr(), Repr::Int(_)) && extension.repr() == core.repr()
-        }
+        DataType::Extension(extension) => extension.repr() == core.repr(),
         DataType::Unknown { fallback: Some(fallback), .. } => is_core(fallback, core),
         _ => false,
     }

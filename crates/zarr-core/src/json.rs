@@ -103,12 +103,20 @@ impl Object {
 }
 
 impl FromIterator<(String, Json)> for Object {
+    /// Of members with one name the last holds, at the place of the first.
     fn from_iter<I: IntoIterator<Item = (String, Json)>>(members: I) -> Self {
-        let mut object = Object::new();
+        let mut places: HashMap<String, usize> = HashMap::new();
+        let mut object: Vec<(String, Json)> = Vec::new();
         for (name, value) in members {
-            object.insert(name, value);
+            match places.entry(name.clone()) {
+                Entry::Occupied(place) => object[*place.get()].1 = value,
+                Entry::Vacant(place) => {
+                    place.insert(object.len());
+                    object.push((name, value));
+                }
+            }
         }
-        object
+        Object(object)
     }
 }
 

@@ -7,17 +7,19 @@ use zarr_core::{AccessError, Error, Json, Object, Result};
 ///
 /// Names are final v3's, with or without `numcodecs.`: `gzip`, `zstd:3`, `blosc` (lz4, byte shuffle),
 /// `blosc-zstd:5`, `lz4`, `bz2`, `lzma`, `zlib`, `crc32c`, `shuffle:4`. `blosc-CNAME-SHUFFLE:LEVEL` says
-/// the inner codec and one of `noshuffle`, `shuffle`, `bitshuffle`. Any other name is taken as it is, a
-/// level as its `level`.
+/// the inner codec and one of `noshuffle`, `shuffle`, `bitshuffle`. Any other name, a URI too, is taken as it
+/// is, a level as its `level`.
 ///
 /// # Errors
 /// [`AccessError::Argument`] for a level that is no number.
 pub fn codec(text: &str) -> Result<CodecSpec> {
     let argument = |why: String| Error::from(AccessError::Argument(why));
-    let (name, level) = match text.split_once(':') {
+    let (name, level) = match text.rsplit_once(':') {
         None => (text, None),
         Some((name, level)) => match level.parse::<i64>() {
             Ok(level) => (name, Some(level)),
+            // A colon of the URI that is the codec's name.
+            Err(_) if text.contains("://") => (text, None),
             Err(_) => {
                 return Err(argument(format!("codec `{text}`: the level `{level}` is no number")));
             }

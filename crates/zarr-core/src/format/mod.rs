@@ -46,6 +46,9 @@ pub struct Place {
     pub may_be_absent: bool,
 }
 
+/// What an array's document says of where its elements are: its shape and its chunk grid.
+pub type Layout = [Option<Json>; 2];
+
 /// What a listing tells of a child.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Child {
@@ -138,6 +141,11 @@ pub trait Format: Debug + Send + Sync {
     /// # Errors
     /// [`StoreError::InvalidKey`] for a path that makes no keys.
     fn shape_place(&self, path: &NodePath) -> Result<Place, StoreError>;
+
+    /// What of an array's document says where its elements are: its shape and its chunk grid.
+    fn layout(&self, document: &Json) -> Layout {
+        ["shape", "chunk_grid"].map(|member| document.as_object()?.get(member).cloned())
+    }
 
     /// Gives an array's document another shape and another chunk grid.
     ///

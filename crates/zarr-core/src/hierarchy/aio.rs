@@ -425,7 +425,7 @@ impl Array {
     /// As there.
     pub async fn write<T: Element>(&self, region: impl IntoRegion, elements: Vec<T>) -> Result<()> {
         let (state, region) = self.opened.prepare(region)?;
-        self.opened.check_type::<T>(&state)?;
+        self.opened.check_elements(&state, &elements)?;
         self.opened.check_count(&region, elements.len())?;
         self.write_elements(&state, &region, elements).await
     }
@@ -484,7 +484,7 @@ impl Array {
     /// # Errors
     /// As there.
     pub async fn append<T: Element>(&self, axis: usize, elements: Vec<T>) -> Result<u64> {
-        self.opened.check_type::<T>(&self.opened.state())?;
+        self.opened.check_elements(&self.opened.state(), &elements)?;
         let (state, place) = self.opened.grow(axis, elements.len()).await?;
         self.write_elements(&state, &place, elements).await?;
         Ok(place.intervals()[axis].start)
@@ -495,7 +495,7 @@ impl Array {
     /// # Errors
     /// As there.
     pub async fn prepend<T: Element>(&self, axis: usize, elements: Vec<T>) -> Result<()> {
-        self.opened.check_type::<T>(&self.opened.state())?;
+        self.opened.check_elements(&self.opened.state(), &elements)?;
         let (state, place) = self.opened.grow_before(axis, elements.len()).await?;
         self.write_elements(&state, &place, elements).await
     }

@@ -188,7 +188,7 @@ impl Array {
     /// [`AccessError::Count`]; what the store or a codec meets.
     pub fn write<T: Element>(&self, region: impl IntoRegion, elements: &[T]) -> Result<()> {
         let (state, region) = self.opened.prepare(region)?;
-        self.opened.check_type::<T>(&state)?;
+        self.opened.check_elements(&state, elements)?;
         self.opened.check_count(&region, elements.len())?;
         self.write_elements(&state, &region, elements)
     }
@@ -317,7 +317,7 @@ impl Array {
     /// # Errors
     /// [`AccessError::Count`] if the elements do not fill whole slices; otherwise as [`Array::write`].
     pub fn append<T: Element>(&self, axis: usize, elements: &[T]) -> Result<u64> {
-        self.opened.check_type::<T>(&self.opened.state())?;
+        self.opened.check_elements(&self.opened.state(), elements)?;
         let (state, place) = now(self.opened.grow(axis, elements.len()))?;
         self.write_elements(&state, &place, elements)?;
         Ok(place.intervals()[axis].start)
@@ -330,7 +330,7 @@ impl Array {
     /// # Errors
     /// [`AccessError::Argument`] for another grid; otherwise as [`Array::append`].
     pub fn prepend<T: Element>(&self, axis: usize, elements: &[T]) -> Result<()> {
-        self.opened.check_type::<T>(&self.opened.state())?;
+        self.opened.check_elements(&self.opened.state(), elements)?;
         let (state, place) = now(self.opened.grow_before(axis, elements.len()))?;
         self.write_elements(&state, &place, elements)
     }

@@ -7,6 +7,7 @@ use crate::codec::CodecSpec;
 use crate::data_type::{DataType, Endian, NumpyTime, ParsedType, fill_value};
 use crate::dialect::{Dialect, Strictness};
 use crate::error::{AccessError, Cause, Error, MetadataError, Result};
+use crate::grid::ChunkGrid;
 use crate::json::{Json, Object};
 use crate::metadata::{ArrayMetadata, NodeMetadata, bytes_codec, reversing_codec};
 use crate::path::NodePath;
@@ -23,6 +24,7 @@ pub struct ArrayBuilder<H = Hierarchy> {
     path: NodePath,
     shape: Option<Vec<u64>>,
     chunks: Option<Vec<u64>>,
+    grid: Option<Arc<dyn ChunkGrid>>,
     data_type: Option<std::result::Result<ParsedType, String>>,
     fill: Fill,
     codecs: Vec<CodecSpec>,
@@ -50,6 +52,7 @@ impl<H> ArrayBuilder<H> {
             path,
             shape: None,
             chunks: None,
+            grid: None,
             data_type: None,
             fill: Fill::Zero,
             codecs: Vec::new(),
@@ -74,6 +77,14 @@ impl<H> ArrayBuilder<H> {
     #[must_use]
     pub fn chunks(mut self, chunks: &[u64]) -> Self {
         self.chunks = Some(chunks.to_vec());
+        self
+    }
+
+    /// How the array is cut into chunks, where it is not into equal ones from its first element on: a grid
+    /// of the array's own shape, in place of [`ArrayBuilder::chunks`].
+    #[must_use]
+    pub fn grid(mut self, grid: Arc<dyn ChunkGrid>) -> Self {
+        self.grid = Some(grid);
         self
     }
 
@@ -206,6 +217,7 @@ impl<H> ArrayBuilder<H> {
             return Err(argument("a chunk has length 0; the shortest is 1".into()));
         }
         let mut metadata = ArrayMetadata::new(&shape, parsed.data_type, &chunks)?;
+        metadata.grid = self.grid.or(metadata.grid);
         let big = self.big_endian || parsed.endian == Some(Endian::Big);
         let endian = if big { Endian::Big } else { Endian::Little };
         metadata.codecs = Vec::new();

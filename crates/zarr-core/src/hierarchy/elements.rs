@@ -5,6 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::opened::{Opened, State, zeroed};
+use crate::data_type::DataType;
 use crate::element::Element;
 use crate::error::{AccessError, CodecError, Result};
 use crate::heap::{CELL, Heap};
@@ -20,6 +21,21 @@ impl Opened {
                 let array = state.metadata.data_type.to_string();
                 Err(self.at(AccessError::ElementType { array, asked: T::NAME }))
             }
+        }
+    }
+
+    /// Refuses elements of another type, and such as are none of an extension's.
+    pub(crate) fn check_elements<T: Element>(&self, state: &State, elements: &[T]) -> Result<()> {
+        self.check_type::<T>(state)?;
+        match (&state.metadata.data_type, T::as_memory(elements)) {
+            (DataType::Extension(extension), Some(memory)) if extension.needs_check() => {
+                extension.check(memory).map_err(|e| self.at(e))
+            }
+            (data_type, None) => elements
+                .iter()
+                .try_for_each(|element| data_type.check_element(element.as_bytes()))
+                .map_err(|e| self.at(e)),
+            _ => Ok(()),
         }
     }
 
@@ -79,7 +95,6 @@ impl State {
         let buffer = heap.add(buffer.into())?;
         let (mut memory, mut offset) = (Vec::new(), 0);
         for element in elements {
-            self.metadata.data_type.check_element(element)?;
             memory.extend_from_slice(buffer.cell(offset, element.len() as u64)?.as_bytes());
             offset += element.len() as u64;
         }

@@ -3,14 +3,14 @@
 //! Shrinking: document first, then forget what lies outside. Growing: forget first what lies where the
 //! array is to be, since another library, or a shrinking that was cut short, may have left something
 //! there (DECISIONS 6). A chunk is changed only while the document still has the shape from which the
-//! change was worked out, so that it cannot wipe what another writer has appended meanwhile.
+//! change was worked out, and the grid, so that it cannot wipe what another writer has appended meanwhile.
 
 use std::sync::Arc;
 
 use super::opened::{Opened, State, wrong_kind};
 use super::update::Edited;
 use crate::error::{AccessError, MetadataError, Result, StoreError};
-use crate::format::Place;
+use crate::format::{Layout, Place};
 use crate::grid::ChunkGrid;
 use crate::json::Json;
 use crate::metadata::{NodeKind, NodeMetadata};
@@ -55,20 +55,9 @@ impl Opened {
     /// element is fill, since every writer of whole chunks makes it so.
     pub async fn grow_before(&self, axis: usize, count: usize) -> Result<(Arc<State>, Region)> {
         let room = &self.room;
-        let place = room.format.shape_place(&self.path).map_err(|e| self.at(e))?;
-        let whole = Place { member: None, ..place };
+        let whole = self.document()?;
         for _ in 0..MOST_ROUNDS {
-            // One look at the document tells both what to change and whether it is still the same then.
-            let seen = room.get(&whole.key).await.map_err(|e| self.at(e))?;
-            let looked_for = format!("`{}`", whole.key);
-            let seen = seen.ok_or_else(|| self.at(AccessError::NotFound { looked_for }))?;
-            let found = vec![(whole.key.clone(), seen.clone())];
-            let Some(NodeMetadata::Array(metadata)) = room.parse(&self.path, &found)? else {
-                return Err(self.at(wrong_kind(NodeKind::Group)));
-            };
-            let seen = room.format.encoding().decode(&seen).map_err(MetadataError::Json);
-            let (seen, _) = seen.map_err(|e| self.at(e))?;
-            let state = self.replace(*metadata)?;
+            let (state, seen) = self.look().await?;
             self.writeable(&state)?;
             let (_, grid, _) = state.access().map_err(|e| self.at(e))?;
             let old = state.metadata.shape.clone();
@@ -85,7 +74,7 @@ impl Opened {
             new[axis] = old[axis].checked_add(more).ok_or_else(too_long)?;
             let mut same = true;
             let change = |json: Json| {
-                same = json == seen;
+                same = room.format.layout(&json) == seen;
                 match json {
                     Json::Object(mut document) if same => {
                         room.format.regrid(&mut document, &new, &*grown)?;
@@ -115,9 +104,11 @@ impl Opened {
     ) -> Result<(Arc<State>, Vec<u64>)> {
         let room = &self.room;
         room.writeable().map_err(|e| self.at(e))?;
+        let whole = self.document()?;
         let place = room.format.shape_place(&self.path).map_err(|e| self.at(e))?;
+        let member = place.member.unwrap_or("shape");
         for _ in 0..MOST_ROUNDS {
-            let state = self.refresh().await?;
+            let (state, seen) = self.look().await?;
             self.writeable(&state)?;
             let old = state.metadata.shape.clone();
             let new = to(&old).map_err(|e| self.at(e))?;
@@ -128,16 +119,22 @@ impl Opened {
                 return Ok((state, old));
             }
             let forget = !room.options.keep_cut_off;
-            if forget && !self.make_way(&state, &old, &new, &place).await? {
+            if forget && !self.make_way(&state, &old, &new, &seen).await? {
                 continue;
             }
-            // Only if nobody changed the shape since it was read above.
+            // Only if nobody changed the shape or the grid since they were read above.
             let mut same = true;
             let change = |json: Json| {
-                same = json == Json::from(&old[..]);
-                Ok(if same { Json::from(&new[..]) } else { json })
+                same = room.format.layout(&json) == seen;
+                match json {
+                    Json::Object(mut document) if same => {
+                        document.insert(member, &new[..]);
+                        Ok(Json::Object(document))
+                    }
+                    other => Ok(other),
+                }
             };
-            room.edit(&self.path, &place, change).await?;
+            let after = room.edit(&self.path, &whole, change).await?;
             if !same {
                 continue;
             }
@@ -145,21 +142,21 @@ impl Opened {
             metadata.shape = new.clone();
             let state = self.replace(metadata)?;
             if forget && (0..old.len()).any(|axis| new[axis] < old[axis]) {
-                self.cut_off(&state, &old, &new, &place).await?;
+                self.cut_off(&state, &old, &new, &room.format.layout(&after)).await?;
             }
             return Ok((state, old));
         }
         Err(self.at(AccessError::Conflict { rounds: MOST_ROUNDS }))
     }
 
-    /// Forgets whatever is stored where an array of shape `old` is to grow to `new`; `false` if its shape
+    /// Forgets whatever is stored where an array of shape `old` is to grow to `new`; `false` if its layout
     /// changed meanwhile.
     async fn make_way(
         &self,
         state: &Arc<State>,
         old: &[u64],
         new: &[u64],
-        place: &Place,
+        layout: &Layout,
     ) -> Result<bool> {
         let Ok((_, grid, _)) = state.access() else { return Ok(true) };
         let mut chunks: Vec<Vec<u64>> = Vec::new();
@@ -173,7 +170,7 @@ impl Opened {
         chunks.sort();
         chunks.dedup();
         for ordinals in chunks {
-            if !self.forget(state, grid, &ordinals, old, place, old).await? {
+            if !self.forget(state, grid, &ordinals, old, layout).await? {
                 return Ok(false);
             }
         }
@@ -186,7 +183,7 @@ impl Opened {
         state: &Arc<State>,
         old: &[u64],
         new: &[u64],
-        place: &Place,
+        layout: &Layout,
     ) -> Result<()> {
         let Ok((_, grid, _)) = state.access() else { return Ok(()) };
         let reaches_out = |o: &[u64]| {
@@ -197,7 +194,7 @@ impl Opened {
             (0..new.len()).any(beyond)
         };
         for ordinals in self.existing(state, grid, old, reaches_out, None).await? {
-            if !self.forget(state, grid, &ordinals, new, place, new).await? {
+            if !self.forget(state, grid, &ordinals, new, layout).await? {
                 // Somebody gave the array another shape: if it grew, they have made way themselves.
                 return Ok(());
             }
@@ -205,27 +202,43 @@ impl Opened {
         Ok(())
     }
 
-    /// The shape that the document has now; `None` if there is none.
-    async fn shape_now(&self, place: &Place) -> Result<Option<Vec<u64>>> {
-        let Some(bytes) = self.room.get(&place.key).await? else { return Ok(None) };
-        let json = self.room.format.encoding().decode(&bytes).ok().map(|(json, _)| json);
-        let shape = match (place.member, &json) {
-            (Some(member), Some(json)) => json.as_object().and_then(|object| object.get(member)),
-            (_, json) => json.as_ref(),
-        };
-        let shape = shape.and_then(Json::as_array);
-        Ok(shape.and_then(|lengths| lengths.iter().map(Json::as_u64).collect()))
+    /// The array's document, as a whole.
+    fn document(&self) -> Result<Place> {
+        let place = self.room.format.shape_place(&self.path).map_err(|e| self.at(e))?;
+        Ok(Place { member: None, ..place })
     }
 
-    /// Refills one chunk outside `inside`, while the array has the shape `now`; `false` if it has not.
+    /// The array as its documents have it now, and what they say of where its elements are: one look tells
+    /// both what to change and whether it is still the same then.
+    async fn look(&self) -> Result<(Arc<State>, Layout)> {
+        let (room, document) = (&self.room, self.document()?);
+        let found = room.documents(&self.path).await.map_err(|e| self.at(e))?;
+        let bytes = found.iter().find(|(key, _)| *key == document.key).map(|(_, bytes)| bytes);
+        let looked_for = || AccessError::NotFound { looked_for: format!("`{}`", document.key) };
+        let bytes = bytes.ok_or_else(|| self.at(looked_for()))?;
+        let json = room.format.encoding().decode(bytes).map_err(MetadataError::Json);
+        let layout = room.format.layout(&json.map_err(|e| self.at(e))?.0);
+        match room.parse(&self.path, &found).map_err(|e| self.at(e))? {
+            Some(NodeMetadata::Array(metadata)) => Ok((self.replace(*metadata)?, layout)),
+            _ => Err(self.at(wrong_kind(NodeKind::Group))),
+        }
+    }
+
+    /// What the document says now of where the elements are; `None` if there is none.
+    async fn layout_now(&self) -> Result<Option<Layout>> {
+        let Some(bytes) = self.room.get(&self.document()?.key).await? else { return Ok(None) };
+        let json = self.room.format.encoding().decode(&bytes).ok();
+        Ok(json.map(|(json, _)| self.room.format.layout(&json)))
+    }
+
+    /// Refills one chunk outside `inside`, while the array has this layout; `false` if it has not.
     async fn forget(
         &self,
         state: &State,
         grid: &dyn ChunkGrid,
         ordinals: &[u64],
         inside: &[u64],
-        place: &Place,
-        now: &[u64],
+        layout: &Layout,
     ) -> Result<bool> {
         let spans: Vec<_> =
             ordinals.iter().enumerate().map(|(axis, &o)| grid.span(axis, o)).collect();
@@ -253,7 +266,7 @@ impl Opened {
                 false => self.scrubbed(state, &stored, &keep, &old).map_err(at)?,
             };
             // The chunk was read first: had anybody appended before, the document would show it now.
-            if self.shape_now(place).await.map_err(at)?.as_deref() != Some(now) {
+            if self.layout_now().await.map_err(at)?.as_ref() != Some(layout) {
                 return Ok(false);
             }
             let value = match edited {

@@ -230,7 +230,7 @@ impl Room {
     }
 
     /// The documents of a node that are there.
-    async fn documents(&self, path: &NodePath) -> Result<Documents> {
+    pub async fn documents(&self, path: &NodePath) -> Result<Documents> {
         documents(&*self.store, self.format.document_keys(path)?).await
     }
 

@@ -13,7 +13,8 @@ mod range;
 
 use std::fmt::{self, Debug};
 
-use bytes::Bytes;
+/// A value that was read: bytes that are shared, not copied.
+pub use bytes::Bytes;
 
 pub(crate) use self::in_process::InProcess;
 pub use self::key::{StoreKey, StorePrefix};

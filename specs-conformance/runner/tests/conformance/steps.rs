@@ -45,6 +45,12 @@ fn act(hierarchy: &Hierarchy, step: &Object) -> Result<zarr::Result<()>, String>
             let shape = numbers(step, "shape").ok_or("`shape` is missing")?;
             hierarchy.array(&path).and_then(|array| array.resize(&shape))
         }
+        Some("prepend") => {
+            let bytes = unhex(text(step, "le_hex").unwrap_or_default())?;
+            let elements = bytes.as_chunks().0.iter().copied().map(i16::from_le_bytes);
+            let elements: Vec<i16> = elements.collect();
+            hierarchy.array(&path).and_then(|array| array.prepend(0, &elements))
+        }
         other => return Err(format!("no step is called {other:?}")),
     })
 }

@@ -137,7 +137,11 @@ fn bytes_of(value: &Json) -> Result<Vec<u8>, String> {
 }
 
 fn options(case: &Object) -> Result<OpenOptions, String> {
-    let mut options = OpenOptions::new(zarr::standard()).read_write();
+    let mut registry = zarr::standard();
+    if case.get("extensions").and_then(Json::as_bool) == Some(true) {
+        registry = registry.with(zarr_example_extension::register);
+    }
+    let mut options = OpenOptions::new(registry).read_write();
     if text(case, "reading") == Some("strict") {
         options = options.strict();
     }
