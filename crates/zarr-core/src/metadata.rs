@@ -284,6 +284,10 @@ impl ArrayMetadata {
                 Dialect::Draft => ChunkKeys::Draft { separator, scalar_at_c0: true },
             };
         }
+        if self.rank() == 0 && dialect != Dialect::V3 {
+            // It separates nothing, and GDAL 3.6 dies of `/`.
+            self.chunk_keys = self.chunk_keys.with_separator('.');
+        }
         // An alias is kept where it means the same in the new dialect (T-39).
         let means = registry.parse_data_type(&self.declared_type, dialect);
         if dialect != Dialect::V3 || !means.is_ok_and(|parsed| parsed.data_type == self.data_type) {

@@ -99,6 +99,18 @@ impl ChunkKeys {
         }
     }
 
+    /// The same keys with another separator.
+    #[must_use]
+    pub fn with_separator(mut self, by: char) -> Self {
+        match &mut self {
+            ChunkKeys::Default { separator }
+            | ChunkKeys::V2 { separator }
+            | ChunkKeys::Draft { separator, .. } => *separator = by,
+            ChunkKeys::Draft2019 { separator } => *separator = Some(by),
+        }
+        self
+    }
+
     /// `/` or `.` out of a document's text.
     ///
     /// # Errors

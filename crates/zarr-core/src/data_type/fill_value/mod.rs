@@ -139,6 +139,11 @@ impl Words<'_> {
                 Some([re, im]) => {
                     Ok([self.float(size / 2, re)?, self.float(size / 2, im)?].concat())
                 }
+                // So GDAL 3.6 writes those on the real axis.
+                None if json.as_number().is_some() && self.dialect != Dialect::V3 => {
+                    self.tolerate("a complex number has no imaginary part; taken as zero")?;
+                    Ok([self.float(size / 2, json)?, vec![0; size / 2]].concat())
+                }
                 _ => Err("a complex number is `[real, imaginary]`".into()),
             },
             _ => unreachable!("no core type is opaque or text"),
@@ -147,8 +152,15 @@ impl Words<'_> {
 
     /// Exact, however large; integral floats such as `7.0` and `1e3` are tolerated (F-033, D-112).
     fn integer(&mut self, json: &Json) -> Result<i128> {
-        let text =
-            json.as_number().ok_or_else(|| format!("{} stands for an integer", json.kind()))?;
+        // GDAL 3.6 writes those that no double holds as text.
+        let is_wide =
+            |text: &&str| is_decimal(text) && text.parse().is_ok_and(|n: u64| n > 1 << 53);
+        let quoted = json.as_str().filter(is_wide).filter(|_| self.dialect != Dialect::V3);
+        if quoted.is_some() {
+            self.tolerate("an integer is written as a string")?;
+        }
+        let text = quoted.or(json.as_number());
+        let text = text.ok_or_else(|| format!("{} stands for an integer", json.kind()))?;
         if let Ok(value) = text.parse() {
             return Ok(value);
         }
