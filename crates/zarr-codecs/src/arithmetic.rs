@@ -165,7 +165,7 @@ struct Typed<K> {
 
 impl<K: Kernel> ArrayToArray for Typed<K> {
     fn encoded(&self, decoded: &ChunkContext) -> Result<ChunkContext, MetadataError> {
-        Ok(ChunkContext { data_type: self.types.encoded.core.into(), shape: decoded.shape.clone() })
+        Ok(ChunkContext::new(self.types.encoded.core, decoded.shape.clone()))
     }
 
     fn encode(&self, chunk: View<'_>) -> Result<Vec<u8>, CodecError> {

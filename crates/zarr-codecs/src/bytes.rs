@@ -159,7 +159,7 @@ mod tests {
     /// F-039: no byte order turns raw bits round.
     #[test]
     fn raw_bits_are_not_turned_round() {
-        let raw = ChunkContext { data_type: DataType::Raw { size: 3 }, shape: vec![1] };
+        let raw = ChunkContext::new(DataType::Raw { size: 3 }, vec![1]);
         let codec = build_on(Dialect::V3, "bytes", r#"{"endian":"big"}"#, &raw);
         let Ok(Codec::ArrayToBytes(codec)) = codec else {
             panic!("{codec:?}");

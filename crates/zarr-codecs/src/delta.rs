@@ -225,7 +225,7 @@ mod tests {
     fn times_are_counts() {
         let time = NumpyTime::from_typestr("<M8[s]").unwrap();
         let data_type = DataType::Extension(std::sync::Arc::new(time));
-        let context = ChunkContext { data_type, shape: vec![4] };
+        let context = ChunkContext::new(data_type, vec![4]);
         let built = build_on(Dialect::V3, "delta", "{}", &context);
         let Ok(Codec::ArrayToArray(codec)) = built else { panic!("{built:?}") };
         let spelled = codec.spelling(Dialect::V2).unwrap().to_string();

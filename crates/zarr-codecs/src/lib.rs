@@ -11,7 +11,7 @@
 //!
 //! let registry = Registry::new().with(zarr_codecs::register);
 //! let spec = CodecSpec::v3("gzip", Object::new().with("level", 5u64));
-//! let context = ChunkContext { data_type: CoreType::Int32.into(), shape: vec![10, 10] };
+//! let context = ChunkContext::new(CoreType::Int32, vec![10, 10]);
 //! match registry.build_codec(&spec, &context) {
 //!     Ok(codec) => println!("{codec:?}"),
 //!     // "codec `gzip` is not supported; it was left out of this build; enable the feature `gzip` ..."
@@ -50,6 +50,8 @@ mod lzma;
 mod number;
 #[cfg(any(feature = "shuffle", feature = "blosc"))]
 mod planes;
+#[cfg(feature = "sharding")]
+mod sharding;
 #[cfg(feature = "shuffle")]
 mod shuffle;
 #[cfg(feature = "transpose")]
@@ -86,6 +88,12 @@ macro_rules! codecs {
                 #[cfg(not(feature = $feature))]
                 registry.codec_left_out(&NAMES, $feature);
             })*
+            // Codecs are part of this one.
+            const SHARDING: Names = Names { v3: &["sharding_indexed"], v2: &[], draft: &[] };
+            #[cfg(feature = "sharding")]
+            registry.nesting_codec(&SHARDING, sharding::build);
+            #[cfg(not(feature = "sharding"))]
+            registry.codec_left_out(&SHARDING, "sharding");
         }
     };
 }

@@ -21,7 +21,7 @@ pub(crate) fn hex(text: &str) -> Vec<u8> {
 }
 
 pub(crate) fn context(core: CoreType, shape: &[u64]) -> ChunkContext {
-    ChunkContext { data_type: core.into(), shape: shape.to_vec() }
+    ChunkContext::new(core, shape.to_vec())
 }
 
 pub(crate) fn spec(dialect: Dialect, name: &str, configuration: &str) -> CodecSpec {

@@ -46,10 +46,8 @@ impl ArrayToArray for Transpose {
             );
             return Err(MetadataError::invalid("codecs: transpose: order", why));
         }
-        Ok(ChunkContext {
-            data_type: decoded.data_type.clone(),
-            shape: self.order.iter().map(|&a| decoded.shape[a]).collect(),
-        })
+        let shape: Vec<u64> = self.order.iter().map(|&a| decoded.shape[a]).collect();
+        Ok(ChunkContext::new(decoded.data_type.clone(), shape).with_fill(decoded.fill.clone()))
     }
 
     fn axis_order(&self) -> Option<&[usize]> {

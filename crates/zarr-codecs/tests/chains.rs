@@ -40,7 +40,7 @@ fn chains() -> Vec<Chain> {
             }
         }
     }
-    let context = ChunkContext { data_type: CoreType::Int16.into(), shape: vec![3, 4, 5] };
+    let context = ChunkContext::new(CoreType::Int16, vec![3, 4, 5]);
     let built = lists.iter().map(|list| Chain::build(list, &context, &registry).unwrap());
     built.collect()
 }

@@ -13,7 +13,7 @@ use zarr_core::{CodecError, Dialect};
 use common::{WORDS, registry, spec};
 
 fn context() -> ChunkContext {
-    ChunkContext { data_type: CoreType::Int32.into(), shape: vec![4] }
+    ChunkContext::new(CoreType::Int32, vec![4])
 }
 
 /// Those of this build.

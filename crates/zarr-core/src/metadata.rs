@@ -178,8 +178,8 @@ impl ArrayMetadata {
         if let Some(obstacle) = self.obstacles.first() {
             return Err(obstacle.clone().into());
         }
-        let context =
-            ChunkContext { data_type: self.data_type.clone(), shape: self.chunk_extent() };
+        let context = ChunkContext::new(self.data_type.clone(), self.chunk_extent())
+            .with_fill(Some(FillValue::new(self.fill_bytes())));
         Ok(Chain::build(&self.codecs, &context, registry)?.mending_bools(dialect != Dialect::V3))
     }
 
@@ -205,8 +205,7 @@ impl ArrayMetadata {
             let why = format!("{} names for {} axes", names.len(), self.rank());
             return Err(MetadataError::invalid("dimension_names", why));
         }
-        let context =
-            ChunkContext { data_type: self.data_type.clone(), shape: self.chunk_extent() };
+        let context = ChunkContext::new(self.data_type.clone(), self.chunk_extent());
         if self.data_type.repr().is_some() && self.grid.is_some() {
             let size = context.size().filter(|&size| isize::try_from(size).is_ok());
             size.ok_or_else(|| {
@@ -251,8 +250,7 @@ impl ArrayMetadata {
         if let Some(obstacle) = self.obstacles.first() {
             return Err(obstacle.clone().into());
         }
-        let context =
-            ChunkContext { data_type: self.data_type.clone(), shape: self.chunk_extent() };
+        let context = ChunkContext::new(self.data_type.clone(), self.chunk_extent());
         // The filters that a draft hides stay as they are in another draft (Q5).
         let from_draft =
             matches!(self.chunk_keys, ChunkKeys::Draft { .. } | ChunkKeys::Draft2019 { .. });

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::codec::{BuildCodec, ChunkContext, Codec, CodecSpec, Names};
+use crate::codec::{BuildCodec, BuildNesting, ChunkContext, Codec, CodecSpec, Names};
 use crate::data_type::{CoreType, DataType, ParsedType, datetime, strings, variable};
 use crate::dialect::Dialect;
 use crate::error::{MetadataError, StoreError, Unsupported};
@@ -63,6 +63,8 @@ enum Scheme {
 #[derive(Clone, Copy)]
 enum Entry {
     Known(BuildCodec),
+    /// One that other codecs are part of.
+    Nesting(BuildNesting),
     /// This workspace has it, this build does not.
     LeftOut(&'static str),
 }
@@ -91,6 +93,11 @@ impl Registry {
     /// Adds a codec under its names.
     pub fn codec(&mut self, names: &Names, build: BuildCodec) {
         self.codec_entry(names, Entry::Known(build));
+    }
+
+    /// Adds a codec that other codecs are part of under its names.
+    pub fn nesting_codec(&mut self, names: &Names, build: BuildNesting) {
+        self.codec_entry(names, Entry::Nesting(build));
     }
 
     /// Notes the names of a codec that this build left out, and the feature that brings it.
@@ -156,7 +163,7 @@ impl Registry {
 
     /// The codec names known in a dialect, sorted.
     pub fn codec_names(&self, dialect: Dialect) -> Vec<&str> {
-        let known = self.codecs.iter().filter(|(_, entry)| matches!(entry, Entry::Known(_)));
+        let known = self.codecs.iter().filter(|(_, entry)| !matches!(entry, Entry::LeftOut(_)));
         let mut names: Vec<&str> =
             known.filter(|((d, _), _)| *d == dialect).map(|((_, name), _)| name.as_str()).collect();
         names.sort_unstable();
@@ -165,7 +172,7 @@ impl Registry {
 
     /// Whether a codec of this name can be made.
     pub fn knows_codec(&self, spec: &CodecSpec) -> bool {
-        matches!(self.entry(spec), Some(Entry::Known(_)))
+        matches!(self.entry(spec), Some(Entry::Known(_) | Entry::Nesting(_)))
     }
 
     fn entry(&self, spec: &CodecSpec) -> Option<&Entry> {
@@ -189,6 +196,7 @@ impl Registry {
     ) -> Result<Codec, MetadataError> {
         let hint = match self.entry(spec) {
             Some(Entry::Known(build)) => return build(spec, context),
+            Some(Entry::Nesting(build)) => return build(spec, context, self),
             Some(Entry::LeftOut(feature)) => {
                 format!(
                     "it was left out of this build; enable the feature `{feature}` of zarr-codecs"
@@ -519,7 +527,7 @@ mod tests {
             registry.codec_left_out(&names, "lzf");
             registry.scheme_left_out("tape", "tapes");
         });
-        let context = ChunkContext { data_type: CoreType::Int8.into(), shape: vec![1] };
+        let context = ChunkContext::new(CoreType::Int8, vec![1]);
         let refusal = |dialect, name: &str| {
             let spec = CodecSpec::new(dialect, name, Object::new());
             assert!(!registry.knows_codec(&spec));

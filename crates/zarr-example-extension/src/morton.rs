@@ -183,8 +183,7 @@ mod tests {
 
     #[test]
     fn words_are_checked() {
-        let context =
-            ChunkContext { data_type: zarr_core::data_type::CoreType::Int8.into(), shape: vec![2] };
+        let context = ChunkContext::new(zarr_core::data_type::CoreType::Int8, vec![2]);
         let made = |dialect, configuration: Object| {
             build(&CodecSpec::new(dialect, URI, configuration), &context)
         };

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use zarr_core::StoreError;
 use zarr_core::store::{
-    ByteRange, ConditionalStore, ListableStore, Listing, Payload, ReadableStore, Store, StoreKey,
-    StorePrefix, Version, WriteableStore,
+    ByteRange, ConditionalStore, ListableStore, Listing, Payload, Pinned, ReadableStore, Store,
+    StoreKey, StorePrefix, Version, WriteableStore,
 };
 
 /// One call that a store answered.
@@ -200,6 +200,18 @@ impl ReadableStore for LogStore {
         })
     }
 
+    /// Each reading is told as a `get_partial_values`; that nothing is there, too.
+    fn pin(&self, key: &StoreKey) -> Result<Option<Box<dyn Pinned>>, StoreError> {
+        let pinned = self.reader("get_partial_values")?.pin(key);
+        let told = |value: Box<dyn Pinned>| {
+            Box::new(LogPinned { value, key: key.clone(), log: self.clone() }) as Box<dyn Pinned>
+        };
+        match pinned {
+            Ok(Some(value)) => Ok(Some(told(value))),
+            other => self.call("get_partial_values", key.as_str(), &[], || other, |_| found(None)),
+        }
+    }
+
     fn get_into(&self, key: &StoreKey, buf: &mut Vec<u8>) -> Result<bool, StoreError> {
         let ask = || {
             let is_there = self.reader("get_into")?.get_into(key, buf)?;
@@ -213,6 +225,22 @@ impl ReadableStore for LogStore {
         let ask = || self.reader("get_exactly")?.get_exactly(key, out);
         self.call("get_exactly", key.as_str(), &[], ask, |size| {
             found(size.and_then(|size| usize::try_from(size).ok()))
+        })
+    }
+}
+
+/// A value whose readings are told.
+struct LogPinned {
+    value: Box<dyn Pinned>,
+    key: StoreKey,
+    log: LogStore,
+}
+
+impl Pinned for LogPinned {
+    fn read(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>, StoreError> {
+        let ask = || self.value.read(ranges);
+        self.log.call("get_partial_values", self.key.as_str(), ranges, ask, |parts| {
+            found(Some(parts.iter().map(Bytes::len).sum()))
         })
     }
 }

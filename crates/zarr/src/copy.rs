@@ -171,7 +171,7 @@ fn describe(
         let turns = metadata.codecs.iter().filter(|spec| spec.name == "transpose").cloned();
         let mut chain: Vec<_> = turns.chain(bytes).collect();
         let data_type = metadata.data_type.clone();
-        let context = ChunkContext { data_type, shape: metadata.chunk_shape().unwrap_or_default() };
+        let context = ChunkContext::new(data_type, metadata.chunk_shape().unwrap_or_default());
         for text in codecs {
             let spec = crate::codec(text)?;
             // With every parameter said, as in what a builder creates.

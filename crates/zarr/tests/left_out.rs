@@ -36,7 +36,7 @@ fn a_url_of_a_store_that_was_left_out_names_the_feature() {
 #[test]
 fn a_codec_that_was_left_out_names_the_feature() {
     let registry = zarr::standard();
-    let context = ChunkContext { data_type: CoreType::Int32.into(), shape: vec![2] };
+    let context = ChunkContext::new(CoreType::Int32, vec![2]);
     for (feature, is_here, [v3, v2, draft]) in CODECS {
         let uri = format!("https://purl.org/zarr/spec/codec/{draft}/1.0");
         for (dialect, name) in
@@ -56,7 +56,7 @@ fn a_codec_that_was_left_out_names_the_feature() {
 /// Planned is not left out.
 #[test]
 fn a_codec_that_nobody_wrote_yet_is_unknown() {
-    let context = ChunkContext { data_type: CoreType::Int32.into(), shape: vec![2] };
+    let context = ChunkContext::new(CoreType::Int32, vec![2]);
     let spec = CodecSpec::v3("no_such_codec", Object::new());
     let said = zarr::standard().build_codec(&spec, &context).expect_err("unknown").to_string();
     assert!(said.contains("register an extension for others"), "{said}");

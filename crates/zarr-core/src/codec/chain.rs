@@ -4,12 +4,14 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::{
-    ArrayToArray, ArrayToBytes, BytesToBytes, ChunkContext, Codec, CodecSpec, DecodedSize,
+    ArrayToArray, ArrayToBytes, BytesToBytes, ChunkContext, ChunkRead, Codec, CodecSpec,
+    DecodedSize,
 };
 use crate::data_type::CoreType;
 use crate::error::{CodecError, MetadataError};
 use crate::region::Region;
 use crate::registry::Registry;
+use crate::store::{ByteRange, Bytes};
 use crate::view::{View, ViewMut};
 
 /// The codecs of an array, checked against each other when the array is opened (F-070, F-071).
@@ -131,6 +133,54 @@ impl Chain {
         self.encode_from(step + 1, view).map(|bytes| Cow::Owned(bytes.into_owned()))
     }
 
+    /// How the part `within` of a chunk is read without all its bytes; `None` if it takes them all. What it
+    /// decodes are elements in the chunk's own order of axes.
+    pub fn read(&self, shape: &[u64], within: &Region) -> Option<PartRead> {
+        if !self.bytes.is_empty() {
+            return None;
+        }
+        let (shape, within, order) = self.turned(shape, within)?;
+        let read = self.serializer.clone().read(&shape, &within)?;
+        Some(PartRead { read, order })
+    }
+
+    /// The encoded chunk with `part` laid over its elements `within`, where that takes less than decoding
+    /// and encoding all of it; see [`ArrayToBytes::update`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn update(
+        &self,
+        encoded: &[u8],
+        shape: &[u64],
+        within: &Region,
+        part: &View<'_>,
+    ) -> Result<Option<Vec<u8>>, CodecError> {
+        if !self.bytes.is_empty() {
+            return Ok(None);
+        }
+        let Some((shape, within, order)) = self.turned(shape, within) else { return Ok(None) };
+        let part = order.iter().fold(part.clone(), |part, order| part.permuted(order));
+        self.serializer.update(encoded, &shape, &within, &part)
+    }
+
+    /// The shape and the part as the serializer sees them, and how axes are turned on the way; `None` if
+    /// more happens there than turning.
+    fn turned(
+        &self,
+        shape: &[u64],
+        within: &Region,
+    ) -> Option<(Vec<u64>, Region, Vec<Vec<usize>>)> {
+        let (mut shape, mut within, mut orders) = (shape.to_vec(), within.clone(), Vec::new());
+        for (codec, _) in &self.arrays {
+            let order = codec.axis_order()?;
+            shape = order.iter().map(|&a| shape[a]).collect();
+            within = Region::new(order.iter().map(|&a| within.intervals()[a].clone()));
+            orders.push(order.to_vec());
+        }
+        Some((shape, within, orders))
+    }
+
     /// Decodes the part `within` of a chunk of `shape` elements into `out`, as native elements.
     ///
     /// `out` has the shape of `within`; it may have any strides.
@@ -171,7 +221,7 @@ impl Chain {
         if *within == Region::all(shape) {
             return codec.decode(&scratch, out);
         }
-        let here = ChunkContext { data_type: context.data_type.clone(), shape: shape.to_vec() };
+        let here = ChunkContext::new(context.data_type.clone(), shape.to_vec());
         let mut decoded = zeroed(here.size())?;
         codec.decode(&scratch, ViewMut::new(&mut decoded, shape, cell_of(&here)))?;
         out.copy_from(&View::new(&decoded, shape, cell_of(&here)).part(within));
@@ -246,12 +296,41 @@ impl Chain {
     }
 }
 
+/// Reading a part of a chunk, its axes turned as the chain turns them.
+pub struct PartRead {
+    read: Box<dyn ChunkRead>,
+    order: Vec<Vec<usize>>,
+}
+
+impl PartRead {
+    /// See [`ChunkRead::wants`].
+    pub fn wants(&self) -> Vec<ByteRange> {
+        self.read.wants()
+    }
+
+    /// See [`ChunkRead::supply`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn supply(&mut self, bytes: Vec<Bytes>) -> Result<(), CodecError> {
+        self.read.supply(bytes)
+    }
+
+    /// See [`ChunkRead::decode_into`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn decode_into(&self, out: ViewMut<'_>) -> Result<(), CodecError> {
+        self.read.decode_into(self.order.iter().fold(out, |out, order| out.permuted(order)))
+    }
+}
+
 fn next_context(
     codec: &dyn ArrayToArray,
     context: &ChunkContext,
     shape: &[u64],
 ) -> Result<ChunkContext, CodecError> {
-    let here = ChunkContext { data_type: context.data_type.clone(), shape: shape.to_vec() };
+    let here = ChunkContext::new(context.data_type.clone(), shape.to_vec());
     codec.encoded(&here).map_err(|e| CodecError::corrupt("codecs", e))
 }
 

@@ -11,14 +11,15 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-pub use self::chain::Chain;
+pub use self::chain::{Chain, PartRead};
 pub use self::convert::respell;
 
-use crate::data_type::DataType;
+use crate::data_type::{DataType, FillValue};
 use crate::dialect::Dialect;
 use crate::error::{CodecError, MetadataError, Unsupported};
 use crate::json::Object;
 use crate::region::Region;
+use crate::store::{ByteRange, Bytes};
 use crate::view::{View, ViewMut};
 
 /// A codec as a document names it.
@@ -69,14 +70,29 @@ pub struct Names {
 
 /// What a codec is told about the chunks it will see when it is made.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct ChunkContext {
     /// The type of the chunk's elements at this place of the chain.
     pub data_type: DataType,
     /// The shape of a chunk at this place of the chain. Edge chunks of other grids may differ.
     pub shape: Vec<u64>,
+    /// The bytes of the fill value, where the elements are still those of the array.
+    pub fill: Option<FillValue>,
 }
 
 impl ChunkContext {
+    /// Chunks of this type and shape, their fill value not known.
+    pub fn new(data_type: impl Into<DataType>, shape: impl Into<Vec<u64>>) -> Self {
+        ChunkContext { data_type: data_type.into(), shape: shape.into(), fill: None }
+    }
+
+    /// The same chunks, with this fill value.
+    #[must_use]
+    pub fn with_fill(mut self, fill: Option<FillValue>) -> Self {
+        self.fill = fill;
+        self
+    }
+
     /// Bytes in an element.
     ///
     /// # Errors
@@ -202,6 +218,28 @@ pub trait ArrayToBytes: fmt::Debug + Send + Sync {
         out: ViewMut<'_>,
     ) -> Result<(), CodecError>;
 
+    /// The encoded chunk with `part` laid over its elements `within`, where that takes less than decoding
+    /// and encoding all of it; `None` if it does not. An empty result says that nothing but fill is left.
+    ///
+    /// # Errors
+    /// As [`ArrayToBytes::decode_into`] and [`ArrayToBytes::encode`].
+    fn update(
+        &self,
+        encoded: &[u8],
+        shape: &[u64],
+        within: &Region,
+        part: &View<'_>,
+    ) -> Result<Option<Vec<u8>>, CodecError> {
+        let _ = (encoded, shape, within, part);
+        Ok(None)
+    }
+
+    /// How the part `within` of an encoded chunk is read without all its bytes; `None` if it takes them all.
+    fn read(self: Arc<Self>, shape: &[u64], within: &Region) -> Option<Box<dyn ChunkRead>> {
+        let _ = (shape, within);
+        None
+    }
+
     /// How many bytes a chunk of this shape has when encoded, if that does not depend on its elements.
     fn encoded_size(&self, shape: &[u64]) -> Option<u64> {
         let _ = shape;
@@ -216,6 +254,25 @@ pub trait ArrayToBytes: fmt::Debug + Send + Sync {
 
     /// The codec in a dialect's words; `None` if that has none.
     fn spelling(&self, dialect: Dialect) -> Option<CodecSpec>;
+}
+
+/// Reading a part of one encoded chunk, free of input and output: it says which bytes it wants, is given
+/// them, and so on until it wants no more; then it decodes.
+pub trait ChunkRead: Send {
+    /// Which bytes of the encoded chunk are wanted now; none if it can be decoded.
+    fn wants(&self) -> Vec<ByteRange>;
+
+    /// The bytes of each range that was wanted.
+    ///
+    /// # Errors
+    /// [`CodecError::Corrupt`] for bytes that cannot be right.
+    fn supply(&mut self, bytes: Vec<Bytes>) -> Result<(), CodecError>;
+
+    /// Decodes the part into `out`, which has its shape.
+    ///
+    /// # Errors
+    /// As [`ArrayToBytes::decode_into`].
+    fn decode_into(&self, out: ViewMut<'_>) -> Result<(), CodecError>;
 }
 
 /// A codec from an array to an array.
@@ -289,6 +346,10 @@ impl Codec {
 ///
 /// A v2 or draft dialect asks for a codec from bytes to bytes, even where final v3 has one on arrays.
 pub type BuildCodec = fn(&CodecSpec, &ChunkContext) -> Result<Codec, MetadataError>;
+
+/// Makes a codec that other codecs are part of, as [`BuildCodec`] makes others.
+pub type BuildNesting =
+    fn(&CodecSpec, &ChunkContext, &crate::Registry) -> Result<Codec, MetadataError>;
 
 /// Reads a codec's parameters, each once; what is left over is unknown.
 ///

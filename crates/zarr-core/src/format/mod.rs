@@ -415,7 +415,7 @@ fn serialized(
     match variable::from_filter(first, reading.registry) {
         Some(data_type) => parsed.data_type = data_type,
         None => {
-            let context = ChunkContext { data_type: parsed.data_type.clone(), shape: vec![] };
+            let context = ChunkContext::new(parsed.data_type.clone(), vec![]);
             let lack = match reading.registry.build_codec(first, &context) {
                 Err(MetadataError::Unsupported(lack)) => lack,
                 _ => Unsupported {

@@ -387,6 +387,24 @@ impl Array {
         let cell = repr.size();
         let fetched = stream::iter(tiles(grid, &state.metadata.shape, region))
             .map(|tile| async move {
+                if let Some(read) = state.access()?.0.read(&tile.chunk_shape, &tile.within) {
+                    let elements = match opened.fetch_part(state, &tile, read).await? {
+                        None => None,
+                        Some((key, read)) => {
+                            let shape = tile.place.shape();
+                            let (opened, at, heap) = (opened.clone(), tile.clone(), heap.clone());
+                            let decode = move || {
+                                let mut elements = zeroed(&shape, cell, "the region")?;
+                                let out = ViewMut::new(&mut elements, &shape, cell);
+                                let out = out.with_heap(heap.as_deref());
+                                read.decode_into(out).map_err(|e| opened.at_chunk(&at, &key, e))?;
+                                Ok(elements)
+                            };
+                            Some(on_pool(&opened_options(&self.opened), decode).await?)
+                        }
+                    };
+                    return Ok::<_, Error>((tile, elements));
+                }
                 let elements = match opened.fetch(state, &tile.indices).await? {
                     None => None,
                     Some((key, encoded)) => {

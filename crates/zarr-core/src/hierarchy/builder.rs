@@ -281,10 +281,8 @@ fn order_codecs(
     registry: &crate::Registry,
 ) -> Result<Vec<CodecSpec>, MetadataError> {
     use crate::codec::{ChunkContext, Codec};
-    let mut here = ChunkContext {
-        data_type: metadata.data_type.clone(),
-        shape: metadata.chunk_shape().unwrap_or_default(),
-    };
+    let mut here =
+        ChunkContext::new(metadata.data_type.clone(), metadata.chunk_shape().unwrap_or_default());
     let (mut arrays, mut rest, mut serializer) = (Vec::new(), Vec::new(), Some(bytes));
     for spec in codecs {
         let codec = registry.build_codec(&spec, &here)?;

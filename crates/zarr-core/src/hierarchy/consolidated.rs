@@ -12,7 +12,7 @@ use bytes::Bytes;
 use crate::dialect::Dialect;
 use crate::error::StoreError;
 use crate::format::{Documents, consolidated};
-use crate::store::aio::{ListableStore, ReadableStore, Store};
+use crate::store::aio::{ListableStore, Pinned, ReadableStore, Store};
 use crate::store::{ByteRange, Listing, StoreKey, StorePrefix};
 
 /// A store that is read, its documents out of copies.
@@ -71,6 +71,10 @@ impl ReadableStore for ConsolidatedStore {
         ranges: &[ByteRange],
     ) -> Result<Option<Vec<Bytes>>, StoreError> {
         self.inner()?.get_partial_values(key, ranges).await
+    }
+
+    async fn pin(&self, key: &StoreKey) -> Result<Option<Box<dyn Pinned>>, StoreError> {
+        self.inner()?.pin(key).await
     }
 }
 

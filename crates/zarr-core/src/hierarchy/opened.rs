@@ -13,10 +13,12 @@ use super::options::Guard;
 use super::room::Room;
 use super::shards::Shard;
 use super::update::{self, Edited};
-use crate::codec::Chain;
+use crate::codec::{Chain, PartRead};
 use crate::data_type::Repr;
 use crate::dialect::Strictness;
-use crate::error::{AccessError, CodecError, Error, MetadataError, Result, Unsupported};
+use crate::error::{
+    AccessError, CodecError, Error, MetadataError, Result, StoreError, Unsupported,
+};
 use crate::grid::{ChunkGrid, ChunkKeys, Tile};
 use crate::heap::{CELL, Heap};
 use crate::json::Object;
@@ -182,6 +184,18 @@ impl Opened {
         let readable = self.room.store.blocking().and_then(|store| store.readable());
         let readable = readable.ok_or_else(|| self.at(not_readable()))?;
         let (chain, ..) = state.access().map_err(|e| self.at(e))?;
+        if let Some(mut read) = chain.read(&tile.chunk_shape, &tile.within) {
+            let at = |e: Error| self.at_chunk(tile, &key, e);
+            let Some(value) = readable.pin(&key).map_err(|e| at(e.into()))? else {
+                out.fill(&state.fill);
+                return Ok(());
+            };
+            while let wants @ [_, ..] = &read.wants()[..] {
+                let bytes = value.read(wants).map_err(|e| at(outside(e)))?;
+                read.supply(bytes).map_err(|e| at(e.into()))?;
+            }
+            return read.decode_into(out).map_err(|e| at(e.into()));
+        }
         let whole = tile.within == Region::all(&tile.chunk_shape) && !tile.indices.is_empty();
         if whole
             && chain.is_memory()
@@ -224,6 +238,27 @@ impl Opened {
                 Ok(())
             }
         }
+    }
+
+    /// Reads a part of a chunk without all its bytes, up to where it can be decoded; `None` if the chunk is
+    /// not there.
+    pub async fn fetch_part(
+        &self,
+        state: &State,
+        tile: &Tile,
+        mut read: PartRead,
+    ) -> Result<Option<(StoreKey, PartRead)>> {
+        let key = state.key(&tile.indices).map_err(|e| self.at(e))?;
+        let at = |e: Error| self.at_chunk(tile, &key, e);
+        let readable = self.room.store.readable().ok_or_else(|| self.at(not_readable()))?;
+        let Some(value) = readable.pin(&key).await.map_err(|e| at(e.into()))? else {
+            return Ok(None);
+        };
+        while let wants @ [_, ..] = &read.wants()[..] {
+            let bytes = value.read(wants).await.map_err(|e| at(outside(e)))?;
+            read.supply(bytes).map_err(|e| at(e.into()))?;
+        }
+        Ok(Some((key, read)))
     }
 
     /// Fetches an encoded chunk, from wherever it lies.
@@ -378,6 +413,15 @@ impl Opened {
     ) -> Result<Edited> {
         let (chain, _, repr) = state.access()?;
         let shape = &tile.chunk_shape;
+        if let Some(old) = old
+            && let Some(updated) = chain.update(old, shape, &tile.within, part)?
+        {
+            let keep = self.room.options.keep_fill_chunks && state.metadata.fill_value.is_some();
+            return Ok(match updated.is_empty() && !keep {
+                true => Edited::Erase,
+                false => Edited::Set(updated.into()),
+            });
+        }
         let chunk = match old {
             None => self.padded(state, tile, part)?,
             Some(old) => {
@@ -429,6 +473,14 @@ impl Opened {
             return Ok(Edited::Erase);
         }
         Ok(Edited::Set(chain.encode(view)?.into_owned().into()))
+    }
+}
+
+/// What a chunk says of its own bytes is damage, if they are not there.
+fn outside(error: StoreError) -> Error {
+    match error {
+        StoreError::Range { .. } => CodecError::corrupt("sharding_indexed", error).into(),
+        other => other.into(),
     }
 }
 

@@ -58,6 +58,18 @@ pub trait ReadableStore: Send + Sync {
         key: &StoreKey,
         ranges: &[ByteRange],
     ) -> Result<Option<Vec<Bytes>>, StoreError>;
+
+    /// The value of `key` as it is now, to be read from in several calls.
+    async fn pin(&self, key: &StoreKey) -> Result<Option<Box<dyn Pinned>>, StoreError> {
+        Ok(self.get(key).await?.map(|value| Box::new(super::Whole::new(key, value)) as _))
+    }
+}
+
+/// A value as it was when it was pinned. See [`super::Pinned`].
+#[async_trait]
+pub trait Pinned: Send + Sync {
+    /// Some bytes of the value.
+    async fn read(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>, StoreError>;
 }
 
 /// Setting and erasing values. See [`super::WriteableStore`].
@@ -151,6 +163,20 @@ impl ReadableStore for Ready {
         ranges: &[ByteRange],
     ) -> Result<Option<Vec<Bytes>>, StoreError> {
         self.0.readable().expect(NO_SIDE).get_partial_values(key, ranges)
+    }
+    async fn pin(&self, key: &StoreKey) -> Result<Option<Box<dyn Pinned>>, StoreError> {
+        let pinned = self.0.readable().expect(NO_SIDE).pin(key)?;
+        Ok(pinned.map(|pinned| Box::new(ReadyPinned(pinned)) as _))
+    }
+}
+
+/// A value of a blocking store, its futures ready at once.
+struct ReadyPinned(Box<dyn super::Pinned>);
+
+#[async_trait]
+impl Pinned for ReadyPinned {
+    async fn read(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>, StoreError> {
+        self.0.read(ranges)
     }
 }
 

@@ -9,6 +9,7 @@ mod in_process;
 mod key;
 mod offload;
 mod payload;
+mod pinned;
 mod range;
 
 use std::fmt::{self, Debug};
@@ -21,6 +22,7 @@ pub use self::key::{StoreKey, StorePrefix};
 pub use self::offload::Offloaded;
 pub(crate) use self::offload::run;
 pub use self::payload::Payload;
+pub use self::pinned::{Pinned, Whole};
 pub use self::range::ByteRange;
 use crate::error::StoreError;
 
@@ -67,14 +69,17 @@ pub trait ReadableStore: Send + Sync {
         key: &StoreKey,
         ranges: &[ByteRange],
     ) -> Result<Option<Vec<Bytes>>, StoreError> {
-        let Some(value) = self.get(key)? else {
-            return Ok(None);
-        };
-        let slice = |range: &ByteRange| {
-            let range = range.resolve(key, value.len() as u64)?;
-            Ok(value.slice(range.start as usize..range.end as usize))
-        };
-        ranges.iter().map(slice).collect::<Result<_, _>>().map(Some)
+        self.pin(key)?.map(|value| value.read(ranges)).transpose()
+    }
+
+    /// The value of `key` as it is now, to be read from in several calls; `None` if it is absent.
+    ///
+    /// Stores that can read a part of a value without fetching it as a whole do so here.
+    ///
+    /// # Errors
+    /// As [`ReadableStore::get`].
+    fn pin(&self, key: &StoreKey) -> Result<Option<Box<dyn Pinned>>, StoreError> {
+        Ok(self.get(key)?.map(|value| Box::new(Whole::new(key, value)) as _))
     }
 
     /// Puts the value of `key` into `buf`, in place of what was there; `false` if it is absent.

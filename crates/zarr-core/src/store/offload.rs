@@ -11,7 +11,7 @@ use bytes::Bytes;
 use futures::channel::oneshot;
 
 use super::aio::{self, ConditionalStore, ListableStore, ReadableStore, WriteableStore};
-use super::{ByteRange, Listing, Payload, Store, StoreKey, StorePrefix, Version};
+use super::{ByteRange, Listing, Payload, Pinned, Store, StoreKey, StorePrefix, Version};
 use crate::error::StoreError;
 
 const THREADS: usize = 8;
@@ -33,9 +33,7 @@ impl Offloaded {
         call: impl FnOnce(&dyn Store) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let store = self.0.clone();
-        run(move || call(&*store)).await.unwrap_or_else(|| {
-            Err(StoreError::Backend("a thread of the store ended before its call was done".into()))
-        })
+        run(move || call(&*store)).await.unwrap_or_else(|| Err(lost_thread()))
     }
 }
 
@@ -125,6 +123,26 @@ impl ReadableStore for Offloaded {
         self.call(move |store| store.readable().expect(NO_SIDE).get_partial_values(&key, &ranges))
             .await
     }
+    async fn pin(&self, key: &StoreKey) -> Result<Option<Box<dyn aio::Pinned>>, StoreError> {
+        let key = key.clone();
+        let pinned = self.call(move |store| store.readable().expect(NO_SIDE).pin(&key)).await?;
+        Ok(pinned.map(|pinned| Box::new(OffloadedPinned(Arc::from(pinned))) as _))
+    }
+}
+
+/// A value of a blocking store, read on other threads.
+struct OffloadedPinned(Arc<dyn Pinned>);
+
+#[async_trait]
+impl aio::Pinned for OffloadedPinned {
+    async fn read(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>, StoreError> {
+        let (pinned, ranges) = (self.0.clone(), ranges.to_vec());
+        run(move || pinned.read(&ranges)).await.unwrap_or_else(|| Err(lost_thread()))
+    }
+}
+
+fn lost_thread() -> StoreError {
+    StoreError::Backend("a thread of the store ended before its call was done".into())
 }
 
 #[async_trait]

@@ -78,7 +78,7 @@ fn check_all(registry: &Registry, spec: &CodecSpec, exact: bool) {
     for data_type in types {
         let mut thoroughly = true;
         for shape in SHAPES {
-            let context = ChunkContext { data_type: data_type.clone(), shape: shape.to_vec() };
+            let context = ChunkContext::new(data_type.clone(), shape.to_vec());
             let subject = Subject { registry, spec, context, exact };
             let built = subject.build(spec).map_err(|error| error.to_string());
             let takes = |codec: Codec| subject.takes(&codec).map(|()| codec);

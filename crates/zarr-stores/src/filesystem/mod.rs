@@ -15,8 +15,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use zarr_core::store::{
-    ByteRange, ConditionalStore, ListableStore, Payload, ReadableStore, Store, StoreKey,
-    StorePrefix, Version, WriteableStore,
+    ConditionalStore, ListableStore, Payload, Pinned, ReadableStore, Store, StoreKey, StorePrefix,
+    Version, WriteableStore,
 };
 use zarr_core::{Access, StoreError};
 
@@ -192,12 +192,8 @@ impl ReadableStore for FilesystemStore {
         Ok(value.map(Bytes::from))
     }
 
-    fn get_partial_values(
-        &self,
-        key: &StoreKey,
-        ranges: &[ByteRange],
-    ) -> Result<Option<Vec<Bytes>>, StoreError> {
-        Place::new(self, "get", key)?.read_ranges(ranges)
+    fn pin(&self, key: &StoreKey) -> Result<Option<Box<dyn Pinned>>, StoreError> {
+        Ok(Place::new(self, "get", key)?.pin()?.map(|file| Box::new(file) as _))
     }
 
     fn get_into(&self, key: &StoreKey, buf: &mut Vec<u8>) -> Result<bool, StoreError> {

@@ -3,10 +3,11 @@
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use bytes::Bytes;
 use zarr_core::StoreError;
-use zarr_core::store::{ByteRange, Payload, StoreKey, Version};
+use zarr_core::store::{ByteRange, Payload, Pinned, StoreKey, Version};
 
 use super::lock::{Held, Mode};
 use super::staged::{self, Staged};
@@ -47,6 +48,26 @@ impl<'a> Place<'a> {
     }
 }
 
+/// A value that stays what it is, whatever others set.
+pub(super) struct OpenFile {
+    file: Mutex<File>,
+    size: u64,
+    key: StoreKey,
+}
+
+impl Pinned for OpenFile {
+    fn read(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>, StoreError> {
+        let mut file = self.file.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut read = |range: &ByteRange| {
+            let range = range.resolve(&self.key, self.size)?;
+            let read = file.seek(SeekFrom::Start(range.start));
+            let read = read.and_then(|_| next_of(&file, range.end - range.start));
+            read.map(Bytes::from).map_err(failed("get", &self.key))
+        };
+        ranges.iter().map(&mut read).collect()
+    }
+}
+
 /// Reading.
 impl Place<'_> {
     pub(super) fn read(&self) -> Result<Option<Vec<u8>>, StoreError> {
@@ -69,20 +90,14 @@ impl Place<'_> {
         read().map_err(|e| self.failed(e))
     }
 
-    pub(super) fn read_ranges(
-        &self,
-        ranges: &[ByteRange],
-    ) -> Result<Option<Vec<Bytes>>, StoreError> {
-        let Some((mut file, size)) = open(&self.path).map_err(|e| self.failed(e))? else {
-            return Ok(None);
-        };
-        let read = |range: &ByteRange| {
-            let range = range.resolve(self.key, size)?;
-            let read = file.seek(SeekFrom::Start(range.start));
-            let read = read.and_then(|_| next_of(&file, range.end - range.start));
-            read.map(Bytes::from).map_err(|e| self.failed(e))
-        };
-        ranges.iter().map(read).collect::<Result<_, _>>().map(Some)
+    /// The file that holds the value now: another writer's is another file.
+    pub(super) fn pin(&self) -> Result<Option<OpenFile>, StoreError> {
+        let opened = open(&self.path).map_err(|e| self.failed(e))?;
+        Ok(opened.map(|(file, size)| OpenFile {
+            file: Mutex::new(file),
+            size,
+            key: self.key.clone(),
+        }))
     }
 
     /// Puts the value straight into `out`, if it has that size; returns its size.

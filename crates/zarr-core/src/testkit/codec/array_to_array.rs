@@ -63,7 +63,7 @@ pub(super) fn check_thoroughly(subject: &Subject<'_>, codec: &dyn ArrayToArray) 
     let data_type = subject.context.data_type.clone();
     for other in [vec![], vec![3], vec![u64::MAX; shape.len()], [&shape[..], &[2]].concat()] {
         let what = format!("{name}: encoded for chunks {other:?}");
-        let context = ChunkContext { data_type: data_type.clone(), shape: other };
+        let context = ChunkContext::new(data_type.clone(), other);
         let _ = calm(format_args!("{what}"), || codec.encoded(&context));
     }
 }

@@ -23,7 +23,7 @@ fn knowing(name: &str, build: BuildCodec) -> Registry {
 fn verdict(spec: &CodecSpec, build: BuildCodec) -> Option<String> {
     let registry = knowing(&spec.name, build);
     let (types, shape) = (DataType::from(CoreType::Int32), vec![4, 3]);
-    let context = ChunkContext { data_type: types, shape };
+    let context = ChunkContext::new(types, shape);
     shared::verdict(|| check_codec_on(&registry, spec, &context))
 }
 

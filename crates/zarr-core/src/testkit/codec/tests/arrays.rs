@@ -140,7 +140,7 @@ impl ArrayToArray for Turned {
             PanicsOnHuge => assert!(element_count(&shape).is_some(), "countable"),
             _ => {}
         }
-        Ok(ChunkContext { data_type: decoded.data_type.clone(), shape })
+        Ok(ChunkContext::new(decoded.data_type.clone(), shape))
     }
 
     fn axis_order(&self) -> Option<&[usize]> {

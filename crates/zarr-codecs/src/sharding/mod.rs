@@ -1,0 +1,305 @@
+//! How do many chunks share one object? (F-086 … F-094)
+//!
+//! A shard is made of inner chunks, each encoded on its own, and an index that tells where each is. Inner
+//! chunks of nothing but fill are left out. A part of a shard is read without the rest of it, and
+//! changed without decoding the inner chunks that it does not touch.
+
+mod index;
+mod read;
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use zarr_core::codec::{
+    ArrayToBytes, Chain, ChunkContext, ChunkRead, Codec, CodecSpec, Parameters,
+};
+use zarr_core::data_type::{CoreType, FillValue};
+use zarr_core::grid::{RegularGrid, Tile, tiles};
+use zarr_core::heap::{CELL, Heap};
+use zarr_core::view::{View, ViewMut};
+use zarr_core::{CodecError, Dialect, Json, MetadataError, Object, Region, Registry};
+
+use self::index::{Index, IndexForm, Location};
+use self::read::ShardRead;
+use crate::stream::zeroed;
+
+const CODEC: &str = "sharding_indexed";
+
+/// The sharding codec.
+#[derive(Clone, Debug)]
+struct Sharding {
+    inner_shape: Vec<u64>,
+    inner: Chain,
+    index: IndexForm,
+    /// Bytes in an element, as a view shows it.
+    cell: usize,
+    /// The bytes of the fill value.
+    fill: FillValue,
+    is_variable: bool,
+    configuration: Object,
+}
+
+/// Makes the codec.
+pub(crate) fn build(
+    spec: &CodecSpec,
+    context: &ChunkContext,
+    registry: &Registry,
+) -> Result<Codec, MetadataError> {
+    let cell = context.element_size()?;
+    let mut parameters = Parameters::new(spec);
+    let inner_shape: Option<Vec<u64>> = parameters
+        .get("chunk_shape")
+        .and_then(Json::as_array)
+        .and_then(|lengths| lengths.iter().map(Json::as_u64).collect());
+    let inner_shape =
+        inner_shape.ok_or_else(|| parameters.wrong("chunk_shape", "a list of lengths is due"))?;
+    let codecs = codecs(&mut parameters, "codecs")?;
+    let index_codecs = self::codecs(&mut parameters, "index_codecs")?;
+    let location = match parameters.string("index_location")? {
+        None | Some("end") => Location::End,
+        Some("start") => Location::Start,
+        Some(other) => {
+            let why = format!("`{other}` is neither `start` nor `end`");
+            return Err(parameters.wrong("index_location", why));
+        }
+    };
+    // F-087.
+    let counts = counts(&context.shape, &inner_shape).ok_or_else(|| {
+        let why = format!("{inner_shape:?} does not divide shards of {:?}", context.shape);
+        parameters.wrong("chunk_shape", why)
+    })?;
+    parameters.finish()?;
+    let inner_context = ChunkContext::new(context.data_type.clone(), inner_shape.clone())
+        .with_fill(context.fill.clone());
+    let inner = Chain::build(&codecs, &inner_context, registry)?;
+    let index_shape: Vec<u64> = counts.iter().copied().chain([2]).collect();
+    let index_context = ChunkContext::new(CoreType::Uint64, index_shape);
+    let chain = Chain::build(&index_codecs, &index_context, registry)?;
+    let index = IndexForm { chain, location };
+    if index.size(&counts).is_none() {
+        // F-088.
+        let why = "the index' size depends on what is in it; choose `bytes` and `crc32c`";
+        return Err(MetadataError::invalid("codecs: sharding_indexed: index_codecs", why));
+    }
+    let is_variable = context.data_type.is_variable();
+    let zeros = || FillValue::new(vec![0; if is_variable { 0 } else { cell }]);
+    Ok(Codec::array_to_bytes(Sharding {
+        inner_shape,
+        inner,
+        index,
+        cell,
+        fill: context.fill.clone().unwrap_or_else(zeros),
+        is_variable,
+        configuration: spec.configuration.clone(),
+    }))
+}
+
+/// A list of codecs in a parameter.
+fn codecs(
+    parameters: &mut Parameters<'_>,
+    name: &'static str,
+) -> Result<Vec<CodecSpec>, MetadataError> {
+    let list = parameters.get(name).and_then(Json::as_array);
+    let list = list.ok_or_else(|| parameters.wrong(name, "a list of codecs is due"))?;
+    let codec = |json: &Json| {
+        if let Json::String(name) = json {
+            return Some(CodecSpec::v3(name.clone(), Object::new()));
+        }
+        let object = json.as_object()?;
+        let configuration = match object.get("configuration") {
+            None => Object::new(),
+            Some(configuration) => configuration.as_object()?.clone(),
+        };
+        Some(CodecSpec::v3(object.get("name")?.as_str()?, configuration))
+    };
+    let codecs: Option<Vec<CodecSpec>> = list.iter().map(codec).collect();
+    codecs.ok_or_else(|| parameters.wrong(name, "each is a name, or an object with one"))
+}
+
+/// How many inner chunks a shard has along each axis; `None` if they do not fill it.
+fn counts(shard: &[u64], inner: &[u64]) -> Option<Vec<u64>> {
+    let count = |(&shard, &inner): (&u64, &u64)| {
+        (inner > 0 && shard.is_multiple_of(inner)).then(|| shard / inner)
+    };
+    let counts: Option<Vec<u64>> = shard.iter().zip(inner).map(count).collect();
+    counts.filter(|_| shard.len() == inner.len())
+}
+
+fn indices(tile: &Tile) -> Vec<u64> {
+    tile.indices.iter().map(|&index| index as u64).collect()
+}
+
+impl Sharding {
+    fn counts(&self, shape: &[u64]) -> Result<Vec<u64>, CodecError> {
+        counts(shape, &self.inner_shape).ok_or_else(|| {
+            let why = format!("{:?} does not divide a shard of {shape:?}", self.inner_shape);
+            CodecError::corrupt(CODEC, why)
+        })
+    }
+
+    fn grid(&self, shape: &[u64]) -> Result<RegularGrid, CodecError> {
+        RegularGrid::new(&self.inner_shape, shape).map_err(|e| CodecError::corrupt(CODEC, e))
+    }
+
+    /// The cell of an element of fill, in views of this heap.
+    fn fill_cell(&self) -> Result<Vec<u8>, CodecError> {
+        match self.is_variable {
+            true => {
+                let content = self.fill.as_bytes().to_vec();
+                Ok(Heap::holding(content.into())?.1.as_bytes().to_vec())
+            }
+            false => Ok(self.fill.as_bytes().to_vec()),
+        }
+    }
+
+    fn is_fill(&self, chunk: &View<'_>) -> bool {
+        match chunk.heap() {
+            None => chunk.is_all(self.fill.as_bytes()),
+            Some(heap) => {
+                let elements = heap.elements();
+                let cells = chunk.to_bytes();
+                cells.chunks_exact(CELL).all(|cell| elements.get(cell) == self.fill.as_bytes())
+            }
+        }
+    }
+
+    /// Decodes the tile of an inner chunk out of its bytes; `None` stands for fill.
+    fn decode_tile(
+        &self,
+        tile: &Tile,
+        encoded: Option<&[u8]>,
+        mut out: ViewMut<'_>,
+    ) -> Result<(), CodecError> {
+        match encoded {
+            None => {
+                out.fill(&self.fill_cell()?);
+                Ok(())
+            }
+            Some(encoded) => {
+                let shape = &self.inner_shape;
+                self.inner.decode_into(Cow::Borrowed(encoded), shape, &tile.within, out)
+            }
+        }
+    }
+}
+
+/// The bytes of an inner chunk in a shard.
+fn slice<'a>(
+    shard: &'a [u8],
+    index: &Index,
+    chunk: &[u64],
+) -> Result<Option<&'a [u8]>, CodecError> {
+    let Some(range) = index.get(chunk)? else { return Ok(None) };
+    let bytes = usize::try_from(range.start).ok().zip(usize::try_from(range.end).ok());
+    let bytes = bytes.and_then(|(start, end)| shard.get(start..end));
+    bytes.map(Some).ok_or_else(|| {
+        let why = format!("inner chunk {chunk:?} at {range:?} leaves the {} bytes", shard.len());
+        CodecError::corrupt(CODEC, why)
+    })
+}
+
+impl ArrayToBytes for Sharding {
+    fn encode<'a>(&self, chunk: View<'a>) -> Result<Cow<'a, [u8]>, CodecError> {
+        let shape = chunk.shape();
+        let grid = self.grid(&shape)?;
+        let mut index = Index::empty(&self.counts(&shape)?)?;
+        let mut bytes = Vec::new();
+        for tile in tiles(&grid, &shape, &Region::all(&shape)) {
+            let part = chunk.part(&tile.place);
+            if self.is_fill(&part) {
+                continue;
+            }
+            let start = bytes.len() as u64;
+            bytes.extend_from_slice(&self.inner.encode(part)?);
+            index.set(&indices(&tile), start..bytes.len() as u64);
+        }
+        self.index.shard(bytes, index).map(Cow::Owned)
+    }
+
+    fn decode_into(
+        &self,
+        encoded: &[u8],
+        shape: &[u64],
+        within: &Region,
+        mut out: ViewMut<'_>,
+    ) -> Result<(), CodecError> {
+        let grid = self.grid(shape)?;
+        let index = self.index.of_shard(encoded, &self.counts(shape)?)?;
+        for tile in tiles(&grid, shape, within) {
+            let bytes = slice(encoded, &index, &indices(&tile))?;
+            self.decode_tile(&tile, bytes, out.reborrow().part(&tile.place))?;
+        }
+        Ok(())
+    }
+
+    fn update(
+        &self,
+        encoded: &[u8],
+        shape: &[u64],
+        within: &Region,
+        part: &View<'_>,
+    ) -> Result<Option<Vec<u8>>, CodecError> {
+        let grid = self.grid(shape)?;
+        let counts = self.counts(shape)?;
+        let old = self.index.of_shard(encoded, &counts)?;
+        let mut index = Index::empty(&counts)?;
+        let mut bytes = Vec::new();
+        let touched = tiles(&grid, shape, within);
+        let mut touched: Vec<(Vec<u64>, Tile)> =
+            touched.map(|tile| (indices(&tile), tile)).collect();
+        touched.sort_by(|(a, _), (b, _)| a.cmp(b));
+        for chunk in tiles(&grid, shape, &Region::all(shape)) {
+            let at = indices(&chunk);
+            let start = bytes.len() as u64;
+            let there = slice(encoded, &old, &at)?;
+            match touched.binary_search_by(|(touched, _)| touched.cmp(&at)) {
+                // Not touched: its bytes stay, not looked at.
+                Err(_) => match there {
+                    None => continue,
+                    Some(there) => bytes.extend_from_slice(there),
+                },
+                Ok(n) => {
+                    let tile = &touched[n].1;
+                    let mut memory = zeroed(CODEC, self.inner_size()?)?;
+                    let shape = &self.inner_shape;
+                    let mut view =
+                        ViewMut::new(&mut memory, shape, self.cell).with_heap(part.heap());
+                    if tile.within != Region::all(shape) {
+                        self.decode_tile(&chunk, there, view.reborrow())?;
+                    }
+                    view.part(&tile.within).copy_from(&part.part(&tile.place));
+                    let view = View::new(&memory, shape, self.cell).with_heap(part.heap());
+                    if self.is_fill(&view) {
+                        continue;
+                    }
+                    bytes.extend_from_slice(&self.inner.encode(view)?);
+                }
+            }
+            index.set(&at, start..bytes.len() as u64);
+        }
+        match index.is_empty() {
+            true => Ok(Some(Vec::new())),
+            false => self.index.shard(bytes, index).map(Some),
+        }
+    }
+
+    fn read(self: Arc<Self>, shape: &[u64], within: &Region) -> Option<Box<dyn ChunkRead>> {
+        ShardRead::new(self, shape, within).map(|read| Box::new(read) as _)
+    }
+
+    fn spelling(&self, dialect: Dialect) -> Option<CodecSpec> {
+        let mut configuration = self.configuration.clone();
+        if !configuration.contains("index_location") {
+            configuration.insert("index_location", "end");
+        }
+        (dialect == Dialect::V3).then(|| CodecSpec::v3(CODEC, configuration))
+    }
+}
+
+impl Sharding {
+    fn inner_size(&self) -> Result<u64, CodecError> {
+        let limit = CodecError::Limit { codec: CODEC, limit: isize::MAX as u64 };
+        let count = zarr_core::region::element_count(&self.inner_shape);
+        count.and_then(|count| count.checked_mul(self.cell as u64)).ok_or(limit)
+    }
+}
