@@ -41,6 +41,7 @@ pub mod metadata;
 mod path;
 pub mod region;
 pub mod registry;
+mod shards;
 pub mod store;
 #[cfg(feature = "testkit")]
 pub mod testkit;

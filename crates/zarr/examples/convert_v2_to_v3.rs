@@ -19,6 +19,7 @@ fn main() -> zarr::Result<()> {
         chunks: Some(vec![256, 256]),
         codecs: Some(vec!["zstd:3".into()]),
         progress: Some(&|p| eprintln!("{} of {} bytes", p.bytes_done, p.bytes_total)),
+        ..CopyOptions::default()
     };
     zarr::copy(&old.node(&"/".parse()?)?, &new, &"/".parse()?, &options)?;
 

@@ -18,6 +18,8 @@ const BLOCK: u64 = 64 << 20;
 pub struct CopyOptions<'a> {
     /// Another chunk shape, for arrays of that rank; others keep theirs.
     pub chunks: Option<Vec<u64>>,
+    /// Shards of this shape, for arrays of that rank that are copied into final v3.
+    pub shards: Option<Vec<u64>>,
     /// Other codecs, as [`crate::codec()`] reads them; an empty list for none.
     pub codecs: Option<Vec<String>>,
     /// Called after each block of elements.
@@ -160,6 +162,10 @@ fn describe(
 ) -> Result<ArrayMetadata, Error> {
     let registry = target.registry();
     let mut metadata = (*array.metadata()).clone();
+    let rechunked = options.chunks.is_some() || options.shards.is_some();
+    if rechunked || options.codecs.is_some() || target.dialect() != Dialect::V3 {
+        metadata = metadata.unsharded();
+    }
     if let Some(chunks) = options.chunks.as_ref().filter(|chunks| chunks.len() == metadata.rank()) {
         let grid = zarr_core::grid::RegularGrid::new(chunks, &metadata.shape)?;
         metadata.grid = Some(Arc::new(grid));
@@ -189,7 +195,16 @@ fn describe(
         // zarr-python 2.18 reads no compressed scalars; an element needs no codec.
         metadata.codecs.retain(|spec| spec.name == "bytes");
     }
-    metadata.converted_to(target.dialect(), registry).map_err(|e| with_way_out(e.into()))
+    let metadata = metadata.converted_to(target.dialect(), registry);
+    let metadata = metadata.map_err(|e| with_way_out(e.into()))?;
+    match options.shards.as_ref().filter(|shards| shards.len() == metadata.rank()) {
+        Some(shards) if target.dialect() == Dialect::V3 => Ok(metadata.sharded(shards)?),
+        Some(_) => {
+            let why = format!("{} has no shards; copy into v3", target.format_name());
+            Err(AccessError::Argument(why).into())
+        }
+        None => Ok(metadata),
+    }
 }
 
 /// Copies all elements, in blocks of whole chunks of the copy.

@@ -40,6 +40,9 @@ pub(crate) struct Copy {
     /// Another chunk shape
     #[arg(long, value_name = "N,N,…", value_parser = parse::shape)]
     chunks: Option<Shape>,
+    /// Shards of this shape: so many chunks share one stored object (v3)
+    #[arg(long, value_name = "N,N,…", value_parser = parse::shape)]
+    shards: Option<Shape>,
     /// Other codecs, in order; `none` for none; may be given again
     #[arg(long, value_name = "NAME[:LEVEL]")]
     codec: Vec<String>,
@@ -76,6 +79,7 @@ impl Copy {
             .then(|| self.codec.iter().filter(|name| *name != "none").cloned().collect());
         let options = CopyOptions {
             chunks: self.chunks.as_ref().map(|Shape(chunks)| chunks.clone()),
+            shards: self.shards.as_ref().map(|Shape(shards)| shards.clone()),
             codecs,
             progress: Some(&told),
         };

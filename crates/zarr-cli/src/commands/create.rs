@@ -28,7 +28,7 @@ pub(crate) struct Create {
     format: Option<Written>,
     /// Create a group
     #[arg(long, conflicts_with_all = [
-        "shape", "chunks", "dtype", "fill", "no_fill", "codec", "dims", "order", "separator",
+        "shape", "chunks", "shards", "dtype", "fill", "no_fill", "codec", "dims", "order", "separator",
     ])]
     group: bool,
     /// Length of each axis, as in 100,200
@@ -37,6 +37,9 @@ pub(crate) struct Create {
     /// Length of a chunk along each axis; one chunk, if not given
     #[arg(long, value_name = "N,N,…", value_parser = parse::shape)]
     chunks: Option<Shape>,
+    /// Length of a shard along each axis: so many chunks share one stored object (v3)
+    #[arg(long, value_name = "N,N,…", value_parser = parse::shape)]
+    shards: Option<Shape>,
     /// Type of an element
     #[arg(long, value_name = "TYPE", required_unless_present = "group")]
     dtype: Option<String>,
@@ -123,6 +126,9 @@ impl Create {
         }
         if self.no_fill {
             array = array.undefined_fill();
+        }
+        if let Some(Shape(shards)) = &self.shards {
+            array = array.shards(shards);
         }
         for codec in self.codec.iter().filter(|codec| *codec != "none") {
             array = array.codec(zarr::codec(codec)?);

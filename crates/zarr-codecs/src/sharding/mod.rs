@@ -101,18 +101,7 @@ fn codecs(
 ) -> Result<Vec<CodecSpec>, MetadataError> {
     let list = parameters.get(name).and_then(Json::as_array);
     let list = list.ok_or_else(|| parameters.wrong(name, "a list of codecs is due"))?;
-    let codec = |json: &Json| {
-        if let Json::String(name) = json {
-            return Some(CodecSpec::v3(name.clone(), Object::new()));
-        }
-        let object = json.as_object()?;
-        let configuration = match object.get("configuration") {
-            None => Object::new(),
-            Some(configuration) => configuration.as_object()?.clone(),
-        };
-        Some(CodecSpec::v3(object.get("name")?.as_str()?, configuration))
-    };
-    let codecs: Option<Vec<CodecSpec>> = list.iter().map(codec).collect();
+    let codecs: Option<Vec<CodecSpec>> = list.iter().map(CodecSpec::from_v3).collect();
     codecs.ok_or_else(|| parameters.wrong(name, "each is a name, or an object with one"))
 }
 

@@ -17,7 +17,7 @@ pub use self::convert::respell;
 use crate::data_type::{DataType, FillValue};
 use crate::dialect::Dialect;
 use crate::error::{CodecError, MetadataError, Unsupported};
-use crate::json::Object;
+use crate::json::{Json, Object};
 use crate::region::Region;
 use crate::store::{ByteRange, Bytes};
 use crate::view::{View, ViewMut};
@@ -42,6 +42,21 @@ impl CodecSpec {
     /// A codec in final v3's words, the model's own.
     pub fn v3(name: impl Into<String>, configuration: Object) -> Self {
         CodecSpec::new(Dialect::V3, name, configuration)
+    }
+}
+
+impl CodecSpec {
+    /// A codec as final v3 writes one: a name, or an object with one; `None` for anything else.
+    pub fn from_v3(json: &Json) -> Option<Self> {
+        if let Json::String(name) = json {
+            return Some(CodecSpec::v3(name.clone(), Object::new()));
+        }
+        let object = json.as_object()?;
+        let configuration = match object.get("configuration") {
+            None => Object::new(),
+            Some(configuration) => configuration.as_object()?.clone(),
+        };
+        Some(CodecSpec::v3(object.get("name")?.as_str()?, configuration))
     }
 }
 

@@ -24,6 +24,7 @@ pub struct ArrayBuilder<H = Hierarchy> {
     path: NodePath,
     shape: Option<Vec<u64>>,
     chunks: Option<Vec<u64>>,
+    shards: Option<Vec<u64>>,
     grid: Option<Arc<dyn ChunkGrid>>,
     data_type: Option<std::result::Result<ParsedType, String>>,
     fill: Fill,
@@ -52,6 +53,7 @@ impl<H> ArrayBuilder<H> {
             path,
             shape: None,
             chunks: None,
+            shards: None,
             grid: None,
             data_type: None,
             fill: Fill::Zero,
@@ -85,6 +87,14 @@ impl<H> ArrayBuilder<H> {
     #[must_use]
     pub fn grid(mut self, grid: Arc<dyn ChunkGrid>) -> Self {
         self.grid = Some(grid);
+        self
+    }
+
+    /// How many elements a shard has along each axis: so many chunks share one stored object. Final v3 alone
+    /// has shards.
+    #[must_use]
+    pub fn shards(mut self, shards: &[u64]) -> Self {
+        self.shards = Some(shards.to_vec());
         self
     }
 
@@ -235,6 +245,9 @@ impl<H> ArrayBuilder<H> {
             let separator =
                 crate::grid::ChunkKeys::check_separator("separator", &separator.to_string())?;
             metadata.chunk_keys = crate::grid::ChunkKeys::Default { separator };
+        }
+        if let Some(shards) = &self.shards {
+            metadata = metadata.sharded(shards)?;
         }
         metadata.attributes = self.attributes;
         metadata.dimension_names = self.dimension_names;

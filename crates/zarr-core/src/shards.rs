@@ -1,0 +1,86 @@
+//! How are chunks put together in shards, and taken apart again? (F-086)
+
+use std::sync::Arc;
+
+use crate::codec::CodecSpec;
+use crate::data_type::{CoreType, DataType, Endian};
+use crate::error::MetadataError;
+use crate::grid::RegularGrid;
+use crate::json::{Json, Object};
+use crate::metadata::{ArrayMetadata, bytes_codec};
+
+const SHARDING: &str = "sharding_indexed";
+
+impl ArrayMetadata {
+    /// The same array, its chunks put together in shards of this shape, each one stored object (F-086). The
+    /// codecs, in final v3's words, become those of the inner chunks.
+    ///
+    /// # Errors
+    /// [`MetadataError::Invalid`] for shards that are not made of whole chunks.
+    pub fn sharded(mut self, shards: &[u64]) -> Result<Self, MetadataError> {
+        let invalid = |why: String| MetadataError::invalid("shards", why);
+        let chunks = self.chunk_shape().filter(|chunks| chunks.len() == shards.len());
+        let chunks = chunks.ok_or_else(|| invalid(format!("{shards:?} has another rank")))?;
+        if shards.iter().zip(&chunks).any(|(shard, chunk)| *shard == 0 || shard % chunk != 0) {
+            return Err(invalid(format!("{shards:?} is not made of whole chunks of {chunks:?}")));
+        }
+        let word = |spec: &CodecSpec| {
+            let object = Object::new().with("name", spec.name.as_str());
+            Json::from(match spec.configuration.is_empty() {
+                true => object,
+                false => object.with("configuration", spec.configuration.clone()),
+            })
+        };
+        let index = [bytes_codec(&DataType::from(CoreType::Uint64), Endian::Little)];
+        let index = index.into_iter().chain([CodecSpec::v3("crc32c", Object::new())]);
+        let configuration = Object::new()
+            .with("chunk_shape", &chunks[..])
+            .with("codecs", self.codecs.iter().map(word).collect::<Json>())
+            .with("index_codecs", index.map(|spec| word(&spec)).collect::<Json>())
+            .with("index_location", "end");
+        self.codecs = vec![CodecSpec::v3(SHARDING, configuration)];
+        self.grid = Some(Arc::new(RegularGrid::new(shards, &self.shape)?));
+        Ok(self)
+    }
+
+    /// The same array without shards, the inner chunks standing alone; as it is, if it has none. What follows
+    /// the sharding codec in the chain is left behind.
+    pub fn unsharded(mut self) -> Self {
+        let sharding = |spec: &CodecSpec| spec.name == SHARDING;
+        while let Some(at) = self.codecs.iter().position(sharding) {
+            let configuration = &self.codecs[at].configuration;
+            let list = |name: &str| configuration.get(name).and_then(Json::as_array);
+            let inner: Option<Vec<CodecSpec>> =
+                list("codecs").and_then(|codecs| codecs.iter().map(CodecSpec::from_v3).collect());
+            let lengths = list("chunk_shape");
+            let lengths: Option<Vec<u64>> =
+                lengths.and_then(|lengths| lengths.iter().map(Json::as_u64).collect());
+            let orders = self.codecs[..at].iter().map(|spec| {
+                let order = spec.configuration.get("order").and_then(Json::as_array)?;
+                order.iter().map(|axis| usize::try_from(axis.as_u64()?).ok()).collect()
+            });
+            let orders: Option<Vec<Vec<usize>>> = orders.collect();
+            let (Some(inner), Some(mut lengths), Some(orders)) = (inner, lengths, orders) else {
+                return self;
+            };
+            // The inner shape is told for the axes as they are turned by then (F-087).
+            for order in orders.iter().rev() {
+                let mut turned = lengths.clone();
+                for (axis, &length) in order.iter().zip(&lengths) {
+                    match turned.get_mut(*axis) {
+                        Some(place) => *place = length,
+                        None => return self,
+                    }
+                }
+                lengths = turned;
+            }
+            let Ok(grid) = RegularGrid::new(&lengths, &self.shape) else {
+                return self;
+            };
+            self.grid = Some(Arc::new(grid));
+            self.codecs.truncate(at);
+            self.codecs.extend(inner);
+        }
+        self
+    }
+}
