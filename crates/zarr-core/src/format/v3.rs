@@ -9,7 +9,7 @@ use crate::codec::CodecSpec;
 use crate::data_type::DataType;
 use crate::dialect::{Dialect, Reading};
 use crate::error::{AccessError, MetadataError, StoreError, Unsupported};
-use crate::grid::ChunkKeys;
+use crate::grid::{ChunkKeys, RectilinearGrid};
 use crate::json::{Json, Object};
 use crate::metadata::{ArrayMetadata, GroupMetadata, NodeKind, NodeMetadata};
 use crate::path::NodePath;
@@ -200,6 +200,16 @@ fn parse_array(object: Object, reading: &mut Reading<'_>) -> Result<ArrayMetadat
                 crate::grid::RegularGrid::new(&chunk_shape, &shape)
                     .map(|grid| std::sync::Arc::new(grid) as _)?,
             )
+        }
+        "rectilinear" => {
+            let grid = RectilinearGrid::from_configuration(&configuration, &shape)?;
+            Some(std::sync::Arc::new(grid) as _)
+        }
+        // The name and the form of the proposal before it, which zarrs writes.
+        "rectangular" => {
+            let axes = configuration.get("chunk_shape").and_then(Json::as_array);
+            let axes = axes.ok_or_else(|| invalid("chunk_grid", "`chunk_shape` is no list"))?;
+            Some(std::sync::Arc::new(RectilinearGrid::new(axes, &shape)?) as _)
         }
         name => match reading.registry.build_grid(name, &configuration, &shape) {
             Some(grid) => Some(grid?),

@@ -5,6 +5,7 @@
 
 mod cut;
 mod key;
+mod rectilinear;
 mod regular;
 mod tiles;
 
@@ -13,6 +14,7 @@ use std::sync::Arc;
 
 pub(crate) use self::cut::Cut;
 pub use self::key::ChunkKeys;
+pub use self::rectilinear::RectilinearGrid;
 pub use self::regular::RegularGrid;
 pub use self::tiles::{Tile, chunk_count, tiles};
 use crate::dialect::Dialect;
@@ -54,6 +56,12 @@ pub trait ChunkGrid: Debug + Send + Sync {
     /// `{"extension": …, "type": …, "configuration": …}` in the drafts; `None` if the dialect has none.
     /// v2 does not ask: it knows chunks of one shape alone.
     fn spelling(&self, dialect: Dialect) -> Option<Json>;
+
+    /// How long the axis can be at most; `None` for as long as you like.
+    fn reach(&self, axis: usize) -> Option<u64> {
+        let _ = axis;
+        None
+    }
 
     /// The grid of the array with `count` more elements before the first one of `axis`, every element
     /// that is there staying where it is stored; `None` if the grid cannot grow there.

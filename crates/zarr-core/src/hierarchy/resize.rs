@@ -118,6 +118,16 @@ impl Opened {
             if new == old {
                 return Ok((state, old));
             }
+            if let Ok((_, grid, _)) = state.access()
+                && let Some(axis) =
+                    (0..new.len()).find(|&a| grid.reach(a).is_some_and(|reach| new[a] > reach))
+            {
+                let reach = grid.reach(axis).unwrap_or_default();
+                let why = format!(
+                    "the chunk grid ends at {reach} along axis {axis}, and cannot be longer"
+                );
+                return Err(self.at(AccessError::Argument(why)));
+            }
             let forget = !room.options.keep_cut_off;
             if forget && !self.make_way(&state, &old, &new, &seen).await? {
                 continue;
