@@ -33,22 +33,25 @@ pub(crate) fn written(text: &str) -> Result<Written, String> {
 pub(crate) struct ReadAs {
     pub dialect: Dialect,
     pub era: Option<Era>,
+    /// What is written there is the draft's plain text.
+    pub plain_draft: bool,
 }
 
-/// `v2`, `v3`, `draft-2020`, `draft-2019`, or a draft's era `E0` … `E4`.
+/// `v2`, `v3`, `draft-2020`, `draft-2020-text`, `draft-2019`, or a draft's era `E0` … `E4`.
 pub(crate) fn read_as(text: &str) -> Result<ReadAs, String> {
     let (dialect, era) = match text {
+        "draft-2020-text" => (Dialect::Draft, Some(Era::E4)),
         "v2" | "2" => (Dialect::V2, None),
         "v3" | "3" => (Dialect::V3, None),
         "draft" => (Dialect::Draft, None),
         text => {
             let era = text.parse();
             (Dialect::Draft, Some(era.map_err(|_| {
-                "a format is one of v2, v3, draft-2020, draft-2019, or a draft's era E0 … E4"
+                "a format is one of v2, v3, draft-2020, draft-2020-text, draft-2019, or a draft's era E0 … E4"
             })?))
         }
     };
-    Ok(ReadAs { dialect, era })
+    Ok(ReadAs { dialect, era, plain_draft: text == "draft-2020-text" })
 }
 
 /// The lengths of axes.

@@ -24,7 +24,7 @@ pub(crate) struct Global {
     /// Refuse what only a tolerant reader takes
     #[arg(long, global = true, help_heading = COMMON)]
     pub strict: bool,
-    /// Read TARGET as this format, whatever it looks like: v2, v3, draft-2020, draft-2019, or E0 … E4
+    /// Take TARGET for this format, whatever it looks like: v2, v3, draft-2020, draft-2020-text, draft-2019, or E0 … E4
     #[arg(long = "as", global = true, help_heading = COMMON, value_name = "FORMAT", value_parser = parse::read_as)]
     pub read_as: Option<ReadAs>,
     /// Read documents from their consolidated copy, at KEY or where its writers put it; for reading only
@@ -93,6 +93,7 @@ impl Session {
         let mut options = OpenOptions::new(self.registry.clone()).threads(self.global.threads);
         if let Some(read_as) = self.global.read_as {
             (options.dialect, options.era) = (Some(read_as.dialect), read_as.era);
+            options.plain_draft = read_as.plain_draft;
         }
         options.options.ignore_hidden_filters = self.global.ignore_hidden_filters;
         options.consolidated = match self.global.consolidated.as_deref() {
@@ -167,7 +168,9 @@ impl Session {
         care: &Care,
     ) -> Result<Place, Failure> {
         let mut options = self.writing(care)?.any_dialect();
-        options.plain_draft = format.is_some_and(|format| format.plain_draft);
+        // Of a copy, only the source is read.
+        options.consolidated = Consolidated::Ignore;
+        options.plain_draft = format.map_or(options.plain_draft, |format| format.plain_draft);
         let dialect = format.map(|format| format.dialect);
         let url = url(&target.target);
         let found = match zarr::locate(&url, &options) {

@@ -61,7 +61,7 @@ fn entries(folder: &Path) -> Vec<String> {
     found
 }
 
-/// V24, D-130 … D-132, D-134 … D-137, Q14, F-110, F-111.
+/// V24, D-130 … D-132, D-134 … D-137, Q14, Q22, F-110, F-111.
 #[test]
 fn keeps_the_promises_of_stores() {
     let within = tempdir().unwrap();

@@ -117,12 +117,16 @@ fn makes_way(group: &Group, for_array: bool) -> Result<bool> {
     Ok(root && draft && group.attributes().is_empty() && group.children()?.is_empty())
 }
 
-/// The error, saying how a copy gets round it.
+/// The error, saying how a copy gets round it, where it does.
 fn with_way_out(error: Error) -> Error {
     match error.cause() {
-        zarr_core::Cause::Metadata(MetadataError::CannotSpell { .. }) => error.with_hint(
-            "a copy can take others: `--codec gzip`, `--chunks` (library: `CopyOptions`)",
-        ),
+        zarr_core::Cause::Metadata(MetadataError::CannotSpell { what, .. })
+            if ["codec", "compress", "chunk"].iter().any(|word| what.contains(word)) =>
+        {
+            error.with_hint(
+                "a copy can take others: `--codec gzip`, `--chunks` (library: `CopyOptions`)",
+            )
+        }
         _ => error,
     }
 }

@@ -210,9 +210,14 @@ fn messages_say_what_where_and_what_to_do() -> Result<()> {
     all.add("a name that the draft forbids", draft.create_group(&"/é".parse()?, Object::new()));
     all.add(
         "attributes that the draft would read as codecs",
-        draft.root()?.update_attributes(|a| {
-            a.insert("filters", zarr::Json::parse(br#"[{"id":"delta"}]"#).expect("JSON"));
-        }),
+        draft
+            .create_array(&"/a".parse()?)
+            .shape(&[1])
+            .data_type_named("u1")
+            .create()?
+            .update_attributes(|a| {
+                a.insert("filters", zarr::Json::parse(br#"[{"id":"delta"}]"#).expect("JSON"));
+            }),
     );
     let read_only =
         Hierarchy::open(hierarchy.store().clone(), &OpenOptions::new(zarr::standard()))?;

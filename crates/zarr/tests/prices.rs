@@ -89,7 +89,8 @@ fn children_and_trees_are_one_listing() {
     assert_eq!(taken(&calls), ["list_prefix meta/"]);
 }
 
-/// D-163, D-008: the array's document decides first, then the group's, then whether anything lies below.
+/// D-163, D-164, D-008: the array's document decides first, then the group's, then whether anything lies
+/// below. A listing of the parent, which may stand for that, is not asked for: siblings may be many.
 #[test]
 fn a_node_is_looked_for_in_the_stated_order() {
     let (hierarchy, calls) = watched();
@@ -168,4 +169,29 @@ fn siblings_created_at_once_are_all_there() {
     assert_eq!(arrays.len(), THREADS * EACH);
     assert_eq!(others, ["meta/root.group.json", "zarr.json"]);
     assert_eq!(hierarchy.children(&path("/g")).unwrap().len(), THREADS * EACH);
+}
+
+/// D-130, row 23: whatever is done, keys are `zarr.json` or below `meta/` and `data/`, as zarr-python's stores
+/// of the draft demand.
+#[test]
+fn no_other_keys_are_touched() {
+    let (hierarchy, calls) = watched();
+    let array = create(&hierarchy, "/g/a");
+    array.write(.., &[1i16, 2, 3, 4]).unwrap();
+    array.resize(&[3]).unwrap();
+    array.append(0, &[5i16, 6, 7]).unwrap();
+    array.update_attributes(|attributes| drop(attributes.insert("k", 1u64))).unwrap();
+    assert_eq!(array.read::<i16>(..).unwrap(), [1, 2, 3, 5, 6, 7]);
+    hierarchy.group(&path("/g")).unwrap().update_attributes(|_| ()).unwrap();
+    let builder = hierarchy.create_array(&path("/s")).shape(&[]).data_type_named("u1");
+    builder.purge(true).create().unwrap().write((), &[1u8]).unwrap();
+    hierarchy.tree(&path("/")).unwrap();
+    hierarchy.erase(&path("/g")).unwrap();
+    let ours = |call: &&String| {
+        let (_, key) = call.split_once(' ').unwrap();
+        key == "zarr.json" || key.starts_with("meta/") || key.starts_with("data/root/")
+    };
+    let calls = taken(&calls);
+    assert!(calls.len() > 20, "{calls:?}");
+    assert_eq!(calls.iter().find(|call| !ours(call)), None);
 }

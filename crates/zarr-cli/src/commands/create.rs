@@ -67,6 +67,9 @@ pub(crate) struct Create {
     /// Erase what is there first, with everything below it
     #[arg(long)]
     overwrite: bool,
+    /// Erase chunks first that lie where the array's are to lie, left by others
+    #[arg(long, conflicts_with = "group")]
+    purge: bool,
     #[command(flatten)]
     care: Care,
 }
@@ -110,8 +113,11 @@ impl Create {
 
     fn create_array(&self, place: &Place, attributes: Object) -> Result<(), Failure> {
         let Place { hierarchy, path, .. } = place;
-        let mut array =
-            hierarchy.create_array(path).attributes(attributes).overwrite(self.overwrite);
+        let mut array = hierarchy
+            .create_array(path)
+            .attributes(attributes)
+            .overwrite(self.overwrite)
+            .purge(self.purge);
         if let Some(Shape(shape)) = &self.shape {
             array = array.shape(shape);
         }

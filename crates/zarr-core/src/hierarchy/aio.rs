@@ -14,7 +14,7 @@ use super::opened::{Opened, State, zeroed};
 use super::options::{OpenOptions, Options};
 use super::room::Room;
 use super::update::{self, Edited};
-use super::{ArrayBuilder, Chunk, change_attributes, wrong_kind};
+use super::{ArrayBuilder, Chunk, Ground, change_attributes, wrong_kind};
 use crate::data_type::Repr;
 use crate::dialect::{Dialect, Warning};
 use crate::element::Element;
@@ -94,7 +94,7 @@ impl Hierarchy {
         room.create_entry_point().await.map_err(|e| e.at_store(name))?;
         if room.format.groups_are_explicit() {
             let root = NodeMetadata::Group(GroupMetadata::default());
-            room.create(&NodePath::root(), &root, false).await?;
+            room.create(&NodePath::root(), &root, Ground::default()).await?;
         }
         Ok(Hierarchy { room: Arc::new(room) })
     }
@@ -195,7 +195,8 @@ impl Hierarchy {
     /// As there.
     pub async fn create_group(&self, path: &NodePath, attributes: Object) -> Result<Group> {
         let metadata = GroupMetadata { attributes, ..GroupMetadata::default() };
-        self.room.create(path, &NodeMetadata::Group(metadata.clone()), false).await?;
+        let group = NodeMetadata::Group(metadata.clone());
+        self.room.create(path, &group, Ground::default()).await?;
         Ok(self.group_of(path, metadata))
     }
 

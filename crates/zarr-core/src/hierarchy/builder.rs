@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Array, Hierarchy, Room, aio};
+use super::{Array, Ground, Hierarchy, Room, aio};
 use crate::codec::CodecSpec;
 use crate::data_type::{DataType, Endian, NumpyTime, ParsedType, fill_value};
 use crate::dialect::{Dialect, Strictness};
@@ -34,7 +34,7 @@ pub struct ArrayBuilder<H = Hierarchy> {
     separator: Option<char>,
     attributes: Object,
     dimension_names: Option<Vec<Option<String>>>,
-    overwrite: bool,
+    ground: Ground,
     metadata: Option<ArrayMetadata>,
 }
 
@@ -63,7 +63,7 @@ impl<H> ArrayBuilder<H> {
             separator: None,
             attributes: Object::new(),
             dimension_names: None,
-            overwrite: false,
+            ground: Ground::default(),
             metadata: None,
         }
     }
@@ -189,7 +189,17 @@ impl<H> ArrayBuilder<H> {
     /// Whether a node that is there is erased first; else it is an error.
     #[must_use]
     pub fn overwrite(mut self, overwrite: bool) -> Self {
-        self.overwrite = overwrite;
+        self.ground.overwrite = overwrite;
+        self
+    }
+
+    /// Whether chunks that lie where the array's are to lie, left by others, are erased first; else they
+    /// are read as the array's. An array that is there is none the less an error. The store must list.
+    ///
+    /// Nobody else may be creating the array meanwhile: the first chunks of theirs would go, too.
+    #[must_use]
+    pub fn purge(mut self, purge: bool) -> Self {
+        self.ground.purge = purge;
         self
     }
 
@@ -261,12 +271,12 @@ impl ArrayBuilder {
     ///
     /// # Errors
     /// [`AccessError::Exists`], [`AccessError::ReadOnly`]; [`AccessError::Argument`] for what was said
-    /// wrongly or not at all; [`MetadataError::CannotSpell`] for what the format has no words for.
+    /// wrongly or not at all; [`MetadataError::CannotSpell`] for what the format has no words for;
+    /// [`crate::StoreError::NotCapable`] where chunks are to be purged and the store cannot list.
     pub fn create(self) -> Result<Array> {
-        let (hierarchy, path, overwrite) =
-            (self.hierarchy.clone(), self.path.clone(), self.overwrite);
+        let (hierarchy, path, ground) = (self.hierarchy.clone(), self.path.clone(), self.ground);
         let node = NodeMetadata::Array(Box::new(self.metadata()?));
-        let created = now(hierarchy.room.create(&path, &node, overwrite))?;
+        let created = now(hierarchy.room.create(&path, &node, ground))?;
         hierarchy.node_of(&path, created)?.into_array()
     }
 }
@@ -277,11 +287,10 @@ impl ArrayBuilder<aio::Hierarchy> {
     /// # Errors
     /// As for callers that block.
     pub async fn create(self) -> Result<aio::Array> {
-        let (hierarchy, path, overwrite) =
-            (self.hierarchy.clone(), self.path.clone(), self.overwrite);
+        let (hierarchy, path, ground) = (self.hierarchy.clone(), self.path.clone(), self.ground);
         let room = self.room.clone();
         let node = NodeMetadata::Array(Box::new(self.metadata()?));
-        let created = room.create(&path, &node, overwrite).await?;
+        let created = room.create(&path, &node, ground).await?;
         hierarchy.node_of(&path, created)?.into_array()
     }
 }

@@ -9,10 +9,12 @@ mod builder;
 mod chunk;
 mod consolidated;
 mod elements;
+mod lone;
 mod opened;
 mod options;
 mod parallel;
 mod plan;
+mod purge;
 mod resize;
 mod room;
 mod shards;
@@ -25,6 +27,7 @@ pub use self::builder::ArrayBuilder;
 pub use self::chunk::Chunk;
 pub(crate) use self::opened::{Opened, wrong_kind};
 pub use self::options::{Consolidated, Guard, OpenOptions, Options};
+pub(crate) use self::purge::Ground;
 pub(crate) use self::room::Room;
 use crate::dialect::{Dialect, Era, Warning};
 use crate::error::{AccessError, Error, Result};
@@ -84,7 +87,7 @@ impl Hierarchy {
         let hierarchy = Self::begin(store, format, options)?;
         if hierarchy.room.format.groups_are_explicit() {
             let root = NodeMetadata::Group(GroupMetadata::default());
-            now(hierarchy.room.create(&NodePath::root(), &root, false))?;
+            now(hierarchy.room.create(&NodePath::root(), &root, Ground::default()))?;
         }
         Ok(hierarchy)
     }
@@ -161,7 +164,10 @@ impl Hierarchy {
                     break;
                 }
                 Ok(None) => {}
-                Err(e) if below.is_empty() => return Err(e),
+                // What lies above is none of the caller's, unless copies of it were asked for.
+                Err(e) if below.is_empty() || options.consolidated != Consolidated::Ignore => {
+                    return Err(e);
+                }
                 Err(_) => break,
             }
             match base.rsplit_once('/') {
@@ -177,7 +183,7 @@ impl Hierarchy {
                 break;
             }
         }
-        let looked_for = "`zarr.json`, `.zarray`, `.zgroup`, `.zattrs`, `.zmetadata` there, and a draft's `zarr.json` above";
+        let looked_for = "`zarr.json`, `.zarray`, `.zgroup`, `.zattrs`, `.zmetadata` or a lone document of May 2019 there, and a draft's `zarr.json` above";
         Err(Error::from(AccessError::NotFound { looked_for: looked_for.into() }).at_store(url))
     }
 
@@ -295,7 +301,8 @@ impl Hierarchy {
     /// node may have.
     pub fn create_group(&self, path: &NodePath, attributes: Object) -> Result<Group> {
         let metadata = GroupMetadata { attributes, ..GroupMetadata::default() };
-        now(self.room.create(path, &NodeMetadata::Group(metadata.clone()), false))?;
+        let group = NodeMetadata::Group(metadata.clone());
+        now(self.room.create(path, &group, Ground::default()))?;
         Ok(self.group_of(path, metadata))
     }
 
@@ -570,8 +577,9 @@ pub(crate) async fn change_attributes(
                 _ => Object::new(),
             };
             let hidden = room.take_hidden(kind, &mut attributes);
+            let before = attributes.clone();
             change(&mut attributes);
-            room.check_attributes(&attributes)?;
+            room.check_attributes(kind, &before, &attributes, &hidden)?;
             Ok(Json::Object(attributes.into_iter().chain(hidden).collect()))
         })
         .await?;

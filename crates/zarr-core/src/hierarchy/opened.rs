@@ -196,8 +196,10 @@ impl Opened {
             }
             return read.decode_into(out).map_err(|e| at(e.into()));
         }
-        let whole = tile.within == Region::all(&tile.chunk_shape) && !tile.indices.is_empty();
+        let other = state.other_key(&tile.indices).map_err(|e| self.at(e))?;
+        let whole = tile.within == Region::all(&tile.chunk_shape);
         if whole
+            && other.is_none()
             && chain.is_memory()
             && let Some(memory) = out.as_bytes_mut()
         {
@@ -218,7 +220,7 @@ impl Opened {
         }
         let mut found =
             readable.get_into(&key, buffer).map_err(|e| self.at_chunk(tile, &key, e))?;
-        if let Some(other) = state.other_key(&tile.indices)? {
+        if let Some(other) = other {
             if !found {
                 key = other;
                 found =
@@ -226,7 +228,7 @@ impl Opened {
             } else if readable.get(&other).map_err(|e| self.at_chunk(tile, &key, e))?.is_some() {
                 // V07c.
                 let what = format!(
-                    "its element is stored at `{key}` and at `{other}`; the first is taken"
+                    "the same chunk is stored at `{key}` and at `{other}`; the first is taken"
                 );
                 self.room.warn(self.path.as_str(), vec![what]);
             }

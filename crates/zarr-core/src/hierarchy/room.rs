@@ -10,12 +10,12 @@ use futures::future::{join_all, try_join_all};
 
 use super::consolidated::ConsolidatedStore;
 use super::options::{Consolidated, OpenOptions, Options};
+use super::purge::Ground;
 use super::update::{self, Edited};
 use crate::dialect::{Dialect, Era, Reading, Warning};
 use crate::error::{AccessError, Error, MetadataError, Result, StoreError};
 use crate::format::{
-    Child, Documents, Format, Found, LoneDocument, PROBES, Place, consolidated, detect,
-    is_consolidated,
+    Child, Documents, Format, Found, PROBES, Place, consolidated, detect, is_consolidated,
 };
 use crate::json::{Json, Object};
 use crate::metadata::{ArrayMetadata, GroupMetadata, NodeKind, NodeMetadata};
@@ -34,11 +34,8 @@ pub(crate) struct Room {
     pub warnings: Mutex<Vec<Warning>>,
 }
 
-/// So many documents are looked into, where one is looked for without its name.
-const MOST_LONE: usize = 8;
-
 /// A missing side of a store, by the operation that wanted it.
-fn not_capable(operation: &'static str, capability: &'static str) -> StoreError {
+pub(super) fn not_capable(operation: &'static str, capability: &'static str) -> StoreError {
     StoreError::NotCapable { operation, capability }
 }
 
@@ -64,6 +61,10 @@ impl Room {
 
     /// The room at a store's root; `None` if no hierarchy begins there.
     pub async fn probe(store: Arc<dyn aio::Store>, options: &OpenOptions) -> Result<Option<Room>> {
+        if options.era.is_some_and(|era| era <= Era::E1) {
+            // In May 2019 nothing had an entry point.
+            return Ok(None);
+        }
         let at_store = |e: Error| e.at_store(store.name());
         let mut reading = Reading::new(&options.registry, options.options.strictness);
         let writing = options.access == Access::ReadWrite;
@@ -127,45 +128,6 @@ impl Room {
         Ok(Arc::new(ConsolidatedStore::new(store.clone(), format.dialect(), copies)))
     }
 
-    /// The room of a document of May 2019, when no draft said yet where anything lies: one that is `named`,
-    /// else the only one at the store's root that looks like one. Its chunks are looked for below
-    /// `data/`, as June 2019 had it, and where there is no `data/`, beside the document.
-    async fn lone(
-        store: Arc<dyn aio::Store>,
-        options: &OpenOptions,
-        named: Option<&str>,
-    ) -> Result<Option<Room>> {
-        let looks_like = |name: &str| name.ends_with(".json") || name.ends_with(".array");
-        if named.is_some_and(|name| !looks_like(name)) {
-            return Ok(None);
-        }
-        let Some(listable) = store.listable() else { return Ok(None) };
-        let listing = listable.list_dir(&StorePrefix::root()).await?;
-        let is_asked = |key: &&StoreKey| match named {
-            Some(name) => key.as_str() == name,
-            None => looks_like(key.as_str()),
-        };
-        let mut found = Vec::new();
-        let chunks = match listing.prefixes.iter().any(|prefix| prefix.as_str() == "data/") {
-            true => StorePrefix::new("data/")?,
-            false => StorePrefix::root(),
-        };
-        for key in listing.keys.iter().filter(is_asked).take(MOST_LONE) {
-            let bytes = get(&*store, key).await?;
-            found.extend(bytes.and_then(|bytes| {
-                LoneDocument::recognise(key, &bytes, chunks.clone(), options.era)
-            }));
-        }
-        Ok(match (found.pop(), found.is_empty()) {
-            (Some(only), true) => {
-                let what = "a document of May 2019, which says nothing of where chunks lie; they are looked for as in June 2019";
-                let place = only.key().to_string();
-                Some(Room::new(store, Arc::new(only), options, note(&place, vec![what.into()])))
-            }
-            _ => None,
-        })
-    }
-
     /// What the format hides among a node's attributes, taken out of them.
     pub fn take_hidden(&self, kind: NodeKind, attributes: &mut Object) -> Object {
         match self.options.ignore_hidden_filters {
@@ -174,11 +136,28 @@ impl Room {
         }
     }
 
-    pub fn check_attributes(&self, attributes: &Object) -> Result<(), AccessError> {
-        match self.options.ignore_hidden_filters {
-            true => Ok(()),
-            false => self.format.check_attributes(attributes),
+    /// Whether a node's attributes may become `after`, what the format hides among them being kept apart as
+    /// `hidden`. What would be taken for hidden is refused, unless it stood there `before`.
+    pub fn check_attributes(
+        &self,
+        kind: NodeKind,
+        before: &Object,
+        after: &Object,
+        hidden: &Object,
+    ) -> Result<(), AccessError> {
+        let seen = |attributes: &Object| self.format.take_hidden(kind, &mut attributes.clone());
+        let taken = seen(after);
+        let clash = match taken == seen(before) {
+            true => hidden.iter().find(|(name, _)| after.contains(name)),
+            false => taken.iter().next(),
+        };
+        if let Some((name, _)) = clash {
+            let why = format!(
+                "attribute `{name}` would be read as codecs in this format; choose another name"
+            );
+            return Err(AccessError::Argument(why));
         }
+        self.format.check_attributes(after)
     }
 
     pub fn new(
@@ -269,7 +248,11 @@ impl Room {
             .iter()
             .map(|k| format!("`{k}`"))
             .collect();
-        Err(at(AccessError::NotFound { looked_for: keys.join(", ") }.into()))
+        let looked_for = match keys.is_empty() {
+            true => "a node in a document of May 2019, which describes one alone: `/`".into(),
+            false => keys.join(", "),
+        };
+        Err(at(AccessError::NotFound { looked_for }.into()))
     }
 
     /// The children of whatever node is at `path`: an array has none (D-165 lets a draft's have some,
@@ -367,7 +350,8 @@ impl Room {
         for name in path.names() {
             self.format.check_name(name)?;
         }
-        self.check_attributes(node.attributes())?;
+        let none = Object::new();
+        self.check_attributes(node.kind(), &none, node.attributes(), &none)?;
         Ok(self.format.create(path, node)?)
     }
 
@@ -385,12 +369,12 @@ impl Room {
         &self,
         path: &NodePath,
         node: &NodeMetadata,
-        overwrite: bool,
+        ground: Ground,
     ) -> Result<NodeMetadata> {
         let at = |e: Error| self.at(path, e);
         self.writeable().map_err(at)?;
         let documents = self.spell(path, node).map_err(at)?;
-        if overwrite {
+        if ground.overwrite {
             self.erase_all(path).await.map_err(at)?;
         } else if self.format.groups_are_explicit() {
             let found = self.documents(path).await.map_err(at)?;
@@ -408,6 +392,9 @@ impl Room {
             for (ancestor, _) in above.iter().zip(absent).rev().filter(|(_, absent)| *absent) {
                 self.create_implied_group(ancestor).await.map_err(at)?;
             }
+        }
+        if let (true, NodeMetadata::Array(array)) = (ground.purge, node) {
+            self.purge(path, array).await.map_err(at)?;
         }
         let mut documents = documents.into_iter();
         let mut written = Documents::new();
@@ -580,6 +567,6 @@ async fn documents(store: &dyn aio::Store, keys: Vec<StoreKey>) -> Result<Docume
     Ok(found)
 }
 
-fn note(place: &str, warnings: Vec<String>) -> Vec<Warning> {
+pub(super) fn note(place: &str, warnings: Vec<String>) -> Vec<Warning> {
     warnings.into_iter().map(|what| Warning { place: place.to_owned(), what }).collect()
 }

@@ -63,7 +63,8 @@ fn create_array(hierarchy: &Hierarchy, step: &Object) -> zarr::Result<()> {
         .chunks(&numbers(step, "chunks").unwrap_or_default())
         .data_type_named(text(step, "data_type").unwrap_or_default())
         .attributes(object(step, "attributes"))
-        .f_order(text(step, "order") == Some("F"));
+        .f_order(text(step, "order") == Some("F"))
+        .purge(step.get("purge").and_then(Json::as_bool) == Some(true));
     builder = match step.get("fill_value") {
         Some(Json::Null) => builder.undefined_fill(),
         Some(fill) => builder.fill_value(fill.clone()),

@@ -384,7 +384,12 @@ mod tests {
         assert_eq!(lenient(Float64, "\"nan\"").as_deref(), Some("7ff8000000000000"));
         assert_eq!(lenient(Int32, "7.0").as_deref(), Some("00000007"));
         assert_eq!(lenient(Int32, "1.5"), None);
-        assert_eq!(lenient(Complex64, "1"), None);
+        assert_eq!(lenient(Complex64, "1").as_deref(), Some("3f80000000000000"));
+        assert_eq!(
+            lenient(Uint64, "\"18446744073709551615\"").as_deref(),
+            Some("ffffffffffffffff")
+        );
+        assert_eq!(lenient(Uint64, "\"7\""), None);
         assert_eq!(lenient(Float64, "\"foo\""), None);
     }
 

@@ -368,6 +368,10 @@ pub(super) fn document(array: &ArrayMetadata, text: bool) -> Result<Object, Meta
     };
     let mut attributes = attributes_with_dimensions(array, FORMAT)?;
     if let Some((name, hidden)) = filters::hide(filters) {
+        if attributes.contains(name) {
+            let what = format!("an attribute `{name}` besides filters");
+            return Err(cannot(FORMAT, what, "rename the attribute, or choose v3 or v2"));
+        }
         attributes.insert(name, hidden);
     }
     let (data_type, fill_value) = match &array.data_type {

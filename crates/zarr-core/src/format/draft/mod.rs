@@ -101,10 +101,13 @@ impl Draft {
             Some(path) => (path, NodeKind::Array),
             None => (rest.strip_suffix(".group")?, NodeKind::Group),
         };
-        let path = if path.is_empty() {
-            NodePath::root()
-        } else {
-            NodePath::new(path.strip_prefix('/')?).ok()?
+        let path = match path.strip_prefix('/') {
+            None if path.is_empty() => NodePath::root(),
+            // Names are not empty, though people may leave them so (D-010).
+            Some(names) if !names.is_empty() && !names.ends_with('/') => {
+                NodePath::new(names).ok()?
+            }
+            _ => return None,
         };
         let good = path.names().all(|name| name_flaw(name).is_none());
         good.then_some((path, kind))
@@ -251,17 +254,7 @@ impl Format for Draft {
         Ok(Place { key: self.array_key(path)?, member: Some("shape"), may_be_absent: false })
     }
 
-    /// Q5: a member of that form would be taken for codecs.
-    fn check_attributes(&self, attributes: &Object) -> Result<(), AccessError> {
-        match filters::are_hidden_in(attributes) {
-            true => Err(AccessError::Argument(
-                "attribute `filters` would be read as codecs in this format; choose another name"
-                    .into(),
-            )),
-            false => Ok(()),
-        }
-    }
-
+    /// Q5: a list of codecs among an array's attributes is its filters.
     fn take_hidden(&self, kind: NodeKind, attributes: &mut Object) -> Object {
         match kind == NodeKind::Array && filters::are_hidden_in(attributes) {
             true => filters::take(attributes),

@@ -1,0 +1,102 @@
+//! Chunks that others left where a new array's are to lie are read as its own, or purged if asked; what
+//! belongs to other nodes stays.
+#![cfg(feature = "memory")]
+
+use std::sync::Arc;
+
+use zarr::store::{Store, StoreKey};
+use zarr::stores::MemoryStore;
+use zarr::{Dialect, ErrorKind, Hierarchy, OpenOptions, Result};
+
+fn begun(dialect: Dialect) -> Result<(Arc<dyn Store>, Hierarchy)> {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let options = OpenOptions::new(zarr::standard()).read_write();
+    let format = zarr::format::of_dialect(dialect);
+    let hierarchy = Hierarchy::create(store.clone(), format, &options)?;
+    Ok((store, hierarchy))
+}
+
+fn key(text: &str) -> StoreKey {
+    StoreKey::new(text).expect("a good key")
+}
+
+fn set(store: &Arc<dyn Store>, at: &str, value: &[u8]) {
+    store.writeable().expect("writeable").set(&key(at), value.into()).expect("set");
+}
+
+fn is_there(store: &Arc<dyn Store>, at: &str) -> bool {
+    store.readable().expect("readable").get(&key(at)).expect("read").is_some()
+}
+
+/// V27, row 27.
+#[test]
+fn leftover_chunks_are_purged_if_asked_in_every_dialect() -> Result<()> {
+    // Chunks of rank 2, then what is none: another rank, another separator, no chunk at all.
+    let left = [
+        (Dialect::V2, ["a/0/1", "a/7/0"], ["a/0.1", "a/0", "a/0/1/2", "a/readme"]),
+        (Dialect::V3, ["a/c/0/1", "a/c/7/0"], ["a/c.0.1", "a/c/0", "a/c/0/1/2", "a/readme"]),
+        (
+            Dialect::Draft,
+            ["data/root/a/c0/1", "data/root/a/c7/0"],
+            ["data/root/a/c0.1", "data/root/a/c0", "data/root/a/c0/1/2", "data/root/a/readme"],
+        ),
+    ];
+    for (dialect, chunks, others) in left {
+        for purge in [false, true] {
+            let (store, hierarchy) = begun(dialect)?;
+            for at in chunks.into_iter().chain(others) {
+                set(&store, at, &[9, 9]);
+            }
+            let array = hierarchy
+                .create_array(&"/a".parse()?)
+                .shape(&[1, 4])
+                .chunks(&[1, 2])
+                .data_type_named("u1")
+                .separator('/')
+                .purge(purge)
+                .create()?;
+            let expected = if purge { [0; 4] } else { [0, 0, 9, 9] };
+            assert_eq!(array.read::<u8>(..)?, expected, "{dialect}");
+            for at in chunks {
+                assert_eq!(is_there(&store, at), !purge, "{at}");
+            }
+            for at in others {
+                assert!(is_there(&store, at), "{at}");
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Purging, row 27: in v2 and v3 a node below lies among what could be chunks.
+#[test]
+fn purging_spares_other_nodes() -> Result<()> {
+    for dialect in [Dialect::V2, Dialect::V3, Dialect::Draft] {
+        let (store, hierarchy) = begun(dialect)?;
+        // Below `/a`, which loses its own document as a careless program would take it.
+        let below = if dialect == Dialect::V2 { "/a/0" } else { "/a/c" };
+        let child = hierarchy
+            .create_array(&below.parse()?)
+            .shape(&[2])
+            .chunks(&[1])
+            .data_type_named("u1")
+            .separator('/')
+            .create()?;
+        child.write(.., &[5u8, 6])?;
+        for document in ["a/.zgroup", "a/zarr.json"] {
+            store.writeable().expect("writeable").erase(&key(document))?;
+        }
+        let again = || -> Result<_> {
+            let array = hierarchy.create_array(&"/a".parse()?).shape(&[2, 2]).chunks(&[1, 1]);
+            array.data_type_named("u1").separator('/').purge(true).create()
+        };
+        again()?;
+        assert_eq!(hierarchy.array(&below.parse()?)?.read::<u8>(..)?, [5, 6], "{dialect}");
+        // What is there is an error before anything is purged.
+        let array = hierarchy.array(&"/a".parse()?)?;
+        array.write(.., &[1u8, 2, 3, 4])?;
+        assert_eq!(again().unwrap_err().kind(), ErrorKind::Exists);
+        assert_eq!(array.read::<u8>(..)?, [1, 2, 3, 4], "{dialect}");
+    }
+    Ok(())
+}
