@@ -8,6 +8,7 @@ and into copies that the program reads.
 """
 
 import argparse
+import base64
 import dataclasses
 import json
 import re
@@ -31,6 +32,14 @@ TEXT = ["|S7", "<U5", ">U3", "|V6"]
 TIMES = ["<M8[ns]", ">M8[s]", "<M8[D]", "<M8[Y]", "<M8[us]", "<m8[ms]", ">m8[h]", "<m8[as]"]
 # Units that one step has several of.
 STEPS = ["<M8[25s]", ">m8[10us]"]
+# Records, as v2 spells them: one byte order, several, records in records, several elements in a field.
+RECORDS = [
+    '[["a","<i4"],["b","<f8"]]',
+    '[["a",">i4"],["b",">f8"]]',
+    '[["a","<i4"],["b",">f8"],["c","<U3"],["d","|S2"],["e","|b1"],["t",">M8[s]"],["v","|V3"],["z","<c8"]]',
+]
+NESTED = ['[["a","<i2"],["e",[["x",">i2"],["r",[["y","|u1"],["z","<u4"]]]]]]']
+SUBARRAYS = ['[["a","<i4",[2]],["q",[["x",">u2"],["y","|b1"]],[2,3]]]']
 NUMBERS = BOOL + INTEGERS + FLOATS + COMPLEX
 
 BLOSC = [
@@ -38,6 +47,28 @@ BLOSC = [
     for cname in ("lz4", "lz4hc", "blosclz", "zlib", "zstd")
     for shuffle in ("noshuffle", "shuffle", "bitshuffle")
 ]
+
+
+def numpy_type(words):
+    """NumPy's type, whose fields are tuples where those of v2 are lists."""
+    def of(words):
+        if isinstance(words, str):
+            return words
+        return [(name, of(kind), *map(tuple, shape)) for name, kind, *shape in words]
+
+    return np.dtype(of(json.loads(words)) if words.startswith("[") else words)
+
+
+def fit(data, rng):
+    """What random bytes cannot be in the fields of records: bools are 0 or 1, text is text."""
+    for name in data.dtype.names:
+        field = data[name]
+        if field.dtype.names:
+            fit(field, rng)
+        elif field.dtype.kind == "b":
+            field[...] = rng.integers(0, 2, field.shape)
+        elif field.dtype.kind == "U":
+            field[...] = rng.choice(np.array(["", "a", "äß", "漢🎉z"]), field.shape)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,14 +91,14 @@ class Case:
 
     def fill_value(self):
         """The fill value as a NumPy scalar array, zero unless the case says another."""
-        value = np.zeros((), self.dtype)
+        value = np.zeros((), numpy_type(self.dtype))
         if self.fill is not None:
             value[...] = self.fill
         return value
 
     def data(self):
         """The elements, the same each time; the first chunk is all fill where the case has holes."""
-        dtype = np.dtype(self.dtype)
+        dtype = numpy_type(self.dtype)
         if self.empty:
             return np.full(self.shape, self.fill_value())
         rng = np.random.default_rng(zlib.crc32(self.name.encode()))
@@ -81,6 +112,8 @@ class Case:
             data = np.array(["".join(rng.choice(letters, rng.integers(0, dtype.itemsize // 4 + 1))) for _ in range(count)], dtype)
         else:
             data = np.frombuffer(rng.bytes(count * dtype.itemsize), dtype).copy()
+            if dtype.names:
+                fit(data, rng)
             if dtype.kind in "fc" and count > 6:
                 data[-6:] = [np.nan, np.inf, -np.inf, -0.0, 0.0, 1.5]
             if dtype.kind in "mM" and count:
@@ -94,6 +127,8 @@ class Case:
 def fill_text(case):
     """The fill value as JSON, which every dialect reads."""
     value = case.fill_value()
+    if value.dtype.names:
+        return json.dumps(base64.b64encode(value.tobytes()).decode())
     if value.dtype.kind == "b":
         return "true" if value else "false"
     if value.dtype.kind in "iu":
@@ -119,7 +154,7 @@ def float_text(value):
 def cases(dtypes, codecs, full):
     """Types, codecs, layouts and fill values; `full` crosses every type with every codec."""
     def numeric(dtype):
-        return np.dtype(dtype).kind in "biufc"
+        return numpy_type(dtype).kind in "biufc"
 
     for dtype in dtypes:
         yield Case(f"dtype{dtype}", dtype)
@@ -128,7 +163,7 @@ def cases(dtypes, codecs, full):
         chosen = dtypes if full else [dtype for dtype in ("<i4", "<f8", ">u2", "<M8[ns]") if dtype in dtypes]
         if "delta" in codec:
             # Differences of floats lose bits.
-            chosen = [dtype for dtype in chosen if np.dtype(dtype).kind in "iumM"]
+            chosen = [dtype for dtype in chosen if numpy_type(dtype).kind in "iumM"]
         for dtype in chosen:
             yield Case(f"codec-{'+'.join(codec)}{dtype}", dtype, codecs=codec)
         yield Case(f"codec-{'+'.join(codec)}-F", codecs=codec, order="F")
@@ -144,7 +179,7 @@ def cases(dtypes, codecs, full):
     yield Case("slashes", "<i4", separator="/")
     yield Case("periods", "<i4", separator=".")
     for dtype in dtypes:
-        kind = np.dtype(dtype).kind
+        kind = numpy_type(dtype).kind
         if kind == "f":
             for name, fill in (("nan", np.nan), ("inf", np.inf), ("neginf", -np.inf), ("third", 1 / 3)):
                 yield Case(f"fill-{name}{dtype}", dtype, fill=fill)
@@ -158,6 +193,8 @@ def cases(dtypes, codecs, full):
             yield Case(f"fill-nat{dtype}", dtype, fill="NaT")
         elif kind == "b":
             yield Case(f"fill-true{dtype}", dtype, fill=True)
+        elif dtype.startswith("["):
+            yield Case(f"fill-record{dtype}", dtype, fill=Case(f"record{dtype}", dtype, (1,), (1,), holes=False).data()[0])
 
 
 class Refused(Exception):
@@ -225,7 +262,7 @@ class Program:
 
 def delta_type(dtype):
     """The integers in whose terms numcodecs' `delta` is told of elements: it adds no moments."""
-    return f"{dtype[0]}i8" if np.dtype(dtype).kind in "mM" else dtype
+    return f"{dtype[0]}i8" if numpy_type(dtype).kind in "mM" else dtype
 
 
 def little(array):

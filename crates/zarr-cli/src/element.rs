@@ -76,7 +76,7 @@ impl Item {
 }
 
 /// Bytes before an element of any length: how many it has.
-const LENGTH: usize = 4;
+pub(crate) const LENGTH: usize = 4;
 
 /// How an element is said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,21 +115,6 @@ impl Kind {
         })
     }
 
-    /// The elements of a stream, one by one.
-    pub fn split(self, stream: &[u8]) -> impl Iterator<Item = &[u8]> {
-        let mut rest = stream;
-        std::iter::from_fn(move || {
-            let size = match (self, rest.first_chunk::<LENGTH>()) {
-                (_, _) if rest.is_empty() => return None,
-                (Kind::Long(_), Some(length)) => LENGTH + u32::from_le_bytes(*length) as usize,
-                (kind, _) => kind.size(),
-            };
-            let (element, after) = rest.split_at_checked(size)?;
-            rest = after;
-            Some(element)
-        })
-    }
-
     /// Bytes in an element; about as many, if it has any length.
     pub fn size(self) -> usize {
         match self {
@@ -146,7 +131,7 @@ impl Kind {
         }
     }
 
-    /// Appends an element, as [`Kind::split`] gives it, to `out`.
+    /// Appends an element, as [`crate::record::Item::split`] gives it, to `out`.
     pub fn say(self, element: &[u8], style: Style, out: &mut String) {
         // Writing into a string does not fail.
         let _ = match self {

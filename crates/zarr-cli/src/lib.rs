@@ -30,6 +30,7 @@ mod nested;
 mod npy;
 mod parse;
 mod progress;
+mod record;
 mod session;
 mod slabs;
 

@@ -5,13 +5,14 @@ use std::io::{self, Write};
 use zarr::Json;
 
 use crate::element::{Kind, Long, Style};
+use crate::record::Item;
 
 /// Text is handed on in pieces of about so many bytes.
 const PIECE: usize = 1 << 16;
 
 /// Nested lists of JSON, written as elements come in.
 pub(crate) struct Lists {
-    kind: Kind,
+    kind: Item,
     /// Elements of one list at each depth.
     sizes: Vec<u64>,
     done: u64,
@@ -19,7 +20,7 @@ pub(crate) struct Lists {
 
 impl Lists {
     /// Lists of `shape`, which must have elements whose count fits 64 bits.
-    pub fn new(kind: Kind, shape: &[u64]) -> Lists {
+    pub fn new(kind: impl Into<Item>, shape: &[u64]) -> Lists {
         let mut sizes: Vec<u64> = shape
             .iter()
             .rev()
@@ -29,7 +30,7 @@ impl Lists {
             })
             .collect();
         sizes.reverse();
-        Lists { kind, sizes, done: 0 }
+        Lists { kind: kind.into(), sizes, done: 0 }
     }
 
     /// Writes the elements that come next.
@@ -69,14 +70,16 @@ impl Lists {
 
 /// Lines of comma-separated values, written as elements come in.
 pub(crate) struct Lines {
-    kind: Kind,
+    kind: Item,
     columns: u64,
     done: u64,
 }
 
 impl Lines {
-    /// Lines for a shape of at most two axes longer than 1: a column, or rows. `None` for others.
-    pub fn new(kind: Kind, shape: &[u64]) -> Option<Lines> {
+    /// Lines for a shape of at most two axes longer than 1: a column, or rows. `None` for others. Records
+    /// have a line each, and one axis.
+    pub fn new(kind: impl Into<Item>, shape: &[u64]) -> Option<Lines> {
+        let kind = kind.into();
         let columns = match *shape {
             [] | [_] => 1,
             [_, columns] => columns,
@@ -89,12 +92,20 @@ impl Lines {
                 }
             }
         };
+        let columns = match kind.header() {
+            Some(_) if shape.iter().filter(|&&len| len != 1).count() > 1 => return None,
+            Some(_) => 1,
+            None => columns,
+        };
         Some(Lines { kind, columns, done: 0 })
     }
 
     /// Writes the elements that come next.
     pub fn push(&mut self, elements: &[u8], out: &mut dyn Write) -> io::Result<()> {
         let mut text = String::new();
+        if let Some(header) = self.kind.header().filter(|_| self.done == 0) {
+            text = header + "\n";
+        }
         for element in self.kind.split(elements) {
             self.kind.say(element, Style::Csv, &mut text);
             self.done += 1;
@@ -110,15 +121,20 @@ impl Lines {
 }
 
 /// The elements of nested lists of `shape`, or of one flat list of as many, in C order.
-pub(crate) fn elements(json: &Json, kind: Kind, shape: &[u64]) -> Result<Vec<u8>, String> {
-    let mut out = Vec::new();
-    let Err(why) = walk(json, kind, shape, &mut Vec::new(), &mut out) else {
+pub(crate) fn elements(
+    json: &Json,
+    kind: impl Into<Item>,
+    shape: &[u64],
+) -> Result<Vec<u8>, String> {
+    let (kind, mut out) = (kind.into(), Vec::new());
+    let Err(why) = walk(json, &kind, shape, &mut Vec::new(), &mut out) else {
         return Ok(out);
     };
     let count = zarr::region::element_count(shape).unwrap_or(u64::MAX);
     let items = json.as_array().unwrap_or_default();
     // Lists among the items are not flat, unless lists are what elements look like.
-    let listed = matches!(kind, Kind::Complex(_) | Kind::Long(Long::Items(_) | Long::Json));
+    let listed =
+        matches!(kind, Item::One(Kind::Complex(_) | Kind::Long(Long::Items(_) | Long::Json)));
     let flat = listed || !items.iter().any(|item| matches!(item, Json::Array(_)));
     if shape.len() == 1 || items.is_empty() || items.len() as u64 != count || !flat {
         return Err(why);
@@ -132,7 +148,7 @@ pub(crate) fn elements(json: &Json, kind: Kind, shape: &[u64]) -> Result<Vec<u8>
 
 fn walk(
     json: &Json,
-    kind: Kind,
+    kind: &Item,
     shape: &[u64],
     at: &mut Vec<usize>,
     out: &mut Vec<u8>,
@@ -200,7 +216,7 @@ mod tests {
 
     #[test]
     fn lists_are_read_nested_or_flat() {
-        let read = |text: &str, kind, shape: &[u64]| {
+        let read = |text: &str, kind: Kind, shape: &[u64]| {
             elements(&Json::parse(text.as_bytes()).unwrap(), kind, shape)
         };
         let byte = Kind::Uint(1);

@@ -5,7 +5,7 @@
 
 use std::io::{self, Read};
 
-use zarr::data_type::{DataType, Endian};
+use zarr::data_type::{DataType, Endian, Field};
 use zarr::{Dialect, Json};
 
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
@@ -16,8 +16,8 @@ const MAX_HEADER: usize = 1 << 16;
 /// What a file says before its elements.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Header {
-    /// The type of an element, with its byte order: `<i4`.
-    pub descr: String,
+    /// The type of an element, with its byte order: `<i4`, or a list of fields.
+    pub descr: Json,
     /// Whether elements are in Fortran order, the first axis fastest.
     pub fortran_order: bool,
     /// How many elements along each axis.
@@ -34,14 +34,24 @@ pub(crate) enum Trouble {
 }
 
 /// The little-endian `descr` of a data type; `None` if NumPy has none.
-pub(crate) fn descr(data_type: &DataType) -> Option<String> {
+pub(crate) fn descr(data_type: &DataType) -> Option<Json> {
     match data_type {
         DataType::Unknown { fallback, .. } => descr(fallback.as_deref()?),
-        known => match known.spelling(Dialect::V2, Endian::Little)? {
-            // Objects would be pickled.
-            Json::String(text) if text != "|O" => Some(text),
-            _ => None,
-        },
+        DataType::Record(record) => {
+            let field = |field: &Field| {
+                let mut items = vec![Json::from(field.name()), descr(field.data_type())?];
+                if !field.shape().is_empty() {
+                    items.push(Json::from(field.shape()));
+                }
+                Some(Json::Array(items))
+            };
+            record.fields().iter().map(field).collect::<Option<_>>().map(Json::Array)
+        }
+        // Objects would be pickled.
+        known if known.is_variable() => None,
+        known => {
+            known.spelling(Dialect::V2, Endian::Little).filter(|words| words.as_str().is_some())
+        }
     }
 }
 
@@ -50,10 +60,13 @@ impl Header {
     pub fn to_bytes(&self) -> Vec<u8> {
         let order = if self.fortran_order { "True" } else { "False" };
         let shape = crate::human::shape(&self.shape);
-        let dictionary =
-            format!("{{'descr': '{}', 'fortran_order': {order}, 'shape': {shape}, }}", self.descr);
+        let dictionary = format!(
+            "{{'descr': {}, 'fortran_order': {order}, 'shape': {shape}, }}",
+            crate::human::python(&self.descr)
+        );
         // Version 1.0 counts the dictionary with 16 bits, which only a thousand axes would exceed.
-        let wide = dictionary.len() + 128 > usize::from(u16::MAX);
+        // Only version 3.0 has names of fields beyond Latin-1.
+        let wide = dictionary.len() + 128 > usize::from(u16::MAX) || !dictionary.is_ascii();
         let before = MAGIC.len() + 2 + if wide { 4 } else { 2 };
         let total = (before + dictionary.len() + 1).next_multiple_of(64);
         let len = total - before;
@@ -64,7 +77,7 @@ impl Header {
                 bytes.extend((len as u16).to_le_bytes());
             }
             true => {
-                bytes.extend([2, 0]);
+                bytes.extend([if dictionary.is_ascii() { 2 } else { 3 }, 0]);
                 bytes.extend((len as u32).to_le_bytes());
             }
         }
@@ -103,16 +116,13 @@ impl Header {
         }
         let mut text = vec![0; len];
         exactly(input, &mut text)?;
-        let text = std::str::from_utf8(&text).map_err(|_| format("its header is no text"))?;
-        Dictionary(text).header().map_err(|why| format(format!("its header {why}")))
-    }
-
-    /// The type without its byte order, and whether that is big-endian.
-    pub fn unmarked(&self) -> (&str, bool) {
-        match self.descr.strip_prefix(['<', '>', '|', '=']) {
-            Some(rest) => (rest, self.descr.starts_with('>')),
-            None => (&self.descr, false),
-        }
+        let text = match String::from_utf8(text) {
+            Ok(text) => text,
+            // Before version 3 headers were Latin-1.
+            Err(e) if start[6] < 3 => e.into_bytes().into_iter().map(char::from).collect(),
+            Err(_) => return Err(format("its header is no text")),
+        };
+        Dictionary(&text).header().map_err(|why| format(format!("its header {why}")))
     }
 }
 
@@ -138,7 +148,7 @@ impl<'a> Dictionary<'a> {
             let key = self.string()?;
             self.expect(':')?;
             match key {
-                "descr" => descr = Some(self.descr()?.to_owned()),
+                "descr" => descr = Some(self.descr(0)?),
                 "fortran_order" => fortran_order = Some(self.boolean()?),
                 "shape" => shape = Some(self.shape()?),
                 key => return Err(format!("has an unknown member `{}`", key.escape_debug())),
@@ -181,11 +191,57 @@ impl<'a> Dictionary<'a> {
         Ok(text)
     }
 
-    fn descr(&mut self) -> Result<&'a str, String> {
-        if self.0.trim_start().starts_with('[') {
-            return Err("describes records, which are not supported here".into());
+    /// A type, or a list of fields: `(name, type)` or `(name, type, shape)`.
+    fn descr(&mut self, depth: usize) -> Result<Json, String> {
+        if !self.take('[') {
+            return self.string().map(Json::from);
         }
-        self.string()
+        if depth == 16 {
+            return Err("nests records too deep".into());
+        }
+        let mut fields = Vec::new();
+        while !self.take(']') {
+            self.expect('(')?;
+            let mut field = vec![Json::from(self.name()?)];
+            self.expect(',')?;
+            field.push(self.descr(depth + 1)?);
+            if !self.take(')') {
+                self.expect(',')?;
+                if !self.take(')') {
+                    field.push(Json::from(&self.shape()?[..]));
+                    self.take(',');
+                    self.expect(')')?;
+                }
+            }
+            fields.push(Json::Array(field));
+            if !self.take(',') {
+                self.expect(']')?;
+                break;
+            }
+        }
+        Ok(Json::Array(fields))
+    }
+
+    /// A quoted text, in which backslashes stand before quotes and backslashes alone.
+    fn name(&mut self) -> Result<String, String> {
+        self.0 = self.0.trim_start();
+        let mut rest = self.0.chars();
+        let quote = rest.next().filter(|c| matches!(c, '\'' | '"'));
+        let quote = quote.ok_or("lacks the quoted name of a field")?;
+        let mut name = String::new();
+        loop {
+            match rest.next() {
+                Some(c) if c == quote => break,
+                Some('\\') => match rest.next() {
+                    Some(c @ ('\\' | '\'' | '"')) => name.push(c),
+                    _ => return Err("has a name with an escape that is not understood here".into()),
+                },
+                Some(c) => name.push(c),
+                None => return Err("lacks the end of a field's name".into()),
+            }
+        }
+        self.0 = rest.as_str();
+        Ok(name)
     }
 
     fn boolean(&mut self) -> Result<bool, String> {
@@ -223,7 +279,7 @@ mod tests {
     use super::*;
 
     fn header(descr: &str, fortran_order: bool, shape: &[u64]) -> Header {
-        Header { descr: descr.into(), fortran_order, shape: shape.to_vec() }
+        Header { descr: Json::from(descr), fortran_order, shape: shape.to_vec() }
     }
 
     #[test]
@@ -277,8 +333,28 @@ mod tests {
                 assert_eq!(read(version, text).unwrap(), expected);
             }
         }
-        assert_eq!(expected.unmarked(), ("f8", true));
-        assert_eq!(header("|b1", true, &[]).unmarked(), ("b1", false));
+    }
+
+    /// What `numpy.save` of NumPy 2.4 writes for such a type.
+    #[test]
+    fn records_are_lists_of_fields() {
+        let words = r#"[["a","<i4"],["q",">f8",[2,3]],["e",[["x","|S2"],["it's","<U3",[1]]]]]"#;
+        let descr = Json::parse(words.as_bytes()).unwrap();
+        let text =
+            "[('a', '<i4'), ('q', '>f8', (2, 3)), ('e', [('x', '|S2'), (\"it's\", '<U3', (1,))])]";
+        let numpy = format!("{{'descr': {text}, 'fortran_order': False, 'shape': (7,), }}\n");
+        assert_eq!(
+            read(1, &numpy).unwrap(),
+            Header { descr, fortran_order: false, shape: vec![7] }
+        );
+        let ours = Header::read(&mut &read(1, &numpy).unwrap().to_bytes()[..]).unwrap();
+        assert_eq!(ours, read(1, &numpy).unwrap());
+        let accent = "{'descr': [('\u{e9}', '<i4')], 'fortran_order': False, 'shape': (), }\n";
+        let mut latin = MAGIC.to_vec();
+        latin.extend([1, 0, accent.chars().count() as u8, 0]);
+        latin.extend(accent.chars().map(|c| c as u8));
+        assert_eq!(Header::read(&mut &latin[..]).unwrap(), read(3, accent).unwrap());
+        assert_eq!(read(3, accent).unwrap().to_bytes()[6], 3);
     }
 
     #[test]
@@ -288,7 +364,10 @@ mod tests {
             "{",
             "{}",
             "{'descr': '<i4'}",
-            "{'descr': [('a', '<i4')], 'fortran_order': False, 'shape': ()}",
+            "{'descr': [('a', '<i4'], 'fortran_order': False, 'shape': ()}",
+            "{'descr': [(('title', 'a'), '<i4')], 'fortran_order': False, 'shape': ()}",
+            "{'descr': [('a', '<i4', 2)], 'fortran_order': False, 'shape': ()}",
+            "{'descr': [('a\\x41', '<i4')], 'fortran_order': False, 'shape': ()}",
             "{'descr': '<i4', 'fortran_order': 0, 'shape': ()}",
             "{'descr': '<i4', 'fortran_order': False, 'shape': (-1,)}",
             "{'descr': '<i4', 'fortran_order': False, 'shape': (99999999999999999999,)}",

@@ -113,3 +113,63 @@ fn put_turns_byte_order_and_axes() {
     assert_eq!(folder.feed("put t.zarr --format npy", &npy).err, "");
     assert_eq!(folder.good("get t.zarr").text(), "[[1,2,3],[4,5,6]]\n");
 }
+
+#[test]
+fn records_go_out_and_come_in() {
+    let folder = Folder::new();
+    let words = r#"[["a","<i4"],["b",">f8"],["e",[["x","|S2"],["y","|b1"]]]]"#;
+    let json =
+        r#"[{"a":1,"b":2.5,"e":{"x":"é","y":true}},{"a":-1,"b":"NaN","e":{"x":"","y":false}}]"#;
+    for format in FORMATS {
+        let target = format!("{format}.zarr");
+        folder.good(&format!("create {target} --format {format} --shape 2 --dtype '{words}'"));
+        let put = folder.feed(&format!("put {target}"), json.as_bytes());
+        assert_eq!((put.code, &*put.err), (0, ""));
+        assert_eq!(folder.good(&format!("get {target}")).text(), format!("{json}\n"));
+        let csv = folder.good(&format!("get {target} --format csv"));
+        assert_eq!(csv.text(), "a,b,e.x,e.y\n1,2.5,é,true\n-1,NaN,,false\n");
+        for bytes in ["raw", "npy"] {
+            let out = folder.good(&format!("get {target} --format {bytes}")).out;
+            folder.feed(&format!("put {target}"), br#"[{"a":0,"b":0,"e":{"x":"","y":true}}]"#);
+            assert_eq!(folder.feed(&format!("put {target} --format {bytes}"), &out).code, 0);
+            assert_eq!(folder.good(&format!("get {target}")).text(), format!("{json}\n"));
+        }
+        let info = folder.good(&format!("info {target}"));
+        let order = if format == "v3" { "" } else { ", big-endian" };
+        assert!(info.text().contains(&format!("b: float64{order}\n")), "{}", info.text());
+        let info = folder.good(&format!("info {target} --json"));
+        assert!(info.text().contains("\"offset\": 12"), "{}", info.text());
+    }
+}
+
+/// The file is what `numpy.save` of NumPy 2.4 wrote for `numpy.array([(1, [2, 3])], …)`, the type being
+/// `[('a', '>i2'), ('q', '<u2', (2,))]`.
+#[test]
+fn records_of_numpy_are_turned_field_by_field() {
+    let folder = Folder::new();
+    folder.good(r#"create a.zarr --format v2 --shape 1 --dtype '[["a","<i2"],["q",">u2",[2]]]'"#);
+    let mut file = b"\x93NUMPY\x01\x00v\x00".to_vec();
+    file.extend(
+        b"{'descr': [('a', '>i2'), ('q', '<u2', (2,))], 'fortran_order': False, 'shape': (1,), }",
+    );
+    file.resize(127, b' ');
+    file.extend(b"\n\x00\x01\x02\x00\x03\x00");
+    let put = folder.feed("put a.zarr --format npy", &file);
+    assert_eq!((put.code, &*put.err), (0, ""));
+    assert_eq!(folder.good("get a.zarr").text(), "[{\"a\":1,\"q\":[2,3]}]\n");
+    let saved = folder.good("get a.zarr --format npy").out;
+    assert!(
+        saved.starts_with(b"\x93NUMPY\x01\x00v\x00{'descr': [('a', '<i2'), ('q', '<u2', (2,))], ")
+    );
+    assert!(saved.ends_with(b"\n\x01\x00\x02\x00\x03\x00"));
+    file[21..28].copy_from_slice(b"('b', '");
+    let wrong = folder.feed("put a.zarr --format npy", &file);
+    assert_eq!(wrong.code, 2);
+    assert!(wrong.err.contains("x.astype([('a', '<i2'), ('q', '<u2', (2,))])"), "{}", wrong.err);
+    let twice = r#"create x.zarr --shape 1 --dtype '[["a","<i2"],["a","<i2"]]'"#;
+    assert!(folder.bad(twice, 2).contains("field `a` stands twice"));
+    folder.good(r#"create t.zarr --shape 2,2 --dtype '[["a","<i2"]]'"#);
+    let why = folder.bad("get t.zarr --format csv", 2);
+    assert!(why.contains("at most one such axis"), "{why}");
+    assert_eq!(folder.good("get t.zarr --format csv --region 0,:").text(), "a\n0\n0\n");
+}

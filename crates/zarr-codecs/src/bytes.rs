@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 
 use zarr_core::codec::{ArrayToBytes, ChunkContext, Codec, CodecSpec, Parameters};
-use zarr_core::data_type::Endian;
+use zarr_core::data_type::{ByteSwap, Endian};
 use zarr_core::region::element_count;
 use zarr_core::view::{View, ViewMut};
 use zarr_core::{CodecError, Dialect, MetadataError, Object, Region};
@@ -15,14 +15,17 @@ use crate::stream::zeroed;
 const CODEC: &str = "bytes";
 
 /// The bytes codec.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Bytes {
     /// As the document says it; `None` only if no unit has more than one byte.
     endian: Option<Endian>,
     /// Bytes in an element.
     cell: usize,
-    /// Bytes that are turned round together: 1 if stored elements are native ones.
-    swap: usize,
+    /// What turns stored elements into native ones, and back.
+    swap: ByteSwap,
+    /// Bytes that are turned round together: 1 if stored elements are native ones; `None` if fields of
+    /// records differ.
+    unit: Option<usize>,
     /// Whether elements have a byte order at all.
     ordered: bool,
 }
@@ -30,7 +33,7 @@ struct Bytes {
 /// Makes the codec.
 pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, MetadataError> {
     let cell = context.element_size()?;
-    let unit = context.data_type.repr().map_or(1, |r| r.swap_unit());
+    let ordered = context.data_type.has_byte_order();
     let mut parameters = Parameters::new(spec);
     if context.data_type.is_variable() {
         // F-045.
@@ -44,29 +47,30 @@ pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, M
             let why = format!("`{other}` is neither `little` nor `big`");
             return Err(parameters.wrong("endian", why));
         }
-        None if unit > 1 => {
+        None if ordered => {
             let why = format!("is missing, but `{}` needs it", context.data_type);
             return Err(parameters.wrong("endian", why));
         }
         None => None,
     };
     parameters.finish()?;
-    let native = endian.is_none_or(|e| e == Endian::NATIVE);
-    Ok(Codec::array_to_bytes(Bytes {
-        endian,
-        cell,
-        swap: if native { 1 } else { unit },
-        ordered: unit > 1,
-    }))
+    let stored = endian.unwrap_or(Endian::NATIVE);
+    let swap = ByteSwap::between(&context.data_type, stored, Endian::NATIVE);
+    Ok(Codec::array_to_bytes(Bytes { endian, cell, unit: swap.unit(), swap, ordered }))
 }
 
 impl ArrayToBytes for Bytes {
     fn encode<'a>(&self, chunk: View<'a>) -> Result<Cow<'a, [u8]>, CodecError> {
-        if self.swap == 1 {
+        if self.unit == Some(1) {
             return Ok(chunk.to_bytes());
         }
+        let Some(unit) = self.unit else {
+            let mut out = chunk.to_bytes().into_owned();
+            self.swap.turn(&mut out);
+            return Ok(Cow::Owned(out));
+        };
         let mut out = zeroed(CODEC, (chunk.len() * self.cell) as u64)?;
-        ViewMut::new(&mut out, &chunk.shape(), self.cell).copy_swapped(&chunk, self.swap);
+        ViewMut::new(&mut out, &chunk.shape(), self.cell).copy_swapped(&chunk, unit);
         Ok(Cow::Owned(out))
     }
 
@@ -88,8 +92,15 @@ impl ArrayToBytes for Bytes {
                 });
             }
         }
-        let chunk = View::new(encoded, shape, self.cell);
-        out.copy_swapped(&chunk.part(within), self.swap);
+        let part = View::new(encoded, shape, self.cell).part(within);
+        match self.unit {
+            Some(unit) => out.copy_swapped(&part, unit),
+            None => {
+                let mut elements = part.to_bytes().into_owned();
+                self.swap.turn(&mut elements);
+                out.copy_from(&View::new(&elements, &part.shape(), self.cell));
+            }
+        }
         Ok(())
     }
 
@@ -98,7 +109,7 @@ impl ArrayToBytes for Bytes {
     }
 
     fn is_memory(&self) -> bool {
-        self.swap == 1
+        self.unit == Some(1)
     }
 
     fn spelling(&self, dialect: Dialect) -> Option<CodecSpec> {
@@ -115,7 +126,7 @@ mod tests {
     use std::sync::Arc;
 
     use zarr_core::data_type::CoreType::{self, *};
-    use zarr_core::data_type::DataType;
+    use zarr_core::data_type::{DataType, Field, Record};
 
     use super::*;
     use crate::testing::{build_on, context, hex};
@@ -165,6 +176,46 @@ mod tests {
             panic!("{codec:?}");
         };
         assert_eq!(codec.encode(View::new(b"abc", &[1], 3)).unwrap()[..], *b"abc");
+    }
+
+    /// Z2-036, F-050, T-48: each field is turned by itself, wherever the records go.
+    #[test]
+    fn the_fields_of_records_are_turned_one_by_one() {
+        let fields = [
+            Field::new("id", Int32.into()),
+            Field::new("flags", Uint8.into()),
+            Field::new("value", Float64.into()),
+        ];
+        let record: DataType = Record::new(fields).unwrap().into();
+        let build = |endian: &str| {
+            let context = ChunkContext::new(record.clone(), vec![2, 2]);
+            let configuration = format!("{{\"endian\":\"{endian}\"}}");
+            match build_on(Dialect::V3, "bytes", &configuration, &context) {
+                Ok(Codec::ArrayToBytes(codec)) => codec,
+                other => panic!("{other:?}"),
+            }
+        };
+        let one = [&1i32.to_ne_bytes()[..], &[2], &3f64.to_ne_bytes()].concat();
+        let elements = [&one[..], &[0; 26], &one].concat();
+        for (endian, stored) in
+            [("little", "01000000 02 0000000000000840"), ("big", "00000001 02 4008000000000000")]
+        {
+            let stored = [&hex(&stored.replace(' ', ""))[..], &[0; 26]].concat();
+            let stored = [&stored[..], &stored[..13]].concat();
+            let codec = build(endian);
+            assert_eq!(codec.is_memory(), endian == Endian::NATIVE.name());
+            assert_eq!(codec.encode(View::new(&elements, &[2, 2], 13)).unwrap()[..], stored);
+            let decoded = decode(&*codec, &stored, &[2, 2], 13);
+            assert_eq!(decoded, elements);
+            // The right column into the left one of a wider box.
+            let mut out = vec![0; 13 * 6];
+            let column = Region::new([0..2, 0..1]);
+            let part = ViewMut::new(&mut out, &[2, 3], 13).part(&column);
+            codec.decode_into(&stored, &[2, 2], &Region::new([0..2, 1..2]), part).unwrap();
+            assert_eq!((&out[..39], &out[39..52]), (&[0; 39][..], &one[..]));
+        }
+        let context = ChunkContext::new(record, vec![1]);
+        assert!(build_on(Dialect::V3, "bytes", "{}", &context).is_err());
     }
 
     /// T-47: what is encoded is C order, however the elements lie; and a part may go anywhere.

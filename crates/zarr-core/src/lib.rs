@@ -39,6 +39,7 @@ pub mod hierarchy;
 mod json;
 pub mod metadata;
 mod path;
+mod record_element;
 pub mod region;
 pub mod registry;
 mod shards;
@@ -60,5 +61,6 @@ pub use hierarchy::{
 pub use json::{Json, Object, Oddities};
 pub use metadata::{ArrayMetadata, GroupMetadata, NodeKind, NodeMetadata};
 pub use path::NodePath;
+pub use record_element::{FieldElement, RecordElement, StructField};
 pub use region::{IntoRegion, Region};
 pub use registry::{Access, Registry};

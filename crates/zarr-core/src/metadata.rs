@@ -163,11 +163,7 @@ impl ArrayMetadata {
 
     /// The byte order in which elements are stored, where the chain says one.
     pub fn endian(&self) -> Endian {
-        let bytes = self.codecs.iter().find(|spec| spec.name == "bytes");
-        match bytes.and_then(|spec| spec.configuration.get("endian")).and_then(Json::as_str) {
-            Some("big") => Endian::Big,
-            _ => Endian::Little,
-        }
+        stored_endian(&self.codecs)
     }
 
     /// The grid, the chain and the representation: all that reading and writing need.
@@ -224,10 +220,19 @@ pub(crate) fn bytes_codec(data_type: &DataType, endian: Endian) -> CodecSpec {
         return serializer;
     }
     let mut configuration = Object::new();
-    if data_type.repr().is_none_or(|repr| repr.swap_unit() > 1) {
+    if data_type.repr().is_none() || data_type.has_byte_order() {
         configuration.insert("endian", endian.name());
     }
     CodecSpec::v3("bytes", configuration)
+}
+
+/// The byte order that a chain says; little-endian, if it says none.
+pub(crate) fn stored_endian(codecs: &[CodecSpec]) -> Endian {
+    let bytes = codecs.iter().find(|spec| spec.name == "bytes");
+    match bytes.and_then(|spec| spec.configuration.get("endian")).and_then(Json::as_str) {
+        Some("big") => Endian::Big,
+        _ => Endian::Little,
+    }
 }
 
 /// The `transpose` codec that reverses all axes: F order (Z2-090).
@@ -249,6 +254,10 @@ impl ArrayMetadata {
     ) -> Result<Self, MetadataError> {
         if let Some(obstacle) = self.obstacles.first() {
             return Err(obstacle.clone().into());
+        }
+        if dialect == Dialect::V3 {
+            // There one byte order holds for all fields of a record (F-050).
+            self.data_type = self.data_type.stored_in(None);
         }
         let context = ChunkContext::new(self.data_type.clone(), self.chunk_extent());
         // The filters that a draft hides stay as they are in another draft (Q5).
@@ -288,7 +297,11 @@ impl ArrayMetadata {
         }
         // An alias is kept where it means the same in the new dialect (T-39).
         let means = registry.parse_data_type(&self.declared_type, dialect);
-        if dialect != Dialect::V3 || !means.is_ok_and(|parsed| parsed.data_type == self.data_type) {
+        let legacy = crate::data_type::record_words::is_legacy(&self.declared_type);
+        if dialect != Dialect::V3
+            || legacy
+            || !means.is_ok_and(|parsed| parsed.data_type == self.data_type)
+        {
             self.declared_type = Json::Null;
         }
         if dialect == Dialect::V3 && self.fill_value.is_none() {

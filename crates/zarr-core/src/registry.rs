@@ -9,7 +9,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::codec::{BuildCodec, BuildNesting, ChunkContext, Codec, CodecSpec, Names};
-use crate::data_type::{CoreType, DataType, ParsedType, datetime, strings, variable};
+use crate::data_type::{CoreType, DataType, ParsedType, datetime, record_words, strings, variable};
 use crate::dialect::Dialect;
 use crate::error::{MetadataError, StoreError, Unsupported};
 use crate::format::MetadataEncoding;
@@ -231,9 +231,9 @@ impl Registry {
         }
         let member = if dialect == Dialect::V2 { "dtype" } else { "data_type" };
         let parsed = match dialect {
-            Dialect::V3 => parse_v3(json),
-            Dialect::V2 => parse_v2(json),
-            Dialect::Draft => parse_draft(json),
+            Dialect::V3 => parse_v3(json, self),
+            Dialect::V2 => parse_v2(json, self),
+            Dialect::Draft => parse_draft(json, self),
         };
         parsed.map_err(|why| MetadataError::invalid(member, why))
     }
@@ -311,7 +311,7 @@ fn raw_bits(name: &str) -> Option<Parsed> {
     })
 }
 
-fn parse_v3(json: &Json) -> Parsed {
+fn parse_v3(json: &Json, registry: &Registry) -> Parsed {
     let (name, configuration) = match json {
         Json::String(name) => (name.as_str(), None),
         Json::Object(object) => match object.get("name") {
@@ -331,6 +331,9 @@ fn parse_v3(json: &Json) -> Parsed {
     if let Some(variable) = variable::from_v3(name) {
         return plain(variable);
     }
+    if let Some(record) = record_words::from_v3(json, registry) {
+        return record?.map_or_else(|| unknown(json), plain);
+    }
     let times = || datetime::from_v3(name, configuration);
     match strings::from_v3(name, configuration).or_else(times) {
         Some(parsed) => parsed.and_then(plain),
@@ -338,7 +341,7 @@ fn parse_v3(json: &Json) -> Parsed {
     }
 }
 
-fn parse_v2(json: &Json) -> Parsed {
+fn parse_v2(json: &Json, registry: &Registry) -> Parsed {
     match json {
         Json::String(text) => {
             if let Some(parsed) = CoreType::from_typestr(text) {
@@ -357,54 +360,13 @@ fn parse_v2(json: &Json) -> Parsed {
             }
         }
         Json::Array(fields) => {
-            record_size(fields, 0)?;
-            unknown(json)
+            record_words::from_descr(fields, registry)?.map_or_else(|| unknown(json), Ok)
         }
         _ => Err(format!("{} stands for a type", json.kind())),
     }
 }
 
-/// The bytes of a record, as far as its fields can be told (Z2-035); an error if they overflow.
-fn record_size(fields: &[Json], depth: usize) -> Result<u64, String> {
-    if depth > 16 {
-        return Err("records nest deeper than 16 levels".into());
-    }
-    let mut total = 0u64;
-    let mut names = Vec::new();
-    for field in fields {
-        let items = field.as_array().unwrap_or_default();
-        let (Some(Json::String(name)), Some(kind)) = (items.first(), items.get(1)) else {
-            return Err("a field is `[name, type]` or `[name, type, shape]`".into());
-        };
-        if names.contains(&name) {
-            return Err(format!("field `{name}` stands twice"));
-        }
-        names.push(name);
-        let one = match kind {
-            Json::Array(inner) => record_size(inner, depth + 1)?,
-            other => match parse_v2(other)?.data_type {
-                DataType::Unknown { .. } => 8,
-                known => known.repr().map_or(8, |r| r.size() as u64),
-            },
-        };
-        let lengths = match items.get(2) {
-            None => vec![],
-            Some(Json::Array(lengths)) => lengths.clone(),
-            Some(length) => vec![length.clone()],
-        };
-        let size = lengths.iter().try_fold(one, |size, length| size.checked_mul(length.as_u64()?));
-        total = size
-            .and_then(|size| total.checked_add(size))
-            .filter(|&total| total <= strings::MAX_ELEMENT as u64)
-            .ok_or("the record is too large, or its shape is none")?;
-    }
-    match fields.is_empty() {
-        true => Err("a record has at least one field".into()),
-        false => Ok(total),
-    }
-}
-
-fn parse_draft(json: &Json) -> Parsed {
+fn parse_draft(json: &Json, registry: &Registry) -> Parsed {
     match json {
         Json::String(text) => draft_simple(text),
         Json::Object(object) => {
@@ -441,7 +403,11 @@ fn parse_draft(json: &Json) -> Parsed {
                 let void = name.is_empty() && text.starts_with("|V");
                 void.then(|| strings::from_typestr(text)?.ok()).flatten()
             });
-            let known = known.or(void);
+            let record = || {
+                let fields = object.get("type").and_then(Json::as_array)?;
+                record_words::from_descr(fields, registry).ok().flatten()
+            };
+            let known = known.or(void).or_else(record);
             Ok(known.unwrap_or_else(|| ParsedType {
                 endian: fallback.as_ref().and_then(|f| f.endian),
                 data_type: DataType::Unknown {

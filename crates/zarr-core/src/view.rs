@@ -65,6 +65,15 @@ impl Window {
         // An empty part must not move the pointer past the memory.
         if window.len() == 0 { (window, 0) } else { (window, offset) }
     }
+
+    /// The window on `size` bytes of every cell of this one, and how many bytes further it begins.
+    fn span(&self, offset: usize, size: usize) -> (Window, isize) {
+        let end = offset.checked_add(size);
+        assert!(end.is_some_and(|end| end <= self.cell), "a span lies inside a cell");
+        let window = Window { cell: size, ..self.clone() };
+        let offset = if window.len() == 0 { 0 } else { offset as isize };
+        (window, offset)
+    }
 }
 
 /// Whether `order` names each of `rank` axes once.
@@ -176,6 +185,17 @@ impl<'a> View<'a> {
     pub fn part(&self, region: &Region) -> View<'a> {
         let (window, offset) = self.window.part(region);
         // SAFETY: the part lies inside this view, so the pointer stays inside the memory.
+        let at = unsafe { self.at.offset(offset) };
+        View { at, window, memory: PhantomData, heap: self.heap }
+    }
+
+    /// Of every cell the `size` bytes that follow its first `offset`.
+    ///
+    /// # Panics
+    /// If a cell is not so long.
+    pub fn span(&self, offset: usize, size: usize) -> View<'a> {
+        let (window, offset) = self.window.span(offset, size);
+        // SAFETY: the span lies inside the view's first cell, or the view is empty and nothing moves.
         let at = unsafe { self.at.offset(offset) };
         View { at, window, memory: PhantomData, heap: self.heap }
     }
@@ -295,6 +315,17 @@ impl<'a> ViewMut<'a> {
     pub fn part(self, region: &Region) -> Self {
         let (window, offset) = self.window.part(region);
         // SAFETY: the part lies inside this view, so the pointer stays inside the memory.
+        let at = unsafe { self.at.offset(offset) };
+        ViewMut { at, window, memory: PhantomData, heap: self.heap }
+    }
+
+    /// Of every cell the `size` bytes that follow its first `offset`.
+    ///
+    /// # Panics
+    /// If a cell is not so long.
+    pub fn span(self, offset: usize, size: usize) -> Self {
+        let (window, offset) = self.window.span(offset, size);
+        // SAFETY: the span lies inside the view's first cell, or the view is empty and nothing moves.
         let at = unsafe { self.at.offset(offset) };
         ViewMut { at, window, memory: PhantomData, heap: self.heap }
     }

@@ -17,7 +17,8 @@ Examples:
   zarr create data.zarr --path ocean --group --attr title='The ocean'
 
 Types are those of any format: int32, float64, complex128, bool, <i4, >f8, r24, |S7, <U5,
-<M8[ns], timedelta64[10s]; a > asks for big-endian storage. Fill values are JSON or text: 0, NaN, true,
+<M8[ns], timedelta64[10s], and for records '[[\"a\",\"<i4\"],[\"b\",\"<f8\"]]'; a > asks for big-endian
+storage. Fill values are JSON or text: 0, NaN, true,
 '[0,1]', '\"text\"', NaT. Codecs are added in their order: gzip, zlib, bz2, lzma, zstd, lz4, crc32c,
 shuffle:SIZE, delta, blosc, blosc-zstd-bitshuffle:5.")]
 pub(crate) struct Create {

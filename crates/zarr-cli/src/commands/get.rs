@@ -4,15 +4,16 @@ use std::io::{self, IsTerminal};
 use std::ops::ControlFlow;
 
 use clap::{Args, ValueEnum};
+use zarr::data_type::DataType;
 use zarr::{Array, Region};
 
 use super::Out;
-use crate::element::Kind;
 use crate::failure::Failure;
 use crate::nested::{Lines, Lists};
 use crate::npy::{self, Header};
 use crate::parse;
 use crate::progress::Progress;
+use crate::record::Item;
 use crate::session::{Session, Target};
 use crate::slabs;
 
@@ -33,8 +34,9 @@ Formats, all in C order:
         \"NaN\", \"Infinity\" and \"-Infinity\" as strings; complex numbers are [real, imaginary]. Bytes of
         fixed length are text if they are UTF-8, else {\"base64\": text}; raw bytes are base64. Moments
         are dates as fine as their unit, \"2020-12-31T23:59:59\", spans of time whole numbers of their
-        steps; \"NaT\" is no time.
-  csv   one line per row, for at most two axes longer than 1; complex numbers as 1.0-2.0j.
+        steps; \"NaT\" is no time. Records are objects of their fields.
+  csv   one line per row, for at most two axes longer than 1; complex numbers as 1.0-2.0j. One line per
+        record, for one axis, behind a line with the names of its fields.
   raw   little-endian elements one after the other; bool 0 or 1; text as UTF-32.
   npy   a NumPy file, version 1.0, little-endian.")]
 pub(crate) struct Get {
@@ -87,7 +89,7 @@ impl Writer {
     fn new(array: &Array, shape: &[u64], format: Format) -> Result<Option<Writer>, Failure> {
         let data_type = array.data_type();
         // Without a kind, reading says what is not supported.
-        let Some(kind) = Kind::of(&data_type) else {
+        let Some(kind) = Item::of(&data_type) else {
             return Ok(None);
         };
         let writer = match format {
@@ -103,9 +105,13 @@ impl Writer {
             Format::Json => Writer::Lists(Lists::new(kind, shape)),
             Format::Csv => Writer::Lines(Lines::new(kind, shape).ok_or_else(|| {
                 let rank = shape.iter().filter(|&&len| len != 1).count();
+                let (columns, most) = match data_type {
+                    DataType::Record(_) => ("fields", "one such axis"),
+                    _ => ("columns", "two such axes"),
+                };
                 Failure::Usage(format!(
-                    "csv has lines of columns, but {rank} axes are longer than 1; choose a --region with at \
-                     most two such axes, or another --format"
+                    "csv has lines of {columns}, but {rank} axes are longer than 1; choose a --region with at \
+                     most {most}, or another --format"
                 ))
             })?),
         };
@@ -133,7 +139,7 @@ fn write(array: &Array, region: &Region, format: Format, out: Out<'_>) -> Result
         return Err(probe.err().map_or_else(|| Failure::usage(why), Failure::from));
     };
     let metadata = array.metadata();
-    let item = Kind::of(&metadata.data_type).map_or(1, |kind| kind.size() as u64);
+    let item = Item::of(&metadata.data_type).map_or(1, |kind| kind.size() as u64);
     let total = region.element_count().unwrap_or(u64::MAX).saturating_mul(item);
     let progress = Progress::of_bytes(total, total <= slabs::SIZE || io::stdout().is_terminal());
     let mut done = 0;

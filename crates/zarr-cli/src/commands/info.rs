@@ -1,6 +1,7 @@
 //! What is this node?
 
 use clap::Args;
+use zarr::data_type::{DataType, Field};
 use zarr::grid::chunk_count;
 use zarr::{Array, ErrorKind, Group, Json, MetadataError, Node, Object, Unsupported};
 
@@ -92,7 +93,6 @@ fn array_members(array: &Array, object: Object) -> Object {
     };
     let chunk_shape = metadata.chunk_shape();
     let count = metadata.grid.as_ref().and_then(|grid| chunk_count(&**grid, &metadata.shape));
-    let repr = metadata.data_type.repr();
     let mut object = object
         .with("shape", &metadata.shape[..])
         .with("data_type", metadata.declared_type.clone())
@@ -104,7 +104,10 @@ fn array_members(array: &Array, object: Object) -> Object {
         .with("codecs", metadata.codecs.iter().map(codec).collect::<Json>())
         .with("fill_value", metadata.declared_fill.clone())
         .with("dimension_names", metadata.dimension_names.as_ref().map_or(Json::Null, names));
-    if repr.is_some_and(|repr| repr.swap_unit() > 1) {
+    if let DataType::Record(record) = &metadata.data_type {
+        object.insert("fields", record.fields().iter().map(field_members).collect::<Json>());
+    }
+    if metadata.data_type.has_byte_order() {
         object.insert("stored_endian", metadata.endian().name());
     }
     object.with("unsupported", obstacles(array).iter().map(unsupported).collect::<Json>())
@@ -158,6 +161,11 @@ pub(super) fn describe_array(array: &Array, out: Out<'_>) -> Result<(), Failure>
         line(out, "dimensions", names.join(", "))?;
     }
     line(out, "type", type_line(&metadata.data_type.to_string(), &metadata.declared_type))?;
+    if let DataType::Record(record) = &metadata.data_type {
+        for (n, field) in record.fields().iter().enumerate() {
+            line(out, if n == 0 { "fields" } else { "" }, field_line(field))?;
+        }
+    }
     if let (Some(elements), Some(item)) = (elements, item) {
         let size = elements.checked_mul(item).map_or("too much to count".into(), human::size);
         line(out, "size", format!("{size}, {}", human::plural(elements, "element")))?;
@@ -195,6 +203,30 @@ pub(super) fn describe_array(array: &Array, out: Out<'_>) -> Result<(), Failure>
         line(out, "unsupported", obstacle)?;
     }
     Ok(())
+}
+
+/// `a: int32`, `b: float64[3], big-endian`.
+fn field_line(field: &Field) -> String {
+    let shape = match field.shape() {
+        [] => String::new(),
+        shape => format!("{shape:?}"),
+    };
+    let order =
+        field.endian().map_or(String::new(), |endian| format!(", {}-endian", endian.name()));
+    format!("{}: {}{shape}{order}", field.name(), field.data_type())
+}
+
+fn field_members(field: &Field) -> Json {
+    let mut object = Object::new()
+        .with("name", field.name())
+        .with("data_type_name", field.data_type().to_string())
+        .with("shape", field.shape())
+        .with("offset", field.offset() as u64)
+        .with("size", field.size() as u64);
+    if let Some(endian) = field.endian() {
+        object.insert("stored_endian", endian.name());
+    }
+    object.into()
 }
 
 fn type_line(name: &str, declared: &Json) -> String {

@@ -4,7 +4,8 @@ use std::io::{self, Read};
 use std::ops::ControlFlow;
 
 use clap::{Args, ValueEnum};
-use zarr::{Array, Json, Region};
+use zarr::data_type::{ByteSwap, DataType, Endian};
+use zarr::{Array, Dialect, Json, Region};
 
 use crate::element::Kind;
 use crate::failure::Failure;
@@ -13,6 +14,7 @@ use crate::nested;
 use crate::npy::{self, Header, Trouble};
 use crate::parse;
 use crate::progress::Progress;
+use crate::record::Item;
 use crate::session::{Care, Session, Target};
 use crate::slabs;
 
@@ -26,7 +28,7 @@ Examples:
 
 Formats are those of `zarr get`; json may also be one flat list in C order. A NumPy file must hold the
 array's type, in either byte order, and the region's shape; axes of length 1 may be missing. A moment is
-a date, or a whole number of the type's steps since 1970.
+a date, or a whole number of the type's steps since 1970. A record is an object with all its fields.
 
 Input that has too few or too many elements is refused; if it has more than 64 MiB, pieces of it may
 have been written by then. Parts of chunks are laid over what other programs write meanwhile.")]
@@ -53,8 +55,8 @@ enum Format {
 /// Elements as they come in, in native C order unless said otherwise.
 struct Input<'a> {
     from: &'a mut dyn Read,
-    /// Bytes that byte order turns round, if they come big-endian.
-    swap: Option<usize>,
+    /// What makes little-endian elements of those that come, if they are others.
+    swap: Option<ByteSwap>,
     /// Bytes that were due so far, for messages.
     total: u64,
     read: u64,
@@ -72,7 +74,7 @@ impl Put {
 
     fn write(&self, array: &Array, region: &Region, input: &mut dyn Read) -> Result<(), Failure> {
         let data_type = array.data_type();
-        let Some(kind) = Kind::of(&data_type) else {
+        let Some(kind) = Item::of(&data_type) else {
             // Says what is not supported.
             array.write_le_bytes(region, &[])?;
             return Ok(());
@@ -81,20 +83,20 @@ impl Put {
         let total = region.element_count().and_then(|n| n.checked_mul(item));
         let total = total.ok_or_else(|| Failure::usage("the region is too large"))?;
         let mut input = Input { from: input, swap: None, total, read: 0 };
-        match (kind, self.format) {
-            (Kind::Long(_), Format::Raw) => {
+        match (&kind, self.format) {
+            (Item::One(Kind::Long(_)), Format::Raw) => {
                 let mut stream = Vec::new();
                 input.from.read_to_end(&mut stream).map_err(Failure::input)?;
                 return Ok(array.write_le_bytes(region, &stream)?);
             }
-            (Kind::Long(_), Format::Npy) => {
+            (Item::One(Kind::Long(_)), Format::Npy) => {
                 let why = format!(
                     "NumPy files have no words for the type `{data_type}`; use --format json"
                 );
                 return Err(Failure::Usage(why));
             }
             // How long the text is, nobody can tell.
-            (Kind::Long(_), Format::Json) => input.total = u64::MAX,
+            (Item::One(Kind::Long(_)), Format::Json) => input.total = u64::MAX,
             _ => {}
         }
         match self.format {
@@ -107,10 +109,7 @@ impl Put {
                     }
                     Trouble::Io(e) => Failure::input(e),
                 })?;
-                check(&header, array, region)?;
-                if header.unmarked().1 {
-                    input.swap = data_type.repr().map(|repr| repr.swap_unit());
-                }
+                input.swap = Some(check(&header, array, region)?);
                 let long = header.shape.iter().filter(|&&len| len > 1).count();
                 match header.fortran_order && long > 1 {
                     true => input.transposed(array, region, item),
@@ -121,28 +120,37 @@ impl Put {
     }
 }
 
-/// Whether a NumPy file holds what the array needs.
-fn check(header: &Header, array: &Array, region: &Region) -> Result<(), Failure> {
+/// Whether a NumPy file holds what the array needs, and what makes its elements little-endian.
+fn check(header: &Header, array: &Array, region: &Region) -> Result<ByteSwap, Failure> {
     let data_type = array.data_type();
     let due = npy::descr(&data_type);
-    let bare = |descr: &str| descr.trim_start_matches(['<', '>', '|', '=']).to_owned();
-    let (found, _) = header.unmarked();
-    match due {
-        Some(due) if bare(&due) == found => {}
-        Some(due) => {
+    let meant = match &data_type {
+        DataType::Unknown { fallback: Some(fallback), .. } => fallback,
+        other => other,
+    };
+    let parsed = array.hierarchy().registry().parse_data_type(&header.descr, Dialect::V2).ok();
+    let swap = match (due, parsed.filter(|parsed| parsed.data_type == *meant)) {
+        (Some(_), Some(parsed)) => {
+            let stored = parsed.endian.unwrap_or(Endian::Little);
+            ByteSwap::between(&parsed.data_type, stored, Endian::Little)
+        }
+        (Some(due), None) => {
+            let (found, due) = (human::python(&header.descr), human::python(&due));
+            let bare = |descr: &str| descr.trim_matches('\'').to_owned();
             let why = format!(
-                "standard input holds `{}`, the array `{due}` ({data_type}); convert it first, in NumPy \
-                 with `x.astype('{due}')`",
-                header.descr
+                "standard input holds `{}`, the array `{}` ({data_type}); convert it first, in NumPy \
+                 with `x.astype({due})`",
+                bare(&found),
+                bare(&due)
             );
             return Err(Failure::Usage(why));
         }
-        None => {
+        (None, _) => {
             let why =
                 format!("NumPy files have no words for the type `{data_type}`; use --format raw");
             return Err(Failure::Usage(why));
         }
-    }
+    };
     let shape = region.shape();
     let long = |shape: &[u64]| shape.iter().copied().filter(|&len| len != 1).collect::<Vec<_>>();
     if header.shape != shape && long(&header.shape) != long(&shape) {
@@ -153,7 +161,7 @@ fn check(header: &Header, array: &Array, region: &Region) -> Result<(), Failure>
         );
         return Err(Failure::Usage(why));
     }
-    Ok(())
+    Ok(swap)
 }
 
 impl Input<'_> {
@@ -167,8 +175,8 @@ impl Input<'_> {
             let why = format!("standard input ends after {found} bytes of elements; {due} are due");
             return Err(Failure::Usage(why));
         }
-        if let Some(unit) = self.swap.filter(|&unit| unit > 1) {
-            bytes.chunks_exact_mut(unit).for_each(<[u8]>::reverse);
+        if let Some(swap) = &self.swap {
+            swap.turn(&mut bytes);
         }
         Ok(bytes)
     }
@@ -222,7 +230,7 @@ impl Input<'_> {
     }
 
     /// Writes elements out of JSON, whose text must be held all at once.
-    fn lists(&mut self, array: &Array, region: &Region, kind: Kind) -> Result<(), Failure> {
+    fn lists(&mut self, array: &Array, region: &Region, kind: Item) -> Result<(), Failure> {
         let shape = region.shape();
         // No element needs more text than this, unless somebody wrote it with many spaces.
         let limit = self.total.saturating_mul(32).saturating_add(1 << 20);

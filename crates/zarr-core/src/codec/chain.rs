@@ -42,7 +42,7 @@ impl Chain {
         let (mut inner, mut after) = (context.clone(), context.clone());
         let (mut arrays, mut serializer, mut bytes) = (Vec::new(), None, Vec::new());
         let order = |what: &str| MetadataError::invalid("codecs", what);
-        let one_byte = context.data_type.repr().is_some_and(|repr| repr.swap_unit() == 1);
+        let one_byte = !context.data_type.has_byte_order();
         for spec in specs {
             let mut spec = Cow::Borrowed(spec);
             if spec.name == "bytes" && one_byte && !arrays.is_empty() {

@@ -90,7 +90,7 @@ fn to_v3(
     arrays.extend(rest);
     // `bytes` needs a byte order for what the lifted codecs make of the elements.
     if let Some(bytes) = arrays.iter_mut().find(|spec| spec.name == "bytes")
-        && here.data_type.repr().is_some_and(|repr| repr.swap_unit() > 1)
+        && here.data_type.has_byte_order()
         && !bytes.configuration.contains("endian")
     {
         bytes.configuration.insert("endian", "little");

@@ -3,17 +3,22 @@
 //! A data type says how many bytes an element has and what they mean, *without* byte order: that
 //! belongs to the chain (`bytes`), since two of the three dialects could not agree otherwise.
 
+mod byte_swap;
 mod core_type;
 pub(crate) mod datetime;
 mod extension;
 pub(crate) mod fill_value;
+mod record;
+pub(crate) mod record_words;
 pub(crate) mod strings;
 pub(crate) mod variable;
 
+pub use self::byte_swap::ByteSwap;
 pub use self::core_type::CoreType;
 pub use self::datetime::{NumpyTime, TimeKind, TimeUnit};
 pub use self::extension::{ExtensionType, ParsedType};
 pub use self::fill_value::{FillValue, base64_decode, base64_encode};
+pub use self::record::{Field, Record};
 pub use self::strings::{FixedBytes, FixedUnicode};
 pub use self::variable::Variable;
 
@@ -75,6 +80,8 @@ pub enum Repr {
     Utf32(usize),
     /// Any number of bytes. In memory a view shows their cells; see [`crate::heap`].
     Variable,
+    /// So many bytes of several fields, which the data type knows.
+    Record(usize),
 }
 
 impl Repr {
@@ -85,13 +92,15 @@ impl Repr {
             Repr::Int(n) | Repr::Uint(n) | Repr::Float(n) | Repr::Complex(n) | Repr::Opaque(n) => n,
             Repr::Utf32(n) => 4 * n,
             Repr::Variable => crate::heap::CELL,
+            Repr::Record(n) => n,
         }
     }
 
-    /// The unit in which byte order turns bytes round; 1 if there is none.
+    /// The unit in which byte order turns bytes round; 1 if there is none. Those of a record's fields
+    /// are told by [`ByteSwap`] alone.
     pub fn swap_unit(self) -> usize {
         match self {
-            Repr::Bool | Repr::Opaque(_) | Repr::Variable => 1,
+            Repr::Bool | Repr::Opaque(_) | Repr::Record(_) | Repr::Variable => 1,
             Repr::Int(n) | Repr::Uint(n) | Repr::Float(n) => n,
             Repr::Complex(n) => n / 2,
             Repr::Utf32(_) => 4,
@@ -109,6 +118,8 @@ pub enum DataType {
         /// Bytes in an element.
         size: usize,
     },
+    /// Several named fields.
+    Record(Arc<Record>),
     /// One that an extension brought.
     Extension(Arc<dyn ExtensionType>),
     /// One that nobody here knows. With a fallback, elements are read as that (D-102).
@@ -126,8 +137,28 @@ impl DataType {
         match self {
             DataType::Core(core) => Some(core.repr()),
             DataType::Raw { size } => Some(Repr::Opaque(*size)),
+            DataType::Record(record) => Some(Repr::Record(record.size())),
             DataType::Extension(extension) => Some(extension.repr()),
             DataType::Unknown { fallback, .. } => fallback.as_ref().and_then(|f| f.repr()),
+        }
+    }
+
+    /// Whether stored elements, or some of their fields, have a byte order.
+    pub fn has_byte_order(&self) -> bool {
+        match self {
+            DataType::Record(record) => {
+                record.fields().iter().any(|field| field.data_type().has_byte_order())
+            }
+            _ => self.repr().is_some_and(|repr| repr.swap_unit() > 1),
+        }
+    }
+
+    /// The same type, the fields of a record being stored in `endian` if they have no byte order of their
+    /// own; with `None`, none of them has one.
+    pub(crate) fn stored_in(&self, endian: Option<Endian>) -> DataType {
+        match self {
+            DataType::Record(record) => record.reordered(&|own| endian.and(own.or(endian))).into(),
+            other => other.clone(),
         }
     }
 
@@ -140,6 +171,7 @@ impl DataType {
                 Dialect::V2 => Json::from(format!("|V{size}")),
                 _ => Json::from(format!("r{}", size.checked_mul(8)?)),
             }),
+            DataType::Record(record) => record.spelling(dialect, endian),
             DataType::Extension(extension) => extension.spelling(dialect, endian),
             DataType::Unknown { .. } => None,
         }
@@ -162,6 +194,7 @@ impl DataType {
                 }
                 Ok(())
             }
+            DataType::Record(record) if self.needs_check() => record.check(elements, mend),
             DataType::Extension(extension) => extension.check(elements),
             _ => Ok(()),
         }
@@ -187,6 +220,9 @@ impl DataType {
     pub fn needs_check(&self) -> bool {
         match self {
             DataType::Core(core) => *core == CoreType::Bool,
+            DataType::Record(record) => {
+                record.fields().iter().any(|field| field.data_type().needs_check())
+            }
             DataType::Extension(extension) => extension.needs_check(),
             _ => false,
         }
@@ -198,6 +234,7 @@ impl PartialEq for DataType {
         match (self, other) {
             (DataType::Core(a), DataType::Core(b)) => a == b,
             (DataType::Raw { size: a }, DataType::Raw { size: b }) => a == b,
+            (DataType::Record(a), DataType::Record(b)) => a == b,
             (DataType::Extension(a), DataType::Extension(b)) => a.to_string() == b.to_string(),
             (
                 DataType::Unknown { declared: a, fallback: f },
@@ -219,6 +256,7 @@ impl fmt::Display for DataType {
         match self {
             DataType::Core(core) => f.write_str(core.name()),
             DataType::Raw { size } => write!(f, "r{}", *size as u128 * 8),
+            DataType::Record(record) => write!(f, "{record}"),
             DataType::Extension(extension) => write!(f, "{extension}"),
             DataType::Unknown { declared: Json::String(name), .. } => f.write_str(name),
             DataType::Unknown { declared, .. } => f.write_str(&declared.brief()),

@@ -335,14 +335,16 @@ fn attributes_with_dimensions(
     Ok(attributes)
 }
 
-/// The fill value out of a document, its oddities noted.
+/// The fill value out of a document, its oddities noted. That of a record may be spelled as it is stored.
 fn parse_fill(
     data_type: &crate::data_type::DataType,
     json: &Json,
     dialect: Dialect,
+    codecs: &[crate::codec::CodecSpec],
     reading: &mut Reading<'_>,
 ) -> Result<Option<crate::data_type::FillValue>, MetadataError> {
-    fill_value::parse(data_type, json, dialect, reading.strictness, &mut reading.warnings)
+    let data_type = data_type.stored_in(Some(crate::metadata::stored_endian(codecs)));
+    fill_value::parse(&data_type, json, dialect, reading.strictness, &mut reading.warnings)
 }
 
 /// What a dialect cannot say.
@@ -367,11 +369,12 @@ fn spell_type(
 
 /// The fill value in a dialect's words.
 fn spell_fill(array: &ArrayMetadata, dialect: Dialect) -> Result<Json, MetadataError> {
-    let json = fill_value::to_json(&array.data_type, array.fill_value.as_ref(), dialect)?;
+    let data_type = array.data_type.stored_in(Some(array.endian()));
+    let json = fill_value::to_json(&data_type, array.fill_value.as_ref(), dialect)?;
     // Only v2 has words for a NaN that are not exact (Z2-051).
     if dialect == Dialect::V2 {
         let strictness = crate::dialect::Strictness::Strict;
-        let back = fill_value::parse(&array.data_type, &json, dialect, strictness, &mut Vec::new());
+        let back = fill_value::parse(&data_type, &json, dialect, strictness, &mut Vec::new());
         if back.is_ok_and(|back| back != array.fill_value) {
             return Err(cannot(
                 "v2",

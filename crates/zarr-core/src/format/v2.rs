@@ -256,7 +256,7 @@ fn parse_array(
     };
     let declared_fill = object.get("fill_value").cloned().unwrap_or(Json::Null);
     let array = ArrayMetadata {
-        fill_value: parse_fill(&parsed.data_type, &declared_fill, Dialect::V2, reading)?,
+        fill_value: parse_fill(&parsed.data_type, &declared_fill, Dialect::V2, &codecs, reading)?,
         dimension_names: xarray_dimensions(&attributes_, shape.len()),
         unknown: object.into_iter().filter(|(name, _)| !MEMBERS.contains(&name.as_str())).collect(),
         attributes: attributes(Some(&attributes_.into()), ATTRIBUTES)?,

@@ -237,7 +237,7 @@ fn parse_array(object: Object, reading: &mut Reading<'_>) -> Result<ArrayMetadat
         }
     };
 
-    let codecs = match member("codecs").as_array() {
+    let mut codecs = match member("codecs").as_array() {
         Some([]) | None => return Err(invalid("codecs", "a list of at least one codec is due")),
         Some(list) => list
             .iter()
@@ -266,7 +266,10 @@ fn parse_array(object: Object, reading: &mut Reading<'_>) -> Result<ArrayMetadat
     }
 
     let declared_fill = member("fill_value").clone();
-    let fill_value = parse_fill(&parsed.data_type, &declared_fill, Dialect::V3, reading)?;
+    if matches!(parsed.data_type, DataType::Record(_)) {
+        read_record(&declared_type, &declared_fill, &mut codecs, reading)?;
+    }
+    let fill_value = parse_fill(&parsed.data_type, &declared_fill, Dialect::V3, &codecs, reading)?;
     let array = ArrayMetadata {
         dimension_names: dimension_names(object.get("dimension_names"), reading)?,
         attributes: v3_attributes(&object, reading)?,
@@ -284,6 +287,28 @@ fn parse_array(object: Object, reading: &mut Reading<'_>) -> Result<ArrayMetadat
     };
     array.check()?;
     Ok(array)
+}
+
+/// What zarr-python 3.1 left out of records, which it called `structured` (F-051). A `struct` is not to be
+/// read so.
+fn read_record(
+    declared: &Json,
+    fill: &Json,
+    codecs: &mut [CodecSpec],
+    reading: &mut Reading<'_>,
+) -> Result<(), MetadataError> {
+    if !crate::data_type::record_words::is_legacy(declared) {
+        return match fill {
+            Json::String(_) => tolerate(reading, "fill_value", "base64 stands for an object"),
+            _ => Ok(()),
+        };
+    }
+    if let Some(bytes) = codecs.iter_mut().find(|spec| spec.name == "bytes")
+        && !bytes.configuration.contains("endian")
+    {
+        bytes.configuration.insert("endian", "little");
+    }
+    Ok(())
 }
 
 fn parse_group(object: Object, reading: &mut Reading<'_>) -> Result<GroupMetadata, MetadataError> {

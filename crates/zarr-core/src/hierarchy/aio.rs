@@ -10,12 +10,12 @@ use std::sync::Arc;
 use futures::stream::{self, StreamExt, TryStreamExt};
 
 use super::elements::Cells;
+use super::fields::Span;
 use super::opened::{Opened, State, zeroed};
 use super::options::{OpenOptions, Options};
 use super::room::Room;
 use super::update::{self, Edited};
 use super::{ArrayBuilder, Chunk, Ground, change_attributes, wrong_kind};
-use crate::data_type::Repr;
 use crate::dialect::{Dialect, Warning};
 use crate::element::Element;
 use crate::error::{AccessError, Error, Result};
@@ -57,7 +57,7 @@ pub struct Group {
 /// An array. See [`crate::Array`].
 #[derive(Clone, Debug)]
 pub struct Array {
-    opened: Arc<Opened>,
+    pub(super) opened: Arc<Opened>,
 }
 
 impl Hierarchy {
@@ -337,9 +337,9 @@ impl Array {
             return Ok(());
         }
         if let Some(memory) = T::memory(out) {
-            return self.read_memory(&state, &region, memory, None).await;
+            return self.read_memory(&state, &region, state.span()?, memory, None).await;
         }
-        let bytes = self.read_region(&state, &region).await?;
+        let bytes = self.read_region(&state, &region, state.span()?).await?;
         for (element, bytes) in out.iter_mut().zip(bytes.chunks_exact(size_of::<T>())) {
             *element = T::from_bytes(bytes);
         }
@@ -352,17 +352,21 @@ impl Array {
     /// As there.
     pub async fn read_bytes(&self, region: impl IntoRegion) -> Result<Vec<u8>> {
         let (state, region) = self.opened.prepare(region)?;
-        self.read_region(&state, &region).await
+        self.read_region(&state, &region, state.span()?).await
     }
 
-    async fn read_region(&self, state: &Arc<State>, region: &Region) -> Result<Vec<u8>> {
-        let (_, _, repr) = state.access().map_err(|e| self.opened.at(e))?;
-        if repr == Repr::Variable {
+    pub(super) async fn read_region(
+        &self,
+        state: &Arc<State>,
+        region: &Region,
+        span: Span,
+    ) -> Result<Vec<u8>> {
+        if state.metadata.data_type.is_variable() {
             return Ok(self.read_cells(state, region).await?.to_stream());
         }
         let mut bytes =
-            zeroed(&region.shape(), repr.size(), "the region").map_err(|e| self.opened.at(e))?;
-        self.read_memory(state, region, &mut bytes, None).await?;
+            zeroed(&region.shape(), span.size, "the region").map_err(|e| self.opened.at(e))?;
+        self.read_memory(state, region, span, &mut bytes, None).await?;
         Ok(bytes)
     }
 
@@ -370,16 +374,17 @@ impl Array {
     async fn read_cells(&self, state: &Arc<State>, region: &Region) -> Result<Cells> {
         let mut cells = state.cells(&region.shape()).map_err(|e| self.opened.at(e))?;
         let heap = cells.heap.clone();
-        self.read_memory(state, region, &mut cells.memory, Some(heap)).await?;
+        self.read_memory(state, region, state.span()?, &mut cells.memory, Some(heap)).await?;
         Ok(cells)
     }
 
     /// Fetches tiles, as many at a time as the store likes, and lays what the pool makes of them into
     /// the memory.
-    async fn read_memory(
+    pub(super) async fn read_memory(
         &self,
         state: &Arc<State>,
         region: &Region,
+        span: Span,
         memory: &mut [u8],
         heap: Option<Arc<Heap>>,
     ) -> Result<()> {
@@ -426,12 +431,15 @@ impl Array {
             })
             .buffer_unordered(opened.room.store.in_flight());
         let mut fetched = std::pin::pin!(fetched);
-        let mut out = ViewMut::new(memory, &region.shape(), cell);
+        let mut out = ViewMut::new(memory, &region.shape(), span.size);
         while let Some((tile, elements)) = fetched.try_next().await? {
             let mut piece = out.reborrow().part(&tile.place);
             match elements {
-                None => piece.fill(&state.fill),
-                Some(elements) => piece.copy_from(&View::new(&elements, &tile.place.shape(), cell)),
+                None => piece.fill(&state.fill[span.offset..span.offset + span.size]),
+                Some(elements) => {
+                    let elements = View::new(&elements, &tile.place.shape(), cell);
+                    piece.copy_from(&elements.span(span.offset, span.size));
+                }
             }
         }
         Ok(())
@@ -446,13 +454,14 @@ impl Array {
         let (state, region) = self.opened.prepare(region)?;
         self.opened.check_elements(&state, &elements)?;
         self.opened.check_count(&region, elements.len())?;
-        self.write_elements(&state, &region, elements).await
+        self.write_elements(&state, &region, state.span()?, elements).await
     }
 
-    async fn write_elements<T: Element>(
+    pub(super) async fn write_elements<T: Element>(
         &self,
         state: &Arc<State>,
         region: &Region,
+        span: Span,
         elements: Vec<T>,
     ) -> Result<()> {
         self.opened.writeable(state)?;
@@ -464,7 +473,7 @@ impl Array {
                 Some(Arc::new(state.cells_of(contents).map_err(|e| self.opened.at(e))?))
             }
         };
-        let data = Data { elements: Arc::new(elements), cells, shape: region.shape() };
+        let data = Data { elements: Arc::new(elements), cells, shape: region.shape(), span };
         let data = &data;
         stream::iter(tiles(grid, &state.metadata.shape, region))
             .map(|tile| write_tile(&self.opened, state, Arc::new(tile), data.clone()))
@@ -505,7 +514,7 @@ impl Array {
     pub async fn append<T: Element>(&self, axis: usize, elements: Vec<T>) -> Result<u64> {
         self.opened.check_elements(&self.opened.state(), &elements)?;
         let (state, place) = self.opened.grow(axis, elements.len()).await?;
-        self.write_elements(&state, &place, elements).await?;
+        self.write_elements(&state, &place, state.span()?, elements).await?;
         Ok(place.intervals()[axis].start)
     }
 
@@ -516,7 +525,7 @@ impl Array {
     pub async fn prepend<T: Element>(&self, axis: usize, elements: Vec<T>) -> Result<()> {
         self.opened.check_elements(&self.opened.state(), &elements)?;
         let (state, place) = self.opened.grow_before(axis, elements.len()).await?;
-        self.write_elements(&state, &place, elements).await
+        self.write_elements(&state, &place, state.span()?, elements).await
     }
 
     /// See [`crate::Array::refresh`].
@@ -554,6 +563,7 @@ struct Data<T> {
     /// The cells of elements that have any length.
     cells: Option<Arc<Cells>>,
     shape: Vec<u64>,
+    span: Span,
 }
 
 impl<T: Element> Data<T> {
@@ -562,7 +572,7 @@ impl<T: Element> Data<T> {
             Some(cells) => View::new(&cells.memory, &self.shape, CELL).with_heap(Some(&cells.heap)),
             None => {
                 let memory = T::as_memory(&self.elements).unwrap_or_default();
-                View::new(memory, &self.shape, size_of::<T>())
+                View::new(memory, &self.shape, self.span.size)
             }
         };
         view.part(&tile.place)
@@ -579,8 +589,9 @@ async fn write_tile<T: Element>(
     let options = opened_options(opened);
     let key = opened.write_key(state, &tile).await?;
     let at = |e: Error| opened.at_chunk(&tile, &key, e);
+    let span = data.span;
     let shared = (opened.clone(), state.clone(), tile.clone(), data);
-    if opened.replaces(&tile) {
+    if opened.replaces(&tile, span) {
         let encode = move || {
             let (opened, state, tile, data) = shared;
             Ok(opened
@@ -594,7 +605,7 @@ async fn write_tile<T: Element>(
         let shared = shared.clone();
         let overlay = move || -> Result<Edited> {
             let (opened, state, tile, data) = shared;
-            opened.overlay(&state, &tile, old.as_deref(), &data.part(&tile))
+            opened.overlay(&state, &tile, old.as_deref(), &data.part(&tile), span)
         };
         on_pool(&options, overlay)
     };

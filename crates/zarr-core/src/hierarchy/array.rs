@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use super::elements::Cells;
+use super::fields::Span;
 use super::opened::{Opened, State, zeroed};
 use super::plan::touches_many;
 use super::update::ROUNDS_WITHOUT_TURN;
 use super::{Chunk, Hierarchy, change_attributes, parallel};
-use crate::data_type::{DataType, Endian, Repr};
+use crate::data_type::{ByteSwap, DataType, Endian, Repr};
 use crate::element::Element;
 use crate::error::{AccessError, Result};
 use crate::grid::{Cut, Tile, tiles};
@@ -26,7 +27,7 @@ use crate::view::{View, ViewMut};
 #[derive(Clone, Debug)]
 pub struct Array {
     hierarchy: Hierarchy,
-    opened: Arc<Opened>,
+    pub(super) opened: Arc<Opened>,
 }
 
 impl Array {
@@ -86,7 +87,7 @@ impl Array {
         let (state, region) = self.opened.prepare(region)?;
         self.opened.check_type::<T>(&state)?;
         let mut elements = self.opened.room_for::<T>(&region)?;
-        self.read_elements(&state, &region, &mut elements)?;
+        self.read_elements(&state, &region, state.span()?, &mut elements)?;
         Ok(elements)
     }
 
@@ -98,13 +99,14 @@ impl Array {
         let (state, region) = self.opened.prepare(region)?;
         self.opened.check_type::<T>(&state)?;
         self.opened.check_count(&region, out.len())?;
-        self.read_elements(&state, &region, out)
+        self.read_elements(&state, &region, state.span()?, out)
     }
 
-    fn read_elements<T: Element>(
+    pub(super) fn read_elements<T: Element>(
         &self,
         state: &State,
         region: &Region,
+        span: Span,
         out: &mut [T],
     ) -> Result<()> {
         if state.metadata.data_type.is_variable() {
@@ -112,11 +114,11 @@ impl Array {
             return Ok(());
         }
         if let Some(memory) = T::memory(out) {
-            return self.read_memory(state, region, memory, None);
+            return self.read_memory(state, region, span, memory, None);
         }
         let mut bytes =
-            zeroed(&region.shape(), size_of::<T>(), "the region").map_err(|e| self.opened.at(e))?;
-        self.read_memory(state, region, &mut bytes, None)?;
+            zeroed(&region.shape(), span.size, "the region").map_err(|e| self.opened.at(e))?;
+        self.read_memory(state, region, span, &mut bytes, None)?;
         for (element, bytes) in out.iter_mut().zip(bytes.chunks_exact(size_of::<T>())) {
             *element = T::from_bytes(bytes);
         }
@@ -136,14 +138,14 @@ impl Array {
         }
         let mut bytes =
             zeroed(&region.shape(), repr.size(), "the region").map_err(|e| self.opened.at(e))?;
-        self.read_memory(&state, &region, &mut bytes, None)?;
+        self.read_memory(&state, &region, state.span()?, &mut bytes, None)?;
         Ok(bytes)
     }
 
     /// Reads elements of any length.
     fn read_cells(&self, state: &State, region: &Region) -> Result<Cells> {
         let mut cells = state.cells(&region.shape()).map_err(|e| self.opened.at(e))?;
-        self.read_memory(state, region, &mut cells.memory, Some(&cells.heap))?;
+        self.read_memory(state, region, state.span()?, &mut cells.memory, Some(&cells.heap))?;
         Ok(cells)
     }
 
@@ -158,26 +160,26 @@ impl Array {
     }
 
     fn turn_to_little_endian(&self, bytes: &mut [u8]) {
-        let unit = self.data_type().repr().map_or(1, |repr| repr.swap_unit());
-        if Endian::NATIVE == Endian::Big && unit > 1 {
-            bytes.chunks_exact_mut(unit).for_each(<[u8]>::reverse);
+        if Endian::NATIVE == Endian::Big {
+            ByteSwap::of_all(&self.data_type()).turn(bytes);
         }
     }
 
     /// Reads into native bytes, tile by tile, each tile owning its piece of the memory.
-    fn read_memory(
+    pub(super) fn read_memory(
         &self,
         state: &State,
         region: &Region,
+        span: Span,
         memory: &mut [u8],
         heap: Option<&Heap>,
     ) -> Result<()> {
-        let (_, grid, repr) = state.access().map_err(|e| self.opened.at(e))?;
-        let out = ViewMut::new(memory, &region.shape(), repr.size()).with_heap(heap);
+        let (_, grid, _) = state.access().map_err(|e| self.opened.at(e))?;
+        let out = ViewMut::new(memory, &region.shape(), span.size).with_heap(heap);
         let cut = Cut::new(grid, &state.metadata.shape, region, out);
         let many = touches_many(grid, region);
         parallel::for_each(&self.hierarchy.room.options, many, cut, |buffer, (tile, out)| {
-            self.opened.read_tile(state, &tile, buffer, out)
+            self.opened.read_span(state, &tile, span, buffer, out)
         })
     }
 
@@ -200,11 +202,11 @@ impl Array {
         elements: &[T],
     ) -> Result<()> {
         match T::as_memory(elements) {
-            Some(memory) => self.write_memory(state, region, memory, None),
+            Some(memory) => self.write_memory(state, region, state.span()?, memory, None),
             None => {
                 let contents = elements.iter().map(T::as_bytes);
                 let cells = state.cells_of(contents).map_err(|e| self.opened.at(e))?;
-                self.write_memory(state, region, &cells.memory, Some(&cells.heap))
+                self.write_memory(state, region, state.span()?, &cells.memory, Some(&cells.heap))
             }
         }
     }
@@ -219,16 +221,19 @@ impl Array {
         if repr == Repr::Variable {
             let count = region.element_count().unwrap_or(u64::MAX);
             let cells = state.cells_of_stream(bytes, count).map_err(|e| self.opened.at(e))?;
-            return self.write_memory(&state, &region, &cells.memory, Some(&cells.heap));
+            return self.write_memory(
+                &state,
+                &region,
+                state.span()?,
+                &cells.memory,
+                Some(&cells.heap),
+            );
         }
         let whole = bytes.len().is_multiple_of(repr.size());
         self.opened
             .check_count(&region, if whole { bytes.len() / repr.size() } else { usize::MAX })?;
-        if state.metadata.data_type.needs_check() {
-            let mut copy = bytes.to_vec();
-            state.metadata.data_type.check(&mut copy, false).map_err(|e| self.opened.at(e))?;
-        }
-        self.write_memory(&state, &region, bytes, None)
+        self.opened.check_bytes(&state.metadata.data_type, bytes)?;
+        self.write_memory(&state, &region, state.span()?, bytes, None)
     }
 
     /// Writes a region from bytes: little-endian elements in C order.
@@ -246,30 +251,32 @@ impl Array {
         }
     }
 
-    fn write_memory(
+    pub(super) fn write_memory(
         &self,
         state: &State,
         region: &Region,
+        span: Span,
         memory: &[u8],
         heap: Option<&Heap>,
     ) -> Result<()> {
-        let (_, grid, repr) = state.access().map_err(|e| self.opened.at(e))?;
+        let (_, grid, _) = state.access().map_err(|e| self.opened.at(e))?;
         self.opened.writeable(state)?;
-        let data = View::new(memory, &region.shape(), repr.size()).with_heap(heap);
+        let data = View::new(memory, &region.shape(), span.size).with_heap(heap);
         // Where others keep being faster, the calling thread itself goes on, never a pool's (DECISIONS 4).
         let contended: std::sync::Mutex<Vec<Tile>> = Default::default();
         let tiles = tiles(grid, &state.metadata.shape, region);
         let many = touches_many(grid, region);
         parallel::for_each(&self.hierarchy.room.options, many, tiles, |_, tile| {
             let part = data.part(&tile.place);
-            if !self.opened.write_tile(state, &tile, part, ROUNDS_WITHOUT_TURN)? {
+            if !self.opened.write_tile(state, &tile, part, span, ROUNDS_WITHOUT_TURN)? {
                 contended.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(tile);
             }
             Ok(())
         })?;
         for tile in contended.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()) {
             let rounds = u32::MAX;
-            if !self.opened.write_tile(state, &tile, data.part(&tile.place), rounds)? {
+            let part = data.part(&tile.place);
+            if !self.opened.write_tile(state, &tile, part, span, rounds)? {
                 return Err(self.opened.at(AccessError::Conflict { rounds }));
             }
         }
@@ -357,7 +364,7 @@ impl Array {
         let (state, region) = self.opened.prepare(region)?;
         self.opened.check_type::<T>(&state)?;
         let mut elements = self.opened.room_for::<T>(&region)?;
-        self.read_elements(&state, &region, &mut elements)?;
+        self.read_elements(&state, &region, state.span()?, &mut elements)?;
         let shape: Vec<usize> = region.shape().iter().map(|&n| n as usize).collect();
         Ok(ndarray::ArrayD::from_shape_vec(shape, elements)
             .expect("as many elements as the region has"))

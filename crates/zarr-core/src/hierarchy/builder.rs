@@ -122,6 +122,11 @@ impl<H> ArrayBuilder<H> {
             Some(ParsedType { data_type, endian: None })
         });
         self.data_type = Some(parsed.ok_or_else(|| {
+            // A list of fields can be wrong in many ways.
+            if let (Json::Array(_), Err(e)) = (&json, registry.parse_data_type(&json, Dialect::V2))
+            {
+                return e.to_string();
+            }
             format!(
                 "data type `{name}` is not known; write it as in `int32`, `float64`, `<i4`, `r24`, `|S7`, `<U5`, \
                  `<M8[ns]`"
@@ -249,7 +254,9 @@ impl<H> ArrayBuilder<H> {
         metadata.fill_value = match &self.fill {
             Fill::Zero => metadata.fill_value,
             Fill::Undefined => None,
-            Fill::Json(json) => Some(parse_fill(&metadata.data_type, json)?),
+            Fill::Json(json) => {
+                Some(parse_fill(&metadata.data_type.stored_in(Some(endian)), json)?)
+            }
         };
         if let Some(separator) = self.separator {
             let separator =
@@ -323,7 +330,7 @@ fn order_codecs(
         }
     }
     if let Some(bytes) = &mut serializer
-        && here.data_type.repr().is_some_and(|repr| repr.swap_unit() > 1)
+        && here.data_type.has_byte_order()
         && !bytes.configuration.contains("endian")
     {
         bytes.configuration.insert("endian", "little");

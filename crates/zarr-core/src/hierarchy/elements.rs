@@ -24,18 +24,37 @@ impl Opened {
         }
     }
 
-    /// Refuses elements of another type, and such as are none of an extension's.
+    /// Refuses elements of another type, and such as are none of it.
     pub(crate) fn check_elements<T: Element>(&self, state: &State, elements: &[T]) -> Result<()> {
         self.check_type::<T>(state)?;
-        match (&state.metadata.data_type, T::as_memory(elements)) {
+        self.check_values(&state.metadata.data_type, elements)
+    }
+
+    /// Refuses elements that cannot be: a Rust struct has bytes where a record has bools or text, and an
+    /// extension's type may want more than its representation.
+    pub(crate) fn check_values<T: Element>(
+        &self,
+        data_type: &DataType,
+        elements: &[T],
+    ) -> Result<()> {
+        match (data_type, T::as_memory(elements)) {
             (DataType::Extension(extension), Some(memory)) if extension.needs_check() => {
                 extension.check(memory).map_err(|e| self.at(e))
             }
+            (DataType::Record(_), Some(memory)) => self.check_bytes(data_type, memory),
             (data_type, None) => elements
                 .iter()
                 .try_for_each(|element| data_type.check_element(element.as_bytes()))
                 .map_err(|e| self.at(e)),
             _ => Ok(()),
+        }
+    }
+
+    /// Refuses native bytes that are no elements of the type.
+    pub(crate) fn check_bytes(&self, data_type: &DataType, bytes: &[u8]) -> Result<()> {
+        match data_type.needs_check() {
+            true => data_type.check(&mut bytes.to_vec(), false).map_err(|e| self.at(e)),
+            false => Ok(()),
         }
     }
 

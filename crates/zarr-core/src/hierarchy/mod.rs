@@ -9,6 +9,7 @@ mod builder;
 mod chunk;
 mod consolidated;
 mod elements;
+mod fields;
 mod lone;
 mod opened;
 mod options;

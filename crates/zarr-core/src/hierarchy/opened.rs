@@ -9,6 +9,7 @@ use std::sync::{Arc, RwLock};
 
 use bytes::Bytes;
 
+use super::fields::Span;
 use super::options::Guard;
 use super::room::Room;
 use super::shards::Shard;
@@ -320,17 +321,19 @@ impl Opened {
         state: &State,
         tile: &Tile,
         part: View<'_>,
+        span: Span,
         rounds: u32,
     ) -> Result<bool> {
         let key = now(self.write_key(state, tile))?;
-        let result = match self.replaces(tile) {
+        let result = match self.replaces(tile, span) {
             true => self
                 .encode_whole(state, tile, part)
                 .and_then(|chunk| now(self.store_whole(&key, chunk.map(Into::into))))
                 .map(|()| true),
             false => {
-                let edit =
-                    |old: Option<Bytes>| ready(self.overlay(state, tile, old.as_deref(), &part));
+                let edit = |old: Option<Bytes>| {
+                    ready(self.overlay(state, tile, old.as_deref(), &part, span))
+                };
                 now(update::update_for(&self.room, &key, edit, rounds))
             }
         };
@@ -355,10 +358,11 @@ impl Opened {
     }
 
     /// Whether a tile may be set without looking at what is there. An edge chunk may not: another writer
-    /// may have made the array longer, and put elements where this handle sees only overhang.
-    pub fn replaces(&self, tile: &Tile) -> bool {
+    /// may have made the array longer, and put elements where this handle sees only overhang. Nor may one
+    /// field of records.
+    pub fn replaces(&self, tile: &Tile, span: Span) -> bool {
         let covers = tile.within == Region::all(&tile.chunk_shape);
-        tile.whole && (covers || self.room.options.guard == Guard::Off)
+        span.is_whole() && tile.whole && (covers || self.room.options.guard == Guard::Off)
     }
 
     /// A whole chunk, encoded; `None` if it need not be stored.
@@ -376,7 +380,7 @@ impl Opened {
             return Ok(Some(chain.encode(part)?));
         }
         // An edge chunk is stored whole, what overhangs being fill (D-043, F-062, Z2-024).
-        let padded = self.padded(state, tile, &part)?;
+        let padded = self.padded(state, tile, &part, Span::of(repr))?;
         let chunk = View::new(&padded, &tile.chunk_shape, repr.size()).with_heap(part.heap());
         Ok(Some(Cow::Owned(chain.encode(chunk)?.into_owned())))
     }
@@ -394,28 +398,30 @@ impl Opened {
     }
 
     /// A whole chunk of fill with `part` laid over it.
-    fn padded(&self, state: &State, tile: &Tile, part: &View<'_>) -> Result<Vec<u8>> {
-        let size = part.cell();
+    fn padded(&self, state: &State, tile: &Tile, part: &View<'_>, span: Span) -> Result<Vec<u8>> {
+        let size = span.element;
         let mut chunk = zeroed(&tile.chunk_shape, size, "a chunk")?;
         let mut view = ViewMut::new(&mut chunk, &tile.chunk_shape, size).with_heap(part.heap());
         if state.fill.iter().any(|&b| b != 0) {
             view.fill(&state.fill);
         }
-        view.part(&tile.within).copy_from(part);
+        view.part(&tile.within).span(span.offset, span.size).copy_from(part);
         Ok(chunk)
     }
 
-    /// The chunk as it is now, with `part` laid over it.
+    /// The chunk as it is now, with `part` laid over it: over the `span` of each element.
     pub fn overlay(
         &self,
         state: &State,
         tile: &Tile,
         old: Option<&[u8]>,
         part: &View<'_>,
+        span: Span,
     ) -> Result<Edited> {
         let (chain, _, repr) = state.access()?;
         let shape = &tile.chunk_shape;
         if let Some(old) = old
+            && span.is_whole()
             && let Some(updated) = chain.update(old, shape, &tile.within, part)?
         {
             let keep = self.room.options.keep_fill_chunks && state.metadata.fill_value.is_some();
@@ -425,7 +431,7 @@ impl Opened {
             });
         }
         let chunk = match old {
-            None => self.padded(state, tile, part)?,
+            None => self.padded(state, tile, part, span)?,
             Some(old) => {
                 let mut chunk = zeroed(shape, repr.size(), "a chunk")?;
                 // What was there goes into the heap of what is laid over it.
@@ -436,7 +442,7 @@ impl Opened {
                     &Region::all(shape),
                     view.reborrow(),
                 )?;
-                view.part(&tile.within).copy_from(part);
+                view.part(&tile.within).span(span.offset, span.size).copy_from(part);
                 chunk
             }
         };

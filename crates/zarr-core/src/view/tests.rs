@@ -34,6 +34,29 @@ fn parts_and_pieces_are_where_they_should_be() {
 }
 
 #[test]
+fn spans_are_the_same_bytes_of_every_cell() {
+    let mut memory = numbers(24);
+    let view = View::new(&memory, &[2, 3], 4).permuted(&[1, 0]);
+    assert_eq!(view.span(1, 2).to_bytes()[..], [1, 2, 13, 14, 5, 6, 17, 18, 9, 10, 21, 22]);
+    assert_eq!(view.span(0, 4).to_bytes(), view.to_bytes());
+    assert_eq!(view.part(&Region::new([2..3, 1..2])).span(3, 1).as_bytes(), Some(&[23][..]));
+    let part = Region::new([0..2, 1..2]);
+    let mut spans = ViewMut::new(&mut memory, &[2, 3], 4).part(&part).span(2, 2);
+    assert!(spans.as_bytes_mut().is_none());
+    spans.fill(&[98, 99]);
+    spans.split_at(0, 1).1.copy_from(&View::new(&[77, 78], &[1, 1], 2));
+    assert_eq!(memory[4..8], [4, 5, 98, 99]);
+    assert_eq!(memory[16..20], [16, 17, 77, 78]);
+    assert!(View::new(&[], &[0, 2], 4).span(3, 1).to_bytes().is_empty());
+}
+
+#[test]
+#[should_panic(expected = "a span lies inside a cell")]
+fn a_span_beyond_its_cell_is_a_broken_promise() {
+    let _ = View::new(&[0; 8], &[2], 4).span(3, usize::MAX);
+}
+
+#[test]
 fn copies_turn_bytes_round_in_units() {
     let from = numbers(8);
     let mut to = vec![0; 8];

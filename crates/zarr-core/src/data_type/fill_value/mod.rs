@@ -5,6 +5,7 @@
 
 mod base64;
 mod numbers;
+mod records;
 mod write;
 
 pub use self::base64::{base64_decode, base64_encode};
@@ -68,6 +69,7 @@ pub(crate) fn parse(
     let parsed = match data_type {
         DataType::Core(core) => words.core(*core, json),
         DataType::Raw { size } => words.raw(*size, json),
+        DataType::Record(record) => words.record(record, json),
         DataType::Extension(extension) => {
             return extension.fill_value_from_json(json, dialect).map(Some);
         }
@@ -146,7 +148,7 @@ impl Words<'_> {
                 }
                 _ => Err("a complex number is `[real, imaginary]`".into()),
             },
-            _ => unreachable!("no core type is opaque or text"),
+            _ => unreachable!("no core type is opaque, text or a record"),
         }
     }
 
@@ -384,7 +386,7 @@ mod tests {
         assert_eq!(lenient(Float64, "\"nan\"").as_deref(), Some("7ff8000000000000"));
         assert_eq!(lenient(Int32, "7.0").as_deref(), Some("00000007"));
         assert_eq!(lenient(Int32, "1.5"), None);
-        assert_eq!(lenient(Complex64, "1").as_deref(), Some("3f80000000000000"));
+        assert_eq!(lenient(Complex64, "1").as_deref(), Some("000000003f800000"));
         assert_eq!(
             lenient(Uint64, "\"18446744073709551615\"").as_deref(),
             Some("ffffffffffffffff")

@@ -4,6 +4,7 @@ use half::f16;
 
 use super::base64_encode;
 use super::numbers::{canonical_nan, hex, native};
+use super::records::record_to_json;
 use super::{CoreType, DataType, FillValue, Repr};
 use crate::dialect::Dialect;
 use crate::error::MetadataError;
@@ -33,6 +34,7 @@ pub(crate) fn to_json(
             Dialect::V2 => Json::from(base64_encode(bytes)),
             Dialect::Draft => Json::from(format!("0x{}", hex(bytes))),
         }),
+        DataType::Record(record) => record_to_json(record, bytes, dialect),
         DataType::Extension(extension) => extension.fill_value_to_json(value, dialect),
         DataType::Unknown { fallback: Some(fallback), .. } => {
             to_json(fallback, Some(value), dialect)
@@ -57,7 +59,7 @@ fn core_to_json(core: CoreType, bytes: &[u8], dialect: Dialect) -> Json {
             .into_iter()
             .map(|p| float_to_json(p, dialect))
             .collect(),
-        _ => unreachable!("no core type is opaque or text"),
+        _ => unreachable!("no core type is opaque, text or a record"),
     }
 }
 

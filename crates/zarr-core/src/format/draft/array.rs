@@ -144,7 +144,7 @@ pub(super) fn parse(
         _ => declared_fill.clone(),
     };
     let mut array = ArrayMetadata {
-        fill_value: parse_fill(&parsed.data_type, &fill_words, Dialect::Draft, reading)?,
+        fill_value: parse_fill(&parsed.data_type, &fill_words, Dialect::Draft, &codecs, reading)?,
         dimension_names: xarray_dimensions(&attributes_, shape.len()),
         attributes: attributes_,
         unknown,
@@ -300,7 +300,7 @@ fn compressor(json: Option<&Json>) -> Result<Option<CodecSpec>, MetadataError> {
 fn void(size: usize, fill: Option<&FillValue>) -> (Json, Json) {
     let field: Json = ["".to_owned(), format!("|V{size}")].into_iter().map(Json::from).collect();
     let record = Object::new()
-        .with("extension", "TODO: structured array protocol URL")
+        .with("extension", crate::data_type::record_words::DRAFT_RECORD)
         .with("type", vec![field])
         .with("fallback", format!("r{}", size as u128 * 8));
     let fill = fill.map_or(Json::Null, |fill| Json::from(base64_encode(fill.as_bytes())));

@@ -1,0 +1,227 @@
+//! How is a record said in JSON and CSV, and read back?
+//!
+//! In JSON a record is an object with its fields, each said as an element of its type, in nested lists
+//! where it has a shape. In CSV each value has a column of its own, named in a first line: `e.x` is the
+//! field `x` of the field `e`, `q.0.1` one of a field's several values.
+
+use zarr::Json;
+use zarr::data_type::DataType;
+
+use crate::element::{Kind, LENGTH, Style};
+
+/// What an element is: one value, or a record of several.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Item {
+    One(Kind),
+    Record(Vec<Part>),
+}
+
+/// A field of a record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Part {
+    name: String,
+    shape: Vec<u64>,
+    item: Item,
+    /// Bytes of all that it holds.
+    size: usize,
+}
+
+impl From<Kind> for Item {
+    fn from(kind: Kind) -> Self {
+        Item::One(kind)
+    }
+}
+
+impl Item {
+    /// What elements of a type are; `None` if nobody here knows the type.
+    pub fn of(data_type: &DataType) -> Option<Item> {
+        let DataType::Record(record) = data_type else {
+            return Kind::of(data_type).map(Item::One);
+        };
+        let part = |field: &zarr::data_type::Field| {
+            let item = Item::of(field.data_type())?;
+            let (name, shape) = (field.name().to_owned(), field.shape().to_vec());
+            Some(Part { name, shape, item, size: field.size() })
+        };
+        record.fields().iter().map(part).collect::<Option<_>>().map(Item::Record)
+    }
+
+    /// The elements of a stream, one by one.
+    pub fn split<'a>(&self, stream: &'a [u8]) -> impl Iterator<Item = &'a [u8]> + use<'a> {
+        let (mut rest, fixed) = (stream, self.size());
+        let is_long = matches!(self, Item::One(Kind::Long(_)));
+        std::iter::from_fn(move || {
+            let size = match rest.first_chunk::<LENGTH>() {
+                _ if rest.is_empty() => return None,
+                Some(length) if is_long => LENGTH + u32::from_le_bytes(*length) as usize,
+                _ => fixed,
+            };
+            let (element, after) = rest.split_at_checked(size)?;
+            rest = after;
+            Some(element)
+        })
+    }
+
+    /// Bytes in an element; about as many, if it has any length.
+    pub fn size(&self) -> usize {
+        match self {
+            Item::One(kind) => kind.size(),
+            Item::Record(parts) => parts.iter().map(|part| part.size).sum(),
+        }
+    }
+
+    /// The names of a record's columns as a line of CSV; `None` if an element is one value.
+    pub fn header(&self) -> Option<String> {
+        let mut names = Vec::new();
+        match self {
+            Item::One(_) => return None,
+            item => item.name_columns("", &mut names),
+        }
+        Some(names.join(","))
+    }
+
+    fn name_columns(&self, path: &str, names: &mut Vec<String>) {
+        let Item::Record(parts) = self else {
+            names.push(match path.contains([',', '"', '\n', '\r']) {
+                true => format!("\"{}\"", path.replace('"', "\"\"")),
+                false => path.to_owned(),
+            });
+            return;
+        };
+        for part in parts {
+            let path = match path {
+                "" => part.name.clone(),
+                outer => format!("{outer}.{}", part.name),
+            };
+            part.name_items(&part.shape, &path, names);
+        }
+    }
+
+    /// Appends an element, of exactly [`Item::size`] bytes, to `out`.
+    pub fn say(&self, element: &[u8], style: Style, out: &mut String) {
+        let parts = match self {
+            Item::One(kind) => return kind.say(element, style, out),
+            Item::Record(parts) => parts,
+        };
+        let mut rest = element;
+        for (n, part) in parts.iter().enumerate() {
+            let (own, after) = rest.split_at(part.size);
+            rest = after;
+            match style {
+                Style::Json => {
+                    out.push(if n == 0 { '{' } else { ',' });
+                    out.push_str(&Json::from(part.name.as_str()).to_string());
+                    out.push(':');
+                }
+                Style::Csv if n > 0 => out.push(','),
+                Style::Csv => {}
+            }
+            part.say(&part.shape, own, style, out);
+        }
+        if style == Style::Json {
+            out.push('}');
+        }
+    }
+
+    /// Appends the bytes of the element that `json` means to `out`, or says why it means none.
+    pub fn read(&self, json: &Json, out: &mut Vec<u8>) -> Result<(), String> {
+        let parts = match self {
+            Item::One(kind) => return kind.read(json, out),
+            Item::Record(parts) => parts,
+        };
+        let Some(object) = json.as_object() else {
+            return Err(format!("{} stands where an object of fields is due", json.brief()));
+        };
+        for part in parts {
+            let name = &part.name;
+            let value = object.get(name).ok_or_else(|| format!("field `{name}` is missing"))?;
+            part.read(&part.shape, value, out).map_err(|why| format!("field `{name}`: {why}"))?;
+        }
+        match object.iter().find(|(name, _)| parts.iter().all(|part| part.name != *name)) {
+            Some((name, _)) => Err(format!("field `{name}` is none of the array's")),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Part {
+    fn name_items(&self, shape: &[u64], path: &str, names: &mut Vec<String>) {
+        match shape.split_first() {
+            None => self.item.name_columns(path, names),
+            Some((&len, inner)) => {
+                (0..len).for_each(|n| self.name_items(inner, &format!("{path}.{n}"), names));
+            }
+        }
+    }
+
+    fn say(&self, shape: &[u64], bytes: &[u8], style: Style, out: &mut String) {
+        let Some((&len, inner)) = shape.split_first() else {
+            return self.item.say(bytes, style, out);
+        };
+        for (n, bytes) in bytes.chunks_exact(bytes.len() / len.max(1) as usize).enumerate() {
+            match (n, style) {
+                (0, Style::Json) => out.push('['),
+                (0, Style::Csv) => {}
+                _ => out.push(','),
+            }
+            self.say(inner, bytes, style, out);
+        }
+        if style == Style::Json {
+            out.push(']');
+        }
+    }
+
+    fn read(&self, shape: &[u64], json: &Json, out: &mut Vec<u8>) -> Result<(), String> {
+        let Some((&len, inner)) = shape.split_first() else {
+            return self.item.read(json, out);
+        };
+        let items = json.as_array().filter(|items| items.len() as u64 == len);
+        let items =
+            items.ok_or_else(|| format!("{} stands where a list of {len} is due", json.brief()))?;
+        items.iter().try_for_each(|item| self.read(inner, item, out))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use zarr::{Dialect, Registry};
+
+    fn item(words: &str) -> Item {
+        let json = Json::parse(words.as_bytes()).unwrap();
+        Item::of(&Registry::new().parse_data_type(&json, Dialect::V2).unwrap().data_type).unwrap()
+    }
+
+    #[test]
+    fn records_are_objects_of_their_fields() {
+        let item =
+            item(r#"[["a","<i2"],["e",[["x","|S2"],["y, z","<f4"]]],["q",[["n","|u1"]],[2,1]]]"#);
+        let text = r#"{"a":-2,"e":{"x":"é","y, z":"NaN"},"q":[[{"n":7}],[{"n":8}]]}"#;
+        let mut bytes = Vec::new();
+        item.read(&Json::parse(text.as_bytes()).unwrap(), &mut bytes).unwrap();
+        assert_eq!(bytes, b"\xfe\xff\xc3\xa9\x00\x00\xc0\x7f\x07\x08");
+        assert_eq!(bytes.len(), item.size());
+        let said = |style| {
+            let mut out = String::new();
+            item.say(&bytes, style, &mut out);
+            out
+        };
+        assert_eq!(said(Style::Json), text);
+        assert_eq!(said(Style::Csv), "-2,é,NaN,7,8");
+        assert_eq!(item.header().unwrap(), r#"a,e.x,"e.y, z",q.0.0.n,q.1.0.n"#);
+        assert_eq!(Item::from(Kind::Bool).header(), None);
+    }
+
+    #[test]
+    fn what_is_no_record_says_why() {
+        let item = item(r#"[["a","|i1"],["q","|u1",2]]"#);
+        let why = |text: &str| {
+            item.read(&Json::parse(text.as_bytes()).unwrap(), &mut Vec::new()).unwrap_err()
+        };
+        assert_eq!(why("[1,[2,3]]"), "[1,[2,3]] stands where an object of fields is due");
+        assert_eq!(why(r#"{"a":1}"#), "field `q` is missing");
+        assert_eq!(why(r#"{"a":1,"q":[2,3],"b":0}"#), "field `b` is none of the array's");
+        assert_eq!(why(r#"{"a":128,"q":[2,3]}"#), "field `a`: 128 does not fit an int8");
+        assert_eq!(why(r#"{"a":1,"q":[2]}"#), "field `q`: [2] stands where a list of 2 is due");
+    }
+}

@@ -1,0 +1,189 @@
+//! Which bytes of an element does a change of byte order turn round?
+
+use super::{DataType, Endian, Record};
+
+/// The bytes of an element that are turned round together, so that elements stored in one byte order
+/// become those of another.
+///
+/// ```
+/// use zarr_core::data_type::{ByteSwap, CoreType, Endian, Field, Record};
+///
+/// let fields = [Field::new("n", CoreType::Uint8.into()), Field::new("x", CoreType::Int16.into())];
+/// let swap = ByteSwap::between(&Record::new(fields)?.into(), Endian::Big, Endian::Little);
+/// let mut elements = [1, 2, 3, 4, 5, 6];
+/// swap.turn(&mut elements);
+/// assert_eq!(elements, [1, 3, 2, 4, 6, 5]);
+/// # Ok::<(), zarr_core::MetadataError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ByteSwap {
+    cell: usize,
+    turns: Vec<Turn>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Turn {
+    /// Units one after the other.
+    Units { offset: usize, size: usize, unit: usize },
+    /// Records one after the other, each turned in the same way.
+    Each { offset: usize, size: usize, stride: usize, turns: Vec<Turn> },
+}
+
+impl ByteSwap {
+    /// What turns elements that are stored as `stored` into ones as `wanted`. A field that is stored
+    /// in a byte order of its own is turned from that.
+    pub fn between(data_type: &DataType, stored: Endian, wanted: Endian) -> ByteSwap {
+        ByteSwap::new(data_type, &|own: Option<Endian>| own.unwrap_or(stored) != wanted)
+    }
+
+    /// What turns whatever has a byte order: between native elements and ones of the other order.
+    pub fn of_all(data_type: &DataType) -> ByteSwap {
+        ByteSwap::new(data_type, &|_| true)
+    }
+
+    fn new(data_type: &DataType, is_turned: &dyn Fn(Option<Endian>) -> bool) -> ByteSwap {
+        let mut turns = Vec::new();
+        let cell = data_type.repr().map_or(1, |repr| repr.size());
+        match data_type {
+            DataType::Record(record) => of_record(record, is_turned, 0, &mut turns),
+            plain if is_turned(None) => of_plain(plain, 0, cell, &mut turns),
+            _ => {}
+        }
+        ByteSwap { cell, turns }
+    }
+
+    /// The unit, if elements are nothing but units of one size; 1 if nothing is turned.
+    pub fn unit(&self) -> Option<usize> {
+        match self.turns[..] {
+            [] => Some(1),
+            [Turn::Units { offset: 0, size, unit }] if size == self.cell => Some(unit),
+            _ => None,
+        }
+    }
+
+    /// Turns elements round, one after the other.
+    pub fn turn(&self, elements: &mut [u8]) {
+        match self.unit() {
+            Some(1) => {}
+            Some(unit) => elements.chunks_exact_mut(unit).for_each(<[u8]>::reverse),
+            None => elements.chunks_exact_mut(self.cell).for_each(|one| turn(&self.turns, one)),
+        }
+    }
+}
+
+fn turn(turns: &[Turn], element: &mut [u8]) {
+    for step in turns {
+        match step {
+            Turn::Units { offset, size, unit } => {
+                let units = element[*offset..offset + size].chunks_exact_mut(*unit);
+                units.for_each(<[u8]>::reverse);
+            }
+            Turn::Each { offset, size, stride, turns } => {
+                let records = element[*offset..offset + size].chunks_exact_mut(*stride);
+                records.for_each(|record| turn(turns, record));
+            }
+        }
+    }
+}
+
+fn of_plain(data_type: &DataType, offset: usize, size: usize, turns: &mut Vec<Turn>) {
+    let unit = data_type.repr().map_or(1, |repr| repr.swap_unit());
+    if unit == 1 {
+        return;
+    }
+    match turns.last_mut() {
+        Some(Turn::Units { offset: from, size: before, unit: same })
+            if *from + *before == offset && *same == unit =>
+        {
+            *before += size;
+        }
+        _ => turns.push(Turn::Units { offset, size, unit }),
+    }
+}
+
+fn of_record(
+    record: &Record,
+    is_turned: &dyn Fn(Option<Endian>) -> bool,
+    base: usize,
+    turns: &mut Vec<Turn>,
+) {
+    for field in record.fields() {
+        let (offset, size) = (base + field.offset(), field.size());
+        match field.data_type() {
+            DataType::Record(inner) if inner.size() == size => {
+                of_record(inner, is_turned, offset, turns);
+            }
+            // Not one by one: a few words of a document may stand for a million records.
+            DataType::Record(inner) => {
+                let mut each = Vec::new();
+                of_record(inner, is_turned, 0, &mut each);
+                if !each.is_empty() {
+                    turns.push(Turn::Each { offset, size, stride: inner.size(), turns: each });
+                }
+            }
+            plain if is_turned(field.endian()) => of_plain(plain, offset, size, turns),
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data_type::{CoreType::*, Field};
+
+    fn record(fields: impl IntoIterator<Item = Field>) -> DataType {
+        Record::new(fields).unwrap().into()
+    }
+
+    fn turned(data_type: &DataType, stored: Endian) -> Vec<u8> {
+        let mut element: Vec<u8> = (0..data_type.repr().unwrap().size() as u8).collect();
+        ByteSwap::between(data_type, stored, Endian::Little).turn(&mut element);
+        element
+    }
+
+    #[test]
+    fn plain_types_are_turned_in_their_units() {
+        let unit = |data_type: DataType| ByteSwap::of_all(&data_type).unit();
+        assert_eq!(unit(Int32.into()), Some(4));
+        assert_eq!(unit(Complex128.into()), Some(8));
+        assert_eq!(unit(Bool.into()), Some(1));
+        assert_eq!(unit(DataType::Raw { size: 6 }), Some(1));
+        assert_eq!(turned(&Complex64.into(), Endian::Big), [3, 2, 1, 0, 7, 6, 5, 4]);
+        assert_eq!(turned(&Int16.into(), Endian::Little), [0, 1]);
+    }
+
+    /// Z2-036, T-48.
+    #[test]
+    fn fields_are_turned_each_by_itself() {
+        let mixed = record([
+            Field::new("a", Int32.into()),
+            Field::new("b", Uint8.into()),
+            Field::new("c", Int16.into()).with_endian(Endian::Big),
+            Field::new("d", Int16.into()).with_endian(Endian::Little),
+        ]);
+        assert_eq!(turned(&mixed, Endian::Little), [0, 1, 2, 3, 4, 6, 5, 7, 8]);
+        assert_eq!(turned(&mixed, Endian::Big), [3, 2, 1, 0, 4, 6, 5, 7, 8]);
+        assert_eq!(ByteSwap::of_all(&mixed).unit(), None);
+    }
+
+    #[test]
+    fn records_of_one_unit_are_as_fast_as_plain_types() {
+        let point = record(["x", "y"].map(|name| Field::new(name, Float64.into())));
+        let line = record([Field::new("from", point.clone()), Field::new("to", point)]);
+        assert_eq!(ByteSwap::of_all(&line).unit(), Some(8));
+        assert_eq!(ByteSwap::between(&line, Endian::Big, Endian::Big).unit(), Some(1));
+    }
+
+    #[test]
+    fn many_records_in_one_are_turned_without_a_list_of_them() {
+        let inner = record([Field::new("x", Int16.into()), Field::new("y", Int8.into())]);
+        let few = record([
+            Field::new("q", inner.clone()).with_shape(&[2]),
+            Field::new("z", Int16.into()),
+        ]);
+        assert_eq!(turned(&few, Endian::Big), [1, 0, 2, 4, 3, 5, 7, 6]);
+        let many = record([Field::new("q", inner).with_shape(&[1000, 1000])]);
+        assert_eq!(ByteSwap::of_all(&many).turns.len(), 1);
+    }
+}

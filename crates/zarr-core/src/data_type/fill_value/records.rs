@@ -1,0 +1,171 @@
+//! How is the fill value of a record said?
+//!
+//! v2 and the drafts write the stored bytes in base64: there the byte order of each field counts, and
+//! what has none of its own is little-endian. Final v3 has an object with the value of every field, and
+//! base64 where zarr-python 3.1 wrote it (Z2-052, F-050, F-051).
+
+use super::{FillValue, Result, Words, base64_decode, base64_encode, parse, to_json};
+use crate::data_type::{ByteSwap, DataType, Endian, Record};
+use crate::dialect::Dialect;
+use crate::error::MetadataError;
+use crate::json::{Json, Object};
+
+impl Words<'_> {
+    pub(super) fn record(&mut self, record: &Record, json: &Json) -> Result<Vec<u8>> {
+        match (self.dialect, json) {
+            (Dialect::V3, Json::Object(values)) => {
+                let mut bytes = Vec::with_capacity(record.size());
+                for field in record.fields() {
+                    let name = field.name();
+                    let value =
+                        values.get(name).ok_or_else(|| format!("field `{name}` is missing"))?;
+                    self.field(field.data_type(), field.shape(), value, &mut bytes)
+                        .map_err(|why| format!("field `{name}`: {why}"))?;
+                }
+                match values.len() == record.fields().len() {
+                    true => Ok(bytes),
+                    false => Err("it has a field that the type does not have".into()),
+                }
+            }
+            (Dialect::V3, Json::String(_)) | (Dialect::V2 | Dialect::Draft, Json::String(_)) => {
+                let text = json.as_str().unwrap_or_default();
+                let mut bytes = base64_decode(text).ok_or("it is not base64")?;
+                match bytes.len() {
+                    0 if self.dialect != Dialect::V3 => bytes.resize(record.size(), 0),
+                    n if n == record.size() => {}
+                    n => return Err(format!("base64 of {n} bytes for {}", record.size())),
+                }
+                let data_type = DataType::from(record.clone());
+                ByteSwap::between(&data_type, Endian::Little, Endian::NATIVE).turn(&mut bytes);
+                data_type.check(&mut bytes, true).map_err(|e| e.to_string())?;
+                Ok(bytes)
+            }
+            (Dialect::V2 | Dialect::Draft, json) if json.as_i64() == Some(0) => {
+                Ok(vec![0; record.size()])
+            }
+            (Dialect::V3, _) => Err("a record is an object with the value of every field".into()),
+            _ => Err("a record is written in base64".into()),
+        }
+    }
+
+    /// One value, or lists of them where the field has a shape.
+    fn field(
+        &mut self,
+        data_type: &DataType,
+        shape: &[u64],
+        json: &Json,
+        bytes: &mut Vec<u8>,
+    ) -> Result<()> {
+        let Some((&len, inner)) = shape.split_first() else {
+            let value = parse(data_type, json, self.dialect, self.strictness, self.warnings)
+                .map_err(|e| match e {
+                    MetadataError::Invalid { why, .. } => why,
+                    other => other.to_string(),
+                })?;
+            bytes.extend(value.ok_or("it is undefined")?.as_bytes());
+            return Ok(());
+        };
+        let items = json.as_array().filter(|items| items.len() as u64 == len);
+        let items = items.ok_or_else(|| format!("a list of {len} is due"))?;
+        items.iter().try_for_each(|item| self.field(data_type, inner, item, bytes))
+    }
+}
+
+/// The fill value of a record in a dialect's words.
+pub(super) fn record_to_json(
+    record: &Record,
+    bytes: &[u8],
+    dialect: Dialect,
+) -> std::result::Result<Json, MetadataError> {
+    if dialect != Dialect::V3 {
+        let mut bytes = bytes.to_vec();
+        let data_type = DataType::from(record.clone());
+        ByteSwap::between(&data_type, Endian::Little, Endian::NATIVE).turn(&mut bytes);
+        return Ok(Json::from(base64_encode(&bytes)));
+    }
+    let mut object = Object::new();
+    for field in record.fields() {
+        let element = &bytes[field.offset()..field.offset() + field.size()];
+        object.insert(field.name(), field_to_json(field.data_type(), field.shape(), element)?);
+    }
+    Ok(object.into())
+}
+
+fn field_to_json(
+    data_type: &DataType,
+    shape: &[u64],
+    bytes: &[u8],
+) -> std::result::Result<Json, MetadataError> {
+    match shape.split_first() {
+        None => to_json(data_type, Some(&FillValue::new(bytes)), Dialect::V3),
+        Some((&len, inner)) => {
+            let items = bytes.chunks_exact(bytes.len() / len as usize);
+            let items = items.map(|item| field_to_json(data_type, inner, item));
+            Ok(Json::Array(items.collect::<std::result::Result<_, _>>()?))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Registry;
+    use crate::dialect::Strictness;
+
+    fn bytes(words: &str, dialect: Dialect, fill: &str) -> Option<Vec<u8>> {
+        let json = |text: &str| Json::parse(text.as_bytes()).unwrap();
+        let parsed = Registry::new().parse_data_type(&json(words), dialect).unwrap();
+        let data_type = parsed.data_type.stored_in(Some(parsed.endian.unwrap_or(Endian::Little)));
+        let strict = Strictness::Strict;
+        let value = parse(&data_type, &json(fill), dialect, strict, &mut Vec::new()).ok()??;
+        let back = to_json(&data_type, Some(&value), dialect).unwrap();
+        let again = parse(&data_type, &back, dialect, strict, &mut Vec::new()).unwrap();
+        assert_eq!(again, Some(value.clone()), "{back}");
+        let mut element = value.as_bytes().to_vec();
+        if Endian::NATIVE == Endian::Big {
+            ByteSwap::of_all(&data_type).turn(&mut element);
+        }
+        Some(element)
+    }
+
+    fn point(a: i32, b: f64) -> Option<Vec<u8>> {
+        Some([&a.to_le_bytes()[..], &b.to_le_bytes()].concat())
+    }
+
+    /// Z2-052, draft-v3.md 3.3: the specifications' vectors.
+    #[test]
+    fn base64_is_what_is_stored() {
+        let mixed = r#"[["x","<i4"],["y",">f8"]]"#;
+        assert_eq!(bytes(mixed, Dialect::V2, "\"BwAAAD/wAAAAAAAA\""), point(7, 1.0));
+        let big = r#"[["x",">i4"],["y",">f8"]]"#;
+        assert_eq!(bytes(big, Dialect::V2, "\"AAAABz/wAAAAAAAA\""), point(7, 1.0));
+        let draft = r#"{"extension":"TODO: structured array protocol URL","type":[["a","<i4"],["b","<f8"]],"fallback":null}"#;
+        assert_eq!(bytes(draft, Dialect::Draft, "\"AQAAAAAAAAAAAABA\""), point(1, 2.0));
+        for zero in ["\"\"", "0"] {
+            assert_eq!(bytes(mixed, Dialect::V2, zero), point(0, 0.0));
+            assert_eq!(bytes(draft, Dialect::Draft, zero), point(0, 0.0));
+        }
+        for bad in ["\"BwAAAD/wAAAAAA==\"", "\"BwAAAD/wAAAAAAAAAA==\"", "1", "{}", "\"?\"", "false"]
+        {
+            assert_eq!(bytes(mixed, Dialect::V2, bad), None, "{bad}");
+        }
+    }
+
+    /// F-050, F-051.
+    #[test]
+    fn final_v3_says_every_field() {
+        let words = r#"{"name":"struct","configuration":{"fields":[
+            {"name":"a","data_type":"int32"},{"name":"b","data_type":"float64"}]}}"#;
+        assert_eq!(bytes(words, Dialect::V3, r#"{"b":2.0,"a":1}"#), point(1, 2.0));
+        for bad in
+            [r#"{"a":1}"#, r#"{"a":1,"b":2.0,"c":3}"#, "0", "null", r#"{"a":1,"b":null}"#, "[1,2]"]
+        {
+            assert_eq!(bytes(words, Dialect::V3, bad), None, "{bad}");
+        }
+        let legacy =
+            r#"{"name":"structured","configuration":{"fields":[["x","float32"],["y","float64"]]}}"#;
+        let expected = [&1f32.to_le_bytes()[..], &2f64.to_le_bytes()].concat();
+        assert_eq!(bytes(legacy, Dialect::V3, "\"AACAPwAAAAAAAABA\""), Some(expected));
+        assert_eq!(bytes(legacy, Dialect::V3, "\"\""), None);
+    }
+}

@@ -1,0 +1,214 @@
+//! How are records said in each dialect?
+//!
+//! v2 has NumPy's list of fields, `[["a","<i4"],["b",">f8",[2]]]`; zarr-python 2.18 wrote the same list
+//! into the drafts, as an extension. Final v3 calls a record `struct`; zarr-python 3.1 called it
+//! `structured`, which is read and not written (Z2-035, F-050, F-051, draft-v3.md 3.3).
+
+use super::record::MAX_DEPTH;
+use super::{DataType, Endian, Field, ParsedType, Record};
+use crate::dialect::Dialect;
+use crate::error::MetadataError;
+use crate::json::{Json, Object};
+use crate::registry::Registry;
+
+/// The URI that zarr-python 2.18 has for records, and for raw bytes as a record of one nameless field.
+pub(crate) const DRAFT_RECORD: &str = "TODO: structured array protocol URL";
+
+impl Record {
+    /// The record in a dialect's words; `endian` is the byte order of fields that have none of their own.
+    /// `None` if the dialect has no words for a field.
+    pub(super) fn spelling(&self, dialect: Dialect, endian: Endian) -> Option<Json> {
+        let descr = |field: &Field| {
+            let order = field.endian().unwrap_or(endian);
+            let words = field.data_type().spelling(Dialect::V2, order)?;
+            let mut items = vec![Json::from(field.name()), words];
+            if !field.shape().is_empty() {
+                items.push(Json::from(field.shape()));
+            }
+            Some(Json::Array(items))
+        };
+        let list = || self.fields().iter().map(descr).collect::<Option<Vec<_>>>();
+        Some(match dialect {
+            Dialect::V2 => Json::Array(list()?),
+            Dialect::Draft => Object::new()
+                .with("extension", DRAFT_RECORD)
+                .with("type", list()?)
+                .with("fallback", Json::Null)
+                .into(),
+            Dialect::V3 => {
+                let member = |field: &Field| {
+                    let words = field.data_type().spelling(dialect, endian)?;
+                    let object = Object::new().with("name", field.name());
+                    field.shape().is_empty().then(|| Json::from(object.with("data_type", words)))
+                };
+                let fields = self.fields().iter().map(member).collect::<Option<Vec<_>>>()?;
+                let configuration = Object::new().with("fields", fields);
+                Object::new().with("name", "struct").with("configuration", configuration).into()
+            }
+        })
+    }
+}
+
+fn why(error: MetadataError) -> String {
+    match error {
+        MetadataError::Invalid { why, .. } => why,
+        other => other.to_string(),
+    }
+}
+
+/// Reads fields to the end even if nobody knows the type of one: the others may be wrong.
+struct Parser<'a> {
+    registry: &'a Registry,
+    all_known: bool,
+}
+
+impl Parser<'_> {
+    fn leaf(&mut self, json: &Json, dialect: Dialect) -> Result<ParsedType, String> {
+        let parsed = self.registry.parse_data_type(json, dialect).map_err(why)?;
+        match parsed.data_type {
+            DataType::Unknown { .. } => {
+                self.all_known = false;
+                Ok(ParsedType { data_type: DataType::Raw { size: 8 }, endian: None })
+            }
+            _ => Ok(parsed),
+        }
+    }
+
+    /// A list of `[name, type]` and `[name, type, shape]` (Z2-035).
+    fn descr(&mut self, fields: &[Json], depth: usize) -> Result<Record, String> {
+        check_depth(depth)?;
+        let field = |json: &Json| {
+            let items = json.as_array().unwrap_or_default();
+            let (Some(Json::String(name)), Some(kind), 2..=3) =
+                (items.first(), items.get(1), items.len())
+            else {
+                return Err("a field is `[name, type]` or `[name, type, shape]`".into());
+            };
+            let mut endian = None;
+            let data_type = match kind {
+                Json::Array(inner) => self.descr(inner, depth + 1)?.into(),
+                Json::String(_) => {
+                    let parsed = self.leaf(kind, Dialect::V2)?;
+                    endian = parsed.endian;
+                    parsed.data_type
+                }
+                other => return Err(format!("field `{name}`: {} stands for a type", other.kind())),
+            };
+            // A number alone is a shape of one axis.
+            let lengths = match items.get(2) {
+                None => Some(Vec::new()),
+                Some(Json::Array(lengths)) => lengths.iter().map(Json::as_u64).collect(),
+                Some(length) => length.as_u64().map(|length| vec![length]),
+            };
+            let shape =
+                lengths.ok_or_else(|| format!("field `{name}` has a shape that is none"))?;
+            let field = Field::new(name.as_str(), data_type).with_shape(&shape);
+            Ok(endian.into_iter().fold(field, Field::with_endian))
+        };
+        let fields = fields.iter().map(field).collect::<Result<Vec<_>, String>>()?;
+        Record::new(fields).map_err(why)
+    }
+
+    /// The `fields` of a `struct`, objects of `name` and `data_type`, or of a `structured`, pairs of them
+    /// (F-050, F-051).
+    fn v3(&mut self, name: &str, configuration: &Object, depth: usize) -> Result<Record, String> {
+        check_depth(depth)?;
+        let fields = configuration.get("fields").and_then(Json::as_array);
+        let fields = fields.filter(|_| configuration.len() == 1);
+        let fields = fields.ok_or_else(|| format!("`{name}` has `fields` and nothing else"))?;
+        let field = |json: &Json| {
+            let member = |name| json.as_object().filter(|o| o.len() == 2).and_then(|o| o.get(name));
+            let (label, kind) = match (name, json) {
+                ("structured", Json::Array(pair)) if pair.len() == 2 => (&pair[0], &pair[1]),
+                ("struct", _) => match (member("name"), member("data_type")) {
+                    (Some(label), Some(kind)) => (label, kind),
+                    _ => return Err("a field of `struct` has `name` and `data_type`".into()),
+                },
+                _ => return Err("a field of `structured` is `[name, data_type]`".to_owned()),
+            };
+            let label = label.as_str().ok_or("the name of a field is a string")?;
+            let data_type = match record_of(kind) {
+                Some((name, configuration)) => self.v3(name, configuration, depth + 1)?.into(),
+                None => self.leaf(kind, Dialect::V3)?.data_type,
+            };
+            Ok(Field::new(label, data_type))
+        };
+        let fields = fields.iter().map(field).collect::<Result<Vec<_>, String>>()?;
+        Record::new(fields).map_err(why)
+    }
+}
+
+/// Told before the fields are looked at, so that deep words cannot exhaust the stack.
+fn check_depth(depth: usize) -> Result<(), String> {
+    match depth > MAX_DEPTH {
+        true => Err(format!("records nest deeper than {MAX_DEPTH} levels")),
+        false => Ok(()),
+    }
+}
+
+/// The name and the configuration of a record of final v3.
+fn record_of(json: &Json) -> Option<(&str, &Object)> {
+    let object = json.as_object()?;
+    let name = object.get("name").and_then(Json::as_str)?;
+    let configuration = object.get("configuration").and_then(Json::as_object)?;
+    ["struct", "structured"].contains(&name).then_some((name, configuration))
+}
+
+/// NumPy's list of fields, in v2 and in the drafts; `None` if it holds a type that nobody here knows.
+///
+/// A byte order that all fields share is the array's, as it is of every other type.
+pub(crate) fn from_descr(
+    fields: &[Json],
+    registry: &Registry,
+) -> Result<Option<ParsedType>, String> {
+    let mut parser = Parser { registry, all_known: true };
+    let record = parser.descr(fields, 1)?;
+    if !parser.all_known {
+        return Ok(None);
+    }
+    let mut orders = Vec::new();
+    note_orders(&record, &mut orders);
+    Ok(Some(match orders[..] {
+        [endian] => {
+            ParsedType { data_type: record.reordered(&|_| None).into(), endian: Some(endian) }
+        }
+        _ => ParsedType { data_type: record.into(), endian: None },
+    }))
+}
+
+/// The byte orders of fields, each once.
+fn note_orders(record: &Record, orders: &mut Vec<Endian>) {
+    for field in record.fields() {
+        match field.data_type() {
+            DataType::Record(inner) => note_orders(inner, orders),
+            _ => orders.extend(field.endian().filter(|endian| !orders.contains(endian))),
+        }
+    }
+}
+
+/// `struct` and `structured` of final v3; outside `None` for other names, inside if a field is of a type
+/// that nobody here knows.
+pub(crate) fn from_v3(
+    json: &Json,
+    registry: &Registry,
+) -> Option<Result<Option<DataType>, String>> {
+    let (name, configuration) = match (json.as_str(), json.as_object()) {
+        (Some(name), _) => (name, None),
+        (_, Some(object)) => (object.get("name")?.as_str()?, object.get("configuration")),
+        _ => return None,
+    };
+    if !["struct", "structured"].contains(&name) {
+        return None;
+    }
+    let nothing = Object::new();
+    let configuration = configuration.and_then(Json::as_object).unwrap_or(&nothing);
+    let mut parser = Parser { registry, all_known: true };
+    let record = parser.v3(name, configuration, 1);
+    Some(record.map(|record| parser.all_known.then(|| record.into())))
+}
+
+/// Whether these are the words of zarr-python 3.1, which left out the byte order and wrote fill values in
+/// base64 (F-051).
+pub(crate) fn is_legacy(declared: &Json) -> bool {
+    record_of(declared).is_some_and(|(name, _)| name == "structured")
+}

@@ -1,0 +1,219 @@
+//! How is one field of records read and written?
+//!
+//! Reading decodes whole records and copies the field out of them. Writing is a guarded part of every
+//! chunk it touches, so that writers of different fields never lose each other's work (DECISIONS 16).
+
+use super::aio;
+use super::array::Array;
+use super::opened::{Opened, State, zeroed};
+use crate::data_type::{DataType, Field, Repr};
+use crate::element::Element;
+use crate::error::{AccessError, Result};
+use crate::grid::Tile;
+use crate::region::{IntoRegion, Region};
+use crate::view::{View, ViewMut};
+
+/// Which bytes of an element are meant: all, or those of one field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Span {
+    pub offset: usize,
+    pub size: usize,
+    /// Bytes of a whole element.
+    pub element: usize,
+}
+
+impl Span {
+    /// All bytes.
+    pub fn of(repr: Repr) -> Span {
+        Span { offset: 0, size: repr.size(), element: repr.size() }
+    }
+
+    pub fn is_whole(self) -> bool {
+        self.size == self.element
+    }
+}
+
+impl State {
+    /// All bytes of an element.
+    pub fn span(&self) -> Result<Span> {
+        self.access().map(|(_, _, repr)| Span::of(repr))
+    }
+}
+
+impl Opened {
+    /// The field that a path names.
+    fn field(&self, state: &State, path: &str) -> Result<(Field, Span)> {
+        let argument = |why: String| Err(self.at(AccessError::Argument(why)));
+        let element = state.span().map_err(|e| self.at(e))?.element;
+        let record = match &state.metadata.data_type {
+            DataType::Record(record) => record,
+            other => return argument(format!("elements are `{other}` and have no fields")),
+        };
+        match record.field(path) {
+            Some(field) => {
+                let span = Span { offset: field.offset(), size: field.size(), element };
+                Ok((field, span))
+            }
+            None => argument(format!("there is no field `{path}` in `{record}`")),
+        }
+    }
+
+    /// The same, refusing elements of another type than the field's.
+    fn field_as<T: Element>(&self, state: &State, path: &str) -> Result<(Field, Span)> {
+        let (field, span) = self.field(state, path)?;
+        match T::is(field.data_type()) {
+            true => Ok((field, span)),
+            false => {
+                let array = format!("the field `{path}` of type `{}`", field.data_type());
+                Err(self.at(AccessError::ElementType { array, asked: T::NAME }))
+            }
+        }
+    }
+
+    /// Reads one tile of a blocking store, or one field of it, into `out`.
+    pub fn read_span(
+        &self,
+        state: &State,
+        tile: &Tile,
+        span: Span,
+        buffer: &mut Vec<u8>,
+        mut out: ViewMut<'_>,
+    ) -> Result<()> {
+        if span.is_whole() {
+            return self.read_tile(state, tile, buffer, out);
+        }
+        let shape = tile.within.shape();
+        let mut records = zeroed(&shape, span.element, "a chunk").map_err(|e| self.at(e))?;
+        self.read_tile(state, tile, buffer, ViewMut::new(&mut records, &shape, span.element))?;
+        out.copy_from(&View::new(&records, &shape, span.element).span(span.offset, span.size));
+        Ok(())
+    }
+}
+
+/// The elements that a field holds in a region: one for each record, or those of its shape.
+fn elements_of(field: &Field, region: &Region) -> Region {
+    Region::all(&[&region.shape(), field.shape()].concat())
+}
+
+impl Array {
+    /// Reads one field of the records of a region; `e.x` is the field `x` of the field `e`. A field with
+    /// a shape gives all its elements for each record, in C order.
+    ///
+    /// ```
+    /// # fn example(array: &zarr_core::Array) -> zarr_core::Result<()> {
+    /// let heights = array.read_field::<f64>("height", 10..20)?;
+    /// array.write_field("height", 10..20, &heights)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Array::read`]; [`AccessError::Argument`] if there is no such field.
+    pub fn read_field<T: Element>(&self, field: &str, region: impl IntoRegion) -> Result<Vec<T>> {
+        let (state, region) = self.opened.prepare(region)?;
+        let (field, span) = self.opened.field_as::<T>(&state, field)?;
+        let mut elements = self.opened.room_for::<T>(&elements_of(&field, &region))?;
+        self.read_elements(&state, &region, span, &mut elements)?;
+        Ok(elements)
+    }
+
+    /// Reads one field as bytes: native elements, whatever their type.
+    ///
+    /// # Errors
+    /// As [`Array::read_field`].
+    pub fn read_field_bytes(&self, field: &str, region: impl IntoRegion) -> Result<Vec<u8>> {
+        let (state, region) = self.opened.prepare(region)?;
+        let (_, span) = self.opened.field(&state, field)?;
+        let bytes = zeroed(&region.shape(), span.size, "the region");
+        let mut bytes = bytes.map_err(|e| self.opened.at(e))?;
+        self.read_memory(&state, &region, span, &mut bytes, None)?;
+        Ok(bytes)
+    }
+
+    /// Writes one field of the records of a region; the other fields stay as they are, even if others
+    /// write them meanwhile.
+    ///
+    /// # Errors
+    /// As [`Array::write`]; [`AccessError::Argument`] if there is no such field.
+    pub fn write_field<T: Element>(
+        &self,
+        field: &str,
+        region: impl IntoRegion,
+        elements: &[T],
+    ) -> Result<()> {
+        let (state, region) = self.opened.prepare(region)?;
+        let (field, span) = self.opened.field_as::<T>(&state, field)?;
+        self.opened.check_count(&elements_of(&field, &region), elements.len())?;
+        self.opened.check_values(field.data_type(), elements)?;
+        let memory = T::as_memory(elements).unwrap_or_default();
+        self.write_memory(&state, &region, span, memory, None)
+    }
+
+    /// Writes one field from bytes: native elements, whatever their type.
+    ///
+    /// # Errors
+    /// As [`Array::write_field`]; [`crate::CodecError::Corrupt`] for bytes that are no such elements.
+    pub fn write_field_bytes(
+        &self,
+        field: &str,
+        region: impl IntoRegion,
+        bytes: &[u8],
+    ) -> Result<()> {
+        let (state, region) = self.opened.prepare(region)?;
+        let (field, span) = self.opened.field(&state, field)?;
+        let whole = bytes.len().is_multiple_of(span.size);
+        let count = if whole { bytes.len() / span.size } else { usize::MAX };
+        self.opened.check_count(&region, count)?;
+        self.opened.check_bytes(field.data_type(), bytes)?;
+        self.write_memory(&state, &region, span, bytes, None)
+    }
+}
+
+impl aio::Array {
+    /// See [`crate::Array::read_field`].
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn read_field<T: Element>(
+        &self,
+        field: &str,
+        region: impl IntoRegion,
+    ) -> Result<Vec<T>> {
+        let (state, region) = self.opened.prepare(region)?;
+        let (field, span) = self.opened.field_as::<T>(&state, field)?;
+        let mut elements = self.opened.room_for::<T>(&elements_of(&field, &region))?;
+        if let Some(memory) = T::memory(&mut elements) {
+            self.read_memory(&state, &region, span, memory, None).await?;
+            return Ok(elements);
+        }
+        let bytes = self.read_region(&state, &region, span).await?;
+        Ok(bytes.chunks_exact(size_of::<T>()).map(T::from_bytes).collect())
+    }
+
+    /// See [`crate::Array::read_field_bytes`].
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn read_field_bytes(&self, field: &str, region: impl IntoRegion) -> Result<Vec<u8>> {
+        let (state, region) = self.opened.prepare(region)?;
+        let (_, span) = self.opened.field(&state, field)?;
+        self.read_region(&state, &region, span).await
+    }
+
+    /// See [`crate::Array::write_field`].
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn write_field<T: Element>(
+        &self,
+        field: &str,
+        region: impl IntoRegion,
+        elements: Vec<T>,
+    ) -> Result<()> {
+        let (state, region) = self.opened.prepare(region)?;
+        let (field, span) = self.opened.field_as::<T>(&state, field)?;
+        self.opened.check_count(&elements_of(&field, &region), elements.len())?;
+        self.opened.check_values(field.data_type(), &elements)?;
+        self.write_elements(&state, &region, span, elements).await
+    }
+}
