@@ -1,19 +1,23 @@
 //! How does a person name a codec?
 
 use zarr_core::codec::CodecSpec;
-use zarr_core::{AccessError, Error, Json, Object, Result};
+use zarr_core::{AccessError, Error, Json, Object};
 
 /// The codec that `NAME` or `NAME:LEVEL` means, with the defaults that people expect.
 ///
 /// Names are final v3's, with or without `numcodecs.`: `gzip`, `zstd:3`, `blosc` (lz4, byte shuffle),
 /// `blosc-zstd:5`, `lz4`, `bz2`, `lzma`, `zlib`, `crc32c`, `shuffle:4`. `blosc-CNAME-SHUFFLE:LEVEL` says
 /// the inner codec and one of `noshuffle`, `shuffle`, `bitshuffle`. Any other name, a URI too, is taken as it
-/// is, a level as its `level`.
+/// is, a level as its `level`. Whoever needs other parameters writes what a v3 document has:
+/// `{"name": NAME, "configuration": {…}}`.
 ///
 /// # Errors
-/// [`AccessError::Argument`] for a level that is no number.
-pub fn codec(text: &str) -> Result<CodecSpec> {
+/// [`AccessError::Argument`] for a level that is no number, and for an object without a name.
+pub fn codec(text: &str) -> zarr_core::Result<CodecSpec> {
     let argument = |why: String| Error::from(AccessError::Argument(why));
+    if text.starts_with('{') {
+        return whole(text).map_err(|why| argument(format!("codec `{text}`: {why}")));
+    }
     let (name, level) = match text.rsplit_once(':') {
         None => (text, None),
         Some((name, level)) => match level.parse::<i64>() {
@@ -52,5 +56,17 @@ pub fn codec(text: &str) -> Result<CodecSpec> {
             spec("blosc", configuration)
         }
         name => spec(name, level.map_or_else(Object::new, |n| one("level", Json::from(n)))),
+    }
+}
+
+/// A codec as a document of final v3 has it.
+fn whole(text: &str) -> Result<CodecSpec, String> {
+    let json = Json::parse(text.as_bytes())?;
+    let member = |name: &str| json.as_object().and_then(|object| object.get(name));
+    let name = member("name").and_then(Json::as_str).ok_or("member `name`, a text, is missing")?;
+    match member("configuration") {
+        None => Ok(CodecSpec::v3(name, Object::new())),
+        Some(Json::Object(configuration)) => Ok(CodecSpec::v3(name, configuration.clone())),
+        Some(other) => Err(format!("`configuration` is an object, not {}", other.kind())),
     }
 }

@@ -8,3 +8,8 @@
 
 pub mod requirements;
 pub mod sources;
+
+/// The code of the guide compiles; CI makes the crates of it that the guide tells of, and tests them.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/extending.md")]
+struct Extending;

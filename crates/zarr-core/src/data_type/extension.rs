@@ -2,9 +2,9 @@
 
 use std::fmt::{Debug, Display};
 
-use super::{Endian, FillValue, Repr};
+use super::{CoreType, DataType, Endian, FillValue, Repr, fill_value};
 use crate::codec::CodecSpec;
-use crate::dialect::Dialect;
+use crate::dialect::{Dialect, Strictness};
 use crate::error::{CodecError, MetadataError};
 use crate::json::Json;
 
@@ -24,17 +24,24 @@ pub trait ExtensionType: Debug + Display + Send + Sync {
         None
     }
 
-    /// The fill value that `json` means, in native byte order.
+    /// The fill value that `json` means, in native byte order. Said as an element of the representation
+    /// is, if the type does not say otherwise: a number, or raw bytes.
     ///
     /// # Errors
-    /// A sentence, when it means none.
+    /// A sentence, when it means none; where text or any number of bytes is the representation, always.
     fn fill_value_from_json(
         &self,
         json: &Json,
         dialect: Dialect,
-    ) -> Result<FillValue, MetadataError>;
+    ) -> Result<FillValue, MetadataError> {
+        let plain = plain(self.repr())?;
+        let parsed = fill_value::parse(&plain, json, dialect, Strictness::Strict, &mut Vec::new())?;
+        parsed.ok_or_else(|| {
+            MetadataError::invalid("fill_value", format!("{} is no value of {self}", json.brief()))
+        })
+    }
 
-    /// The fill value in a dialect's words.
+    /// The fill value in a dialect's words: those of the representation, if the type does not say otherwise.
     ///
     /// # Errors
     /// When the dialect has none for it.
@@ -42,7 +49,16 @@ pub trait ExtensionType: Debug + Display + Send + Sync {
         &self,
         value: &FillValue,
         dialect: Dialect,
-    ) -> Result<Json, MetadataError>;
+    ) -> Result<Json, MetadataError> {
+        let (plain, size) = (plain(self.repr())?, self.repr().size());
+        match value.as_bytes().len() == size {
+            true => fill_value::to_json(&plain, Some(value), dialect),
+            false => {
+                let why = format!("an element of {self} has {size} bytes");
+                Err(MetadataError::invalid("fill_value", why))
+            }
+        }
+    }
 
     /// Whether [`ExtensionType::check`] looks at elements.
     fn needs_check(&self) -> bool {
@@ -68,11 +84,75 @@ pub trait ExtensionType: Debug + Display + Send + Sync {
     }
 }
 
+/// The type of numbers or raw bytes whose elements are so represented.
+fn plain(repr: Repr) -> Result<DataType, MetadataError> {
+    if let Repr::Opaque(size) = repr {
+        return Ok(DataType::Raw { size });
+    }
+    let core = CoreType::ALL.into_iter().find(|core| core.repr() == repr).map(DataType::from);
+    core.ok_or_else(|| {
+        let why = format!("a type that rests on {repr:?} says itself what its fill values are");
+        MetadataError::invalid("fill_value", why)
+    })
+}
+
 /// What an extension made of a document's words.
 #[derive(Clone, Debug)]
 pub struct ParsedType {
     /// The type.
-    pub data_type: super::DataType,
+    pub data_type: DataType,
     /// The byte order, if the words said one.
     pub endian: Option<Endian>,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt;
+
+    use super::*;
+
+    #[derive(Debug)]
+    struct Resting(Repr);
+
+    impl Display for Resting {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("resting")
+        }
+    }
+
+    impl ExtensionType for Resting {
+        fn spelling(&self, _: Dialect, _: Endian) -> Option<Json> {
+            None
+        }
+        fn repr(&self) -> Repr {
+            self.0
+        }
+    }
+
+    #[test]
+    fn fill_values_are_those_of_the_representation() {
+        for (repr, fill, words) in [
+            (Repr::Int(2), (-7i16).to_ne_bytes().to_vec(), Json::from(-7i64)),
+            (Repr::Bool, vec![1], Json::from(true)),
+            (Repr::Opaque(3), vec![1, 2, 3], Json::from(&[1u64, 2, 3][..])),
+        ] {
+            let (resting, fill) = (Resting(repr), FillValue::new(fill));
+            let said = resting.fill_value_to_json(&fill, Dialect::V3).unwrap();
+            assert_eq!(said, words);
+            assert_eq!(resting.fill_value_from_json(&said, Dialect::V3).unwrap(), fill);
+            for dialect in [Dialect::V2, Dialect::Draft] {
+                let said = resting.fill_value_to_json(&fill, dialect).unwrap();
+                assert_eq!(resting.fill_value_from_json(&said, dialect).unwrap(), fill);
+                assert!(resting.fill_value_from_json(&Json::Null, dialect).is_err());
+            }
+            assert!(resting.fill_value_to_json(&FillValue::zero(99), Dialect::V3).is_err());
+            assert!(resting.fill_value_from_json(&Json::from("?"), Dialect::V3).is_err());
+        }
+        for repr in [Repr::Utf32(1), Repr::Variable, Repr::Int(99)] {
+            let fill = Resting(repr).fill_value_from_json(&Json::from(0u64), Dialect::V3);
+            assert!(fill.is_err(), "{repr:?}");
+            let fill = FillValue::zero(repr.size());
+            assert!(Resting(repr).fill_value_to_json(&fill, Dialect::V3).is_err());
+        }
+    }
 }
