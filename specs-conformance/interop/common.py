@@ -290,6 +290,8 @@ class Peer:
     cases: dict = dataclasses.field(default_factory=dict)
     # dialect -> [(name, write)]: what only this peer writes; write(store) -> {path: NumPy array}
     stores: dict = dataclasses.field(default_factory=dict)
+    # whether the peer reads the copies of those, too; they hold one array, /a
+    reads_stores: bool = False
     # read_tree(store, dialect) -> as `TREE`; write_tree(store, dialect, tree)
     read_tree: object = None
     write_tree: object = None
@@ -454,6 +456,12 @@ def stores(run, peer, program, scratch, dialect):
                 return differences(copied, expected)
 
             run.check(f"we copy from {dialect}", to, name, copy)
+            if done and peer.reads_stores and to in peer.knows:
+
+                def theirs():
+                    return compare_bytes(little(peer.read(copied, to)), little(expected["/a"]))
+
+                run.check(f"they read our copy from {dialect}", to, name, theirs)
             if done:
                 run.check(f"we copy from {dialect}", to, f"{name}-attributes", lambda: no_attributes(copied))
             shutil.rmtree(copied, ignore_errors=True)

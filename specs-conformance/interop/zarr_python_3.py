@@ -100,6 +100,47 @@ def write(store, case, dialect):
         array[...] = case.data()
 
 
+def own(dialect, data, filters=(), compressors=(), **options):
+    """An array in chunks of two along each axis, and what zarr-python itself reads then."""
+
+    def write(store):
+        zarr.open_group(str(store), mode="w", zarr_format=2 if dialect == "v2" else 3)
+        codecs = dict(filters=list(filters) or None, compressors=list(compressors) or None)
+        array = zarr.create_array(
+            str(store), name="a", shape=data.shape, chunks=(2,) * data.ndim, dtype=data.dtype,
+            zarr_format=2 if dialect == "v2" else 3, fill_value=data.dtype.type(), **codecs, **options,
+        )
+        array[...] = data
+        return {"/a": read(store, dialect)}
+
+    return write
+
+
+def filters(dialect):
+    """numcodecs' filters and checksums, on arrays in v3 and on flat bytes in v2."""
+    integers = np.array([3, 1, -4, 1, -5, 9, 2], "<i4")
+    floats = np.array([0.5, -1.25, 3.0, 1e10, 0.1, -0.0, 7.0], "<f8")
+    table = np.arange(35, dtype="<i4").reshape(5, 7)
+    codecs = named if dialect == "v3" else numcodecs
+    yield "filter-fixedscaleoffset", own(dialect, floats[:3], [codecs.FixedScaleOffset(offset=1, scale=10, dtype="<f8", astype="<i2")])
+    yield "filter-quantize", own(dialect, floats, [codecs.Quantize(digits=2, dtype="<f8")])
+    yield "filter-quantize-negative", own(dialect, floats.astype("<f4"), [codecs.Quantize(digits=-1, dtype="<f4")])
+    yield "filter-bitround", own(dialect, floats.astype("<f4"), [codecs.BitRound(keepbits=5)])
+    yield "filter-bitround-halves", own(dialect, np.sqrt(table).astype("<f2"), [codecs.BitRound(keepbits=3)])
+    yield "filter-packbits", own(dialect, table % 3 == 0, [codecs.PackBits()])
+    yield "filter-astype", own(dialect, integers.astype("<i8"), [codecs.AsType(encode_dtype="<i4", decode_dtype="<i8")])
+    yield "filter-astype-floats", own(dialect, floats, [codecs.AsType(encode_dtype="<f4", decode_dtype="<f8")])
+    yield "filter-crc32", own(dialect, integers, compressors=[codecs.CRC32()])
+    yield "filter-crc32-end", own(dialect, integers, compressors=[codecs.CRC32(location="end")])
+    yield "filter-adler32", own(dialect, integers, compressors=[codecs.Adler32()])
+    yield "filter-fletcher32", own(dialect, table, compressors=[codecs.Fletcher32()])
+    yield "filter-jenkins", own(dialect, integers, compressors=[codecs.JenkinsLookup3()])
+    yield "filter-jenkins-initval", own(dialect, integers, compressors=[codecs.JenkinsLookup3(initval=5)])
+    if dialect == "v2":
+        yield "filter-base64", own(dialect, integers, [codecs.Base64()])
+        yield "filter-categorize", own(dialect, np.array(list("abaac")), [codecs.Categorize(["a", "b", "c"], "<U1")])
+
+
 PEER = Peer(
     name="zarr-python 3.1.6",
     knows={
@@ -110,10 +151,14 @@ PEER = Peer(
         "v3": COMMON + [("crc32c",), ("gzip:1", "crc32c"), ("delta",)],
         "v2": COMMON + [("crc32c",), ("delta",)],
     },
+    stores={dialect: list(filters(dialect)) for dialect in ("v3", "v2")},
+    reads_stores=True,
     read=read,
     write=write,
     exceptions=REFUSED
     + [
+        (r"we copy from (v2|v3)", "draft-2020", r"filter-.*", "the draft has no name for the codec"),
+        (r"they read our copy from v2", "v3", r"filter-(base64|categorize)", "has no such codec in v3"),
         (r"we copy from v2", "v3", r"dtype\|V6.*", "does not know r<N>"),
         (r"we (write|copy from .*)", "v3", r".*\[\[.*", "knows records by their old name, `structured`, alone"),
         (r"we copy from v3", "v2", r'.*\["e",\[\[.*', "knows no records in records in v2"),

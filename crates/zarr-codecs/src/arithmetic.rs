@@ -6,23 +6,35 @@
 use std::borrow::Cow;
 use std::fmt::Debug;
 
-use zarr_core::codec::{
-    ArrayToArray, BytesToBytes, ChunkContext, Codec, CodecSpec, DecodedSize, Parameters,
-};
+use zarr_core::codec::{BytesToBytes, ChunkContext, Codec, CodecSpec, DecodedSize, Parameters};
 use zarr_core::data_type::{CoreType, DataType, Endian};
-use zarr_core::view::{View, ViewMut};
 use zarr_core::{CodecError, Dialect, MetadataError, Object};
 
+use crate::lifted::{Flat, in_dialect};
 use crate::number::NumberType;
 
 /// Arithmetic on native numbers.
 pub(crate) trait Kernel: Debug + Send + Sync + Sized + 'static {
-    /// The codec's `id` in v2; in final v3 `numcodecs.` stands before it.
+    /// The codec's `id` in v2.
     const CODEC: &'static str;
-    const V3: &'static str;
+
+    /// The parameters that say the types of decoded and of encoded numbers. Without such, numbers are of the
+    /// elements' own type and stay so.
+    const TYPES: Option<[&'static str; 2]> = Some(["dtype", "astype"]);
 
     /// Reads the parameters that are not types.
-    fn read(parameters: &mut Parameters<'_>) -> Result<Self, MetadataError>;
+    fn read(spec: &CodecSpec, parameters: &mut Parameters<'_>) -> Result<Self, MetadataError>;
+
+    /// Why numbers of these types cannot be computed with.
+    fn refuses(&self, types: Types) -> Option<&'static str> {
+        let _ = types;
+        None
+    }
+
+    /// The name in final v3.
+    fn v3(&self) -> String {
+        format!("numcodecs.{}", Self::CODEC)
+    }
 
     /// The parameters that are not types.
     fn configuration(&self) -> Object;
@@ -41,70 +53,64 @@ pub(crate) struct Types {
     pub(crate) encoded: NumberType,
 }
 
+/// The type of the elements that a codec is built for; `None` if they are no integers or floats.
+fn elements(spec: &CodecSpec, context: &ChunkContext) -> Option<NumberType> {
+    let native = match &context.data_type {
+        DataType::Core(core) => NumberType::native(*core)?,
+        // A time's counts are computed with as integers (F-047).
+        DataType::Extension(extension) if extension.repr() == CoreType::Int64.repr() => {
+            NumberType::native(CoreType::Int64)?
+        }
+        _ => return None,
+    };
+    match spec.dialect {
+        Dialect::V3 => Some(native),
+        _ => Some(NumberType { endian: Endian::Little, ..native }),
+    }
+}
+
 /// Makes the codec: on flat bytes in v2 and the drafts, on arrays in final v3.
 pub(crate) fn build<K: Kernel>(
     spec: &CodecSpec,
     context: &ChunkContext,
 ) -> Result<Codec, MetadataError> {
     let mut parameters = Parameters::new(spec);
-    let kernel = K::read(&mut parameters)?;
-    let elements = match &context.data_type {
-        DataType::Core(core) => NumberType::native(*core),
-        // A time's counts are computed with as integers (F-047).
-        DataType::Extension(extension) if extension.repr() == CoreType::Int64.repr() => {
-            NumberType::native(CoreType::Int64)
-        }
-        _ => None,
+    let kernel = K::read(spec, &mut parameters)?;
+    let [first, second] = K::TYPES.unwrap_or(["data type", "data type"]);
+    let mut read = |name| match K::TYPES {
+        Some(_) => NumberType::read(&mut parameters, name),
+        None => Ok(None),
     };
-    let decoded = NumberType::read(&mut parameters, "dtype")?.or(elements);
-    let Some(decoded) = decoded else {
-        let why = format!("is missing, and `{}` is no number", context.data_type);
-        return Err(parameters.wrong("dtype", why));
+    let (decoded, encoded) = (read(first)?, read(second)?);
+    let Some(decoded) = decoded.or_else(|| elements(spec, context)) else {
+        let why = match K::TYPES {
+            Some(_) => format!("is missing, and `{}` is no number", context.data_type),
+            None => format!("`{}` is no number, or not in little-endian order", context.data_type),
+        };
+        return Err(parameters.wrong(first, why));
     };
-    let encoded = NumberType::read(&mut parameters, "astype")?.unwrap_or(decoded);
-    let types = Types { decoded, encoded };
-    if spec.dialect != Dialect::V3 {
-        parameters.finish()?;
-        return Ok(Codec::bytes_to_bytes(Flat { kernel, types }));
+    // Elements of arrays are native, whatever order the words say.
+    let in_order = |number: NumberType| match spec.dialect {
+        Dialect::V3 => NumberType { endian: Endian::NATIVE, ..number },
+        _ => number,
+    };
+    let types = Types { decoded: in_order(decoded), encoded: in_order(encoded.unwrap_or(decoded)) };
+    if let Some(why) = kernel.refuses(types) {
+        return Err(parameters.wrong(first, why));
     }
-    if context.element_size()? != decoded.size() {
+    if spec.dialect == Dialect::V3 && context.element_size()? != decoded.size() {
         let why = format!("does not have the size of `{}`", context.data_type);
-        return Err(parameters.wrong("dtype", why));
+        return Err(parameters.wrong(first, why));
     }
     parameters.finish()?;
-    Ok(Codec::array_to_array(Typed { kernel, types }))
+    Ok(in_dialect(Numbers { kernel, types }, spec.dialect))
 }
 
-/// The codec's words. In final v3 elements are native when it sees them, so the types' byte order
-/// means nothing there; zarr-python writes `<`.
-fn spelling<K: Kernel>(kernel: &K, types: Types, dialect: Dialect) -> Option<CodecSpec> {
-    let words = |t: NumberType| match dialect {
-        Dialect::V3 => t.core.typestr(Endian::Little),
-        _ => t.core.typestr(t.endian),
-    };
-    let configuration = kernel
-        .configuration()
-        .with("dtype", words(types.decoded))
-        .with("astype", words(types.encoded));
-    match dialect {
-        Dialect::V3 => Some(CodecSpec::v3(K::V3, configuration)),
-        Dialect::V2 => Some(CodecSpec::new(dialect, K::CODEC, configuration)),
-        _ => None,
-    }
-}
-
-/// On flat bytes.
+/// A kernel on numbers of these types.
 #[derive(Debug)]
-struct Flat<K> {
+struct Numbers<K> {
     kernel: K,
     types: Types,
-}
-
-/// Turns numbers from their own byte order to the native one, or back.
-fn turn(kind: NumberType, bytes: &mut [u8]) {
-    if kind.endian != Endian::NATIVE && kind.size() > 1 {
-        bytes.chunks_exact_mut(kind.size()).for_each(<[u8]>::reverse);
-    }
 }
 
 /// How many numbers `bytes` bytes are.
@@ -116,13 +122,17 @@ fn count(codec: &'static str, kind: NumberType, bytes: u64) -> Result<u64, Codec
     }
 }
 
-impl<K: Kernel> BytesToBytes for Flat<K> {
+impl<K: Kernel> Flat for Numbers<K> {
+    const CODEC: &'static str = K::CODEC;
+}
+
+impl<K: Kernel> BytesToBytes for Numbers<K> {
     fn encode<'a>(&self, decoded: Cow<'a, [u8]>) -> Result<Cow<'a, [u8]>, CodecError> {
         count(K::CODEC, self.types.decoded, decoded.len() as u64)?;
         let mut numbers = decoded.into_owned();
-        turn(self.types.decoded, &mut numbers);
+        self.types.decoded.turn(&mut numbers);
         let mut out = self.kernel.encode(self.types, numbers);
-        turn(self.types.encoded, &mut out);
+        self.types.encoded.turn(&mut out);
         Ok(Cow::Owned(out))
     }
 
@@ -134,9 +144,9 @@ impl<K: Kernel> BytesToBytes for Flat<K> {
         let count = count(K::CODEC, self.types.encoded, encoded.len() as u64)?;
         size.check(K::CODEC, count * self.types.decoded.size() as u64)?;
         let mut numbers = encoded.into_owned();
-        turn(self.types.encoded, &mut numbers);
+        self.types.encoded.turn(&mut numbers);
         let mut out = self.kernel.decode(self.types, numbers);
-        turn(self.types.decoded, &mut out);
+        self.types.decoded.turn(&mut out);
         Ok(Cow::Owned(out))
     }
 
@@ -151,38 +161,26 @@ impl<K: Kernel> BytesToBytes for Flat<K> {
         }
     }
 
+    fn encoded(&self, decoded: &ChunkContext) -> ChunkContext {
+        ChunkContext::new(self.types.encoded.data_type(), decoded.shape.clone())
+    }
+
+    /// In final v3 elements are native when the codec sees them, so the types' byte order means nothing
+    /// there; zarr-python writes `<`.
     fn spelling(&self, dialect: Dialect) -> Option<CodecSpec> {
-        spelling(&self.kernel, self.types, dialect)
-    }
-}
-
-/// On arrays of native numbers.
-#[derive(Debug)]
-struct Typed<K> {
-    kernel: K,
-    types: Types,
-}
-
-impl<K: Kernel> ArrayToArray for Typed<K> {
-    fn encoded(&self, decoded: &ChunkContext) -> Result<ChunkContext, MetadataError> {
-        Ok(ChunkContext::new(self.types.encoded.core, decoded.shape.clone()))
-    }
-
-    fn encode(&self, chunk: View<'_>) -> Result<Vec<u8>, CodecError> {
-        let numbers = chunk.to_bytes().into_owned();
-        count(K::CODEC, self.types.decoded, numbers.len() as u64)?;
-        Ok(self.kernel.encode(self.types, numbers))
-    }
-
-    fn decode(&self, encoded: &[u8], mut out: ViewMut<'_>) -> Result<(), CodecError> {
-        let due = (out.len() * self.types.encoded.size()) as u64;
-        DecodedSize::Exactly(due).check(K::CODEC, encoded.len() as u64)?;
-        let decoded = self.kernel.decode(self.types, encoded.to_vec());
-        out.copy_from(&View::new(&decoded, &out.shape(), out.cell()));
-        Ok(())
-    }
-
-    fn spelling(&self, dialect: Dialect) -> Option<CodecSpec> {
-        spelling(&self.kernel, self.types, dialect)
+        let words = |t: NumberType| match dialect {
+            Dialect::V3 => t.core.typestr(Endian::Little),
+            _ => t.core.typestr(t.endian),
+        };
+        let mut configuration = self.kernel.configuration();
+        if let Some([decoded, encoded]) = K::TYPES {
+            configuration.insert(decoded, words(self.types.decoded));
+            configuration.insert(encoded, words(self.types.encoded));
+        }
+        match dialect {
+            Dialect::V3 => Some(CodecSpec::v3(self.kernel.v3(), configuration)),
+            Dialect::V2 => Some(CodecSpec::new(dialect, K::CODEC, configuration)),
+            _ => None,
+        }
     }
 }

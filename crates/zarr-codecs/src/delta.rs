@@ -21,9 +21,8 @@ pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, M
 
 impl Kernel for Delta {
     const CODEC: &'static str = "delta";
-    const V3: &'static str = "numcodecs.delta";
 
-    fn read(_: &mut Parameters<'_>) -> Result<Self, MetadataError> {
+    fn read(_: &CodecSpec, _: &mut Parameters<'_>) -> Result<Self, MetadataError> {
         Ok(Delta)
     }
 

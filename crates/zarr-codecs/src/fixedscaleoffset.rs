@@ -70,9 +70,8 @@ fn float_of(core: CoreType) -> CoreType {
 
 impl Kernel for FixedScaleOffset {
     const CODEC: &'static str = "fixedscaleoffset";
-    const V3: &'static str = "numcodecs.fixedscaleoffset";
 
-    fn read(parameters: &mut Parameters<'_>) -> Result<Self, MetadataError> {
+    fn read(_: &CodecSpec, parameters: &mut Parameters<'_>) -> Result<Self, MetadataError> {
         let scale = Scalar::read(parameters, "scale")?;
         let offset = Scalar::read(parameters, "offset")?;
         match scale.value {

@@ -22,14 +22,40 @@
 mod spelling;
 mod stream;
 
-#[cfg(any(feature = "delta", feature = "fixedscaleoffset"))]
+#[cfg(feature = "adler32")]
+mod adler32;
+#[cfg(any(
+    feature = "astype",
+    feature = "bitround",
+    feature = "delta",
+    feature = "fixedscaleoffset",
+    feature = "quantize"
+))]
 mod arithmetic;
+#[cfg(feature = "astype")]
+mod astype;
+#[cfg(feature = "base64")]
+mod base64;
+#[cfg(feature = "bitround")]
+mod bitround;
 #[cfg(feature = "blosc")]
 mod blosc;
 #[cfg(feature = "bytes")]
 mod bytes;
 #[cfg(feature = "bz2")]
 mod bz2;
+#[cfg(feature = "categorize")]
+mod categorize;
+#[cfg(any(
+    feature = "adler32",
+    feature = "crc32",
+    feature = "crc32c",
+    feature = "fletcher32",
+    feature = "jenkins_lookup3"
+))]
+mod checksum;
+#[cfg(feature = "crc32")]
+mod crc32;
 #[cfg(feature = "crc32c")]
 mod crc32c;
 #[cfg(any(feature = "gzip", feature = "zlib"))]
@@ -38,18 +64,45 @@ mod deflate;
 mod delta;
 #[cfg(feature = "fixedscaleoffset")]
 mod fixedscaleoffset;
+#[cfg(feature = "fletcher32")]
+mod fletcher32;
 #[cfg(feature = "gzip")]
 mod gzip;
+#[cfg(feature = "jenkins_lookup3")]
+mod jenkins_lookup3;
 #[cfg(feature = "json2")]
 mod json2;
+#[cfg(any(
+    feature = "astype",
+    feature = "bitround",
+    feature = "categorize",
+    feature = "delta",
+    feature = "fixedscaleoffset",
+    feature = "packbits",
+    feature = "quantize"
+))]
+mod lifted;
 #[cfg(feature = "lz4")]
 mod lz4;
 #[cfg(feature = "lzma")]
 mod lzma;
-#[cfg(any(feature = "delta", feature = "fixedscaleoffset"))]
+#[cfg(any(
+    feature = "astype",
+    feature = "bitround",
+    feature = "categorize",
+    feature = "delta",
+    feature = "fixedscaleoffset",
+    feature = "quantize"
+))]
 mod number;
+#[cfg(feature = "packbits")]
+mod packbits;
 #[cfg(any(feature = "shuffle", feature = "blosc"))]
 mod planes;
+#[cfg(feature = "quantize")]
+mod quantize;
+#[cfg(feature = "reshape")]
+mod reshape;
 #[cfg(feature = "sharding")]
 mod sharding;
 #[cfg(feature = "shuffle")]
@@ -102,6 +155,7 @@ codecs! {
     // `endian` is an older name that zarrs still reads (F-080).
     "bytes" bytes: ["bytes", "endian"], [], [];
     "transpose" transpose: ["transpose"], [], [];
+    "reshape" reshape: ["reshape"], [], [];
     "gzip" gzip: ["gzip", "numcodecs.gzip"], ["gzip"], ["gzip"];
     "zlib" zlib: ["numcodecs.zlib", "zlib"], ["zlib"], ["zlib"];
     "zstd" zstd: ["zstd", "numcodecs.zstd"], ["zstd"], ["zstd"];
@@ -110,6 +164,12 @@ codecs! {
     "bz2" bz2: ["numcodecs.bz2", "bz2"], ["bz2"], ["bz2"];
     "lzma" lzma: ["numcodecs.lzma", "lzma"], ["lzma"], ["lzma"];
     "crc32c" crc32c: ["crc32c", "numcodecs.crc32c"], ["crc32c"], ["crc32c"];
+    "crc32" crc32: ["numcodecs.crc32", "crc32"], ["crc32"], ["crc32"];
+    "adler32" adler32: ["numcodecs.adler32", "adler32"], ["adler32"], ["adler32"];
+    "fletcher32" fletcher32: ["numcodecs.fletcher32", "fletcher32"], ["fletcher32"], ["fletcher32"];
+    "jenkins_lookup3" jenkins_lookup3: ["numcodecs.jenkins_lookup3", "jenkins_lookup3"],
+        ["jenkins_lookup3"], ["jenkins_lookup3"];
+    "base64" base64: ["numcodecs.base64", "base64"], ["base64"], ["base64"];
     "shuffle" shuffle: ["numcodecs.shuffle", "shuffle"], ["shuffle"], ["shuffle"];
     "delta" delta: ["numcodecs.delta", "delta"], ["delta"], ["delta"];
     "vlen-utf8" vlen: ["vlen-utf8"], ["vlen-utf8"], [];
@@ -118,6 +178,12 @@ codecs! {
     "json2" json2: [], ["json2"], [];
     "fixedscaleoffset" fixedscaleoffset: ["numcodecs.fixedscaleoffset", "fixedscaleoffset"],
         ["fixedscaleoffset"], ["fixedscaleoffset"];
+    "quantize" quantize: ["numcodecs.quantize", "quantize"], ["quantize"], ["quantize"];
+    "bitround" bitround: ["bitround", "numcodecs.bitround"], ["bitround"], ["bitround"];
+    "astype" astype: ["numcodecs.astype", "astype"], ["astype"], ["astype"];
+    // The two names are two codecs (F-098).
+    "packbits" packbits: ["packbits", "numcodecs.packbits"], ["packbits"], ["packbits"];
+    "categorize" categorize: ["numcodecs.categorize", "categorize"], ["categorize"], ["categorize"];
 }
 
 #[cfg(test)]

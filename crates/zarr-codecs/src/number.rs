@@ -3,13 +3,13 @@
 //! As NumPy does: integers wrap, floats lose their fraction, rounding happens once.
 #![cfg_attr(
     not(feature = "full"),
-    allow(dead_code, reason = "a build with few codecs needs few of these")
+    allow(dead_code, unused_imports, reason = "a build with few codecs needs few of these")
 )]
 
 use half::f16;
 use zarr_core::MetadataError;
 use zarr_core::codec::Parameters;
-use zarr_core::data_type::{CoreType, Endian};
+use zarr_core::data_type::{CoreType, DataType, Endian};
 
 /// A type of numbers as numcodecs names it: `<i4`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +52,32 @@ impl NumberType {
     /// Bytes in a number.
     pub(crate) fn size(self) -> usize {
         self.core.repr().size()
+    }
+
+    /// Turns numbers from their own byte order to the native one, or back.
+    pub(crate) fn turn(self, bytes: &mut [u8]) {
+        fn fixed<const N: usize>(bytes: &mut [u8]) {
+            bytes.as_chunks_mut::<N>().0.iter_mut().for_each(|number| number.reverse());
+        }
+        if self.endian != Endian::NATIVE {
+            match self.size() {
+                2 => fixed::<2>(bytes),
+                4 => fixed::<4>(bytes),
+                8 => fixed::<8>(bytes),
+                _ => {}
+            }
+        }
+    }
+
+    /// What these numbers are to the next codec, which expects native ones on arrays and little-endian ones
+    /// on bytes.
+    pub(crate) fn data_type(self) -> DataType {
+        let here: DataType = self.core.into();
+        match self.endian {
+            Endian::Little => here,
+            _ if self.endian == Endian::NATIVE => here,
+            _ => here.in_other_order(),
+        }
     }
 }
 

@@ -22,3 +22,13 @@ pub(crate) fn spelled(
     };
     Some(CodecSpec::new(dialect, name, configuration))
 }
+
+/// A codec of numcodecs', with the same configuration in v2 and, under a longer name, in final v3. No draft
+/// has a URI for it.
+pub(crate) fn numcodecs(dialect: Dialect, id: &str, configuration: Object) -> Option<CodecSpec> {
+    match dialect {
+        Dialect::V3 => Some(CodecSpec::v3(format!("numcodecs.{id}"), configuration)),
+        Dialect::V2 => Some(CodecSpec::new(dialect, id, configuration)),
+        _ => None,
+    }
+}

@@ -2,13 +2,17 @@
 
 mod common;
 
+use std::sync::Arc;
+
 use zarr_core::Dialect;
-use zarr_core::testkit::{check_codec, check_lossy_codec};
+use zarr_core::codec::ChunkContext;
+use zarr_core::data_type::{DataType, FixedBytes, FixedUnicode};
+use zarr_core::testkit::{check_codec, check_lossy_codec, check_lossy_codec_on};
 
 use common::{WORDS, registry, spec};
 
 /// Codecs on arrays, in final v3's words.
-const ARRAYS: [(&str, &str); 10] = [
+const ARRAYS: [(&str, &str); 19] = [
     ("bytes", r#"{"endian":"little"}"#),
     ("bytes", r#"{"endian":"big"}"#),
     ("bytes", "{}"),
@@ -19,10 +23,19 @@ const ARRAYS: [(&str, &str); 10] = [
     ("transpose", r#"{"order":[3,1,0,2]}"#),
     ("numcodecs.delta", r#"{"dtype":"<i4"}"#),
     ("numcodecs.delta", r#"{"dtype":"<u2","astype":"<i8"}"#),
+    ("numcodecs.astype", r#"{"encode_dtype":"<i8","decode_dtype":"<i4"}"#),
+    ("numcodecs.packbits", "{}"),
+    ("packbits", "{}"),
+    ("reshape", r#"{"shape":[-1]}"#),
+    ("reshape", r#"{"shape":[[0],1,-1]}"#),
+    ("packbits", r#"{"padding_encoding":"first_byte"}"#),
+    ("packbits", r#"{"padding_encoding":"last_byte","first_bit":null}"#),
+    ("bitround", r#"{"keepbits":64}"#),
+    ("numcodecs.bitround", r#"{"keepbits":52}"#),
 ];
 
 /// Codecs that round.
-const LOSSY: [(Dialect, &str, &str); 5] = [
+const LOSSY: [(Dialect, &str, &str); 16] = [
     (Dialect::V3, "numcodecs.delta", r#"{"dtype":"<f4"}"#),
     (Dialect::V2, "delta", r#"{"dtype":">f8","astype":">f4"}"#),
     (
@@ -36,6 +49,17 @@ const LOSSY: [(Dialect, &str, &str); 5] = [
         r#"{"dtype":"<f4","astype":"|u1","offset":-2.5,"scale":0.1}"#,
     ),
     (Dialect::V2, "fixedscaleoffset", r#"{"dtype":">u2","astype":">u2","offset":3,"scale":1}"#),
+    (Dialect::V3, "numcodecs.quantize", r#"{"digits":2}"#),
+    (Dialect::V3, "numcodecs.quantize", r#"{"digits":2,"dtype":"<f8","astype":"<f4"}"#),
+    (Dialect::V2, "quantize", r#"{"digits":-1,"dtype":">f4"}"#),
+    (Dialect::V3, "bitround", r#"{"keepbits":3}"#),
+    (Dialect::V3, "numcodecs.bitround", r#"{"keepbits":0}"#),
+    (Dialect::V2, "bitround", r#"{"keepbits":5}"#),
+    (Dialect::V3, "numcodecs.astype", r#"{"encode_dtype":"<i2","decode_dtype":"<f8"}"#),
+    (Dialect::V2, "astype", r#"{"encode_dtype":">f2","decode_dtype":">i4"}"#),
+    (Dialect::V2, "packbits", "{}"),
+    (Dialect::V3, "packbits", r#"{"first_bit":2,"last_bit":5}"#),
+    (Dialect::V3, "packbits", r#"{"first_bit":3,"last_bit":6,"padding_encoding":"last_byte"}"#),
 ];
 
 fn is_here(dialect: Dialect, name: &str) -> bool {
@@ -71,6 +95,31 @@ fn checksums_and_filters_keep_their_promises() {
 }
 
 #[test]
+fn other_checksums_and_base64_keep_their_promises() {
+    check_flat(&["crc32", "adler32", "fletcher32", "jenkins_lookup3", "base64"]);
+}
+
+#[test]
+fn texts_keep_their_promises() {
+    let unicode = DataType::Extension(Arc::new(FixedUnicode { len: 2 }));
+    let bytes = DataType::Extension(Arc::new(FixedBytes { len: 2 }));
+    for (data_type, words) in [
+        (&unicode, r#"{"labels":["a","bc"],"dtype":"<U2","astype":"<u2"}"#),
+        (&unicode, r#"{"labels":[],"dtype":">U2"}"#),
+        (&unicode, r#"{"labels":["a"]}"#),
+        (&bytes, r#"{"labels":["","a"],"dtype":"|S2","astype":">i4"}"#),
+    ] {
+        let context = ChunkContext::new(data_type.clone(), vec![3, 4]);
+        for (dialect, name) in [(Dialect::V2, "categorize"), (Dialect::V3, "numcodecs.categorize")]
+        {
+            if is_here(dialect, name) {
+                check_lossy_codec_on(&registry(), &spec(dialect, name, words), &context);
+            }
+        }
+    }
+}
+
+#[test]
 fn deflate_keeps_its_promises() {
     check_flat(&["gzip", "zlib"]);
 }
@@ -94,14 +143,19 @@ fn bz2_and_lzma_keep_their_promises() {
 #[test]
 fn every_other_name_keeps_the_same_promises() {
     for dialect in [Dialect::V3, Dialect::Draft] {
-        for name in ["gzip", "zlib", "zstd", "lz4", "bz2", "crc32c", "blosc"] {
+        let others = ["crc32", "base64"];
+        for name in
+            ["gzip", "zlib", "zstd", "lz4", "bz2", "crc32c", "blosc"].into_iter().chain(others)
+        {
             if !is_here(dialect, name) {
                 continue;
             }
             let words = match name {
                 "blosc" => r#"{"cname":"lz4","clevel":5,"shuffle":"shuffle","blocksize":0}"#,
                 "zstd" => r#"{"level":3,"checksum":false}"#,
-                "crc32c" => "{}",
+                "crc32c" | "crc32" | "adler32" | "fletcher32" | "jenkins_lookup3" | "base64" => {
+                    "{}"
+                }
                 "lz4" => r#"{"acceleration":1}"#,
                 _ => r#"{"level":3}"#,
             };

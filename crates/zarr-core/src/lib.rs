@@ -25,7 +25,8 @@
 //! ```
 //!
 //! Codecs and stores come from other crates: `zarr-codecs`, `zarr-stores`, or your own, which needs
-//! this crate alone.
+//! this crate alone. The repository's guide `docs/extending.md` leads from `cargo new` to a published crate:
+//! its code, its test with `zarr_core::testkit`, its names and its promises.
 
 pub mod codec;
 pub mod data_type;

@@ -66,8 +66,7 @@ impl BytesToBytes for RunLength {
     }
 
     fn spelling(&self, dialect: Dialect) -> Option<CodecSpec> {
-        let name = if dialect == Dialect::V2 { ID } else { URI };
-        Some(CodecSpec::new(dialect, name, Object::new()))
+        NAMES.spelling(dialect, Object::new())
     }
 }
 

@@ -269,6 +269,12 @@ fn a_uri_is_a_name_of_a_codec() -> Result<()> {
     let spec = zarr::codec("https://example.org:80/x:5")?;
     assert_eq!(spec.to_string(), r#"https://example.org:80/x {"level":5}"#);
     assert!(zarr::codec("gzip:x").is_err());
+    let whole = zarr::codec(r#"{"name":"https://example.org/x","configuration":{"a":[1]}}"#)?;
+    assert_eq!(whole.to_string(), r#"https://example.org/x {"a":[1]}"#);
+    assert_eq!(zarr::codec(r#"{"name":"gzip"}"#)?, CodecSpec::v3("gzip", Object::new()));
+    for wrong in ["{", "{}", r#"{"name":1}"#, r#"{"name":"gzip","configuration":5}"#] {
+        assert_eq!(zarr::codec(wrong).unwrap_err().kind(), ErrorKind::Argument, "{wrong}");
+    }
     Ok(())
 }
 
@@ -345,5 +351,33 @@ fn elements_that_are_none_of_the_type_are_not_written() -> Result<()> {
     assert!(array.append(0, &[4i8]).is_err());
     assert!(array.prepend(0, &[4i8]).is_err());
     assert_eq!(array.read::<i8>(..)?, [3, 5]);
+    Ok(())
+}
+
+/// D-104.
+#[test]
+fn a_grid_is_handed_its_own_parameters_alone() -> Result<()> {
+    const URI: &str = "https://example.org/zarr/chunk-grid/strict/1.0";
+    let registry = zarr::standard().with(|registry| {
+        registry.grid(URI, |configuration, shape| {
+            let members: Vec<_> = configuration.iter().map(|(member, _)| member).collect();
+            assert_eq!(members, ["step"]);
+            Ok(Arc::new(zarr::grid::RegularGrid::new(&[1], shape)?))
+        });
+    });
+    for place in [r#""step":1,"separator":"/""#, r#""separator":"/","configuration":{"step":1}"#] {
+        let (store, hierarchy) = hierarchy(Dialect::Draft);
+        let array = hierarchy.create_array(&path("/a")).shape(&[2]).data_type(CoreType::Int8);
+        array.create()?;
+        let mut document = document(&store, "meta/root/a.array.json").as_object().cloned().unwrap();
+        let grid = format!(r#"{{"extension":"{URI}","type":"strict",{place}}}"#);
+        document.insert("chunk_grid", Json::parse(grid.as_bytes()).expect("JSON"));
+        let key = StoreKey::new("meta/root/a.array.json").expect("a good key");
+        let text = Json::from(document).to_string();
+        store.writeable().expect("writeable").set(&key, text.into_bytes().into())?;
+        let options = OpenOptions::new(registry.clone());
+        let array = Hierarchy::open(store, &options)?.array(&path("/a"))?;
+        assert_eq!(array.chunk_shape(), Some(vec![1]));
+    }
     Ok(())
 }

@@ -20,7 +20,8 @@ Types are those of any format: int32, float64, complex128, bool, <i4, >f8, r24, 
 <M8[ns], timedelta64[10s], and for records '[[\"a\",\"<i4\"],[\"b\",\"<f8\"]]'; a > asks for big-endian
 storage. Fill values are JSON or text: 0, NaN, true,
 '[0,1]', '\"text\"', NaT. Codecs are added in their order: gzip, zlib, bz2, lzma, zstd, lz4, crc32c,
-shuffle:SIZE, delta, blosc, blosc-zstd-bitshuffle:5.")]
+shuffle:SIZE, delta, blosc, blosc-zstd-bitshuffle:5; or whole, as a v3 document has them:
+'{\"name\": \"gzip\", \"configuration\": {\"level\": 5}}'.")]
 pub(crate) struct Create {
     #[command(flatten)]
     target: Target,

@@ -4,7 +4,7 @@ use zarr_core::codec::CodecSpec;
 use zarr_core::{Dialect, Json, Registry};
 
 /// Codecs on bytes that take any bytes, with some of their configurations.
-pub const WORDS: [(&str, &str); 17] = [
+pub const WORDS: [(&str, &str); 24] = [
     ("gzip", r#"{"level":1}"#),
     ("gzip", r#"{"level":9}"#),
     ("zlib", r#"{"level":5}"#),
@@ -15,6 +15,13 @@ pub const WORDS: [(&str, &str); 17] = [
     ("lzma", r#"{"preset":1}"#),
     ("lzma", r#"{"format":2,"preset":0}"#),
     ("crc32c", "{}"),
+    ("crc32", "{}"),
+    ("crc32", r#"{"location":"end"}"#),
+    ("adler32", "{}"),
+    ("fletcher32", "{}"),
+    ("jenkins_lookup3", "{}"),
+    ("jenkins_lookup3", r#"{"initval":7,"prefix":[1,2,3]}"#),
+    ("base64", "{}"),
     ("shuffle", r#"{"elementsize":4}"#),
     ("shuffle", r#"{"elementsize":3}"#),
     ("delta", r#"{"dtype":"|u1"}"#),

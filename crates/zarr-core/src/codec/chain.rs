@@ -70,6 +70,10 @@ impl Chain {
                     if inner.data_type.is_variable() {
                         after.data_type = CoreType::Uint8.into();
                     }
+                    let endian = spec.configuration.get("endian").and_then(|json| json.as_str());
+                    if endian == Some("big") {
+                        after.data_type = after.data_type.in_other_order();
+                    }
                     if serializer.replace(codec).is_some() {
                         return Err(order(&format!(
                             "`{}` is a second codec that makes bytes of arrays",
@@ -84,6 +88,7 @@ impl Chain {
                             spec.name
                         )));
                     }
+                    after = codec.encoded(&after);
                     bytes.push(codec);
                 }
             }

@@ -100,7 +100,7 @@ fn to_v3(
 
 /// A codec on elements becomes one on their bytes; its own types must say the order of those.
 fn in_byte_order(mut spec: CodecSpec, big_endian: bool) -> CodecSpec {
-    for member in ["dtype", "astype"] {
+    for member in ["dtype", "astype", "encode_dtype", "decode_dtype"] {
         let little =
             spec.configuration.get(member).and_then(|json| json.as_str()?.strip_prefix('<'));
         if let Some(rest) = little.filter(|_| big_endian) {

@@ -83,7 +83,37 @@ pub struct Names {
     pub draft: &'static [&'static str],
 }
 
+impl Names {
+    /// The codec in a dialect's words: under the first of its names there, with this configuration; `None`
+    /// if it has no name there. All that most codecs need for their `spelling`.
+    ///
+    /// ```
+    /// use zarr_core::codec::Names;
+    /// use zarr_core::{Dialect, Object};
+    ///
+    /// const NAMES: Names = Names { v3: &["numcodecs.lzf", "lzf"], v2: &[], draft: &["lzf"] };
+    /// let name = |dialect| Some(NAMES.spelling(dialect, Object::new())?.name);
+    /// assert_eq!(name(Dialect::V3).as_deref(), Some("numcodecs.lzf"));
+    /// assert_eq!(name(Dialect::V2), None);
+    /// assert_eq!(name(Dialect::Draft).as_deref(), Some("https://purl.org/zarr/spec/codec/lzf/1.0"));
+    /// ```
+    pub fn spelling(&self, dialect: Dialect, configuration: Object) -> Option<CodecSpec> {
+        let name = match dialect {
+            Dialect::V3 => (*self.v3.first()?).to_owned(),
+            Dialect::V2 => (*self.v2.first()?).to_owned(),
+            Dialect::Draft => match *self.draft.first()? {
+                uri if uri.contains(':') => uri.to_owned(),
+                name => format!("https://purl.org/zarr/spec/codec/{name}/1.0"),
+            },
+        };
+        Some(CodecSpec::new(dialect, name, configuration))
+    }
+}
+
 /// What a codec is told about the chunks it will see when it is made.
+///
+/// A codec on arrays sees native elements. One on bytes sees elements least significant byte first; those
+/// in the other order are raw bytes to it.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ChunkContext {
@@ -205,6 +235,12 @@ pub trait BytesToBytes: fmt::Debug + Send + Sync {
     fn encoded_size(&self, decoded: u64) -> Result<Option<u64>, CodecError> {
         let _ = decoded;
         Ok(None)
+    }
+
+    /// What the next codec sees when this one sees `decoded`: the same, unless this one changes elements
+    /// (Z2-060).
+    fn encoded(&self, decoded: &ChunkContext) -> ChunkContext {
+        decoded.clone()
     }
 
     /// The codec in a dialect's words; `None` if that has none.

@@ -132,6 +132,11 @@ pub enum DataType {
 }
 
 impl DataType {
+    /// One that an extension brought.
+    pub fn extension(extension: impl ExtensionType + 'static) -> DataType {
+        DataType::Extension(Arc::new(extension))
+    }
+
     /// The representation of an element; `None` if the type is unknown and has no fallback.
     pub fn repr(&self) -> Option<Repr> {
         match self {
@@ -159,6 +164,14 @@ impl DataType {
         match self {
             DataType::Record(record) => record.reordered(&|own| endian.and(own.or(endian))).into(),
             other => other.clone(),
+        }
+    }
+
+    /// What its elements are to who expects another byte order: raw bytes, if there is an order at all.
+    pub fn in_other_order(&self) -> DataType {
+        match self.repr() {
+            Some(repr) if repr.swap_unit() > 1 => DataType::Raw { size: repr.size() },
+            _ => self.clone(),
         }
     }
 

@@ -154,6 +154,7 @@ pub(crate) fn from_filter(filter: &CodecSpec, registry: &crate::Registry) -> Opt
         "vlen-utf8" => Variable::Text,
         "vlen-bytes" => Variable::Bytes,
         "json2" => Variable::Json,
+        "categorize" if filter.configuration.get("dtype")?.as_str() == Some("|O") => Variable::Text,
         "vlen-array" => {
             let items = registry.parse_data_type(filter.configuration.get("dtype")?, Dialect::V2);
             let fixed = |parsed: &ParsedType| {

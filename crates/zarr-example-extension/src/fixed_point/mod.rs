@@ -9,7 +9,6 @@
 mod decimal;
 
 use std::fmt;
-use std::sync::Arc;
 
 use zarr_core::data_type::{DataType, Endian, ExtensionType, FillValue, ParsedType, Repr};
 use zarr_core::{Dialect, Json, MetadataError, Object};
@@ -60,7 +59,7 @@ pub fn build(json: &Json, dialect: Dialect) -> Option<Result<ParsedType, Metadat
 
 impl From<FixedPoint> for DataType {
     fn from(fixed_point: FixedPoint) -> DataType {
-        DataType::Extension(Arc::new(fixed_point))
+        DataType::extension(fixed_point)
     }
 }
 

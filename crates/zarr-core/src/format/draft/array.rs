@@ -189,11 +189,19 @@ fn parse_grid(
         Some(other) => return Err(invalid(format!("separator {} is no text", other.brief()))),
     };
     if let Some(uri) = object.get("extension").and_then(Json::as_str) {
-        let configuration = object.get("configuration").and_then(Json::as_object).unwrap_or(object);
+        let configuration = match object.get("configuration") {
+            Some(Json::Object(configuration)) => configuration.clone(),
+            // Its parameters may stand beside the name.
+            _ => {
+                let named = ["extension", "type", "separator", "configuration"];
+                let own = object.iter().filter(|(member, _)| !named.contains(member));
+                own.map(|(member, json)| (member.to_owned(), json.clone())).collect()
+            }
+        };
         if !object.contains("type") {
             return Err(invalid("an extension grid needs `extension` and `type`".into()));
         }
-        return match reading.registry.build_grid(uri, configuration, shape) {
+        return match reading.registry.build_grid(uri, &configuration, shape) {
             Some(grid) => Ok((Some(grid?), separator)),
             None => {
                 obstacles.push(named("chunk grid", object));

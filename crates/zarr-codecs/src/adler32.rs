@@ -1,0 +1,112 @@
+//! How is a chunk guarded by an Adler-32 (RFC 1950)?
+//!
+//! numcodecs' `adler32`: in four bytes before the chunk's, or after them where `location` is `end` (spec v2,
+//! section 7).
+
+use zarr_core::codec::{ChunkContext, Codec, CodecSpec, Parameters};
+use zarr_core::{Dialect, MetadataError};
+
+use crate::checksum::{Checksum, Place, guard, spelled_at_start};
+
+/// The adler32 codec.
+#[derive(Clone, Copy, Debug)]
+struct Adler32;
+
+/// Makes the codec.
+pub(crate) fn build(spec: &CodecSpec, _: &ChunkContext) -> Result<Codec, MetadataError> {
+    let mut parameters = Parameters::new(spec);
+    let place = Place::read(&mut parameters, Place::Start)?;
+    parameters.finish()?;
+    Ok(guard(Adler32, place))
+}
+
+/// The largest prime below 2¹⁶.
+const BASE: u32 = 65521;
+
+/// Bytes taken together, so that the compiler adds them side by side.
+const LANES: usize = 32;
+
+/// Bytes after which sums are taken modulo the base at the latest, lest they overflow.
+const RUN: usize = 5552 / LANES * LANES;
+
+fn adler32(bytes: &[u8]) -> u32 {
+    let (mut a, mut b) = (1u32, 0u32);
+    for run in bytes.chunks(RUN) {
+        let (blocks, rest) = run.as_chunks::<LANES>();
+        for block in blocks {
+            // Each byte counts in `b` as often as bytes follow it up to the block's end, itself included.
+            b += a * LANES as u32;
+            for (i, &byte) in block.iter().enumerate() {
+                a += u32::from(byte);
+                b += u32::from(byte) * (LANES - i) as u32;
+            }
+        }
+        for &byte in rest {
+            a += u32::from(byte);
+            b += a;
+        }
+        a %= BASE;
+        b %= BASE;
+    }
+    b << 16 | a
+}
+
+impl Checksum for Adler32 {
+    const CODEC: &'static str = "adler32";
+
+    fn sum(&self, bytes: &[u8]) -> u32 {
+        adler32(bytes)
+    }
+
+    fn spelling(&self, place: Place, dialect: Dialect) -> Option<CodecSpec> {
+        spelled_at_start(Self::CODEC, place, dialect)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::checksum::tests::guards;
+    use crate::testing::{build, noise, refusal, words};
+
+    /// numcodecs 0.15.2 and 0.16.6.
+    #[test]
+    fn checksums_are_zlibs() {
+        let long: Vec<u8> = (0..1536).map(|i| i as u8).chain([b'x']).collect();
+        let sums: [(&[u8], &str); 7] = [
+            (b"", "01000000"),
+            (b"a", "62006200"),
+            (b"abc", "27014d02"),
+            (b"abcd", "8b01d803"),
+            (b"123456789", "de011e09"),
+            (&long, "97fdbd01"),
+            (&[0xff; 100_001], "2b31c545"),
+        ];
+        guards("adler32", "{}", Place::Start, &sums);
+        guards("adler32", r#"{"location":"end"}"#, Place::End, &sums);
+    }
+
+    /// Byte by byte, as RFC 1950 says it.
+    #[test]
+    fn runs_and_blocks_change_nothing() {
+        for len in [0, 1, 31, 32, 33, RUN - 1, RUN, RUN + 1, 3 * RUN + 77] {
+            for bytes in [noise(len), vec![0xff; len]] {
+                let (a, b) = bytes.iter().fold((1u64, 0u64), |(a, b), &byte| {
+                    let a = (a + u64::from(byte)) % 65521;
+                    (a, (b + a) % 65521)
+                });
+                assert_eq!(u64::from(adler32(&bytes)), b << 16 | a, "{len}");
+            }
+        }
+    }
+
+    #[test]
+    fn words_are_checked_and_spelled() {
+        refusal(Dialect::V2, "adler32", r#"{"location":"middle"}"#);
+        refusal(Dialect::V3, "numcodecs.adler32", r#"{"x":1}"#);
+        assert_eq!(
+            words(&*build(Dialect::V3, "numcodecs.adler32", "{}")),
+            [Some("numcodecs.adler32".into()), Some("adler32".into()), None]
+        );
+    }
+}

@@ -1,0 +1,197 @@
+//! How does a checksum guard a chunk?
+//!
+//! It stands in four bytes before the chunk's or after them. One [`Guard`] serves every kind of checksum.
+#![cfg_attr(
+    not(feature = "full"),
+    allow(dead_code, reason = "a build with few codecs needs few of these")
+)]
+
+use std::borrow::Cow;
+use std::fmt::Debug;
+
+use zarr_core::codec::{BytesToBytes, Codec, CodecSpec, DecodedSize, Parameters};
+use zarr_core::{CodecError, Dialect, MetadataError, Object};
+
+use crate::spelling::numcodecs;
+
+/// Bytes that a checksum takes.
+const SIZE: usize = 4;
+
+/// Where the checksum stands: numcodecs' `location`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    Start,
+    End,
+}
+
+impl Place {
+    /// Reads the parameter `location`.
+    pub(crate) fn read(
+        parameters: &mut Parameters<'_>,
+        usual: Place,
+    ) -> Result<Place, MetadataError> {
+        match parameters.string("location")? {
+            None => Ok(usual),
+            Some("start") => Ok(Place::Start),
+            Some("end") => Ok(Place::End),
+            Some(other) => {
+                let why = format!("`{other}` is neither `start` nor `end`");
+                Err(parameters.wrong("location", why))
+            }
+        }
+    }
+
+    /// The parameter `location`.
+    pub(crate) fn written(self) -> Object {
+        let location = match self {
+            Place::Start => "start",
+            Place::End => "end",
+        };
+        Object::new().with("location", location)
+    }
+}
+
+/// A kind of checksum.
+pub(crate) trait Checksum: Debug + Send + Sync + 'static {
+    const CODEC: &'static str;
+
+    /// The checksum of these bytes.
+    fn sum(&self, bytes: &[u8]) -> u32;
+
+    /// Whether `found` may stand for the checksum `due`.
+    fn is(&self, due: u32, found: u32) -> bool {
+        due == found
+    }
+
+    /// The codec's words.
+    fn spelling(&self, place: Place, dialect: Dialect) -> Option<CodecSpec>;
+}
+
+/// A chunk and its checksum.
+#[derive(Debug)]
+struct Guard<C> {
+    checksum: C,
+    place: Place,
+}
+
+/// A codec that puts a checksum there, least significant byte first.
+pub(crate) fn guard(checksum: impl Checksum, place: Place) -> Codec {
+    Codec::bytes_to_bytes(Guard { checksum, place })
+}
+
+/// The words of a checksum that numcodecs puts at the start if nothing is said.
+pub(crate) fn spelled_at_start(id: &str, place: Place, dialect: Dialect) -> Option<CodecSpec> {
+    // Older releases of numcodecs do not know the parameter.
+    let configuration = match place {
+        Place::Start => Object::new(),
+        Place::End => place.written(),
+    };
+    numcodecs(dialect, id, configuration)
+}
+
+impl<C: Checksum> Guard<C> {
+    /// The bytes, if their checksum is right.
+    fn checked<'a>(&self, encoded: &'a [u8]) -> Result<&'a [u8], CodecError> {
+        let split = match self.place {
+            Place::Start => encoded.split_first_chunk().map(|(sum, bytes)| (bytes, sum)),
+            Place::End => encoded.split_last_chunk(),
+        };
+        let Some((bytes, found)) = split else {
+            return Err(CodecError::corrupt(C::CODEC, "the checksum is cut off"));
+        };
+        let (due, found) = (self.checksum.sum(bytes), u32::from_le_bytes(*found));
+        match self.checksum.is(due, found) {
+            true => Ok(bytes),
+            false => Err(CodecError::corrupt(
+                C::CODEC,
+                format!("checksum is {due:08x}, but {found:08x} is stored"),
+            )),
+        }
+    }
+}
+
+impl<C: Checksum> BytesToBytes for Guard<C> {
+    fn encode<'a>(&self, decoded: Cow<'a, [u8]>) -> Result<Cow<'a, [u8]>, CodecError> {
+        let sum = self.checksum.sum(&decoded).to_le_bytes();
+        let (before, after) = match self.place {
+            Place::Start => (&sum[..], &[][..]),
+            Place::End => (&[][..], &sum[..]),
+        };
+        match decoded {
+            Cow::Borrowed(bytes) => Ok(Cow::Owned([before, bytes, after].concat())),
+            Cow::Owned(mut bytes) => {
+                bytes.splice(..0, before.iter().copied());
+                bytes.extend_from_slice(after);
+                Ok(Cow::Owned(bytes))
+            }
+        }
+    }
+
+    fn decode<'a>(
+        &self,
+        encoded: Cow<'a, [u8]>,
+        size: DecodedSize,
+    ) -> Result<Cow<'a, [u8]>, CodecError> {
+        let len = self.checked(&encoded)?.len();
+        size.check(C::CODEC, len as u64)?;
+        let from = match self.place {
+            Place::Start => SIZE,
+            Place::End => 0,
+        };
+        Ok(match encoded {
+            Cow::Borrowed(bytes) => Cow::Borrowed(&bytes[from..from + len]),
+            Cow::Owned(mut bytes) => {
+                bytes.drain(..from);
+                bytes.truncate(len);
+                Cow::Owned(bytes)
+            }
+        })
+    }
+
+    fn decode_into(&self, encoded: Cow<'_, [u8]>, out: &mut [u8]) -> Result<(), CodecError> {
+        let bytes = self.checked(&encoded)?;
+        DecodedSize::Exactly(out.len() as u64).check(C::CODEC, bytes.len() as u64)?;
+        out.copy_from_slice(bytes);
+        Ok(())
+    }
+
+    fn encoded_size(&self, decoded: u64) -> Result<Option<u64>, CodecError> {
+        Ok(decoded.checked_add(SIZE as u64))
+    }
+
+    fn spelling(&self, dialect: Dialect) -> Option<CodecSpec> {
+        self.checksum.spelling(self.place, dialect)
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::testing::{behaves, build, decode, encode, hex, noise};
+
+    /// What must hold of every checksum, with the checksums of another implementation: of bytes that
+    /// stand there as text, and each in hexadecimal digits.
+    pub(crate) fn guards(id: &str, words: &str, place: Place, sums: &[(&[u8], &str)]) {
+        let codec = build(Dialect::V2, id, words);
+        behaves(&*codec);
+        for &(bytes, sum) in sums {
+            let encoded = match place {
+                Place::Start => [&hex(sum)[..], bytes].concat(),
+                Place::End => [bytes, &hex(sum)[..]].concat(),
+            };
+            assert_eq!(encode(&*codec, bytes), encoded, "{id} of {} bytes", bytes.len());
+            assert_eq!(decode(&*codec, &encoded, bytes.len() as u64), bytes);
+        }
+        let refused = |encoded: Vec<u8>, len: usize| {
+            let result = codec.decode(encoded.into(), DecodedSize::Exactly(len as u64));
+            assert!(matches!(result, Err(CodecError::Corrupt { .. })), "{result:?}");
+        };
+        let encoded = encode(&*codec, &noise(50));
+        for bit in 0..encoded.len() * 8 {
+            let mut damaged = encoded.clone();
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            refused(damaged, 50);
+        }
+        (0..SIZE).for_each(|len| refused(encoded[..len].to_vec(), 0));
+    }
+}

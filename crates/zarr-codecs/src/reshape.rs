@@ -1,0 +1,207 @@
+//! How is a chunk given another shape? (F-100)
+//!
+//! Final v3's `reshape`: the elements stay in C order. A length of the new shape is a number, or a list of
+//! axes whose lengths are multiplied, or -1 for what is left.
+
+use zarr_core::codec::{ArrayToArray, ChunkContext, Codec, CodecSpec, DecodedSize, Parameters};
+use zarr_core::region::element_count;
+use zarr_core::view::{View, ViewMut};
+use zarr_core::{CodecError, Dialect, Json, MetadataError, Object};
+
+const CODEC: &str = "reshape";
+
+/// A length of the new shape.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Length {
+    Size(u64),
+    Axes(Vec<usize>),
+    Rest,
+}
+
+/// The reshape codec.
+#[derive(Clone, Debug)]
+struct Reshape {
+    lengths: Vec<Length>,
+    /// The lengths as the document spells them.
+    words: Json,
+}
+
+/// Makes the codec.
+pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, MetadataError> {
+    let mut parameters = Parameters::new(spec);
+    let words = parameters.get("shape").cloned().unwrap_or(Json::Null);
+    let axis = |json: &Json| json.as_u64().and_then(|axis| usize::try_from(axis).ok());
+    let length = |json: &Json| match json {
+        Json::Array(axes) => axes.iter().map(axis).collect::<Option<_>>().map(Length::Axes),
+        json if json.as_i64() == Some(-1) => Some(Length::Rest),
+        json => json.as_u64().filter(|&size| size > 0).map(Length::Size),
+    };
+    let lengths = words.as_array().and_then(|list| list.iter().map(length).collect());
+    let lengths: Vec<Length> = lengths.ok_or_else(|| {
+        parameters.wrong("shape", "is no list of positive integers, lists of axes, and -1")
+    })?;
+    let axes: Vec<usize> = lengths.iter().flat_map(axes_of).copied().collect();
+    if axes.windows(2).any(|pair| pair[0] >= pair[1]) {
+        return Err(parameters.wrong("shape", "axes are not in increasing order"));
+    }
+    if lengths.iter().filter(|length| **length == Length::Rest).count() > 1 {
+        return Err(parameters.wrong("shape", "-1 stands there more than once"));
+    }
+    parameters.finish()?;
+    let codec = Reshape { lengths, words };
+    codec.shape(&context.shape)?;
+    Ok(Codec::array_to_array(codec))
+}
+
+fn axes_of(length: &Length) -> &[usize] {
+    match length {
+        Length::Axes(axes) => axes,
+        _ => &[],
+    }
+}
+
+impl Reshape {
+    /// The new shape of a chunk of shape `from`.
+    fn shape(&self, from: &[u64]) -> Result<Vec<u64>, MetadataError> {
+        let wrong = |why: &str| {
+            let why = format!("a chunk of shape {from:?} cannot take {}: {why}", self.words);
+            MetadataError::invalid("codecs: reshape: shape", why)
+        };
+        let few = "the number of elements is another";
+        let count = element_count(from).ok_or_else(|| wrong("it has too many elements"))?;
+        let product = |axes: &[usize]| -> Option<u64> {
+            axes.iter().try_fold(1u64, |product, &axis| product.checked_mul(*from.get(axis)?))
+        };
+        let known = |length: &Length| match length {
+            Length::Size(size) => Ok(*size),
+            Length::Axes(axes) => product(axes).ok_or_else(|| wrong("it has no such axis")),
+            Length::Rest => Ok(1),
+        };
+        let mut shape = self.lengths.iter().map(known).collect::<Result<Vec<u64>, _>>()?;
+        if let Some(rest) = self.lengths.iter().position(|length| *length == Length::Rest) {
+            let others = element_count(&shape).ok_or_else(|| wrong(few))?;
+            let fits = others > 0 && count % others == 0;
+            shape[rest] = if fits { count / others } else { return Err(wrong(few)) };
+        }
+        if element_count(&shape) != Some(count) {
+            return Err(wrong(few));
+        }
+        // An axis made of others is where those are: as much stands before them, and behind.
+        for (out, length) in self.lengths.iter().enumerate() {
+            let (Some(&first), Some(&last)) = (axes_of(length).first(), axes_of(length).last())
+            else {
+                continue;
+            };
+            let before = element_count(&shape[..out]) == element_count(&from[..first]);
+            let behind = element_count(&shape[out + 1..]) == element_count(&from[last + 1..]);
+            if !before || !behind {
+                return Err(wrong("axes would not stay where they are"));
+            }
+        }
+        Ok(shape)
+    }
+}
+
+impl ArrayToArray for Reshape {
+    fn encoded(&self, decoded: &ChunkContext) -> Result<ChunkContext, MetadataError> {
+        let shape = self.shape(&decoded.shape)?;
+        Ok(ChunkContext::new(decoded.data_type.clone(), shape).with_fill(decoded.fill.clone()))
+    }
+
+    fn encode(&self, chunk: View<'_>) -> Result<Vec<u8>, CodecError> {
+        Ok(chunk.to_bytes().into_owned())
+    }
+
+    fn decode(&self, encoded: &[u8], mut out: ViewMut<'_>) -> Result<(), CodecError> {
+        let due = (out.len() * out.cell()) as u64;
+        DecodedSize::Exactly(due).check(CODEC, encoded.len() as u64)?;
+        out.copy_from(&View::new(encoded, &out.shape(), out.cell()));
+        Ok(())
+    }
+
+    fn spelling(&self, dialect: Dialect) -> Option<CodecSpec> {
+        let words = || CodecSpec::v3(CODEC, Object::new().with("shape", self.words.clone()));
+        (dialect == Dialect::V3).then(words)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use zarr_core::data_type::CoreType;
+
+    use super::*;
+    use crate::testing::{build_on, context};
+
+    fn reshaped(from: &[u64], lengths: &str) -> Result<Vec<u64>, String> {
+        let here = context(CoreType::Int16, from);
+        let words = format!(r#"{{"shape":{lengths}}}"#);
+        match build_on(Dialect::V3, CODEC, &words, &here) {
+            Ok(Codec::ArrayToArray(codec)) => {
+                let spelled = codec.spelling(Dialect::V3).unwrap().to_string();
+                assert_eq!(spelled, format!("reshape {words}"));
+                assert!(codec.spelling(Dialect::V2).is_none());
+                Ok(codec.encoded(&here).unwrap().shape)
+            }
+            Ok(other) => panic!("{other:?}"),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    /// F-100, and the registry's own example.
+    #[test]
+    fn lengths_are_numbers_axes_or_the_rest() {
+        for (from, lengths, shape) in [
+            (&[100, 50, 64, 3][..], "[[0,1],[2],3]", &[5000, 64, 3][..]),
+            (&[100, 50, 64, 3], "[[0,1],-1,3]", &[5000, 64, 3]),
+            (&[2, 3, 4], "[-1]", &[24]),
+            (&[2, 3, 4], "[[0],2,6]", &[2, 2, 6]),
+            (&[2, 3], "[[0],1,[1]]", &[2, 1, 3]),
+            (&[1], "[]", &[]),
+            (&[], "[1,1]", &[1, 1]),
+            (&[0, 3], "[[0,1]]", &[0]),
+        ] {
+            assert_eq!(reshaped(from, lengths).as_deref(), Ok(shape), "{from:?} {lengths}");
+        }
+    }
+
+    #[test]
+    fn what_would_move_elements_is_refused() {
+        for (from, lengths) in [
+            (&[2, 3][..], "[[1],[0]]"),
+            (&[2, 3, 4], "[[1,0],4]"),
+            (&[2, 3], "[[0],[0],3]"),
+            (&[2, 3], "[7]"),
+            (&[2, 3], "[-1,-1]"),
+            (&[2, 3], "[-1,4]"),
+            (&[2, 3], "[[0],[2]]"),
+            (&[2, 3], "[0]"),
+            (&[2, 3], "[-2]"),
+            (&[2, 3], "[2.0,3]"),
+            (&[2, 2, 3], "[3,[0,1]]"),
+            (&[2, 3], "[18446744073709551615,18446744073709551615]"),
+            (&[0, 3], "[0,-1]"),
+            (&[2, 3], "6"),
+            (&[2, 3], "null"),
+        ] {
+            assert!(reshaped(from, lengths).is_err(), "{from:?} {lengths}");
+        }
+        let more = r#"{"shape":[-1],"order":"C"}"#;
+        assert!(build_on(Dialect::V3, CODEC, more, &context(CoreType::Int8, &[2])).is_err());
+    }
+
+    #[test]
+    fn elements_stay_in_c_order() {
+        let here = context(CoreType::Uint8, &[2, 3]);
+        let built = build_on(Dialect::V3, CODEC, r#"{"shape":[3,2]}"#, &here);
+        let Ok(Codec::ArrayToArray(codec)) = built else { panic!("{built:?}") };
+        let turned = [0, 3, 1, 4, 2, 5];
+        let chunk = View::new(&turned, &[3, 2], 1).permuted(&[1, 0]);
+        assert_eq!(codec.encode(chunk).unwrap(), [0, 1, 2, 3, 4, 5]);
+        let mut back = [9; 6];
+        let out = ViewMut::new(&mut back, &[3, 2], 1).permuted(&[1, 0]);
+        codec.decode(&[0, 1, 2, 3, 4, 5], out).unwrap();
+        assert_eq!(back, turned);
+        let out = ViewMut::new(&mut back, &[2, 3], 1);
+        assert!(matches!(codec.decode(&[0; 5], out), Err(CodecError::Length { .. })));
+    }
+}
