@@ -124,6 +124,60 @@ class Case:
         return data
 
 
+@dataclasses.dataclass(frozen=True)
+class Long:
+    """An array of texts or bytes of any length; `dtype` as the program spells it."""
+
+    name: str
+    dtype: str = "string"
+    shape: tuple = (7, 9)
+    chunks: tuple = (3, 4)
+    order: str = "C"
+    codecs: tuple = ()
+    fill: object = ""
+    empty: bool = False
+
+    def element(self, text):
+        return text if self.dtype == "string" else text.encode("utf-16-be")
+
+    def fill_value(self):
+        return self.element(self.fill)
+
+    def data(self):
+        """The elements, the same each time; the first chunk is all fill."""
+        data = np.full(self.shape, None, object)
+        data[...] = self.fill_value()
+        if not self.empty:
+            rng = np.random.default_rng(zlib.crc32(self.name.encode()))
+            letters = np.array(list("aZ09 äß漢🎉"))
+            for at in np.ndindex(self.shape):
+                if not self.shape or any(index >= length for index, length in zip(at, self.chunks)):
+                    data[at] = self.element("".join(rng.choice(letters, rng.integers(0, 9))))
+        return data
+
+
+def long_cases():
+    """Layouts, codecs and fill values of elements of any length."""
+    for dtype in ("string", "variable_length_bytes"):
+        yield Long(f"{dtype}", dtype)
+        yield Long(f"{dtype}-F", dtype, order="F")
+        for codec in ("gzip:5", "zstd:3", "blosc-lz4-shuffle:5"):
+            yield Long(f"{dtype}-{codec}", dtype, codecs=(codec,))
+        yield Long(f"{dtype}-gzip:5-F", dtype, codecs=("gzip:5",), order="F")
+        yield Long(f"{dtype}-scalar", dtype, (), ())
+        yield Long(f"{dtype}-one-axis", dtype, (11,), (4,))
+        yield Long(f"{dtype}-three-axes-F", dtype, (4, 5, 6), (2, 3, 4), order="F")
+        yield Long(f"{dtype}-no-elements", dtype, (0, 3), (1, 3))
+        yield Long(f"{dtype}-fill", dtype, fill="aß漢")
+        yield Long(f"{dtype}-nothing-stored", dtype, fill="aß漢", empty=True)
+
+
+def stream(array):
+    """Elements of any length in C order, each after its length."""
+    elements = [item.encode() if isinstance(item, str) else bytes(item) for item in np.asarray(array).ravel()]
+    return b"".join(len(element).to_bytes(4, "little") + element for element in elements)
+
+
 def fill_text(case):
     """The fill value as JSON, which every dialect reads."""
     value = case.fill_value()
@@ -232,6 +286,17 @@ class Program:
         if not case.empty:
             self.run("put", store, "--path", "/a", "--format", "raw", data=little(case.data()))
 
+    def write_long(self, store, case, dialect):
+        arguments = ["--path", "/a", "--format", dialect, "--dtype", case.dtype, "--order", case.order]
+        arguments += [f"--shape={','.join(map(str, case.shape))}", f"--chunks={','.join(map(str, case.chunks))}"]
+        fill = case.fill_value()
+        arguments += [f"--fill={json.dumps(fill if isinstance(fill, str) else base64.b64encode(fill).decode())}"]
+        for codec in case.codecs:
+            arguments += ["--codec", codec]
+        self.run("create", store, *arguments)
+        if not case.empty:
+            self.run("put", store, "--path", "/a", "--format", "raw", data=stream(case.data()))
+
     def write_tree(self, store, dialect):
         for path, (kind, attributes, dimensions) in TREE.items():
             if path == "/i":
@@ -292,6 +357,10 @@ class Peer:
     stores: dict = dataclasses.field(default_factory=dict)
     # whether the peer reads the copies of those, too; they hold one array, /a
     reads_stores: bool = False
+    # dialects in which it has texts and bytes of any length; both functions as `read` and `write`
+    long: tuple = ()
+    read_long: object = None
+    write_long: object = None
     # read_tree(store, dialect) -> as `TREE`; write_tree(store, dialect, tree)
     read_tree: object = None
     write_tree: object = None
@@ -299,7 +368,7 @@ class Peer:
 
 # What the program refuses to copy, whoever wrote it, and is right to.
 REFUSED = [
-    (r"we copy from .*", "draft-2020", r"codec-(.*crc32c|delta|shuffle:).*", "the draft has no name for the codec"),
+    (r"we copy from (v2|v3)", "draft-2020", r"codec-(.*crc32c|delta|shuffle:).*", "the draft has no name for the codec"),
 ]
 
 
@@ -421,6 +490,45 @@ def trees(run, peer, program, scratch, dialect):
         ask_tree(run, f"we copy from {dialect}", to, copy, tree)
         if to in peer.knows:
             ask_tree(run, f"they read our copy from {dialect}", to, lambda: peer.read_tree(copied, to), tree)
+
+
+def longs(run, peer, program, scratch, dialect):
+    def differ(found, case):
+        if not isinstance(found, bytes):
+            if tuple(np.shape(found)) != tuple(case.shape):
+                return f"shape {np.shape(found)}, expected {case.shape}"
+            found = stream(found)
+        return compare_bytes(found, stream(case.data()))
+
+    for number, case in enumerate(long_cases()):
+        ours, theirs = scratch / f"long-ours-{dialect}-{number}", scratch / f"long-theirs-{dialect}-{number}"
+
+        def written_by_us():
+            program.write_long(ours, case, dialect)
+            return differ(program.read(ours), case) or differ(peer.read_long(ours, dialect), case)
+
+        run.check("we write", dialect, case.name, written_by_us)
+
+        def written_by_them():
+            peer.write_long(theirs, case, dialect)
+            difference = differ(peer.read_long(theirs, dialect), case)
+            if difference is not None:
+                return f"the peer itself reads otherwise: {difference}"
+            return differ(program.read(theirs), case)
+
+        run.check("they write", dialect, case.name, written_by_them)
+        for to in DIALECTS:
+            copied = scratch / f"long-copy-{dialect}-{number}-{to}"
+
+            def copy():
+                program.copy(theirs, copied, to)
+                difference = differ(program.read(copied), case)
+                if difference is None and to in peer.long:
+                    difference = differ(peer.read_long(copied, to), case)
+                return difference
+
+            run.check(f"we copy from {dialect}", to, case.name, copy)
+            shutil.rmtree(copied, ignore_errors=True)
 
 
 def stores(run, peer, program, scratch, dialect):
@@ -560,6 +668,8 @@ def ask(peer, program, scratch):
                 run.check(f"we copy from {dialect}", to, case.name, copy)
                 shutil.rmtree(copied, ignore_errors=True)
             shutil.rmtree(store, ignore_errors=True)
+        if dialect in peer.long:
+            longs(run, peer, program, scratch, dialect)
         if peer.read_tree:
             trees(run, peer, program, scratch, dialect)
         stores(run, peer, program, scratch, dialect)

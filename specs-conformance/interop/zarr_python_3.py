@@ -9,6 +9,7 @@ import numpy as np
 import zarr
 from zarr.codecs import BloscCodec, BytesCodec, Crc32cCodec, GzipCodec, TransposeCodec, ZstdCodec
 from zarr.codecs import numcodecs as named
+from zarr.core.dtype import VariableLengthBytes, VariableLengthUTF8
 
 from common import BLOSC, NESTED, NUMBERS, RECORDS, REFUSED, STEPS, TEXT, TIMES, Peer, delta_type, main, numpy_type
 
@@ -139,6 +140,22 @@ def filters(dialect):
     if dialect == "v2":
         yield "filter-base64", own(dialect, integers, [codecs.Base64()])
         yield "filter-categorize", own(dialect, np.array(list("abaac")), [codecs.Categorize(["a", "b", "c"], "<U1")])
+def read_long(store, dialect):
+    return np.asarray(read(store, dialect), dtype=object)
+
+
+def write_long(store, case, dialect):
+    group = zarr.open_group(str(store), mode="w", zarr_format=2 if dialect == "v2" else 3)
+    types = {"string": VariableLengthUTF8, "variable_length_bytes": VariableLengthBytes}
+    options = dict(shape=case.shape, chunks=case.chunks, dtype=types[case.dtype](), fill_value=case.fill_value())
+    if dialect == "v2":
+        array = group.create_array("a", **options, order=case.order, compressors=v2_codec(case.codecs[0]) if case.codecs else None)
+    else:
+        rank = len(case.shape)
+        filters = [TransposeCodec(order=tuple(reversed(range(rank))))] if case.order == "F" and rank > 1 else []
+        array = group.create_array("a", **options, filters=filters, compressors=[v3_codec(codec) for codec in case.codecs])
+    if not case.empty:
+        array[...] = case.data()
 
 
 PEER = Peer(
@@ -155,6 +172,9 @@ PEER = Peer(
     reads_stores=True,
     read=read,
     write=write,
+    long=("v3", "v2"),
+    read_long=read_long,
+    write_long=write_long,
     exceptions=REFUSED
     + [
         (r"we copy from (v2|v3)", "draft-2020", r"filter-.*", "the draft has no name for the codec"),
@@ -165,6 +185,8 @@ PEER = Peer(
         (r"they write", "v3", r"codec-delta(>u2|-F)", "reads its own differences of swapped or transposed elements wrongly"),
         (r"we copy from v3", "v2", r"codec-delta-F", "wrote differences in memory order, whatever the order of the axes"),
         (r"we copy from v3", "v3", r"codec-delta(>u2|-F)", "reads differences of swapped or transposed elements wrongly"),
+        (r"they write", "v3", r"(string|variable_length_bytes).*-F", "writes transposed elements of any length in memory order (T-47)"),
+        (r"we copy from v3", r".*", r"(string|variable_length_bytes).*-F", "wrote transposed elements of any length in memory order (T-47)"),
         (r"we copy from v2", "v3", r"codec-delta>u2", "reads differences of swapped elements wrongly"),
     ],
 )

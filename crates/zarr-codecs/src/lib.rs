@@ -86,6 +86,8 @@ mod lifted;
 mod lz4;
 #[cfg(feature = "lzma")]
 mod lzma;
+#[cfg(feature = "msgpack2")]
+mod msgpack2;
 #[cfg(any(
     feature = "astype",
     feature = "bitround",
@@ -109,6 +111,8 @@ mod sharding;
 mod shuffle;
 #[cfg(feature = "transpose")]
 mod transpose;
+#[cfg(any(feature = "json2", feature = "msgpack2"))]
+mod values;
 #[cfg(any(feature = "vlen-utf8", feature = "vlen-bytes", feature = "vlen-array"))]
 mod vlen;
 #[cfg(feature = "zlib")]
@@ -175,7 +179,8 @@ codecs! {
     "vlen-utf8" vlen: ["vlen-utf8"], ["vlen-utf8"], [];
     "vlen-bytes" vlen: ["vlen-bytes"], ["vlen-bytes"], [];
     "vlen-array" vlen: [], ["vlen-array"], [];
-    "json2" json2: [], ["json2"], [];
+    "json2" json2: [], ["json2", "json"], [];
+    "msgpack2" msgpack2: [], ["msgpack2", "msgpack"], [];
     "fixedscaleoffset" fixedscaleoffset: ["numcodecs.fixedscaleoffset", "fixedscaleoffset"],
         ["fixedscaleoffset"], ["fixedscaleoffset"];
     "quantize" quantize: ["numcodecs.quantize", "quantize"], ["quantize"], ["quantize"];

@@ -7,9 +7,12 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use zarr_core::codec::{BytesToBytes, ChunkContext, Codec, CodecSpec, DecodedSize};
-use zarr_core::data_type::CoreType;
-use zarr_core::{CodecError, Dialect, Json, MetadataError, Registry};
+use bytes::Bytes;
+use zarr_core::codec::{ArrayToBytes, BytesToBytes, ChunkContext, Codec, CodecSpec, DecodedSize};
+use zarr_core::data_type::{CoreType, DataType, Variable};
+use zarr_core::heap::{CELL, Heap};
+use zarr_core::view::{View, ViewMut};
+use zarr_core::{CodecError, Dialect, Json, MetadataError, Region, Registry};
 
 pub(crate) const DIALECTS: [Dialect; 3] = [Dialect::V3, Dialect::V2, Dialect::Draft];
 
@@ -200,4 +203,70 @@ pub(crate) fn speaks(codec: &dyn BytesToBytes, decoded: &[u8]) {
 /// The codec's words in each dialect, as text.
 pub(crate) fn words(codec: &dyn BytesToBytes) -> [Option<String>; 3] {
     DIALECTS.map(|dialect| codec.spelling(dialect).map(|words| words.to_string()))
+}
+
+/// A codec that makes bytes of elements of any length, and the shape of its chunks.
+pub(crate) struct Long {
+    codec: Arc<dyn ArrayToBytes>,
+    shape: Vec<u64>,
+}
+
+impl Long {
+    /// In v2's words.
+    pub fn new(data_type: Variable, name: &str, configuration: &str, shape: &[u64]) -> Long {
+        let data_type = DataType::Extension(Arc::new(data_type));
+        let context = ChunkContext::new(data_type, shape.to_vec());
+        match build_on(Dialect::V2, name, configuration, &context) {
+            Ok(Codec::ArrayToBytes(codec)) => Long { codec, shape: shape.to_vec() },
+            other => panic!("no codec from arrays to bytes: {other:?}"),
+        }
+    }
+
+    pub fn encode<T: AsRef<[u8]>>(&self, elements: &[T]) -> Result<Vec<u8>, CodecError> {
+        let heap = Heap::default();
+        let mut cells = Vec::new();
+        for element in elements {
+            let element = Bytes::copy_from_slice(element.as_ref());
+            let len = element.len() as u64;
+            cells.extend_from_slice(heap.add(element)?.cell(0, len)?.as_bytes());
+        }
+        let view = View::new(&cells, &self.shape, CELL).with_heap(Some(&heap));
+        self.codec.encode(view).map(Cow::into_owned)
+    }
+
+    pub fn decode(&self, encoded: &[u8]) -> Result<Vec<Vec<u8>>, CodecError> {
+        self.decode_part(encoded, &Region::all(&self.shape))
+    }
+
+    pub fn decode_part(&self, encoded: &[u8], within: &Region) -> Result<Vec<Vec<u8>>, CodecError> {
+        let heap = Heap::default();
+        let count = within.element_count().unwrap_or_default() as usize;
+        let mut cells = vec![0xa5; count * CELL];
+        let out = ViewMut::new(&mut cells, &within.shape(), CELL).with_heap(Some(&heap));
+        self.codec.decode_into(encoded, &self.shape, within, out)?;
+        let elements = heap.elements();
+        Ok(cells.chunks_exact(CELL).map(|cell| elements.get(cell).to_vec()).collect())
+    }
+
+    /// What is wrong with these bytes.
+    pub fn damage(&self, encoded: &[u8]) -> String {
+        match self.decode(encoded) {
+            Err(CodecError::Corrupt { why, .. }) => why,
+            other => panic!("{encoded:02x?} gives {other:?}"),
+        }
+    }
+
+    /// Bytes that are cut short, longer or flipped give an error or as many elements, never a panic.
+    pub fn survives_damage(&self, encoded: &[u8]) {
+        for at in 0..encoded.len() {
+            assert!(self.decode(&encoded[..at]).is_err(), "{at} of {encoded:02x?}");
+            for flip in [0x01, 0x10, 0x80, 0xff] {
+                let mut flipped = encoded.to_vec();
+                flipped[at] ^= flip;
+                let _ = self.decode(&flipped);
+            }
+        }
+        let longer = [encoded, b"\x00"].concat();
+        assert!(self.decode(&longer).is_err(), "{longer:02x?}");
+    }
 }

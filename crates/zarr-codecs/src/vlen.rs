@@ -33,8 +33,8 @@ pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, M
         "vlen-utf8" => ("vlen-utf8", "string"),
         "vlen-bytes" => ("vlen-bytes", "variable_length_bytes"),
         _ => {
-            if let Some(dtype) = parameters.get("dtype") {
-                configuration.insert("dtype", dtype.clone());
+            if let Some(dtype) = parameters.string("dtype")? {
+                configuration.insert("dtype", dtype);
             }
             ("vlen-array", "array of")
         }
@@ -68,7 +68,12 @@ impl ArrayToBytes for Vlen {
             u32::try_from(n).map(u32::to_le_bytes).map_err(|_| limit)
         };
         let cells = chunk.to_bytes();
-        let mut out = number(chunk.len())?.to_vec();
+        let lengths = cells.chunks_exact(CELL).map(|cell| NUMBER + elements.get(cell).len());
+        let mut out = Vec::new();
+        let size = lengths.fold(NUMBER, usize::saturating_add);
+        out.try_reserve_exact(size)
+            .map_err(|_| CodecError::Limit { codec: self.name, limit: isize::MAX as u64 })?;
+        out.extend_from_slice(&number(chunk.len())?);
         for cell in cells.chunks_exact(CELL) {
             let element = elements.get(cell);
             out.extend_from_slice(&number(element.len())?);
@@ -121,5 +126,131 @@ impl ArrayToBytes for Vlen {
         let is_known =
             dialect == Dialect::V2 || dialect == Dialect::V3 && self.name != "vlen-array";
         is_known.then(|| CodecSpec::new(dialect, self.name, self.configuration.clone()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use zarr_core::data_type::{CoreType, DataType, Variable};
+
+    use super::*;
+    use crate::testing::{Long, build_on, context, hex};
+
+    fn text(len: u64) -> Long {
+        Long::new(Variable::Text, "vlen-utf8", "{}", &[len])
+    }
+
+    fn bytes(len: u64) -> Long {
+        Long::new(Variable::Bytes, "vlen-bytes", "{}", &[len])
+    }
+
+    fn lists(dtype: &str, items: CoreType, len: u64) -> Long {
+        let configuration = format!(r#"{{"dtype":"{dtype}"}}"#);
+        Long::new(Variable::Array(Box::new(items.into())), "vlen-array", &configuration, &[len])
+    }
+
+    fn stands_for<T: AsRef<[u8]>>(codec: &Long, digits: &str, elements: &[T]) {
+        let encoded = hex(digits);
+        assert_eq!(codec.encode(elements).unwrap(), encoded);
+        let due: Vec<&[u8]> = elements.iter().map(AsRef::as_ref).collect();
+        assert_eq!(codec.decode(&encoded).unwrap(), due);
+        codec.survives_damage(&encoded);
+    }
+
+    /// F-095.
+    #[test]
+    fn texts_and_bytes_are_stored_as_zarr_python_3_does() {
+        let digits = "04000000 00000000 01000000 61 05000000 68c3a9c3a9 06000000 e697a5e69cac";
+        stands_for(&text(4), digits, &["", "a", "héé", "日本"]);
+        let digits = "03000000 02000000 0102 00000000 03000000 616263";
+        stands_for(&bytes(3), digits, &[&[1, 2][..], b"", b"abc"]);
+    }
+
+    /// Z2-041.
+    #[test]
+    fn objects_are_stored_as_numcodecs_does() {
+        let digits = "03000000 03000000 616263 00000000 02000000 c3a9";
+        stands_for(&text(3), digits, &["abc", "", "é"]);
+        stands_for(&bytes(2), "02000000 03000000 616263 00000000", &[&b"abc"[..], b""]);
+        let digits = "02000000 08000000 0100000002000000 00000000";
+        let items = hex("0100000002000000");
+        stands_for(&lists("<i4", CoreType::Int32, 2), digits, &[&items[..], b""]);
+    }
+
+    #[test]
+    fn a_chunk_without_elements_is_its_count() {
+        stands_for::<&str>(&text(0), "00000000", &[]);
+        let scalar = Long::new(Variable::Text, "vlen-utf8", "{}", &[]);
+        stands_for(&scalar, "01000000 01000000 78", &["x"]);
+    }
+
+    /// Z2-041, F-095.
+    #[test]
+    fn damage_is_told() {
+        let due = text(2);
+        let why = |digits: &str| due.damage(&hex(digits));
+        assert_eq!(why(""), "the bytes end within the number of elements");
+        assert_eq!(why("020000"), "the bytes end within the number of elements");
+        assert_eq!(why("01000000 00000000"), "1 elements are stored, where 2 are due");
+        assert_eq!(why("02000000 00000000"), "8 bytes do not hold 2 elements");
+        assert_eq!(why("02000000 09000000 61000000 00"), "an element of 9 bytes ends after 5");
+        assert_eq!(why("02000000 05000000 6161616161"), "the bytes end within a length");
+        assert_eq!(why("02000000 00000000 00000000 61"), "1 bytes follow the last element");
+        assert_eq!(why("02000000 01000000 ff 00000000"), "an element is no string");
+        assert_eq!(why("02000000 03000000 eda080 00000000"), "an element is no string");
+        let lists = lists("<i4", CoreType::Int32, 1);
+        assert_eq!(lists.damage(&hex("01000000 02000000 0000")), "an element is no array of int32");
+    }
+
+    /// No length is believed before the bytes are there.
+    #[test]
+    fn absurd_counts_and_lengths_cost_nothing() {
+        let most = u64::from(u32::MAX);
+        for shape in [vec![most], vec![1 << 16, 1 << 16], vec![u64::MAX], vec![u64::MAX; 3]] {
+            let absurd = Long::new(Variable::Text, "vlen-utf8", "{}", &shape);
+            let nothing = Region::new(shape.iter().map(|_| 0..0));
+            for digits in
+                ["ffffffff", "00000000", "ffffffff ffffffff", "ffffffff 00000000 00000000"]
+            {
+                assert!(absurd.decode_part(&hex(digits), &nothing).is_err(), "{shape:?}: {digits}");
+            }
+        }
+        assert_eq!(
+            text(1).damage(&hex("01000000 ffffffff 61")),
+            "an element of 4294967295 bytes ends after 1"
+        );
+    }
+
+    #[test]
+    fn parts_are_those_of_the_whole() {
+        let table = Long::new(Variable::Text, "vlen-utf8", "{}", &[2, 3]);
+        let encoded = table.encode(&["a", "bb", "", "dddd", "é", "f"]).unwrap();
+        let part = |region: Region| {
+            let part = table.decode_part(&encoded, &region).unwrap();
+            part.into_iter().map(|text| String::from_utf8(text).unwrap()).collect::<Vec<_>>()
+        };
+        assert_eq!(part(Region::new([0..2, 1..2])), ["bb", "é"]);
+        assert_eq!(part(Region::new([1..2, 0..3])), ["dddd", "é", "f"]);
+        assert!(part(Region::new([1..1, 0..3])).is_empty());
+    }
+
+    /// F-045, Z2-040.
+    #[test]
+    fn each_codec_has_its_own_type() {
+        let of = |data_type: Variable| {
+            ChunkContext::new(DataType::Extension(std::sync::Arc::new(data_type)), vec![2])
+        };
+        for (name, dialect, context) in [
+            ("vlen-utf8", Dialect::V3, context(CoreType::Int32, &[2])),
+            ("vlen-utf8", Dialect::V3, of(Variable::Bytes)),
+            ("vlen-bytes", Dialect::V3, of(Variable::Text)),
+            ("vlen-bytes", Dialect::V2, of(Variable::Json)),
+            ("vlen-array", Dialect::V2, of(Variable::Text)),
+        ] {
+            let error = build_on(dialect, name, "{}", &context).unwrap_err().to_string();
+            assert!(error.contains("is stored otherwise"), "{error}");
+        }
+        let error = build_on(Dialect::V3, "vlen-utf8", r#"{"level":1}"#, &of(Variable::Text));
+        assert!(error.unwrap_err().to_string().contains("is not a parameter"));
     }
 }

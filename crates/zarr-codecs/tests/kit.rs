@@ -4,10 +4,13 @@ mod common;
 
 use std::sync::Arc;
 
-use zarr_core::Dialect;
 use zarr_core::codec::ChunkContext;
-use zarr_core::data_type::{DataType, FixedBytes, FixedUnicode};
-use zarr_core::testkit::{check_codec, check_lossy_codec, check_lossy_codec_on};
+use zarr_core::data_type::{CoreType, DataType, FixedBytes, FixedUnicode, Variable};
+use zarr_core::testkit::{
+    check_codec, check_codec_on, check_data_type, check_data_types_differ, check_lossy_codec,
+    check_lossy_codec_on,
+};
+use zarr_core::{Dialect, Json};
 
 use common::{WORDS, registry, spec};
 
@@ -162,4 +165,52 @@ fn every_other_name_keeps_the_same_promises() {
             check_codec(&registry(), &spec(dialect, name, words));
         }
     }
+}
+
+fn of_any_length(variable: Variable, shape: &[u64]) -> ChunkContext {
+    ChunkContext::new(DataType::Extension(Arc::new(variable)), shape.to_vec())
+}
+
+/// Elements of any length, and the codecs that make bytes of them.
+#[test]
+fn codecs_of_elements_of_any_length_keep_their_promises() {
+    let items = || Variable::Array(Box::new(CoreType::Int32.into()));
+    for shape in [&[4, 3][..], &[3, 2, 4], &[7], &[1], &[], &[0]] {
+        for (dialect, name, words, variable) in [
+            (Dialect::V3, "vlen-utf8", "{}", Variable::Text),
+            (Dialect::V2, "vlen-utf8", "{}", Variable::Text),
+            (Dialect::V3, "vlen-bytes", "{}", Variable::Bytes),
+            (Dialect::V2, "vlen-bytes", "{}", Variable::Bytes),
+            (Dialect::V2, "vlen-array", r#"{"dtype":"<i4"}"#, items()),
+        ] {
+            if is_here(dialect, name) {
+                let context = of_any_length(variable, shape);
+                check_codec_on(&registry(), &spec(dialect, name, words), &context);
+            }
+        }
+        // The empty value, which nobody wrote, becomes null.
+        for name in ["json2", "json", "msgpack2", "msgpack"] {
+            if is_here(Dialect::V2, name) {
+                let context = of_any_length(Variable::Json, shape);
+                check_lossy_codec_on(&registry(), &spec(Dialect::V2, name, "{}"), &context);
+            }
+        }
+    }
+}
+
+#[test]
+fn types_of_any_length_keep_their_promises() {
+    let fills = |words: &[&str]| -> Vec<Json> { words.iter().map(|&word| word.into()).collect() };
+    if is_here(Dialect::V3, "vlen-utf8") {
+        let fills = fills(&["x", "füll 日本", "AQID"]);
+        check_data_type(&registry(), Dialect::V3, &"string".into(), &fills);
+    }
+    if is_here(Dialect::V3, "vlen-bytes") {
+        for name in ["variable_length_bytes", "bytes"] {
+            check_data_type(&registry(), Dialect::V3, &name.into(), &fills(&["AQID", "/w=="]));
+        }
+    }
+    let words: [Json; 3] = ["string", "variable_length_bytes", "r128"].map(Json::from);
+    check_data_types_differ(&registry(), Dialect::V3, &words[..1]);
+    check_data_types_differ(&registry(), Dialect::V3, &words[1..]);
 }

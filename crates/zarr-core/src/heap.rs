@@ -3,6 +3,11 @@
 //! A view shows cells of equal size. The cell of a text says where the text is: in which buffer of a
 //! [`Heap`], from which byte, how many bytes. So views of texts are cut, turned and copied like any
 //! others, and a text is never moved. Buffers are added, not taken away, until the heap goes as a whole.
+//!
+//! A buffer is a chunk after its last codec on bytes. So a read holds, until its result is made, every
+//! chunk that it touches, decoded and whole, however little of it is asked for: 16 bytes a cell beside them. A
+//! write holds a copy of the caller's elements, and of the chunks that it lays them over one for each thread.
+//! Who reads much reads in pieces.
 
 use std::fmt;
 use std::sync::{RwLock, RwLockReadGuard};
@@ -60,6 +65,13 @@ impl Heap {
         Ok((heap, cell))
     }
 
+    /// A heap of the same buffers, not copied: what is added to it goes with it, and the first one's cells
+    /// stand for the same elements in both.
+    #[must_use]
+    pub fn fork(&self) -> Heap {
+        Heap(RwLock::new(self.elements().0.clone()))
+    }
+
     /// Adds a buffer, whose elements can be given cells then.
     ///
     /// # Errors
@@ -106,6 +118,12 @@ impl Buffer {
 pub struct Elements<'a>(RwLockReadGuard<'a, Vec<Bytes>>);
 
 impl Elements<'_> {
+    /// Whether cells, one after the other, stand for equal elements.
+    pub fn equal(&self, some: &[u8], others: &[u8]) -> bool {
+        let pairs = some.chunks_exact(CELL).zip(others.chunks_exact(CELL));
+        some.len() == others.len() && pairs.into_iter().all(|(a, b)| self.get(a) == self.get(b))
+    }
+
     /// The element that a cell stands for; empty for a cell of another heap.
     pub fn get(&self, cell: &[u8]) -> &[u8] {
         let cell: Cell = match cell.len() {
@@ -138,5 +156,66 @@ mod tests {
         assert!(buffer.cell(4, 3).is_err());
         assert!(buffer.cell(u64::MAX, 2).is_err());
         assert_eq!(Heap::holding(Bytes::new()).unwrap().1, Cell::default());
+    }
+
+    /// Any sixteen bytes are a cell; what is none of this heap's is the empty element.
+    #[test]
+    fn cells_of_nowhere_are_empty_elements() {
+        let heap = Heap::default();
+        let buffer = heap.add(Bytes::from_static(b"abc")).unwrap();
+        let good = *buffer.cell(1, 2).unwrap().as_bytes().first_chunk::<CELL>().unwrap();
+        for at in 0..CELL {
+            for flip in [0x01, 0x02, 0x80, 0xff] {
+                let mut cell = good;
+                cell[at] ^= flip;
+                assert!(heap.elements().get(&cell).len() <= 3);
+            }
+        }
+        assert_eq!(heap.elements().get(&good[1..]), b"");
+        assert_eq!(heap.elements().get(&[]), b"");
+    }
+
+    #[test]
+    fn a_fork_leaves_the_first_heap_as_it_is() {
+        let (heap, fill) = Heap::holding(Bytes::from_static(b"fill")).unwrap();
+        let old = heap.add(Bytes::from_static(b"old")).unwrap().cell(0, 3).unwrap();
+        let fork = heap.fork();
+        let new = fork.add(Bytes::from_static(b"new")).unwrap().cell(0, 3).unwrap();
+        let (first, second) = (heap.elements(), fork.elements());
+        assert_eq!(second.get(fill.as_bytes()), b"fill");
+        assert_eq!(second.get(old.as_bytes()), first.get(old.as_bytes()));
+        assert_eq!(
+            (second.get(new.as_bytes()), first.get(new.as_bytes())),
+            (&b"new"[..], &b""[..])
+        );
+    }
+
+    #[test]
+    fn elements_are_compared_wherever_they_lie() {
+        let heap = Heap::default();
+        let buffer = heap.add(Bytes::from_static(b"abab")).unwrap();
+        let cells = [(0, 2), (2, 2), (1, 2), (4, 0), (0, 0)].map(|(at, len)| buffer.cell(at, len));
+        let [a, b, c, d, e] = cells.map(|cell| cell.unwrap().as_bytes().to_vec());
+        let elements = heap.elements();
+        assert!(elements.equal(&[a.clone(), d].concat(), &[b.clone(), e].concat()));
+        assert!(!elements.equal(&a, &c));
+        assert!(!elements.equal(&a, &[a.clone(), b].concat()));
+        assert!(elements.equal(&[], &[]));
+    }
+
+    #[test]
+    fn threads_add_to_one_heap() {
+        let heap = Heap::default();
+        std::thread::scope(|scope| {
+            for thread in 0..4u8 {
+                let heap = &heap;
+                scope.spawn(move || {
+                    for n in 0..50u8 {
+                        let cell = heap.add(vec![thread, n].into()).unwrap().cell(0, 2).unwrap();
+                        assert_eq!(heap.elements().get(cell.as_bytes()), [thread, n]);
+                    }
+                });
+            }
+        });
     }
 }

@@ -140,6 +140,9 @@ pub struct Oddities {
 }
 
 impl Json {
+    /// How many levels a value may nest.
+    pub const MAX_DEPTH: usize = MAX_DEPTH;
+
     /// Reads one JSON text (RFC 8259, UTF-8).
     ///
     /// # Errors

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use zarr_core::codec::ChunkContext;
+use zarr_core::codec::{ChunkContext, CodecSpec};
+use zarr_core::data_type::CoreType;
 use zarr_core::grid::ChunkGrid;
 use zarr_core::metadata::ArrayMetadata;
 use zarr_core::{
@@ -12,6 +13,9 @@ use zarr_core::{
 
 /// About how many bytes are held at once.
 const BLOCK: u64 = 64 << 20;
+
+/// How many bytes an element of any length is taken to have.
+const LONG: u64 = 256;
 
 /// What may be different in the copy.
 #[derive(Default)]
@@ -158,6 +162,13 @@ fn size(metadata: &ArrayMetadata) -> u64 {
     zarr_core::region::element_count(&metadata.shape).unwrap_or(u64::MAX).saturating_mul(element)
 }
 
+/// The codec that makes bytes of elements: `bytes`, or what objects have in its place.
+fn serializer(metadata: &ArrayMetadata) -> Option<&CodecSpec> {
+    let is_variable = metadata.data_type.is_variable();
+    let turns = |spec: &CodecSpec| spec.name == "transpose";
+    metadata.codecs.iter().find(|spec| spec.name == "bytes" || is_variable && !turns(spec))
+}
+
 /// The copy's metadata, in the target's words.
 fn describe(
     array: &Array,
@@ -175,12 +186,12 @@ fn describe(
         metadata.grid = Some(Arc::new(grid));
     }
     if let Some(codecs) = &options.codecs {
-        let kept = metadata.codecs.iter().position(|spec| spec.name == "bytes").unwrap_or(0);
-        let bytes = metadata.codecs.get(kept).cloned();
+        let bytes = serializer(&metadata).cloned();
         // The order of axes stays; everything else is what was asked for.
         let turns = metadata.codecs.iter().filter(|spec| spec.name == "transpose").cloned();
         let mut chain: Vec<_> = turns.chain(bytes).collect();
         let data_type = metadata.data_type.clone();
+        let data_type = if data_type.is_variable() { CoreType::Uint8.into() } else { data_type };
         let context = ChunkContext::new(data_type, metadata.chunk_shape().unwrap_or_default());
         for text in codecs {
             let spec = crate::codec(text)?;
@@ -197,7 +208,7 @@ fn describe(
     }
     if target.dialect() == Dialect::Draft && metadata.rank() == 0 {
         // zarr-python 2.18 reads no compressed scalars; an element needs no codec.
-        metadata.codecs.retain(|spec| spec.name == "bytes");
+        metadata.codecs = serializer(&metadata).cloned().into_iter().collect();
     }
     let metadata = metadata.converted_to(target.dialect(), registry);
     let metadata = metadata.map_err(|e| with_way_out(e.into()))?;
@@ -223,10 +234,12 @@ fn copy_elements(
     let Some(grid) = &metadata.grid else {
         return Ok(());
     };
-    for block in blocks(grid.clone(), metadata.shape.clone(), element) {
+    let guess = if metadata.data_type.is_variable() { LONG } else { element };
+    for block in blocks(grid.clone(), metadata.shape.clone(), guess) {
         let bytes = from.read_bytes(&block)?;
         to.write_bytes(&block, &bytes)?;
-        progress.bytes_done += bytes.len() as u64;
+        // Of elements of any length a total can only count the cells.
+        progress.bytes_done += block.element_count().unwrap_or(u64::MAX).saturating_mul(element);
         report(options, progress);
     }
     Ok(())

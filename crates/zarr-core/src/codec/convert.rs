@@ -5,6 +5,7 @@
 //! stand between (DECISIONS 14, Z2-090, draft-v3.md Q25).
 
 use super::{ChunkContext, Codec, CodecSpec};
+use crate::data_type::CoreType;
 use crate::dialect::Dialect;
 use crate::error::MetadataError;
 use crate::registry::Registry;
@@ -78,11 +79,17 @@ fn to_v3(
         match codec {
             Codec::ArrayToArray(codec) => {
                 // Legal before `bytes` only if nothing but `bytes` has come since the arrays.
-                if rest.len() > 1 {
+                let behind_objects = context.data_type.is_variable() && !rest.is_empty();
+                if rest.len() > 1 || behind_objects {
                     return Err(cannot(Dialect::V3, &spec, " behind another codec on bytes"));
                 }
                 here = codec.encoded(&here)?;
                 arrays.push(spec);
+            }
+            // What follows sees bytes, if elements have any length.
+            Codec::ArrayToBytes(_) if here.data_type.is_variable() => {
+                here.data_type = CoreType::Uint8.into();
+                rest.push(spec);
             }
             _ => rest.push(spec),
         }
@@ -159,6 +166,7 @@ fn to_flat(
             Codec::ArrayToBytes(array) if here.data_type.is_variable() && lowered.is_empty() => {
                 let words = array.spelling(Dialect::V2).ok_or_else(|| cannot(to, spec, ""))?;
                 chain.push(words);
+                here.data_type = CoreType::Uint8.into();
             }
             Codec::ArrayToBytes(_) => return Err(cannot(to, spec, "")),
             Codec::BytesToBytes(_) => chain.push(reword(spec, &codec, to)?),

@@ -11,7 +11,7 @@ use super::fill_value::{base64_decode, base64_encode};
 use super::{DataType, Endian, ExtensionType, FillValue, ParsedType, Repr};
 use crate::codec::CodecSpec;
 use crate::dialect::Dialect;
-use crate::error::{CodecError, MetadataError};
+use crate::error::{CodecError, MetadataError, Unsupported};
 use crate::json::{Json, Object};
 
 /// Elements of any length.
@@ -149,21 +149,38 @@ pub(crate) fn from_v3(name: &str) -> Option<DataType> {
 
 /// The type of objects that this filter, the first one of v2 and the draft's, makes bytes of; `None` if it
 /// makes none (Z2-040).
-pub(crate) fn from_filter(filter: &CodecSpec, registry: &crate::Registry) -> Option<DataType> {
+///
+/// # Errors
+/// [`MetadataError::Invalid`] for arrays of nothing, [`MetadataError::Unsupported`] for arrays of items that
+/// are not known here.
+pub(crate) fn from_filter(
+    filter: &CodecSpec,
+    registry: &crate::Registry,
+) -> Result<Option<DataType>, MetadataError> {
     let variable = match filter.name.as_str() {
         "vlen-utf8" => Variable::Text,
         "vlen-bytes" => Variable::Bytes,
-        "json2" => Variable::Json,
-        "categorize" if filter.configuration.get("dtype")?.as_str() == Some("|O") => Variable::Text,
-        "vlen-array" => {
-            let items = registry.parse_data_type(filter.configuration.get("dtype")?, Dialect::V2);
-            let fixed = |parsed: &ParsedType| {
-                let is_big = parsed.endian == Some(Endian::Big);
-                !is_big && parsed.data_type.repr().is_some_and(|repr| repr != Repr::Variable)
-            };
-            Variable::Array(Box::new(items.ok().filter(fixed)?.data_type))
+        "json2" | "json" | "msgpack2" | "msgpack" => Variable::Json,
+        "categorize" if filter.configuration.get("dtype").and_then(Json::as_str) == Some("|O") => {
+            Variable::Text
         }
-        _ => return None,
+        "vlen-array" => Variable::Array(Box::new(items(filter, registry)?)),
+        _ => return Ok(None),
     };
-    Some(variable.parsed().data_type)
+    Ok(Some(variable.parsed().data_type))
+}
+
+/// What the arrays that `vlen-array` stores are of.
+fn items(filter: &CodecSpec, registry: &crate::Registry) -> Result<DataType, MetadataError> {
+    let member = "filters: vlen-array: dtype";
+    let words = filter.configuration.get("dtype");
+    let words = words.ok_or_else(|| MetadataError::invalid(member, "is missing"))?;
+    let parsed = registry.parse_data_type(words, Dialect::V2)?;
+    let repr = parsed.data_type.repr();
+    if parsed.endian == Some(Endian::Big) || repr.is_none_or(|repr| repr == Repr::Variable) {
+        let hint = "items are little-endian ones of a fixed size that is known here".into();
+        let name = format!("arrays of {}", words.brief());
+        return Err(Unsupported { what: "data type", name, hint }.into());
+    }
+    Ok(parsed.data_type)
 }

@@ -23,7 +23,7 @@ pub use self::v2::V2;
 pub use self::v3::V3;
 use crate::codec::{ChunkContext, CodecSpec};
 use crate::data_type::fill_value;
-use crate::data_type::{Endian, ParsedType, variable};
+use crate::data_type::{CoreType, Endian, ParsedType, variable};
 use crate::dialect::{Dialect, Era, Reading};
 use crate::error::{AccessError, MetadataError, StoreError, Unsupported};
 use crate::grid::ChunkGrid;
@@ -397,7 +397,7 @@ fn spell_chunk_shape(
 }
 
 /// The codecs behind the order of axes, in v2 and the drafts: `bytes`, or for objects the first filter, which
-/// also tells what they are (Z2-040).
+/// also tells what they are (Z2-040). In old files that is the compressor.
 fn serialized(
     parsed: &mut ParsedType,
     declared: &Json,
@@ -416,18 +416,27 @@ fn serialized(
         return Err(invalid("filters", why));
     };
     match variable::from_filter(first, reading.registry) {
-        Some(data_type) => parsed.data_type = data_type,
-        None => {
-            let context = ChunkContext::new(parsed.data_type.clone(), vec![]);
-            let lack = match reading.registry.build_codec(first, &context) {
-                Err(MetadataError::Unsupported(lack)) => lack,
-                _ => Unsupported {
-                    what: "codec",
-                    name: first.name.clone(),
-                    hint: "it makes no bytes of objects".into(),
-                },
-            };
+        Ok(None) => {}
+        Ok(Some(data_type)) => {
+            parsed.data_type = data_type;
+            return Ok(codecs);
+        }
+        Err(MetadataError::Unsupported(lack)) => {
             obstacles.push(lack);
+            return Ok(codecs);
+        }
+        Err(invalid) => return Err(invalid),
+    }
+    // Any codec on bytes is one for these; whoever is not known here may be one for objects.
+    let context = ChunkContext::new(CoreType::Uint8, vec![]);
+    match reading.registry.build_codec(first, &context) {
+        Err(MetadataError::Unsupported(lack)) => obstacles.push(lack),
+        _ => {
+            let why = format!(
+                "`{}` makes no bytes of objects; the first codec must, such as `vlen-utf8`",
+                first.name
+            );
+            return Err(invalid("filters", why));
         }
     }
     Ok(codecs)

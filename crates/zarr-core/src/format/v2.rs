@@ -152,10 +152,14 @@ const MEMBERS: [&str; 9] = [
 ];
 
 /// Codecs that change elements rather than make them fewer.
-const FILTERS: [&str; 11] = [
+const FILTERS: [&str; 15] = [
     "vlen-utf8",
     "vlen-bytes",
     "vlen-array",
+    "json2",
+    "json",
+    "msgpack2",
+    "msgpack",
     "delta",
     "shuffle",
     "fixedscaleoffset",

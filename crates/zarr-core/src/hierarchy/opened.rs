@@ -430,12 +430,14 @@ impl Opened {
                 false => Edited::Set(updated.into()),
             });
         }
+        // What was there lies in a heap that goes with this round.
+        let heap = part.heap().map(Heap::fork);
+        let heap = heap.as_ref();
         let chunk = match old {
             None => self.padded(state, tile, part, span)?,
             Some(old) => {
                 let mut chunk = zeroed(shape, repr.size(), "a chunk")?;
-                // What was there goes into the heap of what is laid over it.
-                let mut view = ViewMut::new(&mut chunk, shape, repr.size()).with_heap(part.heap());
+                let mut view = ViewMut::new(&mut chunk, shape, repr.size()).with_heap(heap);
                 chain.decode_into(
                     Cow::Borrowed(old),
                     shape,
@@ -446,7 +448,7 @@ impl Opened {
                 chunk
             }
         };
-        let view = View::new(&chunk, shape, repr.size()).with_heap(part.heap());
+        let view = View::new(&chunk, shape, repr.size()).with_heap(heap);
         if !self.room.options.keep_fill_chunks && state.is_fill(&view) {
             return Ok(Edited::Erase);
         }
@@ -473,7 +475,11 @@ impl Opened {
         let mut view = ViewMut::new(&mut clean, chunk_shape, repr.size());
         view.fill(&state.fill);
         view.part(keep).copy_from(&View::new(&chunk, chunk_shape, repr.size()).part(keep));
-        if clean == chunk {
+        let is_clean = match heap {
+            Some(heap) => heap.elements().equal(&clean, &chunk),
+            None => clean == chunk,
+        };
+        if is_clean {
             return Ok(Edited::Keep);
         }
         let view = View::new(&clean, chunk_shape, repr.size()).with_heap(heap);

@@ -39,6 +39,9 @@ impl Bytes {
             Some(_) => return Err(parameters.wrong("endian", "is `little` or `big`")),
         };
         parameters.finish()?;
+        if context.data_type.is_variable() {
+            return Err(MetadataError::invalid("codecs: bytes", "elements have no fixed size"));
+        }
         let unit = context.data_type.repr().map_or(1, |repr| repr.swap_unit());
         Ok(Bytes { cell: context.element_size()?, unit, endian })
     }

@@ -9,10 +9,12 @@ mod words;
 use std::borrow::Cow;
 use std::thread;
 
-use super::shared::{calm, elements, good, sample};
+use super::shared::{calm, elements, good, long_elements, sample, stream};
 use crate::codec::{ChunkContext, Codec, CodecSpec, DecodedSize};
 use crate::data_type::{CoreType, DataType, Endian};
 use crate::dialect::Dialect;
+use crate::error::CodecError;
+use crate::heap::{CELL, Heap};
 use crate::region::Region;
 use crate::registry::Registry;
 use crate::view::{View, ViewMut};
@@ -40,7 +42,8 @@ pub fn check_lossy_codec(registry: &Registry, spec: &CodecSpec) {
     check_all(registry, spec, false);
 }
 
-/// As [`check_codec`], for chunks of this data type and shape alone; the codec must take them.
+/// As [`check_codec`], for chunks of this data type and shape alone; the codec must take them. Elements of
+/// any length have their codecs checked so.
 ///
 /// # Panics
 /// As [`check_codec`].
@@ -59,7 +62,7 @@ pub fn check_lossy_codec_on(registry: &Registry, spec: &CodecSpec, context: &Chu
 const SHAPES: [&[u64]; 7] = [&[4, 3], &[3, 2, 4], &[2, 1, 3, 2], &[7], &[1], &[], &[0]];
 
 fn check_one(registry: &Registry, spec: &CodecSpec, context: &ChunkContext, exact: bool) {
-    let subject = Subject { registry, spec, context: context.clone(), exact };
+    let subject = Subject::new(registry, spec, context.clone(), exact);
     let codec = good(subject.build(spec), format_args!("{spec}: building it"));
     good(subject.takes(&codec), format_args!("{}: encoded_size of a chunk", subject.name()));
     subject.check(&codec);
@@ -79,7 +82,7 @@ fn check_all(registry: &Registry, spec: &CodecSpec, exact: bool) {
         let mut thoroughly = true;
         for shape in SHAPES {
             let context = ChunkContext::new(data_type.clone(), shape.to_vec());
-            let subject = Subject { registry, spec, context, exact };
+            let subject = Subject::new(registry, spec, context, exact);
             let built = subject.build(spec).map_err(|error| error.to_string());
             let takes = |codec: Codec| subject.takes(&codec).map(|()| codec);
             let codec = match built.and_then(takes) {
@@ -119,9 +122,21 @@ struct Subject<'a> {
     spec: &'a CodecSpec,
     context: ChunkContext,
     exact: bool,
+    /// Where elements lie that have any length.
+    heap: Option<Heap>,
 }
 
-impl Subject<'_> {
+impl<'a> Subject<'a> {
+    fn new(
+        registry: &'a Registry,
+        spec: &'a CodecSpec,
+        context: ChunkContext,
+        exact: bool,
+    ) -> Subject<'a> {
+        let heap = context.data_type.is_variable().then(Heap::default);
+        Subject { registry, spec, context, exact, heap }
+    }
+
     fn build(&self, words: &CodecSpec) -> Result<Codec, crate::error::MetadataError> {
         let build = || self.registry.build_codec(words, &self.context);
         calm(format_args!("{words}: building it for {}", self.chunks()), build)
@@ -147,9 +162,27 @@ impl Subject<'_> {
         size.unwrap_or_else(|| panic!("{}: a chunk fits memory", self.name()))
     }
 
-    /// Chunks of native elements, zeros first.
+    /// Chunks of native elements, zeros first: of cells, if elements have any length.
     fn elements(&self) -> Vec<Vec<u8>> {
-        elements(&self.context.data_type, self.size() / self.cell())
+        let count = self.size() / self.cell();
+        match &self.heap {
+            None => elements(&self.context.data_type, count),
+            Some(heap) => long_elements(&self.context.data_type, count)
+                .iter()
+                .map(|chunk| good(cells(heap, chunk), format_args!("elements in a heap")))
+                .collect(),
+        }
+    }
+
+    /// What native elements are: cells of equal elements may differ.
+    fn said(&self, elements: &[u8]) -> Vec<u8> {
+        match &self.heap {
+            None => elements.to_vec(),
+            Some(heap) => {
+                let held = heap.elements();
+                stream(elements.chunks_exact(CELL).map(|cell| held.get(cell)))
+            }
+        }
     }
 
     fn check(&self, codec: &Codec) {
@@ -211,6 +244,7 @@ impl Subject<'_> {
     /// What a chunk of native elements becomes: whatever the kind, as bytes that have this order.
     fn encode(&self, codec: &Codec, chunk: &[u8], order: Endian) -> Option<Vec<u8>> {
         let view = View::new(chunk, &self.context.shape, self.cell());
+        let view = view.with_heap(self.heap.as_ref());
         let encode = || match codec {
             Codec::BytesToBytes(codec) => {
                 let chunk = turned(&self.context.data_type, chunk, order);
@@ -225,11 +259,11 @@ impl Subject<'_> {
         calm(format_args!("{}: encode", self.name()), encode)
     }
 
-    /// The native elements of a chunk that became bytes of this order.
+    /// What the native elements are of a chunk that became bytes of this order.
     fn decode(&self, codec: &Codec, encoded: &[u8], order: Endian) -> Option<Vec<u8>> {
         let (shape, size) = (&self.context.shape, self.size());
         let mut out = vec![0xa5; size];
-        let view = ViewMut::new(&mut out, shape, self.cell());
+        let view = ViewMut::new(&mut out, shape, self.cell()).with_heap(self.heap.as_ref());
         let decode = || match codec {
             Codec::BytesToBytes(codec) => {
                 let due = DecodedSize::Exactly(size as u64);
@@ -247,8 +281,19 @@ impl Subject<'_> {
             }
         };
         let decoded = calm(format_args!("{}: decode", self.name()), decode)?;
-        Some(if matches!(codec, Codec::BytesToBytes(_)) { decoded } else { out })
+        Some(if matches!(codec, Codec::BytesToBytes(_)) { decoded } else { self.said(&out) })
     }
+}
+
+/// The cells of elements of any length.
+fn cells(heap: &Heap, elements: &[Vec<u8>]) -> Result<Vec<u8>, CodecError> {
+    let buffer = heap.add(elements.concat().into())?;
+    let (mut cells, mut at) = (Vec::new(), 0);
+    for element in elements {
+        cells.extend_from_slice(buffer.cell(at, element.len() as u64)?.as_bytes());
+        at += element.len() as u64;
+    }
+    Ok(cells)
 }
 
 /// Elements from native byte order to this one, or back.

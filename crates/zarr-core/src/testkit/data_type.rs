@@ -2,6 +2,7 @@
 
 mod array;
 mod fill;
+mod long;
 
 use super::shared::{DIALECTS, calm, elements, good, junk};
 use crate::data_type::{CoreType, DataType, Endian, ParsedType};
@@ -15,7 +16,7 @@ const LARGEST: usize = 1 << 24;
 /// Checks every promise of the data type that `words` name in a dialect, with fill values in the same
 /// dialect's words: it is read and spelled in each dialect that it claims, byte order included; elements
 /// have a sane size; its name tells it from other types; fill values are exact there and back; junk is
-/// refused without a panic; arrays of it are written and read in each dialect, and open where it is not
+/// refused without a panic; arrays of it, elements of any length by their own codec, are written and read in each dialect, and open where it is not
 /// known: in the drafts as its fallback, if it names one. The core's own words keep their meaning.
 ///
 /// # Panics
@@ -33,7 +34,10 @@ pub fn check_data_type(registry: &Registry, dialect: Dialect, words: &Json, fill
     subject.damaged_words();
     let fills = fill::check(&subject, dialect, fill_values);
     subject.elements();
-    array::check(&subject, &fills);
+    match subject.data_type.is_variable() {
+        true => long::check(&subject, &fills),
+        false => array::check(&subject, &fills),
+    }
 }
 
 /// Checks that the data types of these words, all of one dialect, are told apart: by equality, by name and
@@ -102,9 +106,15 @@ impl Subject<'_> {
         calm(what, || self.data_type.spelling(dialect, order))
     }
 
-    /// The dialects that have words for it.
+    /// The dialects that have words for it. Where a codec tells what objects are, the words alone do not
+    /// (Z2-040).
     fn dialects(&self) -> impl Iterator<Item = Dialect> {
-        DIALECTS.into_iter().filter(|&dialect| self.spelling(dialect, Endian::Little).is_some())
+        DIALECTS.into_iter().filter(|&dialect| match self.spelling(dialect, Endian::Little) {
+            Some(words) if self.data_type.is_variable() && dialect != Dialect::V3 => {
+                parse(self.registry, dialect, &words).is_ok_and(|p| p.data_type == self.data_type)
+            }
+            words => words.is_some(),
+        })
     }
 
     fn repr(&self) {

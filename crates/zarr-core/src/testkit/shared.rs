@@ -128,6 +128,32 @@ pub(super) fn elements(data_type: &DataType, count: usize) -> Vec<Vec<u8>> {
     contents(count * repr.size()).into_iter().filter_map(fit).collect()
 }
 
+/// So many elements of any length, of several kinds, empty ones first.
+pub(super) fn long_elements(data_type: &DataType, count: usize) -> Vec<Vec<Vec<u8>>> {
+    let texts = ["", "a", "é日本", "to be or not to be", "\0", " "].map(Vec::from);
+    let values = ["1", "null", "[1,2.5]", "{\"a\":\"é\"}", "\"x\""].map(Vec::from);
+    let whole = [0, 48, 16, 96, 32].map(|len| Random::new(len).bytes(len as usize));
+    let odd = [1, 0, 200, 7, 2].map(|len| Random::new(len).bytes(len as usize));
+    let good = |element: &Vec<u8>| data_type.check_element(element).is_ok();
+    let kinds = [vec![Vec::new()], texts.into(), values.into(), whole.into(), odd.into()];
+    let kinds = kinds.into_iter().map(|kind| kind.into_iter().filter(good).collect::<Vec<_>>());
+    kinds
+        .filter(|kind| !kind.is_empty())
+        .map(|kind| kind.into_iter().cycle().take(count).collect())
+        .collect()
+}
+
+/// Elements of any length one after the other, each after its length.
+pub(super) fn stream<T: AsRef<[u8]>>(elements: impl IntoIterator<Item = T>) -> Vec<u8> {
+    let mut stream = Vec::new();
+    for element in elements {
+        let element = element.as_ref();
+        stream.extend_from_slice(&(element.len() as u32).to_le_bytes());
+        stream.extend_from_slice(element);
+    }
+    stream
+}
+
 /// JSON that hardly anything means.
 pub(super) fn junk() -> Vec<Json> {
     let deep = |open: &str, close: &str| {

@@ -133,3 +133,58 @@ proptest! {
         prop_assert_eq!(got, want);
     }
 }
+
+/// What is cut, turned, split or lent of a view shows elements of the same heap.
+#[test]
+fn every_piece_of_a_view_keeps_its_heap() {
+    use crate::heap::{CELL, Heap};
+    let heap = Heap::default();
+    let text = |text: &'static str| {
+        let buffer = heap.add(text.as_bytes().into()).unwrap();
+        buffer.cell(0, text.len() as u64).unwrap().as_bytes().to_vec()
+    };
+    let cells = ["a", "bb", "ccc", "", "é", "f"].map(text).concat();
+    let texts = |view: &View<'_>| -> Vec<String> {
+        let elements = view.heap().expect("it has a heap").elements();
+        let cells = view.to_bytes();
+        let text = |cell: &[u8]| String::from_utf8(elements.get(cell).to_vec()).unwrap();
+        cells.chunks_exact(CELL).map(text).collect()
+    };
+    let view = View::new(&cells, &[2, 3], CELL).with_heap(Some(&heap));
+    let right = Region::new([0..2, 1..3]);
+    assert_eq!(texts(&view.clone().permuted(&[1, 0])), ["a", "", "bb", "é", "ccc", "f"]);
+    assert_eq!(texts(&view.part(&right)), ["bb", "ccc", "é", "f"]);
+
+    let mut target = vec![0; cells.len()];
+    let mut whole = ViewMut::new(&mut target, &[2, 3], CELL).with_heap(Some(&heap));
+    whole.reborrow().permuted(&[1, 0]).copy_from(&view.clone().permuted(&[1, 0]));
+    assert_eq!(texts(&whole.as_view()), texts(&view));
+    assert_eq!(texts(&whole.reborrow().part(&right).as_view()), ["bb", "ccc", "é", "f"]);
+    let (mut left, right) = whole.split_at(1, 2);
+    left.fill(&text("x"));
+    assert_eq!(texts(&left.as_view()), ["x"; 4]);
+    assert_eq!(texts(&right.as_view()), ["ccc", "f"]);
+    assert!(left.with_heap(None).heap().is_none());
+}
+
+/// Pieces of a view, and the heap beside them, go to threads of their own.
+#[test]
+fn threads_fill_pieces_out_of_one_heap() {
+    use crate::heap::{CELL, Heap};
+    let heap = Heap::default();
+    let mut target = vec![0; 64 * CELL];
+    let whole = ViewMut::new(&mut target, &[64], CELL).with_heap(Some(&heap));
+    let (first, second) = whole.split_at(0, 32);
+    std::thread::scope(|scope| {
+        for (name, mut piece) in [("first", first), ("second", second)] {
+            scope.spawn(move || {
+                let heap = piece.heap().expect("it has a heap");
+                let buffer = heap.add(name.as_bytes().into()).unwrap();
+                piece.fill(buffer.cell(0, name.len() as u64).unwrap().as_bytes());
+            });
+        }
+    });
+    let elements = heap.elements();
+    let found: Vec<&[u8]> = target.chunks_exact(CELL).map(|cell| elements.get(cell)).collect();
+    assert_eq!(found, [vec![&b"first"[..]; 32], vec![&b"second"[..]; 32]].concat());
+}

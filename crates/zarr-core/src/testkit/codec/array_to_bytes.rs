@@ -4,6 +4,7 @@ use super::layout::{filled, views};
 use super::{Subject, damaged};
 use crate::codec::ArrayToBytes;
 use crate::error::CodecError;
+use crate::heap::Heap;
 use crate::region::Region;
 use crate::testkit::shared::{calm, good};
 use crate::view::{View, ViewMut};
@@ -18,20 +19,21 @@ pub(super) fn check(subject: &Subject<'_>, codec: &dyn ArrayToBytes) {
         };
         let whole = decode(subject, codec, &encoded, &Region::all(shape));
         assert!(
-            !subject.exact || whole == *chunk,
+            !subject.exact || subject.said(&whole) == subject.said(chunk),
             "{name}: decode of what encode made gives other elements; is the codec lossy?"
         );
         for within in parts(shape) {
             let found = decode(subject, codec, &encoded, &within);
             let due = View::new(&whole, shape, cell).part(&within).to_bytes();
-            assert!(found == *due, "{name}: the part {within} decodes as that part of the whole");
+            let same = subject.said(&found) == subject.said(&due);
+            assert!(same, "{name}: the part {within} decodes as that part of the whole");
         }
     }
 }
 
 /// Damaged bytes, and shapes that are not the chunk's.
 pub(super) fn check_thoroughly(subject: &Subject<'_>, codec: &dyn ArrayToBytes) {
-    let (shape, cell) = (&subject.context.shape, subject.cell());
+    let shape = &subject.context.shape;
     for chunk in subject.elements() {
         let Some(encoded) = encode(subject, codec, &chunk) else { continue };
         for (how, damaged) in damaged(&encoded) {
@@ -39,7 +41,7 @@ pub(super) fn check_thoroughly(subject: &Subject<'_>, codec: &dyn ArrayToBytes) 
             let due = codec.encoded_size(shape).is_some_and(|due| due != damaged.len() as u64);
             for within in [Region::all(shape), Region::new(shape.iter().map(|&len| 0..len.min(1)))]
             {
-                let decoded = decode_into(&name, codec, &damaged, shape, &within, cell);
+                let decoded = decode_into(&name, codec, &damaged, shape, &within, subject);
                 assert!(
                     decoded.is_err() || !due,
                     "{name}: it decodes, though encoded_size({shape:?}) is another"
@@ -50,7 +52,7 @@ pub(super) fn check_thoroughly(subject: &Subject<'_>, codec: &dyn ArrayToBytes) 
         for wrong in [vec![u64::MAX; shape.len()], vec![1 << 31; shape.len()]] {
             let name = format!("{}: a chunk of shape {wrong:?}", subject.name());
             if !shape.is_empty() {
-                let _ = decode_into(&name, codec, &encoded, &wrong, &nothing, cell);
+                let _ = decode_into(&name, codec, &encoded, &wrong, &nothing, subject);
             }
             calm(format_args!("{name}: encoded_size"), || codec.encoded_size(&wrong));
         }
@@ -60,7 +62,7 @@ pub(super) fn check_thoroughly(subject: &Subject<'_>, codec: &dyn ArrayToBytes) 
 fn encode(subject: &Subject<'_>, codec: &dyn ArrayToBytes, chunk: &[u8]) -> Option<Vec<u8>> {
     let (name, shape) = (subject.name(), &subject.context.shape);
     let mut first: Option<Option<Vec<u8>>> = None;
-    views(chunk, shape, subject.cell(), |how, view| {
+    views(chunk, shape, subject.cell(), subject.heap.as_ref(), |how, view| {
         let encode = || codec.encode(view).ok().map(std::borrow::Cow::into_owned);
         let encoded = calm(format_args!("{name}: encode of elements {how}"), encode);
         let first = first.get_or_insert_with(|| encoded.clone());
@@ -86,13 +88,14 @@ fn decode(
 ) -> Vec<u8> {
     let (name, shape) = (subject.name(), &subject.context.shape);
     let what = format!("{name}: decode_into of the part {within}");
-    let all = filled(&within.shape(), subject.cell(), |out| {
+    let all = filled(&within.shape(), subject.cell(), subject.heap.as_ref(), |out| {
         let decoded =
             calm(format_args!("{what}"), || codec.decode_into(encoded, shape, within, out));
         good(decoded, format_args!("{what}"));
     });
     for (how, found) in &all[1..] {
-        assert!(*found == all[0].1, "{what} gives the same elements {how} as in C order");
+        let same = subject.said(found) == subject.said(&all[0].1);
+        assert!(same, "{what} gives the same elements {how} as in C order");
     }
     let [(_, first), ..] = all;
     first
@@ -104,10 +107,13 @@ fn decode_into(
     encoded: &[u8],
     shape: &[u64],
     within: &Region,
-    cell: usize,
+    subject: &Subject<'_>,
 ) -> Result<(), CodecError> {
+    let cell = subject.cell();
     let mut out = vec![0; within.shape().iter().product::<u64>() as usize * cell];
-    let view = ViewMut::new(&mut out, &within.shape(), cell);
+    // What a damaged chunk leaves behind goes with it.
+    let heap = subject.heap.as_ref().map(Heap::fork);
+    let view = ViewMut::new(&mut out, &within.shape(), cell).with_heap(heap.as_ref());
     calm(format_args!("{name}: decode_into"), || codec.decode_into(encoded, shape, within, view))
 }
 

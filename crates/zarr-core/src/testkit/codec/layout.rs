@@ -1,5 +1,6 @@
 //! How may the elements of one chunk lie in memory?
 
+use crate::heap::Heap;
 use crate::region::Region;
 use crate::view::{View, ViewMut};
 
@@ -22,6 +23,7 @@ pub(super) fn views(
     elements: &[u8],
     shape: &[u64],
     cell: usize,
+    heap: Option<&Heap>,
     mut see: impl FnMut(&str, View<'_>),
 ) {
     let plain = View::new(elements, shape, cell);
@@ -31,6 +33,7 @@ pub(super) fn views(
     let (wide, place) = wider(shape);
     let mut around = memory(&wide, cell);
     ViewMut::new(&mut around, &wide, cell).part(&place).copy_from(&plain);
+    let mut see = |how: &str, view: View<'_>| see(how, view.with_heap(heap));
     see("in C order", plain);
     see("in F order", View::new(&turned, &turned_shape, cell).permuted(&order));
     see("inside a wider box", View::new(&around, &wide, cell).part(&place));
@@ -40,8 +43,10 @@ pub(super) fn views(
 pub(super) fn filled(
     shape: &[u64],
     cell: usize,
+    heap: Option<&Heap>,
     mut fill: impl FnMut(ViewMut<'_>),
 ) -> [(&'static str, Vec<u8>); 3] {
+    let mut fill = |view: ViewMut<'_>| fill(view.with_heap(heap));
     let mut plain = memory(shape, cell);
     fill(ViewMut::new(&mut plain, shape, cell));
     let order = reversed(shape.len());

@@ -69,7 +69,13 @@ fn written_and_read(subject: &Subject<'_>, dialect: Dialect, order: Endian, fill
 }
 
 /// The array as a build without the type has it: with its fallback, or closed with a good reason.
-fn unknown_here(subject: &Subject<'_>, what: &str, array: &Array, model: &[u8], order: Endian) {
+pub(super) fn unknown_here(
+    subject: &Subject<'_>,
+    what: &str,
+    array: &Array,
+    model: &[u8],
+    order: Endian,
+) {
     let (size, unit) = subject.sizes();
     match array.data_type() {
         DataType::Unknown { fallback: Some(fallback), .. } => {

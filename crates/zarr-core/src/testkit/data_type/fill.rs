@@ -9,8 +9,9 @@ use crate::testkit::shared::{Random, calm, good, junk};
 
 /// Checks the samples, which are in the words of `dialect`; gives them, and zero bytes first.
 pub(super) fn check(subject: &Subject<'_>, dialect: Dialect, samples: &[Json]) -> Vec<FillValue> {
-    let (name, (size, _)) = (&subject.name, subject.sizes());
-    let mut fills = vec![FillValue::zero(size)];
+    let name = &subject.name;
+    let zero = subject.data_type.repr().map(FillValue::zero_of);
+    let mut fills = vec![zero.unwrap_or_else(|| FillValue::zero(0))];
     for dialect in subject.dialects() {
         let spelled = spell(subject, &fills[0], dialect);
         good(spelled, format_args!("{name}: the fill value of zero bytes in {dialect}"));
@@ -74,7 +75,10 @@ fn read(
     })?;
     if let Some(fill) = &fill {
         let found = fill.as_bytes().len();
-        assert!(found == size, "{what} has {found} bytes, an element has {size}");
+        let fits = found == size || subject.data_type.is_variable();
+        assert!(fits, "{what} has {found} bytes, an element has {size}");
+        let checked = subject.data_type.check_element(fill.as_bytes());
+        assert!(checked.is_ok(), "{what} is an element");
     }
     Ok(fill)
 }

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use super::*;
 use crate::codec::{ArrayToArray, ArrayToBytes, Codec};
 use crate::error::{CodecError, MetadataError};
+use crate::heap::CELL;
 use crate::region::{Region, element_count};
 use crate::testkit::bytes::Bytes;
 use crate::view::{View, ViewMut};
@@ -232,4 +233,86 @@ fn each_broken_promise_of_a_codec_on_arrays_is_found() {
     ];
     let cases = cases.map(|(flaw, expected)| (format!("{flaw:?}"), expected));
     each_is_found(build_turned, &Object::new(), &cases);
+}
+
+/// Elements of any length, each after its length: the right way, and several wrong ones.
+#[derive(Debug)]
+struct Framed(&'static str);
+
+fn build_framed(spec: &CodecSpec, _: &ChunkContext) -> Result<Codec, MetadataError> {
+    let known = ["good", "by-cell", "loses-last", "trusts-length", "in-no-heap", "half"];
+    let flaw = known.into_iter().find(|name| *name == spec.name).expect("a known flaw");
+    Ok(Codec::array_to_bytes(Framed(flaw)))
+}
+
+impl ArrayToBytes for Framed {
+    fn encode<'a>(&self, chunk: View<'a>) -> Result<Cow<'a, [u8]>, CodecError> {
+        let cells = chunk.to_bytes();
+        if self.0 == "by-cell" {
+            return Ok(cells);
+        }
+        let heap = chunk.heap().expect("the kit gives a heap").elements();
+        let mut elements: Vec<&[u8]> = cells.chunks_exact(CELL).map(|c| heap.get(c)).collect();
+        if let (Some(last), "loses-last") = (elements.last_mut(), self.0) {
+            *last = b"";
+        }
+        Ok(Cow::Owned(crate::testkit::shared::stream(elements)))
+    }
+
+    fn decode_into(
+        &self,
+        encoded: &[u8],
+        shape: &[u64],
+        within: &Region,
+        mut out: ViewMut<'_>,
+    ) -> Result<(), CodecError> {
+        let corrupt = || CodecError::corrupt("framed", "it is damaged");
+        let own = crate::heap::Heap::default();
+        let heap =
+            if self.0 == "in-no-heap" { &own } else { out.heap().expect("the kit gives a heap") };
+        let count = element_count(shape).filter(|&n| n < 1000).ok_or_else(corrupt)? as usize;
+        let buffer = heap.add(encoded.to_vec().into())?;
+        let (mut cells, mut at) = (Vec::new(), 0);
+        for _ in 0..count {
+            let len = encoded.get(at..at + 4).ok_or_else(corrupt)?;
+            let len = u32::from_le_bytes([len[0], len[1], len[2], len[3]]) as usize;
+            at += 4;
+            if self.0 == "trusts-length" {
+                let _ = &encoded[at..at + len];
+            }
+            let kept = if self.0 == "half" { len / 2 } else { len };
+            cells.extend_from_slice(buffer.cell(at as u64, kept as u64)?.as_bytes());
+            at += len;
+        }
+        out.copy_from(&View::new(&cells, shape, CELL).part(within));
+        if at == encoded.len() { Ok(()) } else { Err(corrupt()) }
+    }
+
+    fn spelling(&self, dialect: Dialect) -> Option<CodecSpec> {
+        (dialect == Dialect::V2).then(|| CodecSpec::new(dialect, self.0, Object::new()))
+    }
+}
+
+#[test]
+fn codecs_of_elements_of_any_length_are_checked() {
+    let text = DataType::Extension(std::sync::Arc::new(crate::data_type::Variable::Text));
+    let said = |flaw: &str, shape: &[u64]| {
+        let registry = knowing(flaw, build_framed);
+        let context = ChunkContext::new(text.clone(), shape.to_vec());
+        let spec = CodecSpec::new(Dialect::V2, flaw, Object::new());
+        shared::verdict(|| check_codec_on(&registry, &spec, &context)).unwrap_or_default()
+    };
+    for shape in [&[4, 3][..], &[5], &[], &[0]] {
+        assert_eq!(said("good", shape), "");
+    }
+    for (flaw, expected) in [
+        ("by-cell", "decode_into of the part"),
+        ("loses-last", "is the codec lossy?"),
+        ("half", "is the codec lossy?"),
+        ("in-no-heap", "is the codec lossy?"),
+        ("trusts-length", "must not panic"),
+    ] {
+        let said = said(flaw, &[4, 3]);
+        assert!(said.contains(expected), "{flaw}: {said}");
+    }
 }
