@@ -88,7 +88,7 @@ pub fn run(registry: Registry, args: impl Iterator<Item = OsString>) -> ExitCode
     let session = Session::new(registry, cli.global, program);
     let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
     let result = commands::run(&cli.command, &session, &mut out);
-    let result = result.and_then(|()| Ok(out.flush()?));
+    let result = result.and_then(|()| session.flush()).and_then(|()| Ok(out.flush()?));
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {

@@ -1,5 +1,6 @@
 //! What does every command share: the global options, and how TARGET becomes a node?
 
+use std::cell::RefCell;
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
 
@@ -80,13 +81,24 @@ pub(crate) struct Place {
 pub(crate) struct Session {
     registry: Arc<Registry>,
     global: Global,
+    /// What was opened for writing, to be flushed at the end.
+    written: RefCell<Vec<Hierarchy>>,
     /// What a person types to run the program.
     pub program: String,
 }
 
 impl Session {
     pub fn new(registry: Registry, global: Global, program: String) -> Session {
-        Session { registry: Arc::new(registry), global, program }
+        Session { registry: Arc::new(registry), global, written: RefCell::default(), program }
+    }
+
+    /// Puts what was written where others find it, for stores that gather it until then.
+    pub fn flush(&self) -> Result<(), Failure> {
+        self.written.take().iter().try_for_each(|hierarchy| Ok(hierarchy.flush()?))
+    }
+
+    fn written(&self, hierarchy: &Hierarchy) {
+        self.written.borrow_mut().push(hierarchy.clone());
     }
 
     fn options(&self) -> Result<OpenOptions, Failure> {
@@ -135,7 +147,9 @@ impl Session {
 
     /// The node, for reading and writing.
     pub fn open_rw(&self, target: &Target, care: &Care) -> Result<Node, Failure> {
-        self.find(target, &self.writing(care)?)
+        let node = self.find(target, &self.writing(care)?)?;
+        self.written(node.hierarchy());
+        Ok(node)
     }
 
     fn find(&self, target: &Target, options: &OpenOptions) -> Result<Node, Failure> {
@@ -181,6 +195,7 @@ impl Session {
         let Some((hierarchy, path)) = found else {
             let path = below(&NodePath::root(), &target.path)?;
             let hierarchy = zarr::create_with(&url, dialect.unwrap_or(default), &options)?;
+            self.written(&hierarchy);
             return Ok(Place { hierarchy, path, begun: true });
         };
         if let Some(dialect) = dialect.filter(|&dialect| dialect != hierarchy.dialect()) {
@@ -190,6 +205,7 @@ impl Session {
             return Err(Failure::Usage(why));
         }
         let path = below(&path, &target.path)?;
+        self.written(&hierarchy);
         Ok(Place { hierarchy, path, begun: false })
     }
 
@@ -230,8 +246,10 @@ impl Session {
             && above.dialect() == hierarchy.dialect()
             && above.node(&path).is_ok()
         {
+            self.written(&above);
             return Ok((above, path));
         }
+        self.written(&hierarchy);
         Ok((hierarchy, path))
     }
 
@@ -305,8 +323,7 @@ fn open_without_locks(
     url: &str,
     access: zarr::Access,
 ) -> Result<Arc<dyn zarr::store::Store>, zarr::StoreError> {
-    let store = zarr::stores::FilesystemStore::from_url(url)?;
-    Ok(Arc::new(store.access(access).locking(false)))
+    zarr::stores::open_locking(url, access, false)
 }
 
 #[cfg(test)]

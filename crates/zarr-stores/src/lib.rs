@@ -2,6 +2,7 @@
 //!
 //! - [`FilesystemStore`] (feature `filesystem`): a folder; keys are files.
 //! - [`MemoryStore`] (feature `memory`): a map in this process.
+//! - [`ZipStore`] (feature `zip`): an archive; keys are its entries.
 //! - [`LogStore`]: any store, telling of every call made on it.
 //!
 //! [`register`] teaches a [`Registry`] the URL schemes of the stores that this build has.
@@ -32,13 +33,30 @@ mod filesystem;
 mod log;
 #[cfg(feature = "memory")]
 mod memory;
+#[cfg(any(feature = "filesystem", feature = "zip"))]
+mod opened;
+#[cfg(any(feature = "filesystem", feature = "zip"))]
+mod url;
+#[cfg(feature = "zip")]
+mod zip;
 
 #[cfg(feature = "filesystem")]
-pub use filesystem::FilesystemStore;
+pub use filesystem::{FilesystemStore, open_locking};
 pub use log::{Call, LogStore, Outcome};
 #[cfg(feature = "memory")]
 pub use memory::MemoryStore;
 use zarr_core::Registry;
+#[cfg(feature = "zip")]
+pub use zip::ZipStore;
+
+/// The error for a store that this build left out.
+#[cfg(all(feature = "filesystem", not(feature = "zip")))]
+fn left_out(url: &str, feature: &str) -> zarr_core::StoreError {
+    let why = format!(
+        "that kind of store was left out of this build; enable the feature `{feature}` of zarr-stores"
+    );
+    zarr_core::StoreError::InvalidUrl { url: url.to_owned(), why }
+}
 
 /// One row for each store with URLs: its feature and module, and its scheme.
 macro_rules! stores {
@@ -65,6 +83,7 @@ macro_rules! stores {
 stores! {
     "filesystem" filesystem: "file";
     "memory" memory: "memory";
+    "zip" zip: "zip";
 }
 
 #[cfg(test)]
@@ -81,6 +100,7 @@ mod tests {
             let is_here = match *scheme {
                 "file" => cfg!(feature = "filesystem"),
                 "memory" => cfg!(feature = "memory"),
+                "zip" => cfg!(feature = "zip"),
                 other => panic!("whether `{other}` is here nobody knows"),
             };
             let url = format!("{scheme}://");

@@ -263,6 +263,11 @@ impl WriteableStore for LogStore {
         self.call(operation, prefix.as_str(), &[], ask, |_| (0, Outcome::Done))
     }
 
+    fn flush(&self) -> Result<(), StoreError> {
+        let ask = || self.writer("flush")?.flush();
+        self.call("flush", "", &[], ask, |()| (0, Outcome::Done))
+    }
+
     fn set_unguarded(&self, key: &StoreKey, value: Payload<'_>) -> Result<(), StoreError> {
         let (operation, size) = ("set_unguarded", value.size());
         let ask = || self.writer(operation)?.set_unguarded(key, value);

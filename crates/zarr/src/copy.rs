@@ -107,6 +107,7 @@ pub fn copy(
         progress.nodes_done += 1;
         report(options, &progress);
     }
+    target.flush()?;
     Ok(progress)
 }
 

@@ -212,6 +212,14 @@ impl Hierarchy {
     pub async fn erase(&self, path: &NodePath) -> Result<()> {
         self.room.erase(path).await
     }
+
+    /// See [`crate::Hierarchy::flush`].
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn flush(&self) -> Result<()> {
+        self.room.flush().await
+    }
 }
 
 impl Node {

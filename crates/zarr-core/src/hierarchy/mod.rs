@@ -332,6 +332,15 @@ impl Hierarchy {
     pub fn erase(&self, path: &NodePath) -> Result<()> {
         now(self.room.erase(path))
     }
+
+    /// Puts what was written where other readers find it, for stores that gather it until then, such as zip
+    /// archives. The end of the last handle does so, too, but can tell nobody of a failure.
+    ///
+    /// # Errors
+    /// When the store failed.
+    pub fn flush(&self) -> Result<()> {
+        now(self.room.flush())
+    }
 }
 
 /// The store as the room uses it: with a guard of this process' own where it has none.

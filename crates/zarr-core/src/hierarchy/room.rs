@@ -530,6 +530,14 @@ impl Room {
         self.erase_all(path).await.map_err(|e| self.at(path, e))
     }
 
+    /// Puts what was written where other readers find it.
+    pub async fn flush(&self) -> Result<()> {
+        match self.store.writeable() {
+            Some(writeable) => Ok(writeable.flush().await?),
+            None => Ok(()),
+        }
+    }
+
     async fn erase_all(&self, path: &NodePath) -> Result<()> {
         let writeable = self.writeable()?;
         let (keys, prefixes) = self.format.erasure(path)?;

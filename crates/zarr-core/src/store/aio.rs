@@ -81,6 +81,10 @@ pub trait WriteableStore: Send + Sync {
     async fn erase(&self, key: &StoreKey) -> Result<(), StoreError>;
     /// Erases every key that begins with `prefix`.
     async fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError>;
+    /// Puts what was set and erased where other readers of the store find it.
+    async fn flush(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
     /// As [`WriteableStore::set`], for callers who turned the guard off.
     async fn set_unguarded(&self, key: &StoreKey, value: Payload<'_>) -> Result<(), StoreError> {
         self.set(key, value).await
@@ -190,6 +194,9 @@ impl WriteableStore for Ready {
     }
     async fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
         self.0.writeable().expect(NO_SIDE).erase_prefix(prefix)
+    }
+    async fn flush(&self) -> Result<(), StoreError> {
+        self.0.writeable().expect(NO_SIDE).flush()
     }
     async fn set_unguarded(&self, key: &StoreKey, value: Payload<'_>) -> Result<(), StoreError> {
         self.0.writeable().expect(NO_SIDE).set_unguarded(key, value)

@@ -66,6 +66,9 @@ impl WriteableStore for InProcess {
     fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
         self.inner().1.erase_prefix(prefix)
     }
+    fn flush(&self) -> Result<(), StoreError> {
+        self.inner().1.flush()
+    }
     fn set_unguarded(&self, key: &StoreKey, value: Payload<'_>) -> Result<(), StoreError> {
         self.inner().1.set_unguarded(key, value)
     }

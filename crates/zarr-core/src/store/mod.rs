@@ -131,6 +131,15 @@ pub trait WriteableStore: Send + Sync {
     /// When the store failed.
     fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError>;
 
+    /// Puts what was set and erased where other readers of the store find it, for stores that gather it until
+    /// then, such as archives; others have nothing to do.
+    ///
+    /// # Errors
+    /// When the store failed.
+    fn flush(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     /// As [`WriteableStore::set`], without the care that lets others rely on
     /// [`ConditionalStore::set_if`] meanwhile. For callers who turned the guard off.
     ///

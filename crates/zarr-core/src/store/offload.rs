@@ -159,6 +159,9 @@ impl WriteableStore for Offloaded {
         let prefix = prefix.clone();
         self.call(move |store| store.writeable().expect(NO_SIDE).erase_prefix(&prefix)).await
     }
+    async fn flush(&self) -> Result<(), StoreError> {
+        self.call(|store| store.writeable().expect(NO_SIDE).flush()).await
+    }
     async fn set_unguarded(&self, key: &StoreKey, value: Payload<'_>) -> Result<(), StoreError> {
         let (key, value) = (key.clone(), value.into_bytes());
         self.call(move |store| store.writeable().expect(NO_SIDE).set_unguarded(&key, value.into()))

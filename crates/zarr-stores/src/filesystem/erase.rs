@@ -13,7 +13,8 @@ use zarr_core::store::StorePrefix;
 
 use super::lock::{self, Held, Mode};
 use super::path::{LOCK, flaw, is_own};
-use super::{FilesystemStore, failed, is_absence, not_locked, staged};
+use super::{FilesystemStore, failed, not_locked, staged};
+use crate::opened::is_absence;
 
 /// What went wrong on the way.
 enum Failure {

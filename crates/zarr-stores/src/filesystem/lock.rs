@@ -11,6 +11,7 @@ use std::path::Path;
 use std::sync::{OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use super::path::LOCK;
+use crate::opened::is_still_at;
 
 /// What others may do meanwhile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +67,7 @@ pub(super) fn lock(folder: &Path, mode: Mode) -> io::Result<Option<Held>> {
     loop {
         let file = match open(&path) {
             Ok(file) => file,
-            Err(e) if super::is_absence(&e) => return Ok(None),
+            Err(e) if crate::opened::is_absence(&e) => return Ok(None),
             Err(e) => return Err(e),
         };
         loop {
@@ -99,28 +100,6 @@ fn open(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Whether `path` still is the opened `file`.
-#[cfg(unix)]
-fn is_still_at(path: &Path, file: &File) -> io::Result<bool> {
-    use std::os::unix::fs::MetadataExt;
-    let at_path = match fs::symlink_metadata(path) {
-        Ok(metadata) if !metadata.is_file() => {
-            return Err(io::Error::other("`.zarr-lock` is not a file"));
-        }
-        Ok(metadata) => metadata,
-        Err(e) if super::is_absence(&e) => return Ok(false),
-        Err(e) => return Err(e),
-    };
-    let opened = file.metadata()?;
-    Ok((at_path.dev(), at_path.ino()) == (opened.dev(), opened.ino()))
-}
-
-/// Elsewhere lock files are never unlinked, see [`unlink`].
-#[cfg(not(unix))]
-fn is_still_at(_: &Path, _: &File) -> io::Result<bool> {
-    Ok(true)
-}
-
 /// Unlinks the lock file of `folder`, which its caller holds exclusively, so that the folder can go.
 ///
 /// Only where a waiting locker can tell that the file has gone.
@@ -129,7 +108,7 @@ pub(super) fn unlink(folder: &Path) -> io::Result<()> {
         return Ok(());
     }
     match fs::remove_file(folder.join(LOCK)) {
-        Err(e) if !super::is_absence(&e) => Err(e),
+        Err(e) if !crate::opened::is_absence(&e) => Err(e),
         _ => Ok(()),
     }
 }

@@ -6,7 +6,6 @@ mod lock;
 mod path;
 mod place;
 mod staged;
-mod url;
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -22,6 +21,8 @@ use zarr_core::{Access, StoreError};
 
 use self::lock::{Held, Mode};
 use self::place::Place;
+use crate::opened::is_absence;
+use crate::url;
 
 /// A folder; its keys are the paths of the files below it, and its values what they hold.
 ///
@@ -159,9 +160,30 @@ impl FilesystemStore {
     }
 }
 
-/// Opens a `file://` URL or a path.
+/// Opens a `file://` URL or a path: a folder, or an archive if a file on the way is named like one.
 pub(crate) fn open(url: &str, access: Access) -> Result<Arc<dyn Store>, StoreError> {
-    Ok(Arc::new(FilesystemStore::from_url(url)?.access(access)))
+    open_locking(url, access, true)
+}
+
+/// The store that a `file://` URL or a path names: a folder, whose writers take the system's locks or not, or an
+/// archive if a file on the way is named like one.
+///
+/// # Errors
+/// [`StoreError::InvalidUrl`] for a URL that names nothing of this machine, or a store that was left out of this
+/// build; the store's own.
+pub fn open_locking(
+    url: &str,
+    access: Access,
+    locking: bool,
+) -> Result<Arc<dyn Store>, StoreError> {
+    let path = url::to_path(url)?;
+    if url::file_on_the_way(&path, "zip").is_none() {
+        return Ok(Arc::new(FilesystemStore::new(path).access(access).locking(locking)));
+    }
+    #[cfg(feature = "zip")]
+    return crate::zip::open(url, access);
+    #[cfg(not(feature = "zip"))]
+    Err(crate::left_out(url, "zip"))
 }
 
 impl Store for FilesystemStore {
@@ -262,9 +284,4 @@ fn not_locked(key: impl ToString, source: io::Error) -> StoreError {
         | ErrorKind::QuotaExceeded => failed("lock", key)(source),
         _ => StoreError::LockRefused { key: key.to_string(), source },
     }
-}
-
-/// Whether the system says that there is nothing: no such name, or a file where a folder would be.
-fn is_absence(e: &io::Error) -> bool {
-    matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }

@@ -11,7 +11,8 @@ use zarr_core::store::{ByteRange, Payload, Pinned, StoreKey, Version};
 
 use super::lock::{Held, Mode};
 use super::staged::{self, Staged};
-use super::{FilesystemStore, failed, is_absence, not_locked, path};
+use super::{FilesystemStore, failed, not_locked, path};
+use crate::opened::is_absence;
 
 /// How often a writer begins anew because someone erased its folder under it.
 const ATTEMPTS: u32 = 1000;

@@ -1,15 +1,15 @@
-//! Which folder does a URL name?
+//! Which folder or file does a URL name?
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use zarr_core::StoreError;
 
-/// The folder that `location` names: a `file://` URL, percent-encoded, or a path as it is.
+/// The path that `location` names: a `file://` URL, percent-encoded, or a path as it is.
 ///
 /// # Errors
 /// [`StoreError::InvalidUrl`] for a URL of another host or scheme, or one that is not well formed.
-pub(super) fn to_path(location: &str) -> Result<PathBuf, StoreError> {
+pub(crate) fn to_path(location: &str) -> Result<PathBuf, StoreError> {
     let invalid =
         |why: &str| StoreError::InvalidUrl { url: location.to_owned(), why: why.to_owned() };
     let rest = match location.split_once("://") {
@@ -34,7 +34,7 @@ pub(super) fn to_path(location: &str) -> Result<PathBuf, StoreError> {
 }
 
 /// The `file://` URL of an absolute path.
-pub(super) fn from_path(path: &Path) -> String {
+pub(crate) fn from_path(path: &Path) -> String {
     let mut url = String::from("file://");
     let text = path.as_os_str().as_encoded_bytes();
     if !text.starts_with(b"/") {
@@ -51,6 +51,18 @@ pub(super) fn from_path(path: &Path) -> String {
         }
     }
     url
+}
+
+/// The file on the way along `path` whose name ends in `extension`, and the prefix of what follows it; `None` if
+/// there is none. What is not there is a file if it is the end of the way.
+pub(crate) fn file_on_the_way(path: &Path, extension: &str) -> Option<(PathBuf, Option<String>)> {
+    let is_file = |at: &&Path| {
+        let is_named = at.extension().is_some_and(|named| named.eq_ignore_ascii_case(extension));
+        is_named && if *at == path { !at.is_dir() } else { at.is_file() }
+    };
+    let file = path.ancestors().find(is_file)?;
+    let inside = path.strip_prefix(file).ok()?.to_str()?.replace('\\', "/");
+    Some((file.into(), (!inside.is_empty()).then(|| format!("{inside}/"))))
 }
 
 /// The bytes meant by `%20` and the like; `None` if a `%` stands before anything but two digits.

@@ -1,0 +1,32 @@
+//! Is what was opened still what is there?
+
+use std::fs::{self, File};
+use std::io::{self, ErrorKind};
+use std::path::Path;
+
+/// Whether `path` still is the opened `file`.
+#[cfg(unix)]
+pub(crate) fn is_still_at(path: &Path, file: &File) -> io::Result<bool> {
+    use std::os::unix::fs::MetadataExt;
+    let at_path = match fs::symlink_metadata(path) {
+        Ok(metadata) if !metadata.is_file() => {
+            return Err(io::Error::other(format!("{} is not a file", path.display())));
+        }
+        Ok(metadata) => metadata,
+        Err(e) if is_absence(&e) => return Ok(false),
+        Err(e) => return Err(e),
+    };
+    let opened = file.metadata()?;
+    Ok((at_path.dev(), at_path.ino()) == (opened.dev(), opened.ino()))
+}
+
+/// Elsewhere lock files are never unlinked, see there.
+#[cfg(not(unix))]
+pub(crate) fn is_still_at(_: &Path, _: &File) -> io::Result<bool> {
+    Ok(true)
+}
+
+/// Whether the system says that there is nothing: no such name, or a file where a folder would be.
+pub(crate) fn is_absence(e: &io::Error) -> bool {
+    matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+}

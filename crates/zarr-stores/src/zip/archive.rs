@@ -1,0 +1,252 @@
+//! Where in an archive does the value of a key lie, and how is it read?
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::ops::{Bound, Range};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use zarr_core::StoreError;
+use zarr_core::store::{ByteRange, Pinned, StoreKey};
+use zip::read::{ZipArchiveMetadata, ZipReadOptions};
+use zip::{CompressionMethod, ZipArchive};
+
+use super::at::At;
+
+/// Values that inflate to more than this, and more than [`FOLD`] times their stored size, are refused
+/// where no reader said how many bytes are due.
+const LARGE: u64 = 64 << 20;
+const FOLD: u64 = 200;
+
+/// The documents that tell a hierarchy's root, in any dialect.
+const DOCUMENTS: [&str; 5] = ["zarr.json", ".zgroup", ".zarray", ".zmetadata", ".zattrs"];
+
+/// A file and the keys in it, those below one folder of the archive.
+#[derive(Debug)]
+pub(super) struct Archive {
+    pub file: Arc<File>,
+    /// Which folder of the archive the keys lie in: empty, or ending in `/`.
+    pub folder: Box<str>,
+    places: BTreeMap<Box<str>, Place>,
+}
+
+/// Where a value lies.
+#[derive(Clone, Debug)]
+pub(super) enum Place {
+    /// An entry of an archive that was there.
+    Entry(Arc<ZipArchiveMetadata>, usize),
+    /// Plain bytes that this process wrote.
+    Plain(Range<u64>),
+}
+
+/// A value in a file.
+pub(super) struct Value {
+    file: Arc<File>,
+    place: Place,
+}
+
+/// What `zip` says, as an error of input.
+pub(super) fn broken(error: zip::result::ZipError) -> io::Error {
+    match error {
+        zip::result::ZipError::Io(error) => error,
+        other => io::Error::new(io::ErrorKind::InvalidData, format!("zip: {other}")),
+    }
+}
+
+impl Archive {
+    /// The archive in `file`, its keys those below `folder` of the hierarchy in it. That lies in the one folder
+    /// with a root's document, as netCDF writes it, unless the archive's top has one (N-114); if nothing lies
+    /// below `folder` there, `folder` counts from the top.
+    ///
+    /// Of entries with one name the last counts (Z2-081). Names that are no keys are passed over.
+    pub fn read(file: File, folder: Option<&str>) -> io::Result<Self> {
+        let file = Arc::new(file);
+        let buffered = BufReader::with_capacity(1 << 16, At::new(&file, 0));
+        let entries = ZipArchive::new(buffered).map_err(broken)?.metadata();
+        let mut places = BTreeMap::new();
+        for index in 0..entries.len() {
+            let entry = entries.entry(index).map_err(broken)?;
+            let name = entry.name().map_err(broken)?;
+            if entry.is_file() && StoreKey::new(&*name).is_ok() {
+                places.insert(name.into(), Place::Entry(entries.clone(), index));
+            }
+        }
+        let folder = folder.unwrap_or_default();
+        let inside = format!("{}{folder}", root_folder(&places));
+        let is_there = |prefix: &str| {
+            let from = (Bound::Included(prefix), Bound::Unbounded);
+            places.range::<str, _>(from).next().is_some_and(|(name, _)| name.starts_with(prefix))
+        };
+        let at_top = !is_there(&inside) && is_there(folder);
+        let folder = if at_top { folder.into() } else { inside.into() };
+        Ok(Archive { file, folder, places })
+    }
+
+    /// An archive without entries.
+    pub fn empty(file: File, folder: &str) -> Self {
+        Archive { file: Arc::new(file), folder: folder.into(), places: BTreeMap::new() }
+    }
+
+    /// The name of a key's entry.
+    pub fn name(&self, key: &StoreKey) -> String {
+        format!("{}{key}", self.folder)
+    }
+
+    pub fn find(&self, key: &StoreKey) -> Option<Value> {
+        let place = self.places.get(&*self.name(key))?.clone();
+        Some(Value { file: self.file.clone(), place })
+    }
+
+    /// The keys that begin with `prefix`, in order.
+    pub fn below(&self, prefix: &str) -> Vec<StoreKey> {
+        let prefix = format!("{}{prefix}", self.folder);
+        let from = (Bound::Included(&*prefix), Bound::Unbounded);
+        let names = self.places.range::<str, _>(from).map(|(name, _)| &**name);
+        let names = names.take_while(|name| name.starts_with(&*prefix));
+        names.filter_map(|name| StoreKey::new(&name[self.folder.len()..]).ok()).collect()
+    }
+
+    /// Notes where a key's value lies now; tells whether it had one before.
+    pub fn note(&mut self, key: &StoreKey, place: Option<Range<u64>>) -> bool {
+        let name = self.name(key);
+        match place {
+            Some(place) => self.places.insert(name.into(), Place::Plain(place)).is_some(),
+            None => self.places.remove(&*name).is_some(),
+        }
+    }
+
+    pub fn has(&self, key: &StoreKey) -> bool {
+        self.places.contains_key(&*self.name(key))
+    }
+}
+
+/// The only folder with a root's document, if the top has none.
+fn root_folder(places: &BTreeMap<Box<str>, Place>) -> Box<str> {
+    if DOCUMENTS.iter().any(|document| places.contains_key(*document)) {
+        return "".into();
+    }
+    let folder_of = |name: &'_ str| {
+        let (folder, rest) = name.split_once('/')?;
+        DOCUMENTS.contains(&rest).then(|| format!("{folder}/"))
+    };
+    let mut folders: Vec<String> = places.keys().filter_map(|name| folder_of(name)).collect();
+    folders.dedup();
+    match <[String; 1]>::try_from(folders) {
+        Ok([folder]) => folder.into(),
+        Err(_) => "".into(),
+    }
+}
+
+impl Value {
+    /// The value's size in bytes, as the archive says.
+    pub fn size(&self) -> io::Result<u64> {
+        match &self.place {
+            Place::Plain(range) => Ok(range.end - range.start),
+            Place::Entry(entries, index) => Ok(entries.entry(*index).map_err(broken)?.size()),
+        }
+    }
+
+    /// The whole value; its checksum is compared, if it has one.
+    pub fn read(&self) -> io::Result<Vec<u8>> {
+        let size = self.size()?;
+        if let Place::Entry(entries, index) = &self.place {
+            let stored = entries.entry(*index).map_err(broken)?.compressed_size();
+            if size > LARGE && size / FOLD > stored {
+                return Err(io::Error::new(
+                    io::ErrorKind::InvalidData,
+                    format!("zip: {stored} bytes inflate to {size}; that is taken for an attack"),
+                ));
+            }
+        }
+        let mut value = Vec::new();
+        // What is said of the size is believed up to what the file can hold, and beyond that as it comes.
+        value.reserve_exact(size.min(self.file.metadata()?.len()) as usize);
+        self.each(|source| source.read_to_end(&mut value).map(drop))?;
+        Ok(value)
+    }
+
+    /// Fills `out`, which has the value's size.
+    pub fn read_into(&self, out: &mut [u8]) -> io::Result<()> {
+        self.each(|source| {
+            source.read_exact(out)?;
+            // Only the end of an entry compares its checksum.
+            match source.read(&mut [0])? {
+                0 => Ok(()),
+                _ => Err(io::Error::new(io::ErrorKind::InvalidData, "zip: longer than it says")),
+            }
+        })
+    }
+
+    /// Lets `read` read the value from its beginning to its end, and no further.
+    fn each(&self, read: impl FnOnce(&mut dyn Read) -> io::Result<()>) -> io::Result<()> {
+        match &self.place {
+            Place::Plain(range) => {
+                read(&mut At::new(&self.file, range.start).take(range.end - range.start))
+            }
+            Place::Entry(entries, index) => {
+                let entry = entries.entry(*index).map_err(broken)?;
+                let most = entry.size().saturating_add(1);
+                let mut at = BufReader::new(At::new(&self.file, 0));
+                let opened = entry.with_reader(&mut at, ZipReadOptions::new()).map_err(broken)?;
+                read(&mut opened.take(most))
+            }
+        }
+    }
+
+    /// Where the value lies as it is; `None` if it must be inflated.
+    fn plain(&self) -> io::Result<Option<Range<u64>>> {
+        let (entries, index) = match &self.place {
+            Place::Plain(range) => return Ok(Some(range.clone())),
+            Place::Entry(entries, index) => (entries, *index),
+        };
+        let entry = entries.entry(index).map_err(broken)?;
+        if entry.compression() != CompressionMethod::Stored || entry.encrypted() {
+            return Ok(None);
+        }
+        // The local header may be longer than the directory's, and only it tells by how much.
+        let mut header = [0; 30];
+        At::new(&self.file, entry.header_start()).read_exact(&mut header)?;
+        if header[..4] != *b"PK\x03\x04" {
+            let why = "zip: no entry where the directory has one";
+            return Err(io::Error::new(io::ErrorKind::InvalidData, why));
+        }
+        let length = |at: usize| u64::from(u16::from_le_bytes([header[at], header[at + 1]]));
+        let start = entry.header_start() + 30 + length(26) + length(28);
+        let end = start.checked_add(entry.size());
+        match end.filter(|&end| self.file.metadata().is_ok_and(|file| end <= file.len())) {
+            Some(end) => Ok(Some(start..end)),
+            None => Err(io::ErrorKind::UnexpectedEof.into()),
+        }
+    }
+
+    /// The value, for reading parts of it: straight from the file if it lies there as it is.
+    pub fn pin(self, key: &StoreKey) -> io::Result<Box<dyn Pinned>> {
+        Ok(match self.plain()? {
+            Some(range) => {
+                Box::new(PlainValue { file: self.file, range, key: key.clone() }) as Box<dyn Pinned>
+            }
+            None => Box::new(zarr_core::store::Whole::new(key, self.read()?.into())),
+        })
+    }
+}
+
+/// A value that lies in the file as it is.
+struct PlainValue {
+    file: Arc<File>,
+    range: Range<u64>,
+    key: StoreKey,
+}
+
+impl Pinned for PlainValue {
+    fn read(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>, StoreError> {
+        let read = |range: &ByteRange| {
+            let range = range.resolve(&self.key, self.range.end - self.range.start)?;
+            let mut bytes = vec![0; (range.end - range.start) as usize];
+            let read = At::new(&self.file, self.range.start + range.start).read_exact(&mut bytes);
+            read.map_err(super::failed("get", &self.key))?;
+            Ok(Bytes::from(bytes))
+        };
+        ranges.iter().map(read).collect()
+    }
+}

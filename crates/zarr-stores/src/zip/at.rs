@@ -1,0 +1,75 @@
+//! How do several readers and a writer use one file, each at a place of its own?
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::sync::Arc;
+
+/// A place in a file, which no other use of the file moves.
+#[derive(Clone, Debug)]
+pub(super) struct At {
+    file: Arc<File>,
+    at: u64,
+}
+
+impl At {
+    pub fn new(file: &Arc<File>, at: u64) -> Self {
+        At { file: file.clone(), at }
+    }
+
+    /// How many bytes lie before it.
+    pub fn position(&self) -> u64 {
+        self.at
+    }
+}
+
+#[cfg(unix)]
+fn read_at(file: &File, buf: &mut [u8], at: u64) -> io::Result<usize> {
+    std::os::unix::fs::FileExt::read_at(file, buf, at)
+}
+
+#[cfg(unix)]
+fn write_at(file: &File, buf: &[u8], at: u64) -> io::Result<usize> {
+    std::os::unix::fs::FileExt::write_at(file, buf, at)
+}
+
+#[cfg(windows)]
+fn read_at(file: &File, buf: &mut [u8], at: u64) -> io::Result<usize> {
+    std::os::windows::fs::FileExt::seek_read(file, buf, at)
+}
+
+#[cfg(windows)]
+fn write_at(file: &File, buf: &[u8], at: u64) -> io::Result<usize> {
+    std::os::windows::fs::FileExt::seek_write(file, buf, at)
+}
+
+impl Read for At {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        let read = read_at(&self.file, buf, self.at)?;
+        self.at += read as u64;
+        Ok(read)
+    }
+}
+
+impl Write for At {
+    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
+        let written = write_at(&self.file, buf, self.at)?;
+        self.at += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Seek for At {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let at = match to {
+            SeekFrom::Start(at) => Some(at),
+            SeekFrom::Current(by) => self.at.checked_add_signed(by),
+            SeekFrom::End(by) => self.file.metadata()?.len().checked_add_signed(by),
+        };
+        self.at = at.ok_or_else(|| io::Error::other("a place before the file's beginning"))?;
+        Ok(self.at)
+    }
+}

@@ -1,0 +1,286 @@
+//! A store in a zip archive: how are keys and values kept in one file?
+
+mod archive;
+mod at;
+mod staging;
+
+use std::fs::File;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+
+use bytes::Bytes;
+use zarr_core::store::{
+    ConditionalStore, ListableStore, Payload, Pinned, ReadableStore, Store, StoreKey, StorePrefix,
+    Version, WriteableStore,
+};
+use zarr_core::{Access, StoreError};
+
+use self::archive::{Archive, Value};
+use self::staging::Staging;
+use crate::url;
+
+/// A zip archive; its keys are the names of its entries, and its values what they hold.
+///
+/// **Reading.** Entries may be stored or deflated, in zip64 too, and with the feature `zip-methods` compressed
+/// with bzip2, xz or Zstandard. Of entries with one name the last counts. A hierarchy may lie at the archive's top
+/// or in its only folder, as netCDF writes it. Parts of a stored value are read without the rest.
+/// The archive is read as it was when the store was opened, or last flushed.
+///
+/// **Writing.** The first write copies the archive to `NAME.zip.zarr-part` beside it, and writes there. [`flush`]
+/// puts the copy in the archive's place, at one moment, without what was replaced or erased; so does the end
+/// of the last handle. Whoever reads meanwhile, or comes after a crash, finds the archive as it was before.
+/// New values are stored as they are: chunks are compressed already.
+///
+/// **Other writers.** From the first write to the flush nobody else can write: they get an error that says so.
+/// Compare-and-swap stands among the threads of the process, and, since whoever begins to write takes the archive
+/// as it is then, among processes.
+///
+/// [`flush`]: WriteableStore::flush
+///
+/// ```
+/// use zarr_core::store::{Payload, ReadableStore, StoreKey, WriteableStore};
+/// use zarr_stores::ZipStore;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let folder = folder.path();
+/// let store = ZipStore::open(folder.join("example.zip"))?;
+/// let key = StoreKey::new("zarr.json")?;
+/// store.set(&key, Payload::from(b"{}".as_slice()))?;
+/// store.flush()?;
+/// assert_eq!(store.get(&key)?.as_deref(), Some(b"{}".as_slice()));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct ZipStore(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    path: PathBuf,
+    /// Which folder of the archive the keys lie in, if the caller said so.
+    folder: Option<Box<str>>,
+    access: Access,
+    state: RwLock<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// `None` if there is no file yet.
+    archive: Option<Archive>,
+    /// Where it is written to, since the last flush.
+    staging: Option<Staging>,
+}
+
+impl ZipStore {
+    /// The archive at `path`, which need not be there yet, to be read and written.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`] for a file that is no archive, or cannot be read.
+    pub fn open(path: impl Into<PathBuf>) -> Result<Self, StoreError> {
+        Self::open_inside(path, None, Access::ReadWrite)
+    }
+
+    /// As [`ZipStore::open`], of keys below `folder`, which ends in `/`, and allowed only so much.
+    ///
+    /// # Errors
+    /// As [`ZipStore::open`].
+    pub fn open_inside(
+        path: impl Into<PathBuf>,
+        folder: Option<&str>,
+        access: Access,
+    ) -> Result<Self, StoreError> {
+        let path = path.into();
+        let path = std::path::absolute(&path).unwrap_or(path);
+        // A link stays one, and what it leads to is replaced.
+        let path = path.canonicalize().unwrap_or(path);
+        let archive = match File::open(&path) {
+            Ok(file) => Some(Archive::read(file, folder)),
+            Err(e) if e.kind() == ErrorKind::NotFound => None,
+            Err(e) => Some(Err(e)),
+        };
+        let archive = archive.transpose().map_err(failed("open", path.display()))?;
+        let state = RwLock::new(State { archive, staging: None });
+        Ok(ZipStore(Arc::new(Inner { path, folder: folder.map(Into::into), access, state })))
+    }
+
+    /// The archive's file.
+    pub fn path(&self) -> &Path {
+        &self.0.path
+    }
+}
+
+/// What the system said of an operation on a key.
+fn failed(operation: &'static str, key: impl ToString) -> impl FnOnce(io::Error) -> StoreError {
+    move |source| StoreError::Io { operation, key: key.to_string(), source }
+}
+
+/// `zip:///path/to/x.zip`, or a path into an archive; what follows the file's name is a folder in it.
+pub(crate) fn open(url: &str, access: Access) -> Result<Arc<dyn Store>, StoreError> {
+    let path = match url.split_once("://") {
+        Some(("zip", path)) => url::to_path(&format!("file://{path}"))?,
+        _ => url::to_path(url)?,
+    };
+    let (path, folder) = url::file_on_the_way(&path, "zip").unwrap_or((path, None));
+    Ok(Arc::new(ZipStore::open_inside(path, folder.as_deref(), access)?))
+}
+
+impl Inner {
+    // A poisoned lock is taken all the same: a step that was left half done is one that failed.
+    fn state(&self) -> RwLockReadGuard<'_, State> {
+        self.state.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn find(&self, key: &StoreKey) -> Option<Value> {
+        self.state().archive.as_ref()?.find(key)
+    }
+
+    /// Lets `change` write, alone; the first time since the last flush, to a copy of the archive of now.
+    fn write<T>(
+        &self,
+        operation: &'static str,
+        key: &str,
+        change: impl FnOnce(&mut Staging, &mut Archive) -> io::Result<T>,
+    ) -> Result<T, StoreError> {
+        if self.access == Access::ReadOnly {
+            return Err(StoreError::ReadOnly);
+        }
+        let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
+        let attempt = || {
+            if state.staging.is_none() {
+                let (staging, archive) = Staging::begin(&self.path, self.folder.as_deref())?;
+                *state = State { archive: Some(archive), staging: Some(staging) };
+            }
+            match &mut *state {
+                State { archive: Some(archive), staging: Some(staging) } => {
+                    change(staging, archive)
+                }
+                _ => unreachable!("both were put there"),
+            }
+        };
+        attempt().map_err(failed(operation, key))
+    }
+
+    fn flush(&self) -> Result<(), StoreError> {
+        let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
+        let Some(staging) = state.staging.take() else { return Ok(()) };
+        let finish = || {
+            staging.finish()?;
+            let archive = Archive::read(File::open(&self.path)?, self.folder.as_deref())?;
+            state.archive = Some(archive);
+            Ok(())
+        };
+        finish().map_err(failed("finish", self.path.display()))
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        if let Err(error) = self.flush() {
+            // Nobody is left to be handed it.
+            eprintln!("zarr: {error}; what was written lies beside the archive");
+        }
+    }
+}
+
+impl Store for ZipStore {
+    fn name(&self) -> String {
+        let inside = self.0.folder.as_deref().unwrap_or_default();
+        let path = url::from_path(&self.0.path);
+        let path = path.strip_prefix("file").unwrap_or(&path);
+        format!("zip{path}/{inside}").trim_end_matches('/').to_owned()
+    }
+
+    fn readable(&self) -> Option<&dyn ReadableStore> {
+        Some(self)
+    }
+
+    fn writeable(&self) -> Option<&dyn WriteableStore> {
+        Some(self)
+    }
+
+    fn listable(&self) -> Option<&dyn ListableStore> {
+        Some(self)
+    }
+
+    fn conditional(&self) -> Option<&dyn ConditionalStore> {
+        Some(self)
+    }
+}
+
+impl ReadableStore for ZipStore {
+    fn get(&self, key: &StoreKey) -> Result<Option<Bytes>, StoreError> {
+        let value = self.0.find(key).map(|value| value.read());
+        value.transpose().map(|value| value.map(Bytes::from)).map_err(failed("get", key))
+    }
+
+    fn pin(&self, key: &StoreKey) -> Result<Option<Box<dyn Pinned>>, StoreError> {
+        let pinned = self.0.find(key).map(|value| value.pin(key));
+        pinned.transpose().map_err(failed("get", key))
+    }
+
+    fn get_exactly(&self, key: &StoreKey, out: &mut [u8]) -> Result<Option<u64>, StoreError> {
+        let Some(value) = self.0.find(key) else { return Ok(None) };
+        let mut read = || {
+            let size = value.size()?;
+            if size == out.len() as u64 {
+                value.read_into(out)?;
+            }
+            Ok(Some(size))
+        };
+        read().map_err(failed("get", key))
+    }
+}
+
+impl WriteableStore for ZipStore {
+    fn set(&self, key: &StoreKey, value: Payload<'_>) -> Result<(), StoreError> {
+        self.0
+            .write("set", key.as_str(), |staging, archive| staging.put(archive, key, Some(&value)))
+    }
+
+    fn erase(&self, key: &StoreKey) -> Result<(), StoreError> {
+        self.0.write("erase", key.as_str(), |staging, archive| staging.put(archive, key, None))
+    }
+
+    fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
+        self.0.write("erase", prefix.as_str(), |staging, archive| {
+            let keys = archive.below(prefix.as_str());
+            keys.iter().try_for_each(|key| staging.put(archive, key, None))
+        })
+    }
+
+    fn flush(&self) -> Result<(), StoreError> {
+        self.0.flush()
+    }
+}
+
+impl ConditionalStore for ZipStore {
+    fn get_versioned(&self, key: &StoreKey) -> Result<Option<(Bytes, Version)>, StoreError> {
+        let value = self.get(key)?;
+        Ok(value.map(|value| (value.clone(), Version::of_content(value))))
+    }
+
+    fn set_if(
+        &self,
+        key: &StoreKey,
+        value: Option<Payload<'_>>,
+        was: Option<&Version>,
+    ) -> Result<bool, StoreError> {
+        self.0.write("set", key.as_str(), |staging, archive| {
+            let is = archive.find(key).map(|value| value.read()).transpose()?;
+            if is.map(|is| Version::of_content(is.into())).as_ref() != was {
+                return Ok(false);
+            }
+            staging.put(archive, key, value.as_ref())?;
+            Ok(true)
+        })
+    }
+}
+
+impl ListableStore for ZipStore {
+    fn list_prefix(&self, prefix: &StorePrefix) -> Result<Vec<StoreKey>, StoreError> {
+        let state = self.0.state();
+        Ok(state.archive.iter().flat_map(|archive| archive.below(prefix.as_str())).collect())
+    }
+}

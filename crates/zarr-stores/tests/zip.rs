@@ -1,0 +1,307 @@
+//! Is a zip archive a store like any other, whole at every moment?
+
+#![cfg(feature = "zip")]
+
+use std::fs;
+use std::io::{Cursor, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use tempfile::{TempDir, tempdir};
+use zarr_core::store::{
+    ByteRange, ConditionalStore, ListableStore, Payload, ReadableStore, Store, StoreKey,
+    StorePrefix, WriteableStore,
+};
+use zarr_core::testkit::check_store;
+use zarr_core::{Access, Registry, StoreError};
+use zarr_stores::ZipStore;
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipArchive, ZipWriter};
+
+fn key(key: &str) -> StoreKey {
+    StoreKey::new(key).unwrap()
+}
+
+fn set(store: &ZipStore, name: &str, value: &[u8]) {
+    store.set(&key(name), Payload::new(value)).unwrap();
+}
+
+fn get(store: &ZipStore, name: &str) -> Option<Vec<u8>> {
+    store.get(&key(name)).unwrap().map(Vec::from)
+}
+
+fn names(store: &ZipStore) -> Vec<String> {
+    store.list().unwrap().iter().map(ToString::to_string).collect()
+}
+
+/// A path for an archive in a folder of its own.
+fn fresh() -> (TempDir, PathBuf) {
+    let within = tempdir().unwrap();
+    let path = within.path().join("a b.zip");
+    (within, path)
+}
+
+/// What is in the folder of an archive.
+fn beside(path: &Path) -> Vec<String> {
+    let entries = fs::read_dir(path.parent().unwrap()).unwrap();
+    let mut names: Vec<_> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+/// An archive as others make it: names and values, compressed so.
+fn archive(method: CompressionMethod, entries: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
+    let options = SimpleFileOptions::default().compression_method(method);
+    for (name, value) in entries {
+        match name.strip_suffix('/') {
+            Some(folder) => zip.add_directory(folder, options).unwrap(),
+            None => {
+                zip.start_file(*name, options).unwrap();
+                zip.write_all(value).unwrap();
+            }
+        }
+    }
+    zip.finish().unwrap().into_inner()
+}
+
+#[test]
+fn it_keeps_the_promises_of_a_store() {
+    let within = tempdir().unwrap();
+    let made = AtomicU32::new(0);
+    check_store(|| {
+        let n = made.fetch_add(1, Ordering::Relaxed);
+        Arc::new(ZipStore::open(within.path().join(format!("{n}.zip"))).unwrap())
+    });
+}
+
+/// The archive changes at the flush, and only then; what was replaced or erased is not in it.
+#[test]
+fn a_flush_puts_everything_in_place_at_once() {
+    let (_within, path) = fresh();
+    let store = ZipStore::open(&path).unwrap();
+    set(&store, "a", b"one");
+    set(&store, "b/c", &[7; 1000]);
+    assert!(!path.exists());
+    assert_eq!(get(&store, "a").unwrap(), b"one");
+    store.flush().unwrap();
+    assert_eq!(beside(&path), ["a b.zip"]);
+    let first = fs::read(&path).unwrap();
+
+    let reader = ZipStore::open_inside(&path, None, Access::ReadOnly).unwrap();
+    set(&store, "a", b"two");
+    set(&store, "d", b"new");
+    store.erase(&key("b/c")).unwrap();
+    assert_eq!(fs::read(&path).unwrap(), first);
+    assert_eq!(names(&store), ["a", "d"]);
+    assert_eq!(names(&reader), ["a", "b/c"]);
+    store.flush().unwrap();
+    store.flush().unwrap();
+    assert_eq!(beside(&path), ["a b.zip"]);
+    assert!(fs::metadata(&path).unwrap().len() < 400, "the thousand bytes are gone");
+    // What was open stays what it was.
+    assert_eq!(get(&reader, "b/c").unwrap(), [7; 1000]);
+    assert_eq!(get(&reader, "a").unwrap(), b"one");
+    assert_eq!(get(&store, "a").unwrap(), b"two");
+
+    let mut others = ZipArchive::new(fs::File::open(&path).unwrap()).unwrap();
+    assert_eq!(others.len(), 2);
+    assert_eq!(others.by_name("d").unwrap().compression(), CompressionMethod::Stored);
+}
+
+/// The last handle flushes; a handle that wrote nothing makes no file.
+#[test]
+fn the_end_of_the_last_handle_is_a_flush() {
+    let (_within, path) = fresh();
+    drop(ZipStore::open(&path).unwrap());
+    assert_eq!(beside(&path), [""; 0]);
+    let store = ZipStore::open(&path).unwrap();
+    let other = store.clone();
+    set(&store, "a", b"one");
+    drop(store);
+    assert!(!path.exists());
+    drop(other);
+    assert_eq!(get(&ZipStore::open(&path).unwrap(), "a").unwrap(), b"one");
+}
+
+/// What a writer left who died is in nobody's way, and the archive is what it was.
+#[test]
+fn a_writer_that_dies_changes_nothing() {
+    let (_within, path) = fresh();
+    let store = ZipStore::open(&path).unwrap();
+    set(&store, "a", b"one");
+    drop(store);
+    let before = fs::read(&path).unwrap();
+    for left in [&b""[..], b"half an entry", &before] {
+        fs::write(path.with_extension("zip.zarr-part"), left).unwrap();
+        let store = ZipStore::open(&path).unwrap();
+        assert_eq!(names(&store), ["a"]);
+        set(&store, "b", b"two");
+        store.erase(&key("b")).unwrap();
+        drop(store);
+        assert_eq!(names(&ZipStore::open(&path).unwrap()), ["a"]);
+        assert_eq!(beside(&path), ["a b.zip"]);
+    }
+}
+
+/// One may write at a time, and is told; after the flush another takes the archive as it is then.
+#[test]
+fn a_second_writer_is_refused_and_then_sees_what_the_first_wrote() {
+    let (_within, path) = fresh();
+    let first = ZipStore::open(&path).unwrap();
+    let second = ZipStore::open(&path).unwrap();
+    set(&first, "a", b"one");
+    let refused = second.set(&key("b"), Payload::new(&b"two"[..])).unwrap_err();
+    assert!(refused.to_string().contains("another writer"), "{refused}");
+    assert!(second.set_if(&key("a"), Some(Payload::new(&b"x"[..])), None).is_err());
+    first.flush().unwrap();
+    // It was opened before there was an archive, and does not take the key for absent now.
+    assert!(!second.set_if(&key("a"), Some(Payload::new(&b"x"[..])), None).unwrap());
+    let (_, version) = second.get_versioned(&key("a")).unwrap().unwrap();
+    assert!(second.set_if(&key("a"), None, Some(&version)).unwrap());
+    set(&second, "b", b"two");
+    assert!(first.set(&key("c"), Payload::new(&b"x"[..])).is_err());
+    drop(second);
+    set(&first, "c", b"three");
+    drop(first);
+    assert_eq!(names(&ZipStore::open(&path).unwrap()), ["b", "c"]);
+}
+
+/// Z2-081, N-114: folders are passed over, and the only one that holds a hierarchy is its root.
+#[test]
+fn a_hierarchy_lies_at_the_top_or_in_the_only_folder() {
+    let (_within, path) = fresh();
+    let open = |entries: &[(&str, &[u8])]| {
+        fs::write(&path, archive(CompressionMethod::Deflated, entries)).unwrap();
+        names(&ZipStore::open(&path).unwrap())
+    };
+    assert_eq!(
+        open(&[("x/", b""), ("x/.zgroup", b"{}"), ("x/a/.zarray", b"{}")]),
+        [".zgroup", "a/.zarray"]
+    );
+    assert_eq!(open(&[("x/zarr.json", b"{}"), ("zarr.json", b"{}")]), ["x/zarr.json", "zarr.json"]);
+    assert_eq!(
+        open(&[("x/zarr.json", b"{}"), ("y/zarr.json", b"{}")]),
+        ["x/zarr.json", "y/zarr.json"]
+    );
+    assert_eq!(open(&[("x/y/zarr.json", b"{}")]), ["x/y/zarr.json"]);
+
+    // Where the caller says it, the folder is that, and new keys go there.
+    let inside = ZipStore::open_inside(&path, Some("x/y/"), Access::ReadWrite).unwrap();
+    assert_eq!(names(&inside), ["zarr.json"]);
+    set(&inside, "c/0", b"new");
+    drop(inside);
+    assert_eq!(names(&ZipStore::open(&path).unwrap()), ["x/y/c/0", "x/y/zarr.json"]);
+}
+
+/// Entries of others: inflated or not, whole or in part; what others compressed stays compressed.
+#[test]
+fn entries_of_others_are_read_and_kept() {
+    let (_within, path) = fresh();
+    let value: Vec<u8> = (0..100_000u32).map(|n| (n / 100) as u8).collect();
+    let mut methods = vec![CompressionMethod::Stored, CompressionMethod::Deflated];
+    if cfg!(feature = "zip-methods") {
+        methods.extend([CompressionMethod::Bzip2, CompressionMethod::Zstd, CompressionMethod::Xz]);
+    }
+    for method in methods {
+        fs::write(&path, archive(method, &[("v", &value)])).unwrap();
+        let store = ZipStore::open(&path).unwrap();
+        set(&store, "w", b"more");
+        store.erase(&key("w")).unwrap();
+        store.flush().unwrap();
+        for store in [store, ZipStore::open(&path).unwrap()] {
+            assert_eq!(get(&store, "v").unwrap(), value, "{method}");
+            let pinned = store.pin(&key("v")).unwrap().unwrap();
+            let parts = pinned
+                .read(&[
+                    ByteRange::Bounded { start: 500, len: 3 },
+                    ByteRange::Suffix(2),
+                    ByteRange::From(100_000),
+                ])
+                .unwrap();
+            assert_eq!(parts[0], value[500..503]);
+            assert_eq!(parts[1], value[99_998..]);
+            assert!(parts[2].is_empty());
+            assert!(pinned.read(&[ByteRange::Bounded { start: 99_999, len: 2 }]).is_err());
+            let mut out = vec![0; value.len()];
+            assert_eq!(store.get_exactly(&key("v"), &mut out).unwrap(), Some(100_000));
+            assert_eq!(out, value);
+            assert_eq!(store.get_exactly(&key("v"), &mut [0; 4]).unwrap(), Some(100_000));
+        }
+        let mut others = ZipArchive::new(fs::File::open(&path).unwrap()).unwrap();
+        assert_eq!(others.by_name("v").unwrap().compression(), method);
+    }
+}
+
+/// Bytes that are no archive, or a damaged one, are errors; names that lead out of it are no keys.
+#[test]
+fn damage_is_told() {
+    let (_within, path) = fresh();
+    let whole = archive(CompressionMethod::Stored, &[("a", b"0123456789"), ("b", &[1; 100])]);
+    for cut in [0, 1, 30, whole.len() / 2, whole.len() - 1] {
+        fs::write(&path, &whole[..cut]).unwrap();
+        let refused = ZipStore::open(&path).unwrap_err();
+        assert!(refused.to_string().contains("a b.zip"), "{refused}");
+        // Nor is it replaced by a new one.
+        assert_eq!(fs::read(&path).unwrap(), &whole[..cut]);
+    }
+    let mut damaged = whole.clone();
+    let at = whole.windows(4).position(|bytes| bytes == b"0123").unwrap();
+    damaged[at] ^= 1;
+    fs::write(&path, &damaged).unwrap();
+    let store = ZipStore::open(&path).unwrap();
+    assert!(store.get(&key("a")).is_err());
+    assert!(store.get_exactly(&key("a"), &mut [0; 10]).is_err());
+    assert_eq!(get(&store, "b").unwrap(), [1; 100]);
+
+    let hostile = archive(
+        CompressionMethod::Stored,
+        &[("../out", b"x"), ("/etc/passwd", b"x"), ("a//b", b"x"), ("ok", b"y")],
+    );
+    fs::write(&path, hostile).unwrap();
+    assert_eq!(names(&ZipStore::open(&path).unwrap()), ["ok"]);
+    // A folder of that name is no archive.
+    let folder = path.with_file_name("folder.zip");
+    fs::create_dir(&folder).unwrap();
+    assert!(ZipStore::open(&folder).is_err());
+}
+
+/// A little that inflates to a lot is not held where nobody said that so much is due.
+#[test]
+fn a_bomb_is_not_inflated() {
+    let (_within, path) = fresh();
+    fs::write(&path, archive(CompressionMethod::Deflated, &[("a", &vec![0; 100 << 20])])).unwrap();
+    let store = ZipStore::open(&path).unwrap();
+    let refused = store.get(&key("a")).unwrap_err();
+    assert!(refused.to_string().contains("inflate"), "{refused}");
+    assert_eq!(store.get_exactly(&key("a"), &mut [0; 16]).unwrap(), Some(100 << 20));
+    // It may be due.
+    assert_eq!(store.get_exactly(&key("a"), &mut vec![1; 100 << 20]).unwrap(), Some(100 << 20));
+}
+
+/// Paths and URLs.
+#[test]
+fn archives_are_found_by_their_names() {
+    let (_within, path) = fresh();
+    fs::write(&path, archive(CompressionMethod::Stored, &[("x/zarr.json", b"{}")])).unwrap();
+    let registry = Registry::new().with(zarr_stores::register);
+    let text = path.to_str().unwrap();
+    let url = format!("file://{}", text.replace(' ', "%20"));
+    let open = |url: &str| registry.open_store(url, Access::ReadOnly).unwrap();
+    let keys = |store: Arc<dyn Store>| store.listable().unwrap().list().unwrap().len();
+    for way in [text, &url, &url.replace("file", "zip")] {
+        assert_eq!(open(way).name(), url.replace("file", "zip"), "{way}");
+        assert_eq!(keys(open(way)), 1);
+        let inside = open(&format!("{way}/x"));
+        assert_eq!(inside.name(), format!("{}/x", url.replace("file", "zip")));
+        assert!(inside.readable().unwrap().get(&key("zarr.json")).unwrap().is_some());
+        assert_eq!(keys(open(&format!("{way}/y"))), 0);
+    }
+    let read_only = open(text);
+    let refused = read_only.writeable().unwrap().erase_prefix(&StorePrefix::root());
+    assert!(matches!(refused, Err(StoreError::ReadOnly)));
+    // What is not there is an empty store until something is written.
+    assert_eq!(keys(open(&text.replace("a b", "none"))), 0);
+}
