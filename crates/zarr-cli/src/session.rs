@@ -28,9 +28,12 @@ pub(crate) struct Global {
     /// Take TARGET for this format, whatever it looks like: v2, v3, draft-2020, draft-2020-text, draft-2019, or E0 … E4
     #[arg(long = "as", global = true, help_heading = COMMON, value_name = "FORMAT", value_parser = parse::read_as)]
     pub read_as: Option<ReadAs>,
-    /// Read documents from their consolidated copy, at KEY or where its writers put it; for reading only
+    /// Read documents from their consolidated copies, at KEY or where their writers put them, which must be there
     #[arg(long, global = true, help_heading = COMMON, value_name = "KEY", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     pub consolidated: Option<String>,
+    /// Read each document where it lies, and say where consolidated copies differ
+    #[arg(long, global = true, help_heading = COMMON, conflicts_with = "consolidated")]
+    pub no_consolidated: bool,
     /// Take filters that zarr-python hid in a draft's attributes for attributes
     #[arg(long, global = true, help_heading = COMMON)]
     pub ignore_hidden_filters: bool,
@@ -109,7 +112,8 @@ impl Session {
         }
         options.options.ignore_hidden_filters = self.global.ignore_hidden_filters;
         options.consolidated = match self.global.consolidated.as_deref() {
-            None => Consolidated::Ignore,
+            None if self.global.no_consolidated => Consolidated::Check,
+            None => Consolidated::IfFound,
             Some("") => Consolidated::Use,
             Some(key) => Consolidated::At(StoreKey::new(key).map_err(Error::from)?),
         };
@@ -183,7 +187,7 @@ impl Session {
     ) -> Result<Place, Failure> {
         let mut options = self.writing(care)?.any_dialect();
         // Of a copy, only the source is read.
-        options.consolidated = Consolidated::Ignore;
+        options.consolidated = Consolidated::IfFound;
         options.plain_draft = format.map_or(options.plain_draft, |format| format.plain_draft);
         let dialect = format.map(|format| format.dialect);
         let url = url(&target.target);

@@ -241,3 +241,39 @@ fn demo_needs_nothing_and_proves_it() {
     assert_eq!(csv.text().lines().count(), 6);
     assert!(folder.bad("demo --into 'my demo'", 2).contains("is not empty"));
 }
+
+/// F-014, Z2-072: copies are made, kept true, checked and taken away.
+#[test]
+fn consolidate_makes_copies_and_checks_them() {
+    let folder = Folder::new();
+    for format in ["v2", "v3", "draft-2020"] {
+        let (name, document) = match format {
+            "v2" => ("v2.zarr", "v2.zarr/a/.zarray"),
+            "v3" => ("v3.zarr", "v3.zarr/a/zarr.json"),
+            _ => ("draft.zarr", "draft.zarr/meta/root/a.array.json"),
+        };
+        folder.table(name, format);
+        folder.bad(&format!("consolidate {name} --check"), 3);
+        folder.good(&format!("consolidate {name}"));
+        folder.good(&format!("consolidate {name} --check"));
+        folder.good(&format!("attrs {name} --path /a --set k=1"));
+        // By its own path, too.
+        folder.good(&format!("attrs {name}/a --set k=2"));
+        assert_eq!(folder.good(&format!("attrs {name} --path /a")).text(), "k: 2\n");
+        assert_eq!(folder.good(&format!("attrs {name} --path /a --consolidated")).text(), "k: 2\n");
+        folder.good(&format!("consolidate {name} --check"));
+        // Another program writes the document alone.
+        let text = std::fs::read_to_string(folder.path(document)).unwrap();
+        folder.write(document, text.replace("gzip", "gzop").replace('5', "6"));
+        let run = folder.run(&format!("consolidate {name} --check"));
+        assert_eq!((run.code, run.text()), (1, "/a\n"), "{}", run.err);
+        assert!(run.err.contains("out of date for 1 node"), "{}", run.err);
+        let run = folder.run(&format!("info {name} --path /a --no-consolidated"));
+        assert_eq!(run.err.contains("consolidate again"), run.code == 0, "{}", run.err);
+        folder.write(document, text);
+        folder.good(&format!("consolidate {name} --remove"));
+        folder.bad(&format!("info {name} --consolidated"), 3);
+    }
+    folder.bad("consolidate v3.zarr --check --remove", 2);
+    folder.bad("consolidate nowhere.zarr", 3);
+}

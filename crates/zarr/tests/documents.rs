@@ -201,27 +201,6 @@ fn detection_is_by_the_documents_and_can_be_overridden() -> Result<()> {
     Ok(())
 }
 
-/// F-014, Z2-072: a copy of the metadata that a change would make stale is not passed over in silence.
-#[test]
-fn writers_are_told_of_consolidated_metadata() -> Result<()> {
-    let v2 = [
-        (".zgroup", r#"{"zarr_format":2}"#),
-        (
-            ".zmetadata",
-            r#"{"metadata":{".zgroup":{"zarr_format":2}},"zarr_consolidated_format":1}"#,
-        ),
-    ];
-    let v3 = r#"{"zarr_format":3,"node_type":"group","consolidated_metadata":{"kind":"inline","must_understand":false,"metadata":{}}}"#;
-    for documents in [&v2[..], &[("zarr.json", v3)]] {
-        let store = store(documents);
-        assert_eq!(open(&store)?.warnings().len(), 1);
-        assert!(Hierarchy::open(store, &OpenOptions::new(zarr::standard()))?.warnings().is_empty());
-    }
-    let null = v3.replace(r#"{"kind":"inline","must_understand":false,"metadata":{}}"#, "null");
-    assert!(open(&store(&[("zarr.json", &null)]))?.warnings().is_empty());
-    Ok(())
-}
-
 /// What zarr-python wrote though its specification says otherwise: `bytes` without a byte order behind a
 /// codec that makes wider elements (3.1.6), and raw bytes in the draft as a record with one nameless
 /// field (2.18.7).

@@ -1,6 +1,7 @@
 //! Which commands are there? One file each.
 
 mod attrs;
+mod consolidate;
 mod copy;
 mod create;
 mod demo;
@@ -29,6 +30,7 @@ pub(crate) enum Command {
     Create(create::Create),
     Attrs(attrs::Attrs),
     Copy(copy::Copy),
+    Consolidate(consolidate::Consolidate),
     Rm(rm::Rm),
     Demo(demo::Demo),
 }
@@ -42,6 +44,7 @@ pub(crate) fn run(command: &Command, session: &Session, out: Out<'_>) -> Result<
         Command::Create(create) => create.run(session),
         Command::Attrs(attrs) => attrs.run(session, out),
         Command::Copy(copy) => copy.run(session),
+        Command::Consolidate(consolidate) => consolidate.run(session, out),
         Command::Rm(rm) => rm.run(session),
         Command::Demo(demo) => demo.run(session, out),
     }

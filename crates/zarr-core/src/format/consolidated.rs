@@ -1,24 +1,28 @@
-//! Where do copies of all documents lie, and what is in them? (draft-v3.md 3.4, Z2-070, F-014)
+//! Where do copies of all documents lie, and what is in them? (draft-v3.md 3.4, Z2-070, F-013, F-014)
+
+use std::collections::BTreeMap;
 
 use bytes::Bytes;
 
 use super::{Documents, Format};
 use crate::dialect::Dialect;
-use crate::error::MetadataError;
+use crate::error::{MetadataError, StoreError};
 use crate::json::{Json, Object};
-use crate::store::StoreKey;
+use crate::path::NodePath;
+use crate::store::{StoreKey, StorePrefix};
 
 /// Where zarr-python 2.18 puts the draft's, unless told otherwise.
 pub(crate) const DRAFT: &str = "meta/root/consolidated/.zmetadata";
 
-/// Where a dialect's writers put them.
-pub(crate) fn usual_key(dialect: Dialect) -> &'static str {
-    match dialect {
-        Dialect::Draft => DRAFT,
-        Dialect::V2 => ".zmetadata",
-        Dialect::V3 => "zarr.json",
-    }
-}
+/// The group that zarr-python 2.18 makes for it.
+pub(crate) const DRAFT_GROUP: &str = "/consolidated";
+
+/// The member of a group's document that holds them in v3.
+const INLINE: &str = "consolidated_metadata";
+
+/// The member that tells which of them may be out of date, since their documents are about to change. Other
+/// implementations pass it over.
+const STALE: &str = "stale";
 
 /// Whether a key is a document's, so that its copy stands for it.
 pub(crate) fn is_document(dialect: Dialect, key: &StoreKey) -> bool {
@@ -30,50 +34,211 @@ pub(crate) fn is_document(dialect: Dialect, key: &StoreKey) -> bool {
     }
 }
 
-/// The documents that a consolidated one, found at `key`, holds copies of.
+/// A document that holds copies of documents, or may.
+#[derive(Clone, Debug)]
+pub(crate) struct Holder {
+    /// The document.
+    pub key: StoreKey,
+    /// What its copies' names are to be read below.
+    pub prefix: StorePrefix,
+    dialect: Dialect,
+}
+
+/// Copies of documents.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Copies {
+    /// What they are copies of, and the copies.
+    pub entries: BTreeMap<StoreKey, Json>,
+    /// Keys whose copies, there or not, are not to be trusted: one for each change that has begun and is
+    /// not known to be over.
+    pub stale: Vec<StoreKey>,
+}
+
+/// The holders that may have copies of the documents of the node at `path`, the one at the root last.
 ///
 /// # Errors
-/// For one of a form that is not known.
-pub(crate) fn documents(
-    format: &dyn Format,
-    key: &StoreKey,
-    bytes: &Bytes,
-) -> Result<Documents, MetadataError> {
-    let (json, _) = Json::parse_tolerant(bytes).map_err(MetadataError::Json)?;
-    let whole = json.as_object().cloned().unwrap_or_default();
-    let invalid = |why: &str| MetadataError::invalid("consolidated_metadata", why);
-    let (holder, prefix) = match format.dialect() {
-        Dialect::V3 => {
-            let inline = whole.get("consolidated_metadata").and_then(Json::as_object).cloned();
-            let inline = inline.ok_or(MetadataError::Missing("consolidated_metadata"))?;
-            if inline.get("kind").is_some_and(|kind| kind.as_str() != Some("inline")) {
-                return Err(invalid("its `kind` is not `inline`"));
-            }
-            (inline, true)
-        }
-        Dialect::V2 | Dialect::Draft => {
-            if whole.get("zarr_consolidated_format").and_then(Json::as_u64) != Some(1) {
-                return Err(invalid("`zarr_consolidated_format` is not 1"));
-            }
-            (whole, false)
-        }
-    };
-    let copies: Object = match holder.get("metadata") {
-        Some(Json::Object(copies)) => copies.clone(),
-        _ => return Err(invalid("member `metadata`, an object of documents, is missing")),
-    };
-    let mut documents = Documents::new();
-    if prefix {
-        documents.push((key.clone(), bytes.clone()));
+/// [`StoreError::InvalidKey`] for a path that makes no keys.
+pub(crate) fn holders(dialect: Dialect, path: &NodePath) -> Result<Vec<Holder>, StoreError> {
+    let own = (dialect == Dialect::V2).then(|| path.clone());
+    match dialect {
+        Dialect::Draft => Ok(vec![Holder::usual(dialect)?]),
+        _ => own.into_iter().chain(path.ancestors()).map(|at| Holder::at(dialect, &at)).collect(),
     }
-    for (name, copy) in copies {
-        let name = if prefix { format!("{name}/zarr.json") } else { name };
-        let key = StoreKey::new(name).map_err(|e| invalid(&e.to_string()))?;
-        let encoded = match key.as_str() == "zarr.json" {
-            true => Ok(copy.to_pretty().into_bytes()),
-            false => format.encoding().encode(&copy),
+}
+
+impl Holder {
+    /// Where a dialect's writers put the copies of all documents of a hierarchy.
+    ///
+    /// # Errors
+    /// None that can happen.
+    pub fn usual(dialect: Dialect) -> Result<Holder, StoreError> {
+        Self::at(dialect, &NodePath::root())
+    }
+
+    fn at(dialect: Dialect, group: &NodePath) -> Result<Holder, StoreError> {
+        let prefix = super::prefix_of(group)?;
+        let key = match dialect {
+            Dialect::Draft => StoreKey::new(DRAFT)?,
+            Dialect::V2 => prefix.key(".zmetadata")?,
+            Dialect::V3 => prefix.key("zarr.json")?,
         };
-        documents.push((key, Bytes::from(encoded.map_err(MetadataError::Json)?)));
+        Ok(Holder { key, prefix, dialect })
     }
-    Ok(documents)
+
+    /// The same copies of all documents at another key.
+    pub fn moved(self, key: StoreKey) -> Holder {
+        Holder { key, ..self }
+    }
+
+    /// Whether it may have a copy of this document.
+    pub fn covers(&self, key: &StoreKey) -> bool {
+        self.name(key).is_some()
+    }
+
+    /// What it calls the copy of a document.
+    fn name<'k>(&self, key: &'k StoreKey) -> Option<&'k str> {
+        let below = self.prefix.strip(key).filter(|_| is_document(self.dialect, key))?;
+        match self.dialect {
+            // It has none of itself.
+            Dialect::V3 => below.strip_suffix("/zarr.json"),
+            Dialect::V2 | Dialect::Draft => Some(below),
+        }
+    }
+
+    /// The document whose copy has this name.
+    fn document(&self, name: &str) -> Result<StoreKey, MetadataError> {
+        let key = match self.dialect {
+            Dialect::V3 => self.prefix.key(&format!("{name}/zarr.json")),
+            Dialect::V2 | Dialect::Draft => self.prefix.key(name),
+        };
+        key.map_err(|e| invalid(e.to_string()))
+    }
+
+    /// The copies in the holder's document; `None` if it is a group's without any.
+    ///
+    /// # Errors
+    /// For copies of a form that is not known.
+    pub fn copies(&self, bytes: &Bytes) -> Result<Option<Copies>, MetadataError> {
+        let whole = Json::parse_tolerant(bytes).map_err(MetadataError::Json)?.0;
+        let whole = whole.as_object().cloned().unwrap_or_default();
+        let held = match self.dialect {
+            Dialect::V3 => match whole.get(INLINE) {
+                None | Some(Json::Null) => return Ok(None),
+                Some(inline) => {
+                    let inline = inline.as_object().cloned().unwrap_or_default();
+                    // F-013: zarr-python before 3.1.4 may leave out `must_understand`.
+                    if inline.get("kind").is_some_and(|kind| kind.as_str() != Some("inline")) {
+                        return Err(invalid("its `kind` is not `inline`"));
+                    }
+                    inline
+                }
+            },
+            Dialect::V2 | Dialect::Draft => {
+                if whole.get("zarr_consolidated_format").and_then(Json::as_u64) != Some(1) {
+                    return Err(invalid("`zarr_consolidated_format` is not 1"));
+                }
+                whole
+            }
+        };
+        let Some(Json::Object(entries)) = held.get("metadata").cloned() else {
+            return Err(invalid("member `metadata`, an object of documents, is missing"));
+        };
+        let entries = entries.into_iter().map(|(name, copy)| Ok((self.document(&name)?, copy)));
+        let stale = held.get(STALE).and_then(Json::as_array).unwrap_or_default();
+        let stale = stale.iter().filter_map(Json::as_str).map(|name| self.document(name));
+        Ok(Some(Copies {
+            entries: entries.collect::<Result<_, MetadataError>>()?,
+            stale: stale.collect::<Result<_, _>>()?,
+        }))
+    }
+
+    /// The holder's document with these copies in place of those it holds: `None` takes them away, and the
+    /// whole document with them where it holds nothing else.
+    ///
+    /// # Errors
+    /// For a group's document that is broken.
+    pub fn with_copies(
+        &self,
+        bytes: Option<&Bytes>,
+        copies: Option<&Copies>,
+    ) -> Result<Option<Bytes>, MetadataError> {
+        let whole = match bytes.map(|bytes| Json::parse_tolerant(bytes)) {
+            None => None,
+            Some(Ok((whole, _))) => Some(whole),
+            Some(Err(e)) if self.dialect == Dialect::V3 => return Err(MetadataError::Json(e)),
+            // It is nothing but copies, and written anew.
+            Some(Err(_)) => None,
+        };
+        let is_there = whole.is_some();
+        let mut whole = whole.as_ref().and_then(Json::as_object).cloned().unwrap_or_default();
+        match (self.dialect, copies) {
+            (Dialect::V3, _) if !is_there => return Ok(None),
+            (Dialect::V3, None) => drop(whole.remove(INLINE)),
+            (Dialect::V3, Some(copies)) => {
+                let mut inline =
+                    Object::new().with("kind", "inline").with("must_understand", false);
+                self.spell(copies, &mut inline);
+                whole.insert(INLINE, inline);
+            }
+            (Dialect::V2 | Dialect::Draft, None) => return Ok(None),
+            (Dialect::V2 | Dialect::Draft, Some(copies)) => {
+                whole.insert("zarr_consolidated_format", 1u64);
+                self.spell(copies, &mut whole);
+            }
+        }
+        Ok(Some(Json::Object(whole).to_pretty().into_bytes().into()))
+    }
+
+    fn spell(&self, copies: &Copies, held: &mut Object) {
+        let named = |(key, copy)| Some((self.name(key)?.to_owned(), self.copy(copy)));
+        let mut entries: Vec<(String, Json)> = copies.entries.iter().filter_map(named).collect();
+        // zarr-python 3 wants the children of one group next to each other.
+        entries.sort_by_cached_key(|(name, _)| (name.matches('/').count(), name.clone()));
+        held.insert("metadata", entries.into_iter().collect::<Object>());
+        let stale = copies.stale.iter().filter_map(|key| self.name(key)).map(Json::from);
+        match copies.stale.is_empty() {
+            true => drop(held.remove(STALE)),
+            false => drop(held.insert(STALE, stale.collect::<Json>())),
+        }
+    }
+
+    /// The copy of a document. A v3 group's has no copies in it, and says so (T-32).
+    fn copy(&self, document: &Json) -> Json {
+        let mut copy = document.clone();
+        if let (Dialect::V3, Json::Object(members)) = (self.dialect, &mut copy)
+            && members.get("node_type").and_then(Json::as_str) == Some("group")
+        {
+            let none = Object::new().with("kind", "inline").with("must_understand", false);
+            members.insert(INLINE, none.with("metadata", Object::new()));
+        }
+        copy
+    }
+
+    /// The documents that copies stand for, as they would lie in the store.
+    ///
+    /// # Errors
+    /// For a copy that the format cannot write.
+    pub fn documents(
+        &self,
+        format: &dyn Format,
+        bytes: &Bytes,
+        copies: &Copies,
+    ) -> Result<Documents, MetadataError> {
+        let mut documents = Documents::new();
+        if self.dialect == Dialect::V3 {
+            documents.push((self.key.clone(), bytes.clone()));
+        }
+        for (key, copy) in &copies.entries {
+            let encoded = match key.as_str() == "zarr.json" {
+                true => Ok(copy.to_pretty().into_bytes()),
+                false => format.encoding().encode(copy),
+            };
+            documents.push((key.clone(), Bytes::from(encoded.map_err(MetadataError::Json)?)));
+        }
+        Ok(documents)
+    }
+}
+
+fn invalid(why: impl Into<String>) -> MetadataError {
+    MetadataError::invalid(INLINE, why)
 }

@@ -64,17 +64,3 @@ pub(crate) fn detect(
         _ => Ok(Found::Nothing),
     }
 }
-
-/// Whether a copy of all metadata lies at the root, which a change would make stale (F-014, Z2-072).
-pub(crate) fn is_consolidated(found: &Documents) -> bool {
-    found.iter().any(|(key, bytes)| match key.as_str() {
-        ".zmetadata" | super::consolidated::DRAFT => true,
-        "zarr.json" => {
-            let json = Json::parse_tolerant(bytes).map(|(json, _)| json);
-            let member =
-                json.ok().and_then(|json| json.as_object()?.get("consolidated_metadata").cloned());
-            member.is_some_and(|member| member != Json::Null)
-        }
-        _ => false,
-    })
-}

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-pub(crate) use self::detect::{Found, PROBES, detect, is_consolidated};
+pub(crate) use self::detect::{Found, PROBES, detect};
 pub use self::draft::Draft;
 pub(crate) use self::draft::LoneDocument;
 pub use self::encoding::{JsonEncoding, MetadataEncoding};

@@ -6,6 +6,7 @@
 //! nothing half-read behind, and nothing is stored before a chunk's final `set`.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use futures::stream::{self, StreamExt, TryStreamExt};
 
@@ -106,7 +107,12 @@ impl Hierarchy {
         options.access = there.access;
         options.options = there.options.clone();
         let store = Arc::new(Offloaded::new(super::guardable(hierarchy.store().clone()).0));
-        let room = Room::new(store, there.format.clone(), &options, hierarchy.warnings());
+        let mut room = Room::new(store, there.format.clone(), &options, hierarchy.warnings());
+        let draft_copies = there.draft_copies.load(Ordering::Relaxed);
+        room.draft_copies.store(draft_copies, Ordering::Relaxed);
+        if let Some(copied) = &there.copied {
+            room = room.out_of(copied.clone());
+        }
         Hierarchy { room: Arc::new(room) }
     }
 
@@ -219,6 +225,30 @@ impl Hierarchy {
     /// As there.
     pub async fn flush(&self) -> Result<()> {
         self.room.flush().await
+    }
+
+    /// See [`crate::Hierarchy::consolidate`].
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn consolidate(&self) -> Result<usize> {
+        self.room.consolidate().await
+    }
+
+    /// See [`crate::Hierarchy::remove_consolidated`].
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn remove_consolidated(&self) -> Result<bool> {
+        self.room.remove_consolidated().await
+    }
+
+    /// See [`crate::Hierarchy::check_consolidated`].
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn check_consolidated(&self) -> Result<Vec<NodePath>> {
+        self.room.check_consolidated().await
     }
 }
 

@@ -7,6 +7,7 @@ pub mod aio;
 mod array;
 mod builder;
 mod chunk;
+mod consolidate;
 mod consolidated;
 mod elements;
 mod fields;
@@ -157,6 +158,13 @@ impl Hierarchy {
                 }
                 Ok(Some(hierarchy)) => {
                     let draft = hierarchy.dialect() == Dialect::Draft;
+                    if below.is_empty()
+                        && !draft
+                        && options.access == Access::ReadWrite
+                        && let Some(found) = Self::holding_copies(&base, options)
+                    {
+                        return Ok(found);
+                    }
                     if below.is_empty() || draft {
                         let path = node_below(&below).map_err(|e| e.at_store(url))?;
                         return Ok((hierarchy, path));
@@ -166,19 +174,23 @@ impl Hierarchy {
                 }
                 Ok(None) => {}
                 // What lies above is none of the caller's, unless copies of it were asked for.
-                Err(e) if below.is_empty() || options.consolidated != Consolidated::Ignore => {
+                Err(e)
+                    if below.is_empty()
+                        || matches!(
+                            options.consolidated,
+                            Consolidated::Use | Consolidated::At(_)
+                        ) =>
+                {
                     return Err(e);
                 }
                 Err(_) => break,
             }
-            match base.rsplit_once('/') {
-                Some((above, name))
-                    if !above.is_empty() && !above.ends_with('/') && !above.ends_with(':') =>
-                {
+            match parent(&base) {
+                Some((above, name)) => {
                     below.insert(0, name.to_owned());
                     base = above.to_owned();
                 }
-                _ => break,
+                None => break,
             }
             if below.len() > 64 {
                 break;
@@ -186,6 +198,29 @@ impl Hierarchy {
         }
         let looked_for = "`zarr.json`, `.zarray`, `.zgroup`, `.zattrs`, `.zmetadata` or a lone document of May 2019 there, and a draft's `zarr.json` above";
         Err(Error::from(AccessError::NotFound { looked_for: looked_for.into() }).at_store(url))
+    }
+
+    /// The topmost hierarchy above the one at a URL that has copies of documents, and where that lies in it:
+    /// who changes documents there has to change the copies, too.
+    fn holding_copies(url: &str, options: &OpenOptions) -> Option<(Hierarchy, NodePath)> {
+        let (mut base, mut below) = (url, Vec::new());
+        let mut found = None;
+        while let Some((above, name)) = parent(base) {
+            below.insert(0, name.to_owned());
+            base = above;
+            let room = options.store(base).ok().and_then(|store| {
+                let room = Room::probe(Arc::new(guardable(store.clone())), options);
+                Some((now(room).ok().flatten()?, store))
+            });
+            match room {
+                None => break,
+                Some((room, store)) if room.has_copies() => {
+                    found = Some((Self::of(room, store), node_below(&below).ok()?));
+                }
+                Some(_) => {}
+            }
+        }
+        found
     }
 
     /// Whether the path segments below the store's root name a document that is the whole hierarchy.
@@ -341,6 +376,34 @@ impl Hierarchy {
     pub fn flush(&self) -> Result<()> {
         now(self.room.flush())
     }
+
+    /// Makes copies of all documents, so that readers need no others: `.zmetadata` in v2 (Z2-070), inline in
+    /// the root group in v3 (F-013), where zarr-python 2.18 puts them in a draft (draft-v3.md 3.4). Whoever
+    /// changes a document through this crate changes its copy, too. Returns the number of nodes.
+    ///
+    /// # Errors
+    /// [`AccessError::ReadOnly`]; [`AccessError::Argument`] for a v3 array at the root, and for a hierarchy
+    /// whose documents lie in such copies alone; for a document that is broken;
+    /// [`crate::StoreError::NotCapable`] if the store cannot list.
+    pub fn consolidate(&self) -> Result<usize> {
+        now(self.room.consolidate())
+    }
+
+    /// Takes those copies away; `false` if there were none.
+    ///
+    /// # Errors
+    /// [`AccessError::ReadOnly`]; [`AccessError::Argument`] if the documents lie in them alone.
+    pub fn remove_consolidated(&self) -> Result<bool> {
+        now(self.room.remove_consolidated())
+    }
+
+    /// The nodes of which those copies say otherwise than the documents, sorted: none if they are true.
+    ///
+    /// # Errors
+    /// [`AccessError::NotFound`] if there are no copies; for copies of a form that is not known.
+    pub fn check_consolidated(&self) -> Result<Vec<NodePath>> {
+        now(self.room.check_consolidated())
+    }
 }
 
 /// The store as the room uses it: with a guard of this process' own where it has none.
@@ -350,6 +413,12 @@ fn guardable(store: Arc<dyn Store>) -> Ready {
         true => Arc::new(InProcess(store)),
         false => store,
     })
+}
+
+/// The URL above, and the name in it.
+fn parent(url: &str) -> Option<(&str, &str)> {
+    url.rsplit_once('/')
+        .filter(|(above, _)| !above.is_empty() && !above.ends_with('/') && !above.ends_with(':'))
 }
 
 /// The node that path segments below a draft's entry point mean; they may be those of its document.

@@ -36,20 +36,30 @@ pub struct Options {
     /// Whether the filters that zarr-python 2.12 to 2.18 hid in a draft array's attributes are left
     /// there as attributes; else they are applied (draft-v3.md Q5).
     pub ignore_hidden_filters: bool,
+    /// Whether a change of documents removes the consolidated copies of all documents, which costs the same
+    /// however many there are; else the copies of what changed are refreshed (Z2-072).
+    pub drop_consolidated: bool,
     /// A pool of the caller's own, in place of `threads`.
     #[cfg(feature = "rayon")]
     pub pool: Option<Arc<rayon::ThreadPool>>,
 }
 
-/// Where copies of all documents are looked for (draft-v3.md 3.4, Z2-070, F-014).
+/// Whether readers take documents out of their consolidated copies (draft-v3.md 3.4, Z2-070, F-014).
+///
+/// Copies may be out of date where other programs write: few refresh them. Writers never take a document
+/// out of its copy; what they change in a hierarchy that has copies they change there, too.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Consolidated {
-    /// Nowhere: each document is read where it lies.
+    /// If v2 or v3 has copies. Broken ones are passed over with a warning. A draft's are not looked for.
     #[default]
+    IfFound,
+    /// Each document is read where it lies, and a warning says which nodes have copies that say otherwise.
+    Check,
+    /// Never: each document is read where it lies.
     Ignore,
-    /// Where the format's writers put them.
+    /// They must be where the format's writers put them.
     Use,
-    /// At this key.
+    /// They must be at this key.
     At(StoreKey),
 }
 
@@ -67,7 +77,7 @@ pub struct OpenOptions {
     /// Whether what is written into a draft's hierarchy is its plain text, where that differs from what
     /// zarr-python 2.18 opens; see [`crate::format::Draft::plain_text`].
     pub plain_draft: bool,
-    /// Where copies of all documents are looked for in place of the documents themselves.
+    /// Whether documents are read out of consolidated copies.
     pub consolidated: Consolidated,
     /// How arrays are read and written.
     pub options: Options,
@@ -135,7 +145,7 @@ impl OpenOptions {
         }
     }
 
-    /// Reads documents from a consolidated copy, which may be out of date; for reading only.
+    /// Says whether documents are read out of consolidated copies; asking for them is for reading only.
     #[must_use]
     pub fn consolidated(mut self, consolidated: Consolidated) -> Self {
         self.consolidated = consolidated;

@@ -3,20 +3,20 @@
 //! Documents are found, read, created, changed and erased here, once for blocking callers and for
 //! those that wait.
 
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use futures::future::{join_all, try_join_all};
 
-use super::consolidated::ConsolidatedStore;
-use super::options::{Consolidated, OpenOptions, Options};
+use super::consolidate::Touched;
+use super::consolidated::Copied;
+use super::options::{OpenOptions, Options};
 use super::purge::Ground;
 use super::update::{self, Edited};
 use crate::dialect::{Dialect, Era, Reading, Warning};
 use crate::error::{AccessError, Error, MetadataError, Result, StoreError};
-use crate::format::{
-    Child, Documents, Format, Found, PROBES, Place, consolidated, detect, is_consolidated,
-};
+use crate::format::{Child, Documents, Format, Found, PROBES, Place, consolidated, detect};
 use crate::json::{Json, Object};
 use crate::metadata::{ArrayMetadata, GroupMetadata, NodeKind, NodeMetadata};
 use crate::path::NodePath;
@@ -27,6 +27,14 @@ use crate::store::{StoreKey, StorePrefix, aio};
 #[derive(Debug)]
 pub(crate) struct Room {
     pub store: Arc<dyn aio::Store>,
+    /// The store without copies that stand for documents.
+    pub live: Arc<dyn aio::Store>,
+    /// The copies that stand for documents.
+    pub copied: Option<Arc<Copied>>,
+    /// Copies that are to be compared with documents as those are read.
+    pub watched: Mutex<Option<Arc<Copied>>>,
+    /// Whether a draft's copies were seen; they are not looked for at each change.
+    pub draft_copies: AtomicBool,
     pub format: Arc<dyn Format>,
     pub registry: Arc<Registry>,
     pub options: Options,
@@ -68,7 +76,13 @@ impl Room {
         let at_store = |e: Error| e.at_store(store.name());
         let mut reading = Reading::new(&options.registry, options.options.strictness);
         let writing = options.access == Access::ReadWrite;
-        let keys = PROBES.iter().copied().chain(writing.then_some(consolidated::DRAFT));
+        let probes = match options.dialect {
+            // Who knows the dialect need not be told of others.
+            Some(Dialect::V3) => &PROBES[..1],
+            Some(Dialect::V2) => &PROBES[1..],
+            _ => &PROBES[..],
+        };
+        let keys = probes.iter().copied().chain(writing.then_some(consolidated::DRAFT));
         let keys = keys.map(StoreKey::new).collect::<Result<Vec<_>, _>>()?;
         let found = documents(&*store, keys).await.map_err(at_store)?;
         let format = detect(&found, options.dialect, options.era, &mut reading).map_err(|e| {
@@ -96,36 +110,9 @@ impl Room {
                 Arc::new(settled.map_err(at)?.written_in(options))
             }
         };
-        if writing && is_consolidated(&found) {
-            let what = "consolidated metadata are here, and are not refreshed: after a change, consolidate again";
-            reading.warnings.push(what.into());
-        }
         let warnings = note("zarr.json", reading.warnings);
-        let store = Room::with_copies(store, &*format, options).await?;
-        Ok(Some(Room::new(store, format, options, warnings)))
-    }
-
-    /// The store, its documents out of their consolidated copies if the caller wants those.
-    async fn with_copies(
-        store: Arc<dyn aio::Store>,
-        format: &dyn Format,
-        options: &OpenOptions,
-    ) -> Result<Arc<dyn aio::Store>> {
-        let key = match &options.consolidated {
-            Consolidated::Ignore => return Ok(store),
-            Consolidated::Use => StoreKey::new(consolidated::usual_key(format.dialect()))?,
-            Consolidated::At(key) => key.clone(),
-        };
-        let at = |e: Error| e.at_store(store.name()).at_key(&key);
-        if options.access == Access::ReadWrite {
-            let why = "consolidated metadata are for reading; open without them to write";
-            return Err(at(AccessError::Argument(why.into()).into()));
-        }
-        let Some(bytes) = get(&*store, &key).await.map_err(at)? else {
-            return Err(at(AccessError::NotFound { looked_for: format!("`{key}`") }.into()));
-        };
-        let copies = consolidated::documents(format, &key, &bytes).map_err(|e| at(e.into()))?;
-        Ok(Arc::new(ConsolidatedStore::new(store.clone(), format.dialect(), copies)))
+        let room = Room::new(store, format, options, warnings);
+        room.with_copies(&found, &options.consolidated).await.map(Some)
     }
 
     /// What the format hides among a node's attributes, taken out of them.
@@ -167,7 +154,11 @@ impl Room {
         warnings: Vec<Warning>,
     ) -> Room {
         Room {
+            live: store.clone(),
             store,
+            copied: None,
+            watched: Mutex::new(None),
+            draft_copies: AtomicBool::new(false),
             format,
             registry: options.registry.clone(),
             options: options.options.clone(),
@@ -230,6 +221,7 @@ impl Room {
         let at = |e: Error| self.at(path, e);
         let found = self.documents(path).await.map_err(at)?;
         if let Some(node) = self.parse(path, &found).map_err(at)? {
+            self.watch(path, &node).await.map_err(at)?;
             return Ok(node);
         }
         let implicit = GroupMetadata { implicit: true, ..GroupMetadata::default() };
@@ -374,24 +366,42 @@ impl Room {
         let at = |e: Error| self.at(path, e);
         self.writeable().map_err(at)?;
         let documents = self.spell(path, node).map_err(at)?;
-        if ground.overwrite {
-            self.erase_all(path).await.map_err(at)?;
-        } else if self.format.groups_are_explicit() {
+        let mut above = Vec::new();
+        if self.format.groups_are_explicit() {
             let found = self.documents(path).await.map_err(at)?;
-            if let Some((key, _)) = found.first() {
+            if let (Some((key, _)), false) = (found.first(), ground.overwrite) {
                 return Err(at(Error::from(AccessError::Exists("a node")).at_key(key)));
             }
-        } else if path.is_root() && node.kind() == NodeKind::Array {
+            // All are looked at before any is created.
+            let ancestors: Vec<NodePath> = path.ancestors().collect();
+            let absent = try_join_all(ancestors.iter().map(|ancestor| self.is_absent(ancestor)));
+            let absent = absent.await.map_err(at)?;
+            let absent = ancestors.into_iter().zip(absent).filter(|(_, absent)| *absent);
+            above.extend(absent.map(|(ancestor, _)| ancestor));
+        }
+        let touched = Touched { path, above: &above, below: ground.overwrite };
+        self.changing(touched, self.create_now(path, node, documents, &above, ground)).await
+    }
+
+    async fn create_now(
+        &self,
+        path: &NodePath,
+        node: &NodeMetadata,
+        documents: Documents,
+        above: &[NodePath],
+        ground: Ground,
+    ) -> Result<NodeMetadata> {
+        let at = |e: Error| self.at(path, e);
+        if ground.overwrite {
+            self.erase_all(path).await.map_err(at)?;
+        } else if !self.format.groups_are_explicit()
+            && path.is_root()
+            && node.kind() == NodeKind::Array
+        {
             self.yield_root().await.map_err(at)?;
         }
-        if self.format.groups_are_explicit() {
-            let above: Vec<NodePath> = path.ancestors().collect();
-            // All are looked at before any is created.
-            let absent = try_join_all(above.iter().map(|ancestor| self.is_absent(ancestor)));
-            let absent = absent.await.map_err(at)?;
-            for (ancestor, _) in above.iter().zip(absent).rev().filter(|(_, absent)| *absent) {
-                self.create_implied_group(ancestor).await.map_err(at)?;
-            }
+        for ancestor in above.iter().rev() {
+            self.create_implied_group(ancestor).await.map_err(at)?;
         }
         if let (true, NodeMetadata::Array(array)) = (ground.purge, node) {
             self.purge(path, array).await.map_err(at)?;
@@ -416,7 +426,7 @@ impl Room {
                     .collect::<Object>()
                     .into())
             };
-            let merged = self.edit(path, &place, merge).await?;
+            let merged = self.edit_now(path, &place, merge).await?;
             let merged = self.format.encoding().encode(&merged).map_err(MetadataError::Json)?;
             written.push((key, merged.into()));
         }
@@ -465,7 +475,7 @@ impl Room {
     }
 
     /// Sets a document only if there is none (DECISIONS 5).
-    async fn create_document(
+    pub(super) async fn create_document(
         &self,
         key: &StoreKey,
         bytes: Bytes,
@@ -490,10 +500,20 @@ impl Room {
         &self,
         path: &NodePath,
         place: &Place,
+        change: impl FnMut(Json) -> Result<Json>,
+    ) -> Result<Json> {
+        self.writeable().map_err(|e| self.at(path, e).at_key(&place.key))?;
+        let touched = Touched { path, above: &[], below: false };
+        self.changing(touched, self.edit_now(path, place, change)).await
+    }
+
+    async fn edit_now(
+        &self,
+        path: &NodePath,
+        place: &Place,
         mut change: impl FnMut(Json) -> Result<Json>,
     ) -> Result<Json> {
         let at = |e: Error| self.at(path, e).at_key(&place.key);
-        self.writeable().map_err(at)?;
         let mut after = Json::Null;
         let encoding = self.format.encoding();
         let edit = |old: Option<&Bytes>| {
@@ -527,7 +547,8 @@ impl Room {
     pub async fn erase(&self, path: &NodePath) -> Result<()> {
         self.writeable().map_err(|e| self.at(path, e))?;
         self.node(path).await?;
-        self.erase_all(path).await.map_err(|e| self.at(path, e))
+        let touched = Touched { path, above: &[], below: true };
+        self.changing(touched, self.erase_all(path)).await.map_err(|e| self.at(path, e))
     }
 
     /// Puts what was written where other readers find it.
@@ -562,7 +583,7 @@ pub(crate) async fn get(store: &dyn aio::Store, key: &StoreKey) -> Result<Option
 }
 
 /// The values of `keys` that are there, asked for together (DECISIONS 31).
-async fn documents(store: &dyn aio::Store, keys: Vec<StoreKey>) -> Result<Documents> {
+pub(super) async fn documents(store: &dyn aio::Store, keys: Vec<StoreKey>) -> Result<Documents> {
     let values = join_all(keys.iter().map(|key| get(store, key))).await;
     let mut found = Vec::new();
     for (key, value) in keys.into_iter().zip(values) {

@@ -1,0 +1,65 @@
+//! How do copies of all documents come into one, and are they still true?
+
+use clap::Args;
+
+use super::Out;
+use crate::failure::Failure;
+use crate::human;
+use crate::session::{Care, Session, Target};
+
+/// Copy all documents into one, for readers that fetch no other
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  zarr consolidate data.zarr
+  zarr consolidate data.zarr --check
+  zarr consolidate data.zarr --remove
+
+The copies lie in .zmetadata (v2), in the root group's zarr.json (v3), or in meta/root/consolidated/.zmetadata (drafts).
+This program changes them along with the documents; few others do. --check ends with 1 if they are out of date.")]
+pub(crate) struct Consolidate {
+    #[command(flatten)]
+    target: Target,
+    /// Tell the nodes whose copies say otherwise than their documents
+    #[arg(long, conflicts_with = "remove")]
+    check: bool,
+    /// Take the copies away
+    #[arg(long)]
+    remove: bool,
+    #[command(flatten)]
+    care: Care,
+}
+
+impl Consolidate {
+    pub fn run(&self, session: &Session, out: Out<'_>) -> Result<(), Failure> {
+        if self.check {
+            let node = session.open(&self.target)?;
+            let differing = node.hierarchy().check_consolidated()?;
+            for path in &differing {
+                writeln!(out, "{path}")?;
+            }
+            return match differing.len() as u64 {
+                0 => Ok(()),
+                n => {
+                    let nodes = human::plural(n, "node");
+                    let why = format!("consolidated metadata are out of date for {nodes}");
+                    Err(Failure::No(why))
+                }
+            };
+        }
+        let node = session.open_rw(&self.target, &self.care)?;
+        let hierarchy = node.hierarchy();
+        if self.remove {
+            let there = hierarchy.remove_consolidated()?;
+            session.talk(if there {
+                "removed the consolidated metadata"
+            } else {
+                "there are none"
+            });
+        } else {
+            let nodes = human::plural(hierarchy.consolidate()? as u64, "node");
+            session.talk(&format!("consolidated {nodes} of {}", hierarchy.store().name()));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,544 @@
+//! Do copies of documents stand for them, and stay true? (F-013, F-014, Z2-070 … Z2-074, draft-v3.md 3.4)
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use bytes::Bytes;
+use zarr::format::of_dialect;
+use zarr::store::{
+    ConditionalStore, ListableStore, Payload, ReadableStore, Store, StoreKey, StorePrefix, Version,
+    WriteableStore,
+};
+use zarr::stores::{Call, LogStore, MemoryStore};
+use zarr::{
+    Access, Consolidated, Dialect, ErrorKind, Hierarchy, Json, NodePath, Object, OpenOptions,
+    Result, StoreError,
+};
+
+const DIALECTS: [Dialect; 3] = [Dialect::V2, Dialect::V3, Dialect::Draft];
+
+fn reading() -> OpenOptions {
+    OpenOptions::new(zarr::standard()).threads(1)
+}
+
+fn writing() -> OpenOptions {
+    reading().read_write()
+}
+
+fn path(text: &str) -> NodePath {
+    NodePath::new(text).unwrap()
+}
+
+fn key(text: &str) -> StoreKey {
+    StoreKey::new(text).unwrap()
+}
+
+fn holder(dialect: Dialect) -> StoreKey {
+    key(match dialect {
+        Dialect::V2 => ".zmetadata",
+        Dialect::V3 => "zarr.json",
+        _ => "meta/root/consolidated/.zmetadata",
+    })
+}
+
+fn get(store: &Arc<dyn Store>, at: &StoreKey) -> Option<String> {
+    let bytes = store.readable().unwrap().get(at).unwrap()?;
+    Some(String::from_utf8(bytes.to_vec()).unwrap())
+}
+
+fn set(store: &Arc<dyn Store>, at: &StoreKey, text: &str) {
+    store.writeable().unwrap().set(at, text.as_bytes().into()).unwrap();
+}
+
+/// A root, a group `/g` with an array `/g/a`, and an array `/b`.
+fn small(dialect: Dialect) -> (Arc<dyn Store>, Hierarchy) {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let hierarchy = Hierarchy::create(store.clone(), of_dialect(dialect), &writing()).unwrap();
+    hierarchy.create_group(&path("/g"), Object::new()).unwrap();
+    array(&hierarchy, "/g/a");
+    array(&hierarchy, "/b");
+    (store, hierarchy)
+}
+
+fn array(hierarchy: &Hierarchy, at: &str) -> zarr::Array {
+    let builder = hierarchy.create_array(&path(at)).shape(&[4]).chunks(&[2]);
+    builder.data_type_named("int16").create().unwrap()
+}
+
+/// As a reader sees it that takes documents out of copies alone.
+fn out_of_copies(store: &Arc<dyn Store>) -> Hierarchy {
+    Hierarchy::open(store.clone(), &reading().consolidated(Consolidated::Use)).unwrap()
+}
+
+fn tree(hierarchy: &Hierarchy) -> Vec<String> {
+    let nodes = hierarchy.tree(&NodePath::root()).unwrap();
+    nodes.into_iter().map(|node| node.path.to_string()).filter(|p| p != "/consolidated").collect()
+}
+
+/// F-014, Z2-070: what is written is what is read, and the whole of it is strict JSON (T-17).
+#[test]
+fn copies_are_written_and_read_in_every_dialect() {
+    for dialect in DIALECTS {
+        let (store, hierarchy) = small(dialect);
+        let nodes = hierarchy.consolidate().unwrap();
+        assert_eq!(nodes, if dialect == Dialect::Draft { 5 } else { 4 }, "{dialect}");
+        assert!(hierarchy.check_consolidated().unwrap().is_empty());
+        let json = Json::parse(get(&store, &holder(dialect)).unwrap().as_bytes()).unwrap();
+        assert!(json.as_object().unwrap().len() > 1);
+        let copied = out_of_copies(&store);
+        assert_eq!(tree(&copied), ["/", "/b", "/g", "/g/a"]);
+        assert_eq!(copied.array(&path("/g/a")).unwrap().read::<i16>(..).unwrap(), [0; 4]);
+        assert!(hierarchy.remove_consolidated().unwrap());
+        assert!(!hierarchy.remove_consolidated().unwrap());
+        let none = Hierarchy::open(store, &reading().consolidated(Consolidated::Use));
+        assert_eq!(none.unwrap_err().kind(), ErrorKind::NotFound);
+        let none = hierarchy.check_consolidated().unwrap_err();
+        assert_eq!(none.kind(), ErrorKind::NotFound);
+    }
+}
+
+/// F-014, Z2-072: every kind of change changes the copy along with the document.
+#[test]
+fn changes_keep_the_copies_true() {
+    for dialect in DIALECTS {
+        let (store, hierarchy) = small(dialect);
+        hierarchy.consolidate().unwrap();
+        let is_true = |what: &str, expected: &[&str]| {
+            assert_eq!(hierarchy.check_consolidated().unwrap(), [], "{dialect}: {what}");
+            assert!(!get(&store, &holder(dialect)).unwrap().contains("stale"), "{dialect}: {what}");
+            assert_eq!(tree(&out_of_copies(&store)), expected, "{dialect}: {what}");
+        };
+        array(&hierarchy, "/g/h/c");
+        let all = match dialect {
+            // Nobody creates the groups above in a draft, and the listing shows them.
+            Dialect::Draft => ["/", "/b", "/g", "/g/a", "/g/h", "/g/h/c"],
+            _ => ["/", "/b", "/g", "/g/a", "/g/h", "/g/h/c"],
+        };
+        is_true("create an array", &all);
+        hierarchy.create_group(&path("/k"), Object::new().with("n", 1u64)).unwrap();
+        is_true("create a group", &[&all[..], &["/k"]].concat());
+        let b = hierarchy.array(&path("/b")).unwrap();
+        b.update_attributes(|attributes| drop(attributes.insert("units", "K"))).unwrap();
+        is_true("attributes", &[&all[..], &["/k"]].concat());
+        b.resize(&[9]).unwrap();
+        is_true("resize", &[&all[..], &["/k"]].concat());
+        b.append(0, &[1i16, 2, 3]).unwrap();
+        let copied = out_of_copies(&store).array(&path("/b")).unwrap();
+        assert_eq!(copied.shape(), [12]);
+        assert_eq!(copied.attributes().get("units").and_then(Json::as_str), Some("K"));
+        hierarchy
+            .create_array(&path("/b"))
+            .shape(&[2])
+            .data_type_named("int8")
+            .overwrite(true)
+            .create()
+            .unwrap();
+        is_true("overwrite", &[&all[..], &["/k"]].concat());
+        hierarchy.erase(&path("/g")).unwrap();
+        is_true("erase", &["/", "/b", "/k"]);
+        let root = hierarchy.root().unwrap();
+        root.update_attributes(|attributes| drop(attributes.insert("title", "x"))).unwrap();
+        is_true("the root's attributes", &["/", "/b", "/k"]);
+        assert_eq!(hierarchy.warnings(), []);
+    }
+}
+
+/// Z2-072: or the first change takes the copies away.
+#[test]
+fn changes_may_drop_the_copies() {
+    for dialect in DIALECTS {
+        let (store, hierarchy) = small(dialect);
+        hierarchy.consolidate().unwrap();
+        let mut options = writing();
+        options.options.drop_consolidated = true;
+        let dropping = Hierarchy::open(store.clone(), &options).unwrap();
+        array(&dropping, "/g/c");
+        let left = get(&store, &holder(dialect)).unwrap_or_default();
+        assert!(!left.contains("kind") && !left.contains("zarr_consolidated_format"), "{left}");
+        let read = Hierarchy::open(store, &reading()).unwrap();
+        assert_eq!(tree(&read), ["/", "/b", "/g", "/g/a", "/g/c"]);
+    }
+}
+
+/// F-014, Z2-071: readers of v2 and v3 use what they find, unless they say otherwise; those of a draft do not.
+#[test]
+fn copies_are_used_if_found_and_never_if_not_wanted() {
+    for dialect in DIALECTS {
+        let (store, hierarchy) = small(dialect);
+        hierarchy.consolidate().unwrap();
+        // Another program, which knows nothing of copies, makes the array longer.
+        let document = hierarchy_key(dialect);
+        let changed = get(&store, &document).unwrap().replace('4', "8");
+        set(&store, &document, &changed);
+        let shape = |options: &OpenOptions| {
+            let read = Hierarchy::open(store.clone(), options)?;
+            let shape = read.array(&path("/b"))?.shape()[0];
+            Ok::<_, zarr::Error>((shape, read.warnings().len()))
+        };
+        let found = if dialect == Dialect::Draft { 8 } else { 4 };
+        assert_eq!(shape(&reading()).unwrap(), (found, 0));
+        assert_eq!(shape(&reading().consolidated(Consolidated::Use)).unwrap(), (4, 0));
+        assert_eq!(shape(&reading().consolidated(Consolidated::Ignore)).unwrap(), (8, 0));
+        // Who asks to check is told, and so is who writes: neither trusts the copy.
+        assert_eq!(shape(&reading().consolidated(Consolidated::Check)).unwrap(), (8, 1));
+        assert_eq!(shape(&writing()).unwrap(), (8, 1));
+        let asked = shape(&writing().consolidated(Consolidated::Use)).unwrap_err();
+        assert_eq!(asked.kind(), ErrorKind::Argument);
+        assert_eq!(hierarchy.check_consolidated().unwrap(), [path("/b")]);
+        // A change of ours makes this copy true again.
+        let b = Hierarchy::open(store.clone(), &writing()).unwrap().array(&path("/b")).unwrap();
+        b.update_attributes(|attributes| drop(attributes.insert("k", 1u64))).unwrap();
+        assert_eq!(hierarchy.check_consolidated().unwrap(), []);
+    }
+}
+
+fn hierarchy_key(dialect: Dialect) -> StoreKey {
+    key(match dialect {
+        Dialect::V2 => "b/.zarray",
+        Dialect::V3 => "b/zarr.json",
+        _ => "meta/root/b.array.json",
+    })
+}
+
+/// A store whose calls fail from some call on.
+#[derive(Debug)]
+struct Failing {
+    inner: Arc<dyn Store>,
+    left: AtomicUsize,
+}
+
+impl Failing {
+    fn around(inner: Arc<dyn Store>) -> Arc<Failing> {
+        Arc::new(Failing { inner, left: AtomicUsize::new(usize::MAX) })
+    }
+
+    fn after(&self, calls: usize) {
+        self.left.store(calls, Ordering::Relaxed);
+    }
+
+    fn call(&self) -> Result<(), StoreError> {
+        match self.left.load(Ordering::Relaxed) {
+            0 => Err(StoreError::Backend(std::io::Error::other("gone").into())),
+            left => {
+                self.left.store(left - 1, Ordering::Relaxed);
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Store for Failing {
+    fn name(&self) -> String {
+        self.inner.name()
+    }
+    fn readable(&self) -> Option<&dyn ReadableStore> {
+        Some(self)
+    }
+    fn writeable(&self) -> Option<&dyn WriteableStore> {
+        Some(self)
+    }
+    fn listable(&self) -> Option<&dyn ListableStore> {
+        self.inner.listable()
+    }
+    fn conditional(&self) -> Option<&dyn ConditionalStore> {
+        Some(self)
+    }
+}
+
+impl ReadableStore for Failing {
+    fn get(&self, key: &StoreKey) -> Result<Option<Bytes>, StoreError> {
+        self.call()?;
+        self.inner.readable().unwrap().get(key)
+    }
+}
+
+impl WriteableStore for Failing {
+    fn set(&self, key: &StoreKey, value: Payload<'_>) -> Result<(), StoreError> {
+        self.call()?;
+        self.inner.writeable().unwrap().set(key, value)
+    }
+    fn erase(&self, key: &StoreKey) -> Result<(), StoreError> {
+        self.call()?;
+        self.inner.writeable().unwrap().erase(key)
+    }
+    fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
+        self.call()?;
+        self.inner.writeable().unwrap().erase_prefix(prefix)
+    }
+}
+
+impl ConditionalStore for Failing {
+    fn get_versioned(&self, key: &StoreKey) -> Result<Option<(Bytes, Version)>, StoreError> {
+        self.call()?;
+        self.inner.conditional().unwrap().get_versioned(key)
+    }
+    fn set_if(
+        &self,
+        key: &StoreKey,
+        value: Option<Payload<'_>>,
+        was: Option<&Version>,
+    ) -> Result<bool, StoreError> {
+        self.call()?;
+        self.inner.conditional().unwrap().set_if(key, value, was)
+    }
+}
+
+/// Z2-072: a writer that stops between the document and its copy leaves a copy that nobody believes.
+#[test]
+fn a_change_cut_short_hides_no_document() {
+    for dialect in DIALECTS {
+        let (store, hierarchy) = small(dialect);
+        hierarchy.consolidate().unwrap();
+        // The store fails from a certain call on, wherever that is in the change.
+        let mut hidden = 0;
+        for calls in 0..40 {
+            let failing = Failing::around(store.clone());
+            let writer = Hierarchy::open(failing.clone(), &writing()).unwrap();
+            let b = writer.array(&path("/b")).unwrap();
+            failing.after(calls);
+            let done = b.update_attributes(|attributes| drop(attributes.insert("n", calls as u64)));
+            let live = reading().consolidated(Consolidated::Ignore);
+            let live = Hierarchy::open(store.clone(), &live).unwrap().array(&path("/b")).unwrap();
+            let copied = out_of_copies(&store).array(&path("/b")).unwrap();
+            assert_eq!(live.attributes(), copied.attributes(), "{dialect}, {calls} calls");
+            let whole = get(&store, &holder(dialect)).unwrap();
+            hidden += usize::from(whole.contains("stale"));
+            if done.is_ok() {
+                break;
+            }
+            assert!(calls < 39, "{dialect}: the change is never done");
+        }
+        assert!(hidden > 0, "{dialect}: no try was cut short where it matters");
+        // Consolidating again believes them all.
+        hierarchy.consolidate().unwrap();
+        assert!(!get(&store, &holder(dialect)).unwrap().contains("stale"));
+        assert_eq!(hierarchy.check_consolidated().unwrap(), []);
+    }
+}
+
+/// Z2-072: whoever is last makes the copy of what all have left; also of one who consolidates meanwhile.
+#[test]
+fn several_writers_leave_true_copies() {
+    for dialect in DIALECTS {
+        let (store, hierarchy) = small(dialect);
+        hierarchy.consolidate().unwrap();
+        std::thread::scope(|scope| {
+            for writer in 0..4 {
+                let store = store.clone();
+                scope.spawn(move || {
+                    let hierarchy = Hierarchy::open(store, &writing()).unwrap();
+                    for n in 0..8 {
+                        array(&hierarchy, &format!("/w{writer}/a{n}"));
+                        let b = hierarchy.array(&path("/b")).unwrap();
+                        b.update_attributes(|attributes| {
+                            attributes.insert(format!("w{writer}"), n as u64);
+                        })
+                        .unwrap();
+                    }
+                });
+            }
+            scope.spawn(|| {
+                for _ in 0..4 {
+                    hierarchy.consolidate().unwrap();
+                }
+            });
+        });
+        assert_eq!(hierarchy.check_consolidated().unwrap(), [], "{dialect}");
+        let b = out_of_copies(&store).array(&path("/b")).unwrap();
+        for writer in 0..4 {
+            let last = b.attributes().get(&format!("w{writer}")).cloned();
+            assert_eq!(last, Some(Json::from(7u64)), "{dialect}");
+        }
+    }
+}
+
+/// A hierarchy of a thousand arrays, each with attributes, and the calls that its store gets from now on.
+fn thousand(dialect: Dialect) -> (Arc<dyn Store>, Arc<Mutex<Vec<String>>>) {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let hierarchy = Hierarchy::create(store.clone(), of_dialect(dialect), &writing()).unwrap();
+    for n in 0..1000 {
+        array(&hierarchy, &format!("/g{}/a{n}", n % 10));
+    }
+    hierarchy.consolidate().unwrap();
+    let calls: Arc<Mutex<Vec<String>>> = Arc::default();
+    let log = calls.clone();
+    let note = move |call: &Call<'_>| {
+        log.lock().unwrap().push(format!("{} {}", call.operation, call.key));
+    };
+    (Arc::new(LogStore::new(store, note)), calls)
+}
+
+/// F-014: in v3 the root's document is all that is fetched, whatever is asked of a thousand arrays. Who does not
+/// say which dialect it is asks for the documents of all dialects at once, and for nothing else.
+#[test]
+fn a_thousand_arrays_cost_one_get() {
+    let ask = |store: &Arc<dyn Store>, options: &OpenOptions| {
+        let hierarchy = Hierarchy::open(store.clone(), options).unwrap();
+        assert_eq!(hierarchy.tree(&NodePath::root()).unwrap().len(), 1011);
+        for n in 0..1000 {
+            let array = hierarchy.array(&path(&format!("/g{}/a{n}", n % 10))).unwrap();
+            assert_eq!(array.shape(), [4]);
+        }
+    };
+    let (store, calls) = thousand(Dialect::V3);
+    ask(&store, &reading().dialect(Dialect::V3));
+    assert_eq!(std::mem::take(&mut *calls.lock().unwrap()), ["get zarr.json"]);
+    ask(&store, &reading());
+    let probes = ["zarr.json", ".zarray", ".zgroup", ".zattrs", ".zmetadata"];
+    let probes = probes.map(|key| format!("get {key}"));
+    assert_eq!(std::mem::take(&mut *calls.lock().unwrap()), probes);
+    let (store, calls) = thousand(Dialect::V2);
+    ask(&store, &reading().dialect(Dialect::V2));
+    assert_eq!(std::mem::take(&mut *calls.lock().unwrap()), probes[1..]);
+}
+
+/// Z2-073, Z2-071: documents that lie in copies alone are read, and never lost.
+#[test]
+fn copies_may_be_all_there_is() {
+    let (store, hierarchy) = small(Dialect::V2);
+    hierarchy.consolidate().unwrap();
+    for document in [".zgroup", "g/.zgroup", "g/a/.zarray", "b/.zarray"] {
+        store.writeable().unwrap().erase(&key(document)).unwrap();
+    }
+    let read = Hierarchy::open(store.clone(), &reading()).unwrap();
+    assert_eq!(tree(&read), ["/", "/b", "/g", "/g/a"]);
+    assert_eq!(read.array(&path("/b")).unwrap().shape(), [4]);
+    let writer = Hierarchy::open(store.clone(), &writing()).unwrap();
+    assert_eq!(writer.remove_consolidated().unwrap_err().kind(), ErrorKind::Argument);
+    assert_eq!(writer.consolidate().unwrap_err().kind(), ErrorKind::Argument);
+    assert!(get(&store, &holder(Dialect::V2)).is_some());
+}
+
+/// Z2-074, F-014: the copies of a group below the root are kept true, too; those of the root are when a group is
+/// opened by its own path.
+#[test]
+fn copies_above_a_node_are_kept_true_wherever_it_is_opened() -> Result<()> {
+    let folder = tempfile::tempdir().unwrap();
+    for dialect in [Dialect::V2, Dialect::V3] {
+        let url = folder.path().join(dialect.to_string());
+        let url = url.to_str().unwrap();
+        let hierarchy = zarr::create(url, dialect)?;
+        array(&hierarchy, "/g/a");
+        array(&hierarchy, "/b");
+        hierarchy.consolidate()?;
+        let g = Hierarchy::locate(&format!("{url}/g"), &reading())?.0;
+        assert_eq!(tree(&g), ["/", "/a"]);
+        // Copies in the group itself, as another program may put them there.
+        let of_group = zarr::store::Store::name(&**g.store());
+        let own =
+            zarr::stores::FilesystemStore::from_url(&of_group).unwrap().access(Access::ReadWrite);
+        Hierarchy::open(Arc::new(own), &writing())?.consolidate()?;
+        let a = zarr::open_with(&format!("{url}/g/a"), &writing())?.into_array()?;
+        a.resize(&[7])?;
+        assert_eq!(zarr::open(url)?.into_group()?.array("g/a")?.shape(), [7]);
+        let g = Hierarchy::locate(&format!("{url}/g"), &reading())?.0;
+        assert_eq!(g.array(&path("/a"))?.shape(), [7]);
+        assert!(g.check_consolidated()?.is_empty() && hierarchy.check_consolidated()?.is_empty());
+    }
+    Ok(())
+}
+
+/// F-013, T-30 … T-32: forms that zarr-python 3 has written, in any order, and siblings that differ in case alone.
+#[test]
+fn copies_are_read_in_every_form_that_zarr_python_wrote() {
+    let group = r#"{"zarr_format":3,"node_type":"group""#;
+    let array = r#"{"zarr_format":3,"node_type":"array","shape":[2],"data_type":"uint64","chunk_grid":{"name":"regular","configuration":{"chunk_shape":[2]}},"chunk_key_encoding":{"name":"default"},"fill_value":18446744073709551615,"codecs":[{"name":"bytes","configuration":{"endian":"little"}}]}"#;
+    let forms = [
+        // A leaf group with copies of its own, without, and with null.
+        format!(
+            r#"{group},"consolidated_metadata":{{"kind":"inline","must_understand":false,"metadata":{{}}}}}}"#
+        ),
+        format!("{group}}}"),
+        format!(r#"{group},"consolidated_metadata":null}}"#),
+    ];
+    for form in forms {
+        let entries =
+            format!(r#""a/x":{array},"A":{form},"a":{form},"a/leaf":{form},"A/x":{array}"#);
+        for must_understand in [r#""must_understand":false,"#, ""] {
+            let root = format!(
+                r#"{group},"consolidated_metadata":{{"kind":"inline",{must_understand}"metadata":{{{entries}}}}}}}"#
+            );
+            let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+            set(&store, &key("zarr.json"), &root);
+            let read = Hierarchy::open(store, &reading()).unwrap();
+            assert_eq!(tree(&read), ["/", "/A", "/A/x", "/a", "/a/leaf", "/a/x"]);
+            let fill = read.array(&path("/a/x")).unwrap().read::<u64>(..).unwrap();
+            assert_eq!(fill, [u64::MAX; 2]);
+        }
+    }
+    // T-30: null is read, and none is written.
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    set(&store, &key("zarr.json"), &format!(r#"{group},"consolidated_metadata":null}}"#));
+    let hierarchy = Hierarchy::open(store.clone(), &writing()).unwrap();
+    assert_eq!(tree(&hierarchy), ["/"]);
+    hierarchy.consolidate().unwrap();
+    assert!(!get(&store, &key("zarr.json")).unwrap().contains("null"));
+}
+
+/// T-24: fill values of 64 bits, and T-16, T-17 those that are no number, come out of copies to the bit.
+#[test]
+fn fill_values_survive_the_copy() {
+    for dialect in DIALECTS {
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+        let hierarchy = Hierarchy::create(store.clone(), of_dialect(dialect), &writing()).unwrap();
+        let values = [
+            ("int64", "-9223372036854775808"),
+            ("uint64", "18446744073709551615"),
+            ("float32", r#""NaN""#),
+            ("float64", r#""-Infinity""#),
+            ("float64", "-0.0"),
+        ];
+        for (n, (data_type, fill)) in values.iter().enumerate() {
+            let builder = hierarchy.create_array(&path(&format!("/a{n}"))).shape(&[1]);
+            let fill = Json::parse(fill.as_bytes()).unwrap();
+            builder.data_type_named(data_type).fill_value(fill).create().unwrap();
+        }
+        hierarchy.consolidate().unwrap();
+        assert!(Json::parse(get(&store, &holder(dialect)).unwrap().as_bytes()).is_ok());
+        let copied = out_of_copies(&store);
+        for n in 0..values.len() {
+            let at = path(&format!("/a{n}"));
+            let (live, copied) = (hierarchy.array(&at).unwrap(), copied.array(&at).unwrap());
+            assert_eq!(live.read_bytes(..).unwrap(), copied.read_bytes(..).unwrap());
+            assert_eq!(live.metadata().fill_value, copied.metadata().fill_value);
+        }
+    }
+}
+
+/// F-013, Z2-070: copies of a form that is not known are passed over, unless they were asked for.
+#[test]
+fn broken_copies_are_passed_over() {
+    let bad = [
+        (Dialect::V2, r#"{"metadata":{},"zarr_consolidated_format":2}"#),
+        (Dialect::V2, r#"{"metadata":[],"zarr_consolidated_format":1}"#),
+        (Dialect::V2, r#"{"metadata":{"../x":{}},"zarr_consolidated_format":1}"#),
+        (Dialect::V2, "{"),
+        (
+            Dialect::V3,
+            r#"{"zarr_format":3,"node_type":"group","consolidated_metadata":{"kind":"elsewhere","must_understand":false,"metadata":{}}}"#,
+        ),
+        (
+            Dialect::V3,
+            r#"{"zarr_format":3,"node_type":"group","consolidated_metadata":{"kind":"inline","must_understand":false}}"#,
+        ),
+    ];
+    for (dialect, text) in bad {
+        let (store, _) = small(dialect);
+        set(&store, &holder(dialect), text);
+        for options in [reading(), writing()] {
+            let read = Hierarchy::open(store.clone(), &options).unwrap();
+            assert_eq!(tree(&read), ["/", "/b", "/g", "/g/a"], "{text}");
+            assert_eq!(read.warnings().len(), 1, "{text}");
+            array(&Hierarchy::open(store.clone(), &writing()).unwrap(), "/new");
+            Hierarchy::open(store.clone(), &writing()).unwrap().erase(&path("/new")).unwrap();
+        }
+        assert_eq!(get(&store, &holder(dialect)).unwrap(), text, "left alone");
+        for options in [reading().strict(), reading().consolidated(Consolidated::Use)] {
+            let refused = Hierarchy::open(store.clone(), &options).unwrap_err();
+            assert_eq!(refused.kind(), ErrorKind::InvalidMetadata, "{text}");
+        }
+        // Consolidating again mends them.
+        Hierarchy::open(store.clone(), &writing()).unwrap().consolidate().unwrap();
+        assert_eq!(tree(&out_of_copies(&store)), ["/", "/b", "/g", "/g/a"]);
+    }
+}
