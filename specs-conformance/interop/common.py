@@ -312,11 +312,11 @@ class Program:
     def read(self, store, path="/a", form="raw"):
         return self.run("get", store, "--path", path, "--format", form)
 
-    def read_tree(self, store):
-        nodes = json.loads(self.run("tree", store, "--json"))["nodes"]
+    def read_tree(self, store, *options):
+        nodes = json.loads(self.run("tree", store, "--json", *options))["nodes"]
         found = {}
         for path in (node["path"] for node in nodes):
-            node = json.loads(self.run("info", store, "--path", path, "--json"))
+            node = json.loads(self.run("info", store, "--path", path, "--json", *options))
             attributes = {key: value for key, value in node["attributes"].items() if key != "_ARRAY_DIMENSIONS"}
             found[path] = node["node_type"], attributes, node.get("dimension_names")
         return found
@@ -364,6 +364,9 @@ class Peer:
     # read_tree(store, dialect) -> as `TREE`; write_tree(store, dialect, tree)
     read_tree: object = None
     write_tree: object = None
+    # consolidate(store, dialect) copies all documents; read_consolidated is read_tree out of such copies
+    consolidate: object = None
+    read_consolidated: object = None
 
 
 # What the program refuses to copy, whoever wrote it, and is right to.
@@ -490,6 +493,39 @@ def trees(run, peer, program, scratch, dialect):
         ask_tree(run, f"we copy from {dialect}", to, copy, tree)
         if to in peer.knows:
             ask_tree(run, f"they read our copy from {dialect}", to, lambda: peer.read_tree(copied, to), tree)
+
+
+def copies(run, peer, program, scratch, dialect):
+    """Consolidated metadata that one side makes are read by the other, also after the program changed something (F-014, Z2-072)."""
+    late = TREE | {"/g/h/a": ("array", ATTRIBUTES | {"late": 1}, ["y", "x"]), "/g/late": ("group", {}, None)}
+
+    def changed(store):
+        program.run("attrs", store, "--path", "/g/h/a", "--set", "late=1")
+        program.run("create", store, "--path", "/g/late", "--group")
+        program.run("consolidate", store, "--check")
+        found = peer.read_consolidated(store, dialect)
+        found.pop("/consolidated", None)
+        return found
+
+    ours, theirs = scratch / f"consolidated-ours-{dialect}", scratch / f"consolidated-theirs-{dialect}"
+
+    def written_by_us():
+        program.write_tree(ours, dialect)
+        program.run("consolidate", ours)
+        return changed(ours)
+
+    ask_tree(run, "we consolidate", dialect, written_by_us, late)
+
+    def written_by_them():
+        program.write_tree(theirs, dialect)
+        peer.consolidate(theirs, dialect)
+        program.run("consolidate", theirs, "--check")
+        found = program.read_tree(theirs, "--consolidated")
+        found.pop("/consolidated", None)
+        return found
+
+    ask_tree(run, "they consolidate", dialect, written_by_them, TREE)
+    ask_tree(run, "we change what they consolidated", dialect, lambda: changed(theirs), late)
 
 
 def longs(run, peer, program, scratch, dialect):
@@ -672,6 +708,8 @@ def ask(peer, program, scratch):
             longs(run, peer, program, scratch, dialect)
         if peer.read_tree:
             trees(run, peer, program, scratch, dialect)
+        if peer.consolidate:
+            copies(run, peer, program, scratch, dialect)
         stores(run, peer, program, scratch, dialect)
     for number, exception in enumerate(peer.exceptions):
         if number not in run.used:

@@ -91,8 +91,9 @@ def write_long(store, case, dialect):
         array[...] = case.data()
 
 
-def read_tree(store, dialect):
+def read_tree(store, dialect, open_tree=None):
     found = {}
+    open_tree = open_tree or of_group
 
     def attributes(node):
         held = node.attrs.asdict()
@@ -106,9 +107,23 @@ def read_tree(store, dialect):
         for name, child in group.arrays():
             found[f"{path}/{name}"] = "array", *attributes(child)
 
-    opened = open_store(store, dialect)
-    walk(zarr.open_group(mode="r", **opened), "")
+    walk(open_tree(store, dialect), "")
     return found
+
+
+def of_group(store, dialect):
+    return zarr.open_group(mode="r", **open_store(store, dialect))
+
+
+def of_copies(store, dialect):
+    if dialect == "v2":
+        return zarr.open_consolidated(zarr.DirectoryStore(str(store)))
+    return zarr.open_consolidated(DirectoryStoreV3(str(store)), "meta/root/consolidated/.zmetadata", zarr_version=3)
+
+
+def consolidate(store, dialect):
+    key = ".zmetadata" if dialect == "v2" else "meta/root/consolidated/.zmetadata"
+    zarr.consolidate_metadata(open_store(store, dialect)["store"], key)
 
 
 def write_tree(store, dialect, tree):
@@ -280,6 +295,8 @@ PEER = Peer(
     write_long=write_long,
     read_tree=read_tree,
     write_tree=write_tree,
+    consolidate=consolidate,
+    read_consolidated=lambda store, dialect: read_tree(store, dialect, of_copies),
     exceptions=REFUSED
     + [
         (r"we copy from v2", "draft-2020", r".*[<>](M8\[25s\]|m8\[10us\]).*", "knows no steps of several units of time there"),

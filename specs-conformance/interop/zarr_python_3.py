@@ -1,5 +1,6 @@
 """zarr-python 3.1.6: final v3 and v2."""
 
+import shutil
 import warnings
 
 warnings.simplefilter("ignore")
@@ -140,6 +141,32 @@ def filters(dialect):
     if dialect == "v2":
         yield "filter-base64", own(dialect, integers, [codecs.Base64()])
         yield "filter-categorize", own(dialect, np.array(list("abaac")), [codecs.Categorize(["a", "b", "c"], "<U1")])
+
+
+def consolidate(store, dialect):
+    zarr.consolidate_metadata(str(store), zarr_format=2 if dialect == "v2" else 3)
+
+
+def read_consolidated(store, dialect):
+    """The tree, out of copies alone: no document below the root is there."""
+    bare = store.with_name(store.name + "-bare")
+    bare.mkdir()
+    for name in ("zarr.json", ".zgroup", ".zattrs", ".zmetadata"):
+        if (store / name).exists():
+            shutil.copy(store / name, bare / name)
+    root = zarr.open_consolidated(str(bare), zarr_format=2 if dialect == "v2" else 3)
+    found = {}
+    for path, node in [("", root), *root.members(max_depth=None)]:
+        attributes = node.attrs.asdict()
+        names = attributes.pop("_ARRAY_DIMENSIONS", None)
+        kind = "group" if isinstance(node, zarr.Group) else "array"
+        if kind == "array" and dialect == "v3" and node.metadata.dimension_names:
+            names = list(node.metadata.dimension_names)
+        found[f"/{path}"] = kind, attributes, names
+    shutil.rmtree(bare)
+    return found
+
+
 def read_long(store, dialect):
     return np.asarray(read(store, dialect), dtype=object)
 
@@ -175,6 +202,8 @@ PEER = Peer(
     long=("v3", "v2"),
     read_long=read_long,
     write_long=write_long,
+    consolidate=consolidate,
+    read_consolidated=read_consolidated,
     exceptions=REFUSED
     + [
         (r"we copy from (v2|v3)", "draft-2020", r"filter-.*", "the draft has no name for the codec"),
