@@ -120,6 +120,12 @@ pub enum StoreError {
         /// The value's size in bytes.
         size: u64,
     },
+    /// Somebody replaced a value while it was read in several calls.
+    #[error("`{key}` was replaced while it was read")]
+    Changed {
+        /// The key.
+        key: String,
+    },
     /// A third party's store failed.
     #[error("{0}")]
     Backend(#[source] Backend),

@@ -135,6 +135,10 @@ impl LogStore {
         result
     }
 
+    fn pinned(&self, key: &StoreKey, value: Box<dyn Pinned>) -> Box<dyn Pinned> {
+        Box::new(LogPinned { value, key: key.clone(), log: self.clone() })
+    }
+
     fn reader(&self, operation: &'static str) -> Result<&dyn ReadableStore, StoreError> {
         let side = self.store.readable();
         side.ok_or_else(|| not_capable(operation, "readable"))
@@ -202,14 +206,19 @@ impl ReadableStore for LogStore {
 
     /// Each reading is told as a `get_partial_values`; that nothing is there, too.
     fn pin(&self, key: &StoreKey) -> Result<Option<Box<dyn Pinned>>, StoreError> {
-        let pinned = self.reader("get_partial_values")?.pin(key);
-        let told = |value: Box<dyn Pinned>| {
-            Box::new(LogPinned { value, key: key.clone(), log: self.clone() }) as Box<dyn Pinned>
-        };
-        match pinned {
-            Ok(Some(value)) => Ok(Some(told(value))),
+        match self.reader("get_partial_values")?.pin(key) {
+            Ok(Some(value)) => Ok(Some(self.pinned(key, value))),
             other => self.call("get_partial_values", key.as_str(), &[], || other, |_| found(None)),
         }
+    }
+
+    fn pin_as(
+        &self,
+        key: &StoreKey,
+        version: &Version,
+    ) -> Result<Option<Box<dyn Pinned>>, StoreError> {
+        let pinned = self.reader("get_partial_values")?.pin_as(key, version)?;
+        Ok(pinned.map(|value| self.pinned(key, value)))
     }
 
     fn get_into(&self, key: &StoreKey, buf: &mut Vec<u8>) -> Result<bool, StoreError> {
@@ -242,6 +251,14 @@ impl Pinned for LogPinned {
         self.log.call("get_partial_values", self.key.as_str(), ranges, ask, |parts| {
             found(Some(parts.iter().map(Bytes::len).sum()))
         })
+    }
+
+    fn size(&self) -> u64 {
+        self.value.size()
+    }
+
+    fn version(&self) -> Option<Version> {
+        self.value.version()
     }
 }
 
@@ -288,6 +305,18 @@ impl ConditionalStore for LogStore {
         self.call(operation, key.as_str(), &[], ask, |value| {
             found(value.as_ref().map(|(bytes, _)| bytes.len()))
         })
+    }
+
+    /// Each reading is told as a `get_partial_values`; that nothing is there, too.
+    fn pin_versioned(
+        &self,
+        key: &StoreKey,
+    ) -> Result<Option<(Box<dyn Pinned>, Version)>, StoreError> {
+        let operation = "get_partial_values";
+        match self.swapper(operation)?.pin_versioned(key) {
+            Ok(Some((value, version))) => Ok(Some((self.pinned(key, value), version))),
+            other => self.call(operation, key.as_str(), &[], || other, |_| found(None)),
+        }
     }
 
     fn set_if(

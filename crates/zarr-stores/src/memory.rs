@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGua
 
 use bytes::Bytes;
 use zarr_core::store::{
-    ConditionalStore, ListableStore, Listing, Payload, ReadableStore, Store, StoreKey, StorePrefix,
-    Version, WriteableStore,
+    ConditionalStore, ListableStore, Listing, Payload, Pinned, ReadableStore, Store, StoreKey,
+    StorePrefix, Version, Whole, WriteableStore,
 };
 use zarr_core::{Access, StoreError};
 
@@ -135,11 +135,17 @@ impl ReadableStore for MemoryStore {
         let values = self.values();
         Ok(values.map.get(key.as_str()).map(|value| value.bytes.clone()))
     }
+
+    fn pin(&self, key: &StoreKey) -> Result<Option<Box<dyn Pinned>>, StoreError> {
+        let found = self.get_versioned(key)?;
+        Ok(found
+            .map(|(value, version)| Box::new(Whole::new(key, value).with_version(version)) as _))
+    }
 }
 
 impl WriteableStore for MemoryStore {
     fn set(&self, key: &StoreKey, value: Payload<'_>) -> Result<(), StoreError> {
-        let bytes = value.into_bytes();
+        let bytes = value.into_bytes()?;
         self.values_mut()?.set(key, bytes);
         Ok(())
     }
@@ -202,7 +208,7 @@ impl ConditionalStore for MemoryStore {
         value: Option<Payload<'_>>,
         was: Option<&Version>,
     ) -> Result<bool, StoreError> {
-        let bytes = value.map(Payload::into_bytes);
+        let bytes = value.map(Payload::into_bytes).transpose()?;
         let mut values = self.values_mut()?;
         let is = values.map.get(key.as_str()).map(Value::version);
         if is.as_ref() != was {

@@ -15,7 +15,7 @@ use crate::format::consolidated::{self, Copies, Holder};
 use crate::format::{Documents, Format};
 use crate::metadata::NodeMetadata;
 use crate::store::aio::{ListableStore, Pinned, ReadableStore, Store};
-use crate::store::{ByteRange, Listing, StoreKey, StorePrefix};
+use crate::store::{ByteRange, Listing, StoreKey, StorePrefix, Version};
 
 /// The documents of a hierarchy, as copies have them.
 #[derive(Debug)]
@@ -118,6 +118,14 @@ impl ReadableStore for ConsolidatedStore {
 
     async fn pin(&self, key: &StoreKey) -> Result<Option<Box<dyn Pinned>>, StoreError> {
         self.inner()?.pin(key).await
+    }
+
+    async fn pin_as(
+        &self,
+        key: &StoreKey,
+        version: &Version,
+    ) -> Result<Option<Box<dyn Pinned>>, StoreError> {
+        self.inner()?.pin_as(key, version).await
     }
 }
 

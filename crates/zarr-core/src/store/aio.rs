@@ -63,6 +63,15 @@ pub trait ReadableStore: Send + Sync {
     async fn pin(&self, key: &StoreKey) -> Result<Option<Box<dyn Pinned>>, StoreError> {
         Ok(self.get(key).await?.map(|value| Box::new(super::Whole::new(key, value)) as _))
     }
+
+    /// The value of `key` if it still is the one that an earlier [`Pinned::version`] told.
+    async fn pin_as(
+        &self,
+        key: &StoreKey,
+        version: &Version,
+    ) -> Result<Option<Box<dyn Pinned>>, StoreError> {
+        Ok(self.pin(key).await?.filter(|value| value.version().as_ref() == Some(version)))
+    }
 }
 
 /// A value as it was when it was pinned. See [`super::Pinned`].
@@ -70,6 +79,16 @@ pub trait ReadableStore: Send + Sync {
 pub trait Pinned: Send + Sync {
     /// Some bytes of the value.
     async fn read(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>, StoreError>;
+    /// How many bytes the value has.
+    fn size(&self) -> u64;
+    /// What tells this value from every other that its key had or will have.
+    fn version(&self) -> Option<Version> {
+        None
+    }
+    /// The value as one that a thread which may block can read.
+    fn blocking(&self) -> Option<Arc<dyn super::Pinned>> {
+        None
+    }
 }
 
 /// Setting and erasing values. See [`super::WriteableStore`].
@@ -100,6 +119,14 @@ pub trait WriteableStore: Send + Sync {
 pub trait ConditionalStore: Send + Sync {
     /// The value of `key` and its version.
     async fn get_versioned(&self, key: &StoreKey) -> Result<Option<(Bytes, Version)>, StoreError>;
+    /// The value of `key`, to be read in part, and its version.
+    async fn pin_versioned(
+        &self,
+        key: &StoreKey,
+    ) -> Result<Option<(Box<dyn Pinned>, Version)>, StoreError> {
+        let found = self.get_versioned(key).await?;
+        Ok(found.map(|(value, version)| (Box::new(super::Whole::new(key, value)) as _, version)))
+    }
     /// Sets the value of `key`, if it still is what it `was`.
     async fn set_if(
         &self,
@@ -169,18 +196,37 @@ impl ReadableStore for Ready {
         self.0.readable().expect(NO_SIDE).get_partial_values(key, ranges)
     }
     async fn pin(&self, key: &StoreKey) -> Result<Option<Box<dyn Pinned>>, StoreError> {
-        let pinned = self.0.readable().expect(NO_SIDE).pin(key)?;
-        Ok(pinned.map(|pinned| Box::new(ReadyPinned(pinned)) as _))
+        Ok(self.0.readable().expect(NO_SIDE).pin(key)?.map(ready))
+    }
+    async fn pin_as(
+        &self,
+        key: &StoreKey,
+        version: &Version,
+    ) -> Result<Option<Box<dyn Pinned>>, StoreError> {
+        Ok(self.0.readable().expect(NO_SIDE).pin_as(key, version)?.map(ready))
     }
 }
 
 /// A value of a blocking store, its futures ready at once.
-struct ReadyPinned(Box<dyn super::Pinned>);
+struct ReadyPinned(Arc<dyn super::Pinned>);
+
+fn ready(pinned: Box<dyn super::Pinned>) -> Box<dyn Pinned> {
+    Box::new(ReadyPinned(pinned.into()))
+}
 
 #[async_trait]
 impl Pinned for ReadyPinned {
     async fn read(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>, StoreError> {
         self.0.read(ranges)
+    }
+    fn size(&self) -> u64 {
+        self.0.size()
+    }
+    fn version(&self) -> Option<Version> {
+        self.0.version()
+    }
+    fn blocking(&self) -> Option<Arc<dyn super::Pinned>> {
+        Some(self.0.clone())
     }
 }
 
@@ -210,6 +256,13 @@ impl WriteableStore for Ready {
 impl ConditionalStore for Ready {
     async fn get_versioned(&self, key: &StoreKey) -> Result<Option<(Bytes, Version)>, StoreError> {
         self.0.conditional().expect(NO_SIDE).get_versioned(key)
+    }
+    async fn pin_versioned(
+        &self,
+        key: &StoreKey,
+    ) -> Result<Option<(Box<dyn Pinned>, Version)>, StoreError> {
+        let found = self.0.conditional().expect(NO_SIDE).pin_versioned(key)?;
+        Ok(found.map(|(value, version)| (ready(value), version)))
     }
     async fn set_if(
         &self,

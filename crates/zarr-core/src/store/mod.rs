@@ -82,6 +82,22 @@ pub trait ReadableStore: Send + Sync {
         Ok(self.get(key)?.map(|value| Box::new(Whole::new(key, value)) as _))
     }
 
+    /// The value of `key` if it still is the one that an earlier [`Pinned::version`] told; `None` if it is
+    /// not.
+    ///
+    /// A store that would have to ask for that alone may let the first reading find out, which then fails
+    /// with [`StoreError::Changed`]: so what is remembered of a value costs no request to be checked.
+    ///
+    /// # Errors
+    /// As [`ReadableStore::get`].
+    fn pin_as(
+        &self,
+        key: &StoreKey,
+        version: &Version,
+    ) -> Result<Option<Box<dyn Pinned>>, StoreError> {
+        Ok(self.pin(key)?.filter(|value| value.version().as_ref() == Some(version)))
+    }
+
     /// Puts the value of `key` into `buf`, in place of what was there; `false` if it is absent.
     ///
     /// Local stores fill a reused buffer without allocating.
@@ -161,27 +177,38 @@ pub trait WriteableStore: Send + Sync {
 /// What a value was when it was read: equal versions mean equal values, nowise changed since.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Version {
-    token: Bytes,
+    token: Option<Bytes>,
     /// What tells a value from an equal one that was set later, where the store knows.
     mark: Option<[u64; 4]>,
 }
 
 impl fmt::Debug for Version {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Version of {} bytes, {:?}", self.token.len(), self.mark)
+        let size = self.token.as_ref().map(Bytes::len);
+        write!(f, "Version of {size:?} bytes, {:?}", self.mark)
     }
 }
 
 impl Version {
     /// A version from whatever the store tells states apart by: an ETag, a count.
     pub fn new(token: impl Into<Bytes>) -> Self {
-        Version { token: token.into(), mark: None }
+        Version { token: Some(token.into()), mark: None }
     }
 
     /// The version of a value by its content: the value itself, shared, not copied. Comparing two is
     /// exact.
     pub fn of_content(value: Bytes) -> Self {
-        Version { token: value, mark: None }
+        Version { token: Some(value), mark: None }
+    }
+
+    /// The version of a value that its mark alone tells from others.
+    pub fn of_mark(mark: [u64; 4]) -> Self {
+        Version { token: None, mark: Some(mark) }
+    }
+
+    /// Whether nothing but a mark is known.
+    pub fn is_mark(&self) -> bool {
+        self.token.is_none()
     }
 
     /// The same version of a value that bears this mark, such as a file's number and time of change.
@@ -199,6 +226,19 @@ pub trait ConditionalStore: Send + Sync {
     /// # Errors
     /// As [`ReadableStore::get`].
     fn get_versioned(&self, key: &StoreKey) -> Result<Option<(Bytes, Version)>, StoreError>;
+
+    /// The value of `key`, to be read in part, and its version; `None` if it is absent. The version need not
+    /// be good for longer than the value is pinned.
+    ///
+    /// # Errors
+    /// As [`ReadableStore::get`].
+    fn pin_versioned(
+        &self,
+        key: &StoreKey,
+    ) -> Result<Option<(Box<dyn Pinned>, Version)>, StoreError> {
+        let found = self.get_versioned(key)?;
+        Ok(found.map(|(value, version)| (Box::new(Whole::new(key, value)) as _, version)))
+    }
 
     /// Sets the value of `key` (`None`: erases it), if it still is what it `was` (`None`: absent).
     ///

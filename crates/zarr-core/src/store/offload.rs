@@ -126,18 +126,40 @@ impl ReadableStore for Offloaded {
     async fn pin(&self, key: &StoreKey) -> Result<Option<Box<dyn aio::Pinned>>, StoreError> {
         let key = key.clone();
         let pinned = self.call(move |store| store.readable().expect(NO_SIDE).pin(&key)).await?;
-        Ok(pinned.map(|pinned| Box::new(OffloadedPinned(Arc::from(pinned))) as _))
+        Ok(pinned.map(offloaded))
+    }
+    async fn pin_as(
+        &self,
+        key: &StoreKey,
+        version: &Version,
+    ) -> Result<Option<Box<dyn aio::Pinned>>, StoreError> {
+        let (key, version) = (key.clone(), version.clone());
+        let pin = move |store: &dyn Store| store.readable().expect(NO_SIDE).pin_as(&key, &version);
+        Ok(self.call(pin).await?.map(offloaded))
     }
 }
 
 /// A value of a blocking store, read on other threads.
 struct OffloadedPinned(Arc<dyn Pinned>);
 
+fn offloaded(pinned: Box<dyn Pinned>) -> Box<dyn aio::Pinned> {
+    Box::new(OffloadedPinned(pinned.into()))
+}
+
 #[async_trait]
 impl aio::Pinned for OffloadedPinned {
     async fn read(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>, StoreError> {
         let (pinned, ranges) = (self.0.clone(), ranges.to_vec());
         run(move || pinned.read(&ranges)).await.unwrap_or_else(|| Err(lost_thread()))
+    }
+    fn size(&self) -> u64 {
+        self.0.size()
+    }
+    fn version(&self) -> Option<Version> {
+        self.0.version()
+    }
+    fn blocking(&self) -> Option<Arc<dyn Pinned>> {
+        Some(self.0.clone())
     }
 }
 
@@ -148,8 +170,8 @@ fn lost_thread() -> StoreError {
 #[async_trait]
 impl WriteableStore for Offloaded {
     async fn set(&self, key: &StoreKey, value: Payload<'_>) -> Result<(), StoreError> {
-        let (key, value) = (key.clone(), value.into_bytes());
-        self.call(move |store| store.writeable().expect(NO_SIDE).set(&key, value.into())).await
+        let (key, value) = (key.clone(), value.into_owned());
+        self.call(move |store| store.writeable().expect(NO_SIDE).set(&key, value)).await
     }
     async fn erase(&self, key: &StoreKey) -> Result<(), StoreError> {
         let key = key.clone();
@@ -163,9 +185,8 @@ impl WriteableStore for Offloaded {
         self.call(|store| store.writeable().expect(NO_SIDE).flush()).await
     }
     async fn set_unguarded(&self, key: &StoreKey, value: Payload<'_>) -> Result<(), StoreError> {
-        let (key, value) = (key.clone(), value.into_bytes());
-        self.call(move |store| store.writeable().expect(NO_SIDE).set_unguarded(&key, value.into()))
-            .await
+        let (key, value) = (key.clone(), value.into_owned());
+        self.call(move |store| store.writeable().expect(NO_SIDE).set_unguarded(&key, value)).await
     }
     async fn erase_unguarded(&self, key: &StoreKey) -> Result<(), StoreError> {
         let key = key.clone();
@@ -179,15 +200,23 @@ impl ConditionalStore for Offloaded {
         let key = key.clone();
         self.call(move |store| store.conditional().expect(NO_SIDE).get_versioned(&key)).await
     }
+    async fn pin_versioned(
+        &self,
+        key: &StoreKey,
+    ) -> Result<Option<(Box<dyn aio::Pinned>, Version)>, StoreError> {
+        let key = key.clone();
+        let pin = move |store: &dyn Store| store.conditional().expect(NO_SIDE).pin_versioned(&key);
+        Ok(self.call(pin).await?.map(|(value, version)| (offloaded(value), version)))
+    }
     async fn set_if(
         &self,
         key: &StoreKey,
         value: Option<Payload<'_>>,
         was: Option<&Version>,
     ) -> Result<bool, StoreError> {
-        let (key, value, was) = (key.clone(), value.map(Payload::into_bytes), was.cloned());
+        let (key, value, was) = (key.clone(), value.map(Payload::into_owned), was.cloned());
         self.call(move |store| {
-            store.conditional().expect(NO_SIDE).set_if(&key, value.map(Into::into), was.as_ref())
+            store.conditional().expect(NO_SIDE).set_if(&key, value, was.as_ref())
         })
         .await
     }

@@ -1,9 +1,11 @@
 //! How is one value read in several calls, while others may set it?
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use bytes::Bytes;
 
-use super::{ByteRange, StoreKey};
+use super::{ByteRange, StoreKey, Version};
 use crate::error::StoreError;
 
 /// A value as it was when it was pinned: what others set meanwhile is not seen.
@@ -11,8 +13,19 @@ pub trait Pinned: Send + Sync {
     /// Some bytes of the value.
     ///
     /// # Errors
-    /// [`StoreError::Range`] when a range leaves the value; when the store failed.
+    /// [`StoreError::Range`] when a range leaves the value; [`StoreError::Changed`] when the value was
+    /// replaced and is to be had no more; when the store failed.
     fn read(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>, StoreError>;
+
+    /// How many bytes the value has; known at the latest after the first reading.
+    fn size(&self) -> u64;
+
+    /// What tells this value from every other that its key had or will have, even when it is pinned no
+    /// more; `None` if the store cannot tell. What is learnt of a value is remembered under its version
+    /// (DECISIONS 8).
+    fn version(&self) -> Option<Version> {
+        None
+    }
 }
 
 /// A value that was fetched as a whole.
@@ -20,12 +33,20 @@ pub trait Pinned: Send + Sync {
 pub struct Whole {
     key: StoreKey,
     value: Bytes,
+    version: Option<Version>,
 }
 
 impl Whole {
     /// The value of `key`.
     pub fn new(key: &StoreKey, value: Bytes) -> Self {
-        Whole { key: key.clone(), value }
+        Whole { key: key.clone(), value, version: None }
+    }
+
+    /// The same value, told from all others by its version.
+    #[must_use]
+    pub fn with_version(mut self, version: Version) -> Self {
+        self.version = Some(version);
+        self
     }
 }
 
@@ -37,11 +58,28 @@ impl Pinned for Whole {
         };
         ranges.iter().map(slice).collect()
     }
+
+    fn size(&self) -> u64 {
+        self.value.len() as u64
+    }
+
+    fn version(&self) -> Option<Version> {
+        self.version.clone()
+    }
 }
 
 #[async_trait]
 impl super::aio::Pinned for Whole {
     async fn read(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>, StoreError> {
         Pinned::read(self, ranges)
+    }
+    fn size(&self) -> u64 {
+        Pinned::size(self)
+    }
+    fn version(&self) -> Option<Version> {
+        Pinned::version(self)
+    }
+    fn blocking(&self) -> Option<Arc<dyn Pinned>> {
+        Some(Arc::new(self.clone()))
     }
 }

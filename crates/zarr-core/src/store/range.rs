@@ -31,16 +31,21 @@ impl ByteRange {
     /// # Errors
     /// [`StoreError::Range`] when they do not all lie inside (F-111).
     pub fn resolve(self, key: &StoreKey, size: u64) -> Result<Range<u64>, StoreError> {
+        self.within(size).ok_or_else(|| StoreError::Range {
+            key: key.to_string(),
+            range: self.to_string(),
+            size,
+        })
+    }
+
+    /// The bytes meant in `size` bytes; `None` when they do not all lie inside.
+    pub fn within(self, size: u64) -> Option<Range<u64>> {
         let range = match self {
             ByteRange::Bounded { start, len } => start.checked_add(len).map(|end| start..end),
             ByteRange::From(start) => (start <= size).then_some(start..size),
             ByteRange::Suffix(len) => Some(size.saturating_sub(len)..size),
         };
-        range.filter(|r| r.end <= size).ok_or_else(|| StoreError::Range {
-            key: key.to_string(),
-            range: self.to_string(),
-            size,
-        })
+        range.filter(|range| range.end <= size)
     }
 }
 

@@ -49,7 +49,8 @@ impl ReadableStore for Memory {
 
 impl WriteableStore for Memory {
     fn set(&self, key: &StoreKey, value: Payload<'_>) -> Result<(), StoreError> {
-        self.map().insert(key.clone(), value.into_bytes());
+        let value = value.into_bytes()?;
+        self.map().insert(key.clone(), value);
         Ok(())
     }
     fn erase(&self, key: &StoreKey) -> Result<(), StoreError> {

@@ -156,7 +156,8 @@ impl ReadableStore for Broken {
 
 impl WriteableStore for Broken {
     fn set(&self, key: &StoreKey, value: Payload<'_>) -> Result<(), StoreError> {
-        let mut parts: Vec<Vec<u8>> = value.parts().map(<[u8]>::to_vec).collect();
+        let parts = value.parts().map(|part| part.map(|part| part.to_vec()));
+        let mut parts = parts.collect::<Result<Vec<_>, _>>()?;
         if self.is(Flaw::DropsLastPart) && parts.len() > 1 {
             let filled = parts.iter().rposition(|part| !part.is_empty());
             parts.truncate(filled.unwrap_or_default());
@@ -275,7 +276,7 @@ impl ConditionalStore for Broken {
         }
         match value {
             Some(value) => {
-                map.insert(key.to_string(), value.into_bytes().to_vec());
+                map.insert(key.to_string(), value.into_bytes()?.to_vec());
             }
             None if self.is(Flaw::CannotEraseIf) => {}
             None => {

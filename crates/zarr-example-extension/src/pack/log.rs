@@ -8,7 +8,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
-use zarr_core::store::{Payload, Version};
+use zarr_core::store::{Bytes, Version};
 
 use super::record;
 
@@ -88,11 +88,11 @@ impl Log {
     }
 
     /// Appends records, all of them or none.
-    pub fn append(&mut self, records: &[(&str, Option<Payload<'_>>)]) -> io::Result<()> {
+    pub fn append(&mut self, records: &[(&str, Option<Bytes>)]) -> io::Result<()> {
         let (mut bytes, mut noted) = (Vec::new(), Vec::new());
         for (key, value) in records {
-            let at = self.end + record::write(key, value.as_ref(), &mut bytes);
-            noted.push((*key, value.as_ref().map(|value| Value { at, size: value.size() })));
+            let at = self.end + record::write(key, value.as_deref(), &mut bytes);
+            noted.push((*key, value.as_ref().map(|value| Value { at, size: value.len() as u64 })));
         }
         let file = self.file.as_mut().ok_or(io::ErrorKind::NotConnected)?;
         let written = file.seek(SeekFrom::Start(self.end)).and_then(|_| file.write_all(&bytes));

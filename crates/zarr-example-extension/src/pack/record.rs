@@ -5,20 +5,18 @@
 
 use std::io::{self, Read};
 
-use zarr_core::store::Payload;
-
 const HEAD: usize = 20;
 const ERASED: u64 = u64::MAX;
 
 /// Appends a record to `out`; returns where in `out` its value begins.
-pub(super) fn write(key: &str, value: Option<&Payload<'_>>, out: &mut Vec<u8>) -> u64 {
+pub(super) fn write(key: &str, value: Option<&[u8]>, out: &mut Vec<u8>) -> u64 {
     let begin = out.len();
     out.extend_from_slice(&(key.len() as u32).to_le_bytes());
-    out.extend_from_slice(&value.map_or(ERASED, Payload::size).to_le_bytes());
+    out.extend_from_slice(&value.map_or(ERASED, |value| value.len() as u64).to_le_bytes());
     out.extend_from_slice(&[0; 8]);
     out.extend_from_slice(key.as_bytes());
     let at = out.len() as u64;
-    value.into_iter().flat_map(Payload::parts).for_each(|part| out.extend_from_slice(part));
+    out.extend_from_slice(value.unwrap_or_default());
     let sum = checksum(&out[begin..begin + 12], &out[begin + HEAD..]);
     out[begin + 12..begin + HEAD].copy_from_slice(&sum.to_le_bytes());
     at

@@ -16,6 +16,7 @@ impl ReadableStore for PackStore {
 
 impl WriteableStore for PackStore {
     fn set(&self, key: &StoreKey, value: Payload<'_>) -> Result<(), StoreError> {
+        let value = value.into_bytes()?;
         let set = self.log_to_write()?.append(&[(key.as_str(), Some(value))]);
         set.map_err(|e| failed("set", key.as_str(), e))
     }
@@ -58,6 +59,7 @@ impl ConditionalStore for PackStore {
         value: Option<Payload<'_>>,
         was: Option<&Version>,
     ) -> Result<bool, StoreError> {
+        let value = value.map(Payload::into_bytes).transpose()?;
         let mut log = self.log_to_write()?;
         let is = log.value(key.as_str()).map(|value| value.version());
         if is.as_ref() != was {

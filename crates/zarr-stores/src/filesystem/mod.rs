@@ -259,6 +259,19 @@ impl ConditionalStore for FilesystemStore {
         Place::new(self, "get", key)?.read_versioned()
     }
 
+    /// The open file and its mark, which no other file bears while this one is open.
+    #[cfg(unix)]
+    fn pin_versioned(
+        &self,
+        key: &StoreKey,
+    ) -> Result<Option<(Box<dyn Pinned>, Version)>, StoreError> {
+        let file = Place::new(self, "get", key)?.pin()?;
+        Ok(file.map(|file| {
+            let version = Version::of_mark(file.mark());
+            (Box::new(file) as _, version)
+        }))
+    }
+
     fn set_if(
         &self,
         key: &StoreKey,

@@ -54,6 +54,16 @@ pub(super) struct OpenFile {
     file: Mutex<File>,
     size: u64,
     key: StoreKey,
+    mark: [u64; 4],
+    /// Whether no later file of this name can bear the same mark.
+    is_settled: bool,
+}
+
+impl OpenFile {
+    #[cfg(unix)]
+    pub(super) fn mark(&self) -> [u64; 4] {
+        self.mark
+    }
 }
 
 impl Pinned for OpenFile {
@@ -66,6 +76,14 @@ impl Pinned for OpenFile {
             read.map(Bytes::from).map_err(failed("get", &self.key))
         };
         ranges.iter().map(&mut read).collect()
+    }
+
+    fn size(&self) -> u64 {
+        self.size
+    }
+
+    fn version(&self) -> Option<Version> {
+        self.is_settled.then(|| Version::of_mark(self.mark))
     }
 }
 
@@ -93,12 +111,26 @@ impl Place<'_> {
 
     /// The file that holds the value now: another writer's is another file.
     pub(super) fn pin(&self) -> Result<Option<OpenFile>, StoreError> {
-        let opened = open(&self.path).map_err(|e| self.failed(e))?;
-        Ok(opened.map(|(file, size)| OpenFile {
-            file: Mutex::new(file),
-            size,
-            key: self.key.clone(),
-        }))
+        let pin = || {
+            let Some((file, size)) = open(&self.path)? else { return Ok(None) };
+            let metadata = file.metadata()?;
+            let (mark, is_settled) = (mark(&metadata), is_settled(&metadata));
+            let (file, key) = (Mutex::new(file), self.key.clone());
+            Ok(Some(OpenFile { file, size, key, mark, is_settled }))
+        };
+        pin().map_err(|e| self.failed(e))
+    }
+
+    /// The version of the value that is there, of the same kind as `was`.
+    fn version_like(&self, was: Option<&Version>) -> Result<Option<Version>, StoreError> {
+        if !was.is_some_and(Version::is_mark) {
+            return Ok(self.read_versioned()?.map(|(_, version)| version));
+        }
+        let look = || match open(&self.path)? {
+            Some((file, _)) => Ok(Some(Version::of_mark(mark(&file.metadata()?)))),
+            None => Ok(None),
+        };
+        look().map_err(|e| self.failed(e))
     }
 
     /// Puts the value straight into `out`, if it has that size; returns its size.
@@ -175,7 +207,7 @@ impl Place<'_> {
                 // Nothing is in a folder that is not there.
                 return Ok(value.is_none().then_some(was.is_none()));
             };
-            let is = self.read_versioned()?.map(|(_, version)| version);
+            let is = self.version_like(was)?;
             if is.as_ref() != was {
                 return Ok(Some(false));
             }
@@ -296,6 +328,29 @@ fn open(path: &Path) -> io::Result<Option<(File, u64)>> {
 fn mark(metadata: &std::fs::Metadata) -> [u64; 4] {
     use std::os::unix::fs::MetadataExt;
     [metadata.dev(), metadata.ino(), metadata.ctime() as u64, metadata.ctime_nsec() as u64]
+}
+
+/// Whether the file was last changed so long ago that whatever replaces it bears another mark, even if it is
+/// given the same number: clocks of files tick every few milliseconds, those without fractions every second
+/// or two.
+#[cfg(unix)]
+fn is_settled(metadata: &std::fs::Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    use std::time::{Duration, SystemTime, UNIX_EPOCH};
+    let (Ok(seconds), Ok(nanos)) =
+        (u64::try_from(metadata.ctime()), u32::try_from(metadata.ctime_nsec()))
+    else {
+        return false;
+    };
+    let tick = Duration::from_millis(if nanos == 0 { 3000 } else { 100 });
+    let changed = UNIX_EPOCH + Duration::new(seconds, nanos);
+    SystemTime::now().duration_since(changed).is_ok_and(|age| age > tick)
+}
+
+/// Files have no number here, so that none is told from all others.
+#[cfg(not(unix))]
+fn is_settled(_: &std::fs::Metadata) -> bool {
+    false
 }
 
 /// When the file was last changed.

@@ -5,13 +5,16 @@
 
 use std::fs::{self, File};
 use std::hash::{BuildHasher, RandomState};
-use std::io::{self, ErrorKind, IoSlice, Write};
+use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use zarr_core::store::Payload;
 
 use super::path::TEMP;
+
+/// Parts are gathered up to so many bytes before they are written.
+const GATHERED: usize = 1 << 16;
 
 /// A value written beside its place. Dropped before it is moved there, it is removed.
 #[derive(Debug)]
@@ -25,9 +28,9 @@ impl Staged {
     /// # Errors
     /// [`ErrorKind::NotFound`] if the folder is not there.
     pub(super) fn write(folder: &Path, value: &Payload<'_>, sync: bool) -> io::Result<Self> {
-        let (path, mut file) = create(folder)?;
+        let (path, file) = create(folder)?;
         let staged = Staged { path: Some(path) };
-        write_parts(&mut file, value)?;
+        write_parts(&file, value)?;
         if sync {
             file.sync_all()?;
         }
@@ -71,20 +74,13 @@ pub(super) fn create(folder: &Path) -> io::Result<(PathBuf, File)> {
     }
 }
 
-/// Writes all parts, as many at a time as the system takes.
-fn write_parts(file: &mut File, value: &Payload<'_>) -> io::Result<()> {
-    let parts = value.parts().filter(|part| !part.is_empty());
-    let mut slices: Vec<IoSlice<'_>> = parts.map(IoSlice::new).collect();
-    let mut rest = &mut slices[..];
-    while !rest.is_empty() {
-        match file.write_vectored(rest) {
-            Ok(0) => return Err(ErrorKind::WriteZero.into()),
-            Ok(n) => IoSlice::advance_slices(&mut rest, n),
-            Err(e) if e.kind() == ErrorKind::Interrupted => {}
-            Err(e) => return Err(e),
-        }
+/// Writes all parts, small ones together.
+fn write_parts(file: &File, value: &Payload<'_>) -> io::Result<()> {
+    let mut file = BufWriter::with_capacity(GATHERED, file);
+    for part in value.parts() {
+        file.write_all(&part.map_err(io::Error::other)?)?;
     }
-    Ok(())
+    file.flush()
 }
 
 /// Makes the names in `folder` last; on systems where folders cannot be synchronised, does nothing.
