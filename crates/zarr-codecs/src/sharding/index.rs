@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use zarr_core::CodecError;
 use zarr_core::codec::Chain;
+use zarr_core::grid::Tile;
 use zarr_core::store::ByteRange;
 use zarr_core::view::{View, ViewMut};
 use zarr_core::{Region, region};
@@ -52,21 +53,30 @@ impl IndexForm {
         }
     }
 
-    /// The index out of a whole shard, and the bytes that inner chunks may lie in.
+    /// From which byte of a shard on inner chunks are written.
+    pub fn begin(&self, counts: &[u64]) -> u64 {
+        match self.location {
+            Location::Start => self.size(counts).unwrap_or(0),
+            Location::End => 0,
+        }
+    }
+
+    /// The index out of a whole shard.
     pub fn of_shard(&self, shard: &[u8], counts: &[u64]) -> Result<Index, CodecError> {
         let size = self.size(counts).and_then(|size| usize::try_from(size).ok());
         let bytes = size.and_then(|size| match self.location {
             Location::Start => shard.get(..size),
             Location::End => shard.len().checked_sub(size).map(|at| &shard[at..]),
         });
-        let bytes = bytes.ok_or_else(|| {
-            CodecError::corrupt(CODEC, format!("{} bytes do not hold the index", shard.len()))
-        })?;
-        self.decode(bytes, counts)
+        self.decode(bytes.unwrap_or(shard), counts)
     }
 
     /// The index out of its own bytes.
     pub fn decode(&self, bytes: &[u8], counts: &[u64]) -> Result<Index, CodecError> {
+        if self.size(counts) != Some(bytes.len() as u64) {
+            let why = format!("{} bytes do not hold the index", bytes.len());
+            return Err(CodecError::corrupt(CODEC, why));
+        }
         let shape = shape_of(counts);
         let count = region::element_count(&shape).unwrap_or(u64::MAX);
         let mut memory = zeroed(CODEC, count.saturating_mul(8))?;
@@ -86,23 +96,14 @@ impl IndexForm {
         Ok(self.chain.encode(view)?.into_owned())
     }
 
-    /// A shard of these inner chunks: their bytes, and where in those each of them is.
-    pub fn shard(&self, mut bytes: Vec<u8>, mut index: Index) -> Result<Vec<u8>, CodecError> {
+    /// A shard of these inner chunks: their bytes, after room for the index if that comes first.
+    pub fn close(&self, mut bytes: Vec<u8>, index: &Index) -> Result<Vec<u8>, CodecError> {
+        let encoded = self.encode(index)?;
         match self.location {
-            Location::End => {
-                bytes.extend_from_slice(&self.encode(&index)?);
-                Ok(bytes)
-            }
-            Location::Start => {
-                let size = self.size(&index.counts).unwrap_or(0);
-                for entry in index.entries.iter_mut().filter(|entry| **entry != ABSENT) {
-                    entry[0] += size;
-                }
-                let mut shard = self.encode(&index)?;
-                shard.extend_from_slice(&bytes);
-                Ok(shard)
-            }
+            Location::End => bytes.extend_from_slice(&encoded),
+            Location::Start => bytes[..encoded.len()].copy_from_slice(&encoded),
         }
+        Ok(bytes)
     }
 }
 
@@ -113,39 +114,52 @@ fn shape_of(counts: &[u64]) -> Vec<u64> {
 impl Index {
     /// An index of inner chunks none of which is stored.
     pub fn empty(counts: &[u64]) -> Result<Index, CodecError> {
-        let limit = CodecError::Limit { codec: CODEC, limit: isize::MAX as u64 };
+        let limit = || CodecError::Limit { codec: CODEC, limit: isize::MAX as u64 };
         let count = region::element_count(counts).and_then(|n| usize::try_from(n).ok());
-        let count = count.filter(|n| n.checked_mul(16).is_some()).ok_or(limit)?;
-        Ok(Index { counts: counts.to_vec(), entries: vec![ABSENT; count] })
+        let count = count.ok_or_else(limit)?;
+        let mut entries = Vec::new();
+        entries.try_reserve_exact(count).map_err(|_| limit())?;
+        entries.resize(count, ABSENT);
+        Ok(Index { counts: counts.to_vec(), entries })
     }
 
-    fn at(&self, chunk: &[u64]) -> usize {
-        let place = chunk.iter().zip(&self.counts);
-        place.fold(0, |at, (&index, &count)| at * count as usize + index as usize)
+    /// How many bytes of memory it takes.
+    pub fn memory(&self) -> u64 {
+        size_of_val(&self.entries[..]) as u64
     }
 
-    /// The bytes of an inner chunk; `None` if it is not stored.
+    /// How many entries it has.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Which entry is an inner chunk's.
+    pub fn entry_of(&self, tile: &Tile) -> usize {
+        let place = tile.indices.iter().zip(&self.counts);
+        place.fold(0, |entry, (&index, &count)| entry * count as usize + index as usize)
+    }
+
+    /// Which bytes of the shard are an inner chunk's; `None` if it is not stored.
     ///
     /// # Errors
     /// [`CodecError::Corrupt`] for half an entry, or one that ends beyond what can be.
-    pub fn get(&self, chunk: &[u64]) -> Result<Option<Range<u64>>, CodecError> {
-        let entry @ [offset, length] = self.entries[self.at(chunk)];
-        if entry == ABSENT {
+    pub fn get(&self, entry: usize) -> Result<Option<Range<u64>>, CodecError> {
+        let words @ [offset, length] = self.entries[entry];
+        if words == ABSENT {
             return Ok(None);
         }
-        match offset.checked_add(length).filter(|_| !entry.contains(&u64::MAX)) {
+        match offset.checked_add(length).filter(|_| !words.contains(&u64::MAX)) {
             Some(end) => Ok(Some(offset..end)),
             None => {
-                let why = format!("inner chunk {chunk:?} is said to be {length} bytes at {offset}");
+                let why = format!("inner chunk {entry} is said to be {length} bytes at {offset}");
                 Err(CodecError::corrupt(CODEC, why))
             }
         }
     }
 
     /// Notes where an inner chunk is.
-    pub fn set(&mut self, chunk: &[u64], range: Range<u64>) {
-        let at = self.at(chunk);
-        self.entries[at] = [range.start, range.end - range.start];
+    pub fn set(&mut self, entry: usize, range: Range<u64>) {
+        self.entries[entry] = [range.start, range.end - range.start];
     }
 
     /// Whether no inner chunk is stored.

@@ -4,6 +4,7 @@
 //! chunks of nothing but fill are left out. A part of a shard is read without the rest of it, and
 //! changed without decoding the inner chunks that it does not touch.
 
+mod edit;
 mod index;
 mod read;
 
@@ -11,14 +12,15 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use zarr_core::codec::{
-    ArrayToBytes, Chain, ChunkContext, ChunkRead, Codec, CodecSpec, Parameters,
+    ArrayToBytes, Chain, ChunkContext, ChunkEdit, ChunkRead, Codec, CodecSpec, Parameters,
 };
 use zarr_core::data_type::{CoreType, FillValue};
-use zarr_core::grid::{RegularGrid, Tile, tiles};
+use zarr_core::grid::{RegularGrid, tiles};
 use zarr_core::heap::{CELL, Heap};
 use zarr_core::view::{View, ViewMut};
 use zarr_core::{CodecError, Dialect, Json, MetadataError, Object, Region, Registry};
 
+use self::edit::ShardEdit;
 use self::index::{Index, IndexForm, Location};
 use self::read::ShardRead;
 use crate::stream::zeroed;
@@ -114,10 +116,6 @@ fn counts(shard: &[u64], inner: &[u64]) -> Option<Vec<u64>> {
     counts.filter(|_| shard.len() == inner.len())
 }
 
-fn indices(tile: &Tile) -> Vec<u64> {
-    tile.indices.iter().map(|&index| index as u64).collect()
-}
-
 impl Sharding {
     fn counts(&self, shape: &[u64]) -> Result<Vec<u64>, CodecError> {
         counts(shape, &self.inner_shape).ok_or_else(|| {
@@ -152,10 +150,10 @@ impl Sharding {
         }
     }
 
-    /// Decodes the tile of an inner chunk out of its bytes; `None` stands for fill.
-    fn decode_tile(
+    /// Decodes a part of an inner chunk out of its bytes; `None` stands for fill.
+    fn decode_inner(
         &self,
-        tile: &Tile,
+        within: &Region,
         encoded: Option<&[u8]>,
         mut out: ViewMut<'_>,
     ) -> Result<(), CodecError> {
@@ -166,43 +164,29 @@ impl Sharding {
             }
             Some(encoded) => {
                 let shape = &self.inner_shape;
-                self.inner.decode_into(Cow::Borrowed(encoded), shape, &tile.within, out)
+                self.inner.decode_into(Cow::Borrowed(encoded), shape, within, out)
             }
         }
     }
-}
-
-/// The bytes of an inner chunk in a shard.
-fn slice<'a>(
-    shard: &'a [u8],
-    index: &Index,
-    chunk: &[u64],
-) -> Result<Option<&'a [u8]>, CodecError> {
-    let Some(range) = index.get(chunk)? else { return Ok(None) };
-    let bytes = usize::try_from(range.start).ok().zip(usize::try_from(range.end).ok());
-    let bytes = bytes.and_then(|(start, end)| shard.get(start..end));
-    bytes.map(Some).ok_or_else(|| {
-        let why = format!("inner chunk {chunk:?} at {range:?} leaves the {} bytes", shard.len());
-        CodecError::corrupt(CODEC, why)
-    })
 }
 
 impl ArrayToBytes for Sharding {
     fn encode<'a>(&self, chunk: View<'a>) -> Result<Cow<'a, [u8]>, CodecError> {
         let shape = chunk.shape();
         let grid = self.grid(&shape)?;
-        let mut index = Index::empty(&self.counts(&shape)?)?;
-        let mut bytes = Vec::new();
-        for tile in tiles(&grid, &shape, &Region::all(&shape)) {
+        let counts = self.counts(&shape)?;
+        let mut index = Index::empty(&counts)?;
+        let mut bytes = zeroed(CODEC, self.index.begin(&counts))?;
+        for (entry, tile) in tiles(&grid, &shape, &Region::all(&shape)).enumerate() {
             let part = chunk.part(&tile.place);
             if self.is_fill(&part) {
                 continue;
             }
             let start = bytes.len() as u64;
             bytes.extend_from_slice(&self.inner.encode(part)?);
-            index.set(&indices(&tile), start..bytes.len() as u64);
+            index.set(entry, start..bytes.len() as u64);
         }
-        self.index.shard(bytes, index).map(Cow::Owned)
+        self.index.close(bytes, &index).map(Cow::Owned)
     }
 
     fn decode_into(
@@ -215,65 +199,35 @@ impl ArrayToBytes for Sharding {
         let grid = self.grid(shape)?;
         let index = self.index.of_shard(encoded, &self.counts(shape)?)?;
         for tile in tiles(&grid, shape, within) {
-            let bytes = slice(encoded, &index, &indices(&tile))?;
-            self.decode_tile(&tile, bytes, out.reborrow().part(&tile.place))?;
+            let range = index.get(index.entry_of(&tile))?;
+            let bytes = range.map(|range| {
+                let place = usize::try_from(range.start).ok().zip(usize::try_from(range.end).ok());
+                place.and_then(|(start, end)| encoded.get(start..end)).ok_or_else(|| {
+                    let size = encoded.len();
+                    let why = format!(
+                        "inner chunk {:?} at {range:?} leaves the {size} bytes",
+                        tile.indices
+                    );
+                    CodecError::corrupt(CODEC, why)
+                })
+            });
+            let out = out.reborrow().part(&tile.place);
+            self.decode_inner(&tile.within, bytes.transpose()?, out)?;
         }
         Ok(())
     }
 
-    fn update(
-        &self,
-        encoded: &[u8],
-        shape: &[u64],
-        within: &Region,
-        part: &View<'_>,
-    ) -> Result<Option<Vec<u8>>, CodecError> {
-        let grid = self.grid(shape)?;
-        let counts = self.counts(shape)?;
-        let old = self.index.of_shard(encoded, &counts)?;
-        let mut index = Index::empty(&counts)?;
-        let mut bytes = Vec::new();
-        let touched = tiles(&grid, shape, within);
-        let mut touched: Vec<(Vec<u64>, Tile)> =
-            touched.map(|tile| (indices(&tile), tile)).collect();
-        touched.sort_by(|(a, _), (b, _)| a.cmp(b));
-        for chunk in tiles(&grid, shape, &Region::all(shape)) {
-            let at = indices(&chunk);
-            let start = bytes.len() as u64;
-            let there = slice(encoded, &old, &at)?;
-            match touched.binary_search_by(|(touched, _)| touched.cmp(&at)) {
-                // Not touched: its bytes stay, not looked at.
-                Err(_) => match there {
-                    None => continue,
-                    Some(there) => bytes.extend_from_slice(there),
-                },
-                Ok(n) => {
-                    let tile = &touched[n].1;
-                    let mut memory = zeroed(CODEC, self.inner_size()?)?;
-                    let shape = &self.inner_shape;
-                    let mut view =
-                        ViewMut::new(&mut memory, shape, self.cell).with_heap(part.heap());
-                    if tile.within != Region::all(shape) {
-                        self.decode_tile(&chunk, there, view.reborrow())?;
-                    }
-                    view.part(&tile.within).copy_from(&part.part(&tile.place));
-                    let view = View::new(&memory, shape, self.cell).with_heap(part.heap());
-                    if self.is_fill(&view) {
-                        continue;
-                    }
-                    bytes.extend_from_slice(&self.inner.encode(view)?);
-                }
-            }
-            index.set(&at, start..bytes.len() as u64);
-        }
-        match index.is_empty() {
-            true => Ok(Some(Vec::new())),
-            false => self.index.shard(bytes, index).map(Some),
-        }
+    fn read(self: Arc<Self>, shape: &[u64], within: &Region) -> Option<Box<dyn ChunkRead>> {
+        ShardRead::of_part(self, shape, within).map(|read| Box::new(read) as _)
     }
 
-    fn read(self: Arc<Self>, shape: &[u64], within: &Region) -> Option<Box<dyn ChunkRead>> {
-        ShardRead::new(self, shape, within).map(|read| Box::new(read) as _)
+    fn edit(
+        self: Arc<Self>,
+        shape: &[u64],
+        within: &Region,
+        is_there: bool,
+    ) -> Option<Box<dyn ChunkEdit>> {
+        ShardEdit::new(self, shape, within, is_there).map(|edit| Box::new(edit) as _)
     }
 
     fn spelling(&self, dialect: Dialect) -> Option<CodecSpec> {
@@ -282,13 +236,5 @@ impl ArrayToBytes for Sharding {
             configuration.insert("index_location", "end");
         }
         (dialect == Dialect::V3).then(|| CodecSpec::v3(CODEC, configuration))
-    }
-}
-
-impl Sharding {
-    fn inner_size(&self) -> Result<u64, CodecError> {
-        let limit = CodecError::Limit { codec: CODEC, limit: isize::MAX as u64 };
-        let count = zarr_core::region::element_count(&self.inner_shape);
-        count.and_then(|count| count.checked_mul(self.cell as u64)).ok_or(limit)
     }
 }

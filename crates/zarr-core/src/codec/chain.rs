@@ -4,14 +4,13 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::{
-    ArrayToArray, ArrayToBytes, BytesToBytes, ChunkContext, ChunkRead, Codec, CodecSpec,
-    DecodedSize,
+    ArrayToArray, ArrayToBytes, BytesToBytes, ChunkContext, Codec, CodecSpec, DecodedSize,
+    PartEdit, PartRead,
 };
 use crate::data_type::CoreType;
 use crate::error::{CodecError, MetadataError};
 use crate::region::Region;
 use crate::registry::Registry;
-use crate::store::{ByteRange, Bytes};
 use crate::view::{View, ViewMut};
 
 /// The codecs of an array, checked against each other when the array is opened (F-070, F-071).
@@ -146,27 +145,18 @@ impl Chain {
         }
         let (shape, within, order) = self.turned(shape, within)?;
         let read = self.serializer.clone().read(&shape, &within)?;
-        Some(PartRead { read, order })
+        Some(PartRead::new(read, order))
     }
 
-    /// The encoded chunk with `part` laid over its elements `within`, where that takes less than decoding
-    /// and encoding all of it; see [`ArrayToBytes::update`].
-    ///
-    /// # Errors
-    /// As there.
-    pub fn update(
-        &self,
-        encoded: &[u8],
-        shape: &[u64],
-        within: &Region,
-        part: &View<'_>,
-    ) -> Result<Option<Vec<u8>>, CodecError> {
+    /// How elements are laid over the part `within` of a chunk without decoding all of it; `None` if it takes
+    /// that; see [`ArrayToBytes::edit`].
+    pub fn edit(&self, shape: &[u64], within: &Region, is_there: bool) -> Option<PartEdit> {
         if !self.bytes.is_empty() {
-            return Ok(None);
+            return None;
         }
-        let Some((shape, within, order)) = self.turned(shape, within) else { return Ok(None) };
-        let part = order.iter().fold(part.clone(), |part, order| part.permuted(order));
-        self.serializer.update(encoded, &shape, &within, &part)
+        let (shape, within, order) = self.turned(shape, within)?;
+        let edit = self.serializer.clone().edit(&shape, &within, is_there)?;
+        Some(PartEdit::new(edit, order))
     }
 
     /// The shape and the part as the serializer sees them, and how axes are turned on the way; `None` if
@@ -298,35 +288,6 @@ impl Chain {
             shape = next_context(&**codec, context, &shape).ok()?.shape;
         }
         self.sizes(&shape).ok()?.pop().flatten()
-    }
-}
-
-/// Reading a part of a chunk, its axes turned as the chain turns them.
-pub struct PartRead {
-    read: Box<dyn ChunkRead>,
-    order: Vec<Vec<usize>>,
-}
-
-impl PartRead {
-    /// See [`ChunkRead::wants`].
-    pub fn wants(&self) -> Vec<ByteRange> {
-        self.read.wants()
-    }
-
-    /// See [`ChunkRead::supply`].
-    ///
-    /// # Errors
-    /// As there.
-    pub fn supply(&mut self, bytes: Vec<Bytes>) -> Result<(), CodecError> {
-        self.read.supply(bytes)
-    }
-
-    /// See [`ChunkRead::decode_into`].
-    ///
-    /// # Errors
-    /// As there.
-    pub fn decode_into(&self, out: ViewMut<'_>) -> Result<(), CodecError> {
-        self.read.decode_into(self.order.iter().fold(out, |out, order| out.permuted(order)))
     }
 }
 

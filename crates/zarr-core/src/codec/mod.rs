@@ -6,20 +6,21 @@
 
 mod chain;
 mod convert;
+mod part;
 
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-pub use self::chain::{Chain, PartRead};
+pub use self::chain::Chain;
 pub use self::convert::respell;
+pub use self::part::{ChunkEdit, ChunkRead, Memo, PartEdit, PartRead, Patch, Piece};
 
 use crate::data_type::{DataType, FillValue};
 use crate::dialect::Dialect;
 use crate::error::{CodecError, MetadataError, Unsupported};
 use crate::json::{Json, Object};
 use crate::region::Region;
-use crate::store::{ByteRange, Bytes};
 use crate::view::{View, ViewMut};
 
 /// A codec as a document names it.
@@ -269,25 +270,22 @@ pub trait ArrayToBytes: fmt::Debug + Send + Sync {
         out: ViewMut<'_>,
     ) -> Result<(), CodecError>;
 
-    /// The encoded chunk with `part` laid over its elements `within`, where that takes less than decoding
-    /// and encoding all of it; `None` if it does not. An empty result says that nothing but fill is left.
-    ///
-    /// # Errors
-    /// As [`ArrayToBytes::decode_into`] and [`ArrayToBytes::encode`].
-    fn update(
-        &self,
-        encoded: &[u8],
-        shape: &[u64],
-        within: &Region,
-        part: &View<'_>,
-    ) -> Result<Option<Vec<u8>>, CodecError> {
-        let _ = (encoded, shape, within, part);
-        Ok(None)
-    }
-
     /// How the part `within` of an encoded chunk is read without all its bytes; `None` if it takes them all.
     fn read(self: Arc<Self>, shape: &[u64], within: &Region) -> Option<Box<dyn ChunkRead>> {
         let _ = (shape, within);
+        None
+    }
+
+    /// How elements are laid over the part `within` of an encoded chunk, where that takes less than decoding
+    /// and encoding all of it; `None` if it does not. Whether there is a chunk by now says `is_there`: what is
+    /// not is all fill.
+    fn edit(
+        self: Arc<Self>,
+        shape: &[u64],
+        within: &Region,
+        is_there: bool,
+    ) -> Option<Box<dyn ChunkEdit>> {
+        let _ = (shape, within, is_there);
         None
     }
 
@@ -305,25 +303,6 @@ pub trait ArrayToBytes: fmt::Debug + Send + Sync {
 
     /// The codec in a dialect's words; `None` if that has none.
     fn spelling(&self, dialect: Dialect) -> Option<CodecSpec>;
-}
-
-/// Reading a part of one encoded chunk, free of input and output: it says which bytes it wants, is given
-/// them, and so on until it wants no more; then it decodes.
-pub trait ChunkRead: Send {
-    /// Which bytes of the encoded chunk are wanted now; none if it can be decoded.
-    fn wants(&self) -> Vec<ByteRange>;
-
-    /// The bytes of each range that was wanted.
-    ///
-    /// # Errors
-    /// [`CodecError::Corrupt`] for bytes that cannot be right.
-    fn supply(&mut self, bytes: Vec<Bytes>) -> Result<(), CodecError>;
-
-    /// Decodes the part into `out`, which has its shape.
-    ///
-    /// # Errors
-    /// As [`ArrayToBytes::decode_into`].
-    fn decode_into(&self, out: ViewMut<'_>) -> Result<(), CodecError>;
 }
 
 /// A codec from an array to an array.

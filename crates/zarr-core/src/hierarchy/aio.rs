@@ -14,8 +14,9 @@ use super::elements::Cells;
 use super::fields::Span;
 use super::opened::{Opened, State, zeroed};
 use super::options::{OpenOptions, Options};
+use super::part::assembled;
 use super::room::Room;
-use super::update::{self, Edited};
+use super::update;
 use super::{ArrayBuilder, Chunk, Ground, change_attributes, wrong_kind};
 use crate::dialect::{Dialect, Warning};
 use crate::element::Element;
@@ -27,7 +28,7 @@ use crate::json::Object;
 use crate::metadata::{ArrayMetadata, GroupMetadata, NodeKind, NodeMetadata};
 use crate::path::NodePath;
 use crate::region::{IntoRegion, Region};
-use crate::store::aio::Store;
+use crate::store::aio::{Pinned, Store};
 use crate::view::{View, ViewMut};
 
 pub use crate::store::Offloaded;
@@ -639,13 +640,14 @@ async fn write_tile<T: Element>(
         let chunk = on_pool(&options, encode).await.map_err(at)?;
         return opened.store_whole(&key, chunk.map(Into::into)).await.map_err(at);
     }
-    let edit = |old: Option<bytes::Bytes>| {
-        let shared = shared.clone();
-        let overlay = move || -> Result<Edited> {
+    let edit = |old: Option<Arc<dyn Pinned>>| {
+        let (shared, options) = (shared.clone(), &options);
+        async move {
             let (opened, state, tile, data) = shared;
-            opened.overlay(&state, &tile, old.as_deref(), &data.part(&tile), span)
-        };
-        on_pool(&options, overlay)
+            let rest = opened.fetch_rest(&state, &tile, span, old.as_deref()).await?;
+            let overlay = move || opened.overlay(&state, &tile, rest, &data.part(&tile), span);
+            assembled(on_pool(options, overlay).await?, old).await
+        }
     };
     let rounds = u32::MAX;
     match update::update_for(&opened.room, &key, edit, rounds).await.map_err(at)? {

@@ -15,6 +15,7 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 
 use super::consolidated::{ConsolidatedStore, Copied, agree};
 use super::options::{Consolidated, OpenOptions};
+use super::part::whole;
 use super::room::{Room, documents, get};
 use super::update::{self, Edited};
 use crate::dialect::{Dialect, Reading, Strictness};
@@ -25,9 +26,14 @@ use crate::json::Json;
 use crate::metadata::{GroupMetadata, NodeKind, NodeMetadata};
 use crate::path::NodePath;
 use crate::registry::Access;
+use crate::store::aio::Pinned;
 use crate::store::{Listing, StoreKey};
 
 const MOST_ROUNDS: u32 = 1000;
+
+fn set(document: Bytes) -> Edited {
+    Edited::Set(document.into())
+}
 
 /// The documents that a change is about.
 pub(crate) struct Touched<'a> {
@@ -249,12 +255,13 @@ impl Room {
     async fn copy_again(
         &self,
         holder: &Holder,
-        old: Option<Bytes>,
+        old: Option<Arc<dyn Pinned>>,
         keys: &[StoreKey],
         marks: &BTreeSet<StoreKey>,
         seen: &Mutex<Documents>,
     ) -> Result<Edited> {
         // The documents are read after the holder was: whoever changes them later changes the holder later.
+        let old = whole(old.as_deref()).await?;
         let found = documents(&*self.live, keys.to_vec()).await?;
         *lock(seen) = found.clone();
         let Some(mut copies) = old.as_ref().and_then(|old| holder.copies(old).ok().flatten())
@@ -271,7 +278,7 @@ impl Room {
             }
         }
         let bytes = holder.with_copies(old.as_ref(), Some(&copies))?;
-        Ok(bytes.map_or(Edited::Keep, Edited::Set))
+        Ok(bytes.map_or(Edited::Keep, set))
     }
 
     fn decoded(&self, found: Documents) -> Result<Vec<(StoreKey, Json)>> {
@@ -298,7 +305,7 @@ impl Room {
                 return Ok(Edited::Keep);
             };
             change(&mut copies)?;
-            Ok(holder.with_copies(old, Some(&copies))?.map_or(Edited::Keep, Edited::Set))
+            Ok(holder.with_copies(old, Some(&copies))?.map_or(Edited::Keep, set))
         };
         update::update(self, &holder.key, edit).await
     }
@@ -307,7 +314,7 @@ impl Room {
         self.holds_copies_alone(holder).await?;
         let edit = |old: Option<&Bytes>| match old {
             None => Ok(Edited::Keep),
-            old => Ok(holder.with_copies(old, None)?.map_or(Edited::Erase, Edited::Set)),
+            old => Ok(holder.with_copies(old, None)?.map_or(Edited::Erase, set)),
         };
         update::update(self, &holder.key, edit).await
     }
@@ -349,7 +356,7 @@ impl Room {
             let entries = self.decoded(found.clone()).map_err(at)?.into_iter().collect();
             let copies = Copies { entries, stale: Vec::new() };
             let edit = |old: Option<&Bytes>| {
-                Ok(holder.with_copies(old, Some(&copies))?.map_or(Edited::Keep, Edited::Set))
+                Ok(holder.with_copies(old, Some(&copies))?.map_or(Edited::Keep, set))
             };
             update::update(self, &holder.key, edit).await.map_err(|e| at(e).at_key(&holder.key))?;
             // Who changed a document before the copies were there did not know of them.

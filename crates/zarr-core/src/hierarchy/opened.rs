@@ -4,31 +4,33 @@
 //! metadata, the chain, and how one tile is read or written.
 
 use std::borrow::Cow;
-use std::future::ready;
 use std::sync::{Arc, RwLock};
 
 use bytes::Bytes;
 
 use super::fields::Span;
+use super::memos::Memos;
 use super::options::Guard;
+use super::part::assembled;
 use super::room::Room;
 use super::shards::Shard;
 use super::update::{self, Edited};
-use crate::codec::{Chain, PartRead};
+use crate::codec::Chain;
 use crate::data_type::Repr;
 use crate::dialect::Strictness;
-use crate::error::{
-    AccessError, CodecError, Error, MetadataError, Result, StoreError, Unsupported,
-};
+use crate::error::{AccessError, CodecError, Error, MetadataError, Result, Unsupported};
 use crate::grid::{ChunkGrid, ChunkKeys, Tile};
 use crate::heap::{CELL, Heap};
 use crate::json::Object;
 use crate::metadata::{ArrayMetadata, NodeKind, NodeMetadata};
 use crate::path::NodePath;
 use crate::region::Region;
-use crate::store::aio::{WriteableStore, now};
+use crate::store::aio::{Pinned, WriteableStore, now};
 use crate::store::{Payload, StoreKey, StorePrefix};
 use crate::view::{View, ViewMut};
+
+/// Bytes in which the handles of an array remember indices, unless told otherwise (DECISIONS 8).
+const INDEX_MEMORY: u64 = 64 << 20;
 
 /// An array as it was when it was opened, or last changed through one of its handles.
 #[derive(Debug)]
@@ -40,6 +42,8 @@ pub(crate) struct State {
     pub fill: Vec<u8>,
     /// The bytes of the fill value, which every heap of the array's holds.
     pub content: Bytes,
+    /// What is remembered of its chunks.
+    pub memos: Memos,
 }
 
 impl State {
@@ -64,6 +68,7 @@ impl State {
             prefix: room.format.chunk_prefix(path)?,
             fill,
             content,
+            memos: Memos::new(room.options.index_memory.unwrap_or(INDEX_MEMORY)),
         })
     }
 
@@ -78,7 +83,7 @@ impl State {
     }
 
     /// Whether an element of nothing but fill need not be stored: an undefined fill value is no value.
-    fn is_fill(&self, elements: &View<'_>) -> bool {
+    pub fn is_fill(&self, elements: &View<'_>) -> bool {
         if self.metadata.fill_value.is_none() {
             return false;
         }
@@ -181,22 +186,21 @@ impl Opened {
                 }
             };
         }
+        let (chain, ..) = state.access().map_err(|e| self.at(e))?;
+        if let Some(read) = chain.read(&tile.chunk_shape, &tile.within) {
+            return match now(self.fetch_part(state, tile, read))? {
+                Some((key, read)) => {
+                    read.decode_into(out).map_err(|e| self.at_chunk(tile, &key, e))
+                }
+                None => {
+                    out.fill(&state.fill);
+                    Ok(())
+                }
+            };
+        }
         let mut key = state.key(&tile.indices).map_err(|e| self.at(e))?;
         let readable = self.room.store.blocking().and_then(|store| store.readable());
         let readable = readable.ok_or_else(|| self.at(not_readable()))?;
-        let (chain, ..) = state.access().map_err(|e| self.at(e))?;
-        if let Some(mut read) = chain.read(&tile.chunk_shape, &tile.within) {
-            let at = |e: Error| self.at_chunk(tile, &key, e);
-            let Some(value) = readable.pin(&key).map_err(|e| at(e.into()))? else {
-                out.fill(&state.fill);
-                return Ok(());
-            };
-            while let wants @ [_, ..] = &read.wants()[..] {
-                let bytes = value.read(wants).map_err(|e| at(outside(e)))?;
-                read.supply(bytes).map_err(|e| at(e.into()))?;
-            }
-            return read.decode_into(out).map_err(|e| at(e.into()));
-        }
         let other = state.other_key(&tile.indices).map_err(|e| self.at(e))?;
         let whole = tile.within == Region::all(&tile.chunk_shape);
         if whole
@@ -243,27 +247,6 @@ impl Opened {
         }
     }
 
-    /// Reads a part of a chunk without all its bytes, up to where it can be decoded; `None` if the chunk is
-    /// not there.
-    pub async fn fetch_part(
-        &self,
-        state: &State,
-        tile: &Tile,
-        mut read: PartRead,
-    ) -> Result<Option<(StoreKey, PartRead)>> {
-        let key = state.key(&tile.indices).map_err(|e| self.at(e))?;
-        let at = |e: Error| self.at_chunk(tile, &key, e);
-        let readable = self.room.store.readable().ok_or_else(|| self.at(not_readable()))?;
-        let Some(value) = readable.pin(&key).await.map_err(|e| at(e.into()))? else {
-            return Ok(None);
-        };
-        while let wants @ [_, ..] = &read.wants()[..] {
-            let bytes = value.read(wants).await.map_err(|e| at(outside(e)))?;
-            read.supply(bytes).map_err(|e| at(e.into()))?;
-        }
-        Ok(Some((key, read)))
-    }
-
     /// Fetches an encoded chunk, from wherever it lies.
     pub async fn fetch(&self, state: &State, indices: &[i64]) -> Result<Option<(StoreKey, Bytes)>> {
         if let Some(per_shard) = &state.metadata.shards {
@@ -294,6 +277,7 @@ impl Opened {
         let writeable = self.writeable(state)?;
         let keys = [Some(state.key(indices)?), state.other_key(indices)?];
         for key in keys.into_iter().flatten() {
+            state.memos.forget(&key);
             let erased = writeable.erase(&key).await;
             erased.map_err(|e| self.at(e).at_chunk(indices).at_key(&key))?;
         }
@@ -331,8 +315,11 @@ impl Opened {
                 .and_then(|chunk| now(self.store_whole(&key, chunk.map(Into::into))))
                 .map(|()| true),
             false => {
-                let edit = |old: Option<Bytes>| {
-                    ready(self.overlay(state, tile, old.as_deref(), &part, span))
+                let part = &part;
+                let edit = |old: Option<Arc<dyn Pinned>>| async move {
+                    let rest = self.fetch_rest(state, tile, span, old.as_deref()).await?;
+                    let overlaid = self.overlay(state, tile, rest, part, span)?;
+                    assembled(overlaid, old).await
                 };
                 now(update::update_for(&self.room, &key, edit, rounds))
             }
@@ -344,6 +331,7 @@ impl Opened {
     /// both left behind (Q2): of two, the one that readers pass over goes.
     pub async fn write_key(&self, state: &State, tile: &Tile) -> Result<StoreKey> {
         let key = state.key(&tile.indices).map_err(|e| self.at(e))?;
+        state.memos.forget(&key);
         let Some(other) = state.other_key(&tile.indices)? else { return Ok(key) };
         let is_there = async |key: &StoreKey| self.room.get(key).await.map(|value| value.is_some());
         if !is_there(&key).await.map_err(|e| self.at(e))? {
@@ -398,7 +386,13 @@ impl Opened {
     }
 
     /// A whole chunk of fill with `part` laid over it.
-    fn padded(&self, state: &State, tile: &Tile, part: &View<'_>, span: Span) -> Result<Vec<u8>> {
+    pub fn padded(
+        &self,
+        state: &State,
+        tile: &Tile,
+        part: &View<'_>,
+        span: Span,
+    ) -> Result<Vec<u8>> {
         let size = span.element;
         let mut chunk = zeroed(&tile.chunk_shape, size, "a chunk")?;
         let mut view = ViewMut::new(&mut chunk, &tile.chunk_shape, size).with_heap(part.heap());
@@ -407,52 +401,6 @@ impl Opened {
         }
         view.part(&tile.within).span(span.offset, span.size).copy_from(part);
         Ok(chunk)
-    }
-
-    /// The chunk as it is now, with `part` laid over it: over the `span` of each element.
-    pub fn overlay(
-        &self,
-        state: &State,
-        tile: &Tile,
-        old: Option<&[u8]>,
-        part: &View<'_>,
-        span: Span,
-    ) -> Result<Edited> {
-        let (chain, _, repr) = state.access()?;
-        let shape = &tile.chunk_shape;
-        if let Some(old) = old
-            && span.is_whole()
-            && let Some(updated) = chain.update(old, shape, &tile.within, part)?
-        {
-            let keep = self.room.options.keep_fill_chunks && state.metadata.fill_value.is_some();
-            return Ok(match updated.is_empty() && !keep {
-                true => Edited::Erase,
-                false => Edited::Set(updated.into()),
-            });
-        }
-        // What was there lies in a heap that goes with this round.
-        let heap = part.heap().map(Heap::fork);
-        let heap = heap.as_ref();
-        let chunk = match old {
-            None => self.padded(state, tile, part, span)?,
-            Some(old) => {
-                let mut chunk = zeroed(shape, repr.size(), "a chunk")?;
-                let mut view = ViewMut::new(&mut chunk, shape, repr.size()).with_heap(heap);
-                chain.decode_into(
-                    Cow::Borrowed(old),
-                    shape,
-                    &Region::all(shape),
-                    view.reborrow(),
-                )?;
-                view.part(&tile.within).span(span.offset, span.size).copy_from(part);
-                chunk
-            }
-        };
-        let view = View::new(&chunk, shape, repr.size()).with_heap(heap);
-        if !self.room.options.keep_fill_chunks && state.is_fill(&view) {
-            return Ok(Edited::Erase);
-        }
-        Ok(Edited::Set(chain.encode(view)?.into_owned().into()))
     }
 
     /// Sets everything of a chunk outside `keep` to the fill value; [`Edited::Keep`] if it is that already.
@@ -490,20 +438,12 @@ impl Opened {
     }
 }
 
-/// What a chunk says of its own bytes is damage, if they are not there.
-fn outside(error: StoreError) -> Error {
-    match error {
-        StoreError::Range { .. } => CodecError::corrupt("sharding_indexed", error).into(),
-        other => other.into(),
-    }
-}
-
 pub(crate) fn wrong_kind(is: NodeKind) -> AccessError {
     let wanted = if is == NodeKind::Group { NodeKind::Array } else { NodeKind::Group };
     AccessError::NodeKind { is: is.phrase(), wanted: wanted.phrase() }
 }
 
-fn not_readable() -> crate::error::StoreError {
+pub(super) fn not_readable() -> crate::error::StoreError {
     crate::error::StoreError::NotCapable { operation: "read", capability: "readable" }
 }
 

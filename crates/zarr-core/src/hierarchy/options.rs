@@ -39,6 +39,9 @@ pub struct Options {
     /// Whether a change of documents removes the consolidated copies of all documents, which costs the same
     /// however many there are; else the copies of what changed are refreshed (Z2-072).
     pub drop_consolidated: bool,
+    /// Bytes of memory in which an open array remembers the indices of shards that it read, so that they are
+    /// not fetched for each part (DECISIONS 8); 64 MiB unless said.
+    pub index_memory: Option<u64>,
     /// A pool of the caller's own, in place of `threads`.
     #[cfg(feature = "rayon")]
     pub pool: Option<Arc<rayon::ThreadPool>>,

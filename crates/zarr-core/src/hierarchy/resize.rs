@@ -282,13 +282,13 @@ impl Opened {
             let value = match edited {
                 Edited::Keep => return Ok(true),
                 Edited::Erase => None,
-                Edited::Set(bytes) => Some(bytes),
+                Edited::Set(value) => Some(value),
             };
             let done = match (room.store.conditional(), &version, value) {
                 (Some(conditional), Some(version), value) => {
-                    conditional.set_if(&key, value.map(Into::into), Some(version)).await
+                    conditional.set_if(&key, value, Some(version)).await
                 }
-                (_, _, Some(bytes)) => writeable.set(&key, bytes.into()).await.map(|()| true),
+                (_, _, Some(value)) => writeable.set(&key, value).await.map(|()| true),
                 (_, _, None) => writeable.erase(&key).await.map(|()| true),
             };
             if done.map_err(|e| at(e.into()))? {

@@ -5,22 +5,23 @@
 //! waiting a bounded time, so nothing can deadlock.
 
 use std::collections::HashSet;
-use std::future::ready;
 use std::hash::{BuildHasher, RandomState};
-use std::sync::{Condvar, LazyLock, Mutex};
+use std::sync::{Arc, Condvar, LazyLock, Mutex};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 
 use super::options::Guard;
+use super::part::whole;
 use super::room::Room;
 use crate::error::{AccessError, Result, StoreError};
-use crate::store::StoreKey;
+use crate::store::aio::Pinned;
+use crate::store::{Payload, StoreKey};
 
 /// What a change makes of a value.
 pub(crate) enum Edited {
-    /// It becomes these bytes.
-    Set(Bytes),
+    /// It becomes this.
+    Set(Payload<'static>),
     /// It is erased.
     Erase,
     /// It stays.
@@ -37,9 +38,15 @@ const LONGEST_TURN: Duration = Duration::from_millis(50);
 pub(crate) async fn update(
     room: &Room,
     key: &StoreKey,
-    mut edit: impl FnMut(Option<&Bytes>) -> Result<Edited>,
+    edit: impl FnMut(Option<&Bytes>) -> Result<Edited>,
 ) -> Result<()> {
-    match update_for(room, key, |old| ready(edit(old.as_ref())), MOST_ROUNDS).await? {
+    let edit = &Mutex::new(edit);
+    let edit = |old: Option<Arc<dyn Pinned>>| async move {
+        let old = whole(old.as_deref()).await?;
+        let mut edit = edit.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        edit(old.as_ref())
+    };
+    match update_for(room, key, edit, MOST_ROUNDS).await? {
         true => Ok(()),
         false => Err(AccessError::Conflict { rounds: MOST_ROUNDS }.into()),
     }
@@ -49,14 +56,15 @@ pub(crate) async fn update(
 pub(crate) async fn update_for<F: Future<Output = Result<Edited>>>(
     room: &Room,
     key: &StoreKey,
-    mut edit: impl FnMut(Option<Bytes>) -> F,
+    mut edit: impl FnMut(Option<Arc<dyn Pinned>>) -> F,
     rounds: u32,
 ) -> Result<bool> {
     let writeable = room.writeable()?;
     if room.options.guard == Guard::Off {
-        let old = room.get(key).await?;
-        match edit(old).await? {
-            Edited::Set(bytes) => writeable.set_unguarded(key, bytes.into()).await?,
+        let not_readable = StoreError::NotCapable { operation: "read", capability: "readable" };
+        let old = room.store.readable().ok_or(not_readable)?.pin(key).await?;
+        match edit(old.map(Arc::from)).await? {
+            Edited::Set(value) => writeable.set_unguarded(key, value).await?,
             Edited::Erase => writeable.erase_unguarded(key).await?,
             Edited::Keep => {}
         }
@@ -70,14 +78,16 @@ pub(crate) async fn update_for<F: Future<Output = Result<Edited>>>(
         // Callers that wait must not block; their rounds succeed by chance.
         let turns = round >= ROUNDS_WITHOUT_TURN && room.store.blocking().is_some();
         let turn = turns.then(|| Turn::take(&room.store.name(), key));
-        let (old, was) = conditional.get_versioned(key).await?.unzip();
-        let done = match edit(old).await? {
-            Edited::Set(bytes) => conditional.set_if(key, Some(bytes.into()), was.as_ref()).await?,
+        let (old, was) = conditional.pin_versioned(key).await?.unzip();
+        let old: Option<Arc<dyn Pinned>> = old.map(Arc::from);
+        // What is pinned stays so until the versions are compared.
+        let done = match edit(old.clone()).await? {
+            Edited::Set(value) => conditional.set_if(key, Some(value), was.as_ref()).await?,
             Edited::Erase if was.is_none() => true,
             Edited::Erase => conditional.set_if(key, None, was.as_ref()).await?,
             Edited::Keep => true,
         };
-        drop(turn);
+        drop((old, turn));
         if done {
             return Ok(true);
         }

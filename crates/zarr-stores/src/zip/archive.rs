@@ -5,10 +5,11 @@ use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::ops::{Bound, Range};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 use zarr_core::StoreError;
-use zarr_core::store::{ByteRange, Pinned, StoreKey};
+use zarr_core::store::{ByteRange, Pinned, StoreKey, Version, Whole};
 use zip::read::{ZipArchiveMetadata, ZipReadOptions};
 use zip::{CompressionMethod, ZipArchive};
 
@@ -29,6 +30,8 @@ pub(super) struct Archive {
     /// Which folder of the archive the keys lie in: empty, or ending in `/`.
     pub folder: Box<str>,
     places: BTreeMap<Box<str>, Place>,
+    /// Tells it from all others of this process; what lies in it is never overwritten.
+    number: u64,
 }
 
 /// Where a value lies.
@@ -44,7 +47,10 @@ pub(super) enum Place {
 pub(super) struct Value {
     file: Arc<File>,
     place: Place,
+    number: u64,
 }
+
+static ARCHIVES: AtomicU64 = AtomicU64::new(0);
 
 /// What `zip` says, as an error of input.
 pub(super) fn broken(error: zip::result::ZipError) -> io::Error {
@@ -80,12 +86,17 @@ impl Archive {
         };
         let at_top = !is_there(&inside) && is_there(folder);
         let folder = if at_top { folder.into() } else { inside.into() };
-        Ok(Archive { file, folder, places })
+        Ok(Archive { places, ..Archive::new(file, folder) })
     }
 
     /// An archive without entries.
     pub fn empty(file: File, folder: &str) -> Self {
-        Archive { file: Arc::new(file), folder: folder.into(), places: BTreeMap::new() }
+        Archive::new(Arc::new(file), folder.into())
+    }
+
+    fn new(file: Arc<File>, folder: Box<str>) -> Self {
+        let number = ARCHIVES.fetch_add(1, Ordering::Relaxed);
+        Archive { file, folder, places: BTreeMap::new(), number }
     }
 
     /// The name of a key's entry.
@@ -95,7 +106,7 @@ impl Archive {
 
     pub fn find(&self, key: &StoreKey) -> Option<Value> {
         let place = self.places.get(&*self.name(key))?.clone();
-        Some(Value { file: self.file.clone(), place })
+        Some(Value { file: self.file.clone(), place, number: self.number })
     }
 
     /// The keys that begin with `prefix`, in order.
@@ -145,6 +156,14 @@ impl Value {
             Place::Plain(range) => Ok(range.end - range.start),
             Place::Entry(entries, index) => Ok(entries.entry(*index).map_err(broken)?.size()),
         }
+    }
+
+    /// What tells the value from all others that its key had or will have.
+    pub fn version(&self) -> Version {
+        Version::of_mark(match &self.place {
+            Place::Plain(range) => [self.number, 0, range.start, range.end],
+            Place::Entry(_, index) => [self.number, 1, *index as u64, 0],
+        })
     }
 
     /// The whole value; its checksum is compared, if it has one.
@@ -222,11 +241,12 @@ impl Value {
 
     /// The value, for reading parts of it: straight from the file if it lies there as it is.
     pub fn pin(self, key: &StoreKey) -> io::Result<Box<dyn Pinned>> {
+        let version = self.version();
         Ok(match self.plain()? {
             Some(range) => {
-                Box::new(PlainValue { file: self.file, range, key: key.clone() }) as Box<dyn Pinned>
+                Box::new(PlainValue { file: self.file, range, key: key.clone(), version }) as _
             }
-            None => Box::new(zarr_core::store::Whole::new(key, self.read()?.into())),
+            None => Box::new(Whole::new(key, self.read()?.into()).with_version(version)) as _,
         })
     }
 }
@@ -236,17 +256,26 @@ struct PlainValue {
     file: Arc<File>,
     range: Range<u64>,
     key: StoreKey,
+    version: Version,
 }
 
 impl Pinned for PlainValue {
     fn read(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>, StoreError> {
         let read = |range: &ByteRange| {
-            let range = range.resolve(&self.key, self.range.end - self.range.start)?;
+            let range = range.resolve(&self.key, self.size())?;
             let mut bytes = vec![0; (range.end - range.start) as usize];
             let read = At::new(&self.file, self.range.start + range.start).read_exact(&mut bytes);
             read.map_err(super::failed("get", &self.key))?;
             Ok(Bytes::from(bytes))
         };
         ranges.iter().map(read).collect()
+    }
+
+    fn size(&self) -> u64 {
+        self.range.end - self.range.start
+    }
+
+    fn version(&self) -> Option<Version> {
+        Some(self.version.clone())
     }
 }

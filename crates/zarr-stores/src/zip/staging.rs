@@ -111,7 +111,9 @@ impl Staging {
             .unix_permissions(0o644);
         self.zip.start_file(&*name, options).map_err(broken)?;
         let begins = self.position();
-        let written = value.parts().try_for_each(|part| self.zip.write_all(part));
+        let mut parts = value.parts();
+        let written =
+            parts.try_for_each(|part| self.zip.write_all(&part.map_err(io::Error::other)?));
         if let Err(e) = written {
             let _ = self.zip.abort_file();
             return Err(e);

@@ -1,0 +1,129 @@
+//! What is remembered of chunks that were read in part?
+//!
+//! The indices of shards, each under the version of its object, so that one is never used with the bytes of
+//! another (DECISIONS 8). Bounded in bytes: what was not used for longest is forgotten first.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::codec::Memo;
+use crate::store::{StoreKey, Version};
+
+/// About as many bytes go with everything that is remembered.
+const ENTRY: u64 = 256;
+
+/// What the handles of one array remember of its chunks.
+#[derive(Debug)]
+pub(crate) struct Memos {
+    limit: u64,
+    held: Mutex<Held>,
+}
+
+#[derive(Debug, Default)]
+struct Held {
+    memos: HashMap<StoreKey, Entry>,
+    /// Which was used when.
+    uses: BTreeMap<u64, StoreKey>,
+    size: u64,
+    clock: u64,
+}
+
+#[derive(Debug)]
+struct Entry {
+    version: Version,
+    memo: Memo,
+    size: u64,
+    used: u64,
+}
+
+impl Memos {
+    /// Remembers as much as takes at most `limit` bytes.
+    pub fn new(limit: u64) -> Memos {
+        Memos { limit, held: Mutex::default() }
+    }
+
+    fn held(&self) -> MutexGuard<'_, Held> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is remembered of a chunk, and of which version of it.
+    pub fn get(&self, key: &StoreKey) -> Option<(Version, Memo)> {
+        let mut held = self.held();
+        let entry = held.forget(key)?;
+        let found = (entry.version.clone(), entry.memo.clone());
+        held.put(key, entry);
+        Some(found)
+    }
+
+    /// Remembers what was learnt of a version of a chunk.
+    pub fn put(&self, key: &StoreKey, version: Version, memo: Memo) {
+        let size = memo.size().saturating_add(key.as_str().len() as u64 * 2 + ENTRY);
+        let mut held = self.held();
+        held.forget(key);
+        if size > self.limit {
+            return;
+        }
+        held.put(key, Entry { version, memo, size, used: 0 });
+        while held.size > self.limit
+            && let Some((_, oldest)) = held.uses.pop_first()
+        {
+            held.forget(&oldest);
+        }
+    }
+
+    /// Forgets a chunk that is about to be written.
+    pub fn forget(&self, key: &StoreKey) {
+        self.held().forget(key);
+    }
+}
+
+impl Held {
+    fn put(&mut self, key: &StoreKey, mut entry: Entry) {
+        self.clock += 1;
+        entry.used = self.clock;
+        self.size += entry.size;
+        self.uses.insert(entry.used, key.clone());
+        self.memos.insert(key.clone(), entry);
+    }
+
+    fn forget(&mut self, key: &StoreKey) -> Option<Entry> {
+        let entry = self.memos.remove(key)?;
+        self.uses.remove(&entry.used);
+        self.size -= entry.size;
+        Some(entry)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    fn key(n: usize) -> StoreKey {
+        StoreKey::new(format!("c/{n}")).unwrap()
+    }
+
+    /// DECISIONS 8: bounded in bytes, oldest use first.
+    #[test]
+    fn what_was_not_used_for_longest_is_forgotten() {
+        let memos = Memos::new(10_000);
+        let memo = || Memo::new(Arc::new(()), 1000);
+        let version = |n: u64| Version::of_mark([n, 0, 0, 0]);
+        for n in 0..100 {
+            memos.put(&key(n), version(n as u64), memo());
+            assert!(memos.get(&key(0)).is_some(), "the first is used again and again");
+            assert!(memos.held().size <= 10_000);
+        }
+        let kept: Vec<usize> = (0..100).filter(|n| memos.get(&key(*n)).is_some()).collect();
+        assert_eq!(kept, [0, 94, 95, 96, 97, 98, 99]);
+        assert_eq!(memos.get(&key(99)).unwrap().0, version(99));
+        memos.put(&key(99), version(1), memo());
+        assert_eq!(memos.get(&key(99)).unwrap().0, version(1));
+        memos.put(&key(99), version(2), Memo::new(Arc::new(()), 10_000));
+        assert!(memos.get(&key(99)).is_none(), "it alone would be too much");
+        (0..100).for_each(|n| memos.forget(&key(n)));
+        let held = memos.held();
+        assert_eq!((held.size, held.uses.len(), held.memos.len()), (0, 0, 0));
+    }
+}

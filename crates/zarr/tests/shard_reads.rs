@@ -1,0 +1,457 @@
+//! Which bytes of shards are fetched when parts of them are read, and of which version?
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
+
+use zarr::format::of_dialect;
+use zarr::store::{
+    ByteRange, Bytes, Payload, Pinned, ReadableStore, Store, StoreKey, Version, WriteableStore,
+};
+use zarr::stores::{Call, FilesystemStore, LogStore, MemoryStore};
+use zarr::{Array, Dialect, Hierarchy, NodePath, OpenOptions, Region, Result, StoreError};
+
+/// What was read of chunks: the key, the ranges, how many bytes came.
+type Calls = Arc<Mutex<Vec<(String, Vec<ByteRange>, u64)>>>;
+
+fn options() -> OpenOptions {
+    OpenOptions::new(zarr::standard()).read_write()
+}
+
+fn logged(store: Arc<dyn Store>) -> (Arc<dyn Store>, Calls) {
+    let calls = Calls::default();
+    let log = calls.clone();
+    let note = move |call: &Call<'_>| {
+        if call.key.contains("/c/") && call.operation.starts_with("get") {
+            let key = call.key.to_owned();
+            log.lock().unwrap().push((key, call.ranges.to_vec(), call.bytes));
+        }
+    };
+    (Arc::new(LogStore::new(store, note)), calls)
+}
+
+/// The sizes of what was read since the last time.
+fn sizes(calls: &Calls) -> Vec<u64> {
+    std::mem::take(&mut *calls.lock().unwrap()).into_iter().map(|(_, _, bytes)| bytes).collect()
+}
+
+fn create(store: Arc<dyn Store>, options: &OpenOptions) -> Hierarchy {
+    Hierarchy::create(store, of_dialect(Dialect::V3), options).unwrap()
+}
+
+fn path() -> NodePath {
+    NodePath::new("/a").unwrap()
+}
+
+/// Shards of 4 × 4 inner chunks of 5 × 5 bytes each, uncompressed; 2 × 2 of them.
+fn plain(hierarchy: &Hierarchy) -> Array {
+    let builder =
+        hierarchy.create_array(&path()).shape(&[40, 40]).chunks(&[5, 5]).shards(&[20, 20]);
+    let array = builder.data_type_named("uint8").create().unwrap();
+    let elements: Vec<u8> = (0..1600u32).map(|n| (n % 251 + 1) as u8).collect();
+    array.write(.., &elements).unwrap();
+    array
+}
+
+fn element(row: u64, column: u64) -> u8 {
+    ((row * 40 + column) % 251 + 1) as u8
+}
+
+/// 16 entries of 16 bytes, and their checksum.
+const INDEX: u64 = 260;
+const CHUNK: u64 = 25;
+
+/// DECISIONS 8.
+#[test]
+fn an_index_is_fetched_once_for_a_handle() -> Result<()> {
+    let (store, calls) = logged(Arc::new(MemoryStore::new()));
+    let hierarchy = create(store, &options());
+    let array = plain(&hierarchy);
+    sizes(&calls);
+    for (row, column) in [(0, 0), (0, 1), (7, 13), (19, 19)] {
+        assert_eq!(array.read::<u8>((row, column))?, [element(row, column)]);
+    }
+    assert_eq!(sizes(&calls), [INDEX, CHUNK, CHUNK, CHUNK, CHUNK]);
+    assert_eq!(array.clone().read::<u8>((1, 1))?, [element(1, 1)]);
+    assert_eq!(sizes(&calls), [CHUNK], "a clone is the same handle");
+    let other = hierarchy.array(&path())?;
+    assert_eq!(other.read::<u8>((1, 1))?, [element(1, 1)]);
+    assert_eq!(sizes(&calls), [INDEX, CHUNK], "another handle begins anew");
+    // Whoever replaces the object: the index that is known is another object's now.
+    for writer in [&array, &other] {
+        writer.write((0, 0), &[99u8])?;
+        sizes(&calls);
+        for _ in 0..2 {
+            assert_eq!(array.read::<u8>((7, 13))?, [element(7, 13)]);
+        }
+        assert_eq!(sizes(&calls), [INDEX, CHUNK, CHUNK]);
+    }
+    array.chunk(&[0, 0])?.erase()?;
+    assert_eq!(array.read::<u8>((7, 13))?, [0]);
+    Ok(())
+}
+
+/// DECISIONS 8: bounded in bytes.
+#[test]
+fn indices_take_no_more_memory_than_they_may() -> Result<()> {
+    for (limit, expected) in [(0, vec![INDEX, CHUNK, INDEX, CHUNK]), (1 << 10, vec![CHUNK; 2])] {
+        let (store, calls) = logged(Arc::new(MemoryStore::new()));
+        let mut options = options();
+        options.options.index_memory = Some(limit);
+        let array = plain(&create(store, &options));
+        let shards = [(0, 0), (0, 20), (20, 0)];
+        for place in shards {
+            array.read::<u8>(place)?;
+        }
+        sizes(&calls);
+        for _ in 0..2 {
+            array.read::<u8>((20, 0))?;
+        }
+        assert_eq!(sizes(&calls), expected, "{limit}");
+        if limit > 0 {
+            array.read::<u8>((0, 0))?;
+            assert_eq!(sizes(&calls), [INDEX, CHUNK], "it went when others came");
+        }
+    }
+    Ok(())
+}
+
+/// A file that could be mistaken for its successor is not relied on; one that lies there for a while is.
+#[cfg(unix)]
+#[test]
+fn indices_of_files_are_remembered_once_no_other_file_can_look_like_them() -> Result<()> {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, calls) = logged(Arc::new(FilesystemStore::new(folder.path())));
+    let hierarchy = create(store, &options());
+    let array = plain(&hierarchy);
+    let other = hierarchy.array(&path())?;
+    for round in 0..3u8 {
+        std::thread::sleep(Duration::from_millis(150));
+        sizes(&calls);
+        for _ in 0..3 {
+            array.read::<u8>((0, 0))?;
+        }
+        let read = sizes(&calls);
+        assert_eq!(&read[read.len() - 2..], [CHUNK, CHUNK]);
+        // Replaced twice at once: the file may be given the number of the first. Of inner chunks that lie
+        // elsewhere now, an index of before would know nothing.
+        other.write((0..5, 0..5), &[0u8; 25])?;
+        other.write((5, 5), &[100 + round])?;
+        assert_eq!(array.read::<u8>((0, 0))?, [0]);
+        assert_eq!(array.read::<u8>((5, 5))?, [100 + round]);
+        assert_eq!(array.read::<u8>((12, 7))?, [element(12, 7)]);
+        other.write((0..5, 0..5), &[1u8; 25])?;
+    }
+    Ok(())
+}
+
+/// T-10: the index of an inner shard is remembered, too; nothing is decoded but what is asked for.
+#[test]
+fn nested_shards_are_read_by_their_inner_indices() -> Result<()> {
+    let (store, calls) = logged(Arc::new(MemoryStore::new()));
+    let hierarchy = create(store, &options());
+    let inner = r#"{"name":"sharding_indexed","configuration":{"chunk_shape":[5,5],
+        "codecs":[{"name":"bytes"}],"index_location":"start",
+        "index_codecs":[{"name":"bytes","configuration":{"endian":"big"}}]}}"#;
+    let outer = format!(
+        r#"{{"name":"sharding_indexed","configuration":{{"chunk_shape":[10,10],
+        "codecs":[{inner}],
+        "index_codecs":[{{"name":"bytes","configuration":{{"endian":"little"}}}},{{"name":"crc32c"}}]}}}}"#
+    );
+    let builder = hierarchy.create_array(&path()).shape(&[40, 40]).chunks(&[20, 20]);
+    let builder = builder.data_type_named("uint8").codec(zarr::codec(&outer)?);
+    let array = builder.create()?;
+    let elements: Vec<u8> = (0..1600u32).map(|n| (n % 251 + 1) as u8).collect();
+    array.write(.., &elements)?;
+    sizes(&calls);
+    const OUTER: u64 = 4 * 16 + 4;
+    const INNER: u64 = 4 * 16;
+    assert_eq!(array.read::<u8>((3, 4))?, [element(3, 4)]);
+    assert_eq!(sizes(&calls), [OUTER, INNER, CHUNK]);
+    assert_eq!(array.read::<u8>((8, 9))?, [element(8, 9)]);
+    assert_eq!(sizes(&calls), [CHUNK]);
+    assert_eq!(array.read::<u8>((12, 3))?, [element(12, 3)]);
+    assert_eq!(sizes(&calls), [INNER, CHUNK]);
+    assert_eq!(array.read::<u8>((3, 4))?, [element(3, 4)]);
+    assert_eq!(sizes(&calls), [CHUNK]);
+    // One inner shard whole, a part of its neighbour: its index with the neighbour's bytes.
+    let region = array.read::<u8>((0..10, 0..11))?;
+    let expected: Vec<u8> =
+        (0..10).flat_map(|row| (0..11).map(move |column| element(row, column))).collect();
+    assert_eq!(region, expected);
+    // A change of one element keeps what is not touched, at both levels.
+    array.write((3, 4), &[250u8])?;
+    sizes(&calls);
+    assert_eq!(array.read::<u8>((3, 4))?, [250]);
+    assert_eq!(array.read::<u8>((8, 9))?, [element(8, 9)]);
+    assert_eq!(sizes(&calls), [OUTER, INNER, CHUNK, CHUNK]);
+    Ok(())
+}
+
+/// A thousand points, one after the other: each shard's index once, each point its inner chunk, and no byte
+/// more. Then regions: neighbours come as one range, what is not asked for does not come.
+#[test]
+fn points_and_regions_cost_the_index_and_the_inner_chunks_they_touch() -> Result<()> {
+    let (store, calls) = logged(Arc::new(MemoryStore::new()));
+    let hierarchy = create(store, &options());
+    let array = plain(&hierarchy);
+    let mut seed = 1u64;
+    let mut random = |end: u64| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) % end
+    };
+    sizes(&calls);
+    let mut shards = BTreeSet::new();
+    for _ in 0..1000 {
+        let (row, column) = (random(40), random(40));
+        assert_eq!(array.read::<u8>((row, column))?, [element(row, column)]);
+        shards.insert((row / 20, column / 20));
+    }
+    assert_eq!(shards.len(), 4);
+    assert_eq!(sizes(&calls).iter().sum::<u64>(), 4 * INDEX + 1000 * CHUNK);
+
+    for _ in 0..200 {
+        let mut within = || {
+            let (a, b) = (random(41), random(41));
+            a.min(b)..a.max(b)
+        };
+        let (rows, columns) = (within(), within());
+        let array = hierarchy.array(&path())?;
+        calls.lock().unwrap().clear();
+        let found = array.read::<u8>(&Region::new([rows.clone(), columns.clone()]))?;
+        let inside = |row: u64| columns.clone().map(move |column| element(row, column));
+        assert_eq!(found, rows.clone().flat_map(inside).collect::<Vec<u8>>());
+        // By shard: the entries of the inner chunks that are touched.
+        let mut expected: BTreeMap<String, BTreeSet<u64>> = BTreeMap::new();
+        for (row, column) in rows.flat_map(|row| columns.clone().map(move |column| (row, column))) {
+            let shard = format!("a/c/{}/{}", row / 20, column / 20);
+            expected.entry(shard).or_default().insert(row % 20 / 5 * 4 + column % 20 / 5);
+        }
+        let found = std::mem::take(&mut *calls.lock().unwrap());
+        for (shard, entries) in expected {
+            let calls = found.iter().filter(|(key, ..)| *key == shard);
+            let calls: Vec<(&[ByteRange], u64)> =
+                calls.map(|(_, ranges, bytes)| (&ranges[..], *bytes)).collect();
+            if entries.len() == 16 {
+                assert_eq!(calls, [(&[][..], 16 * CHUNK + INDEX)], "all of it, in one call");
+                continue;
+            }
+            let bytes = entries.len() as u64 * CHUNK;
+            let runs = entries.iter().filter(|e| **e == 0 || !entries.contains(&(*e - 1)));
+            assert_eq!(calls.len(), 2);
+            assert_eq!(calls[0], (&[ByteRange::Suffix(INDEX)][..], INDEX));
+            assert_eq!((calls[1].0.len(), calls[1].1), (runs.count(), bytes));
+        }
+    }
+    Ok(())
+}
+
+/// A store that gives no answer before it was asked for two objects.
+#[derive(Debug, Default)]
+struct Both {
+    inner: MemoryStore,
+    asked: Mutex<BTreeSet<String>>,
+    came: Condvar,
+}
+
+impl Store for Both {
+    fn name(&self) -> String {
+        "both".into()
+    }
+    fn readable(&self) -> Option<&dyn ReadableStore> {
+        Some(self)
+    }
+    fn writeable(&self) -> Option<&dyn WriteableStore> {
+        self.inner.writeable()
+    }
+}
+
+impl ReadableStore for Both {
+    fn get(&self, key: &StoreKey) -> Result<Option<Bytes>, StoreError> {
+        self.inner.get(key)
+    }
+
+    fn pin(&self, key: &StoreKey) -> Result<Option<Box<dyn Pinned>>, StoreError> {
+        let mut asked = self.asked.lock().unwrap();
+        asked.insert(key.to_string());
+        self.came.notify_all();
+        let wait = self.came.wait_timeout_while(asked, Duration::from_secs(60), |a| a.len() < 2);
+        assert!(!wait.unwrap().1.timed_out(), "only one shard is asked for at a time");
+        self.inner.pin(key)
+    }
+}
+
+#[cfg(feature = "rayon")]
+#[test]
+fn shards_are_read_side_by_side() -> Result<()> {
+    let mut options = options();
+    options.options.threads = 2;
+    let array = plain(&create(Arc::new(Both::default()), &options));
+    assert_eq!(array.read::<u8>((3, 18..22))?, [18, 19, 20, 21].map(|column| element(3, column)));
+    Ok(())
+}
+
+/// A store behind a network: each request is an object's bytes, on condition of its version if one is known.
+#[derive(Debug, Default)]
+struct Remote {
+    objects: Mutex<BTreeMap<String, (u64, Bytes)>>,
+    requests: Arc<Mutex<Vec<String>>>,
+    /// Replaces a chunk before each of so many further requests for it.
+    busy: Arc<Mutex<u32>>,
+}
+
+struct RemoteValue {
+    key: StoreKey,
+    etag: u64,
+    /// The tail of the object, which came with the first request; then the size is known, too.
+    tail: Option<(u64, Bytes)>,
+    store: Arc<Remote>,
+}
+
+impl Remote {
+    fn request(&self, key: &StoreKey, what: &str) -> Option<(u64, Bytes)> {
+        let mut objects = self.objects.lock().unwrap();
+        if key.as_str().contains("/c/") {
+            self.requests.lock().unwrap().push(what.to_owned());
+            let mut busy = self.busy.lock().unwrap();
+            if *busy > 0
+                && let Some((etag, value)) = objects.get_mut(key.as_str())
+            {
+                *busy -= 1;
+                *etag += 1;
+                // The inner chunks change places: an index of before points at others now.
+                let mut bytes = value.to_vec();
+                let (data, index) = bytes.split_at_mut(3);
+                data.swap(0, 1);
+                let (first, second) = index[..32].split_at_mut(16);
+                first.swap_with_slice(second);
+                *value = bytes.into();
+            }
+        }
+        objects.get(key.as_str()).cloned()
+    }
+}
+
+#[derive(Clone, Debug)]
+struct RemoteStore(Arc<Remote>);
+
+impl Store for RemoteStore {
+    fn name(&self) -> String {
+        "remote".into()
+    }
+    fn readable(&self) -> Option<&dyn ReadableStore> {
+        Some(self)
+    }
+    fn writeable(&self) -> Option<&dyn WriteableStore> {
+        Some(self)
+    }
+}
+
+impl ReadableStore for RemoteStore {
+    fn get(&self, key: &StoreKey) -> Result<Option<Bytes>, StoreError> {
+        Ok(self.0.request(key, "get").map(|(_, value)| value))
+    }
+
+    fn pin(&self, key: &StoreKey) -> Result<Option<Box<dyn Pinned>>, StoreError> {
+        let Some((etag, value)) = self.0.request(key, "tail") else { return Ok(None) };
+        let tail = Some((value.len() as u64, value.slice(value.len().saturating_sub(48)..)));
+        Ok(Some(Box::new(RemoteValue { key: key.clone(), etag, tail, store: self.0.clone() })))
+    }
+
+    fn pin_as(
+        &self,
+        key: &StoreKey,
+        version: &Version,
+    ) -> Result<Option<Box<dyn Pinned>>, StoreError> {
+        let etag =
+            (0..1000).find(|etag: &u64| Version::new(etag.to_le_bytes().to_vec()) == *version);
+        let etag = etag.expect("a version of this store");
+        let store = self.0.clone();
+        Ok(Some(Box::new(RemoteValue { key: key.clone(), etag, tail: None, store })))
+    }
+}
+
+impl Pinned for RemoteValue {
+    fn read(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>, StoreError> {
+        if let (Some((size, tail)), [range]) = (&self.tail, ranges)
+            && let Some(start) =
+                range.resolve(&self.key, *size)?.start.checked_sub(size - tail.len() as u64)
+        {
+            let len =
+                range.resolve(&self.key, *size)?.end as usize - (size - tail.len() as u64) as usize;
+            return Ok(vec![tail.slice(start as usize..len)]);
+        }
+        match self.store.request(&self.key, &format!("{ranges:?} if {}", self.etag)) {
+            Some((etag, value)) if etag == self.etag => {
+                let part = |range: &ByteRange| {
+                    let range = range.resolve(&self.key, value.len() as u64)?;
+                    Ok(value.slice(range.start as usize..range.end as usize))
+                };
+                ranges.iter().map(part).collect()
+            }
+            _ => Err(StoreError::Changed { key: self.key.to_string() }),
+        }
+    }
+
+    fn size(&self) -> u64 {
+        self.tail.as_ref().map_or(0, |(size, _)| *size)
+    }
+
+    fn version(&self) -> Option<Version> {
+        Some(Version::new(self.etag.to_le_bytes().to_vec()))
+    }
+}
+
+impl WriteableStore for RemoteStore {
+    fn set(&self, key: &StoreKey, value: Payload<'_>) -> Result<(), StoreError> {
+        let value = value.into_bytes()?;
+        let mut objects = self.0.objects.lock().unwrap();
+        let etag = objects.get(key.as_str()).map_or(1, |(etag, _)| etag + 1);
+        objects.insert(key.to_string(), (etag, value));
+        Ok(())
+    }
+    fn erase(&self, key: &StoreKey) -> Result<(), StoreError> {
+        self.0.objects.lock().unwrap().remove(key.as_str());
+        Ok(())
+    }
+    fn erase_prefix(&self, _: &zarr::store::StorePrefix) -> Result<(), StoreError> {
+        unreachable!("nothing is erased so")
+    }
+}
+
+/// DECISIONS 8: the version is checked by the request for the inner chunk itself; one that has changed makes
+/// the reader begin again, with the index.
+#[test]
+fn a_version_is_checked_without_a_request_of_its_own() -> Result<()> {
+    let remote = Arc::new(Remote::default());
+    let hierarchy = create(Arc::new(RemoteStore(remote.clone())), &options());
+    let index = r#"{"name":"sharding_indexed","configuration":{"chunk_shape":[1],
+        "codecs":[{"name":"bytes"}],
+        "index_codecs":[{"name":"bytes","configuration":{"endian":"little"}}]}}"#;
+    let builder = hierarchy.create_array(&path()).shape(&[3]).chunks(&[3]);
+    let array = builder.data_type_named("uint8").codec(zarr::codec(index)?).create()?;
+    array.write(.., &[7u8, 9, 11])?;
+    let requests = || std::mem::take(&mut *remote.requests.lock().unwrap());
+    requests();
+    for expected in [2, 1, 1] {
+        assert_eq!(array.read::<u8>(1)?, [9]);
+        let requests = requests();
+        assert_eq!(requests.len(), expected, "{requests:?}");
+    }
+    // It is replaced before the request: that fails, and the index is fetched anew.
+    *remote.busy.lock().unwrap() = 1;
+    assert_eq!(array.read::<u8>(1)?, [9]);
+    assert_eq!(requests().len(), 3);
+    assert_eq!(array.read::<u8>(1)?, [9]);
+    assert_eq!(requests().len(), 1);
+    // Again and again: the reader keeps at it, and gives up in the end.
+    *remote.busy.lock().unwrap() = 20;
+    assert_eq!(array.read::<u8>(0)?, [7]);
+    *remote.busy.lock().unwrap() = u32::MAX;
+    let error = array.read::<u8>(0).unwrap_err().to_string();
+    assert!(error.contains("was replaced while it was read"), "{error}");
+    *remote.busy.lock().unwrap() = 0;
+    array.chunk(&[0])?.erase()?;
+    assert_eq!(array.read::<u8>(0)?, [0], "gone is fill");
+    Ok(())
+}
