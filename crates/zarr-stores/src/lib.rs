@@ -3,6 +3,7 @@
 //! - [`FilesystemStore`] (feature `filesystem`): a folder; keys are files.
 //! - [`MemoryStore`] (feature `memory`): a map in this process.
 //! - [`ZipStore`] (feature `zip`): an archive; keys are its entries.
+//! - [`LmdbStore`] (feature `lmdb`): an LMDB file; keys are its main database's.
 //! - [`LogStore`]: any store, telling of every call made on it.
 //!
 //! [`register`] teaches a [`Registry`] the URL schemes of the stores that this build has.
@@ -26,22 +27,26 @@
 //! # }
 //! ```
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 #[cfg(feature = "filesystem")]
 mod filesystem;
+#[cfg(feature = "lmdb")]
+mod lmdb;
 mod log;
 #[cfg(feature = "memory")]
 mod memory;
 #[cfg(any(feature = "filesystem", feature = "zip"))]
 mod opened;
-#[cfg(any(feature = "filesystem", feature = "zip"))]
+#[cfg(any(feature = "filesystem", feature = "zip", feature = "lmdb"))]
 mod url;
 #[cfg(feature = "zip")]
 mod zip;
 
 #[cfg(feature = "filesystem")]
 pub use filesystem::{FilesystemStore, open_locking};
+#[cfg(feature = "lmdb")]
+pub use lmdb::LmdbStore;
 pub use log::{Call, LogStore, Outcome};
 #[cfg(feature = "memory")]
 pub use memory::MemoryStore;
@@ -50,7 +55,7 @@ use zarr_core::Registry;
 pub use zip::ZipStore;
 
 /// The error for a store that this build left out.
-#[cfg(all(feature = "filesystem", not(feature = "zip")))]
+#[cfg(all(feature = "filesystem", not(all(feature = "zip", feature = "lmdb"))))]
 fn left_out(url: &str, feature: &str) -> zarr_core::StoreError {
     let why = format!(
         "that kind of store was left out of this build; enable the feature `{feature}` of zarr-stores"
@@ -84,6 +89,7 @@ stores! {
     "filesystem" filesystem: "file";
     "memory" memory: "memory";
     "zip" zip: "zip";
+    "lmdb" lmdb: "lmdb";
 }
 
 #[cfg(test)]
@@ -101,6 +107,7 @@ mod tests {
                 "file" => cfg!(feature = "filesystem"),
                 "memory" => cfg!(feature = "memory"),
                 "zip" => cfg!(feature = "zip"),
+                "lmdb" => cfg!(feature = "lmdb"),
                 other => panic!("whether `{other}` is here nobody knows"),
             };
             let url = format!("{scheme}://");

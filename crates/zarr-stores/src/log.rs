@@ -8,7 +8,7 @@ use bytes::Bytes;
 use zarr_core::StoreError;
 use zarr_core::store::{
     ByteRange, ConditionalStore, ListableStore, Listing, Payload, Pinned, ReadableStore, Store,
-    StoreKey, StorePrefix, Version, WriteableStore,
+    StoreKey, StorePrefix, Version, Versioned, WriteableStore,
 };
 
 /// One call that a store answered.
@@ -308,10 +308,7 @@ impl ConditionalStore for LogStore {
     }
 
     /// Each reading is told as a `get_partial_values`; that nothing is there, too.
-    fn pin_versioned(
-        &self,
-        key: &StoreKey,
-    ) -> Result<Option<(Box<dyn Pinned>, Version)>, StoreError> {
+    fn pin_versioned(&self, key: &StoreKey) -> Result<Option<Versioned>, StoreError> {
         let operation = "get_partial_values";
         match self.swapper(operation)?.pin_versioned(key) {
             Ok(Some((value, version))) => Ok(Some((self.pinned(key, value), version))),

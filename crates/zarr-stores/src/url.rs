@@ -53,16 +53,29 @@ pub(crate) fn from_path(path: &Path) -> String {
     url
 }
 
-/// The file on the way along `path` whose name ends in `extension`, and the prefix of what follows it; `None` if
-/// there is none. What is not there is a file if it is the end of the way.
-pub(crate) fn file_on_the_way(path: &Path, extension: &str) -> Option<(PathBuf, Option<String>)> {
-    let is_file = |at: &&Path| {
-        let is_named = at.extension().is_some_and(|named| named.eq_ignore_ascii_case(extension));
-        is_named && if *at == path { !at.is_dir() } else { at.is_file() }
-    };
-    let file = path.ancestors().find(is_file)?;
-    let inside = path.strip_prefix(file).ok()?.to_str()?.replace('\\', "/");
-    Some((file.into(), (!inside.is_empty()).then(|| format!("{inside}/"))))
+/// The store of one file on the way along `path`, by what it is or is named, and the prefix of what follows it;
+/// `None` if there is none. What is not there is what it is named like, if it is the end of the way.
+pub(crate) fn store_on_the_way(path: &Path) -> Option<(Kind, PathBuf, String)> {
+    path.ancestors().find_map(|at| {
+        let named = |name: &str| at.extension().is_some_and(|e| e.eq_ignore_ascii_case(name));
+        let kind = match at {
+            at if at.join("data.mdb").is_file() => Kind::Lmdb,
+            at if at.is_dir() || (at != path && !at.is_file()) => return None,
+            _ if named("zip") => Kind::Zip,
+            _ if named("lmdb") || named("mdb") => Kind::Lmdb,
+            _ => return None,
+        };
+        let inside = path.strip_prefix(at).ok()?.to_str()?.replace('\\', "/");
+        let inside = if inside.is_empty() { inside } else { format!("{inside}/") };
+        Some((kind, at.into(), inside))
+    })
+}
+
+/// What a store of one file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Zip,
+    Lmdb,
 }
 
 /// The bytes meant by `%20` and the like; `None` if a `%` stands before anything but two digits.

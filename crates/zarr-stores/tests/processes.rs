@@ -8,14 +8,14 @@
 use std::env;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
 use zarr_core::store::{
-    ConditionalStore, ListableStore, Payload, ReadableStore, StoreKey, StorePrefix, WriteableStore,
+    ConditionalStore, ListableStore, Payload, Store, StoreKey, StorePrefix, WriteableStore,
 };
 use zarr_stores::FilesystemStore;
 
@@ -28,9 +28,9 @@ fn child_folder() -> Option<PathBuf> {
     env::var_os(FOLDER).map(PathBuf::from)
 }
 
-fn spawn(test: &str, store: &FilesystemStore) -> Child {
+fn spawn(test: &str, path: &Path) -> Child {
     let mut command = Command::new(env::current_exe().unwrap());
-    command.args([test, "--exact", "--nocapture"]).env(FOLDER, store.root());
+    command.args([test, "--exact", "--nocapture"]).env(FOLDER, path);
     command.stdout(Stdio::piped()).spawn().unwrap()
 }
 
@@ -38,11 +38,12 @@ fn key(key: &str) -> StoreKey {
     StoreKey::new(key).unwrap()
 }
 
-#[test]
-fn processes_counting_together_lose_nothing() {
+/// Lets processes that run `test` count in one store.
+fn count_together(test: &str, open: fn(&Path) -> Arc<dyn Store>) {
     let counter = key("data/root/x/c0");
-    if let Some(folder) = child_folder() {
-        let store = FilesystemStore::new(folder);
+    if let Some(path) = child_folder() {
+        let store = open(&path);
+        let store = store.conditional().unwrap();
         for _ in 0..ROUNDS {
             loop {
                 let now = store.get_versioned(&counter).unwrap();
@@ -57,14 +58,28 @@ fn processes_counting_together_lose_nothing() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let store = FilesystemStore::new(folder.path());
-    let children: Vec<Child> =
-        (0..CHILDREN).map(|_| spawn("processes_counting_together_lose_nothing", &store)).collect();
+    let path = folder.path().join("counted");
+    let children: Vec<Child> = (0..CHILDREN).map(|_| spawn(test, &path)).collect();
     for mut child in children {
         assert!(child.wait().unwrap().success());
     }
-    let count = store.get(&counter).unwrap().unwrap();
+    let count = open(&path).readable().unwrap().get(&counter).unwrap().unwrap();
     assert_eq!(count[..], ((CHILDREN * ROUNDS) as u32).to_le_bytes());
+}
+
+#[test]
+fn processes_counting_together_lose_nothing() {
+    count_together("processes_counting_together_lose_nothing", |path| {
+        Arc::new(FilesystemStore::new(path))
+    });
+}
+
+#[cfg(feature = "lmdb")]
+#[test]
+fn processes_counting_together_in_lmdb_lose_nothing() {
+    count_together("processes_counting_together_in_lmdb_lose_nothing", |path| {
+        Arc::new(zarr_stores::LmdbStore::open(path))
+    });
 }
 
 /// T-61: a value is `size` times one letter, and no two letters have the same size.
@@ -99,7 +114,7 @@ fn a_killed_writer_leaves_the_old_value_or_the_new_one_and_no_lock() {
     for round in 0..25u64 {
         store.set(&key, Payload::new(&first[..])).unwrap();
         let name = "a_killed_writer_leaves_the_old_value_or_the_new_one_and_no_lock";
-        let mut child = spawn(name, &store);
+        let mut child = spawn(name, store.root());
         wait_for(&mut child, "wrote");
         thread::sleep(Duration::from_micros(round * 700));
         child.kill().unwrap();
@@ -135,7 +150,7 @@ fn a_killed_process_gives_its_lock_back() {
     }
     let folder = tempfile::tempdir().unwrap();
     let store = FilesystemStore::new(folder.path());
-    let mut child = spawn("a_killed_process_gives_its_lock_back", &store);
+    let mut child = spawn("a_killed_process_gives_its_lock_back", store.root());
     wait_for(&mut child, "locked");
     let (done, waits) = mpsc::channel();
     thread::scope(|scope| {

@@ -219,6 +219,9 @@ impl Version {
     }
 }
 
+/// A value to be read in part, and its version.
+pub type Versioned = (Box<dyn Pinned>, Version);
+
 /// Compare-and-swap on one key.
 pub trait ConditionalStore: Send + Sync {
     /// The value of `key` and its version; `None` if it is absent.
@@ -232,10 +235,7 @@ pub trait ConditionalStore: Send + Sync {
     ///
     /// # Errors
     /// As [`ReadableStore::get`].
-    fn pin_versioned(
-        &self,
-        key: &StoreKey,
-    ) -> Result<Option<(Box<dyn Pinned>, Version)>, StoreError> {
+    fn pin_versioned(&self, key: &StoreKey) -> Result<Option<Versioned>, StoreError> {
         let found = self.get_versioned(key)?;
         Ok(found.map(|(value, version)| (Box::new(Whole::new(key, value)) as _, version)))
     }

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use zarr_core::store::{
     ConditionalStore, ListableStore, Payload, Pinned, ReadableStore, Store, StoreKey, StorePrefix,
-    Version, WriteableStore,
+    Version, Versioned, WriteableStore,
 };
 use zarr_core::{Access, StoreError};
 
@@ -177,13 +177,17 @@ pub fn open_locking(
     locking: bool,
 ) -> Result<Arc<dyn Store>, StoreError> {
     let path = url::to_path(url)?;
-    if url::file_on_the_way(&path, "zip").is_none() {
-        return Ok(Arc::new(FilesystemStore::new(path).access(access).locking(locking)));
+    match url::store_on_the_way(&path).map(|(kind, ..)| kind) {
+        None => Ok(Arc::new(FilesystemStore::new(path).access(access).locking(locking))),
+        #[cfg(feature = "zip")]
+        Some(url::Kind::Zip) => crate::zip::open(url, access),
+        #[cfg(not(feature = "zip"))]
+        Some(url::Kind::Zip) => Err(crate::left_out(url, "zip")),
+        #[cfg(feature = "lmdb")]
+        Some(url::Kind::Lmdb) => crate::lmdb::open(url, access),
+        #[cfg(not(feature = "lmdb"))]
+        Some(url::Kind::Lmdb) => Err(crate::left_out(url, "lmdb")),
     }
-    #[cfg(feature = "zip")]
-    return crate::zip::open(url, access);
-    #[cfg(not(feature = "zip"))]
-    Err(crate::left_out(url, "zip"))
 }
 
 impl Store for FilesystemStore {
@@ -261,10 +265,7 @@ impl ConditionalStore for FilesystemStore {
 
     /// The open file and its mark, which no other file bears while this one is open.
     #[cfg(unix)]
-    fn pin_versioned(
-        &self,
-        key: &StoreKey,
-    ) -> Result<Option<(Box<dyn Pinned>, Version)>, StoreError> {
+    fn pin_versioned(&self, key: &StoreKey) -> Result<Option<Versioned>, StoreError> {
         let file = Place::new(self, "get", key)?.pin()?;
         Ok(file.map(|file| {
             let version = Version::of_mark(file.mark());

@@ -66,7 +66,7 @@ impl Archive {
     /// below `folder` there, `folder` counts from the top.
     ///
     /// Of entries with one name the last counts (Z2-081). Names that are no keys are passed over.
-    pub fn read(file: File, folder: Option<&str>) -> io::Result<Self> {
+    pub fn read(file: File, folder: &str) -> io::Result<Self> {
         let file = Arc::new(file);
         let buffered = BufReader::with_capacity(1 << 16, At::new(&file, 0));
         let entries = ZipArchive::new(buffered).map_err(broken)?.metadata();
@@ -78,7 +78,6 @@ impl Archive {
                 places.insert(name.into(), Place::Entry(entries.clone(), index));
             }
         }
-        let folder = folder.unwrap_or_default();
         let inside = format!("{}{folder}", root_folder(&places));
         let is_there = |prefix: &str| {
             let from = (Bound::Included(prefix), Bound::Unbounded);

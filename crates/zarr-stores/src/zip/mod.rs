@@ -59,8 +59,8 @@ pub struct ZipStore(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     path: PathBuf,
-    /// Which folder of the archive the keys lie in, if the caller said so.
-    folder: Option<Box<str>>,
+    /// Which folder of the hierarchy the keys lie in: empty, or ending in `/`.
+    folder: Box<str>,
     access: Access,
     state: RwLock<State>,
 }
@@ -79,7 +79,7 @@ impl ZipStore {
     /// # Errors
     /// [`StoreError::Io`] for a file that is no archive, or cannot be read.
     pub fn open(path: impl Into<PathBuf>) -> Result<Self, StoreError> {
-        Self::open_inside(path, None, Access::ReadWrite)
+        Self::open_inside(path, "", Access::ReadWrite)
     }
 
     /// As [`ZipStore::open`], of keys below `folder`, which ends in `/`, and allowed only so much.
@@ -88,7 +88,7 @@ impl ZipStore {
     /// As [`ZipStore::open`].
     pub fn open_inside(
         path: impl Into<PathBuf>,
-        folder: Option<&str>,
+        folder: &str,
         access: Access,
     ) -> Result<Self, StoreError> {
         let path = path.into();
@@ -102,7 +102,7 @@ impl ZipStore {
         };
         let archive = archive.transpose().map_err(failed("open", path.display()))?;
         let state = RwLock::new(State { archive, staging: None });
-        Ok(ZipStore(Arc::new(Inner { path, folder: folder.map(Into::into), access, state })))
+        Ok(ZipStore(Arc::new(Inner { path, folder: folder.into(), access, state })))
     }
 
     /// The archive's file.
@@ -122,8 +122,11 @@ pub(crate) fn open(url: &str, access: Access) -> Result<Arc<dyn Store>, StoreErr
         Some(("zip", path)) => url::to_path(&format!("file://{path}"))?,
         _ => url::to_path(url)?,
     };
-    let (path, folder) = url::file_on_the_way(&path, "zip").unwrap_or((path, None));
-    Ok(Arc::new(ZipStore::open_inside(path, folder.as_deref(), access)?))
+    let (path, folder) = match url::store_on_the_way(&path) {
+        Some((_, path, inside)) => (path, inside),
+        None => (path, String::new()),
+    };
+    Ok(Arc::new(ZipStore::open_inside(path, &folder, access)?))
 }
 
 impl Inner {
@@ -149,7 +152,7 @@ impl Inner {
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
         let attempt = || {
             if state.staging.is_none() {
-                let (staging, archive) = Staging::begin(&self.path, self.folder.as_deref())?;
+                let (staging, archive) = Staging::begin(&self.path, &self.folder)?;
                 *state = State { archive: Some(archive), staging: Some(staging) };
             }
             match &mut *state {
@@ -167,7 +170,7 @@ impl Inner {
         let Some(staging) = state.staging.take() else { return Ok(()) };
         let finish = || {
             staging.finish()?;
-            let archive = Archive::read(File::open(&self.path)?, self.folder.as_deref())?;
+            let archive = Archive::read(File::open(&self.path)?, &self.folder)?;
             state.archive = Some(archive);
             Ok(())
         };
@@ -186,7 +189,7 @@ impl Drop for Inner {
 
 impl Store for ZipStore {
     fn name(&self) -> String {
-        let inside = self.0.folder.as_deref().unwrap_or_default();
+        let inside = &self.0.folder;
         let path = url::from_path(&self.0.path);
         let path = path.strip_prefix("file").unwrap_or(&path);
         format!("zip{path}/{inside}").trim_end_matches('/').to_owned()

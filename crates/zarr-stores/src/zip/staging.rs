@@ -64,7 +64,7 @@ impl Staging {
     ///
     /// # Errors
     /// [`ErrorKind::WouldBlock`] if another writer has begun; whatever the system said.
-    pub fn begin(path: &Path, folder: Option<&str>) -> io::Result<(Staging, Archive)> {
+    pub fn begin(path: &Path, folder: &str) -> io::Result<(Staging, Archive)> {
         if let Some(above) = path.parent() {
             fs::create_dir_all(above)?;
         }
@@ -72,7 +72,7 @@ impl Staging {
         part.set_len(0)?;
         let (archive, is_there) = match File::open(path) {
             Err(e) if e.kind() == ErrorKind::NotFound => {
-                (Archive::empty(part.try_clone()?, folder.unwrap_or_default()), false)
+                (Archive::empty(part.try_clone()?, folder), false)
             }
             Err(e) => return Err(e),
             Ok(mut file) => {

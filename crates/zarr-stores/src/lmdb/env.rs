@@ -1,0 +1,284 @@
+//! How is LMDB called? Through the crate `heed`; all that knows of it is here.
+#![allow(unsafe_code)]
+
+use std::collections::HashMap;
+use std::fs;
+use std::io::{self, ErrorKind, Write};
+use std::ops::Bound;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use heed::types::{Bytes, DecodeIgnore};
+use heed::{CommitOrAbort, Database, EnvFlags, EnvOpenOptions, MdbError, RoTxn, RwTxn, WithoutTls};
+use zarr_core::store::Payload;
+
+/// What LMDB, or the system, refused.
+pub(super) type Failed = heed::Error;
+
+/// How large the map is at first, at least. It is address space, not memory or disk; on Windows it is disk.
+const MAP: usize = if cfg!(all(unix, target_pointer_width = "64")) { 16 << 30 } else { 64 << 20 };
+
+/// How long a writer that needs a larger map waits for the moments that are being read.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How many readers all processes together may have at one time.
+const READERS: u32 = 1024;
+
+/// An open file. A process opens each once, however many handles it has (LMDB forbids more).
+pub(super) struct Env {
+    env: heed::Env<WithoutTls>,
+    keys: Database<'static, Bytes, Bytes>,
+    /// Held shared by transactions while they begin or last, and alone while the map grows.
+    gate: RwLock<()>,
+    /// How many transactions last beyond the gate.
+    moments: AtomicUsize,
+}
+
+/// What the file held at one moment, for as long as this lives.
+pub(super) struct Moment {
+    /// Ends before it is counted no more.
+    txn: Mutex<RoTxn<'static, WithoutTls>>,
+    env: Counted,
+}
+
+/// A moment, counted.
+struct Counted(Arc<Env>);
+
+/// What is seen of the keys at one moment.
+pub(super) struct Snapshot<'t> {
+    keys: &'t Database<'static, Bytes, Bytes>,
+    txn: &'t RoTxn<'t>,
+}
+
+/// What one writer at a time sees and changes, all of it or nothing.
+pub(super) struct Change<'t, 'e> {
+    keys: &'t Database<'static, Bytes, Bytes>,
+    txn: &'t mut RwTxn<'e>,
+}
+
+fn failed(error: heed::Error) -> io::Error {
+    match error {
+        heed::Error::Io(error) => error,
+        heed::Error::Mdb(MdbError::Invalid) => {
+            io::Error::new(ErrorKind::InvalidData, "the file is not LMDB's")
+        }
+        heed::Error::Mdb(MdbError::Corrupted | MdbError::PageNotFound) => {
+            io::Error::new(ErrorKind::InvalidData, "the LMDB file is damaged")
+        }
+        heed::Error::Mdb(MdbError::BadValSize) => {
+            io::Error::new(ErrorKind::InvalidInput, "LMDB's keys have at most 511 bytes")
+        }
+        other => io::Error::other(format!("LMDB: {other}")),
+    }
+}
+
+impl Env {
+    /// The file `path`, or `data.mdb` in the folder `path`; made if it is not there.
+    pub fn open(path: &Path, in_folder: bool, map: Option<usize>) -> io::Result<Arc<Env>> {
+        static OPEN: Mutex<Option<HashMap<PathBuf, Weak<Env>>>> = Mutex::new(None);
+        let above = if in_folder { Some(path) } else { path.parent() };
+        above.map_or(Ok(()), fs::create_dir_all)?;
+        let path = match in_folder || path.exists() {
+            true => path.canonicalize()?,
+            false => path.to_owned(),
+        };
+        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        let open = open.get_or_insert_default();
+        open.retain(|_, env| env.strong_count() > 0);
+        if let Some(env) = open.get(&path).and_then(Weak::upgrade) {
+            return Ok(env);
+        }
+        let env = Arc::new(Env::open_new(&path, in_folder, map)?);
+        open.insert(path.canonicalize()?, Arc::downgrade(&env));
+        Ok(env)
+    }
+
+    fn open_new(path: &Path, in_folder: bool, map: Option<usize>) -> io::Result<Env> {
+        let mut flags = EnvFlags::NO_META_SYNC | EnvFlags::NO_READ_AHEAD;
+        if !in_folder {
+            flags |= EnvFlags::NO_SUB_DIR;
+        }
+        let mut options = EnvOpenOptions::new().read_txn_without_tls();
+        let file = if in_folder { path.join("data.mdb") } else { path.to_owned() };
+        let is = fs::metadata(file).map_or(0, |metadata| metadata.len());
+        let roomy =
+            usize::try_from(is.saturating_mul(4)).unwrap_or(MAP).next_multiple_of(MAP).max(MAP);
+        options.map_size(map.unwrap_or(roomy)).max_readers(READERS);
+        let mut tries = 0;
+        let env = loop {
+            // SAFETY: the flags are none that take LMDB's own locks or checks away. The file may be changed by
+            // nobody but LMDB while it is open, which is for its users to keep to, as the documentation says.
+            let opened = unsafe { options.flags(flags).open(path) };
+            match opened {
+                // A handle of this process is just being closed.
+                Err(heed::Error::EnvAlreadyOpened) if tries < 100 => {
+                    thread::sleep(Duration::from_millis(10));
+                }
+                Err(heed::Error::Io(e)) if tries < 100 && is_read_only(&e) => {
+                    flags |= EnvFlags::READ_ONLY;
+                    tries = 99;
+                }
+                opened => break opened.map_err(failed)?,
+            }
+            tries += 1;
+        };
+        let _ = env.clear_stale_readers();
+        let keys = env
+            .read_txn()
+            .and_then(|txn| {
+                env.open_databases_and_commit(txn, |opener, txn| {
+                    opener.open_database(txn, None).map(CommitOrAbort::<_, ()>::Commit)
+                })
+            })
+            .map_err(failed)?;
+        let keys = keys.commit().flatten().expect("the database without a name is always there");
+        Ok(Env { env, keys, gate: RwLock::new(()), moments: AtomicUsize::new(0) })
+    }
+
+    /// What `ask` finds at one moment.
+    pub fn read<T>(&self, mut ask: impl FnMut(Snapshot<'_>) -> Result<T, Failed>) -> io::Result<T> {
+        self.growing(|| {
+            let txn = self.env.read_txn()?;
+            ask(Snapshot { keys: &self.keys, txn: &txn })
+        })
+    }
+
+    /// What the file holds now, to be asked later.
+    pub fn moment(self: &Arc<Self>) -> io::Result<Moment> {
+        self.growing(|| {
+            let txn = self.env.clone().static_read_txn()?;
+            self.moments.fetch_add(1, Ordering::AcqRel);
+            Ok(Moment { txn: Mutex::new(txn), env: Counted(self.clone()) })
+        })
+    }
+
+    /// Makes `change`, all of it or nothing; it may be called again, after nothing was changed.
+    pub fn write<T>(
+        &self,
+        mut change: impl FnMut(Change<'_, '_>) -> Result<T, Failed>,
+    ) -> io::Result<T> {
+        self.growing(|| {
+            let mut txn = self.env.write_txn()?;
+            let done = change(Change { keys: &self.keys, txn: &mut txn })?;
+            txn.commit()?;
+            Ok(done)
+        })
+    }
+
+    /// Waits until the disk has what was written.
+    pub fn sync(&self) -> io::Result<()> {
+        self.env.force_sync().map_err(failed)
+    }
+
+    /// Runs a transaction, again and again while the map is too small for it.
+    fn growing<T>(&self, mut transact: impl FnMut() -> Result<T, Failed>) -> io::Result<T> {
+        loop {
+            let shared = self.gate.read().unwrap_or_else(PoisonError::into_inner);
+            let was = self.env.info().map_size;
+            let grown = match transact() {
+                // Zero is the size that another process gave it.
+                Err(heed::Error::Mdb(MdbError::MapResized)) => 0,
+                Err(heed::Error::Mdb(MdbError::MapFull)) => was.saturating_mul(2),
+                done => return done.map_err(failed),
+            };
+            drop(shared);
+            let _alone = self.gate.write().unwrap_or_else(PoisonError::into_inner);
+            let give_up = Instant::now() + PATIENCE;
+            while self.moments.load(Ordering::Acquire) > 0 {
+                if Instant::now() > give_up {
+                    return Err(io::Error::other(format!(
+                        "LMDB: the map of {was} bytes is full, and cannot grow while values are being read; \
+                         open the file with a larger one"
+                    )));
+                }
+                thread::sleep(Duration::from_millis(1));
+            }
+            if self.env.info().map_size == was {
+                // SAFETY: every transaction of this process holds the gate or is counted, so there is none now.
+                unsafe { self.env.resize(grown) }.map_err(failed)?;
+            }
+        }
+    }
+}
+
+fn is_read_only(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem)
+}
+
+impl Moment {
+    /// What `ask` finds.
+    pub fn read<T>(&self, ask: impl FnOnce(Snapshot<'_>) -> Result<T, Failed>) -> io::Result<T> {
+        let txn = self.txn.lock().unwrap_or_else(PoisonError::into_inner);
+        ask(Snapshot { keys: &self.env.0.keys, txn: &txn }).map_err(failed)
+    }
+
+    /// Tells it from every other of this file.
+    pub fn number(&self) -> u64 {
+        self.txn.lock().unwrap_or_else(PoisonError::into_inner).id() as u64
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.moments.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+impl Snapshot<'_> {
+    pub fn get(&self, key: &str) -> Result<Option<&[u8]>, Failed> {
+        self.keys.get(self.txn, key.as_bytes())
+    }
+
+    /// The first key after `from`, or that one itself if `or_at` and it is there.
+    pub fn key_after(&self, from: &[u8], or_at: bool) -> Result<Option<&[u8]>, Failed> {
+        let keys = self.keys.remap_data_type::<DecodeIgnore>();
+        let found = match (from, or_at) {
+            (b"", _) => keys.first(self.txn),
+            (from, true) => keys.get_greater_than_or_equal_to(self.txn, from),
+            (from, false) => keys.get_greater_than(self.txn, from),
+        };
+        Ok(found?.map(|(key, ())| key))
+    }
+
+    /// Every key that begins with `prefix`, in order.
+    pub fn below(&self, prefix: &str) -> Result<Vec<Vec<u8>>, Failed> {
+        let keys = self.keys.remap_data_type::<DecodeIgnore>();
+        let own = |entry: Result<(&[u8], ()), Failed>| entry.map(|(key, ())| key.to_vec());
+        match prefix {
+            "" => keys.iter(self.txn)?.map(own).collect(),
+            prefix => keys.prefix_iter(self.txn, prefix.as_bytes())?.map(own).collect(),
+        }
+    }
+}
+
+impl Change<'_, '_> {
+    pub fn get(&self, key: &str) -> Result<Option<&[u8]>, Failed> {
+        self.keys.get(self.txn, key.as_bytes())
+    }
+
+    /// Sets a key's value.
+    pub fn put(&mut self, key: &str, value: &Payload<'_>) -> Result<(), Failed> {
+        let size = usize::try_from(value.size()).map_err(io::Error::other)?;
+        self.keys.put_reserved(self.txn, key.as_bytes(), size, |space| {
+            let mut parts = value.parts();
+            parts.try_for_each(|part| space.write_all(&part.map_err(io::Error::other)?))
+        })
+    }
+
+    pub fn delete(&mut self, key: &str) -> Result<(), Failed> {
+        self.keys.delete(self.txn, key.as_bytes()).map(drop)
+    }
+
+    pub fn delete_below(&mut self, prefix: &str) -> Result<(), Failed> {
+        if prefix.is_empty() {
+            return self.keys.clear(self.txn);
+        }
+        // A prefix ends in `/`; the byte after that one ends the range.
+        let end = format!("{}0", prefix.trim_end_matches('/'));
+        let range = (Bound::Included(prefix.as_bytes()), Bound::Excluded(end.as_bytes()));
+        self.keys.delete_range(self.txn, &range).map(drop)
+    }
+}

@@ -1,0 +1,341 @@
+//! A store in an LMDB file: which of its transactions is behind each operation?
+
+mod env;
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use bytes::Bytes;
+use zarr_core::store::{
+    ByteRange, ConditionalStore, ListableStore, Listing, Payload, Pinned, ReadableStore, Store,
+    StoreKey, StorePrefix, Version, WriteableStore,
+};
+use zarr_core::{Access, StoreError};
+
+use self::env::{Change, Env, Failed, Moment, Snapshot};
+use crate::url;
+
+/// An LMDB file; its keys are the main database's, its values what they hold. zarr-python's `LMDBStore` reads and
+/// writes the same files.
+///
+/// Each operation is a transaction: readers see the values of one moment, and one writer at a time, among all
+/// processes, changes a key, all at once. After a crash of the process everything is there that was set; after a
+/// power failure the last writes may be missing, unless [`WriteableStore::flush`] came after them.
+///
+/// Handles of one file in a process share it. A process that was forked off must not use its parent's. Do not put the
+/// file on a network's file system.
+///
+/// ```
+/// use zarr_core::store::{Payload, ReadableStore, StoreKey, WriteableStore};
+/// use zarr_stores::LmdbStore;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let folder = folder.path();
+/// let store = LmdbStore::open(folder.join("example.lmdb"));
+/// let key = StoreKey::new("zarr.json")?;
+/// store.set(&key, Payload::from(b"{}".as_slice()))?;
+/// assert_eq!(store.get(&key)?.as_deref(), Some(b"{}".as_slice()));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct LmdbStore {
+    path: PathBuf,
+    access: Access,
+    /// What all keys begin with: empty, or ending in `/`.
+    below: Box<str>,
+    map: Option<usize>,
+    env: Arc<OnceLock<Arc<Env>>>,
+}
+
+impl std::fmt::Debug for LmdbStore {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("LmdbStore").field(&self.path).finish()
+    }
+}
+
+impl LmdbStore {
+    /// The file at `path`, or `data.mdb` in the folder `path`, to be read and written. What is not there becomes a
+    /// folder when the first key is set, and is empty until then.
+    pub fn open(path: impl Into<PathBuf>) -> Self {
+        let path = path.into();
+        LmdbStore {
+            path: std::path::absolute(&path).unwrap_or(path),
+            access: Access::ReadWrite,
+            below: "".into(),
+            map: None,
+            env: Arc::default(),
+        }
+    }
+
+    /// What may be done; [`Access::ReadOnly`] answers every write with [`StoreError::ReadOnly`].
+    pub fn access(mut self, access: Access) -> Self {
+        self.access = access;
+        self
+    }
+
+    /// Only the keys below this prefix, as if there were no others.
+    pub fn below(mut self, prefix: &StorePrefix) -> Self {
+        self.below = prefix.as_str().into();
+        self
+    }
+
+    /// How many bytes of address space the map has at first, a multiple of the page size; 16 GiB if not told. It
+    /// grows by itself.
+    pub fn map_size(mut self, bytes: usize) -> Self {
+        self.map = Some(bytes);
+        self
+    }
+
+    /// The open file; `None` if there is none.
+    fn env(&self) -> io::Result<Option<&Arc<Env>>> {
+        match self.env.get() {
+            Some(env) => Ok(Some(env)),
+            None if self.path.is_file() || holds_lmdb(&self.path) => self.made().map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The open file, made if there was none.
+    fn made(&self) -> io::Result<&Arc<Env>> {
+        if let Some(env) = self.env.get() {
+            return Ok(env);
+        }
+        let env = Env::open(&self.path, !self.path.is_file(), self.map)?;
+        Ok(self.env.get_or_init(|| env))
+    }
+
+    /// What a key is called in the file.
+    fn name_of(&self, key: &StoreKey) -> String {
+        format!("{}{key}", self.below)
+    }
+
+    /// The key that is called so in the file; `None` for what others keep there that is none.
+    fn key(&self, name: &[u8]) -> Option<StoreKey> {
+        let name = std::str::from_utf8(name).ok()?;
+        StoreKey::new(name.strip_prefix(&*self.below)?).ok()
+    }
+
+    fn read<T: Default>(
+        &self,
+        operation: &'static str,
+        key: &str,
+        ask: impl FnMut(Snapshot<'_>) -> Result<T, Failed>,
+    ) -> Result<T, StoreError> {
+        let read = || self.env()?.map_or(Ok(T::default()), |env| env.read(ask));
+        read().map_err(failed(operation, key))
+    }
+
+    fn write<T>(
+        &self,
+        operation: &'static str,
+        key: &str,
+        change: impl FnMut(Change<'_, '_>) -> Result<T, Failed>,
+    ) -> Result<T, StoreError> {
+        if self.access == Access::ReadOnly {
+            return Err(StoreError::ReadOnly);
+        }
+        let env = self.made().map_err(failed(operation, key))?;
+        env.write(change).map_err(failed(operation, key))
+    }
+}
+
+/// Whether a folder holds an LMDB file.
+pub(crate) fn holds_lmdb(folder: &Path) -> bool {
+    folder.join("data.mdb").is_file()
+}
+
+/// What the system said of an operation on a key.
+fn failed(operation: &'static str, key: impl ToString) -> impl FnOnce(io::Error) -> StoreError {
+    move |source| StoreError::Io { operation, key: key.to_string(), source }
+}
+
+/// `lmdb:///path/to/x.lmdb`, or a path into such a file or folder; what follows its name is a prefix in it.
+pub(crate) fn open(url: &str, access: Access) -> Result<Arc<dyn Store>, StoreError> {
+    let path = match url.split_once("://") {
+        Some(("lmdb", path)) => url::to_path(&format!("file://{path}"))?,
+        _ => url::to_path(url)?,
+    };
+    let (path, below) = match url::store_on_the_way(&path) {
+        Some((_, path, inside)) => (path, StorePrefix::new(inside)?),
+        None => (path, StorePrefix::root()),
+    };
+    Ok(Arc::new(LmdbStore::open(path).access(access).below(&below)))
+}
+
+impl Store for LmdbStore {
+    fn name(&self) -> String {
+        let path = url::from_path(&self.path);
+        let path = path.strip_prefix("file").unwrap_or(&path);
+        format!("lmdb{path}/{}", self.below).trim_end_matches('/').to_owned()
+    }
+
+    fn readable(&self) -> Option<&dyn ReadableStore> {
+        Some(self)
+    }
+
+    fn writeable(&self) -> Option<&dyn WriteableStore> {
+        Some(self)
+    }
+
+    fn listable(&self) -> Option<&dyn ListableStore> {
+        Some(self)
+    }
+
+    fn conditional(&self) -> Option<&dyn ConditionalStore> {
+        Some(self)
+    }
+}
+
+impl ReadableStore for LmdbStore {
+    fn get(&self, key: &StoreKey) -> Result<Option<Bytes>, StoreError> {
+        let name = self.name_of(key);
+        self.read("get", key.as_str(), |keys| Ok(keys.get(&name)?.map(Bytes::copy_from_slice)))
+    }
+
+    fn pin(&self, key: &StoreKey) -> Result<Option<Box<dyn Pinned>>, StoreError> {
+        let pin = || {
+            let Some(env) = self.env()? else { return Ok(None) };
+            let (name, moment) = (self.name_of(key), env.moment()?);
+            let size = moment.read(|keys| Ok(keys.get(&name)?.map(|value| value.len() as u64)))?;
+            let (number, key) = (moment.number(), key.clone());
+            Ok(size.map(|size| Box::new(PinnedValue { moment, number, name, key, size }) as _))
+        };
+        pin().map_err(failed("get", key))
+    }
+
+    fn get_into(&self, key: &StoreKey, buf: &mut Vec<u8>) -> Result<bool, StoreError> {
+        let name = self.name_of(key);
+        buf.clear();
+        self.read("get", key.as_str(), |keys| {
+            let value = keys.get(&name)?;
+            buf.extend_from_slice(value.unwrap_or_default());
+            Ok(value.is_some())
+        })
+    }
+
+    fn get_exactly(&self, key: &StoreKey, out: &mut [u8]) -> Result<Option<u64>, StoreError> {
+        let name = self.name_of(key);
+        self.read("get", key.as_str(), |keys| {
+            let Some(value) = keys.get(&name)? else { return Ok(None) };
+            if value.len() == out.len() {
+                out.copy_from_slice(value);
+            }
+            Ok(Some(value.len() as u64))
+        })
+    }
+}
+
+/// A value as it was when it was pinned.
+struct PinnedValue {
+    moment: Moment,
+    number: u64,
+    name: String,
+    key: StoreKey,
+    size: u64,
+}
+
+impl Pinned for PinnedValue {
+    fn read(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>, StoreError> {
+        let read = self.moment.read(|keys| {
+            let value = keys.get(&self.name)?.unwrap_or_default();
+            let part = |range: &ByteRange| {
+                let range = range.resolve(&self.key, value.len() as u64)?;
+                Ok(Bytes::copy_from_slice(&value[range.start as usize..range.end as usize]))
+            };
+            Ok(ranges.iter().map(part).collect())
+        });
+        read.map_err(failed("get", &self.key))?
+    }
+
+    fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Another moment may have the same value, but the same moment has no other.
+    fn version(&self) -> Option<Version> {
+        Some(Version::of_mark([self.number, 0, 0, 0]))
+    }
+}
+
+impl WriteableStore for LmdbStore {
+    fn set(&self, key: &StoreKey, value: Payload<'_>) -> Result<(), StoreError> {
+        let name = self.name_of(key);
+        self.write("set", key.as_str(), |mut keys| keys.put(&name, &value))
+    }
+
+    fn erase(&self, key: &StoreKey) -> Result<(), StoreError> {
+        let name = self.name_of(key);
+        self.write("erase", key.as_str(), |mut keys| keys.delete(&name))
+    }
+
+    fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
+        let name = format!("{}{prefix}", self.below);
+        self.write("erase", prefix.as_str(), |mut keys| keys.delete_below(&name))
+    }
+
+    fn flush(&self) -> Result<(), StoreError> {
+        let flush = || self.env()?.map_or(Ok(()), |env| env.sync());
+        flush().map_err(failed("flush", self.path.display()))
+    }
+}
+
+impl ConditionalStore for LmdbStore {
+    fn get_versioned(&self, key: &StoreKey) -> Result<Option<(Bytes, Version)>, StoreError> {
+        let value = self.get(key)?;
+        Ok(value.map(|value| (value.clone(), Version::of_content(value))))
+    }
+
+    fn set_if(
+        &self,
+        key: &StoreKey,
+        value: Option<Payload<'_>>,
+        was: Option<&Version>,
+    ) -> Result<bool, StoreError> {
+        let name = self.name_of(key);
+        self.write("set", key.as_str(), |mut keys| {
+            let is = keys.get(&name)?.map(|is| Version::of_content(Bytes::copy_from_slice(is)));
+            if is.as_ref() != was {
+                return Ok(false);
+            }
+            match &value {
+                Some(value) => keys.put(&name, value)?,
+                None => keys.delete(&name)?,
+            }
+            Ok(true)
+        })
+    }
+}
+
+impl ListableStore for LmdbStore {
+    fn list_prefix(&self, prefix: &StorePrefix) -> Result<Vec<StoreKey>, StoreError> {
+        let below = format!("{}{prefix}", self.below);
+        let names = self.read("list", prefix.as_str(), |keys| keys.below(&below))?;
+        Ok(names.iter().filter_map(|name| self.key(name)).collect())
+    }
+
+    /// Jumps over what lies below each prefix that it finds.
+    fn list_dir(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
+        let below = format!("{}{prefix}", self.below);
+        let names = self.read("list", prefix.as_str(), |keys| {
+            let mut found = Vec::new();
+            let (mut from, mut or_at) = (below.clone().into_bytes(), true);
+            while let Some(name) = keys.key_after(&from, or_at)? {
+                let Some(rest) = name.strip_prefix(below.as_bytes()) else { break };
+                found.push(name.to_vec());
+                from = name.to_vec();
+                let folder = rest.iter().position(|&byte| byte == b'/');
+                or_at = folder.is_some();
+                if let Some(at) = folder {
+                    // The byte after `/` is the first that is not below.
+                    from.truncate(below.len() + at);
+                    from.push(b'0');
+                }
+            }
+            Ok(found)
+        })?;
+        Ok(Listing::fold(prefix, names.iter().filter_map(|name| self.key(name))))
+    }
+}
