@@ -288,7 +288,6 @@ PEER = Peer(
         ),
         (r"they write|(we|they read our) copy from .*", r".*", r"attribute-null/.*", "writes null as {}"),
         (r"they write|we copy from .*", r".*", r"attribute-beyond-u64/.*", "writes no integers beyond uint64"),
-        (r"they write|we copy from .*", r".*", r"compound", "not read yet: structured types"),
     ],
 )
 
