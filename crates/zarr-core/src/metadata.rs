@@ -174,13 +174,26 @@ impl ArrayMetadata {
         if let Some(obstacle) = self.obstacles.first() {
             return Err(obstacle.clone().into());
         }
-        let context = ChunkContext::new(self.data_type.clone(), self.chunk_extent())
-            .with_fill(Some(FillValue::new(self.fill_bytes())));
-        Ok(Chain::build(&self.codecs, &context, registry)?.mending_bools(dialect != Dialect::V3))
+        let build = |shape: Vec<u64>| {
+            let context = ChunkContext::new(self.data_type.clone(), shape)
+                .with_fill(Some(FillValue::new(self.fill_bytes())));
+            Chain::build(&self.codecs, &context, registry)
+        };
+        let first = self.chunk_extent();
+        for axis in 0..first.len() {
+            let lengths = self.grid.as_ref().map(|grid| grid.stored_lengths(axis));
+            for length in lengths.unwrap_or_default().into_iter().filter(|&len| len != first[axis])
+            {
+                let mut shape = first.clone();
+                shape[axis] = length;
+                build(shape)?;
+            }
+        }
+        Ok(build(first)?.mending_bools(dialect != Dialect::V3))
     }
 
-    /// The shape of the first chunk, which stands for all when the chain is checked.
-    fn chunk_extent(&self) -> Vec<u64> {
+    /// The shape of the first chunk, which stands for all where their lengths do not matter.
+    pub fn chunk_extent(&self) -> Vec<u64> {
         match &self.grid {
             Some(grid) => (0..grid.rank()).map(|axis| grid.span(axis, 0).stored).collect(),
             None => vec![1; self.rank()],

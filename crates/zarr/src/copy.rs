@@ -193,7 +193,7 @@ fn describe(
         let mut chain: Vec<_> = turns.chain(bytes).collect();
         let data_type = metadata.data_type.clone();
         let data_type = if data_type.is_variable() { CoreType::Uint8.into() } else { data_type };
-        let context = ChunkContext::new(data_type, metadata.chunk_shape().unwrap_or_default());
+        let context = ChunkContext::new(data_type, metadata.chunk_extent());
         for text in codecs {
             let spec = crate::codec(text)?;
             // With every parameter said, as in what a builder creates.

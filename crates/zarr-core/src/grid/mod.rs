@@ -52,6 +52,11 @@ pub trait ChunkGrid: Debug + Send + Sync {
     /// The chunk shape, if all chunks have one.
     fn chunk_shape(&self) -> Option<Vec<u64>>;
 
+    /// How many elements chunks store along an axis: each number once. The codecs must take chunks of each.
+    fn stored_lengths(&self, axis: usize) -> Vec<u64> {
+        vec![self.span(axis, 0).stored]
+    }
+
     /// The grid in a dialect's words, `{"name": …, "configuration": …}` in final v3 and
     /// `{"extension": …, "type": …, "configuration": …}` in the drafts; `None` if the dialect has none.
     /// v2 does not ask: it knows chunks of one shape alone.

@@ -188,6 +188,16 @@ impl ChunkGrid for RectilinearGrid {
         }
     }
 
+    fn stored_lengths(&self, axis: usize) -> Vec<u64> {
+        let mut lengths: Vec<u64> = match &self.axes[axis] {
+            Axis::Equal(len) => vec![*len],
+            Axis::Runs(runs) => runs.iter().map(|run| run.len).collect(),
+        };
+        lengths.sort_unstable();
+        lengths.dedup();
+        lengths
+    }
+
     fn spelling(&self, dialect: Dialect) -> Option<Json> {
         let shapes: Json = self.axes.iter().map(Axis::to_json).collect();
         let configuration = Object::new().with("kind", "inline").with("chunk_shapes", shapes);

@@ -310,8 +310,7 @@ fn order_codecs(
     registry: &crate::Registry,
 ) -> Result<Vec<CodecSpec>, MetadataError> {
     use crate::codec::{ChunkContext, Codec};
-    let mut here =
-        ChunkContext::new(metadata.data_type.clone(), metadata.chunk_shape().unwrap_or_default());
+    let mut here = ChunkContext::new(metadata.data_type.clone(), metadata.chunk_extent());
     let (mut arrays, mut rest, mut serializer) = (Vec::new(), Vec::new(), Some(bytes));
     for spec in codecs {
         let codec = registry.build_codec(&spec, &here)?;
