@@ -146,6 +146,13 @@ impl ArrayMetadata {
         self.shape.len()
     }
 
+    /// A name that more than one axis has. The specification allows it, tensorstore does not (F-010).
+    pub(crate) fn repeated_dimension_name(&self) -> Option<&str> {
+        let names = || self.dimension_names.iter().flatten().flatten().filter(|n| !n.is_empty());
+        let twice = |name: &&String| names().filter(|other| other == name).count() > 1;
+        names().find(twice).map(String::as_str)
+    }
+
     /// The chunk shape, if all chunks have one.
     pub fn chunk_shape(&self) -> Option<Vec<u64>> {
         self.grid.as_ref().and_then(|grid| grid.chunk_shape())

@@ -224,6 +224,9 @@ impl<H> ArrayBuilder<H> {
         let metadata = self.describe().map_err(said_wrongly).and_then(converted);
         let metadata = metadata.map_err(|e| room.at(&path, e))?;
         room.check_array(&path, &metadata)?;
+        let twice = metadata.repeated_dimension_name();
+        let what = |name| format!("dimension name `{name}` stands twice; some readers refuse that");
+        room.warn(path.as_str(), twice.map(what).into_iter().collect());
         Ok(metadata)
     }
 
