@@ -35,6 +35,35 @@ attributes   long_name: sea surface
     assert!(folder.good("info d.zarr").text().ends_with("\nchildren     ocean/\n"));
 }
 
+/// T-55: keys that their writer spelled otherwise are no chunks, which would go unseen: everything reads as fill.
+#[test]
+fn info_counts_what_is_stored() {
+    let none = "stored       no chunk; every element reads as the fill value\n";
+    let folder = Folder::new();
+    for (n, format) in FORMATS.iter().enumerate() {
+        folder.good(&format!(
+            "create d{n}.zarr --path a --format {format} --shape 4,4 --chunks 2,2 --dtype int16 --separator /"
+        ));
+        let info = format!("info d{n}.zarr --path a --stored");
+        assert!(folder.good(&info).text().ends_with(none), "{format}");
+        let chunks =
+            ["a", "a", "data/root/a"].map(|below| folder.path(&format!("d{n}.zarr/{below}")));
+        fs::create_dir_all(&chunks[n]).unwrap();
+        for key in ["0.0", "c0.0", "c.1.1", "-0", "00", "c/0.0", "2/0"] {
+            fs::create_dir_all(chunks[n].join(key).parent().unwrap()).unwrap();
+            fs::write(chunks[n].join(key), [1; 8]).unwrap();
+        }
+        assert!(folder.good(&info).text().ends_with(none), "{format}");
+        let one = ["c/1/0", "1/0", "c1/0"][n];
+        fs::create_dir_all(chunks[n].join(one).parent().unwrap()).unwrap();
+        fs::write(chunks[n].join(one), [1; 8]).unwrap();
+        assert!(folder.good(&info).text().ends_with("\nstored       1 chunk\n"), "{format}");
+        let json = folder.good(&format!("{info} --json")).json();
+        let stored = json.as_object().unwrap().get("stored_chunks").unwrap().to_string();
+        assert_eq!(stored, "1", "{format}");
+    }
+}
+
 #[test]
 fn info_shows_what_is_not_supported() {
     let folder = Folder::new();

@@ -26,6 +26,7 @@ async fn what_is_written_waiting_reads_back_blocking() -> Result<()> {
     array.write(.., data.clone()).await?;
     assert_eq!(array.read::<f64>(..).await?, data);
     assert_eq!(array.read::<f64>((1, 2..4)).await?, [32.0, 33.0]);
+    assert_eq!(array.stored_chunks().await?, 20);
 
     // Parts of the same chunks, many at a time: every element arrives.
     let writers = (0..20u64).map(|row| {

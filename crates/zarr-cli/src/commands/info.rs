@@ -19,6 +19,7 @@ Examples:
   zarr info data.zarr
   zarr info data.zarr --path ocean/temperature
   zarr info data.zarr/ocean/temperature --json
+  zarr info data.zarr/ocean/temperature --stored
 
 With --json, `data_type` and `fill_value` are as the document spells them; `unsupported` lists what
 this build lacks to read the elements.")]
@@ -28,14 +29,36 @@ pub(crate) struct Info {
     /// Print JSON
     #[arg(long)]
     json: bool,
+    /// Count the stored chunks of an array, too, which lists its keys
+    #[arg(long)]
+    stored: bool,
 }
 
 impl Info {
     pub fn run(&self, session: &Session, out: Out<'_>) -> Result<(), Failure> {
         let node = session.open(&self.target)?;
+        let stored = match &node {
+            Node::Array(array) if self.stored => Some(array.stored_chunks()?),
+            _ => None,
+        };
         match (self.json, &node) {
-            (true, _) => write!(out, "{}", Json::from(members(&node)).to_pretty())?,
-            (false, Node::Array(array)) => describe_array(array, out)?,
+            (true, _) => {
+                let mut members = members(&node);
+                if let Some(stored) = stored {
+                    members.insert("stored_chunks", stored);
+                }
+                write!(out, "{}", Json::from(members).to_pretty())?;
+            }
+            (false, Node::Array(array)) => {
+                describe_array(array, out)?;
+                match stored {
+                    Some(0) => {
+                        line(out, "stored", "no chunk; every element reads as the fill value")?
+                    }
+                    Some(stored) => line(out, "stored", human::plural(stored, "chunk"))?,
+                    None => {}
+                }
+            }
             (false, Node::Group(group)) => describe_group(group, out)?,
         }
         if !self.json {

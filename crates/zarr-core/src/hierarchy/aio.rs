@@ -575,6 +575,14 @@ impl Array {
         self.opened.refresh().await.map(|_| ())
     }
 
+    /// See [`crate::Array::stored_chunks`].
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn stored_chunks(&self) -> Result<u64> {
+        self.opened.stored_chunks().await
+    }
+
     /// See [`crate::Array::resize`].
     ///
     /// # Errors

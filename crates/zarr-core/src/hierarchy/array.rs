@@ -309,6 +309,15 @@ impl Array {
         Chunk::all(self.clone(), &self.opened, &state, &region)
     }
 
+    /// How many of its chunks are stored, or shards, where it has those: one listing. None at all, where there
+    /// should be some, is a sign of chunk keys that their writer spelled otherwise than the document says.
+    ///
+    /// # Errors
+    /// [`crate::StoreError::NotCapable`] if the store cannot list; what the store meets.
+    pub fn stored_chunks(&self) -> Result<u64> {
+        now(self.opened.stored_chunks())
+    }
+
     /// Gives the array a new shape. What is cut off is forgotten, inside edge chunks, too, unless
     /// [`super::Options::keep_cut_off`] says otherwise; what is added reads as the fill value.
     ///

@@ -298,6 +298,31 @@ impl Opened {
         Err(at(AccessError::Conflict { rounds: MOST_ROUNDS }.into()))
     }
 
+    /// How many chunks of the array are stored, by one listing.
+    pub async fn stored_chunks(&self) -> Result<u64> {
+        self.room.listable().map_err(|e| self.at(e))?;
+        let state = self.state();
+        let (_, grid, _) = state.access().map_err(|e| self.at(e))?;
+        Ok(self.stored(&state, grid, &state.metadata.shape).await?.len() as u64)
+    }
+
+    /// The ordinals of all stored chunks inside the grid of `shape`.
+    async fn stored(
+        &self,
+        state: &State,
+        grid: &dyn ChunkGrid,
+        shape: &[u64],
+    ) -> Result<Vec<Vec<u64>>> {
+        let keys = self.room.list_prefix(state.prefix()).await.map_err(|e| self.at(e))?;
+        let ordinals = |key: &crate::store::StoreKey| {
+            let key = state.prefix().strip(key)?;
+            let indices = state.metadata.chunk_keys.parse(key, shape.len())?;
+            let ordinal = |axis: usize| ordinal_of(grid, axis, indices[axis], shape[axis]);
+            (0..shape.len()).map(ordinal).collect::<Option<Vec<u64>>>()
+        };
+        Ok(keys.iter().filter_map(ordinals).collect())
+    }
+
     /// The ordinals of stored chunks inside the grid of `shape` that are `wanted`. With `among`, only
     /// chunks of those ordinals on that axis can be.
     async fn existing(
@@ -319,14 +344,8 @@ impl Opened {
         if candidates.is_none_or(|n| n > FEW_PROBES)
             && let Ok(_) = listable
         {
-            let keys = self.room.list_prefix(state.prefix()).await.map_err(|e| self.at(e))?;
-            let keys = keys.iter().filter_map(|key| {
-                let indices =
-                    state.metadata.chunk_keys.parse(state.prefix().strip(key)?, shape.len())?;
-                let ordinal = |axis: usize| ordinal_of(grid, axis, indices[axis], shape[axis]);
-                (0..shape.len()).map(ordinal).collect::<Option<Vec<u64>>>()
-            });
-            return Ok(keys.filter(|ordinals| wanted(ordinals)).collect());
+            let stored = self.stored(state, grid, shape).await?;
+            return Ok(stored.into_iter().filter(|ordinals| wanted(ordinals)).collect());
         }
         match candidates {
             Some(n) if n <= MOST_PROBES => {
