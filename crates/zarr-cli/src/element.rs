@@ -512,6 +512,7 @@ mod tests {
         assert_eq!(said(Kind::Complex(8), &complex, Style::Csv), "1.0-2.0j");
     }
 
+    /// Z2-034 and others.
     #[test]
     fn what_is_no_element_says_why() {
         let why = |kind: Kind, text: &str| {

@@ -46,7 +46,7 @@ fn chains() -> Vec<Chain> {
 }
 
 proptest! {
-    /// Decoding a part of a chunk is decoding the chunk and taking the part.
+    /// T-67: decoding a part of a chunk, perhaps an empty one, is decoding the chunk and taking the part.
     #[test]
     fn a_part_is_a_part_of_the_whole(
         elements in prop::collection::vec(any::<i16>(), 60),

@@ -62,7 +62,7 @@ proptest! {
         }
     }
 
-    /// No bytes make a decoder panic, run on, or give more than was asked for.
+    /// Z2-064: no bytes make a decoder panic, run on, or give more than was asked for.
     #[test]
     fn any_bytes_decode_or_are_refused(bytes in some_bytes(), size in sizes()) {
         for codec in codecs() {
@@ -106,7 +106,7 @@ proptest! {
         }
     }
 
-    /// A size that is not the right one is told as such.
+    /// Z2-022, Z2-064, F-072: a size that is not the right one is told as such.
     #[test]
     fn other_sizes_are_refused(bytes in some_bytes(), other in 0u64..6000) {
         for codec in codecs() {

@@ -139,7 +139,7 @@ impl FromStr for NodePath {
 mod tests {
     use super::*;
 
-    /// D-003 … D-006, D-010, D-012, Q9.
+    /// D-003 … D-006, D-010, D-012, Q9, Z2-002.
     #[test]
     fn paths_are_made_of_names() {
         let path = NodePath::new("/foo/bar").unwrap();

@@ -92,6 +92,7 @@ fn size(letter: u8) -> usize {
     400_000 + usize::from(letter) * 1000
 }
 
+/// T-61, F-112, Z2-080.
 #[test]
 fn a_killed_writer_leaves_the_old_value_or_the_new_one_and_no_lock() {
     let key = key("c/0");

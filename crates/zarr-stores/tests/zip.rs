@@ -196,6 +196,27 @@ fn a_hierarchy_lies_at_the_top_or_in_the_only_folder() {
     assert_eq!(names(&ZipStore::open(&path).unwrap()), ["x/y/c/0", "x/y/zarr.json"]);
 }
 
+/// Z2-081: where a writer appended what replaces an older entry, the last one counts.
+#[test]
+fn of_entries_with_one_name_the_last_counts() {
+    let (_within, path) = fresh();
+    let values: [(&str, &[u8]); 3] = [("c/0", b"old"), ("c/1", b"other"), ("c/2", b"newer")];
+    let mut bytes = archive(CompressionMethod::Stored, &values);
+    // No name can be written twice here; so another one is changed where it stands.
+    while let Some(at) = bytes.windows(3).position(|name| name == b"c/2") {
+        bytes[at + 2] = b'0';
+    }
+    fs::write(&path, bytes).unwrap();
+    let store = ZipStore::open(&path).unwrap();
+    assert_eq!(names(&store), ["c/0", "c/1"]);
+    assert_eq!(get(&store, "c/0").unwrap(), b"newer");
+    set(&store, "c/3", b"more");
+    store.flush().unwrap();
+    let store = ZipStore::open(&path).unwrap();
+    assert_eq!(names(&store), ["c/0", "c/1", "c/3"]);
+    assert_eq!(get(&store, "c/0").unwrap(), b"newer");
+}
+
 /// Entries of others: inflated or not, whole or in part; what others compressed stays compressed.
 #[test]
 fn entries_of_others_are_read_and_kept() {

@@ -43,6 +43,7 @@ fn what_is_not_changed_stays_to_the_letter() -> Result<()> {
         "chunk_grid": {"name":"regular","configuration":{"chunk_shape":[2]}}, "chunk_key_encoding": {"name": "default"},
         "fill_value": 1.50, "codecs": [{"name":"bytes","configuration":{"endian":"big"}}],
         "ext": {"must_understand": false, "n": 18446744073709551617},
+        "dimension_names": ["r\u00f6w"],
         "attributes": {"z": 9007199254740993, "a": [1.0, 1e2, null], "é": {"deep": true}}}"#;
     let v2 = [
         (
@@ -81,7 +82,9 @@ fn what_is_not_changed_stays_to_the_letter() -> Result<()> {
         let after = text(&store, shape_at).expect("it is there");
         assert!(after.contains(kept) && after.contains("1.50"), "{after}");
         assert_eq!(open(&store)?.array(&NodePath::root())?.shape(), [3]);
-        assert_eq!(open(&store)?.array(&NodePath::root())?.attributes().len(), 3);
+        let again = open(&store)?.array(&NodePath::root())?;
+        assert_eq!(again.attributes().len(), 3);
+        assert_eq!(again.metadata().dimension_names, array.metadata().dimension_names);
     }
     Ok(())
 }
@@ -180,7 +183,7 @@ fn an_unknown_codec_hides_nothing() -> Result<()> {
     Ok(())
 }
 
-/// DECISIONS 21 and 23.
+/// DECISIONS 21 and 23; Z2-091.
 #[test]
 fn detection_is_by_the_documents_and_can_be_overridden() -> Result<()> {
     let v2 = r#"{"zarr_format":2,"shape":[4],"chunks":[2],"dtype":"|u1","compressor":null,"fill_value":0,"order":"C","filters":null}"#;

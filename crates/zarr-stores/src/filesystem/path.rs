@@ -131,6 +131,7 @@ mod tests {
         assert_eq!(below(root, "foo/bar").unwrap(), root.join("foo").join("bar"));
     }
 
+    /// T-60.
     #[test]
     fn names_that_windows_reads_differently() {
         for bad in ["NUL", "con.txt", "lpt1", "a.", "a ", "a:b", "a?"] {

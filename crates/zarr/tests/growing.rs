@@ -1,0 +1,100 @@
+//! What does changing the shape of an array ask of the store?
+#![cfg(feature = "memory")]
+
+use std::sync::{Arc, Mutex};
+
+use zarr::store::Store;
+use zarr::stores::{Call, LogStore, MemoryStore};
+use zarr::{Array, Dialect, Hierarchy, NodePath, OpenOptions, Result};
+
+type Calls = Arc<Mutex<Vec<String>>>;
+
+/// An array of 10¹² chunks of two bytes, and the calls that are made for it.
+fn immense(dialect: Dialect, options: &OpenOptions) -> Result<(Array, Calls)> {
+    let calls = Calls::default();
+    let log = calls.clone();
+    let note = move |call: &Call<'_>| {
+        log.lock().expect("nobody died").push(format!("{} {}", call.operation, call.key));
+    };
+    let store: Arc<dyn Store> = Arc::new(LogStore::new(Arc::new(MemoryStore::new()), note));
+    let format = zarr::format::of_dialect(dialect);
+    let hierarchy = Hierarchy::create(store, format, options)?;
+    let builder = hierarchy.create_array(&NodePath::new("/a")?).shape(&[1_000_000, 2_000_000]);
+    let array = builder.chunks(&[1, 2]).data_type_named("uint8").fill_value(9u64).create()?;
+    for (row, column) in [(0, 0), (0, 1_999_998), (999_999, 0), (777_777, 1_000_001)] {
+        array.write((row, column), &[1u8])?;
+    }
+    calls.lock().expect("nobody died").clear();
+    Ok((array, calls))
+}
+
+fn taken(calls: &Calls) -> Vec<String> {
+    std::mem::take(&mut *calls.lock().expect("nobody died"))
+}
+
+/// Keys of documents end in letters, and so do prefixes in `/`.
+fn is_chunk(text: &str) -> bool {
+    text.ends_with(|c: char| c.is_ascii_digit())
+}
+
+fn chunks(array: &Array) -> usize {
+    let store = array.hierarchy().store().listable().expect("memory lists");
+    store.list().expect("memory lists").iter().filter(|key| is_chunk(key.as_str())).count()
+}
+
+const DIALECTS: [Dialect; 3] = [Dialect::V3, Dialect::V2, Dialect::Draft];
+
+fn options() -> OpenOptions {
+    OpenOptions::new(zarr::standard()).read_write()
+}
+
+/// T-64: a few calls, none for a chunk; nothing is stored but the document. Where chunks may lie that another
+/// library left there, one listing tells.
+#[test]
+fn growing_costs_nothing_for_chunks() -> Result<()> {
+    for dialect in DIALECTS {
+        let (array, calls) = immense(dialect, &options())?;
+        array.resize(&[2_000_000, 3_000_000])?;
+        let asked = taken(&calls);
+        let of_chunks = asked.iter().filter(|call| is_chunk(call)).count();
+        assert!(of_chunks == 0 && asked.len() < 16, "{dialect}: {asked:?}");
+        assert_eq!(chunks(&array), 4);
+        assert_eq!(array.read::<u8>((0, 1_999_998..2_000_002))?, [1, 9, 9, 9]);
+    }
+    Ok(())
+}
+
+/// T-64, F-114, Z2-026: of the chunks those that lie outside are erased, and the others not looked at.
+#[test]
+fn shrinking_looks_at_what_is_cut_off() -> Result<()> {
+    for dialect in DIALECTS {
+        let (array, calls) = immense(dialect, &options())?;
+        array.resize(&[1_000_000, 1_500_000])?;
+        let asked = taken(&calls);
+        let of_others = |call: &&String| is_chunk(call) && !call.ends_with("999999");
+        let of_others = asked.iter().filter(of_others).count();
+        assert!(of_others == 0 && asked.len() < 16, "{dialect}: {asked:?}");
+        assert_eq!((chunks(&array), array.stored_chunks()?), (3, 3));
+        array.resize(&[1_000_000, 2_000_000])?;
+        assert_eq!(array.read::<u8>((0, 1_999_998))?, [9]);
+        assert_eq!(array.read::<u8>((777_777, 1_000_000..1_000_002))?, [9, 1]);
+    }
+    Ok(())
+}
+
+/// F-114: or nothing is erased, and growing brings it back.
+#[test]
+fn what_is_cut_off_is_kept_if_asked() -> Result<()> {
+    for dialect in DIALECTS {
+        let mut options = options();
+        options.options.keep_cut_off = true;
+        let (array, calls) = immense(dialect, &options)?;
+        array.resize(&[1, 2])?;
+        let asked = taken(&calls);
+        assert!(!asked.iter().any(|call| is_chunk(call)), "{dialect}: {asked:?}");
+        assert_eq!(chunks(&array), 4);
+        array.resize(&[1_000_000, 2_000_000])?;
+        assert_eq!(array.read::<u8>((999_999, 0))?, [1]);
+    }
+    Ok(())
+}
