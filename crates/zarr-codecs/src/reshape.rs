@@ -164,6 +164,7 @@ mod tests {
         }
     }
 
+    /// F-100.
     #[test]
     fn what_would_move_elements_is_refused() {
         for (from, lengths) in [

@@ -14,12 +14,14 @@ pub struct Requirement {
     pub level: String,
     /// What it demands, in a few words.
     pub demand: String,
+    /// What has to be built before all of it can be tested.
+    pub waits_for: Option<String>,
 }
 
 impl Requirement {
     /// Whether some test has to name it.
     pub fn needs_a_test(&self) -> bool {
-        ["MUST", "SHOULD", "DEC"].contains(&self.level.as_str())
+        self.waits_for.is_none() && ["MUST", "SHOULD", "DEC"].contains(&self.level.as_str())
     }
 }
 
@@ -32,8 +34,8 @@ pub struct Section {
     pub requirements: Vec<Requirement>,
 }
 
-/// The sections of a list. Its lines are a number, a level and a demand; brackets make a heading, and `#`
-/// a comment.
+/// The sections of a list. Its lines are a number, a level and a demand, which may end in `(waits for …)`;
+/// brackets make a heading, and `#` a comment.
 ///
 /// # Errors
 /// Naming a line that is none of these, or a number that is listed twice.
@@ -61,8 +63,13 @@ fn requirement(line: &str) -> Option<Requirement> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let at = words.iter().position(|word| LEVELS.contains(word))?;
     let (number, demand) = (words[..at].join(" "), words[at + 1..].join(" "));
+    let (demand, waits_for) =
+        match demand.strip_suffix(')').and_then(|d| d.split_once(" (waits for ")) {
+            Some((demand, feature)) => (demand.to_owned(), Some(feature.to_owned())),
+            None => (demand, None),
+        };
     let whole = split(&number).is_some() && !demand.is_empty();
-    whole.then(|| Requirement { number, level: words[at].into(), demand })
+    whole.then(|| Requirement { number, level: words[at].into(), demand, waits_for })
 }
 
 /// Which of the numbers a text names: one by one, or from one to another as in `D-040 … D-043` and
@@ -143,6 +150,11 @@ mod tests {
         assert_eq!(shown.number, "row 1");
         assert!(must.needs_a_test() && !shown.needs_a_test());
         assert!(!sections[1].requirements[0].needs_a_test());
+        let waiting = parse("[S]\nA-1 MUST do this (or that) (waits for the other)").unwrap();
+        let waiting = &waiting[0].requirements[0];
+        assert_eq!(waiting.demand, "do this (or that)");
+        assert_eq!(waiting.waits_for.as_deref(), Some("the other"));
+        assert!(!waiting.needs_a_test());
         for bad in ["A-1 MUST x", "[S]\nA-1 do", "[S]\nA MUST x", "[S]\nA-1 MUST", "[S]\nMUST x"] {
             assert!(parse(bad).is_err(), "{bad}");
         }

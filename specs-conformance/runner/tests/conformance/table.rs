@@ -41,12 +41,12 @@ struct Row<'a> {
 impl Row<'_> {
     fn state(&self) -> String {
         match (self.tests.is_empty(), self.waits_for.is_empty()) {
-            (true, _) => "**UNTESTED**".into(),
-            (false, true) => "passes".into(),
-            (false, false) => {
+            (_, false) => {
                 let features: Vec<&str> = self.waits_for.iter().copied().collect();
                 format!("waits for {}", features.join(", "))
             }
+            (true, true) => "**UNTESTED**".into(),
+            (false, true) => "passes".into(),
         }
     }
 
@@ -74,25 +74,31 @@ fn short(file: &str) -> &str {
 }
 
 /// Two tests: that the page is what it would be if it were written now, and that no requirement that
-/// needs a test is without one.
+/// needs a test is without one, nor waits although it has one.
 pub fn trials(home: &Path, waiting: &[Waiting]) -> Result<Vec<Trial>, String> {
     let lists = lists(&home.join("requirements"))?;
     let tests = tests(home)?;
     let rows = rows(&lists, &tests, waiting)?;
     let page = page(&lists, &rows);
     let file = home.join("../docs/conformance.md");
-    let untested: Vec<String> = rows
-        .iter()
-        .flatten()
-        .flatten()
-        .filter(|row| row.requirement.needs_a_test() && row.tests.is_empty())
-        .map(|row| format!("{} {}", row.requirement.number, row.requirement.demand))
-        .collect();
+    let flaw = |row: &Row<'_>| {
+        let Requirement { number, demand, waits_for, .. } = row.requirement;
+        match (waits_for, row.tests.is_empty()) {
+            (None, true) if row.requirement.needs_a_test() => {
+                Some(format!("no test names {number} {demand}"))
+            }
+            (Some(feature), false) => {
+                Some(format!("{number} has a test: strike `(waits for {feature})` from its list"))
+            }
+            _ => None,
+        }
+    };
+    let flaws: Vec<String> = rows.iter().flatten().flatten().filter_map(flaw).collect();
     Ok(vec![
         Trial::test("conformance.md", move || is_written(&file, &page)),
-        Trial::test("conformance.md/untested", move || match untested.is_empty() {
+        Trial::test("conformance.md/untested", move || match flaws.is_empty() {
             true => Ok(()),
-            false => Err(format!("no test names\n{}", untested.join("\n")).into()),
+            false => Err(flaws.join("\n").into()),
         }),
     ])
 }
@@ -142,7 +148,8 @@ fn rows<'a>(
     let row = |requirement: &'a Requirement| {
         let tests = of.get(requirement.number.as_str()).cloned().unwrap_or_default();
         let waits = |line: &&Waiting| tests.iter().any(|test| test.ids.contains(&line.id));
-        let waits_for = waiting.iter().filter(waits).map(|line| line.feature.as_str()).collect();
+        let waits_for = waiting.iter().filter(waits).map(|line| line.feature.as_str());
+        let waits_for = waits_for.chain(requirement.waits_for.as_deref()).collect();
         Row { requirement, tests, waits_for }
     };
     let section = |section: &'a Section| section.requirements.iter().map(row).collect();
@@ -157,8 +164,8 @@ clauses of the cases, the doc comments of tests and the interop scripts. Written
 behind.
 
 `cargo test` runs all tests named here, and `.ci/run` the scripts, too. So `passes` holds wherever CI is green. A
-requirement waits if one of its cases is in `specs-conformance/waiting.txt`. DEC is a decision of ours where the text
-is silent; what has no level is shown, and needs no test.
+requirement waits if one of its cases is in `specs-conformance/waiting.txt`, or its list says so. DEC is a decision
+of ours where the text is silent; what has no level is shown, and needs no test.
 ";
 
 fn page(lists: &[List], rows: &[Vec<Vec<Row<'_>>>]) -> String {
@@ -166,13 +173,18 @@ fn page(lists: &[List], rows: &[Vec<Vec<Row<'_>>>]) -> String {
     for ((name, sections), rows) in lists.iter().zip(rows) {
         let needed = || rows.iter().flatten().filter(|row| row.requirement.needs_a_test());
         let tested = needed().filter(|row| !row.tests.is_empty()).count();
+        let waiting = rows.iter().flatten().filter(|row| row.requirement.waits_for.is_some());
         let _ = writeln!(page, "\n## {name}\n");
-        let _ = writeln!(page, "{tested} of {} that need a test have one.", needed().count());
+        let _ = write!(page, "{tested} of {} that need a test have one", needed().count());
+        let _ = match waiting.count() {
+            0 => writeln!(page, "."),
+            waiting => writeln!(page, "; {waiting} more wait for something."),
+        };
         for (section, rows) in sections.iter().zip(rows) {
             let _ = writeln!(page, "\n### {}\n", section.title);
             page += "| | level | what it demands | state | tests |\n|---|---|---|---|---|\n";
             for row in rows {
-                let Requirement { number, level, demand } = row.requirement;
+                let Requirement { number, level, demand, .. } = row.requirement;
                 let level = level.trim_matches('-');
                 let (state, links) = (row.state(), row.links());
                 let _ = writeln!(page, "| {number} | {level} | {demand} | {state} | {links} |");
