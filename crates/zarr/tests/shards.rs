@@ -2,10 +2,9 @@
 
 use std::sync::{Arc, Mutex};
 
-use proptest::prelude::*;
 use zarr::format::of_dialect;
 use zarr::stores::{Call, LogStore, MemoryStore};
-use zarr::{Array, CopyOptions, Dialect, Hierarchy, NodePath, OpenOptions, Region, Result};
+use zarr::{Array, CopyOptions, Dialect, Hierarchy, NodePath, OpenOptions, Result};
 
 type Calls = Arc<Mutex<Vec<String>>>;
 
@@ -159,42 +158,4 @@ fn shards_that_are_not_made_of_chunks_are_refused() {
     let builder = draft.create_array(&path("/a")).shape(&[20]).chunks(&[2]).shards(&[10]);
     let error = builder.data_type_named("uint16").create().unwrap_err().to_string();
     assert!(error.contains("sharding_indexed"), "{error}");
-}
-
-fn within(len: u64) -> impl Strategy<Value = std::ops::Range<u64>> {
-    (0..len).prop_flat_map(move |start| (Just(start), start + 1..=len)).prop_map(|(a, b)| a..b)
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
-
-    /// Any sequence of writes and reads equals plain memory, whatever the order of axes.
-    #[test]
-    fn shards_are_plain_memory(
-        f_order in any::<bool>(),
-        steps in proptest::collection::vec((within(20), within(30), 0u16..9), 1..8),
-        asked in (within(20), within(30)),
-    ) {
-        let (hierarchy, _) = watched();
-        let array = sharded(&hierarchy, f_order);
-        let mut model = vec![7u16; 600];
-        for (rows, columns, value) in steps {
-            let region = Region::new([rows.clone(), columns.clone()]);
-            let count = region.element_count().unwrap() as usize;
-            let data: Vec<u16> = (0..count).map(|n| if value == 0 { 7 } else { value + n as u16 % 3 }).collect();
-            array.write(&region, &data).unwrap();
-            let width = (columns.end - columns.start) as usize;
-            for (n, value) in data.iter().enumerate() {
-                let (row, column) = (rows.start as usize + n / width, columns.start as usize + n % width);
-                model[row * 30 + column] = *value;
-            }
-        }
-        prop_assert_eq!(&array.read::<u16>(..).unwrap(), &model);
-        let part = array.read::<u16>((asked.0.clone(), asked.1.clone())).unwrap();
-        let expected: Vec<u16> = asked.0.flat_map(|row| {
-            let row = row as usize * 30;
-            model[row + asked.1.start as usize..row + asked.1.end as usize].to_vec()
-        }).collect();
-        prop_assert_eq!(part, expected);
-    }
 }
