@@ -246,6 +246,72 @@ fn points_and_regions_cost_the_index_and_the_inner_chunks_they_touch() -> Result
     Ok(())
 }
 
+/// What a stored shard's index says: where each inner chunk lies, if it is stored.
+fn entries(shard: &[u8], inner_chunks: usize) -> Vec<Option<(u64, u64)>> {
+    let index = &shard[shard.len() - 16 * inner_chunks - 4..][..16 * inner_chunks];
+    let numbers: Vec<u64> =
+        index.as_chunks::<8>().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect();
+    let entry = |entry: &[u64; 2]| (entry[0] != u64::MAX).then_some((entry[0], entry[1]));
+    numbers.as_chunks::<2>().0.iter().map(entry).collect()
+}
+
+/// A thousand points of 64 MiB through one handle, inner chunks compressed and a third of them not stored: of
+/// each shard its index once, and for each point exactly the bytes that the index says.
+#[test]
+fn a_thousand_points_of_a_large_array_cost_no_byte_more_than_they_must() -> Result<()> {
+    const LEN: u64 = 8192;
+    const SHARD: u64 = 2048;
+    const INNER: u64 = 64;
+    const INNER_CHUNKS: u64 = (SHARD / INNER) * (SHARD / INNER);
+    let memory = Arc::new(MemoryStore::new());
+    let (store, calls) = logged(memory.clone());
+    let hierarchy = create(store, &options());
+    let builder = hierarchy.create_array(&path()).shape(&[LEN, LEN]).chunks(&[INNER, INNER]);
+    let builder = builder.shards(&[SHARD, SHARD]).data_type_named("uint8");
+    let array = builder.codec(zarr::codec("zstd:1")?).create()?;
+    let element = |row: u64, column: u64| match (row / INNER + column / INNER) % 3 {
+        0 => 0,
+        other => (row / INNER * other + column / INNER + row % 7 + 1) as u8,
+    };
+    for row in (0..LEN).step_by(SHARD as usize) {
+        for column in (0..LEN).step_by(SHARD as usize) {
+            let rows = row..row + SHARD;
+            let elements: Vec<u8> = rows
+                .clone()
+                .flat_map(|row| (column..column + SHARD).map(move |c| element(row, c)))
+                .collect();
+            array.write((rows, column..column + SHARD), &elements)?;
+        }
+    }
+    let mut seed = 7u64;
+    let mut random = || {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) % LEN
+    };
+    let mut indices = BTreeMap::new();
+    for _ in 0..1000 {
+        let (row, column) = (random(), random());
+        calls.lock().unwrap().clear();
+        assert_eq!(array.read::<u8>((row, column))?, [element(row, column)]);
+        let read = std::mem::take(&mut *calls.lock().unwrap());
+        let key = format!("a/c/{}/{}", row / SHARD, column / SHARD);
+        let is_new = !indices.contains_key(&key);
+        let index = indices.entry(key.clone()).or_insert_with(|| {
+            let shard = memory.get(&StoreKey::new(key.as_str()).unwrap()).unwrap().unwrap();
+            entries(&shard, INNER_CHUNKS as usize)
+        });
+        let place = row % SHARD / INNER * (SHARD / INNER) + column % SHARD / INNER;
+        let whole_index = ByteRange::Suffix(16 * INNER_CHUNKS + 4);
+        let mut due: Vec<(String, Vec<ByteRange>, u64)> = Vec::new();
+        due.extend(is_new.then(|| (key.clone(), vec![whole_index], 16 * INNER_CHUNKS + 4)));
+        let inner = index[place as usize].map(|(start, len)| ByteRange::Bounded { start, len });
+        due.extend(inner.map(|range| (key, vec![range], index[place as usize].unwrap().1)));
+        assert_eq!(read, due, "({row}, {column})");
+    }
+    assert_eq!(indices.len(), 16, "every shard is met");
+    Ok(())
+}
+
 /// A store that gives no answer before it was asked for two objects.
 #[derive(Debug, Default)]
 struct Both {

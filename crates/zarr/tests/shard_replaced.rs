@@ -4,6 +4,7 @@
 //! have other sizes than those of the version before, so that an index used with other bytes shows as well.
 
 use std::env;
+use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,6 +25,15 @@ fn options() -> OpenOptions {
 
 fn path() -> NodePath {
     NodePath::new("/a").unwrap()
+}
+
+/// What writes in another process, and reads here: a folder, or a file of LMDB's in it.
+fn on_disk(kind: &str, folder: &Path) -> Arc<dyn Store> {
+    match kind {
+        #[cfg(feature = "lmdb")]
+        "lmdb" => Arc::new(zarr::stores::LmdbStore::open(folder.join("a.lmdb"))),
+        _ => Arc::new(FilesystemStore::new(folder)),
+    }
 }
 
 fn create(store: Arc<dyn Store>) -> Hierarchy {
@@ -118,9 +128,20 @@ fn callers_that_wait_see_one_version() {
 
 #[test]
 fn threads_and_processes_see_one_version_on_disk() {
+    one_version_on_disk("filesystem", "threads_and_processes_see_one_version_on_disk");
+}
+
+#[cfg(feature = "lmdb")]
+#[test]
+fn threads_and_processes_see_one_version_in_lmdb() {
+    one_version_on_disk("lmdb", "threads_and_processes_see_one_version_in_lmdb");
+}
+
+/// Calls `test` again in a process of its own, to write while threads read here.
+fn one_version_on_disk(kind: &str, test: &str) {
     if let Some(folder) = env::var_os(FOLDER) {
-        let hierarchy =
-            Hierarchy::open(Arc::new(FilesystemStore::new(folder)), &options()).unwrap();
+        let store = on_disk(kind, Path::new(&folder));
+        let hierarchy = Hierarchy::open(store, &options()).unwrap();
         let array = hierarchy.array(&path()).unwrap();
         for round in 0..6 {
             replace(&array, round * 20..round * 20 + 20);
@@ -130,11 +151,11 @@ fn threads_and_processes_see_one_version_on_disk() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let hierarchy = create(Arc::new(FilesystemStore::new(folder.path())));
+    let hierarchy = create(on_disk(kind, folder.path()));
     let array = hierarchy.array(&path()).unwrap();
     read_while(&array, || {
         let mut child = Command::new(env::current_exe().unwrap());
-        child.args(["threads_and_processes_see_one_version_on_disk", "--exact"]);
+        child.args([test, "--exact"]);
         assert!(child.env(FOLDER, folder.path()).status().unwrap().success());
     });
     read_while(&array, || replace(&array, 200..250));
