@@ -85,6 +85,37 @@ fn codecs_on_arrays_keep_their_promises() {
     }
 }
 
+/// Shards of 24 inner chunks, of 6 that are compressed, and of 2 shards of 3 each, their axes turned.
+#[test]
+fn shards_keep_their_promises() {
+    const BYTES: &str = r#"{"name":"bytes","configuration":{"endian":"little"}}"#;
+    let shards = |shape: &str, codecs: &str, index: &str, location: &str| {
+        format!(
+            r#"{{"chunk_shape":{shape},"codecs":[{codecs}],"index_codecs":[{index}],"index_location":"{location}"}}"#
+        )
+    };
+    let sum = format!(r#"{BYTES},{{"name":"crc32c"}}"#);
+    let packed = format!(r#"{BYTES},{{"name":"gzip","configuration":{{"level":1}}}}"#);
+    let inner = shards("[2,1]", BYTES, BYTES, "start");
+    let nested = format!(
+        r#"{{"name":"transpose","configuration":{{"order":[1,0]}}}},{{"name":"sharding_indexed","configuration":{inner}}}"#
+    );
+    let context = ChunkContext::new(CoreType::Int32, [4, 6]);
+    for words in [
+        shards("[1,1]", BYTES, BYTES, "end"),
+        shards("[2,2]", &packed, &sum, "start"),
+        shards("[2,2]", &packed, &sum, "end"),
+        shards("[2,6]", &nested, &sum, "end"),
+    ] {
+        if ["sharding_indexed", "gzip", "crc32c", "transpose"]
+            .iter()
+            .all(|name| is_here(Dialect::V3, name))
+        {
+            check_codec_on(&registry(), &spec(Dialect::V3, "sharding_indexed", &words), &context);
+        }
+    }
+}
+
 #[test]
 fn lossy_codecs_keep_their_promises() {
     for (dialect, name, words) in LOSSY.into_iter().filter(|(d, name, _)| is_here(*d, name)) {

@@ -262,9 +262,16 @@ impl Pinned for LogPinned {
     }
 }
 
+/// A value and its size, for which all of it must be made.
+fn sized(value: Payload<'_>) -> Result<(Payload<'_>, u64), StoreError> {
+    let value = value.made()?;
+    let size = value.size().unwrap_or(0);
+    Ok((value, size))
+}
+
 impl WriteableStore for LogStore {
     fn set(&self, key: &StoreKey, value: Payload<'_>) -> Result<(), StoreError> {
-        let size = value.size();
+        let (value, size) = sized(value)?;
         let ask = || self.writer("set")?.set(key, value);
         self.call("set", key.as_str(), &[], ask, |_| (size, Outcome::Done))
     }
@@ -286,7 +293,8 @@ impl WriteableStore for LogStore {
     }
 
     fn set_unguarded(&self, key: &StoreKey, value: Payload<'_>) -> Result<(), StoreError> {
-        let (operation, size) = ("set_unguarded", value.size());
+        let operation = "set_unguarded";
+        let (value, size) = sized(value)?;
         let ask = || self.writer(operation)?.set_unguarded(key, value);
         self.call(operation, key.as_str(), &[], ask, |_| (size, Outcome::Done))
     }
@@ -322,7 +330,8 @@ impl ConditionalStore for LogStore {
         value: Option<Payload<'_>>,
         was: Option<&Version>,
     ) -> Result<bool, StoreError> {
-        let size = value.as_ref().map_or(0, Payload::size);
+        let (value, size) = value.map(sized).transpose()?.unzip();
+        let size = size.unwrap_or(0);
         let ask = || self.swapper("set_if")?.set_if(key, value, was);
         self.call("set_if", key.as_str(), &[], ask, |won| match won {
             true => (size, Outcome::Done),

@@ -1,14 +1,20 @@
 //! What does changing a part of a shard cost, and what does it leave alone?
 
+use std::borrow::Cow;
 use std::env;
 use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
+use zarr::codec::{BytesToBytes, Codec, CodecSpec, DecodedSize, Names};
 use zarr::format::of_dialect;
 use zarr::store::{Store, StoreKey};
 use zarr::stores::{FilesystemStore, MemoryStore};
-use zarr::{Array, Dialect, ErrorKind, Hierarchy, NodePath, OpenOptions, Result};
+use zarr::{
+    Array, CodecError, Dialect, ErrorKind, Hierarchy, NodePath, Object, OpenOptions, Result,
+};
 
 fn options() -> OpenOptions {
     OpenOptions::new(zarr::standard()).read_write()
@@ -104,9 +110,109 @@ fn an_immense_index_is_refused() -> Result<()> {
     Ok(())
 }
 
+const COUNTING: &str = "https://example.org/zarr/codec/counting/1.0";
+const REFUSING: &str = "https://example.org/zarr/codec/refusing/1.0";
+static ENCODED: AtomicU64 = AtomicU64::new(0);
+static DECODED: AtomicU64 = AtomicU64::new(0);
+
+/// Bytes as they are; either chunks are counted, or such as hold 255 are refused.
+#[derive(Debug)]
+struct Watching {
+    name: String,
+}
+
+impl BytesToBytes for Watching {
+    fn encode<'a>(&self, decoded: Cow<'a, [u8]>) -> Result<Cow<'a, [u8]>, CodecError> {
+        if self.name == COUNTING {
+            ENCODED.fetch_add(1, Ordering::Relaxed);
+        } else if decoded.contains(&255) {
+            let why = "255 is one too many".into();
+            return Err(CodecError::Corrupt { codec: "refusing", why });
+        }
+        Ok(decoded)
+    }
+
+    fn decode<'a>(
+        &self,
+        encoded: Cow<'a, [u8]>,
+        size: DecodedSize,
+    ) -> Result<Cow<'a, [u8]>, CodecError> {
+        if self.name == COUNTING {
+            DECODED.fetch_add(1, Ordering::Relaxed);
+        }
+        size.check("watching", encoded.len() as u64)?;
+        Ok(encoded)
+    }
+
+    fn spelling(&self, _: Dialect) -> Option<CodecSpec> {
+        Some(CodecSpec::v3(&self.name, Object::new()))
+    }
+}
+
+/// Two shards of bytes, each 8 inner chunks of 2, through this codec.
+fn watched(store: Arc<dyn Store>, codec: &str) -> Result<Array> {
+    const NAMES: Names = Names { v3: &[COUNTING, REFUSING], v2: &[], draft: &[] };
+    let registry = zarr::standard().with(|registry| {
+        registry.codec(&NAMES, |spec, _| {
+            Ok(Codec::bytes_to_bytes(Watching { name: spec.name.clone() }))
+        });
+    });
+    let hierarchy = create(store, &OpenOptions::new(registry).read_write());
+    let builder = hierarchy.create_array(&path()).shape(&[32]).chunks(&[2]).shards(&[16]);
+    builder.data_type_named("uint8").codec(zarr::codec(codec)?).create()
+}
+
+/// Only inner chunks of which some is left are decoded, and only those that change are encoded.
+#[test]
+fn what_a_change_does_not_touch_is_neither_decoded_nor_encoded() -> Result<()> {
+    let array = watched(Arc::new(MemoryStore::new()), COUNTING)?;
+    let counts = || (ENCODED.swap(0, Ordering::Relaxed), DECODED.swap(0, Ordering::Relaxed));
+    array.write(.., &[1u8; 32])?;
+    assert_eq!(counts(), (16, 0));
+    array.write(7, &[2u8])?;
+    assert_eq!(counts(), (1, 1), "one element");
+    array.write(4..8, &[3u8; 4])?;
+    assert_eq!(counts(), (2, 0), "two inner chunks");
+    array.write(5..9, &[4u8; 4])?;
+    assert_eq!(counts(), (3, 2), "one inner chunk and two in part");
+    array.write(13..20, &[0u8; 7])?;
+    assert_eq!(counts(), (1, 1), "three inner chunks become fill");
+    array.write(12..14, &[0u8; 2])?;
+    assert_eq!(counts(), (0, 0), "fill is not encoded");
+    array.read::<u8>(3..7)?;
+    assert_eq!(counts(), (0, 3));
+    Ok(())
+}
+
+/// A codec that stops in the middle of a shard: it is named, and the shard is as it was.
+#[test]
+fn a_shard_that_cannot_be_made_is_not_begun() -> Result<()> {
+    let folder = tempfile::tempdir().unwrap();
+    let stores: [Arc<dyn Store>; 2] =
+        [Arc::new(MemoryStore::new()), Arc::new(FilesystemStore::new(folder.path()))];
+    for store in stores {
+        let array = watched(store.clone(), REFUSING)?;
+        array.write(.., &[1u8; 32])?;
+        let keys = || store.listable().unwrap().list().unwrap();
+        let before = keys();
+        let mut elements = [2u8; 32];
+        elements[11] = 255;
+        let refused = array.write(.., &elements).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::CorruptData, "{refused}");
+        let due = "/a, chunk (0) at `a/c/0`: refusing: 255 is one too many";
+        assert_eq!(refused.to_string(), due);
+        assert_eq!(array.read::<u8>(..16)?, [1; 16]);
+        assert_eq!(keys(), before);
+    }
+    let left = fs::read_dir(folder.path().join("a/c")).unwrap();
+    let left = left.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    assert!(left.filter(|name| name != ".zarr-lock").all(|name| ["0", "1"].contains(&&name[..])));
+    Ok(())
+}
+
 const FOLDER: &str = "ZARR_TEST_LARGE_SHARD";
 const MIB: u64 = 1 << 20;
-const LARGE: u64 = 256 * MIB;
+const LARGE: u64 = 128 * MIB;
 
 /// The most memory this process ever held, in bytes.
 fn peak() -> Option<u64> {
@@ -115,36 +221,81 @@ fn peak() -> Option<u64> {
     Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
 }
 
-/// A shard of 256 MiB of which one inner chunk changes is rewritten without being held, let alone decoded: in
-/// a process of its own, whose peak tells. So is a first inner chunk written into a shard that is not there.
-#[test]
-fn a_large_shard_is_changed_without_being_held() {
-    let Some(before) = peak() else { return };
-    if let Some(folder) = env::var_os(FOLDER) {
-        let hierarchy =
-            Hierarchy::open(Arc::new(FilesystemStore::new(folder)), &options()).unwrap();
-        let array = hierarchy.array(&path()).unwrap();
-        array.write(100 * MIB..100 * MIB + 10, &[9u8; 10]).unwrap();
-        let grown = peak().unwrap() - before;
-        assert!(grown < 24 * MIB, "the peak grew by {} MiB", grown / MIB);
+/// Does `work` in a process of its own, in which this test is called again, on what lies in `folder`.
+fn alone(test: &str, folder: &Path, work: impl FnOnce(Array)) {
+    if env::var_os(FOLDER).is_some() {
+        let store = Arc::new(FilesystemStore::new(folder));
+        work(Hierarchy::open(store, &options()).unwrap().array(&path()).unwrap());
         return;
+    }
+    let mut child = Command::new(env::current_exe().unwrap());
+    let child = child.args([test, "--exact", "--nocapture"]).env(FOLDER, folder);
+    assert!(child.status().unwrap().success());
+}
+
+/// A folder with an array of one large shard of inner chunks of 1 MiB; the parent's, or in a child as it is.
+fn large() -> (PathBuf, Option<(tempfile::TempDir, Hierarchy)>) {
+    if let Some(folder) = env::var_os(FOLDER) {
+        return (folder.into(), None);
     }
     let folder = tempfile::tempdir().unwrap();
     let hierarchy = create(Arc::new(FilesystemStore::new(folder.path())), &options());
-    let array = shard_of(&hierarchy, LARGE, MIB, "end").unwrap();
+    shard_of(&hierarchy, LARGE, MIB, "end").unwrap();
+    (folder.path().to_owned(), Some((folder, hierarchy)))
+}
+
+fn many() -> Vec<u8> {
+    let mut elements = (1..=255).collect::<Vec<u8>>().repeat(LARGE as usize / 255 + 1);
+    elements.truncate(LARGE as usize);
+    elements
+}
+
+/// Does `work`, and checks that the process did not hold 24 MiB more for it than ever before.
+fn sparingly(work: impl FnOnce()) {
+    let before = peak();
+    work();
+    let grown = peak().zip(before).map_or(0, |(after, before)| after - before);
+    assert!(grown < 24 * MIB, "the peak grew by {} MiB", grown / MIB);
+}
+
+/// A large shard of which one inner chunk changes is rewritten without being held, let alone decoded: in a
+/// process of its own, whose peak tells. So is a first inner chunk written into a shard that is not there.
+#[test]
+fn a_large_shard_is_changed_without_being_held() {
+    let (folder, parent) = large();
     let change = || {
-        let mut child = Command::new(env::current_exe().unwrap());
-        child.args(["a_large_shard_is_changed_without_being_held", "--exact", "--nocapture"]);
-        assert!(child.env(FOLDER, folder.path()).status().unwrap().success());
-        assert_eq!(array.read::<u8>(100 * MIB - 1..100 * MIB + 11).unwrap()[1..11], [9; 10]);
+        alone("a_large_shard_is_changed_without_being_held", &folder, |array| {
+            sparingly(|| array.write(100 * MIB..100 * MIB + 10, &[9u8; 10]).unwrap());
+        });
     };
     change();
-    let elements = (1..=255).collect::<Vec<u8>>().repeat(LARGE as usize / 255 + 1);
-    let elements = &elements[..LARGE as usize];
-    array.write(.., elements).unwrap();
+    let Some((_folder, hierarchy)) = parent else { return };
+    let array = hierarchy.array(&path()).unwrap();
+    let check = || {
+        let found = array.read::<u8>(100 * MIB - 1..100 * MIB + 11).unwrap();
+        assert_eq!(found[1..11], [9; 10]);
+    };
+    check();
+    array.write(.., &many()).unwrap();
     let old = stored(&hierarchy);
     change();
+    check();
     let new = stored(&hierarchy);
     let (from, to) = (100 * MIB as usize, 101 * MIB as usize);
     assert!(new[..from] == old[..from] && new[to..] == old[to..], "the rest is as it was");
+}
+
+/// A large shard is written out of the caller's memory, with little more of its own.
+#[test]
+fn a_large_shard_is_written_without_being_held_twice() {
+    let (folder, parent) = large();
+    let elements = many();
+    alone("a_large_shard_is_written_without_being_held_twice", &folder, |array| {
+        sparingly(|| array.write(.., &elements).unwrap());
+    });
+    let Some((_folder, hierarchy)) = parent else { return };
+    let shard = stored(&hierarchy);
+    assert!(shard[..elements.len()] == elements[..], "inner chunks follow each other");
+    let array = hierarchy.array(&path()).unwrap();
+    assert_eq!(array.read::<u8>(5 * MIB..5 * MIB + 9).unwrap()[..], elements[5 << 20..][..9]);
 }

@@ -139,6 +139,21 @@ impl Index {
         place.fold(0, |entry, (&index, &count)| entry * count as usize + index as usize)
     }
 
+    /// Where in the shard the elements of an entry's inner chunk lie.
+    pub fn place(&self, entry: usize, inner_shape: &[u64]) -> Region {
+        let mut rest = entry as u64;
+        let axes = self.counts.iter().zip(inner_shape).rev();
+        let mut intervals: Vec<Range<u64>> = axes
+            .map(|(&count, &len)| {
+                let start = rest % count * len;
+                rest /= count;
+                start..start + len
+            })
+            .collect();
+        intervals.reverse();
+        Region::new(intervals)
+    }
+
     /// Which bytes of the shard are an inner chunk's; `None` if it is not stored.
     ///
     /// # Errors

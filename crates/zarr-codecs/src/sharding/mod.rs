@@ -7,12 +7,14 @@
 mod edit;
 mod index;
 mod read;
+mod write;
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use zarr_core::codec::{
-    ArrayToBytes, Chain, ChunkContext, ChunkEdit, ChunkRead, Codec, CodecSpec, Parameters,
+    ArrayToBytes, Chain, ChunkContext, ChunkEdit, ChunkRead, Codec, CodecSpec, EncodedParts,
+    Parameters,
 };
 use zarr_core::data_type::{CoreType, FillValue};
 use zarr_core::grid::{RegularGrid, tiles};
@@ -21,9 +23,9 @@ use zarr_core::view::{View, ViewMut};
 use zarr_core::{CodecError, Dialect, Json, MetadataError, Object, Region, Registry};
 
 use self::edit::ShardEdit;
-use self::index::{Index, IndexForm, Location};
+use self::index::{IndexForm, Location};
 use self::read::ShardRead;
-use crate::stream::zeroed;
+use self::write::ShardWrite;
 
 const CODEC: &str = "sharding_indexed";
 
@@ -172,21 +174,11 @@ impl Sharding {
 
 impl ArrayToBytes for Sharding {
     fn encode<'a>(&self, chunk: View<'a>) -> Result<Cow<'a, [u8]>, CodecError> {
-        let shape = chunk.shape();
-        let grid = self.grid(&shape)?;
-        let counts = self.counts(&shape)?;
-        let mut index = Index::empty(&counts)?;
-        let mut bytes = zeroed(CODEC, self.index.begin(&counts))?;
-        for (entry, tile) in tiles(&grid, &shape, &Region::all(&shape)).enumerate() {
-            let part = chunk.part(&tile.place);
-            if self.is_fill(&part) {
-                continue;
-            }
-            let start = bytes.len() as u64;
-            bytes.extend_from_slice(&self.inner.encode(part)?);
-            index.set(entry, start..bytes.len() as u64);
-        }
-        self.index.close(bytes, &index).map(Cow::Owned)
+        ShardWrite::new(self, chunk)?.whole().map(Cow::Owned)
+    }
+
+    fn encode_in_parts<'a>(&'a self, chunk: View<'a>) -> Option<EncodedParts<'a>> {
+        ShardWrite::new(self, chunk).ok()?.parts()
     }
 
     fn decode_into(

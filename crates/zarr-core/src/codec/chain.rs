@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{
     ArrayToArray, ArrayToBytes, BytesToBytes, ChunkContext, Codec, CodecSpec, DecodedSize,
-    PartEdit, PartRead,
+    EncodedParts, PartEdit, PartRead,
 };
 use crate::data_type::CoreType;
 use crate::error::{CodecError, MetadataError};
@@ -135,6 +135,17 @@ impl Chain {
         let encoded = codec.encode(chunk)?;
         let view = View::new(&encoded, &next.shape, cell_of(&next)).with_heap(heap);
         self.encode_from(step + 1, view).map(|bytes| Cow::Owned(bytes.into_owned()))
+    }
+
+    /// See [`ArrayToBytes::encode_in_parts`].
+    pub fn encode_in_parts<'a>(&'a self, chunk: View<'a>) -> Option<EncodedParts<'a>> {
+        if !self.bytes.is_empty() {
+            return None;
+        }
+        let turn = |chunk: View<'a>, (codec, _): &(Arc<dyn ArrayToArray>, _)| {
+            codec.axis_order().map(|order| chunk.permuted(order))
+        };
+        self.serializer.encode_in_parts(self.arrays.iter().try_fold(chunk, turn)?)
     }
 
     /// How the part `within` of a chunk is read without all its bytes; `None` if it takes them all. What it

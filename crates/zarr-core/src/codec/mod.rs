@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 pub use self::chain::Chain;
 pub use self::convert::respell;
-pub use self::part::{ChunkEdit, ChunkRead, Memo, PartEdit, PartRead, Patch, Piece};
+pub use self::part::{ChunkEdit, ChunkRead, EncodedParts, Memo, PartEdit, PartRead, Patch, Piece};
 
 use crate::data_type::{DataType, FillValue};
 use crate::dialect::Dialect;
@@ -255,6 +255,13 @@ pub trait ArrayToBytes: fmt::Debug + Send + Sync {
     /// # Errors
     /// When these elements cannot be encoded.
     fn encode<'a>(&self, chunk: View<'a>) -> Result<Cow<'a, [u8]>, CodecError>;
+
+    /// What [`ArrayToBytes::encode`] gives, part after part, each made when it is asked for; `None` if all is
+    /// made at once.
+    fn encode_in_parts<'a>(&'a self, chunk: View<'a>) -> Option<EncodedParts<'a>> {
+        let _ = chunk;
+        None
+    }
 
     /// Decodes the part `within` of a chunk of `shape` elements into `out`, as native elements.
     ///

@@ -4,6 +4,7 @@
 //! it wants no more; then it decodes. A change says what is new and what of the old bytes stays.
 
 use std::any::Any;
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -42,6 +43,9 @@ impl Memo {
         self.size
     }
 }
+
+/// An encoded chunk, part after part, each made when it is asked for; it ends with the first error.
+pub type EncodedParts<'a> = Box<dyn Iterator<Item = Result<Cow<'a, [u8]>, CodecError>> + 'a>;
 
 /// Reading a part of one encoded chunk.
 pub trait ChunkRead: Send {

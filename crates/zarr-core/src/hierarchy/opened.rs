@@ -4,7 +4,7 @@
 //! metadata, the chain, and how one tile is read or written.
 
 use std::borrow::Cow;
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use bytes::Bytes;
 
@@ -18,7 +18,9 @@ use super::update::{self, Edited};
 use crate::codec::Chain;
 use crate::data_type::Repr;
 use crate::dialect::Strictness;
-use crate::error::{AccessError, CodecError, Error, MetadataError, Result, Unsupported};
+use crate::error::{
+    AccessError, CodecError, Error, MetadataError, Result, StoreError, Unsupported,
+};
 use crate::grid::{ChunkGrid, ChunkKeys, Tile};
 use crate::heap::{CELL, Heap};
 use crate::json::Object;
@@ -310,10 +312,7 @@ impl Opened {
     ) -> Result<bool> {
         let key = now(self.write_key(state, tile))?;
         let result = match self.replaces(tile, span) {
-            true => self
-                .encode_whole(state, tile, part)
-                .and_then(|chunk| now(self.store_whole(&key, chunk.map(Into::into))))
-                .map(|()| true),
+            true => self.write_whole(state, tile, &key, part).map(|()| true),
             false => {
                 let part = &part;
                 let edit = |old: Option<Arc<dyn Pinned>>| async move {
@@ -325,6 +324,36 @@ impl Opened {
             }
         };
         result.map_err(|e| self.at_chunk(tile, &key, e))
+    }
+
+    /// Encodes a whole chunk, part after part if it can be, and sets it or erases it.
+    fn write_whole(
+        &self,
+        state: &State,
+        tile: &Tile,
+        key: &StoreKey,
+        part: View<'_>,
+    ) -> Result<()> {
+        let (chain, ..) = state.access()?;
+        let is_all = tile.within == Region::all(&tile.chunk_shape);
+        let parts = || chain.encode_in_parts(part.clone());
+        if !is_all || parts().is_none() || self.is_left_out(state, &part) {
+            let chunk = self.encode_whole(state, tile, part.clone())?;
+            return now(self.store_whole(key, chunk.map(Into::into)));
+        }
+        // What a codec says is told as it was said, and not as the store tells that it was not given bytes.
+        let refused = Mutex::new(None);
+        let refuse = |e: CodecError| {
+            let why = StoreError::Backend(e.to_string().into());
+            refused.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(e);
+            why
+        };
+        let make = || parts().into_iter().flatten().map(|made| made.map_err(&refuse));
+        let stored = now(self.store_whole(key, Some(Payload::default().and_made(make))));
+        match refused.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            Some(e) => Err(e.into()),
+            None => stored,
+        }
     }
 
     /// A draft's scalar keeps the key it has; a new one lies where the writer's profile says. Never are
@@ -360,7 +389,7 @@ impl Opened {
         tile: &Tile,
         part: View<'a>,
     ) -> Result<Option<Cow<'a, [u8]>>> {
-        if !self.room.options.keep_fill_chunks && state.is_fill(&part) {
+        if self.is_left_out(state, &part) {
             return Ok(None);
         }
         let (chain, _, repr) = state.access()?;
@@ -371,6 +400,11 @@ impl Opened {
         let padded = self.padded(state, tile, &part, Span::of(repr))?;
         let chunk = View::new(&padded, &tile.chunk_shape, repr.size()).with_heap(part.heap());
         Ok(Some(Cow::Owned(chain.encode(chunk)?.into_owned())))
+    }
+
+    /// Whether a whole chunk need not be stored.
+    fn is_left_out(&self, state: &State, part: &View<'_>) -> bool {
+        !self.room.options.keep_fill_chunks && state.is_fill(part)
     }
 
     /// Sets or erases a whole chunk.

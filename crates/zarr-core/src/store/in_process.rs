@@ -56,6 +56,7 @@ impl Store for InProcess {
 
 impl WriteableStore for InProcess {
     fn set(&self, key: &StoreKey, value: Payload<'_>) -> Result<(), StoreError> {
+        let value = value.made()?;
         let _lock = self.lock(key);
         self.inner().1.set(key, value)
     }

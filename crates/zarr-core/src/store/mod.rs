@@ -131,8 +131,11 @@ pub trait ReadableStore: Send + Sync {
 pub trait WriteableStore: Send + Sync {
     /// Sets the value of `key`, whatever it was.
     ///
+    /// Parts of it may be made while it is written. A store that keeps others waiting meanwhile, or must know
+    /// the size first, asks for [`Payload::made`] before.
+    ///
     /// # Errors
-    /// When the value could not be stored; then the old one is still there.
+    /// When the value could not be made or stored; then the old one is still there.
     fn set(&self, key: &StoreKey, value: Payload<'_>) -> Result<(), StoreError>;
 
     /// Erases `key`; an absent key is no error (D-135).

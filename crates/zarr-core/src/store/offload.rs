@@ -170,7 +170,7 @@ fn lost_thread() -> StoreError {
 #[async_trait]
 impl WriteableStore for Offloaded {
     async fn set(&self, key: &StoreKey, value: Payload<'_>) -> Result<(), StoreError> {
-        let (key, value) = (key.clone(), value.into_owned());
+        let (key, value) = (key.clone(), value.into_owned()?);
         self.call(move |store| store.writeable().expect(NO_SIDE).set(&key, value)).await
     }
     async fn erase(&self, key: &StoreKey) -> Result<(), StoreError> {
@@ -185,7 +185,7 @@ impl WriteableStore for Offloaded {
         self.call(|store| store.writeable().expect(NO_SIDE).flush()).await
     }
     async fn set_unguarded(&self, key: &StoreKey, value: Payload<'_>) -> Result<(), StoreError> {
-        let (key, value) = (key.clone(), value.into_owned());
+        let (key, value) = (key.clone(), value.into_owned()?);
         self.call(move |store| store.writeable().expect(NO_SIDE).set_unguarded(&key, value)).await
     }
     async fn erase_unguarded(&self, key: &StoreKey) -> Result<(), StoreError> {
@@ -214,7 +214,8 @@ impl ConditionalStore for Offloaded {
         value: Option<Payload<'_>>,
         was: Option<&Version>,
     ) -> Result<bool, StoreError> {
-        let (key, value, was) = (key.clone(), value.map(Payload::into_owned), was.cloned());
+        let (key, value, was) =
+            (key.clone(), value.map(Payload::into_owned).transpose()?, was.cloned());
         self.call(move |store| {
             store.conditional().expect(NO_SIDE).set_if(&key, value, was.as_ref())
         })

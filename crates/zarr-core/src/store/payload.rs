@@ -14,7 +14,7 @@ use crate::error::StoreError;
 ///
 /// Pieces may be borrowed, so that a chunk need not be copied before it is written; or they may be kept from
 /// a pinned value, and are then read a little at a time while the new value is written, so that a large
-/// value is changed in part without being held (DECISIONS 12).
+/// value is changed in part without being held; or they are made while they are written (DECISIONS 12).
 #[derive(Clone, Default)]
 pub struct Payload<'a>(Vec<Piece<'a>>);
 
@@ -23,40 +23,45 @@ enum Piece<'a> {
     Lent(Cow<'a, [u8]>),
     Shared(Bytes),
     Kept { value: Arc<dyn Pinned>, range: Range<u64> },
+    Made(Arc<dyn Fn() -> Parts<'a> + Send + Sync + 'a>),
 }
+
+/// Bytes that follow each other; what comes after an error means nothing.
+type Parts<'a> = Box<dyn Iterator<Item = Result<Cow<'a, [u8]>, StoreError>> + 'a>;
 
 /// How many bytes of a kept piece are read at a time.
 const STEP: usize = 1 << 18;
 
 impl fmt::Debug for Payload<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Payload of {} bytes in {} pieces", self.size(), self.0.len())
+        write!(f, "Payload of {:?} bytes in {} pieces", self.size(), self.0.len())
     }
 }
 
 impl Piece<'_> {
-    fn size(&self) -> u64 {
+    fn size(&self) -> Option<u64> {
         match self {
-            Piece::Lent(bytes) => bytes.len() as u64,
-            Piece::Shared(bytes) => bytes.len() as u64,
-            Piece::Kept { range, .. } => range.end - range.start,
+            Piece::Lent(bytes) => Some(bytes.len() as u64),
+            Piece::Shared(bytes) => Some(bytes.len() as u64),
+            Piece::Kept { range, .. } => Some(range.end - range.start),
+            Piece::Made(_) => None,
         }
     }
 
-    fn parts(&self) -> impl Iterator<Item = Result<Cow<'_, [u8]>, StoreError>> {
-        let (here, kept) = match self {
-            Piece::Lent(bytes) => (Some(&bytes[..]), None),
-            Piece::Shared(bytes) => (Some(&bytes[..]), None),
-            Piece::Kept { value, range } => (None, Some((value, range))),
-        };
-        let kept = kept.into_iter().flat_map(|(value, range)| {
-            range.clone().step_by(STEP).map(|start| {
-                let len = (range.end - start).min(STEP as u64);
-                let bytes = value.read(&[ByteRange::Bounded { start, len }])?.pop();
-                Ok(Cow::Owned(Vec::from(bytes.unwrap_or_default())))
-            })
-        });
-        here.map(|bytes| Ok(Cow::Borrowed(bytes))).into_iter().chain(kept)
+    fn parts(&self) -> Parts<'_> {
+        match self {
+            Piece::Lent(bytes) => Box::new(std::iter::once(Ok(Cow::Borrowed(&bytes[..])))),
+            Piece::Shared(bytes) => Box::new(std::iter::once(Ok(Cow::Borrowed(&bytes[..])))),
+            Piece::Kept { value, range } => {
+                Box::new(range.clone().step_by(STEP).map(move |start| {
+                    let len = (range.end - start).min(STEP as u64);
+                    let bytes = value.read(&[ByteRange::Bounded { start, len }])?.pop();
+                    Ok(Cow::Owned(Vec::from(bytes.unwrap_or_default())))
+                }))
+            }
+            #[expect(clippy::map_identity, reason = "it shortens for how long a part is lent")]
+            Piece::Made(make) => Box::new(make().map(|part| part)),
+        }
     }
 }
 
@@ -84,41 +89,75 @@ impl<'a> Payload<'a> {
         self
     }
 
-    /// The value, part after part; what is kept of a pinned value is read now.
+    /// The same value with bytes at its end that are made when they are asked for, the same each time.
+    pub fn and_made<P>(mut self, make: impl Fn() -> P + Send + Sync + 'a) -> Self
+    where
+        P: Iterator<Item = Result<Cow<'a, [u8]>, StoreError>> + 'a,
+    {
+        self.0.push(Piece::Made(Arc::new(move || Box::new(make()))));
+        self
+    }
+
+    /// The value, part after part; what is kept of a pinned value is read now, and what is not made yet is
+    /// made.
     ///
     /// # Errors
-    /// Each part: what kept it from being read.
+    /// Each part: what kept it from being read or made. What follows an error means nothing.
     pub fn parts(&self) -> impl Iterator<Item = Result<Cow<'_, [u8]>, StoreError>> {
         self.0.iter().flat_map(Piece::parts)
     }
 
-    /// The value's size in bytes.
-    pub fn size(&self) -> u64 {
+    /// The value's size in bytes; `None` if some of it is not made yet.
+    pub fn size(&self) -> Option<u64> {
         self.0.iter().map(Piece::size).sum()
     }
 
-    /// The same value, nothing of it borrowed.
-    pub fn into_owned(self) -> Payload<'static> {
-        let owned = |piece| match piece {
-            Piece::Lent(bytes) => Piece::Lent(Cow::Owned(bytes.into_owned())),
-            Piece::Shared(bytes) => Piece::Shared(bytes),
-            Piece::Kept { value, range } => Piece::Kept { value, range },
+    /// The same value, all of it made: for a store that must know the size beforehand, or writes while it
+    /// keeps others waiting.
+    ///
+    /// # Errors
+    /// What kept a part from being made.
+    pub fn made(self) -> Result<Self, StoreError> {
+        let made = |piece: Piece<'a>| match piece {
+            Piece::Made(_) => {
+                let mut value = Vec::new();
+                for part in piece.parts() {
+                    value.extend_from_slice(&part?);
+                }
+                Ok(Piece::Lent(Cow::Owned(value)))
+            }
+            piece => Ok(piece),
         };
-        Payload(self.0.into_iter().map(owned).collect())
+        Ok(Payload(self.0.into_iter().map(made).collect::<Result<_, StoreError>>()?))
+    }
+
+    /// The same value, all of it made and nothing borrowed.
+    ///
+    /// # Errors
+    /// As [`Payload::made`].
+    pub fn into_owned(self) -> Result<Payload<'static>, StoreError> {
+        let owned = |piece| match piece {
+            Piece::Lent(bytes) => Some(Piece::Lent(Cow::Owned(bytes.into_owned()))),
+            Piece::Shared(bytes) => Some(Piece::Shared(bytes)),
+            Piece::Kept { value, range } => Some(Piece::Kept { value, range }),
+            Piece::Made(_) => None,
+        };
+        Ok(Payload(self.made()?.0.into_iter().filter_map(owned).collect()))
     }
 
     /// The value in one owned piece; copies unless it is one already.
     ///
     /// # Errors
-    /// What kept a part from being read.
-    pub fn into_bytes(mut self) -> Result<Bytes, StoreError> {
-        match self.0.pop() {
-            Some(Piece::Lent(bytes)) if self.0.is_empty() => Ok(Bytes::from(bytes.into_owned())),
-            Some(Piece::Shared(bytes)) if self.0.is_empty() => Ok(bytes),
+    /// What kept a part from being read or made.
+    pub fn into_bytes(self) -> Result<Bytes, StoreError> {
+        let mut made = self.made()?;
+        match made.0.pop() {
+            Some(Piece::Lent(bytes)) if made.0.is_empty() => Ok(Bytes::from(bytes.into_owned())),
+            Some(Piece::Shared(bytes)) if made.0.is_empty() => Ok(bytes),
             last => {
-                self.0.extend(last);
-                let mut value = Vec::with_capacity(self.size() as usize);
-                for part in self.parts() {
+                made.0.extend(last);
+                let mut value = Vec::with_capacity(made.size().unwrap_or(0) as usize);
+                for part in made.parts() {
                     value.extend_from_slice(&part?);
                 }
                 Ok(value.into())
@@ -148,5 +187,34 @@ impl<'a> From<Cow<'a, [u8]>> for Payload<'a> {
 impl From<Bytes> for Payload<'_> {
     fn from(bytes: Bytes) -> Self {
         Payload::default().and_shared(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_made_has_no_size_until_it_is() {
+        let parts = |letters: &'static [u8]| letters.chunks(2).map(|part| Ok(Cow::Borrowed(part)));
+        let value = || Payload::new(b"a").and_made(move || parts(b"bcdef")).and(&b"g"[..]);
+        assert_eq!(value().size(), None);
+        let twice = value();
+        for _ in 0..2 {
+            let all = twice.parts().collect::<Result<Vec<_>, _>>().unwrap();
+            assert_eq!(all, [&b"a"[..], b"bc", b"de", b"f", b"g"]);
+        }
+        assert_eq!(value().made().unwrap().size(), Some(7));
+        assert_eq!(value().into_owned().unwrap().size(), Some(7));
+        assert_eq!(value().into_bytes().unwrap(), &b"abcdefg"[..]);
+    }
+
+    #[test]
+    fn what_cannot_be_made_is_an_error() {
+        let make = || [Ok(Cow::Borrowed(&b"a"[..])), Err(StoreError::ReadOnly)].into_iter();
+        let value = || Payload::default().and_made(make);
+        assert!(value().made().is_err());
+        assert!(value().into_owned().is_err());
+        assert!(value().into_bytes().is_err());
     }
 }

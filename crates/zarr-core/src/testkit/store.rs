@@ -1,5 +1,6 @@
 //! Does a store keep what the traits of [`crate::store`] promise (D-130 … D-137, F-110, F-111)?
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
@@ -191,6 +192,23 @@ fn values(store: &Checked) {
     let parts = large.chunks(999_999).fold(Payload::default(), |value, part| value.and(part));
     ok(store.writeable().set(&key("a/parts"), parts.and(&b""[..])), "set of several parts");
     store.is("a/parts", Some(&large), "the parts of a payload follow each other");
+    let made = || large.chunks(999_999).map(|part| Ok(Cow::Borrowed(part)));
+    let value = || Payload::new(b"before").and_made(made).and(&b"after"[..]);
+    let whole = [&b"before"[..], &large, b"after"].concat();
+    ok(store.writeable().set(&key("a/parts"), value()), "set of parts made meanwhile");
+    store.is("a/parts", Some(&whole), "what is made while it is written is written");
+    let stopped = || [Ok(Cow::Borrowed(&large[..])), Err(StoreError::ReadOnly)].into_iter();
+    let stopped = store.writeable().set(&key("a/parts"), Payload::default().and_made(stopped));
+    assert!(stopped.is_err(), "set of a value that cannot be made must be an error");
+    store.is("a/parts", Some(&whole), "a value that cannot be made leaves the old one");
+    if let Some(conditional) = store.store.conditional() {
+        ok(
+            conditional.set_if(&key("a/made"), Some(value()), None),
+            "set_if of parts made meanwhile",
+        );
+        store.is("a/made", Some(&whole), "what is made while it is written is written by set_if");
+        ok(store.writeable().erase(&key("a/made")), "erase");
+    }
     ok(store.writeable().set(&key("a/no"), Payload::default()), "set of no parts");
     store.is("a/no", Some(b""), "a payload without parts is an empty value");
 

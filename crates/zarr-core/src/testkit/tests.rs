@@ -24,6 +24,7 @@ enum Flaw {
     AbsentIsEmpty,
     KeepsTail,
     DropsLastPart,
+    KeepsWhatWasMade,
     AppendsIntoBuffer,
     DecodesKeys,
     FoldsCase,
@@ -157,6 +158,7 @@ impl ReadableStore for Broken {
 impl WriteableStore for Broken {
     fn set(&self, key: &StoreKey, value: Payload<'_>) -> Result<(), StoreError> {
         let parts = value.parts().map(|part| part.map(|part| part.to_vec()));
+        let parts = parts.take_while(|part| part.is_ok() || !self.is(Flaw::KeepsWhatWasMade));
         let mut parts = parts.collect::<Result<Vec<_>, _>>()?;
         if self.is(Flaw::DropsLastPart) && parts.len() > 1 {
             let filled = parts.iter().rposition(|part| !part.is_empty());
@@ -310,6 +312,7 @@ fn each_broken_promise_is_found_and_named() {
         (Flaw::AbsentIsEmpty, "an absent key has no value"),
         (Flaw::KeepsTail, "a short value replaces all of a long one"),
         (Flaw::DropsLastPart, "the parts of a payload follow each other"),
+        (Flaw::KeepsWhatWasMade, "set of a value that cannot be made must be an error"),
         (Flaw::AppendsIntoBuffer, "get_into of"),
         (Flaw::DecodesKeys, "each key has a value of its own"),
         (Flaw::FoldsCase, "keys tell upper from lower case"),

@@ -259,9 +259,10 @@ impl Change<'_, '_> {
         self.keys.get(self.txn, key.as_bytes())
     }
 
-    /// Sets a key's value.
+    /// Sets a key's value, all of which is made.
     pub fn put(&mut self, key: &str, value: &Payload<'_>) -> Result<(), Failed> {
-        let size = usize::try_from(value.size()).map_err(io::Error::other)?;
+        let size = value.size().and_then(|size| usize::try_from(size).ok());
+        let size = size.ok_or_else(|| io::Error::other("the value's size cannot be told"))?;
         self.keys.put_reserved(self.txn, key.as_bytes(), size, |space| {
             let mut parts = value.parts();
             parts.try_for_each(|part| space.write_all(&part.map_err(io::Error::other)?))

@@ -262,7 +262,7 @@ impl Pinned for PinnedValue {
 
 impl WriteableStore for LmdbStore {
     fn set(&self, key: &StoreKey, value: Payload<'_>) -> Result<(), StoreError> {
-        let name = self.name_of(key);
+        let (name, value) = (self.name_of(key), value.made()?);
         self.write("set", key.as_str(), |mut keys| keys.put(&name, &value))
     }
 
@@ -294,7 +294,7 @@ impl ConditionalStore for LmdbStore {
         value: Option<Payload<'_>>,
         was: Option<&Version>,
     ) -> Result<bool, StoreError> {
-        let name = self.name_of(key);
+        let (name, value) = (self.name_of(key), value.map(Payload::made).transpose()?);
         self.write("set", key.as_str(), |mut keys| {
             let is = keys.get(&name)?.map(|is| Version::of_content(Bytes::copy_from_slice(is)));
             if is.as_ref() != was {

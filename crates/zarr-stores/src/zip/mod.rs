@@ -238,6 +238,7 @@ impl ReadableStore for ZipStore {
 
 impl WriteableStore for ZipStore {
     fn set(&self, key: &StoreKey, value: Payload<'_>) -> Result<(), StoreError> {
+        let value = value.made()?;
         self.0
             .write("set", key.as_str(), |staging, archive| staging.put(archive, key, Some(&value)))
     }
@@ -270,6 +271,7 @@ impl ConditionalStore for ZipStore {
         value: Option<Payload<'_>>,
         was: Option<&Version>,
     ) -> Result<bool, StoreError> {
+        let value = value.map(Payload::made).transpose()?;
         self.0.write("set", key.as_str(), |staging, archive| {
             let is = archive.find(key).map(|value| value.read()).transpose()?;
             if is.map(|is| Version::of_content(is.into())).as_ref() != was {

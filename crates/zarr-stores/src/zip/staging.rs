@@ -91,7 +91,7 @@ impl Staging {
         Ok((staging, archive))
     }
 
-    /// Sets a key's value (`None`: erases it).
+    /// Sets a key's value, all of which is made (`None`: erases it).
     pub fn put(
         &mut self,
         archive: &mut Archive,
@@ -105,9 +105,11 @@ impl Staging {
             self.has_gaps = true;
         }
         let Some(value) = value else { return Ok(()) };
+        let size =
+            value.size().ok_or_else(|| io::Error::other("the value's size cannot be told"))?;
         let options = SimpleFileOptions::default()
             .compression_method(CompressionMethod::Stored)
-            .large_file(value.size() >= WIDE)
+            .large_file(size >= WIDE)
             .unix_permissions(0o644);
         self.zip.start_file(&*name, options).map_err(broken)?;
         let begins = self.position();
@@ -118,7 +120,7 @@ impl Staging {
             let _ = self.zip.abort_file();
             return Err(e);
         }
-        archive.note(key, Some(begins..begins + value.size()));
+        archive.note(key, Some(begins..begins + size));
         Ok(())
     }
 

@@ -1,5 +1,7 @@
 //! Does a codec from an array to bytes keep its promises?
 
+use std::borrow::Cow;
+
 use super::layout::{filled, views};
 use super::{Subject, damaged};
 use crate::codec::ArrayToBytes;
@@ -63,8 +65,16 @@ fn encode(subject: &Subject<'_>, codec: &dyn ArrayToBytes, chunk: &[u8]) -> Opti
     let (name, shape) = (subject.name(), &subject.context.shape);
     let mut first: Option<Option<Vec<u8>>> = None;
     views(chunk, shape, subject.cell(), subject.heap.as_ref(), |how, view| {
-        let encode = || codec.encode(view).ok().map(std::borrow::Cow::into_owned);
+        let encode = || codec.encode(view.clone()).ok().map(Cow::into_owned);
         let encoded = calm(format_args!("{name}: encode of elements {how}"), encode);
+        let in_parts = || {
+            let parts: Option<Result<Vec<_>, _>> =
+                codec.encode_in_parts(view.clone()).map(Iterator::collect);
+            parts.map(|parts| parts.ok().map(|parts| parts.concat()))
+        };
+        let parts = calm(format_args!("{name}: encode_in_parts of elements {how}"), in_parts);
+        let same = parts.is_none_or(|parts| parts == encoded);
+        assert!(same, "{name}: encode_in_parts gives what encode gives of elements {how}");
         let first = first.get_or_insert_with(|| encoded.clone());
         assert!(encoded == *first, "{name}: elements {how} are encoded as those in C order");
     });

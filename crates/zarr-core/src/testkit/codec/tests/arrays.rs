@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::*;
-use crate::codec::{ArrayToArray, ArrayToBytes, Codec};
+use crate::codec::{ArrayToArray, ArrayToBytes, Codec, EncodedParts};
 use crate::error::{CodecError, MetadataError};
 use crate::heap::CELL;
 use crate::region::{Region, element_count};
@@ -19,6 +19,7 @@ enum Flaw {
     IgnoresTarget,
     LosesLast,
     LiesInSize,
+    OmitsPart,
     ClaimsMemory,
     TakesShort,
     PanicsOnShort,
@@ -30,13 +31,14 @@ enum Flaw {
 
 use Flaw::*;
 
-const ALL: [Flaw; 13] = [
+const ALL: [Flaw; 14] = [
     None,
     IgnoresStrides,
     DecodesFirstPart,
     IgnoresTarget,
     LosesLast,
     LiesInSize,
+    OmitsPart,
     ClaimsMemory,
     TakesShort,
     PanicsOnShort,
@@ -80,6 +82,14 @@ impl ArrayToBytes for Stored {
         let elements = elements(self.flaw, &chunk);
         let encoded = self.inner.encode(View::new(&elements, &shape, cell))?;
         Ok(Cow::Owned(encoded.into_owned()))
+    }
+
+    fn encode_in_parts<'a>(&'a self, chunk: View<'a>) -> Option<EncodedParts<'a>> {
+        let whole = self.encode(chunk).ok()?.into_owned();
+        let middle = whole.len() / 2;
+        let (first, second) = (whole[..middle].to_vec(), whole[middle..].to_vec());
+        let parts = if self.flaw == OmitsPart { vec![first] } else { vec![first, second] };
+        Some(Box::new(parts.into_iter().map(|part| Ok(part.into()))))
     }
 
     fn decode_into(
@@ -209,6 +219,7 @@ fn each_broken_promise_of_a_codec_to_bytes_is_found() {
         (IgnoresTarget, "gives the same elements in F order as in C order"),
         (LosesLast, "gives other elements"),
         (LiesInSize, "encoded_size is 49, but encode gives 48 bytes"),
+        (OmitsPart, "encode_in_parts gives what encode gives of elements in C order"),
         (ClaimsMemory, "encoded bytes are not the native elements"),
         (TakesShort, "it decodes, though encoded_size([4, 3]) is another"),
         (PanicsOnShort, "must not panic"),
