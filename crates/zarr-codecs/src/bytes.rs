@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 
 use zarr_core::codec::{ArrayToBytes, ChunkContext, Codec, CodecSpec, Parameters};
-use zarr_core::data_type::{ByteSwap, Endian};
+use zarr_core::data_type::{ByteSwap, DataType, Endian, Origin};
 use zarr_core::region::element_count;
 use zarr_core::view::{View, ViewMut};
 use zarr_core::{CodecError, Dialect, MetadataError, Object, Region};
@@ -28,6 +28,9 @@ struct Bytes {
     unit: Option<usize>,
     /// Whether elements have a byte order at all.
     ordered: bool,
+    /// The type of elements that memory and store have in other forms, and the bits of each byte that are
+    /// stored (F-053).
+    narrow: Option<(DataType, u8)>,
 }
 
 /// Makes the codec.
@@ -56,13 +59,18 @@ pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, M
     parameters.finish()?;
     let stored = endian.unwrap_or(Endian::NATIVE);
     let swap = ByteSwap::between(&context.data_type, stored, Endian::NATIVE);
-    Ok(Codec::array_to_bytes(Bytes { endian, cell, unit: swap.unit(), swap, ordered }))
+    let mask = context.data_type.repr().map_or(0xff, |repr| repr.stored_mask());
+    let narrow = (mask != 0xff).then(|| (context.data_type.clone(), mask));
+    Ok(Codec::array_to_bytes(Bytes { endian, cell, unit: swap.unit(), swap, ordered, narrow }))
 }
 
 impl ArrayToBytes for Bytes {
     fn encode<'a>(&self, chunk: View<'a>) -> Result<Cow<'a, [u8]>, CodecError> {
-        if self.unit == Some(1) {
+        if self.is_memory() {
             return Ok(chunk.to_bytes());
+        }
+        if let Some((_, mask)) = self.narrow {
+            return Ok(Cow::Owned(chunk.to_bytes().iter().map(|byte| byte & mask).collect()));
         }
         let Some(unit) = self.unit else {
             let mut out = chunk.to_bytes().into_owned();
@@ -93,11 +101,14 @@ impl ArrayToBytes for Bytes {
             }
         }
         let part = View::new(encoded, shape, self.cell).part(within);
-        match self.unit {
-            Some(unit) => out.copy_swapped(&part, unit),
-            None => {
+        match (self.unit, &self.narrow) {
+            (Some(unit), None) => out.copy_swapped(&part, unit),
+            (_, narrow) => {
                 let mut elements = part.to_bytes().into_owned();
                 self.swap.turn(&mut elements);
+                if let Some((data_type, _)) = narrow {
+                    data_type.check(&mut elements, Origin::Store)?;
+                }
                 out.copy_from(&View::new(&elements, &part.shape(), self.cell));
             }
         }
@@ -109,7 +120,7 @@ impl ArrayToBytes for Bytes {
     }
 
     fn is_memory(&self) -> bool {
-        self.unit == Some(1)
+        self.unit == Some(1) && self.narrow.is_none()
     }
 
     fn spelling(&self, dialect: Dialect) -> Option<CodecSpec> {
@@ -126,7 +137,7 @@ mod tests {
     use std::sync::Arc;
 
     use zarr_core::data_type::CoreType::{self, *};
-    use zarr_core::data_type::{DataType, Field, Record};
+    use zarr_core::data_type::{Field, FloatFormat, Narrow, Record};
 
     use super::*;
     use crate::testing::{build_on, context, hex};
@@ -165,6 +176,30 @@ mod tests {
             assert_eq!(decode(&*codec, &encoded, &shape, cell), elements);
             assert_eq!(codec.encoded_size(&shape), Some(encoded.len() as u64));
         }
+    }
+
+    /// F-052, F-053, F-055: what tensorstore 0.1.86 stores; bits above a narrower number count for nothing.
+    #[test]
+    fn narrow_numbers_have_zeros_above_them() {
+        let build = |narrow| {
+            let context = ChunkContext::new(DataType::extension(narrow), vec![3]);
+            match build_on(Dialect::V3, "bytes", r#"{"endian":"little"}"#, &context) {
+                Ok(Codec::ArrayToBytes(codec)) => codec,
+                other => panic!("{other:?}"),
+            }
+        };
+        let four = build(Narrow::Int(4));
+        let numbers = [0xff, 7, 0xf8];
+        assert_eq!(four.encode(View::new(&numbers, &[3], 1)).unwrap()[..], hex("0f0708"));
+        for stored in ["0f0708", "ff0708", "1ff7f8"] {
+            assert_eq!(decode(&*four, &hex(stored), &[3], 1), numbers, "{stored}");
+        }
+        let brain = build(Narrow::Complex(FloatFormat::BFLOAT16));
+        let numbers: Vec<u8> =
+            [0x3f80u16, 0xc000, 0, 1, 2, 3].iter().flat_map(|v| v.to_ne_bytes()).collect();
+        let stored = hex("803f00c0 00000100 02000300");
+        assert_eq!(brain.encode(View::new(&numbers, &[3], 4)).unwrap()[..], stored);
+        assert_eq!(decode(&*brain, &stored, &[3], 4), numbers);
     }
 
     /// F-039: no byte order turns raw bits round.

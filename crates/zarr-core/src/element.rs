@@ -1,15 +1,16 @@
 //! Which Rust types are which data types?
 
-use half::f16;
+use half::{bf16, f16};
 use num_complex::Complex;
 
-use crate::data_type::{CoreType, DataType, Repr};
+use crate::data_type::{DataType, FloatFormat, Repr};
 
 /// A Rust type that is an array's element.
 ///
 /// Elements of fixed size are so bit for bit; fixed-size raw types are `[u8; N]`. Elements of
 /// an extension's type are those of the representation it rests on: `i64` for
-/// [`NumpyTime`](crate::data_type::NumpyTime).
+/// [`NumpyTime`](crate::data_type::NumpyTime), `i8` for `int4`. The bits of floats of eight bits and fewer
+/// are `[u8; 1]`; [`FloatFormat`](crate::data_type::FloatFormat) knows their values.
 /// Bools are checked when they are read, so that no other byte becomes one. Elements of any length are
 /// `String` and `Vec<u8>`.
 pub trait Element: Clone + Default + Send + Sync + 'static {
@@ -38,21 +39,21 @@ pub trait Element: Clone + Default + Send + Sync + 'static {
     }
 }
 
-fn is_core(data_type: &DataType, core: CoreType) -> bool {
-    match data_type {
-        DataType::Core(found) => *found == core,
-        DataType::Extension(extension) => extension.repr() == core.repr(),
-        DataType::Unknown { fallback: Some(fallback), .. } => is_core(fallback, core),
-        _ => false,
+/// Whether elements of the type are so represented; integers of fewer bits fill a byte.
+fn rests_on(data_type: &DataType, repr: Repr) -> bool {
+    match data_type.repr() {
+        Some(Repr::IntBits(_)) => repr == Repr::Int(1),
+        Some(Repr::UintBits(_)) => repr == Repr::Uint(1),
+        found => found == Some(repr),
     }
 }
 
 macro_rules! elements {
-    ($($rust:ty => $core:ident),* $(,)?) => {$(
+    ($($rust:ty => $repr:expr),* $(,)?) => {$(
         impl Element for $rust {
             const NAME: &'static str = stringify!($rust);
             fn is(data_type: &DataType) -> bool {
-                is_core(data_type, CoreType::$core)
+                rests_on(data_type, $repr)
             }
             fn room(count: usize) -> Option<Vec<Self>> {
                 bytemuck::allocation::try_zeroed_vec(count).ok()
@@ -71,16 +72,18 @@ macro_rules! elements {
 }
 
 elements! {
-    i8 => Int8, i16 => Int16, i32 => Int32, i64 => Int64,
-    u8 => Uint8, u16 => Uint16, u32 => Uint32, u64 => Uint64,
-    f16 => Float16, f32 => Float32, f64 => Float64,
-    Complex<f32> => Complex64, Complex<f64> => Complex128,
+    i8 => Repr::Int(1), i16 => Repr::Int(2), i32 => Repr::Int(4), i64 => Repr::Int(8),
+    u8 => Repr::Uint(1), u16 => Repr::Uint(2), u32 => Repr::Uint(4), u64 => Repr::Uint(8),
+    f16 => Repr::Float(2), f32 => Repr::Float(4), f64 => Repr::Float(8),
+    bf16 => Repr::FloatOf(FloatFormat::BFLOAT16),
+    Complex<f16> => Repr::Complex(4), Complex<f32> => Repr::Complex(8), Complex<f64> => Repr::Complex(16),
+    Complex<bf16> => Repr::ComplexOf(FloatFormat::BFLOAT16),
 }
 
 impl Element for bool {
     const NAME: &'static str = "bool";
     fn is(data_type: &DataType) -> bool {
-        is_core(data_type, CoreType::Bool)
+        rests_on(data_type, Repr::Bool)
     }
     fn room(count: usize) -> Option<Vec<Self>> {
         bytemuck::allocation::try_zeroed_vec(count).ok()
@@ -101,7 +104,12 @@ macro_rules! raw_elements {
         impl Element for [u8; $n] {
             const NAME: &'static str = concat!("[u8; ", $n, "]");
             fn is(data_type: &DataType) -> bool {
-                matches!(data_type.repr(), Some(Repr::Opaque($n)))
+                match data_type.repr() {
+                    Some(Repr::Opaque($n)) => true,
+                    // The bits of a small float have no better type.
+                    Some(repr @ Repr::FloatOf(_)) => $n == 1 && repr.size() == 1,
+                    _ => false,
+                }
             }
             fn room(count: usize) -> Option<Vec<Self>> {
                 bytemuck::allocation::try_zeroed_vec(count).ok()

@@ -9,7 +9,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::codec::{BuildCodec, BuildNesting, ChunkContext, Codec, CodecSpec, Names};
-use crate::data_type::{CoreType, DataType, ParsedType, datetime, record_words, strings, variable};
+use crate::data_type::{
+    CoreType, DataType, ParsedType, datetime, narrow, record_words, strings, variable,
+};
 use crate::dialect::Dialect;
 use crate::error::{MetadataError, StoreError, Unsupported};
 use crate::format::MetadataEncoding;
@@ -328,8 +330,8 @@ fn parse_v3(json: &Json, registry: &Registry) -> Parsed {
     if let Some(parsed) = json.as_str().and_then(raw_bits) {
         return parsed;
     }
-    if let Some(variable) = variable::from_v3(name) {
-        return plain(variable);
+    if let Some(known) = variable::from_v3(name).or_else(|| narrow::from_v3(name)) {
+        return plain(known);
     }
     if let Some(record) = record_words::from_v3(json, registry) {
         return record?.map_or_else(|| unknown(json), plain);

@@ -7,7 +7,7 @@ use super::{
     ArrayToArray, ArrayToBytes, BytesToBytes, ChunkContext, Codec, CodecSpec, DecodedSize,
     EncodedParts, PartEdit, PartRead,
 };
-use crate::data_type::CoreType;
+use crate::data_type::{CoreType, Origin};
 use crate::error::{CodecError, MetadataError};
 use crate::region::Region;
 use crate::registry::Registry;
@@ -22,7 +22,8 @@ pub struct Chain {
     bytes: Vec<Arc<dyn BytesToBytes>>,
     /// What the serializer sees.
     inner: ChunkContext,
-    mend_bools: bool,
+    /// Where the elements come from that are decoded.
+    from: Origin,
 }
 
 impl Chain {
@@ -94,7 +95,7 @@ impl Chain {
         }
         let serializer =
             serializer.ok_or_else(|| order("no codec makes bytes of arrays, such as `bytes`"))?;
-        let chain = Chain { arrays, serializer, bytes, inner, mend_bools: false };
+        let chain = Chain { arrays, serializer, bytes, inner, from: Origin::Store };
         if context.size().is_some() {
             // A length that cannot pass through the filters is told now, not at the first chunk.
             chain.sizes(&chain.inner.shape).map_err(|e| order(&e.to_string()))?;
@@ -105,7 +106,7 @@ impl Chain {
     /// The same chain, letting bools be any non-zero byte (D-031, Z2-030).
     #[must_use]
     pub fn mending_bools(mut self, mend: bool) -> Self {
-        self.mend_bools = mend;
+        self.from = if mend { Origin::LenientStore } else { Origin::Store };
         self
     }
 
@@ -270,10 +271,10 @@ impl Chain {
             return Ok(());
         }
         if let Some(memory) = out.as_bytes_mut() {
-            return data_type.check(memory, self.mend_bools);
+            return data_type.check(memory, self.from);
         }
         let mut elements = out.as_view().to_bytes().into_owned();
-        data_type.check(&mut elements, self.mend_bools)?;
+        data_type.check(&mut elements, self.from)?;
         let shape = out.shape();
         out.copy_from(&View::new(&elements, &shape, cell_of(&self.inner)));
         Ok(())

@@ -2,9 +2,9 @@
 
 use std::fmt::{Debug, Display};
 
-use super::{CoreType, DataType, Endian, FillValue, Repr, fill_value};
+use super::{DataType, Endian, FillValue, Repr, fill_value};
 use crate::codec::CodecSpec;
-use crate::dialect::{Dialect, Strictness};
+use crate::dialect::Dialect;
 use crate::error::{CodecError, MetadataError};
 use crate::json::Json;
 
@@ -34,10 +34,9 @@ pub trait ExtensionType: Debug + Display + Send + Sync {
         json: &Json,
         dialect: Dialect,
     ) -> Result<FillValue, MetadataError> {
-        let plain = plain(self.repr())?;
-        let parsed = fill_value::parse(&plain, json, dialect, Strictness::Strict, &mut Vec::new())?;
-        parsed.ok_or_else(|| {
-            MetadataError::invalid("fill_value", format!("{} is no value of {self}", json.brief()))
+        fill_value::parse_repr(self.repr(), json, dialect).map_err(|why| {
+            let why = format!("{} is not a value of {self}: {why}", json.brief());
+            MetadataError::invalid("fill_value", why)
         })
     }
 
@@ -50,14 +49,20 @@ pub trait ExtensionType: Debug + Display + Send + Sync {
         value: &FillValue,
         dialect: Dialect,
     ) -> Result<Json, MetadataError> {
-        let (plain, size) = (plain(self.repr())?, self.repr().size());
+        let size = self.repr().size();
         match value.as_bytes().len() == size {
-            true => fill_value::to_json(&plain, Some(value), dialect),
+            true => fill_value::repr_to_json(self.repr(), value.as_bytes(), dialect),
             false => {
                 let why = format!("an element of {self} has {size} bytes");
                 Err(MetadataError::invalid("fill_value", why))
             }
         }
+    }
+
+    /// Brings native elements that were stored into the form that memory has, where a store may hold one
+    /// element in several forms. Called before [`ExtensionType::check`], if that looks at elements at all.
+    fn settle(&self, elements: &mut [u8]) {
+        let _ = elements;
     }
 
     /// Whether [`ExtensionType::check`] looks at elements.
@@ -82,18 +87,6 @@ pub trait ExtensionType: Debug + Display + Send + Sync {
         let _ = element;
         Ok(())
     }
-}
-
-/// The type of numbers or raw bytes whose elements are so represented.
-fn plain(repr: Repr) -> Result<DataType, MetadataError> {
-    if let Repr::Opaque(size) = repr {
-        return Ok(DataType::Raw { size });
-    }
-    let core = CoreType::ALL.into_iter().find(|core| core.repr() == repr).map(DataType::from);
-    core.ok_or_else(|| {
-        let why = format!("a type that rests on {repr:?} says itself what its fill values are");
-        MetadataError::invalid("fill_value", why)
-    })
 }
 
 /// What an extension made of a document's words.

@@ -8,6 +8,8 @@ mod core_type;
 pub(crate) mod datetime;
 mod extension;
 pub(crate) mod fill_value;
+mod float_format;
+pub(crate) mod narrow;
 mod record;
 pub(crate) mod record_words;
 pub(crate) mod strings;
@@ -18,6 +20,8 @@ pub use self::core_type::CoreType;
 pub use self::datetime::{NumpyTime, TimeKind, TimeUnit};
 pub use self::extension::{ExtensionType, ParsedType};
 pub use self::fill_value::{FillValue, base64_decode, base64_encode};
+pub use self::float_format::{FloatFormat, Rounding};
+pub use self::narrow::Narrow;
 pub use self::record::{Field, Record};
 pub use self::strings::{FixedBytes, FixedUnicode};
 pub use self::variable::Variable;
@@ -60,6 +64,17 @@ impl Endian {
     }
 }
 
+/// Where elements come from that are checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// From the caller, who gives them as memory has them.
+    Caller,
+    /// From a store: what stored elements leave open is filled in.
+    Store,
+    /// From a store whose dialect lets a bool be any byte: what is not 0 becomes 1.
+    LenientStore,
+}
+
 /// The representation that a data type rests on: all that codecs ask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -74,6 +89,14 @@ pub enum Repr {
     Float(usize),
     /// Two IEEE 754 numbers, real and imaginary, of so many bytes together.
     Complex(usize),
+    /// A two's complement integer of so many bits, fewer than eight, in a byte that it fills with its sign.
+    IntBits(u32),
+    /// An unsigned integer of so many bits, fewer than eight, in a byte.
+    UintBits(u32),
+    /// A float of a format that is not the core's.
+    FloatOf(FloatFormat),
+    /// Two such floats, real and imaginary.
+    ComplexOf(FloatFormat),
     /// So many bytes without byte order.
     Opaque(usize),
     /// UTF-32: so many units of four bytes.
@@ -90,9 +113,23 @@ impl Repr {
         match self {
             Repr::Bool => 1,
             Repr::Int(n) | Repr::Uint(n) | Repr::Float(n) | Repr::Complex(n) | Repr::Opaque(n) => n,
+            Repr::IntBits(_) | Repr::UintBits(_) => 1,
+            Repr::FloatOf(format) => format.size(),
+            Repr::ComplexOf(format) => 2 * format.size(),
             Repr::Utf32(n) => 4 * n,
             Repr::Variable => crate::heap::CELL,
             Repr::Record(n) => n,
+        }
+    }
+
+    /// The bits of each byte that are stored: what fills a byte above a narrower integer is not (F-053).
+    pub fn stored_mask(self) -> u8 {
+        match self {
+            Repr::IntBits(bits) | Repr::UintBits(bits) => 0xff >> (8 - bits),
+            Repr::FloatOf(format) | Repr::ComplexOf(format) if format.size() == 1 => {
+                format.mask() as u8
+            }
+            _ => 0xff,
         }
     }
 
@@ -101,6 +138,8 @@ impl Repr {
     pub fn swap_unit(self) -> usize {
         match self {
             Repr::Bool | Repr::Opaque(_) | Repr::Record(_) | Repr::Variable => 1,
+            Repr::IntBits(_) | Repr::UintBits(_) => 1,
+            Repr::FloatOf(format) | Repr::ComplexOf(format) => format.size(),
             Repr::Int(n) | Repr::Uint(n) | Repr::Float(n) => n,
             Repr::Complex(n) => n / 2,
             Repr::Utf32(_) => 4,
@@ -190,16 +229,16 @@ impl DataType {
         }
     }
 
-    /// Makes sure that native elements, C order, are ones of this type; with `mend`, a bool that is
-    /// neither 0 nor 1 becomes 1 (D-031, F-040, Z2-030).
+    /// Makes sure that native elements, C order, are ones of this type, and brings stored ones into the
+    /// form that memory has (D-031, F-040, F-053, Z2-030).
     ///
     /// # Errors
     /// [`CodecError::Corrupt`] for elements that cannot be.
-    pub fn check(&self, elements: &mut [u8], mend: bool) -> Result<(), CodecError> {
+    pub fn check(&self, elements: &mut [u8], from: Origin) -> Result<(), CodecError> {
         match self {
             DataType::Core(CoreType::Bool) => {
                 for element in elements.iter_mut().filter(|e| **e > 1) {
-                    if !mend {
+                    if from != Origin::LenientStore {
                         let why = format!("a bool is stored as {element}, not 0 or 1");
                         return Err(CodecError::corrupt("bytes", why));
                     }
@@ -207,8 +246,13 @@ impl DataType {
                 }
                 Ok(())
             }
-            DataType::Record(record) if self.needs_check() => record.check(elements, mend),
-            DataType::Extension(extension) => extension.check(elements),
+            DataType::Record(record) if self.needs_check() => record.check(elements, from),
+            DataType::Extension(extension) => {
+                if from != Origin::Caller {
+                    extension.settle(elements);
+                }
+                extension.check(elements)
+            }
             _ => Ok(()),
         }
     }

@@ -7,7 +7,7 @@
 use std::fmt;
 
 use super::strings::MAX_ELEMENT;
-use super::{DataType, Endian};
+use super::{DataType, Endian, Origin};
 use crate::error::{CodecError, MetadataError};
 
 /// How deep records may lie in records.
@@ -182,13 +182,13 @@ impl Record {
     }
 
     /// See [`DataType::check`].
-    pub(super) fn check(&self, elements: &mut [u8], mend: bool) -> Result<(), CodecError> {
+    pub(super) fn check(&self, elements: &mut [u8], from: Origin) -> Result<(), CodecError> {
         let checked: Vec<&Field> =
             self.fields.iter().filter(|field| field.data_type.needs_check()).collect();
         for element in elements.chunks_exact_mut(self.size) {
             for field in &checked {
                 let place = field.offset..field.offset + field.size;
-                field.data_type.check(&mut element[place], mend)?;
+                field.data_type.check(&mut element[place], from)?;
             }
         }
         Ok(())
@@ -293,8 +293,8 @@ mod tests {
         assert!(record.needs_check());
         let mut elements = vec![9; 28];
         elements[13] = 1;
-        assert!(record.check(&mut elements.clone(), false).is_err());
-        record.check(&mut elements, true).unwrap();
+        assert!(record.check(&mut elements.clone(), Origin::Store).is_err());
+        record.check(&mut elements, Origin::LenientStore).unwrap();
         assert_eq!((elements[12], elements[13], elements[27]), (9, 1, 1));
         assert!(
             !DataType::from(Record::new([Field::new("a", Int8.into())]).unwrap()).needs_check()

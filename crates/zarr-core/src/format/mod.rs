@@ -358,12 +358,15 @@ fn spell_type(
     dialect: Dialect,
     format: &'static str,
 ) -> Result<Json, MetadataError> {
-    array.data_type.spelling(dialect, array.endian()).ok_or_else(|| {
-        cannot(
-            format,
-            format!("the data type `{}`", array.data_type),
-            "choose another type or format",
-        )
+    let spelled = |dialect| array.data_type.spelling(dialect, array.endian());
+    spelled(dialect).ok_or_else(|| {
+        let mut hint = String::from("choose another type");
+        for other in [Dialect::V3, Dialect::V2, Dialect::Draft] {
+            if spelled(other).is_some() {
+                hint.push_str(&format!(", or {other}"));
+            }
+        }
+        cannot(format, format!("the data type `{}`", array.data_type), hint)
     })
 }
 

@@ -8,7 +8,7 @@ use super::opened::{Opened, State, zeroed};
 use super::plan::touches_many;
 use super::update::ROUNDS_WITHOUT_TURN;
 use super::{Chunk, Hierarchy, change_attributes, parallel};
-use crate::data_type::{ByteSwap, DataType, Endian, Repr};
+use crate::data_type::{ByteSwap, DataType, Endian, Origin, Repr};
 use crate::element::Element;
 use crate::error::{AccessError, Result};
 use crate::grid::{Cut, Tile, tiles};
@@ -149,13 +149,18 @@ impl Array {
         Ok(cells)
     }
 
-    /// Reads a region as bytes: little-endian elements in C order.
+    /// Reads a region as bytes: little-endian elements in C order. Above an integer of fewer bits than its
+    /// byte are zeros, as in stored ones (F-053).
     ///
     /// # Errors
     /// As [`Array::read`].
     pub fn read_le_bytes(&self, region: impl IntoRegion) -> Result<Vec<u8>> {
         let mut bytes = self.read_bytes(region)?;
         self.turn_to_little_endian(&mut bytes);
+        match self.data_type().repr().map_or(0xff, |repr| repr.stored_mask()) {
+            0xff => {}
+            mask => bytes.iter_mut().for_each(|byte| *byte &= mask),
+        }
         Ok(bytes)
     }
 
@@ -241,14 +246,17 @@ impl Array {
     /// # Errors
     /// As [`Array::write_bytes`].
     pub fn write_le_bytes(&self, region: impl IntoRegion, bytes: &[u8]) -> Result<()> {
-        match Endian::NATIVE {
-            Endian::Little => self.write_bytes(region, bytes),
-            Endian::Big => {
-                let mut bytes = bytes.to_vec();
-                self.turn_to_little_endian(&mut bytes);
-                self.write_bytes(region, &bytes)
-            }
+        let data_type = self.data_type();
+        let narrow = data_type.repr().is_some_and(|repr| repr.stored_mask() != 0xff);
+        if Endian::NATIVE == Endian::Little && !narrow {
+            return self.write_bytes(region, bytes);
         }
+        let mut bytes = bytes.to_vec();
+        self.turn_to_little_endian(&mut bytes);
+        if narrow {
+            data_type.check(&mut bytes, Origin::Store).map_err(|e| self.opened.at(e))?;
+        }
+        self.write_bytes(region, &bytes)
     }
 
     pub(super) fn write_memory(

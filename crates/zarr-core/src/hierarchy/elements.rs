@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::opened::{Opened, State, zeroed};
-use crate::data_type::DataType;
+use crate::data_type::{DataType, Origin};
 use crate::element::Element;
 use crate::error::{AccessError, CodecError, Result};
 use crate::heap::{CELL, Heap};
@@ -53,7 +53,7 @@ impl Opened {
     /// Refuses native bytes that are no elements of the type.
     pub(crate) fn check_bytes(&self, data_type: &DataType, bytes: &[u8]) -> Result<()> {
         match data_type.needs_check() {
-            true => data_type.check(&mut bytes.to_vec(), false).map_err(|e| self.at(e)),
+            true => data_type.check(&mut bytes.to_vec(), Origin::Caller).map_err(|e| self.at(e)),
             false => Ok(()),
         }
     }

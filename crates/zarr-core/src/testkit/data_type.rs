@@ -5,7 +5,7 @@ mod fill;
 mod long;
 
 use super::shared::{DIALECTS, calm, elements, good, junk};
-use crate::data_type::{CoreType, DataType, Endian, ParsedType};
+use crate::data_type::{CoreType, DataType, Endian, Origin, ParsedType};
 use crate::dialect::Dialect;
 use crate::json::{Json, Object};
 use crate::registry::Registry;
@@ -198,7 +198,7 @@ impl Subject<'_> {
         extremes.extend(elements(&self.data_type, 5));
         for (n, elements) in extremes.into_iter().enumerate() {
             let mut copy = elements.clone();
-            let check = || self.data_type.check(&mut copy, false).is_ok();
+            let check = || self.data_type.check(&mut copy, Origin::Caller).is_ok();
             let passes = calm(format_args!("{name}: check"), check);
             assert!(
                 n > 0 || passes,

@@ -7,7 +7,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use crate::data_type::{DataType, Repr};
+use crate::data_type::{DataType, Origin, Repr};
 use crate::dialect::Dialect;
 use crate::json::Json;
 
@@ -123,7 +123,7 @@ pub(super) fn elements(data_type: &DataType, count: usize) -> Vec<Vec<u8>> {
             _ => {}
         }
         let zeros = bytes.iter().all(|&byte| byte == 0);
-        (zeros || data_type.check(&mut bytes.clone(), false).is_ok()).then_some(bytes)
+        (data_type.check(&mut bytes, Origin::Store).is_ok() || zeros).then_some(bytes)
     };
     contents(count * repr.size()).into_iter().filter_map(fit).collect()
 }

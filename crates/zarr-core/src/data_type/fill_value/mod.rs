@@ -9,11 +9,9 @@ mod records;
 mod write;
 
 pub use self::base64::{base64_decode, base64_encode};
-use self::numbers::{
-    bit_string, bits_of_size, canonical_nan, float_of, float_of_text, is_decimal, native,
-};
-pub(crate) use self::write::to_json;
-use super::{CoreType, DataType, Repr};
+use self::numbers::{bit_string, bits_of_size, float_of_text, is_decimal, native, native_float};
+pub(crate) use self::write::{repr_to_json, to_json};
+use super::{DataType, FloatFormat, Repr, Rounding};
 use crate::dialect::{Dialect, Strictness};
 use crate::error::MetadataError;
 use crate::json::Json;
@@ -33,9 +31,18 @@ impl FillValue {
         FillValue(vec![0; size].into())
     }
 
-    /// An element of zero bytes of this representation; an empty one if it has any number.
+    /// An element of zero bytes of this representation; an empty one if it has any number, and one of ones
+    /// where numbers have no zero (F-054).
     pub fn zero_of(repr: Repr) -> Self {
-        FillValue::zero(if repr == Repr::Variable { 0 } else { repr.size() })
+        match repr {
+            Repr::Variable => FillValue::zero(0),
+            Repr::FloatOf(format) | Repr::ComplexOf(format) => {
+                let number = |value| format.from_f64(value, Rounding::NearestEven);
+                let bits = number(0.0).or_else(|| number(1.0)).unwrap_or_default();
+                FillValue::new(native_float(format, bits).repeat(repr.size() / format.size()))
+            }
+            _ => FillValue::zero(repr.size()),
+        }
     }
 
     /// The bytes of the element, in native byte order.
@@ -67,7 +74,7 @@ pub(crate) fn parse(
         )
     };
     let parsed = match data_type {
-        DataType::Core(core) => words.core(*core, json),
+        DataType::Core(core) => words.element(core.repr(), json),
         DataType::Raw { size } => words.raw(*size, json),
         DataType::Record(record) => words.record(record, json),
         DataType::Extension(extension) => {
@@ -84,6 +91,16 @@ pub(crate) fn parse(
         DataType::Unknown { .. } => return Ok(None),
     };
     parsed.map(|bytes| Some(FillValue::new(bytes))).map_err(invalid)
+}
+
+/// The fill value that `json` means for elements that are nothing but this representation.
+pub(crate) fn parse_repr(
+    repr: Repr,
+    json: &Json,
+    dialect: Dialect,
+) -> std::result::Result<FillValue, String> {
+    let mut words = Words { dialect, strictness: Strictness::Strict, warnings: &mut Vec::new() };
+    words.element(repr, json).map(FillValue::new)
 }
 
 struct Words<'a> {
@@ -103,20 +120,20 @@ impl Words<'_> {
         }
     }
 
-    fn core(&mut self, core: CoreType, json: &Json) -> Result<Vec<u8>> {
-        let size = core.repr().size();
+    fn element(&mut self, repr: Repr, json: &Json) -> Result<Vec<u8>> {
+        let size = repr.size();
+        let has_bits = !matches!(repr, Repr::Opaque(_) | Repr::Utf32(_) | Repr::Variable);
         // D-114: the drafts spell the bits of any core type; final v3 those of floats.
-        if let (Dialect::Draft, Some(bits)) = (self.dialect, json.as_str().and_then(bit_string)) {
+        if let (Dialect::Draft, Some(bits)) = (self.dialect, json.as_str().and_then(bit_string))
+            && has_bits
+        {
             let bytes = bits.and_then(|bits| bits_of_size(bits, size))?;
-            if core == CoreType::Bool && bytes[0] > 1 {
+            if repr == Repr::Bool && bytes[0] > 1 {
                 return Err("a bool has bits 00 or 01".into());
             }
-            return Ok(match core.repr() {
-                Repr::Complex(n) => [native(&bytes[..n / 2]), native(&bytes[n / 2..])].concat(),
-                _ => native(&bytes),
-            });
+            return Ok(bytes.chunks(repr.swap_unit()).flat_map(native).collect());
         }
-        match core.repr() {
+        match repr {
             Repr::Bool => match (json.as_bool(), json.as_u64()) {
                 (Some(value), _) => Ok(vec![value as u8]),
                 (None, Some(value @ 0..=1)) if self.dialect != Dialect::V3 => {
@@ -125,30 +142,42 @@ impl Words<'_> {
                 }
                 _ => Err("a bool is `true` or `false`".into()),
             },
-            Repr::Int(size) => {
-                let value = self.integer(json)?;
-                let (low, high) = (i128::MIN >> (128 - 8 * size), i128::MAX >> (128 - 8 * size));
-                in_range(value, low, high)?;
-                Ok(native(&value.to_be_bytes()[16 - size..]))
+            Repr::Int(size @ 1..=8) => self.signed(8 * size as u32, size, json),
+            Repr::IntBits(bits) => self.signed(bits, 1, json),
+            Repr::Uint(size @ 1..=8) => self.unsigned(8 * size as u32, size, json),
+            Repr::UintBits(bits) => self.unsigned(bits, 1, json),
+            Repr::Float(size @ (2 | 4 | 8)) => self.float(FloatFormat::ieee(size), json),
+            Repr::FloatOf(format) => self.float(format, json),
+            Repr::Complex(size @ (4 | 8 | 16)) => self.complex(FloatFormat::ieee(size / 2), json),
+            Repr::ComplexOf(format) => self.complex(format, json),
+            Repr::Opaque(size) => self.raw(size, json),
+            other => {
+                Err(format!("a type that rests on {other:?} says itself what its fill values are"))
             }
-            Repr::Uint(size) => {
-                let value = self.integer(json)?;
-                in_range(value, 0, (1i128 << (8 * size)) - 1)?;
-                Ok(native(&value.to_be_bytes()[16 - size..]))
+        }
+    }
+
+    fn signed(&mut self, bits: u32, size: usize, json: &Json) -> Result<Vec<u8>> {
+        let value = self.integer(json)?;
+        in_range(value, i128::MIN >> (128 - bits), i128::MAX >> (128 - bits))?;
+        Ok(native(&value.to_be_bytes()[16 - size..]))
+    }
+
+    fn unsigned(&mut self, bits: u32, size: usize, json: &Json) -> Result<Vec<u8>> {
+        let value = self.integer(json)?;
+        in_range(value, 0, (1i128 << bits) - 1)?;
+        Ok(native(&value.to_be_bytes()[16 - size..]))
+    }
+
+    fn complex(&mut self, format: FloatFormat, json: &Json) -> Result<Vec<u8>> {
+        match json.as_array() {
+            Some([re, im]) => Ok([self.float(format, re)?, self.float(format, im)?].concat()),
+            // So GDAL 3.6 writes those on the real axis.
+            None if json.as_number().is_some() && self.dialect != Dialect::V3 => {
+                self.tolerate("a complex number has no imaginary part; taken as zero")?;
+                Ok([self.float(format, json)?, vec![0; format.size()]].concat())
             }
-            Repr::Float(size) => self.float(size, json),
-            Repr::Complex(size) => match json.as_array() {
-                Some([re, im]) => {
-                    Ok([self.float(size / 2, re)?, self.float(size / 2, im)?].concat())
-                }
-                // So GDAL 3.6 writes those on the real axis.
-                None if json.as_number().is_some() && self.dialect != Dialect::V3 => {
-                    self.tolerate("a complex number has no imaginary part; taken as zero")?;
-                    Ok([self.float(size / 2, json)?, vec![0; size / 2]].concat())
-                }
-                _ => Err("a complex number is `[real, imaginary]`".into()),
-            },
-            _ => unreachable!("no core type is opaque, text or a record"),
+            _ => Err("a complex number is `[real, imaginary]`".into()),
         }
     }
 
@@ -173,25 +202,29 @@ impl Words<'_> {
         Ok(value as i128)
     }
 
-    fn float(&mut self, size: usize, json: &Json) -> Result<Vec<u8>> {
-        match json {
-            Json::Number(text) => float_of_text(size, text, self.dialect),
-            Json::String(text) => self.float_word(size, text),
-            _ => Err(format!("{} stands for a float", json.kind())),
-        }
+    fn float(&mut self, format: FloatFormat, json: &Json) -> Result<Vec<u8>> {
+        let bits = match json {
+            Json::Number(text) => float_of_text(format, text, self.dialect)?,
+            Json::String(text) => self.float_word(format, text)?,
+            _ => return Err(format!("{} stands for a float", json.kind())),
+        };
+        Ok(native_float(format, bits))
     }
 
-    fn float_word(&mut self, size: usize, text: &str) -> Result<Vec<u8>> {
-        let special = |value: f64| float_of(size, value);
+    fn float_word(&mut self, format: FloatFormat, text: &str) -> Result<u64> {
+        let special = |value: f64| {
+            let none = || format!("a {} has no {value:?}", format.name());
+            format.from_f64(value, Rounding::NearestEven).ok_or_else(none)
+        };
         match (text, self.dialect) {
-            ("NaN", _) => return Ok(native(&canonical_nan(size))),
-            ("-Infinity", _) => return Ok(special(f64::NEG_INFINITY)),
+            ("NaN", _) => return special(f64::NAN),
+            ("-Infinity", _) => return special(f64::NEG_INFINITY),
             ("Infinity", Dialect::V3 | Dialect::V2) | ("+Infinity", Dialect::Draft) => {
-                return Ok(special(f64::INFINITY));
+                return special(f64::INFINITY);
             }
             ("Infinity" | "+Infinity", _) => {
                 self.tolerate("infinity is spelled as in another dialect")?;
-                return Ok(special(f64::INFINITY));
+                return special(f64::INFINITY);
             }
             _ => {}
         }
@@ -201,7 +234,12 @@ impl Words<'_> {
             if self.dialect == Dialect::V3 && !text.starts_with("0x") {
                 return Err("the bits of a float are written `0x…`".into());
             }
-            return bits.and_then(|bits| bits_of_size(bits, size)).map(|bits| native(&bits));
+            let bytes = bits.and_then(|bits| bits_of_size(bits, format.size()))?;
+            let bits = bytes.iter().fold(0, |bits, byte| bits << 8 | u64::from(*byte));
+            return match bits & !format.mask() {
+                0 => Ok(bits),
+                _ => Err(format!("a {} has {} bits", format.name(), format.bits())),
+            };
         }
         // Z2-050, row 17 of the drafts: other spellings in the wild.
         let other = match (self.dialect, text) {
@@ -212,13 +250,13 @@ impl Words<'_> {
             _ if is_decimal(text) => {
                 return self
                     .tolerate("a number is written as a string")
-                    .and_then(|()| float_of_text(size, text, self.dialect));
+                    .and_then(|()| float_of_text(format, text, self.dialect));
             }
             _ => None,
         };
         let value = other.ok_or("no such word for a float")?;
         self.tolerate("a float is spelled in another library's way")?;
-        Ok(if value.is_nan() { native(&canonical_nan(size)) } else { special(value) })
+        special(value)
     }
 
     fn raw(&mut self, size: usize, json: &Json) -> Result<Vec<u8>> {
@@ -268,6 +306,7 @@ fn in_range(value: i128, low: i128, high: i128) -> Result<()> {
 mod tests {
     use super::numbers::hex;
     use super::*;
+    use crate::data_type::CoreType;
 
     fn read(
         core: CoreType,

@@ -5,7 +5,7 @@
 //! base64 where zarr-python 3.1 wrote it (Z2-052, F-050, F-051).
 
 use super::{FillValue, Result, Words, base64_decode, base64_encode, parse, to_json};
-use crate::data_type::{ByteSwap, DataType, Endian, Record};
+use crate::data_type::{ByteSwap, DataType, Endian, Origin, Record};
 use crate::dialect::Dialect;
 use crate::error::MetadataError;
 use crate::json::{Json, Object};
@@ -37,7 +37,7 @@ impl Words<'_> {
                 }
                 let data_type = DataType::from(record.clone());
                 ByteSwap::between(&data_type, Endian::Little, Endian::NATIVE).turn(&mut bytes);
-                data_type.check(&mut bytes, true).map_err(|e| e.to_string())?;
+                data_type.check(&mut bytes, Origin::LenientStore).map_err(|e| e.to_string())?;
                 Ok(bytes)
             }
             (Dialect::V2 | Dialect::Draft, json) if json.as_i64() == Some(0) => {

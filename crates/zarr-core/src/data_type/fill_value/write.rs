@@ -1,11 +1,9 @@
 //! How is a fill value said in a dialect's words?
 
-use half::f16;
-
 use super::base64_encode;
-use super::numbers::{canonical_nan, hex, native};
+use super::numbers::{hex, native};
 use super::records::record_to_json;
-use super::{CoreType, DataType, FillValue, Repr};
+use super::{DataType, FillValue, FloatFormat, Repr};
 use crate::dialect::Dialect;
 use crate::error::MetadataError;
 use crate::json::Json;
@@ -28,12 +26,8 @@ pub(crate) fn to_json(
     };
     let bytes = value.as_bytes();
     match data_type {
-        DataType::Core(core) => Ok(core_to_json(*core, bytes, dialect)),
-        DataType::Raw { .. } => Ok(match dialect {
-            Dialect::V3 => bytes.iter().map(|&b| Json::from(u64::from(b))).collect(),
-            Dialect::V2 => Json::from(base64_encode(bytes)),
-            Dialect::Draft => Json::from(format!("0x{}", hex(bytes))),
-        }),
+        DataType::Core(core) => repr_to_json(core.repr(), bytes, dialect),
+        DataType::Raw { size } => repr_to_json(Repr::Opaque(*size), bytes, dialect),
         DataType::Record(record) => record_to_json(record, bytes, dialect),
         DataType::Extension(extension) => extension.fill_value_to_json(value, dialect),
         DataType::Unknown { fallback: Some(fallback), .. } => {
@@ -43,39 +37,51 @@ pub(crate) fn to_json(
     }
 }
 
-fn core_to_json(core: CoreType, bytes: &[u8], dialect: Dialect) -> Json {
+/// An element that is nothing but this representation, in a dialect's words.
+pub(crate) fn repr_to_json(
+    repr: Repr,
+    bytes: &[u8],
+    dialect: Dialect,
+) -> std::result::Result<Json, MetadataError> {
     let big = native(bytes); // an involution: now most significant first
     let wide = |sign: bool| {
         let mut all = [if sign && big[0] >= 0x80 { 0xff } else { 0 }; 16];
         all[16 - big.len()..].copy_from_slice(&big);
-        i128::from_be_bytes(all)
+        Json::Number(i128::from_be_bytes(all).to_string().into())
     };
-    match core.repr() {
+    let complex = |format: FloatFormat| {
+        bytes.chunks(format.size()).map(|part| float_to_json(format, part, dialect)).collect()
+    };
+    Ok(match repr {
         Repr::Bool => Json::Bool(bytes[0] != 0),
-        Repr::Int(_) => Json::Number(wide(true).to_string().into()),
-        Repr::Uint(_) => Json::Number(wide(false).to_string().into()),
-        Repr::Float(_) => float_to_json(bytes, dialect),
-        Repr::Complex(n) => [&bytes[..n / 2], &bytes[n / 2..]]
-            .into_iter()
-            .map(|p| float_to_json(p, dialect))
-            .collect(),
-        _ => unreachable!("no core type is opaque, text or a record"),
-    }
+        Repr::Int(1..=8) | Repr::IntBits(_) => wide(true),
+        Repr::Uint(1..=8) | Repr::UintBits(_) => wide(false),
+        Repr::Float(size @ (2 | 4 | 8)) => float_to_json(FloatFormat::ieee(size), bytes, dialect),
+        Repr::FloatOf(format) => float_to_json(format, bytes, dialect),
+        Repr::Complex(size @ (4 | 8 | 16)) => complex(FloatFormat::ieee(size / 2)),
+        Repr::ComplexOf(format) => complex(format),
+        Repr::Opaque(_) => match dialect {
+            Dialect::V3 => bytes.iter().map(|&b| Json::from(u64::from(b))).collect(),
+            Dialect::V2 => Json::from(base64_encode(bytes)),
+            Dialect::Draft => Json::from(format!("0x{}", hex(bytes))),
+        },
+        other => {
+            let why =
+                format!("a type that rests on {other:?} says itself what its fill values are");
+            return Err(MetadataError::invalid("fill_value", why));
+        }
+    })
 }
 
 /// The shortest words that read back to the same bits (F-036, F-037, Z2-051, D-117).
-fn float_to_json(bytes: &[u8], dialect: Dialect) -> Json {
-    let big = native(bytes);
-    let value = match *bytes {
-        [a, b] => f16::from_ne_bytes([a, b]).to_f64(),
-        [a, b, c, d] => f64::from(f32::from_ne_bytes([a, b, c, d])),
-        _ => f64::from_ne_bytes(bytes.try_into().expect("a float has 2, 4 or 8 bytes")),
-    };
+fn float_to_json(format: FloatFormat, bytes: &[u8], dialect: Dialect) -> Json {
+    let bits = format.load(bytes);
+    let value = format.to_f64(bits);
     if value.is_nan() {
         return match dialect {
             Dialect::V2 => Json::from("NaN"),
-            _ if big == canonical_nan(big.len()) => Json::from("NaN"),
-            _ => Json::from(format!("0x{}", hex(&big))),
+            _ if Some(bits) == format.nan() => Json::from("NaN"),
+            _ => Json::from(format!("0x{}", hex(&native(bytes)))),
         };
     }
     if value.is_infinite() {
