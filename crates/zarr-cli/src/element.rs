@@ -8,8 +8,7 @@
 
 use std::fmt::Write;
 
-use half::f16;
-use zarr::data_type::{DataType, Endian, NumpyTime, Repr, TimeKind};
+use zarr::data_type::{DataType, Endian, FloatFormat, NumpyTime, Repr, Rounding, TimeKind};
 use zarr::data_type::{base64_decode, base64_encode};
 use zarr::{Dialect, Json, Object};
 
@@ -19,10 +18,11 @@ use crate::calendar;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Bool,
-    Int(usize),
-    Uint(usize),
-    Float(usize),
-    Complex(usize),
+    /// So many bits, in as few bytes as hold them; what is above them counts for nothing.
+    Int(u32),
+    Uint(u32),
+    Float(FloatFormat),
+    Complex(FloatFormat),
     /// Bytes padded with NULs.
     Bytes(usize),
     /// Code points of four bytes, padded with NULs.
@@ -47,9 +47,9 @@ pub(crate) enum Long {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Item {
     Bool,
-    Int(usize),
-    Uint(usize),
-    Float(usize),
+    Int(u32),
+    Uint(u32),
+    Float(FloatFormat),
 }
 
 impl Item {
@@ -64,12 +64,13 @@ impl Item {
 
     /// The items of a type called `array of …`.
     fn of(name: &str) -> Option<Item> {
-        let bytes = |digits: &str| digits.parse::<usize>().ok().map(|bits| bits / 8);
         Some(match name.strip_prefix("array of ")? {
             "bool" => Item::Bool,
-            name if name.starts_with("int") => Item::Int(bytes(&name[3..])?),
-            name if name.starts_with("uint") => Item::Uint(bytes(&name[4..])?),
-            name if name.starts_with("float") => Item::Float(bytes(&name[5..])?),
+            "float16" => Item::Float(FloatFormat::FLOAT16),
+            "float32" => Item::Float(FloatFormat::FLOAT32),
+            "float64" => Item::Float(FloatFormat::FLOAT64),
+            name if name.starts_with("int") => Item::Int(name[3..].parse().ok()?),
+            name if name.starts_with("uint") => Item::Uint(name[4..].parse().ok()?),
             _ => return None,
         })
     }
@@ -105,10 +106,18 @@ impl Kind {
         }
         Some(match repr {
             Repr::Bool => Kind::Bool,
-            Repr::Int(n @ (1 | 2 | 4 | 8)) => Kind::Int(n),
-            Repr::Uint(n @ (1 | 2 | 4 | 8)) => Kind::Uint(n),
-            Repr::Float(n @ (2 | 4 | 8)) => Kind::Float(n),
-            Repr::Complex(n @ (4 | 8 | 16)) => Kind::Complex(n),
+            Repr::Int(n @ (1 | 2 | 4 | 8)) => Kind::Int(8 * n as u32),
+            Repr::Uint(n @ (1 | 2 | 4 | 8)) => Kind::Uint(8 * n as u32),
+            Repr::IntBits(bits) => Kind::Int(bits),
+            Repr::UintBits(bits) => Kind::Uint(bits),
+            Repr::Float(2) => Kind::Float(FloatFormat::FLOAT16),
+            Repr::Float(4) => Kind::Float(FloatFormat::FLOAT32),
+            Repr::Float(8) => Kind::Float(FloatFormat::FLOAT64),
+            Repr::FloatOf(format) => Kind::Float(format),
+            Repr::Complex(4) => Kind::Complex(FloatFormat::FLOAT16),
+            Repr::Complex(8) => Kind::Complex(FloatFormat::FLOAT32),
+            Repr::Complex(16) => Kind::Complex(FloatFormat::FLOAT64),
+            Repr::ComplexOf(format) => Kind::Complex(format),
             Repr::Opaque(n) if fixed_bytes => Kind::Bytes(n),
             Repr::Utf32(n) => Kind::Text(n),
             other => Kind::Raw(other.size()),
@@ -122,12 +131,10 @@ impl Kind {
             Kind::Bool => 1,
             Kind::Text(n) => 4 * n,
             Kind::Time(_) => 8,
-            Kind::Int(n)
-            | Kind::Uint(n)
-            | Kind::Float(n)
-            | Kind::Complex(n)
-            | Kind::Bytes(n)
-            | Kind::Raw(n) => n,
+            Kind::Int(bits) | Kind::Uint(bits) => bits.div_ceil(8) as usize,
+            Kind::Float(format) => format.size(),
+            Kind::Complex(format) => 2 * format.size(),
+            Kind::Bytes(n) | Kind::Raw(n) => n,
         }
     }
 
@@ -136,15 +143,14 @@ impl Kind {
         // Writing into a string does not fail.
         let _ = match self {
             Kind::Bool => write!(out, "{}", element.first().is_some_and(|&b| b != 0)),
-            Kind::Int(_) => write!(out, "{}", signed(element)),
+            Kind::Int(bits) => write!(out, "{}", signed(element, bits)),
             Kind::Uint(_) => write!(out, "{}", unsigned(element)),
-            Kind::Float(_) => {
-                say_float(element, style, out);
+            Kind::Float(format) => {
+                say_float(format, element, style, out);
                 Ok(())
             }
-            Kind::Complex(n) => {
-                let (real, imaginary) = element.split_at(n / 2);
-                say_complex(real, imaginary, style, out);
+            Kind::Complex(format) => {
+                say_complex(format, element, style, out);
                 Ok(())
             }
             Kind::Bytes(_) => {
@@ -173,7 +179,7 @@ impl Kind {
                 Ok(())
             }
             Kind::Time(time) => {
-                let text = calendar::text(time, signed(element));
+                let text = calendar::text(time, signed(element, 64));
                 match time.kind {
                     TimeKind::Timedelta if text != "NaT" => out.push_str(&text),
                     _ => say_text(&text, style, out),
@@ -190,26 +196,26 @@ impl Kind {
                 Some(value) => out.push(u8::from(value)),
                 None => return Err(wrong(json, "true or false")),
             },
-            Kind::Int(n) => {
+            Kind::Int(bits) => {
                 let value = whole(json).ok_or_else(|| wrong(json, "a whole number"))?;
-                let half = 1i128 << (8 * n - 1);
+                let half = 1i128 << (bits - 1);
                 if !(-half..half).contains(&value) {
-                    return Err(format!("{} does not fit an int{}", json.brief(), 8 * n));
+                    return Err(format!("{} does not fit an int{bits}", json.brief()));
                 }
-                out.extend_from_slice(&value.to_le_bytes()[..n]);
+                out.extend_from_slice(&value.to_le_bytes()[..self.size()]);
             }
-            Kind::Uint(n) => {
+            Kind::Uint(bits) => {
                 let value = whole(json).ok_or_else(|| wrong(json, "a whole number"))?;
-                if !(0..1i128 << (8 * n)).contains(&value) {
-                    return Err(format!("{} does not fit a uint{}", json.brief(), 8 * n));
+                if !(0..1i128 << bits).contains(&value) {
+                    return Err(format!("{} does not fit a uint{bits}", json.brief()));
                 }
-                out.extend_from_slice(&value.to_le_bytes()[..n]);
+                out.extend_from_slice(&value.to_le_bytes()[..self.size()]);
             }
-            Kind::Float(n) => read_float(json, n, out)?,
-            Kind::Complex(n) => match json.as_array() {
+            Kind::Float(format) => read_float(json, format, out)?,
+            Kind::Complex(format) => match json.as_array() {
                 Some([real, imaginary]) => {
-                    read_float(real, n / 2, out)?;
-                    read_float(imaginary, n / 2, out)?;
+                    read_float(real, format, out)?;
+                    read_float(imaginary, format, out)?;
                 }
                 _ => return Err(wrong(json, "[real, imaginary]")),
             },
@@ -327,8 +333,8 @@ fn unsigned(element: &[u8]) -> u64 {
     u64::from_le_bytes(bytes)
 }
 
-fn signed(element: &[u8]) -> i64 {
-    let unused = 64 - 8 * element.len() as u32;
+fn signed(element: &[u8], bits: u32) -> i64 {
+    let unused = 64 - bits;
     (unsigned(element) << unused) as i64 >> unused
 }
 
@@ -342,40 +348,30 @@ fn whole(json: &Json) -> Option<i128> {
 }
 
 /// The shortest text that reads back as the same number, `NaN`, `Infinity` or `-Infinity`.
-fn float_text(element: &[u8]) -> String {
-    let (value, text) = match *element {
-        [a, b] => {
-            let value = f16::from_le_bytes([a, b]);
-            (value.to_f64(), shortest_f16(value))
-        }
-        [a, b, c, d] => {
-            let value = f32::from_le_bytes([a, b, c, d]);
-            (value.into(), format!("{value:?}"))
-        }
-        _ => {
-            let value = f64::from_bits(unsigned(element));
-            (value, format!("{value:?}"))
-        }
-    };
-    match value {
-        v if v.is_nan() => "NaN".into(),
+fn float_text(format: FloatFormat, element: &[u8]) -> String {
+    let bits = unsigned(element);
+    match format.to_f64(bits) {
+        value if value.is_nan() => "NaN".into(),
         f64::INFINITY => "Infinity".into(),
         f64::NEG_INFINITY => "-Infinity".into(),
-        _ => text,
+        value => match format {
+            FloatFormat::FLOAT64 => format!("{value:?}"),
+            FloatFormat::FLOAT32 => format!("{:?}", value as f32),
+            _ => format!("{:?}", shortest(format, bits, value)),
+        },
     }
 }
 
-fn shortest_f16(value: f16) -> String {
-    let exact = value.to_f64();
-    let digits = (0..5).map(|n| format!("{exact:.n$e}"));
-    let shortest = digits
-        .filter_map(|text| text.parse::<f64>().ok())
-        .find(|&short| f16::from_f64(short) == value);
-    format!("{:?}", shortest.unwrap_or(exact))
+/// What the fewest digits say that mean the same bits.
+fn shortest(format: FloatFormat, bits: u64, value: f64) -> f64 {
+    let digits = (0..9).map(|n| format!("{value:.n$e}"));
+    let mut short = digits.filter_map(|text| text.parse::<f64>().ok());
+    let same = |short: &f64| format.from_f64(*short, Rounding::NearestEven) == Some(bits);
+    short.find(same).unwrap_or(value)
 }
 
-fn say_float(element: &[u8], style: Style, out: &mut String) {
-    let text = float_text(element);
+fn say_float(format: FloatFormat, element: &[u8], style: Style, out: &mut String) {
+    let text = float_text(format, element);
     let is_number = !text.ends_with(['N', 'y']);
     match (is_number, style) {
         (true, _) | (_, Style::Csv) => out.push_str(&text),
@@ -385,19 +381,20 @@ fn say_float(element: &[u8], style: Style, out: &mut String) {
     }
 }
 
-fn say_complex(real: &[u8], imaginary: &[u8], style: Style, out: &mut String) {
+fn say_complex(format: FloatFormat, element: &[u8], style: Style, out: &mut String) {
+    let (real, imaginary) = element.split_at(format.size());
     match style {
         Style::Json => {
             out.push('[');
-            say_float(real, style, out);
+            say_float(format, real, style, out);
             out.push(',');
-            say_float(imaginary, style, out);
+            say_float(format, imaginary, style, out);
             out.push(']');
         }
         Style::Csv => {
-            let imaginary = float_text(imaginary);
+            let imaginary = float_text(format, imaginary);
             let sign = if imaginary.starts_with('-') { "" } else { "+" };
-            let _ = write!(out, "{}{sign}{imaginary}j", float_text(real));
+            let _ = write!(out, "{}{sign}{imaginary}j", float_text(format, real));
         }
     }
 }
@@ -412,37 +409,19 @@ fn say_text(text: &str, style: Style, out: &mut String) {
     }
 }
 
-fn read_float(json: &Json, size: usize, out: &mut Vec<u8>) -> Result<(), String> {
+fn read_float(json: &Json, format: FloatFormat, out: &mut Vec<u8>) -> Result<(), String> {
     let due = "a number, \"NaN\", \"Infinity\" or \"-Infinity\"";
-    let text = match json {
-        Json::Number(text) => &**text,
-        Json::String(text) if ["NaN", "Infinity", "-Infinity"].contains(&&**text) => text,
+    let bits = match json {
+        // Text is rounded once: to 64 bits and then to fewer is not the same.
+        Json::Number(text) => format.from_text(text),
+        Json::String(text) if ["NaN", "Infinity", "-Infinity"].contains(&&**text) => {
+            let value = text.parse().map_err(|_| wrong(json, due))?;
+            format.from_f64(value, Rounding::NearestEven)
+        }
         _ => return Err(wrong(json, due)),
     };
-    // Each size is parsed as itself: rounding twice is not rounding once.
-    let overflow = |finite: bool| match json {
-        Json::Number(_) if !finite => {
-            Err(format!("{} does not fit a float{}", json.brief(), 8 * size))
-        }
-        _ => Ok(()),
-    };
-    match size {
-        2 => {
-            let value = f16::from_f64(text.parse().map_err(|_| wrong(json, due))?);
-            overflow(value.is_finite())?;
-            out.extend_from_slice(&value.to_le_bytes());
-        }
-        4 => {
-            let value: f32 = text.parse().map_err(|_| wrong(json, due))?;
-            overflow(value.is_finite())?;
-            out.extend_from_slice(&value.to_le_bytes());
-        }
-        _ => {
-            let value: f64 = text.parse().map_err(|_| wrong(json, due))?;
-            overflow(value.is_finite())?;
-            out.extend_from_slice(&value.to_le_bytes());
-        }
-    }
+    let why = || format!("{} does not fit a {}", json.brief(), format.name());
+    out.extend_from_slice(&bits.ok_or_else(why)?.to_le_bytes()[..format.size()]);
     Ok(())
 }
 
@@ -467,20 +446,23 @@ mod tests {
     #[test]
     fn elements_are_said_in_json_and_read_back() {
         assert_eq!(json(Kind::Bool, &[1]), "true");
-        assert_eq!(json(Kind::Int(1), &[0x80]), "-128");
-        assert_eq!(json(Kind::Int(8), &i64::MIN.to_le_bytes()), "-9223372036854775808");
-        assert_eq!(json(Kind::Uint(8), &u64::MAX.to_le_bytes()), "18446744073709551615");
-        assert_eq!(json(Kind::Float(8), &0.1f64.to_le_bytes()), "0.1");
-        assert_eq!(json(Kind::Float(8), &1e300f64.to_le_bytes()), "1e300");
-        assert_eq!(json(Kind::Float(4), &0.1f32.to_le_bytes()), "0.1");
-        assert_eq!(json(Kind::Float(2), &f16::from_f32(0.1).to_le_bytes()), "0.1");
-        assert_eq!(json(Kind::Float(2), &f16::MAX.to_le_bytes()), "65500.0");
-        assert_eq!(json(Kind::Float(4), &(-0.0f32).to_le_bytes()), "-0.0");
-        assert_eq!(json(Kind::Float(4), &f32::NEG_INFINITY.to_le_bytes()), "\"-Infinity\"");
-        assert_eq!(json(Kind::Float(8), &f64::NAN.to_le_bytes()), "\"NaN\"");
+        assert_eq!(json(Kind::Int(8), &[0x80]), "-128");
+        assert_eq!(json(Kind::Int(64), &i64::MIN.to_le_bytes()), "-9223372036854775808");
+        assert_eq!(json(Kind::Uint(64), &u64::MAX.to_le_bytes()), "18446744073709551615");
+        assert_eq!(json(Kind::Float(FloatFormat::FLOAT64), &0.1f64.to_le_bytes()), "0.1");
+        assert_eq!(json(Kind::Float(FloatFormat::FLOAT64), &1e300f64.to_le_bytes()), "1e300");
+        assert_eq!(json(Kind::Float(FloatFormat::FLOAT32), &0.1f32.to_le_bytes()), "0.1");
+        assert_eq!(json(Kind::Float(FloatFormat::FLOAT16), &[0x66, 0x2e]), "0.1");
+        assert_eq!(json(Kind::Float(FloatFormat::FLOAT16), &[0xff, 0x7b]), "65500.0");
+        assert_eq!(json(Kind::Float(FloatFormat::FLOAT32), &(-0.0f32).to_le_bytes()), "-0.0");
+        assert_eq!(
+            json(Kind::Float(FloatFormat::FLOAT32), &f32::NEG_INFINITY.to_le_bytes()),
+            "\"-Infinity\""
+        );
+        assert_eq!(json(Kind::Float(FloatFormat::FLOAT64), &f64::NAN.to_le_bytes()), "\"NaN\"");
         let mut complex = 1.5f32.to_le_bytes().to_vec();
         complex.extend(f32::INFINITY.to_le_bytes());
-        assert_eq!(json(Kind::Complex(8), &complex), "[1.5,\"Infinity\"]");
+        assert_eq!(json(Kind::Complex(FloatFormat::FLOAT32), &complex), "[1.5,\"Infinity\"]");
         assert_eq!(json(Kind::Bytes(4), b"ab\0\0"), "\"ab\"");
         assert_eq!(json(Kind::Bytes(2), b"\xff\0"), "{\"base64\":\"/wA=\"}");
         assert_eq!(json(Kind::Text(2), b"\xe9\0\0\0\0\0\0\0"), "\"é\"");
@@ -492,24 +474,43 @@ mod tests {
         assert_eq!(json(time("m8[D]"), &i64::MIN.to_le_bytes()), "\"NaT\"");
     }
 
+    /// F-053, F-054: narrow numbers.
     #[test]
-    fn every_f16_reads_back_from_its_text() {
-        for bits in 0..=u16::MAX {
-            let value = f16::from_bits(bits);
-            if value.is_finite() {
-                let text = float_text(&value.to_le_bytes());
-                assert_eq!(f16::from_f64(text.parse().unwrap()).to_bits(), bits, "{text}");
+    fn narrow_numbers_are_said_by_their_value() {
+        assert_eq!(said(Kind::Int(4), &[0x0b], Style::Json), "-5");
+        assert_eq!(json(Kind::Int(4), &[0xfb]), "-5");
+        assert_eq!(json(Kind::Uint(2), &[3]), "3");
+        let format = |name| FloatFormat::from_name(name).unwrap();
+        assert_eq!(json(Kind::Float(format("bfloat16")), &[0xcd, 0x3d]), "0.1");
+        assert_eq!(json(Kind::Float(format("float8_e4m3fn")), &[0x7e]), "450.0");
+        assert_eq!(json(Kind::Float(format("float8_e4m3fnuz")), &[0x80]), "\"NaN\"");
+        assert_eq!(json(Kind::Complex(format("float4_e2m1fn")), &[0x08, 0x07]), "[-0.0,6.0]");
+    }
+
+    #[test]
+    fn every_short_float_reads_back_from_its_text() {
+        for format in FloatFormat::ALL.into_iter().chain([FloatFormat::FLOAT16]) {
+            for bits in 0..1u64 << format.bits() {
+                let element = &bits.to_le_bytes()[..format.size()];
+                let value = format.to_f64(bits);
+                if value.is_finite() {
+                    let text = float_text(format, element);
+                    assert_eq!(format.from_text(&text), Some(bits), "{format:?} {text}");
+                }
             }
         }
     }
 
     #[test]
     fn elements_are_said_in_csv() {
-        assert_eq!(said(Kind::Float(8), &f64::NAN.to_le_bytes(), Style::Csv), "NaN");
+        assert_eq!(
+            said(Kind::Float(FloatFormat::FLOAT64), &f64::NAN.to_le_bytes(), Style::Csv),
+            "NaN"
+        );
         assert_eq!(said(Kind::Bytes(5), b"a,\"b\0", Style::Csv), "\"a,\"\"b\"");
         let mut complex = 1f32.to_le_bytes().to_vec();
         complex.extend((-2f32).to_le_bytes());
-        assert_eq!(said(Kind::Complex(8), &complex, Style::Csv), "1.0-2.0j");
+        assert_eq!(said(Kind::Complex(FloatFormat::FLOAT32), &complex, Style::Csv), "1.0-2.0j");
     }
 
     /// Z2-034 and others.
@@ -519,13 +520,16 @@ mod tests {
             let json = Json::parse(text.as_bytes()).unwrap();
             kind.read(&json, &mut Vec::new()).unwrap_err()
         };
-        assert_eq!(why(Kind::Int(1), "128"), "128 does not fit an int8");
-        assert_eq!(why(Kind::Uint(8), "-1"), "-1 does not fit a uint64");
-        assert!(why(Kind::Int(4), "1.5").contains("a whole number is due"));
+        assert_eq!(why(Kind::Int(8), "128"), "128 does not fit an int8");
+        assert_eq!(why(Kind::Uint(64), "-1"), "-1 does not fit a uint64");
+        assert!(why(Kind::Int(32), "1.5").contains("a whole number is due"));
+        assert_eq!(why(Kind::Int(4), "8"), "8 does not fit an int4");
+        let four = Kind::Float(FloatFormat::from_name("float4_e2m1fn").unwrap());
+        assert_eq!(why(four, "\"NaN\""), "\"NaN\" does not fit a float4_e2m1fn");
         assert!(why(Kind::Bool, "1").contains("true or false is due"));
-        assert!(why(Kind::Float(4), "1e39").contains("does not fit a float32"));
-        assert!(why(Kind::Float(4), "\"nan\"").contains("is due"));
-        assert!(why(Kind::Complex(8), "[1]").contains("[real, imaginary]"));
+        assert!(why(Kind::Float(FloatFormat::FLOAT32), "1e39").contains("does not fit a float32"));
+        assert!(why(Kind::Float(FloatFormat::FLOAT32), "\"nan\"").contains("is due"));
+        assert!(why(Kind::Complex(FloatFormat::FLOAT32), "[1]").contains("[real, imaginary]"));
         assert!(why(Kind::Bytes(1), "\"ab\"").contains("longer than an element"));
         assert!(why(Kind::Raw(2), "\"AQID\"").contains("base64 text of 2 bytes"));
         let time = |typestr| Kind::Time(NumpyTime::from_typestr(typestr).unwrap());
@@ -537,8 +541,8 @@ mod tests {
     #[test]
     fn whole_numbers_may_be_written_as_floats() {
         let mut out = Vec::new();
-        Kind::Int(2).read(&Json::Number("3.0".into()), &mut out).unwrap();
-        Kind::Int(2).read(&Json::Number("1e3".into()), &mut out).unwrap();
+        Kind::Int(16).read(&Json::Number("3.0".into()), &mut out).unwrap();
+        Kind::Int(16).read(&Json::Number("1e3".into()), &mut out).unwrap();
         assert_eq!(out, [3, 0, 0xe8, 3]);
     }
 }

@@ -41,6 +41,37 @@ fn get_says_every_type() {
     }
 }
 
+/// F-052 … F-055.
+#[test]
+fn narrow_numbers_go_in_and_out_by_their_value() {
+    let folder = Folder::new();
+    for (dtype, json, csv, raw) in [
+        ("int4", "[-5,7]", "-5\n7\n", &[0x0b, 0x07][..]),
+        ("uint2", "[3,0]", "3\n0\n", &[3, 0]),
+        ("bfloat16", "[0.1,\"NaN\"]", "0.1\nNaN\n", &[0xcd, 0x3d, 0xc0, 0x7f]),
+        ("float8_e4m3fn", "[1.0,450.0]", "1.0\n450.0\n", &[0x38, 0x7e]),
+        ("complex_float4_e2m1fn", "[[1.0,-6.0],[0.0,0.5]]", "1.0-6.0j\n0.0+0.5j\n", &[2, 15, 0, 1]),
+    ] {
+        let target = format!("{dtype}.zarr");
+        folder.good(&format!("create {target} --shape 2 --dtype {dtype} --codec crc32c"));
+        let put = folder.feed(&format!("put {target}"), json.as_bytes());
+        assert_eq!((put.code, &*put.err), (0, ""), "{dtype}");
+        assert_eq!(folder.good(&format!("get {target}")).text(), format!("{json}\n"));
+        assert_eq!(folder.good(&format!("get {target} --format csv")).text(), csv);
+        let bytes = folder.good(&format!("get {target} --format raw")).out;
+        assert_eq!(bytes, raw, "{dtype}");
+        assert_eq!(folder.feed(&format!("put {target} --format raw"), &bytes).code, 0);
+        assert_eq!(folder.good(&format!("get {target}")).text(), format!("{json}\n"));
+        assert!(folder.good(&format!("info {target}")).text().contains(dtype));
+        let refused = folder.bad(&format!("get {target} --format npy"), 2);
+        let why = format!("NumPy files have no words for the type `{dtype}`; use --format raw");
+        assert!(refused.contains(&why), "{refused}");
+        let other = format!("create v2-{dtype} --format v2 --shape 2 --dtype {dtype}");
+        assert!(folder.bad(&other, 4).contains("choose another type, or v3"));
+    }
+    assert!(folder.feed("put int4.zarr", b"[8,0]").err.contains("8 does not fit an int4"));
+}
+
 #[test]
 fn get_takes_odd_shapes() {
     let folder = Folder::new();
