@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::fmt::Debug;
 
 use zarr_core::codec::{BytesToBytes, ChunkContext, Codec, CodecSpec, DecodedSize, Parameters};
-use zarr_core::data_type::{CoreType, DataType, Endian};
+use zarr_core::data_type::Endian;
 use zarr_core::{CodecError, Dialect, MetadataError, Object};
 
 use crate::lifted::{Flat, in_dialect};
@@ -29,6 +29,12 @@ pub(crate) trait Kernel: Debug + Send + Sync + Sized + 'static {
     fn refuses(&self, types: Types) -> Option<&'static str> {
         let _ = types;
         None
+    }
+
+    /// Whether v2 has words for what is done to numbers of these types.
+    fn is_in_v2(&self, types: Types) -> bool {
+        let _ = types;
+        true
     }
 
     /// The name in final v3.
@@ -53,22 +59,6 @@ pub(crate) struct Types {
     pub(crate) encoded: NumberType,
 }
 
-/// The type of the elements that a codec is built for; `None` if they are no integers or floats.
-fn elements(spec: &CodecSpec, context: &ChunkContext) -> Option<NumberType> {
-    let native = match &context.data_type {
-        DataType::Core(core) => NumberType::native(*core)?,
-        // A time's counts are computed with as integers (F-047).
-        DataType::Extension(extension) if extension.repr() == CoreType::Int64.repr() => {
-            NumberType::native(CoreType::Int64)?
-        }
-        _ => return None,
-    };
-    match spec.dialect {
-        Dialect::V3 => Some(native),
-        _ => Some(NumberType { endian: Endian::Little, ..native }),
-    }
-}
-
 /// Makes the codec: on flat bytes in v2 and the drafts, on arrays in final v3.
 pub(crate) fn build<K: Kernel>(
     spec: &CodecSpec,
@@ -82,7 +72,7 @@ pub(crate) fn build<K: Kernel>(
         None => Ok(None),
     };
     let (decoded, encoded) = (read(first)?, read(second)?);
-    let Some(decoded) = decoded.or_else(|| elements(spec, context)) else {
+    let Some(decoded) = decoded.or_else(|| NumberType::of(spec, context)) else {
         let why = match K::TYPES {
             Some(_) => format!("is missing, and `{}` is no number", context.data_type),
             None => format!("`{}` is no number, or not in little-endian order", context.data_type),
@@ -113,22 +103,13 @@ struct Numbers<K> {
     types: Types,
 }
 
-/// How many numbers `bytes` bytes are.
-fn count(codec: &'static str, kind: NumberType, bytes: u64) -> Result<u64, CodecError> {
-    let size = kind.size() as u64;
-    match bytes % size {
-        0 => Ok(bytes / size),
-        _ => Err(CodecError::corrupt(codec, format!("{bytes} bytes are not numbers of {size}"))),
-    }
-}
-
 impl<K: Kernel> Flat for Numbers<K> {
     const CODEC: &'static str = K::CODEC;
 }
 
 impl<K: Kernel> BytesToBytes for Numbers<K> {
     fn encode<'a>(&self, decoded: Cow<'a, [u8]>) -> Result<Cow<'a, [u8]>, CodecError> {
-        count(K::CODEC, self.types.decoded, decoded.len() as u64)?;
+        self.types.decoded.count(K::CODEC, decoded.len() as u64)?;
         let mut numbers = decoded.into_owned();
         self.types.decoded.turn(&mut numbers);
         let mut out = self.kernel.encode(self.types, numbers);
@@ -141,7 +122,7 @@ impl<K: Kernel> BytesToBytes for Numbers<K> {
         encoded: Cow<'a, [u8]>,
         size: DecodedSize,
     ) -> Result<Cow<'a, [u8]>, CodecError> {
-        let count = count(K::CODEC, self.types.encoded, encoded.len() as u64)?;
+        let count = self.types.encoded.count(K::CODEC, encoded.len() as u64)?;
         size.check(K::CODEC, count * self.types.decoded.size() as u64)?;
         let mut numbers = encoded.into_owned();
         self.types.encoded.turn(&mut numbers);
@@ -179,7 +160,9 @@ impl<K: Kernel> BytesToBytes for Numbers<K> {
         }
         match dialect {
             Dialect::V3 => Some(CodecSpec::v3(self.kernel.v3(), configuration)),
-            Dialect::V2 => Some(CodecSpec::new(dialect, K::CODEC, configuration)),
+            Dialect::V2 if self.kernel.is_in_v2(self.types) => {
+                Some(CodecSpec::new(dialect, K::CODEC, configuration))
+            }
             _ => None,
         }
     }

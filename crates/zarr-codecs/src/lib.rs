@@ -44,6 +44,8 @@ mod blosc;
 mod bytes;
 #[cfg(feature = "bz2")]
 mod bz2;
+#[cfg(feature = "cast_value")]
+mod cast_value;
 #[cfg(feature = "categorize")]
 mod categorize;
 #[cfg(any(
@@ -94,17 +96,24 @@ mod msgpack2;
     feature = "categorize",
     feature = "delta",
     feature = "fixedscaleoffset",
+    feature = "pcodec",
     feature = "quantize"
 ))]
 mod number;
 #[cfg(feature = "packbits")]
 mod packbits;
+#[cfg(feature = "pcodec")]
+mod pcodec;
 #[cfg(any(feature = "shuffle", feature = "blosc"))]
 mod planes;
 #[cfg(feature = "quantize")]
 mod quantize;
 #[cfg(feature = "reshape")]
 mod reshape;
+#[cfg(any(feature = "cast_value", feature = "scale_offset"))]
+mod scalar;
+#[cfg(feature = "scale_offset")]
+mod scale_offset;
 #[cfg(feature = "sharding")]
 mod sharding;
 #[cfg(feature = "shuffle")]
@@ -127,68 +136,73 @@ use zarr_core::Registry;
 use zarr_core::codec::Names;
 
 /// One row for each codec: its feature and module, and its names in final v3 (the first is written),
-/// in v2 and in the drafts (the last part of the URI).
+/// in v2 and in the drafts (the last part of the URI). Those that other codecs or data types are part of
+/// are made by the registry's other method.
 macro_rules! codecs {
-    ($($feature:literal $module:ident: $v3:expr, $v2:expr, $draft:expr;)*) => {
+    ($($method:ident {
+        $($feature:literal $module:ident: $v3:expr, $v2:expr, $draft:expr;)*
+    })*) => {
         /// Every row, whether this build has the codec or not.
         #[cfg(test)]
         const ROWS: &[(&str, Names)] = &[
-            $(($feature, Names { v3: &$v3, v2: &$v2, draft: &$draft })),*
+            $($(($feature, Names { v3: &$v3, v2: &$v2, draft: &$draft }),)*)*
         ];
 
         /// Makes every codec of this build known to `registry`, and the names of the others.
         pub fn register(registry: &mut Registry) {
-            $({
+            $($({
                 const NAMES: Names = Names { v3: &$v3, v2: &$v2, draft: &$draft };
                 #[cfg(feature = $feature)]
-                registry.codec(&NAMES, $module::build);
+                registry.$method(&NAMES, $module::build);
                 #[cfg(not(feature = $feature))]
                 registry.codec_left_out(&NAMES, $feature);
-            })*
-            // Codecs are part of this one.
-            const SHARDING: Names = Names { v3: &["sharding_indexed"], v2: &[], draft: &[] };
-            #[cfg(feature = "sharding")]
-            registry.nesting_codec(&SHARDING, sharding::build);
-            #[cfg(not(feature = "sharding"))]
-            registry.codec_left_out(&SHARDING, "sharding");
+            })*)*
         }
     };
 }
 
 codecs! {
-    // `endian` is an older name that zarrs still reads (F-080).
-    "bytes" bytes: ["bytes", "endian"], [], [];
-    "transpose" transpose: ["transpose"], [], [];
-    "reshape" reshape: ["reshape"], [], [];
-    "gzip" gzip: ["gzip", "numcodecs.gzip"], ["gzip"], ["gzip"];
-    "zlib" zlib: ["numcodecs.zlib", "zlib"], ["zlib"], ["zlib"];
-    "zstd" zstd: ["zstd", "numcodecs.zstd"], ["zstd"], ["zstd"];
-    "blosc" blosc: ["blosc", "numcodecs.blosc"], ["blosc"], ["blosc"];
-    "lz4" lz4: ["numcodecs.lz4", "lz4"], ["lz4"], ["lz4"];
-    "bz2" bz2: ["numcodecs.bz2", "bz2"], ["bz2"], ["bz2"];
-    "lzma" lzma: ["numcodecs.lzma", "lzma"], ["lzma"], ["lzma"];
-    "crc32c" crc32c: ["crc32c", "numcodecs.crc32c"], ["crc32c"], ["crc32c"];
-    "crc32" crc32: ["numcodecs.crc32", "crc32"], ["crc32"], ["crc32"];
-    "adler32" adler32: ["numcodecs.adler32", "adler32"], ["adler32"], ["adler32"];
-    "fletcher32" fletcher32: ["numcodecs.fletcher32", "fletcher32"], ["fletcher32"], ["fletcher32"];
-    "jenkins_lookup3" jenkins_lookup3: ["numcodecs.jenkins_lookup3", "jenkins_lookup3"],
-        ["jenkins_lookup3"], ["jenkins_lookup3"];
-    "base64" base64: ["numcodecs.base64", "base64"], ["base64"], ["base64"];
-    "shuffle" shuffle: ["numcodecs.shuffle", "shuffle"], ["shuffle"], ["shuffle"];
-    "delta" delta: ["numcodecs.delta", "delta"], ["delta"], ["delta"];
-    "vlen-utf8" vlen: ["vlen-utf8"], ["vlen-utf8"], [];
-    "vlen-bytes" vlen: ["vlen-bytes"], ["vlen-bytes"], [];
-    "vlen-array" vlen: [], ["vlen-array"], [];
-    "json2" json2: [], ["json2", "json"], [];
-    "msgpack2" msgpack2: [], ["msgpack2", "msgpack"], [];
-    "fixedscaleoffset" fixedscaleoffset: ["numcodecs.fixedscaleoffset", "fixedscaleoffset"],
-        ["fixedscaleoffset"], ["fixedscaleoffset"];
-    "quantize" quantize: ["numcodecs.quantize", "quantize"], ["quantize"], ["quantize"];
-    "bitround" bitround: ["bitround", "numcodecs.bitround"], ["bitround"], ["bitround"];
-    "astype" astype: ["numcodecs.astype", "astype"], ["astype"], ["astype"];
-    // The two names are two codecs (F-098).
-    "packbits" packbits: ["packbits", "numcodecs.packbits"], ["packbits"], ["packbits"];
-    "categorize" categorize: ["numcodecs.categorize", "categorize"], ["categorize"], ["categorize"];
+    codec {
+        // `endian` is an older name that zarrs still reads (F-080).
+        "bytes" bytes: ["bytes", "endian"], [], [];
+        "transpose" transpose: ["transpose"], [], [];
+        "reshape" reshape: ["reshape"], [], [];
+        "gzip" gzip: ["gzip", "numcodecs.gzip"], ["gzip"], ["gzip"];
+        "zlib" zlib: ["numcodecs.zlib", "zlib"], ["zlib"], ["zlib"];
+        "zstd" zstd: ["zstd", "numcodecs.zstd"], ["zstd"], ["zstd"];
+        "blosc" blosc: ["blosc", "numcodecs.blosc"], ["blosc"], ["blosc"];
+        "lz4" lz4: ["numcodecs.lz4", "lz4"], ["lz4"], ["lz4"];
+        "bz2" bz2: ["numcodecs.bz2", "bz2"], ["bz2"], ["bz2"];
+        "lzma" lzma: ["numcodecs.lzma", "lzma"], ["lzma"], ["lzma"];
+        "crc32c" crc32c: ["crc32c", "numcodecs.crc32c"], ["crc32c"], ["crc32c"];
+        "crc32" crc32: ["numcodecs.crc32", "crc32"], ["crc32"], ["crc32"];
+        "adler32" adler32: ["numcodecs.adler32", "adler32"], ["adler32"], ["adler32"];
+        "fletcher32" fletcher32: ["numcodecs.fletcher32", "fletcher32"], ["fletcher32"], ["fletcher32"];
+        "jenkins_lookup3" jenkins_lookup3: ["numcodecs.jenkins_lookup3", "jenkins_lookup3"],
+            ["jenkins_lookup3"], ["jenkins_lookup3"];
+        "base64" base64: ["numcodecs.base64", "base64"], ["base64"], ["base64"];
+        "shuffle" shuffle: ["numcodecs.shuffle", "shuffle"], ["shuffle"], ["shuffle"];
+        "delta" delta: ["numcodecs.delta", "delta"], ["delta"], ["delta"];
+        "vlen-utf8" vlen: ["vlen-utf8"], ["vlen-utf8"], [];
+        "vlen-bytes" vlen: ["vlen-bytes"], ["vlen-bytes"], [];
+        "vlen-array" vlen: [], ["vlen-array"], [];
+        "json2" json2: [], ["json2", "json"], [];
+        "msgpack2" msgpack2: [], ["msgpack2", "msgpack"], [];
+        "fixedscaleoffset" fixedscaleoffset: ["numcodecs.fixedscaleoffset", "fixedscaleoffset"],
+            ["fixedscaleoffset"], ["fixedscaleoffset"];
+        "quantize" quantize: ["numcodecs.quantize", "quantize"], ["quantize"], ["quantize"];
+        "bitround" bitround: ["bitround", "numcodecs.bitround"], ["bitround"], ["bitround"];
+        "astype" astype: ["numcodecs.astype", "astype"], ["astype"], ["astype"];
+        // The two names are two codecs (F-098).
+        "packbits" packbits: ["packbits", "numcodecs.packbits"], ["packbits"], ["packbits"];
+        "categorize" categorize: ["numcodecs.categorize", "categorize"], ["categorize"], ["categorize"];
+        "pcodec" pcodec: ["numcodecs.pcodec", "pcodec"], ["pcodec"], ["pcodec"];
+        "scale_offset" scale_offset: ["scale_offset"], [], [];
+    }
+    nesting_codec {
+        "sharding" sharding: ["sharding_indexed"], [], [];
+        "cast_value" cast_value: ["cast_value"], [], [];
+    }
 }
 
 #[cfg(test)]

@@ -7,9 +7,9 @@
 )]
 
 use half::f16;
-use zarr_core::MetadataError;
-use zarr_core::codec::Parameters;
+use zarr_core::codec::{ChunkContext, CodecSpec, Parameters};
 use zarr_core::data_type::{CoreType, DataType, Endian};
+use zarr_core::{CodecError, Dialect, MetadataError};
 
 /// A type of numbers as numcodecs names it: `<i4`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +26,22 @@ impl NumberType {
         let number = !matches!(core, CoreType::Bool | CoreType::Complex64 | CoreType::Complex128);
         let endian = Endian::NATIVE;
         number.then_some(NumberType { core, endian })
+    }
+
+    /// The type of the elements that a codec is built for; `None` if they are no integers or floats.
+    pub(crate) fn of(spec: &CodecSpec, context: &ChunkContext) -> Option<NumberType> {
+        let native = match &context.data_type {
+            DataType::Core(core) => NumberType::native(*core)?,
+            // A time's counts are computed with as integers (F-047).
+            DataType::Extension(extension) if extension.repr() == CoreType::Int64.repr() => {
+                NumberType::native(CoreType::Int64)?
+            }
+            _ => return None,
+        };
+        match spec.dialect {
+            Dialect::V3 => Some(native),
+            _ => Some(NumberType { endian: Endian::Little, ..native }),
+        }
     }
 
     /// Parameter `name`; `None` if it is not there.
@@ -52,6 +68,16 @@ impl NumberType {
     /// Bytes in a number.
     pub(crate) fn size(self) -> usize {
         self.core.repr().size()
+    }
+
+    /// How many numbers `bytes` bytes are.
+    pub(crate) fn count(self, codec: &'static str, bytes: u64) -> Result<u64, CodecError> {
+        let size = self.size() as u64;
+        let why = || format!("{bytes} bytes are not numbers of {size}");
+        match bytes % size {
+            0 => Ok(bytes / size),
+            _ => Err(CodecError::corrupt(codec, why())),
+        }
     }
 
     /// Turns numbers from their own byte order to the native one, or back.

@@ -15,7 +15,7 @@ use zarr_core::{Dialect, Json};
 use common::{WORDS, registry, spec};
 
 /// Codecs on arrays, in final v3's words.
-const ARRAYS: [(&str, &str); 19] = [
+const ARRAYS: [(&str, &str); 22] = [
     ("bytes", r#"{"endian":"little"}"#),
     ("bytes", r#"{"endian":"big"}"#),
     ("bytes", "{}"),
@@ -33,12 +33,15 @@ const ARRAYS: [(&str, &str); 19] = [
     ("reshape", r#"{"shape":[[0],1,-1]}"#),
     ("packbits", r#"{"padding_encoding":"first_byte"}"#),
     ("packbits", r#"{"padding_encoding":"last_byte","first_bit":null}"#),
+    ("scale_offset", "{}"),
+    ("numcodecs.pcodec", "{}"),
+    ("pcodec", r#"{"level":1,"delta_encoding_order":1}"#),
     ("bitround", r#"{"keepbits":64}"#),
     ("numcodecs.bitround", r#"{"keepbits":52}"#),
 ];
 
 /// Codecs that round.
-const LOSSY: [(Dialect, &str, &str); 16] = [
+const LOSSY: [(Dialect, &str, &str); 18] = [
     (Dialect::V3, "numcodecs.delta", r#"{"dtype":"<f4"}"#),
     (Dialect::V2, "delta", r#"{"dtype":">f8","astype":">f4"}"#),
     (
@@ -60,6 +63,8 @@ const LOSSY: [(Dialect, &str, &str); 16] = [
     (Dialect::V2, "bitround", r#"{"keepbits":5}"#),
     (Dialect::V3, "numcodecs.astype", r#"{"encode_dtype":"<i2","decode_dtype":"<f8"}"#),
     (Dialect::V2, "astype", r#"{"encode_dtype":">f2","decode_dtype":">i4"}"#),
+    (Dialect::V3, "cast_value", r#"{"data_type":"float32","out_of_range":"clamp"}"#),
+    (Dialect::V3, "cast_value", r#"{"data_type":"bfloat16","out_of_range":"clamp"}"#),
     (Dialect::V2, "packbits", "{}"),
     (Dialect::V3, "packbits", r#"{"first_bit":2,"last_bit":5}"#),
     (Dialect::V3, "packbits", r#"{"first_bit":3,"last_bit":6,"padding_encoding":"last_byte"}"#),

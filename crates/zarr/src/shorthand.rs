@@ -6,7 +6,7 @@ use zarr_core::{AccessError, Error, Json, Object};
 /// The codec that `NAME` or `NAME:LEVEL` means, with the defaults that people expect.
 ///
 /// Names are final v3's, with or without `numcodecs.`: `gzip`, `zstd:3`, `blosc` (lz4, byte shuffle),
-/// `blosc-zstd:5`, `lz4`, `bz2`, `lzma`, `zlib`, `crc32c`, `shuffle:4`. `blosc-CNAME-SHUFFLE:LEVEL` says
+/// `blosc-zstd:5`, `lz4`, `bz2`, `lzma`, `zlib`, `crc32c`, `shuffle:4`, `pcodec`. `blosc-CNAME-SHUFFLE:LEVEL` says
 /// the inner codec and one of `noshuffle`, `shuffle`, `bitshuffle`. Any other name, a URI too, is taken as it
 /// is, a level as its `level`. Whoever needs other parameters writes what a v3 document has:
 /// `{"name": NAME, "configuration": {…}}`.
@@ -43,6 +43,7 @@ pub fn codec(text: &str) -> zarr_core::Result<CodecSpec> {
             spec("numcodecs.lzma", level.map_or_else(Object::new, |n| one("preset", Json::from(n))))
         }
         "shuffle" => spec("numcodecs.shuffle", one("elementsize", or(4))),
+        "pcodec" => spec("numcodecs.pcodec", one("level", or(8))),
         "crc32c" => spec("crc32c", Object::new()),
         name if name == "blosc" || name.starts_with("blosc-") => {
             let mut words = name.split('-').skip(1);

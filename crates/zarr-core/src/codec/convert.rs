@@ -8,6 +8,7 @@ use super::{ChunkContext, Codec, CodecSpec};
 use crate::data_type::CoreType;
 use crate::dialect::Dialect;
 use crate::error::MetadataError;
+use crate::json::Object;
 use crate::registry::Registry;
 
 /// The chain `specs`, for chunks as `context` says, in the words of dialect `to`.
@@ -73,18 +74,27 @@ fn to_v3(
     let mut rest: Vec<CodecSpec> = Vec::new();
     let mut here = context.clone();
     for spec in specs {
-        let codec = registry.build_codec(spec, &here)?;
-        let spec = reword(spec, &codec, Dialect::V3)?;
+        let flat = registry.build_codec(spec, &here)?;
+        let spec = reword(spec, &flat, Dialect::V3)?;
         let codec = registry.build_codec(&spec, &here)?;
+        let is_first = rest.iter().all(|before| before.name == "bytes");
+        let behind = || cannot(Dialect::V3, &spec, " behind another codec on bytes");
         match codec {
             Codec::ArrayToArray(codec) => {
                 // Legal before `bytes` only if nothing but `bytes` has come since the arrays.
                 let behind_objects = context.data_type.is_variable() && !rest.is_empty();
-                if rest.len() > 1 || behind_objects {
-                    return Err(cannot(Dialect::V3, &spec, " behind another codec on bytes"));
+                if !is_first || behind_objects {
+                    return Err(behind());
                 }
                 here = codec.encoded(&here)?;
                 arrays.push(spec);
+            }
+            // One on the bytes of numbers, which makes bytes itself in final v3.
+            Codec::ArrayToBytes(_) if matches!(flat, Codec::BytesToBytes(_)) => {
+                if !is_first {
+                    return Err(behind());
+                }
+                rest = vec![spec];
             }
             // What follows sees bytes, if elements have any length.
             Codec::ArrayToBytes(_) if here.data_type.is_variable() => {
@@ -167,6 +177,17 @@ fn to_flat(
                 let words = array.spelling(Dialect::V2).ok_or_else(|| cannot(to, spec, ""))?;
                 chain.push(words);
                 here.data_type = CoreType::Uint8.into();
+            }
+            // One on numbers is a filter or a compressor of their bytes there.
+            Codec::ArrayToBytes(array)
+                if !here.data_type.is_variable()
+                    && let Some(words) = array.spelling(to) =>
+            {
+                let endian = here.data_type.has_byte_order().then_some("little");
+                let order = endian.map(|endian| Object::new().with("endian", endian));
+                chain.push(CodecSpec::v3("bytes", order.unwrap_or_default()));
+                chain.append(&mut lowered);
+                chain.push(words);
             }
             Codec::ArrayToBytes(_) => return Err(cannot(to, spec, "")),
             Codec::BytesToBytes(_) => chain.push(reword(spec, &codec, to)?),

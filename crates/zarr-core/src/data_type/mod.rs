@@ -29,8 +29,8 @@ pub use self::variable::Variable;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::dialect::Dialect;
-use crate::error::CodecError;
+use crate::dialect::{Dialect, Strictness};
+use crate::error::{CodecError, MetadataError};
 use crate::json::Json;
 
 /// The byte order of stored elements.
@@ -227,6 +227,24 @@ impl DataType {
             DataType::Extension(extension) => extension.spelling(dialect, endian),
             DataType::Unknown { .. } => None,
         }
+    }
+
+    /// The element that a document means where it says one as a fill value, in native byte order. A tolerant
+    /// reader's liberties are taken.
+    ///
+    /// # Errors
+    /// [`MetadataError::Invalid`] with member `fill_value`, when it means none.
+    pub fn element_from_json(
+        &self,
+        json: &Json,
+        dialect: Dialect,
+    ) -> Result<FillValue, MetadataError> {
+        let mut warnings = Vec::new();
+        let found = fill_value::parse(self, json, dialect, Strictness::Tolerant, &mut warnings)?;
+        found.ok_or_else(|| {
+            let why = format!("{} is not a value of {self}", json.brief());
+            MetadataError::invalid("fill_value", why)
+        })
     }
 
     /// Makes sure that native elements, C order, are ones of this type, and brings stored ones into the

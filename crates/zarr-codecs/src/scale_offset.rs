@@ -1,0 +1,310 @@
+//! How are numbers stored after an offset was taken off and a scale multiplied? (F-096)
+//!
+//! Final v3's `scale_offset`: `(x - offset) * scale`, and `x / scale + offset` to decode, each step in the
+//! array's own type. A step whose result that type does not have is an error.
+
+use zarr_core::codec::{ArrayToArray, ChunkContext, Codec, CodecSpec, Parameters};
+use zarr_core::data_type::{FillValue, FloatFormat, Rounding};
+use zarr_core::view::{View, ViewMut};
+use zarr_core::{CodecError, Dialect, MetadataError, Object};
+
+use crate::scalar::{Scalar, Scalars, decode_each, element, encode_each};
+
+const CODEC: &str = "scale_offset";
+
+/// The scale_offset codec.
+#[derive(Clone, Debug)]
+struct ScaleOffset {
+    numbers: Scalars,
+    offset: Option<Scalar>,
+    scale: Option<Scalar>,
+    /// The type of the numbers.
+    name: String,
+    configuration: Object,
+}
+
+/// Makes the codec.
+pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, MetadataError> {
+    let mut parameters = Parameters::new(spec);
+    let data_type = &context.data_type;
+    let Some(numbers) = Scalars::of(data_type).filter(|numbers| *numbers != Scalars::Time) else {
+        let why = format!("`{data_type}` is not a type of integers or floats");
+        return Err(parameters.wrong("data type", why));
+    };
+    let mut read = |name| {
+        let json = parameters.get(name);
+        let number = json.map(|json| element(data_type, json, name, &parameters)).transpose()?;
+        Ok::<_, MetadataError>(number.map(|number| numbers.load(number.as_bytes())))
+    };
+    let (offset, scale) = (read("offset")?, read("scale")?);
+    if let Some(Scalar::Integer(0) | Scalar::Float(0.0)) = scale {
+        return Err(parameters.wrong("scale", "is 0"));
+    }
+    parameters.finish()?;
+    Ok(Codec::array_to_array(ScaleOffset {
+        numbers,
+        offset,
+        scale,
+        name: data_type.to_string(),
+        configuration: spec.configuration.clone(),
+    }))
+}
+
+/// What is done with two numbers.
+#[derive(Clone, Copy, Debug)]
+enum Operation {
+    Minus,
+    Times,
+    Over,
+    Plus,
+}
+
+impl Operation {
+    /// Two integers; `None` if the result is none.
+    fn of_integers(self, a: i128, b: i128) -> Option<i128> {
+        match self {
+            Operation::Minus => a.checked_sub(b),
+            Operation::Times => a.checked_mul(b),
+            Operation::Over => (a % b == 0).then(|| a / b),
+            Operation::Plus => a.checked_add(b),
+        }
+    }
+
+    /// Two numbers of a format, rounded to it once: 64 bits are more than twice as many as the others have.
+    /// `None` if that overflows.
+    fn of_floats(self, format: FloatFormat, a: f64, b: f64) -> Option<f64> {
+        let result = match self {
+            Operation::Minus => a - b,
+            Operation::Times => a * b,
+            Operation::Over => a / b,
+            Operation::Plus => a + b,
+        };
+        if result.is_infinite() && a.is_finite() && b.is_finite() {
+            return None;
+        }
+        format.from_f64(result, Rounding::NearestEven).map(|bits| format.to_f64(bits))
+    }
+}
+
+impl ScaleOffset {
+    /// Does these operations, where their second number is said.
+    fn step(
+        &self,
+        operations: [(Operation, Option<Scalar>); 2],
+        from: &[u8],
+        to: &mut [u8],
+    ) -> Result<(), String> {
+        let start = self.numbers.load(from);
+        let mut value = start;
+        for (operation, other) in operations {
+            let Some(other) = other else { continue };
+            value = self.one(operation, value, other).ok_or_else(|| {
+                let how = format!("{operation:?}").to_lowercase();
+                format!(
+                    "{start} gives {value} {how} {other}, which is no number of type {}",
+                    self.name
+                )
+            })?;
+        }
+        match value {
+            // What NaN holds beside being one stays.
+            Scalar::Float(value) if value.is_nan() && is_nan(start) => to.copy_from_slice(from),
+            _ => {
+                let bits = self.numbers.bits(value, Rounding::NearestEven, None);
+                self.numbers.store(bits.expect("each step has given one of these numbers"), to);
+            }
+        }
+        Ok(())
+    }
+
+    fn one(&self, operation: Operation, a: Scalar, b: Scalar) -> Option<Scalar> {
+        let result = match (self.numbers, a, b) {
+            (_, Scalar::Integer(a), Scalar::Integer(b)) => {
+                Scalar::Integer(operation.of_integers(a, b)?)
+            }
+            (Scalars::Float(format), Scalar::Float(a), Scalar::Float(b)) => {
+                return operation.of_floats(format, a, b).map(Scalar::Float);
+            }
+            _ => return None,
+        };
+        self.numbers.bits(result, Rounding::NearestEven, None).map(|_| result)
+    }
+
+    fn encode_one(&self, from: &[u8], to: &mut [u8]) -> Result<(), String> {
+        let operations = [(Operation::Minus, self.offset), (Operation::Times, self.scale)];
+        self.step(operations, from, to)
+    }
+
+    fn decode_one(&self, from: &[u8], to: &mut [u8]) -> Result<(), String> {
+        let operations = [(Operation::Over, self.scale), (Operation::Plus, self.offset)];
+        self.step(operations, from, to)
+    }
+}
+
+fn is_nan(value: Scalar) -> bool {
+    matches!(value, Scalar::Float(value) if value.is_nan())
+}
+
+impl ArrayToArray for ScaleOffset {
+    fn encoded(&self, decoded: &ChunkContext) -> Result<ChunkContext, MetadataError> {
+        let fill = |fill: &FillValue| {
+            let mut out = vec![0; self.numbers.size()];
+            let done = match fill.as_bytes().len() == out.len() {
+                true => self.encode_one(fill.as_bytes(), &mut out),
+                false => Err("it has another type".into()),
+            };
+            let wrong = |why| MetadataError::invalid("codecs: scale_offset", why);
+            done.map_err(|why| wrong(format!("of the fill value: {why}")))?;
+            Ok::<_, MetadataError>(FillValue::new(out))
+        };
+        let fill = decoded.fill.as_ref().map(fill).transpose()?;
+        Ok(ChunkContext::new(decoded.data_type.clone(), decoded.shape.clone()).with_fill(fill))
+    }
+
+    fn encode(&self, chunk: View<'_>) -> Result<Vec<u8>, CodecError> {
+        let step = |from: &[u8], to: &mut [u8]| self.encode_one(from, to);
+        encode_each(CODEC, &chunk, self.numbers.size(), &step)
+    }
+
+    fn decode(&self, encoded: &[u8], out: ViewMut<'_>) -> Result<(), CodecError> {
+        let step = |from: &[u8], to: &mut [u8]| self.decode_one(from, to);
+        decode_each(CODEC, encoded, self.numbers.size(), out, &step)
+    }
+
+    fn spelling(&self, dialect: Dialect) -> Option<CodecSpec> {
+        (dialect == Dialect::V3).then(|| CodecSpec::v3(CODEC, self.configuration.clone()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use zarr_core::codec::Chain;
+    use zarr_core::data_type::CoreType::*;
+    use zarr_core::data_type::{DataType, Narrow};
+    use zarr_core::{Region, Registry};
+
+    use super::*;
+    use crate::testing::{build_on, hex, spec};
+
+    fn made(from: impl Into<DataType>, words: &str) -> Result<Arc<dyn ArrayToArray>, String> {
+        match build_on(Dialect::V3, CODEC, words, &ChunkContext::new(from, [1])) {
+            Ok(Codec::ArrayToArray(codec)) => Ok(codec),
+            Ok(other) => panic!("{other:?}"),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    /// One number there, and what comes of it back.
+    fn there(from: impl Into<DataType>, words: &str, number: &[u8]) -> Result<Vec<u8>, String> {
+        let codec = made(from, words).unwrap();
+        codec.encode(View::new(number, &[1], number.len())).map_err(|e| e.to_string())
+    }
+
+    fn back(from: impl Into<DataType>, words: &str, number: &[u8]) -> Result<Vec<u8>, String> {
+        let mut out = vec![0xa5; number.len()];
+        let view = ViewMut::new(&mut out, &[1], number.len());
+        let decoded = made(from, words).unwrap().decode(number, view);
+        decoded.map(|()| out).map_err(|e| e.to_string())
+    }
+
+    /// F-096: the vector that zarr-python 3.4.2 wrote.
+    #[test]
+    #[cfg(all(feature = "cast_value", feature = "bytes"))]
+    fn a_narrow_range_fits_a_byte_with_cast_value_behind() {
+        let registry = Registry::new().with(crate::register);
+        let specs = [
+            spec(Dialect::V3, CODEC, r#"{"offset":1000}"#),
+            spec(Dialect::V3, "cast_value", r#"{"data_type":"uint8"}"#),
+            spec(Dialect::V3, "bytes", "{}"),
+        ];
+        let fill = |fill: u16| {
+            let context = ChunkContext::new(Uint16, [2]);
+            let context = context.with_fill(Some(FillValue::new(fill.to_ne_bytes())));
+            Chain::build(&specs, &context, &registry)
+        };
+        let chain = fill(1000).unwrap();
+        let numbers = [1000u16, 1255].map(u16::to_ne_bytes).concat();
+        assert_eq!(*chain.encode(View::new(&numbers, &[2], 2)).unwrap(), hex("00ff"));
+        let mut out = [0; 4];
+        let view = ViewMut::new(&mut out, &[2], 2);
+        chain.decode_into(hex("00ff").into(), &[2], &Region::all(&[2]), view).unwrap();
+        assert_eq!(out[..], numbers);
+        // F-071, F-097: the fill value goes through all of it, or the array is not opened.
+        assert!(fill(1256).is_err() && fill(0).is_err());
+    }
+
+    #[test]
+    fn integers_are_exact_or_refused() {
+        let words = r#"{"offset":10,"scale":3}"#;
+        assert_eq!(there(Int8, words, &[20]), Ok(vec![30]));
+        assert_eq!(back(Int8, words, &[30]), Ok(vec![20]));
+        assert_eq!(there(Int8, words, &[0]), Ok(vec![0xe2]));
+        let error = there(Uint8, words, &[0]).unwrap_err();
+        assert_eq!(error, "scale_offset: 0 gives 0 minus 10, which is no number of type uint8");
+        assert!(there(Int8, words, &[100]).unwrap_err().contains("90 times 3"));
+        assert!(back(Int8, words, &[31]).unwrap_err().contains("31 over 3"));
+        let wide = r#"{"scale":18446744073709551615}"#;
+        assert!(there(Uint64, wide, &u64::MAX.to_ne_bytes()).is_err());
+        let four = DataType::extension(Narrow::Int(4));
+        assert_eq!(there(four.clone(), r#"{"offset":-8}"#, &[0xff]), Ok(vec![7]));
+        assert!(there(four, r#"{"offset":-8}"#, &[0]).is_err());
+    }
+
+    /// F-096: each step is rounded to the array's type, not to a wider one.
+    #[test]
+    fn floats_are_rounded_at_each_step_and_never_overflow() {
+        let words = r#"{"offset":5,"scale":0.1}"#;
+        for value in [0.0f32, 7.25, -1e10, 1e-40, 16_777_217.0, f32::INFINITY, f32::MIN_POSITIVE] {
+            let due = (value - 5.0) * 0.1;
+            let stored = there(Float32, words, &value.to_ne_bytes()).unwrap();
+            assert_eq!(stored, due.to_ne_bytes(), "{value}");
+            let again = due / 0.1 + 5.0;
+            assert_eq!(back(Float32, words, &stored).unwrap(), again.to_ne_bytes(), "{value}");
+        }
+        for value in [0.3f64, 1e308, -5e-324] {
+            let due = (value - 5.0) * 0.1;
+            assert_eq!(there(Float64, words, &value.to_ne_bytes()).unwrap(), due.to_ne_bytes());
+        }
+        assert!(there(Float32, r#"{"scale":1e30}"#, &1e30f32.to_ne_bytes()).is_err());
+        assert!(there(Float64, r#"{"scale":1e300}"#, &1e300f64.to_ne_bytes()).is_err());
+        let nan = f32::from_bits(0xffc0_1234).to_ne_bytes();
+        assert_eq!(there(Float32, words, &nan).unwrap(), nan);
+        // Numbers without zero, offset and scale left away.
+        let format = FloatFormat::from_name("float8_e8m0fnu").unwrap();
+        let scales = DataType::extension(Narrow::Float(format));
+        assert_eq!(there(scales.clone(), "{}", &[0x80]), Ok(vec![0x80]));
+        assert_eq!(there(scales.clone(), r#"{"scale":4}"#, &[0x80]), Ok(vec![0x82]));
+        assert!(there(scales, r#"{"offset":1}"#, &[0x7f]).is_err());
+    }
+
+    #[test]
+    fn words_and_sizes_are_checked() {
+        for (data_type, bad) in [
+            (Uint8, r#"{"scale":0}"#),
+            (Float32, r#"{"scale":0.0}"#),
+            (Float32, r#"{"scale":-0.0}"#),
+            (Float32, r#"{"scale":"0x00000000"}"#),
+            (Uint8, r#"{"scale":0.1}"#),
+            (Uint8, r#"{"offset":256}"#),
+            (Float32, r#"{"offset":"1"}"#),
+            (Float32, r#"{"offset":1,"dtype":"<f4"}"#),
+            (Bool, "{}"),
+            (Complex64, "{}"),
+        ] {
+            assert!(made(data_type, bad).is_err(), "{data_type:?} {bad}");
+        }
+        let words = r#"{"offset":"NaN","scale":0.5}"#;
+        let codec = made(Float64, words).unwrap();
+        let spelled = codec.spelling(Dialect::V3).unwrap().to_string();
+        assert_eq!(spelled, format!("scale_offset {words}"));
+        assert!(codec.spelling(Dialect::V2).is_none());
+        let mut out = [0; 16];
+        for stored in [0, 8, 15, 17] {
+            let view = ViewMut::new(&mut out, &[2], 8);
+            let error = codec.decode(&vec![0; stored], view).unwrap_err();
+            assert!(matches!(error, CodecError::Length { expected: 16, .. }), "{error}");
+        }
+    }
+}
