@@ -70,9 +70,12 @@ impl Kernel for BitRound {
     }
 
     fn refuses(&self, types: Types) -> Option<&'static str> {
-        let is_float = matches!(types.decoded.core.repr(), Repr::Float(_));
         let why = "only floats are rounded, except by final v3's own `bitround`";
-        (!is_float && !self.registered).then_some(why)
+        (!self.is_in_v2(types) && !self.registered).then_some(why)
+    }
+
+    fn is_in_v2(&self, types: Types) -> bool {
+        matches!(types.decoded.core.repr(), Repr::Float(_))
     }
 
     /// zarr-python knows no other name than numcodecs'.

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use zarr_core::codec::{ChunkContext, CodecSpec};
+use zarr_core::codec::{ChunkContext, Codec, CodecSpec};
 use zarr_core::data_type::CoreType;
 use zarr_core::grid::ChunkGrid;
 use zarr_core::metadata::ArrayMetadata;
 use zarr_core::{
     AccessError, Array, Dialect, Error, ErrorKind, Group, Hierarchy, Json, MetadataError, Node,
-    NodePath, Region, Result,
+    NodePath, Object, Region, Result,
 };
 
 /// About how many bytes are held at once.
@@ -122,15 +122,16 @@ fn makes_way(group: &Group, for_array: bool) -> Result<bool> {
     Ok(root && draft && group.attributes().is_empty() && group.children()?.is_empty())
 }
 
+const WAYS_OUT: &str =
+    "a copy can take others: `--codec gzip`, `--chunks` (library: `CopyOptions`)";
+
 /// The error, saying how a copy gets round it, where it does.
 fn with_way_out(error: Error) -> Error {
     match error.cause() {
         zarr_core::Cause::Metadata(MetadataError::CannotSpell { what, .. })
             if ["codec", "compress", "chunk"].iter().any(|word| what.contains(word)) =>
         {
-            error.with_hint(
-                "a copy can take others: `--codec gzip`, `--chunks` (library: `CopyOptions`)",
-            )
+            error.with_hint(WAYS_OUT)
         }
         _ => error,
     }
@@ -163,11 +164,21 @@ fn size(metadata: &ArrayMetadata) -> u64 {
     zarr_core::region::element_count(&metadata.shape).unwrap_or(u64::MAX).saturating_mul(element)
 }
 
-/// The codec that makes bytes of elements: `bytes`, or what objects have in its place.
-fn serializer(metadata: &ArrayMetadata) -> Option<&CodecSpec> {
+/// The codec that makes bytes of elements where nothing else does: `bytes`, or what objects have in its place.
+fn serializer(metadata: &ArrayMetadata) -> Option<CodecSpec> {
     let is_variable = metadata.data_type.is_variable();
     let turns = |spec: &CodecSpec| spec.name == "transpose";
-    metadata.codecs.iter().find(|spec| spec.name == "bytes" || is_variable && !turns(spec))
+    let mut codecs = metadata.codecs.iter();
+    let found = codecs.find(|spec| spec.name == "bytes" || is_variable && !turns(spec)).cloned();
+    if is_variable {
+        return found;
+    }
+    let mut bytes = found.unwrap_or_else(|| CodecSpec::v3("bytes", Object::new()));
+    // What stood before it may have made single bytes of elements.
+    if metadata.data_type.has_byte_order() && !bytes.configuration.contains("endian") {
+        bytes.configuration.insert("endian", "little");
+    }
+    Some(bytes)
 }
 
 /// The copy's metadata, in the target's words.
@@ -187,7 +198,7 @@ fn describe(
         metadata.grid = Some(Arc::new(grid));
     }
     if let Some(codecs) = &options.codecs {
-        let bytes = serializer(&metadata).cloned();
+        let bytes = serializer(&metadata);
         // The order of axes stays; everything else is what was asked for.
         let turns = metadata.codecs.iter().filter(|spec| spec.name == "transpose").cloned();
         let mut chain: Vec<_> = turns.chain(bytes).collect();
@@ -198,6 +209,9 @@ fn describe(
             let spec = crate::codec(text)?;
             // With every parameter said, as in what a builder creates.
             let codec = registry.build_codec(&spec, &context)?;
+            if let Codec::ArrayToBytes(_) = codec {
+                chain.retain(|spec| spec.name != "bytes");
+            }
             chain.push(codec.spelling(Dialect::V3).unwrap_or(spec));
         }
         metadata.codecs = chain;
@@ -209,10 +223,13 @@ fn describe(
     }
     if target.dialect() == Dialect::Draft && metadata.rank() == 0 {
         // zarr-python 2.18 reads no compressed scalars; an element needs no codec.
-        metadata.codecs = serializer(&metadata).cloned().into_iter().collect();
+        metadata.codecs = serializer(&metadata).into_iter().collect();
     }
     let metadata = metadata.converted_to(target.dialect(), registry);
     let metadata = metadata.map_err(|e| with_way_out(e.into()))?;
+    if let Ok(chain) = metadata.chain(registry, target.dialect()) {
+        chain.check_encodes().map_err(|e| Error::from(e).with_hint(WAYS_OUT))?;
+    }
     match options.shards.as_ref().filter(|shards| shards.len() == metadata.rank()) {
         Some(shards) if target.dialect() == Dialect::V3 => Ok(metadata.sharded(shards)?),
         Some(_) => {

@@ -113,12 +113,17 @@ impl Blosc {
 }
 
 impl BytesToBytes for Blosc {
-    fn encode<'a>(&self, decoded: Cow<'a, [u8]>) -> Result<Cow<'a, [u8]>, CodecError> {
-        let refuse = |why: String| CodecError::Value { codec: CODEC, why };
-        if self.compressor == c"snappy" {
-            let why = "snappy is decoded, not encoded; choose another `cname`";
-            return Err(refuse(why.into()));
+    fn check_encodes(&self) -> Result<(), CodecError> {
+        let why = "snappy is decoded, not encoded; choose another `cname`";
+        match self.compressor == c"snappy" {
+            true => Err(CodecError::Value { codec: CODEC, why: why.into() }),
+            false => Ok(()),
         }
+    }
+
+    fn encode<'a>(&self, decoded: Cow<'a, [u8]>) -> Result<Cow<'a, [u8]>, CodecError> {
+        self.check_encodes()?;
+        let refuse = |why: String| CodecError::Value { codec: CODEC, why };
         if decoded.len() > ffi::MAX_SIZE {
             let why = format!("{} bytes are more than a buffer holds", decoded.len());
             return Err(refuse(why));

@@ -173,6 +173,10 @@ impl Sharding {
 }
 
 impl ArrayToBytes for Sharding {
+    fn check_encodes(&self) -> Result<(), CodecError> {
+        self.inner.check_encodes()
+    }
+
     fn encode<'a>(&self, chunk: View<'a>) -> Result<Cow<'a, [u8]>, CodecError> {
         ShardWrite::new(self, chunk)?.whole().map(Cow::Owned)
     }

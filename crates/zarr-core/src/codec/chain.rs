@@ -115,6 +115,15 @@ impl Chain {
         self.arrays.is_empty() && self.bytes.is_empty() && self.serializer.is_memory()
     }
 
+    /// Makes sure that every codec encodes, not only decodes.
+    ///
+    /// # Errors
+    /// That of the codec which does not.
+    pub fn check_encodes(&self) -> Result<(), CodecError> {
+        self.serializer.check_encodes()?;
+        self.bytes.iter().try_for_each(|codec| codec.check_encodes())
+    }
+
     /// Encodes a chunk of native elements.
     ///
     /// # Errors

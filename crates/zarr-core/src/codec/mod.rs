@@ -238,6 +238,14 @@ pub trait BytesToBytes: fmt::Debug + Send + Sync {
         Ok(None)
     }
 
+    /// Makes sure that this build encodes at all: there are codecs that are only decoded.
+    ///
+    /// # Errors
+    /// [`CodecError::Value`] saying what to choose instead.
+    fn check_encodes(&self) -> Result<(), CodecError> {
+        Ok(())
+    }
+
     /// What the next codec sees when this one sees `decoded`: the same, unless this one changes elements
     /// (Z2-060).
     fn encoded(&self, decoded: &ChunkContext) -> ChunkContext {
@@ -300,6 +308,14 @@ pub trait ArrayToBytes: fmt::Debug + Send + Sync {
     fn encoded_size(&self, shape: &[u64]) -> Option<u64> {
         let _ = shape;
         None
+    }
+
+    /// Makes sure that this build encodes at all: there are codecs that are only decoded.
+    ///
+    /// # Errors
+    /// [`CodecError::Value`] saying what to choose instead.
+    fn check_encodes(&self) -> Result<(), CodecError> {
+        Ok(())
     }
 
     /// Whether encoded bytes are the native elements in C order, so that an earlier step may decode

@@ -364,11 +364,11 @@ pub(super) fn document(array: &ArrayMetadata, text: bool) -> Result<Object, Meta
     }
     let grid = array.grid.as_ref().and_then(|grid| grid.spelling(Dialect::Draft));
     let Some(Json::Object(grid)) = grid else {
-        return Err(cannot(
-            FORMAT,
-            "a chunk grid without words in it",
-            "choose chunks of one shape",
-        ));
+        let what = match array.chunk_shape() {
+            None => "chunks of different shapes",
+            Some(_) => "a chunk grid without words in it",
+        };
+        return Err(cannot(FORMAT, what, "choose chunks of one shape, or v3"));
     };
     let layout = match chain.layout {
         Some(layout) => Json::Object(layout_object(layout)),

@@ -1,0 +1,157 @@
+//! Do codecs that not every dialect has pass where they can, and are they refused where they cannot?
+#![cfg(feature = "full")]
+
+use std::sync::Arc;
+
+use zarr::grid::RectilinearGrid;
+use zarr::{
+    Array, CopyOptions, Dialect, ErrorKind, Hierarchy, Json, Node, NodePath, Object, Result,
+};
+
+fn hierarchy(dialect: Dialect) -> Hierarchy {
+    zarr::create("memory://", dialect).expect("a new hierarchy")
+}
+
+fn path() -> NodePath {
+    NodePath::new("/a").expect("a good path")
+}
+
+/// An array of 3 × 4 numbers, 0 to 11, in chunks of 2 × 3.
+fn array(dialect: Dialect, data_type: &str, codecs: &[&str]) -> Result<Array> {
+    let hierarchy = hierarchy(dialect);
+    let mut builder = hierarchy.create_array(&path()).shape(&[3, 4]).chunks(&[2, 3]);
+    for codec in codecs {
+        builder = builder.codec(zarr::codec(codec)?);
+    }
+    let array = builder.data_type_named(data_type).create()?;
+    let numbers: Vec<u8> = (0..12).collect();
+    match data_type {
+        "uint8" => array.write(.., &numbers)?,
+        "int32" => array.write(.., &numbers.into_iter().map(i32::from).collect::<Vec<_>>())?,
+        _ => array.write(.., &numbers.into_iter().map(f64::from).collect::<Vec<_>>())?,
+    }
+    Ok(array)
+}
+
+fn copy(array: &Array, dialect: Dialect, codecs: Option<&[&str]>) -> Result<Array> {
+    let target = hierarchy(dialect);
+    let codecs = codecs.map(|codecs| codecs.iter().map(|&text| text.to_owned()).collect());
+    let options = CopyOptions { codecs, ..CopyOptions::default() };
+    zarr::copy(&Node::Array(array.clone()), &target, &path(), &options)?;
+    target.array(&path())
+}
+
+fn names(array: &Array) -> Vec<String> {
+    array.metadata().codecs.iter().map(|spec| spec.name.clone()).collect()
+}
+
+/// F-104, T-53, Z2-090: it makes bytes of arrays in final v3, and is a filter or compressor in v2.
+#[test]
+fn pcodec_passes_between_v2_and_final_v3() -> Result<()> {
+    for (codecs, there, back) in [
+        (&["pcodec"][..], &["numcodecs.pcodec"][..], &["bytes", "pcodec"][..]),
+        (
+            &["delta", "pcodec:3", "gzip:1"],
+            &["numcodecs.delta", "numcodecs.pcodec", "gzip"],
+            &["bytes", "delta", "pcodec", "gzip"],
+        ),
+    ] {
+        for first in [Dialect::V2, Dialect::V3] {
+            let array = array(first, "int32", codecs)?;
+            let elements = array.read::<i32>(..)?;
+            let in_v3 = copy(&array, Dialect::V3, None)?;
+            assert_eq!(names(&in_v3), there);
+            let in_v2 = copy(&in_v3, Dialect::V2, None)?;
+            assert_eq!(names(&in_v2), back);
+            let again = copy(&in_v2, Dialect::V3, None)?;
+            for copy in [in_v3, in_v2, again] {
+                assert_eq!(copy.read::<i32>(..)?, elements);
+                assert_eq!(copy.read::<i32>((1..3, 2..4))?, [6, 7, 10, 11]);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What stood in the place of `bytes` goes with the other codecs, and comes where it is asked for.
+#[test]
+fn other_codecs_are_taken_for_those_that_make_bytes() -> Result<()> {
+    let whole = r#"{"name":"cast_value","configuration":{"data_type":"uint8"}}"#;
+    for codecs in [&["pcodec"][..], &[whole, "gzip:1"], &["packbits"]] {
+        let array = array(Dialect::V3, "float64", codecs)?;
+        for dialect in [Dialect::V3, Dialect::V2, Dialect::Draft] {
+            let plain = copy(&array, dialect, Some(&["gzip"]))?;
+            let [bytes, gzip] = &names(&plain)[..] else { panic!("{codecs:?}") };
+            assert!(bytes == "bytes" && gzip.contains("gzip"), "{codecs:?}");
+            assert_eq!(plain.read::<f64>(..)?, array.read::<f64>(..)?);
+        }
+        let numbers = copy(&array, Dialect::V3, Some(&["pcodec:1"]))?;
+        assert_eq!(names(&numbers), ["numcodecs.pcodec"]);
+        assert_eq!(numbers.read::<f64>(..)?, array.read::<f64>(..)?);
+    }
+    Ok(())
+}
+
+/// Final v3's own codecs have no words elsewhere; the refusal says so, and what else there is.
+#[test]
+fn what_a_dialect_lacks_is_refused_before_anything_is_written() -> Result<()> {
+    let cast = r#"{"name":"cast_value","configuration":{"data_type":"float32"}}"#;
+    let scale = r#"{"name":"scale_offset","configuration":{"offset":-1}}"#;
+    for (data_type, codec, name) in [
+        ("float64", cast, "cast_value"),
+        ("int32", scale, "scale_offset"),
+        ("int32", r#"{"name":"bitround","configuration":{"keepbits":4}}"#, "bitround"),
+        ("int32", r#"{"name":"packbits","configuration":{"last_bit":4}}"#, "packbits"),
+    ] {
+        let array = array(Dialect::V3, data_type, &[codec])?;
+        for (dialect, format) in [(Dialect::V2, "v2"), (Dialect::Draft, "draft-2020")] {
+            let refused = copy(&array, dialect, None).expect_err("no words");
+            assert_eq!(refused.kind(), ErrorKind::Unsupported, "{refused}");
+            let text = refused.to_string();
+            assert!(text.contains(&format!("{format} cannot say the codec `{name}`")), "{text}");
+            assert!(text.contains("--codec gzip"), "{text}");
+        }
+    }
+    Ok(())
+}
+
+/// A codec that is only decoded is told before the first chunk, with the way round it.
+#[test]
+fn a_codec_that_does_not_encode_is_refused_with_a_way_out() -> Result<()> {
+    let hierarchy = hierarchy(Dialect::V3);
+    let snappy = Object::new()
+        .with("cname", "snappy")
+        .with("clevel", 5u64)
+        .with("shuffle", "noshuffle")
+        .with("blocksize", 0u64);
+    let snappy = zarr::codec::CodecSpec::v3("blosc", snappy);
+    let builder = hierarchy.create_array(&path()).shape(&[4]).data_type_named("uint8");
+    let array = builder.codec(snappy).create()?;
+    for shards in [None, Some(vec![4])] {
+        let target = self::hierarchy(Dialect::V3);
+        let options = CopyOptions { shards, ..CopyOptions::default() };
+        let node = Node::Array(array.clone());
+        let refused = zarr::copy(&node, &target, &path(), &options).expect_err("not encoded");
+        let text = refused.to_string();
+        assert!(text.contains("snappy is decoded, not encoded"), "{text}");
+        assert!(text.contains("--codec gzip"), "{text}");
+        assert!(target.array(&path()).is_err(), "something is left");
+    }
+    assert_eq!(copy(&array, Dialect::V2, Some(&["gzip"]))?.read::<u8>(..)?, [0; 4]);
+    Ok(())
+}
+
+/// Chunks of different shapes are named as what they are, in every dialect that lacks them.
+#[test]
+fn other_dialects_have_chunks_of_one_shape() -> Result<()> {
+    let hierarchy = hierarchy(Dialect::V3);
+    let grid = RectilinearGrid::new(&[Json::from(&[1u64, 3][..])], &[4])?;
+    let builder = hierarchy.create_array(&path()).shape(&[4]).data_type_named("uint8");
+    let array = builder.grid(Arc::new(grid)).create()?;
+    for dialect in [Dialect::V2, Dialect::Draft] {
+        let refused = copy(&array, dialect, None).expect_err("no words").to_string();
+        assert!(refused.contains("chunks of different shapes"), "{refused}");
+        assert!(refused.contains("choose chunks of one shape, or v3"), "{refused}");
+    }
+    Ok(())
+}
