@@ -1,6 +1,10 @@
 //! Which real numbers are a data type's elements, and which of them stands for another number?
 //!
 //! Final v3's `cast_value` and `scale_offset` compute with values, not with bits: exactly, then rounded once.
+#![cfg_attr(
+    not(feature = "full"),
+    allow(dead_code, reason = "a build with few codecs needs few of these")
+)]
 
 use std::fmt;
 

@@ -1,9 +1,13 @@
 //! Which Rust types are which data types?
 
+#[cfg(feature = "half")]
 use half::{bf16, f16};
+#[cfg(feature = "num-complex")]
 use num_complex::Complex;
 
-use crate::data_type::{DataType, FloatFormat, Repr};
+#[cfg(feature = "half")]
+use crate::data_type::FloatFormat;
+use crate::data_type::{DataType, Repr};
 
 /// A Rust type that is an array's element.
 ///
@@ -11,6 +15,7 @@ use crate::data_type::{DataType, FloatFormat, Repr};
 /// an extension's type are those of the representation it rests on: `i64` for
 /// [`NumpyTime`](crate::data_type::NumpyTime), `i8` for `int4`. The bits of floats of eight bits and fewer
 /// are `[u8; 1]`; [`FloatFormat`](crate::data_type::FloatFormat) knows their values.
+/// `half`'s `f16` and `bf16` and `num-complex`' `Complex` come with the features of those names.
 /// Bools are checked when they are read, so that no other byte becomes one. Elements of any length are
 /// `String` and `Vec<u8>`.
 pub trait Element: Clone + Default + Send + Sync + 'static {
@@ -74,10 +79,18 @@ macro_rules! elements {
 elements! {
     i8 => Repr::Int(1), i16 => Repr::Int(2), i32 => Repr::Int(4), i64 => Repr::Int(8),
     u8 => Repr::Uint(1), u16 => Repr::Uint(2), u32 => Repr::Uint(4), u64 => Repr::Uint(8),
-    f16 => Repr::Float(2), f32 => Repr::Float(4), f64 => Repr::Float(8),
-    bf16 => Repr::FloatOf(FloatFormat::BFLOAT16),
-    Complex<f16> => Repr::Complex(4), Complex<f32> => Repr::Complex(8), Complex<f64> => Repr::Complex(16),
-    Complex<bf16> => Repr::ComplexOf(FloatFormat::BFLOAT16),
+    f32 => Repr::Float(4), f64 => Repr::Float(8),
+}
+
+#[cfg(feature = "half")]
+elements! { f16 => Repr::Float(2), bf16 => Repr::FloatOf(FloatFormat::BFLOAT16) }
+
+#[cfg(feature = "num-complex")]
+elements! { Complex<f32> => Repr::Complex(8), Complex<f64> => Repr::Complex(16) }
+
+#[cfg(all(feature = "half", feature = "num-complex"))]
+elements! {
+    Complex<f16> => Repr::Complex(4), Complex<bf16> => Repr::ComplexOf(FloatFormat::BFLOAT16),
 }
 
 impl Element for bool {

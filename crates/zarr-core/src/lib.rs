@@ -65,3 +65,10 @@ pub use path::NodePath;
 pub use record_element::{FieldElement, RecordElement, StructField};
 pub use region::{IntoRegion, Region};
 pub use registry::{Access, Registry};
+
+#[cfg(feature = "half")]
+pub use half;
+#[cfg(feature = "jiff")]
+pub use jiff;
+#[cfg(feature = "num-complex")]
+pub use num_complex;

@@ -1,8 +1,6 @@
 //! Which Rust structs are which records?
 
 use bytemuck::Pod;
-use half::f16;
-use num_complex::Complex;
 
 use crate::data_type::{DataType, Record, Repr};
 use crate::element::Element;
@@ -82,7 +80,13 @@ macro_rules! field_elements {
     )*};
 }
 
-field_elements! { i8 i16 i32 i64 u16 u64 f16 f32 f64 Complex<f32> Complex<f64> }
+field_elements! { i8 i16 i32 i64 u16 u64 f32 f64 }
+
+#[cfg(feature = "half")]
+field_elements! { half::f16 half::bf16 }
+
+#[cfg(feature = "num-complex")]
+field_elements! { num_complex::Complex<f32> num_complex::Complex<f64> }
 
 impl FieldElement for u8 {
     fn is_field(data_type: &DataType, shape: &[u64]) -> bool {

@@ -165,7 +165,7 @@ impl NumpyTime {
 
 impl TimeKind {
     /// `datetime64` or `timedelta64`.
-    fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             TimeKind::Datetime => "datetime64",
             TimeKind::Timedelta => "timedelta64",

@@ -9,6 +9,8 @@ pub(crate) mod datetime;
 mod extension;
 pub(crate) mod fill_value;
 mod float_format;
+#[cfg(feature = "jiff")]
+mod jiff;
 pub(crate) mod narrow;
 mod record;
 pub(crate) mod record_words;
