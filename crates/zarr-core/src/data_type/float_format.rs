@@ -394,7 +394,7 @@ mod tests {
     /// F-052, F-054: what ml_dtypes 0.6.0 says of 1.0, NaN, infinity, the largest and the smallest number.
     #[test]
     fn the_table_is_that_of_the_registry() {
-        let cases: &[(&str, u64, Option<u64>, Option<u64>, f64, f64)] = &[
+        let cases = [
             (
                 "bfloat16",
                 0x3f80,
@@ -423,7 +423,7 @@ mod tests {
             ),
         ];
         assert_eq!(cases.len(), FloatFormat::ALL.len());
-        for &(name, one, nan, infinity, largest, smallest) in cases {
+        for (name, one, nan, infinity, largest, smallest) in cases {
             let format = named(name);
             assert_eq!(format.from_f64(1.0, Rounding::NearestEven), Some(one), "{name}");
             assert_eq!((format.nan(), format.infinity()), (nan, infinity), "{name}");

@@ -99,7 +99,7 @@ impl NumpyTime {
         if count == NumpyTime::NAT {
             return Ok(None);
         }
-        let span = self.nanoseconds(count).and_then(|n| SignedDuration::try_from_nanos_i128(n));
+        let span = self.nanoseconds(count).and_then(SignedDuration::try_from_nanos_i128);
         span.map(Some).ok_or_else(|| self.wrong(format!("{count} is none of jiff's durations")))
     }
 

@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+mod codecs;
 mod compare;
 mod documents;
 mod family;
@@ -73,6 +74,7 @@ fn all(home: &Path) -> Result<(Vec<Trial>, tempfile::TempDir), String> {
         false => Err(flaws.join("\n").into()),
     })];
     trials.extend(table::trials(home, &waiting)?);
+    trials.push(codecs::trial(home));
     for case in cases {
         let feature = waiting.iter().find(|w| w.id == case.id).map(|w| w.feature.clone());
         trials.push(Trial::ignorable_test(case.id, move || judge(case.run, feature)));

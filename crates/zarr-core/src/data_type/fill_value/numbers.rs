@@ -59,10 +59,10 @@ pub(super) fn float_of_text(format: FloatFormat, text: &str, dialect: Dialect) -
     }
     // D-113 refuses what overflows; F-034 rounds it to infinity.
     let infinity = || format.infinity_like(wide).filter(|_| dialect != Dialect::Draft);
-    format.from_text(text).or_else(infinity).ok_or_else(|| match wide {
-        0.0 => format!("a {} has no zero", format.name()),
-        _ => format!("it is out of range of a {}", format.name()),
-    })
+    // Where there is no zero, the least number is the nearest to it; tensorstore writes such zeros (F-054).
+    let least = || (0.0..1.0).contains(&wide).then(|| format.limit(wide));
+    let bits = format.from_text(text).or_else(infinity).or_else(least);
+    bits.ok_or_else(|| format!("it is out of range of a {}", format.name()))
 }
 
 /// Bytes in lower-case hex digits.

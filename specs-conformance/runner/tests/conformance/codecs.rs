@@ -1,0 +1,129 @@
+//! Does `docs/codecs/README.md` name every codec that there is, and say why others are not here?
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use libtest_mimic::Trial;
+use zarr::{Dialect, Registry};
+
+use crate::Check;
+
+/// What stands in the registry of final v3 (July 2026) and what numcodecs 0.16 registers: all that data in
+/// the wild name (v3-final.md 0 and 4, Z2-060).
+const IN_THE_WILD: &[&str] = &[
+    "adler32",
+    "astype",
+    "base64",
+    "bitround",
+    "blosc",
+    "bytes",
+    "bz2",
+    "cast_value",
+    "categorize",
+    "conditional",
+    "crc32",
+    "crc32c",
+    "delta",
+    "fixedscaleoffset",
+    "fletcher32",
+    "gzip",
+    "jenkins_lookup3",
+    "json",
+    "json2",
+    "lz4",
+    "lzma",
+    "msgpack",
+    "msgpack2",
+    "n5_default",
+    "numcodecs.zfpy",
+    "packbits",
+    "pcodec",
+    "pickle",
+    "quantize",
+    "reshape",
+    "scale_offset",
+    "sharding_indexed",
+    "shuffle",
+    "transpose",
+    "vlen-array",
+    "vlen-bytes",
+    "vlen-utf8",
+    "zfp",
+    "zfpy",
+    "zlib",
+    "zstd",
+];
+
+/// The test that the page is true.
+pub fn trial(home: &Path) -> Trial {
+    let folder = home.join("../docs/codecs");
+    Trial::test("docs/codecs", move || check(&folder).map_err(Into::into))
+}
+
+fn check(folder: &Path) -> Check {
+    let page = folder.join("README.md");
+    let text = fs::read_to_string(&page).map_err(|e| format!("{}: {e}", page.display()))?;
+    let (here, others) = text.split_once("## Not here").ok_or("the page has no `Not here`")?;
+    let registry = zarr::standard();
+    let mut named = BTreeSet::new();
+    for (column, dialect) in [(1, Dialect::V3), (2, Dialect::V2), (3, Dialect::Draft)] {
+        let said: BTreeSet<&str> = rows(here).flat_map(|cells| names(cells[column])).collect();
+        let known: BTreeSet<&str> = registry.codec_names(dialect).into_iter().collect();
+        if said != known {
+            let differ: Vec<_> = said.symmetric_difference(&known).collect();
+            return Err(format!("the page and the registry differ in {dialect}: {differ:?}"));
+        }
+        named.extend(said);
+    }
+    linked(folder, here)?;
+    let others: BTreeSet<&str> = rows(others).flat_map(|cells| names(cells[0])).collect();
+    let both: Vec<_> = named.intersection(&others).collect();
+    let neither = |name: &&&str| !named.contains(**name) && !others.contains(**name);
+    let neither: Vec<_> = IN_THE_WILD.iter().filter(neither).collect();
+    match both.is_empty() && neither.is_empty() {
+        true => refused(&registry, &others),
+        false => Err(format!("known, and not here: {both:?}; not on the page: {neither:?}")),
+    }
+}
+
+/// The cells of each row of a table.
+fn rows(text: &str) -> impl Iterator<Item = Vec<&str>> {
+    let rows = text.lines().filter(|line| line.starts_with('|') && line.contains('`'));
+    rows.map(|row| row.trim_matches('|').split('|').map(str::trim).collect())
+}
+
+/// What stands between backquotes.
+fn names(cell: &str) -> impl Iterator<Item = &str> {
+    cell.split('`').skip(1).step_by(2)
+}
+
+/// Each page has a row, and each row a page.
+fn linked(folder: &Path, table: &str) -> Check {
+    let files = fs::read_dir(folder).map_err(|e| e.to_string())?;
+    let files = files.filter_map(|file| file.ok()?.file_name().into_string().ok());
+    let pages: BTreeSet<String> = files.filter(|file| file != "README.md").collect();
+    let link = |cells: Vec<&str>| {
+        let (_, rest) = cells[0].split_once("](")?;
+        Some(rest.trim_end_matches(')').to_owned())
+    };
+    let links: BTreeSet<String> = rows(table).filter_map(link).collect();
+    match links == pages {
+        true => Ok(()),
+        false => Err(format!("links and pages: {:?}", links.symmetric_difference(&pages))),
+    }
+}
+
+/// An array with such a codec opens; the error on reading names the codec.
+fn refused(registry: &Registry, others: &BTreeSet<&str>) -> Check {
+    use zarr::codec::{ChunkContext, CodecSpec};
+    for name in others {
+        let context = ChunkContext::new(zarr::data_type::CoreType::Float32, [4]);
+        let spec = CodecSpec::v3(*name, zarr::Object::new());
+        let error = registry.build_codec(&spec, &context).map(|_| ()).unwrap_err().to_string();
+        if !error.contains(&format!("codec `{name}` is not supported")) {
+            return Err(format!("{name}: {error}"));
+        }
+    }
+    Ok(())
+}
