@@ -400,4 +400,43 @@ mod tests {
         assert_eq!(spelled(Dialect::V3), Some(format!("numcodecs.pcodec {words}")));
         assert_eq!(spelled(Dialect::Draft), None);
     }
+
+    proptest::proptest! {
+        #![proptest_config(proptest::prelude::ProptestConfig::with_cases(400))]
+
+        /// Damage to a file is an error, or gives other numbers, as many; never a panic.
+        #[test]
+        fn damage_is_met(
+            numbers in proptest::collection::vec(0u64..500, 0..700),
+            words in proptest::sample::select(vec![
+                r#"{"level":4}"#,
+                r#"{"level":2,"delta_spec":"try_lookback"}"#,
+                r#"{"mode_spec":"classic","delta_encoding_order":3}"#,
+                r#"{"equal_pages_up_to":100,"delta_spec":"none"}"#,
+            ]),
+            damage in proptest::collection::vec(
+                (proptest::prelude::any::<proptest::sample::Index>(), 0u8..=255), 1..6),
+            near_start in 4usize..60,
+        ) {
+            let floats = numbers.iter().flat_map(|&n| (n as f64 * 0.25).to_le_bytes());
+            let integers = numbers.iter().flat_map(|n| n.to_le_bytes());
+            for (core, bytes) in [
+                (CoreType::Float64, floats.collect::<Vec<u8>>()),
+                (CoreType::Uint64, integers.collect()),
+            ] {
+                let codec = flat(core, words);
+                let mut file = encode(&*codec, &bytes);
+                assert_eq!(decode(&*codec, &file, bytes.len() as u64), bytes);
+                // What is said of pages stands at the start.
+                let reach = near_start.min(file.len());
+                for (place, byte) in &damage {
+                    file[place.index(reach)] ^= *byte;
+                }
+                let size = DecodedSize::Exactly(bytes.len() as u64);
+                if let Ok(out) = codec.decode(Cow::Borrowed(&file), size) {
+                    assert_eq!(out.len(), bytes.len());
+                }
+            }
+        }
+    }
 }
