@@ -229,7 +229,7 @@ mod tests {
         assert_eq!(*chain.encode(View::new(&numbers, &[2], 2)).unwrap(), hex("00ff"));
         let mut out = [0; 4];
         let view = ViewMut::new(&mut out, &[2], 2);
-        chain.decode_into(hex("00ff").into(), &[2], &Region::all(&[2]), view).unwrap();
+        chain.decode_into(hex("00ff").into(), &[2], &Region::all(&[2]).into(), view).unwrap();
         assert_eq!(out[..], numbers);
         // F-071, F-097: the fill value goes through all of it, or the array is not opened.
         assert!(fill(1256).is_err() && fill(0).is_err());

@@ -273,6 +273,16 @@ pub enum AccessError {
         /// The axis' length.
         len: u64,
     },
+    /// A coordinate leaves the array.
+    #[error("index {index} is out of bounds for axis {axis}, which has length {len}")]
+    Index {
+        /// The axis.
+        axis: usize,
+        /// The coordinate.
+        index: u64,
+        /// The axis' length.
+        len: u64,
+    },
     /// The data given are not as many as the region needs.
     #[error("region of {expected} elements, but {found} given")]
     Count {

@@ -5,17 +5,18 @@
 //!
 //! - [`store`]: where keys and values live. [`codec`]: how a chunk becomes bytes.
 //! - [`data_type`], [`grid`], [`region`], [`view`], [`heap`]: elements, chunks, boxes of elements, memory.
+//! - [`selection`]: which elements are meant, and how they are taken out of chunks.
 //! - [`metadata`]: the model. [`mod@format`]: the three dialects' spelling of it.
 //! - [`hierarchy`]: groups and arrays, read and written. [`registry`]: names and what they make.
 //!
 //! ```
-//! use zarr_core::{Dialect, IntoRegion, NodePath, Registry};
+//! use zarr_core::{Dialect, NodePath, Region, Registry};
 //!
 //! # fn main() -> zarr_core::Result<()> {
 //! let path: NodePath = "/ocean/temperature".parse()?;
 //! assert_eq!(path.parent().unwrap().as_str(), "/ocean");
 //!
-//! let region = (0, .., 10..20).into_region(&[365, 180, 360])?;
+//! let region = Region::new([0..1, 0..180, 10..20]);
 //! assert_eq!(region.shape(), [1, 180, 10]);
 //!
 //! let parsed = Registry::new().parse_data_type(&">f8".into(), Dialect::V2)?;
@@ -43,6 +44,7 @@ mod path;
 mod record_element;
 pub mod region;
 pub mod registry;
+pub mod selection;
 mod shards;
 pub mod store;
 #[cfg(feature = "testkit")]
@@ -63,8 +65,9 @@ pub use json::{Json, Object, Oddities};
 pub use metadata::{ArrayMetadata, GroupMetadata, NodeKind, NodeMetadata};
 pub use path::NodePath;
 pub use record_element::{FieldElement, RecordElement, StructField};
-pub use region::{IntoRegion, Region};
+pub use region::Region;
 pub use registry::{Access, Registry};
+pub use selection::{AxisSelection, Selection, steps};
 
 #[cfg(feature = "half")]
 pub use half;

@@ -5,11 +5,15 @@
 //! made and only ever shrink, so using one is safe. This is the only file here with unsafe code.
 #![allow(unsafe_code)]
 
+mod pairs;
+
 use std::borrow::Cow;
 use std::marker::PhantomData;
 
+use self::pairs::pairs;
 use crate::heap::Heap;
 use crate::region::Region;
+use crate::selection::Part;
 
 /// Shape and strides of a window, in cells and bytes.
 #[derive(Clone, Debug)]
@@ -414,6 +418,33 @@ impl<'a> ViewMut<'a> {
     }
 }
 
+impl ViewMut<'_> {
+    /// Copies the cells of `part` of `source`, in their order.
+    ///
+    /// # Panics
+    /// If this view has not the part's shape, cells differ, or the part leaves `source`.
+    pub fn gather(&mut self, part: &Part, source: &View<'_>) {
+        let (to, from) = (self.at, source.at);
+        pairs(part, &source.window, &self.window, &mut |f, t, run| {
+            // SAFETY: `pairs` visits runs inside both windows; a ViewMut shares no memory with a View.
+            unsafe { copy_run(from.offset(f), to.offset(t), run) };
+        });
+    }
+
+    /// Copies the cells of `source`, in their order, over those of `part`: of those that are meant more
+    /// than once, the last one stays.
+    ///
+    /// # Panics
+    /// If `source` has not the part's shape, cells differ, or the part leaves this view.
+    pub fn scatter(&mut self, part: &Part, source: &View<'_>) {
+        let (to, from) = (self.at, source.at);
+        pairs(part, &self.window, &source.window, &mut |t, f, run| {
+            // SAFETY: as in `gather`.
+            unsafe { copy_run(from.offset(f), to.offset(t), run) };
+        });
+    }
+}
+
 /// Copies `len` bytes, small cells without a call.
 ///
 /// # Safety
@@ -470,8 +501,20 @@ fn walk<const N: usize>(
     if shape.contains(&0) || cell == 0 {
         return;
     }
-    // Axes that are stepped over as one: (length, stride in each window).
-    let mut axes: Vec<(usize, [isize; N])> = Vec::with_capacity(shape.len());
+    let (axes, run) = merged(shape, strides, cell);
+    steps(&axes, [0; N], run, visit);
+}
+
+/// An axis: its length, and its stride in each of `N` windows.
+type Axis<const N: usize> = (usize, [isize; N]);
+
+/// The axes to step over, those that can be as one, and how many bytes are contiguous in all windows.
+fn merged<const N: usize>(
+    shape: &[usize],
+    strides: [&[isize]; N],
+    cell: usize,
+) -> (Vec<Axis<N>>, usize) {
+    let mut axes: Vec<Axis<N>> = Vec::with_capacity(shape.len());
     for (axis, &len) in shape.iter().enumerate() {
         let stride: [isize; N] = std::array::from_fn(|w| strides[w][axis]);
         if len == 1 {
@@ -493,11 +536,11 @@ fn walk<const N: usize>(
     }
     // Long strides outside: the first window (the target) is walked in its own order.
     axes.sort_by_key(|(_, stride)| std::cmp::Reverse(stride[0].unsigned_abs()));
-    steps(&axes, [0; N], run, visit);
+    (axes, run)
 }
 
 fn steps<const N: usize>(
-    axes: &[(usize, [isize; N])],
+    axes: &[Axis<N>],
     at: [isize; N],
     run: usize,
     visit: &mut impl FnMut([isize; N], usize) -> bool,

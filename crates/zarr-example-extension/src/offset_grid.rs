@@ -151,7 +151,7 @@ mod tests {
         let place = |grid: &dyn ChunkGrid, len: u64, coordinate: u64| {
             let region = Region::new(std::iter::once(coordinate..coordinate + 1));
             let tile = tiles(grid, &[len], &region).next().unwrap();
-            (tile.indices, tile.within.intervals()[0].start)
+            (tile.indices, tile.within.bounds().intervals()[0].start)
         };
         let grid = OffsetGrid::new(&[3], &[1], &[5]).unwrap();
         for more in 0..8 {

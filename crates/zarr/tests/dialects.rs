@@ -187,7 +187,9 @@ fn ndarray_goes_in_and_out() -> Result<()> {
     let data = ndarray::Array2::from_shape_fn((6, 4), |(i, j)| (10 * i + j) as f32);
     array.write_ndarray(.., data.t())?;
     assert_eq!(array.read_ndarray::<f32>(..)?, data.t().into_dyn());
-    assert_eq!(array.read_ndarray::<f32>((1, 2..4))?.shape(), [1, 2]);
+    assert_eq!(array.read_ndarray::<f32>((1, 2..4))?.shape(), [2]);
+    assert_eq!(array.read_ndarray::<f32>((1..2, 2..4))?.shape(), [1, 2]);
+    assert_eq!(array.read_ndarray::<f32>((1, 2))?.shape(), [0; 0]);
     Ok(())
 }
 

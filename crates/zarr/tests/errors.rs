@@ -179,6 +179,12 @@ fn messages_say_what_where_and_what_to_do() -> Result<()> {
     );
     all.add("a region out of bounds", array.read::<f32>((90..110, ..)));
     all.add("a region of another rank", array.read::<f32>((1, 2, 3)));
+    all.add("a number out of bounds", array.read::<f32>((.., 100)));
+    all.add("a step of 0", array.read::<f32>((zarr::steps(.., 0), ..)));
+    all.add("a mask of another length", array.read::<f32>((.., [true, false])));
+    let points = zarr::Selection::points([vec![1, 2, 3], vec![1, 2]]);
+    all.add("points of different lengths", array.read::<f32>(points));
+    all.add("an unknown dimension", array.read::<f32>(zarr::Selection::named("lat", 1)));
     all.add("elements of another type", array.read::<f64>(..));
     all.add("too few elements", array.write((0, ..), &[1.0f32; 3]));
     all.add("no such chunk", array.chunk(&[10, 0]));

@@ -9,7 +9,9 @@ use zarr::store::{
     ByteRange, Bytes, Payload, Pinned, ReadableStore, Store, StoreKey, Version, WriteableStore,
 };
 use zarr::stores::{Call, FilesystemStore, LogStore, MemoryStore};
-use zarr::{Array, Dialect, Hierarchy, NodePath, OpenOptions, Region, Result, StoreError};
+use zarr::{
+    Array, Dialect, Hierarchy, NodePath, OpenOptions, Region, Result, Selection, StoreError, steps,
+};
 
 /// What was read of chunks: the key, the ranges, how many bytes came.
 type Calls = Arc<Mutex<Vec<(String, Vec<ByteRange>, u64)>>>;
@@ -309,6 +311,84 @@ fn a_thousand_points_of_a_large_array_cost_no_byte_more_than_they_must() -> Resu
         assert_eq!(read, due, "({row}, {column})");
     }
     assert_eq!(indices.len(), 16, "every shard is met");
+    Ok(())
+}
+
+/// A thousand points at once, and other scattered selections, blocking and waiting: of each shard the index,
+/// then in one call the inner chunks that are touched, neighbours as one range, and no byte more.
+#[test]
+fn scattered_elements_cost_the_index_and_the_inner_chunks_they_touch() -> Result<()> {
+    const SIDE: u64 = 400;
+    // 20 × 20 inner chunks of 5 × 5 bytes, and their index.
+    const INDEX: u64 = 400 * 16 + 4;
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    for f_order in [false, true] {
+        let (store, calls) = logged(Arc::new(MemoryStore::new()));
+        let hierarchy = create(store, &options());
+        let builder = hierarchy.create_array(&path()).shape(&[SIDE, SIDE]).chunks(&[5, 5]);
+        let builder = builder.shards(&[100, 100]).f_order(f_order).data_type_named("uint8");
+        let array = builder.create()?;
+        let element = |row: u64, column: u64| ((row * SIDE + column) % 251 + 1) as u8;
+        let all: Vec<u8> = (0..SIDE * SIDE).map(|n| element(n / SIDE, n % SIDE)).collect();
+        array.write(.., &all)?;
+        let waiting = zarr::aio::Hierarchy::from_blocking(&hierarchy);
+        let mut seed = 7u64;
+        let mut random = |count: usize| -> Vec<u64> {
+            let mut next = || {
+                seed = seed
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1_442_695_040_888_963_407);
+                (seed >> 33) % SIDE
+            };
+            (0..count).map(|_| next()).collect()
+        };
+
+        let (rows, columns) = (random(1000), random(1000));
+        let mask: Vec<bool> = random((SIDE * SIDE) as usize).iter().map(|n| *n == 0).collect();
+        let masked = (0..SIDE * SIDE).filter(|n| mask[*n as usize]).map(|n| (n / SIDE, n % SIDE));
+        let (some, others) = (random(9), random(12));
+        let crossed = some.iter().flat_map(|row| others.iter().map(move |column| (*row, *column)));
+        let stepped =
+            (3..SIDE).step_by(97).flat_map(|r| (0..SIDE).rev().step_by(13).map(move |c| (r, c)));
+        let selections: [(Selection, Vec<(u64, u64)>); 4] = [
+            (
+                Selection::points([rows.clone(), columns.clone()]),
+                rows.into_iter().zip(columns).collect(),
+            ),
+            (Selection::mask(&[SIDE, SIDE], mask.clone()), masked.collect()),
+            ((some.clone(), others.clone()).into(), crossed.collect()),
+            ((steps(3.., 97), steps(.., -13)).into(), stepped.collect()),
+        ];
+        for (selection, coordinates) in selections {
+            let due: Vec<u8> = coordinates.iter().map(|(r, c)| element(*r, *c)).collect();
+            // By shard: the entries of the inner chunks that are touched.
+            let mut touched: BTreeMap<String, BTreeSet<u64>> = BTreeMap::new();
+            for (row, column) in coordinates {
+                let shard = format!("a/c/{}/{}", row / 100, column / 100);
+                let entry = row % 100 / 5 * 20 + column % 100 / 5;
+                touched.entry(shard).or_default().insert(entry);
+            }
+            for waits in [false, true] {
+                let (array, waiting) =
+                    (hierarchy.array(&path())?, runtime.block_on(waiting.array(&path()))?);
+                calls.lock().unwrap().clear();
+                let found = match waits {
+                    false => array.read::<u8>(&selection)?,
+                    true => runtime.block_on(waiting.read::<u8>(&selection))?,
+                };
+                assert_eq!(found, due);
+                let found = std::mem::take(&mut *calls.lock().unwrap());
+                assert_eq!(found.len(), 2 * touched.len());
+                for (shard, entries) in &touched {
+                    let calls: Vec<_> = found.iter().filter(|(key, ..)| key == shard).collect();
+                    assert_eq!(calls[0].1, [ByteRange::Suffix(INDEX)]);
+                    let runs = entries.iter().filter(|e| **e == 0 || !entries.contains(&(*e - 1)));
+                    assert_eq!(calls[1].1.len(), runs.count());
+                    assert_eq!(calls[1].2, entries.len() as u64 * CHUNK);
+                }
+            }
+        }
+    }
     Ok(())
 }
 

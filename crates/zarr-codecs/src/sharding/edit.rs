@@ -7,10 +7,11 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+use zarr_core::CodecError;
 use zarr_core::codec::{ChunkEdit, ChunkRead, PartEdit, Patch, Piece};
+use zarr_core::selection::Part;
 use zarr_core::store::{ByteRange, Bytes};
 use zarr_core::view::{View, ViewMut};
-use zarr_core::{CodecError, Region};
 
 use super::index::{Index, Location};
 use super::read::{ShardMemo, ShardRead, Touched};
@@ -24,7 +25,7 @@ impl ShardEdit {
     pub fn new(
         sharding: Arc<Sharding>,
         shape: &[u64],
-        within: &Region,
+        within: &Part,
         is_there: bool,
     ) -> Option<ShardEdit> {
         let mut rest = ShardRead::of_rest(sharding, shape, within)?;
@@ -59,13 +60,14 @@ impl Pieces {
 impl Sharding {
     /// The bytes of an inner chunk with its part of `part` laid over it; `None` if it is all fill then.
     fn lay_over(&self, touched: &Touched, part: &View<'_>) -> Result<Option<Vec<u8>>, CodecError> {
-        let part = part.part(&touched.tile.place);
+        let mut room = Vec::new();
+        let part = touched.tile.place.of(part, &mut room);
         let (shape, within) = (&self.inner_shape, &touched.tile.within);
         let encoded = |chunk: View<'_>| match self.is_fill(&chunk) {
             true => Ok(None),
             false => Ok(Some(self.inner.encode(chunk)?.into_owned())),
         };
-        if *within == Region::all(shape) {
+        if within.is_all(shape) {
             return encoded(part);
         }
         let old = touched.whole();
@@ -77,8 +79,10 @@ impl Sharding {
         let size = count.and_then(|count| count.checked_mul(self.cell as u64)).ok_or(limit)?;
         let mut memory = zeroed(CODEC, size)?;
         let mut view = ViewMut::new(&mut memory, shape, self.cell).with_heap(part.heap());
-        self.decode_inner(&Region::all(shape), old.map(|bytes| &bytes[..]), view.reborrow())?;
-        view.part(within).copy_from(&part);
+        if !touched.tile.covers() {
+            self.decode_inner(&Part::all(shape), old.map(|bytes| &bytes[..]), view.reborrow())?;
+        }
+        view.scatter(within, &part);
         encoded(View::new(&memory, shape, self.cell).with_heap(part.heap()))
     }
 }

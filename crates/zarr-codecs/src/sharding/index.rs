@@ -6,6 +6,7 @@ use std::ops::Range;
 use zarr_core::CodecError;
 use zarr_core::codec::Chain;
 use zarr_core::grid::Tile;
+use zarr_core::selection::Part;
 use zarr_core::store::ByteRange;
 use zarr_core::view::{View, ViewMut};
 use zarr_core::{Region, region};
@@ -81,7 +82,7 @@ impl IndexForm {
         let count = region::element_count(&shape).unwrap_or(u64::MAX);
         let mut memory = zeroed(CODEC, count.saturating_mul(8))?;
         let out = ViewMut::new(&mut memory, &shape, 8);
-        self.chain.decode_into(Cow::Borrowed(bytes), &shape, &Region::all(&shape), out)?;
+        self.chain.decode_into(Cow::Borrowed(bytes), &shape, &Part::all(&shape), out)?;
         let (numbers, _) = memory.as_chunks::<8>();
         let numbers: Vec<u64> = numbers.iter().map(|n| u64::from_ne_bytes(*n)).collect();
         let entries = numbers.as_chunks::<2>().0.to_vec();

@@ -19,6 +19,7 @@ use zarr_core::codec::{
 use zarr_core::data_type::{CoreType, FillValue};
 use zarr_core::grid::{RegularGrid, tiles};
 use zarr_core::heap::{CELL, Heap};
+use zarr_core::selection::Part;
 use zarr_core::view::{View, ViewMut};
 use zarr_core::{CodecError, Dialect, Json, MetadataError, Object, Region, Registry};
 
@@ -152,10 +153,11 @@ impl Sharding {
         }
     }
 
-    /// Decodes a part of an inner chunk out of its bytes; `None` stands for fill.
+    /// Decodes the part `within` of an inner chunk out of its bytes into memory of the part's shape; `None`
+    /// stands for fill.
     fn decode_inner(
         &self,
-        within: &Region,
+        within: &Part,
         encoded: Option<&[u8]>,
         mut out: ViewMut<'_>,
     ) -> Result<(), CodecError> {
@@ -207,20 +209,21 @@ impl ArrayToBytes for Sharding {
                     CodecError::corrupt(CODEC, why)
                 })
             });
-            let out = out.reborrow().part(&tile.place);
-            self.decode_inner(&tile.within, bytes.transpose()?, out)?;
+            let bytes = bytes.transpose()?;
+            let decode = |piece: ViewMut<'_>| self.decode_inner(&tile.within, bytes, piece);
+            tile.place.fill(out.reborrow(), decode)?;
         }
         Ok(())
     }
 
-    fn read(self: Arc<Self>, shape: &[u64], within: &Region) -> Option<Box<dyn ChunkRead>> {
+    fn read(self: Arc<Self>, shape: &[u64], within: &Part) -> Option<Box<dyn ChunkRead>> {
         ShardRead::of_part(self, shape, within).map(|read| Box::new(read) as _)
     }
 
     fn edit(
         self: Arc<Self>,
         shape: &[u64],
-        within: &Region,
+        within: &Part,
         is_there: bool,
     ) -> Option<Box<dyn ChunkEdit>> {
         ShardEdit::new(self, shape, within, is_there).map(|edit| Box::new(edit) as _)

@@ -7,11 +7,12 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use zarr_core::CodecError;
 use zarr_core::codec::{ChunkRead, Memo, PartRead};
 use zarr_core::grid::{Tile, tiles};
+use zarr_core::selection::Part;
 use zarr_core::store::{ByteRange, Bytes};
 use zarr_core::view::ViewMut;
-use zarr_core::{CodecError, Region};
 
 use super::index::Index;
 use super::{CODEC, Sharding};
@@ -93,7 +94,7 @@ impl Touched {
 pub(super) struct ShardRead {
     pub sharding: Arc<Sharding>,
     pub counts: Vec<u64>,
-    /// The inner chunks that the part touches, in order.
+    /// The inner chunks that the part touches; in C order, once the index is known.
     pub touched: Vec<Touched>,
     /// What is known of the shard; nothing before its index is there.
     memo: Option<Arc<ShardMemo>>,
@@ -103,7 +104,7 @@ pub(super) struct ShardRead {
 
 impl ShardRead {
     /// A part that does not touch all of the shard, which else is read as a whole.
-    pub fn of_part(sharding: Arc<Sharding>, shape: &[u64], within: &Region) -> Option<ShardRead> {
+    pub fn of_part(sharding: Arc<Sharding>, shape: &[u64], within: &Part) -> Option<ShardRead> {
         let inner = sharding.clone();
         let read = ShardRead::new(sharding, shape, within, |tile| {
             match inner.inner.read(&inner.inner_shape, &tile.within) {
@@ -118,9 +119,8 @@ impl ShardRead {
     }
 
     /// What a part that is to be written needs: the inner chunks of which some is left.
-    pub fn of_rest(sharding: Arc<Sharding>, shape: &[u64], within: &Region) -> Option<ShardRead> {
-        let all = Region::all(&sharding.inner_shape);
-        ShardRead::new(sharding, shape, within, |tile| match tile.within == all {
+    pub fn of_rest(sharding: Arc<Sharding>, shape: &[u64], within: &Part) -> Option<ShardRead> {
+        ShardRead::new(sharding, shape, within, |tile| match tile.covers() {
             true => Wanted::Nothing,
             false => Wanted::All(None),
         })
@@ -129,7 +129,7 @@ impl ShardRead {
     fn new(
         sharding: Arc<Sharding>,
         shape: &[u64],
-        within: &Region,
+        within: &Part,
         wanted: impl Fn(&Tile) -> Wanted,
     ) -> Option<ShardRead> {
         let counts = sharding.counts(shape).ok()?;
@@ -159,6 +159,7 @@ impl ShardRead {
                 Wanted::Part(read) => read.begin(memo.nested().get(&touched.entry))?,
             }
         }
+        self.touched.sort_by_key(|touched| touched.entry);
         self.memo = Some(memo);
         self.want()
     }
@@ -257,14 +258,14 @@ impl ChunkRead for ShardRead {
     fn decode_into(&self, mut out: ViewMut<'_>) -> Result<(), CodecError> {
         self.check()?;
         for touched in &self.touched {
-            let out = out.reborrow().part(&touched.tile.place);
-            match &touched.bytes {
-                Wanted::Part(read) if touched.range.is_some() => read.decode_into(out)?,
+            let decode = |piece: ViewMut<'_>| match &touched.bytes {
+                Wanted::Part(read) if touched.range.is_some() => read.decode_into(piece),
                 _ => {
                     let bytes = touched.whole().map(|bytes| &bytes[..]);
-                    self.sharding.decode_inner(&touched.tile.within, bytes, out)?;
+                    self.sharding.decode_inner(&touched.tile.within, bytes, piece)
                 }
-            }
+            };
+            touched.tile.place.fill(out.reborrow(), decode)?;
         }
         Ok(())
     }

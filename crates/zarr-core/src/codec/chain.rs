@@ -9,8 +9,9 @@ use super::{
 };
 use crate::data_type::{CoreType, Origin};
 use crate::error::{CodecError, MetadataError};
-use crate::region::Region;
+use crate::region::element_count;
 use crate::registry::Registry;
+use crate::selection::Part;
 use crate::view::{View, ViewMut};
 
 /// The codecs of an array, checked against each other when the array is opened (F-070, F-071).
@@ -160,7 +161,7 @@ impl Chain {
 
     /// How the part `within` of a chunk is read without all its bytes; `None` if it takes them all. What it
     /// decodes are elements in the chunk's own order of axes.
-    pub fn read(&self, shape: &[u64], within: &Region) -> Option<PartRead> {
+    pub fn read(&self, shape: &[u64], within: &Part) -> Option<PartRead> {
         if !self.bytes.is_empty() {
             return None;
         }
@@ -171,7 +172,7 @@ impl Chain {
 
     /// How elements are laid over the part `within` of a chunk without decoding all of it; `None` if it takes
     /// that; see [`ArrayToBytes::edit`].
-    pub fn edit(&self, shape: &[u64], within: &Region, is_there: bool) -> Option<PartEdit> {
+    pub fn edit(&self, shape: &[u64], within: &Part, is_there: bool) -> Option<PartEdit> {
         if !self.bytes.is_empty() {
             return None;
         }
@@ -180,26 +181,22 @@ impl Chain {
         Some(PartEdit::new(edit, order))
     }
 
-    /// The shape and the part as the serializer sees them, and how axes are turned on the way; `None` if
-    /// more happens there than turning.
-    fn turned(
-        &self,
-        shape: &[u64],
-        within: &Region,
-    ) -> Option<(Vec<u64>, Region, Vec<Vec<usize>>)> {
+    /// The shape and the part as the serializer sees them, and how the part's own axes are turned on the
+    /// way; `None` if more happens there than turning.
+    fn turned(&self, shape: &[u64], within: &Part) -> Option<(Vec<u64>, Part, Vec<Vec<usize>>)> {
         let (mut shape, mut within, mut orders) = (shape.to_vec(), within.clone(), Vec::new());
         for (codec, _) in &self.arrays {
             let order = codec.axis_order()?;
             shape = order.iter().map(|&a| shape[a]).collect();
-            within = Region::new(order.iter().map(|&a| within.intervals()[a].clone()));
-            orders.push(order.to_vec());
+            within = within.turned(order);
+            orders.extend(within.has_axes().then(|| order.to_vec()));
         }
         Some((shape, within, orders))
     }
 
     /// Decodes the part `within` of a chunk of `shape` elements into `out`, as native elements.
     ///
-    /// `out` has the shape of `within`; it may have any strides.
+    /// `out` has the part's own shape; it may have any strides.
     ///
     /// # Errors
     /// The codec's that cannot decode it, [`CodecError::Length`] if the chunk has another size.
@@ -207,7 +204,7 @@ impl Chain {
         &self,
         encoded: Cow<'_, [u8]>,
         shape: &[u64],
-        within: &Region,
+        within: &Part,
         out: ViewMut<'_>,
     ) -> Result<(), CodecError> {
         self.decode_from(0, encoded, shape, within, out)
@@ -218,7 +215,7 @@ impl Chain {
         step: usize,
         encoded: Cow<'_, [u8]>,
         shape: &[u64],
-        within: &Region,
+        within: &Part,
         mut out: ViewMut<'_>,
     ) -> Result<(), CodecError> {
         let Some((codec, context)) = self.arrays.get(step) else {
@@ -226,21 +223,21 @@ impl Chain {
         };
         if let Some(order) = codec.axis_order() {
             let shape: Vec<u64> = order.iter().map(|&a| shape[a]).collect();
-            let within = Region::new(order.iter().map(|&a| within.intervals()[a].clone()));
-            return self.decode_from(step + 1, encoded, &shape, &within, out.permuted(order));
+            let out = if within.has_axes() { out.permuted(order) } else { out };
+            return self.decode_from(step + 1, encoded, &shape, &within.turned(order), out);
         }
         let next = next_context(&**codec, context, shape)?;
         let mut scratch = zeroed(next.size())?;
         let heap = out.heap();
         let whole = ViewMut::new(&mut scratch, &next.shape, cell_of(&next)).with_heap(heap);
-        self.decode_from(step + 1, encoded, &next.shape, &Region::all(&next.shape), whole)?;
-        if *within == Region::all(shape) {
+        self.decode_from(step + 1, encoded, &next.shape, &Part::all(&next.shape), whole)?;
+        if within.is_all(shape) {
             return codec.decode(&scratch, out);
         }
         let here = ChunkContext::new(context.data_type.clone(), shape.to_vec());
         let mut decoded = zeroed(here.size())?;
         codec.decode(&scratch, ViewMut::new(&mut decoded, shape, cell_of(&here)))?;
-        out.copy_from(&View::new(&decoded, shape, cell_of(&here)).part(within));
+        out.gather(within, &View::new(&decoded, shape, cell_of(&here)));
         Ok(())
     }
 
@@ -248,7 +245,7 @@ impl Chain {
         &self,
         mut encoded: Cow<'_, [u8]>,
         shape: &[u64],
-        within: &Region,
+        within: &Part,
         mut out: ViewMut<'_>,
     ) -> Result<(), CodecError> {
         let sizes = self.sizes(shape)?;
@@ -261,7 +258,7 @@ impl Chain {
             encoded = codec.decode(encoded, size)?;
         }
         if let Some(first) = self.bytes.first() {
-            let direct = self.serializer.is_memory() && *within == Region::all(shape);
+            let direct = self.serializer.is_memory() && within.is_all(shape);
             if direct && let Some(memory) = out.as_bytes_mut() {
                 first.decode_into(encoded, memory)?;
                 return self.check(&mut out);
@@ -269,8 +266,40 @@ impl Chain {
             let size = due(0, &encoded);
             encoded = first.decode(encoded, size)?;
         }
-        self.serializer.decode_into(&encoded, shape, within, out.reborrow())?;
+        self.pick(&encoded, sizes[0], shape, within, out.reborrow())?;
         self.check(&mut out)
+    }
+
+    /// The serializer's decoding of a part, which is to have been `due` bytes long.
+    fn pick(
+        &self,
+        encoded: &[u8],
+        due: Option<u64>,
+        shape: &[u64],
+        within: &Part,
+        mut out: ViewMut<'_>,
+    ) -> Result<(), CodecError> {
+        if let Some(region) = within.as_region() {
+            return self.serializer.decode_into(encoded, shape, region, out);
+        }
+        // No memory is taken for the box round the elements before the chunk is known to have that size.
+        if let Some(expected) = due.filter(|&due| due != encoded.len() as u64) {
+            let found = encoded.len() as u64;
+            return Err(CodecError::Length { codec: "codecs", expected, found });
+        }
+        let cell = out.cell();
+        if self.serializer.is_memory() {
+            out.gather(within, &View::new(encoded, shape, cell));
+            return Ok(());
+        }
+        let bounds = within.bounds();
+        let (inside, shape_inside) = (within.moved_back(&bounds), bounds.shape());
+        let size = element_count(&shape_inside).and_then(|count| count.checked_mul(cell as u64));
+        let mut memory = zeroed(size)?;
+        let view = ViewMut::new(&mut memory, &shape_inside, cell).with_heap(out.heap());
+        self.serializer.decode_into(encoded, shape, &bounds, view)?;
+        out.gather(&inside, &View::new(&memory, &shape_inside, cell));
+        Ok(())
     }
 
     /// Makes sure that decoded elements are ones of their type.

@@ -21,6 +21,7 @@ use crate::dialect::Dialect;
 use crate::error::{CodecError, MetadataError, Unsupported};
 use crate::json::{Json, Object};
 use crate::region::Region;
+use crate::selection::Part;
 use crate::view::{View, ViewMut};
 
 /// A codec as a document names it.
@@ -286,7 +287,7 @@ pub trait ArrayToBytes: fmt::Debug + Send + Sync {
     ) -> Result<(), CodecError>;
 
     /// How the part `within` of an encoded chunk is read without all its bytes; `None` if it takes them all.
-    fn read(self: Arc<Self>, shape: &[u64], within: &Region) -> Option<Box<dyn ChunkRead>> {
+    fn read(self: Arc<Self>, shape: &[u64], within: &Part) -> Option<Box<dyn ChunkRead>> {
         let _ = (shape, within);
         None
     }
@@ -297,7 +298,7 @@ pub trait ArrayToBytes: fmt::Debug + Send + Sync {
     fn edit(
         self: Arc<Self>,
         shape: &[u64],
-        within: &Region,
+        within: &Part,
         is_there: bool,
     ) -> Option<Box<dyn ChunkEdit>> {
         let _ = (shape, within, is_there);

@@ -4,45 +4,41 @@
 //! grid, not even a third party's, needs to be trusted with it.
 
 use super::ChunkGrid;
-use super::tiles::{Tile, tile};
-use crate::region::Region;
+use super::tiles::{Axis, Piece, Tile, Tiles, tile};
+use crate::selection::Part;
 use crate::view::ViewMut;
 
-/// The tiles of a region, in C order of chunks, each with its own piece of `out`.
+/// The tiles of a part, each with its own piece of `out`.
 pub(crate) struct Cut<'a, 'm> {
     grid: &'a dyn ChunkGrid,
     shape: &'a [u64],
-    region: &'a Region,
-    /// For each axis that is cut: what is left of the memory, and the next chunk's ordinal.
+    axes: Vec<Axis>,
+    /// For each axis that is cut: what is left of the memory, and the position at which that begins.
     left: Vec<(ViewMut<'m>, u64)>,
-    ordinals: Vec<u64>,
+    pieces: Vec<Piece>,
     scalar: Option<ViewMut<'m>>,
 }
 
 impl<'a, 'm> Cut<'a, 'm> {
-    /// Cuts `out`, which has the shape of `region`.
+    /// Cuts `out`, which has the shape of `part`; gives it back with the tiles, if chunks' elements are
+    /// scattered over it.
     pub fn new(
         grid: &'a dyn ChunkGrid,
         shape: &'a [u64],
-        region: &'a Region,
+        part: &Part,
         out: ViewMut<'m>,
-    ) -> Self {
-        let mut cut =
-            Cut { grid, shape, region, left: Vec::new(), ordinals: Vec::new(), scalar: None };
-        match (region.is_empty(), region.rank()) {
-            (true, _) => {}
-            (false, 0) => cut.scalar = Some(out),
-            (false, _) => cut.descend(out),
+    ) -> Result<Self, (Box<Tiles<'a>>, ViewMut<'m>)> {
+        let axes = match Box::new(Tiles::new(grid, shape, part)).into_axes() {
+            Ok(axes) => axes,
+            Err(tiles) => return Err((tiles, out)),
+        };
+        let mut cut = Cut { grid, shape, axes, left: Vec::new(), pieces: Vec::new(), scalar: None };
+        match cut.axes.is_empty() {
+            true => cut.scalar = Some(out),
+            false if part.is_empty() => {}
+            false => cut.left.push((out, 0)),
         }
-        cut
-    }
-
-    /// Begins the next axis with this much memory.
-    fn descend(&mut self, memory: ViewMut<'m>) {
-        let axis = self.left.len();
-        let first = self.grid.locate(axis, self.region.intervals()[axis].start);
-        self.left.push((memory, first));
-        self.ordinals.push(first);
+        Ok(cut)
     }
 }
 
@@ -51,27 +47,23 @@ impl<'m> Iterator for Cut<'_, 'm> {
 
     fn next(&mut self) -> Option<Self::Item> {
         if let Some(out) = self.scalar.take() {
-            return Some((tile(self.grid, self.shape, self.region, &[]), out));
+            return Some((tile(&[], &[], &[]), out));
         }
-        while let Some((memory, ordinal)) = self.left.pop() {
+        while let Some((memory, from)) = self.left.pop() {
             let axis = self.left.len();
-            self.ordinals.truncate(axis);
-            let remaining = memory.shape()[axis];
-            if remaining == 0 {
+            self.pieces.truncate(axis);
+            if memory.shape()[axis] == 0 {
                 continue;
             }
-            let asked = &self.region.intervals()[axis];
-            let span = self.grid.span(axis, ordinal);
-            let end = span.start.saturating_add(span.len).min(asked.end);
-            let here = end.saturating_sub(asked.start.max(span.start)).clamp(1, remaining);
-            let (piece, rest) = memory.split_at(axis, here);
-            self.left.push((rest, ordinal + 1));
-            self.ordinals.push(ordinal);
-            if axis + 1 < self.region.rank() {
-                self.descend(piece);
+            let piece = self.axes[axis].piece(self.grid, axis, from);
+            let (here, rest) = memory.split_at(axis, piece.count);
+            self.left.push((rest, from + piece.count));
+            self.pieces.push(piece);
+            if axis + 1 < self.axes.len() {
+                self.left.push((here, 0));
                 continue;
             }
-            return Some((tile(self.grid, self.shape, self.region, &self.ordinals), piece));
+            return Some((tile(&self.axes, &self.pieces, self.shape), here));
         }
         None
     }
@@ -81,6 +73,7 @@ impl<'m> Iterator for Cut<'_, 'm> {
 mod tests {
     use super::super::{RegularGrid, tiles};
     use super::*;
+    use crate::region::Region;
 
     #[test]
     fn pieces_are_those_of_the_tiles() {
@@ -93,7 +86,9 @@ mod tests {
             let mut memory = vec![0u8; size];
             let out = ViewMut::new(&mut memory, &region.shape(), 1);
             let mut found = Vec::new();
-            for (n, (tile, mut piece)) in Cut::new(&grid, &shape, &region, out).enumerate() {
+            let cut = Cut::new(&grid, &shape, &(&region).into(), out);
+            let cut = cut.unwrap_or_else(|_| panic!("a region is cut in boxes"));
+            for (n, (tile, mut piece)) in cut.enumerate() {
                 assert_eq!(piece.shape(), tile.place.shape());
                 piece.fill(&[n as u8 + 1]);
                 found.push(tile);

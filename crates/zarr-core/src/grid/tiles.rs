@@ -1,84 +1,306 @@
-//! Which chunks does a region touch, and which part of each?
+//! Which chunks does a part of an array touch, and which elements of each?
 
-use super::ChunkGrid;
-use crate::region::Region;
+use super::{ChunkGrid, Span};
+use crate::region::{Region, element_count};
+use crate::selection::{Elements, Part, Picks, distinct};
 
-/// The part of one chunk that a region touches.
+/// The elements of one chunk that a part touches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tile {
-    /// The chunk's indices.
+    /// Which chunk it is, counted from the first along each axis.
+    pub ordinals: Vec<u64>,
+    /// The chunk's indices, as its key names them.
     pub indices: Vec<i64>,
     /// The shape of the chunk as it is stored.
     pub chunk_shape: Vec<u64>,
     /// Which elements of the stored chunk.
-    pub within: Region,
-    /// Where they lie in the region that was cut.
-    pub place: Region,
+    pub within: Part,
+    /// Where they lie in memory of the shape of the part that was cut.
+    pub place: Part,
     /// Whether every element that the array has in this chunk is touched.
     pub whole: bool,
+}
+
+impl Tile {
+    /// Whether every element of the stored chunk is touched, also what overhangs the array.
+    pub fn covers(&self) -> bool {
+        let fills = |bounds: &Region| bounds.is_all(&self.chunk_shape);
+        self.whole && self.within.as_region().map_or_else(|| fills(&self.within.bounds()), fills)
+    }
 }
 
 /// How many chunks an array of this shape has; `None` if they cannot be counted.
 pub fn chunk_count(grid: &dyn ChunkGrid, shape: &[u64]) -> Option<u64> {
     let counts: Vec<u64> =
         shape.iter().enumerate().map(|(axis, &len)| grid.count(axis, len)).collect();
-    crate::region::element_count(&counts)
+    element_count(&counts)
 }
 
-/// The tiles of `region` in an array of this shape, in C order of chunks, cut as they are asked for.
+/// The tiles of a part of an array of this shape, each chunk's once, in C order of chunks unless the part
+/// has another; cut as they are asked for.
 pub fn tiles<'a>(
     grid: &'a dyn ChunkGrid,
     shape: &'a [u64],
-    region: &'a Region,
+    part: impl Into<Part>,
 ) -> impl Iterator<Item = Tile> + 'a {
-    let ordinals: Vec<(u64, u64)> = region
-        .intervals()
-        .iter()
-        .enumerate()
-        .map(|(axis, r)| match r.is_empty() {
-            true => (0, 0),
-            false => (grid.locate(axis, r.start), grid.locate(axis, r.end - 1) + 1),
-        })
-        .collect();
-    let mut next: Option<Vec<u64>> =
-        (!region.is_empty()).then(|| ordinals.iter().map(|(first, _)| *first).collect());
-    std::iter::from_fn(move || {
-        let at = next.take()?;
-        let tile = tile(grid, shape, region, &at);
-        let mut following = at;
-        for axis in (0..following.len()).rev() {
-            following[axis] += 1;
-            if following[axis] < ordinals[axis].1 {
-                next = Some(following);
-                break;
-            }
-            following[axis] = ordinals[axis].0;
-        }
-        Some(tile)
-    })
+    Tiles::new(grid, shape, &part.into())
 }
 
-pub(super) fn tile(grid: &dyn ChunkGrid, shape: &[u64], region: &Region, ordinals: &[u64]) -> Tile {
-    let rank = ordinals.len();
-    let mut tile = Tile {
-        indices: Vec::with_capacity(rank),
-        chunk_shape: Vec::with_capacity(rank),
-        within: Region::new([]),
-        place: Region::new([]),
-        whole: true,
-    };
-    let (mut within, mut place) = (Vec::with_capacity(rank), Vec::with_capacity(rank));
-    for (axis, asked) in region.intervals().iter().enumerate() {
-        let span = grid.span(axis, ordinals[axis]);
-        let end = span.start.saturating_add(span.len).min(shape[axis]);
-        let (from, to) = (asked.start.max(span.start), asked.end.min(end));
-        tile.whole &= from == span.start && to == end;
-        within.push(span.before + from - span.start..span.before + to - span.start);
-        place.push(from - asked.start..to - asked.start);
-        tile.indices.push(span.index);
-        tile.chunk_shape.push(span.stored);
+/// See [`tiles`].
+pub(crate) struct Tiles<'a> {
+    grid: &'a dyn ChunkGrid,
+    shape: &'a [u64],
+    walk: Walk,
+}
+
+enum Walk {
+    /// Axis by axis; what of each falls in the next chunk.
+    Axes(Vec<Axis>, Option<Vec<Piece>>),
+    Points(Points),
+}
+
+impl<'a> Tiles<'a> {
+    pub fn new(grid: &'a dyn ChunkGrid, shape: &'a [u64], part: &Part) -> Self {
+        let walk = match part.elements() {
+            Elements::Points { coordinates, count } => {
+                Walk::Points(Points::new(grid, coordinates.clone(), *count))
+            }
+            elements => {
+                let axes = axes(grid, elements);
+                let first = (!part.is_empty())
+                    .then(|| (0..axes.len()).map(|a| axes[a].piece(grid, a, 0)).collect());
+                Walk::Axes(axes, first)
+            }
+        };
+        Tiles { grid, shape, walk }
     }
-    Tile { within: Region::new(within), place: Region::new(place), ..tile }
+
+    /// The axes, if along each of them the elements of every chunk follow each other, so that memory of the
+    /// part's shape can be handed out in boxes.
+    pub fn into_axes(self: Box<Self>) -> Result<Vec<Axis>, Box<Self>> {
+        match self.walk {
+            Walk::Axes(axes, _) if axes.iter().all(|axis| axis.order.is_none()) => Ok(axes),
+            _ => Err(self),
+        }
+    }
+}
+
+impl Iterator for Tiles<'_> {
+    type Item = Tile;
+
+    fn next(&mut self) -> Option<Tile> {
+        match &mut self.walk {
+            Walk::Points(points) => points.next(self.grid, self.shape),
+            Walk::Axes(axes, next) => {
+                let mut pieces = next.take()?;
+                let tile = tile(axes, &pieces, self.shape);
+                for axis in (0..pieces.len()).rev() {
+                    let end = pieces[axis].from + pieces[axis].count;
+                    if end < axes[axis].picks.len() {
+                        pieces[axis] = axes[axis].piece(self.grid, axis, end);
+                        *next = Some(pieces);
+                        break;
+                    }
+                    if pieces[axis].from > 0 {
+                        pieces[axis] = axes[axis].piece(self.grid, axis, 0);
+                    }
+                }
+                Some(tile)
+            }
+        }
+    }
+}
+
+/// What is picked along one axis.
+pub(crate) struct Axis {
+    pub picks: Picks,
+    /// The positions of a list in the order of chunks, unless the list is in that order itself.
+    order: Option<Vec<u64>>,
+}
+
+/// What of it falls in one chunk: so many positions from this one on, in the order of chunks.
+#[derive(Clone, Copy)]
+pub(crate) struct Piece {
+    ordinal: u64,
+    span: Span,
+    from: u64,
+    pub count: u64,
+}
+
+/// The axes of a part that has some.
+fn axes(grid: &dyn ChunkGrid, elements: &Elements) -> Vec<Axis> {
+    match elements {
+        Elements::Outer(picks) => {
+            let axes = picks.iter().enumerate();
+            axes.map(|(axis, picks)| Axis::new(grid, axis, picks.clone())).collect()
+        }
+        Elements::Region(region) => {
+            let range = |r: &std::ops::Range<u64>| Picks::range(r.start, r.end - r.start);
+            let axis = |r| Axis { picks: range(r), order: None };
+            region.intervals().iter().map(axis).collect()
+        }
+        Elements::Points { .. } => Vec::new(),
+    }
+}
+
+impl Axis {
+    fn new(grid: &dyn ChunkGrid, axis: usize, picks: Picks) -> Axis {
+        let Picks::List(list) = &picks else { return Axis { picks, order: None } };
+        let ordinals: Vec<u64> = list.iter().map(|&at| grid.locate(axis, at)).collect();
+        let order = (!ordinals.is_sorted()).then(|| {
+            let mut order: Vec<u64> = (0..list.len() as u64).collect();
+            // Stable: within a chunk positions stay in their order.
+            order.sort_by_key(|&position| ordinals[position as usize]);
+            order
+        });
+        Axis { picks, order }
+    }
+
+    fn at(&self, position: u64) -> u64 {
+        match &self.order {
+            None => self.picks.at(position),
+            Some(order) => self.picks.at(order[position as usize]),
+        }
+    }
+
+    /// What falls in the chunk of the position `from`; it is less than the number of picks.
+    pub fn piece(&self, grid: &dyn ChunkGrid, axis: usize, from: u64) -> Piece {
+        let first = self.at(from);
+        let ordinal = grid.locate(axis, first);
+        let span = grid.span(axis, ordinal);
+        let end = span.start.saturating_add(span.len);
+        let left = self.picks.len() - from;
+        let count = match self.picks {
+            Picks::Steps { step, .. } if step > 0 => {
+                end.saturating_sub(first).div_ceil(step.unsigned_abs())
+            }
+            Picks::Steps { step, .. } => {
+                first.saturating_sub(span.start) / step.unsigned_abs().max(1) + 1
+            }
+            Picks::List(_) => {
+                let inside = |&position: &u64| (span.start..end).contains(&self.at(position));
+                (from..from + left).take_while(inside).count() as u64
+            }
+        };
+        // No grid, not even a third party's, keeps the walk from going on.
+        Piece { ordinal, span, from, count: count.clamp(1, left) }
+    }
+
+    /// Which elements of the stored chunk they are.
+    fn within(&self, piece: &Piece) -> Picks {
+        let Piece { span, from, count, .. } = *piece;
+        let stored = |at: u64| span.before.saturating_add(at.saturating_sub(span.start));
+        match &self.picks {
+            Picks::Steps { step, .. } => {
+                Picks::Steps { start: stored(self.at(from)), step: *step, len: count }
+            }
+            Picks::List(_) => Picks::list(
+                (from..from + count).map(|position| stored(self.at(position))).collect(),
+            ),
+        }
+    }
+
+    /// Which positions they have.
+    fn place(&self, piece: &Piece) -> Picks {
+        match &self.order {
+            None => Picks::range(piece.from, piece.count),
+            Some(order) => {
+                Picks::list(order[piece.from as usize..][..piece.count as usize].to_vec())
+            }
+        }
+    }
+}
+
+/// How many elements along an axis of length `len` the array has in a chunk.
+fn extent(span: &Span, len: u64) -> u64 {
+    span.start.saturating_add(span.len).min(len).saturating_sub(span.start)
+}
+
+/// The tile of the chunk that these pieces of the axes fall in.
+pub(crate) fn tile(axes: &[Axis], pieces: &[Piece], shape: &[u64]) -> Tile {
+    let along = || axes.iter().zip(pieces);
+    let mut whole = true;
+    let within = along().zip(shape).map(|((axis, piece), &len)| {
+        let here = axis.within(piece);
+        whole &= here.cover(extent(&piece.span, len));
+        here
+    });
+    let within = Part::outer(within);
+    let place = Part::outer(along().map(|(axis, piece)| axis.place(piece)));
+    Tile {
+        ordinals: pieces.iter().map(|piece| piece.ordinal).collect(),
+        indices: pieces.iter().map(|piece| piece.span.index).collect(),
+        chunk_shape: pieces.iter().map(|piece| piece.span.stored).collect(),
+        within,
+        place,
+        whole,
+    }
+}
+
+/// Single elements, those of each chunk together.
+struct Points {
+    coordinates: Vec<Vec<u64>>,
+    /// The ordinals of the points' chunks, along each axis.
+    ordinals: Vec<Vec<u64>>,
+    /// The points in the order of chunks.
+    order: Vec<u64>,
+    next: usize,
+}
+
+impl Points {
+    fn new(grid: &dyn ChunkGrid, coordinates: Vec<Vec<u64>>, count: u64) -> Points {
+        let locate = |(axis, list): (usize, &Vec<u64>)| {
+            list.iter().map(|&at| grid.locate(axis, at)).collect::<Vec<u64>>()
+        };
+        let ordinals: Vec<Vec<u64>> = coordinates.iter().enumerate().map(locate).collect();
+        let chunk = |&point: &u64| ordinals.iter().map(move |list| list[point as usize]);
+        let mut order: Vec<u64> = (0..count).collect();
+        // Stable: within a chunk points stay in their order.
+        order.sort_by(|a, b| chunk(a).cmp(chunk(b)));
+        Points { coordinates, ordinals, order, next: 0 }
+    }
+
+    fn next(&mut self, grid: &dyn ChunkGrid, shape: &[u64]) -> Option<Tile> {
+        let rest = &self.order[self.next..];
+        let first = *rest.first()? as usize;
+        let together = |&&point: &&u64| self.ordinals.iter().all(|o| o[point as usize] == o[first]);
+        let points = &rest[..rest.iter().take_while(together).count()];
+        self.next += points.len();
+        let ordinals: Vec<u64> = self.ordinals.iter().map(|list| list[first]).collect();
+        let spans: Vec<Span> =
+            ordinals.iter().enumerate().map(|(axis, &n)| grid.span(axis, n)).collect();
+        let coordinates: Vec<Vec<u64>> = spans
+            .iter()
+            .zip(&self.coordinates)
+            .map(|(span, list)| {
+                let at = |&point: &u64| list[point as usize].saturating_sub(span.start);
+                points.iter().map(|point| span.before.saturating_add(at(point))).collect()
+            })
+            .collect();
+        let whole = cover(&coordinates, &spans, shape, points.len());
+        let count = points.len() as u64;
+        Some(Tile {
+            ordinals,
+            indices: spans.iter().map(|span| span.index).collect(),
+            chunk_shape: spans.iter().map(|span| span.stored).collect(),
+            within: Part::points(coordinates, count),
+            place: Part::outer([Picks::list(points.to_vec())].into_iter()),
+            whole,
+        })
+    }
+}
+
+/// Whether so many points of a chunk are every element that the array has in it.
+fn cover(coordinates: &[Vec<u64>], spans: &[Span], shape: &[u64], points: usize) -> bool {
+    let extents: Vec<u64> = spans.iter().zip(shape).map(|(span, &len)| extent(span, len)).collect();
+    let Some(all) = element_count(&extents).filter(|&all| all <= points as u64) else {
+        return false;
+    };
+    let number = |point: usize| {
+        let axes = coordinates.iter().zip(spans).zip(&extents);
+        axes.fold(0, |n, ((list, span), len)| n * len + (list[point] - span.before))
+    };
+    distinct((0..points).map(number).collect()) == all
 }
 
 #[cfg(test)]
@@ -94,8 +316,9 @@ mod tests {
         let region = Region::new([2..7, 3..9]);
         let mut seen = vec![0; 30];
         for tile in tiles(&grid, &shape, &region) {
-            for y in tile.place.intervals()[0].clone() {
-                for x in tile.place.intervals()[1].clone() {
+            let place = tile.place.as_region().unwrap();
+            for y in place.intervals()[0].clone() {
+                for x in place.intervals()[1].clone() {
                     seen[(y * 6 + x) as usize] += 1;
                 }
             }

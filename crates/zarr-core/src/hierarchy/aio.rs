@@ -5,31 +5,27 @@
 //! the pool. Handles own their memory: data go in and come out as vectors, so a dropped future leaves
 //! nothing half-read behind, and nothing is stored before a chunk's final `set`.
 
+mod tiles;
+
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-
-use futures::stream::{self, StreamExt, TryStreamExt};
 
 use super::elements::Cells;
 use super::fields::Span;
 use super::opened::{Opened, State, zeroed};
-use super::options::{OpenOptions, Options};
-use super::part::assembled;
+use super::options::OpenOptions;
 use super::room::Room;
-use super::update;
 use super::{ArrayBuilder, Chunk, Ground, change_attributes, wrong_kind};
 use crate::dialect::{Dialect, Warning};
 use crate::element::Element;
 use crate::error::{AccessError, Error, Result};
 use crate::format::{Child, Format};
-use crate::grid::{Tile, tiles};
-use crate::heap::{CELL, Heap};
 use crate::json::Object;
 use crate::metadata::{ArrayMetadata, GroupMetadata, NodeKind, NodeMetadata};
 use crate::path::NodePath;
-use crate::region::{IntoRegion, Region};
-use crate::store::aio::{Pinned, Store};
-use crate::view::{View, ViewMut};
+use crate::region::Region;
+use crate::selection::{Part, Selected, Selection};
+use crate::store::aio::Store;
 
 pub use crate::store::Offloaded;
 
@@ -343,42 +339,46 @@ impl Array {
     ///
     /// # Errors
     /// As there.
-    pub async fn read<T: Element>(&self, region: impl IntoRegion) -> Result<Vec<T>> {
-        let region = self.opened.prepare(region)?.1;
-        let mut elements = self.opened.room_for::<T>(&region)?;
-        self.read_elements(region, &mut elements).await?;
+    pub async fn read<T: Element>(&self, selection: impl Into<Selection>) -> Result<Vec<T>> {
+        let (state, selected) = self.opened.prepare(selection)?;
+        let mut elements = self.opened.room_for::<T>(&selected.shape)?;
+        self.read_elements(&state, &selected, &mut elements).await?;
         Ok(elements)
     }
 
-    /// Reads a region into memory that is handed over and comes back, whatever happens.
+    /// Reads what is selected into memory that is handed over and comes back, whatever happens.
     ///
     /// # Errors
     /// As [`crate::Array::read_into`].
     pub async fn read_into<T: Element>(
         &self,
-        region: impl IntoRegion,
+        selection: impl Into<Selection>,
         mut out: Vec<T>,
     ) -> (Vec<T>, Result<()>) {
-        let result = self.read_elements(region, &mut out).await;
+        let result = match self.opened.prepare(selection) {
+            Ok((state, selected)) => self.read_elements(&state, &selected, &mut out).await,
+            Err(e) => Err(e),
+        };
         (out, result)
     }
 
     async fn read_elements<T: Element>(
         &self,
-        region: impl IntoRegion,
+        state: &Arc<State>,
+        selected: &Selected,
         out: &mut [T],
     ) -> Result<()> {
-        let (state, region) = self.opened.prepare(region)?;
-        self.opened.check_type::<T>(&state)?;
-        self.opened.check_count(&region, out.len())?;
+        self.opened.check_type::<T>(state)?;
+        self.opened.check_count(&selected.shape, out.len())?;
+        let part = &selected.part;
         if state.metadata.data_type.is_variable() {
-            self.read_cells(&state, &region).await?.to_elements(out);
+            self.read_cells(state, part).await?.to_elements(out);
             return Ok(());
         }
         if let Some(memory) = T::memory(out) {
-            return self.read_memory(&state, &region, state.span()?, memory, None).await;
+            return self.read_memory(state, part, state.span()?, memory, None).await;
         }
-        let bytes = self.read_region(&state, &region, state.span()?).await?;
+        let bytes = self.read_part(state, part, state.span()?).await?;
         for (element, bytes) in out.iter_mut().zip(bytes.chunks_exact(size_of::<T>())) {
             *element = T::from_bytes(bytes);
         }
@@ -389,99 +389,32 @@ impl Array {
     ///
     /// # Errors
     /// As there.
-    pub async fn read_bytes(&self, region: impl IntoRegion) -> Result<Vec<u8>> {
-        let (state, region) = self.opened.prepare(region)?;
-        self.read_region(&state, &region, state.span()?).await
+    pub async fn read_bytes(&self, selection: impl Into<Selection>) -> Result<Vec<u8>> {
+        let (state, selected) = self.opened.prepare(selection)?;
+        self.read_part(&state, &selected.part, state.span()?).await
     }
 
-    pub(super) async fn read_region(
+    pub(super) async fn read_part(
         &self,
         state: &Arc<State>,
-        region: &Region,
+        part: &Part,
         span: Span,
     ) -> Result<Vec<u8>> {
         if state.metadata.data_type.is_variable() {
-            return Ok(self.read_cells(state, region).await?.to_stream());
+            return Ok(self.read_cells(state, part).await?.to_stream());
         }
         let mut bytes =
-            zeroed(&region.shape(), span.size, "the region").map_err(|e| self.opened.at(e))?;
-        self.read_memory(state, region, span, &mut bytes, None).await?;
+            zeroed(&part.shape(), span.size, "the region").map_err(|e| self.opened.at(e))?;
+        self.read_memory(state, part, span, &mut bytes, None).await?;
         Ok(bytes)
     }
 
     /// Reads elements of any length.
-    async fn read_cells(&self, state: &Arc<State>, region: &Region) -> Result<Cells> {
-        let mut cells = state.cells(&region.shape()).map_err(|e| self.opened.at(e))?;
+    async fn read_cells(&self, state: &Arc<State>, part: &Part) -> Result<Cells> {
+        let mut cells = state.cells(&part.shape()).map_err(|e| self.opened.at(e))?;
         let heap = cells.heap.clone();
-        self.read_memory(state, region, state.span()?, &mut cells.memory, Some(heap)).await?;
+        self.read_memory(state, part, state.span()?, &mut cells.memory, Some(heap)).await?;
         Ok(cells)
-    }
-
-    /// Fetches tiles, as many at a time as the store likes, and lays what the pool makes of them into
-    /// the memory.
-    pub(super) async fn read_memory(
-        &self,
-        state: &Arc<State>,
-        region: &Region,
-        span: Span,
-        memory: &mut [u8],
-        heap: Option<Arc<Heap>>,
-    ) -> Result<()> {
-        let (opened, heap) = (&self.opened, &heap);
-        let (_, grid, repr) = state.access().map_err(|e| opened.at(e))?;
-        let cell = repr.size();
-        let fetched = stream::iter(tiles(grid, &state.metadata.shape, region))
-            .map(|tile| async move {
-                if let Some(read) = state.access()?.0.read(&tile.chunk_shape, &tile.within) {
-                    let elements = match opened.fetch_part(state, &tile, read).await? {
-                        None => None,
-                        Some((key, read)) => {
-                            let shape = tile.place.shape();
-                            let (opened, at, heap) = (opened.clone(), tile.clone(), heap.clone());
-                            let decode = move || {
-                                let mut elements = zeroed(&shape, cell, "the region")?;
-                                let out = ViewMut::new(&mut elements, &shape, cell);
-                                let out = out.with_heap(heap.as_deref());
-                                read.decode_into(out).map_err(|e| opened.at_chunk(&at, &key, e))?;
-                                Ok(elements)
-                            };
-                            Some(on_pool(&opened_options(&self.opened), decode).await?)
-                        }
-                    };
-                    return Ok::<_, Error>((tile, elements));
-                }
-                let elements = match opened.fetch(state, &tile.indices).await? {
-                    None => None,
-                    Some((key, encoded)) => {
-                        let (opened, state, tile) = (opened.clone(), state.clone(), tile.clone());
-                        let heap = heap.clone();
-                        let decode = move || {
-                            let shape = tile.place.shape();
-                            let mut elements = zeroed(&shape, cell, "the region")?;
-                            let out = ViewMut::new(&mut elements, &shape, cell);
-                            let out = out.with_heap(heap.as_deref());
-                            opened.decode_tile(&state, &tile, &key, &encoded, out)?;
-                            Ok(elements)
-                        };
-                        Some(on_pool(&opened_options(&self.opened), decode).await?)
-                    }
-                };
-                Ok::<_, Error>((tile, elements))
-            })
-            .buffer_unordered(opened.room.store.in_flight());
-        let mut fetched = std::pin::pin!(fetched);
-        let mut out = ViewMut::new(memory, &region.shape(), span.size);
-        while let Some((tile, elements)) = fetched.try_next().await? {
-            let mut piece = out.reborrow().part(&tile.place);
-            match elements {
-                None => piece.fill(&state.fill[span.offset..span.offset + span.size]),
-                Some(elements) => {
-                    let elements = View::new(&elements, &tile.place.shape(), cell);
-                    piece.copy_from(&elements.span(span.offset, span.size));
-                }
-            }
-        }
-        Ok(())
     }
 
     /// See [`crate::Array::write`]. The elements are taken, so that a dropped future needs nothing of
@@ -489,43 +422,22 @@ impl Array {
     ///
     /// # Errors
     /// As there.
-    pub async fn write<T: Element>(&self, region: impl IntoRegion, elements: Vec<T>) -> Result<()> {
-        let (state, region) = self.opened.prepare(region)?;
-        self.opened.check_elements(&state, &elements)?;
-        self.opened.check_count(&region, elements.len())?;
-        self.write_elements(&state, &region, state.span()?, elements).await
-    }
-
-    pub(super) async fn write_elements<T: Element>(
+    pub async fn write<T: Element>(
         &self,
-        state: &Arc<State>,
-        region: &Region,
-        span: Span,
+        selection: impl Into<Selection>,
         elements: Vec<T>,
     ) -> Result<()> {
-        self.opened.writeable(state)?;
-        let (_, grid, _) = state.access().map_err(|e| self.opened.at(e))?;
-        let cells = match T::as_memory(&elements) {
-            Some(_) => None,
-            None => {
-                let contents = elements.iter().map(T::as_bytes);
-                Some(Arc::new(state.cells_of(contents).map_err(|e| self.opened.at(e))?))
-            }
-        };
-        let data = Data { elements: Arc::new(elements), cells, shape: region.shape(), span };
-        let data = &data;
-        stream::iter(tiles(grid, &state.metadata.shape, region))
-            .map(|tile| write_tile(&self.opened, state, Arc::new(tile), data.clone()))
-            .buffer_unordered(self.opened.room.store.in_flight())
-            .try_collect()
-            .await
+        let (state, selected) = self.opened.prepare(selection)?;
+        self.opened.check_elements(&state, &elements)?;
+        self.opened.check_count(&selected.shape, elements.len())?;
+        self.write_elements(&state, &selected.part, state.span()?, elements).await
     }
 
     /// See [`crate::Array::write_plan`].
     ///
     /// # Errors
     /// As there.
-    pub fn write_plan(&self, region: impl IntoRegion, parts: usize) -> Result<Vec<Region>> {
+    pub fn write_plan(&self, region: impl Into<Selection>, parts: usize) -> Result<Vec<Region>> {
         self.opened.write_plan(region, parts)
     }
 
@@ -541,9 +453,12 @@ impl Array {
     ///
     /// # Errors
     /// As there.
-    pub fn chunks(&self, region: impl IntoRegion) -> Result<impl Iterator<Item = Chunk<Array>>> {
-        let (state, region) = self.opened.prepare(region)?;
-        Chunk::all(self.clone(), &self.opened, &state, &region)
+    pub fn chunks(
+        &self,
+        selection: impl Into<Selection>,
+    ) -> Result<impl Iterator<Item = Chunk<Array>>> {
+        let (state, selected) = self.opened.prepare(selection)?;
+        Chunk::all(self.clone(), &self.opened, &state, &selected.part)
     }
 
     /// See [`crate::Array::append`].
@@ -553,7 +468,7 @@ impl Array {
     pub async fn append<T: Element>(&self, axis: usize, elements: Vec<T>) -> Result<u64> {
         self.opened.check_elements(&self.opened.state(), &elements)?;
         let (state, place) = self.opened.grow(axis, elements.len()).await?;
-        self.write_elements(&state, &place, state.span()?, elements).await?;
+        self.write_elements(&state, &(&place).into(), state.span()?, elements).await?;
         Ok(place.intervals()[axis].start)
     }
 
@@ -564,7 +479,7 @@ impl Array {
     pub async fn prepend<T: Element>(&self, axis: usize, elements: Vec<T>) -> Result<()> {
         self.opened.check_elements(&self.opened.state(), &elements)?;
         let (state, place) = self.opened.grow_before(axis, elements.len()).await?;
-        self.write_elements(&state, &place, state.span()?, elements).await
+        self.write_elements(&state, &place.into(), state.span()?, elements).await
     }
 
     /// See [`crate::Array::refresh`].
@@ -601,100 +516,6 @@ impl Array {
         self.opened.set_attributes(attributes.clone())?;
         Ok(attributes)
     }
-}
-
-/// Elements that several tiles share.
-#[derive(Clone)]
-struct Data<T> {
-    elements: Arc<Vec<T>>,
-    /// The cells of elements that have any length.
-    cells: Option<Arc<Cells>>,
-    shape: Vec<u64>,
-    span: Span,
-}
-
-impl<T: Element> Data<T> {
-    fn part(&self, tile: &Tile) -> View<'_> {
-        let view = match &self.cells {
-            Some(cells) => View::new(&cells.memory, &self.shape, CELL).with_heap(Some(&cells.heap)),
-            None => {
-                let memory = T::as_memory(&self.elements).unwrap_or_default();
-                View::new(memory, &self.shape, self.span.size)
-            }
-        };
-        view.part(&tile.place)
-    }
-}
-
-/// Writes one tile: store calls wait here, encoding runs on the pool.
-async fn write_tile<T: Element>(
-    opened: &Arc<Opened>,
-    state: &Arc<State>,
-    tile: Arc<Tile>,
-    data: Data<T>,
-) -> Result<()> {
-    let options = opened_options(opened);
-    let key = opened.write_key(state, &tile).await?;
-    let at = |e: Error| opened.at_chunk(&tile, &key, e);
-    let span = data.span;
-    let shared = (opened.clone(), state.clone(), tile.clone(), data);
-    if opened.replaces(&tile, span) {
-        let encode = move || {
-            let (opened, state, tile, data) = shared;
-            Ok(opened
-                .encode_whole(&state, &tile, data.part(&tile))?
-                .map(|chunk| chunk.into_owned()))
-        };
-        let chunk = on_pool(&options, encode).await.map_err(at)?;
-        return opened.store_whole(&key, chunk.map(Into::into)).await.map_err(at);
-    }
-    let edit = |old: Option<Arc<dyn Pinned>>| {
-        let (shared, options) = (shared.clone(), &options);
-        async move {
-            let (opened, state, tile, data) = shared;
-            let rest = opened.fetch_rest(&state, &tile, span, old.as_deref()).await?;
-            let overlay = move || opened.overlay(&state, &tile, rest, &data.part(&tile), span);
-            assembled(on_pool(options, overlay).await?, old).await
-        }
-    };
-    let rounds = u32::MAX;
-    match update::update_for(&opened.room, &key, edit, rounds).await.map_err(at)? {
-        true => Ok(()),
-        false => Err(at(AccessError::Conflict { rounds }.into())),
-    }
-}
-
-fn opened_options(opened: &Opened) -> Options {
-    opened.room.options.clone()
-}
-
-/// What `work` gives, done on the pool.
-#[cfg(feature = "rayon")]
-async fn on_pool<T: Send + 'static>(
-    options: &Options,
-    work: impl FnOnce() -> Result<T> + Send + 'static,
-) -> Result<T> {
-    let Some(pool) = super::parallel::pool(options) else {
-        return elsewhere(work).await;
-    };
-    if pool.current_thread_index().is_some() {
-        // This is the pool's own thread: waiting for another might be waiting for itself.
-        return work();
-    }
-    let (send, receive) = futures::channel::oneshot::channel();
-    pool.spawn(move || {
-        let _ = send.send(work());
-    });
-    receive.await.unwrap_or_else(|_| Err(lost_worker()))
-}
-
-/// What `work` gives, done on a thread that may be busy.
-#[cfg(not(feature = "rayon"))]
-async fn on_pool<T: Send + 'static>(
-    _: &Options,
-    work: impl FnOnce() -> Result<T> + Send + 'static,
-) -> Result<T> {
-    elsewhere(work).await
 }
 
 /// What `work` gives, done on a thread that may block.

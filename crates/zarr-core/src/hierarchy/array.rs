@@ -1,6 +1,6 @@
 //! How is an array read and written?
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use super::elements::Cells;
 use super::fields::Span;
@@ -16,14 +16,16 @@ use crate::heap::Heap;
 use crate::json::Object;
 use crate::metadata::{ArrayMetadata, NodeKind};
 use crate::path::NodePath;
-use crate::region::{IntoRegion, Region};
+use crate::region::{Region, element_count};
+use crate::selection::{Part, Selection};
 use crate::store::aio::now;
 use crate::view::{View, ViewMut};
 
 /// An array of a hierarchy.
 ///
-/// Regions are one interval per axis: `..` for all, `(0, .., 10..20)`, a [`Region`]. Data are in C
-/// order. A region that leaves the array is an error.
+/// What is read or written is a [`Selection`]: `..` for all, `(0, .., 10..20)`, a [`Region`], lists, masks,
+/// points, names. Data are in C order of the selection's shape. Every chunk is read at most once, however
+/// often and in whatever order its elements are meant. A selection that leaves the array is an error.
 #[derive(Clone, Debug)]
 pub struct Array {
     hierarchy: Hierarchy,
@@ -78,84 +80,89 @@ impl Array {
         now(self.opened.refresh()).map(|_| ())
     }
 
-    /// Reads a region.
+    /// Reads what is selected.
     ///
     /// # Errors
-    /// [`AccessError::ElementType`], [`AccessError::OutOfBounds`], [`AccessError::TooLarge`]; what the
-    /// store or a codec meets.
-    pub fn read<T: Element>(&self, region: impl IntoRegion) -> Result<Vec<T>> {
-        let (state, region) = self.opened.prepare(region)?;
+    /// [`AccessError::ElementType`]; [`AccessError::OutOfBounds`], [`AccessError::Index`] and
+    /// [`AccessError::Argument`] for the selection; [`AccessError::TooLarge`]; what the store or a codec
+    /// meets.
+    pub fn read<T: Element>(&self, selection: impl Into<Selection>) -> Result<Vec<T>> {
+        let (state, selected) = self.opened.prepare(selection)?;
         self.opened.check_type::<T>(&state)?;
-        let mut elements = self.opened.room_for::<T>(&region)?;
-        self.read_elements(&state, &region, state.span()?, &mut elements)?;
+        let mut elements = self.opened.room_for::<T>(&selected.shape)?;
+        self.read_elements(&state, &selected.part, state.span()?, &mut elements)?;
         Ok(elements)
     }
 
-    /// Reads a region into memory of the caller's, which must have exactly its size.
+    /// Reads what is selected into memory of the caller's, which must have exactly its size.
     ///
     /// # Errors
     /// As [`Array::read`]; [`AccessError::Count`].
-    pub fn read_into<T: Element>(&self, region: impl IntoRegion, out: &mut [T]) -> Result<()> {
-        let (state, region) = self.opened.prepare(region)?;
+    pub fn read_into<T: Element>(
+        &self,
+        selection: impl Into<Selection>,
+        out: &mut [T],
+    ) -> Result<()> {
+        let (state, selected) = self.opened.prepare(selection)?;
         self.opened.check_type::<T>(&state)?;
-        self.opened.check_count(&region, out.len())?;
-        self.read_elements(&state, &region, state.span()?, out)
+        self.opened.check_count(&selected.shape, out.len())?;
+        self.read_elements(&state, &selected.part, state.span()?, out)
     }
 
     pub(super) fn read_elements<T: Element>(
         &self,
         state: &State,
-        region: &Region,
+        part: &Part,
         span: Span,
         out: &mut [T],
     ) -> Result<()> {
         if state.metadata.data_type.is_variable() {
-            self.read_cells(state, region)?.to_elements(out);
+            self.read_cells(state, part)?.to_elements(out);
             return Ok(());
         }
         if let Some(memory) = T::memory(out) {
-            return self.read_memory(state, region, span, memory, None);
+            return self.read_memory(state, part, span, memory, None);
         }
         let mut bytes =
-            zeroed(&region.shape(), span.size, "the region").map_err(|e| self.opened.at(e))?;
-        self.read_memory(state, region, span, &mut bytes, None)?;
+            zeroed(&part.shape(), span.size, "the region").map_err(|e| self.opened.at(e))?;
+        self.read_memory(state, part, span, &mut bytes, None)?;
         for (element, bytes) in out.iter_mut().zip(bytes.chunks_exact(size_of::<T>())) {
             *element = T::from_bytes(bytes);
         }
         Ok(())
     }
 
-    /// Reads a region as bytes: native elements in C order, whatever their type; elements of any length
+    /// Reads what is selected as bytes: native elements in C order, whatever their type; elements of any length
     /// each after their length, a little-endian number of four bytes.
     ///
     /// # Errors
     /// As [`Array::read`].
-    pub fn read_bytes(&self, region: impl IntoRegion) -> Result<Vec<u8>> {
-        let (state, region) = self.opened.prepare(region)?;
+    pub fn read_bytes(&self, selection: impl Into<Selection>) -> Result<Vec<u8>> {
+        let (state, selected) = self.opened.prepare(selection)?;
         let (_, _, repr) = state.access().map_err(|e| self.opened.at(e))?;
         if repr == Repr::Variable {
-            return Ok(self.read_cells(&state, &region)?.to_stream());
+            return Ok(self.read_cells(&state, &selected.part)?.to_stream());
         }
         let mut bytes =
-            zeroed(&region.shape(), repr.size(), "the region").map_err(|e| self.opened.at(e))?;
-        self.read_memory(&state, &region, state.span()?, &mut bytes, None)?;
+            zeroed(&selected.shape, repr.size(), "the region").map_err(|e| self.opened.at(e))?;
+        self.read_memory(&state, &selected.part, state.span()?, &mut bytes, None)?;
         Ok(bytes)
     }
 
     /// Reads elements of any length.
-    fn read_cells(&self, state: &State, region: &Region) -> Result<Cells> {
-        let mut cells = state.cells(&region.shape()).map_err(|e| self.opened.at(e))?;
-        self.read_memory(state, region, state.span()?, &mut cells.memory, Some(&cells.heap))?;
+    fn read_cells(&self, state: &State, part: &Part) -> Result<Cells> {
+        let mut cells = state.cells(&part.shape()).map_err(|e| self.opened.at(e))?;
+        self.read_memory(state, part, state.span()?, &mut cells.memory, Some(&cells.heap))?;
         Ok(cells)
     }
 
-    /// Reads a region as bytes: little-endian elements in C order. Above an integer of fewer bits than its
+    /// Reads what is selected as bytes: little-endian elements in C order. Above an integer of fewer bits than its
     /// byte are zeros, as in stored ones (F-053).
     ///
     /// # Errors
     /// As [`Array::read`].
-    pub fn read_le_bytes(&self, region: impl IntoRegion) -> Result<Vec<u8>> {
-        let mut bytes = self.read_bytes(region)?;
+    pub fn read_le_bytes(&self, selection: impl Into<Selection>) -> Result<Vec<u8>> {
+        let mut bytes = self.read_bytes(selection)?;
         self.turn_to_little_endian(&mut bytes);
         match self.data_type().repr().map_or(0xff, |repr| repr.stored_mask()) {
             0xff => {}
@@ -170,120 +177,134 @@ impl Array {
         }
     }
 
-    /// Reads into native bytes, tile by tile, each tile owning its piece of the memory.
+    /// Reads into native bytes, tile by tile. Each tile owns its piece of the memory, unless its elements
+    /// are scattered over it: then it waits for its turn to lay them there.
     pub(super) fn read_memory(
         &self,
         state: &State,
-        region: &Region,
+        part: &Part,
         span: Span,
         memory: &mut [u8],
         heap: Option<&Heap>,
     ) -> Result<()> {
         let (_, grid, _) = state.access().map_err(|e| self.opened.at(e))?;
-        let out = ViewMut::new(memory, &region.shape(), span.size).with_heap(heap);
-        let cut = Cut::new(grid, &state.metadata.shape, region, out);
-        let many = touches_many(grid, region);
-        parallel::for_each(&self.hierarchy.room.options, many, cut, |buffer, (tile, out)| {
-            self.opened.read_span(state, &tile, span, buffer, out)
+        let out = ViewMut::new(memory, &part.shape(), span.size).with_heap(heap);
+        let (options, many) = (&self.hierarchy.room.options, touches_many(grid, part));
+        let (tiles, out) = match Cut::new(grid, &state.metadata.shape, part, out) {
+            Ok(cut) => {
+                return parallel::for_each(options, many, cut, |buffer, (tile, out)| {
+                    self.opened.read_span(state, &tile, span, buffer, out)
+                });
+            }
+            Err(scattered) => scattered,
+        };
+        let out = Mutex::new(out);
+        parallel::for_each(options, many, tiles, |buffer, tile| {
+            let shape = tile.within.shape();
+            let elements = zeroed(&shape, span.size, "the region");
+            let mut elements = elements.map_err(|e| self.opened.at(e))?;
+            let here = ViewMut::new(&mut elements, &shape, span.size).with_heap(heap);
+            self.opened.read_span(state, &tile, span, buffer, here)?;
+            let mut out = out.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+            out.scatter(&tile.place, &View::new(&elements, &shape, span.size));
+            Ok(())
         })
     }
 
-    /// Writes a region. Parts of chunks are laid over what others write meanwhile; no element is lost.
+    /// Writes what is selected. Parts of chunks are laid over what others write meanwhile; no element is
+    /// lost. Of elements for the same place the last one in C order stays.
     ///
     /// # Errors
-    /// [`AccessError::ReadOnly`], [`AccessError::ElementType`], [`AccessError::OutOfBounds`],
-    /// [`AccessError::Count`]; what the store or a codec meets.
-    pub fn write<T: Element>(&self, region: impl IntoRegion, elements: &[T]) -> Result<()> {
-        let (state, region) = self.opened.prepare(region)?;
+    /// [`AccessError::ReadOnly`], [`AccessError::ElementType`], [`AccessError::Count`]; those of
+    /// [`Array::read`] for the selection; what the store or a codec meets.
+    pub fn write<T: Element>(&self, selection: impl Into<Selection>, elements: &[T]) -> Result<()> {
+        let (state, selected) = self.opened.prepare(selection)?;
         self.opened.check_elements(&state, elements)?;
-        self.opened.check_count(&region, elements.len())?;
-        self.write_elements(&state, &region, elements)
+        self.opened.check_count(&selected.shape, elements.len())?;
+        self.write_elements(&state, &selected.part, elements)
     }
 
-    fn write_elements<T: Element>(
-        &self,
-        state: &State,
-        region: &Region,
-        elements: &[T],
-    ) -> Result<()> {
+    fn write_elements<T: Element>(&self, state: &State, part: &Part, elements: &[T]) -> Result<()> {
         match T::as_memory(elements) {
-            Some(memory) => self.write_memory(state, region, state.span()?, memory, None),
+            Some(memory) => self.write_memory(state, part, state.span()?, memory, None),
             None => {
                 let contents = elements.iter().map(T::as_bytes);
                 let cells = state.cells_of(contents).map_err(|e| self.opened.at(e))?;
-                self.write_memory(state, region, state.span()?, &cells.memory, Some(&cells.heap))
+                self.write_memory(state, part, state.span()?, &cells.memory, Some(&cells.heap))
             }
         }
     }
 
-    /// Writes a region from bytes, as [`Array::read_bytes`] gives them.
+    /// Writes what is selected from bytes, as [`Array::read_bytes`] gives them.
     ///
     /// # Errors
     /// As [`Array::write`]; [`crate::CodecError::Corrupt`] for bytes that are no elements of the type.
-    pub fn write_bytes(&self, region: impl IntoRegion, bytes: &[u8]) -> Result<()> {
-        let (state, region) = self.opened.prepare(region)?;
+    pub fn write_bytes(&self, selection: impl Into<Selection>, bytes: &[u8]) -> Result<()> {
+        let (state, selected) = self.opened.prepare(selection)?;
         let (_, _, repr) = state.access().map_err(|e| self.opened.at(e))?;
         if repr == Repr::Variable {
-            let count = region.element_count().unwrap_or(u64::MAX);
+            let count = element_count(&selected.shape).unwrap_or(u64::MAX);
             let cells = state.cells_of_stream(bytes, count).map_err(|e| self.opened.at(e))?;
             return self.write_memory(
                 &state,
-                &region,
+                &selected.part,
                 state.span()?,
                 &cells.memory,
                 Some(&cells.heap),
             );
         }
         let whole = bytes.len().is_multiple_of(repr.size());
-        self.opened
-            .check_count(&region, if whole { bytes.len() / repr.size() } else { usize::MAX })?;
+        self.opened.check_count(
+            &selected.shape,
+            if whole { bytes.len() / repr.size() } else { usize::MAX },
+        )?;
         self.opened.check_bytes(&state.metadata.data_type, bytes)?;
-        self.write_memory(&state, &region, state.span()?, bytes, None)
+        self.write_memory(&state, &selected.part, state.span()?, bytes, None)
     }
 
-    /// Writes a region from bytes: little-endian elements in C order.
+    /// Writes what is selected from bytes: little-endian elements in C order.
     ///
     /// # Errors
     /// As [`Array::write_bytes`].
-    pub fn write_le_bytes(&self, region: impl IntoRegion, bytes: &[u8]) -> Result<()> {
+    pub fn write_le_bytes(&self, selection: impl Into<Selection>, bytes: &[u8]) -> Result<()> {
         let data_type = self.data_type();
         let narrow = data_type.repr().is_some_and(|repr| repr.stored_mask() != 0xff);
         if Endian::NATIVE == Endian::Little && !narrow {
-            return self.write_bytes(region, bytes);
+            return self.write_bytes(selection, bytes);
         }
         let mut bytes = bytes.to_vec();
         self.turn_to_little_endian(&mut bytes);
         if narrow {
             data_type.check(&mut bytes, Origin::Store).map_err(|e| self.opened.at(e))?;
         }
-        self.write_bytes(region, &bytes)
+        self.write_bytes(selection, &bytes)
     }
 
     pub(super) fn write_memory(
         &self,
         state: &State,
-        region: &Region,
+        part: &Part,
         span: Span,
         memory: &[u8],
         heap: Option<&Heap>,
     ) -> Result<()> {
         let (_, grid, _) = state.access().map_err(|e| self.opened.at(e))?;
         self.opened.writeable(state)?;
-        let data = View::new(memory, &region.shape(), span.size).with_heap(heap);
+        let data = View::new(memory, &part.shape(), span.size).with_heap(heap);
         // Where others keep being faster, the calling thread itself goes on, never a pool's (DECISIONS 4).
-        let contended: std::sync::Mutex<Vec<Tile>> = Default::default();
-        let tiles = tiles(grid, &state.metadata.shape, region);
-        let many = touches_many(grid, region);
-        parallel::for_each(&self.hierarchy.room.options, many, tiles, |_, tile| {
-            let part = data.part(&tile.place);
+        let contended: Mutex<Vec<Tile>> = Default::default();
+        let tiles = tiles(grid, &state.metadata.shape, part);
+        let many = touches_many(grid, part);
+        parallel::for_each(&self.hierarchy.room.options, many, tiles, |room, tile| {
+            let part = tile.place.of(&data, room);
             if !self.opened.write_tile(state, &tile, part, span, ROUNDS_WITHOUT_TURN)? {
                 contended.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(tile);
             }
             Ok(())
         })?;
         for tile in contended.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()) {
-            let rounds = u32::MAX;
-            let part = data.part(&tile.place);
+            let (rounds, mut room) = (u32::MAX, Vec::new());
+            let part = tile.place.of(&data, &mut room);
             if !self.opened.write_tile(state, &tile, part, span, rounds)? {
                 return Err(self.opened.at(AccessError::Conflict { rounds }));
             }
@@ -295,8 +316,8 @@ impl Array {
     /// that work side by side: no two of them touch the same chunk.
     ///
     /// # Errors
-    /// As [`Array::read`], for the region.
-    pub fn write_plan(&self, region: impl IntoRegion, parts: usize) -> Result<Vec<Region>> {
+    /// As [`Array::read`], for the selection; [`AccessError::Argument`] for one that is no region.
+    pub fn write_plan(&self, region: impl Into<Selection>, parts: usize) -> Result<Vec<Region>> {
         self.opened.write_plan(region, parts)
     }
 
@@ -308,13 +329,13 @@ impl Array {
         Chunk::new(self.clone(), &self.opened, indices)
     }
 
-    /// The chunks that a region touches, each once: handles that parallel writers can share out.
+    /// The chunks that a selection touches, each once: handles that parallel writers can share out.
     ///
     /// # Errors
-    /// As [`Array::read`], for the region.
-    pub fn chunks(&self, region: impl IntoRegion) -> Result<impl Iterator<Item = Chunk>> {
-        let (state, region) = self.opened.prepare(region)?;
-        Chunk::all(self.clone(), &self.opened, &state, &region)
+    /// As [`Array::read`], for the selection.
+    pub fn chunks(&self, selection: impl Into<Selection>) -> Result<impl Iterator<Item = Chunk>> {
+        let (state, selected) = self.opened.prepare(selection)?;
+        Chunk::all(self.clone(), &self.opened, &state, &selected.part)
     }
 
     /// How many of its chunks are stored, or shards, where it has those: one listing. None at all, where there
@@ -343,7 +364,7 @@ impl Array {
     pub fn append<T: Element>(&self, axis: usize, elements: &[T]) -> Result<u64> {
         self.opened.check_elements(&self.opened.state(), elements)?;
         let (state, place) = now(self.opened.grow(axis, elements.len()))?;
-        self.write_elements(&state, &place, elements)?;
+        self.write_elements(&state, &(&place).into(), elements)?;
         Ok(place.intervals()[axis].start)
     }
 
@@ -356,7 +377,7 @@ impl Array {
     pub fn prepend<T: Element>(&self, axis: usize, elements: &[T]) -> Result<()> {
         self.opened.check_elements(&self.opened.state(), elements)?;
         let (state, place) = now(self.opened.grow_before(axis, elements.len()))?;
-        self.write_elements(&state, &place, elements)
+        self.write_elements(&state, &place.into(), elements)
     }
 
     /// Changes the user's attributes; see [`super::Group::update_attributes`].
@@ -373,41 +394,42 @@ impl Array {
 
 #[cfg(feature = "ndarray")]
 impl Array {
-    /// Reads a region as an `ndarray` array.
+    /// Reads what is selected as an `ndarray` array of the selection's shape.
     ///
     /// # Errors
     /// As [`Array::read`].
-    pub fn read_ndarray<T: Element>(&self, region: impl IntoRegion) -> Result<ndarray::ArrayD<T>> {
-        let (state, region) = self.opened.prepare(region)?;
+    pub fn read_ndarray<T: Element>(
+        &self,
+        selection: impl Into<Selection>,
+    ) -> Result<ndarray::ArrayD<T>> {
+        let (state, selected) = self.opened.prepare(selection)?;
         self.opened.check_type::<T>(&state)?;
-        let mut elements = self.opened.room_for::<T>(&region)?;
-        self.read_elements(&state, &region, state.span()?, &mut elements)?;
-        let shape: Vec<usize> = region.shape().iter().map(|&n| n as usize).collect();
+        let mut elements = self.opened.room_for::<T>(&selected.shape)?;
+        self.read_elements(&state, &selected.part, state.span()?, &mut elements)?;
+        let shape: Vec<usize> = selected.shape.iter().map(|&n| n as usize).collect();
         Ok(ndarray::ArrayD::from_shape_vec(shape, elements)
-            .expect("as many elements as the region has"))
+            .expect("as many elements as are selected"))
     }
 
-    /// Writes a region from an `ndarray` array of its shape, in whatever memory order.
+    /// Writes what is selected from an `ndarray` array of the selection's shape, in whatever memory order.
     ///
     /// # Errors
     /// As [`Array::write`]; [`AccessError::Argument`] if the shapes differ.
     pub fn write_ndarray<T: Element, D: ndarray::Dimension>(
         &self,
-        region: impl IntoRegion,
+        selection: impl Into<Selection>,
         elements: ndarray::ArrayView<'_, T, D>,
     ) -> Result<()> {
-        let (_, region) = self.opened.prepare(region)?;
+        let selection = selection.into();
+        let due = self.opened.prepare(&selection)?.1.shape;
         let shape: Vec<u64> = elements.shape().iter().map(|&n| n as u64).collect();
-        if shape != region.shape() {
-            let why = format!(
-                "an array of shape {shape:?} does not fill the region {region} of shape {:?}",
-                region.shape()
-            );
+        if shape != due {
+            let why = format!("an array of shape {shape:?} does not fill a selection of {due:?}");
             return Err(self.opened.at(AccessError::Argument(why)));
         }
         match elements.as_slice() {
-            Some(slice) => self.write(region, slice),
-            None => self.write(region, &elements.iter().cloned().collect::<Vec<T>>()),
+            Some(slice) => self.write(selection, slice),
+            None => self.write(selection, &elements.iter().cloned().collect::<Vec<T>>()),
         }
     }
 }

@@ -10,6 +10,7 @@ use super::opened::{Opened, State};
 use crate::element::Element;
 use crate::error::Result;
 use crate::region::Region;
+use crate::selection::Part;
 use crate::store::StoreKey;
 use crate::store::aio::now;
 
@@ -37,10 +38,10 @@ impl<A: Clone> Chunk<A> {
         array: A,
         opened: &Arc<Opened>,
         state: &Arc<State>,
-        region: &Region,
+        part: &Part,
     ) -> Result<impl Iterator<Item = Self> + use<A>> {
         let place = |ordinals: Vec<u64>| opened.chunk_place(state, &ordinals);
-        let places = opened.chunks_of(state, region)?.into_iter().map(place);
+        let places = opened.chunks_of(state, part)?.into_iter().map(place);
         let places = places.collect::<Result<Vec<_>>>()?;
         let (opened, state) = (opened.clone(), state.clone());
         Ok(places.into_iter().map(move |(indices, region)| {

@@ -9,7 +9,7 @@ use crate::data_type::{DataType, Origin};
 use crate::element::Element;
 use crate::error::{AccessError, CodecError, Result};
 use crate::heap::{CELL, Heap};
-use crate::region::Region;
+use crate::region::element_count;
 
 impl Opened {
     /// Refuses elements of another type than the array's.
@@ -58,22 +58,22 @@ impl Opened {
         }
     }
 
-    /// Refuses more or fewer elements than the region has.
-    pub(crate) fn check_count(&self, region: &Region, found: usize) -> Result<()> {
-        let expected = region.element_count().unwrap_or(u64::MAX);
+    /// Refuses more or fewer elements than a selection of this shape has.
+    pub(crate) fn check_count(&self, shape: &[u64], found: usize) -> Result<()> {
+        let expected = element_count(shape).unwrap_or(u64::MAX);
         match expected == found as u64 {
             true => Ok(()),
             false => Err(self.at(AccessError::Count { expected, found: found as u64 })),
         }
     }
 
-    /// Zeroed elements for a region.
-    pub(crate) fn room_for<T: Element>(&self, region: &Region) -> Result<Vec<T>> {
-        let count = region.element_count().and_then(|n| usize::try_from(n).ok());
+    /// Zeroed elements for a selection of this shape.
+    pub(crate) fn room_for<T: Element>(&self, shape: &[u64]) -> Result<Vec<T>> {
+        let count = element_count(shape).and_then(|n| usize::try_from(n).ok());
         let fits = count
             .filter(|n| n.checked_mul(size_of::<T>()).is_some_and(|n| isize::try_from(n).is_ok()));
         fits.and_then(T::room).ok_or_else(|| {
-            let size = region.element_count().and_then(|n| n.checked_mul(size_of::<T>() as u64));
+            let size = element_count(shape).and_then(|n| n.checked_mul(size_of::<T>() as u64));
             let hint = "read a smaller region";
             self.at(AccessError::TooLarge {
                 what: "the region",

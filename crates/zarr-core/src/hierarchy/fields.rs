@@ -10,7 +10,7 @@ use crate::data_type::{DataType, Field, Repr};
 use crate::element::Element;
 use crate::error::{AccessError, Result};
 use crate::grid::Tile;
-use crate::region::{IntoRegion, Region};
+use crate::selection::Selection;
 use crate::view::{View, ViewMut};
 
 /// Which bytes of an element are meant: all, or those of one field.
@@ -90,13 +90,13 @@ impl Opened {
     }
 }
 
-/// The elements that a field holds in a region: one for each record, or those of its shape.
-fn elements_of(field: &Field, region: &Region) -> Region {
-    Region::all(&[&region.shape(), field.shape()].concat())
+/// How many elements a field holds in records of a shape: one for each, or those of its own shape.
+fn elements_of(field: &Field, records: &[u64]) -> Vec<u64> {
+    [records, field.shape()].concat()
 }
 
 impl Array {
-    /// Reads one field of the records of a region; `e.x` is the field `x` of the field `e`. A field with
+    /// Reads one field of the records that are selected; `e.x` is the field `x` of the field `e`. A field with
     /// a shape gives all its elements for each record, in C order.
     ///
     /// ```
@@ -109,11 +109,15 @@ impl Array {
     ///
     /// # Errors
     /// As [`Array::read`]; [`AccessError::Argument`] if there is no such field.
-    pub fn read_field<T: Element>(&self, field: &str, region: impl IntoRegion) -> Result<Vec<T>> {
-        let (state, region) = self.opened.prepare(region)?;
+    pub fn read_field<T: Element>(
+        &self,
+        field: &str,
+        selection: impl Into<Selection>,
+    ) -> Result<Vec<T>> {
+        let (state, selected) = self.opened.prepare(selection)?;
         let (field, span) = self.opened.field_as::<T>(&state, field)?;
-        let mut elements = self.opened.room_for::<T>(&elements_of(&field, &region))?;
-        self.read_elements(&state, &region, span, &mut elements)?;
+        let mut elements = self.opened.room_for::<T>(&elements_of(&field, &selected.shape))?;
+        self.read_elements(&state, &selected.part, span, &mut elements)?;
         Ok(elements)
     }
 
@@ -121,16 +125,20 @@ impl Array {
     ///
     /// # Errors
     /// As [`Array::read_field`].
-    pub fn read_field_bytes(&self, field: &str, region: impl IntoRegion) -> Result<Vec<u8>> {
-        let (state, region) = self.opened.prepare(region)?;
+    pub fn read_field_bytes(
+        &self,
+        field: &str,
+        selection: impl Into<Selection>,
+    ) -> Result<Vec<u8>> {
+        let (state, selected) = self.opened.prepare(selection)?;
         let (_, span) = self.opened.field(&state, field)?;
-        let bytes = zeroed(&region.shape(), span.size, "the region");
+        let bytes = zeroed(&selected.shape, span.size, "the region");
         let mut bytes = bytes.map_err(|e| self.opened.at(e))?;
-        self.read_memory(&state, &region, span, &mut bytes, None)?;
+        self.read_memory(&state, &selected.part, span, &mut bytes, None)?;
         Ok(bytes)
     }
 
-    /// Writes one field of the records of a region; the other fields stay as they are, even if others
+    /// Writes one field of the records that are selected; the other fields stay as they are, even if others
     /// write them meanwhile.
     ///
     /// # Errors
@@ -138,15 +146,15 @@ impl Array {
     pub fn write_field<T: Element>(
         &self,
         field: &str,
-        region: impl IntoRegion,
+        selection: impl Into<Selection>,
         elements: &[T],
     ) -> Result<()> {
-        let (state, region) = self.opened.prepare(region)?;
+        let (state, selected) = self.opened.prepare(selection)?;
         let (field, span) = self.opened.field_as::<T>(&state, field)?;
-        self.opened.check_count(&elements_of(&field, &region), elements.len())?;
+        self.opened.check_count(&elements_of(&field, &selected.shape), elements.len())?;
         self.opened.check_values(field.data_type(), elements)?;
         let memory = T::as_memory(elements).unwrap_or_default();
-        self.write_memory(&state, &region, span, memory, None)
+        self.write_memory(&state, &selected.part, span, memory, None)
     }
 
     /// Writes one field from bytes: native elements, whatever their type.
@@ -156,16 +164,16 @@ impl Array {
     pub fn write_field_bytes(
         &self,
         field: &str,
-        region: impl IntoRegion,
+        selection: impl Into<Selection>,
         bytes: &[u8],
     ) -> Result<()> {
-        let (state, region) = self.opened.prepare(region)?;
+        let (state, selected) = self.opened.prepare(selection)?;
         let (field, span) = self.opened.field(&state, field)?;
         let whole = bytes.len().is_multiple_of(span.size);
         let count = if whole { bytes.len() / span.size } else { usize::MAX };
-        self.opened.check_count(&region, count)?;
+        self.opened.check_count(&selected.shape, count)?;
         self.opened.check_bytes(field.data_type(), bytes)?;
-        self.write_memory(&state, &region, span, bytes, None)
+        self.write_memory(&state, &selected.part, span, bytes, None)
     }
 }
 
@@ -177,16 +185,16 @@ impl aio::Array {
     pub async fn read_field<T: Element>(
         &self,
         field: &str,
-        region: impl IntoRegion,
+        selection: impl Into<Selection>,
     ) -> Result<Vec<T>> {
-        let (state, region) = self.opened.prepare(region)?;
+        let (state, selected) = self.opened.prepare(selection)?;
         let (field, span) = self.opened.field_as::<T>(&state, field)?;
-        let mut elements = self.opened.room_for::<T>(&elements_of(&field, &region))?;
+        let mut elements = self.opened.room_for::<T>(&elements_of(&field, &selected.shape))?;
         if let Some(memory) = T::memory(&mut elements) {
-            self.read_memory(&state, &region, span, memory, None).await?;
+            self.read_memory(&state, &selected.part, span, memory, None).await?;
             return Ok(elements);
         }
-        let bytes = self.read_region(&state, &region, span).await?;
+        let bytes = self.read_part(&state, &selected.part, span).await?;
         Ok(bytes.chunks_exact(size_of::<T>()).map(T::from_bytes).collect())
     }
 
@@ -194,10 +202,14 @@ impl aio::Array {
     ///
     /// # Errors
     /// As there.
-    pub async fn read_field_bytes(&self, field: &str, region: impl IntoRegion) -> Result<Vec<u8>> {
-        let (state, region) = self.opened.prepare(region)?;
+    pub async fn read_field_bytes(
+        &self,
+        field: &str,
+        selection: impl Into<Selection>,
+    ) -> Result<Vec<u8>> {
+        let (state, selected) = self.opened.prepare(selection)?;
         let (_, span) = self.opened.field(&state, field)?;
-        self.read_region(&state, &region, span).await
+        self.read_part(&state, &selected.part, span).await
     }
 
     /// See [`crate::Array::write_field`].
@@ -207,13 +219,13 @@ impl aio::Array {
     pub async fn write_field<T: Element>(
         &self,
         field: &str,
-        region: impl IntoRegion,
+        selection: impl Into<Selection>,
         elements: Vec<T>,
     ) -> Result<()> {
-        let (state, region) = self.opened.prepare(region)?;
+        let (state, selected) = self.opened.prepare(selection)?;
         let (field, span) = self.opened.field_as::<T>(&state, field)?;
-        self.opened.check_count(&elements_of(&field, &region), elements.len())?;
+        self.opened.check_count(&elements_of(&field, &selected.shape), elements.len())?;
         self.opened.check_values(field.data_type(), &elements)?;
-        self.write_elements(&state, &region, span, elements).await
+        self.write_elements(&state, &selected.part, span, elements).await
     }
 }

@@ -27,6 +27,7 @@ use crate::json::Object;
 use crate::metadata::{ArrayMetadata, NodeKind, NodeMetadata};
 use crate::path::NodePath;
 use crate::region::Region;
+use crate::selection::Part;
 use crate::store::aio::{Pinned, WriteableStore, now};
 use crate::store::{Payload, StoreKey, StorePrefix};
 use crate::view::{View, ViewMut};
@@ -171,7 +172,7 @@ impl Opened {
         self.at(error).at_chunk(&tile.indices).at_key(key)
     }
 
-    /// Reads one tile of a blocking store into `out`; `buffer` is reused.
+    /// Reads one tile of a blocking store into `out`, which has the tile's own shape; `buffer` is reused.
     pub fn read_tile(
         &self,
         state: &State,
@@ -204,7 +205,7 @@ impl Opened {
         let readable = self.room.store.blocking().and_then(|store| store.readable());
         let readable = readable.ok_or_else(|| self.at(not_readable()))?;
         let other = state.other_key(&tile.indices).map_err(|e| self.at(e))?;
-        let whole = tile.within == Region::all(&tile.chunk_shape);
+        let whole = tile.within.is_all(&tile.chunk_shape);
         if whole
             && other.is_none()
             && chain.is_memory()
@@ -286,7 +287,7 @@ impl Opened {
         Ok(())
     }
 
-    /// Decodes the part of an encoded chunk that a tile touches.
+    /// Decodes the part of an encoded chunk that a tile touches, into memory of the tile's own shape.
     pub fn decode_tile(
         &self,
         state: &State,
@@ -335,7 +336,7 @@ impl Opened {
         part: View<'_>,
     ) -> Result<()> {
         let (chain, ..) = state.access()?;
-        let is_all = tile.within == Region::all(&tile.chunk_shape);
+        let is_all = tile.within.is_all(&tile.chunk_shape);
         let parts = || chain.encode_in_parts(part.clone());
         if !is_all || parts().is_none() || self.is_left_out(state, &part) {
             let chunk = self.encode_whole(state, tile, part.clone())?;
@@ -378,8 +379,7 @@ impl Opened {
     /// may have made the array longer, and put elements where this handle sees only overhang. Nor may one
     /// field of records.
     pub fn replaces(&self, tile: &Tile, span: Span) -> bool {
-        let covers = tile.within == Region::all(&tile.chunk_shape);
-        span.is_whole() && tile.whole && (covers || self.room.options.guard == Guard::Off)
+        span.is_whole() && tile.whole && (tile.covers() || self.room.options.guard == Guard::Off)
     }
 
     /// A whole chunk, encoded; `None` if it need not be stored.
@@ -389,17 +389,20 @@ impl Opened {
         tile: &Tile,
         part: View<'a>,
     ) -> Result<Option<Cow<'a, [u8]>>> {
-        if self.is_left_out(state, &part) {
-            return Ok(None);
-        }
         let (chain, _, repr) = state.access()?;
-        if tile.within == Region::all(&tile.chunk_shape) {
-            return Ok(Some(chain.encode(part)?));
+        if tile.within.is_all(&tile.chunk_shape) {
+            return match self.is_left_out(state, &part) {
+                true => Ok(None),
+                false => Ok(Some(chain.encode(part)?)),
+            };
         }
         // An edge chunk is stored whole, what overhangs being fill (D-043, F-062, Z2-024).
         let padded = self.padded(state, tile, &part, Span::of(repr))?;
         let chunk = View::new(&padded, &tile.chunk_shape, repr.size()).with_heap(part.heap());
-        Ok(Some(Cow::Owned(chain.encode(chunk)?.into_owned())))
+        match self.is_left_out(state, &chunk) {
+            true => Ok(None),
+            false => Ok(Some(Cow::Owned(chain.encode(chunk)?.into_owned()))),
+        }
     }
 
     /// Whether a whole chunk need not be stored.
@@ -433,7 +436,7 @@ impl Opened {
         if state.fill.iter().any(|&b| b != 0) {
             view.fill(&state.fill);
         }
-        view.part(&tile.within).span(span.offset, span.size).copy_from(part);
+        view.span(span.offset, span.size).scatter(&tile.within, part);
         Ok(chunk)
     }
 
@@ -447,7 +450,7 @@ impl Opened {
     ) -> Result<Edited> {
         let (chain, _, repr) = state.access()?;
         let mut chunk = zeroed(chunk_shape, repr.size(), "a chunk")?;
-        let all = Region::all(chunk_shape);
+        let all = Part::all(chunk_shape);
         let heap = (repr == Repr::Variable).then(|| Heap::holding(state.content.clone()));
         let heap = heap.transpose()?.map(|(heap, _)| heap);
         let heap = heap.as_ref();

@@ -13,7 +13,7 @@ use crate::codec::{PartEdit, PartRead, Piece};
 use crate::error::{CodecError, Error, Result, StoreError};
 use crate::grid::Tile;
 use crate::heap::Heap;
-use crate::region::Region;
+use crate::selection::Part;
 use crate::store::aio::Pinned;
 use crate::store::{ByteRange, Bytes, Payload, StoreKey};
 use crate::view::{View, ViewMut};
@@ -129,9 +129,9 @@ impl Opened {
             Some(old) => {
                 let mut chunk = zeroed(shape, repr.size(), "a chunk")?;
                 let mut view = ViewMut::new(&mut chunk, shape, repr.size()).with_heap(heap);
-                let (old, all) = (Cow::Borrowed(&old[..]), Region::all(shape));
+                let (old, all) = (Cow::Borrowed(&old[..]), Part::all(shape));
                 chain.decode_into(old, shape, &all, view.reborrow())?;
-                view.part(&tile.within).span(span.offset, span.size).copy_from(part);
+                view.span(span.offset, span.size).scatter(&tile.within, part);
                 chunk
             }
         };

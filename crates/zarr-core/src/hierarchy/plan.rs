@@ -8,21 +8,26 @@ use std::sync::Arc;
 use super::opened::{Opened, State};
 use crate::error::{AccessError, Result};
 use crate::grid::{ChunkGrid, tiles};
-use crate::region::{IntoRegion, Region};
+use crate::region::Region;
+use crate::selection::{Part, Selected, Selection};
 
 impl Opened {
-    /// The array as it is known, and a region that lies inside it.
-    pub fn prepare(&self, region: impl IntoRegion) -> Result<(Arc<State>, Region)> {
+    /// The array as it is known, and what is selected of it.
+    pub fn prepare(&self, selection: impl Into<Selection>) -> Result<(Arc<State>, Selected)> {
         let state = self.state();
         state.access().map_err(|e| self.at(e))?;
-        let region = region.into_region(&state.metadata.shape).map_err(|e| self.at(e))?;
-        Ok((state, region))
+        let selected = selection.into().of(&state.metadata).map_err(|e| self.at(e))?;
+        Ok((state, selected))
     }
 
     /// Regions along chunk borders that cover `region`, at most `parts` of them.
-    pub fn write_plan(&self, region: impl IntoRegion, parts: usize) -> Result<Vec<Region>> {
-        let (state, region) = self.prepare(region)?;
+    pub fn write_plan(&self, region: impl Into<Selection>, parts: usize) -> Result<Vec<Region>> {
+        let (state, selected) = self.prepare(region)?;
         let (_, grid, _) = state.access().map_err(|e| self.at(e))?;
+        let Some(region) = selected.part.as_region().cloned() else {
+            let why = "a plan is made of a region, one range of step 1 for each axis";
+            return Err(self.at(AccessError::Argument(why.into())));
+        };
         if region.is_empty() {
             return Ok(Vec::new());
         }
@@ -77,23 +82,18 @@ impl Opened {
         Ok((indices, Region::new(intervals)))
     }
 
-    /// The ordinals of the chunks that a region touches, each once.
-    pub fn chunks_of(&self, state: &State, region: &Region) -> Result<Vec<Vec<u64>>> {
+    /// The ordinals of the chunks that a part touches, each once.
+    pub fn chunks_of(&self, state: &State, part: &Part) -> Result<Vec<Vec<u64>>> {
         let (_, grid, _) = state.access().map_err(|e| self.at(e))?;
-        let first = |tile: crate::grid::Tile| {
-            let place = tile.place.intervals().iter().zip(region.intervals()).enumerate();
-            place
-                .map(|(axis, (place, asked))| grid.locate(axis, asked.start + place.start))
-                .collect()
-        };
-        Ok(tiles(grid, &state.metadata.shape, region).map(first).collect())
+        Ok(tiles(grid, &state.metadata.shape, part).map(|tile| tile.ordinals).collect())
     }
 }
 
-/// Whether a region lies in more than one chunk.
-pub(crate) fn touches_many(grid: &dyn ChunkGrid, region: &Region) -> bool {
-    !region.is_empty()
-        && region
+/// Whether a part lies in more than one chunk.
+pub(crate) fn touches_many(grid: &dyn ChunkGrid, part: &Part) -> bool {
+    !part.is_empty()
+        && part
+            .bounds()
             .intervals()
             .iter()
             .enumerate()

@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each test file uses its own part")]
 
+pub mod selections;
+
 use std::sync::Arc;
 
 use zarr::grid::ChunkGrid;

@@ -1,0 +1,265 @@
+//! Which elements of an array does a caller mean, and in which order?
+//!
+//! A [`Selection`] is a wish: it knows nothing of the array. With the array's shape, grid and names it
+//! becomes a [`Part`], which is all that reading and writing know of. Each chunk that a part touches is
+//! read once, however its elements are scattered.
+
+mod part;
+mod resolve;
+
+use std::ops::{
+    Bound, Range, RangeBounds, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive,
+};
+
+pub use self::part::Part;
+pub(crate) use self::part::{Elements, Picks, distinct};
+pub(crate) use self::resolve::Selected;
+use crate::region::Region;
+
+/// What is meant of one axis.
+///
+/// A number is [`AxisSelection::Index`]; ranges and `..` are steps of 1; a list of numbers is
+/// [`AxisSelection::List`], a list of bools [`AxisSelection::Mask`]; see [`steps`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AxisSelection {
+    /// One coordinate; the result has no such axis.
+    Index(u64),
+    /// The coordinates from `start`, or the axis' first, to before `stop`, or the axis' end; every
+    /// `step`th of them, beginning with the last one if the step is negative.
+    Steps {
+        /// The first coordinate.
+        start: Option<u64>,
+        /// One past the last coordinate.
+        stop: Option<u64>,
+        /// How far from one to the next; not 0.
+        step: i64,
+    },
+    /// These coordinates, in this order, as often as they are named.
+    List(Vec<u64>),
+    /// Those that are true; as many bools as the axis is long.
+    Mask(Vec<bool>),
+}
+
+impl AxisSelection {
+    /// All of an axis.
+    const ALL: AxisSelection = AxisSelection::Steps { start: None, stop: None, step: 1 };
+}
+
+/// Every `step`th coordinate of a range; backwards, from the range's last, if the step is negative.
+///
+/// `steps(1..8, 3)` is 1, 4, 7, in NumPy `1:8:3`; `steps(1..8, -3)` is 7, 4, 1, in NumPy `7:0:-3`;
+/// `steps(.., -1)` is NumPy's `::-1`.
+pub fn steps(range: impl RangeBounds<u64>, step: i64) -> AxisSelection {
+    let start = match range.start_bound() {
+        Bound::Included(&start) => Some(start),
+        Bound::Excluded(&before) => Some(before.saturating_add(1)),
+        Bound::Unbounded => None,
+    };
+    let stop = match range.end_bound() {
+        Bound::Included(&last) => Some(last.saturating_add(1)),
+        Bound::Excluded(&stop) => Some(stop),
+        Bound::Unbounded => None,
+    };
+    AxisSelection::Steps { start, stop, step }
+}
+
+/// Which elements of an array are meant, and in which order.
+///
+/// Most are made from Rust's own values, with `into`:
+///
+/// - `..` is everything.
+/// - A tuple is one [`AxisSelection`] per axis: `(0, .., 10..20)`, `([3, 1, 1, 0], steps(.., -1))`. Axes are
+///   independent of each other, also lists: the result has the shape of their lengths, without the axes
+///   of single numbers. (xarray's indexing, zarr-python's `oindex`.)
+/// - One [`AxisSelection`] alone, if the array has one axis.
+/// - A [`Region`], a list of ranges.
+///
+/// For others there are functions: [`Selection::points`], [`Selection::mask`], [`Selection::named`],
+/// [`Selection::blocks`], [`Selection::outer`].
+///
+/// Nothing may leave the array; nothing counts from its end.
+///
+/// What is written more than once in one call holds the last of the elements in C order, as in NumPy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Selection(Wish);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Wish {
+    All,
+    Region(Region),
+    Outer(Vec<AxisSelection>),
+    Named(Vec<(String, AxisSelection)>),
+    Points(Vec<Vec<u64>>),
+    Mask { shape: Vec<u64>, mask: Vec<bool> },
+    Blocks(Box<Wish>),
+}
+
+impl Selection {
+    /// One [`AxisSelection`] per axis, for any number of axes; as a tuple of them.
+    pub fn outer<A: Into<AxisSelection>>(axes: impl IntoIterator<Item = A>) -> Selection {
+        Selection(Wish::Outer(axes.into_iter().map(Into::into).collect()))
+    }
+
+    /// Single elements: one list of coordinates per axis, all equally long; element `n` has the `n`th of
+    /// each. The result has one axis. (zarr-python's `vindex`.)
+    pub fn points<C: Into<Vec<u64>>>(coordinates: impl IntoIterator<Item = C>) -> Selection {
+        Selection(Wish::Points(coordinates.into_iter().map(Into::into).collect()))
+    }
+
+    /// The elements at which `mask` is true, in C order; `mask` has the array's `shape` and is in C order
+    /// itself. The result has one axis.
+    pub fn mask(shape: &[u64], mask: impl Into<Vec<bool>>) -> Selection {
+        Selection(Wish::Mask { shape: shape.to_vec(), mask: mask.into() })
+    }
+
+    /// What is meant of the axis with this name; [`Named::and`] of others. Axes that are not named are meant
+    /// as a whole. The result's axes are in the array's order.
+    ///
+    /// ```
+    /// # fn example(array: &zarr_core::Array) -> zarr_core::Result<()> {
+    /// use zarr_core::Selection;
+    /// let elements: Vec<f32> = array.read(Selection::named("time", 3).and("lat", 10..20))?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn named(name: impl Into<String>, along: impl Into<AxisSelection>) -> Named {
+        Named(Vec::new()).and(name, along)
+    }
+
+    /// Whole chunks: a selection not of elements but of chunks, counted from the first along each axis as
+    /// [`Array::chunk`](crate::Array::chunk) does. The result has the elements of the chunks along each axis,
+    /// those that the array has; a single number leaves its axis there. (zarr-python's `blocks`.)
+    ///
+    /// `Selection::blocks((1, ..))` is the second row of chunks.
+    pub fn blocks(chunks: impl Into<Selection>) -> Selection {
+        Selection(Wish::Blocks(Box::new(chunks.into().0)))
+    }
+}
+
+/// A selection by dimension names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Named(Vec<(String, AxisSelection)>);
+
+impl Named {
+    /// The same, and what is meant of another axis.
+    #[must_use]
+    pub fn and(mut self, name: impl Into<String>, along: impl Into<AxisSelection>) -> Named {
+        self.0.push((name.into(), along.into()));
+        self
+    }
+}
+
+impl From<Named> for Selection {
+    fn from(named: Named) -> Selection {
+        Selection(Wish::Named(named.0))
+    }
+}
+impl From<RangeFull> for Selection {
+    fn from(_: RangeFull) -> Selection {
+        Selection(Wish::All)
+    }
+}
+impl From<()> for Selection {
+    fn from((): ()) -> Selection {
+        Selection(Wish::Outer(Vec::new()))
+    }
+}
+impl From<Region> for Selection {
+    fn from(region: Region) -> Selection {
+        Selection(Wish::Region(region))
+    }
+}
+impl From<&Region> for Selection {
+    fn from(region: &Region) -> Selection {
+        region.clone().into()
+    }
+}
+impl From<&Selection> for Selection {
+    fn from(selection: &Selection) -> Selection {
+        selection.clone()
+    }
+}
+impl From<&[Range<u64>]> for Selection {
+    fn from(intervals: &[Range<u64>]) -> Selection {
+        Region::new(intervals.iter().cloned()).into()
+    }
+}
+impl<const N: usize> From<[Range<u64>; N]> for Selection {
+    fn from(intervals: [Range<u64>; N]) -> Selection {
+        Region::new(intervals).into()
+    }
+}
+
+/// A mask of the array's shape: the elements at which it is true, in C order.
+#[cfg(feature = "ndarray")]
+impl<D: ndarray::Dimension> From<ndarray::ArrayView<'_, bool, D>> for Selection {
+    fn from(mask: ndarray::ArrayView<'_, bool, D>) -> Selection {
+        let shape: Vec<u64> = mask.shape().iter().map(|&n| n as u64).collect();
+        Selection::mask(&shape, mask.iter().copied().collect::<Vec<_>>())
+    }
+}
+
+/// What a value means of one axis, and of an array that has only one.
+macro_rules! one_axis {
+    ($({$($generic:tt)*} $T:ty: $value:pat => $meant:expr;)*) => {$(
+        impl<$($generic)*> From<$T> for AxisSelection {
+            fn from($value: $T) -> AxisSelection {
+                $meant
+            }
+        }
+        impl<$($generic)*> From<$T> for Selection {
+            fn from(value: $T) -> Selection {
+                Selection::outer([value])
+            }
+        }
+    )*};
+}
+
+one_axis! {
+    {} u64: at => AxisSelection::Index(at);
+    {} Range<u64>: range => steps(range, 1);
+    {} RangeInclusive<u64>: range => steps(range, 1);
+    {} RangeFrom<u64>: range => steps(range, 1);
+    {} RangeTo<u64>: range => steps(range, 1);
+    {} RangeToInclusive<u64>: range => steps(range, 1);
+    {} Vec<u64>: list => AxisSelection::List(list);
+    {} &Vec<u64>: list => AxisSelection::List(list.clone());
+    {} &[u64]: list => AxisSelection::List(list.to_vec());
+    {const N: usize} [u64; N]: list => AxisSelection::List(list.to_vec());
+    {} Vec<bool>: mask => AxisSelection::Mask(mask);
+    {} &Vec<bool>: mask => AxisSelection::Mask(mask.clone());
+    {} &[bool]: mask => AxisSelection::Mask(mask.to_vec());
+    {const N: usize} [bool; N]: mask => AxisSelection::Mask(mask.to_vec());
+}
+
+impl From<RangeFull> for AxisSelection {
+    fn from(_: RangeFull) -> AxisSelection {
+        AxisSelection::ALL
+    }
+}
+impl From<AxisSelection> for Selection {
+    fn from(along: AxisSelection) -> Selection {
+        Selection::outer([along])
+    }
+}
+
+macro_rules! tuples {
+    ($($($T:ident $axis:tt),+;)*) => {$(
+        impl<$($T: Into<AxisSelection>),+> From<($($T,)+)> for Selection {
+            fn from(axes: ($($T,)+)) -> Selection {
+                Selection(Wish::Outer(vec![$(axes.$axis.into()),+]))
+            }
+        }
+    )*};
+}
+
+tuples! {
+    A 0;
+    A 0, B 1;
+    A 0, B 1, C 2;
+    A 0, B 1, C 2, D 3;
+    A 0, B 1, C 2, D 3, E 4;
+    A 0, B 1, C 2, D 3, E 4, F 5;
+    A 0, B 1, C 2, D 3, E 4, F 5, G 6;
+    A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7;
+}

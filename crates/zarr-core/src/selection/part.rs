@@ -1,0 +1,314 @@
+//! Which elements of a box are touched, and in which order?
+
+use std::ops::Range;
+
+use crate::region::{Region, element_count};
+use crate::view::{View, ViewMut};
+
+/// Coordinates along one axis, in any order, any of them perhaps more than once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Picks {
+    /// `len` of them, from `start` on, each `step` further than the one before.
+    Steps {
+        start: u64,
+        step: i64,
+        len: u64,
+    },
+    List(Vec<u64>),
+}
+
+impl Picks {
+    /// Neighbours, in order.
+    pub fn range(start: u64, len: u64) -> Picks {
+        Picks::Steps { start, step: 1, len }
+    }
+
+    /// A list; steps, if it is nothing else.
+    pub fn list(list: Vec<u64>) -> Picks {
+        let (start, len) = (list.first().copied().unwrap_or(0), list.len() as u64);
+        let step = match list[..] {
+            [first, second, ..] => i64::try_from(i128::from(second) - i128::from(first)).ok(),
+            _ => Some(1),
+        };
+        let steps = step.filter(|&step| step != 0).map(|step| Picks::Steps { start, step, len });
+        match steps {
+            Some(steps) if (0..len).all(|n| steps.at(n) == list[n as usize]) => steps,
+            _ => Picks::List(list),
+        }
+    }
+
+    pub fn len(&self) -> u64 {
+        match self {
+            Picks::Steps { len, .. } => *len,
+            Picks::List(list) => list.len() as u64,
+        }
+    }
+
+    /// The coordinate at a position, which there is.
+    pub fn at(&self, position: u64) -> u64 {
+        match self {
+            // What lies in an axis is right modulo 2^64.
+            Picks::Steps { start, step, .. } => {
+                start.wrapping_add((*step as u64).wrapping_mul(position))
+            }
+            Picks::List(list) => list[position as usize],
+        }
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = u64> + Clone + '_ {
+        (0..self.len()).map(|position| self.at(position))
+    }
+
+    /// The least interval that holds them.
+    fn bounds(&self) -> Range<u64> {
+        match self {
+            Picks::Steps { len: 0, .. } => 0..0,
+            Picks::Steps { len, .. } => bounds(&[self.at(0), self.at(len - 1)]),
+            Picks::List(list) => bounds(list),
+        }
+    }
+
+    /// The interval that they are, in order, if they are one.
+    pub fn as_range(&self) -> Option<Range<u64>> {
+        match self {
+            Picks::Steps { start, step, len } if *step == 1 || *len <= 1 => {
+                Some(*start..start.saturating_add(*len))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether all of so many neighbours are among them, which there is nothing else among.
+    pub fn cover(&self, count: u64) -> bool {
+        match self {
+            Picks::Steps { step, len, .. } => {
+                *len == count && (step.unsigned_abs() == 1 || *len <= 1)
+            }
+            Picks::List(list) => list.len() as u64 >= count && distinct(list.clone()) == count,
+        }
+    }
+
+    fn moved_back(&self, by: u64) -> Picks {
+        match self {
+            Picks::Steps { start, step, len } => {
+                Picks::Steps { start: start.wrapping_sub(by), step: *step, len: *len }
+            }
+            Picks::List(list) => Picks::List(list.iter().map(|at| at - by).collect()),
+        }
+    }
+}
+
+/// The least interval that holds numbers.
+fn bounds(numbers: &[u64]) -> Range<u64> {
+    let ends = numbers.iter().min().zip(numbers.iter().max());
+    ends.map_or(0..0, |(&least, &most)| least..most.saturating_add(1))
+}
+
+/// How many different numbers there are.
+pub(crate) fn distinct(mut numbers: Vec<u64>) -> u64 {
+    numbers.sort_unstable();
+    numbers.dedup();
+    numbers.len() as u64
+}
+
+/// The elements of a part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Elements {
+    /// All of a box.
+    Region(Region),
+    /// Along each axis these.
+    Outer(Vec<Picks>),
+    /// So many single ones: along each axis a list of their coordinates.
+    Points { coordinates: Vec<Vec<u64>>, count: u64 },
+}
+
+/// Elements of a chunk, or of memory, in the order in which they are meant.
+///
+/// A part that is a box has the box's axes. One that is scattered along its axes has as many elements along
+/// each as are meant there. One that is single elements has one axis.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part(Elements);
+
+impl Part {
+    /// Along each axis these; a box, if they are one.
+    pub(crate) fn outer(mut picks: impl Iterator<Item = Picks>) -> Part {
+        let mut intervals = Vec::with_capacity(picks.size_hint().0);
+        while let Some(along) = picks.next() {
+            match along.as_range() {
+                Some(interval) => intervals.push(interval),
+                None => {
+                    let before =
+                        intervals.into_iter().map(|r| Picks::range(r.start, r.end - r.start));
+                    return Part(Elements::Outer(before.chain([along]).chain(picks).collect()));
+                }
+            }
+        }
+        Part(Elements::Region(Region::new(intervals)))
+    }
+
+    /// So many single elements: along each axis a list of their coordinates.
+    pub(crate) fn points(coordinates: Vec<Vec<u64>>, count: u64) -> Part {
+        Part(Elements::Points { coordinates, count })
+    }
+
+    /// Whether it is all of a box of this shape, in C order.
+    pub fn is_all(&self, shape: &[u64]) -> bool {
+        self.as_region().is_some_and(|region| region.is_all(shape))
+    }
+
+    /// All of a box of this shape.
+    pub fn all(shape: &[u64]) -> Part {
+        Part(Elements::Region(Region::all(shape)))
+    }
+
+    pub(crate) fn elements(&self) -> &Elements {
+        &self.0
+    }
+
+    /// The box that it is, if it is one, in C order.
+    pub fn as_region(&self) -> Option<&Region> {
+        match &self.0 {
+            Elements::Region(region) => Some(region),
+            _ => None,
+        }
+    }
+
+    /// How many axes what it is a part of has.
+    pub fn rank(&self) -> usize {
+        match &self.0 {
+            Elements::Region(region) => region.rank(),
+            Elements::Outer(picks) => picks.len(),
+            Elements::Points { coordinates, .. } => coordinates.len(),
+        }
+    }
+
+    /// Its own shape, which is that of the memory which holds its elements alone.
+    pub fn shape(&self) -> Vec<u64> {
+        match &self.0 {
+            Elements::Region(region) => region.shape(),
+            Elements::Outer(picks) => picks.iter().map(Picks::len).collect(),
+            Elements::Points { count, .. } => vec![*count],
+        }
+    }
+
+    /// Whether there is no element in it.
+    pub fn is_empty(&self) -> bool {
+        element_count(&self.shape()) == Some(0)
+    }
+
+    /// The least box that holds its elements.
+    pub fn bounds(&self) -> Region {
+        match &self.0 {
+            Elements::Region(region) => region.clone(),
+            Elements::Outer(picks) => Region::new(picks.iter().map(Picks::bounds)),
+            Elements::Points { coordinates, .. } => {
+                Region::new(coordinates.iter().map(|list| bounds(list)))
+            }
+        }
+    }
+
+    /// The same elements, seen with axis `i` being what axis `order[i]` was.
+    pub(crate) fn turned(&self, order: &[usize]) -> Part {
+        Part(match &self.0 {
+            Elements::Region(region) => {
+                Elements::Region(Region::new(order.iter().map(|&a| region.intervals()[a].clone())))
+            }
+            Elements::Outer(picks) => {
+                Elements::Outer(order.iter().map(|&a| picks[a].clone()).collect())
+            }
+            Elements::Points { coordinates, count } => Elements::Points {
+                coordinates: order.iter().map(|&a| coordinates[a].clone()).collect(),
+                count: *count,
+            },
+        })
+    }
+
+    /// Whether its own axes are those of what it is a part of.
+    pub(crate) fn has_axes(&self) -> bool {
+        !matches!(self.0, Elements::Points { .. })
+    }
+
+    /// The same elements, counted from the first ones of a box that holds them.
+    pub(crate) fn moved_back(&self, from: &Region) -> Part {
+        let starts = from.intervals().iter().map(|r| r.start);
+        match &self.0 {
+            Elements::Region(region) => {
+                let moved = region.intervals().iter().zip(starts);
+                let moved = moved.map(|(r, start)| r.start - start..r.end - start);
+                Part(Elements::Region(Region::new(moved)))
+            }
+            Elements::Outer(picks) => {
+                let moved = picks.iter().zip(starts).map(|(picks, start)| picks.moved_back(start));
+                Part(Elements::Outer(moved.collect()))
+            }
+            Elements::Points { coordinates, count } => {
+                let moved = coordinates.iter().zip(starts);
+                let moved = moved.map(|(list, start)| list.iter().map(|at| at - start).collect());
+                Part(Elements::Points { coordinates: moved.collect(), count: *count })
+            }
+        }
+    }
+
+    /// These elements of `whole`: where they lie, if they are a box; else copied into `room`.
+    ///
+    /// # Panics
+    /// If the part leaves `whole`.
+    pub fn of<'a>(&self, whole: &View<'a>, room: &'a mut Vec<u8>) -> View<'a> {
+        if let Some(region) = self.as_region() {
+            return whole.part(region);
+        }
+        let (shape, cell) = (self.shape(), whole.cell());
+        // As many as the caller gave, at most.
+        *room = vec![0; shape.iter().product::<u64>() as usize * cell];
+        ViewMut::new(room, &shape, cell).gather(self, whole);
+        View::new(room, &shape, cell).with_heap(whole.heap())
+    }
+
+    /// Has `fill` fill memory of the part's shape, which then is these elements of `whole`.
+    ///
+    /// # Errors
+    /// Those of `fill`; [`CodecError::Limit`](crate::CodecError::Limit) if there is no memory.
+    ///
+    /// # Panics
+    /// If the part leaves `whole`.
+    pub fn fill<E: From<crate::CodecError>>(
+        &self,
+        mut whole: ViewMut<'_>,
+        fill: impl FnOnce(ViewMut<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        if let Some(region) = self.as_region() {
+            return fill(whole.part(region));
+        }
+        let (shape, cell, heap) = (self.shape(), whole.cell(), whole.heap());
+        let mut memory = memory(&shape, cell)?;
+        fill(ViewMut::new(&mut memory, &shape, cell).with_heap(heap))?;
+        whole.scatter(self, &View::new(&memory, &shape, cell));
+        Ok(())
+    }
+}
+
+impl From<Region> for Part {
+    fn from(region: Region) -> Part {
+        Part(Elements::Region(region))
+    }
+}
+impl From<&Region> for Part {
+    fn from(region: &Region) -> Part {
+        region.clone().into()
+    }
+}
+impl From<&Part> for Part {
+    fn from(part: &Part) -> Part {
+        part.clone()
+    }
+}
+
+fn memory(shape: &[u64], cell: usize) -> Result<Vec<u8>, crate::CodecError> {
+    let size = element_count(shape).and_then(|count| count.checked_mul(cell as u64));
+    let size = size.and_then(|size| usize::try_from(size).ok());
+    let limit = crate::CodecError::Limit { codec: "memory", limit: isize::MAX as u64 };
+    match size.filter(|&size| isize::try_from(size).is_ok()) {
+        Some(size) => bytemuck::allocation::try_zeroed_vec(size).map_err(|()| limit),
+        None => Err(limit),
+    }
+}

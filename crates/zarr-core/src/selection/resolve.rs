@@ -1,0 +1,381 @@
+//! What does a selection mean of a certain array?
+
+use std::ops::Range;
+
+use super::part::{Elements, Part, Picks};
+use super::{AxisSelection, Selection, Wish};
+use crate::error::AccessError;
+use crate::metadata::ArrayMetadata;
+use crate::region::{Region, element_count};
+
+/// Elements of an array, and the shape in which a caller has them.
+#[derive(Clone, Debug)]
+pub(crate) struct Selected {
+    pub part: Part,
+    /// As the part's, without the axes of single numbers.
+    pub shape: Vec<u64>,
+}
+
+impl From<Region> for Selected {
+    fn from(region: Region) -> Selected {
+        Selected { shape: region.shape(), part: region.into() }
+    }
+}
+
+impl Selection {
+    /// What is meant of this array.
+    pub(crate) fn of(self, metadata: &ArrayMetadata) -> Result<Selected, AccessError> {
+        match self.0 {
+            Wish::Blocks(chunks) => blocks(*chunks, metadata),
+            wish => wish.of(&metadata.shape, metadata.dimension_names.as_deref()),
+        }
+    }
+}
+
+impl Wish {
+    fn of(self, shape: &[u64], names: Option<&[Option<String>]>) -> Result<Selected, AccessError> {
+        match self {
+            Wish::All => Ok(Region::all(shape).into()),
+            Wish::Region(region) => Ok(region.within(shape)?.into()),
+            Wish::Outer(axes) => outer(axes, shape),
+            Wish::Named(named) => outer(by_axis(named, shape.len(), names)?, shape),
+            Wish::Points(coordinates) => points(coordinates, shape),
+            Wish::Mask { shape: of_mask, mask } => masked(&of_mask, &mask, shape),
+            Wish::Blocks(_) => Err(AccessError::Argument(
+                "a selection of blocks of blocks means nothing; select blocks of the array".into(),
+            )),
+        }
+    }
+}
+
+fn outer(axes: Vec<AxisSelection>, shape: &[u64]) -> Result<Selected, AccessError> {
+    if axes.len() != shape.len() {
+        return Err(AccessError::Rank { expected: shape.len(), found: axes.len() });
+    }
+    let (mut picks, mut lengths) = (Vec::with_capacity(axes.len()), Vec::with_capacity(axes.len()));
+    for (axis, (along, &len)) in axes.into_iter().zip(shape).enumerate() {
+        let stays = !matches!(along, AxisSelection::Index(_));
+        let along = along.picks(axis, len)?;
+        lengths.extend(stays.then_some(along.len()));
+        picks.push(along);
+    }
+    Ok(Selected { part: Part::outer(picks.into_iter()), shape: lengths })
+}
+
+impl AxisSelection {
+    fn picks(self, axis: usize, len: u64) -> Result<Picks, AccessError> {
+        match self {
+            AxisSelection::Index(index) => {
+                inside(axis, index, len)?;
+                Ok(Picks::range(index, 1))
+            }
+            AxisSelection::Steps { step: 0, .. } => {
+                let why =
+                    format!("axis {axis}: a step of 0 leads nowhere; take 1, or -1 for backwards");
+                Err(AccessError::Argument(why))
+            }
+            AxisSelection::Steps { start, stop, step } => {
+                let start = start.unwrap_or(0);
+                // A start past the end is out of bounds, not empty.
+                let end = stop.unwrap_or(len.max(start));
+                if start > end || end > len {
+                    return Err(AccessError::OutOfBounds { axis, start, end, len });
+                }
+                let count = (end - start).div_ceil(step.unsigned_abs());
+                let first = if step < 0 { end.saturating_sub(1) } else { start };
+                match count {
+                    0 | 1 => Ok(Picks::range(first, count)),
+                    _ => Ok(Picks::Steps { start: first, step, len: count }),
+                }
+            }
+            AxisSelection::List(list) => {
+                list.iter().try_for_each(|&index| inside(axis, index, len))?;
+                Ok(Picks::list(list))
+            }
+            AxisSelection::Mask(mask) if mask.len() as u64 != len => {
+                let found = mask.len();
+                let why = format!(
+                    "axis {axis}: a mask of {found} bools, but the axis has length {len}; give one bool for each coordinate"
+                );
+                Err(AccessError::Argument(why))
+            }
+            AxisSelection::Mask(mask) => Ok(Picks::list(
+                mask.iter().zip(0..).filter(|(taken, _)| **taken).map(|(_, at)| at).collect(),
+            )),
+        }
+    }
+}
+
+fn inside(axis: usize, index: u64, len: u64) -> Result<(), AccessError> {
+    match index < len {
+        true => Ok(()),
+        false => Err(AccessError::Index { axis, index, len }),
+    }
+}
+
+/// What is meant of each axis, told by name.
+fn by_axis(
+    named: Vec<(String, AxisSelection)>,
+    rank: usize,
+    names: Option<&[Option<String>]>,
+) -> Result<Vec<AxisSelection>, AccessError> {
+    let argument = |why: String| Err(AccessError::Argument(why));
+    let names = names.unwrap_or_default();
+    let mut axes = vec![None; rank];
+    for (name, along) in named {
+        let called = |axis: &usize| names[*axis].as_ref() == Some(&name);
+        match (0..names.len().min(rank)).filter(called).collect::<Vec<_>>()[..] {
+            [axis] if axes[axis].is_none() => axes[axis] = Some(along),
+            [_] => return argument(format!("dimension `{name}` is selected twice")),
+            [] => {
+                let known: Vec<String> =
+                    names.iter().flatten().map(|known| format!("`{known}`")).collect();
+                let known = match known.is_empty() {
+                    true => "the array's dimensions have no names; select by axis".to_owned(),
+                    false => format!("the array has {}", known.join(", ")),
+                };
+                return argument(format!("there is no dimension `{name}`; {known}"));
+            }
+            [first, second, ..] => {
+                return argument(format!(
+                    "axes {first} and {second} are both named `{name}`; select by axis"
+                ));
+            }
+        }
+    }
+    Ok(axes.into_iter().map(|along| along.unwrap_or(AxisSelection::ALL)).collect())
+}
+
+fn points(coordinates: Vec<Vec<u64>>, shape: &[u64]) -> Result<Selected, AccessError> {
+    if coordinates.len() != shape.len() {
+        return Err(AccessError::Rank { expected: shape.len(), found: coordinates.len() });
+    }
+    let Some(count) = coordinates.first().map(Vec::len) else {
+        let why = "points of a scalar have no coordinates; select it with `()`";
+        return Err(AccessError::Argument(why.into()));
+    };
+    for (axis, (list, &len)) in coordinates.iter().zip(shape).enumerate() {
+        if list.len() != count {
+            let found = list.len();
+            let why = format!(
+                "points have {count} coordinates along axis 0, but {found} along axis {axis}; each has one along every axis"
+            );
+            return Err(AccessError::Argument(why));
+        }
+        list.iter().try_for_each(|&index| inside(axis, index, len))?;
+    }
+    let count = count as u64;
+    let part = Part::points(coordinates, count);
+    Ok(Selected { part, shape: vec![count] })
+}
+
+fn masked(of_mask: &[u64], mask: &[bool], shape: &[u64]) -> Result<Selected, AccessError> {
+    if of_mask != shape {
+        let why = format!(
+            "a mask of shape {of_mask:?}, but the array has {shape:?}; give one bool for each element"
+        );
+        return Err(AccessError::Argument(why));
+    }
+    let due = element_count(shape).unwrap_or(u64::MAX);
+    if due != mask.len() as u64 {
+        let why = format!("a mask of shape {shape:?} has {due} bools, not {}", mask.len());
+        return Err(AccessError::Argument(why));
+    }
+    let count = mask.iter().filter(|taken| **taken).count() as u64;
+    let mut coordinates = vec![Vec::with_capacity(count as usize); shape.len()];
+    let taken = mask.iter().zip(0u64..).filter(|(taken, _)| **taken);
+    for (_, mut at) in taken {
+        for (list, len) in coordinates.iter_mut().zip(shape).rev() {
+            list.push(at % len);
+            at /= len;
+        }
+    }
+    let part = Part::points(coordinates, count);
+    Ok(Selected { part, shape: vec![count] })
+}
+
+/// The elements of whole chunks.
+fn blocks(chunks: Wish, metadata: &ArrayMetadata) -> Result<Selected, AccessError> {
+    let (shape, argument) = (&metadata.shape, |why: &str| AccessError::Argument(why.into()));
+    let grid = metadata.grid.as_deref().ok_or_else(|| argument("the array's grid is unknown"))?;
+    let counts: Vec<u64> = (0..shape.len()).map(|axis| grid.count(axis, shape[axis])).collect();
+    let chunks = chunks.of(&counts, metadata.dimension_names.as_deref())?.part;
+    let by_axis = match chunks.elements() {
+        Elements::Region(region) => {
+            region.intervals().iter().map(|r| Picks::range(r.start, r.end - r.start)).collect()
+        }
+        Elements::Outer(picks) => picks.clone(),
+        Elements::Points { .. } => {
+            return Err(argument("blocks are selected axis by axis, not by points or a mask"));
+        }
+    };
+    let interval = |axis: usize, chunk: u64| {
+        let span = grid.span(axis, chunk);
+        span.start..span.start.saturating_add(span.len).min(shape[axis])
+    };
+    let elements = by_axis.iter().enumerate().map(|(axis, chunks)| match chunks {
+        Picks::Steps { len: 0, .. } => Ok(Picks::range(0, 0)),
+        Picks::Steps { start, len, .. } if chunks.as_range().is_some() => {
+            let first = interval(axis, *start).start;
+            let end = interval(axis, start + len - 1).end;
+            Ok(Picks::range(first, end.saturating_sub(first)))
+        }
+        others => concatenated(others, |chunk| interval(axis, chunk)),
+    });
+    let part = Part::outer(elements.collect::<Result<Vec<_>, _>>()?.into_iter());
+    Ok(Selected { shape: part.shape(), part })
+}
+
+/// The coordinates in chunks, those of one after those of the other.
+fn concatenated(
+    chunks: &Picks,
+    interval: impl Fn(u64) -> Range<u64>,
+) -> Result<Picks, AccessError> {
+    let mut list = Vec::new();
+    let mut reserve = |count: u64| {
+        let room = usize::try_from(count).ok().and_then(|count| list.try_reserve_exact(count).ok());
+        room.ok_or(AccessError::TooLarge {
+            what: "the list of coordinates in these blocks",
+            size: count.saturating_mul(size_of::<u64>() as u64),
+            hint: "select fewer blocks, or neighbours in order",
+        })
+    };
+    // So many at least: more chunks than that are not even counted through.
+    reserve(chunks.len())?;
+    let len = |range: Range<u64>| range.end.saturating_sub(range.start);
+    reserve(chunks.iter().map(|chunk| len(interval(chunk))).fold(0, u64::saturating_add))?;
+    list.extend(chunks.iter().flat_map(interval));
+    Ok(Picks::list(list))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::steps;
+    use super::*;
+    use crate::data_type::CoreType;
+
+    /// An array of 10 × 7 elements in chunks of 4 × 3.
+    fn table() -> ArrayMetadata {
+        let mut table = ArrayMetadata::new(&[10, 7], CoreType::Uint8.into(), &[4, 3]).unwrap();
+        table.dimension_names = Some(vec![Some("time".into()), Some("lat".into())]);
+        table
+    }
+
+    fn why(selection: impl Into<Selection>) -> String {
+        selection.into().of(&table()).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn what_leaves_the_array_is_refused() {
+        assert_eq!(why((10, ..)), "index 10 is out of bounds for axis 0, which has length 10");
+        assert_eq!(why((.., 2..8)), "region 2..8 exceeds axis 1, which has length 7");
+        assert_eq!(why((.., 8..)), "region 8..8 exceeds axis 1, which has length 7");
+        assert_eq!(
+            why((.., ..=u64::MAX)).split(" exceeds").next(),
+            Some("region 0..18446744073709551615")
+        );
+        assert_eq!(why(([0, 10], ..)), "index 10 is out of bounds for axis 0, which has length 10");
+        assert_eq!(
+            why(Selection::points([[0, 3], [6, 7]])),
+            "index 7 is out of bounds for axis 1, which has length 7"
+        );
+        assert_eq!(
+            why(Selection::blocks((3, ..))),
+            "index 3 is out of bounds for axis 0, which has length 3"
+        );
+        assert_eq!(
+            why(Region::new([0..11, 0..7])),
+            "region 0..11 exceeds axis 0, which has length 10"
+        );
+    }
+
+    #[test]
+    fn what_means_nothing_says_why() {
+        assert_eq!(why(3), "region has 1 axes, the array has 2");
+        assert_eq!(why(Selection::points([[0u64]])), "region has 1 axes, the array has 2");
+        assert_eq!(
+            why((steps(.., 0), ..)),
+            "axis 0: a step of 0 leads nowhere; take 1, or -1 for backwards"
+        );
+        assert_eq!(
+            why((.., vec![true; 6])),
+            "axis 1: a mask of 6 bools, but the axis has length 7; give one bool for each coordinate"
+        );
+        assert_eq!(
+            why(Selection::mask(&[7, 10], vec![true; 70])),
+            "a mask of shape [7, 10], but the array has [10, 7]; give one bool for each element"
+        );
+        assert_eq!(
+            why(Selection::mask(&[10, 7], vec![true; 69])),
+            "a mask of shape [10, 7] has 70 bools, not 69"
+        );
+        assert_eq!(
+            why(Selection::points([vec![1, 2, 3], vec![1, 2]])),
+            "points have 3 coordinates along axis 0, but 2 along axis 1; each has one along every axis"
+        );
+        assert_eq!(
+            why(Selection::named("lon", 1)),
+            "there is no dimension `lon`; the array has `time`, `lat`"
+        );
+        assert_eq!(
+            why(Selection::named("lat", 1).and("lat", 2)),
+            "dimension `lat` is selected twice"
+        );
+        assert_eq!(
+            why(Selection::blocks(Selection::blocks(..))),
+            "a selection of blocks of blocks means nothing; select blocks of the array"
+        );
+        assert_eq!(
+            why(Selection::blocks(Selection::points([[0], [0]]))),
+            "blocks are selected axis by axis, not by points or a mask"
+        );
+        let mut table = table();
+        table.dimension_names = Some(vec![Some("x".into()), Some("x".into())]);
+        let twice = Selection::from(Selection::named("x", 1)).of(&table).unwrap_err();
+        assert_eq!(twice.to_string(), "axes 0 and 1 are both named `x`; select by axis");
+        table.dimension_names = None;
+        let none = Selection::from(Selection::named("x", 1)).of(&table).unwrap_err();
+        assert_eq!(
+            none.to_string(),
+            "there is no dimension `x`; the array's dimensions have no names; select by axis"
+        );
+        let scalar = ArrayMetadata::new(&[], CoreType::Uint8.into(), &[]).unwrap();
+        let points = Selection::points(Vec::<Vec<u64>>::new()).of(&scalar).unwrap_err();
+        assert_eq!(
+            points.to_string(),
+            "points of a scalar have no coordinates; select it with `()`"
+        );
+    }
+
+    #[test]
+    fn what_is_a_box_is_held_as_one() {
+        let lists = ([3u64, 4, 5], vec![false, true, true, false, false, false, false]);
+        for (selection, shape) in [
+            (Selection::from((3..6, 1..3)), vec![3, 2]),
+            (Selection::from(lists), vec![3, 2]),
+            ((steps(3..6, 1), 1..3).into(), vec![3, 2]),
+            ((steps(4..5, -7), 1).into(), vec![1]),
+            (Selection::blocks((1.., [0u64, 1])), vec![6, 6]),
+        ] {
+            let selected = selection.clone().of(&table()).unwrap();
+            assert!(selected.part.as_region().is_some(), "{selection:?}");
+            assert_eq!(selected.shape, shape, "{selection:?}");
+        }
+    }
+
+    /// No list of so many coordinates is made, and no time spent on it.
+    #[test]
+    fn enormous_selections_are_counted_not_listed() {
+        let shape = [1 << 60];
+        let thin = ArrayMetadata::new(&shape, CoreType::Uint8.into(), &[1]).unwrap();
+        let every_second = Selection::from(steps(.., -2)).of(&thin).unwrap();
+        assert_eq!(every_second.shape, [1 << 59]);
+        let every_second = Selection::blocks(steps(.., 2)).of(&thin).unwrap_err();
+        assert!(matches!(every_second, AccessError::TooLarge { .. }), "{every_second}");
+        let thick = ArrayMetadata::new(&shape, CoreType::Uint8.into(), &[1 << 60]).unwrap();
+        let twice = Selection::blocks([0, 0]).of(&thick).unwrap_err();
+        assert!(matches!(twice, AccessError::TooLarge { .. }), "{twice}");
+        assert_eq!(Selection::from(steps(5.., i64::MIN)).of(&thick).unwrap().shape, [1]);
+        assert_eq!(Selection::from(steps(.., i64::MAX)).of(&thick).unwrap().shape, [1]);
+    }
+}
