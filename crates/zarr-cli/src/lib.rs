@@ -31,6 +31,7 @@ mod npy;
 mod parse;
 mod progress;
 mod record;
+mod region;
 mod session;
 mod slabs;
 

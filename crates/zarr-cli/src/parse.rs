@@ -1,6 +1,6 @@
 //! What do words on the command line mean?
 
-use zarr::{Dialect, Era, Json, Region};
+use zarr::{Dialect, Era, Json};
 
 /// A format to be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,62 +77,6 @@ pub(crate) fn shape(text: &str) -> Result<Shape, String> {
         .ok_or_else(|| "a shape is whole numbers with commas between, as in 100,200".into())
 }
 
-/// One axis of a region as typed: from where to where, each side may be left to the array.
-type Interval = (Option<u64>, Option<u64>);
-
-/// The intervals of `0:4, 2:7`, one per axis: `start:stop` without the stop itself, either side may be
-/// left out, `n` alone is `n:n+1`, nothing or `:` is the whole axis.
-fn intervals(text: &str) -> Result<Vec<Interval>, String> {
-    let bad = |part: &str, why: &str| {
-        format!("region `{text}`: `{part}` {why}; write it as in 0:4,2:7 or 3,: or ,:10")
-    };
-    let number = |part: &str, digits: &str| match digits.trim() {
-        "" => Ok(None),
-        digits if digits.starts_with('-') => {
-            Err(bad(part, "counts from the end, which regions do not"))
-        }
-        digits => match digits.parse() {
-            Ok(n) => Ok(Some(n)),
-            Err(_) => Err(bad(part, "is no `start:stop` of whole numbers")),
-        },
-    };
-    let one = |part: &str| match part.split(':').collect::<Vec<_>>()[..] {
-        [only] => match number(part, only)? {
-            None => Ok((None, None)),
-            Some(n) if n == u64::MAX => Err(bad(part, "is too large")),
-            Some(n) => Ok((Some(n), Some(n + 1))),
-        },
-        [start, stop] => match (number(part, start)?, number(part, stop)?) {
-            (Some(start), Some(stop)) if start > stop => Err(bad(part, "ends before it begins")),
-            interval => Ok(interval),
-        },
-        _ => Err(bad(part, "has a step, which regions do not have")),
-    };
-    text.split(',').map(|part| one(part.trim())).collect()
-}
-
-/// The region of an array of `shape` that `text` means; all of it for `None`.
-pub(crate) fn region(text: Option<&str>, shape: &[u64]) -> Result<Region, String> {
-    let Some(text) = text else {
-        return Ok(Region::all(shape));
-    };
-    if text.trim().is_empty() && shape.is_empty() {
-        return Ok(Region::all(shape));
-    }
-    let intervals = intervals(text)?;
-    if intervals.len() != shape.len() {
-        let (found, rank) = (intervals.len(), shape.len());
-        return Err(format!("region `{text}` has {found} axes, the array has {rank}"));
-    }
-    for (axis, ((start, stop), &len)) in intervals.iter().zip(shape).enumerate() {
-        if start.is_some_and(|start| start > len) || stop.is_some_and(|stop| stop > len) {
-            return Err(format!("region `{text}` exceeds axis {axis}, which has length {len}"));
-        }
-    }
-    let ends = intervals.into_iter().zip(shape);
-    Ok(Region::new(ends.map(|((start, stop), &len)| start.unwrap_or(0)..stop.unwrap_or(len))))
-}
-
 /// JSON, or else the text itself as a string.
 pub(crate) fn json_or_text(text: &str) -> Json {
     Json::parse(text.as_bytes()).unwrap_or_else(|_| Json::from(text))
@@ -149,34 +93,6 @@ pub(crate) fn member(text: &str) -> Result<(String, Json), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn regions_are_start_and_stop_per_axis() {
-        let of = |text: &str, shape: &[u64]| region(Some(text), shape).unwrap().to_string();
-        assert_eq!(of("0:4,2:7", &[5, 9]), "(0..4, 2..7)");
-        assert_eq!(of(" 1 : 4 , 2 ", &[5, 9]), "(1..4, 2..3)");
-        assert_eq!(of(":,:3", &[5, 9]), "(0..5, 0..3)");
-        assert_eq!(of(",8:", &[5, 9]), "(0..5, 8..9)");
-        assert_eq!(of("4:4", &[5]), "(4..4)");
-        assert_eq!(of("", &[5]), "(0..5)");
-        assert_eq!(of("", &[]), "()");
-        assert_eq!(region(None, &[2, 3]).unwrap().to_string(), "(0..2, 0..3)");
-    }
-
-    #[test]
-    fn regions_that_are_none_say_why() {
-        let why = |text: &str| region(Some(text), &[5, 9]).unwrap_err();
-        assert!(why("0:4").contains("has 1 axes, the array has 2"));
-        assert!(why("0:6,0").contains("exceeds axis 0, which has length 5"));
-        assert!(why("6:,0").contains("exceeds axis 0"));
-        assert!(why("-1,0").contains("counts from the end"));
-        assert!(why("0:4:2,0").contains("step"));
-        assert!(why("4:2,0").contains("ends before it begins"));
-        assert!(why("a,0").contains("whole numbers"));
-        assert!(why("99999999999999999999,0").contains("whole numbers"));
-        assert!(why("18446744073709551615,0").contains("too large"));
-        assert!(region(Some("0"), &[]).is_err());
-    }
 
     #[test]
     fn shapes_forgive_brackets() {

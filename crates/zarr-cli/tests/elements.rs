@@ -104,6 +104,39 @@ fn put_replaces_a_region() {
 }
 
 #[test]
+fn regions_have_steps_lists_and_negative_numbers() {
+    let folder = Folder::new();
+    for format in FORMATS {
+        folder.table(format, format);
+        let get = |region: &str| {
+            let region = format!("get {format}/a --region {region} --format csv");
+            folder.good(&region).text().to_owned()
+        };
+        assert_eq!(get("::2,-1"), "5\n15\n");
+        assert_eq!(get("::-1,::-2"), "20,18,16\n15,13,11\n10,8,6\n5,3,1\n");
+        assert_eq!(get("[3,0,0],1:3"), "17,18\n2,3\n2,3\n");
+        let run = folder.feed(&format!("put {format}/a --region ::-3,[4,0]"), b"[[-1,-2],[-3,-4]]");
+        assert_eq!((run.code, &*run.err), (0, ""));
+        let run = folder.feed(&format!("put {format}/a --region 1,[2,2]"), b"[[7,8]]");
+        assert_eq!((run.code, &*run.err), (0, ""), "the last one stays");
+        assert_eq!(get(":,:"), "-4,2,3,4,-3\n6,7,8,9,10\n11,12,13,14,15\n-2,17,18,19,-1\n");
+    }
+}
+
+#[test]
+fn regions_are_told_by_the_names_of_dimensions() {
+    let folder = Folder::new();
+    folder.good("create n.zarr --shape 2,3,4 --dtype int8 --dims time,lat,lon");
+    let run = folder.feed("put n.zarr --by-name lon=1:3,time=-1", b"[[[1,2],[3,4],[5,6]]]");
+    assert_eq!((run.code, &*run.err), (0, ""));
+    let get = |names: &str| folder.good(&format!("get n.zarr --by-name {names}")).text().to_owned();
+    assert_eq!(get("time=1"), "[[[0,1,2,0],[0,3,4,0],[0,5,6,0]]]\n");
+    assert_eq!(get("time=1,lon=[2,1],lat=::-2"), "[[[6,5],[2,1]]]\n");
+    let why = folder.bad("get n.zarr --by-name x=1", 2);
+    assert!(why.contains("no dimension `x`; the array has `time`, `lat`, `lon`"), "{why}");
+}
+
+#[test]
 fn put_takes_only_what_is_due() {
     let folder = Folder::new();
     folder.table("t.zarr", "v3");

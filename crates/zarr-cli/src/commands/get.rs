@@ -4,16 +4,16 @@ use std::io::{self, IsTerminal};
 use std::ops::ControlFlow;
 
 use clap::{Args, ValueEnum};
+use zarr::Array;
 use zarr::data_type::DataType;
-use zarr::{Array, Region};
 
 use super::Out;
 use crate::failure::Failure;
 use crate::nested::{Lines, Lists};
 use crate::npy::{self, Header};
-use crate::parse;
 use crate::progress::Progress;
 use crate::record::Item;
+use crate::region::{Elements, Which};
 use crate::session::{Session, Target};
 use crate::slabs;
 
@@ -23,11 +23,15 @@ use crate::slabs;
 Examples:
   zarr get data.zarr --path temperature --region 0:4,2:7
   zarr get data.zarr/temperature --region 0,: --format csv > first-row.csv
+  zarr get data.zarr/temperature --region ::-1,[0,5,-1]
+  zarr get data.zarr/temperature --by-name lat=3:9,lon=::2
   zarr get data.zarr/temperature --format npy > temperature.npy
   zarr get data.zarr/temperature --format raw | sha256sum
 
-A region is start:stop for each axis, without the stop itself; either side may be left out, and a
-single number n means n:n+1. All axes stay, so 0,: of a table is a table with one row.
+A region is start:stop or start:stop:step for each axis, as in NumPy, without the stop itself; each may
+be left out. Negative numbers count from the axis' end, a negative step goes backwards. [1,5,9] is a list,
+in any order. A single number n means n:n+1: all axes stay, so 0,: of a table is a table with one row.
+Nothing may leave the array. --by-name says the same of the dimensions it names.
 
 Formats, all in C order:
   json  nested lists. Integers are exact, floats the shortest text that reads back the same, with
@@ -42,9 +46,8 @@ Formats, all in C order:
 pub(crate) struct Get {
     #[command(flatten)]
     target: Target,
-    /// Elements to take, as in 0:4,2:7; all, if not given
-    #[arg(long, value_name = "REGION", allow_hyphen_values = true)]
-    region: Option<String>,
+    #[command(flatten)]
+    which: Which,
     /// How to write them
     #[arg(long, value_name = "FORMAT", default_value = "json")]
     format: Format,
@@ -70,9 +73,7 @@ impl Get {
         }
         let node = session.open(&self.target)?;
         let array = node.into_array()?;
-        let region = parse::region(self.region.as_deref(), &array.shape());
-        let region = region.map_err(Failure::Usage)?;
-        let result = write(&array, &region, format, out);
+        let result = write(&array, &self.which.of(&array)?, format, out);
         session.warn(array.hierarchy());
         result
     }
@@ -131,22 +132,22 @@ impl Writer {
     }
 }
 
-fn write(array: &Array, region: &Region, format: Format, out: Out<'_>) -> Result<(), Failure> {
-    let shape = region.shape();
+fn write(array: &Array, elements: &Elements, format: Format, out: Out<'_>) -> Result<(), Failure> {
+    let shape = elements.shape();
     let Some(mut writer) = Writer::new(array, &shape, format)? else {
-        let probe = array.read_le_bytes(Region::new(shape.iter().map(|_| 0..0)));
+        let probe = array.read_le_bytes(&Elements::none(shape.len()));
         let why = "elements of a type that is not known were read";
         return Err(probe.err().map_or_else(|| Failure::usage(why), Failure::from));
     };
     let metadata = array.metadata();
     let item = Item::of(&metadata.data_type).map_or(1, |kind| kind.size() as u64);
-    let total = region.element_count().unwrap_or(u64::MAX).saturating_mul(item);
+    let total = elements.count().unwrap_or(u64::MAX).saturating_mul(item);
     let progress = Progress::of_bytes(total, total <= slabs::SIZE || io::stdout().is_terminal());
     let mut done = 0;
-    let flow = slabs::each(metadata.grid.as_deref(), region, item, slabs::SIZE, |piece, _| {
-        let written = array.read_le_bytes(&piece).map_err(Failure::from).and_then(|bytes| {
+    let flow = slabs::each(metadata.grid.as_deref(), elements, item, slabs::SIZE, |piece, _| {
+        let written = array.read_le_bytes(piece).map_err(Failure::from).and_then(|bytes| {
             writer.push(&bytes, out)?;
-            done += piece.element_count().unwrap_or(0) * item;
+            done += piece.count().unwrap_or(0) * item;
             progress.done(done);
             Ok(())
         });
@@ -159,7 +160,7 @@ fn write(array: &Array, region: &Region, format: Format, out: Out<'_>) -> Result
         return Err(failure);
     }
     if format == Format::Json {
-        if region.is_empty() {
+        if elements.is_empty() {
             let why = "the region holds nothing, in more lists than can be written";
             let lists = Lists::empty(&shape).ok_or_else(|| Failure::usage(why))?;
             write!(out, "{lists}")?;

@@ -5,16 +5,16 @@ use std::ops::ControlFlow;
 
 use clap::{Args, ValueEnum};
 use zarr::data_type::{ByteSwap, DataType, Endian};
-use zarr::{Array, Dialect, Json, Region};
+use zarr::{Array, Dialect, Json};
 
 use crate::element::Kind;
 use crate::failure::Failure;
 use crate::human;
 use crate::nested;
 use crate::npy::{self, Header, Trouble};
-use crate::parse;
 use crate::progress::Progress;
 use crate::record::Item;
+use crate::region::{Elements, Which};
 use crate::session::{Care, Session, Target};
 use crate::slabs;
 
@@ -30,14 +30,15 @@ Formats are those of `zarr get`; json may also be one flat list in C order. A Nu
 array's type, in either byte order, and the region's shape; axes of length 1 may be missing. A moment is
 a date, or a whole number of the type's steps since 1970. A record is an object with all its fields.
 
+Regions are those of `zarr get`. Of several elements for the same place, as in [3,3], the last one stays.
+
 Input that has too few or too many elements is refused; if it has more than 64 MiB, pieces of it may
 have been written by then. Parts of chunks are laid over what other programs write meanwhile.")]
 pub(crate) struct Put {
     #[command(flatten)]
     target: Target,
-    /// Elements to replace, as in 0:4,2:7; all, if not given
-    #[arg(long, value_name = "REGION", allow_hyphen_values = true)]
-    region: Option<String>,
+    #[command(flatten)]
+    which: Which,
     /// What standard input holds
     #[arg(long, value_name = "FORMAT", default_value = "json")]
     format: Format,
@@ -65,14 +66,12 @@ struct Input<'a> {
 impl Put {
     pub fn run(&self, session: &Session) -> Result<(), Failure> {
         let array = session.open_rw(&self.target, &self.care)?.into_array()?;
-        let region = parse::region(self.region.as_deref(), &array.shape());
-        let region = region.map_err(Failure::Usage)?;
-        let result = self.write(&array, &region, &mut io::stdin().lock());
+        let result = self.write(&array, &self.which.of(&array)?, &mut io::stdin().lock());
         session.warn(array.hierarchy());
         result
     }
 
-    fn write(&self, array: &Array, region: &Region, input: &mut dyn Read) -> Result<(), Failure> {
+    fn write(&self, array: &Array, region: &Elements, input: &mut dyn Read) -> Result<(), Failure> {
         let data_type = array.data_type();
         let Some(kind) = Item::of(&data_type) else {
             // Says what is not supported.
@@ -80,7 +79,7 @@ impl Put {
             return Ok(());
         };
         let item = kind.size() as u64;
-        let total = region.element_count().and_then(|n| n.checked_mul(item));
+        let total = region.count().and_then(|n| n.checked_mul(item));
         let total = total.ok_or_else(|| Failure::usage("the region is too large"))?;
         let mut input = Input { from: input, swap: None, total, read: 0 };
         match (&kind, self.format) {
@@ -121,7 +120,7 @@ impl Put {
 }
 
 /// Whether a NumPy file holds what the array needs, and what makes its elements little-endian.
-fn check(header: &Header, array: &Array, region: &Region) -> Result<ByteSwap, Failure> {
+fn check(header: &Header, array: &Array, region: &Elements) -> Result<ByteSwap, Failure> {
     let data_type = array.data_type();
     let due = npy::descr(&data_type);
     let meant = match &data_type {
@@ -196,17 +195,17 @@ impl Input<'_> {
     }
 
     /// Writes elements in C order, piece by piece. The last is written when the input has ended.
-    fn stream(&mut self, array: &Array, region: &Region, item: u64) -> Result<(), Failure> {
+    fn stream(&mut self, array: &Array, region: &Elements, item: u64) -> Result<(), Failure> {
         let progress = Progress::of_bytes(self.total, self.total <= slabs::SIZE);
         let metadata = array.metadata();
         let flow =
             slabs::each(metadata.grid.as_deref(), region, item, slabs::SIZE, |piece, last| {
-                let size = piece.element_count().unwrap_or(u64::MAX).saturating_mul(item);
+                let size = piece.count().unwrap_or(u64::MAX).saturating_mul(item);
                 let written = self.take(size).and_then(|bytes| {
                     if last {
                         self.end()?;
                     }
-                    array.write_le_bytes(&piece, &bytes)?;
+                    array.write_le_bytes(piece, &bytes)?;
                     progress.done(self.read);
                     Ok(())
                 });
@@ -222,7 +221,7 @@ impl Input<'_> {
     }
 
     /// Writes elements in Fortran order, which must be held all at once.
-    fn transposed(&mut self, array: &Array, region: &Region, item: u64) -> Result<(), Failure> {
+    fn transposed(&mut self, array: &Array, region: &Elements, item: u64) -> Result<(), Failure> {
         let bytes = self.take(self.total)?;
         self.end()?;
         array.write_le_bytes(region, &to_c_order(&bytes, &region.shape(), item as usize))?;
@@ -230,7 +229,7 @@ impl Input<'_> {
     }
 
     /// Writes elements out of JSON, whose text must be held all at once.
-    fn lists(&mut self, array: &Array, region: &Region, kind: Item) -> Result<(), Failure> {
+    fn lists(&mut self, array: &Array, region: &Elements, kind: Item) -> Result<(), Failure> {
         let shape = region.shape();
         // No element needs more text than this, unless somebody wrote it with many spaces.
         let limit = self.total.saturating_mul(32).saturating_add(1 << 20);

@@ -1,0 +1,387 @@
+//! Which elements of an array do words on the command line mean?
+
+use clap::Args;
+use zarr::{Array, AxisSelection, Selection};
+
+use crate::failure::Failure;
+
+/// Which elements a verb is about.
+#[derive(Debug, Args)]
+pub(crate) struct Which {
+    /// Elements, axis by axis, as in 0:4,::2,-1,[1,5,9]; all, if not given
+    #[arg(long, value_name = "REGION", allow_hyphen_values = true)]
+    region: Option<String>,
+    /// Elements by the names of dimensions, as in lat=3:9,lon=::2; all along the others
+    #[arg(long, value_name = "REGION", conflicts_with = "region")]
+    by_name: Option<String>,
+}
+
+impl Which {
+    pub fn of(&self, array: &Array) -> Result<Elements, Failure> {
+        let metadata = array.metadata();
+        let (shape, names) = (&metadata.shape, metadata.dimension_names.as_deref());
+        let elements = match &self.by_name {
+            Some(text) => Elements::of_names(text, shape, names),
+            None => Elements::of_region(self.region.as_deref(), shape),
+        };
+        elements.map_err(Failure::Usage)
+    }
+}
+
+/// The elements that are meant: axis by axis, in order. All axes stay.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Elements(Vec<Along>);
+
+/// Coordinates along one axis, all of which it has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Along {
+    /// `len` of them, from `start` on, each `step` further than the one before.
+    Steps {
+        start: u64,
+        step: i64,
+        len: u64,
+    },
+    List(Vec<u64>),
+}
+
+impl Along {
+    pub fn range(start: u64, end: u64) -> Along {
+        Along::Steps { start, step: 1, len: end.saturating_sub(start) }
+    }
+
+    pub fn len(&self) -> u64 {
+        match self {
+            Along::Steps { len, .. } => *len,
+            Along::List(list) => list.len() as u64,
+        }
+    }
+
+    /// The coordinate at a position, which there is.
+    pub fn at(&self, position: u64) -> u64 {
+        match self {
+            // What lies in an axis is right modulo 2^64.
+            Along::Steps { start, step, .. } => {
+                start.wrapping_add((*step as u64).wrapping_mul(position))
+            }
+            Along::List(list) => list[position as usize],
+        }
+    }
+
+    /// Those at the positions from `from` to before `to`.
+    fn part(&self, from: u64, to: u64) -> Along {
+        match self {
+            Along::Steps { step, .. } if from < to => {
+                Along::Steps { start: self.at(from), step: *step, len: to - from }
+            }
+            Along::Steps { .. } => Along::range(0, 0),
+            Along::List(list) => Along::List(list[from as usize..to as usize].to_vec()),
+        }
+    }
+}
+
+impl From<&Along> for AxisSelection {
+    fn from(along: &Along) -> AxisSelection {
+        match along {
+            Along::Steps { len: 0, .. } => (0..0).into(),
+            Along::Steps { start, step, len } => {
+                let last = along.at(len - 1);
+                zarr::steps(*start.min(&last)..=*start.max(&last), *step)
+            }
+            Along::List(list) => list.into(),
+        }
+    }
+}
+
+impl From<&Elements> for Selection {
+    fn from(elements: &Elements) -> Selection {
+        Selection::outer(&elements.0)
+    }
+}
+
+impl Elements {
+    /// All of an array of this shape.
+    pub fn all(shape: &[u64]) -> Elements {
+        Elements(shape.iter().map(|&len| Along::range(0, len)).collect())
+    }
+
+    /// None of them.
+    pub fn none(rank: usize) -> Elements {
+        Elements::all(&vec![0; rank])
+    }
+
+    /// `0:4,::2,-1,[1,5,9]`, one word for each axis; all, if there is no text.
+    pub fn of_region(text: Option<&str>, shape: &[u64]) -> Result<Elements, String> {
+        let Some(text) = text else { return Ok(Elements::all(shape)) };
+        if text.trim().is_empty() && shape.is_empty() {
+            return Ok(Elements::all(shape));
+        }
+        let at = |why: String| format!("region `{text}`: {why}");
+        let words = words(text).map_err(at)?;
+        let (found, rank) = (words.len(), shape.len());
+        if found != rank {
+            return Err(format!("region `{text}` has {found} axes, the array has {rank}"));
+        }
+        let axes = words.iter().zip(shape).enumerate();
+        let axes = axes.map(|(axis, (word, &len))| along(word, &format!("axis {axis}"), len));
+        axes.collect::<Result<_, _>>().map(Elements).map_err(at)
+    }
+
+    /// `lat=3:9,lon=::2`, a word for each axis that is named; of others all.
+    pub fn of_names(
+        text: &str,
+        shape: &[u64],
+        names: Option<&[Option<String>]>,
+    ) -> Result<Elements, String> {
+        let at = |why: String| format!("`{text}`: {why}");
+        let known = names.unwrap_or_default().iter().take(shape.len()).map(Option::as_deref);
+        let known: Vec<Option<&str>> = known.collect();
+        let mut axes: Vec<Option<Along>> = vec![None; shape.len()];
+        for word in words(text).map_err(at)? {
+            let Some((name, meant)) = word.split_once('=') else {
+                return Err(at(format!("`{word}` is no name=start:stop, as in lat=3:9,lon=::2")));
+            };
+            let name = name.trim();
+            let mut called = (0..known.len()).filter(|&axis| known[axis] == Some(name));
+            let axis = match (called.next(), called.next()) {
+                (Some(axis), None) => axis,
+                (Some(first), Some(second)) => {
+                    let why =
+                        format!("axes {first} and {second} are both named `{name}`; use --region");
+                    return Err(at(why));
+                }
+                (None, _) => {
+                    let names: Vec<String> =
+                        known.iter().flatten().map(|name| format!("`{name}`")).collect();
+                    return Err(at(match names.is_empty() {
+                        true => "the array's dimensions have no names; use --region".to_owned(),
+                        false => {
+                            let names = names.join(", ");
+                            format!("there is no dimension `{name}`; the array has {names}")
+                        }
+                    }));
+                }
+            };
+            let whose = format!("dimension `{name}`");
+            if axes[axis].is_some() {
+                return Err(at(format!("{whose} is named twice")));
+            }
+            axes[axis] = Some(along(meant.trim(), &whose, shape[axis]).map_err(at)?);
+        }
+        let axes = axes.into_iter().zip(shape);
+        Ok(Elements(axes.map(|(along, &len)| along.unwrap_or(Along::range(0, len))).collect()))
+    }
+
+    pub fn axes(&self) -> &[Along] {
+        &self.0
+    }
+
+    /// How many coordinates along each axis.
+    pub fn shape(&self) -> Vec<u64> {
+        self.0.iter().map(Along::len).collect()
+    }
+
+    /// How many elements; `None` if that is more than 64 bits can count.
+    pub fn count(&self) -> Option<u64> {
+        zarr::region::element_count(&self.shape())
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.iter().any(|along| along.len() == 0)
+    }
+
+    /// The same, but along an axis only the positions from `from` to before `to`.
+    pub fn part(&self, axis: usize, from: u64, to: u64) -> Elements {
+        let mut axes = self.0.clone();
+        axes[axis] = axes[axis].part(from, to);
+        Elements(axes)
+    }
+}
+
+/// What stands between commas, but for those inside of brackets.
+fn words(text: &str) -> Result<Vec<&str>, String> {
+    let (mut words, mut start, mut inside) = (Vec::new(), 0, false);
+    for (at, letter) in text.char_indices() {
+        match letter {
+            '[' if inside => return Err("there is a list in a list".to_owned()),
+            '[' => inside = true,
+            ']' if !inside => return Err("a `]` has no `[`".to_owned()),
+            ']' => inside = false,
+            ',' if !inside => {
+                words.push(text[start..at].trim());
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    if inside {
+        return Err("a `[` has no `]`".to_owned());
+    }
+    words.push(text[start..].trim());
+    Ok(words)
+}
+
+/// What a word means of an axis of length `len`: `start:stop:step` without the stop itself, each of which may
+/// be left out; `n` alone; `[a,b,c]`. Negative coordinates count from the axis' end.
+fn along(word: &str, whose: &str, len: u64) -> Result<Along, String> {
+    let bad =
+        |why: &str| format!("`{word}` {why}; write it as in 0:4, 3, ::2, 9:0:-3, -1 or [1,5,9]");
+    let number = |digits: &str| match digits.trim() {
+        "" => Ok(None),
+        digits => match digits.parse::<i128>() {
+            Ok(n) if i64::try_from(n).is_ok() || u64::try_from(n).is_ok() => Ok(Some(n)),
+            _ => Err(bad("is no `start:stop:step` of whole numbers")),
+        },
+    };
+    let beyond = || format!("`{word}` exceeds {whose}, which has length {len}");
+    // Where a coordinate lies, which may be `most` at most.
+    let place = |n: i128, most: u64| {
+        let n = if n < 0 { n + i128::from(len) } else { n };
+        u64::try_from(n).ok().filter(|&n| n <= most).ok_or_else(beyond)
+    };
+    let one = |n: i128| match len {
+        0 => Err(beyond()),
+        _ => place(n, len - 1),
+    };
+    if let Some(list) = word.strip_prefix('[') {
+        let list = list.strip_suffix(']').ok_or_else(|| bad("is no list"))?.trim();
+        let list = list.strip_suffix(',').unwrap_or(list);
+        let items = if list.is_empty() { Vec::new() } else { list.split(',').collect() };
+        let item = |item: &str| match number(item)? {
+            Some(n) => one(n),
+            None => Err(bad("has a comma too many")),
+        };
+        return items.into_iter().map(item).collect::<Result<_, _>>().map(Along::List);
+    }
+    let (start, stop, step) = match word.split(':').collect::<Vec<_>>()[..] {
+        [only] => match number(only)? {
+            None => return Ok(Along::range(0, len)),
+            Some(n) => {
+                let n = one(n)?;
+                return Ok(Along::range(n, n + 1));
+            }
+        },
+        [start, stop] => (number(start)?, number(stop)?, None),
+        [start, stop, step] => (number(start)?, number(stop)?, number(step)?),
+        _ => return Err(bad("has too many colons")),
+    };
+    let step = match step {
+        Some(0) => return Err(bad("has a step of 0, which leads nowhere")),
+        Some(step) => i64::try_from(step).unwrap_or(i64::MAX),
+        None => 1,
+    };
+    let backwards = bad("ends before it begins");
+    if step > 0 {
+        let start = start.map_or(Ok(0), |n| place(n, len))?;
+        let stop = stop.map_or(Ok(len), |n| place(n, len))?;
+        let count = stop.checked_sub(start).ok_or(backwards)?.div_ceil(step.unsigned_abs());
+        return Ok(Along::Steps { start, step, len: count });
+    }
+    // Backwards: from the axis' last, or from `start`, to its first, or to before `stop`.
+    if len == 0 && start.is_none() && stop.is_none() {
+        return Ok(Along::range(0, 0));
+    }
+    let start = start.map_or(Ok(len.saturating_sub(1)), one)?;
+    let count = match stop.map(one).transpose()? {
+        None => start + 1,
+        Some(stop) => start.checked_sub(stop).ok_or(backwards)?,
+    };
+    Ok(Along::Steps { start, step, len: count.div_ceil(step.unsigned_abs()) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listed(elements: &Elements) -> String {
+        let along = |along: &Along| {
+            (0..along.len()).map(|n| along.at(n).to_string()).collect::<Vec<_>>().join(" ")
+        };
+        elements.axes().iter().map(along).collect::<Vec<_>>().join(", ")
+    }
+
+    fn of(text: &str, shape: &[u64]) -> String {
+        listed(&Elements::of_region(Some(text), shape).unwrap())
+    }
+
+    /// As `numpy.arange(n)[...]` has them.
+    #[test]
+    fn words_mean_what_numpy_means_by_them() {
+        assert_eq!(of("0:4,2:5", &[5, 9]), "0 1 2 3, 2 3 4");
+        assert_eq!(of(" 1 : 4 , 2 ", &[5, 9]), "1 2 3, 2");
+        assert_eq!(of(":,:3", &[2, 9]), "0 1, 0 1 2");
+        assert_eq!(of(",8:", &[2, 9]), "0 1, 8");
+        assert_eq!(of("::2", &[5]), "0 2 4");
+        assert_eq!(of("1::2", &[6]), "1 3 5");
+        assert_eq!(of("::-1", &[4]), "3 2 1 0");
+        assert_eq!(of("::-2", &[4]), "3 1");
+        assert_eq!(of("10:0:-3", &[11]), "10 7 4 1");
+        assert_eq!(of("2::-1", &[5]), "2 1 0");
+        assert_eq!(of(":2:-1", &[5]), "4 3");
+        assert_eq!(of("-1", &[5]), "4");
+        assert_eq!(of("-3:", &[5]), "2 3 4");
+        assert_eq!(of(":-3", &[5]), "0 1");
+        assert_eq!(of("-1:-4:-2", &[5]), "4 2");
+        assert_eq!(of("[1,4,-1],[0],[]", &[6, 1, 3]), "1 4 5, 0, ");
+        assert_eq!(of("[ 3 , 3 , ]", &[6]), "3 3");
+        assert_eq!(of("4:4", &[5]), "");
+        assert_eq!(of("::-1", &[0]), "");
+        assert_eq!(of("0:1:9223372036854775808", &[5]), "0");
+        assert_eq!(of("4:0:-9223372036854775808", &[5]), "4");
+        assert_eq!(of("", &[3]), "0 1 2");
+        assert_eq!(of("", &[]), "");
+        assert_eq!(Elements::of_region(None, &[2, 3]).unwrap().shape(), [2, 3]);
+    }
+
+    #[test]
+    fn words_that_mean_nothing_say_why() {
+        let why = |text: &str| Elements::of_region(Some(text), &[5, 9]).unwrap_err();
+        assert!(why("0:4").contains("has 1 axes, the array has 2"));
+        assert!(why("0:6,0").contains("`0:6` exceeds axis 0, which has length 5"));
+        assert!(why("6:,0").contains("exceeds axis 0"));
+        assert!(why("5,0").contains("exceeds axis 0"));
+        assert!(why("-6,0").contains("exceeds axis 0"));
+        assert!(why("5::-1,0").contains("exceeds axis 0"));
+        assert!(why("[0,5],0").contains("exceeds axis 0"));
+        assert!(why("::0,0").contains("a step of 0"));
+        assert!(why("4:2,0").contains("ends before it begins"));
+        assert!(why("2:4:-1,0").contains("ends before it begins"));
+        assert!(why("a,0").contains("whole numbers"));
+        assert!(why("1:2:3:4,0").contains("too many colons"));
+        assert!(why("99999999999999999999,0").contains("whole numbers"));
+        assert!(why("18446744073709551615,0").contains("exceeds axis 0"));
+        assert!(why("[1,,2],0").contains("a comma too many"));
+        assert!(why("[1,2,0").contains("has no `]`"));
+        assert!(why("1],0").contains("has no `[`"));
+        assert!(why("[[1]],0").contains("a list in a list"));
+        assert!(Elements::of_region(Some("0"), &[]).is_err());
+    }
+
+    #[test]
+    fn axes_are_meant_by_name() {
+        let names = [Some("time".to_owned()), None, Some("lat".to_owned())];
+        let of = |text: &str| Elements::of_names(text, &[2, 3, 4], Some(&names));
+        assert_eq!(listed(&of("lat=::2").unwrap()), "0 1, 0 1 2, 0 2");
+        assert_eq!(listed(&of("lat = [1,3] , time=-1").unwrap()), "1, 0 1 2, 1 3");
+        let why = |text: &str| of(text).unwrap_err();
+        assert!(why("lon=1").contains("no dimension `lon`; the array has `time`, `lat`"));
+        assert!(why("lat=1,lat=2").contains("named twice"));
+        assert!(why("lat=4").contains("exceeds dimension `lat`, which has length 4"));
+        assert!(why("1:2").contains("is no name=start:stop"));
+        let none = Elements::of_names("lat=1", &[2], None).unwrap_err();
+        assert!(none.contains("have no names; use --region"));
+        let both = [Some("x".to_owned()), Some("x".to_owned())];
+        let both = Elements::of_names("x=1", &[2, 2], Some(&both)).unwrap_err();
+        assert!(both.contains("axes 0 and 1 are both named `x`"));
+    }
+
+    #[test]
+    fn parts_are_the_same_elements() {
+        let elements = Elements::of_region(Some("::-3,[4,1,2],1:3"), &[10, 5, 3]).unwrap();
+        assert_eq!(listed(&elements.part(0, 1, 3).part(1, 0, 2)), "6 3, 4 1, 1 2");
+        assert_eq!(elements.count(), Some(24));
+        assert_eq!(
+            Selection::from(&elements),
+            (zarr::steps(0..=9, -3), [4, 1, 2], zarr::steps(1..=2, 1)).into()
+        );
+    }
+}
