@@ -13,3 +13,8 @@ pub mod sources;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/extending.md")]
 struct Extending;
+
+/// So does the code of the page on selections, and it is right.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/indexing.md")]
+struct Indexing;
