@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
+use zarr::data_type::CoreType;
 use zarr::format::{Draft, Format, of_dialect};
 use zarr::store::{Store, StoreKey};
 use zarr::stores::MemoryStore;
@@ -312,6 +313,23 @@ proptest! {
             prop_assert_eq!(words(kept.attributes()), words(&group), "in {:?}", way);
         }
     }
+}
+
+/// F-081: formats without words for exchanged axes need none if none are exchanged.
+#[cfg(feature = "transpose")]
+#[test]
+fn an_order_that_leaves_all_axes_is_left_out_of_copies() -> zarr::Result<()> {
+    let order = zarr::codec(r#"{"name":"transpose","configuration":{"order":[0,1,2]}}"#)?;
+    let array = Target::V3.begun().create_array(&path("/a")).shape(&[2, 3, 2]);
+    let array = array.data_type(CoreType::Int16).codec(order).create()?;
+    let elements: Vec<i16> = (0..12).collect();
+    array.write(.., &elements)?;
+    for target in [Target::V2, Target::Draft, Target::PlainText] {
+        let to = target.begun();
+        zarr::copy(&Node::Array(array.clone()), &to, &path("/a"), &CopyOptions::default())?;
+        assert_eq!(to.array(&path("/a"))?.read::<i16>(..)?, elements, "{target:?}");
+    }
+    Ok(())
 }
 
 /// The same array in an older draft: what the draft of October 2020 says, at the keys and in the words of this

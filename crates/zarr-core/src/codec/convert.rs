@@ -145,6 +145,8 @@ fn to_flat(
     for spec in specs {
         let codec = registry.build_codec(spec, &here)?;
         match &codec {
+            // An order that leaves every axis where it is needs no words.
+            Codec::ArrayToArray(array) if array.axis_order().is_some_and(<[_]>::is_sorted) => {}
             Codec::ArrayToArray(array) if array.axis_order().is_some() => {
                 if !lowered.is_empty()
                     || !chain.is_empty()
