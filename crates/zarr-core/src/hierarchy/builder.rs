@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{Array, Ground, Hierarchy, Room, aio};
 use crate::codec::CodecSpec;
-use crate::data_type::{DataType, Endian, NumpyTime, ParsedType, fill_value};
+use crate::data_type::{CoreType, DataType, Endian, NumpyTime, ParsedType, fill_value};
 use crate::dialect::{Dialect, Strictness};
 use crate::error::{AccessError, Cause, Error, MetadataError, Result};
 use crate::grid::ChunkGrid;
@@ -316,7 +316,12 @@ fn order_codecs(
     let mut here = ChunkContext::new(metadata.data_type.clone(), metadata.chunk_extent());
     let (mut arrays, mut rest, mut serializer) = (Vec::new(), Vec::new(), Some(bytes));
     for spec in codecs {
-        let codec = registry.build_codec(&spec, &here)?;
+        let mut codec = registry.build_codec(&spec, &here)?;
+        if matches!(codec, Codec::BytesToBytes(_)) && here.data_type.is_variable() {
+            // It sees bytes, if elements have any length.
+            let bytes = ChunkContext::new(CoreType::Uint8, here.shape.clone());
+            codec = registry.build_codec(&spec, &bytes)?;
+        }
         // With every parameter said, as most readers want it (v3-final.md 3.4).
         let spec = codec.spelling(Dialect::V3).unwrap_or(spec);
         match codec {
