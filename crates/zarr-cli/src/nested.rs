@@ -68,17 +68,23 @@ impl Lists {
     }
 }
 
-/// Lines of comma-separated values, written as elements come in.
+/// Lines of elements, written as they come in.
 pub(crate) struct Lines {
     kind: Item,
+    style: Style,
     columns: u64,
     done: u64,
 }
 
 impl Lines {
-    /// Lines for a shape of at most two axes longer than 1: a column, or rows. `None` for others. Records
-    /// have a line each, and one axis.
-    pub fn new(kind: impl Into<Item>, shape: &[u64]) -> Option<Lines> {
+    /// One element a line, in JSON.
+    pub fn of_json(kind: impl Into<Item>) -> Lines {
+        Lines { kind: kind.into(), style: Style::Json, columns: 1, done: 0 }
+    }
+
+    /// Comma-separated values for a shape of at most two axes longer than 1: a column, or rows. `None` for
+    /// others. Records have a line each, and one axis.
+    pub fn of_csv(kind: impl Into<Item>, shape: &[u64]) -> Option<Lines> {
         let kind = kind.into();
         let columns = match *shape {
             [] | [_] => 1,
@@ -97,17 +103,18 @@ impl Lines {
             Some(_) => 1,
             None => columns,
         };
-        Some(Lines { kind, columns, done: 0 })
+        Some(Lines { kind, style: Style::Csv, columns, done: 0 })
     }
 
     /// Writes the elements that come next.
     pub fn push(&mut self, elements: &[u8], out: &mut dyn Write) -> io::Result<()> {
         let mut text = String::new();
-        if let Some(header) = self.kind.header().filter(|_| self.done == 0) {
+        let begins = self.style == Style::Csv && self.done == 0;
+        if let Some(header) = self.kind.header().filter(|_| begins) {
             text = header + "\n";
         }
         for element in self.kind.split(elements) {
-            self.kind.say(element, Style::Csv, &mut text);
+            self.kind.say(element, self.style, &mut text);
             self.done += 1;
             let ends = self.done.is_multiple_of(self.columns);
             text.push(if ends { '\n' } else { ',' });
@@ -204,7 +211,7 @@ mod tests {
     fn lines_are_rows() {
         let lines = |shape: &[u64]| {
             let mut out = Vec::new();
-            Lines::new(Kind::Uint(8), shape)?.push(&[1, 2, 3, 4], &mut out).unwrap();
+            Lines::of_csv(Kind::Uint(8), shape)?.push(&[1, 2, 3, 4], &mut out).unwrap();
             String::from_utf8(out).ok()
         };
         assert_eq!(lines(&[4]).unwrap(), "1\n2\n3\n4\n");

@@ -32,6 +32,8 @@ fn get_says_every_type() {
             assert_eq!(folder.good(&format!("get {target}")).text(), format!("{json}\n"));
             assert_eq!(folder.good(&format!("get {target} --json")).text(), format!("{json}\n"));
             assert_eq!(folder.good(&format!("get {target} --format csv")).text(), csv);
+            let lines = folder.good(&format!("get {target} --format jsonl"));
+            assert_eq!(format!("[{}]", lines.text().trim_end().replace('\n', ",")), json);
             for format in ["raw", "npy"] {
                 let bytes = folder.good(&format!("get {target} --format {format}")).out;
                 assert_eq!(folder.feed(&format!("put {target} --format {format}"), &bytes).code, 0);
@@ -87,6 +89,9 @@ fn get_takes_odd_shapes() {
     assert!(folder.bad("get c.zarr --format csv", 2).contains("3 axes are longer than 1"));
     assert_eq!(folder.good("get c.zarr --format csv --region 0:2,1,1:4").text(), "1,1,1\n1,1,1\n");
     assert_eq!(folder.good("get c.zarr --region '1 , 2 , :2'").text(), "[[[1,1]]]\n");
+    assert_eq!(folder.good("get c.zarr --format jsonl").text(), "1\n".repeat(24));
+    assert_eq!(folder.good("get s.zarr --format jsonl").text(), "1.5\n");
+    assert_eq!(folder.good("get e.zarr --format jsonl").out, b"");
 }
 
 #[test]

@@ -39,6 +39,7 @@ Formats, all in C order:
         fixed length are text if they are UTF-8, else {\"base64\": text}; raw bytes are base64. Moments
         are dates as fine as their unit, \"2020-12-31T23:59:59\", spans of time whole numbers of their
         steps; \"NaT\" is no time. Records are objects of their fields.
+  jsonl one element per line, as in json.
   csv   one line per row, for at most two axes longer than 1; complex numbers as 1.0-2.0j. One line per
         record, for one axis, behind a line with the names of its fields.
   raw   little-endian elements one after the other; bool 0 or 1; text as UTF-32.
@@ -60,6 +61,7 @@ pub(crate) struct Get {
 enum Format {
     Raw,
     Json,
+    Jsonl,
     Npy,
     Csv,
 }
@@ -104,7 +106,8 @@ impl Writer {
                 Writer::Bytes { header: header.to_bytes() }
             }
             Format::Json => Writer::Lists(Lists::new(kind, shape)),
-            Format::Csv => Writer::Lines(Lines::new(kind, shape).ok_or_else(|| {
+            Format::Jsonl => Writer::Lines(Lines::of_json(kind)),
+            Format::Csv => Writer::Lines(Lines::of_csv(kind, shape).ok_or_else(|| {
                 let rank = shape.iter().filter(|&&len| len != 1).count();
                 let (columns, most) = match data_type {
                     DataType::Record(_) => ("fields", "one such axis"),
