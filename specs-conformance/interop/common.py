@@ -1,4 +1,4 @@
-"""What every peer is asked: the program under test, the cases, and how answers are compared.
+"""How every peer is asked: the program under test, the exchange, and how answers are compared.
 
 A peer's script gives a `Peer` to `main`. Each case goes four ways: the program writes and the peer
 reads; the peer writes and the program reads; the program copies what the peer wrote into each dialect
@@ -9,6 +9,7 @@ and into copies that the program reads.
 
 import argparse
 import base64
+import collections
 import dataclasses
 import json
 import re
@@ -17,238 +18,13 @@ import subprocess
 import sys
 import tempfile
 import time
-import zlib
 from pathlib import Path
 
 import numpy as np
 
+from cases import Case, Long, cases, fill_text, float_text, little, long_cases, stream
+
 DIALECTS = ("v2", "v3", "draft-2020")
-
-BOOL = ["|b1"]
-INTEGERS = ["|i1", "|u1"] + [f"{order}{kind}{size}" for order in "<>" for kind in "iu" for size in (2, 4, 8)]
-FLOATS = [f"{order}f{size}" for order in "<>" for size in (2, 4, 8)]
-COMPLEX = [f"{order}c{size}" for order in "<>" for size in (8, 16)]
-TEXT = ["|S7", "<U5", ">U3", "|V6"]
-TIMES = ["<M8[ns]", ">M8[s]", "<M8[D]", "<M8[Y]", "<M8[us]", "<m8[ms]", ">m8[h]", "<m8[as]"]
-# Units that one step has several of.
-STEPS = ["<M8[25s]", ">m8[10us]"]
-# Records, as v2 spells them: one byte order, several, records in records, several elements in a field.
-RECORDS = [
-    '[["a","<i4"],["b","<f8"]]',
-    '[["a",">i4"],["b",">f8"]]',
-    '[["a","<i4"],["b",">f8"],["c","<U3"],["d","|S2"],["e","|b1"],["t",">M8[s]"],["v","|V3"],["z","<c8"]]',
-]
-NESTED = ['[["a","<i2"],["e",[["x",">i2"],["r",[["y","|u1"],["z","<u4"]]]]]]']
-SUBARRAYS = ['[["a","<i4",[2]],["q",[["x",">u2"],["y","|b1"]],[2,3]]]']
-NUMBERS = BOOL + INTEGERS + FLOATS + COMPLEX
-
-BLOSC = [
-    f"blosc-{cname}-{shuffle}:5"
-    for cname in ("lz4", "lz4hc", "blosclz", "zlib", "zstd")
-    for shuffle in ("noshuffle", "shuffle", "bitshuffle")
-]
-
-
-def numpy_type(words):
-    """NumPy's type, whose fields are tuples where those of v2 are lists."""
-    def of(words):
-        if isinstance(words, str):
-            return words
-        return [(name, of(kind), *map(tuple, shape)) for name, kind, *shape in words]
-
-    return np.dtype(of(json.loads(words)) if words.startswith("[") else words)
-
-
-def fit(data, rng):
-    """What random bytes cannot be in the fields of records: bools are 0 or 1, text is text."""
-    for name in data.dtype.names:
-        field = data[name]
-        if field.dtype.names:
-            fit(field, rng)
-        elif field.dtype.kind == "b":
-            field[...] = rng.integers(0, 2, field.shape)
-        elif field.dtype.kind == "U":
-            field[...] = rng.choice(np.array(["", "a", "äß", "漢🎉z"]), field.shape)
-
-
-@dataclasses.dataclass(frozen=True)
-class Case:
-    """An array to be written. `codecs` are as the program's `--codec` spells them."""
-
-    name: str
-    dtype: str = "<i4"
-    shape: tuple = (7, 9)
-    chunks: tuple = (3, 4)
-    order: str = "C"
-    codecs: tuple = ()
-    fill: object = None
-    holes: bool = True
-    empty: bool = False
-    # what stands between the indices in chunk keys; as the writer likes, if not given
-    separator: object = None
-    # no fill value; what nobody wrote is zero
-    undefined: bool = False
-
-    def fill_value(self):
-        """The fill value as a NumPy scalar array, zero unless the case says another."""
-        value = np.zeros((), numpy_type(self.dtype))
-        if self.fill is not None:
-            value[...] = self.fill
-        return value
-
-    def data(self):
-        """The elements, the same each time; the first chunk is all fill where the case has holes."""
-        dtype = numpy_type(self.dtype)
-        if self.empty:
-            return np.full(self.shape, self.fill_value())
-        rng = np.random.default_rng(zlib.crc32(self.name.encode()))
-        count = int(np.prod(self.shape))
-        if dtype.kind == "b":
-            data = rng.integers(0, 2, count).astype(dtype)
-        elif dtype.kind == "S":
-            data = np.array([bytes(rng.integers(97, 123, rng.integers(0, dtype.itemsize + 1))) for _ in range(count)], dtype)
-        elif dtype.kind == "U":
-            letters = np.array(list("aZ09 äß漢🎉"))
-            data = np.array(["".join(rng.choice(letters, rng.integers(0, dtype.itemsize // 4 + 1))) for _ in range(count)], dtype)
-        else:
-            data = np.frombuffer(rng.bytes(count * dtype.itemsize), dtype).copy()
-            if dtype.names:
-                fit(data, rng)
-            if dtype.kind in "fc" and count > 6:
-                data[-6:] = [np.nan, np.inf, -np.inf, -0.0, 0.0, 1.5]
-            if dtype.kind in "mM" and count:
-                data[-1] = "NaT"
-        data = data.reshape(self.shape)
-        if self.holes and self.shape and count:
-            data[tuple(slice(0, length) for length in self.chunks)] = self.fill_value()
-        return data
-
-
-@dataclasses.dataclass(frozen=True)
-class Long:
-    """An array of texts or bytes of any length; `dtype` as the program spells it."""
-
-    name: str
-    dtype: str = "string"
-    shape: tuple = (7, 9)
-    chunks: tuple = (3, 4)
-    order: str = "C"
-    codecs: tuple = ()
-    fill: object = ""
-    empty: bool = False
-
-    def element(self, text):
-        return text if self.dtype == "string" else text.encode("utf-16-be")
-
-    def fill_value(self):
-        return self.element(self.fill)
-
-    def data(self):
-        """The elements, the same each time; the first chunk is all fill."""
-        data = np.full(self.shape, None, object)
-        data[...] = self.fill_value()
-        if not self.empty:
-            rng = np.random.default_rng(zlib.crc32(self.name.encode()))
-            letters = np.array(list("aZ09 äß漢🎉"))
-            for at in np.ndindex(self.shape):
-                if not self.shape or any(index >= length for index, length in zip(at, self.chunks)):
-                    data[at] = self.element("".join(rng.choice(letters, rng.integers(0, 9))))
-        return data
-
-
-def long_cases():
-    """Layouts, codecs and fill values of elements of any length."""
-    for dtype in ("string", "variable_length_bytes"):
-        yield Long(f"{dtype}", dtype)
-        yield Long(f"{dtype}-F", dtype, order="F")
-        for codec in ("gzip:5", "zstd:3", "blosc-lz4-shuffle:5"):
-            yield Long(f"{dtype}-{codec}", dtype, codecs=(codec,))
-        yield Long(f"{dtype}-gzip:5-F", dtype, codecs=("gzip:5",), order="F")
-        yield Long(f"{dtype}-scalar", dtype, (), ())
-        yield Long(f"{dtype}-one-axis", dtype, (11,), (4,))
-        yield Long(f"{dtype}-three-axes-F", dtype, (4, 5, 6), (2, 3, 4), order="F")
-        yield Long(f"{dtype}-no-elements", dtype, (0, 3), (1, 3))
-        yield Long(f"{dtype}-fill", dtype, fill="aß漢")
-        yield Long(f"{dtype}-nothing-stored", dtype, fill="aß漢", empty=True)
-
-
-def stream(array):
-    """Elements of any length in C order, each after its length."""
-    elements = [item.encode() if isinstance(item, str) else bytes(item) for item in np.asarray(array).ravel()]
-    return b"".join(len(element).to_bytes(4, "little") + element for element in elements)
-
-
-def fill_text(case):
-    """The fill value as JSON, which every dialect reads."""
-    value = case.fill_value()
-    if value.dtype.names:
-        return json.dumps(base64.b64encode(value.tobytes()).decode())
-    if value.dtype.kind == "b":
-        return "true" if value else "false"
-    if value.dtype.kind in "iu":
-        return str(int(value))
-    if value.dtype.kind in "mM":
-        return str(int(value.astype("i8")))
-    if value.dtype.kind == "f":
-        return float_text(value)
-    if value.dtype.kind == "c":
-        return f"[{float_text(value.real)}, {float_text(value.imag)}]"
-    return None
-
-
-def float_text(value):
-    value = float(value)
-    if value != value:
-        return '"NaN"'
-    if value in (float("inf"), float("-inf")):
-        return '"Infinity"' if value > 0 else '"-Infinity"'
-    return repr(value)
-
-
-def cases(dtypes, codecs, full):
-    """Types, codecs, layouts and fill values; `full` crosses every type with every codec."""
-    def numeric(dtype):
-        return numpy_type(dtype).kind in "biufc"
-
-    for dtype in dtypes:
-        yield Case(f"dtype{dtype}", dtype)
-        yield Case(f"dtype{dtype}-F", dtype, order="F")
-    for codec in codecs:
-        chosen = dtypes if full else [dtype for dtype in ("<i4", "<f8", ">u2", "<M8[ns]") if dtype in dtypes]
-        if "delta" in codec:
-            # Differences of floats lose bits.
-            chosen = [dtype for dtype in chosen if numpy_type(dtype).kind in "iumM"]
-        for dtype in chosen:
-            yield Case(f"codec-{'+'.join(codec)}{dtype}", dtype, codecs=codec)
-        yield Case(f"codec-{'+'.join(codec)}-F", codecs=codec, order="F")
-    yield Case("scalar", "<f8", (), (), holes=False)
-    yield Case("scalar-unwritten", "<i4", (), (), fill=42, empty=True)
-    yield Case("one-axis", "<i4", (11,), (4,))
-    yield Case("three-axes", "<i2", (4, 5, 6), (2, 3, 4))
-    yield Case("three-axes-F", "<i2", (4, 5, 6), (2, 3, 4), order="F")
-    yield Case("four-axes-F", "|u1", (3, 4, 2, 5), (2, 2, 2, 2), order="F")
-    yield Case("no-elements", "<i4", (0, 3), (1, 3), holes=False)
-    yield Case("chunk-beyond-the-array", "<i4", (3, 2), (8, 8), holes=False)
-    yield Case("nothing-stored", "<i4", fill=7, empty=True)
-    yield Case("slashes", "<i4", separator="/")
-    yield Case("periods", "<i4", separator=".")
-    for dtype in dtypes:
-        kind = numpy_type(dtype).kind
-        if kind == "f":
-            for name, fill in (("nan", np.nan), ("inf", np.inf), ("neginf", -np.inf), ("third", 1 / 3)):
-                yield Case(f"fill-{name}{dtype}", dtype, fill=fill)
-        elif kind == "c":
-            yield Case(f"fill-nan-inf{dtype}", dtype, fill=complex(np.nan, np.inf))
-        elif kind in "iu" and numeric(dtype):
-            info = np.iinfo(dtype)
-            yield Case(f"fill-min{dtype}", dtype, fill=info.min)
-            yield Case(f"fill-max{dtype}", dtype, fill=info.max)
-        elif kind in "mM":
-            yield Case(f"fill-nat{dtype}", dtype, fill="NaT")
-        elif kind == "b":
-            yield Case(f"fill-true{dtype}", dtype, fill=True)
-        elif dtype.startswith("["):
-            yield Case(f"fill-record{dtype}", dtype, fill=Case(f"record{dtype}", dtype, (1,), (1,), holes=False).data()[0])
 
 
 class Refused(Exception):
@@ -268,31 +44,33 @@ class Program:
             raise Refused(f"zarr {arguments[0]}: exit {done.returncode}: {message[:300]}")
         return done.stdout
 
-    def write(self, store, case, dialect):
-        arguments = ["--path", "/a", "--format", dialect]
+    def layout(self, case, dialect):
+        arguments = ["--path", "/a", "--format", dialect, "--dtype", case.dtype]
         arguments += [f"--shape={','.join(map(str, case.shape))}", f"--chunks={','.join(map(str, case.chunks))}"]
-        arguments += ["--dtype", case.dtype]
+        if case.shards:
+            arguments += [f"--shards={','.join(map(str, case.shards))}"]
+        if case.order == "F":
+            arguments += ["--order", "F"]
+        for codec in case.chain or case.codecs:
+            arguments += ["--codec", codec]
+        return arguments
+
+    def write(self, store, case, dialect):
+        arguments = self.layout(case, dialect)
         if case.undefined:
             arguments += ["--no-fill"]
         elif fill_text(case) is not None:
             arguments += [f"--fill={fill_text(case)}"]
         if case.separator:
             arguments += ["--separator", case.separator]
-        if case.order == "F":
-            arguments += ["--order", "F"]
-        for codec in case.codecs:
-            arguments += ["--codec", codec]
         self.run("create", store, *arguments)
         if not case.empty:
             self.run("put", store, "--path", "/a", "--format", "raw", data=little(case.data()))
 
     def write_long(self, store, case, dialect):
-        arguments = ["--path", "/a", "--format", dialect, "--dtype", case.dtype, "--order", case.order]
-        arguments += [f"--shape={','.join(map(str, case.shape))}", f"--chunks={','.join(map(str, case.chunks))}"]
+        arguments = self.layout(case, dialect)
         fill = case.fill_value()
         arguments += [f"--fill={json.dumps(fill if isinstance(fill, str) else base64.b64encode(fill).decode())}"]
-        for codec in case.codecs:
-            arguments += ["--codec", codec]
         self.run("create", store, *arguments)
         if not case.empty:
             self.run("put", store, "--path", "/a", "--format", "raw", data=stream(case.data()))
@@ -325,17 +103,6 @@ class Program:
         self.run("copy", source, target, "--to", dialect)
 
 
-def delta_type(dtype):
-    """The integers in whose terms numcodecs' `delta` is told of elements: it adds no moments."""
-    return f"{dtype[0]}i8" if numpy_type(dtype).kind in "mM" else dtype
-
-
-def little(array):
-    """The elements as little-endian bytes in C order."""
-    array = np.asarray(array)
-    return array.astype(array.dtype.newbyteorder("<")).tobytes()
-
-
 @dataclasses.dataclass
 class Peer:
     """Another implementation."""
@@ -351,14 +118,20 @@ class Peer:
     # which codecs and which types the peer's writer is asked for; all of `knows` where a dialect is missing
     writes: dict = dataclasses.field(default_factory=dict)
     writes_types: dict = dataclasses.field(default_factory=dict)
-    # dialect -> cases beside those that every peer is given
+    # dialect -> cases beside those that every peer is given; those that it reads and cannot write
     cases: dict = dataclasses.field(default_factory=dict)
+    reads_cases: dict = dataclasses.field(default_factory=dict)
+    # dialects that it reads and cannot write
+    reads_only: tuple = ()
+    # what it is not asked for, and why
+    not_asked: tuple = ()
     # dialect -> [(name, write)]: what only this peer writes; write(store) -> {path: NumPy array}
     stores: dict = dataclasses.field(default_factory=dict)
     # whether the peer reads the copies of those, too; they hold one array, /a
     reads_stores: bool = False
     # dialects in which it has texts and bytes of any length; both functions as `read` and `write`
     long: tuple = ()
+    long_types: tuple = ("string", "variable_length_bytes")
     read_long: object = None
     write_long: object = None
     # read_tree(store, dialect) -> as `TREE`; write_tree(store, dialect, tree)
@@ -368,10 +141,23 @@ class Peer:
     consolidate: object = None
     read_consolidated: object = None
 
+    def asked(self, kind, dialect, read, written):
+        """What it is to read and what it is to write: those that every peer is given, and its own of this kind."""
+        def own(cases):
+            return [case for case in cases.get(dialect, []) if isinstance(case, kind)]
+
+        both = own(self.cases)
+        written = [] if dialect in self.reads_only or written is None else written + both
+        return read + both + own(self.reads_cases), written
+
 
 # What the program refuses to copy, whoever wrote it, and is right to.
 REFUSED = [
-    (r"we copy from (v2|v3)", "draft-2020", r"codec-(.*crc32c|delta|shuffle:).*", "the draft has no name for the codec"),
+    (r"we copy from (v2|v3)", "draft-2020", r"(shards-)?codec-(.*crc32c|delta|shuffle:).*", "the draft has no name for the codec"),
+]
+# The same of arrays in v3 whose axes are exchanged.
+REFUSED_AXES = [
+    (r"we copy from v3", r"v2|draft-2020", r"(shards-)?transpose-.*(201|120|021|1230|around|twice).*", "final v3 alone exchanges some axes"),
 ]
 
 
@@ -469,6 +255,7 @@ def ask_tree(run, direction, dialect, find, tree):
 
 
 def trees(run, peer, program, scratch, dialect):
+    run.about = {"subject": "groups and attributes"}
     ours, theirs = scratch / f"tree-ours-{dialect}", scratch / f"tree-theirs-{dialect}"
 
     def written_by_us():
@@ -497,6 +284,7 @@ def trees(run, peer, program, scratch, dialect):
 
 def copies(run, peer, program, scratch, dialect):
     """Consolidated metadata that one side makes are read by the other, also after the program changed something (F-014, Z2-072)."""
+    run.about = {"subject": "consolidated metadata"}
     late = TREE | {"/g/h/a": ("array", ATTRIBUTES | {"late": 1}, ["y", "x"]), "/g/late": ("group", {}, None)}
 
     def changed(store):
@@ -536,14 +324,20 @@ def longs(run, peer, program, scratch, dialect):
             found = stream(found)
         return compare_bytes(found, stream(case.data()))
 
-    for number, case in enumerate(long_cases()):
-        ours, theirs = scratch / f"long-ours-{dialect}-{number}", scratch / f"long-theirs-{dialect}-{number}"
+    given = list(long_cases(peer.long_types))
+    read, written = peer.asked(Long, dialect, given, given if peer.write_long else None)
+    for number, case in enumerate(read):
+        run.about = case.about()
+        ours = scratch / f"long-ours-{dialect}-{number}"
 
         def written_by_us():
             program.write_long(ours, case, dialect)
             return differ(program.read(ours), case) or differ(peer.read_long(ours, dialect), case)
 
         run.check("we write", dialect, case.name, written_by_us)
+    for number, case in enumerate(written):
+        run.about = case.about()
+        theirs = scratch / f"long-theirs-{dialect}-{number}"
 
         def written_by_them():
             peer.write_long(theirs, case, dialect)
@@ -585,6 +379,7 @@ def stores(run, peer, program, scratch, dialect):
         arrays = sorted(node["path"] for node in nodes if node["node_type"] == "array")
         return None if arrays == sorted(expected) else f"arrays {arrays}, expected {sorted(expected)}"
 
+    run.about = {"subject": "what it alone writes"}
     for number, (name, write) in enumerate(peer.stores.get(dialect, [])):
         store = scratch / f"store-{dialect}-{number}"
         # A peer that cannot write what it is asked for here is a mistake in its script.
@@ -636,7 +431,16 @@ class Run:
         self.equal = 0
         self.excepted = 0
         self.wrong = []
-        self.used = set()
+        # number of the exception -> (direction, dialect) -> how often it was met
+        self.met = collections.defaultdict(collections.Counter)
+        # where the checks that come belong in the tables: table -> row
+        self.about = {}
+        # (table, row, direction, dialect) -> [equal, excepted]
+        self.counts = {}
+
+    def count(self, direction, dialect, excepted):
+        for table, row in self.about.items():
+            self.counts.setdefault((table, row, direction, dialect), [0, 0])[excepted] += 1
 
     def check(self, direction, dialect, name, action):
         try:
@@ -645,13 +449,15 @@ class Run:
             difference = f"{type(error).__name__}: {str(error)[:300]}"
         for number, (*patterns, reason) in enumerate(self.peer.exceptions):
             if all(map(re.fullmatch, patterns, (direction, dialect, name))):
-                self.used.add(number)
+                self.met[number][direction, dialect] += 1
                 if difference is None:
                     self.wrong.append(f"{direction} {dialect} {name}: equal, although excepted: {reason}")
                 self.excepted += 1
+                self.count(direction, dialect, excepted=True)
                 return
         if difference is None:
             self.equal += 1
+            self.count(direction, dialect, excepted=False)
         else:
             self.wrong.append(f"{direction} {dialect} {name}: {difference}")
 
@@ -660,17 +466,22 @@ def holes_are_holes(store, case):
     """Chunks that hold nothing but the fill value are not stored."""
     if not case.holes or not case.shape or case.empty or case.undefined:
         return None
+    grid, hole = case.shards or case.chunks, case.hole or case.chunks
+    if any(inner < outer for inner, outer in zip(hole, grid)):
+        return None
     names = (".zarray", ".zgroup", ".zattrs", ".zmetadata", "zarr.json", ".zarr-lock")
     stored = [p for p in Path(store).rglob("*") if p.is_file() and p.name not in names and ".group.json" not in p.name and ".array.json" not in p.name]
-    chunks = int(np.prod([-(-length // chunk) for length, chunk in zip(case.shape, case.chunks)]))
+    chunks = int(np.prod([-(-length // chunk) for length, chunk in zip(case.shape, grid)]))
     return None if len(stored) < chunks else f"{len(stored)} chunks are stored, one of them is all fill"
 
 
 def ask(peer, program, scratch):
     run = Run(peer)
     for dialect, (dtypes, codecs) in peer.knows.items():
-        others = peer.cases.get(dialect, [])
-        for number, case in enumerate([*cases(dtypes, codecs, full=True), *others]):
+        theirs = peer.writes_types.get(dialect, dtypes), peer.writes.get(dialect, codecs)
+        read, written = peer.asked(Case, dialect, list(cases(dtypes, codecs, full=True)), list(cases(*theirs, full=False)))
+        for number, case in enumerate(read):
+            run.about = case.about()
             store = scratch / f"ours-{dialect}-{number}"
 
             def ours():
@@ -679,8 +490,8 @@ def ask(peer, program, scratch):
 
             run.check("we write", dialect, case.name, ours)
             shutil.rmtree(store, ignore_errors=True)
-        dtypes, codecs = peer.writes_types.get(dialect, dtypes), peer.writes.get(dialect, codecs)
-        for number, case in enumerate([*cases(dtypes, codecs, full=False), *others]):
+        for number, case in enumerate(written):
+            run.about = case.about()
             store = scratch / f"theirs-{dialect}-{number}"
 
             def theirs():
@@ -712,20 +523,40 @@ def ask(peer, program, scratch):
             copies(run, peer, program, scratch, dialect)
         stores(run, peer, program, scratch, dialect)
     for number, exception in enumerate(peer.exceptions):
-        if number not in run.used:
+        if number not in run.met:
             run.wrong.append(f"no case meets the exception {exception}")
     return run
+
+
+def report(run):
+    """What `matrix.py` needs to know."""
+    exceptions = [
+        {"reason": reason, "met": [[*where, times] for where, times in run.met[number].items()]}
+        for number, (*_, reason) in enumerate(run.peer.exceptions)
+    ]
+    return {
+        "peer": run.peer.name,
+        "dialects": list(run.peer.knows),
+        "wrong": len(run.wrong),
+        "counts": [[*where, *numbers] for where, numbers in run.counts.items()],
+        "exceptions": exceptions,
+        "not_asked": list(run.peer.not_asked),
+    }
 
 
 def main(peer):
     parser = argparse.ArgumentParser(description=f"Exchange arrays with {peer.name}.")
     parser.add_argument("program", help="the program `zarr` to be tested")
-    program = Program(str(Path(parser.parse_args().program).resolve()))
+    parser.add_argument("--report", help="a file for the counts, of which `matrix.py` makes a page")
+    arguments = parser.parse_args()
+    program = Program(str(Path(arguments.program).resolve()))
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as scratch:
         run = ask(peer, program, Path(scratch))
     for line in run.wrong:
         print(line)
+    if arguments.report:
+        Path(arguments.report).write_text(json.dumps(report(run), indent=1, ensure_ascii=False))
     seconds = time.monotonic() - began
     print(f"{peer.name}: {run.equal} equal, {run.excepted} excepted, {len(run.wrong)} wrong, in {seconds:.0f} s")
     sys.exit(1 if run.wrong else 0)

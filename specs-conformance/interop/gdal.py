@@ -9,7 +9,8 @@ import os
 import numpy as np
 from osgeo import gdal
 
-from common import BLOSC, REFUSED, Case, Peer, main
+from cases import BLOSC, Case
+from common import REFUSED, Peer, main
 
 gdal.UseExceptions()
 

@@ -15,7 +15,8 @@ import zarr
 from zarr._storage.v3 import DirectoryStoreV3
 from zarr._storage.v3_storage_transformers import ShardingStorageTransformer
 
-from common import BLOSC, NESTED, NUMBERS, RECORDS, REFUSED, STEPS, SUBARRAYS, TEXT, TIMES, Peer, delta_type, main, numpy_type
+from cases import BLOSC, NESTED, NUMBERS, RECORDS, STEPS, SUBARRAYS, TEXT, TIMES, delta_type, numpy_type
+from common import REFUSED, Peer, main
 
 COMMON = [("gzip:5",), ("zlib:5",), ("zstd:3",), ("lz4",), ("bz2:5",), ("lzma",)] + [(name,) for name in BLOSC]
 

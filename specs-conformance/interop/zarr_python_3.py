@@ -1,5 +1,6 @@
 """zarr-python 3.1.6: final v3 and v2."""
 
+import json
 import shutil
 import warnings
 
@@ -12,7 +13,9 @@ from zarr.codecs import BloscCodec, BytesCodec, Crc32cCodec, GzipCodec, Transpos
 from zarr.codecs import numcodecs as named
 from zarr.core.dtype import VariableLengthBytes, VariableLengthUTF8
 
-from common import BLOSC, NESTED, NUMBERS, RECORDS, REFUSED, STEPS, TEXT, TIMES, Peer, delta_type, main, numpy_type
+from cases import BLOSC, NESTED, NUMBERS, RECORDS, STEPS, TEXT, TIMES, delta_type, numpy_type
+from common import REFUSED, REFUSED_AXES, Peer, main
+from layouts import layouts, long_shards
 
 COMMON = [("gzip:5",), ("zlib:5",), ("zstd:3",), ("lz4",), ("bz2:5",), ("lzma",), ("shuffle:4", "zlib:1")]
 COMMON += [(name,) for name in BLOSC]
@@ -89,6 +92,10 @@ def write(store, case, dialect):
         filters = [c for c in codecs if isinstance(c, (numcodecs.Shuffle, numcodecs.Delta))]
         compressors = [c for c in codecs if c not in filters]
         array = group.create_array("a", **shape, order=case.order, filters=filters or None, compressors=(compressors or [None])[0])
+    elif case.chain:
+        shape["dtype"] = numpy_type(case.dtype).newbyteorder("=")
+        codecs = [json.loads(text) for text in case.chain]
+        array = zarr.create(store=str(store), path="a", **shape, codecs=codecs, zarr_format=3)
     else:
         rank = len(case.shape)
         filters = [TransposeCodec(order=tuple(reversed(range(rank))))] if case.order == "F" and rank > 1 else []
@@ -97,7 +104,8 @@ def write(store, case, dialect):
         endian = "big" if case.dtype[0] == ">" else "little"
         compressors = [] if delta else [v3_codec(codec) for codec in case.codecs]
         shape["dtype"] = numpy_type(case.dtype).newbyteorder("=")
-        array = group.create_array("a", **shape, filters=filters, serializer=BytesCodec(endian=endian), compressors=compressors)
+        codecs = dict(filters=filters, serializer=BytesCodec(endian=endian), compressors=compressors)
+        array = group.create_array("a", **shape, **codecs, shards=case.shards or None)
     if not case.empty:
         array[...] = case.data()
 
@@ -180,7 +188,8 @@ def write_long(store, case, dialect):
     else:
         rank = len(case.shape)
         filters = [TransposeCodec(order=tuple(reversed(range(rank))))] if case.order == "F" and rank > 1 else []
-        array = group.create_array("a", **options, filters=filters, compressors=[v3_codec(codec) for codec in case.codecs])
+        codecs = dict(filters=filters, compressors=[v3_codec(codec) for codec in case.codecs])
+        array = group.create_array("a", **options, **codecs, shards=case.shards or None)
     if not case.empty:
         array[...] = case.data()
 
@@ -195,6 +204,7 @@ PEER = Peer(
         "v3": COMMON + [("crc32c",), ("gzip:1", "crc32c"), ("delta",)],
         "v2": COMMON + [("crc32c",), ("delta",)],
     },
+    cases={"v3": [*layouts(NUMBERS + TIMES + STEPS + RECORDS + NESTED, COMMON + [("gzip:1", "crc32c")]), *long_shards()]},
     stores={dialect: list(filters(dialect)) for dialect in ("v3", "v2")},
     reads_stores=True,
     read=read,
@@ -205,17 +215,22 @@ PEER = Peer(
     consolidate=consolidate,
     read_consolidated=read_consolidated,
     exceptions=REFUSED
+    + REFUSED_AXES
     + [
         (r"we copy from (v2|v3)", "draft-2020", r"filter-.*", "the draft has no name for the codec"),
         (r"they read our copy from v2", "v3", r"filter-(base64|categorize)", "has no such codec in v3"),
-        (r"we copy from v2", "v3", r"dtype\|V6.*", "does not know r<N>"),
+        (r"we copy from v2", "v3", r"dtype\|V6.*", "does not know raw bytes"),
         (r"we (write|copy from .*)", "v3", r".*\[\[.*", "knows records by their old name, `structured`, alone"),
         (r"we copy from v3", "v2", r'.*\["e",\[\[.*', "knows no records in records in v2"),
         (r"they write", "v3", r"codec-delta(>u2|-F)", "reads its own differences of swapped or transposed elements wrongly"),
         (r"we copy from v3", "v2", r"codec-delta-F", "wrote differences in memory order, whatever the order of the axes"),
         (r"we copy from v3", "v3", r"codec-delta(>u2|-F)", "reads differences of swapped or transposed elements wrongly"),
-        (r"they write", "v3", r"(string|variable_length_bytes).*-F", "writes transposed elements of any length in memory order (T-47)"),
-        (r"we copy from v3", r".*", r"(string|variable_length_bytes).*-F", "wrote transposed elements of any length in memory order (T-47)"),
+        (r"they write", "v3", r"(shards-)?(string|variable_length_bytes).*-F", "writes transposed elements of any length in memory order (T-47)"),
+        (r"we copy from v3", r".*", r"(shards-)?(string|variable_length_bytes).*-F", "wrote transposed elements of any length in memory order (T-47)"),
+        (r"they write", "v3", r"shards-dtype\[.*", "cannot write records into shards"),
+        (r"we copy from v3", r"v2|draft-2020", r"shards-dtype\[.*", "could not write records into shards"),
+        (r".*", r".*", r"shards-transpose-(before|around)[|<].*", "compares the shape of inner chunks with the axes as they were (T-08)"),
+        (r"they write|we copy from v3", r".*", r"shards-scalar", "cannot write arrays without axes into shards (T-11)"),
         (r"we copy from v2", "v3", r"codec-delta>u2", "reads differences of swapped elements wrongly"),
     ],
 )
