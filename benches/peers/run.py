@@ -1,0 +1,290 @@
+#!/usr/bin/env python3
+"""Runs the peers side by side, interleaved (A B C A B C ...), so that drift of the machine hits all alike.
+
+  run.py [--set key|full|NAME,NAME..] [--rounds 3] [--results FILE] [--drivers a,b] [--datasets re] [--report FILE.md]
+
+Environment: BENCH_WORK  the work folder (data/, venv/, target/, results); default: scratch/bench of the project
+             BEFORE      command of a further driver, such as our own as it was before a change; optional
+Results are appended to the results file, one JSON line a process; --report makes the tables of it.
+"""
+import argparse, json, os, random, resource, re, shlex, shutil, statistics, subprocess, sys, time, urllib.request
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+WORK = os.environ.get("BENCH_WORK", os.path.join(HERE, "..", "..", "scratch", "bench"))
+DATA = os.path.join(WORK, "data")
+TGT = os.path.join(WORK, "target", "release")
+PY = os.path.join(WORK, "venv", "bin", "python")
+D = os.path.join(HERE, "drivers")
+
+DRIVERS = {
+    "limit": [os.path.join(TGT, "limits")],
+    "ours": [os.path.join(TGT, "ours")],
+    "zarrs": [os.path.join(TGT, "peer_zarrs")],
+    "tensorstore": [PY, os.path.join(D, "peer_tensorstore.py")],
+    "zarr-python": [PY, os.path.join(D, "peer_zarr_python.py")],
+    "zarrs-python": [PY, os.path.join(D, "peer_zarr_python.py"), "--pipeline", "zarrs"],
+}
+if os.environ.get("BEFORE"):
+    DRIVERS["before"] = shlex.split(os.environ["BEFORE"])
+
+SHAPE = None
+
+
+def region_files():
+    """Deterministic regions, the same for every driver. Written for the 3-D volume of the data (SIZE^3)."""
+    j = json.load(open(os.path.join(DATA, "zstd", "zarr.json")))
+    n = j["shape"][0]
+    os.makedirs(os.path.join(WORK, "regions"), exist_ok=True)
+    r = random.Random(42)
+    box = lambda k, cnt: [[[r.randrange(n - k + 1) for _ in range(3)], [k] * 3] for _ in range(cnt)]
+    pl = lambda ax, cnt: [[[(n * (2 * i + 1) // (2 * cnt)) if d == ax else 0 for d in range(3)], [1 if d == ax else n for d in range(3)]] for i in range(cnt)]
+    sets = {"box48": box(48, 200), "point": box(1, 500), "zplane": pl(0, 4), "xplane": pl(2, 4), "box200": box(200, 8)}
+    out = {}
+    for k, v in sets.items():
+        out[k] = os.path.join(WORK, "regions", k + ".json")
+        json.dump(v, open(out[k], "w"))
+    return out
+
+
+READ = ["raw", "blosc_zstd", "blosc_lz4", "zstd", "gzip", "shard_blosc", "shard_zstd", "v2_blosc_lz4", "clim_blosc_zstd", "clim_zstd", "label_zstd", "label_shard", "small_raw", "small_lz4"]
+# (set, op, dataset, threads, regions)
+CASES = [("read", "read_all", d, 2, None) for d in READ]
+CASES += [("read1", "read_all", d, 1, None) for d in ("raw", "blosc_zstd", "zstd", "shard_zstd")]
+CASES += [("chunks", "read_chunks", d, 2, None) for d in ("raw", "blosc_lz4", "zstd", "shard_zstd")] + [("chunks", "read_inner", "shard_zstd", 2, None)]
+CASES += [("subset", "read_subset", d, 2, g) for d, g in (("shard_zstd", "box48"), ("shard_zstd", "point"), ("shard_zstd", "zplane"), ("shard_zstd", "xplane"), ("shard_blosc", "box48"), ("zstd", "box48"), ("blosc_lz4", "box48"), ("raw", "box48"), ("raw", "zplane"))]
+CASES += [("write", "write_all", d, 2, None) for d in ("raw", "blosc_zstd", "blosc_lz4", "zstd", "gzip", "shard_zstd", "small_lz4")]
+CASES += [("round", "roundtrip", d, 2, None) for d in ("raw", "zstd", "shard_zstd")]
+CASES += [("open", "open_list", d, 2, None) for d in ("many_arrays", "many_arrays_cons")]
+CASES += [("scale", "read_all", d, 2, None) for d in ("scale_1x", "scale_4x", "scale_16x")]
+KEY = {"read", "write", "subset"}
+NO_LIMIT = {"open_list", "read_http", "read_chunks", "read_inner", "roundtrip"}   # the limit driver has no such op
+
+
+def load1():
+    return float(open("/proc/loadavg").read().split()[0])
+
+
+def busy():
+    """Busy seconds of all cores since boot (user..softirq and steal, without idle and iowait)."""
+    v = [int(x) for x in open("/proc/stat").readline().split()[1:9]]
+    return (sum(v) - v[3] - v[4]) / os.sysconf("SC_CLK_TCK")
+
+
+def wait_quiet(limit):
+    """Waits (at most `limit` seconds) for a second in which other work took under a tenth of the cores."""
+    end = time.time() + limit
+    while time.time() < end:
+        b, t = busy(), time.time()
+        time.sleep(1)
+        if (busy() - b) / (time.time() - t) / os.cpu_count() < 0.1:
+            return
+
+
+QUIET = 0
+
+
+def proc(cmd, timeout):
+    if QUIET:
+        wait_quiet(QUIET)
+    l0, t, b0, c0 = load1(), time.time(), busy(), resource.getrusage(resource.RUSAGE_CHILDREN)
+    try:
+        p = subprocess.run(cmd, capture_output=True, text=True, timeout=timeout)
+    except subprocess.TimeoutExpired:
+        return dict(error=f"timeout {timeout}s")
+    line = next((l for l in reversed(p.stdout.splitlines()) if l.startswith("{")), None)
+    r = json.loads(line) if line else dict(error=(p.stderr.strip().splitlines() or ["no output"])[-1][:300])
+    wall, c1 = time.time() - t, resource.getrusage(resource.RUSAGE_CHILDREN)
+    own = c1.ru_utime + c1.ru_stime - c0.ru_utime - c0.ru_stime
+    # share of all cores that OTHER work took while this ran: what makes a wall time incomparable
+    r.update(load=[l0, load1()], wall=round(wall, 2), foreign=round(max(0, busy() - b0 - own) / wall / os.cpu_count(), 3))
+    return r
+
+
+def one(case, drv, slow, regs, warm=1, reps=2, variant=None):
+    st, op, ds, th, rg = case
+    if slow > 4:
+        warm, reps = 0, 1
+    path = os.path.join(DATA, ds)
+    cmd = DRIVERS[drv] + ["--op", op, "--path", path, "--threads", str(th), "--reps", str(reps), "--warm", str(warm)]
+    if rg:
+        cmd += ["--regions", regs[rg]]
+    out = os.path.join(WORK, "scratch", f"{drv}.zarr")
+    if op in ("write_all", "roundtrip"):
+        os.makedirs(os.path.dirname(out), exist_ok=True)
+        cmd += ["--out", out]
+    if variant:
+        cmd += ["--variant", variant]
+    r = proc(cmd, 300)
+    if op in ("write_all", "roundtrip"):
+        shutil.rmtree(out, ignore_errors=True)
+    r.update(set=st, op=op, dataset=ds, threads=th, regions=rg, name=drv, variant=variant or "")
+    return r
+
+
+def latency(results, drivers, datasets=("scale_1x", "shard_zstd"), delay=20, port=8973):
+    for ds in datasets:
+        srv = subprocess.Popen([PY, os.path.join(HERE, "latency_server.py"), DATA, str(port), str(delay)], stdout=subprocess.PIPE, text=True)
+        try:
+            srv.stdout.readline()
+            stats = lambda: json.load(urllib.request.urlopen(f"http://127.0.0.1:{port}/__stats"))
+            for rnd in range(2):
+                for drv in drivers:
+                    if drv in ("limit", "zarrs-python"):
+                        continue
+                    stats()
+                    r = proc(DRIVERS[drv] + ["--op", "read_all", "--path", f"http://127.0.0.1:{port}/{ds}", "--threads", "2", "--warm", "0", "--reps", "1"], 300)
+                    r.update(set="latency", op="read_http", dataset=ds, threads=2, regions=None, name=drv, variant=f"{delay}ms", server=stats())
+                    emit(results, r)
+        finally:
+            srv.terminate()
+            srv.wait()
+
+
+def limits(results, rnd):
+    """Parts of the limit: memcpy, file reading, decoding, floor readers' variants."""
+    def go(op, ds, th, v):
+        emit(results, one(("limits", op, ds, th, None), "limit", 0, {}, 1, 3, v))
+    for th in (1, 2):
+        for v in ("reuse", "fresh", "huge"):
+            go("memcpy", "raw", th, v)
+        for ds in ("raw", "zstd", "shard_zstd", "small_raw"):
+            go("read_files", ds, th, "pread")
+        go("read_files", "raw", th, "mmap")
+        for ds, vs in (("blosc_zstd", ("cblosc", "own")), ("blosc_lz4", ("cblosc", "own")), ("zstd", ("",)), ("gzip", ("", "zlibrs")), ("shard_zstd", ("",)), ("shard_blosc", ("cblosc", "own")), ("clim_blosc_zstd", ("cblosc", "own")), ("clim_zstd", ("",)), ("small_lz4", ("cblosc", "own"))):
+            for v in vs:
+                go("decode", ds, th, v)
+    for ds in ("raw", "blosc_lz4", "zstd"):
+        for v in ("fresh", "huge", "reuse"):
+            go("read_all", ds, 2, v)
+    for ds in ("blosc_zstd", "blosc_lz4", "zstd", "gzip", "shard_zstd"):
+        go("encode", ds, 2, None)
+
+
+def emit(results, r):
+    with open(results, "a") as f:
+        f.write(json.dumps(r) + "\n")
+    s = r.get("seconds") or []
+    c = r.get("cpu") or [0]
+    print(f"{r['set']:7} {r['op']:11} {r['dataset']:16} {r.get('regions') or '':7} t{r['threads']} {r['name']:12} {r['variant']:8} "
+          + (f"{min(s):8.4f}s cpu {min(c):8.4f} rss {r['peak_rss'] >> 20:5} MiB" if s else f"ERROR {r.get('error')}") + (f" {r['server']}" if "server" in r else "") + f" foreign {r.get('foreign')}", flush=True)
+
+
+# ------------------------------------------------------------------------------------------------ report
+ORDER = ("limit", "ours", "before", "zarrs", "tensorstore", "zarrs-python", "zarr-python")
+
+
+def clean(r, i):
+    """Is this repetition's wall time comparable? By the measured share of other work; records from before that was
+    measured: only if the process itself kept its threads busy, which a contended (or a poorly parallel) one does not."""
+    if "foreign" in r:
+        return r["foreign"] < 0.1
+    c = r.get("cpu") or []
+    return i < len(c) and c[i] / r["seconds"][i] >= 0.9 * r["threads"]
+
+
+def table(rows, out):
+    names = [n for n in ORDER if any(n in by for _, by in rows)]
+    out.append("| case | " + " | ".join(names) + " | RSS MiB (same order) |")
+    out.append("|" + "---|" * (len(names) + 2))
+    for label, by in rows:
+        L = by.get("limit")
+        cells = []
+        for n in names:
+            e = by.get(n)
+            if not e:
+                cells.append("-")
+                continue
+            t = f"cpu {min(e['cpu']):.3f}"
+            if L and n != "limit":
+                t += f" **{min(e['cpu']) / min(L['cpu']):.2f}x**"
+            t += f"; wall {min(e['clean']):.3f} ({statistics.median(e['clean']):.3f})" if e["clean"] else f"; wall <= {min(e['s']):.3f} contended"
+            if L and n != "limit" and e["clean"] and L["clean"]:
+                t += f" **{min(e['clean']) / min(L['clean']):.2f}x**"
+            cells.append(t)
+        out.append(f"| {label} | " + " | ".join(cells) + " | " + ", ".join(str(by[n]["rss"] >> 20) if n in by else "-" for n in names) + " |")
+
+
+def report(results, path):
+    acc, sums, srv, errs = {}, {}, {}, {}
+    for l in open(results):
+        r = json.loads(l)
+        k = (r["set"], r["op"], r["dataset"], r["threads"], r["regions"])
+        if r.get("error"):
+            errs[(k, r["name"])] = r["error"]
+            continue
+        n = r["name"] if r["set"] != "limits" else f"{r['op']}:{r['variant']}"
+        e = acc.setdefault(k, {}).setdefault(n, dict(s=[], cpu=[], clean=[], rss=1 << 62, bytes=r.get("bytes")))
+        e["s"] += r["seconds"]
+        e["cpu"] += r.get("cpu", [])
+        e["clean"] += [x for i, x in enumerate(r["seconds"]) if clean(r, i)]
+        e["rss"] = min(e["rss"], r["peak_rss"])
+        if r["op"] in ("read_all", "read_subset", "read_http"):
+            sums.setdefault((r["op"], r["dataset"], r["regions"]), {}).setdefault(r.get("checksum"), set()).add(r["name"])
+        if "server" in r:
+            srv.setdefault((r["dataset"], r["name"]), []).append((min(r["seconds"]), r["server"]))
+    out = ["Seconds. cpu: minimum user + system time of all threads; wall: minimum (median) over uncontended repetitions only. Bold: ratio to `limit`.", ""]
+    titles = dict(read="Read all, 2 threads", read1="Read all, 1 thread", chunks="Chunk by chunk, 2 threads", subset="Regions (one call each, one after another)", write="Write all, 2 threads", round="Round trip (read + re-encode + write)", open="Open and list 2,000 arrays", scale="Growth 1x / 4x / 16x")
+    for st, t in titles.items():
+        rows = [(f"{k[1]} {k[2]}" + (f" {k[4]}" if k[4] else ""), by) for k, by in acc.items() if k[0] == st]
+        if rows:
+            out += [f"### {t}", ""]
+            table(rows, out)
+            out.append("")
+    rows = [(k, n, e) for k, by in acc.items() if k[0] == "limits" for n, e in by.items()]
+    if rows:
+        out += ["### Parts of the limit", "", "| what | data | threads | cpu s | GB per cpu s | wall s (uncontended) |", "|---|---|---|---|---|---|"]
+        for k, n, e in sorted(rows, key=lambda x: (x[1], x[0][2], x[0][3])):
+            out.append(f"| {n} | {k[2]} | {k[3]} | {min(e['cpu']):.4f} | {e['bytes'] / min(e['cpu']) / 1e9:.2f} | " + (f"{min(e['clean']):.4f}" if e["clean"] else "contended") + " |")
+        out.append("")
+    if srv:
+        out += ["### HTTP store with a fixed delay a request", "", "| data | driver | seconds | requests | most in flight | connections | HEAD | ranged | 404 |", "|---|---|---|---|---|---|---|---|---|"]
+        for (d, n), v in srv.items():
+            s, x = min(v, key=lambda y: y[0])
+            out.append(f"| {d} | {n} | {s:.3f} | {x['requests']} | {x['max_in_flight']} | {x['connections']} | {x['head']} | {x['ranged']} | {x['not_found']} |")
+        out.append("")
+    bad = {k: {c: sorted(n) for c, n in v.items()} for k, v in sums.items() if len(v) > 1}
+    out.append("Checksums (whole data for read_all, only the end words of each region for read_subset): " + ("all drivers agree" if not bad else f"DISAGREE: {bad}"))
+    if errs:
+        out += ["", "Errors: " + "; ".join(f"{k[0][1]} {k[0][2]} {k[1]}: {v}" for k, v in errs.items())]
+    open(path, "w").write("\n".join(out) + "\n")
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument("--set", default="key")
+    p.add_argument("--rounds", type=int, default=3)
+    p.add_argument("--results", default=os.path.join(WORK, "results.jsonl"))
+    p.add_argument("--drivers", default="")
+    p.add_argument("--datasets", default="")
+    p.add_argument("--quiet", type=int, default=0, help="before each process wait up to so many seconds for an idle machine")
+    p.add_argument("--report")
+    a = p.parse_args()
+    global QUIET
+    QUIET = a.quiet
+    if a.report:
+        return report(a.results, a.report)
+    names = a.drivers.split(",") if a.drivers else list(DRIVERS)
+    sets = KEY if a.set == "key" else {c[0] for c in CASES} | {"limits", "latency"} if a.set == "full" else set(a.set.split(","))
+    regs = region_files()
+    slow = {}
+    for rnd in range(a.rounds):
+        if "limits" in sets:
+            limits(a.results, rnd)
+        for c in CASES:
+            if c[0] not in sets or not re.search(a.datasets, c[2]):
+                continue
+            for d in names:
+                if d == "limit" and c[1] in NO_LIMIT:
+                    continue
+                if slow.get((c, d), 0) > 30 and rnd > 0:
+                    continue                       # once is enough for the very slow ones
+                r = one(c, d, slow.get((c, d), 0), regs)
+                if r.get("seconds"):
+                    slow[(c, d)] = min(r["seconds"])
+                emit(a.results, r)
+    if "latency" in sets:
+        latency(a.results, names)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# Sets up everything under $BENCH_WORK (default: scratch/bench of the project): Python peers, Rust drivers, data.
+#   ./setup.sh [SIZE]      SIZE: edge of the uint16 volume, default 512 (256 MiB; all data sets together about 2.5 GiB on disk)
+set -euo pipefail
+cd "$(dirname "$0")"
+export BENCH_WORK="${BENCH_WORK:-$PWD/../../scratch/bench}"
+mkdir -p "$BENCH_WORK/data"
+BENCH_WORK="$(cd "$BENCH_WORK" && pwd)"
+[ -x "$BENCH_WORK/venv/bin/python" ] || python3 -m venv "$BENCH_WORK/venv"
+"$BENCH_WORK/venv/bin/pip" install -q -r requirements.txt
+# one package at a time: built together, cargo would unify features and hand zarrs our faster gzip backend
+for p in peer_zarrs limits ours; do
+  CARGO_TARGET_DIR="$BENCH_WORK/target" cargo build --release -j2 --manifest-path rust/Cargo.toml -p "$p"
+done
+"$BENCH_WORK/venv/bin/python" gen.py --out "$BENCH_WORK/data" --size "${1:-512}" --scales
