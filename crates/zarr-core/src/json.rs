@@ -4,13 +4,15 @@
 //! a number, the order of members (DECISIONS 18; D-107, F-009, Z2-006). [`Json`] therefore keeps the
 //! text of numbers and the order of members, and reports what a tolerant reader had to overlook.
 
+mod read;
+
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::fmt::{self, Write};
 
-use serde::de::{self, DeserializeOwned, MapAccess, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer};
+use serde::de::{self, DeserializeOwned};
 use serde_json::value::RawValue;
+
+use self::read::Reader;
 
 /// The deepest nesting a document may have; deeper ones are refused (T-26).
 pub const MAX_DEPTH: usize = 128;
@@ -102,21 +104,49 @@ impl Object {
     }
 }
 
+/// Members as they come, of which the last of a name holds, at the place of the first.
+#[derive(Default)]
+struct Members {
+    members: Vec<(String, Json)>,
+    /// Where a name is, once there are many.
+    places: HashMap<String, usize>,
+}
+
+/// With so many members names are looked up.
+const MANY: usize = 16;
+
+impl Members {
+    /// The name comes back if there was one of it.
+    fn put(&mut self, name: String, value: Json) -> Option<String> {
+        let count = self.members.len();
+        let place = match count {
+            0..MANY => self.members.iter().position(|(other, _)| *other == name),
+            _ => self.places.get(&name).copied(),
+        };
+        if let Some(place) = place {
+            self.members[place].1 = value;
+            return Some(name);
+        }
+        if count >= MANY {
+            self.places.insert(name.clone(), count);
+        }
+        self.members.push((name, value));
+        if count + 1 == MANY {
+            let named = self.members.iter().enumerate();
+            self.places.extend(named.map(|(place, (name, _))| (name.clone(), place)));
+        }
+        None
+    }
+}
+
 impl FromIterator<(String, Json)> for Object {
     /// Of members with one name the last holds, at the place of the first.
     fn from_iter<I: IntoIterator<Item = (String, Json)>>(members: I) -> Self {
-        let mut places: HashMap<String, usize> = HashMap::new();
-        let mut object: Vec<(String, Json)> = Vec::new();
+        let mut gathered = Members::default();
         for (name, value) in members {
-            match places.entry(name.clone()) {
-                Entry::Occupied(place) => object[*place.get()].1 = value,
-                Entry::Vacant(place) => {
-                    place.insert(object.len());
-                    object.push((name, value));
-                }
-            }
+            gathered.put(name, value);
         }
-        Object(object)
+        Object(gathered.members)
     }
 }
 
@@ -154,7 +184,7 @@ impl Json {
             return Err("empty, not a JSON document".into());
         }
         let raw: &RawValue = serde_json::from_str(text).map_err(|e| format!("not JSON: {e}"))?;
-        from_raw(raw, 0, &mut Oddities::default())
+        Reader::new(raw.get(), &mut Oddities::default()).value(0)
     }
 
     /// Reads one JSON text as other implementations wrote them: a byte order mark, duplicate members
@@ -177,7 +207,7 @@ impl Json {
         }
         let parsed: Result<&RawValue, _> = serde_json::from_str(text);
         let json = match parsed {
-            Ok(raw) => from_raw(raw, 0, &mut oddities)?,
+            Ok(raw) => Reader::new(raw.get(), &mut oddities).value(0)?,
             Err(error) => {
                 let quoted = quote_bare_floats(text);
                 let raw: &RawValue = quoted
@@ -185,7 +215,7 @@ impl Json {
                     .and_then(|text| serde_json::from_str(text).ok())
                     .ok_or_else(|| format!("not JSON: {error}"))?;
                 oddities.bare_floats = true;
-                from_raw(raw, 0, &mut oddities)?
+                Reader::new(raw.get(), &mut oddities).value(0)?
             }
         };
         Ok((json, oddities))
@@ -399,94 +429,6 @@ fn write_string(text: &str, out: &mut String) {
     out.push_str(&serde_json::to_string(text).expect("a string can always be written as JSON"));
 }
 
-fn from_raw(raw: &RawValue, depth: usize, oddities: &mut Oddities) -> Result<Json, String> {
-    let text = raw.get().trim();
-    if depth > MAX_DEPTH {
-        return Err(format!("nests deeper than {MAX_DEPTH} levels"));
-    }
-    let wrong = |e: serde_json::Error| format!("not JSON: {e}");
-    Ok(match text.as_bytes().first() {
-        Some(b'{') => {
-            let Members(members) = serde_json::from_str(text).map_err(wrong)?;
-            let mut places = HashMap::with_capacity(members.len());
-            let mut object: Vec<(String, Json)> = Vec::with_capacity(members.len());
-            for (name, raw) in members {
-                let value = from_raw(raw, depth + 1, oddities)?;
-                match places.entry(name.clone()) {
-                    Entry::Vacant(place) => {
-                        place.insert(object.len());
-                        object.push((name, value));
-                    }
-                    Entry::Occupied(place) => {
-                        object[*place.get()].1 = value;
-                        oddities.duplicates.push(name);
-                    }
-                }
-            }
-            Json::Object(Object(object))
-        }
-        Some(b'[') => {
-            let Items(items) = serde_json::from_str(text).map_err(wrong)?;
-            Json::Array(
-                items
-                    .into_iter()
-                    .map(|i| from_raw(i, depth + 1, oddities))
-                    .collect::<Result<_, _>>()?,
-            )
-        }
-        Some(b'"') => Json::String(serde_json::from_str(text).map_err(wrong)?),
-        Some(b't') => Json::Bool(true),
-        Some(b'f') => Json::Bool(false),
-        Some(b'n') => Json::Null,
-        _ => Json::Number(text.into()),
-    })
-}
-
-/// The members of an object in their order, duplicates and all, each still as text.
-struct Members<'a>(Vec<(String, &'a RawValue)>);
-
-impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Collect;
-        impl<'de> Visitor<'de> for Collect {
-            type Value = Members<'de>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut members = Vec::new();
-                while let Some(member) = map.next_entry()? {
-                    members.push(member);
-                }
-                Ok(Members(members))
-            }
-        }
-        deserializer.deserialize_map(Collect)
-    }
-}
-
-struct Items<'a>(Vec<&'a RawValue>);
-
-impl<'de: 'a, 'a> Deserialize<'de> for Items<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Collect;
-        impl<'de> Visitor<'de> for Collect {
-            type Value = Items<'de>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an array")
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
-                let mut items = Vec::new();
-                while let Some(item) = seq.next_element()? {
-                    items.push(item);
-                }
-                Ok(Items(items))
-            }
-        }
-        deserializer.deserialize_seq(Collect)
-    }
-}
-
 /// Puts quotes around `NaN`, `Infinity` and `-Infinity` outside strings; `None` if there are none.
 fn quote_bare_floats(text: &str) -> Option<String> {
     let mut out = String::with_capacity(text.len() + 16);
@@ -548,5 +490,43 @@ mod tests {
         assert!(Json::parse(deep.as_bytes()).is_err());
         assert!(Json::parse_tolerant(deep.as_bytes()).is_err());
         assert!(Json::parse(b"\xff").is_err());
+    }
+
+    /// Members with one name are found among few and among many.
+    #[test]
+    fn the_last_of_a_name_holds_at_the_place_of_the_first() {
+        for count in [2, 15, 16, 17, 100] {
+            let members: Vec<String> = (0..count).map(|n| format!("\"m{n}\":{n}")).collect();
+            let text = format!("{{{},\"m1\":\"again\",\"m{}\":0}}", members.join(","), count - 1);
+            let (json, odd) = Json::parse_tolerant(text.as_bytes()).unwrap();
+            let object = json.as_object().unwrap();
+            assert_eq!(object.len(), count, "{text}");
+            assert_eq!(odd.duplicates, ["m1".to_owned(), format!("m{}", count - 1)]);
+            let names: Vec<String> = object.iter().map(|(name, _)| name.to_owned()).collect();
+            assert_eq!(names, (0..count).map(|n| format!("m{n}")).collect::<Vec<_>>());
+        }
+    }
+
+    proptest::proptest! {
+        /// Whatever `serde_json` writes is read as what it was.
+        #[test]
+        fn texts_are_read_as_serde_json_wrote_them(
+            strings in proptest::collection::vec(".*", 0..20),
+            numbers in proptest::collection::vec(proptest::num::f64::NORMAL, 0..5),
+            pretty: bool,
+        ) {
+            let members: serde_json::Map<String, serde_json::Value> = strings
+                .iter()
+                .enumerate()
+                .map(|(n, text)| (text.clone(), serde_json::json!([text, n, {}, [], {text: [null, true]}, numbers])))
+                .collect();
+            let value = serde_json::Value::Object(members);
+            let text = match pretty {
+                true => serde_json::to_string_pretty(&value).unwrap(),
+                false => value.to_string(),
+            };
+            let read = Json::parse(text.as_bytes()).unwrap();
+            proptest::prop_assert_eq!(read.to_string(), value.to_string());
+        }
     }
 }
