@@ -192,6 +192,16 @@ impl Hierarchy {
         self.room.tree(path).await
     }
 
+    /// See [`crate::Hierarchy::nodes`].
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn nodes(&self, path: &NodePath) -> Result<Vec<Node>> {
+        let nodes = self.room.nodes(path).await?.into_iter();
+        let opened = nodes.map(|(path, node)| (self.node_of(&path, node), path));
+        Ok(opened.filter_map(|(node, path)| self.room.unless_broken(&path, node)).collect())
+    }
+
     /// See [`crate::Hierarchy::create_group`].
     ///
     /// # Errors

@@ -23,6 +23,7 @@ mod resize;
 mod room;
 mod shards;
 mod update;
+mod walk;
 
 use std::sync::Arc;
 
@@ -332,6 +333,17 @@ impl Hierarchy {
         now(self.room.tree(path))
     }
 
+    /// The node and all below it, sorted by path and opened: each document is read once. Broken ones are noted as
+    /// warnings and left out (T-35).
+    ///
+    /// # Errors
+    /// As [`Hierarchy::tree`].
+    pub fn nodes(&self, path: &NodePath) -> Result<Vec<Node>> {
+        let nodes = now(self.room.nodes(path))?.into_iter();
+        let opened = nodes.map(|(path, node)| (self.node_of(&path, node), path));
+        Ok(opened.filter_map(|(node, path)| self.room.unless_broken(&path, node)).collect())
+    }
+
     /// Creates a group, and those above it where the format wants them.
     ///
     /// # Errors
@@ -603,6 +615,14 @@ impl Group {
     /// As [`Hierarchy::tree`].
     pub fn tree(&self) -> Result<Vec<Child>> {
         self.hierarchy.tree(&self.path)
+    }
+
+    /// Itself and all nodes below it, sorted by path and opened.
+    ///
+    /// # Errors
+    /// As [`Hierarchy::nodes`].
+    pub fn nodes(&self) -> Result<Vec<Node>> {
+        self.hierarchy.nodes(&self.path)
     }
 
     /// Creates a group at `path`, from here.

@@ -16,7 +16,7 @@ use super::purge::Ground;
 use super::update::{self, Edited};
 use crate::dialect::{Dialect, Era, Reading, Warning};
 use crate::error::{AccessError, Error, MetadataError, Result, StoreError};
-use crate::format::{Child, Documents, Format, Found, PROBES, Place, consolidated, detect};
+use crate::format::{Documents, Format, Found, PROBES, Place, consolidated, detect};
 use crate::json::{Json, Object};
 use crate::metadata::{ArrayMetadata, GroupMetadata, NodeKind, NodeMetadata};
 use crate::path::NodePath;
@@ -245,88 +245,6 @@ impl Room {
             false => keys.join(", "),
         };
         Err(at(AccessError::NotFound { looked_for }.into()))
-    }
-
-    /// The children of whatever node is at `path`: an array has none (D-165 lets a draft's have some,
-    /// which are reached by their own paths).
-    pub async fn members(&self, path: &NodePath) -> Result<Vec<Child>> {
-        if !self.format.groups_are_explicit() {
-            // One listing tells all (D-160); only where it shows nothing, the node must be looked for.
-            let children = self.children(path).await?;
-            if children.is_empty() {
-                self.node(path).await?;
-            }
-            return Ok(children);
-        }
-        match self.node(path).await? {
-            NodeMetadata::Array(_) => Ok(Vec::new()),
-            NodeMetadata::Group(_) => self.children(path).await,
-        }
-    }
-
-    /// The children of a group, sorted; broken ones are noted and left out (T-35).
-    pub async fn children(&self, path: &NodePath) -> Result<Vec<Child>> {
-        let at = |e: Error| self.at(path, e);
-        let prefix = self.format.children_prefix(path).map_err(|e| at(e.into()))?;
-        let listable = self.listable().map_err(|e| at(e.into()))?;
-        let listing = listable.list_dir(&prefix).await.map_err(|e| at(e.into()))?;
-        let mut warnings = Vec::new();
-        let children = self.format.children(path, &listing, &mut warnings);
-        self.warn(path.as_str(), warnings);
-        let known = try_join_all(children.into_iter().map(|child| self.with_kind(child))).await;
-        Ok(known.map_err(at)?.into_iter().flatten().collect())
-    }
-
-    /// The child with its kind looked up; `None` if it is no node.
-    async fn with_kind(&self, child: Child) -> Result<Option<Child>> {
-        if child.kind.is_some() {
-            return Ok(Some(child));
-        }
-        let found = self.documents(&child.path).await?;
-        match self.format.kind(&child.path, &found) {
-            Ok(kind) => Ok(kind.map(|kind| Child { kind: Some(kind), ..child })),
-            Err(_) => {
-                self.warn(child.path.as_str(), vec!["its document is broken; left out".into()]);
-                Ok(None)
-            }
-        }
-    }
-
-    /// The node and all below it, sorted by path (D-162).
-    pub async fn tree(&self, path: &NodePath) -> Result<Vec<Child>> {
-        let top = async || {
-            let top = self.node(path).await?;
-            let implicit = matches!(&top, NodeMetadata::Group(group) if group.implicit);
-            Ok::<_, Error>(Child { path: path.clone(), kind: Some(top.kind()), implicit })
-        };
-        if let Some(prefix) = self.format.tree_prefix() {
-            let keys = self.listable()?.list_prefix(&prefix).await.map_err(|e| self.at(path, e))?;
-            let mut warnings = Vec::new();
-            let mut nodes = self.format.tree(path, &keys, &mut warnings);
-            self.warn(path.as_str(), warnings);
-            if nodes.is_empty() {
-                nodes.push(top().await?);
-            }
-            return Ok(nodes);
-        }
-        let mut nodes = vec![top().await?];
-        let mut groups: Vec<NodePath> = nodes
-            .iter()
-            .filter(|n| n.kind == Some(NodeKind::Group))
-            .map(|n| n.path.clone())
-            .collect();
-        while !groups.is_empty() {
-            let level = try_join_all(groups.iter().map(|group| self.children(group))).await?;
-            groups.clear();
-            for child in level.into_iter().flatten() {
-                if child.kind == Some(NodeKind::Group) {
-                    groups.push(child.path.clone());
-                }
-                nodes.push(child);
-            }
-        }
-        nodes.sort_by(|a, b| a.path.cmp(&b.path));
-        Ok(nodes)
     }
 
     /// Writes the documents of a new hierarchy itself.

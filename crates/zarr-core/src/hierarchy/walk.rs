@@ -1,0 +1,135 @@
+//! Which nodes lie below a node?
+
+use futures::future::try_join_all;
+
+use super::room::Room;
+use crate::error::{Error, Result};
+use crate::format::Child;
+use crate::metadata::{GroupMetadata, NodeKind, NodeMetadata};
+use crate::path::NodePath;
+
+impl Room {
+    /// The children of whatever node is at `path`: an array has none (D-165 lets a draft's have some,
+    /// which are reached by their own paths).
+    pub async fn members(&self, path: &NodePath) -> Result<Vec<Child>> {
+        if !self.format.groups_are_explicit() {
+            // One listing tells all (D-160); only where it shows nothing, the node must be looked for.
+            let children = self.children(path).await?;
+            if children.is_empty() {
+                self.node(path).await?;
+            }
+            return Ok(children);
+        }
+        match self.node(path).await? {
+            NodeMetadata::Array(_) => Ok(Vec::new()),
+            NodeMetadata::Group(_) => self.children(path).await,
+        }
+    }
+
+    /// The children of a group, sorted; broken ones are noted and left out (T-35).
+    pub async fn children(&self, path: &NodePath) -> Result<Vec<Child>> {
+        let children = self.listed(path).await?;
+        let known = try_join_all(children.into_iter().map(|child| self.with_kind(child))).await;
+        Ok(known.map_err(|e| self.at(path, e))?.into_iter().flatten().collect())
+    }
+
+    /// What the listing tells of the children.
+    async fn listed(&self, path: &NodePath) -> Result<Vec<Child>> {
+        let at = |e: Error| self.at(path, e);
+        let prefix = self.format.children_prefix(path).map_err(|e| at(e.into()))?;
+        let listable = self.listable().map_err(|e| at(e.into()))?;
+        let listing = listable.list_dir(&prefix).await.map_err(|e| at(e.into()))?;
+        let mut warnings = Vec::new();
+        let children = self.format.children(path, &listing, &mut warnings);
+        self.warn(path.as_str(), warnings);
+        Ok(children)
+    }
+
+    /// The child with its kind looked up; `None` if it is no node.
+    async fn with_kind(&self, child: Child) -> Result<Option<Child>> {
+        if child.kind.is_some() {
+            return Ok(Some(child));
+        }
+        let found = self.documents(&child.path).await?;
+        let kind = self.unless_broken(&child.path, self.format.kind(&child.path, &found));
+        Ok(kind.flatten().map(|kind| Child { kind: Some(kind), ..child }))
+    }
+
+    /// What was made of a node's documents, unless that is an error, which is noted.
+    pub fn unless_broken<T, E>(&self, path: &NodePath, node: Result<T, E>) -> Option<T> {
+        if node.is_err() {
+            self.warn(path.as_str(), vec!["its document is broken; left out".into()]);
+        }
+        node.ok()
+    }
+
+    /// What a child's documents say; `None` if it is no node.
+    async fn said(&self, child: Child) -> Result<Option<(NodePath, NodeMetadata)>> {
+        let found = self.documents(&child.path).await.map_err(|e| self.at(&child.path, e))?;
+        let said = self.unless_broken(&child.path, self.parse(&child.path, &found));
+        let implicit = GroupMetadata { implicit: true, ..GroupMetadata::default() };
+        let node = match said {
+            Some(None) if child.implicit => Some(NodeMetadata::Group(implicit)),
+            said => said.flatten(),
+        };
+        Ok(node.map(|node| (child.path, node)))
+    }
+
+    /// What the documents of the node and of all below it say, sorted by path. Each is read once; broken ones are
+    /// noted and left out.
+    pub async fn nodes(&self, path: &NodePath) -> Result<Vec<(NodePath, NodeMetadata)>> {
+        if self.format.tree_prefix().is_some() {
+            let listed = self.tree(path).await?;
+            let said = try_join_all(listed.into_iter().map(|child| self.said(child))).await?;
+            return Ok(said.into_iter().flatten().collect());
+        }
+        let mut nodes = vec![(path.clone(), self.node(path).await?)];
+        let mut done = 0;
+        while done < nodes.len() {
+            let groups = nodes[done..].iter().filter(|(_, node)| node.kind() == NodeKind::Group);
+            let level = try_join_all(groups.map(|(group, _)| self.listed(group))).await?;
+            done = nodes.len();
+            let said = level.into_iter().flatten().map(|child| self.said(child));
+            nodes.extend(try_join_all(said).await?.into_iter().flatten());
+        }
+        nodes.sort_by(|(a, _), (b, _)| a.cmp(b));
+        Ok(nodes)
+    }
+
+    /// The node and all below it, sorted by path (D-162).
+    pub async fn tree(&self, path: &NodePath) -> Result<Vec<Child>> {
+        let top = async || {
+            let top = self.node(path).await?;
+            let implicit = matches!(&top, NodeMetadata::Group(group) if group.implicit);
+            Ok::<_, Error>(Child { path: path.clone(), kind: Some(top.kind()), implicit })
+        };
+        if let Some(prefix) = self.format.tree_prefix() {
+            let keys = self.listable()?.list_prefix(&prefix).await.map_err(|e| self.at(path, e))?;
+            let mut warnings = Vec::new();
+            let mut nodes = self.format.tree(path, &keys, &mut warnings);
+            self.warn(path.as_str(), warnings);
+            if nodes.is_empty() {
+                nodes.push(top().await?);
+            }
+            return Ok(nodes);
+        }
+        let mut nodes = vec![top().await?];
+        let mut groups: Vec<NodePath> = nodes
+            .iter()
+            .filter(|n| n.kind == Some(NodeKind::Group))
+            .map(|n| n.path.clone())
+            .collect();
+        while !groups.is_empty() {
+            let level = try_join_all(groups.iter().map(|group| self.children(group))).await?;
+            groups.clear();
+            for child in level.into_iter().flatten() {
+                if child.kind == Some(NodeKind::Group) {
+                    groups.push(child.path.clone());
+                }
+                nodes.push(child);
+            }
+        }
+        nodes.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(nodes)
+    }
+}

@@ -1,0 +1,100 @@
+//! Are all nodes below a node opened, each of its documents read once?
+#![cfg(feature = "memory")]
+
+use std::sync::{Arc, Mutex};
+
+use zarr::format::of_dialect;
+use zarr::store::{Payload, Store, StoreKey};
+use zarr::stores::{LogStore, MemoryStore};
+use zarr::{Dialect, Hierarchy, NodeKind, NodePath, Object, OpenOptions, Result};
+
+fn options() -> OpenOptions {
+    OpenOptions::new(zarr::standard()).read_write()
+}
+
+fn path(text: &str) -> NodePath {
+    NodePath::new(text).expect("a good path")
+}
+
+/// Groups and arrays, two levels deep.
+fn filled(dialect: Dialect) -> Result<Arc<dyn Store>> {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let hierarchy = Hierarchy::create(store.clone(), of_dialect(dialect), &options())?;
+    for group in ["/g", "/g/empty", "/h"] {
+        hierarchy.create_group(&path(group), Object::new().with("name", group))?;
+    }
+    for array in ["/a", "/g/a", "/g/b", "/h/a"] {
+        let builder = hierarchy.create_array(&path(array)).shape(&[4]).chunks(&[2]);
+        builder.data_type_named("uint16").create()?.write(.., &[1u16, 2, 3, 4])?;
+    }
+    Ok(store)
+}
+
+const DIALECTS: [Dialect; 3] = [Dialect::V3, Dialect::V2, Dialect::Draft];
+
+#[test]
+fn they_are_those_of_the_tree() -> Result<()> {
+    for dialect in DIALECTS {
+        let hierarchy = Hierarchy::open(filled(dialect)?, &options())?;
+        for at in ["/", "/g", "/g/a"] {
+            let tree = hierarchy.tree(&path(at))?;
+            let nodes = hierarchy.nodes(&path(at))?;
+            let listed: Vec<_> = tree.iter().map(|c| (c.path.clone(), c.kind)).collect();
+            let opened: Vec<_> = nodes.iter().map(|n| (n.path().clone(), Some(n.kind()))).collect();
+            assert_eq!(opened, listed, "{dialect:?} {at}");
+            for array in nodes.iter().filter_map(|node| node.as_array()) {
+                assert_eq!(array.read::<u16>(..)?, [1, 2, 3, 4]);
+            }
+            for group in nodes.iter().filter_map(|node| node.as_group()) {
+                let name = group.path().as_str();
+                let is_named = group.attributes().get("name").and_then(|name| name.as_str());
+                assert_eq!(is_named, Some(name).filter(|&name| name != "/"), "{dialect:?}");
+            }
+        }
+        assert!(hierarchy.nodes(&path("/none")).is_err());
+    }
+    Ok(())
+}
+
+/// T-35.
+#[test]
+fn broken_ones_are_left_out_with_a_warning() -> Result<()> {
+    let store = filled(Dialect::V3)?;
+    let writeable = store.writeable().expect("writeable");
+    let shapeless = br#"{"zarr_format":3,"node_type":"array"}"#;
+    for (name, text) in [("g/a", &b"{"[..]), ("h/a", shapeless)] {
+        let key = StoreKey::new(format!("{name}/zarr.json")).expect("a key");
+        writeable.set(&key, Payload::new(text)).expect("set");
+    }
+    let hierarchy = Hierarchy::open(store, &options())?;
+    let nodes = hierarchy.nodes(&NodePath::root())?;
+    let arrays = nodes.iter().filter(|node| node.kind() == NodeKind::Array);
+    assert_eq!(arrays.map(|a| a.path().to_string()).collect::<Vec<_>>(), ["/a", "/g/b"]);
+    let warned: Vec<_> = hierarchy.warnings().iter().map(ToString::to_string).collect();
+    for name in ["/g/a", "/h/a"] {
+        assert!(warned.iter().any(|w| w.contains(name) && w.contains("left out")), "{warned:?}");
+    }
+    Ok(())
+}
+
+/// A hierarchy of eight nodes: no document is got twice, and each group is listed once.
+#[test]
+fn each_document_is_read_once() -> Result<()> {
+    for dialect in DIALECTS {
+        let store = filled(dialect)?;
+        let calls = Arc::new(Mutex::new(Vec::new()));
+        let kept = calls.clone();
+        let log = LogStore::new(store, move |call| {
+            kept.lock().expect("no panic").push(format!("{} {}", call.operation, call.key));
+        });
+        let hierarchy = Hierarchy::open(Arc::new(log), &options())?;
+        calls.lock().expect("no panic").clear();
+        hierarchy.nodes(&path("/g"))?;
+        let calls = calls.lock().expect("no panic").clone();
+        let mut once = calls.clone();
+        once.sort();
+        once.dedup();
+        assert_eq!(once.len(), calls.len(), "{dialect:?} {calls:?}");
+    }
+    Ok(())
+}
