@@ -10,7 +10,7 @@
 use std::io::{ErrorKind, Read};
 
 use zarr_core::CodecError;
-use zarr_core::codec::DecodedSize;
+use zarr_core::codec::{DecodedSize, scratch};
 
 /// So many zero bytes.
 ///
@@ -24,7 +24,7 @@ pub(crate) fn zeroed(codec: &'static str, size: u64) -> Result<Vec<u8>, CodecErr
     }
 }
 
-/// Room for `size` bytes, if `encoded` bytes can hold that many when each holds at most `ratio`.
+/// Room for `size` bytes, whatever they are, if `encoded` bytes can hold that many when each holds at most `ratio`.
 ///
 /// # Errors
 /// [`CodecError::Length`] if they cannot.
@@ -36,7 +36,10 @@ pub(crate) fn room(
 ) -> Result<Vec<u8>, CodecError> {
     let most = (encoded as u64).saturating_mul(ratio);
     match size <= most {
-        true => zeroed(codec, size),
+        true => {
+            let room = usize::try_from(size).ok().and_then(scratch::take);
+            room.ok_or(CodecError::Limit { codec, limit: isize::MAX as u64 })
+        }
         false => Err(CodecError::Length { codec, expected: size, found: most }),
     }
 }

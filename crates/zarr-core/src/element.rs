@@ -61,7 +61,7 @@ macro_rules! elements {
                 rests_on(data_type, $repr)
             }
             fn room(count: usize) -> Option<Vec<Self>> {
-                bytemuck::allocation::try_zeroed_vec(count).ok()
+                crate::memory::zeroed(count)
             }
             fn memory(elements: &mut [Self]) -> Option<&mut [u8]> {
                 Some(bytemuck::cast_slice_mut(elements))
@@ -99,7 +99,7 @@ impl Element for bool {
         rests_on(data_type, Repr::Bool)
     }
     fn room(count: usize) -> Option<Vec<Self>> {
-        bytemuck::allocation::try_zeroed_vec(count).ok()
+        crate::memory::zeroed(count)
     }
     fn memory(_: &mut [Self]) -> Option<&mut [u8]> {
         None
@@ -125,7 +125,7 @@ macro_rules! raw_elements {
                 }
             }
             fn room(count: usize) -> Option<Vec<Self>> {
-                bytemuck::allocation::try_zeroed_vec(count).ok()
+                crate::memory::zeroed(count)
             }
             fn memory(elements: &mut [Self]) -> Option<&mut [u8]> {
                 Some(bytemuck::cast_slice_mut(elements))

@@ -39,6 +39,7 @@ pub mod grid;
 pub mod heap;
 pub mod hierarchy;
 mod json;
+mod memory;
 pub mod metadata;
 mod path;
 mod record_element;

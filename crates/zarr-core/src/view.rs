@@ -404,15 +404,18 @@ impl<'a> ViewMut<'a> {
         let (to, from) = (self.at, source.at);
         let strides = [&self.window.strides[..], &source.window.strides[..]];
         let cell = self.window.cell;
+        if unit == 1 && !self.is_empty() {
+            let (axes, run) = merged(&self.window.shape, strides, cell);
+            rows(&axes, [0; 2], &mut |[t, f], step, count| {
+                // SAFETY: `rows` visits runs inside both windows; a ViewMut shares no memory with a View.
+                unsafe { copy_runs(from.offset(f), to.offset(t), step, count, run) };
+                true
+            });
+            return;
+        }
         walk(&self.window.shape, strides, cell, &mut |[t, f], run| {
-            // SAFETY: `walk` visits runs inside both windows; a ViewMut shares no memory with a View.
-            unsafe {
-                let (to, from) = (to.offset(t), from.offset(f));
-                match unit {
-                    1 => copy_run(from, to, run),
-                    _ => swap_run(from, to, run, unit),
-                }
-            }
+            // SAFETY: as above.
+            unsafe { swap_run(from.offset(f), to.offset(t), run, unit) };
             true
         });
     }
@@ -427,7 +430,7 @@ impl ViewMut<'_> {
         let (to, from) = (self.at, source.at);
         pairs(part, &source.window, &self.window, &mut |f, t, run| {
             // SAFETY: `pairs` visits runs inside both windows; a ViewMut shares no memory with a View.
-            unsafe { copy_run(from.offset(f), to.offset(t), run) };
+            unsafe { copy_runs(from.offset(f), to.offset(t), [0; 2], 1, run) };
         });
     }
 
@@ -440,25 +443,50 @@ impl ViewMut<'_> {
         let (to, from) = (self.at, source.at);
         pairs(part, &self.window, &source.window, &mut |t, f, run| {
             // SAFETY: as in `gather`.
-            unsafe { copy_run(from.offset(f), to.offset(t), run) };
+            unsafe { copy_runs(from.offset(f), to.offset(t), [0; 2], 1, run) };
         });
     }
 }
 
-/// Copies `len` bytes, small cells without a call.
+/// Copies `count` runs of `len` bytes; the next are `step` bytes further in the target and in the source. Runs of
+/// usual lengths are copied without a call.
 ///
 /// # Safety
-/// Both pointers are good for `len` bytes that do not overlap.
-#[inline]
-unsafe fn copy_run(from: *const u8, to: *mut u8, len: usize) {
-    // SAFETY: the caller's promise.
+/// Each run is good for `len` bytes at both ends, which do not overlap.
+unsafe fn copy_runs(from: *const u8, to: *mut u8, step: [isize; 2], count: usize, len: usize) {
+    /// # Safety
+    /// As without a fixed length.
+    unsafe fn fixed<const LEN: usize>(
+        from: *const u8,
+        to: *mut u8,
+        step: [isize; 2],
+        count: usize,
+    ) {
+        for n in 0..count as isize {
+            // SAFETY: the caller's promise, for each run.
+            unsafe {
+                let (from, to) = (from.offset(n * step[1]), to.offset(n * step[0]));
+                (to as *mut [u8; LEN]).write(*(from as *const [u8; LEN]));
+            }
+        }
+    }
+    // SAFETY: the caller's promise, for each run.
     unsafe {
         match len {
-            1 => *to = *from,
-            2 => (to as *mut [u8; 2]).write(*(from as *const [u8; 2])),
-            4 => (to as *mut [u8; 4]).write(*(from as *const [u8; 4])),
-            8 => (to as *mut [u8; 8]).write(*(from as *const [u8; 8])),
-            _ => std::ptr::copy_nonoverlapping(from, to, len),
+            1 => fixed::<1>(from, to, step, count),
+            2 => fixed::<2>(from, to, step, count),
+            4 => fixed::<4>(from, to, step, count),
+            8 => fixed::<8>(from, to, step, count),
+            16 => fixed::<16>(from, to, step, count),
+            32 => fixed::<32>(from, to, step, count),
+            64 => fixed::<64>(from, to, step, count),
+            128 => fixed::<128>(from, to, step, count),
+            _ => {
+                for n in 0..count as isize {
+                    let (from, to) = (from.offset(n * step[1]), to.offset(n * step[0]));
+                    std::ptr::copy_nonoverlapping(from, to, len);
+                }
+            }
         }
     }
 }
@@ -545,13 +573,34 @@ fn steps<const N: usize>(
     run: usize,
     visit: &mut impl FnMut([isize; N], usize) -> bool,
 ) -> bool {
-    let Some(((len, stride), inner)) = axes.split_first() else {
-        return visit(at, run);
+    rows(axes, at, &mut |mut at, step, count| {
+        for _ in 0..count {
+            if !visit(at, run) {
+                return false;
+            }
+            for w in 0..N {
+                at[w] += step[w];
+            }
+        }
+        true
+    })
+}
+
+/// Calls `visit` with the offsets of the first of some runs, how far they are from each other, and how many they
+/// are; stops when it returns false.
+fn rows<const N: usize>(
+    axes: &[Axis<N>],
+    at: [isize; N],
+    visit: &mut impl FnMut([isize; N], [isize; N], usize) -> bool,
+) -> bool {
+    let ((len, stride), inner) = match axes {
+        [] => return visit(at, [0; N], 1),
+        [(len, stride)] => return visit(at, *stride, *len),
+        [axis, inner @ ..] => (axis, inner),
     };
     let mut at = at;
     for _ in 0..*len {
-        let go_on = if inner.is_empty() { visit(at, run) } else { steps(inner, at, run, visit) };
-        if !go_on {
+        if !rows(inner, at, visit) {
             return false;
         }
         for w in 0..N {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{
     ArrayToArray, ArrayToBytes, BytesToBytes, ChunkContext, Codec, CodecSpec, DecodedSize,
-    EncodedParts, PartEdit, PartRead,
+    EncodedParts, PartEdit, PartRead, scratch,
 };
 use crate::data_type::{CoreType, Origin};
 use crate::error::{CodecError, MetadataError};
@@ -267,6 +267,9 @@ impl Chain {
             encoded = first.decode(encoded, size)?;
         }
         self.pick(&encoded, sizes[0], shape, within, out.reborrow())?;
+        if let Cow::Owned(decoded) = encoded {
+            scratch::give(decoded);
+        }
         self.check(&mut out)
     }
 

@@ -7,6 +7,7 @@
 mod chain;
 mod convert;
 mod part;
+pub mod scratch;
 
 use std::borrow::Cow;
 use std::fmt;

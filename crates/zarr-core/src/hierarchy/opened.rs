@@ -488,7 +488,7 @@ pub(super) fn not_readable() -> crate::error::StoreError {
 pub(crate) fn zeroed(shape: &[u64], element: usize, what: &'static str) -> Result<Vec<u8>> {
     let size = crate::region::element_count(shape).and_then(|n| n.checked_mul(element as u64));
     let memory = size.and_then(|n| usize::try_from(n).ok()).filter(|&n| isize::try_from(n).is_ok());
-    memory.and_then(|n| bytemuck::allocation::try_zeroed_vec(n).ok()).ok_or_else(|| {
+    memory.and_then(crate::memory::zeroed).ok_or_else(|| {
         let hint = "read or write a smaller region";
         AccessError::TooLarge { what, size: size.unwrap_or(u64::MAX), hint }.into()
     })

@@ -47,6 +47,7 @@ impl Opened {
         let key = state.key(&tile.indices).map_err(|e| self.at(e))?;
         let at = |e: Error| self.at_chunk(tile, &key, e);
         let readable = self.room.store.readable().ok_or_else(|| self.at(not_readable()))?;
+        let due = state.access()?.0.encoded_size(&tile.chunk_shape);
         let mut remembered = state.memos.get(&key);
         for _ in 0..MOST_ROUNDS {
             let (version, memo) = remembered.take().unzip();
@@ -62,10 +63,17 @@ impl Opened {
                 Err(e) => return Err(at(e.into())),
             };
             read.begin(memo.as_ref()).map_err(|e| at(e.into()))?;
-            match supply(&*value, &mut read).await {
-                Err(Stopped::Changed) => continue,
-                Err(Stopped::Failed(e)) => return Err(at(e)),
-                Ok(()) => {}
+            let supplied = supply(&*value, &mut read).await;
+            // A chunk of another size is damaged, also where the part is in it.
+            let found = value.size();
+            match (supplied, due) {
+                (Err(Stopped::Changed), _) => continue,
+                (_, Some(expected)) if expected != found => {
+                    let codec = "codecs";
+                    return Err(at(CodecError::Length { codec, expected, found }.into()));
+                }
+                (Err(Stopped::Failed(e)), _) => return Err(at(e)),
+                (Ok(()), _) => {}
             }
             if let Some((version, memo)) = value.version().zip(read.memo()) {
                 state.memos.put(&key, version, memo);

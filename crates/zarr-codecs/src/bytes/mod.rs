@@ -2,14 +2,19 @@
 //!
 //! v2 and the drafts say the byte order in the data type; there this codec is implied and has no words.
 
-use std::borrow::Cow;
+mod read;
 
-use zarr_core::codec::{ArrayToBytes, ChunkContext, Codec, CodecSpec, Parameters};
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use zarr_core::codec::{ArrayToBytes, ChunkContext, ChunkRead, Codec, CodecSpec, Parameters};
 use zarr_core::data_type::{ByteSwap, DataType, Endian, Origin};
 use zarr_core::region::element_count;
+use zarr_core::selection::Part;
 use zarr_core::view::{View, ViewMut};
 use zarr_core::{CodecError, Dialect, MetadataError, Object, Region};
 
+use self::read::PartOfPlain;
 use crate::stream::zeroed;
 
 const CODEC: &str = "bytes";
@@ -19,6 +24,16 @@ const CODEC: &str = "bytes";
 struct Bytes {
     /// As the document says it; `None` only if no unit has more than one byte.
     endian: Option<Endian>,
+    /// Whether elements have a byte order at all.
+    ordered: bool,
+    /// Whether bytes may be such that they are no element.
+    checked: bool,
+    plain: Plain,
+}
+
+/// Elements one after the other.
+#[derive(Clone, Debug)]
+struct Plain {
     /// Bytes in an element.
     cell: usize,
     /// What turns stored elements into native ones, and back.
@@ -26,8 +41,6 @@ struct Bytes {
     /// Bytes that are turned round together: 1 if stored elements are native ones; `None` if fields of
     /// records differ.
     unit: Option<usize>,
-    /// Whether elements have a byte order at all.
-    ordered: bool,
     /// The type of elements that memory and store have in other forms, and the bits of each byte that are
     /// stored (F-053).
     narrow: Option<(DataType, u8)>,
@@ -61,28 +74,14 @@ pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, M
     let swap = ByteSwap::between(&context.data_type, stored, Endian::NATIVE);
     let mask = context.data_type.repr().map_or(0xff, |repr| repr.stored_mask());
     let narrow = (mask != 0xff).then(|| (context.data_type.clone(), mask));
-    Ok(Codec::array_to_bytes(Bytes { endian, cell, unit: swap.unit(), swap, ordered, narrow }))
+    let plain = Plain { cell, unit: swap.unit(), swap, narrow };
+    let checked = context.data_type.needs_check();
+    Ok(Codec::array_to_bytes(Bytes { endian, ordered, checked, plain }))
 }
 
-impl ArrayToBytes for Bytes {
-    fn encode<'a>(&self, chunk: View<'a>) -> Result<Cow<'a, [u8]>, CodecError> {
-        if self.is_memory() {
-            return Ok(chunk.to_bytes());
-        }
-        if let Some((_, mask)) = self.narrow {
-            return Ok(Cow::Owned(chunk.to_bytes().iter().map(|byte| byte & mask).collect()));
-        }
-        let Some(unit) = self.unit else {
-            let mut out = chunk.to_bytes().into_owned();
-            self.swap.turn(&mut out);
-            return Ok(Cow::Owned(out));
-        };
-        let mut out = zeroed(CODEC, (chunk.len() * self.cell) as u64)?;
-        ViewMut::new(&mut out, &chunk.shape(), self.cell).copy_swapped(&chunk, unit);
-        Ok(Cow::Owned(out))
-    }
-
-    fn decode_into(
+impl Plain {
+    /// Decodes the part `within` of so many elements.
+    fn decode(
         &self,
         encoded: &[u8],
         shape: &[u64],
@@ -90,7 +89,7 @@ impl ArrayToBytes for Bytes {
         mut out: ViewMut<'_>,
     ) -> Result<(), CodecError> {
         let found = encoded.len() as u64;
-        match self.encoded_size(shape) {
+        match self.size(shape) {
             Some(expected) if expected == found => {}
             expected => {
                 return Err(CodecError::Length {
@@ -115,12 +114,51 @@ impl ArrayToBytes for Bytes {
         Ok(())
     }
 
-    fn encoded_size(&self, shape: &[u64]) -> Option<u64> {
+    /// Bytes of so many elements.
+    fn size(&self, shape: &[u64]) -> Option<u64> {
         element_count(shape)?.checked_mul(self.cell as u64)
+    }
+}
+
+impl ArrayToBytes for Bytes {
+    fn encode<'a>(&self, chunk: View<'a>) -> Result<Cow<'a, [u8]>, CodecError> {
+        if self.is_memory() {
+            return Ok(chunk.to_bytes());
+        }
+        if let Some((_, mask)) = &self.plain.narrow {
+            return Ok(Cow::Owned(chunk.to_bytes().iter().map(|byte| byte & mask).collect()));
+        }
+        let Some(unit) = self.plain.unit else {
+            let mut out = chunk.to_bytes().into_owned();
+            self.plain.swap.turn(&mut out);
+            return Ok(Cow::Owned(out));
+        };
+        let mut out = zeroed(CODEC, (chunk.len() * self.plain.cell) as u64)?;
+        ViewMut::new(&mut out, &chunk.shape(), self.plain.cell).copy_swapped(&chunk, unit);
+        Ok(Cow::Owned(out))
+    }
+
+    fn decode_into(
+        &self,
+        encoded: &[u8],
+        shape: &[u64],
+        within: &Region,
+        out: ViewMut<'_>,
+    ) -> Result<(), CodecError> {
+        self.plain.decode(encoded, shape, within, out)
+    }
+
+    fn read(self: Arc<Self>, shape: &[u64], within: &Part) -> Option<Box<dyn ChunkRead>> {
+        let within = within.as_region().filter(|_| !self.checked)?;
+        PartOfPlain::new(self.plain.clone(), shape, within).map(|read| Box::new(read) as _)
+    }
+
+    fn encoded_size(&self, shape: &[u64]) -> Option<u64> {
+        self.plain.size(shape)
     }
 
     fn is_memory(&self) -> bool {
-        self.unit == Some(1) && self.narrow.is_none()
+        self.plain.unit == Some(1) && self.plain.narrow.is_none()
     }
 
     fn spelling(&self, dialect: Dialect) -> Option<CodecSpec> {
