@@ -56,18 +56,24 @@ pub(crate) fn zlib_at_once(encoded: &[u8], out: &mut [u8]) -> bool {
 /// Of no bytes at all the checksum is nearly all zeros, which proves nothing.
 #[cfg(feature = "libdeflate")]
 mod at_once {
+    use std::cell::RefCell;
+
     use libdeflater::Decompressor;
+
+    thread_local! {
+        static DECODER: RefCell<Decompressor> = RefCell::new(Decompressor::new());
+    }
 
     #[cfg(feature = "gzip")]
     pub(super) fn gzip(encoded: &[u8], out: &mut [u8]) -> bool {
-        let decoded = Decompressor::new().gzip_decompress(encoded, out);
+        let decoded = DECODER.with_borrow_mut(|decoder| decoder.gzip_decompress(encoded, out));
         let trailer = [libdeflater::crc32(out), out.len() as u32].map(u32::to_le_bytes);
         !out.is_empty() && decoded == Ok(out.len()) && encoded.ends_with(trailer.as_flattened())
     }
 
     #[cfg(feature = "zlib")]
     pub(super) fn zlib(encoded: &[u8], out: &mut [u8]) -> bool {
-        let decoded = Decompressor::new().zlib_decompress(encoded, out);
+        let decoded = DECODER.with_borrow_mut(|decoder| decoder.zlib_decompress(encoded, out));
         let trailer = libdeflater::adler32(out).to_be_bytes();
         !out.is_empty() && decoded == Ok(out.len()) && encoded.ends_with(&trailer)
     }

@@ -118,6 +118,8 @@ mod scale_offset;
 mod sharding;
 #[cfg(feature = "shuffle")]
 mod shuffle;
+#[cfg(all(target_arch = "x86_64", any(feature = "shuffle", feature = "blosc")))]
+mod simd;
 #[cfg(feature = "transpose")]
 mod transpose;
 #[cfg(any(feature = "json2", feature = "msgpack2"))]
@@ -128,6 +130,8 @@ mod vlen;
 mod zlib;
 #[cfg(feature = "zstd")]
 mod zstd;
+#[cfg(any(feature = "zstd", feature = "blosc"))]
+mod zstd_decoder;
 
 #[cfg(test)]
 mod testing;

@@ -37,7 +37,11 @@ pub(crate) fn gather(size: usize, from: &[u8], to: &mut [u8]) {
 pub(crate) fn scatter(size: usize, from: &[u8], to: &mut [u8]) {
     fn fixed<const N: usize>(count: usize, from: &[u8], to: &mut [[u8; N]]) {
         let planes: [&[u8]; N] = std::array::from_fn(|byte| &from[byte * count..][..count]);
-        for (i, element) in to.iter_mut().enumerate().take(count) {
+        #[cfg(target_arch = "x86_64")]
+        let done = crate::simd::scatter(from, to);
+        #[cfg(not(target_arch = "x86_64"))]
+        let done = 0;
+        for (i, element) in to.iter_mut().enumerate().skip(done) {
             *element = std::array::from_fn(|byte| planes[byte][i]);
         }
     }
@@ -51,6 +55,7 @@ pub(crate) fn scatter(size: usize, from: &[u8], to: &mut [u8]) {
         (_, 2) => fixed::<2>(count, from, to.as_chunks_mut().0),
         (_, 4) => fixed::<4>(count, from, to.as_chunks_mut().0),
         (_, 8) => fixed::<8>(count, from, to.as_chunks_mut().0),
+        (_, 16) => fixed::<16>(count, from, to.as_chunks_mut().0),
         _ => {
             for (byte, plane) in from.chunks_exact(count).enumerate() {
                 for (element, from) in to.chunks_exact_mut(size).zip(plane) {

@@ -5,20 +5,27 @@
 //! may follow; frames of formats older than Zstandard 0.8 are refused.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 
 use zarr_core::codec::{BytesToBytes, ChunkContext, Codec, CodecSpec, DecodedSize, Parameters};
 use zarr_core::{CodecError, Dialect, MetadataError, Object};
 use zstd::bulk::Compressor;
 use zstd::stream::read::Decoder;
-use zstd::zstd_safe::{self, CParameter, DCtx, get_error_name};
+use zstd::zstd_safe::{self, CParameter, get_error_name};
 
 use crate::spelling::spelled;
 use crate::stream::{read_all, room};
+use crate::zstd_decoder::decompress;
 
 const CODEC: &str = "zstd";
 
 /// No frame holds more than so many bytes in one: a block of 128 KiB takes four.
 const BEST_RATIO: u64 = 1 << 15;
+
+thread_local! {
+    // Making one costs as much as a small chunk; each call begins it anew.
+    static ENCODER: RefCell<Option<Compressor<'static>>> = const { RefCell::new(None) };
+}
 
 /// The zstd codec.
 #[derive(Clone, Copy, Debug)]
@@ -39,12 +46,16 @@ pub(crate) fn build(spec: &CodecSpec, _: &ChunkContext) -> Result<Codec, Metadat
 
 impl BytesToBytes for Zstd {
     fn encode<'a>(&self, decoded: Cow<'a, [u8]>) -> Result<Cow<'a, [u8]>, CodecError> {
-        let encode = || {
-            let mut compressor = Compressor::new(self.level)?;
+        let encode = |encoder: &mut Option<Compressor<'static>>| {
+            let compressor = match encoder {
+                Some(compressor) => compressor,
+                None => encoder.insert(Compressor::new(self.level)?),
+            };
+            compressor.set_compression_level(self.level)?;
             compressor.set_parameter(CParameter::ChecksumFlag(self.checksum))?;
             compressor.compress(&decoded)
         };
-        encode().map(Cow::Owned).map_err(|e| CodecError::corrupt(CODEC, e))
+        ENCODER.with_borrow_mut(encode).map(Cow::Owned).map_err(|e| CodecError::corrupt(CODEC, e))
     }
 
     fn decode<'a>(
@@ -94,7 +105,7 @@ fn corrupt(code: usize) -> CodecError {
 /// Fills `out` from all frames.
 fn decode_frames(encoded: &[u8], out: &mut [u8]) -> Result<(), CodecError> {
     let due = DecodedSize::Exactly(out.len() as u64);
-    match DCtx::create().decompress(out, encoded) {
+    match decompress(encoded, out) {
         Ok(found) => due.check(CODEC, found as u64),
         Err(code) if get_error_name(code).contains("too small") => {
             due.check(CODEC, out.len() as u64 + 1)

@@ -1,14 +1,15 @@
-//! How is a Blosc buffer taken apart, when its blocks hold Snappy?
+//! How is a Blosc buffer taken apart?
 //!
-//! The C-Blosc that is built here has no Snappy, which is C++. The container itself is small: a header,
+//! C-Blosc does it, but for blocks of Snappy, which it lacks here, and of Zstandard, for which it makes a decoder
+//! each time. The container itself is small: a header,
 //! the offset of each block, and in each block one or `typesize` streams, each with its length before
 //! it. Blocks may be shuffled by bytes or bits.
 
 use zarr_core::CodecError;
+use zarr_core::codec::scratch;
 
 use super::{CODEC, Header};
 use crate::planes::scatter;
-use crate::stream::zeroed;
 
 /// Blosc splits blocks into a stream for each byte of an element only up to this element size,
 const MAX_SPLITS: usize = 16;
@@ -36,7 +37,8 @@ pub(super) fn decode(
     }
     let bytes = header.byte_shuffled() && type_size > 1;
     let bits = header.bit_shuffled();
-    let mut scratch = zeroed(CODEC, if bytes || bits { block_size as u64 } else { 0 })?;
+    let scratch = scratch::take(if bytes || bits { block_size } else { 0 });
+    let mut scratch = scratch.ok_or_else(|| damaged("a block is larger than memory"))?;
     let starts = encoded.get(super::HEADER..).unwrap_or_default();
     let (starts, _) = starts.as_chunks::<4>();
     for (number, block) in out.chunks_mut(block_size).enumerate() {
@@ -61,6 +63,7 @@ pub(super) fn decode(
             decode_block(rest, streams, block, &decompress)?;
         }
     }
+    scratch::give(scratch);
     Ok(())
 }
 
@@ -127,7 +130,7 @@ fn transposed(mut square: u64) -> u64 {
     square
 }
 
-/// C-Blosc is the oracle: what it makes with LZ4 is taken apart here with the same LZ4.
+/// C-Blosc is the oracle: what it makes with LZ4 and Zstandard is taken apart here with the same libraries.
 #[cfg(all(test, feature = "lz4"))]
 mod tests {
     use zarr_core::codec::DecodedSize;
@@ -141,20 +144,24 @@ mod tests {
             .is_ok_and(|n| n == out.len())
     }
 
+    fn zstd(stream: &[u8], out: &mut [u8]) -> bool {
+        crate::zstd_decoder::decompress(stream, out) == Ok(out.len())
+    }
+
+    type Decompress = fn(&[u8], &mut [u8]) -> bool;
+    const DECODERS: [(&std::ffi::CStr, Decompress); 2] = [(c"lz4", lz4), (c"zstd", zstd)];
+
     #[test]
     fn blocks_come_apart_as_c_blosc_joined_them() {
-        for shuffle in [0, 1, 2] {
+        for ((compressor, decompress), shuffle) in
+            DECODERS.into_iter().flat_map(|decoder| [0, 1, 2].map(|shuffle| (decoder, shuffle)))
+        {
             for type_size in [1, 2, 3, 4, 8, 16, 17, 32] {
                 for block_size in [0, 128, 1000, 4096] {
                     for decoded in [ramp(9999), ramp(10_000), noise(3000), ramp(130)] {
                         let mut encoded = vec![0; decoded.len() + ffi::OVERHEAD];
-                        let recipe = ffi::Recipe {
-                            level: 5,
-                            shuffle,
-                            type_size,
-                            block_size,
-                            compressor: c"lz4",
-                        };
+                        let recipe =
+                            ffi::Recipe { level: 5, shuffle, type_size, block_size, compressor };
                         let len = ffi::compress(&recipe, &decoded, &mut encoded).unwrap();
                         encoded.truncate(len);
                         let header = Header::read(&encoded).unwrap();
@@ -162,7 +169,7 @@ mod tests {
                             continue;
                         }
                         let mut out = vec![0; decoded.len()];
-                        decode(&header, &encoded, &mut out, lz4).unwrap();
+                        decode(&header, &encoded, &mut out, decompress).unwrap();
                         assert!(out == decoded, "{shuffle} {type_size} {block_size}");
                     }
                 }
@@ -173,15 +180,14 @@ mod tests {
     /// Both decoders refuse the same damage, or make the same of it.
     #[test]
     fn damage_is_met_alike() {
+        DECODERS.into_iter().for_each(damage);
+    }
+
+    fn damage((compressor, decompress): (&std::ffi::CStr, Decompress)) {
         let decoded = ramp(2000);
         let mut encoded = vec![0; decoded.len() + ffi::OVERHEAD];
-        let recipe = ffi::Recipe {
-            level: 5,
-            shuffle: 1,
-            type_size: 4,
-            block_size: 1024,
-            compressor: c"lz4",
-        };
+        let recipe =
+            ffi::Recipe { level: 5, shuffle: 1, type_size: 4, block_size: 1024, compressor };
         let len = ffi::compress(&recipe, &decoded, &mut encoded).unwrap();
         encoded.truncate(len);
         for at in 16..encoded.len() {
@@ -190,7 +196,7 @@ mod tests {
                 damaged[at] ^= flip;
                 let header = Header::read(&damaged).unwrap();
                 let (mut ours, mut theirs) = (vec![0; 2000], vec![0; 2000]);
-                let here = decode(&header, &damaged, &mut ours, lz4);
+                let here = decode(&header, &damaged, &mut ours, decompress);
                 let there = ffi::decompress(&damaged, &mut theirs);
                 let there =
                     there.filter(|&n| DecodedSize::Exactly(2000).check(CODEC, n as u64).is_ok());

@@ -1,0 +1,15 @@
+//! How is a Zstandard frame decoded without making a decoder for each?
+
+use std::cell::RefCell;
+
+use zstd::zstd_safe::{DCtx, SafeResult};
+
+thread_local! {
+    // Making one costs as much as decoding a small chunk; each call begins it anew.
+    static DECODER: RefCell<DCtx<'static>> = RefCell::new(DCtx::create());
+}
+
+/// Decodes all frames of `encoded` into `out`; returns how many bytes they gave, or the library's error.
+pub(crate) fn decompress(encoded: &[u8], out: &mut [u8]) -> SafeResult {
+    DECODER.with_borrow_mut(|decoder| decoder.decompress(out, encoded))
+}
