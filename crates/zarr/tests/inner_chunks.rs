@@ -185,3 +185,24 @@ fn memory_of_indices_changes_nothing() -> Result<()> {
     }
     Ok(())
 }
+
+/// T-13: a whole shard, picked in another order and some of it twice, comes in that order.
+#[test]
+fn what_is_picked_comes_as_it_is_picked() -> Result<()> {
+    let builder = hierarchy(&memory(), &options())?.create_array(&path()).shape(&[4, 4]);
+    let builder = builder.chunks(&[2, 2]).shards(&[4, 4]).data_type_named("uint8");
+    let array = builder.create()?;
+    let elements: Vec<u8> = (0..16).collect();
+    array.write(.., &elements)?;
+    let picked = [3u64, 1, 1, 0];
+    let list = || picked.to_vec();
+    let row = |row: &u64| (4 * *row as u8..).take(4);
+    let rows: Vec<u8> = picked.iter().flat_map(row).collect();
+    assert_eq!(array.read::<u8>((list(), ..))?, rows);
+    let columns: Vec<u8> = (0..4).flat_map(|r| picked.map(|column| 4 * r + column as u8)).collect();
+    assert_eq!(array.read::<u8>((.., list()))?, columns);
+    let both: Vec<u8> =
+        picked.iter().flat_map(|row| picked.map(|column| (4 * row + column) as u8)).collect();
+    assert_eq!(array.read::<u8>((list(), list()))?, both);
+    Ok(())
+}
