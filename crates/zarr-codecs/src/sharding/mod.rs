@@ -58,8 +58,8 @@ pub(crate) fn build(
         .and_then(|lengths| lengths.iter().map(Json::as_u64).collect());
     let inner_shape =
         inner_shape.ok_or_else(|| parameters.wrong("chunk_shape", "a list of lengths is due"))?;
-    let codecs = codecs(&mut parameters, "codecs")?;
-    let index_codecs = self::codecs(&mut parameters, "index_codecs")?;
+    let codecs = parameters.codecs("codecs")?;
+    let index_codecs = parameters.codecs("index_codecs")?;
     let location = match parameters.string("index_location")? {
         None | Some("end") => Location::End,
         Some("start") => Location::Start,
@@ -97,17 +97,6 @@ pub(crate) fn build(
         is_variable,
         configuration: spec.configuration.clone(),
     }))
-}
-
-/// A list of codecs in a parameter.
-fn codecs(
-    parameters: &mut Parameters<'_>,
-    name: &'static str,
-) -> Result<Vec<CodecSpec>, MetadataError> {
-    let list = parameters.get(name).and_then(Json::as_array);
-    let list = list.ok_or_else(|| parameters.wrong(name, "a list of codecs is due"))?;
-    let codecs: Option<Vec<CodecSpec>> = list.iter().map(CodecSpec::from_v3).collect();
-    codecs.ok_or_else(|| parameters.wrong(name, "each is a name, or an object with one"))
 }
 
 /// How many inner chunks a shard has along each axis; `None` if they do not fill it.
