@@ -56,6 +56,8 @@ mod categorize;
     feature = "jenkins_lookup3"
 ))]
 mod checksum;
+#[cfg(feature = "conditional")]
+mod conditional;
 #[cfg(feature = "crc32")]
 mod crc32;
 #[cfg(feature = "crc32c")]
@@ -206,6 +208,7 @@ codecs! {
     nesting_codec {
         "sharding" sharding: ["sharding_indexed"], [], [];
         "cast_value" cast_value: ["cast_value"], [], [];
+        "conditional" conditional: ["conditional"], [], [];
     }
 }
 

@@ -12,7 +12,7 @@ use zarr_core::{Dialect, MetadataError};
 use common::{WORDS, registry, spec};
 
 /// Parameters for those that have no defaults.
-const MORE: [(&str, &str); 13] = [
+const MORE: [(&str, &str); 14] = [
     ("bytes", r#"{"endian":"little"}"#),
     ("transpose", r#"{"order":[1,0]}"#),
     ("gzip", r#"{"level":1}"#),
@@ -25,6 +25,7 @@ const MORE: [(&str, &str); 13] = [
     ("delta", r#"{"dtype":"<i4"}"#),
     ("fixedscaleoffset", r#"{"dtype":"<f8","offset":1,"scale":1}"#),
     ("categorize", r#"{"labels":["a"]}"#),
+    ("conditional", r#"{"codecs":[]}"#),
     (
         "sharding_indexed",
         r#"{"chunk_shape":[1,1],"codecs":[{"name":"bytes","configuration":{"endian":"little"}}],"index_codecs":[{"name":"bytes","configuration":{"endian":"little"}}]}"#,

@@ -121,6 +121,20 @@ fn shards_keep_their_promises() {
     }
 }
 
+/// Final v3's codecs that others are part of, besides shards.
+#[test]
+fn codecs_with_codecs_inside_keep_their_promises() {
+    const GZIP: &str = r#"{"name":"gzip","configuration":{"level":1}}"#;
+    let shuffle = r#"{"name":"shuffle","configuration":{"elementsize":4}}"#;
+    let registry = registry();
+    if ["conditional", "gzip", "shuffle", "crc32c"].iter().all(|name| is_here(Dialect::V3, name)) {
+        for codecs in ["", GZIP, r#""crc32c""#, &format!(r#"{shuffle},{GZIP},"crc32c""#)] {
+            let words = format!(r#"{{"codecs":[{codecs}],"header_bits":16}}"#);
+            check_codec(&registry, &spec(Dialect::V3, "conditional", &words));
+        }
+    }
+}
+
 #[test]
 fn lossy_codecs_keep_their_promises() {
     for (dialect, name, words) in LOSSY.into_iter().filter(|(d, name, _)| is_here(*d, name)) {

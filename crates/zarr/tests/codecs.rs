@@ -97,9 +97,11 @@ fn other_codecs_are_taken_for_those_that_make_bytes() -> Result<()> {
 fn what_a_dialect_lacks_is_refused_before_anything_is_written() -> Result<()> {
     let cast = r#"{"name":"cast_value","configuration":{"data_type":"float32"}}"#;
     let scale = r#"{"name":"scale_offset","configuration":{"offset":-1}}"#;
+    let conditional = r#"{"name":"conditional","configuration":{"codecs":[{"name":"crc32c"}]}}"#;
     for (data_type, codec, name) in [
         ("float64", cast, "cast_value"),
         ("int32", scale, "scale_offset"),
+        ("int32", conditional, "conditional"),
         ("int32", r#"{"name":"bitround","configuration":{"keepbits":4}}"#, "bitround"),
         ("int32", r#"{"name":"packbits","configuration":{"last_bit":4}}"#, "packbits"),
     ] {
