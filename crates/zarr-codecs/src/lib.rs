@@ -92,6 +92,8 @@ mod lz4;
 mod lzma;
 #[cfg(feature = "msgpack2")]
 mod msgpack2;
+#[cfg(feature = "n5_default")]
+mod n5_default;
 #[cfg(any(
     feature = "astype",
     feature = "bitround",
@@ -209,6 +211,7 @@ codecs! {
         "sharding" sharding: ["sharding_indexed"], [], [];
         "cast_value" cast_value: ["cast_value"], [], [];
         "conditional" conditional: ["conditional"], [], [];
+        "n5_default" n5_default: ["n5_default"], [], [];
     }
 }
 

@@ -12,7 +12,7 @@ use zarr_core::{Dialect, MetadataError};
 use common::{WORDS, registry, spec};
 
 /// Parameters for those that have no defaults.
-const MORE: [(&str, &str); 14] = [
+const MORE: [(&str, &str); 15] = [
     ("bytes", r#"{"endian":"little"}"#),
     ("transpose", r#"{"order":[1,0]}"#),
     ("gzip", r#"{"level":1}"#),
@@ -26,6 +26,10 @@ const MORE: [(&str, &str); 14] = [
     ("fixedscaleoffset", r#"{"dtype":"<f8","offset":1,"scale":1}"#),
     ("categorize", r#"{"labels":["a"]}"#),
     ("conditional", r#"{"codecs":[]}"#),
+    (
+        "n5_default",
+        r#"{"codecs":[{"name":"transpose","configuration":{"order":[1,0]}},{"name":"bytes","configuration":{"endian":"big"}}]}"#,
+    ),
     (
         "sharding_indexed",
         r#"{"chunk_shape":[1,1],"codecs":[{"name":"bytes","configuration":{"endian":"little"}}],"index_codecs":[{"name":"bytes","configuration":{"endian":"little"}}]}"#,

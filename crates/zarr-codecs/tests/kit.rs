@@ -133,6 +133,15 @@ fn codecs_with_codecs_inside_keep_their_promises() {
             check_codec(&registry, &spec(Dialect::V3, "conditional", &words));
         }
     }
+    if ["n5_default", "gzip"].iter().all(|name| is_here(Dialect::V3, name)) {
+        for (order, last) in [("[]", ""), ("[0]", GZIP), ("[1,0]", ""), ("[2,1,0]", GZIP)] {
+            let comma = if last.is_empty() { "" } else { "," };
+            let words = format!(
+                r#"{{"codecs":[{{"name":"transpose","configuration":{{"order":{order}}}}},{{"name":"bytes","configuration":{{"endian":"big"}}}}{comma}{last}]}}"#
+            );
+            check_codec(&registry, &spec(Dialect::V3, "n5_default", &words));
+        }
+    }
 }
 
 #[test]

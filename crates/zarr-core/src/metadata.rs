@@ -181,6 +181,10 @@ impl ArrayMetadata {
         if let Some(obstacle) = self.obstacles.first() {
             return Err(obstacle.clone().into());
         }
+        if self.holds_n5_blocks() && self.chunk_keys != N5_KEYS {
+            let why = "the codec `n5_default` needs `v2` with the separator `/`";
+            return Err(MetadataError::invalid("chunk_key_encoding", why));
+        }
         let build = |shape: Vec<u64>| {
             let context = ChunkContext::new(self.data_type.clone(), shape)
                 .with_fill(Some(FillValue::new(self.fill_bytes())));
@@ -197,6 +201,11 @@ impl ArrayMetadata {
             }
         }
         Ok(build(first)?.mending_bools(dialect != Dialect::V3))
+    }
+
+    /// Whether chunks are blocks of N5, which has keys of its own (F-102).
+    fn holds_n5_blocks(&self) -> bool {
+        self.codecs.iter().any(|spec| spec.name == "n5_default")
     }
 
     /// The shape of the first chunk, which stands for all where their lengths do not matter.
@@ -231,6 +240,9 @@ impl ArrayMetadata {
         Ok(())
     }
 }
+
+/// What N5 calls its blocks.
+const N5_KEYS: ChunkKeys = ChunkKeys::V2 { separator: '/' };
 
 /// The codec that makes bytes of a data type's elements: mostly `bytes`, with a byte order where it needs one (F-080).
 pub(crate) fn bytes_codec(data_type: &DataType, endian: Endian) -> CodecSpec {
@@ -310,6 +322,9 @@ impl ArrayMetadata {
                 Dialect::V2 => ChunkKeys::V2 { separator },
                 Dialect::Draft => ChunkKeys::Draft { separator, scalar_at_c0: true },
             };
+        }
+        if self.holds_n5_blocks() {
+            self.chunk_keys = N5_KEYS;
         }
         if self.rank() == 0 && dialect != Dialect::V3 {
             // It separates nothing, and GDAL 3.6 dies of `/`.

@@ -45,6 +45,9 @@ fn names(array: &Array) -> Vec<String> {
     array.metadata().codecs.iter().map(|spec| spec.name.clone()).collect()
 }
 
+/// Blocks of N5.
+const BLOCKS: &str = r#"{"name":"n5_default","configuration":{"codecs":[{"name":"transpose","configuration":{"order":[1,0]}},{"name":"bytes","configuration":{"endian":"big"}}]}}"#;
+
 /// F-104, T-53, Z2-090: it makes bytes of arrays in final v3, and is a filter or compressor in v2.
 #[test]
 fn pcodec_passes_between_v2_and_final_v3() -> Result<()> {
@@ -77,7 +80,7 @@ fn pcodec_passes_between_v2_and_final_v3() -> Result<()> {
 #[test]
 fn other_codecs_are_taken_for_those_that_make_bytes() -> Result<()> {
     let whole = r#"{"name":"cast_value","configuration":{"data_type":"uint8"}}"#;
-    for codecs in [&["pcodec"][..], &[whole, "gzip:1"], &["packbits"]] {
+    for codecs in [&["pcodec"][..], &[whole, "gzip:1"], &["packbits"], &[BLOCKS]] {
         let array = array(Dialect::V3, "float64", codecs)?;
         for dialect in [Dialect::V3, Dialect::V2, Dialect::Draft] {
             let plain = copy(&array, dialect, Some(&["gzip"]))?;
@@ -102,6 +105,7 @@ fn what_a_dialect_lacks_is_refused_before_anything_is_written() -> Result<()> {
         ("float64", cast, "cast_value"),
         ("int32", scale, "scale_offset"),
         ("int32", conditional, "conditional"),
+        ("int32", BLOCKS, "n5_default"),
         ("int32", r#"{"name":"bitround","configuration":{"keepbits":4}}"#, "bitround"),
         ("int32", r#"{"name":"packbits","configuration":{"last_bit":4}}"#, "packbits"),
     ] {

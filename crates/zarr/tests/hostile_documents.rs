@@ -22,7 +22,7 @@ const V2_RECORDS: &str = r#"{"zarr_format":2,"shape":[3],"chunks":[2],"dtype":[[
 const GROUP: &str = r#"{"zarr_format":3,"node_type":"group","attributes":{"k":1},"consolidated_metadata":{"kind":"inline","must_understand":false,"metadata":{"a":DOCUMENT}}}"#;
 const COPIES: &str = r#"{"zarr_consolidated_format":1,"metadata":{".zgroup":{"zarr_format":2},".zattrs":{"k":1},"a/.zarray":DOCUMENT}}"#;
 
-const VALUES: [&str; 44] = [
+const VALUES: [&str; 45] = [
     "null",
     "true",
     "0",
@@ -61,6 +61,7 @@ const VALUES: [&str; 44] = [
     r#"[{"name":"vlen-utf8"}]"#,
     r#"[{"name":"reshape","configuration":{"shape":[-1]}},"bytes"]"#,
     r#"["bytes",{"name":"conditional","configuration":{"codecs":["crc32c"],"header_bits":9223372036854775800}}]"#,
+    r#"[{"name":"n5_default","configuration":{"codecs":[{"name":"transpose","configuration":{"order":[1,0]}},{"name":"bytes","configuration":{"endian":"big"}}]}}]"#,
     r#"{"name":"rectilinear","configuration":{"kind":"inline","chunk_shapes":[[[1,18446744073709551615]],1]}}"#,
     r#"{"name":"regular","configuration":{"chunk_shape":[18446744073709551615,2]}}"#,
     r#"{"name":"fixed_length_utf32","configuration":{"length_bytes":4294967292}}"#,
