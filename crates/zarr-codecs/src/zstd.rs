@@ -7,7 +7,9 @@
 use std::borrow::Cow;
 use std::cell::RefCell;
 
-use zarr_core::codec::{BytesToBytes, ChunkContext, Codec, CodecSpec, DecodedSize, Parameters};
+use zarr_core::codec::{
+    BytesToBytes, ChunkContext, Codec, CodecSpec, DecodedSize, Parameters, scratch,
+};
 use zarr_core::{CodecError, Dialect, MetadataError, Object};
 use zstd::bulk::Compressor;
 use zstd::stream::read::Decoder;
@@ -53,9 +55,15 @@ impl BytesToBytes for Zstd {
             };
             compressor.set_compression_level(self.level)?;
             compressor.set_parameter(CParameter::ChecksumFlag(self.checksum))?;
-            compressor.compress(&decoded)
+            let mut out = scratch::take(zstd_safe::compress_bound(decoded.len()))
+                .ok_or(std::io::ErrorKind::OutOfMemory)?;
+            let len = compressor.compress_to_buffer(&decoded, &mut out[..])?;
+            out.truncate(len);
+            Ok::<_, std::io::Error>(out)
         };
-        ENCODER.with_borrow_mut(encode).map(Cow::Owned).map_err(|e| CodecError::corrupt(CODEC, e))
+        let encoded = ENCODER.with_borrow_mut(encode);
+        scratch::give_back(decoded);
+        encoded.map(Cow::Owned).map_err(|e| CodecError::corrupt(CODEC, e))
     }
 
     fn decode<'a>(

@@ -2,7 +2,7 @@
 //!
 //! A [`View`] is a strided window on cells of equal size; a [`ViewMut`] one that may be written and
 //! can be cut into disjoint pieces, each owned by one thread. Bounds are established when a view is
-//! made and only ever shrink, so using one is safe. This is the only file here with unsafe code.
+//! made and only ever shrink, so using one is safe.
 #![allow(unsafe_code)]
 
 mod pairs;
@@ -11,6 +11,7 @@ use std::borrow::Cow;
 use std::marker::PhantomData;
 
 use self::pairs::pairs;
+use crate::codec::scratch;
 use crate::heap::Heap;
 use crate::region::Region;
 use crate::selection::Part;
@@ -216,7 +217,8 @@ impl<'a> View<'a> {
         match self.as_bytes() {
             Some(bytes) => Cow::Borrowed(bytes),
             None => {
-                let mut bytes = vec![0; self.len() * self.window.cell];
+                let size = self.len() * self.window.cell;
+                let mut bytes = scratch::take(size).unwrap_or_else(|| vec![0; size]);
                 ViewMut::new(&mut bytes, &self.shape(), self.window.cell).copy_from(self);
                 Cow::Owned(bytes)
             }

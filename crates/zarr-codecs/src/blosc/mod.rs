@@ -10,11 +10,13 @@ mod ffi;
 use std::borrow::Cow;
 use std::ffi::CStr;
 
-use zarr_core::codec::{BytesToBytes, ChunkContext, Codec, CodecSpec, DecodedSize, Parameters};
+use zarr_core::codec::{
+    BytesToBytes, ChunkContext, Codec, CodecSpec, DecodedSize, Parameters, scratch,
+};
 use zarr_core::{CodecError, Dialect, Json, MetadataError, Object};
 
 use crate::spelling::spelled;
-use crate::stream::{room, zeroed};
+use crate::stream::room;
 use crate::zstd_decoder::decompress;
 
 const CODEC: &str = "blosc";
@@ -136,10 +138,12 @@ impl BytesToBytes for Blosc {
             block_size: self.block_size,
             compressor: self.compressor,
         };
-        let mut out = zeroed(CODEC, (decoded.len() + ffi::OVERHEAD) as u64)?;
+        let out = scratch::take(decoded.len() + ffi::OVERHEAD);
+        let mut out = out.ok_or_else(|| refuse("memory does not hold them twice".into()))?;
         let len = ffi::compress(&recipe, &decoded, &mut out)
             .ok_or_else(|| refuse("C-Blosc refuses these bytes".into()))?;
         out.truncate(len);
+        scratch::give_back(decoded);
         Ok(Cow::Owned(out))
     }
 

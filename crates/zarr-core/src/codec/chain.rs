@@ -267,9 +267,7 @@ impl Chain {
             encoded = first.decode(encoded, size)?;
         }
         self.pick(&encoded, sizes[0], shape, within, out.reborrow())?;
-        if let Cow::Owned(decoded) = encoded {
-            scratch::give(decoded);
-        }
+        scratch::give_back(encoded);
         self.check(&mut out)
     }
 

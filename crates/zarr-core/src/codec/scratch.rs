@@ -3,6 +3,7 @@
 //! Chunk after chunk a thread needs memory of the same size. What a chain is done with waits here for the
 //! next one, so that it is neither asked of the system nor zeroed again.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 
 /// A thread keeps no more than so many bytes, and so many pieces.
@@ -25,6 +26,13 @@ pub fn take(size: usize) -> Option<Vec<u8>> {
             Some(memory)
         }
         None => bytemuck::allocation::try_zeroed_vec(size).ok(),
+    }
+}
+
+/// As [`give`], of bytes that may be lent.
+pub fn give_back(bytes: Cow<'_, [u8]>) {
+    if let Cow::Owned(memory) = bytes {
+        give(memory);
     }
 }
 

@@ -15,7 +15,7 @@ use super::part::assembled;
 use super::room::Room;
 use super::shards::Shard;
 use super::update::{self, Edited};
-use crate::codec::Chain;
+use crate::codec::{Chain, scratch};
 use crate::data_type::Repr;
 use crate::dialect::Strictness;
 use crate::error::{
@@ -340,7 +340,9 @@ impl Opened {
         let parts = || chain.encode_in_parts(part.clone());
         if !is_all || parts().is_none() || self.is_left_out(state, &part) {
             let chunk = self.encode_whole(state, tile, part.clone())?;
-            return now(self.store_whole(key, chunk.map(Into::into)));
+            let stored = now(self.store_whole(key, chunk.as_deref().map(Payload::new)));
+            chunk.into_iter().for_each(scratch::give_back);
+            return stored;
         }
         // What a codec says is told as it was said, and not as the store tells that it was not given bytes.
         let refused = Mutex::new(None);
