@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
+use std::time::Duration;
 
 use bytes::Bytes;
 
@@ -51,6 +52,9 @@ enum Flaw {
     CannotEraseIf,
     ComparesTooEarly,
 }
+
+/// How long a flaw shows, so that others see it on a busy machine, too.
+const WINDOW: Duration = Duration::from_micros(200);
 
 #[derive(Debug)]
 struct Broken {
@@ -174,11 +178,11 @@ impl WriteableStore for Broken {
             Flaw::SetsInTwoSteps => {
                 let half = value[..value.len() / 2].to_vec();
                 self.map().insert(key.clone(), half);
-                thread::yield_now();
+                thread::sleep(WINDOW);
             }
             Flaw::ErasesBeforeSetting => {
                 self.map().remove(&key);
-                thread::yield_now();
+                thread::sleep(WINDOW);
             }
             _ => {}
         }
