@@ -1,5 +1,7 @@
 //! Which Rust types are which data types?
 
+use std::borrow::Cow;
+
 #[cfg(feature = "half")]
 use half::{bf16, f16};
 #[cfg(feature = "num-complex")]
@@ -17,10 +19,13 @@ use crate::data_type::{DataType, Repr};
 /// are `[u8; 1]`; [`FloatFormat`](crate::data_type::FloatFormat) knows their values.
 /// `half`'s `f16` and `bf16` and `num-complex`' `Complex` come with the features of those names.
 /// Bools are checked when they are read, so that no other byte becomes one. Elements of any length are
-/// `String` and `Vec<u8>`.
+/// `String` and `Vec<u8>`; those that may be missing are `Option<T>`.
 pub trait Element: Clone + Default + Send + Sync + 'static {
     /// Its name in messages.
     const NAME: &'static str;
+
+    /// Bytes that memory has of an element of fixed size; of no meaning for one of any length.
+    const SIZE: usize = size_of::<Self>();
 
     /// Whether an array of this type holds such elements.
     fn is(data_type: &DataType) -> bool;
@@ -32,8 +37,8 @@ pub trait Element: Clone + Default + Send + Sync + 'static {
     /// [`Element::from_bytes`] may make them.
     fn memory(elements: &mut [Self]) -> Option<&mut [u8]>;
 
-    /// The memory of elements; `None` if they have any length.
-    fn as_memory(elements: &[Self]) -> Option<&[u8]>;
+    /// The memory of elements, made if Rust has them otherwise; `None` if they have any length.
+    fn as_memory(elements: &[Self]) -> Option<Cow<'_, [u8]>>;
 
     /// One element from its bytes, native ones if it is of fixed size.
     fn from_bytes(bytes: &[u8]) -> Self;
@@ -66,8 +71,8 @@ macro_rules! elements {
             fn memory(elements: &mut [Self]) -> Option<&mut [u8]> {
                 Some(bytemuck::cast_slice_mut(elements))
             }
-            fn as_memory(elements: &[Self]) -> Option<&[u8]> {
-                Some(bytemuck::cast_slice(elements))
+            fn as_memory(elements: &[Self]) -> Option<Cow<'_, [u8]>> {
+                Some(Cow::Borrowed(bytemuck::cast_slice(elements)))
             }
             fn from_bytes(bytes: &[u8]) -> Self {
                 bytemuck::pod_read_unaligned(bytes)
@@ -104,8 +109,8 @@ impl Element for bool {
     fn memory(_: &mut [Self]) -> Option<&mut [u8]> {
         None
     }
-    fn as_memory(elements: &[Self]) -> Option<&[u8]> {
-        Some(bytemuck::cast_slice(elements))
+    fn as_memory(elements: &[Self]) -> Option<Cow<'_, [u8]>> {
+        Some(Cow::Borrowed(bytemuck::cast_slice(elements)))
     }
     fn from_bytes(bytes: &[u8]) -> Self {
         bytes[0] != 0
@@ -130,8 +135,8 @@ macro_rules! raw_elements {
             fn memory(elements: &mut [Self]) -> Option<&mut [u8]> {
                 Some(bytemuck::cast_slice_mut(elements))
             }
-            fn as_memory(elements: &[Self]) -> Option<&[u8]> {
-                Some(bytemuck::cast_slice(elements))
+            fn as_memory(elements: &[Self]) -> Option<Cow<'_, [u8]>> {
+                Some(Cow::Borrowed(bytemuck::cast_slice(elements)))
             }
             fn from_bytes(bytes: &[u8]) -> Self {
                 bytemuck::pod_read_unaligned(bytes)
@@ -162,7 +167,7 @@ impl Element for String {
     fn memory(_: &mut [Self]) -> Option<&mut [u8]> {
         None
     }
-    fn as_memory(_: &[Self]) -> Option<&[u8]> {
+    fn as_memory(_: &[Self]) -> Option<Cow<'_, [u8]>> {
         None
     }
     fn from_bytes(bytes: &[u8]) -> Self {
@@ -184,7 +189,7 @@ impl Element for Vec<u8> {
     fn memory(_: &mut [Self]) -> Option<&mut [u8]> {
         None
     }
-    fn as_memory(_: &[Self]) -> Option<&[u8]> {
+    fn as_memory(_: &[Self]) -> Option<Cow<'_, [u8]>> {
         None
     }
     fn from_bytes(bytes: &[u8]) -> Self {
@@ -192,5 +197,34 @@ impl Element for Vec<u8> {
     }
     fn as_bytes(&self) -> &[u8] {
         self
+    }
+}
+
+impl<T: Element> Element for Option<T> {
+    const NAME: &'static str = "Option";
+    const SIZE: usize = 1 + T::SIZE;
+    fn is(data_type: &DataType) -> bool {
+        matches!(data_type, DataType::Optional(optional) if T::is(optional.inner()))
+    }
+    fn room(count: usize) -> Option<Vec<Self>> {
+        room_for(count)
+    }
+    fn memory(_: &mut [Self]) -> Option<&mut [u8]> {
+        None
+    }
+    fn as_memory(elements: &[Self]) -> Option<Cow<'_, [u8]>> {
+        let mut memory = Vec::with_capacity(elements.len().checked_mul(Self::SIZE)?);
+        for element in elements {
+            let end = memory.len() + Self::SIZE;
+            if let Some(inner) = element {
+                memory.push(1);
+                memory.extend_from_slice(&T::as_memory(std::slice::from_ref(inner))?);
+            }
+            memory.resize(end, 0);
+        }
+        Some(Cow::Owned(memory))
+    }
+    fn from_bytes(bytes: &[u8]) -> Self {
+        (bytes[0] != 0).then(|| T::from_bytes(&bytes[1..]))
     }
 }

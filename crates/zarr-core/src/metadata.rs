@@ -251,6 +251,9 @@ pub(crate) fn bytes_codec(data_type: &DataType, endian: Endian) -> CodecSpec {
     {
         return serializer;
     }
+    if let DataType::Optional(optional) = data_type {
+        return crate::data_type::optional::codec(&bytes_codec(optional.inner(), endian));
+    }
     let mut configuration = Object::new();
     if data_type.repr().is_none() || data_type.has_byte_order() {
         configuration.insert("endian", endian.name());

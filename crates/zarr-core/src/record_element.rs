@@ -1,5 +1,7 @@
 //! Which Rust structs are which records?
 
+use std::borrow::Cow;
+
 use bytemuck::Pod;
 
 use crate::data_type::{DataType, Record, Repr};
@@ -142,8 +144,8 @@ impl<T: RecordElement> Element for T {
         Some(bytemuck::cast_slice_mut(elements))
     }
 
-    fn as_memory(elements: &[Self]) -> Option<&[u8]> {
-        Some(bytemuck::cast_slice(elements))
+    fn as_memory(elements: &[Self]) -> Option<Cow<'_, [u8]>> {
+        Some(Cow::Borrowed(bytemuck::cast_slice(elements)))
     }
 
     fn from_bytes(bytes: &[u8]) -> Self {

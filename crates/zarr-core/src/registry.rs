@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use crate::codec::{BuildCodec, BuildNesting, ChunkContext, Codec, CodecSpec, Names};
 use crate::data_type::{
-    CoreType, DataType, ParsedType, datetime, narrow, record_words, strings, variable,
+    CoreType, DataType, ParsedType, datetime, narrow, optional, record_words, strings, variable,
 };
 use crate::dialect::Dialect;
 use crate::error::{MetadataError, StoreError, Unsupported};
@@ -335,6 +335,9 @@ fn parse_v3(json: &Json, registry: &Registry) -> Parsed {
     }
     if let Some(record) = record_words::from_v3(json, registry) {
         return record?.map_or_else(|| unknown(json), plain);
+    }
+    if let Some(optional) = optional::from_v3(json, registry) {
+        return optional?.map_or_else(|| unknown(json), plain);
     }
     let times = || datetime::from_v3(name, configuration);
     match strings::from_v3(name, configuration).or_else(times) {

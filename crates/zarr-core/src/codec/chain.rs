@@ -67,8 +67,8 @@ impl Chain {
                     arrays.push((codec, std::mem::replace(&mut inner, next)));
                 }
                 Codec::ArrayToBytes(codec) => {
-                    // What follows sees bytes, if elements have any length.
-                    if inner.data_type.is_variable() {
+                    // What follows sees bytes, if elements have any length or are not all there.
+                    if !inner.data_type.is_stored_whole() {
                         after.data_type = CoreType::Uint8.into();
                     }
                     let endian = spec.configuration.get("endian").and_then(|json| json.as_str());

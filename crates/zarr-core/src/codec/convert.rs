@@ -5,7 +5,7 @@
 //! stand between (DECISIONS 14, Z2-090, draft-v3.md Q25).
 
 use super::{ChunkContext, Codec, CodecSpec};
-use crate::data_type::CoreType;
+use crate::data_type::{CoreType, DataType};
 use crate::dialect::Dialect;
 use crate::error::MetadataError;
 use crate::json::Object;
@@ -14,7 +14,8 @@ use crate::registry::Registry;
 /// The chain `specs`, for chunks as `context` says, in the words of dialect `to`.
 ///
 /// # Errors
-/// [`MetadataError::CannotSpell`] naming the codec that stands in the way.
+/// [`MetadataError::CannotSpell`] naming the codec that stands in the way, or the data type that has no words
+/// but those of final v3, whatever the codecs.
 pub fn respell(
     specs: &[CodecSpec],
     context: &ChunkContext,
@@ -22,6 +23,13 @@ pub fn respell(
     registry: &Registry,
 ) -> Result<Vec<CodecSpec>, MetadataError> {
     match to {
+        _ if to != Dialect::V3 && matches!(context.data_type, DataType::Optional(_)) => {
+            Err(MetadataError::CannotSpell {
+                format: name_of(to),
+                what: format!("elements that may be missing, `{}`", context.data_type),
+                hint: "choose v3".into(),
+            })
+        }
         Dialect::V3 => to_v3(specs, context, registry),
         Dialect::V2 | Dialect::Draft => to_flat(specs, context, to, registry),
     }

@@ -44,11 +44,7 @@ impl ByteSwap {
     fn new(data_type: &DataType, is_turned: &dyn Fn(Option<Endian>) -> bool) -> ByteSwap {
         let mut turns = Vec::new();
         let cell = data_type.repr().map_or(1, |repr| repr.size());
-        match data_type {
-            DataType::Record(record) => of_record(record, is_turned, 0, &mut turns),
-            plain if is_turned(None) => of_plain(plain, 0, cell, &mut turns),
-            _ => {}
-        }
+        of_one(data_type, is_turned, 0, &mut turns);
         ByteSwap { cell, turns }
     }
 
@@ -83,6 +79,22 @@ fn turn(turns: &[Turn], element: &mut [u8]) {
                 records.for_each(|record| turn(turns, record));
             }
         }
+    }
+}
+
+/// An element behind so many bytes.
+fn of_one(
+    data_type: &DataType,
+    is_turned: &dyn Fn(Option<Endian>) -> bool,
+    offset: usize,
+    turns: &mut Vec<Turn>,
+) {
+    let size = data_type.repr().map_or(1, |repr| repr.size());
+    match data_type {
+        DataType::Record(record) => of_record(record, is_turned, offset, turns),
+        DataType::Optional(optional) => of_one(optional.inner(), is_turned, offset + 1, turns),
+        plain if is_turned(None) => of_plain(plain, offset, size, turns),
+        _ => {}
     }
 }
 

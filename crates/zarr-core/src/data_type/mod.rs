@@ -12,6 +12,7 @@ mod float_format;
 #[cfg(feature = "jiff")]
 mod jiff;
 pub(crate) mod narrow;
+pub(crate) mod optional;
 mod record;
 pub(crate) mod record_words;
 pub(crate) mod strings;
@@ -24,6 +25,7 @@ pub use self::extension::{ExtensionType, ParsedType};
 pub use self::fill_value::{FillValue, base64_decode, base64_encode};
 pub use self::float_format::{FloatFormat, Rounding};
 pub use self::narrow::Narrow;
+pub use self::optional::Optional;
 pub use self::record::{Field, Record};
 pub use self::strings::{FixedBytes, FixedUnicode};
 pub use self::variable::Variable;
@@ -107,6 +109,8 @@ pub enum Repr {
     Variable,
     /// So many bytes of several fields, which the data type knows.
     Record(usize),
+    /// So many bytes, of which the first says whether there are others: see [`Optional`].
+    Optional(usize),
 }
 
 impl Repr {
@@ -120,7 +124,7 @@ impl Repr {
             Repr::ComplexOf(format) => 2 * format.size(),
             Repr::Utf32(n) => 4 * n,
             Repr::Variable => crate::heap::CELL,
-            Repr::Record(n) => n,
+            Repr::Record(n) | Repr::Optional(n) => n,
         }
     }
 
@@ -135,12 +139,12 @@ impl Repr {
         }
     }
 
-    /// The unit in which byte order turns bytes round; 1 if there is none. Those of a record's fields
-    /// are told by [`ByteSwap`] alone.
+    /// The unit in which byte order turns bytes round; 1 if there is none. Those of a record's fields, and
+    /// that of an element that may be missing, are told by [`ByteSwap`] alone.
     pub fn swap_unit(self) -> usize {
         match self {
             Repr::Bool | Repr::Opaque(_) | Repr::Record(_) | Repr::Variable => 1,
-            Repr::IntBits(_) | Repr::UintBits(_) => 1,
+            Repr::IntBits(_) | Repr::UintBits(_) | Repr::Optional(_) => 1,
             Repr::FloatOf(format) | Repr::ComplexOf(format) => format.size(),
             Repr::Int(n) | Repr::Uint(n) | Repr::Float(n) => n,
             Repr::Complex(n) => n / 2,
@@ -161,6 +165,8 @@ pub enum DataType {
     },
     /// Several named fields.
     Record(Arc<Record>),
+    /// One whose elements may be missing.
+    Optional(Arc<Optional>),
     /// One that an extension brought.
     Extension(Arc<dyn ExtensionType>),
     /// One that nobody here knows. With a fallback, elements are read as that (D-102).
@@ -184,12 +190,23 @@ impl DataType {
             DataType::Core(core) => Some(core.repr()),
             DataType::Raw { size } => Some(Repr::Opaque(*size)),
             DataType::Record(record) => Some(Repr::Record(record.size())),
+            DataType::Optional(optional) => Some(Repr::Optional(optional.size())),
             DataType::Extension(extension) => Some(extension.repr()),
             DataType::Unknown { fallback, .. } => fallback.as_ref().and_then(|f| f.repr()),
         }
     }
 
-    /// Whether stored elements, or some of their fields, have a byte order.
+    /// The bits of each byte that are stored: see [`Repr::stored_mask`]. What says that an element is there is
+    /// among them.
+    pub(crate) fn stored_mask(&self) -> u8 {
+        match self {
+            DataType::Optional(optional) => optional.inner().stored_mask(),
+            other => other.repr().map_or(0xff, Repr::stored_mask),
+        }
+    }
+
+    /// Whether stored elements, or some of their fields, have a byte order. That of elements that may be missing
+    /// is their codec's own.
     pub fn has_byte_order(&self) -> bool {
         match self {
             DataType::Record(record) => {
@@ -226,6 +243,7 @@ impl DataType {
                 _ => Json::from(format!("r{}", size.checked_mul(8)?)),
             }),
             DataType::Record(record) => record.spelling(dialect, endian),
+            DataType::Optional(optional) => optional.spelling(dialect),
             DataType::Extension(extension) => extension.spelling(dialect, endian),
             DataType::Unknown { .. } => None,
         }
@@ -267,6 +285,7 @@ impl DataType {
                 Ok(())
             }
             DataType::Record(record) if self.needs_check() => record.check(elements, from),
+            DataType::Optional(optional) => optional.check(elements, from),
             DataType::Extension(extension) => {
                 if from != Origin::Caller {
                     extension.settle(elements);
@@ -293,6 +312,11 @@ impl DataType {
         self.repr() == Some(Repr::Variable)
     }
 
+    /// Whether an encoded chunk is elements of one size, as many as it has: neither of any length, nor missing.
+    pub fn is_stored_whole(&self) -> bool {
+        !matches!(self.repr(), Some(Repr::Variable | Repr::Optional(_)))
+    }
+
     /// Whether [`DataType::check`] looks at elements at all.
     pub fn needs_check(&self) -> bool {
         match self {
@@ -300,6 +324,7 @@ impl DataType {
             DataType::Record(record) => {
                 record.fields().iter().any(|field| field.data_type().needs_check())
             }
+            DataType::Optional(_) => true,
             DataType::Extension(extension) => extension.needs_check(),
             _ => false,
         }
@@ -312,6 +337,7 @@ impl PartialEq for DataType {
             (DataType::Core(a), DataType::Core(b)) => a == b,
             (DataType::Raw { size: a }, DataType::Raw { size: b }) => a == b,
             (DataType::Record(a), DataType::Record(b)) => a == b,
+            (DataType::Optional(a), DataType::Optional(b)) => a == b,
             (DataType::Extension(a), DataType::Extension(b)) => a.to_string() == b.to_string(),
             (
                 DataType::Unknown { declared: a, fallback: f },
@@ -334,6 +360,7 @@ impl fmt::Display for DataType {
             DataType::Core(core) => f.write_str(core.name()),
             DataType::Raw { size } => write!(f, "r{}", *size as u128 * 8),
             DataType::Record(record) => write!(f, "{record}"),
+            DataType::Optional(optional) => write!(f, "{optional}"),
             DataType::Extension(extension) => write!(f, "{extension}"),
             DataType::Unknown { declared: Json::String(name), .. } => f.write_str(name),
             DataType::Unknown { declared, .. } => f.write_str(&declared.brief()),

@@ -97,8 +97,8 @@ impl Field {
 
     fn measure(&self) -> Option<usize> {
         let lengths = self.shape.iter().map(|&len| usize::try_from(len).ok().filter(|&n| n > 0));
-        // Fields have a fixed size.
-        let one = self.data_type.repr().filter(|repr| *repr != super::Repr::Variable)?.size();
+        // Fields have a fixed size, and are always there.
+        let one = self.data_type.repr().filter(|_| self.data_type.is_stored_whole())?.size();
         lengths.into_iter().try_fold(one, |size, len| size.checked_mul(len?))
     }
 }

@@ -49,7 +49,8 @@ impl Record {
     }
 }
 
-fn why(error: MetadataError) -> String {
+/// Why words of a type make none.
+pub(super) fn why(error: MetadataError) -> String {
     match error {
         MetadataError::Invalid { why, .. } => why,
         other => other.to_string(),
@@ -66,7 +67,7 @@ impl Parser<'_> {
     fn leaf(&mut self, json: &Json, dialect: Dialect) -> Result<ParsedType, String> {
         let parsed = self.registry.parse_data_type(json, dialect).map_err(why)?;
         match parsed.data_type {
-            DataType::Unknown { .. } => {
+            DataType::Unknown { .. } | DataType::Optional(_) => {
                 self.all_known = false;
                 Ok(ParsedType { data_type: DataType::Raw { size: 8 }, endian: None })
             }

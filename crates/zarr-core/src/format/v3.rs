@@ -189,7 +189,14 @@ fn parse_array(object: Object, reading: &mut Reading<'_>) -> Result<ArrayMetadat
     }
     let parsed = reading.registry.parse_data_type(&declared_type, Dialect::V3)?;
     if let DataType::Unknown { .. } = parsed.data_type {
-        obstacles.push(unsupported("data type", extension("data_type", &declared_type)?.0));
+        let mut lack = unsupported("data type", extension("data_type", &declared_type)?.0);
+        if let Some(Ok(inner)) = crate::data_type::optional::inner_words(&declared_type) {
+            lack.hint = format!(
+                "elements that may be missing are to be of a fixed size, of a type that is known; {} is no such type",
+                inner.brief()
+            );
+        }
+        obstacles.push(lack);
     }
 
     let (grid_name, configuration) = extension("chunk_grid", member("chunk_grid"))?;

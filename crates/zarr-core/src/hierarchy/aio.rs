@@ -388,8 +388,9 @@ impl Array {
         if let Some(memory) = T::memory(out) {
             return self.read_memory(state, part, state.span()?, memory, None).await;
         }
-        let bytes = self.read_part(state, part, state.span()?).await?;
-        for (element, bytes) in out.iter_mut().zip(bytes.chunks_exact(size_of::<T>())) {
+        let span = state.span()?;
+        let bytes = self.read_part(state, part, span).await?;
+        for (element, bytes) in out.iter_mut().zip(bytes.chunks_exact(span.size)) {
             *element = T::from_bytes(bytes);
         }
         Ok(())

@@ -126,7 +126,7 @@ impl Array {
         let mut bytes =
             zeroed(&part.shape(), span.size, "the region").map_err(|e| self.opened.at(e))?;
         self.read_memory(state, part, span, &mut bytes, None)?;
-        for (element, bytes) in out.iter_mut().zip(bytes.chunks_exact(size_of::<T>())) {
+        for (element, bytes) in out.iter_mut().zip(bytes.chunks_exact(span.size)) {
             *element = T::from_bytes(bytes);
         }
         Ok(())
@@ -164,7 +164,7 @@ impl Array {
     pub fn read_le_bytes(&self, selection: impl Into<Selection>) -> Result<Vec<u8>> {
         let mut bytes = self.read_bytes(selection)?;
         self.turn_to_little_endian(&mut bytes);
-        match self.data_type().repr().map_or(0xff, |repr| repr.stored_mask()) {
+        match self.data_type().stored_mask() {
             0xff => {}
             mask => bytes.iter_mut().for_each(|byte| *byte &= mask),
         }
@@ -226,7 +226,7 @@ impl Array {
 
     fn write_elements<T: Element>(&self, state: &State, part: &Part, elements: &[T]) -> Result<()> {
         match T::as_memory(elements) {
-            Some(memory) => self.write_memory(state, part, state.span()?, memory, None),
+            Some(memory) => self.write_memory(state, part, state.span()?, &memory, None),
             None => {
                 let contents = elements.iter().map(T::as_bytes);
                 let cells = state.cells_of(contents).map_err(|e| self.opened.at(e))?;
@@ -268,7 +268,7 @@ impl Array {
     /// As [`Array::write_bytes`].
     pub fn write_le_bytes(&self, selection: impl Into<Selection>, bytes: &[u8]) -> Result<()> {
         let data_type = self.data_type();
-        let narrow = data_type.repr().is_some_and(|repr| repr.stored_mask() != 0xff);
+        let narrow = data_type.stored_mask() != 0xff;
         if Endian::NATIVE == Endian::Little && !narrow {
             return self.write_bytes(selection, bytes);
         }

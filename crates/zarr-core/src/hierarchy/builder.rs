@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{Array, Ground, Hierarchy, Room, aio};
 use crate::codec::CodecSpec;
-use crate::data_type::{CoreType, DataType, Endian, NumpyTime, ParsedType, fill_value};
+use crate::data_type::{CoreType, DataType, Endian, NumpyTime, Optional, ParsedType, fill_value};
 use crate::dialect::{Dialect, Strictness};
 use crate::error::{AccessError, Cause, Error, MetadataError, Result};
 use crate::grid::ChunkGrid;
@@ -106,32 +106,11 @@ impl<H> ArrayBuilder<H> {
     }
 
     /// The type of an element by a name of any dialect: `int32`, `<i4`, `r24`, `|S7`, `<M8[ns]`; or by
-    /// the name that it is shown under, such as `datetime64[ns]`. A `>` asks for big-endian storage.
+    /// the name that it is shown under, such as `datetime64[ns]` or `optional(int32)`. A `>` asks for
+    /// big-endian storage.
     #[must_use]
     pub fn data_type_named(mut self, name: &str) -> Self {
-        let registry = &self.room.registry;
-        let json = match Json::parse(name.as_bytes()) {
-            Ok(json @ (Json::Object(_) | Json::Array(_))) => json,
-            _ => Json::from(name),
-        };
-        let parsed = [Dialect::V3, Dialect::V2, Dialect::Draft].into_iter().find_map(|dialect| {
-            registry.parse_data_type(&json, dialect).ok().filter(|p| p.data_type.repr().is_some())
-        });
-        let parsed = parsed.or_else(|| {
-            let data_type = DataType::Extension(Arc::new(NumpyTime::from_name(name)?));
-            Some(ParsedType { data_type, endian: None })
-        });
-        self.data_type = Some(parsed.ok_or_else(|| {
-            // A list of fields can be wrong in many ways.
-            if let (Json::Array(_), Err(e)) = (&json, registry.parse_data_type(&json, Dialect::V2))
-            {
-                return e.to_string();
-            }
-            format!(
-                "data type `{name}` is not known; write it as in `int32`, `float64`, `<i4`, `r24`, `|S7`, `<U5`, \
-                 `<M8[ns]`"
-            )
-        }));
+        self.data_type = Some(type_named(name, &self.room.registry));
         self
     }
 
@@ -305,6 +284,36 @@ impl ArrayBuilder<aio::Hierarchy> {
     }
 }
 
+/// The type that a name means, of whichever dialect, or why none.
+fn type_named(name: &str, registry: &crate::Registry) -> Result<ParsedType, String> {
+    if let Some(inner) = name.strip_prefix("optional(").and_then(|rest| rest.strip_suffix(')')) {
+        let ParsedType { data_type, endian } = type_named(inner, registry)?;
+        let optional = Optional::new(data_type).map_err(|e| e.to_string())?;
+        return Ok(ParsedType { data_type: optional.into(), endian });
+    }
+    let json = match Json::parse(name.as_bytes()) {
+        Ok(json @ (Json::Object(_) | Json::Array(_))) => json,
+        _ => Json::from(name),
+    };
+    let parsed = [Dialect::V3, Dialect::V2, Dialect::Draft].into_iter().find_map(|dialect| {
+        registry.parse_data_type(&json, dialect).ok().filter(|p| p.data_type.repr().is_some())
+    });
+    let parsed = parsed.or_else(|| {
+        let data_type = DataType::Extension(Arc::new(NumpyTime::from_name(name)?));
+        Some(ParsedType { data_type, endian: None })
+    });
+    parsed.ok_or_else(|| {
+        // A list of fields can be wrong in many ways.
+        if let (Json::Array(_), Err(e)) = (&json, registry.parse_data_type(&json, Dialect::V2)) {
+            return e.to_string();
+        }
+        format!(
+            "data type `{name}` is not known; write it as in `int32`, `float64`, `<i4`, `r24`, `|S7`, `<U5`, \
+             `<M8[ns]`"
+        )
+    })
+}
+
 /// Puts `bytes` where it belongs: behind the codecs on arrays, before those on bytes.
 fn order_codecs(
     bytes: CodecSpec,
@@ -317,8 +326,8 @@ fn order_codecs(
     let (mut arrays, mut rest, mut serializer) = (Vec::new(), Vec::new(), Some(bytes));
     for spec in codecs {
         let mut codec = registry.build_codec(&spec, &here)?;
-        if matches!(codec, Codec::BytesToBytes(_)) && here.data_type.is_variable() {
-            // It sees bytes, if elements have any length.
+        if matches!(codec, Codec::BytesToBytes(_)) && !here.data_type.is_stored_whole() {
+            // It sees bytes, if elements have any length or are not all there.
             let bytes = ChunkContext::new(CoreType::Uint8, here.shape.clone());
             codec = registry.build_codec(&spec, &bytes)?;
         }

@@ -39,9 +39,11 @@ impl Opened {
     ) -> Result<()> {
         match (data_type, T::as_memory(elements)) {
             (DataType::Extension(extension), Some(memory)) if extension.needs_check() => {
-                extension.check(memory).map_err(|e| self.at(e))
+                extension.check(&memory).map_err(|e| self.at(e))
             }
-            (DataType::Record(_), Some(memory)) => self.check_bytes(data_type, memory),
+            (DataType::Record(_) | DataType::Optional(_), Some(memory)) => {
+                self.check_bytes(data_type, &memory)
+            }
             (data_type, None) => elements
                 .iter()
                 .try_for_each(|element| data_type.check_element(element.as_bytes()))

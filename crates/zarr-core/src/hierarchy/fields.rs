@@ -154,7 +154,7 @@ impl Array {
         self.opened.check_count(&elements_of(&field, &selected.shape), elements.len())?;
         self.opened.check_values(field.data_type(), elements)?;
         let memory = T::as_memory(elements).unwrap_or_default();
-        self.write_memory(&state, &selected.part, span, memory, None)
+        self.write_memory(&state, &selected.part, span, &memory, None)
     }
 
     /// Writes one field from bytes: native elements, whatever their type.

@@ -112,20 +112,31 @@ pub(super) fn contents(len: usize) -> Vec<Vec<u8>> {
 pub(super) fn elements(data_type: &DataType, count: usize) -> Vec<Vec<u8>> {
     let Some(repr) = data_type.repr() else { return Vec::new() };
     let fit = |mut bytes: Vec<u8>| {
-        match repr {
-            Repr::Bool => bytes.iter_mut().for_each(|byte| *byte &= 1),
-            Repr::Utf32(_) => {
-                let (units, _) = bytes.as_chunks_mut::<4>();
-                units.iter_mut().for_each(|unit| {
-                    *unit = (u32::from_ne_bytes(*unit) % 0xD800).to_ne_bytes();
-                });
-            }
-            _ => {}
-        }
+        bend(data_type, &mut bytes);
         let zeros = bytes.iter().all(|&byte| byte == 0);
         (data_type.check(&mut bytes, Origin::Store).is_ok() || zeros).then_some(bytes)
     };
     contents(count * repr.size()).into_iter().filter_map(fit).collect()
+}
+
+/// Makes elements of bytes, where not all are some.
+fn bend(data_type: &DataType, bytes: &mut [u8]) {
+    match (data_type, data_type.repr()) {
+        (DataType::Optional(optional), _) => {
+            for element in bytes.chunks_exact_mut(optional.size()) {
+                element[0] &= 1;
+                bend(optional.inner(), &mut element[1..]);
+            }
+        }
+        (_, Some(Repr::Bool)) => bytes.iter_mut().for_each(|byte| *byte &= 1),
+        (_, Some(Repr::Utf32(_))) => {
+            let (units, _) = bytes.as_chunks_mut::<4>();
+            units.iter_mut().for_each(|unit| {
+                *unit = (u32::from_ne_bytes(*unit) % 0xD800).to_ne_bytes();
+            });
+        }
+        _ => {}
+    }
 }
 
 /// So many elements of any length, of several kinds, empty ones first.

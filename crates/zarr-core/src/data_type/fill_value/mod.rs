@@ -77,6 +77,9 @@ pub(crate) fn parse(
         DataType::Core(core) => words.element(core.repr(), json),
         DataType::Raw { size } => words.raw(*size, json),
         DataType::Record(record) => words.record(record, json),
+        DataType::Optional(optional) => optional.element_of(json, |inner, json| {
+            parse(inner, json, dialect, strictness, words.warnings)
+        }),
         DataType::Extension(extension) => {
             return extension.fill_value_from_json(json, dialect).map(Some);
         }

@@ -29,6 +29,7 @@ pub(crate) fn to_json(
         DataType::Core(core) => repr_to_json(core.repr(), bytes, dialect),
         DataType::Raw { size } => repr_to_json(Repr::Opaque(*size), bytes, dialect),
         DataType::Record(record) => record_to_json(record, bytes, dialect),
+        DataType::Optional(optional) => optional.fill_to_json(bytes, dialect),
         DataType::Extension(extension) => extension.fill_value_to_json(value, dialect),
         DataType::Unknown { fallback: Some(fallback), .. } => {
             to_json(fallback, Some(value), dialect)

@@ -1,5 +1,6 @@
 //! How are the tiles of a part read and written by callers that wait?
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use futures::stream::{self, StreamExt, TryStreamExt};
@@ -99,14 +100,16 @@ impl Array {
     ) -> Result<()> {
         self.opened.writeable(state)?;
         let (_, grid, _) = state.access().map_err(|e| self.opened.at(e))?;
-        let cells = match T::as_memory(&elements) {
-            Some(_) => None,
+        let (mut cells, mut made) = (None, None);
+        match T::as_memory(&elements) {
+            Some(Cow::Borrowed(_)) => {}
+            Some(Cow::Owned(memory)) => made = Some(Arc::new(memory)),
             None => {
                 let contents = elements.iter().map(T::as_bytes);
-                Some(Arc::new(state.cells_of(contents).map_err(|e| self.opened.at(e))?))
+                cells = Some(Arc::new(state.cells_of(contents).map_err(|e| self.opened.at(e))?));
             }
-        };
-        let data = Data { elements: Arc::new(elements), cells, shape: part.shape(), span };
+        }
+        let data = Data { elements: Arc::new(elements), cells, made, shape: part.shape(), span };
         let data = &data;
         stream::iter(tiles(grid, &state.metadata.shape, part))
             .map(|tile| write_tile(&self.opened, state, Arc::new(tile), data.clone()))
@@ -122,16 +125,23 @@ struct Data<T> {
     elements: Arc<Vec<T>>,
     /// The cells of elements that have any length.
     cells: Option<Arc<Cells>>,
+    /// The memory of elements that lie there otherwise than Rust has them.
+    made: Option<Arc<Vec<u8>>>,
     shape: Vec<u64>,
     span: Span,
 }
 
 impl<T: Element> Data<T> {
     fn part<'a>(&'a self, tile: &Tile, room: &'a mut Vec<u8>) -> View<'a> {
-        let view = match &self.cells {
-            Some(cells) => View::new(&cells.memory, &self.shape, CELL).with_heap(Some(&cells.heap)),
-            None => {
-                let memory = T::as_memory(&self.elements).unwrap_or_default();
+        let view = match (&self.cells, &self.made) {
+            (Some(cells), _) => {
+                View::new(&cells.memory, &self.shape, CELL).with_heap(Some(&cells.heap))
+            }
+            (None, Some(memory)) => View::new(memory, &self.shape, self.span.size),
+            (None, None) => {
+                let Some(Cow::Borrowed(memory)) = T::as_memory(&self.elements) else {
+                    unreachable!("memory that had to be made was made before")
+                };
                 View::new(memory, &self.shape, self.span.size)
             }
         };

@@ -1,0 +1,298 @@
+//! How is an element that may be missing held, and said?
+//!
+//! In memory it is one byte, 1 if the element is there and 0 if it is missing, and the bytes of the element
+//! inside, zeros if it is missing. A chunk is not stored so: a codec keeps what is there apart from where it
+//! is. Final v3 alone has words for the type, those of zarrs.
+
+use std::fmt;
+
+use super::record::MAX_DEPTH;
+use super::record_words::why;
+use super::{DataType, Endian, FillValue, Origin, Repr, fill_value};
+use crate::codec::CodecSpec;
+use crate::dialect::Dialect;
+use crate::error::{CodecError, MetadataError};
+use crate::json::{Json, Object};
+use crate::registry::Registry;
+
+/// The names of the type and of the codec that stores it; the first is written.
+pub(crate) const NAMES: [&str; 2] = ["zarrs.optional", "optional"];
+
+/// A data type whose elements may be missing.
+///
+/// ```
+/// use zarr_core::data_type::{CoreType, DataType, Optional};
+///
+/// let maybe: DataType = Optional::new(CoreType::Float32.into())?.into();
+/// assert_eq!(maybe.to_string(), "optional(float32)");
+/// assert_eq!(maybe.repr().map(|repr| repr.size()), Some(5));
+/// # Ok::<(), zarr_core::MetadataError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Optional {
+    inner: DataType,
+    /// Bytes in an element, with the one that says whether it is there.
+    size: usize,
+}
+
+impl Optional {
+    /// Elements of this type, each of which may be missing. They may be optional themselves.
+    ///
+    /// # Errors
+    /// [`MetadataError::Invalid`] for elements of any length, of a type that is not known, or optional more
+    /// than 16 times over.
+    pub fn new(inner: DataType) -> Result<Optional, MetadataError> {
+        let invalid = |why: String| Err(MetadataError::invalid("data_type", why));
+        let Some(repr) = inner.repr().filter(|repr| *repr != Repr::Variable) else {
+            return invalid(format!(
+                "`{inner}` has no fixed size; only elements that have may be missing"
+            ));
+        };
+        match depth(&inner) < MAX_DEPTH {
+            true => Ok(Optional { inner, size: 1 + repr.size() }),
+            false => invalid(format!("optional types nest deeper than {MAX_DEPTH} levels")),
+        }
+    }
+
+    /// The type of what is there.
+    pub fn inner(&self) -> &DataType {
+        &self.inner
+    }
+
+    /// How many bytes an element has in memory: one more than the element inside.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    /// The type in final v3's words. The type inside always has a configuration, as zarrs wants it.
+    pub(super) fn spelling(&self, dialect: Dialect) -> Option<Json> {
+        if dialect != Dialect::V3 {
+            return None;
+        }
+        let inner = match self.inner.spelling(dialect, Endian::Little)? {
+            Json::Object(words) => words,
+            name => Object::new().with("name", name).with("configuration", Object::new()),
+        };
+        Some(Object::new().with("name", NAMES[0]).with("configuration", inner).into())
+    }
+
+    /// See [`DataType::check`]. What is missing becomes zeros.
+    pub(super) fn check(&self, elements: &mut [u8], from: Origin) -> Result<(), CodecError> {
+        let is_checked = self.inner.needs_check();
+        for element in elements.chunks_exact_mut(self.size) {
+            match element.split_first_mut() {
+                Some((0, inner)) => inner.fill(0),
+                Some((1, inner)) if is_checked => self.inner.check(inner, from)?,
+                Some((2.., _)) => {
+                    let why = format!("an element begins with {}, not with 0 or 1", element[0]);
+                    return Err(CodecError::corrupt(NAMES[0], why));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The element that a fill value means: `null`, or a list of the one value inside.
+    pub(super) fn element_of(
+        &self,
+        json: &Json,
+        inside: impl FnOnce(&DataType, &Json) -> Result<Option<FillValue>, MetadataError>,
+    ) -> Result<Vec<u8>, String> {
+        match json {
+            Json::Null => Ok(vec![0; self.size]),
+            Json::Array(items) if items.len() == 1 => {
+                let inner = inside(&self.inner, &items[0]).map_err(why)?;
+                let inner = inner.ok_or("it is undefined")?;
+                Ok([&[1], inner.as_bytes()].concat())
+            }
+            _ => Err("it is null, or a list of the one value that is there".into()),
+        }
+    }
+
+    /// The fill value in final v3's words.
+    pub(super) fn fill_to_json(
+        &self,
+        element: &[u8],
+        dialect: Dialect,
+    ) -> Result<Json, MetadataError> {
+        let Some((1, inner)) = element.split_first() else { return Ok(Json::Null) };
+        let inner = fill_value::to_json(&self.inner, Some(&FillValue::new(inner)), dialect)?;
+        Ok(Json::Array(vec![inner]))
+    }
+}
+
+fn depth(data_type: &DataType) -> usize {
+    match data_type {
+        DataType::Optional(optional) => 1 + depth(&optional.inner),
+        _ => 0,
+    }
+}
+
+/// The words of the type inside an optional one of final v3; `None` for the words of other types.
+pub(crate) fn inner_words(json: &Json) -> Option<Result<Json, String>> {
+    let object = json.as_object();
+    let name = json.as_str().or_else(|| object?.get("name")?.as_str())?;
+    if !NAMES.contains(&name) {
+        return None;
+    }
+    let inner = object.and_then(|object| object.get("configuration")).and_then(Json::as_object);
+    let Some((inner, label)) = inner.and_then(|inner| Some((inner, inner.get("name")?))) else {
+        return Some(Err(format!(
+            "the configuration of `{name}` is the type inside: its `name`, its `configuration`"
+        )));
+    };
+    // Most types are told by their name alone.
+    Some(Ok(match inner.get("configuration").and_then(Json::as_object) {
+        Some(configuration) if !configuration.is_empty() => Json::from(inner.clone()),
+        _ => label.clone(),
+    }))
+}
+
+/// An optional type of final v3; outside `None` for other names, inside if the type inside has no fixed size, or
+/// nobody here knows it.
+pub(crate) fn from_v3(
+    json: &Json,
+    registry: &Registry,
+) -> Option<Result<Option<DataType>, String>> {
+    let inner = inner_words(json)?;
+    let parse = |inner: Json| {
+        let inner = registry.parse_data_type(&inner, Dialect::V3).map_err(why)?.data_type;
+        match inner.repr() {
+            None | Some(Repr::Variable) => Ok(None),
+            Some(_) => Optional::new(inner).map(|optional| Some(optional.into())).map_err(why),
+        }
+    };
+    Some(inner.and_then(parse))
+}
+
+/// The codec that stores such elements; `data` makes bytes of those inside.
+pub(crate) fn codec(data: &CodecSpec) -> CodecSpec {
+    let words = |spec: &CodecSpec| {
+        let object = Object::new().with("name", spec.name.as_str());
+        Json::Array(vec![object.with("configuration", spec.configuration.clone()).into()])
+    };
+    let mask = CodecSpec::v3("packbits", Object::new());
+    let chains = Object::new().with("mask_codecs", words(&mask)).with("data_codecs", words(data));
+    CodecSpec::v3(NAMES[0], chains)
+}
+
+impl fmt::Display for Optional {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "optional({})", self.inner)
+    }
+}
+
+impl From<Optional> for DataType {
+    fn from(optional: Optional) -> Self {
+        DataType::Optional(std::sync::Arc::new(optional))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data_type::CoreType::*;
+    use crate::dialect::Strictness;
+
+    fn json(text: &str) -> Json {
+        Json::parse(text.as_bytes()).unwrap()
+    }
+
+    fn parse(words: &str) -> DataType {
+        Registry::new().parse_data_type(&json(words), Dialect::V3).unwrap().data_type
+    }
+
+    fn of(inner: DataType) -> DataType {
+        Optional::new(inner).unwrap().into()
+    }
+
+    #[test]
+    fn both_names_are_read_and_zarrs_own_is_written() {
+        for name in NAMES {
+            for (inner, due) in [
+                (r#""name":"int16","configuration":{}"#, of(Int16.into())),
+                (r#""name":"int16""#, of(Int16.into())),
+                (r#""name":"r24","configuration":{}"#, of(DataType::Raw { size: 3 })),
+                (
+                    r#""name":"optional","configuration":{"name":"bool","configuration":{}}"#,
+                    of(of(Bool.into())),
+                ),
+            ] {
+                let found = parse(&format!(r#"{{"name":"{name}","configuration":{{{inner}}}}}"#));
+                assert_eq!(found, due);
+                let said = found.spelling(Dialect::V3, Endian::Little).unwrap();
+                assert_eq!(parse(&said.to_string()), due);
+                assert_eq!(said.as_object().unwrap().get("name").unwrap().as_str(), Some(NAMES[0]));
+                assert_eq!(found.spelling(Dialect::V2, Endian::Little), None);
+                assert_eq!(found.spelling(Dialect::Draft, Endian::Little), None);
+            }
+        }
+        let time = r#"{"name":"zarrs.optional","configuration":{"name":"numpy.datetime64","configuration":{"unit":"s","scale_factor":1}}}"#;
+        assert_eq!(parse(time).spelling(Dialect::V3, Endian::Little).unwrap(), json(time));
+    }
+
+    /// Such an array opens, lists and shows its metadata; its elements are not read.
+    #[test]
+    fn what_is_inside_has_a_fixed_size_and_is_known() {
+        for inner in ["string", "zork"] {
+            let words = format!(r#"{{"name":"optional","configuration":{{"name":"{inner}"}}}}"#);
+            assert_eq!(parse(&words).repr(), None, "{inner}");
+        }
+        for wrong in [
+            r#""optional""#,
+            r#"{"name":"optional"}"#,
+            r#"{"name":"optional","configuration":{}}"#,
+            r#"{"name":"optional","configuration":{"name":7}}"#,
+            r#"{"name":"optional","configuration":"int8"}"#,
+        ] {
+            assert!(Registry::new().parse_data_type(&json(wrong), Dialect::V3).is_err(), "{wrong}");
+        }
+        let mut deep = DataType::from(Int8);
+        for _ in 0..MAX_DEPTH {
+            deep = of(deep);
+        }
+        assert!(Optional::new(deep).unwrap_err().to_string().contains("deeper than 16"));
+    }
+
+    #[test]
+    fn a_fill_value_is_null_or_a_list_of_one() {
+        let (plain, nested) = (of(Uint16.into()), of(of(Uint8.into())));
+        let big = [&[1][..], &300u16.to_ne_bytes()].concat();
+        for (data_type, words, bytes) in [
+            (&plain, "null", &[0, 0, 0][..]),
+            (&plain, "[300]", &big),
+            (&nested, "null", &[0, 0, 0]),
+            (&nested, "[null]", &[1, 0, 0]),
+            (&nested, "[[7]]", &[1, 1, 7]),
+        ] {
+            let mut warnings = Vec::new();
+            let read = |json: &Json, warnings: &mut Vec<String>| {
+                fill_value::parse(data_type, json, Dialect::V3, Strictness::Strict, warnings)
+            };
+            let fill = read(&json(words), &mut warnings).unwrap().unwrap();
+            assert_eq!(fill.as_bytes(), bytes, "{words}");
+            let said = fill_value::to_json(data_type, Some(&fill), Dialect::V3).unwrap();
+            assert_eq!(said.to_string(), words);
+            for wrong in ["7", "[]", "[1,2]", "[65536]", "[\"x\"]", "{}"] {
+                assert!(read(&json(wrong), &mut warnings).is_err(), "{wrong}");
+            }
+        }
+    }
+
+    #[test]
+    fn elements_are_checked_and_missing_ones_are_zeros() {
+        let bools = of(Bool.into());
+        let mut elements = [0, 9, 1, 1, 1, 0];
+        bools.check(&mut elements, Origin::Store).unwrap();
+        assert_eq!(elements, [0, 0, 1, 1, 1, 0]);
+        for wrong in [[2, 0], [255, 1], [1, 2]] {
+            assert!(bools.check(&mut wrong.clone(), Origin::Caller).is_err(), "{wrong:?}");
+        }
+        let nested = of(of(Bool.into()));
+        assert!(nested.check(&mut [1, 2, 0], Origin::Store).is_err());
+        let mut missing = [0, 7, 7];
+        nested.check(&mut missing, Origin::Store).unwrap();
+        assert_eq!(missing, [0; 3]);
+    }
+}
