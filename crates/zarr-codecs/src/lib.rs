@@ -104,6 +104,8 @@ mod n5_default;
     feature = "quantize"
 ))]
 mod number;
+#[cfg(feature = "optional")]
+mod optional;
 #[cfg(feature = "packbits")]
 mod packbits;
 #[cfg(feature = "pcodec")]
@@ -210,6 +212,7 @@ codecs! {
     nesting_codec {
         "sharding" sharding: ["sharding_indexed"], [], [];
         "cast_value" cast_value: ["cast_value"], [], [];
+        "optional" optional: ["zarrs.optional", "optional"], [], [];
         "conditional" conditional: ["conditional"], [], [];
         "n5_default" n5_default: ["n5_default"], [], [];
     }

@@ -5,7 +5,7 @@ mod common;
 use std::sync::Arc;
 
 use zarr_core::codec::ChunkContext;
-use zarr_core::data_type::{CoreType, DataType, FixedBytes, FixedUnicode, Variable};
+use zarr_core::data_type::{CoreType, DataType, FixedBytes, FixedUnicode, Optional, Variable};
 use zarr_core::testkit::{
     check_codec, check_codec_on, check_data_type, check_data_types_differ, check_lossy_codec,
     check_lossy_codec_on,
@@ -142,6 +142,48 @@ fn codecs_with_codecs_inside_keep_their_promises() {
             check_codec(&registry, &spec(Dialect::V3, "n5_default", &words));
         }
     }
+}
+
+/// Elements that may be missing, once and twice over, the parts in codecs of their own.
+#[test]
+fn chunks_with_gaps_keep_their_promises() {
+    const BYTES: &str = r#"{"name":"bytes","configuration":{"endian":"big"}}"#;
+    const GZIP: &str = r#"{"name":"gzip","configuration":{"level":1}}"#;
+    let chains =
+        |mask: &str, data: &str| format!(r#"{{"mask_codecs":[{mask}],"data_codecs":[{data}]}}"#);
+    let packed = || chains("\"packbits\"", BYTES);
+    let optional = |inner: DataType| DataType::from(Optional::new(inner).expect("a fixed size"));
+    let int = || optional(CoreType::Int16.into());
+    let nested = format!(r#"{{"name":"optional","configuration":{}}}"#, packed());
+    for (data_type, words) in [
+        (int(), packed()),
+        (int(), chains(BYTES, &format!("{BYTES},{GZIP}"))),
+        (int(), chains(&format!("\"packbits\",{GZIP}"), BYTES)),
+        (optional(CoreType::Bool.into()), chains("\"packbits\"", "\"packbits\"")),
+        (optional(int()), chains("\"packbits\"", &nested)),
+    ] {
+        for shape in [&[4, 3][..], &[3, 2, 4], &[7], &[1], &[], &[0]] {
+            let context = ChunkContext::new(data_type.clone(), shape.to_vec());
+            if ["zarrs.optional", "gzip"].iter().all(|name| is_here(Dialect::V3, name)) {
+                check_codec_on(&registry(), &spec(Dialect::V3, "zarrs.optional", &words), &context);
+            }
+        }
+    }
+}
+
+#[test]
+fn optional_types_keep_their_promises() {
+    let json = |text: &str| Json::parse(text.as_bytes()).expect("JSON");
+    let of = |inner: &str| format!(r#"{{"name":"zarrs.optional","configuration":{inner}}}"#);
+    let int = r#"{"name":"int32","configuration":{}}"#;
+    if is_here(Dialect::V3, "zarrs.optional") {
+        let fills = ["null", "[-7]"].map(json);
+        check_data_type(&registry(), Dialect::V3, &json(&of(int)), &fills);
+        let fills = ["null", "[null]", "[[7]]"].map(json);
+        check_data_type(&registry(), Dialect::V3, &json(&of(&of(int))), &fills);
+    }
+    let words = [int.to_owned(), of(int), of(&of(int))].map(|words| json(&words));
+    check_data_types_differ(&registry(), Dialect::V3, &words);
 }
 
 #[test]

@@ -56,6 +56,13 @@ pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, M
         let why = format!("`{}` has no fixed size; it needs another codec", context.data_type);
         return Err(parameters.wrong("data type", why));
     }
+    if !context.data_type.is_stored_whole() {
+        let why = format!(
+            "elements of `{}` may be missing; it needs `zarrs.optional`",
+            context.data_type
+        );
+        return Err(parameters.wrong("data type", why));
+    }
     let endian = match parameters.string("endian")? {
         Some("little") => Some(Endian::Little),
         Some("big") => Some(Endian::Big),
