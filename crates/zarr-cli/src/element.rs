@@ -399,7 +399,7 @@ fn say_complex(format: FloatFormat, element: &[u8], style: Style, out: &mut Stri
     }
 }
 
-fn say_text(text: &str, style: Style, out: &mut String) {
+pub(crate) fn say_text(text: &str, style: Style, out: &mut String) {
     match style {
         Style::Json => out.push_str(&Json::from(text).to_string()),
         Style::Csv if text.contains([',', '"', '\n', '\r']) => {

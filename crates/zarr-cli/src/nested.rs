@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use zarr::Json;
 
-use crate::element::{Kind, Long, Style};
+use crate::element::Style;
 use crate::record::Item;
 
 /// Text is handed on in pieces of about so many bytes.
@@ -140,9 +140,7 @@ pub(crate) fn elements(
     let count = zarr::region::element_count(shape).unwrap_or(u64::MAX);
     let items = json.as_array().unwrap_or_default();
     // Lists among the items are not flat, unless lists are what elements look like.
-    let listed =
-        matches!(kind, Item::One(Kind::Complex(_) | Kind::Long(Long::Items(_) | Long::Json)));
-    let flat = listed || !items.iter().any(|item| matches!(item, Json::Array(_)));
+    let flat = kind.is_list() || !items.iter().any(|item| matches!(item, Json::Array(_)));
     if shape.len() == 1 || items.is_empty() || items.len() as u64 != count || !flat {
         return Err(why);
     }
@@ -185,6 +183,7 @@ fn walk(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::element::Kind;
 
     fn lists(shape: &[u64], elements: &[u8]) -> String {
         let mut out = Vec::new();

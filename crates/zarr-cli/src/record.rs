@@ -1,19 +1,23 @@
-//! How is a record said in JSON and CSV, and read back?
+//! How is a record, or an element that may be missing, said in JSON and CSV, and read back?
 //!
 //! In JSON a record is an object with its fields, each said as an element of its type, in nested lists
 //! where it has a shape. In CSV each value has a column of its own, named in a first line: `e.x` is the
 //! field `x` of the field `e`, `q.0.1` one of a field's several values.
+//!
+//! In JSON a missing element is `null`, in CSV nothing. One that is there is said as any other is; where that
+//! could be `null` itself, as a list of one, `[null]`.
 
 use zarr::Json;
 use zarr::data_type::DataType;
 
-use crate::element::{Kind, LENGTH, Style};
+use crate::element::{Kind, LENGTH, Long, Style, say_text};
 
-/// What an element is: one value, or a record of several.
+/// What an element is: one value, a record of several, or one that may be missing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Item {
     One(Kind),
     Record(Vec<Part>),
+    Optional(Box<Item>),
 }
 
 /// A field of a record.
@@ -35,8 +39,12 @@ impl From<Kind> for Item {
 impl Item {
     /// What elements of a type are; `None` if nobody here knows the type.
     pub fn of(data_type: &DataType) -> Option<Item> {
-        let DataType::Record(record) = data_type else {
-            return Kind::of(data_type).map(Item::One);
+        let record = match data_type {
+            DataType::Record(record) => record,
+            DataType::Optional(optional) => {
+                return Item::of(optional.inner()).map(|item| Item::Optional(Box::new(item)));
+            }
+            _ => return Kind::of(data_type).map(Item::One),
         };
         let part = |field: &zarr::data_type::Field| {
             let item = Item::of(field.data_type())?;
@@ -67,6 +75,7 @@ impl Item {
         match self {
             Item::One(kind) => kind.size(),
             Item::Record(parts) => parts.iter().map(|part| part.size).sum(),
+            Item::Optional(item) => 1 + item.size(),
         }
     }
 
@@ -75,13 +84,31 @@ impl Item {
         let mut names = Vec::new();
         match self {
             Item::One(_) => return None,
+            // Those inside one another are said in JSON.
+            Item::Optional(item) => return item.header().filter(|_| !item.is_optional()),
             item => item.name_columns("", &mut names),
         }
         Some(names.join(","))
     }
 
+    fn is_optional(&self) -> bool {
+        matches!(self, Item::Optional(_))
+    }
+
+    /// Whether an element is said as a list.
+    pub fn is_list(&self) -> bool {
+        match self {
+            Item::One(kind) => {
+                matches!(kind, Kind::Complex(_) | Kind::Long(Long::Items(_) | Long::Json))
+            }
+            Item::Record(_) => false,
+            Item::Optional(item) => item.is_optional() || item.is_list(),
+        }
+    }
+
     fn name_columns(&self, path: &str, names: &mut Vec<String>) {
         let Item::Record(parts) = self else {
+            // One column holds a value that may be missing, and JSON of those inside one another.
             names.push(match path.contains([',', '"', '\n', '\r']) {
                 true => format!("\"{}\"", path.replace('"', "\"\"")),
                 false => path.to_owned(),
@@ -101,6 +128,7 @@ impl Item {
     pub fn say(&self, element: &[u8], style: Style, out: &mut String) {
         let parts = match self {
             Item::One(kind) => return kind.say(element, style, out),
+            Item::Optional(item) => return item.say_optional(element, style, out),
             Item::Record(parts) => parts,
         };
         let mut rest = element;
@@ -123,10 +151,52 @@ impl Item {
         }
     }
 
+    /// Appends an element of this kind behind the byte that says whether it is there.
+    fn say_optional(&self, element: &[u8], style: Style, out: &mut String) {
+        match (element.split_first(), style) {
+            (Some((1.., inner)), _) if !self.is_optional() => self.say(inner, style, out),
+            (Some((1.., inner)), Style::Json) => {
+                out.push('[');
+                self.say(inner, style, out);
+                out.push(']');
+            }
+            (Some((1.., inner)), Style::Csv) => {
+                let mut text = String::from("[");
+                self.say(inner, Style::Json, &mut text);
+                say_text(&(text + "]"), style, out);
+            }
+            (_, Style::Json) => out.push_str("null"),
+            // Each column is empty.
+            (_, Style::Csv) => {
+                let mut names = Vec::new();
+                self.name_columns("", &mut names);
+                out.extend(names.iter().skip(1).map(|_| ','));
+            }
+        }
+    }
+
+    fn read_optional(&self, json: &Json, out: &mut Vec<u8>) -> Result<(), String> {
+        let inner = match json {
+            Json::Null => {
+                out.resize(out.len() + 1 + self.size(), 0);
+                return Ok(());
+            }
+            Json::Array(items) if self.is_optional() && items.len() == 1 => &items[0],
+            _ if self.is_optional() => {
+                let due = "null or a list of one value";
+                return Err(format!("{} stands where {due} is due", json.brief()));
+            }
+            json => json,
+        };
+        out.push(1);
+        self.read(inner, out)
+    }
+
     /// Appends the bytes of the element that `json` means to `out`, or says why it means none.
     pub fn read(&self, json: &Json, out: &mut Vec<u8>) -> Result<(), String> {
         let parts = match self {
             Item::One(kind) => return kind.read(json, out),
+            Item::Optional(item) => return item.read_optional(json, out),
             Item::Record(parts) => parts,
         };
         let Some(object) = json.as_object() else {
@@ -210,6 +280,37 @@ mod tests {
         assert_eq!(said(Style::Csv), "-2,é,NaN,7,8");
         assert_eq!(item.header().unwrap(), r#"a,e.x,"e.y, z",q.0.0.n,q.1.0.n"#);
         assert_eq!(Item::from(Kind::Bool).header(), None);
+    }
+
+    #[test]
+    fn what_is_missing_is_null_and_what_is_there_never_is() {
+        let number = Item::Optional(Box::new(Kind::Int(16).into()));
+        let nested = Item::Optional(Box::new(number.clone()));
+        let record = Item::Optional(Box::new(item(r#"[["a","|u1"],["b","|u1"]]"#)));
+        for (item, json, bytes, csv) in [
+            (&number, "null", &[0, 0, 0][..], ""),
+            (&number, "-2", &[1, 0xfe, 0xff], "-2"),
+            (&nested, "null", &[0, 0, 0, 0], ""),
+            (&nested, "[null]", &[1, 0, 0, 0], "[null]"),
+            (&nested, "[7]", &[1, 1, 7, 0], "[7]"),
+            (&record, "null", &[0, 0, 0], ","),
+            (&record, r#"{"a":1,"b":2}"#, &[1, 1, 2], "1,2"),
+        ] {
+            let mut found = Vec::new();
+            item.read(&Json::parse(json.as_bytes()).unwrap(), &mut found).unwrap();
+            assert_eq!((&*found, found.len()), (bytes, item.size()), "{json}");
+            for (style, text) in [(Style::Json, json), (Style::Csv, csv)] {
+                let mut out = String::new();
+                item.say(bytes, style, &mut out);
+                assert_eq!(out, text);
+            }
+        }
+        assert_eq!((number.header(), nested.header()), (None, None));
+        assert_eq!(record.header().as_deref(), Some("a,b"));
+        for wrong in ["7", "[]", "[1,2]", "[[7]]"] {
+            let json = Json::parse(wrong.as_bytes()).unwrap();
+            assert!(nested.read(&json, &mut Vec::new()).is_err(), "{wrong}");
+        }
     }
 
     #[test]

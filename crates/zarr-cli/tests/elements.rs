@@ -75,6 +75,46 @@ fn narrow_numbers_go_in_and_out_by_their_value() {
 }
 
 #[test]
+fn what_is_missing_is_null() {
+    let folder = Folder::new();
+    for (name, dtype, json, csv, raw) in [
+        ("a", "int4", "[-5,null]", "-5\n\n", &[1, 0x0b, 0, 0][..]),
+        ("b", "float32", "[\"NaN\",null]", "NaN\n\n", &[1, 0, 0, 0xc0, 0x7f, 0, 0, 0, 0, 0]),
+        ("c", "complex_float4_e2m1fn", "[[1.0,0.5],null]", "1.0+0.5j\n\n", &[1, 2, 1, 0, 0, 0]),
+        ("d", "optional(uint8)", "[[null],[7]]", "[null]\n[7]\n", &[1, 0, 0, 1, 1, 7]),
+        ("e", "optional(uint8)", "[null,[0]]", "\n[0]\n", &[0, 0, 0, 1, 1, 0]),
+    ] {
+        folder.good(&format!("create {name}.zarr --shape 2 --dtype optional({dtype})"));
+        assert_eq!(folder.good(&format!("get {name}.zarr")).text(), "[null,null]\n");
+        let put = folder.feed(&format!("put {name}.zarr"), json.as_bytes());
+        assert_eq!((put.code, &*put.err), (0, ""), "{dtype}");
+        assert_eq!(folder.good(&format!("get {name}.zarr")).text(), format!("{json}\n"));
+        let lines = folder.good(&format!("get {name}.zarr --format jsonl"));
+        assert_eq!(format!("[{}]", lines.text().trim_end().replace('\n', ",")), json);
+        assert_eq!(folder.good(&format!("get {name}.zarr --format csv")).text(), csv);
+        let bytes = folder.good(&format!("get {name}.zarr --format raw")).out;
+        assert_eq!(bytes, raw, "{dtype}");
+        folder.good(&format!("create {name}2.zarr --shape 2 --dtype optional({dtype})"));
+        assert_eq!(folder.feed(&format!("put {name}2.zarr --format raw"), &bytes).code, 0);
+        assert_eq!(folder.good(&format!("get {name}2.zarr")).text(), format!("{json}\n"));
+        let info = folder.good(&format!("info {name}.zarr"));
+        assert!(info.text().contains(&format!("optional({dtype})")), "{}", info.text());
+        assert!(info.text().contains("fill value   missing"), "{}", info.text());
+        let refused = folder.bad(&format!("get {name}.zarr --format npy"), 2);
+        assert!(refused.contains("NumPy files have no words for the type `optional"), "{refused}");
+        let other = format!("copy {name}.zarr {name}3.zarr --to v2");
+        assert!(folder.bad(&other, 4).contains("choose v3"));
+    }
+    // A flat list of as many is taken for nested ones, but not where elements are lists.
+    folder.good("create f.zarr --shape 2,2 --dtype optional(uint8) --fill [9]");
+    assert_eq!(folder.feed("put f.zarr --region 0:2,0:1", b"[1,null]").code, 0);
+    assert_eq!(folder.good("get f.zarr").text(), "[[1,9],[null,9]]\n");
+    let text = folder.good("info f.zarr --json").text().to_owned();
+    assert!(text.contains("\"data_type_name\": \"optional(uint8)\""), "{text}");
+    assert!(folder.feed("put d.zarr", b"[7,null]").err.contains("null or a list of one value"));
+}
+
+#[test]
 fn get_takes_odd_shapes() {
     let folder = Folder::new();
     folder.good("create s.zarr --shape '' --dtype float32 --fill 1.5");

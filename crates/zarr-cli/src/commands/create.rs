@@ -45,7 +45,7 @@ pub(crate) struct Create {
     /// Type of an element
     #[arg(long, value_name = "TYPE", required_unless_present = "group")]
     dtype: Option<String>,
-    /// What elements hold that nobody wrote; zero, if not given
+    /// What elements hold that nobody wrote; zero, if not given, or missing where they may be
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     fill: Option<String>,
     /// Leave undefined what elements hold that nobody wrote (not in v3)

@@ -38,11 +38,13 @@ Formats, all in C order:
         \"NaN\", \"Infinity\" and \"-Infinity\" as strings; complex numbers are [real, imaginary]. Bytes of
         fixed length are text if they are UTF-8, else {\"base64\": text}; raw bytes are base64. Moments
         are dates as fine as their unit, \"2020-12-31T23:59:59\", spans of time whole numbers of their
-        steps; \"NaT\" is no time. Records are objects of their fields.
+        steps; \"NaT\" is no time. Records are objects of their fields. An element that is missing is
+        null; one that is there and may be null inside is a list of one.
   jsonl one element per line, as in json.
   csv   one line per row, for at most two axes longer than 1; complex numbers as 1.0-2.0j. One line per
-        record, for one axis, behind a line with the names of its fields.
-  raw   little-endian elements one after the other; bool 0 or 1; text as UTF-32.
+        record, for one axis, behind a line with the names of its fields. What is missing is empty.
+  raw   little-endian elements one after the other; bool 0 or 1; text as UTF-32. If elements may be
+        missing, each stands behind a byte, 1 if it is there, and is zeros if it is not.
   npy   a NumPy file, version 1.0, little-endian.")]
 pub(crate) struct Get {
     #[command(flatten)]

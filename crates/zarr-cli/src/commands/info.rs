@@ -211,6 +211,7 @@ pub(super) fn describe_array(array: &Array, out: Out<'_>) -> Result<(), Failure>
         line(out, if n == 0 { "codecs" } else { "" }, codec)?;
     }
     let fill = match (&metadata.declared_fill, Kind::of(&metadata.data_type)) {
+        (Json::Null, _) if matches!(metadata.data_type, DataType::Optional(_)) => "missing".into(),
         (Json::Null, _) => "undefined".into(),
         // `0` and `-9223372036854775808` mean little to people.
         (_, Some(Kind::Time(time))) => {

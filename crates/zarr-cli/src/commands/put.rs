@@ -28,7 +28,8 @@ Examples:
 
 Formats are those of `zarr get`; json may also be one flat list in C order. A NumPy file must hold the
 array's type, in either byte order, and the region's shape; axes of length 1 may be missing. A moment is
-a date, or a whole number of the type's steps since 1970. A record is an object with all its fields.
+a date, or a whole number of the type's steps since 1970. A record is an object with all its fields; null is
+a missing element, where elements may be missing.
 
 Regions are those of `zarr get`. Of several elements for the same place, as in [3,3], the last one stays.
 
