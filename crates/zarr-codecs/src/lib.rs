@@ -72,6 +72,8 @@ mod fixedscaleoffset;
 mod fletcher32;
 #[cfg(feature = "gzip")]
 mod gzip;
+#[cfg(any(feature = "reshape", feature = "squeeze"))]
+mod in_order;
 #[cfg(feature = "jenkins_lookup3")]
 mod jenkins_lookup3;
 #[cfg(feature = "json2")]
@@ -126,6 +128,8 @@ mod sharding;
 mod shuffle;
 #[cfg(all(target_arch = "x86_64", any(feature = "shuffle", feature = "blosc")))]
 mod simd;
+#[cfg(feature = "squeeze")]
+mod squeeze;
 #[cfg(feature = "transpose")]
 mod transpose;
 #[cfg(any(feature = "json2", feature = "msgpack2"))]
@@ -177,6 +181,7 @@ codecs! {
         "bytes" bytes: ["bytes", "endian"], [], [];
         "transpose" transpose: ["transpose"], [], [];
         "reshape" reshape: ["reshape"], [], [];
+        "squeeze" squeeze: ["zarrs.squeeze"], [], [];
         "gzip" gzip: ["gzip", "numcodecs.gzip"], ["gzip"], ["gzip"];
         "zlib" zlib: ["numcodecs.zlib", "zlib"], ["zlib"], ["zlib"];
         "zstd" zstd: ["zstd", "numcodecs.zstd"], ["zstd"], ["zstd"];

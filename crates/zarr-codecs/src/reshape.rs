@@ -3,10 +3,12 @@
 //! Final v3's `reshape`: the elements stay in C order. A length of the new shape is a number, or a list of
 //! axes whose lengths are multiplied, or -1 for what is left.
 
-use zarr_core::codec::{ArrayToArray, ChunkContext, Codec, CodecSpec, DecodedSize, Parameters};
+use zarr_core::codec::{ArrayToArray, ChunkContext, Codec, CodecSpec, Parameters};
 use zarr_core::region::element_count;
 use zarr_core::view::{View, ViewMut};
 use zarr_core::{CodecError, Dialect, Json, MetadataError, Object};
+
+use crate::in_order;
 
 const CODEC: &str = "reshape";
 
@@ -109,14 +111,11 @@ impl ArrayToArray for Reshape {
     }
 
     fn encode(&self, chunk: View<'_>) -> Result<Vec<u8>, CodecError> {
-        Ok(chunk.to_bytes().into_owned())
+        Ok(in_order::encode(&chunk))
     }
 
-    fn decode(&self, encoded: &[u8], mut out: ViewMut<'_>) -> Result<(), CodecError> {
-        let due = (out.len() * out.cell()) as u64;
-        DecodedSize::Exactly(due).check(CODEC, encoded.len() as u64)?;
-        out.copy_from(&View::new(encoded, &out.shape(), out.cell()));
-        Ok(())
+    fn decode(&self, encoded: &[u8], out: ViewMut<'_>) -> Result<(), CodecError> {
+        in_order::decode(CODEC, encoded, out)
     }
 
     fn spelling(&self, dialect: Dialect) -> Option<CodecSpec> {

@@ -15,7 +15,7 @@ use zarr_core::{Dialect, Json};
 use common::{WORDS, registry, spec};
 
 /// Codecs on arrays, in final v3's words.
-const ARRAYS: [(&str, &str); 22] = [
+const ARRAYS: [(&str, &str); 23] = [
     ("bytes", r#"{"endian":"little"}"#),
     ("bytes", r#"{"endian":"big"}"#),
     ("bytes", "{}"),
@@ -30,6 +30,7 @@ const ARRAYS: [(&str, &str); 22] = [
     ("numcodecs.packbits", "{}"),
     ("packbits", "{}"),
     ("reshape", r#"{"shape":[-1]}"#),
+    ("zarrs.squeeze", "{}"),
     ("reshape", r#"{"shape":[[0],1,-1]}"#),
     ("packbits", r#"{"padding_encoding":"first_byte"}"#),
     ("packbits", r#"{"padding_encoding":"last_byte","first_bit":null}"#),
