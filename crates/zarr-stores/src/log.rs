@@ -74,7 +74,8 @@ impl fmt::Display for Call<'_> {
 /// Any store, telling a callback of each call after it was answered.
 ///
 /// Has the sides of the store behind it, and no others. The callback runs on the caller's thread,
-/// and may be called from several threads at once.
+/// and may be called from several threads at once. Inner chunks of shards are asked for as of a store that is
+/// far: neighbours together, whatever the store behind it.
 ///
 /// ```
 /// use std::sync::Arc;

@@ -141,6 +141,10 @@ impl ReadableStore for MemoryStore {
         Ok(found
             .map(|(value, version)| Box::new(Whole::new(key, value).with_version(version)) as _))
     }
+
+    fn is_near(&self) -> bool {
+        true
+    }
 }
 
 impl WriteableStore for MemoryStore {

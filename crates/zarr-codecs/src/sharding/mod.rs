@@ -10,22 +10,24 @@ mod read;
 mod write;
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 
 use zarr_core::codec::{
     ArrayToBytes, Chain, ChunkContext, ChunkEdit, ChunkRead, Codec, CodecSpec, EncodedParts,
-    Parameters,
+    InnerChunks, Memo, Parameters,
 };
 use zarr_core::data_type::{CoreType, FillValue};
-use zarr_core::grid::{RegularGrid, tiles};
+use zarr_core::grid::{RegularGrid, Tile, tiles};
 use zarr_core::heap::{CELL, Heap};
 use zarr_core::selection::Part;
+use zarr_core::store::ByteRange;
 use zarr_core::view::{View, ViewMut};
 use zarr_core::{CodecError, Dialect, Json, MetadataError, Object, Region, Registry};
 
 use self::edit::ShardEdit;
 use self::index::{IndexForm, Location};
-use self::read::ShardRead;
+use self::read::{ShardMemo, ShardRead};
 use self::write::ShardWrite;
 
 const CODEC: &str = "sharding_indexed";
@@ -116,10 +118,6 @@ impl Sharding {
         })
     }
 
-    fn grid(&self, shape: &[u64]) -> Result<RegularGrid, CodecError> {
-        RegularGrid::new(&self.inner_shape, shape).map_err(|e| CodecError::corrupt(CODEC, e))
-    }
-
     /// The cell of an element of fill, in views of this heap.
     fn fill_cell(&self) -> Result<Vec<u8>, CodecError> {
         match self.is_variable {
@@ -163,6 +161,33 @@ impl Sharding {
     }
 }
 
+impl InnerChunks for Sharding {
+    fn grid(&self, shape: &[u64]) -> Result<RegularGrid, CodecError> {
+        self.counts(shape)?;
+        RegularGrid::new(&self.inner_shape, shape).map_err(|e| CodecError::corrupt(CODEC, e))
+    }
+
+    fn chain(&self) -> &Chain {
+        &self.inner
+    }
+
+    fn index_range(&self, shape: &[u64]) -> Result<ByteRange, CodecError> {
+        let size = self.index.size(&self.counts(shape)?);
+        Ok(self.index.range(size.unwrap_or(u64::MAX)))
+    }
+
+    fn index(&self, shape: &[u64], bytes: &[u8]) -> Result<Memo, CodecError> {
+        let index = self.index.decode(bytes, &self.counts(shape)?)?;
+        Ok(ShardMemo::of(index).into_memo())
+    }
+
+    fn range(&self, index: &Memo, tile: &Tile) -> Result<Option<Range<u64>>, CodecError> {
+        let memo = index.get_ref::<ShardMemo>();
+        let memo = memo.ok_or_else(|| CodecError::corrupt(CODEC, "its index is not known"))?;
+        memo.index.get(memo.index.entry_of(tile))
+    }
+}
+
 impl ArrayToBytes for Sharding {
     fn check_encodes(&self) -> Result<(), CodecError> {
         self.inner.check_encodes()
@@ -203,6 +228,11 @@ impl ArrayToBytes for Sharding {
             tile.place.fill(out.reborrow(), decode)?;
         }
         Ok(())
+    }
+
+    fn inner(&self) -> Option<&dyn InnerChunks> {
+        // Of a shard in a shard a part is read, too, and its index remembered; see `read`.
+        (!self.inner.has_inner()).then_some(self)
     }
 
     fn read(self: Arc<Self>, shape: &[u64], within: &Part) -> Option<Box<dyn ChunkRead>> {

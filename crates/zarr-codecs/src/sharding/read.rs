@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use zarr_core::CodecError;
-use zarr_core::codec::{ChunkRead, Memo, PartRead};
+use zarr_core::codec::{ChunkRead, InnerChunks, Memo, PartRead};
 use zarr_core::grid::{Tile, tiles};
 use zarr_core::selection::Part;
 use zarr_core::store::{ByteRange, Bytes};
@@ -32,6 +32,11 @@ impl ShardMemo {
 
     fn nested(&self) -> std::sync::MutexGuard<'_, HashMap<usize, Memo>> {
         self.nested.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn into_memo(self: Arc<Self>) -> Memo {
+        let size = self.size();
+        Memo::new(self, size)
     }
 
     fn size(&self) -> u64 {
@@ -271,9 +276,6 @@ impl ChunkRead for ShardRead {
     }
 
     fn memo(&self) -> Option<Memo> {
-        self.memo.clone().map(|memo| {
-            let size = memo.size();
-            Memo::new(memo, size)
-        })
+        self.memo.clone().map(ShardMemo::into_memo)
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{
     ArrayToArray, ArrayToBytes, BytesToBytes, ChunkContext, Codec, CodecSpec, DecodedSize,
-    EncodedParts, PartEdit, PartRead, scratch,
+    EncodedParts, InnerPart, PartEdit, PartRead, scratch,
 };
 use crate::data_type::{CoreType, Origin};
 use crate::error::{CodecError, MetadataError};
@@ -157,6 +157,18 @@ impl Chain {
             codec.axis_order().map(|order| chunk.permuted(order))
         };
         self.serializer.encode_in_parts(self.arrays.iter().try_fold(chunk, turn)?)
+    }
+
+    /// The part `within` of a chunk, if that is made of inner chunks which can be read one by one.
+    pub(crate) fn inner(&self, shape: &[u64], within: &Part) -> Option<InnerPart<'_>> {
+        let chunks = self.serializer.inner().filter(|_| self.bytes.is_empty())?;
+        let (shape, within, order) = self.turned(shape, within)?;
+        Some(InnerPart { chunks, shape, within, order })
+    }
+
+    /// Whether chunks are made of inner chunks.
+    pub fn has_inner(&self) -> bool {
+        self.serializer.inner().is_some()
     }
 
     /// How the part `within` of a chunk is read without all its bytes; `None` if it takes them all. What it

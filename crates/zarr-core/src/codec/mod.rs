@@ -6,6 +6,7 @@
 
 mod chain;
 mod convert;
+mod inner;
 mod part;
 pub mod scratch;
 
@@ -15,6 +16,8 @@ use std::sync::Arc;
 
 pub use self::chain::Chain;
 pub use self::convert::respell;
+pub use self::inner::InnerChunks;
+pub(crate) use self::inner::InnerPart;
 pub use self::part::{ChunkEdit, ChunkRead, EncodedParts, Memo, PartEdit, PartRead, Patch, Piece};
 
 use crate::data_type::{DataType, FillValue};
@@ -286,6 +289,11 @@ pub trait ArrayToBytes: fmt::Debug + Send + Sync {
         within: &Region,
         out: ViewMut<'_>,
     ) -> Result<(), CodecError>;
+
+    /// The inner chunks that an encoded chunk is made of, if it is, and none of them of others.
+    fn inner(&self) -> Option<&dyn InnerChunks> {
+        None
+    }
 
     /// How the part `within` of an encoded chunk is read without all its bytes; `None` if it takes them all.
     fn read(self: Arc<Self>, shape: &[u64], within: &Part) -> Option<Box<dyn ChunkRead>> {

@@ -38,6 +38,11 @@ impl Memo {
         self.what.clone().downcast().ok()
     }
 
+    /// The same, lent.
+    pub fn get_ref<T: Any + Send + Sync>(&self) -> Option<&T> {
+        self.what.downcast_ref()
+    }
+
     /// How many bytes of memory it takes.
     pub fn size(&self) -> u64 {
         self.size

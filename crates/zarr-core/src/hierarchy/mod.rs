@@ -11,6 +11,7 @@ mod consolidate;
 mod consolidated;
 mod elements;
 mod fields;
+mod inner;
 mod lone;
 mod memos;
 mod opened;

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use bytes::Bytes;
 
 use super::fields::Span;
+use super::inner::ShardPart;
 use super::memos::Memos;
 use super::options::Guard;
 use super::part::assembled;
@@ -190,6 +191,14 @@ impl Opened {
             };
         }
         let (chain, ..) = state.access().map_err(|e| self.at(e))?;
+        let readable = self.room.store.blocking().and_then(|store| store.readable());
+        let readable = readable.ok_or_else(|| self.at(not_readable()))?;
+        if readable.is_near()
+            && let Some(inner) = chain.inner(&tile.chunk_shape, &tile.within)
+        {
+            let key = &state.key(&tile.indices).map_err(|e| self.at(e))?;
+            return self.read_inner(state, readable, &ShardPart { tile, key, inner }, out);
+        }
         if let Some(read) = chain.read(&tile.chunk_shape, &tile.within) {
             return match now(self.fetch_part(state, tile, read))? {
                 Some((key, read)) => {
@@ -202,8 +211,6 @@ impl Opened {
             };
         }
         let mut key = state.key(&tile.indices).map_err(|e| self.at(e))?;
-        let readable = self.room.store.blocking().and_then(|store| store.readable());
-        let readable = readable.ok_or_else(|| self.at(not_readable()))?;
         let other = state.other_key(&tile.indices).map_err(|e| self.at(e))?;
         let whole = tile.within.is_all(&tile.chunk_shape);
         if whole

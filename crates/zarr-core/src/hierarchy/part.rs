@@ -19,7 +19,7 @@ use crate::store::{ByteRange, Bytes, Payload, StoreKey};
 use crate::view::{View, ViewMut};
 
 /// How often reading begins anew because the chunk was replaced meanwhile.
-const MOST_ROUNDS: u32 = 100;
+pub(super) const MOST_ROUNDS: u32 = 100;
 
 /// What of a stored chunk a change needs.
 pub(crate) enum Rest {
@@ -224,7 +224,7 @@ async fn supply(value: &dyn Pinned, read: &mut PartRead) -> Result<(), Stopped> 
 }
 
 /// What a chunk says of its own bytes is damage, if they are not there.
-fn outside(error: StoreError) -> Error {
+pub(super) fn outside(error: StoreError) -> Error {
     match error {
         StoreError::Range { .. } => CodecError::corrupt("sharding_indexed", error).into(),
         other => other.into(),

@@ -98,6 +98,13 @@ pub trait ReadableStore: Send + Sync {
         Ok(self.pin(key)?.filter(|value| value.version().as_ref() == Some(version)))
     }
 
+    /// Whether parts of a pinned value cost no more than their bytes, as those of a file do. Then inner chunks of a
+    /// shard are read one by one, by several threads; of other stores neighbours are asked for together
+    /// (DECISIONS 31).
+    fn is_near(&self) -> bool {
+        false
+    }
+
     /// Puts the value of `key` into `buf`, in place of what was there; `false` if it is absent.
     ///
     /// Local stores fill a reused buffer without allocating.

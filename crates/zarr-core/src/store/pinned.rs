@@ -17,6 +17,18 @@ pub trait Pinned: Send + Sync {
     /// replaced and is to be had no more; when the store failed.
     fn read(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>, StoreError>;
 
+    /// Puts some bytes of the value into `buf`, in place of what was there.
+    ///
+    /// Local stores fill a reused buffer without allocating.
+    ///
+    /// # Errors
+    /// As [`Pinned::read`].
+    fn read_into(&self, range: ByteRange, buf: &mut Vec<u8>) -> Result<(), StoreError> {
+        buf.clear();
+        self.read(&[range])?.iter().for_each(|bytes| buf.extend_from_slice(bytes));
+        Ok(())
+    }
+
     /// How many bytes the value has; known at the latest after the first reading.
     fn size(&self) -> u64;
 

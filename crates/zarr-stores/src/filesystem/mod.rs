@@ -222,6 +222,10 @@ impl ReadableStore for FilesystemStore {
         Ok(Place::new(self, "get", key)?.pin()?.map(|file| Box::new(file) as _))
     }
 
+    fn is_near(&self) -> bool {
+        true
+    }
+
     fn get_into(&self, key: &StoreKey, buf: &mut Vec<u8>) -> Result<bool, StoreError> {
         Place::new(self, "get", key)?.read_into(buf)
     }

@@ -1,9 +1,8 @@
 //! What happens at the one file that holds a key's value?
 
 use std::fs::{self, File};
-use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
+use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 
 use bytes::Bytes;
 use zarr_core::StoreError;
@@ -51,7 +50,7 @@ impl<'a> Place<'a> {
 
 /// A value that stays what it is, whatever others set.
 pub(super) struct OpenFile {
-    file: Mutex<File>,
+    file: File,
     size: u64,
     key: StoreKey,
     mark: [u64; 4],
@@ -68,14 +67,21 @@ impl OpenFile {
 
 impl Pinned for OpenFile {
     fn read(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>, StoreError> {
-        let mut file = self.file.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let mut read = |range: &ByteRange| {
-            let range = range.resolve(&self.key, self.size)?;
-            let read = file.seek(SeekFrom::Start(range.start));
-            let read = read.and_then(|_| next_of(&file, range.end - range.start));
-            read.map(Bytes::from).map_err(failed("get", &self.key))
+        let read = |range: &ByteRange| {
+            let mut bytes = Vec::new();
+            self.read_into(*range, &mut bytes)?;
+            Ok(Bytes::from(bytes))
         };
-        ranges.iter().map(&mut read).collect()
+        ranges.iter().map(read).collect()
+    }
+
+    fn read_into(&self, range: ByteRange, buf: &mut Vec<u8>) -> Result<(), StoreError> {
+        let range = range.resolve(&self.key, self.size)?;
+        let mut read = || {
+            make_room(buf, range.end - range.start)?;
+            read_exact_at(&self.file, buf, range.start)
+        };
+        read().map_err(failed("get", &self.key))
     }
 
     fn size(&self) -> u64 {
@@ -115,7 +121,7 @@ impl Place<'_> {
             let Some((file, size)) = open(&self.path)? else { return Ok(None) };
             let metadata = file.metadata()?;
             let (mark, is_settled) = (mark(&metadata), is_settled(&metadata));
-            let (file, key) = (Mutex::new(file), self.key.clone());
+            let key = self.key.clone();
             Ok(Some(OpenFile { file, size, key, mark, is_settled }))
         };
         pin().map_err(|e| self.failed(e))
@@ -154,10 +160,7 @@ impl Place<'_> {
                 buf.clear();
                 return Ok(false);
             };
-            let size = usize::try_from(size).map_err(|_| ErrorKind::OutOfMemory)?;
-            buf.try_reserve_exact(size.saturating_sub(buf.len()))?;
-            // What the last value left in the buffer is read over, not cleared first.
-            buf.resize(size, 0);
+            make_room(buf, size)?;
             file.read_exact(buf)?;
             Ok(true)
         };
@@ -360,6 +363,38 @@ fn mark(metadata: &std::fs::Metadata) -> [u64; 4] {
         metadata.modified().ok().and_then(|t| t.duration_since(std::time::UNIX_EPOCH).ok());
     let changed = changed.unwrap_or_default();
     [0, metadata.len(), changed.as_secs(), u64::from(changed.subsec_nanos())]
+}
+
+/// Makes the buffer `size` bytes long. What the last value left in it is to be read over, and not cleared first.
+fn make_room(buf: &mut Vec<u8>, size: u64) -> io::Result<()> {
+    let size = usize::try_from(size).map_err(|_| ErrorKind::OutOfMemory)?;
+    buf.try_reserve_exact(size.saturating_sub(buf.len()))?;
+    buf.resize(size, 0);
+    Ok(())
+}
+
+/// Fills `buf` with the bytes from `offset` on, whatever other threads read of the file meanwhile.
+#[cfg(unix)]
+fn read_exact_at(file: &File, buf: &mut [u8], offset: u64) -> io::Result<()> {
+    std::os::unix::fs::FileExt::read_exact_at(file, buf, offset)
+}
+
+/// Fills `buf` with the bytes from `offset` on, whatever other threads read of the file meanwhile.
+#[cfg(windows)]
+fn read_exact_at(file: &File, mut buf: &mut [u8], mut offset: u64) -> io::Result<()> {
+    use std::os::windows::fs::FileExt;
+    while !buf.is_empty() {
+        match file.seek_read(buf, offset) {
+            Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+            Ok(read) => {
+                buf = &mut std::mem::take(&mut buf)[read..];
+                offset += read as u64;
+            }
+            Err(e) if e.kind() == ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(())
 }
 
 /// The next `size` bytes of `file`.

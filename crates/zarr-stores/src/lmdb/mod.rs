@@ -206,6 +206,10 @@ impl ReadableStore for LmdbStore {
         pin().map_err(failed("get", key))
     }
 
+    fn is_near(&self) -> bool {
+        true
+    }
+
     fn get_into(&self, key: &StoreKey, buf: &mut Vec<u8>) -> Result<bool, StoreError> {
         let name = self.name_of(key);
         buf.clear();
