@@ -1,5 +1,7 @@
 //! What is a chunk called? (D-044 … D-047, F-065 … F-067, Z2-020)
 
+use std::fmt::Write;
+
 use crate::error::MetadataError;
 
 /// How chunk indices become the end of a key.
@@ -32,19 +34,31 @@ pub enum ChunkKeys {
 impl ChunkKeys {
     /// The key of a chunk, below its array's chunk prefix.
     pub fn key(&self, indices: &[i64]) -> String {
-        let join = |separator: char| {
-            let list: Vec<String> = indices.iter().map(i64::to_string).collect();
-            list.join(separator.encode_utf8(&mut [0; 4]))
-        };
-        match self {
-            ChunkKeys::Default { .. } | ChunkKeys::Draft { .. } if indices.is_empty() => "c".into(),
+        let (start, separator) = match self {
+            ChunkKeys::Default { .. } | ChunkKeys::Draft { .. } if indices.is_empty() => {
+                return "c".into();
+            }
             // The drafts of 2019 give a scalar's chunk no name at all, which is no key.
-            ChunkKeys::V2 { .. } | ChunkKeys::Draft2019 { .. } if indices.is_empty() => "0".into(),
-            ChunkKeys::Default { separator } => format!("c{separator}{}", join(*separator)),
-            ChunkKeys::Draft { separator, .. } => format!("c{}", join(*separator)),
-            ChunkKeys::V2 { separator } => join(*separator),
-            ChunkKeys::Draft2019 { separator } => join(separator.unwrap_or('.')),
+            ChunkKeys::V2 { .. } | ChunkKeys::Draft2019 { .. } if indices.is_empty() => {
+                return "0".into();
+            }
+            ChunkKeys::Default { separator } => (Some('c'), *separator),
+            ChunkKeys::Draft { separator, .. } => (None, *separator),
+            ChunkKeys::V2 { separator } => (None, *separator),
+            ChunkKeys::Draft2019 { separator } => (None, separator.unwrap_or('.')),
+        };
+        let mut key = String::with_capacity(indices.len() * 8);
+        if matches!(self, ChunkKeys::Draft { .. }) {
+            key.push('c');
         }
+        key.extend(start);
+        for (axis, index) in indices.iter().enumerate() {
+            if axis > 0 || start.is_some() {
+                key.push(separator);
+            }
+            write!(key, "{index}").expect("a text grows");
+        }
+        key
     }
 
     /// Where else a chunk may lie: a draft's scalar at `c0` (D-046, row 9), a chunk of 2019 behind `/`

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use super::elements::Cells;
 use super::fields::Span;
 use super::opened::{Opened, State, zeroed};
-use super::plan::touches_many;
+use super::plan::work;
 use super::update::ROUNDS_WITHOUT_TURN;
 use super::{Chunk, Hierarchy, change_attributes, parallel};
 use crate::data_type::{ByteSwap, DataType, Endian, Origin, Repr};
@@ -189,17 +189,17 @@ impl Array {
     ) -> Result<()> {
         let (_, grid, _) = state.access().map_err(|e| self.opened.at(e))?;
         let out = ViewMut::new(memory, &part.shape(), span.size).with_heap(heap);
-        let (options, many) = (&self.hierarchy.room.options, touches_many(grid, part));
+        let (options, kind) = (&self.hierarchy.room.options, work(grid, part, span.element));
         let (tiles, out) = match Cut::new(grid, &state.metadata.shape, part, out) {
             Ok(cut) => {
-                return parallel::for_each(options, many, cut, |buffer, (tile, out)| {
+                return parallel::for_each(options, kind, cut, |buffer, (tile, out)| {
                     self.opened.read_span(state, &tile, span, buffer, out)
                 });
             }
             Err(scattered) => scattered,
         };
         let out = Mutex::new(out);
-        parallel::for_each(options, many, tiles, |buffer, tile| {
+        parallel::for_each(options, kind, tiles, |buffer, tile| {
             let shape = tile.within.shape();
             let elements = zeroed(&shape, span.size, "the region");
             let mut elements = elements.map_err(|e| self.opened.at(e))?;
@@ -294,8 +294,8 @@ impl Array {
         // Where others keep being faster, the calling thread itself goes on, never a pool's (DECISIONS 4).
         let contended: Mutex<Vec<Tile>> = Default::default();
         let tiles = tiles(grid, &state.metadata.shape, part);
-        let many = touches_many(grid, part);
-        parallel::for_each(&self.hierarchy.room.options, many, tiles, |room, tile| {
+        let kind = work(grid, part, span.element);
+        parallel::for_each(&self.hierarchy.room.options, kind, tiles, |room, tile| {
             let part = tile.place.of(&data, room);
             if !self.opened.write_tile(state, &tile, part, span, ROUNDS_WITHOUT_TURN)? {
                 contended.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(tile);

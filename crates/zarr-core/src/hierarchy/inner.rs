@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use super::opened::{Opened, State};
 use super::parallel;
 use super::part::{MOST_ROUNDS, outside};
+use super::plan::work;
 use crate::codec::{InnerPart, Memo};
 use crate::error::{Cause, CodecError, Error, Result, StoreError};
 use crate::grid::{Cut, Tile, tiles};
@@ -98,15 +99,15 @@ impl Opened {
             let (shape, within) = (&tile.chunk_shape, &tile.within);
             Ok(chunks.chain().decode_into(Cow::Borrowed(buffer), shape, within, out)?)
         };
-        let options = &self.room.options;
+        let (options, cell) = (&self.room.options, out.cell());
         let out = order.iter().fold(out, |out, order| out.permuted(order));
         match Cut::new(&grid, shape, within, out) {
-            Ok(cut) => {
-                let many = !within.is_empty() && super::plan::touches_many(&grid, within);
-                parallel::for_each(options, many, cut, |buffer, (tile, out)| {
-                    read(buffer, &tile, out)
-                })
-            }
+            Ok(cut) => parallel::for_each(
+                options,
+                work(&grid, within, cell),
+                cut,
+                |buffer, (tile, out)| read(buffer, &tile, out),
+            ),
             Err((_, mut out)) => {
                 let mut buffer = Vec::new();
                 tiles(&grid, shape, within.clone()).try_for_each(|tile| {

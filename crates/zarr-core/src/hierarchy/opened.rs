@@ -36,6 +36,9 @@ use crate::view::{View, ViewMut};
 /// Bytes in which the handles of an array remember indices, unless told otherwise (DECISIONS 8).
 const INDEX_MEMORY: u64 = 64 << 20;
 
+/// Chunks of a known size of at most so many bytes are fetched without asking for it first.
+const SMALL: u64 = 1 << 20;
+
 /// An array as it was when it was opened, or last changed through one of its handles.
 #[derive(Debug)]
 pub(crate) struct State {
@@ -212,25 +215,33 @@ impl Opened {
         }
         let mut key = state.key(&tile.indices).map_err(|e| self.at(e))?;
         let other = state.other_key(&tile.indices).map_err(|e| self.at(e))?;
-        let whole = tile.within.is_all(&tile.chunk_shape);
-        if whole
-            && other.is_none()
-            && chain.is_memory()
-            && let Some(memory) = out.as_bytes_mut()
+        let whole = chain.is_memory() && tile.within.is_all(&tile.chunk_shape);
+        if other.is_none()
+            && let Some(expected) = chain.plain_size(&tile.chunk_shape)
+            && (whole && out.as_bytes_mut().is_some() || expected <= SMALL)
         {
-            // Nothing stands between the file and the caller's memory.
             let at = |e: Error| self.at_chunk(tile, &key, e);
-            let expected = memory.len() as u64;
-            return match readable.get_exactly(&key, memory).map_err(|e| at(e.into()))? {
+            let mut memory = out.as_bytes_mut().filter(|_| whole);
+            let direct = memory.is_some();
+            let found = match &mut memory {
+                // Nothing stands between the file and the caller's memory.
+                Some(memory) => readable.get_exactly(&key, memory),
+                None => {
+                    buffer.resize(expected as usize, 0);
+                    readable.get_exactly(&key, buffer)
+                }
+            };
+            return match found.map_err(|e| at(e.into()))? {
                 None => {
                     out.fill(&state.fill);
                     Ok(())
                 }
-                Some(found) if found == expected => chain.check(&mut out).map_err(|e| at(e.into())),
-                Some(found) => {
+                Some(found) if found != expected => {
                     let codec = "bytes";
                     Err(at(CodecError::Length { codec, expected, found }.into()))
                 }
+                Some(_) if direct => chain.check(&mut out).map_err(|e| at(e.into())),
+                Some(_) => self.decode_tile(state, tile, &key, buffer, out),
             };
         }
         let mut found =

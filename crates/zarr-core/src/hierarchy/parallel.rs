@@ -6,22 +6,57 @@
 use super::options::Options;
 use crate::error::Result;
 
-/// Calls `work` for every item, on several threads if there are `many`; each thread brings a buffer
-/// that it reuses. Stops early after an error.
+/// What the work on many chunks is like.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Work {
+    /// Whether there is more than one chunk.
+    pub many: bool,
+    /// About as many bytes are in each.
+    pub size: u64,
+}
+
+/// Neighbours are handed out together up to so many bytes: two threads should not write to the two halves of a line
+/// of the cache.
+const TOGETHER: u64 = 1 << 18;
+
+/// Calls `work` for every item, on several threads if there are many; each thread brings a buffer that it reuses.
+/// Stops early after an error.
 #[cfg(feature = "rayon")]
 pub(crate) fn for_each<T: Send>(
     options: &Options,
-    many: bool,
+    Work { many, size }: Work,
     items: impl Iterator<Item = T> + Send,
     work: impl Fn(&mut Vec<u8>, T) -> Result<()> + Sync,
 ) -> Result<()> {
     use rayon::iter::{ParallelBridge, ParallelIterator};
 
-    match pool(options).filter(|_| many) {
-        Some(pool) => pool.install(|| {
-            items.par_bridge().try_for_each_init(Vec::new, |buffer, item| work(buffer, item))
-        }),
-        None => serially(items, work),
+    let Some(pool) = pool(options).filter(|_| many) else { return serially(items, work) };
+    let most = usize::try_from(TOGETHER / size.max(1)).unwrap_or(usize::MAX).clamp(1, 64);
+    let batches = Batches { items, taken: 0, most };
+    pool.install(|| {
+        batches.par_bridge().try_for_each_init(Vec::new, |buffer, batch| {
+            batch.into_iter().try_for_each(|item| work(buffer, item))
+        })
+    })
+}
+
+/// Items that follow each other, more at a time the more were taken, so that few are shared out as well.
+#[cfg(feature = "rayon")]
+struct Batches<I> {
+    items: I,
+    taken: usize,
+    most: usize,
+}
+
+#[cfg(feature = "rayon")]
+impl<I: Iterator> Iterator for Batches<I> {
+    type Item = Vec<I::Item>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let count = (self.taken / 16).clamp(1, self.most);
+        let batch: Vec<I::Item> = self.items.by_ref().take(count).collect();
+        self.taken += batch.len();
+        (!batch.is_empty()).then_some(batch)
     }
 }
 
@@ -29,7 +64,7 @@ pub(crate) fn for_each<T: Send>(
 #[cfg(not(feature = "rayon"))]
 pub(crate) fn for_each<T: Send>(
     _: &Options,
-    _: bool,
+    _: Work,
     items: impl Iterator<Item = T> + Send,
     work: impl Fn(&mut Vec<u8>, T) -> Result<()> + Sync,
 ) -> Result<()> {

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use super::opened::{Opened, State};
+use super::parallel::Work;
 use crate::error::{AccessError, Result};
 use crate::grid::{ChunkGrid, tiles};
 use crate::region::Region;
@@ -89,13 +90,16 @@ impl Opened {
     }
 }
 
-/// Whether a part lies in more than one chunk.
-pub(crate) fn touches_many(grid: &dyn ChunkGrid, part: &Part) -> bool {
-    !part.is_empty()
-        && part
-            .bounds()
-            .intervals()
-            .iter()
-            .enumerate()
-            .any(|(axis, r)| grid.locate(axis, r.start) != grid.locate(axis, r.end - 1))
+/// What the work is like on the chunks that a part touches, each element of so many bytes.
+pub(crate) fn work(grid: &dyn ChunkGrid, part: &Part, cell: usize) -> Work {
+    let (mut many, mut size) = (false, cell as u64);
+    if part.is_empty() {
+        return Work { many, size };
+    }
+    for (axis, range) in part.bounds().intervals().iter().enumerate() {
+        let first = grid.locate(axis, range.start);
+        many |= first != grid.locate(axis, range.end - 1);
+        size = size.saturating_mul(grid.span(axis, first).len);
+    }
+    Work { many, size }
 }

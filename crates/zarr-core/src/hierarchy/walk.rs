@@ -38,7 +38,12 @@ impl Room {
         let at = |e: Error| self.at(path, e);
         let prefix = self.format.children_prefix(path).map_err(|e| at(e.into()))?;
         let listable = self.listable().map_err(|e| at(e.into()))?;
-        let listing = listable.list_dir(&prefix).await.map_err(|e| at(e.into()))?;
+        // Where groups are told by their documents, those are looked for anyway.
+        let listing = match self.format.groups_are_explicit() {
+            true => listable.list_dir_candidates(&prefix).await,
+            false => listable.list_dir(&prefix).await,
+        };
+        let listing = listing.map_err(|e| at(e.into()))?;
         let mut warnings = Vec::new();
         let children = self.format.children(path, &listing, &mut warnings);
         self.warn(path.as_str(), warnings);

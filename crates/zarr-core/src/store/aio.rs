@@ -143,6 +143,10 @@ pub trait ListableStore: Send + Sync {
     async fn list_prefix(&self, prefix: &StorePrefix) -> Result<Vec<StoreKey>, StoreError>;
     /// The keys and prefixes directly below `prefix`.
     async fn list_dir(&self, prefix: &StorePrefix) -> Result<Listing, StoreError>;
+    /// The same, with prefixes perhaps below which there is no key.
+    async fn list_dir_candidates(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
+        self.list_dir(prefix).await
+    }
 }
 
 /// The result of a future that never waits, because its store never does.
@@ -281,5 +285,8 @@ impl ListableStore for Ready {
     }
     async fn list_dir(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
         self.0.listable().expect(NO_SIDE).list_dir(prefix)
+    }
+    async fn list_dir_candidates(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
+        self.0.listable().expect(NO_SIDE).list_dir_candidates(prefix)
     }
 }

@@ -80,7 +80,7 @@ impl StorePrefix {
     /// # Errors
     /// As [`StoreKey::new`].
     pub fn key(&self, rest: &str) -> Result<StoreKey, StoreError> {
-        StoreKey::new(format!("{}{rest}", self.0))
+        StoreKey::new([&*self.0, rest].concat())
     }
 
     /// What of `key` follows this prefix; `None` if it does not begin with it.
@@ -99,7 +99,8 @@ fn flaw(key: &str) -> Option<&'static str> {
     if key.is_empty() {
         return Some("it is empty");
     }
-    if key.chars().any(char::is_control) {
+    let is_plain = |byte: u8| byte.is_ascii() && !byte.is_ascii_control();
+    if !key.bytes().all(is_plain) && key.chars().any(char::is_control) {
         return Some("it has a control character");
     }
     key.split('/').find_map(|segment| match segment {

@@ -314,6 +314,15 @@ pub trait ListableStore: Send + Sync {
         Ok(Listing::fold(prefix, self.list_prefix(prefix)?))
     }
 
+    /// As [`ListableStore::list_dir`], for callers that go on to look below each prefix: where it takes another
+    /// look to know, a prefix may be among them below which there is no key.
+    ///
+    /// # Errors
+    /// When the store failed.
+    fn list_dir_candidates(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
+        self.list_dir(prefix)
+    }
+
     /// Every key, sorted.
     ///
     /// # Errors

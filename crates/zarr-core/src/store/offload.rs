@@ -233,4 +233,8 @@ impl ListableStore for Offloaded {
         let prefix = prefix.clone();
         self.call(move |store| store.listable().expect(NO_SIDE).list_dir(&prefix)).await
     }
+    async fn list_dir_candidates(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
+        let prefix = prefix.clone();
+        self.call(move |store| store.listable().expect(NO_SIDE).list_dir_candidates(&prefix)).await
+    }
 }

@@ -33,14 +33,30 @@ impl ListableStore for FilesystemStore {
 
     /// Reads one folder; and of the folders in it, until the first value.
     fn list_dir(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
+        self.list_folder(prefix, |folder| self.holds_any(folder))
+    }
+
+    /// Reads one folder, and none of those in it.
+    fn list_dir_candidates(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
+        self.list_folder(prefix, |_| Ok(true))
+    }
+}
+
+impl FilesystemStore {
+    /// The files and those folders that are wanted.
+    fn list_folder(
+        &self,
+        prefix: &StorePrefix,
+        wanted: impl Fn(&Path) -> io::Result<bool>,
+    ) -> Result<Listing, StoreError> {
         let mut listing = Listing::default();
         let folder = self.folder(prefix)?;
         let listed = for_each(&folder, |name, entry| {
-            let full = format!("{prefix}{name}");
+            let full = || format!("{prefix}{name}");
             match self.kind(&folder, entry)? {
-                Kind::File => listing.keys.extend(StoreKey::new(full)),
-                Kind::Folder if self.holds_any(&folder.join(name))? => {
-                    listing.prefixes.extend(StorePrefix::new(full + "/"));
+                Kind::File => listing.keys.extend(StoreKey::new(full())),
+                Kind::Folder if wanted(&folder.join(name))? => {
+                    listing.prefixes.extend(StorePrefix::new(full() + "/"));
                 }
                 _ => {}
             }
@@ -51,9 +67,7 @@ impl ListableStore for FilesystemStore {
         listing.prefixes.sort_unstable();
         Ok(listing)
     }
-}
 
-impl FilesystemStore {
     fn walk(&self, folder: &Path, prefix: &str, keys: &mut Vec<StoreKey>) -> io::Result<()> {
         for_each(folder, |name, entry| {
             let full = format!("{prefix}{name}");

@@ -97,7 +97,10 @@ pub(super) fn below(root: &Path, key: &str) -> Result<PathBuf, StoreError> {
     }
     let mut path = PathBuf::with_capacity(size);
     path.push(root);
-    path.extend(key.split('/'));
+    match cfg!(windows) {
+        true => path.extend(key.split('/')),
+        false => path.push(key),
+    }
     Ok(path)
 }
 

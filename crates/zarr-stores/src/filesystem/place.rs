@@ -1,7 +1,7 @@
 //! What happens at the one file that holds a key's value?
 
 use std::fs::{self, File};
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, ErrorKind, IoSliceMut, Read};
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
@@ -141,6 +141,18 @@ impl Place<'_> {
 
     /// Puts the value straight into `out`, if it has that size; returns its size.
     pub(super) fn read_exactly(&self, out: &mut [u8]) -> Result<Option<u64>, StoreError> {
+        // One byte more is asked for: if it does not come, that was all, and the size need not be asked for.
+        let at_once = |out: &mut [u8]| {
+            let mut more = [0];
+            let mut parts = [IoSliceMut::new(out), IoSliceMut::new(&mut more)];
+            File::open(&self.path)?.read_vectored(&mut parts)
+        };
+        match at_once(out) {
+            Ok(read) if read == out.len() => return Ok(Some(read as u64)),
+            Err(e) if is_absence(&e) => return Ok(None),
+            // What else there is, is told by the next.
+            _ => {}
+        }
         let mut read = || {
             let Some((mut file, size)) = open(&self.path)? else {
                 return Ok(None);
