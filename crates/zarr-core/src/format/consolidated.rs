@@ -120,12 +120,13 @@ impl Holder {
     /// For copies of a form that is not known.
     pub fn copies(&self, bytes: &Bytes) -> Result<Option<Copies>, MetadataError> {
         let whole = Json::parse_tolerant(bytes).map_err(MetadataError::Json)?.0;
-        let whole = whole.as_object().cloned().unwrap_or_default();
-        let held = match self.dialect {
-            Dialect::V3 => match whole.get(INLINE) {
+        let object = |json| if let Json::Object(object) = json { object } else { Object::new() };
+        let mut whole = object(whole);
+        let mut held = match self.dialect {
+            Dialect::V3 => match whole.remove(INLINE) {
                 None | Some(Json::Null) => return Ok(None),
                 Some(inline) => {
-                    let inline = inline.as_object().cloned().unwrap_or_default();
+                    let inline = object(inline);
                     // F-013: zarr-python before 3.1.4 may leave out `must_understand`.
                     if inline.get("kind").is_some_and(|kind| kind.as_str() != Some("inline")) {
                         return Err(invalid("its `kind` is not `inline`"));
@@ -140,7 +141,7 @@ impl Holder {
                 whole
             }
         };
-        let Some(Json::Object(entries)) = held.get("metadata").cloned() else {
+        let Some(Json::Object(entries)) = held.remove("metadata") else {
             return Err(invalid("member `metadata`, an object of documents, is missing"));
         };
         let entries = entries.into_iter().map(|(name, copy)| Ok((self.document(&name)?, copy)));
@@ -230,7 +231,7 @@ impl Holder {
         }
         for (key, copy) in &copies.entries {
             let encoded = match key.as_str() == "zarr.json" {
-                true => Ok(copy.to_pretty().into_bytes()),
+                true => Ok(copy.to_string().into_bytes()),
                 false => format.encoding().encode(copy),
             };
             documents.push((key.clone(), Bytes::from(encoded.map_err(MetadataError::Json)?)));

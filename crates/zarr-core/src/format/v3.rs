@@ -126,9 +126,9 @@ impl Format for V3 {
 }
 
 /// A name and a configuration: the two forms of an extension point (F-015 … F-017).
-fn extension(member: &str, json: &Json) -> Result<(String, Object), MetadataError> {
+fn extension(member: &str, json: Json) -> Result<(String, Object), MetadataError> {
     let object = match json {
-        Json::String(name) => return Ok((name.clone(), Object::new())),
+        Json::String(name) => return Ok((name, Object::new())),
         Json::Object(object) => object,
         other => {
             return Err(MetadataError::invalid(
@@ -139,12 +139,12 @@ fn extension(member: &str, json: &Json) -> Result<(String, Object), MetadataErro
     };
     let mut named = None;
     let mut configuration = Object::new();
-    for (name, value) in object.iter() {
-        match (name, value) {
-            ("name", Json::String(text)) => named = Some(text.clone()),
-            ("configuration", Json::Object(object)) => configuration = object.clone(),
+    for (name, value) in object {
+        match (&*name, value) {
+            ("name", Json::String(text)) => named = Some(text),
+            ("configuration", Json::Object(object)) => configuration = object,
             ("must_understand", Json::Bool(_)) => {}
-            _ => {
+            (_, value) => {
                 let why =
                     format!("`{name}`: {} is not allowed in an extension object", value.brief());
                 return Err(MetadataError::invalid(member, why));
@@ -172,24 +172,28 @@ const ARRAY_MEMBERS: [&str; 12] = [
     "must_understand",
 ];
 
-fn parse_array(object: Object, reading: &mut Reading<'_>) -> Result<ArrayMetadata, MetadataError> {
+fn parse_array(
+    mut object: Object,
+    reading: &mut Reading<'_>,
+) -> Result<ArrayMetadata, MetadataError> {
     for member in ["shape", "data_type", "chunk_grid", "chunk_key_encoding", "fill_value", "codecs"]
     {
         if !object.contains(member) {
             return Err(MetadataError::Missing(member));
         }
     }
-    let member = |name: &str| object.get(name).expect("the mandatory members were just looked for");
+    let mut take = |name: &str| object.remove(name).expect("the mandatory members were just seen");
+    let [declared_type, grid, encoding, codecs, declared_fill] =
+        ["data_type", "chunk_grid", "chunk_key_encoding", "codecs", "fill_value"].map(&mut take);
     let mut obstacles = Vec::new();
     let shape = lengths("shape", object.get("shape"))?;
 
-    let declared_type = member("data_type").clone();
     if let Json::Object(_) = declared_type {
-        extension("data_type", &declared_type)?;
+        extension("data_type", declared_type.clone())?;
     }
     let parsed = reading.registry.parse_data_type(&declared_type, Dialect::V3)?;
     if let DataType::Unknown { .. } = parsed.data_type {
-        let mut lack = unsupported("data type", extension("data_type", &declared_type)?.0);
+        let mut lack = unsupported("data type", extension("data_type", declared_type.clone())?.0);
         if let Some(Ok(inner)) = crate::data_type::optional::inner_words(&declared_type) {
             lack.hint = format!(
                 "elements that may be missing are to be of a fixed size, of a type that is known; {} is no such type",
@@ -199,7 +203,7 @@ fn parse_array(object: Object, reading: &mut Reading<'_>) -> Result<ArrayMetadat
         obstacles.push(lack);
     }
 
-    let (grid_name, configuration) = extension("chunk_grid", member("chunk_grid"))?;
+    let (grid_name, configuration) = extension("chunk_grid", grid)?;
     let grid = match grid_name.as_str() {
         "regular" => {
             let chunk_shape = lengths("chunk_shape", configuration.get("chunk_shape"))?;
@@ -227,7 +231,7 @@ fn parse_array(object: Object, reading: &mut Reading<'_>) -> Result<ArrayMetadat
         },
     };
 
-    let (encoding, configuration) = extension("chunk_key_encoding", member("chunk_key_encoding"))?;
+    let (encoding, configuration) = extension("chunk_key_encoding", encoding)?;
     let separator = |default| match configuration.get("separator") {
         None => Ok(default),
         Some(Json::String(text)) => ChunkKeys::check_separator("chunk_key_encoding", text),
@@ -244,15 +248,15 @@ fn parse_array(object: Object, reading: &mut Reading<'_>) -> Result<ArrayMetadat
         }
     };
 
-    let mut codecs = match member("codecs").as_array() {
-        Some([]) | None => return Err(invalid("codecs", "a list of at least one codec is due")),
-        Some(list) => list
-            .iter()
+    let mut codecs = match codecs {
+        Json::Array(list) if !list.is_empty() => list
+            .into_iter()
             .map(|json| {
                 extension("codecs", json)
                     .map(|(name, configuration)| CodecSpec::v3(name, configuration))
             })
             .collect::<Result<Vec<_>, _>>()?,
+        _ => return Err(invalid("codecs", "a list of at least one codec is due")),
     };
 
     // F-011.
@@ -260,7 +264,7 @@ fn parse_array(object: Object, reading: &mut Reading<'_>) -> Result<ArrayMetadat
         None => {}
         Some(Json::Array(list)) => {
             for transformer in list {
-                let (name, _) = extension("storage_transformers", transformer)?;
+                let (name, _) = extension("storage_transformers", transformer.clone())?;
                 obstacles.push(unsupported("storage transformer", name));
             }
         }
@@ -272,14 +276,13 @@ fn parse_array(object: Object, reading: &mut Reading<'_>) -> Result<ArrayMetadat
         }
     }
 
-    let declared_fill = member("fill_value").clone();
     if matches!(parsed.data_type, DataType::Record(_)) {
         read_record(&declared_type, &declared_fill, &mut codecs, reading)?;
     }
     let fill_value = parse_fill(&parsed.data_type, &declared_fill, Dialect::V3, &codecs, reading)?;
     let array = ArrayMetadata {
         dimension_names: dimension_names(object.get("dimension_names"), reading)?,
-        attributes: v3_attributes(&object, reading)?,
+        attributes: v3_attributes(&mut object, reading)?,
         unknown: unknown_members(&object, &ARRAY_MEMBERS, &mut obstacles),
         shape,
         data_type: parsed.data_type,
@@ -318,13 +321,15 @@ fn read_record(
     Ok(())
 }
 
-fn parse_group(object: Object, reading: &mut Reading<'_>) -> Result<GroupMetadata, MetadataError> {
+fn parse_group(
+    mut object: Object,
+    reading: &mut Reading<'_>,
+) -> Result<GroupMetadata, MetadataError> {
     let mut obstacles = Vec::new();
     let known = ["zarr_format", "node_type", "attributes", "must_understand"];
-    let mut unknown = object.clone();
     // F-013: tolerated in whatever form; it is a cache.
-    let consolidated = unknown.remove("consolidated_metadata");
-    let mut kept = unknown_members(&unknown, &known, &mut obstacles);
+    let consolidated = object.remove("consolidated_metadata");
+    let mut kept = unknown_members(&object, &known, &mut obstacles);
     if let Some(obstacle) = obstacles.into_iter().next() {
         return Err(obstacle.into());
     }
@@ -332,20 +337,21 @@ fn parse_group(object: Object, reading: &mut Reading<'_>) -> Result<GroupMetadat
         kept.insert("consolidated_metadata", consolidated);
     }
     Ok(GroupMetadata {
-        attributes: v3_attributes(&object, reading)?,
+        attributes: v3_attributes(&mut object, reading)?,
         unknown: kept,
         implicit: false,
     })
 }
 
 /// F-009.
-fn v3_attributes(object: &Object, reading: &mut Reading<'_>) -> Result<Object, MetadataError> {
-    match object.get("attributes") {
+fn v3_attributes(object: &mut Object, reading: &mut Reading<'_>) -> Result<Object, MetadataError> {
+    match object.remove("attributes") {
         Some(Json::Null) => {
             tolerate(reading, "attributes", "null stands for an empty object")?;
             Ok(Object::new())
         }
-        other => attributes(other, "attributes"),
+        Some(Json::Object(attributes)) => Ok(attributes),
+        other => attributes(other.as_ref(), "attributes"),
     }
 }
 

@@ -502,7 +502,10 @@ pub(crate) async fn get(store: &dyn aio::Store, key: &StoreKey) -> Result<Option
 
 /// The values of `keys` that are there, asked for together (DECISIONS 31).
 pub(super) async fn documents(store: &dyn aio::Store, keys: Vec<StoreKey>) -> Result<Documents> {
-    let values = join_all(keys.iter().map(|key| get(store, key))).await;
+    let values = match &keys[..] {
+        [key] => vec![get(store, key).await],
+        _ => join_all(keys.iter().map(|key| get(store, key))).await,
+    };
     let mut found = Vec::new();
     for (key, value) in keys.into_iter().zip(values) {
         match value {

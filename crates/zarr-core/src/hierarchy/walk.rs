@@ -1,6 +1,6 @@
 //! Which nodes lie below a node?
 
-use futures::future::try_join_all;
+use futures::stream::{self, StreamExt, TryStreamExt};
 
 use super::room::Room;
 use crate::error::{Error, Result};
@@ -9,6 +9,21 @@ use crate::metadata::{GroupMetadata, NodeKind, NodeMetadata};
 use crate::path::NodePath;
 
 impl Room {
+    /// What all of them give: as many are asked for at a time as the store likes, one where it never waits.
+    async fn all<T, F: Future<Output = Result<T>>>(
+        &self,
+        asked: impl Iterator<Item = F>,
+    ) -> Result<Vec<T>> {
+        if self.store.blocking().is_none() {
+            return stream::iter(asked).buffered(self.store.in_flight()).try_collect().await;
+        }
+        let mut found = Vec::new();
+        for asked in asked {
+            found.push(asked.await?);
+        }
+        Ok(found)
+    }
+
     /// The children of whatever node is at `path`: an array has none (D-165 lets a draft's have some,
     /// which are reached by their own paths).
     pub async fn members(&self, path: &NodePath) -> Result<Vec<Child>> {
@@ -29,7 +44,7 @@ impl Room {
     /// The children of a group, sorted; broken ones are noted and left out (T-35).
     pub async fn children(&self, path: &NodePath) -> Result<Vec<Child>> {
         let children = self.listed(path).await?;
-        let known = try_join_all(children.into_iter().map(|child| self.with_kind(child))).await;
+        let known = self.all(children.into_iter().map(|child| self.with_kind(child))).await;
         Ok(known.map_err(|e| self.at(path, e))?.into_iter().flatten().collect())
     }
 
@@ -85,17 +100,17 @@ impl Room {
     pub async fn nodes(&self, path: &NodePath) -> Result<Vec<(NodePath, NodeMetadata)>> {
         if self.format.tree_prefix().is_some() {
             let listed = self.tree(path).await?;
-            let said = try_join_all(listed.into_iter().map(|child| self.said(child))).await?;
+            let said = self.all(listed.into_iter().map(|child| self.said(child))).await?;
             return Ok(said.into_iter().flatten().collect());
         }
         let mut nodes = vec![(path.clone(), self.node(path).await?)];
         let mut done = 0;
         while done < nodes.len() {
             let groups = nodes[done..].iter().filter(|(_, node)| node.kind() == NodeKind::Group);
-            let level = try_join_all(groups.map(|(group, _)| self.listed(group))).await?;
+            let level = self.all(groups.map(|(group, _)| self.listed(group))).await?;
             done = nodes.len();
             let said = level.into_iter().flatten().map(|child| self.said(child));
-            nodes.extend(try_join_all(said).await?.into_iter().flatten());
+            nodes.extend(self.all(said).await?.into_iter().flatten());
         }
         nodes.sort_by(|(a, _), (b, _)| a.cmp(b));
         Ok(nodes)
@@ -125,7 +140,7 @@ impl Room {
             .map(|n| n.path.clone())
             .collect();
         while !groups.is_empty() {
-            let level = try_join_all(groups.iter().map(|group| self.children(group))).await?;
+            let level = self.all(groups.iter().map(|group| self.children(group))).await?;
             groups.clear();
             for child in level.into_iter().flatten() {
                 if child.kind == Some(NodeKind::Group) {
