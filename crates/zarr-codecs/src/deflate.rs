@@ -1,4 +1,4 @@
-//! What do gzip and zlib share? The level, and decoding in one go.
+//! What do gzip and zlib share? The level, and encoding and decoding in one go.
 
 use zarr_core::codec::{CodecSpec, Parameters};
 use zarr_core::{CodecError, Dialect, MetadataError, Object};
@@ -51,6 +51,18 @@ pub(crate) fn zlib_at_once(encoded: &[u8], out: &mut [u8]) -> bool {
     at_once::zlib(encoded, out)
 }
 
+/// `decoded` as a single gzip member without a time; `None` where that is not done at once.
+#[cfg(feature = "gzip")]
+pub(crate) fn to_gzip_at_once(decoded: &[u8], level: Level) -> Option<Vec<u8>> {
+    at_once::to_gzip(decoded, level)
+}
+
+/// `decoded` as a zlib stream; `None` where that is not done at once.
+#[cfg(feature = "zlib")]
+pub(crate) fn to_zlib_at_once(decoded: &[u8], level: Level) -> Option<Vec<u8>> {
+    at_once::to_zlib(decoded, level)
+}
+
 /// libdeflate decodes one stream fast, but does not say where it ended. A checksum of the decoded bytes
 /// at the very end of the encoded ones shows that nothing follows but, at worst, that checksum again.
 /// Of no bytes at all the checksum is nearly all zeros, which proves nothing.
@@ -58,10 +70,56 @@ pub(crate) fn zlib_at_once(encoded: &[u8], out: &mut [u8]) -> bool {
 mod at_once {
     use std::cell::RefCell;
 
-    use libdeflater::Decompressor;
+    use libdeflater::{CompressionLvl, Compressor, Decompressor};
+    use zarr_core::codec::scratch;
+
+    use super::Level;
 
     thread_local! {
+        /// Of the level that it was last used with.
+        static ENCODER: RefCell<Option<(u32, Compressor)>> = const { RefCell::new(None) };
         static DECODER: RefCell<Decompressor> = RefCell::new(Decompressor::new());
+    }
+
+    /// Of fewer bytes libdeflate makes more than it could.
+    const WORTH: usize = 1 << 10;
+
+    /// What `encode` makes of memory of the size that `bound` tells, with the encoder of this level.
+    fn to(
+        decoded: &[u8],
+        level: Level,
+        bound: impl Fn(&mut Compressor) -> usize,
+        encode: impl Fn(&mut Compressor, &mut [u8]) -> Option<usize>,
+    ) -> Option<Vec<u8>> {
+        if decoded.len() < WORTH {
+            return None;
+        }
+        ENCODER.with_borrow_mut(|kept| {
+            let Level(level) = level;
+            let (_, encoder) = match kept {
+                Some(kept) if kept.0 == level => kept,
+                _ => {
+                    let compression = CompressionLvl::new(i32::try_from(level).ok()?).ok()?;
+                    kept.insert((level, Compressor::new(compression)))
+                }
+            };
+            let mut out = scratch::take(bound(encoder))?;
+            let len = encode(encoder, &mut out)?;
+            out.truncate(len);
+            Some(out)
+        })
+    }
+
+    #[cfg(feature = "gzip")]
+    pub(super) fn to_gzip(decoded: &[u8], level: Level) -> Option<Vec<u8>> {
+        let bound = |encoder: &mut Compressor| encoder.gzip_compress_bound(decoded.len());
+        to(decoded, level, bound, |encoder, out| encoder.gzip_compress(decoded, out).ok())
+    }
+
+    #[cfg(feature = "zlib")]
+    pub(super) fn to_zlib(decoded: &[u8], level: Level) -> Option<Vec<u8>> {
+        let bound = |encoder: &mut Compressor| encoder.zlib_compress_bound(decoded.len());
+        to(decoded, level, bound, |encoder, out| encoder.zlib_compress(decoded, out).ok())
     }
 
     #[cfg(feature = "gzip")]
@@ -81,6 +139,18 @@ mod at_once {
 
 #[cfg(not(feature = "libdeflate"))]
 mod at_once {
+    use super::Level;
+
+    #[cfg(feature = "gzip")]
+    pub(super) fn to_gzip(_: &[u8], _: Level) -> Option<Vec<u8>> {
+        None
+    }
+
+    #[cfg(feature = "zlib")]
+    pub(super) fn to_zlib(_: &[u8], _: Level) -> Option<Vec<u8>> {
+        None
+    }
+
     #[cfg(feature = "gzip")]
     pub(super) fn gzip(_: &[u8], _: &mut [u8]) -> bool {
         false

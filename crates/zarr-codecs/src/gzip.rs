@@ -8,7 +8,7 @@ use std::io::Write;
 
 use flate2::GzBuilder;
 use flate2::bufread::MultiGzDecoder;
-use zarr_core::codec::{BytesToBytes, ChunkContext, Codec, CodecSpec, DecodedSize};
+use zarr_core::codec::{BytesToBytes, ChunkContext, Codec, CodecSpec, DecodedSize, scratch};
 use zarr_core::{CodecError, Dialect, MetadataError};
 
 use crate::deflate::{self, Level};
@@ -30,6 +30,10 @@ pub(crate) fn build(spec: &CodecSpec, _: &ChunkContext) -> Result<Codec, Metadat
 
 impl BytesToBytes for Gzip {
     fn encode<'a>(&self, decoded: Cow<'a, [u8]>) -> Result<Cow<'a, [u8]>, CodecError> {
+        if let Some(encoded) = deflate::to_gzip_at_once(&decoded, self.level) {
+            scratch::give_back(decoded);
+            return Ok(Cow::Owned(encoded));
+        }
         let mut writer = GzBuilder::new().mtime(0).write(Vec::new(), self.level.compression());
         let written = writer.write_all(&decoded).and_then(|()| writer.finish());
         written.map(Cow::Owned).map_err(|e| CodecError::corrupt(CODEC, e))

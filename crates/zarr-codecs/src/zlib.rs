@@ -7,7 +7,7 @@ use std::io::Write;
 
 use flate2::bufread::ZlibDecoder;
 use flate2::write::ZlibEncoder;
-use zarr_core::codec::{BytesToBytes, ChunkContext, Codec, CodecSpec, DecodedSize};
+use zarr_core::codec::{BytesToBytes, ChunkContext, Codec, CodecSpec, DecodedSize, scratch};
 use zarr_core::{CodecError, Dialect, MetadataError};
 
 use crate::deflate::{self, Level};
@@ -29,6 +29,10 @@ pub(crate) fn build(spec: &CodecSpec, _: &ChunkContext) -> Result<Codec, Metadat
 
 impl BytesToBytes for Zlib {
     fn encode<'a>(&self, decoded: Cow<'a, [u8]>) -> Result<Cow<'a, [u8]>, CodecError> {
+        if let Some(encoded) = deflate::to_zlib_at_once(&decoded, self.level) {
+            scratch::give_back(decoded);
+            return Ok(Cow::Owned(encoded));
+        }
         let mut writer = ZlibEncoder::new(Vec::new(), self.level.compression());
         let written = writer.write_all(&decoded).and_then(|()| writer.finish());
         written.map(Cow::Owned).map_err(|e| CodecError::corrupt(CODEC, e))
