@@ -103,7 +103,7 @@ impl Hierarchy {
         let mut options = OpenOptions::new(there.registry.clone());
         options.access = there.access;
         options.options = there.options.clone();
-        let store = Arc::new(Offloaded::new(super::guardable(hierarchy.store().clone()).0));
+        let store = super::offloaded(hierarchy.store().clone());
         let mut room = Room::new(store, there.format.clone(), &options, hierarchy.warnings());
         let draft_copies = there.draft_copies.load(Ordering::Relaxed);
         room.draft_copies.store(draft_copies, Ordering::Relaxed);

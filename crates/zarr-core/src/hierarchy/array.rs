@@ -7,7 +7,7 @@ use super::fields::Span;
 use super::opened::{Opened, State, zeroed};
 use super::plan::work;
 use super::update::ROUNDS_WITHOUT_TURN;
-use super::{Chunk, Hierarchy, change_attributes, parallel};
+use super::{Chunk, Hierarchy, aio, change_attributes, parallel};
 use crate::data_type::{ByteSwap, DataType, Endian, Origin, Repr};
 use crate::element::Element;
 use crate::error::{AccessError, Result};
@@ -111,7 +111,7 @@ impl Array {
 
     pub(super) fn read_elements<T: Element>(
         &self,
-        state: &State,
+        state: &Arc<State>,
         part: &Part,
         span: Span,
         out: &mut [T],
@@ -150,7 +150,7 @@ impl Array {
     }
 
     /// Reads elements of any length.
-    fn read_cells(&self, state: &State, part: &Part) -> Result<Cells> {
+    fn read_cells(&self, state: &Arc<State>, part: &Part) -> Result<Cells> {
         let mut cells = state.cells(&part.shape()).map_err(|e| self.opened.at(e))?;
         self.read_memory(state, part, state.span()?, &mut cells.memory, Some(&cells.heap))?;
         Ok(cells)
@@ -177,17 +177,28 @@ impl Array {
         }
     }
 
+    /// The same array for callers that wait, if its store waits: many requests are in flight at once, whatever
+    /// the number of threads (DECISIONS 10).
+    fn waiting(&self) -> Option<aio::Array> {
+        let waits = self.opened.room.store.blocking().is_none();
+        waits.then(|| aio::Array { opened: self.opened.clone() })
+    }
+
     /// Reads into native bytes, tile by tile. Each tile owns its piece of the memory, unless its elements
     /// are scattered over it: then it waits for its turn to lay them there.
     pub(super) fn read_memory(
         &self,
-        state: &State,
+        state: &Arc<State>,
         part: &Part,
         span: Span,
         memory: &mut [u8],
-        heap: Option<&Heap>,
+        heap: Option<&Arc<Heap>>,
     ) -> Result<()> {
+        if let Some(array) = self.waiting() {
+            return now(array.read_memory(state, part, span, memory, heap.cloned()));
+        }
         let (_, grid, _) = state.access().map_err(|e| self.opened.at(e))?;
+        let heap = heap.map(|heap| &**heap);
         let out = ViewMut::new(memory, &part.shape(), span.size).with_heap(heap);
         let (options, kind) = (&self.hierarchy.room.options, work(grid, part, span.element));
         let (tiles, out) = match Cut::new(grid, &state.metadata.shape, part, out) {
@@ -224,7 +235,12 @@ impl Array {
         self.write_elements(&state, &selected.part, elements)
     }
 
-    fn write_elements<T: Element>(&self, state: &State, part: &Part, elements: &[T]) -> Result<()> {
+    fn write_elements<T: Element>(
+        &self,
+        state: &Arc<State>,
+        part: &Part,
+        elements: &[T],
+    ) -> Result<()> {
         match T::as_memory(elements) {
             Some(memory) => self.write_memory(state, part, state.span()?, &memory, None),
             None => {
@@ -282,14 +298,18 @@ impl Array {
 
     pub(super) fn write_memory(
         &self,
-        state: &State,
+        state: &Arc<State>,
         part: &Part,
         span: Span,
         memory: &[u8],
-        heap: Option<&Heap>,
+        heap: Option<&Arc<Heap>>,
     ) -> Result<()> {
+        if let Some(array) = self.waiting() {
+            return now(array.write_memory(state, part, span, memory, heap));
+        }
         let (_, grid, _) = state.access().map_err(|e| self.opened.at(e))?;
         self.opened.writeable(state)?;
+        let heap = heap.map(|heap| &**heap);
         let data = View::new(memory, &part.shape(), span.size).with_heap(heap);
         // Where others keep being faster, the calling thread itself goes on, never a pool's (DECISIONS 4).
         let contended: Mutex<Vec<Tile>> = Default::default();

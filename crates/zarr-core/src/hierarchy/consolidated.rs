@@ -120,6 +120,14 @@ impl ReadableStore for ConsolidatedStore {
         self.inner()?.pin(key).await
     }
 
+    async fn pin_for(
+        &self,
+        key: &StoreKey,
+        first: &[ByteRange],
+    ) -> Result<Option<Box<dyn Pinned>>, StoreError> {
+        self.inner()?.pin_for(key, first).await
+    }
+
     async fn pin_as(
         &self,
         key: &StoreKey,

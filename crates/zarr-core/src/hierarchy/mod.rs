@@ -42,7 +42,7 @@ use crate::json::{Json, Object};
 use crate::metadata::{GroupMetadata, NodeKind, NodeMetadata};
 use crate::path::NodePath;
 use crate::registry::Access;
-use crate::store::aio::{Ready, now};
+use crate::store::aio::{self as waiting, Ready, now};
 use crate::store::{InProcess, Store};
 
 /// A tree of groups and arrays in a store.
@@ -59,7 +59,7 @@ impl Hierarchy {
     /// [`AccessError::NotFound`] if none does; for an entry point that is broken or not known here.
     pub fn open(store: Arc<dyn Store>, options: &OpenOptions) -> Result<Hierarchy> {
         let name = store.name();
-        let room = now(Room::open(Arc::new(guardable(store.clone())), options, None))?;
+        let room = now(Room::open(guardable(store.clone()), options, None))?;
         match room {
             Some(room) => Ok(Self::of(room, store)),
             None => {
@@ -108,7 +108,7 @@ impl Hierarchy {
         format: Arc<dyn Format>,
         options: &OpenOptions,
     ) -> Result<Hierarchy> {
-        let waiting = Arc::new(guardable(store.clone()));
+        let waiting = guardable(store.clone());
         if let Some(there) = now(Room::probe(waiting.clone(), &options.clone().any_dialect()))? {
             let what = "a hierarchy";
             return Err(Error::from(AccessError::Exists(what))
@@ -127,7 +127,7 @@ impl Hierarchy {
         format: Arc<dyn Format>,
         options: &OpenOptions,
     ) -> Hierarchy {
-        let waiting = Arc::new(guardable(store.clone()));
+        let waiting = guardable(store.clone());
         Self::of(Room::new(waiting, format, options, Vec::new()), store)
     }
 
@@ -147,7 +147,7 @@ impl Hierarchy {
         loop {
             let store = options.store(&base).map_err(|e| Error::from(e).at_store(url));
             let probe = |store: Arc<dyn Store>| {
-                let waiting = Arc::new(guardable(store.clone()));
+                let waiting = guardable(store.clone());
                 let room = match &below[..] {
                     [] => now(Room::open(waiting, options, None)),
                     // The URL may name a document itself, as those of May 2019 lie about.
@@ -213,7 +213,7 @@ impl Hierarchy {
             below.insert(0, name.to_owned());
             base = above;
             let room = options.store(base).ok().and_then(|store| {
-                let room = Room::probe(Arc::new(guardable(store.clone())), options);
+                let room = Room::probe(guardable(store.clone()), options);
                 Some((now(room).ok().flatten()?, store))
             });
             match room {
@@ -421,13 +421,23 @@ impl Hierarchy {
     }
 }
 
-/// The store as the room uses it: with a guard of this process' own where it has none.
-fn guardable(store: Arc<dyn Store>) -> Ready {
+/// The store as the room uses it for callers that block: as it waits, if it does.
+fn guardable(store: Arc<dyn Store>) -> Arc<dyn waiting::Store> {
+    store.waiting().unwrap_or_else(|| Arc::new(Ready(guarded(store))))
+}
+
+/// The store as the room uses it for callers that must not block.
+fn offloaded(store: Arc<dyn Store>) -> Arc<dyn waiting::Store> {
+    store.waiting().unwrap_or_else(|| Arc::new(aio::Offloaded::new(guarded(store))))
+}
+
+/// The store with a guard of this process' own where it has none.
+fn guarded(store: Arc<dyn Store>) -> Arc<dyn Store> {
     let lacks = store.conditional().is_none();
-    Ready(match lacks && store.readable().is_some() && store.writeable().is_some() {
+    match lacks && store.readable().is_some() && store.writeable().is_some() {
         true => Arc::new(InProcess(store)),
         false => store,
-    })
+    }
 }
 
 /// The URL above, and the name in it.

@@ -51,9 +51,10 @@ impl Opened {
         let mut remembered = state.memos.get(&key);
         for _ in 0..MOST_ROUNDS {
             let (version, memo) = remembered.take().unzip();
+            read.begin(memo.as_ref()).map_err(|e| at(e.into()))?;
             let pinned = match &version {
                 Some(version) => readable.pin_as(&key, version).await,
-                None => readable.pin(&key).await,
+                None => readable.pin_for(&key, &read.wants()).await,
             };
             let value = match pinned {
                 Ok(Some(value)) => value,
@@ -62,7 +63,6 @@ impl Opened {
                 Ok(None) | Err(StoreError::Changed { .. }) => continue,
                 Err(e) => return Err(at(e.into())),
             };
-            read.begin(memo.as_ref()).map_err(|e| at(e.into()))?;
             let supplied = supply(&*value, &mut read).await;
             // A chunk of another size is damaged, also where the part is in it.
             let found = value.size();

@@ -16,7 +16,7 @@ use super::part::whole;
 use super::room::Room;
 use crate::error::{AccessError, Result, StoreError};
 use crate::store::aio::Pinned;
-use crate::store::{Payload, StoreKey};
+use crate::store::{ByteRange, Payload, StoreKey};
 
 /// What a change makes of a value.
 pub(crate) enum Edited {
@@ -62,7 +62,8 @@ pub(crate) async fn update_for<F: Future<Output = Result<Edited>>>(
     let writeable = room.writeable()?;
     if room.options.guard == Guard::Off {
         let not_readable = StoreError::NotCapable { operation: "read", capability: "readable" };
-        let old = room.store.readable().ok_or(not_readable)?.pin(key).await?;
+        let readable = room.store.readable().ok_or(not_readable)?;
+        let old = readable.pin_for(key, &[ByteRange::ALL]).await?;
         match edit(old.map(Arc::from)).await? {
             Edited::Set(value) => writeable.set_unguarded(key, value).await?,
             Edited::Erase => writeable.erase_unguarded(key).await?,

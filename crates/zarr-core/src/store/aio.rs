@@ -1,14 +1,18 @@
 //! The same store traits for stores that wait.
 //!
 //! Everything that touches a store is written once, against these traits. `Ready` lends them to a
-//! blocking store for callers that may block: its futures are ready at the first poll, and `now`
-//! polls them once.
+//! blocking store for callers that may block: its futures are ready at the first poll. `now` has the
+//! result of any of them for a caller that may block.
+//!
+//! A store's futures go on by themselves, whoever polls them: none needs a runtime of its caller's.
 
 use std::fmt::Debug;
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -62,6 +66,17 @@ pub trait ReadableStore: Send + Sync {
     /// The value of `key` as it is now, to be read from in several calls.
     async fn pin(&self, key: &StoreKey) -> Result<Option<Box<dyn Pinned>>, StoreError> {
         Ok(self.get(key).await?.map(|value| Box::new(super::Whole::new(key, value)) as _))
+    }
+
+    /// As [`ReadableStore::pin`], for a caller that will read these ranges first: a store far away may bring
+    /// them with the same request. Ranges that leave the value are told by the reading.
+    async fn pin_for(
+        &self,
+        key: &StoreKey,
+        first: &[ByteRange],
+    ) -> Result<Option<Box<dyn Pinned>>, StoreError> {
+        let _ = first;
+        self.pin(key).await
     }
 
     /// The value of `key` if it still is the one that an earlier [`Pinned::version`] told.
@@ -149,14 +164,36 @@ pub trait ListableStore: Send + Sync {
     }
 }
 
-/// The result of a future that never waits, because its store never does.
-///
-/// # Panics
-/// If the future waits: then its store is not a `Ready` one, which is a mistake in this crate.
+/// The result of a future, for which this thread sleeps if it must. Needs no runtime and enters none, so that
+/// it may be called within any.
 pub(crate) fn now<T>(future: impl Future<Output = T>) -> T {
-    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(value) => value,
-        Poll::Pending => unreachable!("a blocking store answered with a wait"),
+    let mut future = pin!(future);
+    // A blocking store's future is ready at once.
+    if let Poll::Ready(value) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        return value;
+    }
+    let sleeper = Arc::new(Sleeper { thread: thread::current(), woken: AtomicBool::new(false) });
+    let waker = Waker::from(sleeper.clone());
+    loop {
+        if let Poll::Ready(value) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            return value;
+        }
+        while !sleeper.woken.swap(false, Ordering::Acquire) {
+            thread::park();
+        }
+    }
+}
+
+/// A thread that waits for a future.
+struct Sleeper {
+    thread: Thread,
+    woken: AtomicBool,
+}
+
+impl Wake for Sleeper {
+    fn wake(self: Arc<Self>) {
+        self.woken.store(true, Ordering::Release);
+        self.thread.unpark();
     }
 }
 

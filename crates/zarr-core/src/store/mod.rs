@@ -5,6 +5,7 @@
 //! a missing one is a clear error. [`aio`] holds the same traits for stores that wait.
 
 pub mod aio;
+mod awaited;
 mod in_process;
 mod key;
 mod offload;
@@ -13,10 +14,12 @@ mod pinned;
 mod range;
 
 use std::fmt::{self, Debug};
+use std::sync::Arc;
 
 /// A value that was read: bytes that are shared, not copied.
 pub use bytes::Bytes;
 
+pub use self::awaited::Awaited;
 pub(crate) use self::in_process::InProcess;
 pub use self::key::{StoreKey, StorePrefix};
 pub use self::offload::Offloaded;
@@ -48,6 +51,12 @@ pub trait Store: Debug + Send + Sync + 'static {
 
     /// The store's compare-and-swap, if it has one.
     fn conditional(&self) -> Option<&dyn ConditionalStore> {
+        None
+    }
+
+    /// The same store for callers that wait, if each of its calls waits for something far away. Then whatever
+    /// is asked of many chunks is asked of this one, as many requests at a time as it likes.
+    fn waiting(&self) -> Option<Arc<dyn aio::Store>> {
         None
     }
 }

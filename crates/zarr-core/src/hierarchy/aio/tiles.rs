@@ -9,8 +9,7 @@ use super::{Array, elsewhere};
 use crate::element::Element;
 use crate::error::{AccessError, Error, Result};
 use crate::grid::{Tile, tiles};
-use crate::heap::{CELL, Heap};
-use crate::hierarchy::elements::Cells;
+use crate::heap::Heap;
 use crate::hierarchy::fields::Span;
 use crate::hierarchy::opened::{Opened, State, zeroed};
 use crate::hierarchy::options::Options;
@@ -100,19 +99,49 @@ impl Array {
     ) -> Result<()> {
         self.opened.writeable(state)?;
         let (_, grid, _) = state.access().map_err(|e| self.opened.at(e))?;
-        let (mut cells, mut made) = (None, None);
+        let (mut heap, mut made) = (None, None);
         match T::as_memory(&elements) {
             Some(Cow::Borrowed(_)) => {}
             Some(Cow::Owned(memory)) => made = Some(Arc::new(memory)),
             None => {
                 let contents = elements.iter().map(T::as_bytes);
-                cells = Some(Arc::new(state.cells_of(contents).map_err(|e| self.opened.at(e))?));
+                let cells = state.cells_of(contents).map_err(|e| self.opened.at(e))?;
+                (heap, made) = (Some(cells.heap), Some(Arc::new(cells.memory)));
             }
         }
-        let data = Data { elements: Arc::new(elements), cells, made, shape: part.shape(), span };
+        let data = Data { elements: Arc::new(elements), made, heap, shape: part.shape(), span };
         let data = &data;
         stream::iter(tiles(grid, &state.metadata.shape, part))
             .map(|tile| write_tile(&self.opened, state, Arc::new(tile), data.clone()))
+            .buffer_unordered(self.opened.room.store.in_flight())
+            .try_collect()
+            .await
+    }
+
+    /// Writes tiles of memory that is lent: each copies what it needs of it when its turn comes.
+    pub(in crate::hierarchy) async fn write_memory(
+        &self,
+        state: &Arc<State>,
+        part: &Part,
+        span: Span,
+        memory: &[u8],
+        heap: Option<&Arc<Heap>>,
+    ) -> Result<()> {
+        self.opened.writeable(state)?;
+        let (_, grid, _) = state.access().map_err(|e| self.opened.at(e))?;
+        let whole = View::new(memory, &part.shape(), span.size);
+        let whole = &whole.with_heap(heap.map(|heap| &**heap));
+        stream::iter(tiles(grid, &state.metadata.shape, part))
+            .map(|tile| async move {
+                let shape = tile.within.shape();
+                let mut room = Vec::new();
+                let made = tile.place.of(whole, &mut room).to_bytes().into_owned();
+                let tile = Tile { place: Part::all(&shape), ..tile };
+                let made = Some(Arc::new(made));
+                let elements = Arc::new(Vec::<u8>::new());
+                let data = Data { elements, made, heap: heap.cloned(), shape, span };
+                write_tile(&self.opened, state, Arc::new(tile), data).await
+            })
             .buffer_unordered(self.opened.room.store.in_flight())
             .try_collect()
             .await
@@ -123,29 +152,26 @@ impl Array {
 #[derive(Clone)]
 struct Data<T> {
     elements: Arc<Vec<T>>,
-    /// The cells of elements that have any length.
-    cells: Option<Arc<Cells>>,
-    /// The memory of elements that lie there otherwise than Rust has them.
+    /// The memory of elements that lie there otherwise than Rust has them; cells, if they have any length.
     made: Option<Arc<Vec<u8>>>,
+    /// What cells speak of.
+    heap: Option<Arc<Heap>>,
     shape: Vec<u64>,
     span: Span,
 }
 
 impl<T: Element> Data<T> {
     fn part<'a>(&'a self, tile: &Tile, room: &'a mut Vec<u8>) -> View<'a> {
-        let view = match (&self.cells, &self.made) {
-            (Some(cells), _) => {
-                View::new(&cells.memory, &self.shape, CELL).with_heap(Some(&cells.heap))
-            }
-            (None, Some(memory)) => View::new(memory, &self.shape, self.span.size),
-            (None, None) => {
+        let view = match &self.made {
+            Some(memory) => View::new(memory, &self.shape, self.span.size),
+            None => {
                 let Some(Cow::Borrowed(memory)) = T::as_memory(&self.elements) else {
                     unreachable!("memory that had to be made was made before")
                 };
                 View::new(memory, &self.shape, self.span.size)
             }
         };
-        tile.place.of(&view, room)
+        tile.place.of(&view.with_heap(self.heap.as_deref()), room)
     }
 }
 
