@@ -42,7 +42,7 @@ use crate::json::{Json, Object};
 use crate::metadata::{GroupMetadata, NodeKind, NodeMetadata};
 use crate::path::NodePath;
 use crate::registry::Access;
-use crate::store::aio::{self as waiting, Ready, now};
+use crate::store::aio::{Ready, now};
 use crate::store::{InProcess, Store};
 
 /// A tree of groups and arrays in a store.
@@ -422,12 +422,12 @@ impl Hierarchy {
 }
 
 /// The store as the room uses it for callers that block: as it waits, if it does.
-fn guardable(store: Arc<dyn Store>) -> Arc<dyn waiting::Store> {
+fn guardable(store: Arc<dyn Store>) -> Arc<dyn crate::store::aio::Store> {
     store.waiting().unwrap_or_else(|| Arc::new(Ready(guarded(store))))
 }
 
 /// The store as the room uses it for callers that must not block.
-fn offloaded(store: Arc<dyn Store>) -> Arc<dyn waiting::Store> {
+fn offloaded(store: Arc<dyn Store>) -> Arc<dyn crate::store::aio::Store> {
     store.waiting().unwrap_or_else(|| Arc::new(aio::Offloaded::new(guarded(store))))
 }
 

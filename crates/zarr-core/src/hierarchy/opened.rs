@@ -430,6 +430,18 @@ impl Opened {
         !self.room.options.keep_fill_chunks && state.is_fill(part)
     }
 
+    /// Whether a chunk is stored that a part made all fill.
+    pub fn keeps_fill(&self, state: &State) -> bool {
+        let keeps = self.room.options.keep_fill_chunks || state.metadata.fill_value.is_none();
+        keeps || !self.erases()
+    }
+
+    /// Whether a chunk can be erased without loss of what another writer did meanwhile (DECISIONS 3).
+    pub fn erases(&self) -> bool {
+        let conditional = self.room.store.conditional();
+        self.room.options.guard == Guard::Off || conditional.is_none_or(|store| store.erases())
+    }
+
     /// Sets or erases a whole chunk.
     pub async fn store_whole(&self, key: &StoreKey, chunk: Option<Payload<'_>>) -> Result<()> {
         let writeable = self.room.writeable()?;
@@ -488,7 +500,7 @@ impl Opened {
             return Ok(Edited::Keep);
         }
         let view = View::new(&clean, chunk_shape, repr.size()).with_heap(heap);
-        if state.is_fill(&view) {
+        if state.is_fill(&view) && self.erases() {
             return Ok(Edited::Erase);
         }
         Ok(Edited::Set(chain.encode(view)?.into_owned().into()))

@@ -63,7 +63,7 @@ impl Opened {
                 Ok(None) | Err(StoreError::Changed { .. }) => continue,
                 Err(e) => return Err(at(e.into())),
             };
-            let supplied = supply(&*value, &mut read).await;
+            let supplied = supply(&*value, &mut read, version.is_some()).await;
             // A chunk of another size is damaged, also where the part is in it.
             let found = value.size();
             match (supplied, due) {
@@ -118,7 +118,7 @@ impl Opened {
     ) -> Result<Overlaid> {
         let (chain, _, repr) = state.access()?;
         let shape = &tile.chunk_shape;
-        let keep_fill = self.room.options.keep_fill_chunks || state.metadata.fill_value.is_none();
+        let keep_fill = self.keeps_fill(state);
         // What was there lies in a heap that goes with this round.
         let heap = part.heap().map(Heap::fork);
         let heap = heap.as_ref();
@@ -210,8 +210,14 @@ enum Stopped {
     Failed(Error),
 }
 
-/// Gives a reading all that it wants.
-async fn supply(value: &dyn Pinned, read: &mut PartRead) -> Result<(), Stopped> {
+/// Gives a reading all that it wants. What is `expected` to be a certain version is looked at in any case.
+async fn supply(value: &dyn Pinned, read: &mut PartRead, expected: bool) -> Result<(), Stopped> {
+    if expected && read.wants().is_empty() {
+        value.read(&[]).await.map_err(|e| match e {
+            StoreError::Changed { .. } => Stopped::Changed,
+            e => Stopped::Failed(e.into()),
+        })?;
+    }
     while let wants @ [_, ..] = &read.wants()[..] {
         let bytes = match value.read(wants).await {
             Ok(bytes) => bytes,

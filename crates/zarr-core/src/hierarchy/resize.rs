@@ -285,7 +285,10 @@ impl Opened {
                 Edited::Set(value) => Some(value),
             };
             let done = match (room.store.conditional(), &version, value) {
-                (Some(conditional), Some(version), value) => {
+                // What lies outside is a whole chunk, and goes even where nothing can be erased with care.
+                (Some(conditional), Some(version), value)
+                    if value.is_some() || conditional.erases() =>
+                {
                     conditional.set_if(&key, value, Some(version)).await
                 }
                 (_, _, Some(value)) => writeable.set(&key, value).await.map(|()| true),

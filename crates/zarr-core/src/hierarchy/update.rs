@@ -85,6 +85,11 @@ pub(crate) async fn update_for<F: Future<Output = Result<Edited>>>(
         let done = match edit(old.clone()).await? {
             Edited::Set(value) => conditional.set_if(key, Some(value), was.as_ref()).await?,
             Edited::Erase if was.is_none() => true,
+            // Documents alone; a chunk is stored as fill there.
+            Edited::Erase if !conditional.erases() => {
+                writeable.erase(key).await?;
+                true
+            }
             Edited::Erase => conditional.set_if(key, None, was.as_ref()).await?,
             Edited::Keep => true,
         };

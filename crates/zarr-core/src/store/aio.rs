@@ -7,16 +7,12 @@
 //! A store's futures go on by themselves, whoever polls them: none needs a runtime of its caller's.
 
 use std::fmt::Debug;
-use std::future::Future;
-use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Poll, Wake, Waker};
-use std::thread::{self, Thread};
 
 use async_trait::async_trait;
 use bytes::Bytes;
 
+pub(crate) use super::blocking::wait as now;
 use super::{ByteRange, Listing, Payload, StoreKey, StorePrefix, Version};
 use crate::error::StoreError;
 
@@ -43,6 +39,11 @@ pub trait Store: Debug + Send + Sync + 'static {
     /// How many requests it likes in flight.
     fn in_flight(&self) -> usize {
         16
+    }
+    /// Whether its calls wait for something far away, so that many are better in flight at once. A store around
+    /// another says what that one says.
+    fn waits(&self) -> bool {
+        true
     }
     /// The store as a blocking one, if its calls never wait.
     fn blocking(&self) -> Option<&Arc<dyn super::Store>> {
@@ -149,6 +150,10 @@ pub trait ConditionalStore: Send + Sync {
         value: Option<Payload<'_>>,
         was: Option<&Version>,
     ) -> Result<bool, StoreError>;
+    /// Whether it can also erase a value that still is what it was.
+    fn erases(&self) -> bool {
+        true
+    }
 }
 
 /// Listing keys. See [`super::ListableStore`].
@@ -161,39 +166,6 @@ pub trait ListableStore: Send + Sync {
     /// The same, with prefixes perhaps below which there is no key.
     async fn list_dir_candidates(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
         self.list_dir(prefix).await
-    }
-}
-
-/// The result of a future, for which this thread sleeps if it must. Needs no runtime and enters none, so that
-/// it may be called within any.
-pub(crate) fn now<T>(future: impl Future<Output = T>) -> T {
-    let mut future = pin!(future);
-    // A blocking store's future is ready at once.
-    if let Poll::Ready(value) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-        return value;
-    }
-    let sleeper = Arc::new(Sleeper { thread: thread::current(), woken: AtomicBool::new(false) });
-    let waker = Waker::from(sleeper.clone());
-    loop {
-        if let Poll::Ready(value) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
-            return value;
-        }
-        while !sleeper.woken.swap(false, Ordering::Acquire) {
-            thread::park();
-        }
-    }
-}
-
-/// A thread that waits for a future.
-struct Sleeper {
-    thread: Thread,
-    woken: AtomicBool,
-}
-
-impl Wake for Sleeper {
-    fn wake(self: Arc<Self>) {
-        self.woken.store(true, Ordering::Release);
-        self.thread.unpark();
     }
 }
 
@@ -218,6 +190,9 @@ impl Store for Ready {
     }
     fn conditional(&self) -> Option<&dyn ConditionalStore> {
         self.0.conditional().map(|_| self as _)
+    }
+    fn waits(&self) -> bool {
+        false
     }
     fn blocking(&self) -> Option<&Arc<dyn super::Store>> {
         Some(&self.0)
@@ -312,6 +287,9 @@ impl ConditionalStore for Ready {
         was: Option<&Version>,
     ) -> Result<bool, StoreError> {
         self.0.conditional().expect(NO_SIDE).set_if(key, value, was)
+    }
+    fn erases(&self) -> bool {
+        self.0.conditional().expect(NO_SIDE).erases()
     }
 }
 

@@ -5,7 +5,7 @@
 //! a missing one is a clear error. [`aio`] holds the same traits for stores that wait.
 
 pub mod aio;
-mod awaited;
+mod blocking;
 mod in_process;
 mod key;
 mod offload;
@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// A value that was read: bytes that are shared, not copied.
 pub use bytes::Bytes;
 
-pub use self::awaited::Awaited;
+pub use self::blocking::Blocking;
 pub(crate) use self::in_process::InProcess;
 pub use self::key::{StoreKey, StorePrefix};
 pub use self::offload::Offloaded;
@@ -225,6 +225,11 @@ impl Version {
         Version { token: None, mark: Some(mark) }
     }
 
+    /// What a store told it by, or the value itself: what a mark adds is known to the store alone.
+    pub fn token(&self) -> Option<&Bytes> {
+        self.token.as_ref()
+    }
+
     /// Whether nothing but a mark is known.
     pub fn is_mark(&self) -> bool {
         self.token.is_none()
@@ -271,6 +276,12 @@ pub trait ConditionalStore: Send + Sync {
         value: Option<Payload<'_>>,
         was: Option<&Version>,
     ) -> Result<bool, StoreError>;
+
+    /// Whether it can also erase a value that still is what it was. Who cannot is never asked to: a chunk that
+    /// became all fill is then stored as such (DECISIONS 3).
+    fn erases(&self) -> bool {
+        true
+    }
 }
 
 /// The keys and prefixes directly below a prefix, both in full (D-137), sorted.

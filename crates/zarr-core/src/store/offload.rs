@@ -221,6 +221,9 @@ impl ConditionalStore for Offloaded {
         })
         .await
     }
+    fn erases(&self) -> bool {
+        self.0.conditional().expect(NO_SIDE).erases()
+    }
 }
 
 #[async_trait]
