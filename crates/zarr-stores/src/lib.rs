@@ -4,6 +4,7 @@
 //! - [`MemoryStore`] (feature `memory`): a map in this process.
 //! - [`ZipStore`] (feature `zip`): an archive; keys are its entries.
 //! - [`LmdbStore`] (feature `lmdb`): an LMDB file; keys are its main database's.
+//! - `ObjectStore` (features `s3`, `gcs`, `azure`, `http`): a bucket, or a folder of a web server.
 //! - [`LogStore`]: any store, telling of every call made on it.
 //!
 //! [`register`] teaches a [`Registry`] the URL schemes of the stores that this build has.
@@ -36,9 +37,11 @@ mod lmdb;
 mod log;
 #[cfg(feature = "memory")]
 mod memory;
+#[cfg(feature = "object")]
+mod object;
 #[cfg(any(feature = "filesystem", feature = "zip"))]
 mod opened;
-#[cfg(any(feature = "filesystem", feature = "zip", feature = "lmdb"))]
+#[cfg(any(feature = "filesystem", feature = "zip", feature = "lmdb", feature = "object"))]
 mod url;
 #[cfg(feature = "zip")]
 mod zip;
@@ -50,6 +53,8 @@ pub use lmdb::LmdbStore;
 pub use log::{Call, LogStore, Outcome};
 #[cfg(feature = "memory")]
 pub use memory::MemoryStore;
+#[cfg(feature = "object")]
+pub use object::{ObjectStore, Traffic};
 use zarr_core::Registry;
 #[cfg(feature = "zip")]
 pub use zip::ZipStore;
@@ -90,6 +95,17 @@ stores! {
     "memory" memory: "memory";
     "zip" zip: "zip";
     "lmdb" lmdb: "lmdb";
+    "s3" object: "s3";
+    "s3" object: "s3a";
+    "gcs" object: "gs";
+    "gcs" object: "gcs";
+    "azure" object: "az";
+    "azure" object: "azure";
+    "azure" object: "adl";
+    "azure" object: "abfs";
+    "azure" object: "abfss";
+    "http" object: "http";
+    "http" object: "https";
 }
 
 #[cfg(test)]
@@ -108,6 +124,10 @@ mod tests {
                 "memory" => cfg!(feature = "memory"),
                 "zip" => cfg!(feature = "zip"),
                 "lmdb" => cfg!(feature = "lmdb"),
+                "s3" | "s3a" => cfg!(feature = "s3"),
+                "gs" | "gcs" => cfg!(feature = "gcs"),
+                "az" | "azure" | "adl" | "abfs" | "abfss" => cfg!(feature = "azure"),
+                "http" | "https" => cfg!(feature = "http"),
                 other => panic!("whether `{other}` is here nobody knows"),
             };
             let url = format!("{scheme}://");

@@ -78,6 +78,12 @@ pub(crate) enum Kind {
     Lmdb,
 }
 
+/// The text meant; `None` if it is none.
+#[cfg(feature = "object")]
+pub(crate) fn decoded_text(text: &str) -> Option<String> {
+    String::from_utf8(decode(text)?).ok()
+}
+
 /// The bytes meant by `%20` and the like; `None` if a `%` stands before anything but two digits.
 fn decode(text: &str) -> Option<Vec<u8>> {
     let mut pieces = text.as_bytes().split(|&b| b == b'%');

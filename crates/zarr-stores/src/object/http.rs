@@ -1,0 +1,46 @@
+//! How is a folder of a web server read?
+
+use std::sync::Arc;
+
+use object_store::ClientConfigKey;
+use object_store::http::HttpBuilder;
+use zarr_core::StoreError;
+
+use super::settings::{Settings, decoded_prefix};
+use super::{Backend, Connector, Facts, Place};
+
+static FACTS: Facts = Facts {
+    bucket: "server",
+    suffixes: true,
+    writes: false,
+    longest_key: 8000,
+    one_request: 0,
+    credentials: "check that the server lets everybody read there",
+};
+
+pub(super) fn place(
+    url: &str,
+    authority: &str,
+    path: &str,
+    settings: &Settings,
+) -> Result<Place, StoreError> {
+    let scheme = url.split(':').next().unwrap_or_default().to_ascii_lowercase();
+    let prefix = decoded_prefix(url, path)?;
+    let base = format!("{scheme}://{authority}");
+    // What stands before an `@` is a secret.
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    let name = format!("{scheme}://{host}/{path}").trim_end_matches('/').to_owned();
+    let settings = settings.clone();
+    let make = Box::new(move |connector| make(&base, &settings, connector));
+    Ok(Place { name, prefix, facts: &FACTS, make })
+}
+
+fn make(base: &str, settings: &Settings, connector: Connector) -> object_store::Result<Backend> {
+    let builder = HttpBuilder::new()
+        .with_retry(settings.retry())
+        .with_client_options(settings.client().with_allow_http(true))
+        .with_http_connector(connector)
+        .with_url(base);
+    let set = |builder: HttpBuilder, key: ClientConfigKey, value| builder.with_config(key, value);
+    Ok(Arc::new(settings.tell(builder, "ZARR_HTTP_NO_SUCH_VARIABLE", set)?.build()?))
+}

@@ -1,0 +1,95 @@
+//! Which keys are there?
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
+use object_store::{Error, ObjectMeta};
+use zarr_core::StoreError;
+use zarr_core::store::aio::ListableStore;
+use zarr_core::store::{Listing, StoreKey, StorePrefix};
+
+use super::{Backend, ObjectStore, Shared, key_of};
+
+impl Shared {
+    /// What the server keeps below a prefix, page after page.
+    pub fn below(
+        &self,
+        backend: &Backend,
+        prefix: &StorePrefix,
+    ) -> BoxStream<'static, object_store::Result<ObjectMeta>> {
+        let whole = format!("{}{prefix}", self.place.prefix);
+        let path = match object_store::path::Path::parse(&whole) {
+            Ok(path) => (!whole.is_empty()).then_some(path),
+            Err(source) => {
+                return stream::once(async move { Err(Error::InvalidPath { source }) }).boxed();
+            }
+        };
+        // A folder's own marker is no key below it.
+        let inside = move |object: &ObjectMeta| object.location.as_ref().starts_with(&whole);
+        let inside = move |object: &ObjectMeta| std::future::ready(inside(object));
+        backend.list(path.as_ref()).try_filter(inside).boxed()
+    }
+
+    async fn list_prefix(
+        &self,
+        backend: &Backend,
+        prefix: &StorePrefix,
+    ) -> Result<Vec<StoreKey>, StoreError> {
+        let mut keys = Vec::new();
+        let mut objects = self.below(backend, prefix);
+        while let Some(object) = objects.next().await {
+            let object = object.map_err(|e| self.failure("list", prefix.as_str(), &e))?;
+            keys.extend(key_of(&self.place.prefix, &object.location).transpose()?);
+        }
+        keys.sort();
+        Ok(keys)
+    }
+
+    async fn list_dir(
+        &self,
+        backend: &Backend,
+        prefix: &StorePrefix,
+    ) -> Result<Listing, StoreError> {
+        let whole = format!("{}{prefix}", self.place.prefix);
+        let path = object_store::path::Path::parse(&whole);
+        let path = path.map_err(|source| {
+            self.failure("list", prefix.as_str(), &Error::InvalidPath { source })
+        })?;
+        let path = (!whole.is_empty()).then_some(&path);
+        let found = backend.list_with_delimiter(path).await;
+        let found = found.map_err(|e| self.failure("list", prefix.as_str(), &e))?;
+        let mut listing = Listing::default();
+        for object in &found.objects {
+            if object.location.as_ref().starts_with(&whole) {
+                listing.keys.extend(key_of(&self.place.prefix, &object.location).transpose()?);
+            }
+        }
+        for folder in &found.common_prefixes {
+            if let Some(key) = key_of(&self.place.prefix, folder).transpose()? {
+                listing.prefixes.push(StorePrefix::new(format!("{key}/"))?);
+            }
+        }
+        listing.keys.sort();
+        listing.prefixes.sort();
+        Ok(listing)
+    }
+}
+
+#[async_trait]
+impl ListableStore for ObjectStore {
+    async fn list_prefix(&self, prefix: &StorePrefix) -> Result<Vec<StoreKey>, StoreError> {
+        let prefix = prefix.clone();
+        let list = |shared: Arc<Shared>, backend| async move {
+            shared.list_prefix(&backend, &prefix).await
+        };
+        self.ask(list).await
+    }
+
+    async fn list_dir(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
+        let prefix = prefix.clone();
+        let list =
+            |shared: Arc<Shared>, backend| async move { shared.list_dir(&backend, &prefix).await };
+        self.ask(list).await
+    }
+}

@@ -1,0 +1,307 @@
+//! How are parts of one version of a value read?
+//!
+//! The first request brings bytes along with the size and the version; later ones demand that version
+//! (DECISIONS 8). Ranges that lie close together are fetched with one request (DECISIONS 31).
+
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+use std::sync::atomic::Ordering;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use futures::future::try_join_all;
+use object_store::{GetOptions, GetRange};
+use zarr_core::StoreError;
+use zarr_core::store::aio::Pinned;
+use zarr_core::store::{ByteRange, StoreKey, Version};
+
+use super::read::{Fetched, Stated};
+use super::{Backend, ObjectStore, Shared, failure};
+
+/// Bytes between two ranges that are fetched along with them: as many as pass while a request is answered.
+const GAP: u64 = 64 << 10;
+/// Bytes at the beginning that are fetched first where the end cannot be asked for.
+const HEAD: u64 = 64 << 10;
+
+pub(super) struct ObjectPinned {
+    store: ObjectStore,
+    key: StoreKey,
+    /// Which one it has to be.
+    version: Option<Version>,
+    stated: OnceLock<Stated>,
+    /// What came with the first request, and where it begins.
+    held: Option<(u64, Bytes)>,
+}
+
+impl ObjectPinned {
+    /// The value as it is, along with bytes that will be read first; `None` if it is absent.
+    pub async fn pin(
+        store: &ObjectStore,
+        key: &StoreKey,
+        first: &[ByteRange],
+    ) -> Result<Option<ObjectPinned>, StoreError> {
+        let (asked, first) = (key.clone(), first.to_vec());
+        let begin = |shared: Arc<Shared>, backend| async move {
+            shared.begin(&backend, &asked, &first).await
+        };
+        let Some((stated, held)) = store.ask(begin).await? else { return Ok(None) };
+        Ok(Some(ObjectPinned {
+            store: store.clone(),
+            key: key.clone(),
+            version: stated.version(),
+            stated: OnceLock::from(stated),
+            held,
+        }))
+    }
+
+    /// The value that had this version; the first reading will tell whether it still has.
+    pub fn expected(store: &ObjectStore, key: &StoreKey, version: &Version) -> ObjectPinned {
+        ObjectPinned {
+            store: store.clone(),
+            key: key.clone(),
+            version: Some(version.clone()),
+            stated: OnceLock::new(),
+            held: None,
+        }
+    }
+
+    fn changed(&self) -> StoreError {
+        StoreError::Changed { key: self.key.to_string() }
+    }
+
+    /// What the server says of the value, if it is the one that was pinned.
+    fn check(&self, stated: Stated) -> Result<(), StoreError> {
+        let same = match (&self.version, self.stated.get()) {
+            (Some(version), _) => stated.version().as_ref() == Some(version),
+            (None, Some(before)) => stated.size == before.size,
+            (None, None) => true,
+        };
+        if !same {
+            return Err(self.changed());
+        }
+        let _ = self.stated.set(stated);
+        Ok(())
+    }
+
+    fn condition(&self) -> Option<String> {
+        match self.stated.get() {
+            Some(stated) => stated.condition(),
+            None => tag_of(self.version.as_ref()?).0.filter(|etag| !etag.starts_with("W/")),
+        }
+    }
+
+    /// Asks for the size and the version alone.
+    async fn look(&self) -> Result<(), StoreError> {
+        let (key, condition) = (self.key.clone(), self.condition());
+        let head = |shared: Arc<Shared>, backend: Backend| async move {
+            let path = shared.path(key.as_str())?;
+            Ok(shared.head(&backend, &path, condition).await.map_err(|e| match gone(&e) {
+                true => StoreError::Changed { key: key.to_string() },
+                false => shared.failure("get", key.as_str(), &e),
+            })?)
+        };
+        self.check(self.store.ask(head).await?)
+    }
+
+    /// Fetches one range; more, if the server gives no less.
+    async fn fetch(&self, range: &Range<u64>) -> Result<(u64, Bytes), StoreError> {
+        let (key, range, condition) = (self.key.clone(), range.clone(), self.condition());
+        let fetch = |shared: Arc<Shared>, backend: Backend| async move {
+            shared.part(&backend, &key, range, condition).await
+        };
+        let Fetched { bytes, range, stated } = self.store.ask(fetch).await?;
+        self.check(stated)?;
+        Ok((range.start, bytes))
+    }
+}
+
+#[async_trait]
+impl Pinned for ObjectPinned {
+    async fn read(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>, StoreError> {
+        let is_bounded = |range: &ByteRange| matches!(range, ByteRange::Bounded { .. });
+        if self.stated.get().is_none() && (ranges.is_empty() || !ranges.iter().all(is_bounded)) {
+            self.look().await?;
+        }
+        let size = self.stated.get().map_or(u64::MAX, |stated| stated.size);
+        let resolve = |range: &ByteRange| range.resolve(&self.key, size);
+        let due = ranges.iter().map(resolve).collect::<Result<Vec<_>, _>>()?;
+        let mut fetched: Vec<(u64, Bytes)> = self.held.iter().cloned().collect();
+        let missing = due.iter().filter(|range| slice(&fetched, range).is_none());
+        let spans = merged(missing.cloned());
+        let wasted: u64 = spans.iter().map(|span| span.wasted).sum();
+        self.store.0.counts.wasted.fetch_add(wasted, Ordering::Relaxed);
+        fetched.extend(try_join_all(spans.iter().map(|span| self.fetch(&span.range))).await?);
+        let take = |(range, asked): (&Range<u64>, &ByteRange)| match slice(&fetched, range) {
+            Some(bytes) => Ok(bytes),
+            // Only now is it known how long the value is.
+            None => {
+                let size = self.stated.get().map_or(0, |stated| stated.size);
+                asked.resolve(&self.key, size)?;
+                Err(self.changed())
+            }
+        };
+        due.iter().zip(ranges).map(take).collect()
+    }
+
+    fn size(&self) -> u64 {
+        self.stated.get().map_or(0, |stated| stated.size)
+    }
+
+    fn version(&self) -> Option<Version> {
+        self.version.clone()
+    }
+}
+
+impl Shared {
+    /// The first request for a value: what is known of it, and those bytes of it that came along.
+    async fn begin(
+        &self,
+        backend: &Backend,
+        key: &StoreKey,
+        first: &[ByteRange],
+    ) -> Result<Option<(Stated, Option<(u64, Bytes)>)>, StoreError> {
+        let path = self.path(key.as_str())?;
+        let range = match self.without_ranges.load(Ordering::Relaxed) {
+            true => Some(None),
+            false => self.first_range(first),
+        };
+        if let Some(range) = range {
+            let ranged = range.is_some();
+            let options = GetOptions { range, ..GetOptions::default() };
+            match self.fetch(backend, &path, &options).await {
+                Ok(Fetched { bytes, range, stated }) => {
+                    return Ok(Some((stated, Some((range.start, bytes)))));
+                }
+                Err(e) if failure::is_absence(&e) => return Ok(None),
+                Err(e) if failure::is_without_ranges(&e) => {
+                    self.without_ranges.store(true, Ordering::Relaxed);
+                    let whole = self.whole(backend, key).await?;
+                    return Ok(whole.map(|whole| (whole.stated, Some((0, whole.bytes)))));
+                }
+                // The range may leave the value; what else is wrong the next request will say.
+                Err(object_store::Error::Generic { .. }) if ranged => {}
+                Err(e) => return Err(self.failure("get", key.as_str(), &e)),
+            }
+        }
+        match self.head(backend, &path, None).await {
+            Ok(stated) => Ok(Some((stated, None))),
+            Err(e) if failure::is_absence(&e) => Ok(None),
+            Err(e) => Err(self.failure("get", key.as_str(), &e)),
+        }
+    }
+
+    /// What to ask for first: `None` for no bytes at all, `Some(None)` for all of them.
+    fn first_range(&self, first: &[ByteRange]) -> Option<Option<GetRange>> {
+        let bounded = first.iter().map(|range| match range {
+            ByteRange::Bounded { start, len } => start.checked_add(*len).map(|end| *start..end),
+            _ => None,
+        });
+        if let Some(bounded) = bounded.collect::<Option<Vec<_>>>() {
+            let span = merged(bounded.into_iter()).into_iter().next();
+            return span.map(|span| Some(GetRange::Bounded(span.range)));
+        }
+        match first {
+            [ByteRange::Suffix(0)] => None,
+            [ByteRange::Suffix(len)] if self.place.facts.suffixes => Some(Some(GetRange::Suffix(*len))),
+            [ByteRange::Suffix(_)] => Some(Some(GetRange::Bounded(0..HEAD))),
+            first if first.contains(&ByteRange::ALL) => Some(None),
+            _ => None,
+        }
+    }
+
+    /// A range of a value that has to be a certain one.
+    async fn part(
+        &self,
+        backend: &Backend,
+        key: &StoreKey,
+        range: Range<u64>,
+        condition: Option<String>,
+    ) -> Result<Fetched, StoreError> {
+        let path = self.path(key.as_str())?;
+        let mut options = GetOptions { if_match: condition, ..GetOptions::default() };
+        if !self.without_ranges.load(Ordering::Relaxed) {
+            options.range = Some(GetRange::Bounded(range));
+        }
+        let mut fetched = self.fetch(backend, &path, &options).await;
+        if fetched.as_ref().is_err_and(failure::is_without_ranges) {
+            self.without_ranges.store(true, Ordering::Relaxed);
+            options.range = None;
+            fetched = self.fetch(backend, &path, &options).await;
+        }
+        fetched.map_err(|e| match gone(&e) {
+            true => StoreError::Changed { key: key.to_string() },
+            false => self.failure("get", key.as_str(), &e),
+        })
+    }
+}
+
+/// Whether the value that was pinned is to be had no more: it is another one, absent, or shorter.
+fn gone(error: &object_store::Error) -> bool {
+    failure::is_refusal(error)
+        || failure::is_absence(error)
+        || failure::status(error) == Some(416)
+        || failure::said(error).contains("Wanted range starting at")
+}
+
+/// The ETag and the generation in a version.
+pub(super) fn tag_of(version: &Version) -> (Option<String>, Option<String>) {
+    let text = version.token().map(|token| String::from_utf8_lossy(token).into_owned());
+    let text = text.unwrap_or_default();
+    let mut words = text.split('\n').map(|word| (!word.is_empty()).then(|| word.to_owned()));
+    (words.next().flatten(), words.next().flatten())
+}
+
+/// Some ranges, fetched with one request.
+struct Span {
+    range: Range<u64>,
+    /// Bytes of it that are in none of them.
+    wasted: u64,
+}
+
+/// Ranges put together where what lies between them costs less than a request.
+fn merged(ranges: impl Iterator<Item = Range<u64>>) -> Vec<Span> {
+    let mut ranges: Vec<_> = ranges.filter(|range| !range.is_empty()).collect();
+    ranges.sort_by_key(|range| range.start);
+    let mut spans: Vec<Span> = Vec::new();
+    for range in ranges {
+        match spans.last_mut() {
+            Some(last) if range.start <= last.range.end.saturating_add(GAP) => {
+                last.wasted += range.start.saturating_sub(last.range.end);
+                last.range.end = last.range.end.max(range.end);
+            }
+            _ => spans.push(Span { range, wasted: 0 }),
+        }
+    }
+    spans
+}
+
+/// The bytes of a range out of what was fetched.
+fn slice(fetched: &[(u64, Bytes)], range: &Range<u64>) -> Option<Bytes> {
+    if range.is_empty() {
+        return Some(Bytes::new());
+    }
+    fetched.iter().find_map(|(start, bytes)| {
+        let begin = usize::try_from(range.start.checked_sub(*start)?).ok()?;
+        let end = usize::try_from(range.end - start).ok()?;
+        (end <= bytes.len()).then(|| bytes.slice(begin..end))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// DECISIONS 31: adjacent ranges always, gaps of up to 64 KiB, and what is fetched for nothing is told.
+    #[test]
+    fn ranges_that_lie_close_are_fetched_with_one_request() {
+        let spans = |ranges: &[Range<u64>]| {
+            let spans = merged(ranges.iter().cloned()).into_iter();
+            spans.map(|span| (span.range, span.wasted)).collect::<Vec<_>>()
+        };
+        assert_eq!(spans(&[10..20, 0..10, 5..5]), [(0..20, 0)]);
+        assert_eq!(spans(&[0..10, 10 + GAP..20 + GAP]), [(0..20 + GAP, GAP)]);
+        assert_eq!(spans(&[0..10, 11 + GAP..20 + GAP]), [(0..10, 0), (11 + GAP..20 + GAP, 0)]);
+        assert_eq!(spans(&[0..100, 10..20, 50..120]), [(0..120, 0)]);
+        assert_eq!(spans(&[]), []);
+    }
+}

@@ -1,0 +1,193 @@
+//! How is a value fetched, so that what arrives is all of it, and of one version?
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::{Bytes, BytesMut};
+use futures::StreamExt;
+use object_store::path::Path;
+use object_store::{GetOptions, GetResult, ObjectMeta};
+use zarr_core::StoreError;
+use zarr_core::store::aio::{Pinned, ReadableStore};
+use zarr_core::store::{ByteRange, StoreKey, Version};
+
+use super::pinned::ObjectPinned;
+use super::{Backend, ObjectStore, Shared, failure};
+
+/// Bytes that are made room for before they arrive.
+const ROOM: usize = 16 << 20;
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+/// What a server said of a value.
+#[derive(Clone, Debug)]
+pub(super) struct Stated {
+    pub size: u64,
+    pub etag: Option<String>,
+    pub generation: Option<String>,
+    /// When it was last changed, in nanoseconds; 0 if the server did not say.
+    pub modified: i64,
+}
+
+/// Some bytes of a value.
+pub(super) struct Fetched {
+    pub bytes: Bytes,
+    pub range: Range<u64>,
+    pub stated: Stated,
+}
+
+impl Stated {
+    pub fn of(meta: &ObjectMeta) -> Stated {
+        Stated {
+            size: meta.size,
+            etag: meta.e_tag.clone(),
+            generation: meta.version.clone(),
+            modified: meta.last_modified.timestamp_nanos_opt().unwrap_or(0),
+        }
+    }
+
+    /// What tells the value from others of its key; `None` if the server says nothing of the kind (DECISIONS 8).
+    pub fn version(&self) -> Option<Version> {
+        let Stated { size, etag, generation, modified } = self;
+        let text = match (etag, generation) {
+            (None, None) if *modified == 0 => return None,
+            (None, None) => format!("\n\n{modified}\n{size}"),
+            (etag, generation) => {
+                let text = |token: &Option<String>| token.clone().unwrap_or_default();
+                format!("{}\n{}", text(etag), text(generation))
+            }
+        };
+        Some(Version::new(text.into_bytes()))
+    }
+
+    /// What a request can demand the value still to have: a weak tag never matches (RFC 9110, 13.1.1).
+    pub fn condition(&self) -> Option<String> {
+        self.etag.clone().filter(|etag| !etag.starts_with("W/"))
+    }
+}
+
+impl Shared {
+    /// Fetches what the options say, and again if the body breaks off; what is too short is never given.
+    pub async fn fetch(
+        &self,
+        backend: &Backend,
+        path: &Path,
+        options: &GetOptions,
+    ) -> object_store::Result<Fetched> {
+        let mut pause = FIRST_PAUSE;
+        let mut retries = self.settings.max_retries;
+        loop {
+            let got = backend.get_opts(path, options.clone()).await?;
+            let (range, stated) = (got.range.clone(), Stated::of(&got.meta));
+            match collect(got).await {
+                Ok(bytes) => {
+                    self.counts.received.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+                    return Ok(Fetched { bytes, range, stated });
+                }
+                Err(e) if retries == 0 => return Err(e),
+                Err(_) => {
+                    tokio::time::sleep(pause).await;
+                    pause = (pause * 2).min(LONGEST_PAUSE);
+                    retries -= 1;
+                }
+            }
+        }
+    }
+
+    /// Asks for what is known of a value.
+    pub async fn head(
+        &self,
+        backend: &Backend,
+        path: &Path,
+        condition: Option<String>,
+    ) -> object_store::Result<Stated> {
+        let options = GetOptions { head: true, if_match: condition, ..GetOptions::default() };
+        Ok(Stated::of(&backend.get_opts(path, options).await?.meta))
+    }
+
+    /// The whole value; `None` if the key is absent.
+    pub async fn whole(
+        &self,
+        backend: &Backend,
+        key: &StoreKey,
+    ) -> Result<Option<Fetched>, StoreError> {
+        let path = self.path(key.as_str())?;
+        match self.fetch(backend, &path, &GetOptions::default()).await {
+            Ok(fetched) => Ok(Some(fetched)),
+            Err(e) if failure::is_absence(&e) => Ok(None),
+            Err(e) => Err(self.failure("get", key.as_str(), &e)),
+        }
+    }
+}
+
+/// The bytes of an answer, as many as it announced.
+async fn collect(got: GetResult) -> object_store::Result<Bytes> {
+    let due = got.range.end - got.range.start;
+    let short = |found: usize| object_store::Error::Generic {
+        store: "HTTP",
+        source: format!("the answer ends after {found} of {due} bytes").into(),
+    };
+    let mut parts = got.into_stream();
+    let first = match parts.next().await {
+        Some(first) => first?,
+        None => Bytes::new(),
+    };
+    if first.len() as u64 == due {
+        return Ok(first);
+    }
+    let mut bytes = BytesMut::with_capacity((due as usize).min(ROOM));
+    bytes.extend_from_slice(&first);
+    while let Some(part) = parts.next().await {
+        bytes.extend_from_slice(&part?);
+    }
+    match bytes.len() as u64 == due {
+        true => Ok(bytes.freeze()),
+        false => Err(short(bytes.len())),
+    }
+}
+
+#[async_trait]
+impl ReadableStore for ObjectStore {
+    async fn get(&self, key: &StoreKey) -> Result<Option<Bytes>, StoreError> {
+        let key = key.clone();
+        let whole = |shared: Arc<Shared>, backend| async move {
+            Ok(shared.whole(&backend, &key).await?.map(|fetched| fetched.bytes))
+        };
+        self.ask(whole).await
+    }
+
+    async fn get_partial_values(
+        &self,
+        key: &StoreKey,
+        ranges: &[ByteRange],
+    ) -> Result<Option<Vec<Bytes>>, StoreError> {
+        match self.pin_for(key, ranges).await? {
+            None => Ok(None),
+            Some(value) => value.read(ranges).await.map(Some),
+        }
+    }
+
+    async fn pin(&self, key: &StoreKey) -> Result<Option<Box<dyn Pinned>>, StoreError> {
+        self.pin_for(key, &[]).await
+    }
+
+    async fn pin_for(
+        &self,
+        key: &StoreKey,
+        first: &[ByteRange],
+    ) -> Result<Option<Box<dyn Pinned>>, StoreError> {
+        let pinned = ObjectPinned::pin(self, key, first).await?;
+        Ok(pinned.map(|value| Box::new(value) as _))
+    }
+
+    async fn pin_as(
+        &self,
+        key: &StoreKey,
+        version: &Version,
+    ) -> Result<Option<Box<dyn Pinned>>, StoreError> {
+        Ok(Some(Box::new(ObjectPinned::expected(self, key, version))))
+    }
+}

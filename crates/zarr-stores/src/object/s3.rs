@@ -1,0 +1,107 @@
+//! How is a bucket of S3 reached, or of what speaks its protocol?
+
+use std::sync::Arc;
+
+use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
+use zarr_core::StoreError;
+
+use super::profile::Profile;
+use super::settings::{Settings, decoded_prefix, prefix};
+use super::{Backend, Connector, Facts, Place};
+
+static FACTS: Facts = Facts {
+    bucket: "bucket",
+    suffixes: true,
+    writes: true,
+    longest_key: 1024,
+    one_request: 5 << 30,
+    credentials: "check the credentials (`AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`, or `AWS_PROFILE`) and what \
+                  they permit; public data is read with `AWS_SKIP_SIGNATURE=true`",
+};
+
+pub(super) fn place(
+    url: &str,
+    authority: &str,
+    path: &str,
+    settings: &Settings,
+) -> Result<Place, StoreError> {
+    let (base, bucket, prefix) = match url.to_ascii_lowercase().starts_with("https:") {
+        false => (format!("s3://{authority}"), authority, prefix(path)),
+        // The bucket stands in the host, or else before everything else in the path.
+        true if authority.starts_with("s3.") || authority.ends_with("r2.cloudflarestorage.com") => {
+            let (bucket, rest) = path.split_once('/').unwrap_or((path, ""));
+            (format!("https://{authority}/{bucket}"), bucket, decoded_prefix(url, rest)?)
+        }
+        true => {
+            let bucket = authority.split('.').next().unwrap_or_default();
+            (format!("https://{authority}"), bucket, decoded_prefix(url, path)?)
+        }
+    };
+    let (settings, bucket) = (settings.clone(), bucket.to_owned());
+    let name = url.trim_end_matches('/').to_owned();
+    let make = Box::new(move |connector| make(&base, &bucket, &settings, connector));
+    Ok(Place { name, prefix, facts: &FACTS, make })
+}
+
+fn make(
+    base: &str,
+    bucket: &str,
+    settings: &Settings,
+    connector: Connector,
+) -> object_store::Result<Backend> {
+    use AmazonS3ConfigKey as Key;
+    let mut builder = AmazonS3Builder::new()
+        .with_retry(settings.retry())
+        .with_client_options(settings.client())
+        .with_http_connector(connector)
+        .with_url(base);
+    let wrong = |why: String| object_store::Error::Generic { store: "S3", source: why.into() };
+    let profile = Profile::read().map_err(wrong)?;
+    for (key, value) in profile.settings() {
+        builder = builder.with_config(key, value);
+    }
+    builder = settings.tell(builder, "AWS_", AmazonS3Builder::with_config)?;
+    let value = |builder: &AmazonS3Builder, key: Key| builder.get_config_value(&key);
+    let sources = [
+        Key::AccessKeyId,
+        Key::SecretAccessKey,
+        Key::WebIdentityTokenFile,
+        Key::ContainerCredentialsRelativeUri,
+        Key::ContainerCredentialsFullUri,
+        Key::MetadataEndpoint,
+    ];
+    let has_credentials = sources.into_iter().any(|key| value(&builder, key).is_some());
+    if !has_credentials && !settings.says(&["skip_signature", "aws_skip_signature"]) {
+        if let Some(obstacle) = profile.obstacle() {
+            return Err(wrong(obstacle));
+        }
+        // Only a machine of Amazon's has credentials that nobody mentions.
+        if !is_in_ec2() {
+            builder = builder.with_skip_signature(true);
+        }
+    }
+    let endpoint = value(&builder, Key::S3Endpoint).or_else(|| value(&builder, Key::Endpoint));
+    if let Some(endpoint) = endpoint {
+        if endpoint.starts_with("http://") {
+            builder = builder.with_allow_http(true);
+        }
+        let hosted = value(&builder, Key::VirtualHostedStyleRequest).as_deref() == Some("true");
+        if hosted
+            && let Some((scheme, host)) = endpoint.split_once("://")
+            && !host.starts_with(&format!("{bucket}."))
+        {
+            builder = builder.with_config(Key::S3Endpoint, format!("{scheme}://{bucket}.{host}"));
+        }
+    }
+    Ok(Arc::new(builder.build()?))
+}
+
+/// Whether this machine is one of Amazon's, as its firmware says.
+fn is_in_ec2() -> bool {
+    let says = |file: &str, what: &str| {
+        std::fs::read_to_string(file).is_ok_and(|text| text.to_ascii_lowercase().contains(what))
+    };
+    says("/sys/class/dmi/id/sys_vendor", "amazon ec2")
+        || says("/sys/class/dmi/id/board_vendor", "amazon ec2")
+        || says("/sys/class/dmi/id/bios_version", "amazon")
+}

@@ -1,0 +1,189 @@
+//! What may be chosen, and which server does a URL mean?
+
+use std::str::FromStr;
+use std::time::Duration;
+
+use object_store::{BackoffConfig, ClientOptions, RetryConfig};
+use zarr_core::StoreError;
+
+use super::Place;
+use crate::url::decoded_text;
+
+/// How a store is reached.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    pub in_flight: usize,
+    /// For how long nothing may arrive before a request is given up and sent again.
+    pub read_timeout: Duration,
+    pub max_retries: usize,
+    pub retry_timeout: Duration,
+    /// What the server's own builder is told.
+    pub options: Vec<(String, String)>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            in_flight: 64,
+            read_timeout: Duration::from_secs(30),
+            max_retries: 10,
+            retry_timeout: Duration::from_secs(180),
+            options: Vec::new(),
+        }
+    }
+}
+
+impl Settings {
+    pub fn from_options<K: AsRef<str>, V: Into<String>>(
+        url: &str,
+        options: impl IntoIterator<Item = (K, V)>,
+    ) -> Result<Settings, StoreError> {
+        let mut settings = Settings::default();
+        for (name, value) in options {
+            let (name, value) = (name.as_ref().to_ascii_lowercase(), value.into());
+            let wrong = || invalid(url, format!("option `{name}` is a number, not `{value}`"));
+            let number = || value.trim_end_matches('s').trim().parse::<usize>().map_err(|_| wrong());
+            let seconds = || {
+                let seconds = value.trim_end_matches('s').trim().parse::<f64>().ok();
+                seconds.and_then(|s| Duration::try_from_secs_f64(s).ok()).ok_or_else(wrong)
+            };
+            match name.as_str() {
+                "in_flight" => settings.in_flight = number()?.clamp(1, 1 << 16),
+                "max_retries" => settings.max_retries = number()?,
+                "read_timeout" => settings.read_timeout = seconds()?,
+                "retry_timeout" => settings.retry_timeout = seconds()?,
+                _ => settings.options.push((name, value)),
+            }
+        }
+        Ok(settings)
+    }
+
+    pub fn retry(&self) -> RetryConfig {
+        RetryConfig {
+            backoff: BackoffConfig { max_backoff: Duration::from_secs(5), ..Default::default() },
+            max_retries: self.max_retries,
+            retry_timeout: self.retry_timeout,
+        }
+    }
+
+    /// No limit on a whole request: a large value may take its time, as long as it moves.
+    pub fn client(&self) -> ClientOptions {
+        ClientOptions::new().with_timeout_disabled()
+    }
+
+    /// Whether the caller or the environment chose this.
+    pub fn says(&self, names: &[&str]) -> bool {
+        let chosen = self.options.iter().any(|(name, _)| names.contains(&name.as_str()));
+        chosen || names.iter().any(|name| std::env::var_os(name.to_ascii_uppercase()).is_some())
+    }
+
+    /// A builder that knows what the environment says, in variables that begin so, and then the options.
+    pub fn tell<B, K: FromStr>(
+        &self,
+        mut builder: B,
+        variables: &str,
+        set: impl Fn(B, K, String) -> B,
+    ) -> object_store::Result<B> {
+        for (name, value) in std::env::vars_os() {
+            if let (Some(name), Some(value)) = (name.to_str(), value.to_str())
+                && name.starts_with(variables)
+                && let Ok(key) = name.to_ascii_lowercase().parse()
+            {
+                builder = set(builder, key, value.to_owned());
+            }
+        }
+        for (name, value) in &self.options {
+            match name.parse() {
+                Ok(key) => builder = set(builder, key, value.clone()),
+                Err(_) => {
+                    let source = format!("option `{name}` is not known here").into();
+                    return Err(object_store::Error::Generic { store: "options", source });
+                }
+            }
+        }
+        Ok(builder)
+    }
+}
+
+pub(super) fn invalid(url: &str, why: impl Into<String>) -> StoreError {
+    // What follows a `?` may be a secret.
+    let url = match url.split_once('?') {
+        Some((url, _)) => format!("{url}?…"),
+        None => url.to_owned(),
+    };
+    StoreError::InvalidUrl { url, why: why.into() }
+}
+
+/// A URL's scheme, authority, and path without its first `/`.
+pub(super) fn parts(url: &str) -> Option<(String, &str, &str)> {
+    let (scheme, rest) = url.split_once("://")?;
+    let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+    Some((scheme.to_ascii_lowercase(), authority, path))
+}
+
+/// What comes before each key, from a path as it is spelled.
+pub(super) fn prefix(path: &str) -> String {
+    match path.trim_matches('/') {
+        "" => String::new(),
+        path => format!("{path}/"),
+    }
+}
+
+/// The same from the path of a web address, where `%20` means a space.
+pub(super) fn decoded_prefix(url: &str, path: &str) -> Result<String, StoreError> {
+    match decoded_text(path) {
+        Some(path) => Ok(prefix(&path)),
+        None => Err(invalid(url, "`%` stands before two hex digits, and all is UTF-8")),
+    }
+}
+
+/// The place that a URL means.
+pub(super) fn place(url: &str, settings: &Settings) -> Result<Place, StoreError> {
+    let Some((scheme, authority, path)) = parts(url) else {
+        return Err(invalid(url, "it has no scheme"));
+    };
+    if scheme.starts_with("http") && url.contains(['?', '#']) {
+        return Err(invalid(
+            url,
+            "a key is put at its end, so nothing can follow a `?`; a `?` in a path is written `%3F`, a `#` `%23`",
+        ));
+    }
+    if authority.is_empty() {
+        return Err(invalid(url, "it names no bucket or host"));
+    }
+    let host = authority.rsplit('@').next().unwrap_or_default().to_ascii_lowercase();
+    let is_azure = [".core.windows.net", ".fabric.microsoft.com"].iter().any(|end| host.ends_with(end));
+    let is_s3 = host.ends_with(".amazonaws.com") || host.ends_with(".r2.cloudflarestorage.com");
+    match scheme.as_str() {
+        "s3" | "s3a" => s3(url, authority, path, settings),
+        "https" if is_s3 => s3(url, authority, path, settings),
+        "gs" | "gcs" => gcs(url, authority, path, settings),
+        "az" | "azure" | "adl" | "abfs" | "abfss" => azure(url, authority, path, settings),
+        "https" if is_azure => azure(url, authority, path, settings),
+        "http" | "https" => http(url, authority, path, settings),
+        _ => Err(invalid(url, "no object store has this scheme")),
+    }
+}
+
+macro_rules! backends {
+    ($($feature:literal $name:ident;)*) => {
+        $(
+            #[cfg(feature = $feature)]
+            use super::$name::place as $name;
+            #[cfg(not(feature = $feature))]
+            fn $name(url: &str, _: &str, _: &str, _: &Settings) -> Result<Place, StoreError> {
+                Err(invalid(
+                    url,
+                    concat!("that kind of store was left out of this build; enable the feature `", $feature, "` of zarr-stores"),
+                ))
+            }
+        )*
+    };
+}
+
+backends! {
+    "s3" s3;
+    "gcs" gcs;
+    "azure" azure;
+    "http" http;
+}

@@ -1,0 +1,204 @@
+//! How is a value set or erased, at once or only if nobody was faster?
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use futures::{StreamExt, TryStreamExt};
+use object_store::path::Path;
+use object_store::{
+    Error, ObjectStoreExt, PutMode, PutOptions, PutPayload, UpdateVersion, WriteMultipart,
+};
+use zarr_core::StoreError;
+use zarr_core::store::aio::{ConditionalStore, ReadableStore, WriteableStore};
+use zarr_core::store::{Payload, StoreKey, StorePrefix, Version};
+
+use super::connector::Sent;
+use super::pinned::tag_of;
+use super::{Backend, ObjectStore, Shared, failure};
+
+/// Bytes beyond which a value is sent in parts.
+const LARGE: u64 = 64 << 20;
+/// Bytes of a part, at least.
+const PART: u64 = 16 << 20;
+/// Parts that a value may have.
+const MOST_PARTS: u64 = 10_000;
+/// Parts of one value that are sent at a time.
+const PARTS_IN_FLIGHT: usize = 8;
+/// How often two conditional requests may meet on the server before that is an error.
+const MOST_DRAWS: u32 = 20;
+
+impl Shared {
+    async fn set(&self, backend: &Backend, key: &StoreKey, value: Bytes) -> Result<(), StoreError> {
+        let path = self.path(key.as_str())?;
+        let size = value.len() as u64;
+        let done = match size > LARGE {
+            false => backend.put(&path, value.into()).await.map(|_| ()),
+            true => in_parts(backend, &path, value, PART.max(size.div_ceil(MOST_PARTS))).await,
+        };
+        done.map_err(|e| self.failure("set", key.as_str(), &e))
+    }
+
+    /// Sends a value that the server keeps if its condition holds. What was sent twice and then refused may be
+    /// what the server kept the first time (DECISIONS 5).
+    async fn set_if(
+        &self,
+        backend: &Backend,
+        key: &StoreKey,
+        value: Bytes,
+        mode: PutMode,
+    ) -> Result<bool, StoreError> {
+        let path = self.path(key.as_str())?;
+        let most = self.place.facts.one_request;
+        if value.len() as u64 > most {
+            let why = format!(
+                "it has {} bytes, and one request, which alone can be guarded, carries at most {most}; write whole \
+                 chunks, or make chunks smaller",
+                value.len()
+            );
+            let source = std::io::Error::other(why);
+            return Err(StoreError::Io { operation: "set", key: key.to_string(), source });
+        }
+        let sent = Sent::default();
+        for _ in 0..MOST_DRAWS {
+            let mut options = PutOptions::from(mode.clone());
+            options.extensions.insert(sent.clone());
+            match backend.put_opts(&path, PutPayload::from(value.clone()), options).await {
+                Ok(_) => return Ok(true),
+                Err(e) if failure::is_draw(&e) => {}
+                Err(e) if failure::is_refusal(&e) => {
+                    if sent.0.load(Ordering::Relaxed) < 2 {
+                        return Ok(false);
+                    }
+                    let there = self.whole(backend, key).await?;
+                    return Ok(there.is_some_and(|there| there.bytes == value));
+                }
+                Err(e) => return Err(self.failure("set", key.as_str(), &e)),
+            }
+        }
+        Ok(false)
+    }
+
+    async fn erase(&self, backend: &Backend, key: &StoreKey) -> Result<(), StoreError> {
+        match backend.delete(&self.path(key.as_str())?).await {
+            Err(e) if !failure::is_absence(&e) => Err(self.failure("erase", key.as_str(), &e)),
+            _ => Ok(()),
+        }
+    }
+
+    async fn erase_prefix(
+        &self,
+        backend: &Backend,
+        prefix: &StorePrefix,
+    ) -> Result<(), StoreError> {
+        let failed = |e: Error| self.failure("erase", prefix.as_str(), &e);
+        let keys = self.below(backend, prefix).map_ok(|object| object.location).boxed();
+        let mut erased = backend.delete_stream(keys);
+        while let Some(erased) = erased.next().await {
+            match erased {
+                Err(e) if !failure::is_absence(&e) => return Err(failed(e)),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Sends a large value, part by part; it is there when the last one is.
+async fn in_parts(
+    backend: &Backend,
+    path: &Path,
+    value: Bytes,
+    part: u64,
+) -> object_store::Result<()> {
+    let upload = backend.put_multipart(path).await?;
+    let mut writer = WriteMultipart::new_with_chunk_size(upload, part as usize);
+    let mut rest = value;
+    while !rest.is_empty() {
+        if let Err(e) = writer.wait_for_capacity(PARTS_IN_FLIGHT).await {
+            let _ = writer.abort().await;
+            return Err(e);
+        }
+        writer.put(rest.split_to(rest.len().min(part as usize)));
+    }
+    writer.finish().await.map(|_| ())
+}
+
+#[async_trait]
+impl WriteableStore for ObjectStore {
+    async fn set(&self, key: &StoreKey, value: Payload<'_>) -> Result<(), StoreError> {
+        self.writeable_place()?;
+        let (key, value) = (key.clone(), value.into_bytes()?);
+        let set = |shared: Arc<Shared>, backend| async move {
+            shared.set(&backend, &key, value).await
+        };
+        self.ask(set).await
+    }
+
+    async fn erase(&self, key: &StoreKey) -> Result<(), StoreError> {
+        self.writeable_place()?;
+        let key = key.clone();
+        let erase = |shared: Arc<Shared>, backend| async move { shared.erase(&backend, &key).await };
+        self.ask(erase).await
+    }
+
+    async fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
+        self.writeable_place()?;
+        let prefix = prefix.clone();
+        let erase = |shared: Arc<Shared>, backend| async move {
+            shared.erase_prefix(&backend, &prefix).await
+        };
+        self.ask(erase).await
+    }
+}
+
+#[async_trait]
+impl ConditionalStore for ObjectStore {
+    async fn get_versioned(&self, key: &StoreKey) -> Result<Option<(Bytes, Version)>, StoreError> {
+        let asked = key.clone();
+        let whole = |shared: Arc<Shared>, backend| async move { shared.whole(&backend, &asked).await };
+        let Some(fetched) = self.ask(whole).await? else { return Ok(None) };
+        match fetched.stated.version() {
+            Some(version) => Ok(Some((fetched.bytes, version))),
+            None => {
+                let source = std::io::Error::other("the server does not tell its version");
+                Err(StoreError::Io { operation: "guard", key: key.to_string(), source })
+            }
+        }
+    }
+
+    async fn set_if(
+        &self,
+        key: &StoreKey,
+        value: Option<Payload<'_>>,
+        was: Option<&Version>,
+    ) -> Result<bool, StoreError> {
+        self.writeable_place()?;
+        let value = match (value, was) {
+            (Some(value), _) => value,
+            // Nothing is to be erased, so nothing need be guarded.
+            (None, None) => return Ok(self.get(key).await?.is_none()),
+            (None, Some(_)) => {
+                let capability = "able to erase only what is unchanged";
+                return Err(StoreError::NotCapable { operation: "erase", capability });
+            }
+        };
+        let mode = match was {
+            None => PutMode::Create,
+            Some(version) => {
+                let (e_tag, version) = tag_of(version);
+                PutMode::Update(UpdateVersion { e_tag, version })
+            }
+        };
+        let (key, value) = (key.clone(), value.into_bytes()?);
+        let set_if = |shared: Arc<Shared>, backend| async move {
+            shared.set_if(&backend, &key, value, mode).await
+        };
+        self.ask(set_if).await
+    }
+
+    fn erases(&self) -> bool {
+        false
+    }
+}
