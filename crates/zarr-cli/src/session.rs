@@ -158,9 +158,12 @@ impl Session {
 
     fn find(&self, target: &Target, options: &OpenOptions) -> Result<Node, Failure> {
         let url = url(&target.target);
+        if target.path.is_empty() {
+            return Ok(zarr::open_with(&url, options)?);
+        }
         let (hierarchy, path) = match zarr::locate(&url, options) {
             // A folder without documents of its own, holding a node that has: v2 and v3 nodes stand alone.
-            Err(e) if e.kind() == ErrorKind::NotFound && !target.path.is_empty() => {
+            Err(e) if e.kind() == ErrorKind::NotFound => {
                 let inner = format!(
                     "{}{}",
                     url.trim_end_matches('/'),

@@ -43,8 +43,7 @@ pub async fn open_rw(url: &str) -> Result<Node> {
 /// # Errors
 /// As there.
 pub async fn open_with(url: &str, options: &OpenOptions) -> Result<Node> {
-    let (hierarchy, path) = Hierarchy::locate(url, options).await?;
-    hierarchy.node(&path).await
+    Hierarchy::open_node(url, options).await
 }
 
 /// See [`crate::create`].

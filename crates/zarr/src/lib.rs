@@ -62,8 +62,7 @@ pub fn open_rw(url: &str) -> Result<Node> {
 /// # Errors
 /// As [`open`].
 pub fn open_with(url: &str, options: &OpenOptions) -> Result<Node> {
-    let (hierarchy, path) = locate(url, options)?;
-    hierarchy.node(&path)
+    Hierarchy::open_node(url, options)
 }
 
 /// The hierarchy that a path or URL means, and the node in it.

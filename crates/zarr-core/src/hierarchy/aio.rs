@@ -66,7 +66,7 @@ impl Hierarchy {
     pub async fn open(store: Arc<dyn Store>, options: &OpenOptions) -> Result<Hierarchy> {
         let name = store.name();
         match Room::open(store, options, None).await? {
-            Some(room) => Ok(Hierarchy { room: Arc::new(room) }),
+            Some((room, _)) => Ok(Hierarchy { room: Arc::new(room) }),
             None => {
                 let looked_for =
                     "`zarr.json`, `.zarray`, `.zgroup`, `.zattrs`, `.zmetadata`".into();
@@ -121,6 +121,26 @@ impl Hierarchy {
         let (url, options) = (url.to_owned(), options.clone());
         let found = elsewhere(move || crate::Hierarchy::locate(&url, &options)).await?;
         Ok((Hierarchy::from_blocking(&found.0), found.1))
+    }
+
+    /// See [`crate::Hierarchy::open_node`]; the store's calls are made on other threads.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn open_node(url: &str, options: &OpenOptions) -> Result<Node> {
+        let (url, options) = (url.to_owned(), options.clone());
+        match elsewhere(move || crate::Hierarchy::open_node(&url, &options)).await? {
+            crate::Node::Array(array) => {
+                let metadata = (*array.metadata()).clone();
+                let array =
+                    Hierarchy::from_blocking(array.hierarchy()).array_of(array.path(), metadata)?;
+                Ok(Node::Array(array))
+            }
+            crate::Node::Group(group) => {
+                let hierarchy = Hierarchy::from_blocking(group.hierarchy());
+                Ok(Node::Group(hierarchy.group_of(group.path(), group.metadata().clone())))
+            }
+        }
     }
 
     /// The dialect of its documents.

@@ -37,7 +37,7 @@ pub(crate) use self::purge::Ground;
 pub(crate) use self::room::Room;
 use crate::dialect::{Dialect, Era, Warning};
 use crate::error::{AccessError, Error, Result};
-use crate::format::{Child, Format};
+use crate::format::{Child, Documents, Format};
 use crate::json::{Json, Object};
 use crate::metadata::{GroupMetadata, NodeKind, NodeMetadata};
 use crate::path::NodePath;
@@ -61,7 +61,7 @@ impl Hierarchy {
         let name = store.name();
         let room = now(Room::open(guardable(store.clone()), options, None))?;
         match room {
-            Some(room) => Ok(Self::of(room, store)),
+            Some((room, _)) => Ok(Self::of(room, store)),
             None => {
                 let looked_for =
                     "`zarr.json`, `.zarray`, `.zgroup`, `.zattrs`, `.zmetadata`".into();
@@ -109,7 +109,8 @@ impl Hierarchy {
         options: &OpenOptions,
     ) -> Result<Hierarchy> {
         let waiting = guardable(store.clone());
-        if let Some(there) = now(Room::probe(waiting.clone(), &options.clone().any_dialect()))? {
+        if let Some((there, _)) = now(Room::probe(waiting.clone(), &options.clone().any_dialect()))?
+        {
             let what = "a hierarchy";
             return Err(Error::from(AccessError::Exists(what))
                 .at_store(there.store.name())
@@ -137,6 +138,22 @@ impl Hierarchy {
     /// # Errors
     /// [`AccessError::NotFound`] listing what was looked for; otherwise as [`Hierarchy::open`].
     pub fn locate(url: &str, options: &OpenOptions) -> Result<(Hierarchy, NodePath)> {
+        Self::find(url, options).map(|(hierarchy, path, _)| (hierarchy, path))
+    }
+
+    /// The node that a URL or a path means; over a slow wire sooner than [`Hierarchy::locate`] and then
+    /// [`Hierarchy::node`]: documents that were read to find it are not read again.
+    ///
+    /// # Errors
+    /// As those.
+    pub fn open_node(url: &str, options: &OpenOptions) -> Result<Node> {
+        let (hierarchy, path, probed) = Self::find(url, options)?;
+        let metadata = now(hierarchy.room.probed_node(&path, probed))?;
+        hierarchy.node_of(&path, metadata)
+    }
+
+    /// As [`Hierarchy::locate`]; and the documents at the hierarchy's root that were found on the way.
+    fn find(url: &str, options: &OpenOptions) -> Result<(Hierarchy, NodePath, Documents)> {
         let mut below = Vec::<String>::new();
         // The slashes of `memory://` and of `/` are no ending.
         let mut base = match url.trim_end_matches('/') {
@@ -154,24 +171,24 @@ impl Hierarchy {
                     [name] => now(Room::open(waiting, options, Some(name))),
                     _ => now(Room::probe(waiting, options)),
                 };
-                Ok(room?.map(|room| Self::of(room, store)))
+                Ok(room?.map(|(room, probed)| (Self::of(room, store), probed)))
             };
             match store.and_then(probe) {
-                Ok(Some(hierarchy)) if hierarchy.is_document(&below) => {
-                    return Ok((hierarchy, NodePath::root()));
+                Ok(Some((hierarchy, probed))) if hierarchy.is_document(&below) => {
+                    return Ok((hierarchy, NodePath::root(), probed));
                 }
-                Ok(Some(hierarchy)) => {
+                Ok(Some((hierarchy, probed))) => {
                     let draft = hierarchy.dialect() == Dialect::Draft;
                     if below.is_empty()
                         && !draft
                         && options.access == Access::ReadWrite
-                        && let Some(found) = Self::holding_copies(&base, options)
+                        && let Some((hierarchy, path)) = Self::holding_copies(&base, options)
                     {
-                        return Ok(found);
+                        return Ok((hierarchy, path, Documents::new()));
                     }
                     if below.is_empty() || draft {
                         let path = node_below(&below).map_err(|e| e.at_store(url))?;
-                        return Ok((hierarchy, path));
+                        return Ok((hierarchy, path, probed));
                     }
                     // v2 and v3 nodes are found where they lie; this one is not there.
                     break;
@@ -218,7 +235,7 @@ impl Hierarchy {
             });
             match room {
                 None => break,
-                Some((room, store)) if room.has_copies() => {
+                Some(((room, _), store)) if room.has_copies() => {
                     found = Some((Self::of(room, store), node_below(&below).ok()?));
                 }
                 Some(_) => {}

@@ -48,27 +48,31 @@ pub(super) fn not_capable(operation: &'static str, capability: &'static str) -> 
 }
 
 impl Room {
-    /// The room at a store's root, or the one of a lone document there, which may be `named`; `None` if
-    /// nothing begins there.
+    /// The room at a store's root, or the one of a lone document there, which may be `named`, and the documents
+    /// that were found on the way; `None` if nothing begins there.
     pub async fn open(
         store: Arc<dyn aio::Store>,
         options: &OpenOptions,
         named: Option<&str>,
-    ) -> Result<Option<Room>> {
+    ) -> Result<Option<(Room, Documents)>> {
         let lone_era = options.era.is_none_or(|era| era <= Era::E1);
         let lone = lone_era && matches!(options.dialect, None | Some(Dialect::Draft));
-        if let Some(room) = Room::probe(store.clone(), options).await? {
-            return Ok(Some(room));
+        if let Some(found) = Room::probe(store.clone(), options).await? {
+            return Ok(Some(found));
         }
         let name = store.name();
-        match lone {
-            true => Room::lone(store, options, named).await.map_err(|e| e.at_store(name)),
-            false => Ok(None),
-        }
+        let room = match lone {
+            true => Room::lone(store, options, named).await.map_err(|e| e.at_store(name))?,
+            false => None,
+        };
+        Ok(room.map(|room| (room, Documents::new())))
     }
 
-    /// The room at a store's root; `None` if no hierarchy begins there.
-    pub async fn probe(store: Arc<dyn aio::Store>, options: &OpenOptions) -> Result<Option<Room>> {
+    /// The room at a store's root, and the documents there; `None` if no hierarchy begins there.
+    pub async fn probe(
+        store: Arc<dyn aio::Store>,
+        options: &OpenOptions,
+    ) -> Result<Option<(Room, Documents)>> {
         if options.era.is_some_and(|era| era <= Era::E1) {
             // In May 2019 nothing had an entry point.
             return Ok(None);
@@ -112,7 +116,8 @@ impl Room {
         };
         let warnings = note("zarr.json", reading.warnings);
         let room = Room::new(store, format, options, warnings);
-        room.with_copies(&found, &options.consolidated).await.map(Some)
+        let room = room.with_copies(&found, &options.consolidated).await?;
+        Ok(Some((room, found)))
     }
 
     /// What the format hides among a node's attributes, taken out of them.
@@ -218,8 +223,24 @@ impl Room {
 
     /// The node at `path` (D-163, F-113).
     pub async fn node(&self, path: &NodePath) -> Result<NodeMetadata> {
+        let found = self.documents(path).await.map_err(|e| self.at(path, e))?;
+        self.node_in(path, found).await
+    }
+
+    /// The node at `path`, the probes having just found these documents: where they are those of the node, it
+    /// takes no other request (DECISIONS 31).
+    pub async fn probed_node(&self, path: &NodePath, probed: Documents) -> Result<NodeMetadata> {
+        let keys = self.format.document_keys(path).map_err(|e| self.at(path, e))?;
+        let is_probed = keys.iter().all(|key| PROBES.contains(&key.as_str()));
+        if keys.is_empty() || !is_probed || self.copied.is_some() {
+            return self.node(path).await;
+        }
+        let found = probed.into_iter().filter(|(key, _)| keys.contains(key)).collect();
+        self.node_in(path, found).await
+    }
+
+    async fn node_in(&self, path: &NodePath, found: Documents) -> Result<NodeMetadata> {
         let at = |e: Error| self.at(path, e);
-        let found = self.documents(path).await.map_err(at)?;
         if let Some(node) = self.parse(path, &found).map_err(at)? {
             self.watch(path, &node).await.map_err(at)?;
             return Ok(node);

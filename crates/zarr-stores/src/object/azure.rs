@@ -76,5 +76,6 @@ fn make(base: &str, settings: &Settings, connector: Connector) -> object_store::
 /// Whether this machine is one of Azure's, as its firmware says, and so has credentials that nobody mentions.
 fn is_in_azure() -> bool {
     const TAG: &str = "7783-7084-3265-9085-8269-3286-77";
-    std::fs::read_to_string("/sys/class/dmi/id/chassis_asset_tag").is_ok_and(|tag| tag.trim() == TAG)
+    std::fs::read_to_string("/sys/class/dmi/id/chassis_asset_tag")
+        .is_ok_and(|tag| tag.trim() == TAG)
 }

@@ -103,7 +103,8 @@ pub(super) fn failure(
             (ErrorKind::PermissionDenied, why)
         }
         _ if said.contains("timed out") || said.contains("deadline") => {
-            let why = "no answer came in time; check the endpoint, or set the option `read_timeout`";
+            let why =
+                "no answer came in time; check the endpoint, or set the option `read_timeout`";
             (ErrorKind::TimedOut, why.into())
         }
         _ if said.contains("error trying to connect") || said.contains("dns error") => {

@@ -60,5 +60,6 @@ fn has_default_credentials() -> bool {
 
 /// Whether this machine is one of Google's, as its firmware says, and so has credentials that nobody mentions.
 fn is_in_google() -> bool {
-    std::fs::read_to_string("/sys/class/dmi/id/product_name").is_ok_and(|name| name.contains("Google"))
+    std::fs::read_to_string("/sys/class/dmi/id/product_name")
+        .is_ok_and(|name| name.contains("Google"))
 }

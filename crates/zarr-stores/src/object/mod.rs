@@ -28,7 +28,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use object_store::path::Path;
 use tokio::sync::Semaphore;
-use zarr_core::store::aio::{ConditionalStore, ListableStore, ReadableStore, Store, WriteableStore};
+use zarr_core::store::aio::{
+    ConditionalStore, ListableStore, ReadableStore, Store, WriteableStore,
+};
 use zarr_core::store::{self, Blocking, StoreKey};
 use zarr_core::{Access, StoreError};
 
@@ -230,7 +232,12 @@ impl Shared {
         Path::parse(&whole).map_err(|e| invalid(e.to_string()))
     }
 
-    fn failure(&self, operation: &'static str, key: &str, error: &object_store::Error) -> StoreError {
+    fn failure(
+        &self,
+        operation: &'static str,
+        key: &str,
+        error: &object_store::Error,
+    ) -> StoreError {
         failure::failure(self.place.facts, operation, key, error)
     }
 }

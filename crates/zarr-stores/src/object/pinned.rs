@@ -4,8 +4,8 @@
 //! (DECISIONS 8). Ranges that lie close together are fetched with one request (DECISIONS 31).
 
 use std::ops::Range;
-use std::sync::{Arc, OnceLock};
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -202,7 +202,9 @@ impl Shared {
         }
         match first {
             [ByteRange::Suffix(0)] => None,
-            [ByteRange::Suffix(len)] if self.place.facts.suffixes => Some(Some(GetRange::Suffix(*len))),
+            [ByteRange::Suffix(len)] if self.place.facts.suffixes => {
+                Some(Some(GetRange::Suffix(*len)))
+            }
             [ByteRange::Suffix(_)] => Some(Some(GetRange::Bounded(0..HEAD))),
             first if first.contains(&ByteRange::ALL) => Some(None),
             _ => None,

@@ -42,7 +42,8 @@ impl Settings {
         for (name, value) in options {
             let (name, value) = (name.as_ref().to_ascii_lowercase(), value.into());
             let wrong = || invalid(url, format!("option `{name}` is a number, not `{value}`"));
-            let number = || value.trim_end_matches('s').trim().parse::<usize>().map_err(|_| wrong());
+            let number =
+                || value.trim_end_matches('s').trim().parse::<usize>().map_err(|_| wrong());
             let seconds = || {
                 let seconds = value.trim_end_matches('s').trim().parse::<f64>().ok();
                 seconds.and_then(|s| Duration::try_from_secs_f64(s).ok()).ok_or_else(wrong)
@@ -152,7 +153,8 @@ pub(super) fn place(url: &str, settings: &Settings) -> Result<Place, StoreError>
         return Err(invalid(url, "it names no bucket or host"));
     }
     let host = authority.rsplit('@').next().unwrap_or_default().to_ascii_lowercase();
-    let is_azure = [".core.windows.net", ".fabric.microsoft.com"].iter().any(|end| host.ends_with(end));
+    let is_azure =
+        [".core.windows.net", ".fabric.microsoft.com"].iter().any(|end| host.ends_with(end));
     let is_s3 = host.ends_with(".amazonaws.com") || host.ends_with(".r2.cloudflarestorage.com");
     match scheme.as_str() {
         "s3" | "s3a" => s3(url, authority, path, settings),

@@ -130,16 +130,16 @@ impl WriteableStore for ObjectStore {
     async fn set(&self, key: &StoreKey, value: Payload<'_>) -> Result<(), StoreError> {
         self.writeable_place()?;
         let (key, value) = (key.clone(), value.into_bytes()?);
-        let set = |shared: Arc<Shared>, backend| async move {
-            shared.set(&backend, &key, value).await
-        };
+        let set =
+            |shared: Arc<Shared>, backend| async move { shared.set(&backend, &key, value).await };
         self.ask(set).await
     }
 
     async fn erase(&self, key: &StoreKey) -> Result<(), StoreError> {
         self.writeable_place()?;
         let key = key.clone();
-        let erase = |shared: Arc<Shared>, backend| async move { shared.erase(&backend, &key).await };
+        let erase =
+            |shared: Arc<Shared>, backend| async move { shared.erase(&backend, &key).await };
         self.ask(erase).await
     }
 
@@ -157,7 +157,8 @@ impl WriteableStore for ObjectStore {
 impl ConditionalStore for ObjectStore {
     async fn get_versioned(&self, key: &StoreKey) -> Result<Option<(Bytes, Version)>, StoreError> {
         let asked = key.clone();
-        let whole = |shared: Arc<Shared>, backend| async move { shared.whole(&backend, &asked).await };
+        let whole =
+            |shared: Arc<Shared>, backend| async move { shared.whole(&backend, &asked).await };
         let Some(fetched) = self.ask(whole).await? else { return Ok(None) };
         match fetched.stated.version() {
             Some(version) => Ok(Some((fetched.bytes, version))),
