@@ -107,7 +107,7 @@ pub(super) fn failure(
                 "no answer came in time; check the endpoint, or set the option `read_timeout`";
             (ErrorKind::TimedOut, why.into())
         }
-        _ if said.contains("error trying to connect") || said.contains("dns error") => {
+        _ if said.contains("(Connect)") || said.contains("dns error") => {
             let cause = said.rsplit(": ").next().unwrap_or_default();
             let why = format!("cannot connect: {cause}; check the endpoint and the network");
             (ErrorKind::NotConnected, why)

@@ -49,6 +49,8 @@ pub(crate) struct Facts {
     suffixes: bool,
     /// Whether keys can be set, erased and listed.
     writes: bool,
+    /// Whether keys are erased many at a time, with a request that knows no absent ones.
+    erases_many: bool,
     /// The longest key in bytes.
     longest_key: usize,
     /// The largest value that one request can carry.
@@ -284,6 +286,7 @@ mod tests {
         bucket: "bucket",
         suffixes: true,
         writes: true,
+        erases_many: false,
         longest_key: 1024,
         one_request: 1 << 30,
         credentials: "",

@@ -95,10 +95,10 @@ impl ObjectPinned {
         let (key, condition) = (self.key.clone(), self.condition());
         let head = |shared: Arc<Shared>, backend: Backend| async move {
             let path = shared.path(key.as_str())?;
-            Ok(shared.head(&backend, &path, condition).await.map_err(|e| match gone(&e) {
+            shared.head(&backend, &path, condition).await.map_err(|e| match gone(&e) {
                 true => StoreError::Changed { key: key.to_string() },
                 false => shared.failure("get", key.as_str(), &e),
-            })?)
+            })
         };
         self.check(self.store.ask(head).await?)
     }
@@ -197,8 +197,9 @@ impl Shared {
             _ => None,
         });
         if let Some(bounded) = bounded.collect::<Option<Vec<_>>>() {
-            let span = merged(bounded.into_iter()).into_iter().next();
-            return span.map(|span| Some(GetRange::Bounded(span.range)));
+            let span = merged(bounded.into_iter()).into_iter().next()?;
+            self.counts.wasted.fetch_add(span.wasted, Ordering::Relaxed);
+            return Some(Some(GetRange::Bounded(span.range)));
         }
         match first {
             [ByteRange::Suffix(0)] => None,

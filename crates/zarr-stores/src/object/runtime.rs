@@ -5,8 +5,9 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use futures::channel::oneshot::{self, Receiver};
 use tokio::runtime::{Builder, Handle};
-use tokio::task::JoinHandle;
+use tokio::task::AbortHandle;
 use zarr_core::StoreError;
 
 /// They wait for sockets; decoding has threads of its own.
@@ -35,21 +36,31 @@ pub(super) fn handle() -> Result<Handle, StoreError> {
 }
 
 /// Work on those threads, ended when nobody waits for it any more.
-pub(super) struct Task<T>(JoinHandle<T>);
+///
+/// The answer comes by a channel that knows nothing of runtimes: those of tokio's own refuse an answer to a task
+/// that has had many and did not yield, as a task that calls a blocking store cannot.
+pub(super) struct Task<T> {
+    answer: Receiver<T>,
+    work: AbortHandle,
+}
 
 impl<T: Send + 'static> Task<T> {
     pub fn start(work: impl Future<Output = T> + Send + 'static) -> Result<Task<T>, StoreError> {
-        Ok(Task(handle()?.spawn(work)))
+        let (send, answer) = oneshot::channel();
+        let work = handle()?.spawn(async move {
+            let _ = send.send(work.await);
+        });
+        Ok(Task { answer, work: work.abort_handle() })
     }
 
     pub async fn done(mut self) -> Result<T, StoreError> {
-        let ended = |e: tokio::task::JoinError| StoreError::Backend(e.to_string().into());
-        (&mut self.0).await.map_err(ended)
+        let ended = |_| StoreError::Backend("a request ended before it was done".into());
+        (&mut self.answer).await.map_err(ended)
     }
 }
 
 impl<T> Drop for Task<T> {
     fn drop(&mut self) {
-        self.0.abort();
+        self.work.abort();
     }
 }

@@ -13,6 +13,7 @@ static FACTS: Facts = Facts {
     bucket: "bucket",
     suffixes: true,
     writes: true,
+    erases_many: true,
     longest_key: 1024,
     one_request: 5 << 30,
     credentials: "check the credentials (`AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`, or `AWS_PROFILE`) and what \

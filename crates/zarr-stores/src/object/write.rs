@@ -80,9 +80,15 @@ impl Shared {
         Ok(false)
     }
 
+    /// Whether a key could not be erased because it is absent.
+    fn was_erased(&self, error: &Error) -> bool {
+        let names_it = !self.place.facts.erases_many || failure::said(error).contains("NoSuchKey");
+        failure::is_absence(error) && names_it
+    }
+
     async fn erase(&self, backend: &Backend, key: &StoreKey) -> Result<(), StoreError> {
         match backend.delete(&self.path(key.as_str())?).await {
-            Err(e) if !failure::is_absence(&e) => Err(self.failure("erase", key.as_str(), &e)),
+            Err(e) if !self.was_erased(&e) => Err(self.failure("erase", key.as_str(), &e)),
             _ => Ok(()),
         }
     }
@@ -97,7 +103,7 @@ impl Shared {
         let mut erased = backend.delete_stream(keys);
         while let Some(erased) = erased.next().await {
             match erased {
-                Err(e) if !failure::is_absence(&e) => return Err(failed(e)),
+                Err(e) if !self.was_erased(&e) => return Err(failed(e)),
                 _ => {}
             }
         }
