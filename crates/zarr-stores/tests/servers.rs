@@ -16,8 +16,14 @@ use zarr_core::store::Store;
 use zarr_core::{Access, testkit};
 use zarr_stores::ObjectStore;
 
-/// The servers that a variable names: what each is called, its URL, and options.
-fn servers(variable: &str) -> Vec<(String, String, Vec<(String, String)>)> {
+struct Server {
+    name: String,
+    url: String,
+    options: Vec<(String, String)>,
+}
+
+/// The servers that a variable names.
+fn servers(variable: &str) -> Vec<Server> {
     let Ok(text) = std::env::var(variable) else {
         // Past the test's own output, so that it is seen.
         let _ = writeln!(std::io::stderr(), "not checked: `{variable}` names no server");
@@ -27,23 +33,24 @@ fn servers(variable: &str) -> Vec<(String, String, Vec<(String, String)>)> {
         let (name, url) = text.split_once('=').expect("servers are `NAME=URL`");
         let (url, options) = url.split_once('?').unwrap_or((url, ""));
         let option = |text: &str| text.split_once('=').map(|(k, v)| (k.into(), v.into()));
-        (name.to_owned(), url.to_owned(), options.split('&').filter_map(option).collect())
+        let options = options.split('&').filter_map(option).collect();
+        Server { name: name.to_owned(), url: url.to_owned(), options }
     };
     text.split_whitespace().map(server).collect()
 }
 
-fn fresh(url: &str, options: &[(String, String)]) -> Arc<dyn Store> {
+fn fresh(Server { url, options, .. }: &Server) -> Arc<dyn Store> {
     static STORES: AtomicUsize = AtomicUsize::new(0);
     let n = STORES.fetch_add(1, Ordering::Relaxed);
     let url = format!("{}/{}-{n}", url.trim_end_matches('/'), std::process::id());
-    let store = ObjectStore::open(&url, Access::ReadWrite, options.to_vec()).expect("it opens");
+    let store = ObjectStore::open(&url, Access::ReadWrite, options.clone()).expect("it opens");
     store.into_blocking()
 }
 
 fn check(variable: &str) {
-    for (name, url, options) in servers(variable) {
-        let _ = writeln!(std::io::stderr(), "checked: {name}");
-        testkit::check_store(|| fresh(&url, &options));
+    for server in servers(variable) {
+        let _ = writeln!(std::io::stderr(), "checked: {}", server.name);
+        testkit::check_store(|| fresh(&server));
     }
 }
 
