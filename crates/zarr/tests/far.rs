@@ -7,7 +7,7 @@ mod server;
 use std::sync::Arc;
 
 use server::{Fault, Server};
-use zarr::store::Store;
+use zarr::store::{Store, StoreKey};
 use zarr::stores::{MemoryStore, ObjectStore};
 use zarr::{Access, Array, Dialect, Hierarchy, NodePath, OpenOptions, Result};
 
@@ -125,6 +125,29 @@ fn a_shard_takes_two_requests() -> Result<()> {
     let value = server.value("data/c/0").expect("there is another shard");
     server.set("data/c/1", &value);
     assert_eq!(array.read::<u16>(1900..1901)?, elements()[900..901]);
+    Ok(())
+}
+
+/// DECISIONS 8: also where the remembered index says that there is nothing to fetch.
+#[test]
+fn an_index_is_not_remembered_longer_than_its_shard() -> Result<()> {
+    let server = served(Dialect::V3, Some(100))?;
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let options = OpenOptions::new(zarr::standard()).read_write();
+    let hierarchy = Hierarchy::begin(store.clone(), options.format(Dialect::V3), &options)?;
+    let array = hierarchy.create_array(&NodePath::root()).shape(&[LEN]).chunks(&[10]);
+    let array = array.shards(&[1000]).data_type_named("uint16").create()?;
+    array.write(500..1000, &[3u16; 500])?;
+    let value = store.readable().expect("it can be read").get(&StoreKey::new("c/0")?)?;
+    let array = open(&server)?;
+    let full = server.value("data/c/0").expect("the shard is there");
+    server.set("data/c/0", &value.expect("the shard was written"));
+    assert_eq!(array.read::<u16>(0..2)?, [0; 2]);
+    server.asked();
+    assert_eq!(array.read::<u16>(0..2)?, [0; 2]);
+    assert_eq!(server.asked().0, ["HEAD data/c/0"]);
+    server.set("data/c/0", &full);
+    assert_eq!(array.read::<u16>(0..2)?, elements()[..2]);
     Ok(())
 }
 

@@ -210,9 +210,10 @@ enum Stopped {
     Failed(Error),
 }
 
-/// Gives a reading all that it wants. What is `expected` to be a certain version is looked at in any case.
+/// Gives a reading all that it wants. What is `expected` to be a certain version, and was not looked at so far, is
+/// looked at in any case: what is remembered may be of a value that is gone.
 async fn supply(value: &dyn Pinned, read: &mut PartRead, expected: bool) -> Result<(), Stopped> {
-    if expected && read.wants().is_empty() {
+    if expected && value.size() == 0 && read.wants().is_empty() {
         value.read(&[]).await.map_err(|e| match e {
             StoreError::Changed { .. } => Stopped::Changed,
             e => Stopped::Failed(e.into()),

@@ -95,7 +95,7 @@ pub trait ReadableStore: Send + Sync {
 pub trait Pinned: Send + Sync {
     /// Some bytes of the value.
     async fn read(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>, StoreError>;
-    /// How many bytes the value has.
+    /// How many bytes the value has; 0 until that is known.
     fn size(&self) -> u64;
     /// What tells this value from every other that its key had or will have.
     fn version(&self) -> Option<Version> {

@@ -29,7 +29,8 @@ pub trait Pinned: Send + Sync {
         Ok(())
     }
 
-    /// How many bytes the value has; known at the latest after the first reading.
+    /// How many bytes the value has; 0 until that is known, at the latest after the first reading, be it of no
+    /// ranges.
     fn size(&self) -> u64;
 
     /// What tells this value from every other that its key had or will have, even when it is pinned no
