@@ -169,9 +169,16 @@ pub trait ListableStore: Send + Sync {
     }
 }
 
-/// A blocking store, its futures ready at once.
+/// A blocking store, its futures ready at once: for callers that may block.
 #[derive(Clone, Debug)]
-pub(crate) struct Ready(pub Arc<dyn super::Store>);
+pub struct Ready(pub(crate) Arc<dyn super::Store>);
+
+impl Ready {
+    /// The same store; its calls are done when their futures are first polled.
+    pub fn new(store: Arc<dyn super::Store>) -> Self {
+        Ready(store)
+    }
+}
 
 const NO_SIDE: &str = "sides are handed out only where the store has them";
 

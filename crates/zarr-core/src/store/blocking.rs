@@ -39,8 +39,9 @@ impl Wake for Sleeper {
     }
 }
 
-/// The result of a future, for which this thread sleeps as long as it takes.
-pub(crate) fn wait<T>(future: impl Future<Output = T>) -> T {
+/// The result of a future, for which this thread sleeps as long as it takes. It must not need the runtime of the
+/// caller.
+pub fn wait<T>(future: impl Future<Output = T>) -> T {
     let mut future = pin!(future);
     // Most are ready at once, and need nobody to wake.
     if let Poll::Ready(value) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
@@ -80,10 +81,17 @@ impl Store for Blocking {
 }
 
 /// A value of a store that waits, for callers that block.
-struct BlockingPinned(Box<dyn aio::Pinned>);
+struct BlockingPinned(Arc<dyn aio::Pinned>);
+
+impl dyn aio::Pinned {
+    /// The same value, its reading done when it returns.
+    pub fn into_blocking(self: Arc<Self>) -> Arc<dyn Pinned> {
+        Arc::new(BlockingPinned(self))
+    }
+}
 
 fn blocking(pinned: Box<dyn aio::Pinned>) -> Box<dyn Pinned> {
-    Box::new(BlockingPinned(pinned))
+    Box::new(BlockingPinned(pinned.into()))
 }
 
 impl Pinned for BlockingPinned {

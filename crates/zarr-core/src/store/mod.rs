@@ -19,11 +19,11 @@ use std::sync::Arc;
 /// A value that was read: bytes that are shared, not copied.
 pub use bytes::Bytes;
 
-pub use self::blocking::Blocking;
+pub use self::blocking::{Blocking, wait};
 pub(crate) use self::in_process::InProcess;
 pub use self::key::{StoreKey, StorePrefix};
 pub use self::offload::Offloaded;
-pub(crate) use self::offload::run;
+pub use self::offload::run;
 pub use self::payload::Payload;
 pub use self::pinned::{Pinned, Whole};
 pub use self::range::ByteRange;

@@ -3,6 +3,7 @@
 //! Its calls run on a few threads of their own, made when they are first needed and anew in a forked
 //! process; the caller waits on a channel.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, mpsc};
 
@@ -37,8 +38,18 @@ impl Offloaded {
     }
 }
 
+thread_local! {
+    /// Whether this thread is one of those.
+    static MAY_BLOCK: Cell<bool> = const { Cell::new(false) };
+}
+
 /// What `work` gives, done on a thread that may block; `None` if that thread panicked.
-pub(crate) async fn run<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+///
+/// Such a thread does itself what it asks for: were it to wait for another, all might.
+pub async fn run<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    if MAY_BLOCK.get() {
+        return Some(work());
+    }
     let (send, receive) = oneshot::channel();
     let job: Job = Box::new(move || {
         // A caller that no longer waits does not want it done.
@@ -66,12 +77,15 @@ fn threads() -> Option<mpsc::Sender<Job>> {
     let mut started = 0;
     for n in 0..THREADS {
         let receive = receive.clone();
-        let work = move || loop {
-            let job = receive.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).recv();
-            match job {
-                // A job that panics must not take the thread with it; its caller sees a closed channel.
-                Ok(job) => drop(std::panic::catch_unwind(std::panic::AssertUnwindSafe(job))),
-                Err(mpsc::RecvError) => return,
+        let work = move || {
+            MAY_BLOCK.set(true);
+            loop {
+                let job = receive.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).recv();
+                match job {
+                    // A job that panics must not take the thread with it; its caller sees a closed channel.
+                    Ok(job) => drop(std::panic::catch_unwind(std::panic::AssertUnwindSafe(job))),
+                    Err(mpsc::RecvError) => return,
+                }
             }
         };
         started += usize::from(
