@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use zarr::format::of_dialect;
 use zarr::store::ByteRange;
-use zarr::stores::{Call, FilesystemStore, LogStore};
+use zarr::stores::{Call, FilesystemStore};
 use zarr::{Array, Dialect, Hierarchy, NodePath, OpenOptions};
 use zarr_benches::field;
 
@@ -78,7 +78,7 @@ fn watched(folder: &Path) -> zarr::Result<(Array, Log)> {
             }
         }
     };
-    let store = Arc::new(LogStore::new(Arc::new(FilesystemStore::new(folder)), note));
+    let store = zarr::stores::log(Arc::new(FilesystemStore::new(folder)), note);
     Ok((Hierarchy::open(store, &options())?.array(&path("/many"))?, log))
 }
 

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use zarr::store::StoreKey;
-use zarr::stores::LogStore;
 use zarr::{
     Consolidated, Dialect, Error, ErrorKind, Hierarchy, Node, NodePath, OpenOptions, Registry,
 };
@@ -126,7 +125,7 @@ impl Session {
                 let tell = |call: &zarr::stores::Call<'_>| {
                     let _ = writeln!(io::stderr(), "trace: {call}");
                 };
-                Arc::new(LogStore::new(store, tell))
+                zarr::stores::log(store, tell)
             });
         }
         Ok(options)

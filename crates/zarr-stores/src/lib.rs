@@ -5,7 +5,9 @@
 //! - [`ZipStore`] (feature `zip`): an archive; keys are its entries.
 //! - [`LmdbStore`] (feature `lmdb`): an LMDB file; keys are its main database's.
 //! - `ObjectStore` (features `s3`, `gcs`, `azure`, `http`): a bucket, or a folder of a web server.
-//! - [`LogStore`]: any store, telling of every call made on it.
+//! - [`log`], [`TapStore`]: any store, telling of every call made on it. With the feature `wrappers`, such calls are counted
+//!   ([`Counters`]), held up ([`Latency`]) and made to fail ([`Faults`]), too.
+//! - [`PrefixStore`], [`ReadOnlyStore`] (feature `wrappers`): a part of any store; any store, not to be changed.
 //!
 //! [`register`] teaches a [`Registry`] the URL schemes of the stores that this build has.
 //!
@@ -34,7 +36,6 @@
 mod filesystem;
 #[cfg(feature = "lmdb")]
 mod lmdb;
-mod log;
 #[cfg(feature = "memory")]
 mod memory;
 #[cfg(feature = "object")]
@@ -43,6 +44,7 @@ mod object;
 mod opened;
 #[cfg(any(feature = "filesystem", feature = "zip", feature = "lmdb", feature = "object"))]
 mod url;
+mod wrap;
 #[cfg(feature = "zip")]
 mod zip;
 
@@ -50,11 +52,13 @@ mod zip;
 pub use filesystem::{FilesystemStore, open_locking};
 #[cfg(feature = "lmdb")]
 pub use lmdb::LmdbStore;
-pub use log::{Call, LogStore, Outcome};
 #[cfg(feature = "memory")]
 pub use memory::MemoryStore;
 #[cfg(feature = "object")]
 pub use object::{ObjectStore, Traffic};
+pub use wrap::{Call, Outcome, Request, Tap, TapStore, log, wrap};
+#[cfg(feature = "wrappers")]
+pub use wrap::{Count, Counters, Fault, Faults, Latency, PrefixStore, ReadOnlyStore};
 use zarr_core::Registry;
 #[cfg(feature = "zip")]
 pub use zip::ZipStore;

@@ -9,7 +9,7 @@ use zarr::store::{
     ConditionalStore, ListableStore, Payload, ReadableStore, Store, StoreKey, StorePrefix, Version,
     WriteableStore,
 };
-use zarr::stores::{Call, LogStore, MemoryStore};
+use zarr::stores::{Call, MemoryStore};
 use zarr::{
     Access, Consolidated, Dialect, ErrorKind, Hierarchy, Json, NodePath, Object, OpenOptions,
     Result, StoreError,
@@ -365,7 +365,7 @@ fn thousand(dialect: Dialect) -> (Arc<dyn Store>, Arc<Mutex<Vec<String>>>) {
     let note = move |call: &Call<'_>| {
         log.lock().unwrap().push(format!("{} {}", call.operation, call.key));
     };
-    (Arc::new(LogStore::new(store, note)), calls)
+    (zarr::stores::log(store, note), calls)
 }
 
 /// F-014: in v3 the root's document is all that is fetched, whatever is asked of a thousand arrays. Who does not

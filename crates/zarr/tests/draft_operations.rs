@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use zarr::store::{
     ConditionalStore, ListableStore, ReadableStore, Store, StoreKey, WriteableStore,
 };
-use zarr::stores::{LogStore, MemoryStore};
+use zarr::stores::MemoryStore;
 use zarr::{Dialect, ErrorKind, Hierarchy, Json, NodeKind, NodePath, Object, OpenOptions, Result};
 
 const CORE: &str = "https://purl.org/zarr/spec/protocol/core/3.0";
@@ -192,12 +192,12 @@ fn documents_are_erased_before_chunks() -> Result<()> {
     let store = filled()?;
     let erased = Arc::new(Mutex::new(Vec::new()));
     let kept = Arc::clone(&erased);
-    let log = LogStore::new(store, move |call| {
+    let log = zarr::stores::log(store, move |call| {
         if call.operation.starts_with("erase") {
             kept.lock().expect("no panic").push(format!("{} {}", call.operation, call.key));
         }
     });
-    let hierarchy = Hierarchy::open(Arc::new(log), &options())?;
+    let hierarchy = Hierarchy::open(log, &options())?;
     for (node, documents) in [
         ("/a", ["erase meta/root/a.array.json", "erase meta/root/a.group.json"]),
         ("/g", ["erase meta/root/g.array.json", "erase meta/root/g.group.json"]),
@@ -218,12 +218,12 @@ fn documents_are_erased_before_chunks() -> Result<()> {
 fn documents_are_written_before_chunks_change() -> Result<()> {
     let changed = Arc::new(Mutex::new(Vec::new()));
     let kept = Arc::clone(&changed);
-    let log = LogStore::new(Arc::new(MemoryStore::new()), move |call| {
+    let log = zarr::stores::log(Arc::new(MemoryStore::new()), move |call| {
         if call.operation.starts_with("set") || call.operation.starts_with("erase") {
             kept.lock().expect("no panic").push(call.key.to_owned());
         }
     });
-    let store: Arc<dyn Store> = Arc::new(log);
+    let store = log;
     let hierarchy = begun(&store)?;
     let take = || std::mem::take(&mut *changed.lock().expect("no panic"));
     assert_eq!(take().first().map(String::as_str), Some("zarr.json"));

@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex};
 
 use zarr::store::Store;
-use zarr::stores::{Call, LogStore, MemoryStore};
+use zarr::stores::{Call, MemoryStore};
 use zarr::{Array, Dialect, Hierarchy, NodePath, OpenOptions, Result};
 
 type Calls = Arc<Mutex<Vec<String>>>;
@@ -16,7 +16,7 @@ fn immense(dialect: Dialect, options: &OpenOptions) -> Result<(Array, Calls)> {
     let note = move |call: &Call<'_>| {
         log.lock().expect("nobody died").push(format!("{} {}", call.operation, call.key));
     };
-    let store: Arc<dyn Store> = Arc::new(LogStore::new(Arc::new(MemoryStore::new()), note));
+    let store: Arc<dyn Store> = zarr::stores::log(Arc::new(MemoryStore::new()), note);
     let format = zarr::format::of_dialect(dialect);
     let hierarchy = Hierarchy::create(store, format, options)?;
     let builder = hierarchy.create_array(&NodePath::new("/a")?).shape(&[1_000_000, 2_000_000]);

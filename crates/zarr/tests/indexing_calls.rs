@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex};
 use common::selections::{Case, Kind, case, meant, seeds};
 use proptest::prelude::*;
 use zarr::store::Store;
-use zarr::stores::{LogStore, MemoryStore, Outcome};
+use zarr::stores::{MemoryStore, Outcome};
 
 /// What was asked for a chunk.
 #[derive(Clone, Debug, Default)]
@@ -32,7 +32,7 @@ type Log = Arc<Mutex<BTreeMap<String, Asked>>>;
 fn logged() -> (Arc<dyn Store>, Log) {
     let log = Log::default();
     let noted = log.clone();
-    let store = LogStore::new(Arc::new(MemoryStore::new()), move |call| {
+    let store = zarr::stores::log(Arc::new(MemoryStore::new()), move |call| {
         let mut log = noted.lock().expect("no panic");
         let asked = log.entry(call.key.to_owned()).or_default();
         match call.operation {
@@ -44,7 +44,7 @@ fn logged() -> (Arc<dyn Store>, Log) {
             _ => {}
         }
     });
-    (Arc::new(store), log)
+    (store, log)
 }
 
 /// How large each object is.

@@ -11,7 +11,7 @@
 use std::sync::{Arc, Mutex};
 
 use zarr::store::{Store, StoreKey};
-use zarr::stores::{Call, LogStore, MemoryStore};
+use zarr::stores::{Call, MemoryStore};
 use zarr::{Array, Dialect, Hierarchy, NodePath, OpenOptions, Result};
 
 fn options() -> OpenOptions {
@@ -103,7 +103,7 @@ fn frames_are_decoded_one_by_one() -> Result<()> {
             log.lock().expect("nobody died").push(call.bytes);
         }
     };
-    let store: Arc<dyn Store> = Arc::new(LogStore::new(memory(), note));
+    let store: Arc<dyn Store> = zarr::stores::log(memory(), note);
     let hierarchy = hierarchy(&store, &options())?;
     let builder = hierarchy.create_array(&path()).shape(&[16]).chunks(&[4]).shards(&[16]);
     let array = builder.data_type_named("int32").codec(zarr::codec("zstd:0")?).create()?;

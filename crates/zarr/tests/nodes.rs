@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use zarr::format::of_dialect;
 use zarr::store::{Payload, Store, StoreKey};
-use zarr::stores::{LogStore, MemoryStore};
+use zarr::stores::MemoryStore;
 use zarr::{Dialect, Hierarchy, NodeKind, NodePath, Object, OpenOptions, Result};
 
 fn options() -> OpenOptions {
@@ -84,10 +84,10 @@ fn each_document_is_read_once() -> Result<()> {
         let store = filled(dialect)?;
         let calls = Arc::new(Mutex::new(Vec::new()));
         let kept = calls.clone();
-        let log = LogStore::new(store, move |call| {
+        let log = zarr::stores::log(store, move |call| {
             kept.lock().expect("no panic").push(format!("{} {}", call.operation, call.key));
         });
-        let hierarchy = Hierarchy::open(Arc::new(log), &options())?;
+        let hierarchy = Hierarchy::open(log, &options())?;
         calls.lock().expect("no panic").clear();
         hierarchy.nodes(&path("/g"))?;
         let calls = calls.lock().expect("no panic").clone();

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use zarr::format::of_dialect;
 use zarr::store::Store;
-use zarr::stores::{Call, LogStore, MemoryStore};
+use zarr::stores::{Call, MemoryStore};
 use zarr::{Dialect, ErrorKind, Hierarchy, NodeKind, NodePath, Object, OpenOptions};
 
 type Calls = Arc<Mutex<Vec<String>>>;
@@ -16,7 +16,7 @@ fn watched() -> (Hierarchy, Calls) {
     let note = move |call: &Call<'_>| {
         log.lock().unwrap().push(format!("{} {}", call.operation, call.key));
     };
-    let store: Arc<dyn Store> = Arc::new(LogStore::new(Arc::new(MemoryStore::new()), note));
+    let store: Arc<dyn Store> = zarr::stores::log(Arc::new(MemoryStore::new()), note);
     let options = OpenOptions::new(zarr::standard()).read_write();
     let hierarchy = Hierarchy::create(store, of_dialect(Dialect::Draft), &options).unwrap();
     calls.lock().unwrap().clear();

@@ -8,7 +8,7 @@ use zarr::format::of_dialect;
 use zarr::store::{
     ByteRange, Bytes, Payload, Pinned, ReadableStore, Store, StoreKey, Version, WriteableStore,
 };
-use zarr::stores::{Call, FilesystemStore, LogStore, MemoryStore};
+use zarr::stores::{Call, FilesystemStore, MemoryStore};
 use zarr::{
     Array, Dialect, Hierarchy, NodePath, OpenOptions, Region, Result, Selection, StoreError, steps,
 };
@@ -29,7 +29,7 @@ fn logged(store: Arc<dyn Store>) -> (Arc<dyn Store>, Calls) {
             log.lock().unwrap().push((key, call.ranges.to_vec(), call.bytes));
         }
     };
-    (Arc::new(LogStore::new(store, note)), calls)
+    (zarr::stores::log(store, note), calls)
 }
 
 /// The sizes of what was read since the last time.

@@ -1,0 +1,117 @@
+//! How many requests does a store answer, and how many bytes?
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use zarr_core::StoreError;
+
+use super::tap::{Call, Outcome, Tap};
+
+/// What calls of one operation came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Count {
+    /// How many there were.
+    pub calls: u64,
+    /// Bytes of values that went in or came out.
+    pub bytes: u64,
+    /// How many of the calls failed.
+    pub failed: u64,
+    /// How long they took, one after the other.
+    pub duration: Duration,
+}
+
+/// Counts the calls on a store, by operation, as a [`Tap`]. Clones share the counts.
+///
+/// ```
+/// use std::sync::Arc;
+/// use zarr_stores::{Counters, TapStore, wrap};
+/// # fn of(store: Arc<dyn zarr_core::store::Store>) {
+/// let counters = Counters::default();
+/// let store = wrap(store, |store| TapStore::new(store, counters.clone()));
+/// // ... the store is used ...
+/// assert!(counters.total().calls < 10);
+/// println!("{counters}");
+/// # }
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Counters(Arc<Mutex<BTreeMap<&'static str, Count>>>);
+
+impl Counters {
+    /// The counts of one operation, named as the traits' methods are.
+    pub fn of(&self, operation: &str) -> Count {
+        self.by_operation().get(operation).copied().unwrap_or_default()
+    }
+
+    /// The counts of every operation that was called.
+    pub fn by_operation(&self) -> BTreeMap<&'static str, Count> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The counts of all operations together.
+    pub fn total(&self) -> Count {
+        self.by_operation().values().fold(Count::default(), |sum, count| Count {
+            calls: sum.calls + count.calls,
+            bytes: sum.bytes + count.bytes,
+            failed: sum.failed + count.failed,
+            duration: sum.duration + count.duration,
+        })
+    }
+
+    /// The counts so far, which begin anew.
+    pub fn take(&self) -> BTreeMap<&'static str, Count> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl fmt::Display for Counters {
+    /// `get: 12 calls, 4096 bytes, 0 failed`, a line for each operation.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (operation, count) in self.by_operation() {
+            let Count { calls, bytes, failed, .. } = count;
+            writeln!(f, "{operation}: {calls} calls, {bytes} bytes, {failed} failed")?;
+        }
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl Tap for Counters {
+    async fn after(&self, call: &Call<'_>) -> Result<(), StoreError> {
+        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = counts.entry(call.operation).or_default();
+        count.calls += 1;
+        count.bytes += call.bytes;
+        count.failed += u64::from(matches!(call.outcome, Outcome::Failed(_)));
+        count.duration += call.duration;
+        Ok(())
+    }
+}
+
+#[cfg(all(test, feature = "memory"))]
+mod tests {
+    use zarr_core::store::{Payload, StoreKey};
+
+    use super::*;
+    use crate::{MemoryStore, TapStore, wrap};
+
+    #[test]
+    fn calls_and_bytes_are_counted_by_operation() {
+        let counters = Counters::default();
+        let store =
+            wrap(Arc::new(MemoryStore::new()), |store| TapStore::new(store, counters.clone()));
+        let key = StoreKey::new("k").unwrap();
+        store.writeable().unwrap().set(&key, Payload::new(b"value")).unwrap();
+        for _ in 0..2 {
+            store.readable().unwrap().get(&key).unwrap();
+        }
+        let (set, get) = (counters.of("set"), counters.of("get"));
+        assert_eq!((set.calls, set.bytes, get.calls, get.bytes), (1, 5, 2, 10));
+        assert_eq!((counters.total().calls, counters.of("erase")), (3, Count::default()));
+        assert!(counters.to_string().starts_with("get: 2 calls, 10 bytes, 0 failed\n"));
+        assert_eq!(counters.take().len(), 2);
+        assert_eq!(counters.total(), Count::default());
+    }
+}

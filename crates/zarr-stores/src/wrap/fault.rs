@@ -1,0 +1,173 @@
+//! How does a program do when its store fails now and then?
+
+use std::io::{self, ErrorKind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use zarr_core::StoreError;
+
+use super::tap::{Call, Request, Tap};
+use super::timer::pause;
+
+/// In which way a call fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Fault {
+    /// The store refuses the call, as a server does with status 503: nothing was done.
+    Unavailable,
+    /// The connection ends after the store did what it was told, and before it could say so.
+    Dropped,
+    /// The connection ends in the middle of what the store has to say.
+    Truncated,
+    /// The store takes so long, and then does what it was told.
+    Stall(Duration),
+}
+
+/// Lets every n-th call on a store fail, as a [`Tap`].
+///
+/// Calls are numbered as they come to a [`TapStore`](crate::TapStore). Which numbers fail, and how, follows from the
+/// seed: the same each time.
+///
+/// ```
+/// use std::sync::Arc;
+/// use zarr_stores::{Fault, Faults, TapStore, wrap};
+/// # fn of(store: Arc<dyn zarr_core::store::Store>) {
+/// let faults = Faults::every(5, [Fault::Unavailable, Fault::Dropped]).seed(7);
+/// let store = wrap(store, |store| TapStore::new(store, faults.clone()));
+/// // ... the store is used ...
+/// println!("{} calls failed", faults.count());
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Faults {
+    every: u64,
+    kinds: Arc<[Fault]>,
+    seed: u64,
+    count: Arc<AtomicU64>,
+}
+
+impl Faults {
+    /// Every `n`-th call fails, in one of these ways. None fails if `n` is 0 or there are no ways.
+    pub fn every(n: u64, kinds: impl Into<Vec<Fault>>) -> Self {
+        Faults { every: n, kinds: kinds.into().into(), seed: 0, count: Arc::default() }
+    }
+
+    /// The same faults, at other calls.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// How many calls failed, or were held up, so far; clones count together.
+    pub fn count(&self) -> u64 {
+        self.count.load(Ordering::Relaxed)
+    }
+
+    /// What becomes of the call of this number.
+    fn of(&self, number: u64) -> Option<Fault> {
+        let at = number.wrapping_add(self.seed);
+        if self.kinds.is_empty() || self.every == 0 || !at.is_multiple_of(self.every) {
+            return None;
+        }
+        let turn = mixed(number ^ self.seed.rotate_left(32)) % self.kinds.len() as u64;
+        Some(self.kinds[turn as usize])
+    }
+}
+
+#[async_trait]
+impl Tap for Faults {
+    async fn before(&self, request: &Request<'_>) -> Result<(), StoreError> {
+        let fault = self.of(request.number);
+        self.count.fetch_add(u64::from(fault.is_some()), Ordering::Relaxed);
+        match fault {
+            Some(Fault::Unavailable) => {
+                Err(failed(request, ErrorKind::Other, "503 Service Unavailable"))
+            }
+            Some(Fault::Stall(time)) => {
+                pause(time).await;
+                Ok(())
+            }
+            Some(Fault::Dropped | Fault::Truncated) | None => Ok(()),
+        }
+    }
+
+    async fn after(&self, call: &Call<'_>) -> Result<(), StoreError> {
+        match self.of(call.number) {
+            Some(Fault::Dropped) => {
+                Err(failed(&call.request, ErrorKind::ConnectionReset, "the connection was dropped"))
+            }
+            Some(Fault::Truncated) => {
+                let why = "the connection ended in the middle of the value";
+                Err(failed(&call.request, ErrorKind::UnexpectedEof, why))
+            }
+            Some(Fault::Unavailable | Fault::Stall(_)) | None => Ok(()),
+        }
+    }
+}
+
+/// A number that looks random, and follows from `number` (splitmix64).
+fn mixed(number: u64) -> u64 {
+    let z = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+fn failed(request: &Request<'_>, kind: ErrorKind, why: &str) -> StoreError {
+    let source = io::Error::new(kind, format!("{why} (a fault made on purpose)"));
+    StoreError::Io { operation: request.operation, key: request.key.to_owned(), source }
+}
+
+#[cfg(all(test, feature = "memory"))]
+mod tests {
+    use zarr_core::store::{Payload, StoreKey};
+
+    use super::*;
+    use crate::{MemoryStore, TapStore, wrap};
+
+    /// What becomes of twelve sets, and what the store holds then.
+    fn run(faults: &Faults) -> (Vec<Option<String>>, usize) {
+        let memory = MemoryStore::new();
+        let store = wrap(Arc::new(memory.clone()), |store| TapStore::new(store, faults.clone()));
+        let set = |n: usize| {
+            let key = StoreKey::new(format!("{n}")).unwrap();
+            let set = store.writeable().unwrap().set(&key, Payload::new(b"v"));
+            set.err().map(|e| e.to_string())
+        };
+        let told = (0..12).map(set).collect();
+        (told, zarr_core::store::ListableStore::list(&memory).unwrap().len())
+    }
+
+    #[test]
+    fn every_fifth_call_fails_the_same_way_each_time() {
+        let all = [Fault::Unavailable, Fault::Dropped, Fault::Truncated];
+        for seed in 0..4 {
+            let faults = Faults::every(5, all).seed(seed);
+            let (told, _) = run(&faults);
+            let failed: Vec<usize> = (0..12).filter(|&n| told[n].is_some()).collect();
+            let first = (5 - seed as usize) % 5;
+            assert_eq!(failed, (first..12).step_by(5).collect::<Vec<_>>());
+            assert_eq!(faults.count(), failed.len() as u64);
+            assert_eq!(run(&Faults::every(5, all).seed(seed)).0, told);
+        }
+    }
+
+    /// What is refused was not done; what was cut off may have been.
+    #[test]
+    fn each_fault_is_what_it_says() {
+        assert_eq!(run(&Faults::every(2, [Fault::Unavailable])).1, 6);
+        assert_eq!(run(&Faults::every(2, [Fault::Dropped])).1, 12);
+        let (told, kept) = run(&Faults::every(3, [Fault::Stall(Duration::from_millis(1))]));
+        assert_eq!((told, kept), (vec![None; 12], 12));
+        for faults in [Faults::every(0, [Fault::Dropped]), Faults::every(1, [])] {
+            assert_eq!(run(&faults), (vec![None; 12], 12));
+        }
+        let faults = Faults::every(1, [Fault::Truncated]);
+        let store = wrap(Arc::new(MemoryStore::new()), |store| TapStore::new(store, faults));
+        let got = store.readable().unwrap().get(&StoreKey::new("k").unwrap());
+        assert!(matches!(got, Err(StoreError::Io { operation: "get", .. })));
+    }
+}

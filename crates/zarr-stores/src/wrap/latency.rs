@@ -1,0 +1,91 @@
+//! How is a store made as slow as a distant one?
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use zarr_core::StoreError;
+
+use super::tap::{Call, Request, Tap};
+use super::timer::pause;
+
+/// Holds up every call on a store, as a [`Tap`]: for trying out how a program does with a distant one.
+///
+/// Calls are held up beside each other, as many as are in flight. A caller that waits is not blocked.
+///
+/// ```
+/// use std::{sync::Arc, time::Duration};
+/// use zarr_stores::{Latency, TapStore, wrap};
+/// # fn of(store: Arc<dyn zarr_core::store::Store>) {
+/// let latency = Latency { request: Duration::from_millis(20), ..Latency::default() };
+/// let store = wrap(store, |store| TapStore::new(store, latency));
+/// # }
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Latency {
+    /// For each call, before the store is asked.
+    pub request: Duration,
+    /// For each MiB that a call carried, and for a part of one as much less.
+    pub mebibyte: Duration,
+}
+
+#[async_trait]
+impl Tap for Latency {
+    async fn before(&self, _: &Request<'_>) -> Result<(), StoreError> {
+        pause(self.request).await;
+        Ok(())
+    }
+
+    async fn after(&self, call: &Call<'_>) -> Result<(), StoreError> {
+        let nanos = self.mebibyte.as_nanos().saturating_mul(call.bytes.into()) >> 20;
+        pause(Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))).await;
+        Ok(())
+    }
+}
+
+#[cfg(all(test, feature = "memory"))]
+mod tests {
+    use std::sync::Arc;
+    use std::thread;
+    use std::time::Instant;
+
+    use futures::executor::block_on;
+    use futures::future::join_all;
+    use zarr_core::store::aio::{ReadableStore, Ready, WriteableStore};
+    use zarr_core::store::{Payload, StoreKey};
+
+    use super::*;
+    use crate::{MemoryStore, TapStore, wrap};
+
+    /// Slow is at least as slow as it was told, and calls in flight wait beside each other: one after the other they
+    /// would take a minute.
+    #[test]
+    fn calls_are_held_up_beside_each_other() {
+        let latency =
+            Latency { request: Duration::from_millis(30), mebibyte: Duration::from_secs(1024) };
+        let store = TapStore::new(Arc::new(Ready::new(Arc::new(MemoryStore::new()))), latency);
+        let key = StoreKey::new("k").unwrap();
+        let start = Instant::now();
+        block_on(store.set(&key, Payload::new(&[0; 100][..]))).unwrap();
+        assert!(start.elapsed() >= Duration::from_millis(30 + 97), "{:?}", start.elapsed());
+        let values = block_on(join_all((0..500).map(|_| store.get(&key))));
+        assert!(values.into_iter().all(|value| value.unwrap().is_some()));
+        assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
+    }
+
+    #[test]
+    fn callers_that_block_are_held_up_too() {
+        let latency = Latency { request: Duration::from_millis(20), ..Latency::default() };
+        let store = wrap(Arc::new(MemoryStore::new()), |store| TapStore::new(store, latency));
+        let start = Instant::now();
+        thread::scope(|scope| {
+            for n in 0..4 {
+                let store = &store;
+                scope.spawn(move || {
+                    let key = StoreKey::new(format!("{n}")).unwrap();
+                    assert!(store.readable().unwrap().get(&key).unwrap().is_none());
+                });
+            }
+        });
+        assert!(start.elapsed() >= Duration::from_millis(20));
+    }
+}

@@ -1,0 +1,158 @@
+//! How is a part of a store a store of its own?
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use zarr_core::StoreError;
+use zarr_core::store::aio::{
+    ConditionalStore, ListableStore, Pinned, ReadableStore, Store, WriteableStore,
+};
+use zarr_core::store::{ByteRange, Listing, Payload, StoreKey, StorePrefix, Version};
+
+use super::Sides;
+
+/// What lies below a prefix of any store; keys are those that follow the prefix.
+///
+/// Has the sides of the store behind it, and no others. Errors name keys in full.
+///
+/// ```
+/// use std::sync::Arc;
+/// use zarr_core::store::StorePrefix;
+/// use zarr_stores::{PrefixStore, wrap};
+/// # fn of(store: Arc<dyn zarr_core::store::Store>) -> Result<(), zarr_core::StoreError> {
+/// let prefix = StorePrefix::new("ocean/2026/")?;
+/// let store = wrap(store, |store| PrefixStore::new(store, prefix));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct PrefixStore {
+    store: Arc<dyn Store>,
+    prefix: StorePrefix,
+}
+
+impl PrefixStore {
+    /// What of `store` lies below `prefix`.
+    pub fn new(store: Arc<dyn Store>, prefix: StorePrefix) -> Self {
+        PrefixStore { store, prefix }
+    }
+
+    fn key(&self, key: &StoreKey) -> Result<StoreKey, StoreError> {
+        self.prefix.key(key.as_str())
+    }
+
+    fn below(&self, prefix: &StorePrefix) -> Result<StorePrefix, StoreError> {
+        StorePrefix::new(format!("{}{prefix}", self.prefix))
+    }
+
+    /// What a listing found, as keys of this store.
+    fn own(&self, keys: &[StoreKey]) -> Result<Vec<StoreKey>, StoreError> {
+        keys.iter().filter_map(|key| self.prefix.strip(key)).map(StoreKey::new).collect()
+    }
+}
+
+impl Store for PrefixStore {
+    fn name(&self) -> String {
+        let (name, prefix) = (self.store.name(), self.prefix.as_str());
+        // The slashes of `memory://` are no ending.
+        let slash = if name.ends_with('/') || prefix.is_empty() { "" } else { "/" };
+        format!("{name}{slash}{}", prefix.trim_end_matches('/'))
+    }
+    fn readable(&self) -> Option<&dyn ReadableStore> {
+        self.store.readable().map(|_| self as _)
+    }
+    fn writeable(&self) -> Option<&dyn WriteableStore> {
+        self.store.writeable().map(|_| self as _)
+    }
+    fn listable(&self) -> Option<&dyn ListableStore> {
+        self.store.listable().map(|_| self as _)
+    }
+    fn conditional(&self) -> Option<&dyn ConditionalStore> {
+        self.store.conditional().map(|_| self as _)
+    }
+    fn in_flight(&self) -> usize {
+        self.store.in_flight()
+    }
+}
+
+#[async_trait]
+impl ReadableStore for PrefixStore {
+    async fn get(&self, key: &StoreKey) -> Result<Option<Bytes>, StoreError> {
+        self.store.reader("get")?.get(&self.key(key)?).await
+    }
+    async fn get_partial_values(
+        &self,
+        key: &StoreKey,
+        ranges: &[ByteRange],
+    ) -> Result<Option<Vec<Bytes>>, StoreError> {
+        self.store.reader("get")?.get_partial_values(&self.key(key)?, ranges).await
+    }
+    async fn pin(&self, key: &StoreKey) -> Result<Option<Box<dyn Pinned>>, StoreError> {
+        self.store.reader("get")?.pin(&self.key(key)?).await
+    }
+    async fn pin_as(
+        &self,
+        key: &StoreKey,
+        version: &Version,
+    ) -> Result<Option<Box<dyn Pinned>>, StoreError> {
+        self.store.reader("get")?.pin_as(&self.key(key)?, version).await
+    }
+}
+
+#[async_trait]
+impl WriteableStore for PrefixStore {
+    async fn set(&self, key: &StoreKey, value: Payload<'_>) -> Result<(), StoreError> {
+        self.store.writer("set")?.set(&self.key(key)?, value).await
+    }
+    async fn erase(&self, key: &StoreKey) -> Result<(), StoreError> {
+        self.store.writer("erase")?.erase(&self.key(key)?).await
+    }
+    async fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
+        self.store.writer("erase_prefix")?.erase_prefix(&self.below(prefix)?).await
+    }
+    async fn flush(&self) -> Result<(), StoreError> {
+        self.store.writer("flush")?.flush().await
+    }
+    async fn set_unguarded(&self, key: &StoreKey, value: Payload<'_>) -> Result<(), StoreError> {
+        self.store.writer("set")?.set_unguarded(&self.key(key)?, value).await
+    }
+    async fn erase_unguarded(&self, key: &StoreKey) -> Result<(), StoreError> {
+        self.store.writer("erase")?.erase_unguarded(&self.key(key)?).await
+    }
+}
+
+#[async_trait]
+impl ConditionalStore for PrefixStore {
+    async fn get_versioned(&self, key: &StoreKey) -> Result<Option<(Bytes, Version)>, StoreError> {
+        self.store.swapper("get")?.get_versioned(&self.key(key)?).await
+    }
+    async fn pin_versioned(
+        &self,
+        key: &StoreKey,
+    ) -> Result<Option<(Box<dyn Pinned>, Version)>, StoreError> {
+        self.store.swapper("get")?.pin_versioned(&self.key(key)?).await
+    }
+    async fn set_if(
+        &self,
+        key: &StoreKey,
+        value: Option<Payload<'_>>,
+        was: Option<&Version>,
+    ) -> Result<bool, StoreError> {
+        self.store.swapper("set_if")?.set_if(&self.key(key)?, value, was).await
+    }
+}
+
+#[async_trait]
+impl ListableStore for PrefixStore {
+    async fn list_prefix(&self, prefix: &StorePrefix) -> Result<Vec<StoreKey>, StoreError> {
+        let found = self.store.lister("list")?.list_prefix(&self.below(prefix)?).await?;
+        self.own(&found)
+    }
+    async fn list_dir(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
+        let found = self.store.lister("list")?.list_dir(&self.below(prefix)?).await?;
+        let len = self.prefix.as_str().len();
+        let prefixes = found.prefixes.iter().map(|below| StorePrefix::new(&below.as_str()[len..]));
+        Ok(Listing { keys: self.own(&found.keys)?, prefixes: prefixes.collect::<Result<_, _>>()? })
+    }
+}

@@ -1,0 +1,108 @@
+//! How does a future wait, whatever runtime it is in, or in none?
+//!
+//! One thread, made when it is first needed and anew in a forked process, wakes whoever's time has come.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+use std::pin::Pin;
+use std::sync::{Arc, Condvar, LazyLock, Mutex, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Ready when so much time has passed.
+pub(super) fn pause(duration: Duration) -> Pause {
+    Pause { until: Instant::now() + duration }
+}
+
+pub(super) struct Pause {
+    until: Instant,
+}
+
+impl Future for Pause {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let now = Instant::now();
+        if now >= self.until {
+            return Poll::Ready(());
+        }
+        if !Clock::of_this_process().wake(self.until, context.waker()) {
+            // There is no thread to wake it.
+            thread::sleep(self.until - now);
+            return Poll::Ready(());
+        }
+        Poll::Pending
+    }
+}
+
+/// Who is to be woken, soonest first; by number, as wakers have no order.
+#[derive(Default)]
+struct Due {
+    at: BinaryHeap<Reverse<(Instant, u64)>>,
+    wakers: HashMap<u64, Waker>,
+    count: u64,
+}
+
+struct Clock {
+    due: Mutex<Due>,
+    changed: Condvar,
+    runs: bool,
+}
+
+impl Clock {
+    fn of_this_process() -> Arc<Clock> {
+        static CLOCKS: LazyLock<Mutex<HashMap<u32, Arc<Clock>>>> = LazyLock::new(Default::default);
+        let mut clocks = CLOCKS.lock().unwrap_or_else(PoisonError::into_inner);
+        clocks.entry(std::process::id()).or_insert_with(Clock::start).clone()
+    }
+
+    fn start() -> Arc<Clock> {
+        let (send, receive) = std::sync::mpsc::channel::<Arc<Clock>>();
+        let run = move || {
+            if let Ok(clock) = receive.recv() {
+                clock.run();
+            }
+        };
+        let runs = thread::Builder::new().name("zarr-timer".into()).spawn(run).is_ok();
+        let clock = Arc::new(Clock { due: Mutex::default(), changed: Condvar::new(), runs });
+        let _ = send.send(clock.clone());
+        clock
+    }
+
+    /// Wakes `waker` at `until`; `false` if nobody can.
+    fn wake(&self, until: Instant, waker: &Waker) -> bool {
+        if self.runs {
+            let mut due = self.due.lock().unwrap_or_else(PoisonError::into_inner);
+            due.count += 1;
+            let number = due.count;
+            due.at.push(Reverse((until, number)));
+            due.wakers.insert(number, waker.clone());
+            self.changed.notify_one();
+        }
+        self.runs
+    }
+
+    fn run(&self) {
+        let mut due = self.due.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            let now = Instant::now();
+            let next = due.at.peek().map(|Reverse((at, _))| *at);
+            match next {
+                None => due = self.changed.wait(due).unwrap_or_else(PoisonError::into_inner),
+                Some(at) if at > now => {
+                    let waited = self.changed.wait_timeout(due, at - now);
+                    due = waited.unwrap_or_else(PoisonError::into_inner).0;
+                }
+                Some(_) => {
+                    let number = due.at.pop().map_or(0, |Reverse((_, number))| number);
+                    let waker = due.wakers.remove(&number);
+                    // Others' code is not called under a lock.
+                    drop(due);
+                    waker.into_iter().for_each(Waker::wake);
+                    due = self.due.lock().unwrap_or_else(PoisonError::into_inner);
+                }
+            }
+        }
+    }
+}
