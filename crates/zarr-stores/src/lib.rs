@@ -8,6 +8,8 @@
 //! - [`log`], [`TapStore`]: any store, telling of every call made on it. With the feature `wrappers`, such calls are counted
 //!   ([`Counters`]), held up ([`Latency`]) and made to fail ([`Faults`]), too.
 //! - [`PrefixStore`], [`ReadOnlyStore`] (feature `wrappers`): a part of any store; any store, not to be changed.
+//! - [`CacheStore`] (feature `cache`): any store, of whose values some are kept in memory ([`ByteCache`]) or in a folder
+//!   ([`CacheFolder`]).
 //!
 //! [`register`] teaches a [`Registry`] the URL schemes of the stores that this build has.
 //!
@@ -56,6 +58,8 @@ pub use lmdb::LmdbStore;
 pub use memory::MemoryStore;
 #[cfg(feature = "object")]
 pub use object::{ObjectStore, Traffic};
+#[cfg(feature = "cache")]
+pub use wrap::{ByteCache, CacheFolder, CacheStore};
 pub use wrap::{Call, Outcome, Request, Tap, TapStore, log, wrap};
 #[cfg(feature = "wrappers")]
 pub use wrap::{Count, Counters, Fault, Faults, Latency, PrefixStore, ReadOnlyStore};

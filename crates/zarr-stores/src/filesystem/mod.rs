@@ -21,6 +21,8 @@ use zarr_core::{Access, StoreError};
 
 use self::lock::{Held, Mode};
 use self::place::Place;
+#[cfg(feature = "cache")]
+pub(crate) use self::staged::Staged;
 use crate::opened::is_absence;
 use crate::url;
 

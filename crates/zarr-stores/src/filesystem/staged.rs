@@ -18,7 +18,7 @@ const GATHERED: usize = 1 << 16;
 
 /// A value written beside its place. Dropped before it is moved there, it is removed.
 #[derive(Debug)]
-pub(super) struct Staged {
+pub(crate) struct Staged {
     path: Option<PathBuf>,
 }
 
@@ -27,7 +27,7 @@ impl Staged {
     ///
     /// # Errors
     /// [`ErrorKind::NotFound`] if the folder is not there.
-    pub(super) fn write(folder: &Path, value: &Payload<'_>, sync: bool) -> io::Result<Self> {
+    pub(crate) fn write(folder: &Path, value: &Payload<'_>, sync: bool) -> io::Result<Self> {
         let (path, file) = create(folder)?;
         let staged = Staged { path: Some(path) };
         write_parts(&file, value)?;
@@ -41,7 +41,7 @@ impl Staged {
     ///
     /// # Errors
     /// [`ErrorKind::NotFound`] if the folder was erased meanwhile.
-    pub(super) fn move_to(mut self, place: &Path) -> io::Result<()> {
+    pub(crate) fn move_to(mut self, place: &Path) -> io::Result<()> {
         if let Some(path) = &self.path {
             fs::rename(path, place)?;
         }

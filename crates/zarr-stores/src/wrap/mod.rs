@@ -2,6 +2,8 @@
 //!
 //! Each is written once, as one that waits. [`wrap`] lends it to callers that block.
 
+#[cfg(feature = "cache")]
+mod cache;
 #[cfg(feature = "wrappers")]
 mod count;
 #[cfg(feature = "wrappers")]
@@ -24,6 +26,8 @@ use zarr_core::store::aio::{
 };
 use zarr_core::store::{self, Blocking};
 
+#[cfg(feature = "cache")]
+pub use self::cache::{ByteCache, CacheFolder, CacheStore};
 #[cfg(feature = "wrappers")]
 pub use self::count::{Count, Counters};
 #[cfg(feature = "wrappers")]

@@ -1,0 +1,412 @@
+//! How are values kept in a folder, for this process and those to come, up to so many bytes?
+//!
+//! An entry is a file that says what it is of, how long it is, and its checksum: one that is damaged is none. Files are
+//! renamed into their places. Locks on files keep a process from keeping what another has just replaced.
+
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use bytes::{Buf, BufMut, Bytes};
+use crc_fast::{CrcAlgorithm, Digest, checksum};
+use zarr_core::StoreError;
+use zarr_core::store::aio::Store;
+use zarr_core::store::{Payload, StoreKey, StorePrefix, Version};
+
+use super::{CacheStore, Kept, Shelf, What};
+use crate::filesystem::Staged;
+
+/// Begins every entry; another form would have another one.
+const MAGIC: &[u8; 8] = b"zarrkpt1";
+/// The magic, the size of the words, the size of the value, the checksum of both.
+const HEAD: usize = 32;
+const LOCKS: u64 = 64;
+/// When the folder is full, it is emptied to so many eighths.
+const LEFT: u64 = 7;
+
+/// A folder for values of distant stores, up to so many bytes in all, which outlast the process.
+///
+/// Several processes may use one folder at a time. What is written through a store of it is kept, too. When it is full,
+/// what was not asked for in a long time makes room; each process counts what it kept itself, so that the limit is exceeded
+/// by at most an eighth for every further one. A value of more than an eighth of the limit is not kept. A damaged
+/// file is noticed, removed, and its value fetched anew.
+///
+/// Entries belong to a store's name, usually its URL: a name must mean the same store to all who share a folder. Parts of
+/// values are kept where the store tells versions that hold beyond the process, such as ETags; of others, whole values
+/// alone.
+///
+/// A process that dies in the middle of a write may leave the value of before in the folder, if another reads it in that
+/// moment.
+///
+/// ```
+/// use std::sync::Arc;
+/// use zarr_stores::{CacheFolder, wrap};
+/// # fn of(store: Arc<dyn zarr_core::store::Store>) -> Result<(), zarr_core::StoreError> {
+/// # let folder = tempfile::tempdir().expect("a folder for the example");
+/// # let folder = folder.path();
+/// let cache = CacheFolder::open(folder, 10 << 30)?;
+/// let store = wrap(store, |store| cache.store(store));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct CacheFolder(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    root: PathBuf,
+    limit: u64,
+    /// How many bytes there are, as far as this process knows.
+    used: AtomicU64,
+}
+
+impl CacheFolder {
+    /// A folder for `limit` bytes, made if it is not there.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`] when the folder cannot be made or read.
+    pub fn open(folder: impl Into<PathBuf>, limit: u64) -> Result<Self, StoreError> {
+        let root = folder.into();
+        let root = std::path::absolute(&root).unwrap_or(root);
+        let opened = || {
+            fs::create_dir_all(root.join("locks"))?;
+            let used = entries(&root)?.iter().map(|entry| entry.size).sum();
+            Ok(Inner { root: root.clone(), limit, used: AtomicU64::new(used) })
+        };
+        let failed =
+            |source| StoreError::Io { operation: "open", key: root.display().to_string(), source };
+        Ok(CacheFolder(Arc::new(opened().map_err(failed)?)))
+    }
+
+    /// `store`, of whose values some are kept here.
+    pub fn store(&self, store: Arc<dyn Store>) -> CacheStore {
+        let name = store.name();
+        let home = self.0.root.join(hashed(&[name.as_bytes()]));
+        CacheStore::new(store, Arc::new(OfStore { folder: self.0.clone(), name, home }))
+    }
+}
+
+/// A file that is an entry.
+struct Found {
+    path: PathBuf,
+    size: u64,
+    used: SystemTime,
+}
+
+/// Every entry in a folder: two levels down, in the folders of stores.
+fn entries(root: &Path) -> io::Result<Vec<Found>> {
+    let mut found = Vec::new();
+    for home in folders(root)? {
+        for group in folders(&home)? {
+            for file in present(fs::read_dir(group))?.into_iter().flatten() {
+                let file = file?;
+                // Another process may have removed it.
+                let Ok(metadata) = file.metadata() else { continue };
+                let used = metadata.modified().unwrap_or(UNIX_EPOCH);
+                found.push(Found { path: file.path(), size: metadata.len(), used });
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn folders(root: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in present(fs::read_dir(root))?.into_iter().flatten() {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() && entry.file_name() != "locks" {
+            found.push(entry.path());
+        }
+    }
+    Ok(found)
+}
+
+/// What was found; `None` if nothing is there.
+fn present<T>(found: io::Result<T>) -> io::Result<Option<T>> {
+    match found {
+        Ok(found) => Ok(Some(found)),
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(e),
+    }
+}
+
+/// A name for words, as good as unique; what an entry is of stands in it, too.
+fn hashed(words: &[&[u8]]) -> String {
+    let sum = |algorithm| {
+        let mut digest = Digest::new(algorithm);
+        for word in words {
+            digest.update(&(word.len() as u64).to_le_bytes());
+            digest.update(word);
+        }
+        digest.finalize()
+    };
+    format!("{:016x}{:016x}", sum(CrcAlgorithm::Crc64Nvme), sum(CrcAlgorithm::Crc64Xz))
+}
+
+impl Inner {
+    /// Removes what was used least lately, if there is too much. One process does at a time.
+    fn make_room(&self) -> io::Result<()> {
+        if self.used.load(Ordering::Relaxed) <= self.limit {
+            return Ok(());
+        }
+        let lock = open_lock(&self.root.join("locks/room"))?;
+        if lock.try_lock().is_err() {
+            return Ok(());
+        }
+        let mut entries = entries(&self.root)?;
+        entries.sort_by_key(|entry| entry.used);
+        let mut used: u64 = entries.iter().map(|entry| entry.size).sum();
+        for entry in entries {
+            if used <= self.limit / 8 * LEFT {
+                break;
+            }
+            present(fs::remove_file(&entry.path))?;
+            used -= entry.size;
+        }
+        self.used.store(used, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+fn open_lock(path: &Path) -> io::Result<File> {
+    File::options().read(true).write(true).create(true).truncate(false).open(path)
+}
+
+/// The entries of one store.
+#[derive(Debug)]
+struct OfStore {
+    folder: Arc<Inner>,
+    name: String,
+    home: PathBuf,
+}
+
+/// What an entry is of: a key, or a part of the value of a version.
+struct Words<'a> {
+    key: &'a StoreKey,
+    part: Option<(&'a Version, u64, u64)>,
+}
+
+impl Words<'_> {
+    fn bytes(&self, store: &str) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        put_text(&mut bytes, store.as_bytes());
+        put_text(&mut bytes, self.key.as_str().as_bytes());
+        if let Some((version, start, len)) = self.part {
+            put_text(&mut bytes, version.token().map_or(&[], |token| &token[..]));
+            bytes.put_u64_le(start);
+            bytes.put_u64_le(len);
+        }
+        bytes
+    }
+}
+
+fn put_text(bytes: &mut Vec<u8>, text: &[u8]) {
+    bytes.put_u64_le(text.len() as u64);
+    bytes.put_slice(text);
+}
+
+fn take_text(bytes: &mut Bytes) -> Option<Bytes> {
+    let len = usize::try_from(bytes.try_get_u64_le().ok()?).ok()?;
+    (len <= bytes.len()).then(|| bytes.split_to(len))
+}
+
+impl OfStore {
+    fn path(&self, words: &[u8]) -> PathBuf {
+        let name = hashed(&[words]);
+        self.home.join(&name[..2]).join(&name[2..])
+    }
+
+    /// The file whose lock guards a key, and in which its epoch stands.
+    fn lock(&self, key: &StoreKey) -> io::Result<File> {
+        let number = checksum(CrcAlgorithm::Crc64Nvme, key.as_str().as_bytes()) % LOCKS;
+        open_lock(&self.folder.root.join(format!("locks/{number:02x}")))
+    }
+
+    /// The value of an entry; `None` if there is none, or a damaged one, which is removed.
+    fn read(&self, words: &[u8]) -> Option<Bytes> {
+        let path = self.path(words);
+        let mut file = File::open(&path).ok()?;
+        let value = checked(&mut file, words);
+        match value {
+            Some(_) => {
+                // What was used lately stays; where that cannot be told, what was kept lately.
+                let _ = file.set_modified(SystemTime::now());
+            }
+            None => {
+                let _ = fs::remove_file(&path);
+            }
+        }
+        value
+    }
+
+    /// Writes an entry beside its place. `None` if it is too large, or cannot be written.
+    fn stage(&self, words: &[u8], value: &[&[u8]]) -> Option<(Staged, PathBuf, u64)> {
+        let size: usize = value.iter().map(|part| part.len()).sum();
+        let all = (HEAD + words.len() + size) as u64;
+        if all > self.folder.limit / 8 {
+            return None;
+        }
+        let mut digest = Digest::new(CrcAlgorithm::Crc64Nvme);
+        digest.update(words);
+        value.iter().for_each(|part| digest.update(part));
+        let mut head = Vec::with_capacity(HEAD);
+        head.put_slice(MAGIC);
+        head.put_u64_le(words.len() as u64);
+        head.put_u64_le(size as u64);
+        head.put_u64_le(digest.finalize());
+        let entry =
+            value.iter().fold(Payload::new(head).and(words), |entry, part| entry.and(*part));
+        let path = self.path(words);
+        let folder = path.parent()?;
+        fs::create_dir_all(folder).ok()?;
+        let staged = Staged::write(folder, &entry, false).ok()?;
+        Some((staged, path, all))
+    }
+
+    fn place(&self, (staged, path, size): (Staged, PathBuf, u64)) -> Option<()> {
+        let was = fs::metadata(&path).map_or(0, |metadata| metadata.len());
+        staged.move_to(&path).ok()?;
+        self.folder.used.fetch_add(size.saturating_sub(was), Ordering::Relaxed);
+        self.folder.make_room().ok()
+    }
+}
+
+/// What an entry holds, if it is whole and of these words.
+fn checked(file: &mut File, words: &[u8]) -> Option<Bytes> {
+    let mut entry = Vec::new();
+    file.read_to_end(&mut entry).ok()?;
+    let mut entry = Bytes::from(entry);
+    if entry.len() < HEAD || entry.split_to(MAGIC.len()) != MAGIC[..] {
+        return None;
+    }
+    let (words_len, value_len, sum) = (entry.get_u64_le(), entry.get_u64_le(), entry.get_u64_le());
+    let due = words_len.checked_add(value_len)?;
+    if due != entry.len() as u64 || checksum(CrcAlgorithm::Crc64Nvme, &entry) != sum {
+        return None;
+    }
+    let is_of = entry.split_to(usize::try_from(words_len).ok()?);
+    (is_of == words).then_some(entry)
+}
+
+/// Counts on in a lock's file, whose lock is held; the new epoch.
+fn next_epoch(mut file: &File) -> io::Result<u64> {
+    let epoch = read_epoch(file)?.wrapping_add(1);
+    file.seek(SeekFrom::Start(0))?;
+    file.write_all(&epoch.to_le_bytes())?;
+    Ok(epoch)
+}
+
+/// The epoch that stands in a lock's file.
+fn read_epoch(mut file: &File) -> io::Result<u64> {
+    let mut epoch = Vec::new();
+    file.seek(SeekFrom::Start(0))?;
+    file.take(8).read_to_end(&mut epoch)?;
+    Ok((&epoch[..]).try_get_u64_le().unwrap_or(0))
+}
+
+const ABSENT: u8 = 0;
+const WHOLE: u8 = 1;
+const SIZE: u8 = 2;
+
+/// What is known of a key, before the value itself.
+fn known(kept: &Kept) -> Vec<u8> {
+    let mut known = Vec::new();
+    let since = kept.since.duration_since(UNIX_EPOCH).unwrap_or_default();
+    known.put_u64_le(since.as_secs());
+    put_text(&mut known, kept.version.token().map_or(&[], |token| &token[..]));
+    match &kept.what {
+        What::Absent => known.put_u8(ABSENT),
+        What::Whole(_) => known.put_u8(WHOLE),
+        What::Size(size) => {
+            known.put_u8(SIZE);
+            known.put_u64_le(*size);
+        }
+    }
+    known
+}
+
+fn parse(mut entry: Bytes) -> Option<Kept> {
+    let since = UNIX_EPOCH.checked_add(Duration::from_secs(entry.try_get_u64_le().ok()?))?;
+    let version = Version::new(take_text(&mut entry)?);
+    let what = match entry.try_get_u8().ok()? {
+        ABSENT => What::Absent,
+        WHOLE => What::Whole(entry),
+        SIZE => What::Size(entry.try_get_u64_le().ok()?),
+        _ => return None,
+    };
+    Some(Kept { since, version, what })
+}
+
+impl Shelf for OfStore {
+    fn epoch(&self, key: &StoreKey) -> io::Result<u64> {
+        let lock = self.lock(key)?;
+        lock.lock_shared()?;
+        read_epoch(&lock)
+    }
+
+    fn get(&self, key: &StoreKey) -> Option<Kept> {
+        parse(self.read(&Words { key, part: None }.bytes(&self.name))?)
+    }
+
+    fn put(&self, key: &StoreKey, epoch: u64, kept: Kept) -> bool {
+        let value: &[u8] = if let What::Whole(value) = &kept.what { value } else { &[] };
+        let words = Words { key, part: None }.bytes(&self.name);
+        let put = || {
+            let staged = self.stage(&words, &[&known(&kept), value])?;
+            let lock = self.lock(key).ok()?;
+            lock.lock().ok()?;
+            if read_epoch(&lock).ok()? != epoch {
+                return None;
+            }
+            self.place(staged)
+        };
+        put().is_some()
+    }
+
+    fn part(&self, key: &StoreKey, version: &Version, start: u64, len: u64) -> Option<Bytes> {
+        let words = Words { key, part: Some((version, start, len)) }.bytes(&self.name);
+        self.read(&words).filter(|part| part.len() as u64 == len)
+    }
+
+    fn put_part(&self, key: &StoreKey, version: &Version, start: u64, part: Bytes) {
+        let len = part.len() as u64;
+        let words = Words { key, part: Some((version, start, len)) }.bytes(&self.name);
+        // What cannot be kept is fetched again.
+        let _ = self.stage(&words, &[&part]).and_then(|staged| self.place(staged));
+    }
+
+    fn forget(&self, key: &StoreKey) -> io::Result<u64> {
+        let lock = self.lock(key)?;
+        lock.lock()?;
+        let epoch = next_epoch(&lock)?;
+        present(fs::remove_file(self.path(&Words { key, part: None }.bytes(&self.name))))?;
+        Ok(epoch)
+    }
+
+    /// Forgets the store's every key: which entry is of which key stands in the entries alone.
+    fn forget_below(&self, _: &StorePrefix) -> io::Result<()> {
+        for number in 0..LOCKS {
+            let lock = open_lock(&self.folder.root.join(format!("locks/{number:02x}")))?;
+            lock.lock()?;
+            next_epoch(&lock)?;
+        }
+        for group in folders(&self.home)? {
+            for file in present(fs::read_dir(group))?.into_iter().flatten() {
+                present(fs::remove_file(file?.path()))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn takes_parts_of(&self, version: &Version) -> bool {
+        // What is but a mark may come again in another process.
+        version.token().is_some()
+    }
+
+    fn is_on_disk(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,194 @@
+//! How are values kept in memory, up to so many bytes?
+
+use std::fmt;
+use std::hash::{BuildHasher, RandomState};
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
+use zarr_core::store::aio::Store;
+use zarr_core::store::{StoreKey, StorePrefix, Version};
+
+use super::{CacheStore, Kept, Shelf, What};
+
+const LOCKS: usize = 64;
+
+/// What an entry takes beside its key and its bytes, about.
+const OVERHEAD: u64 = 128;
+
+/// Memory for values, up to so many bytes in all, for any number of stores. Clones share it.
+///
+/// When it is full, what was not asked for in a long time makes room. Each [`CacheStore`] has entries of its own.
+///
+/// ```
+/// use std::sync::Arc;
+/// use zarr_stores::{ByteCache, wrap};
+/// # fn of(store: Arc<dyn zarr_core::store::Store>) {
+/// let cache = ByteCache::new(256 << 20);
+/// let store = wrap(store, |store| cache.store(store));
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct ByteCache(Arc<Inner>);
+
+struct Inner {
+    entries: Cache<Place, Entry, Weights>,
+    stores: AtomicU64,
+    hasher: RandomState,
+    /// How often keys were forgotten, for each of some groups of them.
+    epochs: [Mutex<u64>; LOCKS],
+}
+
+/// A store's number, a key, and what of it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Place {
+    store: u64,
+    key: StoreKey,
+    part: Option<(Version, u64, u64)>,
+}
+
+#[derive(Clone, Debug)]
+enum Entry {
+    Key(Kept),
+    Part(Bytes),
+}
+
+#[derive(Clone)]
+struct Weights;
+
+impl Weighter<Place, Entry> for Weights {
+    fn weight(&self, place: &Place, entry: &Entry) -> u64 {
+        let bytes = match entry {
+            Entry::Key(Kept { what: What::Whole(bytes), .. }) | Entry::Part(bytes) => bytes.len(),
+            Entry::Key(_) => 0,
+        };
+        OVERHEAD + (place.key.as_str().len() + bytes) as u64
+    }
+}
+
+impl ByteCache {
+    /// Memory for `limit` bytes.
+    pub fn new(limit: u64) -> Self {
+        // Only for how its tables are laid out at first.
+        let expected = (limit >> 16).clamp(64, 1 << 16) as usize;
+        ByteCache(Arc::new(Inner {
+            entries: Cache::with_weighter(expected, limit, Weights),
+            stores: AtomicU64::new(0),
+            hasher: RandomState::new(),
+            epochs: std::array::from_fn(|_| Mutex::new(0)),
+        }))
+    }
+
+    /// `store`, of whose values some are kept here.
+    pub fn store(&self, store: Arc<dyn Store>) -> CacheStore {
+        let number = self.0.stores.fetch_add(1, Ordering::Relaxed);
+        CacheStore::new(store, Arc::new(OfStore { cache: self.0.clone(), number }))
+    }
+
+    /// How many bytes are kept now, with keys and what else they take.
+    pub fn size(&self) -> u64 {
+        self.0.entries.weight()
+    }
+}
+
+impl fmt::Debug for ByteCache {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ByteCache of {} bytes, {} kept", self.0.entries.capacity(), self.size())
+    }
+}
+
+/// The entries of one store.
+struct OfStore {
+    cache: Arc<Inner>,
+    number: u64,
+}
+
+impl fmt::Debug for OfStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        ByteCache(self.cache.clone()).fmt(f)
+    }
+}
+
+impl OfStore {
+    fn place(&self, key: &StoreKey, part: Option<(Version, u64, u64)>) -> Place {
+        Place { store: self.number, key: key.clone(), part }
+    }
+
+    fn lock(&self, key: &StoreKey) -> MutexGuard<'_, u64> {
+        let at = self.cache.hasher.hash_one((self.number, key)) as usize % LOCKS;
+        self.cache.epochs[at].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Shelf for OfStore {
+    fn epoch(&self, key: &StoreKey) -> io::Result<u64> {
+        Ok(*self.lock(key))
+    }
+
+    fn get(&self, key: &StoreKey) -> Option<Kept> {
+        match self.cache.entries.get(&self.place(key, None))? {
+            Entry::Key(kept) => Some(kept),
+            Entry::Part(_) => None,
+        }
+    }
+
+    fn put(&self, key: &StoreKey, epoch: u64, kept: Kept) -> bool {
+        let lock = self.lock(key);
+        let is_now = *lock == epoch;
+        if is_now {
+            self.cache.entries.insert(self.place(key, None), Entry::Key(kept));
+        }
+        is_now
+    }
+
+    fn part(&self, key: &StoreKey, version: &Version, start: u64, len: u64) -> Option<Bytes> {
+        let place = self.place(key, Some((version.clone(), start, len)));
+        match self.cache.entries.get(&place)? {
+            Entry::Part(bytes) => Some(bytes),
+            Entry::Key(_) => None,
+        }
+    }
+
+    fn put_part(&self, key: &StoreKey, version: &Version, start: u64, part: Bytes) {
+        let place = self.place(key, Some((version.clone(), start, part.len() as u64)));
+        // A part may be a slice of much more, which it would hold.
+        self.cache.entries.insert(place, Entry::Part(Bytes::copy_from_slice(&part)));
+    }
+
+    fn forget(&self, key: &StoreKey) -> io::Result<u64> {
+        let mut lock = self.lock(key);
+        *lock += 1;
+        self.cache.entries.remove(&self.place(key, None));
+        Ok(*lock)
+    }
+
+    fn forget_below(&self, prefix: &StorePrefix) -> io::Result<()> {
+        let locks = self.cache.epochs.iter().map(|lock| {
+            let mut lock = lock.lock().unwrap_or_else(PoisonError::into_inner);
+            *lock += 1;
+            lock
+        });
+        let _locks: Vec<_> = locks.collect();
+        let is_below =
+            |place: &Place| place.store == self.number && prefix.strip(&place.key).is_some();
+        self.cache.entries.retain(|place, _| !is_below(place));
+        Ok(())
+    }
+
+    fn takes_parts_of(&self, _: &Version) -> bool {
+        true
+    }
+
+    fn is_on_disk(&self) -> bool {
+        false
+    }
+}
+
+impl Drop for OfStore {
+    fn drop(&mut self) {
+        self.cache.entries.retain(|place, _| place.store != self.number);
+    }
+}

@@ -1,0 +1,127 @@
+//! How are parts of one version of a value read, some of which are kept?
+
+use std::sync::{Arc, OnceLock};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use zarr_core::StoreError;
+use zarr_core::store::aio::Pinned;
+use zarr_core::store::{self, ByteRange, StoreKey, Version};
+
+use super::{CacheStore, What};
+use crate::wrap::Sides;
+
+/// A value whose parts are kept.
+#[derive(Clone)]
+pub(super) struct CachePinned {
+    store: CacheStore,
+    key: StoreKey,
+    epoch: Option<u64>,
+    /// Its version and size, once they are known.
+    known: OnceLock<(Version, u64)>,
+    /// The store's own, once it was needed.
+    value: OnceLock<Arc<dyn Pinned>>,
+}
+
+impl CachePinned {
+    /// A value that the store has just pinned.
+    pub fn new(
+        store: &CacheStore,
+        key: &StoreKey,
+        epoch: Option<u64>,
+        value: Box<dyn Pinned>,
+    ) -> Self {
+        let (store, key, value) = (store.clone(), key.clone(), OnceLock::from(Arc::from(value)));
+        CachePinned { store, key, epoch, known: OnceLock::new(), value }
+    }
+
+    /// The value of this version and size, which the store need not be asked for yet.
+    pub fn known(store: &CacheStore, key: &StoreKey, version: Version, size: u64) -> Self {
+        let (store, key, known) = (store.clone(), key.clone(), OnceLock::from((version, size)));
+        CachePinned { store, key, epoch: None, known, value: OnceLock::new() }
+    }
+
+    /// The store's own value, of the version that is known.
+    async fn value(&self) -> Result<Arc<dyn Pinned>, StoreError> {
+        if let Some(value) = self.value.get() {
+            return Ok(value.clone());
+        }
+        let pinned = match self.known.get() {
+            Some((version, _)) => {
+                self.store.store.reader("get")?.pin_as(&self.key, version).await?
+            }
+            None => None,
+        };
+        let value = pinned.ok_or_else(|| StoreError::Changed { key: self.key.to_string() })?;
+        Ok(self.value.get_or_init(|| value.into()).clone())
+    }
+
+    async fn part(&self, range: ByteRange) -> Option<Bytes> {
+        let (version, size) = self.known.get()?.clone();
+        let range = range.within(size)?;
+        let key = self.key.clone();
+        let (start, len) = (range.start, range.end - range.start);
+        self.store.ask(move |shelf| shelf.part(&key, &version, start, len)).await.flatten()
+    }
+
+    /// The parts that the store has to be asked for.
+    async fn fetch(&self, missing: &[ByteRange]) -> Result<Vec<Bytes>, StoreError> {
+        let value = self.value().await?;
+        let parts = value.read(missing).await?;
+        let Some(version) = value.version().filter(|v| self.store.shelf.takes_parts_of(v)) else {
+            return Ok(parts);
+        };
+        let size = value.size();
+        if self.known.set((version.clone(), size)).is_ok() {
+            self.store.put(&self.key, self.epoch, version.clone(), What::Size(size)).await;
+        }
+        let (key, ranges, kept) = (self.key.clone(), missing.to_vec(), parts.clone());
+        let keep = move |shelf: &dyn super::Shelf| {
+            for (range, part) in ranges.iter().zip(kept) {
+                if let Some(range) = range.within(size) {
+                    shelf.put_part(&key, &version, range.start, part);
+                }
+            }
+        };
+        self.store.ask(keep).await;
+        Ok(parts)
+    }
+}
+
+#[async_trait]
+impl Pinned for CachePinned {
+    async fn read(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>, StoreError> {
+        let mut parts = Vec::with_capacity(ranges.len());
+        for range in ranges {
+            parts.push(self.part(*range).await);
+        }
+        let lacks = |(range, part): (&ByteRange, &Option<Bytes>)| part.is_none().then_some(*range);
+        let missing: Vec<ByteRange> = ranges.iter().zip(&parts).filter_map(lacks).collect();
+        if missing.is_empty() && self.known.get().is_some() {
+            return Ok(parts.into_iter().flatten().collect());
+        }
+        let fetched = self.fetch(&missing).await;
+        if matches!(fetched, Err(StoreError::Changed { .. })) {
+            // Whoever begins anew finds what is there now.
+            self.store.forget_key(&self.key).await?;
+        }
+        let mut fetched = fetched?.into_iter();
+        Ok(parts.into_iter().filter_map(|part| part.or_else(|| fetched.next())).collect())
+    }
+
+    fn size(&self) -> u64 {
+        let size = self.known.get().map(|(_, size)| *size);
+        size.or_else(|| self.value.get().map(|value| value.size())).unwrap_or(0)
+    }
+
+    fn version(&self) -> Option<Version> {
+        let version = self.known.get().map(|(version, _)| version.clone());
+        version.or_else(|| self.value.get()?.version())
+    }
+
+    fn blocking(&self) -> Option<Arc<dyn store::Pinned>> {
+        // One that may yet have to be pinned is of a store of which nobody knows whether it waits.
+        self.value.get()?.blocking()?;
+        Some((Arc::new(self.clone()) as Arc<dyn Pinned>).into_blocking())
+    }
+}

@@ -1,0 +1,320 @@
+//! Is what is kept of a store what the store has?
+
+#![cfg(all(feature = "cache", feature = "memory"))]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::thread;
+use std::time::Duration;
+
+use tempfile::{TempDir, tempdir};
+use zarr_core::StoreError;
+use zarr_core::store::aio::Ready;
+use zarr_core::store::{
+    Blocking, ByteRange, ConditionalStore, Payload, Store, StoreKey, StorePrefix, WriteableStore,
+};
+use zarr_core::testkit::check_store;
+use zarr_stores::{
+    ByteCache, CacheFolder, CacheStore, Call, Counters, FilesystemStore, MemoryStore, TapStore,
+    wrap,
+};
+
+fn key(key: &str) -> StoreKey {
+    StoreKey::new(key).unwrap()
+}
+
+fn folder(limit: u64) -> (TempDir, CacheFolder) {
+    let within = tempdir().unwrap();
+    let folder = CacheFolder::open(within.path().join("cache"), limit).unwrap();
+    (within, folder)
+}
+
+fn set(store: &dyn Store, name: &str, value: &[u8]) {
+    store.writeable().unwrap().set(&key(name), Payload::new(value)).unwrap();
+}
+
+fn get(store: &dyn Store, name: &str) -> Option<Vec<u8>> {
+    store.readable().unwrap().get(&key(name)).unwrap().map(Vec::from)
+}
+
+/// A store in memory, and it behind `make`, its calls counted.
+fn counted(
+    memory: &MemoryStore,
+    make: impl FnOnce(TapStore) -> CacheStore,
+) -> (Arc<dyn Store>, CacheStore, Counters) {
+    let counters = Counters::default();
+    let ready = Arc::new(Ready::new(Arc::new(memory.clone())));
+    let cached = make(TapStore::new(ready, counters.clone()));
+    (Arc::new(Blocking::new(Arc::new(cached.clone()))), cached, counters)
+}
+
+/// V24, D-130 … D-132, D-134 … D-137, Q14, F-110, F-111. Of a full cache, too, that keeps hardly anything.
+#[test]
+fn cached_stores_keep_the_promises_of_stores() {
+    let within = tempdir().unwrap();
+    let made = AtomicU32::new(0);
+    let fresh = || within.path().join(made.fetch_add(1, Ordering::Relaxed).to_string());
+    for limit in [64 << 20, 2000] {
+        let cache = ByteCache::new(limit);
+        check_store(|| wrap(Arc::new(MemoryStore::new()), |store| cache.store(store)));
+        check_store(|| wrap(Arc::new(FilesystemStore::new(fresh())), |store| cache.store(store)));
+        let folder = || CacheFolder::open(fresh(), limit).unwrap();
+        check_store(|| wrap(Arc::new(MemoryStore::new()), |store| folder().store(store)));
+        check_store(|| {
+            wrap(Arc::new(FilesystemStore::new(fresh())), |store| folder().store(store))
+        });
+    }
+}
+
+/// Checks both kinds of cache.
+fn both(check: impl Fn(&dyn Fn(TapStore) -> CacheStore)) {
+    let cache = ByteCache::new(16 << 20);
+    check(&|store| cache.store(Arc::new(store)));
+    let (_within, folder) = folder(16 << 20);
+    check(&|store| folder.store(Arc::new(store)));
+}
+
+/// Values, parts, and that there is none are asked for once.
+#[test]
+fn what_is_kept_is_not_asked_for() {
+    both(|make| {
+        let memory = MemoryStore::new();
+        set(&memory, "whole", b"value");
+        set(&memory, "parts", &[7; 1000]);
+        let (store, _, counters) = counted(&memory, make);
+        let parts = [ByteRange::Suffix(3), ByteRange::Bounded { start: 10, len: 20 }];
+        let mut read = Vec::new();
+        for _ in 0..3 {
+            let readable = store.readable().unwrap();
+            assert_eq!(get(&*store, "whole").unwrap(), b"value");
+            assert_eq!(get(&*store, "absent"), None);
+            let pinned = readable.pin(&key("parts")).unwrap().unwrap();
+            read.push(pinned.read(&parts).unwrap());
+            assert_eq!(pinned.size(), 1000);
+            let again = readable.pin_as(&key("parts"), &pinned.version().unwrap()).unwrap();
+            assert_eq!(again.unwrap().read(&parts[..1]).unwrap(), read[0][..1]);
+            assert_eq!(counters.total().calls, 3);
+        }
+        assert_eq!(read[0], read[2]);
+        // Only what is not kept.
+        let more = [parts[0], ByteRange::Bounded { start: 500, len: 5 }];
+        let values = store.readable().unwrap().get_partial_values(&key("parts"), &more).unwrap();
+        assert_eq!(values.unwrap().concat(), [7; 8]);
+        assert_eq!(counters.of("get_partial_values").bytes, 23 + 5);
+    });
+}
+
+/// One's own writes are seen at once; others' when they are asked for.
+#[test]
+fn what_others_write_is_seen_when_it_is_asked_for() {
+    both(|make| {
+        let memory = MemoryStore::new();
+        let (store, cached, _) = counted(&memory, make);
+        set(&*store, "a", b"own");
+        assert_eq!(get(&*store, "a").unwrap(), b"own");
+        set(&memory, "a", b"theirs");
+        assert_eq!(get(&*store, "a").unwrap(), b"own");
+        // An update stands on what is there.
+        let conditional = store.conditional().unwrap();
+        let (value, was) = conditional.get_versioned(&key("a")).unwrap().unwrap();
+        assert_eq!(value, &b"theirs"[..]);
+        set(&memory, "a", b"theirs again");
+        let new = || Some(Payload::new(b"new"));
+        assert!(!conditional.set_if(&key("a"), new(), Some(&was)).unwrap());
+        // A lost update tells that what is kept is old.
+        assert_eq!(get(&*store, "a").unwrap(), b"theirs again");
+        let was = memory.get_versioned(&key("a")).unwrap().unwrap().1;
+        assert!(conditional.set_if(&key("a"), new(), Some(&was)).unwrap());
+        assert_eq!(get(&*store, "a").unwrap(), b"new");
+
+        memory.erase(&key("a")).unwrap();
+        assert_eq!(get(&*store, "a").unwrap(), b"new");
+        cached.forget(&StorePrefix::root()).unwrap();
+        assert_eq!(get(&*store, "a"), None);
+        set(&memory, "a", b"back");
+        assert_eq!(get(&*store, "a"), None, "that there is none is kept, too");
+        let now = Blocking::new(Arc::new(cached.max_age(Duration::ZERO)));
+        thread::sleep(Duration::from_millis(2));
+        assert_eq!(get(&now, "a").unwrap(), b"back");
+    });
+}
+
+/// Parts of a value are of one version, kept or not.
+#[test]
+fn parts_are_never_of_two_versions() {
+    both(|make| {
+        let memory = MemoryStore::new();
+        set(&memory, "a", b"old-old");
+        let (store, ..) = counted(&memory, make);
+        let readable = store.readable().unwrap();
+        let part = |start| [ByteRange::Bounded { start, len: 3 }];
+        let first = readable.pin(&key("a")).unwrap().unwrap();
+        assert_eq!(first.read(&part(0)).unwrap().concat(), b"old");
+        set(&memory, "a", b"new-new");
+        let again = readable.pin(&key("a")).unwrap().unwrap();
+        assert_eq!(again.read(&part(0)).unwrap().concat(), b"old");
+        assert!(matches!(again.read(&part(4)), Err(StoreError::Changed { .. })));
+        // Whoever begins anew finds what is there now.
+        let anew = readable.pin(&key("a")).unwrap().unwrap();
+        assert_eq!(anew.read(&[part(0), part(4)].concat()).unwrap().concat(), b"newnew");
+        assert_ne!(anew.version(), first.version());
+    });
+}
+
+/// The limit holds for all stores together, and what goes with a store makes room.
+#[test]
+fn stores_share_a_limit() {
+    let cache = ByteCache::new(100_000);
+    let memory = MemoryStore::new();
+    for n in 0..100 {
+        set(&memory, &n.to_string(), &[n; 5000]);
+    }
+    let stores = [(); 3].map(|()| wrap(Arc::new(memory.clone()), |store| cache.store(store)));
+    for store in &stores {
+        for n in 0..100 {
+            assert_eq!(get(&**store, &n.to_string()).unwrap(), [n; 5000]);
+            assert!(cache.size() <= 100_000);
+        }
+    }
+    assert!(cache.size() > 50_000);
+    set(&memory, "large", &[1; 200_000]);
+    assert_eq!(get(&*stores[0], "large").unwrap().len(), 200_000);
+    assert!(cache.size() <= 100_000);
+    drop(stores);
+    assert_eq!(cache.size(), 0);
+}
+
+fn files(root: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(root).unwrap() {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true if path.ends_with("locks") => {}
+            true => found.extend(files(&path)),
+            false => found.push(path),
+        }
+    }
+    found.sort();
+    found
+}
+
+/// What is kept in a folder is there for the next process, and what was damaged meanwhile is fetched anew.
+#[test]
+fn a_folder_outlasts_its_process_and_damage() {
+    let within = tempdir().unwrap();
+    let memory = MemoryStore::named("damaged");
+    let names: Vec<String> = (0..6).map(|n| format!("{n}")).collect();
+    for name in &names {
+        set(&memory, name, name.repeat(50).as_bytes());
+    }
+    let round = || {
+        let folder = CacheFolder::open(within.path(), 1 << 20).unwrap();
+        let (store, _, counters) = counted(&memory, |store| folder.store(Arc::new(store)));
+        for name in &names {
+            assert_eq!(get(&*store, name).unwrap(), name.repeat(50).as_bytes());
+        }
+        counters.total().calls
+    };
+    assert_eq!((round(), round()), (6, 0));
+    let files = files(within.path());
+    assert_eq!(files.len(), 6);
+    let whole = fs::read(&files[0]).unwrap();
+    let flipped = |at: usize| {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 1;
+        bytes
+    };
+    let mut damaged: Vec<Vec<u8>> = (0..whole.len()).map(flipped).collect();
+    damaged.extend((0..whole.len()).step_by(7).map(|len| whole[..len].to_vec()));
+    damaged.push([&whole[..], b"more"].concat());
+    damaged.push(fs::read(&files[1]).unwrap());
+    for bytes in damaged {
+        fs::write(&files[0], bytes).unwrap();
+        assert_eq!(round(), 1);
+        assert_eq!(round(), 0);
+    }
+}
+
+#[test]
+fn a_folder_stays_below_its_limit() {
+    let (within, folder) = folder(80_000);
+    let memory = MemoryStore::named("large");
+    let store = wrap(Arc::new(memory.clone()), |store| folder.store(store));
+    let size = || -> u64 {
+        files(within.path()).iter().map(|file| fs::metadata(file).unwrap().len()).sum()
+    };
+    for n in 0..100u8 {
+        set(&*store, &n.to_string(), &[n; 5000]);
+        assert_eq!(get(&*store, "0").unwrap(), [0; 5000]);
+        assert!(size() <= 80_000, "{}", size());
+    }
+    assert!(size() > 60_000);
+    set(&*store, "large", &[1; 20_000]);
+    assert_eq!(get(&*store, "large").unwrap().len(), 20_000);
+    assert!(size() <= 80_000);
+    // What is asked for again and again stays.
+    let (store, _, counters) = counted(&memory, |store| folder.store(Arc::new(store)));
+    assert_eq!(get(&*store, "0").unwrap(), [0; 5000]);
+    assert_eq!(get(&*store, "99").unwrap(), [99; 5000]);
+    assert_eq!(counters.total().calls, 0);
+}
+
+/// What was read is not kept if the key was written before the reading was done.
+#[test]
+fn what_was_overtaken_is_not_kept() {
+    both(|make| {
+        let memory = MemoryStore::new();
+        set(&memory, "k", b"old");
+        let writer = Arc::new(OnceLock::<Arc<dyn Store>>::new());
+        let overtake = writer.clone();
+        let tap = move |call: &Call<'_>| {
+            // The old value was got, and is on its way.
+            if call.operation == "get" && call.bytes == 3 {
+                set(&**overtake.get().unwrap(), "k", b"newer");
+            }
+        };
+        let ready = Arc::new(Ready::new(Arc::new(memory.clone())));
+        let cached = make(TapStore::new(ready, tap));
+        let store = writer.get_or_init(|| Arc::new(Blocking::new(Arc::new(cached))));
+        assert_eq!(get(&**store, "k").unwrap(), b"old");
+        assert_eq!(get(&**store, "k").unwrap(), b"newer");
+    });
+}
+
+/// Writers and readers with folders opened each for itself, as processes do, beside each other: at the end, what is
+/// kept is what was written last.
+#[test]
+fn what_is_kept_is_what_was_written_last() {
+    let cache = ByteCache::new(1 << 20);
+    let within = tempdir().unwrap();
+    let memory = MemoryStore::named("last");
+    let in_folder = || {
+        let folder = CacheFolder::open(within.path(), 1 << 20).unwrap();
+        wrap(Arc::new(memory.clone()), |store| folder.store(store))
+    };
+    let in_memory = wrap(Arc::new(memory.clone()), |store| cache.store(store));
+    let beside: [Vec<Arc<dyn Store>>; 2] =
+        [(0..4).map(|_| in_folder()).collect(), vec![in_memory; 4]];
+    for stores in beside {
+        for round in 0..25 {
+            thread::scope(|scope| {
+                for (n, store) in stores.iter().enumerate() {
+                    scope.spawn(move || {
+                        for step in 0..8 {
+                            match (n + step) % 3 {
+                                0 => set(&**store, "k", format!("{round} {n} {step}").as_bytes()),
+                                _ => drop(get(&**store, "k")),
+                            }
+                        }
+                    });
+                }
+            });
+            let last = get(&memory, "k");
+            for store in &stores {
+                assert_eq!(get(&**store, "k"), last);
+            }
+        }
+    }
+}
