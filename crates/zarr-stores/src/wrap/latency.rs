@@ -30,6 +30,10 @@ pub struct Latency {
 
 #[async_trait]
 impl Tap for Latency {
+    fn waits(&self) -> bool {
+        true
+    }
+
     async fn before(&self, _: &Request<'_>) -> Result<(), StoreError> {
         pause(self.request).await;
         Ok(())

@@ -40,7 +40,7 @@ pub use self::prefix::PrefixStore;
 pub use self::read_only::ReadOnlyStore;
 pub use self::tap::{Call, Outcome, Request, Tap, TapStore};
 
-/// What `make` makes of a blocking store, as a blocking store.
+/// What `make` makes of a blocking store, as a blocking store. One that waits stays one: as many requests are in flight.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -54,7 +54,8 @@ pub fn wrap<W: Store>(
     store: Arc<dyn store::Store>,
     make: impl FnOnce(Arc<dyn Store>) -> W,
 ) -> Arc<dyn store::Store> {
-    Arc::new(Blocking::new(Arc::new(make(Arc::new(Ready::new(store))))))
+    let store = store.waiting().unwrap_or_else(|| Arc::new(Ready::new(store)));
+    Arc::new(Blocking::new(Arc::new(make(store))))
 }
 
 /// `store`, each call on which is told to `tell` after it was answered, on the caller's thread.

@@ -74,6 +74,9 @@ impl Store for PrefixStore {
     fn in_flight(&self) -> usize {
         self.store.in_flight()
     }
+    fn waits(&self) -> bool {
+        self.store.waits()
+    }
 }
 
 #[async_trait]
@@ -90,6 +93,13 @@ impl ReadableStore for PrefixStore {
     }
     async fn pin(&self, key: &StoreKey) -> Result<Option<Box<dyn Pinned>>, StoreError> {
         self.store.reader("get")?.pin(&self.key(key)?).await
+    }
+    async fn pin_for(
+        &self,
+        key: &StoreKey,
+        first: &[ByteRange],
+    ) -> Result<Option<Box<dyn Pinned>>, StoreError> {
+        self.store.reader("get")?.pin_for(&self.key(key)?, first).await
     }
     async fn pin_as(
         &self,
@@ -140,6 +150,10 @@ impl ConditionalStore for PrefixStore {
         was: Option<&Version>,
     ) -> Result<bool, StoreError> {
         self.store.swapper("set_if")?.set_if(&self.key(key)?, value, was).await
+    }
+
+    fn erases(&self) -> bool {
+        self.store.conditional().is_some_and(ConditionalStore::erases)
     }
 }
 

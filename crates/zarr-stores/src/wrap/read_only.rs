@@ -37,4 +37,7 @@ impl Store for ReadOnlyStore {
     fn in_flight(&self) -> usize {
         self.0.in_flight()
     }
+    fn waits(&self) -> bool {
+        self.0.waits()
+    }
 }

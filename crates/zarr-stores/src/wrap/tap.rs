@@ -110,6 +110,11 @@ pub trait Tap: Send + Sync + 'static {
     /// # Errors
     /// Then the caller is told this, whatever the store did.
     async fn after(&self, call: &Call<'_>) -> Result<(), StoreError>;
+
+    /// Whether it makes a store one that waits, of which many calls are better made at once.
+    fn waits(&self) -> bool {
+        false
+    }
 }
 
 #[async_trait]
@@ -230,6 +235,9 @@ impl Store for TapStore {
     fn in_flight(&self) -> usize {
         self.store.in_flight()
     }
+    fn waits(&self) -> bool {
+        self.store.waits() || self.tap.waits()
+    }
 }
 
 #[async_trait]
@@ -253,6 +261,15 @@ impl ReadableStore for TapStore {
 
     async fn pin(&self, key: &StoreKey) -> Result<Option<Box<dyn Pinned>>, StoreError> {
         let pinned = self.store.reader("get_partial_values")?.pin(key).await;
+        Ok(self.pinning(key, pinned).await?.map(|value| self.pinned(key, value)))
+    }
+
+    async fn pin_for(
+        &self,
+        key: &StoreKey,
+        first: &[ByteRange],
+    ) -> Result<Option<Box<dyn Pinned>>, StoreError> {
+        let pinned = self.store.reader("get_partial_values")?.pin_for(key, first).await;
         Ok(self.pinning(key, pinned).await?.map(|value| self.pinned(key, value)))
     }
 
@@ -367,6 +384,10 @@ impl ConditionalStore for TapStore {
             false => (0, Outcome::Lost),
         };
         self.call("set_if", key.as_str(), &[], ask, carried).await
+    }
+
+    fn erases(&self) -> bool {
+        self.store.conditional().is_some_and(ConditionalStore::erases)
     }
 }
 

@@ -227,6 +227,9 @@ impl Store for CacheStore {
     fn in_flight(&self) -> usize {
         self.store.in_flight()
     }
+    fn waits(&self) -> bool {
+        self.store.waits()
+    }
 }
 
 #[async_trait]
@@ -249,13 +252,21 @@ impl ReadableStore for CacheStore {
         key: &StoreKey,
         ranges: &[ByteRange],
     ) -> Result<Option<Vec<Bytes>>, StoreError> {
-        match self.pin(key).await? {
+        match self.pin_for(key, ranges).await? {
             Some(value) => value.read(ranges).await.map(Some),
             None => Ok(None),
         }
     }
 
     async fn pin(&self, key: &StoreKey) -> Result<Option<Box<dyn Pinned>>, StoreError> {
+        self.pin_for(key, &[]).await
+    }
+
+    async fn pin_for(
+        &self,
+        key: &StoreKey,
+        first: &[ByteRange],
+    ) -> Result<Option<Box<dyn Pinned>>, StoreError> {
         match self.kept(key).await {
             Some(Kept { version, what: What::Whole(value), .. }) => {
                 return Ok(Some(Box::new(Whole::new(key, value).with_version(version))));
@@ -267,7 +278,10 @@ impl ReadableStore for CacheStore {
             None => {}
         }
         let epoch = self.epoch(key).await;
-        let value = self.store.reader("get")?.pin(key).await?;
+        let value = match first {
+            [] => self.store.reader("get")?.pin(key).await?,
+            first => self.store.reader("get")?.pin_for(key, first).await?,
+        };
         if value.is_none() {
             self.put(key, epoch, own_version(), What::Absent).await;
         }
@@ -348,6 +362,10 @@ impl ConditionalStore for CacheStore {
         let is = is.map_or(Some(What::Absent), |is| is.map(What::Whole));
         let set = self.store.swapper("set_if")?.set_if(key, value, was);
         self.change(key, set, |won| is.filter(|_| *won)).await
+    }
+
+    fn erases(&self) -> bool {
+        self.store.conditional().is_some_and(ConditionalStore::erases)
     }
 }
 
