@@ -300,6 +300,11 @@ impl Place {
 /// TARGET as the library takes it. A relative path becomes absolute, since a draft's nodes are found
 /// by looking at the folders above.
 pub(crate) fn url(target: &str) -> String {
+    if let Some((link, rest)) = target.split_once("::")
+        && (link == "zip" || link.starts_with("zip://"))
+    {
+        return format!("{link}::{}", url(rest));
+    }
     if target.is_empty() || target.contains("://") {
         return target.to_owned();
     }

@@ -29,6 +29,15 @@ pub type BuildGrid = fn(&Object, shape: &[u64]) -> Result<Arc<dyn ChunkGrid>, Me
 /// Opens a store from a URL of a registered scheme.
 pub type OpenStore = fn(url: &str, access: Access) -> Result<Arc<dyn Store>, StoreError>;
 
+/// Opens a store that lies in another, from a URL of the form `LINK::URL`: the link, which begins with a registered name, and
+/// the URL, of which the registry knows more.
+pub type OpenChain = fn(
+    link: &str,
+    url: &str,
+    access: Access,
+    registry: &Registry,
+) -> Result<Arc<dyn Store>, StoreError>;
+
 /// Understands a protocol extension of the drafts, which its URI names: called with the extension's object
 /// when a hierarchy or an array that has it is opened, with the array to change what is known of it, or
 /// without where it stands in the entry point (D-075 … D-077, D-108).
@@ -51,6 +60,7 @@ pub struct Registry {
     data_types: Vec<BuildDataType>,
     grids: HashMap<String, BuildGrid>,
     schemes: HashMap<String, Scheme>,
+    chains: HashMap<String, OpenChain>,
     encodings: HashMap<String, Arc<dyn MetadataEncoding>>,
     extensions: HashMap<String, Understand>,
 }
@@ -130,6 +140,11 @@ impl Registry {
     /// Adds a store under its URL scheme, such as `file`.
     pub fn scheme(&mut self, scheme: &str, open: OpenStore) {
         self.schemes.insert(scheme.to_owned(), Scheme::Known(open));
+    }
+
+    /// Adds a store that lies in another, under the name that its URLs begin with: `zip` for `zip::s3://bucket/x.zip`.
+    pub fn chain(&mut self, name: &str, open: OpenChain) {
+        self.chains.insert(name.to_owned(), open);
     }
 
     /// Notes a URL scheme that this build left out, and the feature that brings it.
@@ -258,6 +273,11 @@ impl Registry {
     /// # Errors
     /// [`StoreError::InvalidUrl`] for a scheme that nobody registered; the store's own.
     pub fn open_store(&self, url: &str, access: Access) -> Result<Arc<dyn Store>, StoreError> {
+        if let Some((link, rest)) = url.split_once("::")
+            && let Some(open) = self.chains.get(link.split("://").next().unwrap_or_default())
+        {
+            return open(link, rest, access, self);
+        }
         let scheme = url.split_once("://").map_or("file", |(scheme, _)| scheme);
         let why = match self.schemes.get(scheme) {
             Some(Scheme::Known(open)) => return open(url, access),

@@ -2,7 +2,7 @@
 //!
 //! - [`FilesystemStore`] (feature `filesystem`): a folder; keys are files.
 //! - [`MemoryStore`] (feature `memory`): a map in this process.
-//! - [`ZipStore`] (feature `zip`): an archive; keys are its entries.
+//! - [`ZipStore`] (feature `zip`): an archive; keys are its entries. [`ZipInStore`]: one that lies in another store.
 //! - [`LmdbStore`] (feature `lmdb`): an LMDB file; keys are its main database's.
 //! - `ObjectStore` (features `s3`, `gcs`, `azure`, `http`): a bucket, or a folder of a web server.
 //! - [`log`], [`TapStore`]: any store, telling of every call made on it. With the feature `wrappers`, such calls are counted
@@ -65,10 +65,10 @@ pub use wrap::{Call, Outcome, Request, Tap, TapStore, log, wrap};
 pub use wrap::{Count, Counters, Fault, Faults, Latency, PrefixStore, ReadOnlyStore};
 use zarr_core::Registry;
 #[cfg(feature = "zip")]
-pub use zip::ZipStore;
+pub use zip::{ZipInStore, ZipStore};
 
 /// The error for a store that this build left out.
-#[cfg(all(feature = "filesystem", not(all(feature = "zip", feature = "lmdb"))))]
+#[cfg(not(all(feature = "zip", any(feature = "lmdb", not(feature = "filesystem")))))]
 fn left_out(url: &str, feature: &str) -> zarr_core::StoreError {
     let why = format!(
         "that kind of store was left out of this build; enable the feature `{feature}` of zarr-stores"
@@ -94,6 +94,10 @@ macro_rules! stores {
                 #[cfg(not(feature = $feature))]
                 registry.scheme_left_out($scheme, $feature);
             )*
+            #[cfg(feature = "zip")]
+            registry.chain("zip", zip::open_chain);
+            #[cfg(not(feature = "zip"))]
+            registry.chain("zip", |link, url, _, _| Err(left_out(&format!("{link}::{url}"), "zip")));
         }
     };
 }

@@ -79,7 +79,7 @@ pub(crate) enum Kind {
 }
 
 /// The text meant; `None` if it is none.
-#[cfg(feature = "object")]
+#[cfg(any(feature = "object", feature = "zip"))]
 pub(crate) fn decoded_text(text: &str) -> Option<String> {
     String::from_utf8(decode(text)?).ok()
 }

@@ -13,25 +13,52 @@ use zarr_core::store::{ByteRange, Pinned, StoreKey, Version, Whole};
 use zip::read::{ZipArchiveMetadata, ZipReadOptions};
 use zip::{CompressionMethod, ZipArchive};
 
-use super::at::At;
+use super::at::{At, Source};
 
 /// Values that inflate to more than this, and more than [`FOLD`] times their stored size, are refused
 /// where no reader said how many bytes are due.
 const LARGE: u64 = 64 << 20;
 const FOLD: u64 = 200;
 
+/// The size of a local header without its name and its extra fields, and of the fields that most have.
+const HEADER: u64 = 30;
+const EXTRA: u64 = 64;
+
 /// The documents that tell a hierarchy's root, in any dialect.
 const DOCUMENTS: [&str; 5] = ["zarr.json", ".zgroup", ".zarray", ".zmetadata", ".zattrs"];
 
-/// A file and the keys in it, those below one folder of the archive.
+/// The keys in an archive, those below one folder of it.
 #[derive(Debug)]
-pub(super) struct Archive {
-    pub file: Arc<File>,
+pub(super) struct Directory {
     /// Which folder of the archive the keys lie in: empty, or ending in `/`.
     pub folder: Box<str>,
     places: BTreeMap<Box<str>, Place>,
     /// Tells it from all others of this process; what lies in it is never overwritten.
     number: u64,
+}
+
+/// A file and what is in it.
+#[derive(Debug)]
+pub(super) struct Archive {
+    pub file: Arc<File>,
+    pub directory: Directory,
+}
+
+impl Archive {
+    /// See [`Directory::read`].
+    pub fn read(file: File, folder: &str) -> io::Result<Self> {
+        let file = Arc::new(file);
+        Ok(Archive { directory: Directory::read(&file, folder)?, file })
+    }
+
+    /// An archive without entries.
+    pub fn empty(file: File, folder: &str) -> Self {
+        Archive { file: Arc::new(file), directory: Directory::empty(folder) }
+    }
+
+    pub fn find(&self, key: &StoreKey) -> Option<Value<File>> {
+        self.directory.find(&self.file, key)
+    }
 }
 
 /// Where a value lies.
@@ -43,9 +70,9 @@ pub(super) enum Place {
     Plain(Range<u64>),
 }
 
-/// A value in a file.
-pub(super) struct Value {
-    file: Arc<File>,
+/// A value in an archive.
+pub(super) struct Value<S> {
+    source: Arc<S>,
     place: Place,
     number: u64,
 }
@@ -60,15 +87,14 @@ pub(super) fn broken(error: zip::result::ZipError) -> io::Error {
     }
 }
 
-impl Archive {
-    /// The archive in `file`, its keys those below `folder` of the hierarchy in it. That lies in the one folder
+impl Directory {
+    /// The directory of the archive in `source`, its keys those below `folder` of the hierarchy in it. That lies in the one folder
     /// with a root's document, as netCDF writes it, unless the archive's top has one (N-114); if nothing lies
     /// below `folder` there, `folder` counts from the top.
     ///
     /// Of entries with one name the last counts (Z2-081). Names that are no keys are passed over.
-    pub fn read(file: File, folder: &str) -> io::Result<Self> {
-        let file = Arc::new(file);
-        let buffered = BufReader::with_capacity(1 << 16, At::new(&file, 0));
+    pub fn read<S: Source>(source: &Arc<S>, folder: &str) -> io::Result<Self> {
+        let buffered = BufReader::with_capacity(1 << 16, At::new(source, 0));
         let entries = ZipArchive::new(buffered).map_err(broken)?.metadata();
         let mut places = BTreeMap::new();
         for index in 0..entries.len() {
@@ -84,18 +110,14 @@ impl Archive {
             places.range::<str, _>(from).next().is_some_and(|(name, _)| name.starts_with(prefix))
         };
         let at_top = !is_there(&inside) && is_there(folder);
-        let folder = if at_top { folder.into() } else { inside.into() };
-        Ok(Archive { places, ..Archive::new(file, folder) })
+        let folder: Box<str> = if at_top { folder.into() } else { inside.into() };
+        Ok(Directory { places, ..Directory::empty(folder) })
     }
 
-    /// An archive without entries.
-    pub fn empty(file: File, folder: &str) -> Self {
-        Archive::new(Arc::new(file), folder.into())
-    }
-
-    fn new(file: Arc<File>, folder: Box<str>) -> Self {
+    /// The directory of an archive without entries.
+    pub fn empty(folder: impl Into<Box<str>>) -> Self {
         let number = ARCHIVES.fetch_add(1, Ordering::Relaxed);
-        Archive { file, folder, places: BTreeMap::new(), number }
+        Directory { folder: folder.into(), places: BTreeMap::new(), number }
     }
 
     /// The name of a key's entry.
@@ -103,9 +125,9 @@ impl Archive {
         format!("{}{key}", self.folder)
     }
 
-    pub fn find(&self, key: &StoreKey) -> Option<Value> {
+    pub fn find<S>(&self, source: &Arc<S>, key: &StoreKey) -> Option<Value<S>> {
         let place = self.places.get(&*self.name(key))?.clone();
-        Some(Value { file: self.file.clone(), place, number: self.number })
+        Some(Value { source: source.clone(), place, number: self.number })
     }
 
     /// The keys that begin with `prefix`, in order.
@@ -148,7 +170,7 @@ fn root_folder(places: &BTreeMap<Box<str>, Place>) -> Box<str> {
     }
 }
 
-impl Value {
+impl<S: Source> Value<S> {
     /// The value's size in bytes, as the archive says.
     pub fn size(&self) -> io::Result<u64> {
         match &self.place {
@@ -179,7 +201,7 @@ impl Value {
         }
         let mut value = Vec::new();
         // What is said of the size is believed up to what the file can hold, and beyond that as it comes.
-        value.reserve_exact(size.min(self.file.metadata()?.len()) as usize);
+        value.reserve_exact(size.min(self.source.size()?) as usize);
         self.each(|source| source.read_to_end(&mut value).map(drop))?;
         Ok(value)
     }
@@ -200,70 +222,103 @@ impl Value {
     fn each(&self, read: impl FnOnce(&mut dyn Read) -> io::Result<()>) -> io::Result<()> {
         match &self.place {
             Place::Plain(range) => {
-                read(&mut At::new(&self.file, range.start).take(range.end - range.start))
+                read(&mut At::new(&self.source, range.start).take(range.end - range.start))
             }
             Place::Entry(entries, index) => {
                 let entry = entries.entry(*index).map_err(broken)?;
                 let most = entry.size().saturating_add(1);
-                let mut at = BufReader::new(At::new(&self.file, 0));
+                let mut at = BufReader::new(At::new(&self.source, 0));
                 let opened = entry.with_reader(&mut at, ZipReadOptions::new()).map_err(broken)?;
                 read(&mut opened.take(most))
             }
         }
     }
 
+    /// Whether the value lies in the archive as it is, and need not be inflated.
+    pub fn is_plain(&self) -> io::Result<bool> {
+        let Place::Entry(entries, index) = &self.place else { return Ok(true) };
+        let entry = entries.entry(*index).map_err(broken)?;
+        Ok(entry.compression() == CompressionMethod::Stored && !entry.encrypted())
+    }
+
     /// Where the value lies as it is; `None` if it must be inflated.
-    fn plain(&self) -> io::Result<Option<Range<u64>>> {
+    pub fn plain(&self) -> io::Result<Option<Range<u64>>> {
         let (entries, index) = match &self.place {
             Place::Plain(range) => return Ok(Some(range.clone())),
+            Place::Entry(..) if !self.is_plain()? => return Ok(None),
             Place::Entry(entries, index) => (entries, *index),
         };
         let entry = entries.entry(index).map_err(broken)?;
-        if entry.compression() != CompressionMethod::Stored || entry.encrypted() {
-            return Ok(None);
-        }
         // The local header may be longer than the directory's, and only it tells by how much.
-        let mut header = [0; 30];
-        At::new(&self.file, entry.header_start()).read_exact(&mut header)?;
+        let mut header = [0; HEADER as usize];
+        At::new(&self.source, entry.header_start()).read_exact(&mut header)?;
         if header[..4] != *b"PK\x03\x04" {
             let why = "zip: no entry where the directory has one";
             return Err(io::Error::new(io::ErrorKind::InvalidData, why));
         }
         let length = |at: usize| u64::from(u16::from_le_bytes([header[at], header[at + 1]]));
-        let start = entry.header_start() + 30 + length(26) + length(28);
+        let start = entry.header_start() + HEADER + length(26) + length(28);
         let end = start.checked_add(entry.size());
-        match end.filter(|&end| self.file.metadata().is_ok_and(|file| end <= file.len())) {
+        match end.filter(|&end| self.source.size().is_ok_and(|size| end <= size)) {
             Some(end) => Ok(Some(start..end)),
             None => Err(io::ErrorKind::UnexpectedEof.into()),
         }
     }
 
+    /// Where the value's header lies, and where the value begins, as far as the directory knows: that header may be
+    /// longer.
+    pub fn header(&self) -> io::Result<(Range<u64>, u64)> {
+        let (entries, index) = match &self.place {
+            Place::Plain(range) => return Ok((range.start..range.start, range.start)),
+            Place::Entry(entries, index) => (entries, *index),
+        };
+        let entry = entries.entry(index).map_err(broken)?;
+        let (start, size) = (entry.header_start(), self.source.size()?);
+        let likely = start.saturating_add(HEADER + entry.name_raw().len() as u64);
+        Ok((start..likely.saturating_add(EXTRA).min(size).max(start), likely))
+    }
+
+    /// Where all that reading the value takes lies, as far as the directory knows.
+    pub fn span(&self) -> io::Result<Range<u64>> {
+        let stored = match &self.place {
+            Place::Plain(range) => range.end - range.start,
+            Place::Entry(entries, index) => {
+                entries.entry(*index).map_err(broken)?.compressed_size()
+            }
+        };
+        let (header, _) = self.header()?;
+        let end = header.end.saturating_add(stored).min(self.source.size()?);
+        Ok(header.start..end.max(header.start))
+    }
+}
+
+impl<S: Source + 'static> Value<S> {
     /// The value, for reading parts of it: straight from the file if it lies there as it is.
     pub fn pin(self, key: &StoreKey) -> io::Result<Box<dyn Pinned>> {
         let version = self.version();
         Ok(match self.plain()? {
             Some(range) => {
-                Box::new(PlainValue { file: self.file, range, key: key.clone(), version }) as _
+                Box::new(PlainValue { source: self.source, range, key: key.clone(), version }) as _
             }
             None => Box::new(Whole::new(key, self.read()?.into()).with_version(version)) as _,
         })
     }
 }
 
-/// A value that lies in the file as it is.
-struct PlainValue {
-    file: Arc<File>,
+/// A value that lies in the archive as it is.
+struct PlainValue<S> {
+    source: Arc<S>,
     range: Range<u64>,
     key: StoreKey,
     version: Version,
 }
 
-impl Pinned for PlainValue {
+impl<S: Source> Pinned for PlainValue<S> {
     fn read(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>, StoreError> {
         let read = |range: &ByteRange| {
             let range = range.resolve(&self.key, self.size())?;
             let mut bytes = vec![0; (range.end - range.start) as usize];
-            let read = At::new(&self.file, self.range.start + range.start).read_exact(&mut bytes);
+            let read = At::new(&self.source, self.range.start + range.start).read_exact(&mut bytes);
             read.map_err(super::failed("get", &self.key))?;
             Ok(Bytes::from(bytes))
         };

@@ -1,19 +1,35 @@
-//! How do several readers and a writer use one file, each at a place of its own?
+//! How do several readers and a writer use one archive, each at a place of its own?
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::sync::Arc;
 
-/// A place in a file, which no other use of the file moves.
-#[derive(Clone, Debug)]
-pub(super) struct At {
-    file: Arc<File>,
+/// What an archive lies in.
+pub(super) trait Source: Send + Sync {
+    /// How many bytes it has.
+    fn size(&self) -> io::Result<u64>;
+    fn read_at(&self, buf: &mut [u8], at: u64) -> io::Result<usize>;
+}
+
+impl Source for File {
+    fn size(&self) -> io::Result<u64> {
+        Ok(self.metadata()?.len())
+    }
+    fn read_at(&self, buf: &mut [u8], at: u64) -> io::Result<usize> {
+        read_at(self, buf, at)
+    }
+}
+
+/// A place in an archive, which no other use of it moves.
+#[derive(Debug)]
+pub(super) struct At<S = File> {
+    source: Arc<S>,
     at: u64,
 }
 
-impl At {
-    pub fn new(file: &Arc<File>, at: u64) -> Self {
-        At { file: file.clone(), at }
+impl<S> At<S> {
+    pub fn new(source: &Arc<S>, at: u64) -> Self {
+        At { source: source.clone(), at }
     }
 
     /// How many bytes lie before it.
@@ -42,9 +58,9 @@ fn write_at(file: &File, buf: &[u8], at: u64) -> io::Result<usize> {
     std::os::windows::fs::FileExt::seek_write(file, buf, at)
 }
 
-impl Read for At {
+impl<S: Source> Read for At<S> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        let read = read_at(&self.file, buf, self.at)?;
+        let read = self.source.read_at(buf, self.at)?;
         self.at += read as u64;
         Ok(read)
     }
@@ -52,7 +68,7 @@ impl Read for At {
 
 impl Write for At {
     fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
-        let written = write_at(&self.file, buf, self.at)?;
+        let written = write_at(&self.source, buf, self.at)?;
         self.at += written as u64;
         Ok(written)
     }
@@ -62,12 +78,12 @@ impl Write for At {
     }
 }
 
-impl Seek for At {
+impl<S: Source> Seek for At<S> {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         let at = match to {
             SeekFrom::Start(at) => Some(at),
             SeekFrom::Current(by) => self.at.checked_add_signed(by),
-            SeekFrom::End(by) => self.file.metadata()?.len().checked_add_signed(by),
+            SeekFrom::End(by) => self.source.size()?.checked_add_signed(by),
         };
         self.at = at.ok_or_else(|| io::Error::other("a place before the file's beginning"))?;
         Ok(self.at)

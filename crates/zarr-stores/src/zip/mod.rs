@@ -2,6 +2,7 @@
 
 mod archive;
 mod at;
+mod inside;
 mod staging;
 
 use std::fs::File;
@@ -17,6 +18,8 @@ use zarr_core::store::{
 use zarr_core::{Access, StoreError};
 
 use self::archive::{Archive, Value};
+pub use self::inside::ZipInStore;
+pub(crate) use self::inside::open_chain;
 use self::staging::Staging;
 use crate::url;
 
@@ -118,15 +121,20 @@ fn failed(operation: &'static str, key: impl ToString) -> impl FnOnce(io::Error)
 
 /// `zip:///path/to/x.zip`, or a path into an archive; what follows the file's name is a folder in it.
 pub(crate) fn open(url: &str, access: Access) -> Result<Arc<dyn Store>, StoreError> {
-    let path = match url.split_once("://") {
-        Some(("zip", path)) => url::to_path(&format!("file://{path}"))?,
-        _ => url::to_path(url)?,
-    };
-    let (path, folder) = match url::store_on_the_way(&path) {
+    match url.split_once("://") {
+        Some(("zip", path)) => open_folder(&format!("file://{path}"), "", access),
+        _ => open_folder(url, "", access),
+    }
+}
+
+/// The archive that a `file://` URL or a path names, and a folder in what that names.
+fn open_folder(url: &str, folder: &str, access: Access) -> Result<Arc<dyn Store>, StoreError> {
+    let path = url::to_path(url)?;
+    let (path, inside) = match url::store_on_the_way(&path) {
         Some((_, path, inside)) => (path, inside),
         None => (path, String::new()),
     };
-    Ok(Arc::new(ZipStore::open_inside(path, &folder, access)?))
+    Ok(Arc::new(ZipStore::open_inside(path, &format!("{inside}{folder}"), access)?))
 }
 
 impl Inner {
@@ -135,7 +143,7 @@ impl Inner {
         self.state.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn find(&self, key: &StoreKey) -> Option<Value> {
+    fn find(&self, key: &StoreKey) -> Option<Value<File>> {
         self.state().archive.as_ref()?.find(key)
     }
 
@@ -249,7 +257,7 @@ impl WriteableStore for ZipStore {
 
     fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
         self.0.write("erase", prefix.as_str(), |staging, archive| {
-            let keys = archive.below(prefix.as_str());
+            let keys = archive.directory.below(prefix.as_str());
             keys.iter().try_for_each(|key| staging.put(archive, key, None))
         })
     }
@@ -286,6 +294,10 @@ impl ConditionalStore for ZipStore {
 impl ListableStore for ZipStore {
     fn list_prefix(&self, prefix: &StorePrefix) -> Result<Vec<StoreKey>, StoreError> {
         let state = self.0.state();
-        Ok(state.archive.iter().flat_map(|archive| archive.below(prefix.as_str())).collect())
+        Ok(state
+            .archive
+            .iter()
+            .flat_map(|archive| archive.directory.below(prefix.as_str()))
+            .collect())
     }
 }

@@ -98,10 +98,10 @@ impl Staging {
         key: &StoreKey,
         value: Option<&Payload<'_>>,
     ) -> io::Result<()> {
-        let name = archive.name(key);
-        if archive.has(key) {
+        let name = archive.directory.name(key);
+        if archive.directory.has(key) {
             self.zip.hide_file(&name).map_err(broken)?;
-            archive.note(key, None);
+            archive.directory.note(key, None);
             self.has_gaps = true;
         }
         let Some(value) = value else { return Ok(()) };
@@ -120,7 +120,7 @@ impl Staging {
             let _ = self.zip.abort_file();
             return Err(e);
         }
-        archive.note(key, Some(begins..begins + size));
+        archive.directory.note(key, Some(begins..begins + size));
         Ok(())
     }
 

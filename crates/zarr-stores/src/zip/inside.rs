@@ -1,0 +1,403 @@
+//! How is an archive read that is a value of another store, without fetching all of it?
+//!
+//! Reading an archive is written once, for what has a size and gives bytes at a place. Here that is some pieces of the
+//! archive: whoever reads beyond them is stopped, the next piece is fetched, and the reading begins anew.
+
+use std::io::{self, ErrorKind};
+use std::ops::Range;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use async_trait::async_trait;
+use bytes::{Buf, Bytes};
+use zarr_core::store::aio::{ListableStore, Pinned, ReadableStore, Ready, Store};
+use zarr_core::store::{
+    self, Blocking, ByteRange, Listing, StoreKey, StorePrefix, Version, Whole, wait,
+};
+use zarr_core::{Access, Registry, StoreError};
+
+use super::archive::{Directory, Value};
+use super::at::Source;
+use super::failed;
+
+/// Bytes at the end that are fetched first: the end's record, its comment, and in a small archive the directory.
+const TAIL: u64 = 1 << 16;
+/// Bytes that are fetched where nobody knows how many are due.
+const PIECE: u64 = 1 << 16;
+/// A directory larger than this is refused.
+const LARGEST_DIRECTORY: u64 = 1 << 30;
+/// How often a reading may be stopped for want of a piece.
+const MOST_PIECES: usize = 64;
+
+/// A zip archive that is a value of another store, for reading.
+///
+/// Opening it fetches the archive's directory; a value then takes one request, and parts of values that are stored as
+/// they are take no more than their bytes. All is of one version of the archive: when another takes its place,
+/// reading fails, and says so. Keys are found as in a [`ZipStore`](crate::ZipStore). It cannot be written to.
+///
+/// ```
+/// use std::sync::Arc;
+/// use zarr_core::store::{StoreKey, wait};
+/// use zarr_stores::ZipInStore;
+/// # fn of(store: Arc<dyn zarr_core::store::aio::Store>) -> Result<(), zarr_core::StoreError> {
+/// let key = StoreKey::new("data/example.zip")?;
+/// let archive = wait(ZipInStore::open(store, &key, ""))?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct ZipInStore(Arc<Inner>);
+
+struct Inner {
+    store: Arc<dyn Store>,
+    key: StoreKey,
+    value: Box<dyn Pinned>,
+    size: u64,
+    directory: Directory,
+}
+
+impl std::fmt::Debug for Inner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Inner").field("store", &self.store).field("key", &self.key).finish()
+    }
+}
+
+/// Some bytes of an archive.
+struct Pieces {
+    size: u64,
+    /// Where each begins, and what it holds.
+    pieces: Vec<(u64, Bytes)>,
+    /// What was read for that is in none of them.
+    wanted: Mutex<Option<Range<u64>>>,
+}
+
+impl Source for Pieces {
+    fn size(&self) -> io::Result<u64> {
+        Ok(self.size)
+    }
+
+    fn read_at(&self, buf: &mut [u8], at: u64) -> io::Result<usize> {
+        if at >= self.size || buf.is_empty() {
+            return Ok(0);
+        }
+        for (start, piece) in &self.pieces {
+            let skipped = at.checked_sub(*start).and_then(|n| usize::try_from(n).ok());
+            if let Some(rest) = skipped.and_then(|n| piece.get(n..)).filter(|rest| !rest.is_empty())
+            {
+                let len = rest.len().min(buf.len());
+                buf[..len].copy_from_slice(&rest[..len]);
+                return Ok(len);
+            }
+        }
+        let end = at.saturating_add((buf.len() as u64).max(PIECE)).min(self.size);
+        *self.wanted.lock().unwrap_or_else(PoisonError::into_inner) = Some(at..end);
+        Err(ErrorKind::WouldBlock.into())
+    }
+}
+
+impl Pieces {
+    fn of(size: u64, pieces: Vec<(u64, Bytes)>) -> Arc<Pieces> {
+        Arc::new(Pieces { size, pieces, wanted: Mutex::new(None) })
+    }
+}
+
+fn bounded(range: Range<u64>) -> ByteRange {
+    ByteRange::Bounded { start: range.start, len: range.end - range.start }
+}
+
+/// One range of a value.
+async fn fetch(value: &dyn Pinned, range: &Range<u64>) -> Result<(u64, Bytes), StoreError> {
+    let fetched = value.read(&[bounded(range.clone())]).await?.pop();
+    Ok((range.start, fetched.unwrap_or_default()))
+}
+
+/// What `read` finds, which is called again with one more piece as long as it is stopped for want of one.
+async fn reading<T>(
+    value: &dyn Pinned,
+    size: u64,
+    mut pieces: Vec<(u64, Bytes)>,
+    read: impl Fn(&Arc<Pieces>) -> io::Result<T>,
+) -> Result<io::Result<T>, StoreError> {
+    for _ in 0..MOST_PIECES {
+        let source = Pieces::of(size, pieces);
+        let found = read(&source);
+        let wanted = source.wanted.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let (Err(_), Some(wanted)) = (&found, wanted) else { return Ok(found) };
+        pieces = source.pieces.clone();
+        pieces.push(fetch(value, &wanted).await?);
+    }
+    Ok(Err(io::Error::new(ErrorKind::InvalidData, "zip: it is scattered all over the archive")))
+}
+
+/// Where the directory begins, as the end's record in the archive's `tail` says, which begins at `start`. A guess:
+/// whoever reads the directory will see.
+fn directory_start(tail: &[u8], start: u64) -> Option<u64> {
+    let find = |sign: &[u8], before: usize| tail.get(..before)?.windows(4).rposition(|w| w == sign);
+    let end = find(b"PK\x05\x06", tail.len())?;
+    let size = u64::from(tail.get(end + 12..)?.try_get_u32_le().ok()?);
+    if size != u64::from(u32::MAX) {
+        return (start + end as u64).checked_sub(size);
+    }
+    let wide = find(b"PK\x06\x06", end)?;
+    let size = tail.get(wide + 40..)?.try_get_u64_le().ok()?;
+    (start + wide as u64).checked_sub(size)
+}
+
+impl ZipInStore {
+    /// The archive that is the value of `key`, of keys below `folder`, which is empty or ends in `/`.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`] if there is no such value, or it is no archive; the store's own.
+    pub async fn open(
+        store: Arc<dyn Store>,
+        key: &StoreKey,
+        folder: &str,
+    ) -> Result<ZipInStore, StoreError> {
+        let not_readable = StoreError::NotCapable { operation: "open", capability: "readable" };
+        let readable = store.readable().ok_or(not_readable)?;
+        let suffix = [ByteRange::Suffix(TAIL)];
+        let Some(value) = readable.pin_for(key, &suffix).await? else {
+            let absent = io::Error::new(ErrorKind::NotFound, "there is no such archive");
+            return Err(failed("open", key)(absent));
+        };
+        let tail = value.read(&suffix).await?.pop().unwrap_or_default();
+        let size = value.size();
+        let start = size.saturating_sub(tail.len() as u64);
+        let mut pieces = vec![(start, tail.clone())];
+        if let Some(directory) = directory_start(&tail, start).filter(|at| *at < start) {
+            if start - directory > LARGEST_DIRECTORY {
+                let why = "zip: its directory is larger than 1 GiB";
+                return Err(failed("open", key)(io::Error::new(ErrorKind::InvalidData, why)));
+            }
+            pieces.push(fetch(&*value, &(directory..start)).await?);
+        }
+        let read = |source: &Arc<Pieces>| Directory::read(source, folder);
+        let directory = reading(&*value, size, pieces, read).await?.map_err(failed("open", key))?;
+        Ok(ZipInStore(Arc::new(Inner { store, key: key.clone(), value, size, directory })))
+    }
+
+    /// What is wrong, where the archive was not asked for by the reader: it does not begin anew of its own.
+    fn broken(&self, error: StoreError) -> StoreError {
+        match error {
+            StoreError::Changed { .. } => {
+                let why = "the archive was replaced while it was read; open it again";
+                failed("read", &self.0.key)(io::Error::new(ErrorKind::InvalidData, why))
+            }
+            other => other,
+        }
+    }
+
+    fn find(&self, key: &StoreKey) -> Option<Value<Pieces>> {
+        self.0.directory.find(&Pieces::of(self.0.size, Vec::new()), key)
+    }
+
+    /// What `read` finds of a value, some of whose bytes are there.
+    async fn reading<T>(
+        &self,
+        key: &StoreKey,
+        piece: (u64, Bytes),
+        read: impl Fn(Value<Pieces>) -> io::Result<T>,
+    ) -> Result<T, StoreError> {
+        let archive = &*self.0;
+        let lost = || io::Error::from(ErrorKind::NotFound);
+        let read =
+            |source: &Arc<Pieces>| read(archive.directory.find(source, key).ok_or_else(lost)?);
+        let found = reading(&*archive.value, archive.size, vec![piece], read).await;
+        found.map_err(|e| self.broken(e))?.map_err(failed("get", key))
+    }
+}
+
+impl Store for ZipInStore {
+    /// `zip::s3://bucket/example.zip/group`.
+    fn name(&self) -> String {
+        let folder = self.0.directory.folder.trim_end_matches('/');
+        let (store, key) = (self.0.store.name(), &self.0.key);
+        let slash = if store.ends_with('/') { "" } else { "/" };
+        format!("zip::{store}{slash}{key}/{folder}").trim_end_matches('/').to_owned()
+    }
+    fn readable(&self) -> Option<&dyn ReadableStore> {
+        Some(self)
+    }
+    fn listable(&self) -> Option<&dyn ListableStore> {
+        Some(self)
+    }
+    fn in_flight(&self) -> usize {
+        self.0.store.in_flight()
+    }
+    fn waits(&self) -> bool {
+        self.0.store.waits()
+    }
+}
+
+#[async_trait]
+impl ReadableStore for ZipInStore {
+    async fn get(&self, key: &StoreKey) -> Result<Option<Bytes>, StoreError> {
+        let Some(value) = self.find(key) else { return Ok(None) };
+        let span = value.span().map_err(failed("get", key))?;
+        let piece = fetch(&*self.0.value, &span).await.map_err(|e| self.broken(e))?;
+        Ok(Some(self.reading(key, piece, |value| value.read()).await?.into()))
+    }
+
+    async fn get_partial_values(
+        &self,
+        key: &StoreKey,
+        ranges: &[ByteRange],
+    ) -> Result<Option<Vec<Bytes>>, StoreError> {
+        match self.pin(key).await? {
+            Some(value) => value.read(ranges).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    async fn pin(&self, key: &StoreKey) -> Result<Option<Box<dyn Pinned>>, StoreError> {
+        let Some(value) = self.find(key) else { return Ok(None) };
+        let (version, is_plain) = (value.version(), value.is_plain());
+        if !is_plain.map_err(failed("get", key))? {
+            let value = self.get(key).await?.unwrap_or_default();
+            return Ok(Some(Box::new(Whole::new(key, value).with_version(version))));
+        }
+        let size = value.size().map_err(failed("get", key))?;
+        let (header, likely) = value.header().map_err(failed("get", key))?;
+        let (archive, key, start) = (self.clone(), key.clone(), OnceLock::new());
+        Ok(Some(Box::new(Part { archive, key, size, version, header, likely, start })))
+    }
+}
+
+/// A value that lies in the archive as it is.
+#[derive(Clone)]
+struct Part {
+    archive: ZipInStore,
+    key: StoreKey,
+    size: u64,
+    version: Version,
+    /// Where its header lies, and where it begins, as the directory lets expect.
+    header: Range<u64>,
+    likely: u64,
+    /// Where it begins, once its header was read.
+    start: OnceLock<u64>,
+}
+
+#[async_trait]
+impl Pinned for Part {
+    async fn read(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>, StoreError> {
+        let resolve = |range: &ByteRange| range.resolve(&self.key, self.size);
+        let ranges = ranges.iter().map(resolve).collect::<Result<Vec<_>, _>>()?;
+        let archive = &self.archive.0;
+        let from = |start: u64| {
+            ranges.iter().map(move |range| bounded(start + range.start..start + range.end))
+        };
+        let read = async |asked: Vec<ByteRange>| {
+            archive.value.read(&asked).await.map_err(|e| self.archive.broken(e))
+        };
+        if let Some(start) = self.start.get() {
+            return read(from(*start).collect()).await;
+        }
+        // Most headers are as long as the directory lets expect.
+        let (header, likely) = (self.header.clone(), self.likely);
+        let mut parts = read(from(likely).chain([bounded(header.clone())]).collect()).await?;
+        let piece = (header.start, parts.pop().unwrap_or_default());
+        let plain = |value: Value<Pieces>| value.plain();
+        let place = self.archive.reading(&self.key, piece, plain).await?;
+        let start = *self.start.get_or_init(|| place.unwrap_or_default().start);
+        match start == likely {
+            true => Ok(parts),
+            false => read(from(start).collect()).await,
+        }
+    }
+
+    fn size(&self) -> u64 {
+        self.size
+    }
+
+    fn version(&self) -> Option<Version> {
+        Some(self.version.clone())
+    }
+}
+
+#[async_trait]
+impl ListableStore for ZipInStore {
+    async fn list_prefix(&self, prefix: &StorePrefix) -> Result<Vec<StoreKey>, StoreError> {
+        Ok(self.0.directory.below(prefix.as_str()))
+    }
+
+    async fn list_dir(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
+        Ok(Listing::fold(prefix, self.0.directory.below(prefix.as_str())))
+    }
+}
+
+/// Opens `zip::URL`, an archive in another store, or `zip://FOLDER::URL`. What follows the archive's name in the URL is a
+/// folder in it, too. An archive on a disk is opened as any other there.
+pub(crate) fn open_chain(
+    link: &str,
+    url: &str,
+    access: Access,
+    registry: &Registry,
+) -> Result<Arc<dyn store::Store>, StoreError> {
+    let invalid =
+        |why: &str| StoreError::InvalidUrl { url: format!("{link}::{url}"), why: why.to_owned() };
+    let folder = link.split_once("://").map_or("", |(_, folder)| folder).trim_matches('/');
+    let folder = if folder.is_empty() { String::new() } else { format!("{folder}/") };
+    let is_local = match url.split_once("://") {
+        Some((scheme, _)) => scheme.eq_ignore_ascii_case("file"),
+        None => true,
+    };
+    if is_local {
+        return super::open_folder(url, &folder, access);
+    }
+    let (above, name, inside) =
+        archive_in(url).ok_or_else(|| invalid("it names no archive in a store"))?;
+    if access == Access::ReadWrite {
+        return Err(invalid(
+            "an archive in another store can only be read; copy it to a disk, write there, and put it back",
+        ));
+    }
+    let store = registry.open_store(above, Access::ReadOnly)?;
+    // Web addresses spell keys with `%20` and the like; buckets' do not.
+    let decoded = match url.starts_with("http") {
+        true => crate::url::decoded_text(name)
+            .ok_or_else(|| invalid("`%` stands before two hex digits"))?,
+        false => name.to_owned(),
+    };
+    let key = StoreKey::new(decoded)?;
+    let waiting = store.waiting().unwrap_or_else(|| Arc::new(Ready::new(store)));
+    let archive = wait(ZipInStore::open(waiting, &key, &format!("{inside}{folder}")))?;
+    Ok(Arc::new(Blocking::new(Arc::new(archive))))
+}
+
+/// What an archive lies in, its name, and the folder in it: empty, or with a `/` at its end. The archive is what is named
+/// like one first, or else the last name of all.
+fn archive_in(url: &str) -> Option<(&str, &str, String)> {
+    let path = url.find("://")? + 3;
+    let path = path + url[path..].find('/')? + 1;
+    let url = Some(url.trim_end_matches('/')).filter(|url| url.len() > path)?;
+    let mut ends = url.match_indices('/').map(|(at, _)| at).chain([url.len()]);
+    let is_named = |end: &usize| {
+        url.get(path..*end).is_some_and(|at| at.to_ascii_lowercase().ends_with(".zip"))
+    };
+    let end = ends.find(is_named).unwrap_or(url.len());
+    let (above, name) = url[..end].rsplit_once('/').filter(|(_, name)| !name.is_empty())?;
+    let inside = url[end..].trim_start_matches('/');
+    let slash = if inside.is_empty() { "" } else { "/" };
+    Some((above, name, format!("{inside}{slash}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_archive_is_what_is_named_like_one_first() {
+        let split =
+            |url| archive_in(url).map(|(above, name, inside)| [above, name, &inside].join(" "));
+        for (url, expected) in [
+            ("s3://b/x.zip", "s3://b x.zip "),
+            ("s3://b/a/x.zip", "s3://b/a x.zip "),
+            ("s3://b/a/x.ZIP/g/y.zip/", "s3://b/a x.ZIP g/y.zip/"),
+            ("s3://b.zip/a/x", "s3://b.zip/a x "),
+            ("memory://m/x.zip", "memory://m x.zip "),
+        ] {
+            assert_eq!(split(url).as_deref(), Some(expected), "{url}");
+        }
+        assert_eq!(split("s3://b"), None);
+        assert_eq!(split("s3://b/"), None);
+    }
+}
