@@ -34,8 +34,8 @@ import time
 import urllib.error
 import urllib.request
 
-import faults
 import web
+import wire
 
 HOME = pathlib.Path(__file__).resolve().parent
 SCRATCH = HOME.parent.parent / "scratch"
@@ -135,9 +135,9 @@ def s3s(servers):
     process = servers.start("s3s", [program, *where, *keys, root])
     servers.until_ready("s3s", process, lambda: socket.create_connection(("127.0.0.1", port)).close())
     s3_environment(servers)
-    servers.tell("ZARR_TEST_S3", "s3s", f"s3://zarr-s3s?endpoint=http://127.0.0.1:{port}")
-    wire = faults.serve(port).server_port
-    servers.tell("ZARR_TEST_FAULTS", "s3s", f"s3://zarr-s3s?endpoint=http://127.0.0.1:{wire}")
+    for variable, every in [("ZARR_TEST_S3", 0), ("ZARR_TEST_FAULTS", 5)]:
+        by = wire.serve(port, every, root).server_port
+        servers.tell(variable, "s3s", f"s3://zarr-s3s?endpoint=http://127.0.0.1:{by}")
 
 
 def moto(servers):

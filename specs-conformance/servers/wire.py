@@ -1,56 +1,105 @@
-"""A wire that fails: hands requests on to a server, and every fifth one goes wrong.
+"""A wire to a server, which may fail: then every fifth request goes wrong.
 
 In turn: status 503 without asking the server; a connection that ends once the server has done what it was told; a body
 that breaks off in the middle; an answer two seconds late. How many did so far is the answer to `GET /faults`.
+
+A server that keeps keys as files takes the beginning of a key for a folder, and fails where S3 says that there is no
+such key. Its wire says so in its place, and lets one change at a time through: such a server compares an ETag, and only
+then begins to write.
 """
 
+import html
 import http.client
 import http.server
 import itertools
+import os
+import re
 import threading
 import time
+import urllib.parse
+from contextlib import nullcontext
 
-EVERY = 5
 STALL = 2.0
 KINDS = ["503", "dropped", "truncated", "stall"]
 PASSED_BY = {"connection", "transfer-encoding", "content-length", "keep-alive"}
 
 
+class Server(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128
+
+    def handle_error(self, *_):
+        """A caller that went away is none of ours."""
+
+
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    wbufsize = 1 << 16
     upstream = 0
     requests = None
     counts = None
+    every = 0
+    folder = None
+    server_side = None
+    turn = threading.Lock()
 
     def hand_on(self):
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         if self.path == "/faults":
             return self.reply(200, [], str(sum(self.counts.values())).encode())
         number = next(self.requests)
-        fault = KINDS[number // EVERY % len(KINDS)] if number % EVERY == 0 else None
+        fault = None
+        if self.every and number % self.every == 0:
+            fault = KINDS[number // self.every % len(KINDS)]
         if fault:
             self.counts[fault] += 1
         if fault == "503":
             return self.reply(503, [("Retry-After", "0")], b"")
         if fault == "stall":
             time.sleep(STALL)
-        status, headers, answer, length = self.ask(body)
+        with self.turn if self.folder and self.command not in ("GET", "HEAD") else nullcontext():
+            status, headers, answer, length = self.absent(body) or self.ask(body)
         if fault == "dropped" or (fault == "truncated" and not answer):
             self.close_connection = True
-            return self.connection.close()
+            return None
         if fault == "truncated":
             self.begin(status, headers, len(answer))
             self.wfile.write(answer[: len(answer) // 2])
             self.wfile.flush()
             self.close_connection = True
-            return self.connection.close()
+            return None
         self.reply(status, headers, answer, length)
 
     do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = hand_on
 
+    def absent(self, body):
+        """What is to be said of the beginnings of keys, if nothing else is asked for."""
+        path, _, query = self.path.partition("?")
+        path = urllib.parse.unquote(path).strip("/")
+        if self.command == "POST" and query.startswith("delete"):
+            keys = [html.unescape(key.decode()) for key in re.findall(b"<Key>(.*?)</Key>", body)]
+        else:
+            keys = [] if query else path.split("/", 1)[1:]
+        bucket = os.path.join(self.folder or "", path.split("/", 1)[0])
+        if not self.folder or not keys or not all(os.path.isdir(f"{bucket}/{key}") for key in keys):
+            return None
+        if self.command == "POST":
+            deleted = "".join(f"<Deleted><Key>{html.escape(key)}</Key></Deleted>" for key in keys)
+            status, answer = 200, f"<DeleteResult>{deleted}</DeleteResult>"
+        elif self.command == "DELETE":
+            status, answer = 204, ""
+        elif self.command in ("GET", "HEAD"):
+            status, answer = 404, "<Error><Code>NoSuchKey</Code></Error>"
+        else:
+            return None
+        return status, [("Content-Type", "application/xml")], answer.encode(), len(answer)
+
     def ask(self, body):
         """The server's answer. The request is as it came: its host is part of what is signed."""
-        upstream = http.client.HTTPConnection("127.0.0.1", self.upstream, timeout=60)
+        if self.server_side is None:
+            self.server_side = http.client.HTTPConnection("127.0.0.1", self.upstream, timeout=60)
+        upstream = self.server_side
         upstream.putrequest(self.command, self.path, skip_host=True, skip_accept_encoding=True)
         for name, value in self.headers.items():
             if name.lower() not in PASSED_BY:
@@ -61,7 +110,6 @@ class Handler(http.server.BaseHTTPRequestHandler):
         answer = upstream.getresponse()
         headers = [(n, v) for n, v in answer.getheaders() if n.lower() not in PASSED_BY]
         found = answer.status, headers, answer.read(), answer.headers.get("Content-Length")
-        upstream.close()
         return found
 
     def begin(self, status, headers, length):
@@ -82,15 +130,15 @@ class Handler(http.server.BaseHTTPRequestHandler):
         pass
 
 
-def serve(upstream):
-    """A failing wire to a port of this machine, from a thread; the server."""
+def serve(upstream, every=0, folder=None):
+    """A wire to a port of this machine, from a thread; the server. `folder` is where that one keeps keys as files."""
     members = {
         "upstream": upstream,
         "requests": itertools.count(1),
         "counts": dict.fromkeys(KINDS, 0),
+        "every": every,
+        "folder": folder,
     }
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (Handler,), members))
-    server.daemon_threads = True
-    server.request_queue_size = 128
+    server = Server(("127.0.0.1", 0), type("Handler", (Handler,), members))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     return server
