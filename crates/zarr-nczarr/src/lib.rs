@@ -1,0 +1,20 @@
+//! NCZarr: the netCDF-4 data model on Zarr.
+//!
+//! Groups, dimensions that variables share, variables, and attributes with types, in any store and any dialect that
+//! the caller's registry knows.
+//!
+//! - [`Type`], [`Values`]: the types of netCDF, and values of one of them.
+//! - [`schema`]: a whole dataset as defined, in memory.
+//! - [`check_name`]: what groups, dimensions, variables and attributes may be called.
+
+#![forbid(unsafe_code)]
+
+mod name;
+pub mod schema;
+mod types;
+mod values;
+
+pub use name::{check_name, is_reserved, is_virtual};
+pub use schema::{Attribute, Dimension, Endian, Filter};
+pub use types::Type;
+pub use values::{AttributeValue, Values};
