@@ -9,6 +9,9 @@
 
 #![forbid(unsafe_code)]
 
+mod attribute;
+mod format;
+mod lenient;
 mod name;
 pub mod schema;
 mod types;

@@ -9,11 +9,12 @@ use super::plan::work;
 use super::update::ROUNDS_WITHOUT_TURN;
 use super::{Chunk, Hierarchy, aio, change_attributes, parallel};
 use crate::data_type::{ByteSwap, DataType, Endian, Origin, Repr};
+use crate::dialect::Dialect;
 use crate::element::Element;
 use crate::error::{AccessError, Result};
 use crate::grid::{Cut, Tile, tiles};
 use crate::heap::Heap;
-use crate::json::Object;
+use crate::json::{Json, Object};
 use crate::metadata::{ArrayMetadata, NodeKind};
 use crate::path::NodePath;
 use crate::region::{Region, element_count};
@@ -374,6 +375,44 @@ impl Array {
     /// [`AccessError::Rank`], [`AccessError::ReadOnly`]; what the store meets.
     pub fn resize(&self, shape: &[u64]) -> Result<()> {
         now(self.opened.resize(shape))
+    }
+
+    /// As [`Array::resize`], to what `to` makes of the shape that the array has, which it is asked again whenever
+    /// another writer was faster: so one that only lengthens never cuts off what others have appended meanwhile.
+    /// Returns the shape that the array had.
+    ///
+    /// # Errors
+    /// Those of `to`; as [`Array::resize`].
+    pub fn reshape(
+        &self,
+        to: impl Fn(&[u64]) -> Result<Vec<u64>, AccessError>,
+    ) -> Result<Vec<u64>> {
+        now(self.opened.reshape(to)).map(|(_, old)| old)
+    }
+
+    /// Gives the axes other names: in final v3 the document's, else those that xarray looks for among the attributes.
+    ///
+    /// # Errors
+    /// [`AccessError::Rank`] if there is not one for each axis; [`AccessError::ReadOnly`]; what the store meets.
+    pub fn rename_dimensions(&self, names: &[String]) -> Result<()> {
+        let (opened, expected) = (&self.opened, self.shape().len());
+        if names.len() != expected {
+            return Err(opened.at(AccessError::Rank { expected, found: names.len() }));
+        }
+        let names: Json = names.iter().map(|name| Json::from(name.as_str())).collect();
+        let mut place = opened.room.format.attributes_place(&opened.path, NodeKind::Array)?;
+        match self.hierarchy.dialect() {
+            Dialect::V3 => {
+                place.member = Some("dimension_names");
+                now(opened.room.edit(&opened.path, &place, |_| Ok(names.clone())))?;
+            }
+            Dialect::V2 | Dialect::Draft => {
+                self.update_attributes(|attributes| {
+                    attributes.insert("_ARRAY_DIMENSIONS", names.clone());
+                })?;
+            }
+        }
+        self.refresh()
     }
 
     /// Makes the array longer along `axis` and writes `elements` there, all in C order; returns the

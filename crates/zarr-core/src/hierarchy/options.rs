@@ -67,6 +67,7 @@ pub enum Consolidated {
 }
 
 type Wrap = Arc<dyn Fn(Arc<dyn Store>) -> Arc<dyn Store> + Send + Sync>;
+type WrapFormat = Arc<dyn Fn(Arc<dyn Format>) -> Arc<dyn Format> + Send + Sync>;
 
 /// How a hierarchy is opened.
 #[derive(Clone, Default)]
@@ -87,6 +88,7 @@ pub struct OpenOptions {
     /// Names and what they make.
     pub registry: Arc<Registry>,
     wrap: Option<Wrap>,
+    wrap_format: Option<WrapFormat>,
 }
 
 impl fmt::Debug for OpenOptions {
@@ -184,6 +186,25 @@ impl OpenOptions {
     ) -> Self {
         self.wrap = Some(Arc::new(wrap));
         self
+    }
+
+    /// Puts a format of the caller's own around the one that is detected: a profile that keeps its own words in
+    /// the documents of v2 and v3.
+    #[must_use]
+    pub fn wrap_format(
+        mut self,
+        wrap: impl Fn(Arc<dyn Format>) -> Arc<dyn Format> + Send + Sync + 'static,
+    ) -> Self {
+        self.wrap_format = Some(Arc::new(wrap));
+        self
+    }
+
+    /// A format that was detected, wrapped.
+    pub(crate) fn wrapped(&self, format: Arc<dyn Format>) -> Arc<dyn Format> {
+        match &self.wrap_format {
+            Some(wrap) => wrap(format),
+            None => format,
+        }
     }
 
     /// The store that a URL names, wrapped.

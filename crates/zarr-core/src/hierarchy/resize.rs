@@ -98,7 +98,7 @@ impl Opened {
     }
 
     /// Changes the shape to what `to` makes of it; returns the array as it is then, and the shape it had.
-    async fn reshape(
+    pub async fn reshape(
         &self,
         to: impl Fn(&[u64]) -> Result<Vec<u64>, AccessError>,
     ) -> Result<(Arc<State>, Vec<u64>)> {

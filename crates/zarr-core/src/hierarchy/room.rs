@@ -115,7 +115,7 @@ impl Room {
             }
         };
         let warnings = note("zarr.json", reading.warnings);
-        let room = Room::new(store, format, options, warnings);
+        let room = Room::new(store, options.wrapped(format), options, warnings);
         let room = room.with_copies(&found, &options.consolidated).await?;
         Ok(Some((room, found)))
     }

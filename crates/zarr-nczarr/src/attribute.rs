@@ -1,0 +1,385 @@
+//! How are typed values kept in JSON? (N-040 … N-053)
+
+use zarr_core::{AccessError, Dialect, Json};
+
+use crate::format::is_default_float;
+use crate::lenient::{BARE_INFINITY, BARE_MINUS_INFINITY, BARE_NAN};
+use crate::types::Type;
+use crate::values::Values;
+
+/// The type that an attribute's type note means: a type, or text that is JSON. `legacy` notes write `char` as
+/// strings of one byte.
+pub(crate) fn noted_type(note: &str, legacy: bool) -> Option<Type> {
+    let plain = note.trim_start_matches(['<', '>', '|', '=']);
+    Some(match plain {
+        "i1" | "int8" => Type::Byte,
+        "u1" | "uint8" => Type::Ubyte,
+        "i2" | "int16" => Type::Short,
+        "u2" | "uint16" => Type::Ushort,
+        "i4" | "int32" => Type::Int,
+        "u4" | "uint32" => Type::Uint,
+        "i8" | "int64" => Type::Int64,
+        "u8" | "uint64" => Type::Uint64,
+        "f4" | "float32" => Type::Float,
+        "f8" | "float64" => Type::Double,
+        "char" | "U1" | "J0" | "json" => Type::Char,
+        "S1" if note.starts_with('>') || legacy => Type::Char,
+        "string" => Type::String,
+        _ => {
+            let digits = plain.strip_prefix('S')?;
+            digits.bytes().all(|b| b.is_ascii_digit()).then_some(Type::String)?
+        }
+    })
+}
+
+/// The type note of an attribute, in a dialect's words (N-003).
+fn note(ty: Type, dialect: Dialect) -> String {
+    let (v2, v3) = match ty {
+        Type::Byte => ("<i1", "int8"),
+        Type::Ubyte => ("<u1", "uint8"),
+        Type::Char => (">S1", "char"),
+        Type::Short => ("<i2", "int16"),
+        Type::Ushort => ("<u2", "uint16"),
+        Type::Int => ("<i4", "int32"),
+        Type::Uint => ("<u4", "uint32"),
+        Type::Int64 => ("<i8", "int64"),
+        Type::Uint64 => ("<u8", "uint64"),
+        Type::Float => ("<f4", "float32"),
+        Type::Double => ("<f8", "float64"),
+        _ => ("|S128", "string"),
+    };
+    if dialect == Dialect::V3 { v3 } else { v2 }.to_owned()
+}
+
+/// The note of a JSON value that is an attribute.
+pub(crate) fn json_note(dialect: Dialect) -> &'static str {
+    if dialect == Dialect::V3 { "json" } else { "|J0" }
+}
+
+/// An attribute's JSON, and its type note.
+///
+/// # Errors
+/// [`AccessError::Argument`] for what no attribute can hold: no values at all, bytes that are no text, bools,
+/// complex numbers.
+pub(crate) fn to_json(values: &Values, dialect: Dialect) -> Result<(Json, String), AccessError> {
+    let refuse = |why: &str| AccessError::Argument(format!("an attribute cannot hold {why}"));
+    let list: Vec<Json> = match values {
+        Values::Char(bytes) => {
+            let text = std::str::from_utf8(bytes).map_err(|_| refuse("text that is not UTF-8"))?;
+            // N-043: `42`, `true` and `"hi"` stay text.
+            return Ok(match Json::parse(bytes) {
+                Ok(json @ (Json::Object(_) | Json::Array(_))) => (json, json_note(dialect).into()),
+                _ => (text.into(), note(Type::Char, dialect)),
+            });
+        }
+        Values::Byte(list) => list.iter().map(|&n| i64::from(n).into()).collect(),
+        Values::Ubyte(list) => list.iter().map(|&n| u64::from(n).into()).collect(),
+        Values::Short(list) => list.iter().map(|&n| i64::from(n).into()).collect(),
+        Values::Ushort(list) => list.iter().map(|&n| u64::from(n).into()).collect(),
+        Values::Int(list) => list.iter().map(|&n| i64::from(n).into()).collect(),
+        Values::Uint(list) => list.iter().map(|&n| u64::from(n).into()).collect(),
+        Values::Int64(list) => list.iter().map(|&n| n.into()).collect(),
+        Values::Uint64(list) => list.iter().map(|&n| n.into()).collect(),
+        Values::Float(list) => list.iter().map(|&n| float(n.into(), format!("{n:?}"))).collect(),
+        Values::Double(list) => list.iter().map(|&n| float(n, format!("{n:?}"))).collect(),
+        Values::String(list) => list.iter().map(|text| text.as_str().into()).collect(),
+        Values::Bool(_) => return Err(refuse("bools; make them ubytes")),
+        Values::Complex64(_) | Values::Complex128(_) => return Err(refuse("complex numbers")),
+    };
+    let note = note(values.ty(), dialect);
+    match <[Json; 1]>::try_from(list) {
+        Ok([one]) => Ok((one, note)),
+        Err(list) if list.is_empty() => Err(refuse("no values at all")),
+        Err(list) => Ok((list.into(), note)),
+    }
+}
+
+/// N-045: `text` has all digits.
+fn float(value: f64, text: String) -> Json {
+    match value {
+        value if value.is_nan() => "NaN".into(),
+        f64::INFINITY => "Infinity".into(),
+        f64::NEG_INFINITY => "-Infinity".into(),
+        _ => Json::Number(text.into()),
+    }
+}
+
+/// The values that JSON means for an attribute of this type (N-050).
+///
+/// # Errors
+/// A sentence, when it means none.
+pub(crate) fn typed(json: &Json, ty: Type) -> Result<Values, String> {
+    let items = match json {
+        Json::Array(items) => &items[..],
+        one => std::slice::from_ref(one),
+    };
+    macro_rules! all {
+        ($rust:ty) => {
+            Values::from(items.iter().map(integer::<$rust>).collect::<Result<Vec<$rust>, _>>()?)
+        };
+    }
+    Ok(match ty {
+        Type::Char => Values::text(&text(json)),
+        Type::String => Values::String(items.iter().map(text).collect()),
+        Type::Byte => all!(i8),
+        Type::Ubyte => all!(u8),
+        Type::Short => all!(i16),
+        Type::Ushort => all!(u16),
+        Type::Int => all!(i32),
+        Type::Uint => all!(u32),
+        Type::Int64 => all!(i64),
+        Type::Uint64 => all!(u64),
+        Type::Float => Values::Float(items.iter().map(single).collect::<Result<_, _>>()?),
+        Type::Double => Values::Double(items.iter().map(double).collect::<Result<_, _>>()?),
+        Type::Bool | Type::Complex64 | Type::Complex128 => {
+            return Err(format!("attributes of type {ty} are not known"));
+        }
+    })
+}
+
+/// The values that JSON means for an attribute whose type nobody noted (N-051, N-052).
+pub(crate) fn untyped(json: &Json) -> Values {
+    let items = match json {
+        Json::Array(items) if !items.is_empty() => &items[..],
+        Json::Array(_) | Json::Object(_) | Json::Null => return Values::text(&text(json)),
+        Json::String(text) => return Values::text(text),
+        one => std::slice::from_ref(one),
+    };
+    let all = |is: fn(&Json) -> bool| items.iter().all(is);
+    if all(|json| json.as_bool().is_some()) {
+        return Values::Ubyte(
+            items.iter().map(|json| u8::from(json.as_bool() == Some(true))).collect(),
+        );
+    }
+    if all(|json| json.as_str().is_some()) {
+        return Values::String(items.iter().map(text).collect());
+    }
+    let numbers = items.iter().any(|json| json.as_number().is_some());
+    if !numbers || !all(|json| double(json).is_ok()) {
+        return Values::text(&text(json));
+    }
+    let whole: Option<Vec<i128>> =
+        items.iter().map(|json| json.as_number()?.parse().ok()).collect();
+    let range = whole.as_ref().and_then(|all| Some((*all.iter().min()?, *all.iter().max()?)));
+    let ty = match range {
+        Some((min, max)) if min >= i32::MIN.into() && max <= i32::MAX.into() => Type::Int,
+        Some((min, max)) if min >= 0 && max <= u32::MAX.into() => Type::Uint,
+        Some((min, max)) if min >= i64::MIN.into() && max <= i64::MAX.into() => Type::Int64,
+        Some((min, max)) if min >= 0 && max <= u64::MAX.into() => Type::Uint64,
+        _ => Type::Double,
+    };
+    typed(json, ty).unwrap_or_else(|_| Values::text(&text(json)))
+}
+
+/// What a text attribute is whose JSON is no text: that JSON (N-044, N-052).
+fn text(json: &Json) -> String {
+    match json {
+        Json::String(text) => text.clone(),
+        other => {
+            let mut out = String::new();
+            write(other, &mut out);
+            out
+        }
+    }
+}
+
+/// As netCDF's library writes JSON: `{"a": [1,2], "b": null}`.
+fn write(json: &Json, out: &mut String) {
+    match json {
+        Json::Array(items) => {
+            out.push('[');
+            for (n, item) in items.iter().enumerate() {
+                out.push_str(if n > 0 { "," } else { "" });
+                write(item, out);
+            }
+            out.push(']');
+        }
+        Json::Object(object) => {
+            out.push('{');
+            for (n, (name, value)) in object.iter().enumerate() {
+                out.push_str(if n > 0 { ", " } else { "" });
+                out.push_str(&Json::from(name).to_string());
+                out.push_str(": ");
+                write(value, out);
+            }
+            out.push('}');
+        }
+        Json::Number(text) => out.push_str(match &**text {
+            BARE_NAN => "NaN",
+            BARE_INFINITY => "Infinity",
+            BARE_MINUS_INFINITY => "-Infinity",
+            text => text,
+        }),
+        other => out.push_str(&other.to_string()),
+    }
+}
+
+fn integer<T: TryFrom<i128>>(json: &Json) -> Result<T, String> {
+    let value = match json {
+        Json::Bool(value) => Some(i128::from(*value)),
+        Json::Number(text) => text.parse().ok().or_else(|| {
+            // A writer may put a fraction behind whole numbers.
+            let value: f64 = text.parse().ok()?;
+            let whole = value.fract() == 0.0 && value.abs() <= (1u64 << 53) as f64;
+            (whole && **text != *BARE_NAN).then_some(value as i128)
+        }),
+        _ => None,
+    };
+    let value = value.ok_or_else(|| format!("{} is no integer", json.brief()))?;
+    T::try_from(value).map_err(|_| format!("{value} is out of range"))
+}
+
+fn double(json: &Json) -> Result<f64, String> {
+    let none = || format!("{} is no number", json.brief());
+    match json {
+        Json::Bool(value) => Ok(f64::from(u8::from(*value))),
+        Json::Number(text) if **text == *BARE_NAN => Ok(f64::NAN),
+        Json::Number(text) if is_default_float(text) => Ok(DEFAULT_FLOAT),
+        Json::Number(text) => text.parse().map_err(|_| none()),
+        Json::String(text) => special(text).ok_or_else(none),
+        _ => Err(none()),
+    }
+}
+
+/// Rounded once, from the digits.
+fn single(json: &Json) -> Result<f32, String> {
+    match json {
+        Json::Number(text) if **text != *BARE_NAN && !is_default_float(text) => {
+            text.parse().map_err(|_| format!("{} is no number", json.brief()))
+        }
+        _ => double(json).map(|value| value as f32),
+    }
+}
+
+/// 15 × 2^119, which netCDF's library prints in six digits.
+const DEFAULT_FLOAT: f64 = 9.969_209_968_386_869e36;
+
+/// N-045, and as others write them.
+fn special(text: &str) -> Option<f64> {
+    Some(match text {
+        "NaN" | "nan" => f64::NAN,
+        "Infinity" | "inf" => f64::INFINITY,
+        "-Infinity" | "-inf" => f64::NEG_INFINITY,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn json(text: &str) -> Json {
+        Json::parse(text.as_bytes()).unwrap()
+    }
+
+    /// N-040 … N-046: values come back as they were, to the last digit.
+    #[test]
+    fn values_survive_json() {
+        let all = [
+            Values::Byte(vec![-128, 127]),
+            Values::Ubyte(vec![255]),
+            Values::Short(vec![-5, 7]),
+            Values::Ushort(vec![65535]),
+            Values::Int(vec![i32::MIN, i32::MAX]),
+            Values::Uint(vec![u32::MAX]),
+            Values::Int64(vec![i64::MIN, i64::MAX]),
+            Values::Uint64(vec![u64::MAX, 0]),
+            Values::Float(vec![0.1, 3.1415927, f32::MAX, f32::MIN_POSITIVE, 1e16]),
+            Values::Double(vec![std::f64::consts::PI, 1e300, -0.0, 9.969209968386869e36]),
+            Values::Double(vec![f64::INFINITY, f64::NEG_INFINITY]),
+            Values::text("42"),
+            Values::text(""),
+            Values::text("true"),
+            Values::text("\"hi\""),
+            Values::text("NaN"),
+            Values::text("[0.,1.]"),
+            Values::String(vec!["a".into(), "ü".into()]),
+            Values::String(vec!["one".into()]),
+        ];
+        for values in all {
+            for dialect in [Dialect::V2, Dialect::V3] {
+                let (json, note) = to_json(&values, dialect).unwrap();
+                assert!(values.ty() != Type::Char || json.as_str().is_some(), "{json}");
+                let ty = noted_type(&note, false).unwrap();
+                assert_eq!(typed(&json, ty).unwrap(), values, "{json} {note}");
+            }
+        }
+        let (nan, _) = to_json(&Values::Float(vec![f32::NAN]), Dialect::V2).unwrap();
+        assert_eq!(nan, Json::from("NaN"));
+        for refused in [
+            Values::Int(vec![]),
+            Values::String(vec![]),
+            Values::Char(vec![0xff]),
+            Values::Bool(vec![true]),
+            Values::Complex64(vec![[0.0; 2]]),
+        ] {
+            assert!(to_json(&refused, Dialect::V2).is_err(), "{refused:?}");
+        }
+    }
+
+    /// N-043, N-052.
+    #[test]
+    fn json_texts_are_kept_as_json() {
+        let (stored, note) = to_json(&"{\"step\":[1, 2]}".into(), Dialect::V2).unwrap();
+        assert_eq!((stored.to_string().as_str(), note.as_str()), ("{\"step\":[1,2]}", "|J0"));
+        assert_eq!(typed(&stored, Type::Char).unwrap().as_text(), Some("{\"step\": [1,2]}"));
+    }
+
+    /// N-050: with a type; what a typed attribute of netcdf-c holds instead of text is that text (N-044).
+    #[test]
+    fn types_are_obeyed() {
+        assert_eq!(typed(&json("42"), Type::Char).unwrap().as_text(), Some("42"));
+        assert_eq!(typed(&json("true"), Type::Char).unwrap().as_text(), Some("true"));
+        assert_eq!(typed(&json("7"), Type::Float).unwrap(), Values::Float(vec![7.0]));
+        assert_eq!(typed(&json("7.0"), Type::Short).unwrap(), Values::Short(vec![7]));
+        let snapped = typed(&json("9.96921e+36"), Type::Double).unwrap();
+        assert_eq!(snapped, Type::Double.default_fill());
+        assert_eq!(typed(&json("9.96921e+36"), Type::Float).unwrap(), Type::Float.default_fill());
+        for (text, ty) in [
+            ("256", Type::Ubyte),
+            ("-1", Type::Uint64),
+            ("\"NaN\"", Type::Int),
+            ("1.5", Type::Int),
+            ("null", Type::Double),
+            ("[1,\"a\"]", Type::Int),
+        ] {
+            assert!(typed(&json(text), ty).is_err(), "{text} {ty}");
+        }
+        for (note, ty) in [(">S1", Type::Char), ("<U1", Type::Char), ("|S128", Type::String)] {
+            assert_eq!(noted_type(note, false), Some(ty));
+        }
+        assert_eq!(noted_type("|S1", true), Some(Type::Char));
+        assert_eq!(noted_type("|S1", false), Some(Type::String));
+        assert_eq!(noted_type("what", false), None);
+    }
+
+    /// N-051, N-052.
+    #[test]
+    fn types_are_inferred() {
+        for (text, due) in [
+            ("7", Values::Int(vec![7])),
+            ("-7", Values::Int(vec![-7])),
+            ("4294967295", Values::Uint(vec![u32::MAX])),
+            ("4294967296", Values::Int64(vec![1 << 32])),
+            ("-2147483649", Values::Int64(vec![-2147483649])),
+            ("9223372036854775808", Values::Uint64(vec![1 << 63])),
+            ("1.5", Values::Double(vec![1.5])),
+            ("1e3", Values::Double(vec![1000.0])),
+            ("true", Values::Ubyte(vec![1])),
+            ("[true,false]", Values::Ubyte(vec![1, 0])),
+            ("[1,2.5]", Values::Double(vec![1.0, 2.5])),
+            ("[1,\"Infinity\"]", Values::Double(vec![1.0, f64::INFINITY])),
+            ("\"x\"", "x".into()),
+            ("\"NaN\"", "NaN".into()),
+            ("[\"x\",\"y\"]", Values::String(vec!["x".into(), "y".into()])),
+            ("{\"a\":[1, 2]}", "{\"a\": [1,2]}".into()),
+            ("null", "null".into()),
+            ("[]", "[]".into()),
+            ("[1,\"a\"]", "[1,\"a\"]".into()),
+            ("[1,null]", "[1,null]".into()),
+            ("[[1],2]", "[[1],2]".into()),
+        ] {
+            assert_eq!(untyped(&json(text)), due, "{text}");
+        }
+    }
+}
