@@ -33,7 +33,7 @@ pub(crate) fn noted_type(note: &str, legacy: bool) -> Option<Type> {
 }
 
 /// The type note of an attribute, in a dialect's words (N-003).
-fn note(ty: Type, dialect: Dialect) -> String {
+pub(crate) fn note(ty: Type, dialect: Dialect) -> String {
     let (v2, v3) = match ty {
         Type::Byte => ("<i1", "int8"),
         Type::Ubyte => ("<u1", "uint8"),

@@ -10,14 +10,27 @@
 #![forbid(unsafe_code)]
 
 mod attribute;
+mod dataset;
+mod documents;
+mod elements;
+mod filter;
 mod format;
+mod group;
+mod infer;
 mod lenient;
+mod load;
 mod name;
 pub mod schema;
+mod slab;
 mod types;
 mod values;
+mod variable;
 
+pub use dataset::{Dataset, DatasetOptions, Lengths, Profile};
+pub use group::Group;
 pub use name::{check_name, is_reserved, is_virtual};
 pub use schema::{Attribute, Dimension, Endian, Filter};
+pub use slab::Slab;
 pub use types::Type;
 pub use values::{AttributeValue, Values};
+pub use variable::Variable;

@@ -77,6 +77,12 @@ impl Group {
         names.try_fold(self, |group, name| group.groups.iter().find(|child| child.name == name))
     }
 
+    /// The group at `path`, to be changed.
+    pub fn group_mut(&mut self, path: &str) -> Option<&mut Group> {
+        let mut names = path.split('/').filter(|name| !name.is_empty());
+        names.try_fold(self, |group, name| group.groups.iter_mut().find(|child| child.name == name))
+    }
+
     /// The dimension of the full name `path`, such as `/time` or `/g1/station`, counted from this group.
     pub fn dimension(&self, path: &str) -> Option<&Dimension> {
         let (group, name) = path.rsplit_once('/').unwrap_or(("", path));

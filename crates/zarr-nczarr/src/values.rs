@@ -53,6 +53,48 @@ macro_rules! each {
     };
 }
 
+/// Values of the same type, whichever it is.
+macro_rules! same {
+    ($values:expr, $of:ident => $do:expr) => {
+        Some(match $values {
+            Values::Byte($of) => Values::Byte($do),
+            Values::Ubyte($of) => Values::Ubyte($do),
+            Values::Char($of) => Values::Char($do),
+            Values::Short($of) => Values::Short($do),
+            Values::Ushort($of) => Values::Ushort($do),
+            Values::Int($of) => Values::Int($do),
+            Values::Uint($of) => Values::Uint($do),
+            Values::Int64($of) => Values::Int64($do),
+            Values::Uint64($of) => Values::Uint64($do),
+            Values::Float($of) => Values::Float($do),
+            Values::Double($of) => Values::Double($do),
+            Values::String($of) => Values::String($do),
+            Values::Bool($of) => Values::Bool($do),
+            Values::Complex64($of) => Values::Complex64($do),
+            Values::Complex128($of) => Values::Complex128($do),
+        })
+    };
+}
+
+/// Lays `part` of shape `there` over the first corner of `all` of shape `count`, row by row.
+fn overlay<T>(all: &mut [T], count: &[u64], part: Vec<T>, there: &[u64]) {
+    let (Some(&row), Some(&width)) = (there.last(), count.last()) else { return };
+    let mut at = vec![0u64; there.len() - 1];
+    let mut part = part.into_iter();
+    loop {
+        let line = at.iter().zip(count).fold(0, |line, (&at, &len)| line * len + at);
+        let start = (line * width) as usize;
+        for (place, value) in all[start..start + row as usize].iter_mut().zip(&mut part) {
+            *place = value;
+        }
+        let Some(axis) = (0..at.len()).rev().find(|&axis| at[axis] + 1 < there[axis]) else {
+            return;
+        };
+        at[axis] += 1;
+        at[axis + 1..].fill(0);
+    }
+}
+
 impl Values {
     /// A text of type `char`.
     pub fn text(text: &str) -> Values {
@@ -93,6 +135,41 @@ impl Values {
         each!(self, values => values.len())
     }
 
+    /// The first value, so many times; `None` if there is no room for that, or no value.
+    pub(crate) fn repeated(&self, count: usize) -> Option<Values> {
+        fn repeat<T: Clone>(values: &[T], count: usize) -> Option<Vec<T>> {
+            let mut all = Vec::new();
+            all.try_reserve_exact(count).ok()?;
+            all.resize(count, values.first()?.clone());
+            Some(all)
+        }
+        same!(self, values => repeat(values, count)?)
+    }
+
+    /// The values of a box of shape `count` in C order, `part` of shape `there` laid over its first corner.
+    pub(crate) fn overlaid(mut self, count: &[u64], part: Values, there: &[u64]) -> Values {
+        match (&mut self, part) {
+            (Values::Byte(all), Values::Byte(part)) => overlay(all, count, part, there),
+            (Values::Ubyte(all), Values::Ubyte(part)) => overlay(all, count, part, there),
+            (Values::Char(all), Values::Char(part)) => overlay(all, count, part, there),
+            (Values::Short(all), Values::Short(part)) => overlay(all, count, part, there),
+            (Values::Ushort(all), Values::Ushort(part)) => overlay(all, count, part, there),
+            (Values::Int(all), Values::Int(part)) => overlay(all, count, part, there),
+            (Values::Uint(all), Values::Uint(part)) => overlay(all, count, part, there),
+            (Values::Int64(all), Values::Int64(part)) => overlay(all, count, part, there),
+            (Values::Uint64(all), Values::Uint64(part)) => overlay(all, count, part, there),
+            (Values::Float(all), Values::Float(part)) => overlay(all, count, part, there),
+            (Values::Double(all), Values::Double(part)) => overlay(all, count, part, there),
+            (Values::String(all), Values::String(part)) => overlay(all, count, part, there),
+            (Values::Bool(all), Values::Bool(part)) => overlay(all, count, part, there),
+            (Values::Complex64(all), Values::Complex64(part)) => overlay(all, count, part, there),
+            (Values::Complex128(all), Values::Complex128(part)) => overlay(all, count, part, there),
+            // Both are read of one variable.
+            _ => {}
+        }
+        self
+    }
+
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -129,5 +206,22 @@ impl From<&str> for Values {
     /// A text of type `char`.
     fn from(text: &str) -> Values {
         Values::text(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_is_laid_over_the_first_corner() {
+        let all = Values::Int(vec![-1]).repeated(12).unwrap();
+        let part = Values::Int(vec![1, 2, 3, 4]);
+        let due = Values::Int(vec![1, 2, -1, -1, -1, -1, 3, 4, -1, -1, -1, -1]);
+        assert_eq!(all.overlaid(&[2, 2, 3], part, &[2, 1, 2]), due);
+        let all = Values::String(vec!["".into()]).repeated(3).unwrap();
+        let due = Values::String(vec!["a".into(), "".into(), "".into()]);
+        assert_eq!(all.overlaid(&[3], Values::String(vec!["a".into()]), &[1]), due);
+        assert_eq!(Values::Double(vec![0.0]).repeated(usize::MAX), None);
     }
 }

@@ -34,6 +34,8 @@ pub use copy::{CopyOptions, Progress, copy};
 pub use shorthand::codec;
 pub use zarr_codecs as codecs;
 pub use zarr_core::*;
+#[cfg(feature = "nczarr")]
+pub use zarr_nczarr as nczarr;
 pub use zarr_stores as stores;
 
 /// Everything that this build brings: the core's data types, the codecs and the stores of its features.

@@ -8,7 +8,7 @@ use flate2::read::GzDecoder;
 use zarr::{Json, Object};
 
 use crate::compare::{objects, parse, text};
-use crate::{Case, documents, keys, malformed, memory, node};
+use crate::{Case, documents, keys, malformed, memory, netcdf, node};
 
 /// An archive of stores, unpacked when its first case runs.
 pub struct Family {
@@ -54,12 +54,13 @@ pub fn cases(families: &Path, scratch: &Path) -> Result<Vec<Case>, String> {
             unpacked: OnceLock::new(),
             name,
         });
-        add(&family, &expected, &mut cases);
+        let cdl = netcdf::texts(families, &family.name);
+        add(&family, &expected, cdl.as_ref(), &mut cases);
     }
     Ok(cases)
 }
 
-fn add(family: &Arc<Family>, expected: &Object, cases: &mut Vec<Case>) {
+fn add(family: &Arc<Family>, expected: &Object, cdl: Option<&Object>, cases: &mut Vec<Case>) {
     let format = text(expected, "format").unwrap_or_default().to_owned();
     if let Some(bad) = expected.get("bad_keys").and_then(Json::as_object) {
         let bad = bad.get("keys").and_then(Json::as_array).unwrap_or_default().to_vec();
@@ -71,6 +72,7 @@ fn add(family: &Arc<Family>, expected: &Object, cases: &mut Vec<Case>) {
         let (family, format) = (family.clone(), format.clone());
         let case = with_nodes_of_its_twin(case, &all);
         let id = format!("{}/{store_path}", family.name);
+        let cdl = netcdf::cdl_of(&case, cdl);
         cases.push(Case::new(id.clone(), move || {
             let store = family.store(text(&case, "store_path").unwrap_or_default())?;
             match family.name.as_str() {
@@ -80,6 +82,8 @@ fn add(family: &Arc<Family>, expected: &Object, cases: &mut Vec<Case>) {
                 "peer-zarr-metadata" => {
                     documents::check(&store, text(&case, "store_path").unwrap_or_default())
                 }
+                "nczarr-v2" | "peer-netcdf-c" => node::check_keys(&store, &case)
+                    .and_then(|()| netcdf::check(&store, &case, cdl.as_deref())),
                 _ => node::check_store(&store, &case, &format),
             }
         }));

@@ -12,6 +12,7 @@ mod family;
 mod keys;
 mod malformed;
 mod memory;
+mod netcdf;
 mod node;
 mod steps;
 mod table;

@@ -1,0 +1,329 @@
+//! How is a dataset opened, and what does its handle know?
+
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+
+use zarr_core::store::Store;
+use zarr_core::{
+    AccessError, Dialect, Error, Hierarchy, Node, NodePath, OpenOptions, Registry, Result, Warning,
+};
+
+use crate::documents::Sources;
+use crate::format::{NcFormat, Words};
+use crate::group::Group;
+use crate::load::{Loader, Snapshot, is_narrow_u1, old_documents};
+use crate::schema;
+use crate::variable::Variable;
+
+/// How a dataset says what Zarr alone does not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Profile {
+    /// In documents of NCZarr's own: dimensions, types of attributes, the order of things.
+    Nczarr,
+    /// Not at all: dimensions are those that xarray and final v3 name.
+    Pure,
+    /// In documents of NCZarr's own, as netcdf-c wrote them before 4.9.3. Read, not written.
+    Legacy,
+}
+
+impl Profile {
+    /// `nczarr`, `pure`, `legacy`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Profile::Nczarr => "nczarr",
+            Profile::Pure => "pure",
+            Profile::Legacy => "legacy",
+        }
+    }
+}
+
+/// How long an unlimited dimension is to a reader.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Lengths {
+    /// As long as its longest array: what a writer who was cut short has begun is there, and reads as fill (N-013).
+    #[default]
+    Longest,
+    /// As long as its group says, which a writer says last: so a reader beside it sees whole records alone.
+    Published,
+}
+
+/// How a dataset is opened.
+#[derive(Clone, Debug)]
+pub struct DatasetOptions {
+    /// How the hierarchy below is opened: access, registry, strictness, consolidated metadata.
+    ///
+    /// A strict reader refuses a dataset with a variable that is broken; a tolerant one sets it apart.
+    pub zarr: OpenOptions,
+    /// Whether to look past all documents of NCZarr's own (`mode=zarr`).
+    pub pure: bool,
+    /// Whether xarray's `_ARRAY_DIMENSIONS` are read and written.
+    pub xarray: bool,
+    /// Whether an array without references takes a dimension of the same name and length from a group above.
+    pub share_dimensions: bool,
+    /// How long unlimited dimensions are.
+    pub lengths: Lengths,
+    /// Whether texts that are too long for their variable are cut, at the end of a character (N-062).
+    pub truncate: bool,
+}
+
+impl DatasetOptions {
+    /// Read-only, as the dataset says, knowing what `registry` knows.
+    pub fn new(registry: impl Into<Arc<Registry>>) -> Self {
+        Self::of(OpenOptions::new(registry))
+    }
+
+    /// As the dataset says, the hierarchy being opened so.
+    pub fn of(zarr: OpenOptions) -> Self {
+        DatasetOptions {
+            zarr,
+            pure: false,
+            xarray: true,
+            share_dimensions: false,
+            lengths: Lengths::default(),
+            truncate: false,
+        }
+    }
+
+    /// Handles may write, too.
+    #[must_use]
+    pub fn read_write(mut self) -> Self {
+        self.zarr = self.zarr.read_write();
+        self
+    }
+
+    /// Looks past all documents of NCZarr's own.
+    #[must_use]
+    pub fn pure(mut self) -> Self {
+        self.pure = true;
+        self
+    }
+
+    /// Says how long unlimited dimensions are.
+    #[must_use]
+    pub fn lengths(mut self, lengths: Lengths) -> Self {
+        self.lengths = lengths;
+        self
+    }
+
+    /// The options for the hierarchy, whose documents are understood as `words` say, once that is told.
+    pub(crate) fn hierarchy(&self, words: &Arc<OnceLock<Words>>) -> OpenOptions {
+        let words = words.clone();
+        self.zarr
+            .clone()
+            .wrap_format(move |inner| Arc::new(NcFormat { inner, words: words.clone() }))
+    }
+}
+
+/// A dataset: groups of dimensions, variables and attributes in a store.
+///
+/// A handle is cheap to clone and free to go to other threads; all handles of one dataset share what they
+/// know. What it says is as it was when it was opened, or last changed through one of its handles;
+/// [`Dataset::refresh`] looks again.
+#[derive(Clone, Debug)]
+pub struct Dataset {
+    pub(crate) inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Inner {
+    /// The node that is the root group.
+    pub base: NodePath,
+    pub options: DatasetOptions,
+    pub words: Words,
+    state: RwLock<Arc<Snapshot>>,
+    /// Held while definitions are changed, so that no change of this process is overlooked.
+    changing: Mutex<()>,
+}
+
+impl Dataset {
+    /// The dataset at a store's root.
+    ///
+    /// # Errors
+    /// [`AccessError::NotFound`] if nothing of Zarr is there; for documents that are broken.
+    pub fn open(store: Arc<dyn Store>, options: &DatasetOptions) -> Result<Dataset> {
+        let words = Arc::default();
+        let hierarchy = Hierarchy::open(store, &options.hierarchy(&words))?;
+        Self::of(hierarchy, NodePath::root(), options, &words)
+    }
+
+    /// The dataset at a path or URL of a store, or of a group inside a hierarchy; for URLs as netCDF's users type
+    /// them, see [`crate::open_url`].
+    ///
+    /// # Errors
+    /// As [`Dataset::open`].
+    pub fn locate(url: &str, options: &DatasetOptions) -> Result<Dataset> {
+        let words = Arc::default();
+        let (hierarchy, base) = Hierarchy::locate(url, &options.hierarchy(&words))?;
+        Self::of(hierarchy, base, options, &words)
+    }
+
+    /// The dataset whose root is the node at `base`.
+    pub(crate) fn of(
+        hierarchy: Hierarchy,
+        base: NodePath,
+        options: &DatasetOptions,
+        words: &OnceLock<Words>,
+    ) -> Result<Dataset> {
+        let (profile, told) = told(&hierarchy, &base, options)?;
+        // Somebody may have told it already; it is the same dataset.
+        let words = *words.get_or_init(|| told);
+        let options = options.clone();
+        let snapshot = Loader::new(&hierarchy, &base, profile, words, &options).load()?;
+        let state = RwLock::new(Arc::new(snapshot));
+        let inner = Inner { base, options, words, state, changing: Mutex::default() };
+        Ok(Dataset { inner: Arc::new(inner) })
+    }
+
+    /// Reads the documents again: others may have changed them.
+    ///
+    /// # Errors
+    /// As [`Dataset::open`].
+    pub fn refresh(&self) -> Result<()> {
+        let inner = &self.inner;
+        let words = Arc::new(OnceLock::from(inner.words));
+        let old = self.snapshot();
+        // Documents may come out of copies, which are read when the hierarchy is opened.
+        let options = inner.options.hierarchy(&words);
+        let hierarchy = Hierarchy::open(old.hierarchy.store().clone(), &options)?;
+        let loader = Loader::new(&hierarchy, &inner.base, old.profile, inner.words, &inner.options);
+        self.replace(loader.load()?);
+        Ok(())
+    }
+
+    pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
+        self.inner.state.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn replace(&self, snapshot: Snapshot) {
+        *self.inner.state.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(snapshot);
+    }
+
+    /// Held by whoever changes definitions.
+    pub(crate) fn changing(&self) -> MutexGuard<'_, ()> {
+        self.inner.changing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How it says what Zarr alone does not.
+    pub fn profile(&self) -> Profile {
+        self.snapshot().profile
+    }
+
+    /// The dialect of its documents.
+    pub fn dialect(&self) -> Dialect {
+        self.snapshot().hierarchy.dialect()
+    }
+
+    /// The hierarchy that holds it.
+    pub fn hierarchy(&self) -> Hierarchy {
+        self.snapshot().hierarchy.clone()
+    }
+
+    /// What it defines, all of it, as one value.
+    pub fn schema(&self) -> Arc<schema::Group> {
+        self.snapshot().root.clone()
+    }
+
+    /// What tolerant reading has overlooked so far.
+    pub fn warnings(&self) -> Vec<Warning> {
+        self.snapshot().warnings.clone()
+    }
+
+    /// The root group.
+    pub fn root(&self) -> Group {
+        Group::new(self.clone(), "/".into())
+    }
+
+    /// The group at `path`, such as `/g1/g2`.
+    ///
+    /// # Errors
+    /// [`AccessError::NotFound`].
+    pub fn group(&self, path: &str) -> Result<Group> {
+        let path = normal(path);
+        match self.snapshot().root.group(&path) {
+            Some(_) => Ok(Group::new(self.clone(), path)),
+            None => Err(self.absent("group", &path)),
+        }
+    }
+
+    /// The variable at `path`, such as `/g1/id`.
+    ///
+    /// # Errors
+    /// [`AccessError::NotFound`]; [`AccessError::Argument`] for an array that is no variable, saying why.
+    pub fn variable(&self, path: &str) -> Result<Variable> {
+        let path = normal(path);
+        let snapshot = self.snapshot();
+        if snapshot.arrays.contains_key(&path) {
+            return Ok(Variable::new(self.clone(), path));
+        }
+        let (group, name) = path.rsplit_once('/').unwrap_or(("", &path));
+        let opaque = snapshot.root.group(group).and_then(|group| {
+            group.opaque.iter().find(|opaque| opaque.name == name).map(|opaque| &opaque.why)
+        });
+        match opaque {
+            Some(why) => {
+                let why = format!("`{path}` is no variable: {why}");
+                Err(self.at(AccessError::Argument(why).into()))
+            }
+            None => Err(self.absent("variable", &path)),
+        }
+    }
+
+    /// The dimension of this full name, such as `/g1/station`.
+    ///
+    /// # Errors
+    /// [`AccessError::NotFound`].
+    pub fn dimension(&self, path: &str) -> Result<schema::Dimension> {
+        let found = self.snapshot().root.dimension(path).cloned();
+        found.ok_or_else(|| self.absent("dimension", path))
+    }
+
+    pub(crate) fn absent(&self, what: &str, path: &str) -> Error {
+        let looked_for = format!("{what} `{path}`");
+        self.at(AccessError::NotFound { looked_for }.into())
+    }
+
+    /// The error, at this dataset.
+    pub(crate) fn at(&self, error: Error) -> Error {
+        error.at_store(self.snapshot().hierarchy.store().name())
+    }
+
+    /// Puts what was written where other readers find it, for stores that gather it until then, such as zip
+    /// archives.
+    ///
+    /// # Errors
+    /// When the store failed.
+    pub fn flush(&self) -> Result<()> {
+        self.hierarchy().flush()
+    }
+}
+
+/// A path as it is kept: `/`, or names each preceded by `/`.
+pub(crate) fn normal(path: &str) -> String {
+    format!("/{}", path.trim_matches('/'))
+}
+
+/// The profile, and how documents are to be understood, by the node that is the root.
+fn told(
+    hierarchy: &Hierarchy,
+    base: &NodePath,
+    options: &DatasetOptions,
+) -> Result<(Profile, Words)> {
+    let root = match hierarchy.node(base)? {
+        Node::Group(group) => group.metadata().clone(),
+        Node::Array(_) => return Ok((Profile::Pure, Words::default())),
+    };
+    let narrow_u1 = is_narrow_u1(&root.attributes);
+    let pure = (Profile::Pure, Words { nczarr: false, narrow_u1 });
+    if options.pure {
+        return Ok(pure);
+    }
+    let sources = |old| Sources { attributes: &root.attributes, members: &root.unknown, old };
+    let found = match sources(&[]).superblock() {
+        Some(found) => Some(found),
+        None => sources(&old_documents(hierarchy, base, &[".nczarr"])?).superblock(),
+    };
+    Ok(match found {
+        None => pure,
+        Some((_, true)) => (Profile::Nczarr, Words { nczarr: true, narrow_u1: false }),
+        Some((_, false)) => (Profile::Legacy, Words { nczarr: true, narrow_u1: true }),
+    })
+}

@@ -1,0 +1,520 @@
+//! What do the documents hold that are netCDF's own, in whichever spelling? (N-030 … N-036, N-080)
+//!
+//! They are attributes, or members of `.zgroup` and `.zarray`, or keys of their own; in small letters or in
+//! capitals. What is written is of one form.
+
+use zarr_core::{AccessError, Dialect, Json, MetadataError, Object};
+
+use crate::attribute::{self, json_note, noted_type};
+use crate::name::is_reserved;
+use crate::schema::{Attribute, Dimension};
+use crate::types::Type;
+use crate::values::Values;
+
+/// Where a node may have netCDF's documents.
+pub(crate) struct Sources<'a> {
+    pub attributes: &'a Object,
+    /// Members of `.zgroup` or `.zarray` that Zarr does not know.
+    pub members: &'a Object,
+    /// The documents of 4.8.0: a name such as `.nczgroup`, and what it holds.
+    pub old: &'a [(&'static str, Json)],
+}
+
+impl Sources<'_> {
+    /// The document of this name, in small letters: the newest form that is there.
+    fn find(&self, name: &str) -> Option<&Json> {
+        let capitals = name.to_uppercase();
+        let places = [self.attributes, self.members];
+        let mut found =
+            [name, &capitals].into_iter().flat_map(|name| places.map(|at| at.get(name)));
+        found.find_map(|json| json)
+    }
+
+    fn old(&self, names: &[&str]) -> Option<&Json> {
+        self.old.iter().find(|(name, _)| names.contains(name)).map(|(_, json)| json)
+    }
+
+    /// The version that the superblock says, if there is one (N-031), and whether it stands where netcdf-c writes it.
+    pub fn superblock(&self) -> Option<(String, bool)> {
+        let version = |json: &Json| {
+            let version = json.as_object()?.get("version")?.as_str()?;
+            let major = version.strip_suffix(".0.0")?;
+            (major.parse::<u64>().ok()? > 0).then(|| version.to_owned())
+        };
+        if let Some(version) = self.find("_nczarr_superblock").and_then(version) {
+            let current = self.attributes.contains("_nczarr_superblock");
+            return Some((version, current));
+        }
+        let old = self.old(&[".nczarr"])?.as_object()?.get("nczarr_version")?;
+        Some((old.as_str()?.to_owned(), false))
+    }
+
+    /// What the group declares; `None` if it has no such document.
+    pub fn group(&self) -> Result<Option<GroupDocument>, MetadataError> {
+        let found = self.find("_nczarr_group").or_else(|| self.old(&[".nczgroup"]));
+        found.map(GroupDocument::parse).transpose()
+    }
+
+    /// What is said of the array; `None` if it has no such document.
+    pub fn array(&self) -> Result<Option<ArrayDocument>, MetadataError> {
+        let found = self.find("_nczarr_array").or_else(|| self.old(&[".nczvar", ".nczarray"]));
+        found.map(ArrayDocument::parse).transpose()
+    }
+
+    /// The type notes of attributes.
+    pub fn notes(&self) -> Vec<(String, String)> {
+        let found = self
+            .find("_nczarr_attrs")
+            .or_else(|| self.find("_nczarr_attr"))
+            .or_else(|| self.old(&[".nczattr", ".nczattrs"]));
+        found.map(notes).unwrap_or_default()
+    }
+}
+
+/// `{"types": {…}}`, `{"attribute_types": {…}}`, or the list that the document describes.
+fn notes(json: &Json) -> Vec<(String, String)> {
+    let of_object = |object: &Object| -> Vec<(String, String)> {
+        let notes = object.iter().filter_map(|(name, note)| Some((name, note.as_str()?)));
+        notes.map(|(name, note)| (name.to_owned(), note.to_owned())).collect()
+    };
+    let of_item = |item: &Json| {
+        let item = item.as_object()?;
+        let note = item.get("configuration")?.as_object()?.get("type")?;
+        Some((item.get("name")?.as_str()?.to_owned(), note.as_str()?.to_owned()))
+    };
+    match json {
+        Json::Array(items) => items.iter().filter_map(of_item).collect(),
+        Json::Object(object) => {
+            let types = object.get("types").or_else(|| object.get("attribute_types"));
+            types.and_then(Json::as_object).map(of_object).unwrap_or_default()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// What a group declares (N-032).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct GroupDocument {
+    pub dimensions: Vec<Dimension>,
+    pub arrays: Vec<String>,
+    pub groups: Vec<String>,
+}
+
+const GROUP: &str = "_nczarr_group";
+
+impl GroupDocument {
+    fn parse(json: &Json) -> Result<GroupDocument, MetadataError> {
+        let object = json.as_object().ok_or_else(|| wrong(GROUP, json, "an object"))?;
+        let either = |names: [&str; 2]| names.into_iter().find_map(|name| object.get(name));
+        Ok(GroupDocument {
+            dimensions: match either(["dimensions", "dims"]) {
+                None => Vec::new(),
+                Some(json) => dimensions(json)?,
+            },
+            arrays: names(either(["arrays", "vars"]))?,
+            groups: names(either(["groups", "subgroups"]))?,
+        })
+    }
+
+    pub fn to_json(&self, dialect: Dialect) -> Json {
+        let dimensions: Object = self
+            .dimensions
+            .iter()
+            .map(|dimension| (dimension.name.clone(), dimension_json(dimension, dialect)))
+            .collect();
+        let names =
+            |names: &[String]| -> Json { names.iter().map(|n| n.as_str().into()).collect() };
+        Object::new()
+            .with("dimensions", dimensions)
+            .with("arrays", names(&self.arrays))
+            .with("groups", names(&self.groups))
+            .into()
+    }
+}
+
+/// N-011.
+fn dimension_json(dimension: &Dimension, dialect: Dialect) -> Json {
+    match dimension.unlimited || dialect == Dialect::V3 {
+        false => dimension.len.into(),
+        true => Object::new()
+            .with("size", dimension.len)
+            .with("unlimited", u64::from(dimension.unlimited))
+            .into(),
+    }
+}
+
+fn dimensions(json: &Json) -> Result<Vec<Dimension>, MetadataError> {
+    match json {
+        Json::Object(object) => object.iter().map(|(name, json)| dimension(name, json)).collect(),
+        Json::Array(items) => items
+            .iter()
+            .map(|item| {
+                let name =
+                    item.as_object().and_then(|item| item.get("name")).and_then(Json::as_str);
+                dimension(name.ok_or_else(|| wrong(GROUP, item, "a dimension with a name"))?, item)
+            })
+            .collect(),
+        other => Err(wrong(GROUP, other, "an object of dimensions")),
+    }
+}
+
+fn dimension(name: &str, json: &Json) -> Result<Dimension, MetadataError> {
+    let (len, unlimited) = match json {
+        Json::Object(object) => {
+            let unlimited = match object.get("unlimited") {
+                None => false,
+                Some(json) if json.as_u64() == Some(0) => false,
+                Some(json) if json.as_u64() == Some(1) => true,
+                Some(Json::Bool(unlimited)) => *unlimited,
+                Some(other) => return Err(wrong(GROUP, other, "`unlimited`, which is 0 or 1")),
+            };
+            (object.get("size").and_then(Json::as_u64), unlimited)
+        }
+        other => (other.as_u64(), false),
+    };
+    let len = len.ok_or_else(|| {
+        wrong(
+            GROUP,
+            json,
+            &format!("the length of dimension `{name}`, or an object with its `size`"),
+        )
+    })?;
+    Ok(Dimension { name: name.to_owned(), len, unlimited })
+}
+
+fn names(json: Option<&Json>) -> Result<Vec<String>, MetadataError> {
+    let Some(json) = json else { return Ok(Vec::new()) };
+    let items = json.as_array().ok_or_else(|| wrong(GROUP, json, "a list of names"))?;
+    let name = |item: &Json| item.as_str().map(str::to_owned);
+    items.iter().map(|item| name(item).ok_or_else(|| wrong(GROUP, item, "a name"))).collect()
+}
+
+fn wrong(member: &str, json: &Json, due: &str) -> MetadataError {
+    MetadataError::invalid(member, format!("{} stands for {due}", json.brief()))
+}
+
+/// What is said of an array (N-033).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ArrayDocument {
+    /// The full names of its dimensions.
+    pub references: Vec<String>,
+    pub scalar: bool,
+    /// What its elements are, where the data type does not tell: `char`, `string`.
+    pub alias: Option<Type>,
+}
+
+impl ArrayDocument {
+    fn parse(json: &Json) -> Result<ArrayDocument, MetadataError> {
+        let member = "_nczarr_array";
+        let object = json.as_object().ok_or_else(|| wrong(member, json, "an object"))?;
+        let references =
+            ["dimension_references", "dimrefs"].into_iter().find_map(|n| object.get(n));
+        let references = match references {
+            None => Vec::new(),
+            Some(json) => {
+                let items =
+                    json.as_array().ok_or_else(|| wrong(member, json, "a list of names"))?;
+                let name = |item: &Json| {
+                    let name = item.as_str().map(str::to_owned);
+                    name.ok_or_else(|| wrong(member, item, "the full name of a dimension"))
+                };
+                items.iter().map(name).collect::<Result<_, _>>()?
+            }
+        };
+        let is_set = |json: &Json| json.as_u64() != Some(0) && json.as_bool() != Some(false);
+        let storage = object.get("storage").and_then(Json::as_str);
+        let alias = object.get("nczarr_type").or_else(|| object.get("type_alias"));
+        Ok(ArrayDocument {
+            references,
+            scalar: object.get("scalar").is_some_and(is_set) || storage == Some("scalar"),
+            alias: alias.and_then(Json::as_str).and_then(Type::from_name),
+        })
+    }
+
+    pub fn to_json(&self) -> Json {
+        let references: Json = self.references.iter().map(|name| name.as_str().into()).collect();
+        let mut object = Object::new().with("dimension_references", references);
+        if self.scalar {
+            object.insert("scalar", 1u64);
+        }
+        object.insert("storage", "chunked");
+        if let Some(alias) = self.alias {
+            object.insert("nczarr_type", alias.name());
+        }
+        object.into()
+    }
+}
+
+/// A node's attributes as their document has them, the user's apart from the model's own.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Sheet {
+    /// Name, JSON, type note.
+    user: Vec<(String, Json, Option<String>)>,
+    /// Those that hold the model itself, but for the notes.
+    own: Object,
+}
+
+impl Sheet {
+    /// The attributes as they are, and the notes of their types.
+    pub fn read(attributes: &Object, notes: &[(String, String)]) -> Sheet {
+        let mut sheet = Sheet::default();
+        for (name, json) in attributes.iter() {
+            let lower = name.to_ascii_lowercase();
+            if ["_nczarr_attr", "_nczarr_attrs"].contains(&lower.as_str()) {
+                continue;
+            }
+            if is_reserved(name) || is_reserved(&lower) {
+                sheet.own.insert(name, json.clone());
+                continue;
+            }
+            let note = notes.iter().find(|(other, _)| other == name).map(|(_, note)| note.clone());
+            sheet.user.push((name.to_owned(), json.clone(), note));
+        }
+        sheet
+    }
+
+    /// The attributes as they are, with the notes that stand among them.
+    pub fn of(attributes: &Object) -> Sheet {
+        let (members, old) = (&Object::new(), &[][..]);
+        Sheet::read(attributes, &Sources { attributes, members, old }.notes())
+    }
+
+    /// The JSON of a user's attribute.
+    pub fn json(&self, name: &str) -> Option<&Json> {
+        self.user.iter().find(|(other, ..)| other == name).map(|(_, json, _)| json)
+    }
+
+    /// The attributes of a new node.
+    ///
+    /// # Errors
+    /// [`AccessError::Argument`] for an attribute that cannot be kept.
+    pub fn new(
+        attributes: &[Attribute],
+        own: Object,
+        dialect: Dialect,
+    ) -> Result<Sheet, AccessError> {
+        let mut sheet = Sheet { user: Vec::new(), own };
+        for attribute in attributes {
+            sheet.set(&attribute.name, &attribute.value, dialect)?;
+        }
+        Ok(sheet)
+    }
+
+    /// The user's attributes and their types; what does not fit its note is told in the second list.
+    pub fn attributes(&self, legacy: bool) -> (Vec<Attribute>, Vec<String>) {
+        let mut troubles = Vec::new();
+        let attribute = |(name, json, note): &(String, Json, Option<String>)| {
+            let ty = note.as_deref().and_then(|note| {
+                let ty = noted_type(note, legacy);
+                if ty.is_none() {
+                    troubles
+                        .push(format!("attribute `{name}`: type `{note}` is unknown; inferred"));
+                }
+                ty
+            });
+            let value = match ty {
+                None => attribute::untyped(json),
+                Some(ty) => attribute::typed(json, ty).unwrap_or_else(|why| {
+                    troubles.push(format!("attribute `{name}` of type {ty}: {why}; inferred"));
+                    attribute::untyped(json)
+                }),
+            };
+            Attribute { name: name.clone(), value }
+        };
+        let attributes = self.user.iter().map(attribute).collect();
+        (attributes, troubles)
+    }
+
+    /// Sets an attribute; one that was there keeps its place.
+    ///
+    /// # Errors
+    /// [`AccessError::Argument`] for values that no attribute can hold.
+    pub fn set(&mut self, name: &str, value: &Values, dialect: Dialect) -> Result<(), AccessError> {
+        let (json, note) = attribute::to_json(value, dialect).map_err(|e| {
+            AccessError::Argument(format!("attribute `{}`: {e}", name.escape_debug()))
+        })?;
+        match self.user.iter_mut().find(|(other, ..)| other == name) {
+            Some(found) => (found.1, found.2) = (json, Some(note)),
+            None => self.user.push((name.to_owned(), json, Some(note))),
+        }
+        Ok(())
+    }
+
+    /// Whether there is a user's attribute of this name.
+    pub fn contains(&self, name: &str) -> bool {
+        self.user.iter().any(|(other, ..)| other == name)
+    }
+
+    /// Takes an attribute away; `false` if there was none.
+    pub fn remove(&mut self, name: &str) -> bool {
+        let before = self.user.len();
+        self.user.retain(|(other, ..)| other != name);
+        self.user.len() < before
+    }
+
+    /// Gives an attribute another name; `false` if there was none.
+    pub fn rename(&mut self, name: &str, to: &str) -> bool {
+        let found = self.user.iter_mut().find(|(other, ..)| other == name);
+        found.map(|found| found.0 = to.to_owned()).is_some()
+    }
+
+    /// Sets one of the model's own.
+    pub fn set_own(&mut self, name: &str, json: impl Into<Json>) {
+        self.own.insert(name, json);
+    }
+
+    /// The document (N-034, N-036): with notes of types if the dataset has them.
+    pub fn into_object(self, dialect: Dialect, noted: bool) -> Object {
+        let (name, member) = match dialect {
+            Dialect::V3 => ("_nczarr_attrs", "attribute_types"),
+            _ => ("_nczarr_attr", "types"),
+        };
+        let mut notes = Object::new();
+        let mut object = Object::new();
+        for (name, json, note) in self.user {
+            if let Some(note) = note {
+                notes.insert(name.as_str(), note);
+            }
+            object.insert(name, json);
+        }
+        for (name, json) in self.own {
+            if name == "_NCProperties" {
+                notes.insert(name.as_str(), attribute::note(Type::Char, dialect));
+            } else if name != "_ARRAY_DIMENSIONS" {
+                notes.insert(name.as_str(), json_note(dialect));
+            }
+            object.insert(name, json);
+        }
+        if noted {
+            notes.insert(name, json_note(dialect));
+            object.insert(name, Object::new().with(member, notes));
+        }
+        object
+    }
+
+    /// Changes what the group declares.
+    ///
+    /// # Errors
+    /// For a document that is broken; those of `change`.
+    pub fn change_group<T>(
+        &mut self,
+        dialect: Dialect,
+        change: impl FnOnce(&mut GroupDocument) -> zarr_core::Result<T>,
+    ) -> zarr_core::Result<T> {
+        let mut document = match self.own.get(GROUP) {
+            Some(json) => GroupDocument::parse(json)?,
+            None => GroupDocument::default(),
+        };
+        let done = change(&mut document)?;
+        // What others have put beside our members stays.
+        let mut members =
+            self.own.get(GROUP).and_then(Json::as_object).cloned().unwrap_or_default();
+        if let Json::Object(ours) = document.to_json(dialect) {
+            for (name, json) in ours {
+                members.insert(name, json);
+            }
+        }
+        self.own.insert(GROUP, members);
+        Ok(done)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn object(text: &str) -> Object {
+        Json::parse(text.as_bytes()).unwrap().as_object().unwrap().clone()
+    }
+
+    fn group(text: &str) -> Result<GroupDocument, MetadataError> {
+        GroupDocument::parse(&Json::parse(text.as_bytes()).unwrap())
+    }
+
+    /// N-011, N-032, N-080: what a group declares, in every spelling.
+    #[test]
+    fn groups_are_read_in_every_spelling() {
+        let due = GroupDocument {
+            dimensions: vec![
+                Dimension { name: "t".into(), len: 3, unlimited: true },
+                Dimension::new("x", 2),
+            ],
+            arrays: vec!["a".into()],
+            groups: vec!["g".into()],
+        };
+        for text in [
+            r#"{"dimensions":{"t":{"size":3,"unlimited":1},"x":2},"arrays":["a"],"groups":["g"]}"#,
+            r#"{"dims":{"t":{"size":3,"unlimited":true},"x":{"size":2}},"vars":["a"],"groups":["g"]}"#,
+            r#"{"dimensions":[{"name":"t","size":3,"unlimited":1},{"name":"x","size":2,"unlimited":0}],"arrays":["a"],"subgroups":["g"]}"#,
+        ] {
+            assert_eq!(group(text).unwrap(), due, "{text}");
+        }
+        for dialect in [Dialect::V2, Dialect::V3] {
+            assert_eq!(GroupDocument::parse(&due.to_json(dialect)).unwrap(), due);
+        }
+        for bad in [
+            r#"{"dimensions":{"t":{"unlimited":1}}}"#,
+            r#"{"dimensions":{"t":"3"}}"#,
+            r#"{"dimensions":{"t":-1}}"#,
+            r#"{"dimensions":{"t":{"size":1,"unlimited":2}}}"#,
+            r#"{"dimensions":7}"#,
+            r#"{"arrays":"a"}"#,
+            r#"{"arrays":[7]}"#,
+            "[]",
+        ] {
+            assert!(group(bad).is_err(), "{bad}");
+        }
+    }
+
+    /// N-023, N-031, N-033, N-034, N-080, N-081.
+    #[test]
+    fn documents_are_found_where_any_era_put_them() {
+        let sources = |attributes: &str, members: &str| {
+            let (attributes, members) = (object(attributes), object(members));
+            let sources = Sources { attributes: &attributes, members: &members, old: &[] };
+            (sources.superblock(), sources.array().unwrap(), sources.notes())
+        };
+        let (superblock, ..) = sources(r#"{"_nczarr_superblock":{"version":"2.0.0"}}"#, "{}");
+        assert_eq!(superblock, Some(("2.0.0".into(), true)));
+        let (superblock, ..) = sources("{}", r#"{"_NCZARR_SUPERBLOCK":{"version":"2.0.0"}}"#);
+        assert_eq!(superblock, Some(("2.0.0".into(), false)));
+        for none in ["2.0.0", "\"2.1.0\"", "\"0.0.0\"", "\"x\"", "2"] {
+            let text = format!(r#"{{"_nczarr_superblock":{{"version":{none}}}}}"#);
+            let Ok(json) = Json::parse(text.as_bytes()) else { continue };
+            let attributes = json.as_object().unwrap();
+            let members = &Object::new();
+            assert_eq!(Sources { attributes, members, old: &[] }.superblock(), None, "{none}");
+        }
+        for (text, scalar) in [
+            (r#"{"dimrefs":[],"storage":"scalar"}"#, true),
+            (r#"{"dimension_references":[],"scalar":1}"#, true),
+            (r#"{"dimension_references":[],"scalar":0}"#, false),
+        ] {
+            let (_, array, _) = sources("{}", &format!(r#"{{"_NCZARR_ARRAY":{text}}}"#));
+            assert_eq!(array.unwrap().scalar, scalar, "{text}");
+        }
+        for text in [
+            r#"{"_NCZARR_ATTR":{"types":{"u":"<U1"}}}"#,
+            r#"{"_nczarr_attr":{"types":{"u":"<U1"}}}"#,
+            r#"{"_nczarr_attrs":{"attribute_types":{"u":"<U1"}}}"#,
+            r#"{"_nczarr_attrs":[{"name":"u","configuration":{"type":"<U1"}}]}"#,
+        ] {
+            assert_eq!(sources(text, "{}").2, [("u".to_owned(), "<U1".to_owned())], "{text}");
+        }
+    }
+
+    /// N-034, N-036.
+    #[test]
+    fn attributes_keep_their_order_and_the_models_own_come_last() {
+        let own = Object::new().with("_nczarr_group", Object::new());
+        let user = [Attribute::new("b", "x"), Attribute::new("a", vec![1i16, 2])];
+        let mut sheet = Sheet::new(&user, own, Dialect::V2).unwrap();
+        sheet.set("b", &"y".into(), Dialect::V2).unwrap();
+        let object = sheet.into_object(Dialect::V2, true);
+        let due = r#"{"b":"y","a":[1,2],"_nczarr_group":{},"_nczarr_attr":{"types":{"b":">S1","a":"<i2","_nczarr_group":"|J0","_nczarr_attr":"|J0"}}}"#;
+        assert_eq!(Json::from(object.clone()).to_string(), due);
+        let (attributes, troubles) = Sheet::of(&object).attributes(false);
+        assert_eq!(attributes, [Attribute::new("b", "y"), Attribute::new("a", vec![1i16, 2])]);
+        assert!(troubles.is_empty());
+    }
+}

@@ -1,0 +1,259 @@
+//! Which elements of Zarr are which values of netCDF?
+
+use zarr_core::data_type::{CoreType, DataType, Repr};
+use zarr_core::metadata::ArrayMetadata;
+use zarr_core::{AccessError, Array, Result, Selection};
+
+use crate::format::Words;
+use crate::types::Type;
+use crate::values::Values;
+
+/// The type that an array's elements are to netCDF (N-003 … N-006, N-063, N-065).
+///
+/// # Errors
+/// Why they are none.
+pub(crate) fn type_of(
+    metadata: &ArrayMetadata,
+    alias: Option<Type>,
+    words: Words,
+) -> Result<Type, String> {
+    let name = metadata.data_type.to_string();
+    let none = || Err(format!("netCDF has no type for `{name}`; read it as a Zarr array"));
+    let core = match &metadata.data_type {
+        DataType::Core(core) => core,
+        DataType::Raw { .. } if alias == Some(Type::String) => return Ok(Type::String),
+        DataType::Extension(_) => {
+            let is_char = metadata.declared_type.as_str() == Some(">S1");
+            return match is_char && (words.nczarr || words.narrow_u1) {
+                true => Ok(Type::Char),
+                false if name == "string" || digits_follow(&name, &["|S", "U"]) => Ok(Type::String),
+                false => none(),
+            };
+        }
+        _ => return none(),
+    };
+    Ok(match core {
+        CoreType::Int8 => Type::Byte,
+        CoreType::Uint8 if alias == Some(Type::Char) => Type::Char,
+        CoreType::Uint8 => Type::Ubyte,
+        CoreType::Int16 => Type::Short,
+        CoreType::Uint16 => Type::Ushort,
+        CoreType::Int32 => Type::Int,
+        CoreType::Uint32 => Type::Uint,
+        CoreType::Int64 => Type::Int64,
+        CoreType::Uint64 => Type::Uint64,
+        CoreType::Float32 => Type::Float,
+        CoreType::Float64 => Type::Double,
+        CoreType::Bool => Type::Bool,
+        CoreType::Complex64 => Type::Complex64,
+        CoreType::Complex128 => Type::Complex128,
+        _ => return none(),
+    })
+}
+
+fn digits_follow(name: &str, prefixes: &[&str]) -> bool {
+    let rest = prefixes.iter().find_map(|prefix| name.strip_prefix(prefix));
+    rest.is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit()))
+}
+
+/// What native elements of fixed size are.
+fn decode(ty: Type, repr: Repr, bytes: &[u8]) -> Values {
+    macro_rules! numbers {
+        ($rust:ty) => {{
+            let (numbers, _) = bytes.as_chunks::<{ size_of::<$rust>() }>();
+            Values::from(numbers.iter().map(|n| <$rust>::from_ne_bytes(*n)).collect::<Vec<$rust>>())
+        }};
+    }
+    macro_rules! pairs {
+        ($rust:ty) => {{
+            let (pairs, _) = bytes.as_chunks::<{ 2 * size_of::<$rust>() }>();
+            let half = |pair: &[u8]| {
+                let (numbers, _) = pair.as_chunks::<{ size_of::<$rust>() }>();
+                [<$rust>::from_ne_bytes(numbers[0]), <$rust>::from_ne_bytes(numbers[1])]
+            };
+            Values::from(pairs.iter().map(|pair| half(pair)).collect::<Vec<[$rust; 2]>>())
+        }};
+    }
+    match ty {
+        Type::Byte => numbers!(i8),
+        Type::Ubyte => numbers!(u8),
+        Type::Char => Values::Char(bytes.to_vec()),
+        Type::Short => numbers!(i16),
+        Type::Ushort => numbers!(u16),
+        Type::Int => numbers!(i32),
+        Type::Uint => numbers!(u32),
+        Type::Int64 => numbers!(i64),
+        Type::Uint64 => numbers!(u64),
+        Type::Float => numbers!(f32),
+        Type::Double => numbers!(f64),
+        Type::Bool => Values::Bool(bytes.iter().map(|&byte| byte != 0).collect()),
+        Type::Complex64 => pairs!(f32),
+        Type::Complex128 => pairs!(f64),
+        Type::String => {
+            let text = |element: &[u8]| match repr {
+                Repr::Utf32(_) => utf32(element),
+                // N-061: a text ends at the first NUL.
+                _ => {
+                    let end = element.iter().position(|&b| b == 0).unwrap_or(element.len());
+                    String::from_utf8_lossy(&element[..end]).into_owned()
+                }
+            };
+            Values::String(bytes.chunks_exact(repr.size().max(1)).map(text).collect())
+        }
+    }
+}
+
+/// One value of little-endian bytes.
+pub(crate) fn from_le_bytes(ty: Type, bytes: &[u8]) -> Option<Values> {
+    let mut bytes = bytes.to_vec();
+    if cfg!(target_endian = "big") {
+        let unit = if matches!(ty, Type::Complex64 | Type::Complex128) {
+            bytes.len() / 2
+        } else {
+            bytes.len()
+        };
+        bytes.chunks_mut(unit.max(1)).for_each(<[u8]>::reverse);
+    }
+    (ty != Type::String).then(|| decode(ty, Repr::Opaque(1), &bytes))
+}
+
+fn utf32(element: &[u8]) -> String {
+    let (units, _) = element.as_chunks::<4>();
+    let units = units.iter().map(|unit| u32::from_ne_bytes(*unit)).take_while(|&unit| unit != 0);
+    units.map(|unit| char::from_u32(unit).unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
+}
+
+/// What an element is that nobody wrote.
+pub(crate) fn fill(metadata: &ArrayMetadata, ty: Type) -> Values {
+    let bytes = metadata.fill_bytes();
+    match metadata.data_type.repr() {
+        Some(Repr::Variable) => Values::String(vec![String::from_utf8_lossy(&bytes).into_owned()]),
+        Some(repr) => decode(ty, repr, &bytes),
+        None => ty.default_fill(),
+    }
+}
+
+/// Reads what is selected.
+pub(crate) fn read(array: &Array, ty: Type, selection: Selection) -> Result<Values> {
+    Ok(match ty {
+        Type::Byte => array.read::<i8>(selection)?.into(),
+        Type::Ubyte => array.read::<u8>(selection)?.into(),
+        Type::Short => array.read::<i16>(selection)?.into(),
+        Type::Ushort => array.read::<u16>(selection)?.into(),
+        Type::Int => array.read::<i32>(selection)?.into(),
+        Type::Uint => array.read::<u32>(selection)?.into(),
+        Type::Int64 => array.read::<i64>(selection)?.into(),
+        Type::Uint64 => array.read::<u64>(selection)?.into(),
+        Type::Float => array.read::<f32>(selection)?.into(),
+        Type::Double => array.read::<f64>(selection)?.into(),
+        Type::Bool => array.read::<bool>(selection)?.into(),
+        Type::Char => Values::Char(array.read_bytes(selection)?),
+        Type::String if array.data_type().is_variable() => array.read::<String>(selection)?.into(),
+        Type::String | Type::Complex64 | Type::Complex128 => {
+            let repr = array.data_type().repr().unwrap_or(Repr::Opaque(1));
+            decode(ty, repr, &array.read_bytes(selection)?)
+        }
+    })
+}
+
+/// Writes what is selected; `values` are of the array's type, and as many as it needs.
+///
+/// # Errors
+/// [`AccessError::Argument`] for a text that is too long, unless it is to be cut (N-062); [`AccessError::ElementType`].
+pub(crate) fn write(
+    array: &Array,
+    ty: Type,
+    selection: Selection,
+    values: &Values,
+    truncate: bool,
+) -> Result<()> {
+    match values {
+        _ if values.ty() != ty => {
+            let array = format!("{} of {ty}", array.path());
+            Err(AccessError::ElementType { array, asked: values.ty().name() }.into())
+        }
+        Values::Byte(list) => array.write(selection, list),
+        Values::Ubyte(list) => array.write(selection, list),
+        Values::Short(list) => array.write(selection, list),
+        Values::Ushort(list) => array.write(selection, list),
+        Values::Int(list) => array.write(selection, list),
+        Values::Uint(list) => array.write(selection, list),
+        Values::Int64(list) => array.write(selection, list),
+        Values::Uint64(list) => array.write(selection, list),
+        Values::Float(list) => array.write(selection, list),
+        Values::Double(list) => array.write(selection, list),
+        Values::Bool(list) => array.write(selection, list),
+        Values::Char(bytes) => array.write_bytes(selection, bytes),
+        Values::String(list) => match array.data_type().repr() {
+            Some(Repr::Variable) => array.write(selection, list),
+            repr => {
+                let repr = repr.unwrap_or(Repr::Opaque(1));
+                let bytes = encode_texts(list, repr, truncate);
+                let bytes = bytes.map_err(|e| zarr_core::Error::from(e).at_path(array.path()))?;
+                array.write_bytes(selection, &bytes)
+            }
+        },
+        Values::Complex64(list) => {
+            let bytes: Vec<u8> = list.as_flattened().iter().flat_map(|n| n.to_ne_bytes()).collect();
+            array.write_bytes(selection, &bytes)
+        }
+        Values::Complex128(list) => {
+            let bytes: Vec<u8> = list.as_flattened().iter().flat_map(|n| n.to_ne_bytes()).collect();
+            array.write_bytes(selection, &bytes)
+        }
+    }
+}
+
+/// Texts padded to a fixed width (N-060, N-062).
+fn encode_texts(list: &[String], repr: Repr, truncate: bool) -> Result<Vec<u8>, AccessError> {
+    let width = repr.size();
+    let mut out = Vec::new();
+    for text in list {
+        let mut text = text.as_str();
+        let size = |text: &str| match repr {
+            Repr::Utf32(_) => 4 * text.chars().count(),
+            _ => text.len(),
+        };
+        if size(text) > width && !truncate {
+            let why = format!(
+                "text {:?} has {} bytes, of which {width} fit; make `_nczarr_maxstrlen` larger, or ask to cut texts",
+                text,
+                text.len()
+            );
+            return Err(AccessError::Argument(why));
+        }
+        while size(text) > width {
+            let last = text.chars().next_back().map_or(1, char::len_utf8);
+            text = &text[..text.len() - last];
+        }
+        let start = out.len();
+        match repr {
+            Repr::Utf32(_) => out.extend(text.chars().flat_map(|c| u32::from(c).to_ne_bytes())),
+            _ => out.extend_from_slice(text.as_bytes()),
+        }
+        out.resize(start + width, 0);
+    }
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// N-061, N-062.
+    #[test]
+    fn texts_are_padded_and_never_cut_unasked() {
+        let repr = Repr::Opaque(6);
+        let texts = ["north".to_owned(), "é漢字x".to_owned(), String::new()];
+        assert!(encode_texts(&texts, repr, false).is_err());
+        let bytes = encode_texts(&texts, repr, true).unwrap();
+        assert_eq!(bytes, b"north\0\xc3\xa9\xe6\xbc\xa2\0\0\0\0\0\0\0");
+        let due = Values::String(vec!["north".into(), "é漢".into(), "".into()]);
+        assert_eq!(decode(Type::String, repr, &bytes), due);
+        assert_eq!(decode(Type::String, repr, b"a\0bcde"), Values::String(vec!["a".into()]));
+        let repr = Repr::Utf32(2);
+        let bytes = encode_texts(&texts[1..], repr, true).unwrap();
+        let due = Values::String(vec!["é漢".into(), "".into()]);
+        assert_eq!(decode(Type::String, repr, &bytes), due);
+    }
+}

@@ -1,0 +1,98 @@
+//! Which codecs are filters of netCDF, and the other way round? (N-070 … N-073)
+
+use zarr_core::codec::CodecSpec;
+use zarr_core::metadata::ArrayMetadata;
+use zarr_core::{Dialect, Json, Object};
+
+use crate::schema::Filter;
+use crate::types::Type;
+
+/// The filters that an array's chunks go through, the first first.
+pub(crate) fn of(metadata: &ArrayMetadata) -> Vec<Filter> {
+    let own = ["bytes", "transpose", "vlen-utf8"];
+    metadata.codecs.iter().filter(|spec| !own.contains(&spec.name.as_str())).map(filter).collect()
+}
+
+fn filter(spec: &CodecSpec) -> Filter {
+    let name = spec.name.strip_prefix("numcodecs.").unwrap_or(&spec.name);
+    let number = |member: &str| spec.configuration.get(member).and_then(Json::as_i64);
+    let level = |member: &str| number(member).and_then(|level| u8::try_from(level).ok());
+    let known = match name {
+        "shuffle" => Some(Filter::Shuffle),
+        "fletcher32" => Some(Filter::Fletcher32),
+        "zlib" => level("level").map(|level| Filter::Deflate { level }),
+        "bz2" => level("level").map(|level| Filter::Bzip2 { level }),
+        "zstd" => number("level")
+            .and_then(|level| i32::try_from(level).ok())
+            .map(|level| Filter::Zstd { level }),
+        "blosc" => blosc(&spec.configuration),
+        _ => None,
+    };
+    known.unwrap_or_else(|| {
+        let member = if spec.dialect == Dialect::V2 { "id" } else { "name" };
+        let words = Object::new().with(member, spec.name.as_str());
+        Filter::Other(
+            match spec.dialect {
+                Dialect::V2 => words.into_iter().chain(spec.configuration.clone()).collect(),
+                _ if spec.configuration.is_empty() => words,
+                _ => words.with("configuration", spec.configuration.clone()),
+            }
+            .into(),
+        )
+    })
+}
+
+const SHUFFLES: [&str; 3] = ["noshuffle", "shuffle", "bitshuffle"];
+
+fn blosc(configuration: &Object) -> Option<Filter> {
+    let shuffle = match configuration.get("shuffle")? {
+        Json::String(word) => SHUFFLES.iter().position(|known| known == word)? as u8,
+        json => u8::try_from(json.as_u64()?).ok().filter(|shuffle| *shuffle <= 2)?,
+    };
+    Some(Filter::Blosc {
+        compressor: configuration.get("cname")?.as_str()?.to_owned(),
+        level: u8::try_from(configuration.get("clevel")?.as_u64()?).ok()?,
+        shuffle,
+        block_size: configuration.get("blocksize").and_then(Json::as_u64).unwrap_or(0),
+    })
+}
+
+/// The codec that a filter of a variable of this type is, in final v3's words, or in v2's for one that nobody here
+/// knows.
+pub(crate) fn codec(filter: &Filter, ty: Type) -> CodecSpec {
+    let level = |level: i64| Object::new().with("level", level);
+    match filter {
+        Filter::Shuffle => {
+            // N-072: the true size, since others take 0 for none at all.
+            let size = ty.size().unwrap_or(1) as u64;
+            CodecSpec::v3("numcodecs.shuffle", Object::new().with("elementsize", size))
+        }
+        Filter::Fletcher32 => CodecSpec::v3("numcodecs.fletcher32", Object::new()),
+        Filter::Deflate { level: n } => CodecSpec::v3("numcodecs.zlib", level((*n).into())),
+        Filter::Bzip2 { level: n } => CodecSpec::v3("numcodecs.bz2", level((*n).into())),
+        Filter::Zstd { level: n } => {
+            CodecSpec::v3("zstd", level((*n).into()).with("checksum", false))
+        }
+        Filter::Blosc { compressor, level, shuffle, block_size } => {
+            let word = SHUFFLES[usize::from(*shuffle).min(2)];
+            let configuration = Object::new()
+                .with("cname", compressor.as_str())
+                .with("clevel", u64::from(*level))
+                .with("shuffle", word)
+                .with("typesize", ty.size().unwrap_or(1) as u64)
+                .with("blocksize", *block_size);
+            CodecSpec::v3("blosc", configuration)
+        }
+        Filter::Other(json) => {
+            let member = |name: &str| json.as_object().and_then(|object| object.get(name));
+            if let Some(id) = member("id").and_then(Json::as_str) {
+                let mut configuration = json.as_object().cloned().unwrap_or_default();
+                configuration.remove("id");
+                return CodecSpec::new(Dialect::V2, id, configuration);
+            }
+            let name = json.as_str().or_else(|| member("name").and_then(Json::as_str));
+            let configuration = member("configuration").and_then(Json::as_object).cloned();
+            CodecSpec::v3(name.unwrap_or_default(), configuration.unwrap_or_default())
+        }
+    }
+}
