@@ -284,7 +284,7 @@ mod tests {
             Values::Uint(vec![u32::MAX]),
             Values::Int64(vec![i64::MIN, i64::MAX]),
             Values::Uint64(vec![u64::MAX, 0]),
-            Values::Float(vec![0.1, 3.1415927, f32::MAX, f32::MIN_POSITIVE, 1e16]),
+            Values::Float(vec![0.1, std::f32::consts::PI, f32::MAX, f32::MIN_POSITIVE, 1e16]),
             Values::Double(vec![std::f64::consts::PI, 1e300, -0.0, 9.969209968386869e36]),
             Values::Double(vec![f64::INFINITY, f64::NEG_INFINITY]),
             Values::text("42"),

@@ -63,6 +63,8 @@ pub struct DatasetOptions {
     pub lengths: Lengths,
     /// Whether texts that are too long for their variable are cut, at the end of a character (N-062).
     pub truncate: bool,
+    /// Whether new strings in v3 are of a fixed width; see [`crate::NewDataset::fixed_strings`].
+    pub fixed_strings: bool,
 }
 
 impl DatasetOptions {
@@ -80,6 +82,7 @@ impl DatasetOptions {
             share_dimensions: false,
             lengths: Lengths::default(),
             truncate: false,
+            fixed_strings: false,
         }
     }
 
@@ -145,8 +148,7 @@ impl Dataset {
         Self::of(hierarchy, NodePath::root(), options, &words)
     }
 
-    /// The dataset at a path or URL of a store, or of a group inside a hierarchy; for URLs as netCDF's users type
-    /// them, see [`crate::open_url`].
+    /// The dataset at a path or URL of a store, or of a group inside a hierarchy.
     ///
     /// # Errors
     /// As [`Dataset::open`].

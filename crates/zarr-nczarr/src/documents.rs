@@ -284,6 +284,11 @@ impl Sheet {
         self.user.iter().find(|(other, ..)| other == name).map(|(_, json, _)| json)
     }
 
+    /// A new node's, of which the user has set none.
+    pub fn with_own(own: Object) -> Sheet {
+        Sheet { user: Vec::new(), own }
+    }
+
     /// The attributes of a new node.
     ///
     /// # Errors
@@ -293,7 +298,7 @@ impl Sheet {
         own: Object,
         dialect: Dialect,
     ) -> Result<Sheet, AccessError> {
-        let mut sheet = Sheet { user: Vec::new(), own };
+        let mut sheet = Sheet::with_own(own);
         for attribute in attributes {
             sheet.set(&attribute.name, &attribute.value, dialect)?;
         }
@@ -356,11 +361,6 @@ impl Sheet {
     pub fn rename(&mut self, name: &str, to: &str) -> bool {
         let found = self.user.iter_mut().find(|(other, ..)| other == name);
         found.map(|found| found.0 = to.to_owned()).is_some()
-    }
-
-    /// Sets one of the model's own.
-    pub fn set_own(&mut self, name: &str, json: impl Into<Json>) {
-        self.own.insert(name, json);
     }
 
     /// The document (N-034, N-036): with notes of types if the dataset has them.

@@ -10,22 +10,28 @@
 #![forbid(unsafe_code)]
 
 mod attribute;
+mod chunks;
+mod create;
 mod dataset;
+mod define;
 mod documents;
 mod elements;
 mod filter;
 mod format;
 mod group;
+mod grow;
 mod infer;
 mod lenient;
 mod load;
 mod name;
 pub mod schema;
 mod slab;
+mod text_type;
 mod types;
 mod values;
 mod variable;
 
+pub use create::NewDataset;
 pub use dataset::{Dataset, DatasetOptions, Lengths, Profile};
 pub use group::Group;
 pub use name::{check_name, is_reserved, is_virtual};

@@ -63,7 +63,14 @@ pub(crate) struct Loader<'a> {
 struct Found {
     group: String,
     name: String,
-    node: Result<(Array, Option<ArrayDocument>, Vec<(String, String)>), Error>,
+    node: Result<Said>,
+}
+
+/// An array, and what netCDF's documents say of it.
+struct Said {
+    array: Array,
+    document: Option<ArrayDocument>,
+    notes: Vec<(String, String)>,
 }
 
 impl<'a> Loader<'a> {
@@ -90,9 +97,9 @@ impl<'a> Loader<'a> {
         for Found { group, name, node } in found {
             let path = full_name(&group, &name);
             let built = match node {
-                Ok((array, document, notes)) => self
-                    .variable(&mut root, &group, &name, &array, document, &notes)
-                    .map(|(variable, fill)| (variable, Entry { array, fill })),
+                Ok(said) => self
+                    .variable(&mut root, &group, &name, &said)
+                    .map(|(variable, fill)| (variable, Entry { array: said.array, fill })),
                 Err(error) => Err(error),
             };
             let Some(here) = root.group_mut(&group) else { continue };
@@ -153,7 +160,7 @@ impl<'a> Loader<'a> {
         let name = self.base.name().or(store.trim_end_matches('/').rsplit('/').next());
         let name = name.and_then(|name| name.split('.').next()).unwrap_or_default();
         let name = if check_name(name).is_ok() { name } else { "data" }.to_owned();
-        let node = Ok((array, None, Vec::new()));
+        let node = Ok(Said { array, document: None, notes: Vec::new() });
         self.found.push(Found { group: "/".into(), name, node });
         Ok(Some(Group::new("")))
     }
@@ -261,12 +268,7 @@ impl<'a> Loader<'a> {
     }
 
     /// The array `name` in the group at `at`, and what is said of it.
-    #[allow(clippy::type_complexity, reason = "it is what `Found` keeps")]
-    fn array(
-        &self,
-        at: &NodePath,
-        name: &str,
-    ) -> Result<(Array, Option<ArrayDocument>, Vec<(String, String)>)> {
+    fn array(&self, at: &NodePath, name: &str) -> Result<Said> {
         check_listed(at, name)?;
         let path = at.child(name)?;
         let array = self.hierarchy.array(&path).map_err(|e| match e.kind() {
@@ -277,7 +279,7 @@ impl<'a> Loader<'a> {
             _ => e,
         })?;
         if self.profile == Profile::Pure {
-            return Ok((array, None, Vec::new()));
+            return Ok(Said { array, document: None, notes: Vec::new() });
         }
         let old = self.old(&path, &[".nczvar", ".nczarray", ".nczattr", ".nczattrs"])?;
         let metadata = array.metadata();
@@ -285,7 +287,7 @@ impl<'a> Loader<'a> {
             Sources { attributes: &metadata.attributes, members: &metadata.unknown, old: &old };
         let document = sources.array().map_err(|e| Error::from(e).at_path(&path))?;
         let notes = sources.notes();
-        Ok((array, document, notes))
+        Ok(Said { array, document, notes })
     }
 
     /// Unlimited dimensions are as long as the longest of their arrays: one may have grown before its group
@@ -295,7 +297,7 @@ impl<'a> Loader<'a> {
             return;
         }
         for found in found {
-            let Ok((array, Some(document), _)) = &found.node else { continue };
+            let Ok(Said { array, document: Some(document), .. }) = &found.node else { continue };
             for (reference, len) in document.references.iter().zip(array.shape()) {
                 let (group, name) = reference.rsplit_once('/').unwrap_or(("", reference));
                 let group = root.group_mut(group);
@@ -314,9 +316,7 @@ impl<'a> Loader<'a> {
         root: &mut Group,
         group: &str,
         name: &str,
-        array: &Array,
-        document: Option<ArrayDocument>,
-        notes: &[(String, String)],
+        Said { array, document, notes }: &Said,
     ) -> Result<(Variable, Values)> {
         let metadata = array.metadata();
         let path = array.path();
@@ -330,7 +330,7 @@ impl<'a> Loader<'a> {
             };
             at(unsupported.into())
         })?;
-        let dimensions = match &document {
+        let dimensions = match document {
             Some(document) => references(root, document, &metadata).map_err(at)?,
             None => self.inferred(root, group, name, &metadata).map_err(at)?,
         };

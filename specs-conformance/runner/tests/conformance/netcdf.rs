@@ -113,7 +113,7 @@ pub fn cdl_of(case: &Object, texts: Option<&Object>) -> Option<String> {
 /// the dataset; values are compared one by one.
 fn check_text(dataset: &Dataset, cdl: &str) -> Check {
     let mut lines: Vec<String> = Vec::new();
-    say_group(dataset, &dataset.schema(), &mut lines);
+    say_group(&dataset.schema(), &mut lines);
     // Definitions are indented by a tab, data by blanks.
     let tabbed = cdl.lines().filter(|line| line.trim_start_matches(' ').starts_with('\t'));
     let mut due: Vec<&str> = tabbed.map(str::trim).filter(|line| is_definition(line)).collect();
@@ -162,7 +162,7 @@ fn without_suffixes(line: &str) -> String {
     words.collect()
 }
 
-fn say_group(dataset: &Dataset, group: &schema::Group, lines: &mut Vec<String>) {
+fn say_group(group: &schema::Group, lines: &mut Vec<String>) {
     for dimension in &group.dimensions {
         lines.push(match dimension.unlimited {
             true => format!("{} = UNLIMITED ;", dimension.name),
@@ -178,7 +178,7 @@ fn say_group(dataset: &Dataset, group: &schema::Group, lines: &mut Vec<String>) 
     }
     say_attributes("", &group.attributes, lines);
     for below in &group.groups {
-        say_group(dataset, below, lines);
+        say_group(below, lines);
     }
 }
 

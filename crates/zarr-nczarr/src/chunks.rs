@@ -1,0 +1,70 @@
+//! How is a variable cut into chunks if nobody says? (N-015)
+
+use crate::schema::Dimension;
+
+/// About how large a chunk may become, in bytes.
+const LARGE: u64 = 16 << 20;
+/// The size of a chunk of a variable with one dimension that grows, in bytes.
+const SMALL: u64 = 4096;
+
+/// The chunk lengths that netCDF's library chooses for elements of this size.
+pub(crate) fn default(dimensions: &[Dimension], element: u64) -> Vec<u64> {
+    let element = element.max(1);
+    let growing = dimensions.iter().filter(|dimension| dimension.unlimited).count();
+    let fixed = |dimension: &Dimension| dimension.len.max(1);
+    match (dimensions, growing) {
+        ([_], 1) => vec![(SMALL / element).max(1)],
+        (all, growing) if growing == all.len() && growing > 0 => {
+            let elements = (LARGE / element).max(1) as f64;
+            let length = elements.powf(1.0 / growing as f64).floor().max(1.0) as u64;
+            vec![length; growing]
+        }
+        (all, _) => {
+            let shape: Vec<u64> =
+                all.iter().map(|d| if d.unlimited { 1 } else { fixed(d) }).collect();
+            scaled(&shape, (LARGE / element).max(1))
+        }
+    }
+}
+
+/// The shape made smaller in all directions until it has at most so many elements, and then so that its last
+/// chunk is about as long as the others.
+fn scaled(shape: &[u64], most: u64) -> Vec<u64> {
+    let total: f64 = shape.iter().map(|&len| len as f64).product();
+    if total <= most as f64 {
+        return shape.to_vec();
+    }
+    let wide = shape.iter().filter(|&&len| len > 1).count().max(1);
+    let factor = (most as f64 / total).powf(1.0 / wide as f64);
+    let shorter = |len: u64| {
+        let suggested = ((len as f64 * factor) as u64).clamp(1, len);
+        len.div_ceil(len.div_ceil(suggested))
+    };
+    shape.iter().map(|&len| shorter(len)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fixed(len: u64) -> Dimension {
+        Dimension::new("x", len)
+    }
+
+    /// N-015.
+    #[test]
+    fn chunks_are_of_a_sensible_size() {
+        let t = Dimension::unlimited("t");
+        assert_eq!(default(std::slice::from_ref(&t), 8), [512]);
+        assert_eq!(default(std::slice::from_ref(&t), 4), [1024]);
+        assert_eq!(default(&[t.clone(), t.clone()], 4), [2048, 2048]);
+        assert_eq!(default(&[t.clone(), fixed(180), fixed(360)], 4), [1, 180, 360]);
+        assert_eq!(default(&[fixed(2), fixed(3)], 4), [2, 3]);
+        assert_eq!(default(&[fixed(0)], 4), [1]);
+        assert_eq!(default(&[], 4), [0; 0]);
+        let large = default(&[fixed(100_000), fixed(100_000)], 8);
+        assert!(large.iter().product::<u64>() * 8 <= 16 << 20, "{large:?}");
+        assert!(large.iter().all(|&len| len > 1000), "{large:?}");
+        assert_eq!(default(&[fixed(1 << 60), t, fixed(u64::MAX)], 1).len(), 3);
+    }
+}

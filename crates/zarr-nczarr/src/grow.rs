@@ -1,0 +1,249 @@
+//! How does an unlimited dimension grow, all variables that have it together? (N-012, N-013)
+//!
+//! First the arrays, then the elements, last the length that the group says. Whoever is cut short leaves arrays that
+//! are longer than the group says, or one longer than the other: both read, what was not written as fill.
+
+use zarr_core::{AccessError, Array, Result};
+
+use crate::dataset::Dataset;
+use crate::elements;
+use crate::infer::full_name;
+use crate::schema::Group;
+use crate::slab::Slab;
+use crate::values::Values;
+use crate::variable::Variable;
+
+/// Dimensions, by their full names, and how long each is to be at least.
+type Lengths = Vec<(String, u64)>;
+
+/// Calls for each variable at and below the group at `path`, in the order of definition.
+fn each_variable<'g>(
+    group: &'g Group,
+    path: &str,
+    call: &mut impl FnMut(&str, &'g crate::schema::Variable) -> Result<()>,
+) -> Result<()> {
+    for variable in &group.variables {
+        call(&full_name(path, &variable.name), variable)?;
+    }
+    group
+        .groups
+        .iter()
+        .try_for_each(|below| each_variable(below, &full_name(path, &below.name), call))
+}
+
+impl Dataset {
+    /// Makes dimensions at least so long, and every array that has them: other writers may have made them longer.
+    fn lengthen(&self, lengths: &Lengths) -> Result<()> {
+        let snapshot = self.snapshot();
+        self.check_writeable(&snapshot)?;
+        each_variable(&snapshot.root, "/", &mut |path, variable| {
+            let Some(entry) = snapshot.arrays.get(path) else { return Ok(()) };
+            let due = |axis: usize| {
+                let name = variable.dimensions.get(axis);
+                lengths.iter().find(|(other, _)| Some(other) == name).map_or(0, |(_, len)| *len)
+            };
+            lengthen_array(&entry.array, due).map(|_| ())
+        })
+    }
+
+    /// Tells the length of dimensions that have grown, in the groups that declare them and to the handles here.
+    fn publish(&self, lengths: &Lengths) -> Result<()> {
+        for (full, len) in lengths {
+            let (group, name) = full.rsplit_once('/').unwrap_or(("", full));
+            let group = if group.is_empty() { "/" } else { group };
+            self.change_group(group, |document| {
+                if let Some(found) = document.dimensions.iter_mut().find(|d| d.name == name) {
+                    found.len = found.len.max(*len);
+                }
+                Ok(())
+            })?;
+        }
+        self.know(lengths);
+        Ok(())
+    }
+
+    /// Appends `count` records along an unlimited dimension: makes room for them in all variables that have it, has
+    /// `write` fill it, and tells the new length last. `write` is told where the records begin; what it does
+    /// not write reads as fill.
+    ///
+    /// Appends of several writers get places of their own. A reader beside them that opens with
+    /// [`crate::Lengths::Published`] sees records that are whole, if one writer appends at a time.
+    ///
+    /// # Errors
+    /// [`AccessError::NotFound`]; [`AccessError::Argument`] for a dimension that is not unlimited; [`AccessError::ReadOnly`]; those of
+    /// `write`, after which the records are there and not told of.
+    pub fn append(
+        &self,
+        dimension: &str,
+        count: u64,
+        write: impl FnOnce(u64) -> Result<()>,
+    ) -> Result<u64> {
+        let known = self.dimension(dimension)?;
+        if !known.unlimited {
+            let why =
+                format!("dimension `{dimension}` is not unlimited; it has length {}", known.len);
+            return Err(self.at(AccessError::Argument(why).into()));
+        }
+        let snapshot = self.snapshot();
+        self.check_writeable(&snapshot)?;
+        // The first variable that has the dimension tells writers apart: each gets the end that it finds there.
+        let mut first = None;
+        each_variable(&snapshot.root, "/", &mut |path, variable| {
+            let axes = variable.dimensions.iter().enumerate();
+            let axes: Vec<usize> =
+                axes.filter(|(_, name)| *name == dimension).map(|(axis, _)| axis).collect();
+            if first.is_none() && !axes.is_empty() {
+                first = snapshot.arrays.get(path).map(|entry| (entry.array.clone(), axes));
+            }
+            Ok(())
+        })?;
+        let start = match first {
+            Some((array, axes)) => reserve(&array, &axes, known.len, count)?,
+            None => known.len,
+        };
+        let end = start.checked_add(count).ok_or_else(|| too_long(dimension))?;
+        let lengths = vec![(dimension.to_owned(), end)];
+        self.lengthen(&lengths)?;
+        // The writer's own slabs lie within what is known now.
+        self.know(&lengths);
+        write(start)?;
+        self.publish(&lengths)?;
+        Ok(start)
+    }
+
+    /// Lets the handles here write to records that are not told of yet.
+    fn know(&self, lengths: &Lengths) {
+        let _changing = self.changing();
+        self.patch(|root, _| {
+            for (full, len) in lengths {
+                let (group, name) = full.rsplit_once('/').unwrap_or(("", full));
+                let group = root.group_mut(group);
+                let found = group.and_then(|g| g.dimensions.iter_mut().find(|d| d.name == name));
+                if let Some(found) = found {
+                    found.len = found.len.max(*len);
+                }
+            }
+        });
+    }
+}
+
+fn too_long(dimension: &str) -> AccessError {
+    AccessError::Argument(format!("dimension `{dimension}` would be longer than 64 bits can count"))
+}
+
+/// Makes an array at least so long along each axis.
+fn lengthen_array(array: &Array, due: impl Fn(usize) -> u64) -> Result<()> {
+    let longer = |old: &[u64]| -> Vec<u64> {
+        old.iter().enumerate().map(|(axis, &len)| len.max(due(axis))).collect()
+    };
+    // Arrays only grow, as far as this handle is asked.
+    let known = array.shape();
+    match longer(&known) == known {
+        true => Ok(()),
+        false => array.reshape(|old| Ok(longer(old))).map(|_| ()),
+    }
+}
+
+/// Makes an array longer by `count` along all `axes`, from its end or from `known`, whichever is further; returns
+/// where the new elements begin.
+fn reserve(array: &Array, axes: &[usize], known: u64, count: u64) -> Result<u64> {
+    let end = |old: &[u64]| axes.iter().map(|&axis| old[axis]).fold(known, u64::max);
+    let old = array.reshape(|old| {
+        let mut new = old.to_vec();
+        let len = end(old).checked_add(count).ok_or_else(|| too_long("of the array"))?;
+        axes.iter().for_each(|&axis| new[axis] = len);
+        Ok(new)
+    })?;
+    Ok(end(&old))
+}
+
+impl Variable {
+    /// Writes all elements, in C order, as many as the dimensions have.
+    ///
+    /// # Errors
+    /// As [`Variable::write_slab`].
+    pub fn write(&self, values: impl Into<Values>) -> Result<()> {
+        self.write_slab(&Slab::all(&self.shape()?), values)
+    }
+
+    /// Writes a hyperslab, in C order. An unlimited dimension grows to what the slab needs, for all variables that
+    /// have it.
+    ///
+    /// # Errors
+    /// [`AccessError::ElementType`], [`AccessError::Count`]; [`AccessError::OutOfBounds`] beyond a dimension of fixed length;
+    /// [`AccessError::Argument`] for the slab, and for a text that is too long for the variable's strings;
+    /// [`AccessError::ReadOnly`]; what the store meets.
+    pub fn write_slab(&self, slab: &Slab, values: impl Into<Values>) -> Result<()> {
+        let (values, dimensions) = (values.into(), self.dimensions()?);
+        let (schema, entry) = (self.schema()?, self.entry()?);
+        let snapshot = self.dataset.snapshot();
+        self.dataset.check_writeable(&snapshot)?;
+        let end = slab.end(dimensions.len()).map_err(|e| self.at(e))?;
+        let (expected, found) = (slab.len().unwrap_or(u64::MAX), values.len() as u64);
+        if expected != found {
+            return Err(self.at(AccessError::Count { expected, found }));
+        }
+        let mut longer = Lengths::new();
+        for (axis, dimension) in dimensions.iter().enumerate() {
+            let (start, end, len) = (slab.start[axis], end[axis], dimension.len);
+            if end <= len || slab.is_empty() {
+                continue;
+            }
+            if !dimension.unlimited {
+                return Err(self.at(AccessError::OutOfBounds { axis, start, end, len }));
+            }
+            longer.push((schema.dimensions[axis].clone(), end));
+        }
+        if values.ty() != schema.ty {
+            // Before anything grows.
+            let (array, asked) = (schema.ty.name().to_owned(), values.ty().name());
+            return Err(self.at(AccessError::ElementType { array, asked }));
+        }
+        if slab.is_empty() {
+            return Ok(());
+        }
+        if !longer.is_empty() {
+            self.dataset.lengthen(&longer)?;
+        }
+        let truncate = self.dataset.inner.options.truncate;
+        let array = &entry.array;
+        let write = |selection| elements::write(array, schema.ty, selection, &values, truncate);
+        if dimensions.is_empty() {
+            let one = Slab::all(&vec![1; array.shape().len()]);
+            write(one.selection(&one.count))?;
+        } else {
+            // It may have been left behind when others grew.
+            lengthen_array(array, |axis| end[axis])?;
+            write(slab.selection(&slab.count))?;
+        }
+        match longer.is_empty() {
+            true => Ok(()),
+            false => self.dataset.publish(&longer),
+        }
+    }
+
+    /// Appends along the first dimension, which is unlimited; returns where the values begin.
+    ///
+    /// # Errors
+    /// As [`Dataset::append`] and [`Variable::write_slab`]; [`AccessError::Count`] if the values do not fill whole records.
+    pub fn append(&self, values: impl Into<Values>) -> Result<u64> {
+        let (values, shape) = (values.into(), self.shape()?);
+        let dimension = self.schema()?.dimensions.first().cloned();
+        let Some(dimension) = dimension else {
+            let why = "a scalar has no dimension to append along";
+            return Err(self.at(AccessError::Argument(why.into())));
+        };
+        let record = zarr_core::region::element_count(&shape[1..]).unwrap_or(u64::MAX);
+        let found = values.len() as u64;
+        if record == 0 || !found.is_multiple_of(record) {
+            return Err(self.at(AccessError::Count { expected: record, found }));
+        }
+        let count = found / record;
+        self.dataset.append(&dimension, count, |start| {
+            let mut first = vec![0; shape.len()];
+            let mut counts = shape.clone();
+            (first[0], counts[0]) = (start, count);
+            self.write_slab(&Slab::new(first, counts), values)
+        })
+    }
+}
