@@ -40,11 +40,20 @@ mod filesystem;
 mod lmdb;
 #[cfg(feature = "memory")]
 mod memory;
-#[cfg(feature = "object")]
+#[cfg(any(feature = "s3", feature = "gcs", feature = "azure", feature = "http"))]
 mod object;
 #[cfg(any(feature = "filesystem", feature = "zip"))]
 mod opened;
-#[cfg(any(feature = "filesystem", feature = "zip", feature = "lmdb", feature = "object"))]
+#[cfg(any(
+    feature = "filesystem",
+    feature = "zip",
+    feature = "lmdb",
+    feature = "s3",
+    feature = "azure",
+    feature = "http"
+))]
+mod percent;
+#[cfg(any(feature = "filesystem", feature = "zip", feature = "lmdb"))]
 mod url;
 mod wrap;
 #[cfg(feature = "zip")]
@@ -56,7 +65,7 @@ pub use filesystem::{FilesystemStore, open_locking};
 pub use lmdb::LmdbStore;
 #[cfg(feature = "memory")]
 pub use memory::MemoryStore;
-#[cfg(feature = "object")]
+#[cfg(any(feature = "s3", feature = "gcs", feature = "azure", feature = "http"))]
 pub use object::{ObjectStore, Traffic};
 #[cfg(feature = "cache")]
 pub use wrap::{ByteCache, CacheFolder, CacheStore};

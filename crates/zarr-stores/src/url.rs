@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use zarr_core::StoreError;
 
+use crate::percent::decode;
+
 /// The path that `location` names: a `file://` URL, percent-encoded, or a path as it is.
 ///
 /// # Errors
@@ -76,24 +78,6 @@ pub(crate) fn store_on_the_way(path: &Path) -> Option<(Kind, PathBuf, String)> {
 pub(crate) enum Kind {
     Zip,
     Lmdb,
-}
-
-/// The text meant; `None` if it is none.
-#[cfg(any(feature = "object", feature = "zip"))]
-pub(crate) fn decoded_text(text: &str) -> Option<String> {
-    String::from_utf8(decode(text)?).ok()
-}
-
-/// The bytes meant by `%20` and the like; `None` if a `%` stands before anything but two digits.
-fn decode(text: &str) -> Option<Vec<u8>> {
-    let mut pieces = text.as_bytes().split(|&b| b == b'%');
-    let mut decoded = pieces.next()?.to_vec();
-    for piece in pieces {
-        let digits = piece.get(..2).filter(|d| d.iter().all(u8::is_ascii_hexdigit))?;
-        decoded.push(u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?);
-        decoded.extend_from_slice(&piece[2..]);
-    }
-    Some(decoded)
 }
 
 #[cfg(unix)]

@@ -7,7 +7,8 @@ use object_store::{BackoffConfig, ClientOptions, RetryConfig};
 use zarr_core::StoreError;
 
 use super::Place;
-use crate::url::decoded_text;
+#[cfg(any(feature = "s3", feature = "azure", feature = "http"))]
+use crate::percent::decoded_text;
 
 /// How a store is reached.
 #[derive(Clone, Debug)]
@@ -73,6 +74,7 @@ impl Settings {
     }
 
     /// Whether the caller or the environment chose this.
+    #[cfg(any(feature = "s3", feature = "gcs", feature = "azure"))]
     pub fn says(&self, names: &[&str]) -> bool {
         let chosen = self.options.iter().any(|(name, _)| names.contains(&name.as_str()));
         chosen || names.iter().any(|name| std::env::var_os(name.to_ascii_uppercase()).is_some())
@@ -131,6 +133,7 @@ pub(super) fn prefix(path: &str) -> String {
 }
 
 /// The same from the path of a web address, where `%20` means a space.
+#[cfg(any(feature = "s3", feature = "azure", feature = "http"))]
 pub(super) fn decoded_prefix(url: &str, path: &str) -> Result<String, StoreError> {
     match decoded_text(path) {
         Some(path) => Ok(prefix(&path)),

@@ -353,7 +353,7 @@ pub(crate) fn open_chain(
     let store = registry.open_store(above, Access::ReadOnly)?;
     // Web addresses spell keys with `%20` and the like; buckets' do not.
     let decoded = match url.starts_with("http") {
-        true => crate::url::decoded_text(name)
+        true => crate::percent::decoded_text(name)
             .ok_or_else(|| invalid("`%` stands before two hex digits"))?,
         false => name.to_owned(),
     };
