@@ -211,3 +211,21 @@ fn a_chunk_that_became_fill_is_stored_in_a_bucket() -> Result<()> {
     assert_eq!(array.read::<u16>(..)?, [0; 20]);
     Ok(())
 }
+
+/// A bucket that lets nobody list its keys answers 403 for absent ones.
+#[test]
+fn forbidden_keys_are_absent_where_that_is_safe_or_said() -> Result<()> {
+    let server = served(Dialect::V3, None)?;
+    server.manners(|manners| manners.absent = "403 Forbidden");
+    let array = open(&server)?;
+    assert!(array.read::<u16>(..)? == elements());
+    server.forget("data/c/7");
+    let error = array.read::<u16>(70..80).unwrap_err().to_string();
+    assert!(error.contains("403"), "{error}");
+    let options = [("forbidden_is_absent", "true")];
+    let store = ObjectStore::open(&server.url("data"), Access::ReadOnly, options)?;
+    let options = OpenOptions::new(zarr::standard());
+    let array = Hierarchy::open(store.into_blocking(), &options)?.array(&NodePath::root())?;
+    assert_eq!(array.read::<u16>(70..80)?, [0; 10]);
+    Ok(())
+}

@@ -15,7 +15,7 @@ use super::options::{OpenOptions, Options};
 use super::purge::Ground;
 use super::update::{self, Edited};
 use crate::dialect::{Dialect, Era, Reading, Warning};
-use crate::error::{AccessError, Error, MetadataError, Result, StoreError};
+use crate::error::{AccessError, Cause, Error, MetadataError, Result, StoreError};
 use crate::format::{Documents, Format, Found, PROBES, Place, consolidated, detect};
 use crate::json::{Json, Object};
 use crate::metadata::{ArrayMetadata, GroupMetadata, NodeKind, NodeMetadata};
@@ -404,7 +404,7 @@ impl Room {
         for (key, bytes) in self.format.create(path, &group)? {
             match self.create_document(&key, bytes, "a group").await {
                 // Another writer made something meanwhile; an array would be an error.
-                Err(e) if matches!(e.cause(), crate::Cause::Access(AccessError::Exists(_))) => {
+                Err(e) if matches!(e.cause(), Cause::Access(AccessError::Exists(_))) => {
                     self.is_absent(path).await?;
                 }
                 other => other?,
@@ -521,21 +521,30 @@ pub(crate) async fn get(store: &dyn aio::Store, key: &StoreKey) -> Result<Option
     Ok(readable.get(key).await?)
 }
 
-/// The values of `keys` that are there, asked for together (DECISIONS 31).
+/// The values of `keys` that are there, asked for together (DECISIONS 31). Beside a `zarr.json` a key that nobody may
+/// read is absent: buckets that list nothing answer so.
 pub(super) async fn documents(store: &dyn aio::Store, keys: Vec<StoreKey>) -> Result<Documents> {
     let values = match &keys[..] {
         [key] => vec![get(store, key).await],
         _ => join_all(keys.iter().map(|key| get(store, key))).await,
     };
-    let mut found = Vec::new();
+    let mut found = Documents::new();
     for (key, value) in keys.into_iter().zip(values) {
         match value {
             Ok(Some(bytes)) => found.push((key, bytes)),
             Ok(None) => {}
+            Err(e)
+                if is_forbidden(&e) && found.iter().any(|(key, _)| key.as_str() == PROBES[0]) => {}
             Err(e) => return Err(e.at_key(&key)),
         }
     }
     Ok(found)
+}
+
+fn is_forbidden(error: &Error) -> bool {
+    let denied = std::io::ErrorKind::PermissionDenied;
+    let cause = error.cause();
+    matches!(cause, Cause::Store(StoreError::Io { source, .. }) if source.kind() == denied)
 }
 
 pub(super) fn note(place: &str, warnings: Vec<String>) -> Vec<Warning> {

@@ -141,3 +141,64 @@ fn between<'a>(text: &'a str, begin: &str, end: &str) -> Option<&'a str> {
     let rest = &text[text.find(begin)? + begin.len()..];
     rest.find(end).map(|at| &rest[..at])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    static FACTS: Facts = Facts {
+        bucket: "bucket",
+        suffixes: true,
+        writes: true,
+        erases_many: true,
+        longest_key: 9,
+        one_request: 9,
+        credentials: "check the keys",
+    };
+
+    fn answered(status: &str, body: &str) -> Box<dyn std::error::Error + Send + Sync> {
+        format!(
+            "Error performing GET http://host/bucket/k?sig=secret in 2ms - Server returned non-2xx status code: \
+             {status}: {body}"
+        )
+        .into()
+    }
+
+    fn told(error: &Error) -> String {
+        failure(&FACTS, "get", "k", error).to_string()
+    }
+
+    #[test]
+    fn what_servers_say_becomes_what_to_do() {
+        let path = || String::from("k");
+        let no_bucket = "<Error><Code>NoSuchBucket</Code><Message>The specified bucket does not \
+                         exist</Message></Error>";
+        let no_bucket =
+            Error::NotFound { path: path(), source: answered("404 Not Found", no_bucket) };
+        assert!(!is_absence(&no_bucket), "a key is not absent where there is no bucket");
+        assert_eq!(
+            told(&no_bucket),
+            "cannot get `k`: there is no such bucket; check its name and the endpoint"
+        );
+        let no_key = "<Error><Code>NoSuchKey</Code></Error>";
+        let no_key = Error::NotFound { path: path(), source: answered("404 Not Found", no_key) };
+        assert!(is_absence(&no_key));
+        let denied = "<Error><Code>SignatureDoesNotMatch</Code><Message>Not so</Message></Error>";
+        let source = answered("403 Forbidden", denied);
+        assert_eq!(
+            told(&Error::PermissionDenied { path: path(), source }),
+            "cannot get `k`: SignatureDoesNotMatch: Not so; check the keys"
+        );
+        let elsewhere = "<Error><Code>AuthorizationHeaderMalformed</Code><Message>the region 'us-east-1' is \
+                         wrong; expecting 'eu-west-1'</Message><Region>eu-west-1</Region></Error>";
+        let source = answered("400 Bad Request", elsewhere);
+        assert_eq!(
+            told(&Error::Generic { store: "S3", source }),
+            "cannot get `k`: the bucket lies in another region, `eu-west-1`; set `AWS_REGION` or the option `region`"
+        );
+        let source = answered("501 Not Implemented", "");
+        let unknown = Error::Generic { store: "S3", source };
+        assert_eq!(status(&unknown), Some(501));
+        assert_eq!(told(&unknown), "cannot get `k`: the server answered 501 Not Implemented");
+    }
+}

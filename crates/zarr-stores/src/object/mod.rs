@@ -129,8 +129,9 @@ impl ObjectStore {
     ///
     /// Options are those of `object_store`'s builders, by the names that environment variables have (`aws_region` or
     /// `region`, `azure_storage_account_name`, `google_service_account` …), and come before those; and
-    /// `in_flight` (requests at a time, 64), `read_timeout` (seconds without a byte, 30), `max_retries` (10) and
-    /// `retry_timeout` (seconds, 180).
+    /// `in_flight` (requests at a time, 64), `read_timeout` (seconds without a byte, 30), `max_retries` (10),
+    /// `retry_timeout` (seconds, 180) and `forbidden_is_absent` (`true` for a bucket that lists nothing to its readers
+    /// and therefore answers 403 for absent keys).
     ///
     /// # Errors
     /// [`StoreError::InvalidUrl`] for another URL, an option that is not known, credentials that cannot be used,
@@ -232,6 +233,12 @@ impl Shared {
             return Err(invalid(why));
         }
         Path::parse(&whole).map_err(|e| invalid(e.to_string()))
+    }
+
+    /// Whether the key is absent, and not the bucket.
+    fn is_absence(&self, error: &object_store::Error) -> bool {
+        let forbidden = matches!(error, object_store::Error::PermissionDenied { .. });
+        failure::is_absence(error) || (forbidden && self.settings.forbidden_is_absent)
     }
 
     fn failure(

@@ -172,7 +172,7 @@ impl Shared {
                 Ok(Fetched { bytes, range, stated }) => {
                     return Ok(Some((stated, Some((range.start, bytes)))));
                 }
-                Err(e) if failure::is_absence(&e) => return Ok(None),
+                Err(e) if self.is_absence(&e) => return Ok(None),
                 Err(e) if failure::is_without_ranges(&e) => {
                     self.without_ranges.store(true, Ordering::Relaxed);
                     let whole = self.whole(backend, key).await?;
@@ -185,7 +185,7 @@ impl Shared {
         }
         match self.head(backend, &path, None).await {
             Ok(stated) => Ok(Some((stated, None))),
-            Err(e) if failure::is_absence(&e) => Ok(None),
+            Err(e) if self.is_absence(&e) => Ok(None),
             Err(e) => Err(self.failure("get", key.as_str(), &e)),
         }
     }

@@ -15,7 +15,7 @@ use zarr_core::store::aio::{Pinned, ReadableStore};
 use zarr_core::store::{ByteRange, StoreKey, Version};
 
 use super::pinned::ObjectPinned;
-use super::{Backend, ObjectStore, Shared, failure};
+use super::{Backend, ObjectStore, Shared};
 
 /// Bytes that are made room for before they arrive.
 const ROOM: usize = 16 << 20;
@@ -117,7 +117,7 @@ impl Shared {
         let path = self.path(key.as_str())?;
         match self.fetch(backend, &path, &GetOptions::default()).await {
             Ok(fetched) => Ok(Some(fetched)),
-            Err(e) if failure::is_absence(&e) => Ok(None),
+            Err(e) if self.is_absence(&e) => Ok(None),
             Err(e) => Err(self.failure("get", key.as_str(), &e)),
         }
     }

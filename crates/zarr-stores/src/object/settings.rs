@@ -18,6 +18,8 @@ pub(crate) struct Settings {
     pub read_timeout: Duration,
     pub max_retries: usize,
     pub retry_timeout: Duration,
+    /// Whether a key that is forbidden is absent: a bucket that lists nothing to a reader answers 403 for absent keys.
+    pub forbidden_is_absent: bool,
     /// What the server's own builder is told.
     pub options: Vec<(String, String)>,
 }
@@ -29,6 +31,7 @@ impl Default for Settings {
             read_timeout: Duration::from_secs(30),
             max_retries: 10,
             retry_timeout: Duration::from_secs(180),
+            forbidden_is_absent: false,
             options: Vec::new(),
         }
     }
@@ -53,6 +56,7 @@ impl Settings {
                 "in_flight" => settings.in_flight = number()?.clamp(1, 1 << 16),
                 "max_retries" => settings.max_retries = number()?,
                 "read_timeout" => settings.read_timeout = seconds()?,
+                "forbidden_is_absent" => settings.forbidden_is_absent = value == "true",
                 "retry_timeout" => settings.retry_timeout = seconds()?,
                 _ => settings.options.push((name, value)),
             }

@@ -40,6 +40,8 @@ pub struct Manners {
     pub etag: Option<&'static str>,
     /// Whether a condition on reading is heeded.
     pub conditions: bool,
+    /// What it answers for an absent key.
+    pub absent: &'static str,
     /// What the n-th request meets.
     pub fault: Arc<dyn Fn(usize) -> Fault + Send + Sync>,
 }
@@ -48,7 +50,8 @@ impl Default for Manners {
     fn default() -> Self {
         let fault = Arc::new(|_| Fault::None);
         let etag = Some("");
-        Manners { delay: Duration::ZERO, ranges: true, etag, conditions: true, fault }
+        let absent = "404 Not Found";
+        Manners { delay: Duration::ZERO, ranges: true, etag, conditions: true, absent, fault }
     }
 }
 
@@ -123,6 +126,10 @@ impl Server {
             }
             thread::sleep(Duration::from_millis(1));
         }
+    }
+
+    pub fn forget(&self, key: &str) {
+        self.held.lock().unwrap().values.remove(key);
     }
 
     pub fn keys(&self) -> Vec<String> {
@@ -227,7 +234,7 @@ impl Server {
                 nothing("204 No Content")
             }
             _ => {
-                let Some((value, set)) = found else { return nothing("404 Not Found") };
+                let Some((value, set)) = found else { return nothing(manners.absent) };
                 let is = tag(set);
                 if manners.conditions
                     && request.header("if-match").is_some_and(|tag| is.as_deref() != Some(tag))
