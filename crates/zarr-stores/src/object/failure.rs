@@ -26,6 +26,14 @@ pub(super) fn said(error: &Error) -> String {
     text
 }
 
+/// What is wrong with the settings of a store.
+pub(super) fn settings(error: &Error) -> String {
+    match error {
+        Error::Generic { source, .. } => source.to_string(),
+        other => said(other),
+    }
+}
+
 /// The status with which the server answered, if it did.
 pub(super) fn status(error: &Error) -> Option<u16> {
     let said = said(error);

@@ -213,7 +213,7 @@ impl Shared {
             Connector { stall: self.settings.read_timeout, counts: self.counts.clone() };
         let backend = (self.place.make)(connector).map_err(|e| StoreError::InvalidUrl {
             url: self.place.name.clone(),
-            why: failure::said(&e),
+            why: failure::settings(&e),
         })?;
         let permits = Arc::new(Semaphore::new(self.settings.in_flight));
         let made = Connected { backend, permits };
