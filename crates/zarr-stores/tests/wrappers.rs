@@ -62,6 +62,21 @@ fn a_wrapper_has_the_sides_of_the_store_behind_it() {
     }
 }
 
+/// DECISIONS 10: of a store that waits many calls are made at once, wrapped or not; and a slow one is one that waits.
+#[test]
+fn a_store_that_waits_stays_one() {
+    let latency = Latency { request: Duration::from_micros(10), ..Latency::default() };
+    let near = || -> Arc<dyn Store> { Arc::new(MemoryStore::new()) };
+    let slow = || wrap(near(), |store| TapStore::new(store, latency));
+    assert!(wrap(near(), ReadOnlyStore::new).waiting().is_none());
+    assert!(slow().waiting().is_some());
+    assert!(wrap(slow(), ReadOnlyStore::new).waiting().is_some());
+    let wrapped = wrap(slow(), |store| PrefixStore::new(store, StorePrefix::root()));
+    let tapped = wrap(wrapped, |store| TapStore::new(store, Counters::default()));
+    assert!(tapped.waiting().is_some());
+    check_store(|| wrap(slow(), |store| PrefixStore::new(store, StorePrefix::root())));
+}
+
 #[test]
 fn a_read_only_store_has_what_is_in_it() {
     let memory = MemoryStore::new();

@@ -178,4 +178,7 @@ impl ListableStore for Blocking {
     fn list_dir(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
         wait(self.0.listable().expect(NO_SIDE).list_dir(prefix))
     }
+    fn list_dir_candidates(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
+        wait(self.0.listable().expect(NO_SIDE).list_dir_candidates(prefix))
+    }
 }

@@ -50,6 +50,12 @@ impl PrefixStore {
     fn own(&self, keys: &[StoreKey]) -> Result<Vec<StoreKey>, StoreError> {
         keys.iter().filter_map(|key| self.prefix.strip(key)).map(StoreKey::new).collect()
     }
+
+    fn listing(&self, found: Listing) -> Result<Listing, StoreError> {
+        let len = self.prefix.as_str().len();
+        let prefixes = found.prefixes.iter().map(|below| StorePrefix::new(&below.as_str()[len..]));
+        Ok(Listing { keys: self.own(&found.keys)?, prefixes: prefixes.collect::<Result<_, _>>()? })
+    }
 }
 
 impl Store for PrefixStore {
@@ -164,9 +170,9 @@ impl ListableStore for PrefixStore {
         self.own(&found)
     }
     async fn list_dir(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
-        let found = self.store.lister("list")?.list_dir(&self.below(prefix)?).await?;
-        let len = self.prefix.as_str().len();
-        let prefixes = found.prefixes.iter().map(|below| StorePrefix::new(&below.as_str()[len..]));
-        Ok(Listing { keys: self.own(&found.keys)?, prefixes: prefixes.collect::<Result<_, _>>()? })
+        self.listing(self.store.lister("list")?.list_dir(&self.below(prefix)?).await?)
+    }
+    async fn list_dir_candidates(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
+        self.listing(self.store.lister("list")?.list_dir_candidates(&self.below(prefix)?).await?)
     }
 }

@@ -168,6 +168,10 @@ fn parts(parts: &[Bytes]) -> usize {
     parts.iter().map(Bytes::len).sum()
 }
 
+fn listed(listing: &Listing) -> Carried {
+    (0, Outcome::Listed(listing.keys.len() + listing.prefixes.len()))
+}
+
 impl TapStore {
     /// `store`, of whose calls `tap` is told.
     pub fn new(store: Arc<dyn Store>, tap: impl Tap) -> Self {
@@ -401,9 +405,12 @@ impl ListableStore for TapStore {
 
     async fn list_dir(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
         let ask = self.store.lister("list_dir")?.list_dir(prefix);
-        let carried =
-            |listing: &Listing| (0, Outcome::Listed(listing.keys.len() + listing.prefixes.len()));
-        self.call("list_dir", prefix.as_str(), &[], ask, carried).await
+        self.call("list_dir", prefix.as_str(), &[], ask, listed).await
+    }
+
+    async fn list_dir_candidates(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
+        let ask = self.store.lister("list_dir")?.list_dir_candidates(prefix);
+        self.call("list_dir", prefix.as_str(), &[], ask, listed).await
     }
 }
 

@@ -377,4 +377,7 @@ impl ListableStore for CacheStore {
     async fn list_dir(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
         self.store.lister("list")?.list_dir(prefix).await
     }
+    async fn list_dir_candidates(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
+        self.store.lister("list")?.list_dir_candidates(prefix).await
+    }
 }
