@@ -8,6 +8,7 @@ variable holds some `NAME=URL` with spaces between; what a server needs beyond t
 `GOOGLE_…`), which are set, too, stands after a `?`:
 
     ZARR_TEST_S3       s3s=s3://zarr-s3s?endpoint=… moto=s3://zarr-moto?endpoint=…
+    ZARR_TEST_CORPUS   s3s-fs=s3://zarr-s3s/corpus?endpoint=…: without a wire, fast, for one writer
     ZARR_TEST_AZURE    azurite=az://zarr-azurite
     ZARR_TEST_GCS      fake-gcs=gs://zarr-gcs
     ZARR_TEST_HTTP     web=http://127.0.0.1:…
@@ -135,6 +136,7 @@ def s3s(servers):
     process = servers.start("s3s", [program, *where, *keys, root])
     servers.until_ready("s3s", process, lambda: socket.create_connection(("127.0.0.1", port)).close())
     s3_environment(servers)
+    servers.tell("ZARR_TEST_CORPUS", "s3s-fs", f"s3://zarr-s3s/corpus?endpoint=http://127.0.0.1:{port}")
     for variable, every in [("ZARR_TEST_S3", 0), ("ZARR_TEST_FAULTS", 5)]:
         by = wire.serve(port, every, root).server_port
         servers.tell(variable, "s3s", f"s3://zarr-s3s?endpoint=http://127.0.0.1:{by}")
@@ -227,11 +229,17 @@ def main(arguments):
         signal.signal(ending, lambda number, _: sys.exit(128 + number))
     with tempfile.TemporaryDirectory(prefix="zarr-servers-") as folder:
         servers = Servers(folder)
+        command = None
         try:
             for name in names:
                 ALL[name](servers)
-            return subprocess.run(arguments, env=os.environ | servers.environment).returncode
+            told = os.environ | servers.environment
+            command = subprocess.Popen(arguments, env=told, process_group=0)
+            return command.wait()
         finally:
+            if command and command.poll() is None:
+                os.killpg(command.pid, signal.SIGTERM)
+                command.wait()
             servers.stop()
 
 

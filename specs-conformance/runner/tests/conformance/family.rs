@@ -8,7 +8,7 @@ use flate2::read::GzDecoder;
 use zarr::{Json, Object};
 
 use crate::compare::{objects, parse, text};
-use crate::{Case, documents, keys, malformed, memory, netcdf, node};
+use crate::{Case, documents, far, keys, malformed, memory, netcdf, node};
 
 /// An archive of stores, unpacked when its first case runs.
 pub struct Family {
@@ -69,8 +69,9 @@ fn add(family: &Arc<Family>, expected: &Object, cdl: Option<&Object>, cases: &mu
     let all = objects(expected, "cases");
     for case in &all {
         let store_path = text(case, "store_path").unwrap_or_default();
-        let (family, format) = (family.clone(), format.clone());
         let case = with_nodes_of_its_twin(case, &all);
+        far::add(family, store_path, &case, &format, cases);
+        let (family, format) = (family.clone(), format.clone());
         let id = format!("{}/{store_path}", family.name);
         let cdl = netcdf::cdl_of(&case, cdl);
         cases.push(Case::new(id.clone(), move || {
@@ -82,9 +83,11 @@ fn add(family: &Arc<Family>, expected: &Object, cdl: Option<&Object>, cases: &mu
                 "peer-zarr-metadata" => {
                     documents::check(&store, text(&case, "store_path").unwrap_or_default())
                 }
-                "nczarr-v2" | "peer-netcdf-c" => node::check_keys(&store, &case)
-                    .and_then(|()| netcdf::check(&store, &case, cdl.as_deref())),
-                _ => node::check_store(&store, &case, &format),
+                "nczarr-v2" | "peer-netcdf-c" => {
+                    node::check_keys(&store.display().to_string(), &case)
+                        .and_then(|()| netcdf::check(&store, &case, cdl.as_deref()))
+                }
+                _ => node::check_store(&store.display().to_string(), &case, &format),
             }
         }));
     }

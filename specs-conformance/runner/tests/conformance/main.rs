@@ -9,11 +9,14 @@ mod codecs;
 mod compare;
 mod documents;
 mod family;
+mod far;
 mod keys;
 mod malformed;
 mod memory;
 mod netcdf;
 mod node;
+#[path = "../far/servers.rs"]
+mod servers;
 mod steps;
 mod table;
 mod vector;
@@ -77,7 +80,10 @@ fn all(home: &Path) -> Result<(Vec<Trial>, tempfile::TempDir), String> {
     trials.extend(table::trials(home, &waiting)?);
     trials.push(codecs::trial(home));
     for case in cases {
-        let feature = waiting.iter().find(|w| w.id == case.id).map(|w| w.feature.clone());
+        // What waits at home waits everywhere.
+        let far = case.id.strip_prefix("through/").and_then(|rest| rest.split_once('/'));
+        let id = far.map_or(&*case.id, |(_, id)| id);
+        let feature = waiting.iter().find(|w| w.id == id).map(|w| w.feature.clone());
         trials.push(Trial::ignorable_test(case.id, move || judge(case.run, feature)));
     }
     Ok((trials, scratch))

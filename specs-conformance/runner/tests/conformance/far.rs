@@ -1,0 +1,137 @@
+//! Do servers give back what was copied to them?
+//!
+//! Of each family, one case is copied to every server that the environment names, and compared from there; to the one of
+//! `ZARR_TEST_CORPUS` all of them are. `.ci/run servers` starts such servers.
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::Path;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+
+use zarr::store::{Payload, Store, StoreKey};
+use zarr::stores::FilesystemStore;
+use zarr::{Access, Object};
+
+use crate::compare::{same, text};
+use crate::family::Family;
+use crate::{Case, Check, node, servers};
+
+/// What a case's store is, by how it comes to a server.
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Folder,
+    Archive,
+}
+
+/// Adds a case for each server that it is to be copied to.
+pub fn add(
+    family: &Arc<Family>,
+    store_path: &str,
+    case: &Object,
+    format: &str,
+    cases: &mut Vec<Case>,
+) {
+    let kind = match text(case, "store") {
+        Some("lmdb") => return,
+        _ if store_path.ends_with(".zip") => Kind::Archive,
+        _ => Kind::Folder,
+    };
+    if ["malformed", "peer-zarr-metadata"].contains(&family.name.as_str()) {
+        return;
+    }
+    let web = servers::of("ZARR_TEST_HTTP");
+    let corpus = servers::of("ZARR_TEST_CORPUS");
+    for name in servers::all().iter().chain(&web).chain(&corpus).map(|server| server.name.clone()) {
+        let all = corpus.iter().any(|server| server.name == name);
+        if !all && !is_first(&name, &family.name, kind) {
+            continue;
+        }
+        let (family, case, format) = (family.clone(), case.clone(), format.to_owned());
+        let store_path = store_path.to_owned();
+        let id = format!("through/{name}/{}/{store_path}", family.name);
+        cases.push(Case::new(id, move || {
+            let from = family.store(&store_path)?;
+            let below = format!("{}/{store_path}", family.name);
+            let url = match std::env::var("ZARR_TEST_HTTP_ROOT") {
+                Ok(root) if name == "web" => put_on_web(&from, Path::new(&root), &below)?,
+                _ => put(&from, &name, &below, kind)?,
+            };
+            let url = format!("{}{url}", if kind == Kind::Archive { "zip::" } else { "" });
+            match family.name.as_str() {
+                // Datasets are compared at home.
+                "nczarr-v2" | "peer-netcdf-c" => comes_back(&from.display().to_string(), &url),
+                _ => node::check_store(&url, &case, &format),
+            }
+        }));
+    }
+}
+
+/// Whether every value is there as it is at home.
+fn comes_back(home: &str, far: &str) -> Check {
+    let open = |url: &str| {
+        servers::registry().open_store(url, Access::ReadOnly).map_err(|e| e.to_string())
+    };
+    let (home, far) = (open(home)?, open(far)?);
+    for key in home.listable().ok_or("no list")?.list().map_err(|e| e.to_string())? {
+        let get = |store: &dyn Store| {
+            let readable = store.readable().ok_or("it cannot be read")?;
+            readable.get(&key).map_err(|e| e.to_string())
+        };
+        same(key.as_str(), get(&*far)?, get(&*home)?)?;
+    }
+    Ok(())
+}
+
+/// Whether no case of this family and kind was given to the server before.
+fn is_first(server: &str, family: &str, kind: Kind) -> bool {
+    static SEEN: LazyLock<Mutex<HashSet<String>>> = LazyLock::new(Default::default);
+    let mut seen = SEEN.lock().unwrap_or_else(PoisonError::into_inner);
+    seen.insert(format!("{server} {family} {}", kind == Kind::Archive))
+}
+
+/// Copies every key to a server; the URL of what is there then.
+fn put(from: &Path, server: &str, below: &str, kind: Kind) -> Result<String, String> {
+    let url = format!("{server}://{below}");
+    let set = |store: &dyn Store, key: &StoreKey, value: Vec<u8>| -> Check {
+        let writeable = store.writeable().ok_or("it cannot be written")?;
+        writeable.set(key, Payload::from(value)).map_err(|e| e.to_string())
+    };
+    let open = |url: &str| {
+        servers::registry().open_store(url, Access::ReadWrite).map_err(|e| e.to_string())
+    };
+    if kind == Kind::Archive {
+        let (above, name) = url.rsplit_once('/').ok_or("it lies in no folder")?;
+        let value = fs::read(from).map_err(|e| e.to_string())?;
+        let key = StoreKey::new(name).map_err(|e| e.to_string())?;
+        set(&*open(above)?, &key, value)?;
+        return Ok(url);
+    }
+    let (store, folder) = (open(&url)?, FilesystemStore::new(from));
+    let keys = folder.listable().ok_or("no list")?.list().map_err(|e| e.to_string())?;
+    for key in keys {
+        let value = folder.readable().ok_or("no read")?.get(&key).map_err(|e| e.to_string())?;
+        set(&*store, &key, value.unwrap_or_default().to_vec())?;
+    }
+    Ok(url)
+}
+
+/// Puts the files where the web server shows them; their URL.
+fn put_on_web(from: &Path, root: &Path, below: &str) -> Result<String, String> {
+    copy_files(from, &root.join(below)).map_err(|e| e.to_string())?;
+    let web = servers::of("ZARR_TEST_HTTP").pop().ok_or("no web server")?;
+    Ok(format!("{}/{below}", web.url))
+}
+
+fn copy_files(from: &Path, to: &Path) -> std::io::Result<()> {
+    if from.is_file() {
+        if let Some(above) = to.parent() {
+            fs::create_dir_all(above)?;
+        }
+        return fs::copy(from, to).map(drop);
+    }
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        copy_files(&entry.path(), &to.join(entry.file_name()))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,78 @@
+//! Which servers are there to be tested with?
+//!
+//! `specs-conformance/servers/run.py` starts them, and says in the environment where they are.
+
+use std::collections::HashMap;
+use std::env;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+
+use zarr::store::{Store, StorePrefix};
+use zarr::stores::{ObjectStore, PrefixStore, ReadOnlyStore, wrap};
+use zarr::{Access, Registry, StoreError};
+
+/// A server, and how to reach an empty place on it.
+#[derive(Clone, Debug)]
+pub struct Server {
+    /// Also the scheme under which [`registry`] knows it.
+    pub name: String,
+    /// Where it is.
+    pub url: String,
+    pub options: Vec<(String, String)>,
+}
+
+/// The servers that a variable names: `NAME=URL?OPTION=VALUE`, with spaces between.
+pub fn of(variable: &str) -> Vec<Server> {
+    let server = |text: &str| {
+        let (name, url) = text.split_once('=').expect("servers are `NAME=URL`");
+        let (url, options) = url.split_once('?').unwrap_or((url, ""));
+        let option = |text: &str| text.split_once('=').map(|(k, v)| (k.into(), v.into()));
+        let options = options.split('&').filter_map(option).collect();
+        Server { name: name.to_owned(), url: url.trim_end_matches('/').to_owned(), options }
+    };
+    env::var(variable).unwrap_or_default().split_whitespace().map(server).collect()
+}
+
+/// Those that several may write to.
+pub fn all() -> &'static [Server] {
+    static ALL: LazyLock<Vec<Server>> = LazyLock::new(|| {
+        ["ZARR_TEST_S3", "ZARR_TEST_AZURE", "ZARR_TEST_GCS"].map(of).into_iter().flatten().collect()
+    });
+    &ALL
+}
+
+/// Every one of a name: those, the one for the corpus, and as `faulty-NAME` those whose wires fail.
+fn named() -> Vec<Server> {
+    let faulty = of("ZARR_TEST_FAULTS").into_iter().map(|mut server| {
+        server.name.insert_str(0, "faulty-");
+        server
+    });
+    all().iter().cloned().chain(of("ZARR_TEST_CORPUS")).chain(faulty).collect()
+}
+
+/// What the program knows, and every server by its name: `moto://prefix`.
+pub fn registry() -> Registry {
+    zarr::standard().with(|registry| {
+        for server in named() {
+            registry.scheme(&server.name, open);
+        }
+    })
+}
+
+/// What lies below a prefix of a server. Connections to it are made once.
+fn open(url: &str, access: Access) -> Result<Arc<dyn Store>, StoreError> {
+    static OPEN: LazyLock<Mutex<HashMap<String, Arc<dyn Store>>>> = LazyLock::new(Mutex::default);
+    let (name, prefix) = url.split_once("://").expect("it is opened by its scheme");
+    let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+    if !open.contains_key(name) {
+        let server = named().into_iter().find(|server| server.name == name);
+        let Server { url, options, .. } = server.expect("it was registered");
+        let store = ObjectStore::open(&url, Access::ReadWrite, options)?.into_blocking();
+        open.insert(name.to_owned(), store);
+    }
+    let prefix = StorePrefix::new(format!("{}/", prefix.trim_end_matches('/')))?;
+    let store = wrap(open[name].clone(), |store| PrefixStore::new(store, prefix));
+    Ok(match access {
+        Access::ReadWrite => store,
+        Access::ReadOnly => wrap(store, ReadOnlyStore::new),
+    })
+}
