@@ -1,5 +1,6 @@
 //! What do words on the command line mean?
 
+use zarr::nczarr::NewDataset;
 use zarr::{Dialect, Era, Json};
 
 /// A format to be written.
@@ -26,6 +27,29 @@ pub(crate) fn written(text: &str) -> Result<Written, String> {
         _ => return Err("a format is one of v2, v3, draft-2020, draft-2020-text".into()),
     };
     Ok(Written { dialect, plain_draft })
+}
+
+/// What a copy is to be: a hierarchy in a format, or a netCDF dataset.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum CopyTo {
+    Zarr(Written),
+    NetCdf(NewDataset),
+}
+
+/// As [`written`], or `nczarr-v2`, `nczarr-v3`, `zarr-v2`, `zarr-v3`.
+pub(crate) fn copy_to(text: &str) -> Result<CopyTo, String> {
+    let new = match text {
+        "nczarr-v2" | "nczarr" => NewDataset::nczarr_v2(),
+        "nczarr-v3" => NewDataset::nczarr_v3(),
+        "zarr-v2" => NewDataset::pure(Dialect::V2),
+        "zarr-v3" => NewDataset::pure(Dialect::V3),
+        text => {
+            let hint =
+                |e| format!("{e}; or, as a netCDF dataset, nczarr-v2, nczarr-v3, zarr-v2, zarr-v3");
+            return written(text).map(CopyTo::Zarr).map_err(hint);
+        }
+    };
+    Ok(CopyTo::NetCdf(new))
 }
 
 /// A format that a reader is sure of.

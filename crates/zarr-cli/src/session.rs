@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 use zarr::store::StoreKey;
 use zarr::{
     Consolidated, Dialect, Error, ErrorKind, Hierarchy, Node, NodePath, OpenOptions, Registry,
+    Warning,
 };
 
 use crate::failure::Failure;
@@ -99,11 +100,11 @@ impl Session {
         self.written.take().iter().try_for_each(|hierarchy| Ok(hierarchy.flush()?))
     }
 
-    fn written(&self, hierarchy: &Hierarchy) {
+    pub fn written(&self, hierarchy: &Hierarchy) {
         self.written.borrow_mut().push(hierarchy.clone());
     }
 
-    fn options(&self) -> Result<OpenOptions, Failure> {
+    pub fn options(&self) -> Result<OpenOptions, Failure> {
         let mut options = OpenOptions::new(self.registry.clone()).threads(self.global.threads);
         if let Some(read_as) = self.global.read_as {
             (options.dialect, options.era) = (Some(read_as.dialect), read_as.era);
@@ -131,7 +132,7 @@ impl Session {
         Ok(options)
     }
 
-    fn writing(&self, care: &Care) -> Result<OpenOptions, Failure> {
+    pub fn writing(&self, care: &Care) -> Result<OpenOptions, Failure> {
         let off = care.no_lock || care.guard == Guard::Off;
         let guard = if off { zarr::Guard::Off } else { zarr::Guard::On };
         let mut options = self.options()?.read_write().guard(guard);
@@ -261,9 +262,25 @@ impl Session {
 
     /// Says on standard error what a tolerant reader overlooked.
     pub fn warn(&self, hierarchy: &Hierarchy) {
-        for warning in hierarchy.warnings() {
+        self.warn_of(&hierarchy.warnings());
+    }
+
+    pub fn warn_of(&self, warnings: &[Warning]) {
+        for warning in warnings {
             let _ = writeln!(io::stderr(), "warning: {warning}");
         }
+    }
+
+    /// Says on standard error what a copy leaves behind.
+    pub fn tell_lost(&self, lost: &[String]) {
+        for what in lost {
+            let _ = writeln!(io::stderr(), "not kept: {what}");
+        }
+    }
+
+    /// Whether only what is exact is wanted.
+    pub fn is_strict(&self) -> bool {
+        self.global.strict
     }
 
     /// Says something on standard error, if a person reads it.

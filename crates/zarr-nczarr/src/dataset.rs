@@ -191,6 +191,13 @@ impl Dataset {
         Ok(())
     }
 
+    /// Whether a dataset of NCZarr's begins at the root of this hierarchy: by a look at its root alone.
+    pub fn is_nczarr(hierarchy: &Hierarchy) -> bool {
+        let options = DatasetOptions::of(OpenOptions::new(hierarchy.registry().clone()));
+        let told = told(hierarchy, &NodePath::root(), &options);
+        told.is_ok_and(|(profile, _)| profile != Profile::Pure)
+    }
+
     pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
         self.inner.state.read().unwrap_or_else(PoisonError::into_inner).clone()
     }

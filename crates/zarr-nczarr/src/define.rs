@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use zarr_core::data_type::{CoreType, DataType, Endian, FixedBytes, Variable as AnyLength};
+use zarr_core::data_type::{
+    CoreType, DataType, Endian, FixedBytes, Variable as AnyLength, base64_encode,
+};
 use zarr_core::metadata::NodeKind;
 use zarr_core::{
     AccessError, Array, Cause, Dialect, Error, Json, MetadataError, NodePath, Object, Result,
@@ -558,9 +560,12 @@ impl Making<'_> {
             }
         };
         match &value {
-            Values::Char(bytes) if self.dialect() == Dialect::V3 => Ok(u64::from(bytes[0]).into()),
+            Values::Char(bytes) if self.dialect() == Dialect::V3 && self.nczarr() => {
+                Ok(u64::from(bytes[0]).into())
+            }
             Values::Char(bytes) => match bytes[0] {
                 0 => Ok("".into()),
+                byte if !self.nczarr() => Ok(base64_encode(&[byte]).into()),
                 byte if byte.is_ascii() => Ok(char::from(byte).to_string().into()),
                 byte => {
                     let why = format!("`_FillValue`: byte {byte:#x} is no text");
@@ -585,7 +590,7 @@ impl Making<'_> {
             Type::Bool | Type::Complex64 | Type::Complex128 | Type::Double => CoreType::Float64,
             Type::Char => {
                 return Ok(match self.dialect() {
-                    Dialect::V3 => CoreType::Uint8.into(),
+                    Dialect::V3 if self.nczarr() => CoreType::Uint8.into(),
                     Dialect::V2 if self.nczarr() => DataType::extension(CharType),
                     _ => DataType::extension(FixedBytes { len: 1 }),
                 });

@@ -11,6 +11,7 @@
 
 mod attribute;
 mod chunks;
+mod copy;
 mod create;
 mod dataset;
 mod define;
@@ -28,9 +29,11 @@ pub mod schema;
 mod slab;
 mod text_type;
 mod types;
+mod url;
 mod values;
 mod variable;
 
+pub use copy::Plan;
 pub use create::NewDataset;
 pub use dataset::{Dataset, DatasetOptions, Lengths, Profile};
 pub use group::Group;
@@ -38,5 +41,6 @@ pub use name::{check_name, is_reserved, is_virtual};
 pub use schema::{Attribute, Dimension, Endian, Filter};
 pub use slab::Slab;
 pub use types::Type;
+pub use url::{NcUrl, Storage, open_url};
 pub use values::{AttributeValue, Values};
 pub use variable::Variable;

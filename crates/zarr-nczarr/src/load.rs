@@ -361,10 +361,12 @@ impl<'a> Loader<'a> {
             attributes.push(Attribute { name: "_FillValue".into(), value: fill.clone() });
         }
         let is_scalar = dimensions.is_empty();
+        // Shards are kept by Zarr alone.
+        let flat = ArrayMetadata::clone(&metadata).unsharded();
         let storage = Storage {
-            chunks: metadata.chunk_shape().filter(|_| !is_scalar).unwrap_or_default(),
+            chunks: flat.chunk_shape().filter(|_| !is_scalar).unwrap_or_default(),
             endian: metadata.data_type.has_byte_order().then(|| metadata.endian()),
-            filters: filter::of(&metadata),
+            filters: filter::of(&flat),
             no_fill: metadata.fill_value.is_none(),
         };
         Ok((Variable { name: name.to_owned(), ty, dimensions, attributes, storage }, fill))

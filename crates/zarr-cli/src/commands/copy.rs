@@ -3,9 +3,10 @@
 use clap::Args;
 use zarr::{CopyOptions, ErrorKind};
 
+use super::netcdf;
 use crate::failure::Failure;
 use crate::human;
-use crate::parse::{self, Shape, Written};
+use crate::parse::{self, CopyTo, Shape};
 use crate::progress::Progress;
 use crate::session::{self, Care, Session, Target};
 
@@ -17,9 +18,12 @@ Examples:
   zarr copy new.zarr for-2020.zarr --to draft-2020 --codec gzip:5
   zarr copy data.zarr small.zarr --path ocean/temperature --chunks 1,180,360 --codec blosc-zstd:7
   zarr copy extra.zarr data.zarr/extra
+  zarr copy model.zarr 'model.zip#mode=nczarr,zip' --to nczarr-v2
 
 DST is a new hierarchy, or a new node in one that is there. Nothing is overwritten. What the other
-format has no words for is refused before the first element is written.")]
+format has no words for is refused before the first element is written. A netCDF dataset (--to nczarr-v2,
+nczarr-v3, zarr-v2 or zarr-v3) keeps dimensions, types and typed attributes; what of it cannot be kept is
+told, and refused with --strict.")]
 pub(crate) struct Copy {
     /// Path or URL of the hierarchy, or of the node inside, to copy
     #[arg(value_name = "SRC")]
@@ -34,9 +38,10 @@ pub(crate) struct Copy {
     #[arg(long, value_name = "PATH", default_value = "/", hide_default_value = true)]
     at: String,
     /// The copy's format: v3, v2, draft-2020 (as zarr-python 2.18 opens it) or draft-2020-text (without
-    /// regard for that); that of SRC, if not given
-    #[arg(long, value_name = "FORMAT", value_parser = parse::written)]
-    to: Option<Written>,
+    /// regard for that); that of SRC, if not given. As a netCDF dataset: nczarr-v2, nczarr-v3, or plain Zarr,
+    /// zarr-v2, zarr-v3
+    #[arg(long, value_name = "FORMAT", value_parser = parse::copy_to)]
+    to: Option<CopyTo>,
     /// Another chunk shape
     #[arg(long, value_name = "N,N,…", value_parser = parse::shape)]
     chunks: Option<Shape>,
@@ -51,11 +56,37 @@ pub(crate) struct Copy {
 }
 
 impl Copy {
+    /// A netCDF dataset is copied as a whole, its elements kept as they are.
+    fn check_plain(&self) -> Result<(), Failure> {
+        let said = [
+            ("--path", self.path != "/"),
+            ("--at", self.at != "/"),
+            ("--chunks", self.chunks.is_some()),
+            ("--shards", self.shards.is_some()),
+            ("--codec", !self.codec.is_empty()),
+        ];
+        match said.into_iter().find(|(_, said)| *said) {
+            Some((option, _)) => {
+                let why = "is not for netCDF datasets; name the group in SRC, or copy to v2 or v3";
+                Err(Failure::usage(format!("{option} {why}")))
+            }
+            None => Ok(()),
+        }
+    }
+
     pub fn run(&self, session: &Session) -> Result<(), Failure> {
+        let to = match &self.to {
+            Some(CopyTo::NetCdf(new)) => {
+                self.check_plain()?;
+                return netcdf::copy(session, (&self.source, &self.target), new, &self.care);
+            }
+            Some(CopyTo::Zarr(written)) => Some(*written),
+            None => None,
+        };
         let source = Target { target: self.source.clone(), path: self.path.clone() };
         let source = session.open(&source)?;
         let target = Target { target: self.target.clone(), path: self.at.clone() };
-        let place = session.place(&target, self.to, source.hierarchy().dialect(), &self.care)?;
+        let place = session.place(&target, to, source.hierarchy().dialect(), &self.care)?;
         match place.hierarchy.node(&place.path) {
             Ok(_) if !place.begun => {
                 let (store, path) = (place.hierarchy.store().name(), &place.path);

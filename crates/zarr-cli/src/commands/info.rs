@@ -5,7 +5,7 @@ use zarr::data_type::{DataType, Field};
 use zarr::grid::chunk_count;
 use zarr::{Array, ErrorKind, Group, Json, MetadataError, Node, Object, Unsupported};
 
-use super::Out;
+use super::{Out, netcdf};
 use crate::calendar;
 use crate::element::Kind;
 use crate::failure::Failure;
@@ -41,9 +41,14 @@ impl Info {
             Node::Array(array) if self.stored => Some(array.stored_chunks()?),
             _ => None,
         };
+        let options = zarr::nczarr::DatasetOptions::of(session.options()?);
+        let dataset = netcdf::dataset_of(node.hierarchy(), options);
         match (self.json, &node) {
             (true, _) => {
                 let mut members = members(&node);
+                if let Some(dataset) = &dataset {
+                    members.insert("netcdf", netcdf::members(dataset, &node));
+                }
                 if let Some(stored) = stored {
                     members.insert("stored_chunks", stored);
                 }
@@ -62,6 +67,9 @@ impl Info {
             (false, Node::Group(group)) => describe_group(group, out)?,
         }
         if !self.json {
+            for (label, text) in dataset.iter().flat_map(|dataset| netcdf::lines(dataset, &node)) {
+                line(out, label, text)?;
+            }
             session.warn(node.hierarchy());
         }
         Ok(())

@@ -7,6 +7,7 @@ mod create;
 mod demo;
 mod get;
 mod info;
+mod netcdf;
 mod put;
 mod rm;
 mod tree;

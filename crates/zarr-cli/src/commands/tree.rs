@@ -6,7 +6,7 @@ use std::io::{self, Write as _};
 use clap::Args;
 use zarr::{Array, Json, Node, NodeKind, NodePath, Object};
 
-use super::Out;
+use super::{Out, netcdf};
 use crate::failure::Failure;
 use crate::human;
 use crate::session::{self, Session, Target};
@@ -36,6 +36,8 @@ struct Shown {
     implicit: bool,
     array: Option<Array>,
     trouble: Option<zarr::Error>,
+    /// The names of its dimensions, if it is a variable of a netCDF dataset.
+    axes: Option<String>,
 }
 
 impl Tree {
@@ -47,7 +49,14 @@ impl Tree {
 
     pub fn run(&self, session: &Session, out: Out<'_>) -> Result<(), Failure> {
         let node = session.open(&self.target)?;
-        let nodes = nodes(&node)?;
+        let mut nodes = nodes(&node)?;
+        let options = zarr::nczarr::DatasetOptions::of(session.options()?);
+        if let Some(dataset) = netcdf::dataset_of(node.hierarchy(), options) {
+            for shown in &mut nodes {
+                let path = session::below(node.path(), &shown.path)?;
+                shown.axes = netcdf::axes(&dataset, path.as_str());
+            }
+        }
         match self.json {
             true => {
                 let list: Json = nodes.iter().map(members).collect();
@@ -77,6 +86,7 @@ fn nodes(top: &Node) -> Result<Vec<Shown>, Failure> {
             implicit: child.implicit,
             array: None,
             trouble: None,
+            axes: None,
         };
         if shown.kind == NodeKind::Array {
             match hierarchy.array(&child.path) {
@@ -135,6 +145,9 @@ fn draw(nodes: &[Shown]) -> String {
             // Writing into a string does not fail.
             let _ = write!(text, "  {} {shape}", metadata.data_type);
         }
+        if let Some(axes) = &node.axes {
+            let _ = write!(text, " {axes}");
+        }
         if node.trouble.is_some() {
             text.push_str("  (broken)");
         }
@@ -155,6 +168,7 @@ mod tests {
             implicit: false,
             array: None,
             trouble: None,
+            axes: None,
         };
         let nodes = ["/", "/a", "/a/x", "/a/x/y", "/a/z", "/b", "/b/c"].map(node);
         let expected = "\

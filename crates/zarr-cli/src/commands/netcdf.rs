@@ -1,0 +1,157 @@
+//! What does the program say and do of netCDF datasets?
+
+use zarr::nczarr::schema::{Group, Variable};
+use zarr::nczarr::{Dataset, DatasetOptions, NcUrl, NewDataset, Profile, Storage};
+use zarr::{Error, Hierarchy, Json, MetadataError, Node, Object};
+
+use crate::failure::Failure;
+use crate::human;
+use crate::progress::Progress;
+use crate::session::{self, Care, Session};
+
+/// A URL or path as netCDF's users type it, `x#mode=nczarr,file`, or as others do.
+fn url_of(text: &str) -> Result<NcUrl, Failure> {
+    let url = session::url(text);
+    match url.contains("#mode=") {
+        true => Ok(NcUrl::parse(&url).map_err(Error::from)?),
+        false => {
+            let plain = NcUrl::parse("/").map_err(Error::from)?;
+            Ok(NcUrl { store: url, ..plain })
+        }
+    }
+}
+
+/// Copies the dataset that `source` means to `target`, as `new`.
+pub(super) fn copy(
+    session: &Session,
+    (source, target): (&str, &str),
+    new: &NewDataset,
+    care: &Care,
+) -> Result<(), Failure> {
+    let from = url_of(source)?.open(&DatasetOptions::of(session.options()?))?;
+    let plan = from.plan_copy(new)?;
+    session.warn_of(&from.warnings());
+    if session.is_strict()
+        && let Some(what) = plan.lost.first()
+    {
+        let hint = "copy without `--strict` to leave such things behind".into();
+        let what = format!("all of it: {what}");
+        return Err(
+            Error::from(MetadataError::CannotSpell { format: "the copy", what, hint }).into()
+        );
+    }
+    let mut to = url_of(target)?;
+    (to.profile, to.dialect) = (Some(new.profile), Some(new.dialect));
+    if to.storage.is_none() && to.store.ends_with(".zip") {
+        to.storage = Some(Storage::Zip);
+    }
+    let to = to.create(&DatasetOptions::of(session.writing(care)?))?;
+    session.written(&to.hierarchy());
+    let bar = Progress::of_bytes(plan.bytes, false);
+    let copied = from.copy_to(&to, &plan, &|path, done| {
+        bar.done(done);
+        bar.message(path.to_owned());
+    });
+    drop(bar);
+    if let Err(e) = copied {
+        // Half a copy looks like a whole one that holds fill.
+        let _ = to.hierarchy().erase(&zarr::NodePath::root());
+        return Err(e.into());
+    }
+    session.tell_lost(&plan.lost);
+    session.talk(&format!(
+        "copied {}, {}, to {} as {} in {}",
+        human::plural(count(&plan.schema), "variable"),
+        human::size(plan.bytes),
+        session::url(target),
+        match new.profile {
+            Profile::Pure => "plain Zarr",
+            _ => "NCZarr",
+        },
+        new.dialect,
+    ));
+    Ok(())
+}
+
+fn count(group: &Group) -> u64 {
+    group.variables.len() as u64 + group.groups.iter().map(count).sum::<u64>()
+}
+
+/// The dataset of NCZarr's that a node is part of, if it is.
+pub(super) fn dataset_of(hierarchy: &Hierarchy, options: DatasetOptions) -> Option<Dataset> {
+    if !Dataset::is_nczarr(hierarchy) {
+        return None;
+    }
+    Dataset::open(hierarchy.store().clone(), &options).ok()
+}
+
+/// What netCDF sees in a node: a label and a text, line by line.
+pub(super) fn lines(dataset: &Dataset, node: &Node) -> Vec<(&'static str, String)> {
+    let schema = dataset.schema();
+    let path = node.path().as_str();
+    let profile = format!("{} profile", dataset.profile().name());
+    match node {
+        Node::Array(_) => {
+            let variable = schema.variable(path).map(declaration);
+            let text = variable.unwrap_or_else(|| "no variable".into());
+            vec![("netCDF", format!("{text}, {profile}"))]
+        }
+        Node::Group(_) => {
+            let mut lines = vec![("netCDF", profile)];
+            let group = schema.group(path);
+            for (n, dimension) in group.iter().flat_map(|g| &g.dimensions).enumerate() {
+                let grows = if dimension.unlimited { ", unlimited" } else { "" };
+                let text = format!("{} = {}{grows}", dimension.name, dimension.len);
+                lines.push((if n == 0 { "dimensions" } else { "" }, text));
+            }
+            lines
+        }
+    }
+}
+
+/// `float temp(time, lat)`.
+fn declaration(variable: &Variable) -> String {
+    let names: Vec<&str> = variable.dimensions.iter().map(|name| name.as_str()).collect();
+    let axes = if names.is_empty() { String::new() } else { format!("({})", names.join(", ")) };
+    format!("{} {}{axes}", variable.ty, variable.name)
+}
+
+/// The same as members of JSON.
+pub(super) fn members(dataset: &Dataset, node: &Node) -> Json {
+    let schema = dataset.schema();
+    let path = node.path().as_str();
+    let object = Object::new().with("profile", dataset.profile().name());
+    let object = match node {
+        Node::Array(_) => match schema.variable(path) {
+            None => object.with("type", Json::Null),
+            Some(variable) => {
+                let names: Json =
+                    variable.dimensions.iter().map(|n| Json::from(n.as_str())).collect();
+                object.with("type", variable.ty.name()).with("dimensions", names)
+            }
+        },
+        Node::Group(_) => {
+            let dimensions = schema.group(path).into_iter().flat_map(|group| &group.dimensions);
+            let dimensions: Json = dimensions
+                .map(|dimension| {
+                    Json::from(
+                        Object::new()
+                            .with("name", dimension.name.as_str())
+                            .with("length", dimension.len)
+                            .with("unlimited", dimension.unlimited),
+                    )
+                })
+                .collect();
+            object.with("dimensions", dimensions)
+        }
+    };
+    object.into()
+}
+
+/// The names of a variable's dimensions, for a tree.
+pub(super) fn axes(dataset: &Dataset, path: &str) -> Option<String> {
+    let schema = dataset.schema();
+    let names = &schema.variable(path)?.dimensions;
+    let names: Vec<&str> = names.iter().filter_map(|name| name.rsplit('/').next()).collect();
+    (!names.is_empty()).then(|| format!("({})", names.join(", ")))
+}

@@ -1,0 +1,310 @@
+//! How does a dataset become another one, in another profile or dialect?
+
+use zarr_core::region::element_count;
+use zarr_core::{Dialect, Result};
+
+use crate::attribute;
+use crate::create::NewDataset;
+use crate::dataset::{Dataset, Profile};
+use crate::infer::full_name;
+use crate::name::{check_name, is_virtual};
+use crate::schema::{Attribute, Filter, Group, Variable};
+use crate::slab::Slab;
+use crate::types::Type;
+use crate::values::Values;
+
+/// About how many bytes are held at once.
+const BLOCK: u64 = 64 << 20;
+/// How many bytes a string is taken to have.
+const TEXT: u64 = 256;
+
+/// What a copy is to define, and what it cannot keep.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// The definitions of the copy.
+    pub schema: Group,
+    /// What is not kept, each with its place.
+    pub lost: Vec<String>,
+    /// Bytes of elements in all.
+    pub bytes: u64,
+}
+
+impl Dataset {
+    /// What a copy of this dataset as `new` would be, and what it could not keep. Strings of any length are looked
+    /// through if they are to become strings of one width.
+    ///
+    /// # Errors
+    /// What reading them meets.
+    pub fn plan_copy(&self, new: &NewDataset) -> Result<Plan> {
+        let root = self.schema();
+        let mut planning = Planning { from: self, new, lost: Vec::new(), bytes: 0 };
+        let schema = planning.group(&root, "/")?;
+        if new.profile == Profile::Pure {
+            planning.unused(&root, &root, "/");
+        }
+        Ok(Plan { schema, lost: planning.lost, bytes: planning.bytes })
+    }
+
+    /// Copies definitions and elements into `to`, a dataset with nothing in it, made as the plan was.
+    /// `progress` is told how many bytes of elements are done, and of which variable.
+    ///
+    /// # Errors
+    /// As those of definition, reading and writing; what was copied until then stays.
+    pub fn copy_to(&self, to: &Dataset, plan: &Plan, progress: &dyn Fn(&str, u64)) -> Result<()> {
+        to.define(&plan.schema)?;
+        let mut done = 0;
+        self.copy_elements(to, &plan.schema, "/", progress, &mut done)?;
+        to.flush()
+    }
+
+    fn copy_elements(
+        &self,
+        to: &Dataset,
+        group: &Group,
+        path: &str,
+        progress: &dyn Fn(&str, u64),
+        done: &mut u64,
+    ) -> Result<()> {
+        for variable in &group.variables {
+            let path = full_name(path, &variable.name);
+            let (from, to) = (self.variable(&path)?, to.variable(&path)?);
+            let shape = from.shape()?;
+            let element = variable.ty.size().map_or(TEXT, |size| size as u64);
+            for slab in slabs(&shape, &to.schema()?.storage.chunks, element) {
+                to.write_slab(&slab, kept(from.read_slab(&slab)?))?;
+                *done += slab.len().unwrap_or(0).saturating_mul(element);
+                progress(&path, *done);
+            }
+        }
+        group.groups.iter().try_for_each(|below| {
+            self.copy_elements(to, below, &full_name(path, &below.name), progress, done)
+        })
+    }
+}
+
+/// Values of a type that can be created.
+fn kept(values: Values) -> Values {
+    match values {
+        Values::Bool(list) => Values::Ubyte(list.into_iter().map(u8::from).collect()),
+        other => other,
+    }
+}
+
+struct Planning<'a> {
+    from: &'a Dataset,
+    new: &'a NewDataset,
+    lost: Vec<String>,
+    bytes: u64,
+}
+
+impl Planning<'_> {
+    fn group(&mut self, group: &Group, path: &str) -> Result<Group> {
+        let mut copy = Group::new(group.name.as_str());
+        copy.attributes = self.attributes(path, &group.attributes);
+        copy.dimensions = group.dimensions.clone();
+        for dimension in &mut copy.dimensions {
+            if dimension.unlimited && self.new.profile == Profile::Pure {
+                let name = full_name(path, &dimension.name);
+                self.lost.push(format!("{name}: plain Zarr does not say that it is unlimited"));
+            }
+        }
+        for opaque in &group.opaque {
+            self.lost.push(format!("{}: {}", full_name(path, &opaque.name), opaque.why));
+        }
+        for variable in &group.variables {
+            copy.variables.extend(self.variable(variable, &full_name(path, &variable.name))?);
+        }
+        for below in &group.groups {
+            copy.groups.push(self.group(below, &full_name(path, &below.name))?);
+        }
+        Ok(copy)
+    }
+
+    /// Dimensions that no variable has are nowhere in plain Zarr.
+    fn unused(&mut self, root: &Group, group: &Group, path: &str) {
+        fn is_used(group: &Group, name: &str) -> bool {
+            let used = |variable: &Variable| variable.dimensions.iter().any(|other| other == name);
+            group.variables.iter().any(used)
+                || group.groups.iter().any(|below| is_used(below, name))
+        }
+        for dimension in &group.dimensions {
+            let name = full_name(path, &dimension.name);
+            if !is_used(root, &name) {
+                self.lost.push(format!(
+                    "{name}: no variable has this dimension; plain Zarr does not say it"
+                ));
+            }
+        }
+        for below in &group.groups {
+            self.unused(root, below, &full_name(path, &below.name));
+        }
+    }
+
+    fn attributes(&mut self, path: &str, attributes: &[Attribute]) -> Vec<Attribute> {
+        let mut kept = Vec::new();
+        for attribute in attributes {
+            let place = format!("{path}: attribute `{}`", attribute.name);
+            if check_name(&attribute.name).is_err() || is_virtual(&attribute.name) {
+                self.lost.push(format!("{place}: netCDF has no attributes of this name"));
+                continue;
+            }
+            match attribute::to_json(&attribute.value, self.new.dialect) {
+                Err(e) => {
+                    self.lost.push(format!("{place}: {e}"));
+                    continue;
+                }
+                Ok((json, _))
+                    if self.new.profile == Profile::Pure && attribute.name != "_FillValue" =>
+                {
+                    let seen = attribute::untyped(&json);
+                    if seen.ty() != attribute.value.ty() {
+                        let (ty, seen) = (attribute.value.ty(), seen.ty());
+                        self.lost.push(format!(
+                            "{place}: its type {ty} is read as {seen} in plain Zarr"
+                        ));
+                    }
+                }
+                Ok(_) => {}
+            }
+            kept.push(attribute.clone());
+        }
+        kept
+    }
+
+    fn variable(&mut self, variable: &Variable, path: &str) -> Result<Option<Variable>> {
+        let mut copy = variable.clone();
+        match variable.ty {
+            Type::Bool => {
+                copy.ty = Type::Ubyte;
+                self.lost.push(format!("{path}: bools become ubytes, 0 and 1"));
+                // Nobody wrote 255 for false.
+                if variable.attribute("_FillValue").is_none() {
+                    copy.attributes.push(Attribute::new("_FillValue", vec![0u8]));
+                }
+            }
+            Type::Complex64 | Type::Complex128 => {
+                self.lost.push(format!("{path}: not copied; netCDF creates no complex numbers"));
+                return Ok(None);
+            }
+            Type::Char if self.new.profile == Profile::Pure => {
+                self.lost.push(format!("{path}: characters are strings of one byte in plain Zarr"));
+            }
+            _ => {}
+        }
+        copy.attributes = self.attributes(path, &copy.attributes);
+        copy.storage.filters = self.filters(path, &variable.storage.filters);
+        if variable.storage.no_fill && self.new.dialect == Dialect::V3 {
+            self.lost.push(format!("{path}: v3 fills what nobody wrote, here with zeros"));
+            let zero = attribute::typed(&0u64.into(), copy.ty);
+            if let (Ok(zero), None, true) =
+                (zero, copy.attribute("_FillValue"), ![Type::Char, Type::String].contains(&copy.ty))
+            {
+                copy.attributes.push(Attribute { name: "_FillValue".into(), value: zero });
+            }
+        }
+        let fixed = self.new.dialect == Dialect::V2 || self.new.fixed_strings;
+        if copy.ty == Type::String && fixed {
+            self.widen(&mut copy, path)?;
+        }
+        let shape = self.from.variable(path)?.shape()?;
+        let element = variable.ty.size().map_or(TEXT, |size| size as u64);
+        let count = element_count(&shape).unwrap_or(u64::MAX);
+        self.bytes = self.bytes.saturating_add(count.saturating_mul(element));
+        Ok(Some(copy))
+    }
+
+    /// Shards and codecs of another dialect's are not netCDF's to keep.
+    fn filters(&mut self, path: &str, filters: &[Filter]) -> Vec<Filter> {
+        let same = self.from.dialect() == self.new.dialect;
+        let keeps = |filter: &&Filter| same || !matches!(filter, Filter::Other(_));
+        for filter in filters.iter().filter(|filter| !keeps(filter)) {
+            if let Filter::Other(json) = filter {
+                self.lost.push(format!("{path}: codec {} is no filter of netCDF's", json.brief()));
+            }
+        }
+        filters.iter().filter(keeps).cloned().collect()
+    }
+
+    /// Makes strings wide enough for the texts that there are (N-060).
+    fn widen(&mut self, copy: &mut Variable, path: &str) -> Result<()> {
+        let from = self.from.variable(path)?;
+        let mut needed = 1;
+        for slab in slabs(&from.shape()?, &copy.storage.chunks, TEXT) {
+            if let Values::String(list) = from.read_slab(&slab)? {
+                needed = list.iter().map(String::len).fold(needed, usize::max);
+            }
+        }
+        let root = self.from.schema();
+        let said = copy.attribute("_nczarr_maxstrlen");
+        let said = said.or(root.attribute("_nczarr_default_maxstrlen"));
+        let said = said.and_then(|said| attribute::to_json(said, Dialect::V3).ok());
+        let said = said.and_then(|(json, _)| json.as_u64()).unwrap_or(128);
+        if needed as u64 > said {
+            let width = Values::Int(vec![i32::try_from(needed).unwrap_or(i32::MAX)]);
+            match copy.attributes.iter_mut().find(|a| a.name == "_nczarr_maxstrlen") {
+                Some(found) => found.value = width,
+                None => copy
+                    .attributes
+                    .push(Attribute { name: "_nczarr_maxstrlen".into(), value: width }),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Slabs of whole chunks that cover a variable, each of about [`BLOCK`] bytes.
+fn slabs(shape: &[u64], chunks: &[u64], element: u64) -> impl Iterator<Item = Slab> {
+    let rank = shape.len();
+    let chunk = |axis: usize| chunks.get(axis).copied().unwrap_or(1).clamp(1, shape[axis].max(1));
+    let mut steps: Vec<u64> = (0..rank).map(chunk).collect();
+    let mut size = steps.iter().fold(element.max(1), |size, &len| size.saturating_mul(len));
+    for axis in (0..rank).rev() {
+        let times = (BLOCK / size.max(1)).clamp(1, shape[axis].div_ceil(steps[axis]).max(1));
+        steps[axis] = steps[axis].saturating_mul(times);
+        size = size.saturating_mul(times);
+        if steps[axis] < shape[axis] {
+            break;
+        }
+    }
+    let shape = shape.to_vec();
+    let mut next = (!shape.contains(&0)).then(|| vec![0u64; rank]);
+    std::iter::from_fn(move || {
+        let start = next.take()?;
+        let count: Vec<u64> =
+            (0..rank).map(|axis| steps[axis].min(shape[axis] - start[axis])).collect();
+        let mut following = start.clone();
+        for axis in (0..rank).rev() {
+            following[axis] = following[axis].saturating_add(steps[axis]);
+            if following[axis] < shape[axis] {
+                next = Some(following);
+                break;
+            }
+            following[axis] = 0;
+        }
+        Some(Slab::new(start, count))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slabs_cover_a_variable_once() {
+        for (shape, chunks, element) in [
+            (vec![], vec![], 4),
+            (vec![5, 7], vec![2, 3], 1 << 24),
+            (vec![5, 7], vec![2, 3], 1),
+            (vec![3, 0], vec![1, 1], 8),
+            (vec![1000, 1000], vec![1, 1000], 1 << 12),
+        ] {
+            let mut seen = 0;
+            for slab in slabs(&shape, &chunks, element) {
+                let end = slab.end(shape.len()).unwrap();
+                assert!(end.iter().zip(&shape).all(|(end, len)| end <= len));
+                seen += slab.len().unwrap();
+            }
+            assert_eq!(seen, shape.iter().product::<u64>(), "{shape:?}");
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! Which dataset does a URL mean as netCDF's users type it? (N-112, N-114)
+//!
+//! `file:///data/x#mode=nczarr,file`: the store's URL, and behind `#` how it is to be understood.
+
+use zarr_core::{AccessError, Consolidated, Dialect, Registry, Result, StoreError};
+
+use crate::create::NewDataset;
+use crate::dataset::{Dataset, DatasetOptions, Profile};
+
+/// A URL, taken apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NcUrl {
+    /// The URL or path of the store, without what stands behind `#`.
+    pub store: String,
+    /// Which profile is asked for: `nczarr`, or `zarr` and what implies it.
+    pub profile: Option<Profile>,
+    /// What the store is, if that is said: `file`, `zip` or `s3`.
+    pub storage: Option<Storage>,
+    /// The dialect of new documents, if `v2` or `v3` is said.
+    pub dialect: Option<Dialect>,
+    /// Whether xarray's `_ARRAY_DIMENSIONS` are read and written: not with `noxarray`.
+    pub xarray: bool,
+    /// Whether copies of all documents are read or made, if that is said: `consolidated`, `zmetadata`, `nozmetadata`.
+    pub consolidated: Option<bool>,
+    /// Words that mean nothing here.
+    pub unknown: Vec<String>,
+}
+
+/// What a store is, in netCDF's words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Storage {
+    /// A folder.
+    File,
+    /// A zip archive.
+    Zip,
+    /// An object store that speaks S3.
+    S3,
+}
+
+impl NcUrl {
+    /// Takes a URL apart. Modes are told in any order and case, twice or not, as `mode=nczarr,file` or bare, as
+    /// `#nczarr`.
+    ///
+    /// # Errors
+    /// [`StoreError::InvalidUrl`] for an empty one, and for `mode=bytes`, which means a file of another format.
+    pub fn parse(url: &str) -> Result<NcUrl, StoreError> {
+        let invalid = |why: &str| StoreError::InvalidUrl { url: url.to_owned(), why: why.into() };
+        let (store, fragment) = url.split_once('#').unwrap_or((url, ""));
+        let mut parsed = NcUrl {
+            // `file://relative`, which netCDF takes for a path.
+            store: match store.strip_prefix("file://") {
+                Some(path) if !path.starts_with('/') => path.to_owned(),
+                _ => store.to_owned(),
+            },
+            profile: None,
+            storage: None,
+            dialect: None,
+            xarray: true,
+            consolidated: None,
+            unknown: Vec::new(),
+        };
+        if parsed.store.is_empty() {
+            return Err(invalid("it is empty"));
+        }
+        let mut nczarr = false;
+        for part in fragment.split('&').filter(|part| !part.is_empty()) {
+            let modes = match part.split_once('=') {
+                Some(("mode", modes)) => modes,
+                // Credentials, logging: what is the store's own business.
+                Some(_) => continue,
+                None => part,
+            };
+            for mode in modes.split(',').map(str::trim).filter(|mode| !mode.is_empty()) {
+                match mode.to_ascii_lowercase().as_str() {
+                    "nczarr" => nczarr = true,
+                    "zarr" | "xarray" => parsed.profile = Some(Profile::Pure),
+                    "noxarray" => parsed.xarray = false,
+                    "file" => parsed.storage = Some(Storage::File),
+                    "zip" => parsed.storage = Some(Storage::Zip),
+                    "s3" | "gs3" => parsed.storage = Some(Storage::S3),
+                    "consolidated" | "zmetadata" => parsed.consolidated = Some(true),
+                    "nozmetadata" => parsed.consolidated = Some(false),
+                    "v2" => parsed.dialect = Some(Dialect::V2),
+                    "v3" => parsed.dialect = Some(Dialect::V3),
+                    "bytes" => {
+                        return Err(invalid(
+                            "`mode=bytes` means a netCDF file read over HTTP, not Zarr",
+                        ));
+                    }
+                    other => parsed.unknown.push(other.to_owned()),
+                }
+            }
+        }
+        // With both, the plain form is asked for; `noxarray` alone asks for it, too, as netCDF's library takes it.
+        if parsed.profile.is_none() && nczarr {
+            parsed.profile = Some(Profile::Nczarr);
+        }
+        if parsed.profile.is_none() && !parsed.xarray {
+            parsed.profile = Some(Profile::Pure);
+        }
+        Ok(parsed)
+    }
+
+    /// The URL by which the registry finds the store. A new archive of NCZarr has all keys in a folder of its own
+    /// name, as netCDF's library wants it.
+    fn location(&self, begun: bool) -> String {
+        let path = self.store.trim_end_matches('/');
+        if self.storage != Some(Storage::Zip) {
+            return self.store.clone();
+        }
+        let plain = path.strip_prefix("file://").unwrap_or(path);
+        let absolute = plain.starts_with('/');
+        let inside = match begun && self.profile == Some(Profile::Nczarr) {
+            true => {
+                let name = plain.rsplit('/').next().unwrap_or(plain);
+                format!("/{}", name.strip_suffix(".zip").unwrap_or(name))
+            }
+            false => String::new(),
+        };
+        match plain.ends_with(".zip") || !absolute {
+            true => format!("{path}{inside}"),
+            false => format!("zip://{plain}{inside}"),
+        }
+    }
+
+    fn options(&self, options: &DatasetOptions) -> DatasetOptions {
+        let mut options = options.clone();
+        options.pure |= self.profile == Some(Profile::Pure);
+        options.xarray &= self.xarray;
+        if let Some(dialect) = self.dialect {
+            options.zarr = options.zarr.dialect(dialect);
+        }
+        match self.consolidated {
+            Some(true) => options.zarr.consolidated = Consolidated::IfFound,
+            Some(false) => options.zarr.consolidated = Consolidated::Ignore,
+            None => {}
+        }
+        options
+    }
+
+    /// Opens the dataset; what the modes leave open is told by the dataset itself.
+    ///
+    /// # Errors
+    /// As [`Dataset::locate`]: [`AccessError::NotFound`] if nothing is there, or nothing of Zarr.
+    pub fn open(&self, options: &DatasetOptions) -> Result<Dataset> {
+        Dataset::locate(&self.location(false), &self.options(options))
+    }
+
+    /// Creates a dataset, in v2 if no dialect is said.
+    ///
+    /// # Errors
+    /// As [`Dataset::create`]: [`AccessError::Exists`] if one is there; [`AccessError::Argument`] if the modes say neither
+    /// `nczarr` nor `zarr`, or something that nobody knows.
+    pub fn create(&self, options: &DatasetOptions) -> Result<Dataset> {
+        if let Some(word) = self.unknown.first() {
+            let why = format!("mode `{word}` is not known");
+            return Err(AccessError::Argument(why).into());
+        }
+        let Some(profile) = self.profile else {
+            let why = "the mode says neither `nczarr` nor `zarr`; add `#mode=nczarr,file`";
+            return Err(AccessError::Argument(why.into()).into());
+        };
+        let dialect = self.dialect.unwrap_or(Dialect::V2);
+        let new = NewDataset { dialect, profile, fixed_strings: false };
+        let mut options = self.options(options).read_write();
+        options.zarr = options.zarr.any_dialect();
+        let store = options.zarr.store(&self.location(true))?;
+        let dataset = Dataset::create(store, &new, &options)?;
+        if self.consolidated == Some(true) {
+            // From now on, changes of documents change the copies, too.
+            dataset.consolidate()?;
+        }
+        Ok(dataset)
+    }
+}
+
+/// Opens the dataset that a URL means as netCDF's users type it: `file:///x#mode=nczarr,file`, `x.zip#mode=zarr,zip`,
+/// or any path or URL.
+///
+/// # Errors
+/// As [`NcUrl::parse`] and [`NcUrl::open`].
+pub fn open_url(url: &str, registry: impl Into<std::sync::Arc<Registry>>) -> Result<Dataset> {
+    NcUrl::parse(url)?.open(&DatasetOptions::new(registry))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// N-112.
+    #[test]
+    fn modes_are_told_in_any_order() {
+        let parsed = |url: &str| NcUrl::parse(url).unwrap();
+        let url = parsed("file:///x#mode=nczarr,file");
+        assert_eq!((url.store.as_str(), url.profile), ("file:///x", Some(Profile::Nczarr)));
+        assert_eq!(url.storage, Some(Storage::File));
+        for text in ["/x#mode=zip,Zarr", "/x#zarr&mode=zip", "/x#mode=zarr&mode=zip,zip,zarr"] {
+            let url = parsed(text);
+            assert_eq!((url.profile, url.storage), (Some(Profile::Pure), Some(Storage::Zip)));
+        }
+        let url = parsed("s3://bucket/key#mode=nczarr,s3,v3&aws.profile=none&log");
+        assert_eq!((url.dialect, url.storage), (Some(Dialect::V3), Some(Storage::S3)));
+        assert_eq!(url.unknown, ["log"]);
+        assert_eq!(parsed("file://rel/x#nczarr").store, "rel/x");
+        let url = parsed("/x#mode=nczarr,noxarray,consolidated");
+        assert_eq!((url.profile, url.xarray), (Some(Profile::Nczarr), false));
+        assert_eq!(url.consolidated, Some(true));
+        assert_eq!(parsed("/x#noxarray").profile, Some(Profile::Pure));
+        assert_eq!(parsed("/x").profile, None);
+        assert!(NcUrl::parse("").is_err() && NcUrl::parse("#mode=nczarr").is_err());
+        assert!(NcUrl::parse("http://h/x.nc#mode=bytes").is_err());
+    }
+
+    /// N-114.
+    #[test]
+    fn archives_of_nczarr_have_a_folder() {
+        let location = |url: &str, begun| NcUrl::parse(url).unwrap().location(begun);
+        assert_eq!(location("file:///p/x.zip#mode=nczarr,zip", true), "file:///p/x.zip/x");
+        assert_eq!(location("file:///p/x.zip#mode=nczarr,zip", false), "file:///p/x.zip");
+        assert_eq!(location("/p/x.zip#mode=zarr,zip", true), "/p/x.zip");
+        assert_eq!(location("/p/x#mode=zarr,zip", false), "zip:///p/x");
+        assert_eq!(location("file:///p/x#mode=nczarr,file", true), "file:///p/x");
+    }
+}
