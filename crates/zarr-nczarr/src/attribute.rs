@@ -1,5 +1,6 @@
 //! How are typed values kept in JSON? (N-040 … N-053)
 
+use zarr_core::data_type::{base64_decode, base64_encode};
 use zarr_core::{AccessError, Dialect, Json};
 
 use crate::format::is_default_float;
@@ -66,9 +67,15 @@ pub(crate) fn to_json(values: &Values, dialect: Dialect) -> Result<(Json, String
     let list: Vec<Json> = match values {
         Values::Char(bytes) => {
             let text = std::str::from_utf8(bytes).map_err(|_| refuse("text that is not UTF-8"))?;
-            // N-043: `42`, `true` and `"hi"` stay text.
-            return Ok(match Json::parse(bytes) {
-                Ok(json @ (Json::Object(_) | Json::Array(_))) => (json, json_note(dialect).into()),
+            // N-043: `42`, `true` and `"hi"` stay text. netcdf-c refuses a dataset of v2 in which the note of a user's
+            // attribute is `|J0`.
+            return Ok(match (Json::parse(bytes), dialect) {
+                (Ok(json @ (Json::Object(_) | Json::Array(_))), Dialect::V3) => {
+                    (json, json_note(dialect).into())
+                }
+                (Ok(json @ (Json::Object(_) | Json::Array(_))), _) => {
+                    (json, note(Type::Char, dialect))
+                }
                 _ => (text.into(), note(Type::Char, dialect)),
             });
         }
@@ -91,6 +98,54 @@ pub(crate) fn to_json(values: &Values, dialect: Dialect) -> Result<(Json, String
         Ok([one]) => Ok((one, note)),
         Err(list) if list.is_empty() => Err(refuse("no values at all")),
         Err(list) => Ok((list.into(), note)),
+    }
+}
+
+/// The attribute `_FillValue` of a variable: as any other, but in v3 as xarray wants it, which takes floats for base64 of
+/// a little-endian double there, and characters for numbers.
+///
+/// # Errors
+/// As [`to_json`].
+pub(crate) fn fill_to_json(
+    values: &Values,
+    dialect: Dialect,
+) -> Result<(Json, String), AccessError> {
+    let double = match (values, dialect) {
+        (Values::Float(list), Dialect::V3) => list.first().map(|&value| f64::from(value)),
+        (Values::Double(list), Dialect::V3) => list.first().copied(),
+        (Values::Char(bytes), Dialect::V3) if bytes.len() == 1 => {
+            return Ok((u64::from(bytes[0]).into(), note(Type::Ubyte, dialect)));
+        }
+        _ => None,
+    };
+    match double {
+        Some(value) => Ok((base64_encode(&value.to_le_bytes()).into(), note(values.ty(), dialect))),
+        None => to_json(values, dialect),
+    }
+}
+
+/// The fill value that JSON means for a variable of this type: one value (N-054).
+///
+/// # Errors
+/// A sentence, when it means none.
+pub(crate) fn fill_from_json(json: &Json, ty: Type) -> Result<Values, String> {
+    if let (Type::Char, Some(byte)) = (ty, json.as_u64().and_then(|n| u8::try_from(n).ok())) {
+        return Ok(Values::Char(vec![byte]));
+    }
+    let value = typed(json, ty).or_else(|why| {
+        let bytes = json.as_str().and_then(base64_decode).ok_or(why.clone())?;
+        let double = <[u8; 8]>::try_from(bytes).map(f64::from_le_bytes).map_err(|_| why.clone())?;
+        match ty {
+            Type::Float => Ok(Values::Float(vec![double as f32])),
+            Type::Double => Ok(Values::Double(vec![double])),
+            _ => Err(why),
+        }
+    })?;
+    match (value.len(), ty) {
+        (1, _) => Ok(value),
+        // The other library says a NUL as no text.
+        (0, Type::Char) => Ok(Type::Char.default_fill()),
+        (count, _) => Err(format!("{count} values stand for one")),
     }
 }
 
@@ -293,6 +348,7 @@ mod tests {
             Values::text("\"hi\""),
             Values::text("NaN"),
             Values::text("[0.,1.]"),
+            Values::text("[1,2"),
             Values::String(vec!["a".into(), "ü".into()]),
             Values::String(vec!["one".into()]),
         ];
@@ -321,7 +377,8 @@ mod tests {
     #[test]
     fn json_texts_are_kept_as_json() {
         let (stored, note) = to_json(&"{\"step\":[1, 2]}".into(), Dialect::V2).unwrap();
-        assert_eq!((stored.to_string().as_str(), note.as_str()), ("{\"step\":[1,2]}", "|J0"));
+        assert_eq!((stored.to_string().as_str(), note.as_str()), ("{\"step\":[1,2]}", ">S1"));
+        assert_eq!(to_json(&"[1]".into(), Dialect::V3).unwrap().1, "json");
         assert_eq!(typed(&stored, Type::Char).unwrap().as_text(), Some("{\"step\": [1,2]}"));
     }
 
@@ -351,6 +408,35 @@ mod tests {
         assert_eq!(noted_type("|S1", true), Some(Type::Char));
         assert_eq!(noted_type("|S1", false), Some(Type::String));
         assert_eq!(noted_type("what", false), None);
+    }
+
+    /// N-054: one value, of which xarray has words of its own.
+    #[test]
+    fn fill_values_are_of_the_variables_type() {
+        for value in [
+            Values::Float(vec![0.1]),
+            Values::Double(vec![f64::INFINITY]),
+            Values::Char(vec![b'-']),
+            Values::Char(vec![0xff]),
+            Values::Int(vec![-7]),
+            Values::Uint64(vec![u64::MAX]),
+            Values::String(vec!["none".into()]),
+        ] {
+            for dialect in [Dialect::V2, Dialect::V3] {
+                let Ok((json, _)) = fill_to_json(&value, dialect) else {
+                    assert_eq!((&value, dialect), (&Values::Char(vec![0xff]), Dialect::V2));
+                    continue;
+                };
+                assert_eq!(fill_from_json(&json, value.ty()).unwrap(), value, "{json}");
+            }
+        }
+        let (json, _) = fill_to_json(&Values::Float(vec![-9.0]), Dialect::V3).unwrap();
+        assert_eq!(json, Json::from("AAAAAAAAIsA="));
+        let nan = fill_from_json(&Json::from("AAAAAAAA+H8="), Type::Float).unwrap();
+        assert!(matches!(&nan, Values::Float(list) if list[0].is_nan()), "{nan:?}");
+        for (text, ty) in [("\"NaN\"", Type::Int), ("[1,2]", Type::Int), ("\"ab\"", Type::Char)] {
+            assert!(fill_from_json(&self::json(text), ty).is_err(), "{text}");
+        }
     }
 
     /// N-051, N-052.

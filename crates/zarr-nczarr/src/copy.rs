@@ -206,7 +206,13 @@ impl Planning<'_> {
         if copy.ty == Type::String && fixed {
             self.widen(&mut copy, path)?;
         }
-        let shape = self.from.variable(path)?.shape()?;
+        let dimensions = self.from.variable(path)?.dimensions()?;
+        for (chunk, dimension) in copy.storage.chunks.iter_mut().zip(&dimensions) {
+            if self.new.profile == Profile::Nczarr && !dimension.unlimited {
+                *chunk = (*chunk).min(dimension.len.max(1));
+            }
+        }
+        let shape: Vec<u64> = dimensions.iter().map(|dimension| dimension.len).collect();
         let element = variable.ty.size().map_or(TEXT, |size| size as u64);
         let count = element_count(&shape).unwrap_or(u64::MAX);
         self.bytes = self.bytes.saturating_add(count.saturating_mul(element));

@@ -640,7 +640,9 @@ impl Making<'_> {
             return Err(AccessError::Argument(why));
         }
         for (&length, dimension) in said.iter().zip(self.dimensions) {
-            let most = if dimension.unlimited { u64::MAX } else { dimension.len.max(1) };
+            // Plain Zarr lets a chunk reach beyond the array.
+            let any = dimension.unlimited || !self.nczarr();
+            let most = if any { u64::MAX } else { dimension.len.max(1) };
             if !(1..=most).contains(&length) {
                 let why = format!(
                     "a chunk of length {length} along dimension `{}`, which has length {}",

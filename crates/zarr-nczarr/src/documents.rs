@@ -335,7 +335,11 @@ impl Sheet {
     /// # Errors
     /// [`AccessError::Argument`] for values that no attribute can hold.
     pub fn set(&mut self, name: &str, value: &Values, dialect: Dialect) -> Result<(), AccessError> {
-        let (json, note) = attribute::to_json(value, dialect).map_err(|e| {
+        let said = match name {
+            "_FillValue" => attribute::fill_to_json(value, dialect),
+            _ => attribute::to_json(value, dialect),
+        };
+        let (json, note) = said.map_err(|e| {
             AccessError::Argument(format!("attribute `{}`: {e}", name.escape_debug()))
         })?;
         match self.user.iter_mut().find(|(other, ..)| other == name) {

@@ -103,20 +103,6 @@ fn decode(ty: Type, repr: Repr, bytes: &[u8]) -> Values {
     }
 }
 
-/// One value of little-endian bytes.
-pub(crate) fn from_le_bytes(ty: Type, bytes: &[u8]) -> Option<Values> {
-    let mut bytes = bytes.to_vec();
-    if cfg!(target_endian = "big") {
-        let unit = if matches!(ty, Type::Complex64 | Type::Complex128) {
-            bytes.len() / 2
-        } else {
-            bytes.len()
-        };
-        bytes.chunks_mut(unit.max(1)).for_each(<[u8]>::reverse);
-    }
-    (ty != Type::String).then(|| decode(ty, Repr::Opaque(1), &bytes))
-}
-
 fn utf32(element: &[u8]) -> String {
     let (units, _) = element.as_chunks::<4>();
     let units = units.iter().map(|unit| u32::from_ne_bytes(*unit)).take_while(|&unit| unit != 0);

@@ -6,7 +6,6 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use zarr_core::data_type::base64_decode;
 use zarr_core::metadata::ArrayMetadata;
 use zarr_core::store::StoreKey;
 use zarr_core::{
@@ -23,7 +22,6 @@ use crate::format::Words;
 use crate::infer::{self, full_name};
 use crate::name::check_name;
 use crate::schema::{Attribute, Dimension, Group, Opaque, Storage, Variable};
-use crate::types::Type;
 use crate::values::Values;
 
 /// Groups deeper than this are refused.
@@ -339,7 +337,7 @@ impl<'a> Loader<'a> {
         self.warn(&full_name(group, name), troubles);
         let declared = sheet.json("_FillValue");
         if let Some(json) = declared {
-            match fill_attribute(json, ty) {
+            match attribute::fill_from_json(json, ty) {
                 Ok(value) => set(&mut attributes, "_FillValue", Some(value)),
                 Err(why) if self.profile == Profile::Pure => {
                     self.warn(
@@ -474,21 +472,6 @@ fn references(
         }
     }
     Ok(document.references.clone())
-}
-
-/// N-054: one value of the variable's type. xarray writes it into v3 as base64 of the element.
-fn fill_attribute(json: &Json, ty: Type) -> Result<Values, String> {
-    let value = attribute::typed(json, ty).or_else(|why| {
-        let bytes = json.as_str().and_then(base64_decode);
-        let bytes = bytes.filter(|bytes| Some(bytes.len()) == ty.size());
-        bytes.and_then(|bytes| elements::from_le_bytes(ty, &bytes)).ok_or(why)
-    })?;
-    match (value.len(), ty) {
-        (1, _) => Ok(value),
-        // The other library says a NUL as no text.
-        (0, Type::Char) => Ok(Type::Char.default_fill()),
-        (count, _) => Err(format!("{count} values stand for one")),
-    }
 }
 
 /// Sets or takes away an attribute.

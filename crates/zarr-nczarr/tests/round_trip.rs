@@ -164,7 +164,7 @@ fn documents_and_chunks_are_those_of_netcdf_c() {
     same(".zattrs", "_nczarr_group", group);
     same(".zattrs", "_nczarr_superblock", r#"{"version":"2.0.0"}"#);
     same(".zattrs", "history", r#"{"step":[1,2]}"#);
-    let notes = r#"{"types":{"title":">S1","history":"|J0","tags":"|S128","level":"<i1","mask":"<u4","_NCProperties":">S1","_nczarr_group":"|J0","_nczarr_superblock":"|J0","_nczarr_attr":"|J0"}}"#;
+    let notes = r#"{"types":{"title":">S1","history":">S1","tags":"|S128","level":"<i1","mask":"<u4","_NCProperties":">S1","_nczarr_group":"|J0","_nczarr_superblock":"|J0","_nczarr_attr":"|J0"}}"#;
     same(".zattrs", "_nczarr_attr", notes);
 }
 
