@@ -67,10 +67,22 @@ pub(crate) fn store_on_the_way(path: &Path) -> Option<(Kind, PathBuf, String)> {
             _ if named("lmdb") || named("mdb") => Kind::Lmdb,
             _ => return None,
         };
-        let inside = path.strip_prefix(at).ok()?.to_str()?.replace('\\', "/");
-        let inside = if inside.is_empty() { inside } else { format!("{inside}/") };
-        Some((kind, at.into(), inside))
+        Some((kind, at.into(), inside(path, at)?))
     })
+}
+
+/// The prefix of what follows `at` on the way along `path`.
+fn inside(path: &Path, at: &Path) -> Option<String> {
+    let inside = path.strip_prefix(at).ok()?.to_str()?.replace('\\', "/");
+    Some(if inside.is_empty() { inside } else { format!("{inside}/") })
+}
+
+/// The archive that is to be made along `path`, by its name, and the prefix of what follows it.
+#[cfg(feature = "zip")]
+pub(crate) fn new_archive(path: &Path) -> Option<(PathBuf, String)> {
+    let named = |at: &&Path| at.extension().is_some_and(|e| e.eq_ignore_ascii_case("zip"));
+    let at = path.ancestors().find(|at| named(at) && !at.exists())?;
+    Some((at.into(), inside(path, at)?))
 }
 
 /// What a store of one file is.

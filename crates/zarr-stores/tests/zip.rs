@@ -326,3 +326,18 @@ fn archives_are_found_by_their_names() {
     // What is not there is an empty store until something is written.
     assert_eq!(keys(open(&text.replace("a b", "none"))), 0);
 }
+
+/// Who asks for an archive by its scheme gets one, with the keys in the folder that is named, though neither is
+/// there yet.
+#[test]
+fn a_new_archive_may_begin_in_a_folder() {
+    let (_within, path) = fresh();
+    let registry = Registry::new().with(zarr_stores::register);
+    let url = format!("zip://{}/inner", path.display());
+    let store = registry.open_store(&url, Access::ReadWrite).unwrap();
+    store.writeable().unwrap().set(&key(".zgroup"), Payload::new(b"{}")).unwrap();
+    store.writeable().unwrap().flush().unwrap();
+    let mut archive = ZipArchive::new(fs::File::open(&path).unwrap()).unwrap();
+    assert_eq!(archive.by_index(0).unwrap().name(), "inner/.zgroup");
+    assert_eq!(get(&ZipStore::open(&path).unwrap(), ".zgroup").as_deref(), Some(&b"{}"[..]));
+}

@@ -121,9 +121,13 @@ fn failed(operation: &'static str, key: impl ToString) -> impl FnOnce(io::Error)
 
 /// `zip:///path/to/x.zip`, or a path into an archive; what follows the file's name is a folder in it.
 pub(crate) fn open(url: &str, access: Access) -> Result<Arc<dyn Store>, StoreError> {
-    match url.split_once("://") {
-        Some(("zip", path)) => open_folder(&format!("file://{path}"), "", access),
-        _ => open_folder(url, "", access),
+    let Some(("zip", path)) = url.split_once("://") else { return open_folder(url, "", access) };
+    let url = format!("file://{path}");
+    let path = url::to_path(&url)?;
+    // Who asks for an archive means one, whether it is there yet or not.
+    match url::new_archive(&path).filter(|_| url::store_on_the_way(&path).is_none()) {
+        Some((path, folder)) => Ok(Arc::new(ZipStore::open_inside(path, &folder, access)?)),
+        None => open_folder(&url, "", access),
     }
 }
 
