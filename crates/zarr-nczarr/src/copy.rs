@@ -1,11 +1,14 @@
 //! How does a dataset become another one, in another profile or dialect?
 
+use zarr_core::codec::{ChunkContext, Codec, CodecSpec};
+use zarr_core::data_type::DataType;
 use zarr_core::region::element_count;
-use zarr_core::{Dialect, Result};
+use zarr_core::{Dialect, Json, Result};
 
 use crate::attribute;
 use crate::create::NewDataset;
 use crate::dataset::{Dataset, Profile};
+use crate::filter;
 use crate::infer::full_name;
 use crate::name::{check_name, is_virtual};
 use crate::schema::{Attribute, Filter, Group, Variable};
@@ -192,7 +195,7 @@ impl Planning<'_> {
             _ => {}
         }
         copy.attributes = self.attributes(path, &copy.attributes);
-        copy.storage.filters = self.filters(path, &variable.storage.filters);
+        copy.storage.filters = self.filters(path, variable);
         if variable.storage.no_fill && self.new.dialect == Dialect::V3 {
             self.lost.push(format!("{path}: v3 fills what nobody wrote, here with zeros"));
             let zero = attribute::typed(&0u64.into(), copy.ty);
@@ -219,16 +222,42 @@ impl Planning<'_> {
         Ok(Some(copy))
     }
 
-    /// Shards and codecs of another dialect's are not netCDF's to keep.
-    fn filters(&mut self, path: &str, filters: &[Filter]) -> Vec<Filter> {
+    /// The filters of the copy. In NCZarr of v2 they are those that netcdf-c has, zlib in place of gzip; elsewhere
+    /// all that the dialect has words for.
+    fn filters(&mut self, path: &str, variable: &Variable) -> Vec<Filter> {
+        let netcdf = *self.new == NewDataset::nczarr_v2();
         let same = self.from.dialect() == self.new.dialect;
-        let keeps = |filter: &&Filter| same || !matches!(filter, Filter::Other(_));
-        for filter in filters.iter().filter(|filter| !keeps(filter)) {
-            if let Filter::Other(json) = filter {
-                self.lost.push(format!("{path}: codec {} is no filter of netCDF's", json.brief()));
+        let mut kept = Vec::new();
+        for filter in &variable.storage.filters {
+            let Filter::Other(json) = filter else {
+                kept.push(filter.clone());
+                continue;
+            };
+            let spec = filter::codec(filter, variable.ty);
+            let level = spec.configuration.get("level").and_then(Json::as_u64);
+            let level = level.and_then(|level| u8::try_from(level).ok());
+            match level.filter(|_| netcdf && spec.name == "gzip") {
+                Some(level) => kept.push(Filter::Deflate { level }),
+                None if !netcdf && (same || self.is_spelled(&spec, variable)) => {
+                    kept.push(filter.clone());
+                }
+                None => {
+                    let why = format!("codec {} is no filter there", json.brief());
+                    self.lost.push(format!("{path}: {why}"));
+                }
             }
         }
-        filters.iter().filter(keeps).cloned().collect()
+        kept
+    }
+
+    /// Whether a codec on bytes has words in the copy's dialect.
+    fn is_spelled(&self, spec: &CodecSpec, variable: &Variable) -> bool {
+        let element = DataType::Raw { size: variable.ty.size().unwrap_or(1) };
+        let context = ChunkContext::new(element, variable.storage.chunks.clone());
+        match self.from.hierarchy().registry().build_codec(spec, &context) {
+            Ok(Codec::BytesToBytes(codec)) => codec.spelling(self.new.dialect).is_some(),
+            _ => false,
+        }
     }
 
     /// Makes strings wide enough for the texts that there are (N-060).

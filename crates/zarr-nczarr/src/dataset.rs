@@ -4,12 +4,14 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
 use zarr_core::store::Store;
 use zarr_core::{
-    AccessError, Dialect, Error, Hierarchy, Node, NodePath, OpenOptions, Registry, Result, Warning,
+    AccessError, Dialect, Error, ErrorKind, Hierarchy, Node, NodePath, OpenOptions, Registry,
+    Result, Warning,
 };
 
 use crate::documents::Sources;
 use crate::format::{NcFormat, Words};
 use crate::group::Group;
+use crate::inline;
 use crate::load::{Loader, Snapshot, is_narrow_u1, old_documents};
 use crate::schema;
 use crate::variable::Variable;
@@ -143,6 +145,16 @@ impl Dataset {
     /// # Errors
     /// [`AccessError::NotFound`] if nothing of Zarr is there; for documents that are broken.
     pub fn open(store: Arc<dyn Store>, options: &DatasetOptions) -> Result<Dataset> {
+        match Self::open_plainly(store.clone(), options) {
+            Err(e) if may_be_inline(&e) => match inline::store(&store)? {
+                Some(store) => Self::open_plainly(store, options),
+                None => Err(e),
+            },
+            other => other,
+        }
+    }
+
+    fn open_plainly(store: Arc<dyn Store>, options: &DatasetOptions) -> Result<Dataset> {
         let words = Arc::default();
         let hierarchy = Hierarchy::open(store, &options.hierarchy(&words))?;
         Self::of(hierarchy, NodePath::root(), options, &words)
@@ -154,8 +166,17 @@ impl Dataset {
     /// As [`Dataset::open`].
     pub fn locate(url: &str, options: &DatasetOptions) -> Result<Dataset> {
         let words = Arc::default();
-        let (hierarchy, base) = Hierarchy::locate(url, &options.hierarchy(&words))?;
-        Self::of(hierarchy, base, options, &words)
+        let located = Hierarchy::locate(url, &options.hierarchy(&words));
+        match located.and_then(|(hierarchy, base)| Self::of(hierarchy, base, options, &words)) {
+            Err(e) if may_be_inline(&e) => {
+                let store = options.zarr.store(url).ok();
+                match store.map(|store| inline::store(&store)).transpose()?.flatten() {
+                    Some(store) => Self::open_plainly(store, options),
+                    None => Err(e),
+                }
+            }
+            other => other,
+        }
     }
 
     /// The dataset whose root is the node at `base`.
@@ -303,6 +324,11 @@ impl Dataset {
     pub fn flush(&self) -> Result<()> {
         self.hierarchy().flush()
     }
+}
+
+/// Whether documents that are all in one could be the reason.
+fn may_be_inline(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::InvalidMetadata | ErrorKind::Unsupported)
 }
 
 /// A path as it is kept: `/`, or names each preceded by `/`.

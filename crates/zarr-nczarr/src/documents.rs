@@ -319,6 +319,10 @@ impl Sheet {
             });
             let value = match ty {
                 None => attribute::untyped(json),
+                // What a fill value means is told by its variable's type.
+                Some(ty) if name == "_FillValue" => {
+                    attribute::fill_from_json(json, ty).unwrap_or_else(|_| attribute::untyped(json))
+                }
                 Some(ty) => attribute::typed(json, ty).unwrap_or_else(|why| {
                     troubles.push(format!("attribute `{name}` of type {ty}: {why}; inferred"));
                     attribute::untyped(json)
@@ -365,6 +369,18 @@ impl Sheet {
     pub fn rename(&mut self, name: &str, to: &str) -> bool {
         let found = self.user.iter_mut().find(|(other, ..)| other == name);
         found.map(|found| found.0 = to.to_owned()).is_some()
+    }
+
+    /// Names the dimensions of an array, in the documents that are there: by their full names and by their own.
+    pub fn refer(&mut self, references: &[String], names: &[String]) {
+        let list = |names: &[String]| -> Json { names.iter().map(|n| n.as_str().into()).collect() };
+        if let Some(Json::Object(document)) = self.own.get("_nczarr_array") {
+            let document = document.clone().with("dimension_references", list(references));
+            self.own.insert("_nczarr_array", document);
+        }
+        if self.own.contains("_ARRAY_DIMENSIONS") {
+            self.own.insert("_ARRAY_DIMENSIONS", list(names));
+        }
     }
 
     /// The document (N-034, N-036): with notes of types if the dataset has them.

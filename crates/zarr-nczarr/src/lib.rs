@@ -1,14 +1,39 @@
 //! NCZarr: the netCDF-4 data model on Zarr.
 //!
 //! Groups, dimensions that variables share, variables, and attributes with types, in any store and any dialect that
-//! the caller's registry knows.
+//! the caller's registry knows. Any other Zarr data is read as such a dataset, too.
 //!
-//! - [`Type`], [`Values`]: the types of netCDF, and values of one of them.
-//! - [`schema`]: a whole dataset as defined, in memory.
-//! - [`check_name`]: what groups, dimensions, variables and attributes may be called.
+//! - [`Dataset`], [`Group`], [`Variable`]: handles on what lies in a store. [`Slab`]: elements of a variable.
+//! - [`schema`]: a whole dataset as defined, in memory. [`Type`], [`Values`]: types, and values of one of them.
+//! - [`NewDataset`], [`DatasetOptions`], [`NcUrl`]: how datasets begin, are opened and are called.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use zarr_core::Registry;
+//! use zarr_nczarr::schema::Variable;
+//! use zarr_nczarr::{Dataset, DatasetOptions, Dimension, NewDataset, Type};
+//!
+//! # fn main() -> zarr_core::Result<()> {
+//! let registry = Registry::new().with(zarr_codecs::register);
+//! let store = Arc::new(zarr_stores::MemoryStore::new());
+//! let dataset = Dataset::create(store, &NewDataset::nczarr_v2(), &DatasetOptions::new(registry))?;
+//! let root = dataset.root();
+//! root.define_dimension(Dimension::unlimited("time"))?;
+//! root.define_dimension(Dimension::new("x", 3))?;
+//! let temperature = root.define_variable(&Variable::new("t", Type::Float, ["time", "x"]))?;
+//! temperature.set_attribute("units", "K")?;
+//! temperature.append(vec![280.5f32, 281.0, 281.5])?;
+//! assert_eq!(dataset.dimension("/time")?.len, 1);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! The repository's page `docs/nczarr.md` tells what is stored, and where it differs from netcdf-c.
 
 #![forbid(unsafe_code)]
 
+mod annotate;
 mod attribute;
 mod chunks;
 mod copy;
@@ -22,9 +47,12 @@ mod format;
 mod group;
 mod grow;
 mod infer;
+mod inline;
 mod lenient;
 mod load;
+mod make;
 mod name;
+mod rename;
 pub mod schema;
 mod slab;
 mod text_type;

@@ -101,25 +101,23 @@ impl NcUrl {
         Ok(parsed)
     }
 
-    /// The URL by which the registry finds the store. A new archive of NCZarr has all keys in a folder of its own
-    /// name, as netCDF's library wants it.
+    /// The URL by which the registry finds the store. A new archive of NCZarr that is named as one, by its whole
+    /// path, has all keys in a folder of its own name, as netCDF's library wants it.
     fn location(&self, begun: bool) -> String {
         let path = self.store.trim_end_matches('/');
         if self.storage != Some(Storage::Zip) {
             return self.store.clone();
         }
         let plain = path.strip_prefix("file://").unwrap_or(path);
-        let absolute = plain.starts_with('/');
-        let inside = match begun && self.profile == Some(Profile::Nczarr) {
-            true => {
-                let name = plain.rsplit('/').next().unwrap_or(plain);
-                format!("/{}", name.strip_suffix(".zip").unwrap_or(name))
+        let is_named =
+            plain.strip_suffix(".zip").map(|stem| stem.rsplit('/').next().unwrap_or(stem));
+        match (is_named, plain.starts_with('/')) {
+            // The scheme of archives wants a whole path.
+            (Some(name), true) if begun && self.profile == Some(Profile::Nczarr) => {
+                format!("zip://{plain}/{name}")
             }
-            false => String::new(),
-        };
-        match plain.ends_with(".zip") || !absolute {
-            true => format!("{path}{inside}"),
-            false => format!("zip://{plain}{inside}"),
+            (None, true) => format!("zip://{plain}"),
+            _ => path.to_owned(),
         }
     }
 
@@ -215,7 +213,7 @@ mod tests {
     #[test]
     fn archives_of_nczarr_have_a_folder() {
         let location = |url: &str, begun| NcUrl::parse(url).unwrap().location(begun);
-        assert_eq!(location("file:///p/x.zip#mode=nczarr,zip", true), "file:///p/x.zip/x");
+        assert_eq!(location("file:///p/x.zip#mode=nczarr,zip", true), "zip:///p/x.zip/x");
         assert_eq!(location("file:///p/x.zip#mode=nczarr,zip", false), "file:///p/x.zip");
         assert_eq!(location("/p/x.zip#mode=zarr,zip", true), "/p/x.zip");
         assert_eq!(location("/p/x#mode=zarr,zip", false), "zip:///p/x");

@@ -123,7 +123,7 @@ fn a_reader_may_look_past_the_documents() {
     assert_eq!(schema.attribute("_nczarr_group"), None);
 }
 
-/// The bytes that netcdf-c stores for the worked example (nczarr.md, section 14).
+/// The bytes that netcdf-c stores for the worked example (nczarr.md, section 14); N-007, N-037.
 #[test]
 fn documents_and_chunks_are_those_of_netcdf_c() {
     let store = memory();
@@ -163,6 +163,9 @@ fn documents_and_chunks_are_those_of_netcdf_c() {
     let group = r#"{"dimensions":{"time":{"size":3,"unlimited":1},"lat":2,"lon":3},"arrays":["crs","time","temp","code","label","be"],"groups":["g1"]}"#;
     same(".zattrs", "_nczarr_group", group);
     same(".zattrs", "_nczarr_superblock", r#"{"version":"2.0.0"}"#);
+    let provenance =
+        concat!("\"version=2,zarr-nczarr=", env!("CARGO_PKG_VERSION"), ",nczarr=2.0.0\"");
+    same(".zattrs", "_NCProperties", provenance);
     same(".zattrs", "history", r#"{"step":[1,2]}"#);
     let notes = r#"{"types":{"title":">S1","history":">S1","tags":"|S128","level":"<i1","mask":"<u4","_NCProperties":">S1","_nczarr_group":"|J0","_nczarr_superblock":"|J0","_nczarr_attr":"|J0"}}"#;
     same(".zattrs", "_nczarr_attr", notes);

@@ -1,0 +1,191 @@
+//! How are attributes set, deleted and renamed? (N-055)
+
+use zarr_core::metadata::NodeKind;
+use zarr_core::{AccessError, Error, Result};
+
+use crate::dataset::Dataset;
+use crate::group::Group;
+use crate::name::{check_name, is_reserved, is_virtual};
+use crate::schema::Attribute;
+use crate::values::Values;
+use crate::variable::Variable;
+
+impl Group {
+    /// Sets an attribute; one that is there keeps its place.
+    ///
+    /// # Errors
+    /// [`AccessError::Argument`] for a name that is none or is reserved, and for values that no attribute can hold;
+    /// [`AccessError::ReadOnly`].
+    pub fn set_attribute(&self, name: &str, value: impl Into<Values>) -> Result<()> {
+        self.set_attributes(&[Attribute::new(name, value)])
+    }
+
+    /// Sets several attributes at once.
+    ///
+    /// # Errors
+    /// As [`Group::set_attribute`].
+    pub fn set_attributes(&self, attributes: &[Attribute]) -> Result<()> {
+        let place = Place::Group(self.clone());
+        place.set(attributes)
+    }
+
+    /// Deletes an attribute.
+    ///
+    /// # Errors
+    /// [`AccessError::NotFound`]; [`AccessError::ReadOnly`].
+    pub fn delete_attribute(&self, name: &str) -> Result<()> {
+        Place::Group(self.clone()).delete(name)
+    }
+
+    /// Gives an attribute another name; it keeps its place.
+    ///
+    /// # Errors
+    /// [`AccessError::NotFound`]; [`AccessError::Exists`]; as [`Group::set_attribute`].
+    pub fn rename_attribute(&self, name: &str, to: &str) -> Result<()> {
+        Place::Group(self.clone()).rename(name, to)
+    }
+}
+
+impl Variable {
+    /// Sets an attribute; one that is there keeps its place. `_FillValue` is said when the variable is defined.
+    ///
+    /// # Errors
+    /// As [`Group::set_attribute`]; [`AccessError::Argument`] for `_FillValue`.
+    pub fn set_attribute(&self, name: &str, value: impl Into<Values>) -> Result<()> {
+        Place::Variable(self.clone()).set(&[Attribute::new(name, value)])
+    }
+
+    /// Deletes an attribute.
+    ///
+    /// # Errors
+    /// As [`Group::delete_attribute`]; [`AccessError::Argument`] for `_FillValue`.
+    pub fn delete_attribute(&self, name: &str) -> Result<()> {
+        Place::Variable(self.clone()).delete(name)
+    }
+
+    /// Gives an attribute another name; it keeps its place.
+    ///
+    /// # Errors
+    /// As [`Group::rename_attribute`]; [`AccessError::Argument`] for `_FillValue`.
+    pub fn rename_attribute(&self, name: &str, to: &str) -> Result<()> {
+        Place::Variable(self.clone()).rename(name, to)
+    }
+}
+
+/// What has attributes.
+enum Place {
+    Group(Group),
+    Variable(Variable),
+}
+
+impl Place {
+    fn parts(&self) -> (&Dataset, &str, NodeKind) {
+        match self {
+            Place::Group(group) => (&group.dataset, &group.path, NodeKind::Group),
+            Place::Variable(variable) => (&variable.dataset, &variable.path, NodeKind::Array),
+        }
+    }
+
+    fn at(&self, error: impl Into<Error>) -> Error {
+        match self {
+            Place::Group(group) => group.at(error),
+            Place::Variable(variable) => variable.at(error),
+        }
+    }
+
+    fn check(&self, name: &str) -> Result<()> {
+        check_attribute_name(name).map_err(|e| self.at(e))?;
+        match self {
+            Place::Variable(_) if name == "_FillValue" => {
+                let why = "the fill value is said when the variable is defined, before there are elements";
+                Err(self.at(AccessError::Argument(why.into())))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn patch(&self, change: impl FnOnce(&mut Vec<Attribute>)) {
+        let (dataset, path, kind) = self.parts();
+        dataset.patch(|root, _| {
+            let (group, name) = match kind {
+                NodeKind::Group => (path, ""),
+                NodeKind::Array => path.rsplit_once('/').unwrap_or(("", path)),
+            };
+            let Some(group) = root.group_mut(group) else { return };
+            match kind {
+                NodeKind::Group => change(&mut group.attributes),
+                NodeKind::Array => {
+                    if let Some(variable) = group.variables.iter_mut().find(|v| v.name == name) {
+                        change(&mut variable.attributes);
+                    }
+                }
+            }
+        });
+    }
+
+    fn set(&self, attributes: &[Attribute]) -> Result<()> {
+        let (dataset, path, kind) = self.parts();
+        let _changing = dataset.changing();
+        attributes.iter().try_for_each(|attribute| self.check(&attribute.name))?;
+        let dialect = dataset.dialect();
+        dataset.change_sheet(path, kind, |sheet| {
+            let mut all = attributes.iter();
+            all.try_for_each(|attribute| sheet.set(&attribute.name, &attribute.value, dialect))
+                .map_err(|e| self.at(e))
+        })?;
+        self.patch(|known| {
+            for attribute in attributes {
+                match known.iter_mut().find(|other| other.name == attribute.name) {
+                    Some(found) => found.value = attribute.value.clone(),
+                    None => known.push(attribute.clone()),
+                }
+            }
+        });
+        Ok(())
+    }
+
+    fn delete(&self, name: &str) -> Result<()> {
+        let (dataset, path, kind) = self.parts();
+        let _changing = dataset.changing();
+        self.check(name)?;
+        dataset.change_sheet(path, kind, |sheet| match sheet.remove(name) {
+            true => Ok(()),
+            false => Err(dataset.absent("attribute", name)),
+        })?;
+        self.patch(|known| known.retain(|attribute| attribute.name != name));
+        Ok(())
+    }
+
+    fn rename(&self, name: &str, to: &str) -> Result<()> {
+        let (dataset, path, kind) = self.parts();
+        let _changing = dataset.changing();
+        self.check(name)?;
+        self.check(to)?;
+        dataset.change_sheet(path, kind, |sheet| {
+            if sheet.contains(to) {
+                return Err(self.at(AccessError::Exists("an attribute of this name")));
+            }
+            match sheet.rename(name, to) {
+                true => Ok(()),
+                false => Err(dataset.absent("attribute", name)),
+            }
+        })?;
+        self.patch(|known| {
+            if let Some(found) = known.iter_mut().find(|attribute| attribute.name == name) {
+                found.name = to.to_owned();
+            }
+        });
+        Ok(())
+    }
+}
+
+/// N-055.
+pub(crate) fn check_attribute_name(name: &str) -> Result<(), AccessError> {
+    check_name(name)?;
+    match is_reserved(name) || is_virtual(name) {
+        true => Err(AccessError::Argument(format!(
+            "attribute `{name}` is netCDF's own; choose another name"
+        ))),
+        false => Ok(()),
+    }
+}

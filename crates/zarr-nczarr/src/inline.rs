@@ -1,0 +1,90 @@
+//! How is a v3 dataset read whose documents lie in its root's alone? (N-101)
+//!
+//! A branch of netcdf-c writes so, in words that are not JSON. As a store around the store, for reading: documents
+//! come out of the root's, chunks from where they lie.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use zarr_core::store::{
+    Bytes, ListableStore, Pinned, ReadableStore, Store, StoreKey, StorePrefix, Whole,
+};
+use zarr_core::{Json, StoreError};
+
+use crate::lenient::{self, Bare};
+
+/// A store, and documents that are not in it.
+#[derive(Debug)]
+struct Inline {
+    store: Arc<dyn Store>,
+    documents: BTreeMap<StoreKey, Bytes>,
+}
+
+/// The store with the documents that its root's holds; `None` if it holds none.
+///
+/// # Errors
+/// What the store met.
+pub(crate) fn store(store: &Arc<dyn Store>) -> Result<Option<Arc<dyn Store>>, StoreError> {
+    let Some(readable) = store.readable() else { return Ok(None) };
+    let root = readable.get(&StoreKey::new("zarr.json")?)?;
+    let documents = root.and_then(|bytes| documents(&bytes));
+    Ok(documents.map(|documents| Arc::new(Inline { store: store.clone(), documents }) as _))
+}
+
+fn documents(root: &[u8]) -> Option<BTreeMap<StoreKey, Bytes>> {
+    let text = lenient::to_json(std::str::from_utf8(root).ok()?, Bare::Strings)?;
+    let root = Json::parse(text.as_bytes()).ok()?;
+    let root = root.as_object()?;
+    let kind = root.get("kind").and_then(Json::as_str);
+    let all = root.get("metadata").and_then(Json::as_object).filter(|_| kind == Some("inline"))?;
+    let document = |(name, json): (&str, &Json)| {
+        Some((StoreKey::new(name.trim_start_matches('/')).ok()?, json.to_string().into()))
+    };
+    all.iter().map(document).collect()
+}
+
+impl Inline {
+    fn inner(&self) -> Result<&dyn ReadableStore, StoreError> {
+        let lacks = StoreError::NotCapable { operation: "read", capability: "readable" };
+        self.store.readable().ok_or(lacks)
+    }
+}
+
+impl Store for Inline {
+    fn name(&self) -> String {
+        self.store.name()
+    }
+    fn readable(&self) -> Option<&dyn ReadableStore> {
+        Some(self)
+    }
+    fn listable(&self) -> Option<&dyn ListableStore> {
+        Some(self)
+    }
+}
+
+impl ReadableStore for Inline {
+    fn get(&self, key: &StoreKey) -> Result<Option<Bytes>, StoreError> {
+        match self.documents.get(key) {
+            Some(document) => Ok(Some(document.clone())),
+            None => self.inner()?.get(key),
+        }
+    }
+
+    fn pin(&self, key: &StoreKey) -> Result<Option<Box<dyn Pinned>>, StoreError> {
+        match self.documents.get(key) {
+            Some(document) => Ok(Some(Box::new(Whole::new(key, document.clone())))),
+            None => self.inner()?.pin(key),
+        }
+    }
+}
+
+impl ListableStore for Inline {
+    fn list_prefix(&self, prefix: &StorePrefix) -> Result<Vec<StoreKey>, StoreError> {
+        let listed = self.store.listable().map(|store| store.list_prefix(prefix)).transpose()?;
+        let own = self.documents.keys().filter(|key| prefix.strip(key).is_some()).cloned();
+        let mut keys: Vec<StoreKey> = listed.unwrap_or_default().into_iter().chain(own).collect();
+        keys.sort();
+        keys.dedup();
+        Ok(keys)
+    }
+}

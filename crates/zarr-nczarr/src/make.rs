@@ -1,0 +1,244 @@
+//! How does a variable become an array? (N-003, N-005, N-008, N-015, N-020 … N-022, N-060)
+
+use zarr_core::data_type::{
+    CoreType, DataType, Endian, FixedBytes, Variable as AnyLength, base64_encode,
+};
+use zarr_core::{
+    AccessError, Array, Cause, Dialect, Json, MetadataError, Object, Result, Unsupported,
+};
+
+use crate::annotate::check_attribute_name;
+use crate::attribute;
+use crate::chunks;
+use crate::dataset::{Dataset, Profile};
+use crate::documents::{ArrayDocument, Sheet};
+use crate::filter;
+use crate::load::Snapshot;
+use crate::schema::{self, Dimension};
+use crate::text_type::{CharType, TextType};
+use crate::types::Type;
+use crate::values::Values;
+
+/// The width of strings if nothing says one, in bytes (N-060).
+const DEFAULT_WIDTH: usize = 128;
+/// The largest width, in bytes.
+const MAX_WIDTH: i128 = 1 << 24;
+
+/// An array that is made for a variable.
+pub(crate) struct Making<'a> {
+    pub dataset: &'a Dataset,
+    pub snapshot: &'a Snapshot,
+    pub dimensions: &'a [Dimension],
+}
+
+impl Making<'_> {
+    fn dialect(&self) -> Dialect {
+        self.snapshot.hierarchy.dialect()
+    }
+
+    fn nczarr(&self) -> bool {
+        self.snapshot.profile == Profile::Nczarr
+    }
+
+    /// Creates the array, and tells how its elements are kept.
+    pub fn make(
+        &self,
+        path: &str,
+        variable: &mut schema::Variable,
+    ) -> Result<(Array, schema::Storage)> {
+        let ty = variable.ty;
+        if !ty.is_atomic() {
+            let hint = "it is read and not created".into();
+            let unsupported = Unsupported { what: "type", name: ty.name().into(), hint };
+            return Err(MetadataError::from(unsupported).into());
+        }
+        let names = variable.attributes.iter().map(|attribute| &attribute.name);
+        names.into_iter().try_for_each(|name| check_attribute_name(name))?;
+        let fill = self.fill(variable)?;
+        let data_type = self.data_type(variable)?;
+        let chunks = self.chunks(variable, &data_type)?;
+        // In v2 netcdf-c wants an axis even of a scalar (N-020 … N-022).
+        let is_scalar = variable.dimensions.is_empty();
+        let axis = is_scalar && self.nczarr() && self.dialect() == Dialect::V2;
+        let shape: Vec<u64> = self.dimensions.iter().map(|dimension| dimension.len).collect();
+        let (shape, stored) = if axis { (vec![1], vec![1]) } else { (shape, chunks.clone()) };
+        let big = variable.storage.endian == Some(Endian::Big);
+        let mut builder = self
+            .snapshot
+            .hierarchy
+            .create_array(&self.dataset.node_path(path)?)
+            .shape(&shape)
+            .chunks(&stored)
+            .data_type(data_type)
+            .big_endian(big)
+            .attributes(self.attributes(variable)?);
+        builder = match variable.storage.no_fill && self.dialect() != Dialect::V3 {
+            true => builder.undefined_fill(),
+            false => builder.fill_value(fill),
+        };
+        if self.dialect() == Dialect::V3 {
+            builder = builder.dimension_names(
+                self.dimensions.iter().map(|dimension| Some(dimension.name.clone())).collect(),
+            );
+        }
+        if self.dialect() == Dialect::V2 {
+            builder = builder.separator('.');
+        }
+        for filter in &variable.storage.filters {
+            builder = builder.codec(filter::codec(filter, ty));
+        }
+        let array = builder.create().map_err(|e| match e.cause() {
+            Cause::Access(AccessError::Exists(_)) => e.with_hint(
+                "an array that the dataset does not list lies there; erase it, or choose another name",
+            ),
+            _ => e,
+        })?;
+        let has_order = array.metadata().data_type.has_byte_order();
+        let endian = has_order.then_some(if big { Endian::Big } else { Endian::Little });
+        let storage = schema::Storage { chunks, endian, ..variable.storage.clone() };
+        Ok((array, storage))
+    }
+
+    /// The fill value, told as JSON; the declared one becomes one value of the variable's type (N-054).
+    fn fill(&self, variable: &mut schema::Variable) -> Result<Json, AccessError> {
+        let ty = variable.ty;
+        let declared = variable.attributes.iter_mut().find(|a| a.name == "_FillValue");
+        let value = match declared {
+            None => ty.default_fill(),
+            Some(attribute) => {
+                if attribute.value.ty() != ty {
+                    let (json, _) = attribute::to_json(&attribute.value, Dialect::V3)?;
+                    let converted = match ty {
+                        Type::Char | Type::String => Err(format!("{} is no {ty}", json.brief())),
+                        _ => attribute::typed(&json, ty),
+                    };
+                    let refuse = |why| AccessError::Argument(format!("`_FillValue`: {why}"));
+                    attribute.value = converted.map_err(refuse)?;
+                }
+                if attribute.value.len() != 1 {
+                    let found = attribute.value.len();
+                    let why = format!("`_FillValue` is one value of type {ty}, not {found}");
+                    return Err(AccessError::Argument(why));
+                }
+                attribute.value.clone()
+            }
+        };
+        match &value {
+            Values::Char(bytes) if self.dialect() == Dialect::V3 && self.nczarr() => {
+                Ok(u64::from(bytes[0]).into())
+            }
+            Values::Char(bytes) => match bytes[0] {
+                0 => Ok("".into()),
+                byte if !self.nczarr() => Ok(base64_encode(&[byte]).into()),
+                byte if byte.is_ascii() => Ok(char::from(byte).to_string().into()),
+                byte => {
+                    let why = format!("`_FillValue`: byte {byte:#x} is no text");
+                    Err(AccessError::Argument(why))
+                }
+            },
+            _ => Ok(attribute::to_json(&value, Dialect::V3)?.0),
+        }
+    }
+
+    fn data_type(&self, variable: &schema::Variable) -> Result<DataType, AccessError> {
+        let core = match variable.ty {
+            Type::Byte => CoreType::Int8,
+            Type::Ubyte => CoreType::Uint8,
+            Type::Short => CoreType::Int16,
+            Type::Ushort => CoreType::Uint16,
+            Type::Int => CoreType::Int32,
+            Type::Uint => CoreType::Uint32,
+            Type::Int64 => CoreType::Int64,
+            Type::Uint64 => CoreType::Uint64,
+            Type::Float => CoreType::Float32,
+            Type::Bool | Type::Complex64 | Type::Complex128 | Type::Double => CoreType::Float64,
+            Type::Char => {
+                return Ok(match self.dialect() {
+                    Dialect::V3 if self.nczarr() => CoreType::Uint8.into(),
+                    Dialect::V2 if self.nczarr() => DataType::extension(CharType),
+                    _ => DataType::extension(FixedBytes { len: 1 }),
+                });
+            }
+            Type::String => {
+                let any_length = DataType::extension(AnyLength::Text);
+                let fixed = self.dataset.inner.options.fixed_strings;
+                return Ok(match self.dialect() {
+                    Dialect::V3 if !fixed => any_length,
+                    Dialect::Draft => any_length,
+                    _ => DataType::extension(TextType { width: self.width(variable)? }),
+                });
+            }
+        };
+        Ok(core.into())
+    }
+
+    /// How many bytes strings have (N-060).
+    fn width(&self, variable: &schema::Variable) -> Result<usize, AccessError> {
+        let own = variable.attribute("_nczarr_maxstrlen");
+        let Some(said) = own.or(self.snapshot.root.attribute("_nczarr_default_maxstrlen")) else {
+            return Ok(DEFAULT_WIDTH);
+        };
+        let (json, _) = attribute::to_json(said, Dialect::V3)?;
+        let width = json.as_number().and_then(|text| text.parse::<i128>().ok());
+        let width = width.filter(|width| (1..=MAX_WIDTH).contains(width));
+        width.and_then(|width| usize::try_from(width).ok()).ok_or_else(|| {
+            let why =
+                format!("{} is no width for strings; it is 1 to {MAX_WIDTH} bytes", json.brief());
+            AccessError::Argument(why)
+        })
+    }
+
+    fn chunks(
+        &self,
+        variable: &schema::Variable,
+        data_type: &DataType,
+    ) -> Result<Vec<u64>, AccessError> {
+        let said = &variable.storage.chunks;
+        if said.is_empty() {
+            let element = data_type.repr().map_or(1, |repr| repr.size() as u64);
+            return Ok(chunks::default(self.dimensions, element));
+        }
+        if said.len() != self.dimensions.len() {
+            let (said, due) = (said.len(), self.dimensions.len());
+            let why = format!("{said} chunk lengths for {due} dimensions");
+            return Err(AccessError::Argument(why));
+        }
+        for (&length, dimension) in said.iter().zip(self.dimensions) {
+            // Plain Zarr lets a chunk reach beyond the array.
+            let any = dimension.unlimited || !self.nczarr();
+            let most = if any { u64::MAX } else { dimension.len.max(1) };
+            if !(1..=most).contains(&length) {
+                let why = format!(
+                    "a chunk of length {length} along dimension `{}`, which has length {}",
+                    dimension.name, dimension.len
+                );
+                return Err(AccessError::Argument(why));
+            }
+        }
+        Ok(said.clone())
+    }
+
+    /// The array's attributes, the model's own behind the user's (N-020 … N-022, N-033, N-036).
+    fn attributes(&self, variable: &schema::Variable) -> Result<Object, AccessError> {
+        let (dialect, nczarr) = (self.dialect(), self.nczarr());
+        let mut own = Object::new();
+        let is_scalar = variable.dimensions.is_empty();
+        if self.dataset.inner.options.xarray && dialect != Dialect::V3 {
+            let names: Json = match is_scalar && nczarr {
+                true => vec![Json::from("_scalar_")].into(),
+                false => self.dimensions.iter().map(|d| Json::from(d.name.as_str())).collect(),
+            };
+            own.insert("_ARRAY_DIMENSIONS", names);
+        }
+        if nczarr {
+            let is_text = matches!(variable.ty, Type::Char | Type::String);
+            let document = ArrayDocument {
+                references: variable.dimensions.clone(),
+                scalar: is_scalar,
+                alias: (is_text && dialect == Dialect::V3).then_some(variable.ty),
+            };
+            own.insert("_nczarr_array", document.to_json());
+        }
+        Ok(Sheet::new(&variable.attributes, own, dialect)?.into_object(dialect, nczarr))
+    }
+}

@@ -1,0 +1,206 @@
+//! How do dimensions, variables and groups get other names, or go?
+//!
+//! At every moment the dataset opens: what is new is there before it is listed, and what is listed is there until
+//! it is no more. Nobody else may write what is renamed meanwhile: chunks are copied to other keys.
+
+use zarr_core::metadata::NodeKind;
+use zarr_core::store::{Payload, StorePrefix};
+use zarr_core::{AccessError, Array, Dialect, NodePath, Object, Result, StoreError};
+
+use crate::dataset::{Dataset, Profile};
+use crate::documents::{GroupDocument, Sheet};
+use crate::group::Group;
+use crate::infer::full_name;
+use crate::name::check_name;
+use crate::schema;
+
+/// Calls for each variable at and below the group at `path`.
+fn variables(group: &schema::Group, path: &str) -> Vec<(String, Vec<String>)> {
+    let own = group.variables.iter();
+    let own = own.map(|variable| (full_name(path, &variable.name), variable.dimensions.clone()));
+    let below = group.groups.iter();
+    own.chain(below.flat_map(|group| variables(group, &full_name(path, &group.name)))).collect()
+}
+
+impl Group {
+    /// Gives a dimension of this group another name, in all variables that have it.
+    ///
+    /// # Errors
+    /// [`AccessError::NotFound`]; [`AccessError::Exists`]; [`AccessError::Argument`] for the name; [`AccessError::ReadOnly`].
+    pub fn rename_dimension(&self, name: &str, to: &str) -> Result<()> {
+        let changing = self.dataset.changing();
+        let snapshot = self.dataset.snapshot();
+        self.dataset.check_writeable(&snapshot)?;
+        check_name(to).map_err(|e| self.at(e))?;
+        let here = self.schema()?;
+        let (old, new) = (full_name(&self.path, name), full_name(&self.path, to));
+        let declared = here.dimensions.iter().find(|dimension| dimension.name == name).cloned();
+        let Some(mut declared) = declared else {
+            return Err(self.dataset.absent("dimension", &old));
+        };
+        if here.dimensions.iter().any(|dimension| dimension.name == to) {
+            return Err(self.at(AccessError::Exists("a dimension of this name")));
+        }
+        declared.name = to.to_owned();
+        // Both names are declared while variables change from one to the other.
+        self.dataset.change_group(&self.path, |document| {
+            let at = document.dimensions.iter().position(|dimension| dimension.name == name);
+            let there = document.dimensions.iter().any(|dimension| dimension.name == to);
+            if let (Some(at), false) = (at, there) {
+                let len = document.dimensions[at].len;
+                let twin = schema::Dimension { len, ..declared.clone() };
+                document.dimensions.insert(at + 1, twin);
+            }
+            Ok(())
+        })?;
+        for (path, references) in variables(&snapshot.root, "/") {
+            if references.contains(&old) {
+                let renamed = |name: &String| if *name == old { new.clone() } else { name.clone() };
+                let references: Vec<String> = references.iter().map(renamed).collect();
+                self.dataset.refer(&snapshot.arrays[&path].array, &references)?;
+            }
+        }
+        self.dataset.change_group(&self.path, |document| {
+            document.dimensions.retain(|dimension| dimension.name != name);
+            Ok(())
+        })?;
+        drop(changing);
+        self.dataset.refresh()
+    }
+
+    /// Gives a variable or a group in this one another name.
+    ///
+    /// # Errors
+    /// As [`Group::rename_dimension`]; [`zarr_core::StoreError::NotCapable`] if the store cannot list.
+    pub fn rename(&self, name: &str, to: &str) -> Result<()> {
+        let changing = self.dataset.changing();
+        let snapshot = self.dataset.snapshot();
+        self.dataset.check_writeable(&snapshot)?;
+        let here = self.schema()?;
+        self.check_free(&here, to)?;
+        let kind = self.kind_of(&here, name)?;
+        let (old, new) = (full_name(&self.path, name), full_name(&self.path, to));
+        let (from, into) = (self.dataset.node_path(&old)?, self.dataset.node_path(&new)?);
+        if snapshot.hierarchy.dialect() == Dialect::Draft {
+            let why = "nodes of a draft's hierarchy cannot be renamed; copy the dataset";
+            return Err(self.at(AccessError::Argument(why.into())));
+        }
+        self.dataset.copy_keys(&from, &into)?;
+        if let (NodeKind::Group, Some(group)) = (kind, here.groups.iter().find(|g| g.name == name))
+        {
+            // Dimensions that the group declares have other full names now.
+            for (path, references) in variables(group, &new) {
+                let below =
+                    |name: &String| name.strip_prefix(&format!("{old}/")).map(str::to_owned);
+                if references.iter().any(|name| below(name).is_some()) {
+                    let renamed = |name: &String| match below(name) {
+                        Some(rest) => format!("{new}/{rest}"),
+                        None => name.clone(),
+                    };
+                    let references: Vec<String> = references.iter().map(renamed).collect();
+                    let array = snapshot.hierarchy.array(&self.dataset.node_path(&path)?)?;
+                    self.dataset.refer(&array, &references)?;
+                }
+            }
+        }
+        self.list(kind, |names| match names.iter_mut().find(|other| *other == name) {
+            Some(found) => *found = to.to_owned(),
+            None => names.push(to.to_owned()),
+        })?;
+        snapshot.hierarchy.erase(&from)?;
+        // Copies of documents know nothing of keys that were set past them.
+        if snapshot.hierarchy.check_consolidated().is_ok() {
+            snapshot.hierarchy.consolidate()?;
+        }
+        drop(changing);
+        self.dataset.refresh()
+    }
+
+    /// Deletes a variable, or a group with all that is in it.
+    ///
+    /// # Errors
+    /// [`AccessError::NotFound`]; [`AccessError::ReadOnly`].
+    pub fn delete(&self, name: &str) -> Result<()> {
+        let changing = self.dataset.changing();
+        let snapshot = self.dataset.snapshot();
+        self.dataset.check_writeable(&snapshot)?;
+        let kind = self.kind_of(&self.schema()?, name)?;
+        self.list(kind, |names| names.retain(|other| other != name))?;
+        let path = self.dataset.node_path(&full_name(&self.path, name))?;
+        snapshot.hierarchy.erase(&path)?;
+        drop(changing);
+        self.dataset.refresh()
+    }
+
+    fn kind_of(&self, here: &schema::Group, name: &str) -> Result<NodeKind> {
+        let group = here.groups.iter().any(|group| group.name == name);
+        let array = here.variables.iter().any(|variable| variable.name == name)
+            || here.opaque.iter().any(|opaque| opaque.name == name);
+        match (group, array) {
+            (true, _) => Ok(NodeKind::Group),
+            (_, true) => Ok(NodeKind::Array),
+            _ => Err(self.dataset.absent("variable or group", &full_name(&self.path, name))),
+        }
+    }
+
+    /// Changes the list of arrays or groups.
+    fn list(&self, kind: NodeKind, change: impl Fn(&mut Vec<String>)) -> Result<()> {
+        self.dataset.change_group(&self.path, |document: &mut GroupDocument| {
+            change(match kind {
+                NodeKind::Group => &mut document.groups,
+                NodeKind::Array => &mut document.arrays,
+            });
+            Ok(())
+        })
+    }
+}
+
+impl Dataset {
+    /// Makes an array refer to these dimensions, in all words that it has for them.
+    fn refer(&self, array: &Array, references: &[String]) -> Result<()> {
+        let snapshot = self.snapshot();
+        let dialect = snapshot.hierarchy.dialect();
+        let noted = snapshot.profile == Profile::Nczarr;
+        let simple = |name: &String| name.rsplit('/').next().unwrap_or_default().to_owned();
+        let names: Vec<String> = references.iter().map(simple).collect();
+        array.update_attributes(|attributes: &mut Object| {
+            let mut sheet = Sheet::of(attributes);
+            sheet.refer(references, &names);
+            *attributes = sheet.into_object(dialect, noted);
+        })?;
+        match dialect {
+            Dialect::V3 => array.rename_dimensions(&names),
+            _ => Ok(()),
+        }
+    }
+
+    /// Copies all that lies below one node to another place, documents last.
+    fn copy_keys(&self, from: &NodePath, to: &NodePath) -> Result<()> {
+        let hierarchy = self.hierarchy();
+        let store = hierarchy.store();
+        let lacks = |operation, capability| StoreError::NotCapable { operation, capability };
+        let listable = store.listable().ok_or_else(|| lacks("list", "listable"))?;
+        let readable = store.readable().ok_or_else(|| lacks("read", "readable"))?;
+        let writeable = store.writeable().ok_or_else(|| lacks("write", "writeable"))?;
+        let prefix = |path: &NodePath| StorePrefix::new(format!("{}/", path.relative()));
+        let (from, to) = (prefix(from)?, prefix(to)?);
+        if !listable.list_prefix(&to)?.is_empty() {
+            let what = "something that the dataset does not list";
+            return Err(self.at(AccessError::Exists(what).into()));
+        }
+        let mut keys = listable.list_prefix(&from)?;
+        // Whoever lists a plain hierarchy meanwhile sees arrays that are whole.
+        let is_document = |key: &str| {
+            let name = key.rsplit('/').next().unwrap_or_default();
+            name.starts_with(".z") || name == "zarr.json"
+        };
+        keys.sort_by_key(|key| is_document(key.as_str()));
+        for key in keys {
+            let Some(rest) = from.strip(&key) else { continue };
+            if let Some(value) = readable.get(&key)? {
+                writeable.set(&to.key(rest)?, Payload::from(value))?;
+            }
+        }
+        Ok(())
+    }
+}

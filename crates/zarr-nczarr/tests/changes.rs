@@ -1,0 +1,342 @@
+//! What may be changed of a dataset, and what not?
+
+mod common;
+
+use std::sync::Arc;
+
+use common::{demo_values, document, memory, options, write_demo};
+use zarr_core::store::Store;
+use zarr_core::{Dialect, ErrorKind};
+use zarr_nczarr::schema::{Filter, Variable};
+use zarr_nczarr::{Attribute, Dataset, DatasetOptions, Dimension, NewDataset, Slab, Type, Values};
+
+fn created(new: &NewDataset) -> (Arc<dyn Store>, Dataset) {
+    let store = memory();
+    let dataset = Dataset::create(store.clone(), new, &options()).unwrap();
+    (store, dataset)
+}
+
+fn kinds() -> [NewDataset; 2] {
+    [NewDataset::nczarr_v2(), NewDataset::nczarr_v3()]
+}
+
+/// N-012, N-013: all variables with a dimension grow together; what nobody wrote is fill.
+#[test]
+fn variables_grow_together() {
+    for new in kinds() {
+        let (store, dataset) = created(&new);
+        let root = dataset.root();
+        root.define_dimension(Dimension::unlimited("t")).unwrap();
+        root.define_dimension(Dimension::new("x", 2)).unwrap();
+        let a = root.define_variable(&Variable::new("a", Type::Int, ["t", "x"])).unwrap();
+        let b = root.define_variable(&Variable::new("b", Type::Double, ["t"])).unwrap();
+        let group = root.create_group("g").unwrap();
+        let c = group.define_variable(&Variable::new("c", Type::String, ["x", "t"])).unwrap();
+        assert_eq!(a.shape().unwrap(), [0, 2]);
+        assert_eq!(a.read().unwrap(), Values::Int(vec![]));
+        b.write_slab(&Slab::new([0], [1]), vec![9.0]).unwrap();
+        a.write_slab(&Slab::new([0, 0], [3, 2]), vec![1, 2, 3, 4, 5, 6]).unwrap();
+        let again = Dataset::open(store.clone(), &options()).unwrap();
+        for dataset in [&dataset, &again] {
+            assert_eq!(dataset.dimension("/t").unwrap().len, 3);
+            let fill = 9.969209968386869e36;
+            let b = dataset.variable("b").unwrap();
+            assert_eq!(b.read().unwrap(), vec![9.0, fill, fill].into());
+            assert_eq!(b.array().unwrap().shape(), [3]);
+            let c = dataset.variable("/g/c").unwrap();
+            assert_eq!((c.shape().unwrap(), c.read().unwrap().len()), (vec![2, 3], 6));
+        }
+        // Appending finds the end by itself, and reserves it.
+        assert_eq!(a.append(vec![7, 8]).unwrap(), 3);
+        assert_eq!(b.append(vec![1.0, 2.0]).unwrap(), 4);
+        assert_eq!(c.shape().unwrap(), [2, 6]);
+        let read = a.read_slab(&Slab::new([2, 0], [2, 2])).unwrap();
+        assert_eq!(read, vec![5, 6, 7, 8].into());
+        assert_eq!(c.append(vec![String::new()]).unwrap_err().kind(), ErrorKind::Argument);
+        assert_eq!(a.append(vec![7]).unwrap_err().kind(), ErrorKind::Argument);
+        // Of a fixed length, and of another type.
+        let slab = Slab::new([0, 0], [1, 3]);
+        let refused = a.write_slab(&slab, vec![1, 2, 3]).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::Argument);
+        assert!(a.write_slab(&Slab::new([9, 0], [1, 2]), vec![1.0, 2.0]).is_err());
+        assert_eq!(dataset.dimension("/t").unwrap().len, 6, "a refused write grows nothing");
+        if new.dialect == Dialect::V2 {
+            let group =
+                document(&store, ".zattrs").as_object().unwrap().get("_nczarr_group").cloned();
+            let text = group.unwrap().to_string();
+            assert!(
+                text.starts_with(r#"{"dimensions":{"t":{"size":6,"unlimited":1},"x":2}"#),
+                "{text}"
+            );
+        }
+    }
+}
+
+/// N-012: any number of unlimited dimensions, in any place.
+#[test]
+fn several_dimensions_grow() {
+    let (store, dataset) = created(&NewDataset::nczarr_v2());
+    let root = dataset.root();
+    for name in ["t", "u"] {
+        root.define_dimension(Dimension::unlimited(name)).unwrap();
+    }
+    let mut v = Variable::new("v", Type::Short, ["u", "t"]);
+    v.storage.chunks = vec![2, 2];
+    let v = root.define_variable(&v).unwrap();
+    v.write_slab(&Slab::new([1, 2], [2, 1]), vec![5i16, 6]).unwrap();
+    assert_eq!(v.shape().unwrap(), [3, 3]);
+    let fill = -32767i16;
+    let due = vec![fill, fill, fill, fill, fill, 5, fill, fill, 6];
+    let again = Dataset::open(store, &options()).unwrap();
+    assert_eq!(again.variable("v").unwrap().read().unwrap(), due.into());
+}
+
+#[test]
+fn slabs_have_strides() {
+    let (_, dataset) = created(&NewDataset::nczarr_v3());
+    let root = dataset.root();
+    for (name, len) in [("y", 5), ("x", 7)] {
+        root.define_dimension(Dimension::new(name, len)).unwrap();
+    }
+    let mut v = Variable::new("v", Type::Int, ["y", "x"]);
+    v.storage.chunks = vec![2, 3];
+    v.storage.filters = vec![Filter::Deflate { level: 1 }];
+    let v = root.define_variable(&v).unwrap();
+    let all: Vec<i32> = (0..35).collect();
+    v.write(all.clone()).unwrap();
+    let slab = Slab::new([1, 0], [2, 3]).with_stride([2, 3]);
+    assert_eq!(v.read_slab(&slab).unwrap(), vec![7, 10, 13, 21, 24, 27].into());
+    v.write_slab(&slab, vec![-1; 6]).unwrap();
+    let mut due = all;
+    [7, 10, 13, 21, 24, 27].map(|at: usize| due[at] = -1);
+    assert_eq!(v.read().unwrap(), due.into());
+    for bad in [
+        Slab::new([0], [1]),
+        Slab::new([0, 0], [1, 8]),
+        Slab::new([5, 7], [1, 1]),
+        Slab::new([6, 0], [0, 1]),
+        Slab::new([0, 0], [1, 1]).with_stride([0, 1]),
+        Slab::new([0, 0], [u64::MAX, u64::MAX]),
+    ] {
+        assert_eq!(v.read_slab(&bad).unwrap_err().kind(), ErrorKind::Argument, "{bad:?}");
+    }
+}
+
+/// N-001, N-002, N-015, N-054, N-055, N-060, N-062: what cannot be is refused, and names the rule.
+#[test]
+fn what_cannot_be_is_refused() {
+    for new in kinds() {
+        let (_, dataset) = created(&new);
+        let root = dataset.root();
+        root.define_dimension(Dimension::new("x", 3)).unwrap();
+        let kind = |result: zarr_core::Result<_>| result.map(|_: ()| ()).unwrap_err().kind();
+        let dimension = |name: &str| kind(root.define_dimension(Dimension::new(name, 1)));
+        assert_eq!(dimension("x"), ErrorKind::Exists);
+        assert_eq!(dimension("a/b"), ErrorKind::Argument);
+        let define = |variable: &Variable| kind(root.define_variable(variable).map(|_| ()));
+        let v = |ty| Variable::new("v", ty, ["x"]);
+        assert_eq!(define(&Variable::new("v", Type::Int, ["none"])), ErrorKind::NotFound);
+        assert_eq!(define(&v(Type::Bool)), ErrorKind::Unsupported);
+        assert_eq!(define(&v(Type::Complex64)), ErrorKind::Unsupported);
+        let mut long = v(Type::Int);
+        long.storage.chunks = vec![4];
+        assert_eq!(define(&long), ErrorKind::Argument);
+        long.storage.chunks = vec![1, 1];
+        assert_eq!(define(&long), ErrorKind::Argument);
+        let mut two = v(Type::Int);
+        two.attributes.push(Attribute::new("_FillValue", vec![1, 2]));
+        assert_eq!(define(&two), ErrorKind::Argument);
+        let mut wide = v(Type::Int);
+        wide.attributes.push(Attribute::new("_FillValue", vec![1e300]));
+        assert_eq!(define(&wide), ErrorKind::Argument);
+        for name in ["_nczarr_array", "_ARRAY_DIMENSIONS", "_NCProperties", "_ChunkSizes", "NAME"] {
+            assert_eq!(kind(root.set_attribute(name, "x")), ErrorKind::Argument, "{name}");
+            let mut variable = v(Type::Int);
+            variable.attributes.push(Attribute::new(name, "x"));
+            assert_eq!(define(&variable), ErrorKind::Argument, "{name}");
+        }
+        assert_eq!(kind(root.set_attribute("none", Values::Int(vec![]))), ErrorKind::Argument);
+        assert_eq!(kind(root.delete_attribute("none")), ErrorKind::NotFound);
+        let mut unknown = v(Type::Int);
+        let words = zarr_core::Json::parse(br#"{"id":"szip","mask":141}"#).unwrap();
+        unknown.storage.filters = vec![Filter::Other(words)];
+        assert_eq!(define(&unknown), ErrorKind::Unsupported);
+        let mut label = v(Type::String);
+        label.attributes.push(Attribute::new("_nczarr_maxstrlen", vec![0]));
+        if new.dialect == Dialect::V2 {
+            assert_eq!(define(&label), ErrorKind::Argument);
+        }
+        // Nothing of all that was made.
+        assert!(dataset.schema().variables.is_empty());
+        root.define_variable(&v(Type::Int)).unwrap();
+        assert_eq!(define(&v(Type::Int)), ErrorKind::Exists);
+        assert_eq!(kind(root.create_group("v").map(|_| ())), ErrorKind::Exists);
+        let late = dataset.variable("v").unwrap().set_attribute("_FillValue", vec![1]);
+        assert_eq!(kind(late), ErrorKind::Argument);
+    }
+}
+
+/// N-060, N-062: an overlong text is an error; it is cut at a character's end only if that is asked for.
+#[test]
+fn texts_are_not_cut_unasked() {
+    let store = memory();
+    let dataset = Dataset::create(store.clone(), &NewDataset::nczarr_v2(), &options()).unwrap();
+    let root = dataset.root();
+    root.set_attribute("_nczarr_default_maxstrlen", vec![6]).unwrap();
+    root.define_dimension(Dimension::new("x", 1)).unwrap();
+    let v = root.define_variable(&Variable::new("v", Type::String, ["x"])).unwrap();
+    let mut own = Variable::new("own", Type::String, ["x"]);
+    own.attributes.push(Attribute::new("_nczarr_maxstrlen", vec![3]));
+    root.define_variable(&own).unwrap();
+    let text = || vec!["é漢字x".to_owned()];
+    let refused = v.write(text()).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::Argument);
+    assert!(refused.to_string().contains("of which 6 fit"), "{refused}");
+    let cutting = DatasetOptions { truncate: true, ..options().read_write() };
+    let cutting = Dataset::open(store.clone(), &cutting).unwrap();
+    for (name, due) in [("v", "é漢"), ("own", "é")] {
+        let variable = cutting.variable(name).unwrap();
+        variable.write(text()).unwrap();
+        assert_eq!(variable.read().unwrap(), vec![due.to_owned()].into());
+    }
+    assert_eq!(common::value(&store, "v/0").unwrap(), b"\xc3\xa9\xe6\xbc\xa2\0");
+}
+
+/// N-054: the declared fill value is the array's; without one it is the type's; no fill reads as zeros.
+#[test]
+fn fill_values_are_declared_or_the_types_own() {
+    for new in kinds() {
+        let (store, dataset) = created(&new);
+        let root = dataset.root();
+        root.define_dimension(Dimension::new("x", 2)).unwrap();
+        let with = |name: &str, ty, fill: Values| {
+            let mut variable = Variable::new(name, ty, ["x"]);
+            variable.attributes.push(Attribute { name: "_FillValue".into(), value: fill });
+            root.define_variable(&variable).unwrap().read().unwrap()
+        };
+        assert_eq!(with("f", Type::Float, vec![-9f32].into()), vec![-9f32; 2].into());
+        // A number of another type is converted (N-054).
+        assert_eq!(with("i", Type::Int64, vec![7i8].into()), vec![7i64; 2].into());
+        assert_eq!(with("c", Type::Char, "x".into()), Values::Char(b"xx".to_vec()));
+        assert_eq!(
+            with("s", Type::String, vec!["no".to_owned()].into()),
+            vec!["no".to_owned(); 2].into()
+        );
+        let nan = with("n", Type::Double, vec![f64::NAN].into());
+        assert!(matches!(nan, Values::Double(list) if list.iter().all(|n| n.is_nan())));
+        let none = root.define_variable(&Variable::new("none", Type::Ushort, ["x"])).unwrap();
+        assert_eq!(none.read().unwrap(), vec![65535u16; 2].into());
+        assert_eq!(none.schema().unwrap().attribute("_FillValue"), None);
+        let again = Dataset::open(store, &options()).unwrap();
+        let schema = again.schema();
+        for (name, fill) in [
+            ("f", Values::Float(vec![-9.0])),
+            ("i", Values::Int64(vec![7])),
+            ("c", "x".into()),
+            ("s", vec!["no".to_owned()].into()),
+        ] {
+            assert_eq!(
+                schema.variable(name).unwrap().attribute("_FillValue"),
+                Some(&fill),
+                "{name}"
+            );
+        }
+    }
+    let (_, dataset) = created(&NewDataset::nczarr_v2());
+    let mut bare = Variable::new("bare", Type::Int, [""; 0]);
+    bare.storage.no_fill = true;
+    let bare = dataset.root().define_variable(&bare).unwrap();
+    assert_eq!(bare.read().unwrap(), vec![0].into());
+}
+
+/// N-055: attributes are set, deleted and renamed, and keep their order and types.
+#[test]
+fn attributes_change() {
+    for new in kinds() {
+        let (store, dataset) = created(&new);
+        let root = dataset.root();
+        root.set_attribute("a", "1").unwrap();
+        root.set_attribute("b", vec![2i16]).unwrap();
+        root.set_attribute("c", vec![0.1f32]).unwrap();
+        root.set_attribute("a", vec![u64::MAX]).unwrap();
+        root.rename_attribute("b", "z").unwrap();
+        root.delete_attribute("c").unwrap();
+        assert_eq!(root.rename_attribute("z", "a").unwrap_err().kind(), ErrorKind::Exists);
+        let v = root.define_variable(&Variable::new("v", Type::Int, [""; 0])).unwrap();
+        v.set_attribute("units", "42").unwrap();
+        v.rename_attribute("units", "unit").unwrap();
+        let due = [Attribute::new("a", vec![u64::MAX]), Attribute::new("z", vec![2i16])];
+        let again = Dataset::open(store, &options()).unwrap();
+        for dataset in [&dataset, &again] {
+            assert_eq!(dataset.schema().attributes, due);
+            let unit = dataset.variable("v").unwrap().schema().unwrap().attributes;
+            assert_eq!(unit, [Attribute::new("unit", "42")]);
+        }
+        assert_eq!(again.root().set_attribute("a", "x").unwrap_err().kind(), ErrorKind::ReadOnly);
+    }
+}
+
+#[test]
+fn names_change() {
+    for new in kinds() {
+        let store = memory();
+        let dataset = write_demo(store.clone(), &new);
+        let root = dataset.root();
+        root.rename_dimension("lat", "y").unwrap();
+        root.rename("temp", "t 2").unwrap();
+        root.rename("g1", "outer").unwrap();
+        root.group("outer").unwrap().rename_dimension("station", "n").unwrap();
+        root.delete("be").unwrap();
+        assert_eq!(root.rename("code", "label").unwrap_err().kind(), ErrorKind::Exists);
+        assert_eq!(root.rename_dimension("none", "x").unwrap_err().kind(), ErrorKind::NotFound);
+        assert_eq!(root.delete("none").unwrap_err().kind(), ErrorKind::NotFound);
+        let again = Dataset::open(store.clone(), &options()).unwrap();
+        let schema = again.schema();
+        let names: Vec<&str> = schema.variables.iter().map(|v| v.name.as_str()).collect();
+        assert_eq!(names, ["crs", "time", "t 2", "code", "label"]);
+        let dimensions: Vec<&str> = schema.dimensions.iter().map(|d| d.name.as_str()).collect();
+        assert_eq!(dimensions, ["time", "y", "lon"]);
+        assert_eq!(schema.variable("/t 2").unwrap().dimensions, ["/time", "/y", "/lon"]);
+        assert_eq!(schema.variable("/outer/id").unwrap().dimensions, ["/outer/n", "/y"]);
+        assert_eq!(schema.variable("/outer/g2/empty").unwrap().dimensions, ["/outer/n"]);
+        for (path, _, values) in demo_values() {
+            let path = path.replace("/temp", "/t 2").replace("/g1", "/outer");
+            if path != "/be" {
+                assert_eq!(again.variable(&path).unwrap().read().unwrap(), values, "{path}");
+            }
+        }
+        let keys = store.listable().unwrap().list().unwrap();
+        let old = |key: &&zarr_core::store::StoreKey| {
+            ["temp/", "g1/", "be/"].iter().any(|prefix| key.as_str().starts_with(prefix))
+        };
+        assert_eq!(keys.iter().find(old), None);
+        // Plain readers see the new names, too.
+        let plain = Dataset::open(store, &options().pure()).unwrap();
+        assert_eq!(plain.schema().variable("/t 2").unwrap().dimensions, ["/time", "/y", "/lon"]);
+        assert_eq!(again.warnings(), []);
+    }
+}
+
+/// N-100: copies of all documents are made, read and kept true.
+#[test]
+fn copies_of_documents_stay_true() {
+    for new in kinds() {
+        let store = memory();
+        let dataset = write_demo(store.clone(), &new);
+        dataset.consolidate().unwrap();
+        dataset.root().set_attribute("title", "other").unwrap();
+        let temp = dataset.variable("temp").unwrap();
+        temp.append(vec![1f32; 6]).unwrap();
+        dataset.root().rename("be", "ba").unwrap();
+        assert_eq!(dataset.hierarchy().check_consolidated().unwrap(), []);
+        let mut asked = options();
+        asked.zarr.consolidated = zarr_core::Consolidated::Use;
+        let again = Dataset::open(store, &asked).unwrap();
+        assert_eq!(again.schema().attribute("title"), Some(&"other".into()));
+        assert_eq!(again.dimension("/time").unwrap().len, 4);
+        assert!(again.variable("ba").is_ok());
+        temp.append(vec![2f32; 6]).unwrap();
+        again.refresh().unwrap();
+        assert_eq!(again.dimension("/time").unwrap().len, 5, "a reader looks again");
+    }
+}

@@ -1,0 +1,144 @@
+//! What does a copy keep, and what does it say that it does not?
+
+mod common;
+
+use std::sync::Arc;
+
+use common::{holding, memory, options, write_demo};
+use zarr_core::Dialect;
+use zarr_core::store::Store;
+use zarr_nczarr::schema::Group;
+use zarr_nczarr::{Dataset, NewDataset, Values};
+
+fn copied(from: &Dataset, new: &NewDataset) -> (Dataset, Vec<String>) {
+    let plan = from.plan_copy(new).unwrap();
+    let store: Arc<dyn Store> = memory();
+    let to = Dataset::create(store.clone(), new, &options()).unwrap();
+    from.copy_to(&to, &plan, &|_, _| {}).unwrap();
+    (Dataset::open(store, &options()).unwrap(), plan.lost)
+}
+
+fn same_values(a: &Dataset, b: &Dataset, group: &Group, path: &str) {
+    for variable in &group.variables {
+        let path = format!("{path}/{}", variable.name);
+        let read = |dataset: &Dataset| dataset.variable(&path).unwrap().read().unwrap();
+        assert_eq!(read(a), read(b), "{path}");
+    }
+    for below in &group.groups {
+        same_values(a, b, below, &format!("{path}/{}", below.name));
+    }
+}
+
+/// Dimensions, types, attributes and values survive the way through every dialect.
+#[test]
+fn a_copy_is_the_same_dataset() {
+    let kinds = [NewDataset::nczarr_v2(), NewDataset::nczarr_v3()];
+    for (from, to) in [(0, 0), (0, 1), (1, 0), (1, 1)].map(|(a, b)| (&kinds[a], &kinds[b])) {
+        let original = write_demo(memory(), from);
+        let (copy, lost) = copied(&original, to);
+        assert!(lost.is_empty(), "{lost:?}");
+        assert_eq!(*copy.schema(), *original.schema());
+        same_values(&copy, &original, &original.schema(), "");
+    }
+}
+
+/// N-095: what plain Zarr cannot say is named.
+#[test]
+fn what_is_not_kept_is_named() {
+    for dialect in [Dialect::V2, Dialect::V3] {
+        let original = write_demo(memory(), &NewDataset::nczarr_v2());
+        let (copy, lost) = copied(&original, &NewDataset::pure(dialect));
+        for due in ["/time: plain Zarr", "attribute `level`: its type byte", "/code: characters"] {
+            assert!(lost.iter().any(|line| line.contains(due)), "{due}: {lost:#?}");
+        }
+        let temp = copy.variable("temp").unwrap();
+        assert_eq!(temp.schema().unwrap().dimensions, ["/time", "/lat", "/lon"]);
+        assert_eq!(temp.read().unwrap(), original.variable("temp").unwrap().read().unwrap());
+    }
+}
+
+/// N-004, N-006: plain Zarr with what netCDF has no types for.
+#[test]
+fn what_netcdf_cannot_create_is_named() {
+    let array = |dtype: &str, fill: &str| {
+        format!(
+            r#"{{"zarr_format":2,"shape":[2],"dtype":"{dtype}","chunks":[4],"fill_value":{fill},"order":"C","compressor":null,"filters":null}}"#
+        )
+    };
+    let (bools, complex, half) = (array("|b1", "true"), array("<c8", "0"), array("<f2", "0"));
+    let long = array("|S3", "\"YWIA\"");
+    let store = holding(&[
+        (".zgroup", r#"{"zarr_format":2}"#),
+        ("bools/.zarray", &bools),
+        ("complex/.zarray", &complex),
+        ("half/.zarray", &half),
+        ("long/.zarray", &long),
+        ("long/.zattrs", r#"{"_Storage":"x","ok":1}"#),
+    ]);
+    let original = Dataset::open(store, &options()).unwrap();
+    let (copy, lost) = copied(&original, &NewDataset::nczarr_v2());
+    for due in ["/bools: bools become", "/complex: not copied", "/half: ", "`_Storage`"] {
+        assert!(lost.iter().any(|line| line.contains(due)), "{due}: {lost:#?}");
+    }
+    let read = |name: &str| copy.variable(name).unwrap().read().unwrap();
+    assert_eq!(read("bools"), Values::Ubyte(vec![1, 1]));
+    assert_eq!(read("long"), vec!["ab".to_owned(); 2].into());
+    assert!(copy.variable("complex").is_err() && copy.variable("half").is_err());
+}
+
+/// Codecs go along where there are words for them; netcdf-c is given those that it has.
+#[test]
+fn codecs_are_kept_where_they_can_be() {
+    let array = |compressor: &str| {
+        format!(
+            r#"{{"zarr_format":2,"shape":[4],"dtype":"<i4","chunks":[4],"fill_value":7,"order":"C","compressor":{compressor},"filters":null}}"#
+        )
+    };
+    let (gzip, zstd, odd) = (
+        array(r#"{"id":"gzip","level":3}"#),
+        array(r#"{"id":"zstd","level":1}"#),
+        array(r#"{"id":"szip"}"#),
+    );
+    let store = holding(&[
+        (".zgroup", r#"{"zarr_format":2}"#),
+        ("gzip/.zarray", &gzip),
+        ("zstd/.zarray", &zstd),
+    ]);
+    let original = Dataset::open(store, &options()).unwrap();
+    for (new, name) in [
+        (NewDataset::nczarr_v2(), "Deflate { level: 3 }"),
+        (NewDataset::nczarr_v3(), "gzip"),
+        (NewDataset::pure(Dialect::V2), "gzip"),
+        (NewDataset::pure(Dialect::V3), "gzip"),
+    ] {
+        let (copy, lost) = copied(&original, &new);
+        assert!(lost.is_empty(), "{lost:?}");
+        let filters = |name: &str| {
+            format!("{:?}", copy.variable(name).unwrap().schema().unwrap().storage.filters)
+        };
+        assert!(filters("gzip").contains(name), "{}", filters("gzip"));
+        assert_eq!(filters("zstd"), "[Zstd { level: 1 }]");
+        assert_eq!(copy.variable("gzip").unwrap().read().unwrap(), vec![7; 4].into());
+    }
+    let store = holding(&[(".zgroup", r#"{"zarr_format":2}"#), ("odd/.zarray", &odd)]);
+    let plan =
+        Dataset::open(store, &options()).unwrap().plan_copy(&NewDataset::nczarr_v2()).unwrap();
+    assert!(plan.lost.iter().any(|line| line.contains("szip")), "{:?}", plan.lost);
+}
+
+/// Strings of any length become as wide as the longest of them.
+#[test]
+fn strings_find_their_width() {
+    use zarr_nczarr::schema::Variable;
+    use zarr_nczarr::{Dimension, Type};
+    let dataset = Dataset::create(memory(), &NewDataset::nczarr_v3(), &options()).unwrap();
+    let root = dataset.root();
+    root.define_dimension(Dimension::new("x", 2)).unwrap();
+    let v = root.define_variable(&Variable::new("v", Type::String, ["x"])).unwrap();
+    let texts = vec!["é".repeat(100), "short".to_owned()];
+    v.write(texts.clone()).unwrap();
+    let (copy, _) = copied(&dataset, &NewDataset::nczarr_v2());
+    let v = copy.variable("v").unwrap();
+    assert_eq!(v.read().unwrap(), texts.into());
+    assert_eq!(v.schema().unwrap().attribute("_nczarr_maxstrlen"), Some(&vec![200].into()));
+}
