@@ -14,6 +14,11 @@ pub mod sources;
 #[doc = include_str!("../../../docs/extending.md")]
 struct Extending;
 
+/// So does that of the page on netCDF datasets.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/nczarr.md")]
+struct NetCdf;
+
 /// So does the code of the page on selections, and it is right.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/indexing.md")]
