@@ -108,7 +108,9 @@ fn slabs_have_strides() {
     assert_eq!(v.read_slab(&slab).unwrap(), vec![7, 10, 13, 21, 24, 27].into());
     v.write_slab(&slab, vec![-1; 6]).unwrap();
     let mut due = all;
-    [7, 10, 13, 21, 24, 27].map(|at: usize| due[at] = -1);
+    for at in [7, 10, 13, 21, 24, 27] {
+        due[at] = -1;
+    }
     assert_eq!(v.read().unwrap(), due.into());
     for bad in [
         Slab::new([0], [1]),

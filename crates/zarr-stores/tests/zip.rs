@@ -338,6 +338,6 @@ fn a_new_archive_may_begin_in_a_folder() {
     store.writeable().unwrap().set(&key(".zgroup"), Payload::new(b"{}")).unwrap();
     store.writeable().unwrap().flush().unwrap();
     let mut archive = ZipArchive::new(fs::File::open(&path).unwrap()).unwrap();
-    assert_eq!(archive.by_index(0).unwrap().name(), "inner/.zgroup");
+    assert_eq!(archive.by_index(0).unwrap().name().unwrap(), "inner/.zgroup");
     assert_eq!(get(&ZipStore::open(&path).unwrap(), ".zgroup").as_deref(), Some(&b"{}"[..]));
 }

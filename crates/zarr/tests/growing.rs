@@ -98,3 +98,29 @@ fn what_is_cut_off_is_kept_if_asked() -> Result<()> {
     }
     Ok(())
 }
+
+/// A shape that is worked out of the newest one: what others appended meanwhile is not cut off.
+#[test]
+fn a_shape_is_made_of_the_newest_one() -> Result<()> {
+    for dialect in [Dialect::V2, Dialect::V3, Dialect::Draft] {
+        let format = zarr::format::of_dialect(dialect);
+        let options = OpenOptions::new(zarr::standard()).read_write();
+        let hierarchy = Hierarchy::create(Arc::new(MemoryStore::new()), format, &options)?;
+        let path = NodePath::new("/a")?;
+        let builder = hierarchy.create_array(&path).shape(&[2]).chunks(&[2]);
+        let builder = builder.dimension_names(vec![Some("x".into())]);
+        let mine = builder.data_type_named("uint8").create()?;
+        hierarchy.array(&path)?.append(0, &[1u8, 2, 3])?;
+        let at_least = |len: u64| move |old: &[u64]| Ok(vec![old[0].max(len)]);
+        assert_eq!(mine.reshape(at_least(4))?, [5]);
+        assert_eq!((mine.shape(), mine.read::<u8>(..)?), (vec![5], vec![0, 0, 1, 2, 3]));
+        assert_eq!(mine.reshape(at_least(6))?, [5]);
+        assert_eq!(hierarchy.array(&path)?.shape(), [6]);
+        mine.rename_dimensions(&["y".to_owned()])?;
+        let names = Some(vec![Some("y".to_owned())]);
+        assert_eq!(mine.metadata().dimension_names, names);
+        assert_eq!(hierarchy.array(&path)?.metadata().dimension_names, names);
+        assert!(mine.rename_dimensions(&[]).is_err());
+    }
+    Ok(())
+}
