@@ -35,6 +35,7 @@
 
 mod annotate;
 mod attribute;
+pub mod cdl;
 mod chunks;
 mod copy;
 mod create;

@@ -1,0 +1,502 @@
+//! Which value does a constant of CDL stand for, in which type?
+
+use crate::{Type, Values};
+
+use super::escape;
+use super::token::Token;
+
+/// A constant as a list of values has it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Constant<'a> {
+    /// A number with its suffix, or a spelled one.
+    Number(&'a str),
+    /// Between double quotes, escapes as written.
+    Text(&'a str),
+    /// Between single quotes: one byte.
+    Byte(u8),
+    /// `_`.
+    Fill,
+    /// No text at all, which is taken for the empty one.
+    Nil,
+}
+
+/// No values, of this type.
+pub(super) fn none_of(ty: Type) -> Values {
+    match ty {
+        Type::Byte => Values::Byte(Vec::new()),
+        Type::Ubyte => Values::Ubyte(Vec::new()),
+        Type::Char => Values::Char(Vec::new()),
+        Type::Short => Values::Short(Vec::new()),
+        Type::Ushort => Values::Ushort(Vec::new()),
+        Type::Int => Values::Int(Vec::new()),
+        Type::Uint => Values::Uint(Vec::new()),
+        Type::Int64 => Values::Int64(Vec::new()),
+        Type::Uint64 => Values::Uint64(Vec::new()),
+        Type::Float => Values::Float(Vec::new()),
+        Type::Double => Values::Double(Vec::new()),
+        Type::String => Values::String(Vec::new()),
+        Type::Bool => Values::Bool(Vec::new()),
+        Type::Complex64 => Values::Complex64(Vec::new()),
+        Type::Complex128 => Values::Complex128(Vec::new()),
+    }
+}
+
+/// A number, read.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Number<'a> {
+    /// The value, and the type of its suffix, or the smallest that holds it.
+    Integer(i128, Type),
+    /// With the digits as written, without sign of its type.
+    Float(&'a str),
+    Double(&'a str),
+    NotFinite(f64, Type),
+}
+
+impl<'a> Constant<'a> {
+    /// The constant that a token is, if it is one.
+    pub fn of(token: Token<'a>) -> Result<Option<Constant<'a>>, String> {
+        Ok(Some(match token {
+            Token::Number(number) => Constant::Number(number),
+            Token::Text(text) => Constant::Text(text),
+            Token::Char(written) => {
+                let bytes = escape::unescape_text(written).map_err(|(_, why)| why)?;
+                let [byte] = bytes[..] else {
+                    let why = "single quotes hold one character of one byte; use double quotes for a text";
+                    return Err(why.into());
+                };
+                Constant::Byte(byte)
+            }
+            Token::Word("_") => Constant::Fill,
+            Token::Word("NIL" | "Nil" | "nil") => Constant::Nil,
+            Token::Word(word) if spelled(word).is_some() => Constant::Number(word),
+            _ => return Ok(None),
+        }))
+    }
+
+    /// The type of an attribute of these constants: that of the widest number, `char` for text.
+    pub fn infer(constants: &[Constant<'_>]) -> Result<Type, String> {
+        let texts =
+            constants.iter().filter(|constant| matches!(constant, Constant::Text(_))).count();
+        if texts == constants.len() {
+            return Ok(Type::Char);
+        }
+        let mut widest = None;
+        for constant in constants {
+            let ty = match constant {
+                Constant::Number(number) => Number::read(number)?.ty(),
+                Constant::Byte(_) => Type::Byte,
+                Constant::Text(_) => {
+                    return Err(
+                        "texts and numbers are in one list; make two attributes of it".into()
+                    );
+                }
+                Constant::Fill => {
+                    return Err("an attribute cannot hold `_`; write the value".into());
+                }
+                Constant::Nil => {
+                    return Err(
+                        "`NIL` is a string; write `string` before the attribute's name".into()
+                    );
+                }
+            };
+            widest = Some(widest.map_or(ty, |widest| wider(widest, ty)));
+        }
+        Ok(widest.unwrap_or(Type::Char))
+    }
+
+    /// Appends the constant to `values`, as one of their type. `fill` holds what `_` stands for. Of type
+    /// `char`, a text is as many values as it has bytes.
+    pub fn push(&self, values: &mut Values, fill: &Values) -> Result<(), String> {
+        macro_rules! number {
+            ($values:expr, $fill:ident, $as:ident) => {
+                match self {
+                    Constant::Fill => match fill {
+                        Values::$fill(fill) if !fill.is_empty() => $values.push(fill[0]),
+                        _ => return Err("there is no fill value for `_`; write the value".into()),
+                    },
+                    _ => $values.push(self.$as()?),
+                }
+            };
+        }
+        match values {
+            Values::Byte(values) => number!(values, Byte, integer),
+            Values::Ubyte(values) => number!(values, Ubyte, integer),
+            Values::Short(values) => number!(values, Short, integer),
+            Values::Ushort(values) => number!(values, Ushort, integer),
+            Values::Int(values) => number!(values, Int, integer),
+            Values::Uint(values) => number!(values, Uint, integer),
+            Values::Int64(values) => number!(values, Int64, integer),
+            Values::Uint64(values) => number!(values, Uint64, integer),
+            Values::Float(values) => number!(values, Float, float),
+            Values::Double(values) => number!(values, Double, double),
+            Values::Char(bytes) => match (self, fill) {
+                (Constant::Text(text), _) => {
+                    bytes.extend(escape::unescape_text(text).map_err(|(_, why)| why)?);
+                }
+                (Constant::Byte(byte), _) => bytes.push(*byte),
+                (Constant::Fill, Values::Char(fill)) => {
+                    bytes.push(fill.first().copied().unwrap_or(0))
+                }
+                (Constant::Number(_), _) => match self.integer::<i16>()? {
+                    byte @ -128..=255 => bytes.push(byte as u8),
+                    _ => return Err("a number in text is one byte; write it between quotes".into()),
+                },
+                _ => return Err("text is wanted here; write it between double quotes".into()),
+            },
+            Values::String(strings) => match (self, fill) {
+                (Constant::Text(text), _) => {
+                    let bytes = escape::unescape_text(text).map_err(|(_, why)| why)?;
+                    let why = "a string is UTF-8, and this one is not; use type char for bytes";
+                    strings.push(String::from_utf8(bytes).map_err(|_| why.to_owned())?);
+                }
+                (Constant::Nil, _) => strings.push(String::new()),
+                (Constant::Fill, Values::String(fill)) => strings.extend(fill.first().cloned()),
+                _ => return Err("a string is wanted here; write it between double quotes".into()),
+            },
+            Values::Bool(_) | Values::Complex64(_) | Values::Complex128(_) => {
+                return Err(format!("CDL has no constants of type {}", values.ty()));
+            }
+        }
+        Ok(())
+    }
+
+    fn number(&self) -> Result<Number<'a>, String> {
+        match self {
+            Constant::Number(number) => Number::read(number),
+            Constant::Byte(byte) => Ok(Number::Integer(i128::from(*byte), Type::Byte)),
+            _ => Err("a number is wanted here; take the quotes away".into()),
+        }
+    }
+
+    fn integer<T: TryFrom<i128>>(&self) -> Result<T, String> {
+        let value = match self.number()? {
+            Number::Integer(value, _) => value,
+            Number::NotFinite(..) => return Err("an integer is wanted here".into()),
+            Number::Float(digits) | Number::Double(digits) => {
+                let value: f64 = digits.parse().unwrap_or(f64::NAN);
+                if value.fract() != 0.0 || value.abs() > 1e30 {
+                    let why = format!("{digits} is no whole number, and an integer is wanted here");
+                    return Err(why);
+                }
+                value as i128
+            }
+        };
+        // One byte between single quotes has no sign of its own.
+        let wrapped = match self {
+            Constant::Byte(byte) => T::try_from(i128::from(*byte as i8)).ok(),
+            _ => None,
+        };
+        let bits = 8 * size_of::<T>();
+        let why =
+            || format!("{value} does not fit into an integer of {bits} bits; use a wider type");
+        T::try_from(value).ok().or(wrapped).ok_or_else(why)
+    }
+
+    /// Whether it has a minus, which a zero that becomes a floating-point number keeps.
+    fn is_negative(&self) -> bool {
+        matches!(self, Constant::Number(number) if number.starts_with('-'))
+    }
+
+    fn float(&self) -> Result<f32, String> {
+        Ok(match self.number()? {
+            Number::Integer(0, _) if self.is_negative() => -0.0,
+            Number::Integer(value, _) => value as f32,
+            Number::NotFinite(value, _) => value as f32,
+            Number::Float(digits) | Number::Double(digits) => {
+                let value: f32 = digits.parse().unwrap_or(f32::NAN);
+                let why = || {
+                    format!("{digits} is too large for a float; write `Infinity`, or use double")
+                };
+                Some(value).filter(|value| value.is_finite()).ok_or_else(why)?
+            }
+        })
+    }
+
+    fn double(&self) -> Result<f64, String> {
+        Ok(match self.number()? {
+            Number::Integer(0, _) if self.is_negative() => -0.0,
+            Number::Integer(value, _) => value as f64,
+            Number::NotFinite(value, _) => value,
+            // What is written as a float has a float's precision.
+            Number::Float(_) => f64::from(self.float()?),
+            Number::Double(digits) => {
+                let value: f64 = digits.parse().unwrap_or(f64::NAN);
+                let why = || format!("{digits} is too large for a double; write `Infinity`");
+                Some(value).filter(|value| value.is_finite()).ok_or_else(why)?
+            }
+        })
+    }
+}
+
+/// The value and type of a number that is spelled.
+fn spelled(word: &str) -> Option<(f64, Type)> {
+    let (negative, name) = match word.strip_prefix('-') {
+        Some(name) => (true, name),
+        None => (false, word),
+    };
+    let (value, ty) = match name {
+        "NaN" | "nan" if !negative => (f64::NAN, Type::Double),
+        "NaNf" | "nanf" if !negative => (f64::NAN, Type::Float),
+        "Infinity" => (f64::INFINITY, Type::Double),
+        "Infinityf" | "Inff" => (f64::INFINITY, Type::Float),
+        "DoubleInf" if !negative => (f64::INFINITY, Type::Double),
+        "FloatInf" if !negative => (f64::INFINITY, Type::Float),
+        _ => return None,
+    };
+    Some((if negative { -value } else { value }, ty))
+}
+
+impl<'a> Number<'a> {
+    fn read(written: &'a str) -> Result<Number<'a>, String> {
+        if let Some((value, ty)) = spelled(written) {
+            return Ok(Number::NotFinite(value, ty));
+        }
+        let unsigned = written.trim_start_matches(['+', '-']);
+        let wrong = || format!("`{written}` is no number");
+        if written.len() > unsigned.len() + 1 {
+            return Err(wrong());
+        }
+        if let Some(hex) = unsigned.strip_prefix("0x").or_else(|| unsigned.strip_prefix("0X")) {
+            let digits = hex.trim_end_matches(['u', 'U', 's', 'S', 'l', 'L']);
+            let value = u64::from_str_radix(digits, 16).map_err(|_| wrong())?;
+            let suffix = integer_suffix(&hex[digits.len()..]).ok_or_else(wrong)?;
+            if unsigned.len() < written.len() {
+                return Err(format!("`{written}`: a hexadecimal number has no sign"));
+            }
+            return integer(written, value.into(), suffix.map(|(size, _)| (size, true)));
+        }
+        let float = unsigned.contains(['.', 'e', 'E']);
+        if float {
+            let (digits, float) = match written.strip_suffix(['f', 'F']) {
+                Some(digits) => (digits, true),
+                None => (written.trim_end_matches(['d', 'D', 'l', 'L']), false),
+            };
+            let known = digits
+                .bytes()
+                .all(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E'));
+            if !known || digits.len() + 1 < written.len() || digits.parse::<f64>().is_err() {
+                return Err(wrong());
+            }
+            return Ok(if float { Number::Float(digits) } else { Number::Double(digits) });
+        }
+        let digits = unsigned.trim_end_matches(|char: char| char.is_ascii_alphabetic());
+        let radix = if digits.len() > 1 && digits.starts_with('0') { 8 } else { 10 };
+        let Some(suffix) = integer_suffix(&unsigned[digits.len()..]) else {
+            let why = format!(
+                "`{written}` has no suffix of a number; integers take b, s, l or LL with or without U, and numbers \
+                 with a point or an exponent f or d"
+            );
+            return Err(why);
+        };
+        let value = match u64::from_str_radix(digits, radix) {
+            Ok(value) => i128::from(value),
+            Err(_) if radix == 8 => {
+                return Err(format!(
+                    "`{written}` begins with 0, which makes it octal, and is no octal number"
+                ));
+            }
+            Err(_) if digits.is_empty() => return Err(wrong()),
+            Err(_) => {
+                return Err(format!(
+                    "{written} does not fit into 64 bits; write it with a point for a double"
+                ));
+            }
+        };
+        let negative = written.starts_with('-');
+        if negative && suffix.is_some_and(|(_, unsigned)| unsigned) {
+            return Err(format!("`{written}` is negative, and its suffix is of an unsigned type"));
+        }
+        integer(written, if negative { -value } else { value }, suffix)
+    }
+
+    fn ty(&self) -> Type {
+        match self {
+            Number::Integer(_, ty) | Number::NotFinite(_, ty) => *ty,
+            Number::Float(_) => Type::Float,
+            Number::Double(_) => Type::Double,
+        }
+    }
+}
+
+/// Bytes and whether it is unsigned, of the type that a suffix tells; `Some(None)` for no suffix.
+#[allow(clippy::option_option, reason = "no suffix is a good one")]
+fn integer_suffix(suffix: &str) -> Option<Option<(usize, bool)>> {
+    if suffix.is_empty() {
+        return Some(None);
+    }
+    let lower = suffix.to_ascii_lowercase();
+    let size = lower.strip_prefix('u').or_else(|| lower.strip_suffix('u'));
+    let unsigned = size.is_some();
+    let size = match size.unwrap_or(&lower) {
+        "b" => 1,
+        "s" => 2,
+        "l" => 4,
+        "ll" => 8,
+        "" => 4,
+        _ => return None,
+    };
+    Some(Some((size, unsigned)))
+}
+
+/// An integer of a suffix's type, or of the type that netCDF's own reader gives it without one.
+fn integer<'a>(
+    written: &str,
+    value: i128,
+    suffix: Option<(usize, bool)>,
+) -> Result<Number<'a>, String> {
+    let Some((size, unsigned)) = suffix else {
+        let ty = match value {
+            value if i32::try_from(value).is_ok() => Type::Int,
+            value if u32::try_from(value).is_ok() => Type::Uint,
+            value if value >= 0 => Type::Uint64,
+            value if i64::try_from(value).is_ok() => Type::Int64,
+            _ => {
+                return Err(format!(
+                    "{written} does not fit into 64 bits; write it with a point for a double"
+                ));
+            }
+        };
+        return Ok(Number::Integer(value, ty));
+    };
+    let bits = 8 * size as u32;
+    let ty = match (size, unsigned) {
+        (1, false) => Type::Byte,
+        (1, true) => Type::Ubyte,
+        (2, false) => Type::Short,
+        (2, true) => Type::Ushort,
+        (4, false) => Type::Int,
+        (4, true) => Type::Uint,
+        (_, false) => Type::Int64,
+        (_, true) => Type::Uint64,
+    };
+    if !(-(1_i128 << (bits - 1))..1 << bits).contains(&value) {
+        return Err(format!(
+            "{written} does not fit into its type, {ty}; use the suffix of a wider one"
+        ));
+    }
+    // Old files spell the negative numbers of signed types as unsigned ones, 255b for -1b.
+    let wraps = !unsigned && value >= 1 << (bits - 1);
+    Ok(Number::Integer(if wraps { value - (1 << bits) } else { value }, ty))
+}
+
+/// The type that holds values of both, as netCDF's own reader finds it: of two integers, the longer.
+fn wider(one: Type, other: Type) -> Type {
+    let rank = |ty| match ty {
+        Type::Double => 10,
+        Type::Float => 9,
+        ty => ty.size().unwrap_or(0),
+    };
+    match (one, other) {
+        (one, other) if rank(other) < rank(one) => one,
+        // Equally long: the later, unless it is the one with the larger numbers that counts.
+        (Type::Uint64, Type::Int64) => Type::Uint64,
+        (_, other) => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn attribute(list: &[&str]) -> Result<Values, String> {
+        let constants: Vec<_> = list.iter().map(|number| Constant::Number(number)).collect();
+        let mut values = none_of(Constant::infer(&constants)?);
+        for constant in &constants {
+            constant.push(&mut values, &Type::Int.default_fill())?;
+        }
+        Ok(values)
+    }
+
+    /// As ncgen 4.9.0 makes them, where it makes what is written.
+    #[test]
+    fn types_are_those_of_suffix_and_size() {
+        let one = |number| attribute(&[number]).unwrap();
+        assert_eq!(one("3"), Values::Int(vec![3]));
+        assert_eq!(one("+3"), Values::Int(vec![3]));
+        assert_eq!(one("4294967295"), Values::Uint(vec![u32::MAX]));
+        assert_eq!(one("5000000000"), Values::Uint64(vec![5_000_000_000]));
+        assert_eq!(one("-5000000000"), Values::Int64(vec![-5_000_000_000]));
+        assert_eq!(one("18446744073709551615"), Values::Uint64(vec![u64::MAX]));
+        assert_eq!(one("-9223372036854775808"), Values::Int64(vec![i64::MIN]));
+        assert_eq!(one("017"), Values::Int(vec![15]));
+        assert_eq!(one("-017"), Values::Int(vec![-15]));
+        assert_eq!(one("0xff"), Values::Int(vec![255]));
+        assert_eq!(one("0x7fs"), Values::Ushort(vec![127]));
+        assert_eq!(one("255b"), Values::Byte(vec![-1]));
+        assert_eq!(one("65535s"), Values::Short(vec![-1]));
+        assert_eq!(one("5UB"), Values::Ubyte(vec![5]));
+        assert_eq!(one("5bu"), Values::Ubyte(vec![5]));
+        assert_eq!(one("5ULL"), Values::Uint64(vec![5]));
+        assert_eq!(one("5L"), Values::Int(vec![5]));
+        assert_eq!(one("1.5f"), Values::Float(vec![1.5]));
+        assert_eq!(one("-.5e3"), Values::Double(vec![-500.0]));
+        assert_eq!(one("5.d"), Values::Double(vec![5.0]));
+        assert_eq!(one("-Infinityf"), Values::Float(vec![f32::NEG_INFINITY]));
+        assert_eq!(attribute(&["1b", "2s"]).unwrap(), Values::Short(vec![1, 2]));
+        assert_eq!(attribute(&["1s", "1"]).unwrap(), Values::Int(vec![1, 1]));
+        assert_eq!(attribute(&["1", "1.5f"]).unwrap(), Values::Float(vec![1.0, 1.5]));
+        assert_eq!(attribute(&["1.f", "0.1"]).unwrap(), Values::Double(vec![1.0, 0.1]));
+        assert_eq!(
+            attribute(&["0.1f", "1."]).unwrap(),
+            Values::Double(vec![f64::from(0.1_f32), 1.0])
+        );
+    }
+
+    #[test]
+    fn numbers_that_are_none_are_told() {
+        for wrong in [
+            "08",
+            "18446744073709551616",
+            "-9223372036854775809",
+            "300b",
+            "-5U",
+            "1e400",
+            "1.5x",
+            "123f",
+            "0x",
+            "0xfg",
+            "-0x1",
+            "+-1",
+            "1.2.3",
+            "1e",
+            ".",
+            "5LLL",
+            "--Infinity",
+            "99999999999999999999999999999",
+            "1e400f",
+            "1infinity",
+        ] {
+            assert!(attribute(&[wrong]).is_err(), "{wrong}");
+        }
+        assert!(attribute(&["18446744073709551615", "-1"]).is_err());
+    }
+
+    #[test]
+    fn constants_become_the_variable_s_type() {
+        let push = |constant: Constant<'_>, ty: Type| {
+            let mut values = none_of(ty);
+            constant.push(&mut values, &ty.default_fill()).map(|()| values)
+        };
+        use Constant::{Byte, Fill, Nil, Number, Text};
+        assert_eq!(push(Number("1e3"), Type::Short), Ok(Values::Short(vec![1000])));
+        assert_eq!(push(Byte(255), Type::Byte), Ok(Values::Byte(vec![-1])));
+        assert_eq!(push(Byte(255), Type::Ubyte), Ok(Values::Ubyte(vec![255])));
+        assert_eq!(push(Fill, Type::Int), Ok(Values::Int(vec![-2147483647])));
+        assert_eq!(push(Text("a\\000"), Type::Char), Ok(Values::Char(vec![b'a', 0])));
+        assert_eq!(push(Nil, Type::String), Ok(Values::String(vec![String::new()])));
+        assert_eq!(push(Number("16777217"), Type::Float), Ok(Values::Float(vec![16777216.0])));
+        for (constant, ty) in [
+            (Number("1.5"), Type::Int),
+            (Number("256"), Type::Ubyte),
+            (Number("NaN"), Type::Int),
+            (Text("1"), Type::Int),
+            (Number("1"), Type::String),
+            (Number("1000"), Type::Char),
+            (Text("\\377"), Type::String),
+            (Number("1e39"), Type::Float),
+            (Nil, Type::Double),
+        ] {
+            assert!(push(constant, ty).is_err(), "{constant:?} as {ty}");
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! How is a dataset written as CDL?
+
+use std::collections::HashMap;
+use std::io::{self, Write};
+
+use super::digits::Precision;
+use super::document::{Document, Provenance};
+use super::error::CdlError;
+use super::escape;
+use super::rows::{self, Frame, Rows};
+use super::special;
+use crate::Type;
+use crate::schema::{Attribute, Dimension, Group, Variable};
+
+/// Which parts of a dataset are written, and how.
+#[derive(Clone, Debug, Default)]
+pub struct Printing {
+    /// Definitions only, no data.
+    pub header_only: bool,
+    /// Of all data, those of coordinate variables: those with the name of their one dimension.
+    pub coordinates_only: bool,
+    /// If there are any: of all data, those of these variables, by their names, in whichever group, or by full names.
+    pub variables: Vec<String>,
+    /// With special attributes, of the dataset these.
+    pub specials: Option<Provenance>,
+    /// With how many digits.
+    pub precision: Precision,
+    /// How long a line of data may be, in bytes; 80 unless told otherwise.
+    pub width: Option<usize>,
+}
+
+/// Attributes of variables of these names stand behind a blank, since the name with a colon begins a section.
+const SECTIONS: [&str; 5] = ["variables", "dimensions", "data", "group", "types"];
+
+/// Writes the dataset below `root` as CDL, under the name `name`. `data` is asked to push the elements of each
+/// variable, by its full name, all of them in C order.
+///
+/// # Errors
+/// When `out` does not take what is written, and those of `data`.
+pub fn print<E: From<io::Error>>(
+    name: &str,
+    root: &Group,
+    printing: &Printing,
+    out: &mut dyn Write,
+    data: &mut dyn FnMut(&str, &Variable, &mut Rows<'_>) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut dimensions = HashMap::new();
+    collect(root, String::new(), &mut dimensions);
+    writeln!(out, "netcdf {} {{", escape::name(name))?;
+    let mut printer = Printer { printing, dimensions, out };
+    printer.group(root, "", 0, data)?;
+    writeln!(printer.out, "}}")?;
+    Ok(())
+}
+
+impl Document<'_> {
+    /// Writes the text again, as `ncdump` would write the dataset that it makes.
+    ///
+    /// # Errors
+    /// When `out` does not take it.
+    pub fn print(&self, printing: &Printing, out: &mut dyn Write) -> io::Result<()> {
+        print(&self.name, &self.root, printing, out, &mut |path, variable, rows| {
+            let fill = special::fill_of(variable).map_err(io::Error::other)?;
+            let total: u64 = self.shape(path).iter().product();
+            let mut next = 0;
+            self.each_piece::<Failure>(path, &mut |first, values| {
+                gap(rows, &fill, first - next)?;
+                rows.push(values)?;
+                next = first + values.len() as u64;
+                Ok(())
+            })?;
+            gap(rows, &fill, total - next)
+        })
+    }
+}
+
+/// Writes so many elements that were not given.
+fn gap(rows: &mut Rows<'_>, fill: &crate::Values, count: u64) -> io::Result<()> {
+    (0..count).try_for_each(|_| rows.push(fill))
+}
+
+/// What can go wrong when a text is written again.
+struct Failure(io::Error);
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Failure(error)
+    }
+}
+
+impl From<CdlError> for Failure {
+    fn from(error: CdlError) -> Self {
+        Failure(io::Error::other(error))
+    }
+}
+
+impl From<Failure> for io::Error {
+    fn from(failure: Failure) -> Self {
+        failure.0
+    }
+}
+
+/// All dimensions by their full names.
+fn collect<'a>(group: &'a Group, path: String, dimensions: &mut HashMap<String, &'a Dimension>) {
+    for dimension in &group.dimensions {
+        dimensions.insert(format!("{path}/{}", dimension.name), dimension);
+    }
+    for child in &group.groups {
+        collect(child, format!("{path}/{}", child.name), dimensions);
+    }
+}
+
+struct Printer<'a> {
+    printing: &'a Printing,
+    dimensions: HashMap<String, &'a Dimension>,
+    out: &'a mut dyn Write,
+}
+
+impl Printer<'_> {
+    fn group<E: From<io::Error>>(
+        &mut self,
+        group: &Group,
+        path: &str,
+        indent: usize,
+        data: &mut dyn FnMut(&str, &Variable, &mut Rows<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let blank = " ".repeat(indent);
+        self.header(group, path, &blank)?;
+        if !self.printing.header_only && !group.variables.is_empty() {
+            writeln!(self.out, "{blank}data:")?;
+            for variable in &group.variables {
+                let full = format!("{path}/{}", variable.name);
+                if self.is_wanted(variable, &full) {
+                    self.data(variable, &full, indent, data)?;
+                }
+            }
+        }
+        for child in &group.groups {
+            let name = escape::name(&child.name);
+            writeln!(self.out, "\n{blank}group: {name} {{")?;
+            self.group(child, &format!("{path}/{}", child.name), indent + 2, data)?;
+            writeln!(self.out, "{blank}  }} // group {name}")?;
+        }
+        Ok(())
+    }
+
+    /// Everything but data and groups.
+    fn header(&mut self, group: &Group, path: &str, blank: &str) -> io::Result<()> {
+        if !group.dimensions.is_empty() {
+            writeln!(self.out, "{blank}dimensions:")?;
+        }
+        for dimension in &group.dimensions {
+            let (name, len) = (escape::name(&dimension.name), dimension.len);
+            match dimension.unlimited {
+                true => writeln!(self.out, "{blank}\t{name} = UNLIMITED ; // ({len} currently)")?,
+                false => writeln!(self.out, "{blank}\t{name} = {len} ;")?,
+            }
+        }
+        if !group.variables.is_empty() {
+            writeln!(self.out, "{blank}variables:")?;
+        }
+        for variable in &group.variables {
+            self.variable(variable, path, blank)?;
+        }
+        let specials = self.printing.specials.clone();
+        if !group.attributes.is_empty() || specials.is_some() {
+            let whose = if path.is_empty() { "global" } else { "group" };
+            writeln!(self.out, "\n{blank}// {whose} attributes:")?;
+        }
+        for attribute in &group.attributes {
+            self.attribute("", attribute, blank)?;
+        }
+        if let Some(specials) = specials.filter(|_| path.is_empty()) {
+            let quoted = |text: String| {
+                let mut written = String::new();
+                rows::push_attribute(&mut written, &text.as_str().into(), Precision::default());
+                written
+            };
+            for (name, value) in [
+                ("_NCProperties", specials.properties.map(quoted)),
+                ("_SuperblockVersion", specials.superblock.map(|version| version.to_string())),
+                ("_IsNetcdf4", specials.netcdf4.map(|is| u8::from(is).to_string())),
+                ("_Format", specials.format.map(quoted)),
+            ] {
+                if let Some(value) = value {
+                    writeln!(self.out, "{blank}\t\t:{name} = {value} ;")?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn variable(&mut self, variable: &Variable, path: &str, blank: &str) -> io::Result<()> {
+        let name = escape::name(&variable.name);
+        write!(self.out, "{blank}\t{} {name}", variable.ty)?;
+        let dimensions: Vec<String> =
+            variable.dimensions.iter().map(|full| self.dimension(full, path)).collect();
+        if !dimensions.is_empty() {
+            write!(self.out, "({})", dimensions.join(", "))?;
+        }
+        writeln!(self.out, " ;")?;
+        let owner =
+            if SECTIONS.contains(&variable.name.as_str()) { format!("{name} ") } else { name };
+        for attribute in &variable.attributes {
+            self.attribute(&owner, attribute, blank)?;
+        }
+        if self.printing.specials.is_some() {
+            for (name, value) in special::told(variable, &variable.storage.chunks) {
+                writeln!(self.out, "{blank}\t\t{owner}:{name} = {value} ;")?;
+            }
+        }
+        Ok(())
+    }
+
+    fn attribute(&mut self, owner: &str, attribute: &Attribute, blank: &str) -> io::Result<()> {
+        let ty = if attribute.value.ty() == Type::String { "string " } else { "" };
+        let mut value = String::new();
+        rows::push_attribute(&mut value, &attribute.value, self.printing.precision);
+        writeln!(self.out, "{blank}\t\t{ty}{owner}:{} = {value} ;", escape::name(&attribute.name))
+    }
+
+    /// A dimension as a variable of the group at `path` calls it: by its name alone where that means it.
+    fn dimension(&self, full: &str, path: &str) -> String {
+        let (of, name) = full.rsplit_once('/').unwrap_or(("", full));
+        let mut group = Some(path);
+        while let Some(above) = group {
+            if above == of {
+                return escape::name(name);
+            }
+            if self.dimensions.contains_key(&format!("{above}/{name}")) {
+                break;
+            }
+            group = above.rsplit_once('/').map(|(above, _)| above);
+        }
+        full.split('/').map(escape::name).collect::<Vec<_>>().join("/")
+    }
+
+    fn is_wanted(&self, variable: &Variable, full: &str) -> bool {
+        let printing = self.printing;
+        let named = |name: &String| {
+            let name = name.as_str();
+            name == variable.name || name == full || full.strip_prefix('/') == Some(name)
+        };
+        if !printing.variables.is_empty() && !printing.variables.iter().any(named) {
+            return false;
+        }
+        let coordinate = || match variable.dimensions.as_slice() {
+            [one] => one.rsplit('/').next() == Some(&variable.name),
+            _ => false,
+        };
+        !printing.coordinates_only || coordinate()
+    }
+
+    fn data<E: From<io::Error>>(
+        &mut self,
+        variable: &Variable,
+        full: &str,
+        indent: usize,
+        data: &mut dyn FnMut(&str, &Variable, &mut Rows<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let dimensions = variable.dimensions.iter().map(|full| self.dimensions.get(full));
+        let (shape, unlimited): (Vec<u64>, Vec<bool>) = dimensions
+            .map(|found| found.map_or((0, false), |found| (found.len, found.unlimited)))
+            .unzip();
+        if shape.contains(&0) {
+            return Ok(());
+        }
+        let width = self.printing.width.unwrap_or(rows::LINE);
+        let precision = self.printing.precision;
+        let frame = Frame { indent, width, shape, unlimited, precision };
+        let mut rows = Rows::begin(self.out, variable, frame)?;
+        data(full, variable, &mut rows)
+    }
+}

@@ -1,0 +1,323 @@
+//! How do a variable's elements stand on lines?
+
+use std::io::{self, Write};
+
+use super::digits::{Precision, push_number};
+use super::escape::{self, Script};
+use crate::schema::Variable;
+use crate::{Type, Values};
+
+/// Beyond this many characters a line goes on in the next, unless told otherwise.
+pub(super) const LINE: usize = 80;
+
+/// Writes the elements of one variable as they come, in C order, as `ncdump` does.
+///
+/// A row is the last axis. Braces stand around the records of unlimited axes but the first.
+pub struct Rows<'a> {
+    out: &'a mut dyn Write,
+    /// Blanks before a line, by the depth of the group.
+    indent: usize,
+    /// Where the line is, as `ncdump` counts: texts of type `char` are not.
+    at: usize,
+    width: usize,
+    shape: Vec<u64>,
+    unlimited: Vec<bool>,
+    /// Where the next element is.
+    index: Vec<u64>,
+    fill: Option<Values>,
+    precision: Precision,
+    /// NULs that are written if more comes in their row.
+    nuls: u64,
+    text: String,
+}
+
+/// What a variable's lines depend on.
+pub(super) struct Frame {
+    pub indent: usize,
+    pub width: usize,
+    pub shape: Vec<u64>,
+    pub unlimited: Vec<bool>,
+    pub precision: Precision,
+}
+
+impl<'a> Rows<'a> {
+    /// Writes what stands before the elements. No length of the frame's shape is 0.
+    pub(super) fn begin(
+        out: &'a mut dyn Write,
+        variable: &Variable,
+        frame: Frame,
+    ) -> io::Result<Rows<'a>> {
+        let Frame { indent, width, shape, unlimited, precision } = frame;
+        write!(out, "\n{:indent$} {} =", "", escape::name(&variable.name))?;
+        let at = match shape.len() {
+            0 | 1 => {
+                write!(out, " ")?;
+                variable.name.len() + 4 + indent
+            }
+            _ => {
+                write!(out, "\n  ")?;
+                2 + indent
+            }
+        };
+        let declared = variable.attribute("_FillValue");
+        let declared = declared.filter(|fill| fill.ty() == variable.ty && fill.len() == 1).cloned();
+        // What bytes mean is not known, so that none is taken for fill undeclared.
+        let known = !matches!(variable.ty, Type::Byte | Type::Ubyte) && variable.ty.is_atomic();
+        let fill = declared.or_else(|| known.then(|| variable.ty.default_fill()));
+        let index = vec![0; shape.len()];
+        let text = String::new();
+        Ok(Rows { out, indent, at, width, shape, unlimited, index, fill, precision, nuls: 0, text })
+    }
+
+    /// Writes the elements that come next.
+    pub fn push(&mut self, values: &Values) -> io::Result<()> {
+        if let Values::Char(bytes) = values {
+            return self.push_text(bytes);
+        }
+        for at in 0..values.len() {
+            self.begin_row()?;
+            self.text.clear();
+            let fill = self.fill.as_ref().is_some_and(|fill| is_fill(values, at, fill));
+            if fill {
+                self.text.push('_');
+            } else {
+                push_element(&mut self.text, values, at, self.precision);
+            }
+            if self.is_last_of_row() {
+                self.end_row()?;
+            } else {
+                self.text.push_str(", ");
+                self.put()?;
+                self.step();
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes characters: a row of them is one text, without NULs at its end.
+    fn push_text(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let rank = self.shape.len();
+            let column = self.index.last().copied().unwrap_or(0);
+            let row = self.shape.last().copied().unwrap_or(1);
+            self.begin_row()?;
+            if column == 0 {
+                write!(self.out, "\"")?;
+                self.nuls = 0;
+            }
+            let len = usize::try_from(row - column).map_or(rest.len(), |left| left.min(rest.len()));
+            let (now, later) = rest.split_at(len);
+            rest = later;
+            let trimmed = now.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+            if trimmed > 0 {
+                for _ in 0..std::mem::take(&mut self.nuls) {
+                    write!(self.out, "\\000")?;
+                }
+                self.write_text(&now[..trimmed])?;
+            }
+            self.nuls += (len - trimmed) as u64;
+            self.text.clear();
+            if let Some(column) = self.index.last_mut() {
+                *column += len as u64 - 1;
+            }
+            if self.is_last_of_row() {
+                write!(self.out, "\"")?;
+                self.end_row()?;
+            } else if rank > 0 {
+                self.step();
+            }
+        }
+        Ok(())
+    }
+
+    fn write_text(&mut self, bytes: &[u8]) -> io::Result<()> {
+        // Of a variable with one axis, a text may be in parts; of others, a part would be a row.
+        let parts = self.shape.len() <= 1;
+        let mut lines = bytes.split_inclusive(|&byte| byte == b'\n');
+        while let Some(line) = lines.next() {
+            self.text.clear();
+            escape::push_text(&mut self.text, line, Script::Ascii);
+            self.out.write_all(self.text.as_bytes())?;
+            if parts && line.ends_with(b"\n") {
+                write!(self.out, "\",\n    \"")?;
+            }
+        }
+        Ok(())
+    }
+
+    fn is_last_of_row(&self) -> bool {
+        match (self.index.last(), self.shape.last()) {
+            (Some(index), Some(len)) => index + 1 >= *len,
+            _ => true,
+        }
+    }
+
+    /// Opens the braces of records that begin with this element.
+    fn begin_row(&mut self) -> io::Result<()> {
+        if self.index.last().is_none_or(|&column| column > 0) {
+            return Ok(());
+        }
+        let rank = self.shape.len();
+        for axis in 1..rank {
+            if self.unlimited[axis] && self.index[axis..rank - 1].iter().all(|&index| index == 0) {
+                self.text.clear();
+                self.text.push('{');
+                self.put()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes what is in `text`, the braces of records that end with this element, and what follows a row.
+    fn end_row(&mut self) -> io::Result<()> {
+        let rank = self.shape.len();
+        let outer = 0..rank.saturating_sub(1);
+        let is_last = |axis: usize| self.index[axis] + 1 >= self.shape[axis];
+        for axis in 1..rank {
+            if self.unlimited[axis] && (axis..rank - 1).all(is_last) {
+                self.text.push('}');
+            }
+        }
+        let last = outer.clone().all(is_last);
+        self.put()?;
+        self.text.clear();
+        if last {
+            return writeln!(self.out, " ;");
+        }
+        self.text.push_str(",\n");
+        self.put()?;
+        self.text.clear();
+        self.text.push_str("  ");
+        self.put()?;
+        self.step();
+        Ok(())
+    }
+
+    /// To the next element.
+    fn step(&mut self) {
+        for (index, &len) in self.index.iter_mut().zip(&self.shape).rev() {
+            *index += 1;
+            if *index < len {
+                return;
+            }
+            *index = 0;
+        }
+    }
+
+    /// Writes `text`, on the next line if this one would be too long.
+    fn put(&mut self) -> io::Result<()> {
+        let (text, len) = (&self.text, self.text.len());
+        if len + self.at > self.width.saturating_sub(2) && len > 2 {
+            let indent = self.indent;
+            write!(self.out, "\n{:indent$}    ", "")?;
+            self.at = 4 + indent;
+        }
+        self.out.write_all(text.as_bytes())?;
+        self.at = if text.ends_with('\n') { self.indent } else { self.at + len };
+        Ok(())
+    }
+}
+
+/// Appends one element, without a suffix.
+fn push_element(written: &mut String, values: &Values, at: usize, precision: Precision) {
+    use std::fmt::Write;
+    macro_rules! integer {
+        ($values:expr) => {{
+            let _ = write!(written, "{}", $values[at]);
+        }};
+    }
+    match values {
+        Values::Byte(values) => integer!(values),
+        Values::Ubyte(values) => integer!(values),
+        Values::Short(values) => integer!(values),
+        Values::Ushort(values) => integer!(values),
+        Values::Int(values) => integer!(values),
+        Values::Uint(values) => integer!(values),
+        Values::Int64(values) => integer!(values),
+        Values::Uint64(values) => integer!(values),
+        Values::Float(values) => {
+            push_number(written, values[at].into(), precision.float, false);
+            if !values[at].is_finite() {
+                written.push('f');
+            }
+        }
+        Values::Double(values) => push_number(written, values[at], precision.double, false),
+        Values::String(values) => push_quoted(written, values[at].as_bytes()),
+        Values::Char(values) => push_quoted(written, &values[at..=at]),
+        Values::Bool(values) => written.push_str(if values[at] { "TRUE" } else { "FALSE" }),
+        Values::Complex64(values) => {
+            let [real, imaginary] = values[at].map(f64::from);
+            push_pair(written, real, imaginary, precision.float);
+        }
+        Values::Complex128(values) => {
+            push_pair(written, values[at][0], values[at][1], precision.double);
+        }
+    }
+}
+
+fn push_pair(written: &mut String, real: f64, imaginary: f64, digits: usize) {
+    written.push('{');
+    push_number(written, real, digits, false);
+    written.push_str(", ");
+    push_number(written, imaginary, digits, false);
+    written.push('}');
+}
+
+fn push_quoted(written: &mut String, text: &[u8]) {
+    written.push('"');
+    escape::push_text(written, text, Script::Unicode);
+    written.push('"');
+}
+
+/// Appends the values of an attribute, with the suffixes that tell their type.
+pub(super) fn push_attribute(written: &mut String, values: &Values, precision: Precision) {
+    if let Values::Char(text) = values {
+        let end = text.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+        return push_quoted(written, &text[..end]);
+    }
+    if values.is_empty() {
+        return written.push_str("\"\"");
+    }
+    for at in 0..values.len() {
+        if at > 0 {
+            written.push_str(", ");
+        }
+        match values {
+            Values::Float(values) => push_number(written, values[at].into(), precision.float, true),
+            Values::Double(values) => push_number(written, values[at], precision.double, true),
+            values => push_element(written, values, at, precision),
+        }
+        written.push_str(escape::suffix(values.ty()));
+    }
+}
+
+/// Whether an element is fill: floats nearly the same are, too.
+fn is_fill(values: &Values, at: usize, fill: &Values) -> bool {
+    macro_rules! near {
+        ($value:expr, $fill:expr, $epsilon:expr) => {{
+            let (value, fill) = ($value, $fill);
+            if (value > 0.0) != (fill > 0.0) {
+                false
+            } else if value.is_finite() && fill.is_finite() {
+                (fill - value).abs() <= ($epsilon * value).abs()
+            } else {
+                (value.is_nan() && fill.is_nan()) || (value.is_infinite() && fill.is_infinite())
+            }
+        }};
+    }
+    match (values, fill) {
+        (Values::Byte(values), Values::Byte(fill)) => values[at] == fill[0],
+        (Values::Ubyte(values), Values::Ubyte(fill)) => values[at] == fill[0],
+        (Values::Short(values), Values::Short(fill)) => values[at] == fill[0],
+        (Values::Ushort(values), Values::Ushort(fill)) => values[at] == fill[0],
+        (Values::Int(values), Values::Int(fill)) => values[at] == fill[0],
+        (Values::Uint(values), Values::Uint(fill)) => values[at] == fill[0],
+        (Values::Int64(values), Values::Int64(fill)) => values[at] == fill[0],
+        (Values::Uint64(values), Values::Uint64(fill)) => values[at] == fill[0],
+        (Values::Float(values), Values::Float(fill)) => near!(values[at], fill[0], f32::EPSILON),
+        (Values::Double(values), Values::Double(fill)) => near!(values[at], fill[0], f64::EPSILON),
+        (Values::String(values), Values::String(fill)) => values[at] == fill[0],
+        _ => false,
+    }
+}
