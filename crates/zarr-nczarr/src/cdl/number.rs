@@ -222,7 +222,10 @@ impl<'a> Constant<'a> {
             Number::Double(digits) => {
                 let value: f64 = digits.parse().unwrap_or(f64::NAN);
                 let why = || format!("{digits} is too large for a double; write `Infinity`");
-                Some(value).filter(|value| value.is_finite()).ok_or_else(why)?
+                Some(value)
+                    .filter(|value| value.is_finite())
+                    .or_else(|| largest(digits))
+                    .ok_or_else(why)?
             }
         })
     }
@@ -244,6 +247,21 @@ fn spelled(word: &str) -> Option<(f64, Type)> {
         _ => return None,
     };
     Some((if negative { -value } else { value }, ty))
+}
+
+/// The largest double, if the digits are its own, rounded up: with 15 digits they are beyond it.
+fn largest(digits: &str) -> Option<f64> {
+    let unsigned = digits.trim_start_matches(['+', '-']);
+    let (mantissa, exponent) = unsigned.split_once(['e', 'E']).unwrap_or((unsigned, "0"));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    if whole.len() != 1 || fraction.len() > 16 || exponent.trim_start_matches('+') != "308" {
+        return None;
+    }
+    let rounded = format!("{:.*e}", fraction.len(), f64::MAX);
+    let is = rounded
+        .split_once('e')
+        .is_some_and(|(mantissa, _)| mantissa.split_once('.') == Some((whole, fraction)));
+    is.then_some(if digits.starts_with('-') { f64::MIN } else { f64::MAX })
 }
 
 impl<'a> Number<'a> {
@@ -429,6 +447,7 @@ mod tests {
         assert_eq!(one("5ULL"), Values::Uint64(vec![5]));
         assert_eq!(one("5L"), Values::Int(vec![5]));
         assert_eq!(one("1.5f"), Values::Float(vec![1.5]));
+        assert_eq!(one("-1.79769313486232e+308"), Values::Double(vec![f64::MIN]));
         assert_eq!(one("-.5e3"), Values::Double(vec![-500.0]));
         assert_eq!(one("5.d"), Values::Double(vec![5.0]));
         assert_eq!(one("-Infinityf"), Values::Float(vec![f32::NEG_INFINITY]));
