@@ -80,10 +80,16 @@ impl<'a> Constant<'a> {
         if texts == constants.len() {
             return Ok(Type::Char);
         }
-        let mut widest = None;
+        let (mut widest, mut least, mut most) = (None, 0, 0);
         for constant in constants {
             let ty = match constant {
-                Constant::Number(number) => Number::read(number)?.ty(),
+                Constant::Number(number) => {
+                    let number = Number::read(number)?;
+                    if let Number::Integer(value, _) = number {
+                        (least, most) = (value.min(least), value.max(most));
+                    }
+                    number.ty()
+                }
                 Constant::Byte(_) => Type::Byte,
                 Constant::Text(_) => {
                     return Err(
@@ -101,7 +107,20 @@ impl<'a> Constant<'a> {
             };
             widest = Some(widest.map_or(ty, |widest| wider(widest, ty)));
         }
-        Ok(widest.unwrap_or(Type::Char))
+        Ok(match widest {
+            Some(Type::Uint64 | Type::Int64) if most > i128::from(i64::MAX) => Type::Uint64,
+            Some(Type::Uint64) if least < 0 => Type::Int64,
+            Some(Type::Uint) if least < 0 => Type::Int,
+            Some(Type::Ushort) if least < 0 => Type::Short,
+            other => other.unwrap_or(Type::Char),
+        })
+    }
+
+    /// Whether the type of a number is written with it.
+    pub fn has_suffix(&self) -> bool {
+        matches!(self, Constant::Number(number) if spelled(number).is_none()
+            && number.ends_with(|last: char| last.is_ascii_alphabetic())
+            && !number.starts_with("0x"))
     }
 
     /// Appends the constant to `values`, as one of their type. `fill` holds what `_` stands for. Of type
@@ -181,15 +200,19 @@ impl<'a> Constant<'a> {
                 value as i128
             }
         };
-        // One byte between single quotes has no sign of its own.
-        let wrapped = match self {
-            Constant::Byte(byte) => T::try_from(i128::from(*byte as i8)).ok(),
-            _ => None,
-        };
         let bits = 8 * size_of::<T>();
         let why =
             || format!("{value} does not fit into an integer of {bits} bits; use a wider type");
-        T::try_from(value).ok().or(wrapped).ok_or_else(why)
+        T::try_from(value).ok().or_else(|| self.without_sign(value, bits)).ok_or_else(why)
+    }
+
+    /// Bytes have no sign of their own, and hexadecimal numbers tell bits: the value with the same bits.
+    fn without_sign<T: TryFrom<i128>>(&self, value: i128, bits: usize) -> Option<T> {
+        let hex = matches!(self, Constant::Number(number) if number.starts_with("0x") || number.starts_with("0X"));
+        let range = 1_i128 << bits;
+        let other = if value < 0 { value + range } else { value - range };
+        let fits = (-range / 2..range).contains(&value) && (-range / 2..range).contains(&other);
+        if fits && (bits == 8 || hex) { T::try_from(other).ok() } else { None }
     }
 
     /// Whether it has a minus, which a zero that becomes a floating-point number keeps.
@@ -348,9 +371,8 @@ fn integer_suffix(suffix: &str) -> Option<Option<(usize, bool)>> {
     let size = match size.unwrap_or(&lower) {
         "b" => 1,
         "s" => 2,
-        "l" => 4,
+        "" | "l" => 4,
         "ll" => 8,
-        "" => 4,
         _ => return None,
     };
     Some(Some((size, unsigned)))
@@ -376,6 +398,10 @@ fn integer<'a>(
         };
         return Ok(Number::Integer(value, ty));
     };
+    let in_32_bits = (i128::from(i32::MIN)..1 << 32).contains(&value);
+    // A `long` was once as long as it needed to be.
+    let long = size == 4 && written.ends_with(['l', 'L']) && !in_32_bits;
+    let size = if long { 8 } else { size };
     let bits = 8 * size as u32;
     let ty = match (size, unsigned) {
         (1, false) => Type::Byte,
@@ -397,19 +423,14 @@ fn integer<'a>(
     Ok(Number::Integer(if wraps { value - (1 << bits) } else { value }, ty))
 }
 
-/// The type that holds values of both, as netCDF's own reader finds it: of two integers, the longer.
+/// The type that holds values of both, as netCDF's own reader finds it: of two integers, the longer, or the later.
 fn wider(one: Type, other: Type) -> Type {
     let rank = |ty| match ty {
         Type::Double => 10,
         Type::Float => 9,
         ty => ty.size().unwrap_or(0),
     };
-    match (one, other) {
-        (one, other) if rank(other) < rank(one) => one,
-        // Equally long: the later, unless it is the one with the larger numbers that counts.
-        (Type::Uint64, Type::Int64) => Type::Uint64,
-        (_, other) => other,
-    }
+    if rank(other) < rank(one) { one } else { other }
 }
 
 #[cfg(test)]
@@ -453,6 +474,10 @@ mod tests {
         assert_eq!(one("-Infinityf"), Values::Float(vec![f32::NEG_INFINITY]));
         assert_eq!(attribute(&["1b", "2s"]).unwrap(), Values::Short(vec![1, 2]));
         assert_eq!(attribute(&["1s", "1"]).unwrap(), Values::Int(vec![1, 1]));
+        assert_eq!(
+            attribute(&["5000000000", "-1"]).unwrap(),
+            Values::Int64(vec![5_000_000_000, -1])
+        );
         assert_eq!(attribute(&["1", "1.5f"]).unwrap(), Values::Float(vec![1.0, 1.5]));
         assert_eq!(attribute(&["1.f", "0.1"]).unwrap(), Values::Double(vec![1.0, 0.1]));
         assert_eq!(
@@ -498,6 +523,9 @@ mod tests {
         };
         use Constant::{Byte, Fill, Nil, Number, Text};
         assert_eq!(push(Number("1e3"), Type::Short), Ok(Values::Short(vec![1000])));
+        assert_eq!(push(Number("255"), Type::Byte), Ok(Values::Byte(vec![-1])));
+        assert_eq!(push(Number("-2"), Type::Ubyte), Ok(Values::Ubyte(vec![254])));
+        assert_eq!(push(Number("0xabcd"), Type::Short), Ok(Values::Short(vec![-21555])));
         assert_eq!(push(Byte(255), Type::Byte), Ok(Values::Byte(vec![-1])));
         assert_eq!(push(Byte(255), Type::Ubyte), Ok(Values::Ubyte(vec![255])));
         assert_eq!(push(Fill, Type::Int), Ok(Values::Int(vec![-2147483647])));
@@ -507,6 +535,9 @@ mod tests {
         for (constant, ty) in [
             (Number("1.5"), Type::Int),
             (Number("256"), Type::Ubyte),
+            (Number("-129"), Type::Ubyte),
+            (Number("65535"), Type::Short),
+            (Number("0x1ffff"), Type::Short),
             (Number("NaN"), Type::Int),
             (Text("1"), Type::Int),
             (Number("1"), Type::String),

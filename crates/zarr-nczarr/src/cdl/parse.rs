@@ -15,6 +15,9 @@ use super::token::{Lexeme, Lexer, Token};
 use crate::schema::{Attribute, Dimension, Group, Variable};
 use crate::{Type, Values};
 
+/// The attribute that holds a variable's fill value.
+const FILL: &str = "_FillValue";
+
 /// How deep groups may lie in each other.
 const MAX_DEPTH: usize = 200;
 
@@ -481,18 +484,27 @@ impl<'a> Parser<'a> {
             };
             return self.error(lexeme.start, why);
         }
-        let ty = match ty {
-            Some(ty) => ty,
-            None => Constant::infer(&constants).or_else(|why| self.error(at, why))?,
+        let ty = match (ty, variable.map(|variable| &self.variables[variable].variable)) {
+            (Some(ty), _) => ty,
+            // A fill value is of the variable's type, unless it says that it is not.
+            (None, Some(variable))
+                if name == FILL && !constants.iter().any(Constant::has_suffix) =>
+            {
+                variable.ty
+            }
+            (None, _) => Constant::infer(&constants).or_else(|why| self.error(at, why))?,
         };
         let mut value = none_of(ty);
         for (constant, &place) in constants.iter().zip(&places) {
             constant.push(&mut value, &none_of(ty)).or_else(|why| self.error(place, why))?;
         }
+        if name == FILL && value == Values::Char(Vec::new()) {
+            value = Type::Char.default_fill();
+        }
         if value.is_empty() && ty != Type::Char {
             return self.error(at, format!("an attribute of type {ty} has at least one value"));
         }
-        let attribute = Attribute { name, value };
+        let attribute = Attribute { name: name.clone(), value };
         match variable {
             Some(variable) => {
                 let declared = &mut self.variables[variable];
@@ -500,6 +512,11 @@ impl<'a> Parser<'a> {
                     Ok(true) => return Ok(()),
                     Ok(false) => {}
                     Err(why) => return self.error(at, why),
+                }
+                if name == FILL {
+                    let fill =
+                        special::fill_as(&attribute.value, self.variables[variable].variable.ty);
+                    fill.or_else(|why| self.error(at, why))?;
                 }
                 let declared = &mut self.variables[variable];
                 if !declared.names.insert(attribute.name.clone()) {
