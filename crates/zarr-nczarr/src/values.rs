@@ -56,7 +56,7 @@ macro_rules! each {
 /// Values of the same type, whichever it is.
 macro_rules! same {
     ($values:expr, $of:ident => $do:expr) => {
-        Some(match $values {
+        match $values {
             Values::Byte($of) => Values::Byte($do),
             Values::Ubyte($of) => Values::Ubyte($do),
             Values::Char($of) => Values::Char($do),
@@ -72,7 +72,7 @@ macro_rules! same {
             Values::Bool($of) => Values::Bool($do),
             Values::Complex64($of) => Values::Complex64($do),
             Values::Complex128($of) => Values::Complex128($do),
-        })
+        }
     };
 }
 
@@ -95,6 +95,30 @@ fn overlay<T>(all: &mut [T], count: &[u64], part: Vec<T>, there: &[u64]) {
     }
 }
 
+/// The same words for two of one type; nothing for two of different ones.
+macro_rules! both {
+    ($one:expr, $other:expr, $a:ident, $b:ident => $do:expr) => {
+        match ($one, $other) {
+            (Values::Byte($a), Values::Byte($b)) => $do,
+            (Values::Ubyte($a), Values::Ubyte($b)) => $do,
+            (Values::Char($a), Values::Char($b)) => $do,
+            (Values::Short($a), Values::Short($b)) => $do,
+            (Values::Ushort($a), Values::Ushort($b)) => $do,
+            (Values::Int($a), Values::Int($b)) => $do,
+            (Values::Uint($a), Values::Uint($b)) => $do,
+            (Values::Int64($a), Values::Int64($b)) => $do,
+            (Values::Uint64($a), Values::Uint64($b)) => $do,
+            (Values::Float($a), Values::Float($b)) => $do,
+            (Values::Double($a), Values::Double($b)) => $do,
+            (Values::String($a), Values::String($b)) => $do,
+            (Values::Bool($a), Values::Bool($b)) => $do,
+            (Values::Complex64($a), Values::Complex64($b)) => $do,
+            (Values::Complex128($a), Values::Complex128($b)) => $do,
+            _ => {}
+        }
+    };
+}
+
 impl Values {
     /// A text of type `char`.
     pub fn text(text: &str) -> Values {
@@ -107,6 +131,21 @@ impl Values {
             Values::Char(bytes) => std::str::from_utf8(bytes).ok(),
             _ => None,
         }
+    }
+
+    /// No values, of this type.
+    pub(crate) fn none(ty: Type) -> Values {
+        ty.default_fill().split_off(1)
+    }
+
+    /// Takes away what begins at `at`, which is not beyond the end.
+    pub(crate) fn split_off(&mut self, at: usize) -> Values {
+        same!(self, values => values.split_off(at))
+    }
+
+    /// Adds values of the same type behind these.
+    pub(crate) fn append(&mut self, other: Values) {
+        both!(self, other, values, other => values.extend(other));
     }
 
     /// The type of each value.
@@ -143,30 +182,13 @@ impl Values {
             all.resize(count, values.first()?.clone());
             Some(all)
         }
-        same!(self, values => repeat(values, count)?)
+        Some(same!(self, values => repeat(values, count)?))
     }
 
     /// The values of a box of shape `count` in C order, `part` of shape `there` laid over its first corner.
     pub(crate) fn overlaid(mut self, count: &[u64], part: Values, there: &[u64]) -> Values {
-        match (&mut self, part) {
-            (Values::Byte(all), Values::Byte(part)) => overlay(all, count, part, there),
-            (Values::Ubyte(all), Values::Ubyte(part)) => overlay(all, count, part, there),
-            (Values::Char(all), Values::Char(part)) => overlay(all, count, part, there),
-            (Values::Short(all), Values::Short(part)) => overlay(all, count, part, there),
-            (Values::Ushort(all), Values::Ushort(part)) => overlay(all, count, part, there),
-            (Values::Int(all), Values::Int(part)) => overlay(all, count, part, there),
-            (Values::Uint(all), Values::Uint(part)) => overlay(all, count, part, there),
-            (Values::Int64(all), Values::Int64(part)) => overlay(all, count, part, there),
-            (Values::Uint64(all), Values::Uint64(part)) => overlay(all, count, part, there),
-            (Values::Float(all), Values::Float(part)) => overlay(all, count, part, there),
-            (Values::Double(all), Values::Double(part)) => overlay(all, count, part, there),
-            (Values::String(all), Values::String(part)) => overlay(all, count, part, there),
-            (Values::Bool(all), Values::Bool(part)) => overlay(all, count, part, there),
-            (Values::Complex64(all), Values::Complex64(part)) => overlay(all, count, part, there),
-            (Values::Complex128(all), Values::Complex128(part)) => overlay(all, count, part, there),
-            // Both are read of one variable.
-            _ => {}
-        }
+        // Both are read of one variable.
+        both!(&mut self, part, all, part => overlay(all, count, part, there));
         self
     }
 

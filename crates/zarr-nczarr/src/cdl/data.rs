@@ -8,7 +8,7 @@ use crate::{Type, Values};
 
 use super::document::Data;
 use super::error::CdlError;
-use super::number::{Constant, none_of};
+use super::number::Constant;
 use super::token::{Lexer, Token};
 
 /// How many elements a piece has at most.
@@ -178,7 +178,7 @@ pub(super) fn measure(
     let here = *lexer;
     let unit = layout.unit(shape);
     let mut counts = vec![0_u64];
-    let mut values = none_of(layout.ty);
+    let mut values = Values::none(layout.ty);
     walk::<CdlError>(lexer, layout, &mut |met, at| {
         let level = counts.len() - 1;
         match met {
@@ -188,7 +188,7 @@ pub(super) fn measure(
                 let len = (values.len() - before) as u64;
                 (_, counts[level]) = place(&constant, layout.ty, unit, counts[level], len);
                 if values.len() >= PIECE {
-                    values = none_of(layout.ty);
+                    values = Values::none(layout.ty);
                 }
             }
             Met::Open => {
@@ -237,7 +237,7 @@ pub(super) fn pieces<E: From<CdlError>>(
     // Where the list of each level begins, and how many things of it came.
     let mut lists = vec![(0_u64, 0_u64)];
     let mut first = 0;
-    let mut values = none_of(layout.ty);
+    let mut values = Values::none(layout.ty);
     walk::<E>(&mut lexer, layout, &mut |met, at| {
         let level = lists.len() - 1;
         let (start, count) = &mut lists[level];
@@ -254,13 +254,13 @@ pub(super) fn pieces<E: From<CdlError>>(
                 if before == 0 {
                     first = position;
                 } else if first + before as u64 != position {
-                    let next = split_off(&mut values, before);
+                    let next = values.split_off(before);
                     each(first, &values)?;
                     (first, values) = (position, next);
                 }
                 if values.len() >= PIECE {
                     each(first, &values)?;
-                    values = none_of(layout.ty);
+                    values = Values::none(layout.ty);
                 }
             }
             Met::Open => {
@@ -273,25 +273,4 @@ pub(super) fn pieces<E: From<CdlError>>(
         Ok(())
     })?;
     if values.is_empty() { Ok(()) } else { each(first, &values) }
-}
-
-/// Takes what begins at `at` away.
-fn split_off(values: &mut Values, at: usize) -> Values {
-    match values {
-        Values::Byte(values) => Values::Byte(values.split_off(at)),
-        Values::Ubyte(values) => Values::Ubyte(values.split_off(at)),
-        Values::Char(values) => Values::Char(values.split_off(at)),
-        Values::Short(values) => Values::Short(values.split_off(at)),
-        Values::Ushort(values) => Values::Ushort(values.split_off(at)),
-        Values::Int(values) => Values::Int(values.split_off(at)),
-        Values::Uint(values) => Values::Uint(values.split_off(at)),
-        Values::Int64(values) => Values::Int64(values.split_off(at)),
-        Values::Uint64(values) => Values::Uint64(values.split_off(at)),
-        Values::Float(values) => Values::Float(values.split_off(at)),
-        Values::Double(values) => Values::Double(values.split_off(at)),
-        Values::String(values) => Values::String(values.split_off(at)),
-        Values::Bool(values) => Values::Bool(values.split_off(at)),
-        Values::Complex64(values) => Values::Complex64(values.split_off(at)),
-        Values::Complex128(values) => Values::Complex128(values.split_off(at)),
-    }
 }

@@ -14,9 +14,11 @@
 //! Types that a file declares itself (enum, opaque, vlen, compound) are refused. A text is held in memory as it is;
 //! its data are read from there piece by piece.
 
+mod boxes;
 mod data;
 mod digits;
 mod document;
+mod dump;
 mod error;
 mod escape;
 mod number;

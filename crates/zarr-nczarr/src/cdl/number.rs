@@ -20,27 +20,6 @@ pub(super) enum Constant<'a> {
     Nil,
 }
 
-/// No values, of this type.
-pub(super) fn none_of(ty: Type) -> Values {
-    match ty {
-        Type::Byte => Values::Byte(Vec::new()),
-        Type::Ubyte => Values::Ubyte(Vec::new()),
-        Type::Char => Values::Char(Vec::new()),
-        Type::Short => Values::Short(Vec::new()),
-        Type::Ushort => Values::Ushort(Vec::new()),
-        Type::Int => Values::Int(Vec::new()),
-        Type::Uint => Values::Uint(Vec::new()),
-        Type::Int64 => Values::Int64(Vec::new()),
-        Type::Uint64 => Values::Uint64(Vec::new()),
-        Type::Float => Values::Float(Vec::new()),
-        Type::Double => Values::Double(Vec::new()),
-        Type::String => Values::String(Vec::new()),
-        Type::Bool => Values::Bool(Vec::new()),
-        Type::Complex64 => Values::Complex64(Vec::new()),
-        Type::Complex128 => Values::Complex128(Vec::new()),
-    }
-}
-
 /// A number, read.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Number<'a> {
@@ -439,7 +418,7 @@ mod tests {
 
     fn attribute(list: &[&str]) -> Result<Values, String> {
         let constants: Vec<_> = list.iter().map(|number| Constant::Number(number)).collect();
-        let mut values = none_of(Constant::infer(&constants)?);
+        let mut values = Values::none(Constant::infer(&constants)?);
         for constant in &constants {
             constant.push(&mut values, &Type::Int.default_fill())?;
         }
@@ -518,7 +497,7 @@ mod tests {
     #[test]
     fn constants_become_the_variable_s_type() {
         let push = |constant: Constant<'_>, ty: Type| {
-            let mut values = none_of(ty);
+            let mut values = Values::none(ty);
             constant.push(&mut values, &ty.default_fill()).map(|()| values)
         };
         use Constant::{Byte, Fill, Nil, Number, Text};

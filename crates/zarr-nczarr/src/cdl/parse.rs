@@ -9,7 +9,7 @@ use super::data::{self, Layout, told};
 use super::document::{Data, Document, Provenance};
 use super::error::CdlError;
 use super::escape;
-use super::number::{Constant, none_of};
+use super::number::Constant;
 use super::special;
 use super::token::{Lexeme, Lexer, Token};
 use crate::schema::{Attribute, Dimension, Group, Variable};
@@ -494,9 +494,9 @@ impl<'a> Parser<'a> {
             }
             (None, _) => Constant::infer(&constants).or_else(|why| self.error(at, why))?,
         };
-        let mut value = none_of(ty);
+        let mut value = Values::none(ty);
         for (constant, &place) in constants.iter().zip(&places) {
-            constant.push(&mut value, &none_of(ty)).or_else(|why| self.error(place, why))?;
+            constant.push(&mut value, &Values::none(ty)).or_else(|why| self.error(place, why))?;
         }
         if name == FILL && value == Values::Char(Vec::new()) {
             value = Type::Char.default_fill();

@@ -3,7 +3,6 @@
 use zarr_core::Json;
 
 use super::document::Provenance;
-use super::number::none_of;
 use crate::schema::{Attribute, Endian, Filter, Variable};
 use crate::{Type, Values};
 
@@ -171,11 +170,13 @@ pub(super) fn fill_as(fill: &Values, ty: Type) -> Result<Values, String> {
     };
     let wrong = || format!("`_FillValue` is one value of type {ty}, as the variable is");
     let text = text.ok_or_else(wrong)?;
-    let mut value = none_of(ty);
+    let mut value = Values::none(ty);
     if ty == Type::Char || ty == Type::String {
         return Err(wrong());
     }
-    super::number::Constant::Number(&text).push(&mut value, &none_of(ty)).map_err(|_| wrong())?;
+    super::number::Constant::Number(&text)
+        .push(&mut value, &Values::none(ty))
+        .map_err(|_| wrong())?;
     Ok(value)
 }
 

@@ -1,0 +1,57 @@
+//! How does a dataset become CDL?
+
+use std::io::{self, Write};
+
+use zarr_core::{Error, Json, Result};
+
+use super::boxes::Boxes;
+use super::document::Provenance;
+use super::print::{Printing, print};
+use crate::dataset::Dataset;
+
+impl Provenance {
+    /// What the special attributes of a dataset say.
+    ///
+    /// # Errors
+    /// When its root group cannot be read.
+    pub fn of(dataset: &Dataset) -> Result<Provenance> {
+        let group = dataset.hierarchy().node(&dataset.inner.base)?.into_group()?;
+        let properties =
+            group.attributes().get("_NCProperties").and_then(Json::as_str).map(str::to_owned);
+        let superblock = if dataset.dialect() == zarr_core::Dialect::V2 { 2 } else { 3 };
+        Ok(Provenance {
+            properties,
+            superblock: Some(superblock),
+            netcdf4: Some(true),
+            format: Some("netCDF-4".into()),
+        })
+    }
+}
+
+impl Dataset {
+    /// Writes the dataset as CDL, under the name `name`, as `ncdump` does. Data are read piece by piece.
+    ///
+    /// # Errors
+    /// When `out` does not take it; as [`crate::Variable::read_slab`].
+    pub fn print_cdl<E: From<io::Error> + From<Error>>(
+        &self,
+        name: &str,
+        printing: &Printing,
+        out: &mut dyn Write,
+    ) -> Result<(), E> {
+        let schema = self.schema();
+        print::<E>(name, &schema, printing, out, &mut |path, schema, rows| {
+            let variable = self.variable(path)?;
+            let shape = variable.shape()?;
+            let total: u64 = shape.iter().product();
+            let boxes = Boxes::new(&shape, &schema.storage.chunks);
+            let mut at = 0;
+            while at < total {
+                let (_, slab) = boxes.around(at);
+                rows.push(&variable.read_slab(&slab)?)?;
+                at += slab.len().unwrap_or(total);
+            }
+            Ok(())
+        })
+    }
+}
