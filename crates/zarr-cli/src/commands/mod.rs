@@ -5,6 +5,7 @@ mod consolidate;
 mod copy;
 mod create;
 mod demo;
+mod dump;
 mod get;
 mod info;
 mod netcdf;
@@ -31,6 +32,7 @@ pub(crate) enum Command {
     Create(create::Create),
     Attrs(attrs::Attrs),
     Copy(copy::Copy),
+    Dump(dump::Dump),
     Consolidate(consolidate::Consolidate),
     Rm(rm::Rm),
     Demo(demo::Demo),
@@ -45,6 +47,7 @@ pub(crate) fn run(command: &Command, session: &Session, out: Out<'_>) -> Result<
         Command::Create(create) => create.run(session),
         Command::Attrs(attrs) => attrs.run(session, out),
         Command::Copy(copy) => copy.run(session),
+        Command::Dump(dump) => dump.run(session, out),
         Command::Consolidate(consolidate) => consolidate.run(session, out),
         Command::Rm(rm) => rm.run(session),
         Command::Demo(demo) => demo.run(session, out),

@@ -1,0 +1,143 @@
+//! What is in a dataset, as CDL?
+
+use clap::{ArgAction, Args};
+use zarr::nczarr::Dataset;
+use zarr::nczarr::cdl::{Precision, Printing, Provenance};
+use zarr::nczarr::schema::Group;
+
+use super::Out;
+use crate::failure::Failure;
+use crate::session::{Session, Target};
+
+/// Print a dataset as CDL, the text form of netCDF
+#[derive(Debug, Args)]
+#[command(
+    disable_help_flag = true,
+    after_help = "\
+Examples:
+  zarr dump -h data.zarr
+  zarr dump -v time,temperature data.zarr > data.cdl
+  zarr dump -s -h s3://bucket/data.zarr
+  zarr dump -p 9,17 data.zarr | zarr gen -o copy.zarr
+
+The text is that of netCDF's ncdump, and so are the one-letter options. Any Zarr data is a dataset: dimensions
+are those that its arrays name. Floats have 7 significant digits and doubles 15, unless -p gives more: 9 and 17
+read back as they were. Arrays of types that netCDF does not have are told on standard error, and left out."
+)]
+pub(crate) struct Dump {
+    /// Print definitions only, no data
+    #[arg(short = 'h', long)]
+    header: bool,
+    /// Print definitions, and the data of coordinate variables
+    #[arg(short = 'c', long, conflicts_with = "header")]
+    coordinates: bool,
+    /// Of all data, print those of these variables: names, or paths such as /group/name
+    #[arg(short = 'v', long, value_name = "NAME,…", value_delimiter = ',')]
+    variables: Vec<String>,
+    /// Print special attributes, too: chunks, filters, byte order
+    #[arg(short = 's', long)]
+    special: bool,
+    /// The name to print behind `netcdf`; that of TARGET, if not given
+    #[arg(short = 'n', long, value_name = "NAME")]
+    name: Option<String>,
+    /// Significant digits of floats and doubles
+    #[arg(short = 'p', long, value_name = "N[,N]", value_parser = precision, default_value = "7,15")]
+    precision: Precision,
+    /// How long lines of data may be
+    #[arg(short = 'l', long, value_name = "N", default_value = "80", value_parser = clap::value_parser!(u16).range(10..))]
+    line: u16,
+    /// Print help
+    #[arg(long, action = ArgAction::Help)]
+    help: Option<bool>,
+    #[command(flatten)]
+    target: Target,
+}
+
+impl Dump {
+    pub fn run(&self, session: &Session, out: Out<'_>) -> Result<(), Failure> {
+        let dataset = session.dataset(&self.target)?;
+        let schema = dataset.schema();
+        self.check_variables(&schema)?;
+        let printing = Printing {
+            header_only: self.header,
+            coordinates_only: self.coordinates,
+            variables: self.variables.clone(),
+            specials: self.special.then(|| Provenance::of(&dataset)).transpose()?,
+            precision: self.precision,
+            width: Some(self.line.into()),
+        };
+        let name = self.name.clone().unwrap_or_else(|| name_of(&self.target));
+        let printed = dataset.print_cdl::<Failure>(&name, &printing, out);
+        session.warn_of(&dataset);
+        printed
+    }
+
+    /// Each name of -v means a variable.
+    fn check_variables(&self, schema: &Group) -> Result<(), Failure> {
+        let mut known = Vec::new();
+        paths(schema, "", &mut known);
+        for name in &self.variables {
+            let suffix = format!("/{}", name.trim_start_matches('/'));
+            let anywhere = !name.contains('/');
+            if !known.iter().any(|path| *path == suffix || (anywhere && path.ends_with(&suffix))) {
+                let known: Vec<&str> =
+                    known.iter().take(20).map(|path| path.trim_start_matches('/')).collect();
+                let why = format!("there is no variable `{name}`; there are {}", known.join(", "));
+                return Err(Failure::Usage(why));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The full names of all variables.
+fn paths(group: &Group, path: &str, found: &mut Vec<String>) {
+    found.extend(group.variables.iter().map(|variable| format!("{path}/{}", variable.name)));
+    for child in &group.groups {
+        paths(child, &format!("{path}/{}", child.name), found);
+    }
+}
+
+/// The last name of TARGET and --path, without its extension.
+fn name_of(target: &Target) -> String {
+    let last = |path: &str| path.rsplit('/').find(|name| !name.is_empty()).map(str::to_owned);
+    let name = last(&target.path);
+    let name = name.or_else(|| last(target.target.split(['#', '?']).next().unwrap_or_default()));
+    let name = name.unwrap_or_else(|| "dataset".into());
+    match name.rsplit_once('.') {
+        Some((stem, _)) if !stem.is_empty() => {
+            stem.strip_suffix(".zarr").unwrap_or(stem).to_owned()
+        }
+        _ => name,
+    }
+}
+
+fn precision(text: &str) -> Result<Precision, String> {
+    let digits = |text: &str| {
+        let digits: Option<usize> = text.parse().ok().filter(|digits| (1..=20).contains(digits));
+        digits.ok_or_else(|| format!("`{text}` is no number of digits from 1 to 20"))
+    };
+    let usual = Precision::default();
+    Ok(match text.split_once(',') {
+        None => Precision { float: digits(text)?, ..usual },
+        Some(("", double)) => Precision { double: digits(double)?, ..usual },
+        Some((float, double)) => Precision { float: digits(float)?, double: digits(double)? },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_have_no_extension() {
+        let name = |target: &str, path: &str| {
+            name_of(&Target { target: target.into(), path: path.into() })
+        };
+        assert_eq!(name("a/b.zarr", "/"), "b");
+        assert_eq!(name("file:///a/b.v1.zarr.zip#mode=zarr,zip", "/"), "b.v1");
+        assert_eq!(name("b/", "/"), "b");
+        assert_eq!(name("b.zarr", "/g/h"), "h");
+        assert_eq!(name(".zarr", "/"), ".zarr");
+    }
+}
