@@ -1,7 +1,6 @@
 //! What is in a dataset, as CDL?
 
 use clap::{ArgAction, Args};
-use zarr::nczarr::Dataset;
 use zarr::nczarr::cdl::{Precision, Printing, Provenance};
 use zarr::nczarr::schema::Group;
 

@@ -6,6 +6,7 @@ mod copy;
 mod create;
 mod demo;
 mod dump;
+mod generate;
 mod get;
 mod info;
 mod netcdf;
@@ -33,6 +34,7 @@ pub(crate) enum Command {
     Attrs(attrs::Attrs),
     Copy(copy::Copy),
     Dump(dump::Dump),
+    Gen(generate::Generate),
     Consolidate(consolidate::Consolidate),
     Rm(rm::Rm),
     Demo(demo::Demo),
@@ -48,6 +50,7 @@ pub(crate) fn run(command: &Command, session: &Session, out: Out<'_>) -> Result<
         Command::Attrs(attrs) => attrs.run(session, out),
         Command::Copy(copy) => copy.run(session),
         Command::Dump(dump) => dump.run(session, out),
+        Command::Gen(generate) => generate.run(session),
         Command::Consolidate(consolidate) => consolidate.run(session, out),
         Command::Rm(rm) => rm.run(session),
         Command::Demo(demo) => demo.run(session, out),

@@ -21,6 +21,7 @@ mod document;
 mod dump;
 mod error;
 mod escape;
+mod generate;
 mod number;
 mod parse;
 mod print;

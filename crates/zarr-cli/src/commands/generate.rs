@@ -1,0 +1,92 @@
+//! How does CDL become a dataset?
+
+use std::fs;
+use std::io::{self, Read};
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use zarr::Dialect;
+use zarr::nczarr::NewDataset;
+use zarr::nczarr::cdl::Document;
+
+use crate::failure::Failure;
+use crate::session::{Care, Session};
+
+/// Make a dataset of CDL, the text form of netCDF
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  zarr gen data.cdl -o data.zarr
+  zarr gen data.cdl -o data.zarr --format nczarr-v2
+  zarr dump data.zarr | zarr gen -o copy.zarr.zip
+
+The text is read as netCDF's ncgen reads it; an error says line and column, and nothing is written before all of
+it was read. Types that a file declares itself (enum, opaque, vlen, compound) are refused. Nothing is overwritten.")]
+pub(crate) struct Generate {
+    /// File of CDL; standard input, if it is - or not given
+    #[arg(value_name = "FILE")]
+    file: Option<PathBuf>,
+    /// Path or URL of the new dataset
+    #[arg(short = 'o', long, value_name = "TARGET")]
+    output: String,
+    /// What the dataset is kept as
+    #[arg(long, value_name = "FORMAT", default_value = "nczarr-v3")]
+    format: Format,
+    #[command(flatten)]
+    care: Care,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// NCZarr in v3: all of netCDF, for every reader of v3
+    NczarrV3,
+    /// NCZarr in v2: all of netCDF, for netCDF's own library
+    NczarrV2,
+    /// Plain v3, with the names of dimensions
+    ZarrV3,
+    /// Plain v2, with the names of dimensions, as xarray has them
+    ZarrV2,
+}
+
+impl Generate {
+    pub fn run(&self, session: &Session) -> Result<(), Failure> {
+        let new = match self.format {
+            Format::NczarrV3 => NewDataset::nczarr_v3(),
+            Format::NczarrV2 => NewDataset::nczarr_v2(),
+            Format::ZarrV3 => NewDataset::pure(Dialect::V3),
+            Format::ZarrV2 => NewDataset::pure(Dialect::V2),
+        };
+        let text = self.read()?;
+        let told = |why: String| Failure::Usage(format!("{}: {why}", self.name()));
+        let text = String::from_utf8(text).map_err(|error| {
+            let (bytes, at) = (error.as_bytes(), error.utf8_error().valid_up_to());
+            let line = bytes[..at].iter().filter(|&&byte| byte == b'\n').count() + 1;
+            told(format!("line {line}: the text is not UTF-8; convert it first, as with iconv"))
+        })?;
+        let document = Document::parse(&text).map_err(|error| told(error.to_string()))?;
+        let dataset = session.new_dataset(&self.output, &new, &self.care)?;
+        document.write_to(&dataset)?;
+        session.talk(&format!("made {} of {}", self.output, self.name()));
+        Ok(())
+    }
+
+    fn name(&self) -> String {
+        match &self.file {
+            Some(file) if file.as_os_str() != "-" => file.display().to_string(),
+            _ => "standard input".into(),
+        }
+    }
+
+    fn read(&self) -> Result<Vec<u8>, Failure> {
+        match &self.file {
+            Some(file) if file.as_os_str() != "-" => {
+                fs::read(file).map_err(|e| Failure::Usage(format!("cannot read {}: {e}", file.display())))
+            }
+            _ => {
+                let mut text = Vec::new();
+                io::stdin().lock().read_to_end(&mut text).map_err(Failure::input)?;
+                Ok(text)
+            }
+        }
+    }
+}
