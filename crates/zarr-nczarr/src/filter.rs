@@ -28,18 +28,29 @@ fn filter(spec: &CodecSpec) -> Filter {
         "blosc" => blosc(&spec.configuration),
         _ => None,
     };
-    known.unwrap_or_else(|| {
-        let member = if spec.dialect == Dialect::V2 { "id" } else { "name" };
-        let words = Object::new().with(member, spec.name.as_str());
-        Filter::Other(
-            match spec.dialect {
-                Dialect::V2 => words.into_iter().chain(spec.configuration.clone()).collect(),
-                _ if spec.configuration.is_empty() => words,
-                _ => words.with("configuration", spec.configuration.clone()),
-            }
-            .into(),
-        )
-    })
+    known.unwrap_or_else(|| Filter::Other(words(spec)))
+}
+
+/// A codec as a document of its dialect spells it.
+fn words(spec: &CodecSpec) -> Json {
+    let member = if spec.dialect == Dialect::V2 { "id" } else { "name" };
+    let words = Object::new().with(member, spec.name.as_str());
+    match spec.dialect {
+        Dialect::V2 => words.into_iter().chain(spec.configuration.clone()).collect::<Object>(),
+        _ if spec.configuration.is_empty() => words,
+        _ => words.with("configuration", spec.configuration.clone()),
+    }
+    .into()
+}
+
+/// The filter that a document spells so.
+pub(crate) fn from_json(json: &Json, ty: Type) -> Filter {
+    filter(&codec(&Filter::Other(json.clone()), ty))
+}
+
+/// A filter of a variable of this type as a document spells it.
+pub(crate) fn to_json(filter: &Filter, ty: Type) -> Json {
+    words(&codec(filter, ty))
 }
 
 const SHUFFLES: [&str; 3] = ["noshuffle", "shuffle", "bitshuffle"];

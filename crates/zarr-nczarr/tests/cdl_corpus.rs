@@ -1,11 +1,16 @@
 //! The corpus of specs-conformance/cdl: each CDL file beside what netCDF's own ncdump wrote of the file that ncgen made
 //! of it.
 
+mod common;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-use zarr_nczarr::cdl::{Document, Printing};
+use common::{options, registry};
+use zarr_core::Access;
+use zarr_nczarr::cdl::{Document, Printing, Provenance};
+use zarr_nczarr::{Dataset, NewDataset};
 
 /// The texts by name, and what ncdump wrote.
 fn corpus() -> BTreeMap<String, (String, String)> {
@@ -56,5 +61,91 @@ fn what_is_printed_is_read_as_the_same() {
     for (name, (cdl, _)) in corpus() {
         let once = printed(&name, &cdl);
         assert_eq!(difference(&printed(&name, &once), &once), None, "{name}");
+    }
+}
+
+/// What Zarr says otherwise than HDF5: the name of a text, what ncdump wrote, and what is printed of a dataset.
+///
+/// A text that is a JSON object or array is kept as JSON, whose spaces are its writer's (N-043).
+const OTHERWISE: [(&str, &str, &str); 2] = [
+    ("attribute_text", r#"{\"a\": [1, 2]}"#, r#"{\"a\": [1,2]}"#),
+    ("demo", r#"{\"step\": [1, 2]}"#, r#"{\"step\": [1,2]}"#),
+];
+
+/// What a dataset prints that was made of a text, at a place of its own.
+fn through_a_dataset(
+    name: &str,
+    cdl: &str,
+    new: &NewDataset,
+    place: &str,
+    special: bool,
+) -> String {
+    let open = |access| registry().open_store(place, access).unwrap();
+    let dataset = Dataset::create(open(Access::ReadWrite), new, &options()).unwrap();
+    let document = Document::parse(cdl).unwrap();
+    document.write_to(&dataset).unwrap_or_else(|error| panic!("{name}: {error}"));
+    dataset.flush().unwrap();
+    drop(dataset);
+    let dataset = Dataset::open(open(Access::ReadOnly), &options()).unwrap();
+    assert!(dataset.warnings().is_empty(), "{name}: {:?}", dataset.warnings());
+    let mut printed = Vec::new();
+    let specials = special.then(|| Provenance::of(&dataset).unwrap());
+    let printing = Printing { specials, ..Printing::default() };
+    dataset.print_cdl::<Box<dyn std::error::Error>>(name, &printing, &mut printed).unwrap();
+    String::from_utf8(printed).unwrap()
+}
+
+/// N-001 to N-063 as text: in v2 and v3, in a folder, an archive and an LMDB file.
+#[test]
+fn datasets_print_the_text_that_they_were_made_of() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut wrong = Vec::new();
+    for (name, (cdl, mut dumped)) in corpus() {
+        for (_, ncdump, ours) in OTHERWISE.iter().filter(|(of, ..)| *of == name) {
+            assert!(dumped.contains(ncdump), "{name}");
+            dumped = dumped.replace(ncdump, ours);
+        }
+        for (format, new) in [("v2", NewDataset::nczarr_v2()), ("v3", NewDataset::nczarr_v3())] {
+            for kind in ["", ".zip", ".lmdb"] {
+                let place = folder.path().join(format!("{name}-{format}{kind}"));
+                let found = through_a_dataset(&name, &cdl, &new, place.to_str().unwrap(), false);
+                if let Some(difference) = difference(&found, &dumped) {
+                    wrong.push(format!("{name} in {format}{kind}: {difference}"));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// N-123: what special attributes say of a dataset makes one like it.
+#[test]
+fn storage_comes_back() {
+    let (cdl, _) = &corpus()["storage"];
+    // HDF5 has these filters only as plugins.
+    let filters =
+        "int packed(x) ; packed:_Filter = \"307,9\" ; int dense(x) ; dense:_Filter = \"32015,3\" ;
+        int blocks(x) ; blocks:_Filter = \"32001,0,0,4,0,5,1,1\" ; data:";
+    let storage = cdl.replacen("data:", filters, 1);
+    for (format, new) in [("v2", NewDataset::nczarr_v2()), ("v3", NewDataset::nczarr_v3())] {
+        let folder = tempfile::tempdir().unwrap();
+        let place = |name| folder.path().join(name).display().to_string();
+        let once = through_a_dataset("storage", &storage, &new, &place("once"), true);
+        for line in [
+            "chunked:_ChunkSizes = 3, 4 ;",
+            "deflated:_DeflateLevel = 5 ;",
+            "shuffled:_Shuffle = \"true\" ;",
+            "summed:_Fletcher32 = \"true\" ;",
+            "big:_Endianness = \"big\" ;",
+            "little:_Endianness = \"little\" ;",
+            "packed:_Filter = \"307,9\" ;",
+            "dense:_Filter = \"32015,3\" ;",
+            "blocks:_Filter = \"32001,0,0,0,0,5,1,1\" ;",
+            ":_IsNetcdf4 = 1 ;",
+        ] {
+            assert!(once.contains(&format!("\t\t{line}\n")), "{line} is not in {format}: {once}");
+        }
+        let again = through_a_dataset("storage", &once, &new, &place("again"), true);
+        assert_eq!(difference(&again, &once), None, "{format}");
     }
 }

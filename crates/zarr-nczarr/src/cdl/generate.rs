@@ -53,7 +53,8 @@ fn settle(group: &mut Group) -> Result<()> {
         let fill = variable.attributes.iter_mut().find(|attribute| attribute.name == "_FillValue");
         if let Some(fill) = fill {
             let settled = special::fill_as(&fill.value, ty);
-            fill.value = settled.map_err(|why| AccessError::Argument(format!("{}: {why}", variable.name)))?;
+            fill.value = settled
+                .map_err(|why| AccessError::Argument(format!("{}: {why}", variable.name)))?;
         }
     }
     group.groups.iter_mut().try_for_each(settle)
@@ -102,7 +103,8 @@ impl Writer {
         let fill = usize::try_from(missing).ok().and_then(|missing| self.fill.repeated(missing));
         let size = self.slab.len().unwrap_or(u64::MAX);
         let hint = "give the variable smaller `_ChunkSizes`";
-        let fill = fill.ok_or_else(|| AccessError::TooLarge { what: "a row of chunks", size, hint })?;
+        let fill =
+            fill.ok_or_else(|| AccessError::TooLarge { what: "a row of chunks", size, hint })?;
         self.gathered.append(fill);
         Ok(())
     }

@@ -26,6 +26,7 @@ mod number;
 mod parse;
 mod print;
 mod rows;
+mod scope;
 mod special;
 mod token;
 

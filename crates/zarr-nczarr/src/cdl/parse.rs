@@ -1,19 +1,19 @@
 //! How is a CDL text read?
 //!
-//! The grammar is that of `ncgen`: sections in a group, statements in a section. Definitions are kept flat until the
-//! text ends, since a statement may name a variable of any group by its path.
+//! The grammar is that of `ncgen`: sections in a group, statements in a section.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use super::data::{self, Layout, told};
 use super::document::{Data, Document, Provenance};
 use super::error::CdlError;
 use super::escape;
 use super::number::Constant;
+use super::scope::Scope;
 use super::special;
 use super::token::{Lexeme, Lexer, Token};
-use crate::schema::{Attribute, Dimension, Group, Variable};
-use crate::{Type, Values};
+use crate::schema::{Attribute, Dimension, Variable};
+use crate::{Type, Values, check_name, is_reserved};
 
 /// The attribute that holds a variable's fill value.
 const FILL: &str = "_FillValue";
@@ -33,17 +33,8 @@ pub(super) fn parse(text: &str) -> Result<Document<'_>, CdlError> {
         return Err(lexer.error(begin.start, why));
     }
     let (title, _) = lexer.title()?;
-    let mut parser = Parser {
-        lexer,
-        groups: Vec::new(),
-        dimensions: Vec::new(),
-        variables: Vec::new(),
-        group_at: HashMap::new(),
-        dimension_at: HashMap::new(),
-        variable_at: HashMap::new(),
-        provenance: Provenance::default(),
-        data: HashMap::new(),
-    };
+    let (scope, provenance, data) = <(Scope, Provenance, HashMap<_, _>)>::default();
+    let mut parser = Parser { lexer, scope, provenance, data };
     parser.group(String::new(), None, 0)?;
     let end = parser.lexer.next()?;
     if end.token != Token::End {
@@ -53,38 +44,17 @@ pub(super) fn parse(text: &str) -> Result<Document<'_>, CdlError> {
         );
         return Err(parser.lexer.error(end.start, why));
     }
-    parser.finish(escape::unescape_name(title.trim()))
-}
-
-/// A group, its place in the tree and its dimensions and variables by number.
-#[derive(Default)]
-struct Member {
-    group: Group,
-    path: String,
-    /// Of variables and groups.
-    names: HashSet<String>,
-    attribute_names: HashSet<String>,
-    dimensions: Vec<usize>,
-    variables: Vec<usize>,
-    children: Vec<usize>,
-}
-
-struct Declared {
-    variable: Variable,
-    group: usize,
-    at: usize,
-    names: HashSet<String>,
+    let Parser { lexer, scope, provenance, data } = parser;
+    if let Some((variable, at)) = scope.too_large() {
+        return Err(lexer.error(at, format!("`{variable}` has more elements than can be counted")));
+    }
+    let name = escape::unescape_name(title.trim());
+    Ok(Document { text, name, root: scope.into_root(), provenance, data })
 }
 
 struct Parser<'a> {
     lexer: Lexer<'a>,
-    groups: Vec<Member>,
-    dimensions: Vec<Dimension>,
-    variables: Vec<Declared>,
-    /// By full name.
-    group_at: HashMap<String, usize>,
-    dimension_at: HashMap<String, usize>,
-    variable_at: HashMap<String, usize>,
+    scope: Scope,
     provenance: Provenance,
     data: HashMap<String, Data>,
 }
@@ -144,14 +114,7 @@ impl<'a> Parser<'a> {
             return self
                 .error(opened, format!("groups lie more than {MAX_DEPTH} deep in each other"));
         }
-        let number = self.groups.len();
-        let above = parent.map_or("", |parent| &self.groups[parent].path);
-        let path = if parent.is_none() { String::new() } else { format!("{above}/{name}") };
-        self.group_at.insert(path.clone(), number);
-        self.groups.push(Member { group: Group::new(name), path, ..Member::default() });
-        if let Some(parent) = parent {
-            self.groups[parent].children.push(number);
-        }
+        let number = self.scope.group(name, parent);
         let mut section = Section::None;
         loop {
             let first = self.lexer.next()?;
@@ -183,6 +146,11 @@ impl<'a> Parser<'a> {
         }
     }
 
+    /// What netCDF allows to be called so (N-001).
+    fn check_name(&self, name: &str, at: usize) -> Result<(), CdlError> {
+        check_name(name).or_else(|why| self.error(at, why.to_string()))
+    }
+
     /// A variable and a group of one group have different names (N-001).
     fn takes_name(
         &mut self,
@@ -191,7 +159,8 @@ impl<'a> Parser<'a> {
         at: usize,
         what: &str,
     ) -> Result<(), CdlError> {
-        if !self.groups[group].names.insert(name.to_owned()) {
+        self.check_name(name, at)?;
+        if !self.scope.take_name(group, name) {
             let why = format!(
                 "a variable or group `{name}` is there already; choose another name for this {what}"
             );
@@ -214,7 +183,7 @@ impl<'a> Parser<'a> {
         let at = first.start;
         if next.token == Token::Mark(':') {
             self.wants(':', "before an attribute's name")?;
-            let variable = self.find_variable(group, first.token);
+            let variable = self.scope.find_variable(group, first.token);
             return match (variable, first.token) {
                 (Some(variable), _) => self.attribute(group, Some(variable), None),
                 (None, Token::Word(word)) if self::ty(word).is_some() => {
@@ -232,7 +201,7 @@ impl<'a> Parser<'a> {
         match (section, first.token) {
             (Section::Data, token @ (Token::Word(_) | Token::Path(_))) if next.token == Token::Mark('=') => {
                 self.wants('=', "before data")?;
-                let Some(variable) = self.find_variable(group, token) else {
+                let Some(variable) = self.scope.find_variable(group, token) else {
                     let why = format!("the variable {} was not declared; declare it in `variables:`", told(token));
                     return self.error(at, why);
                 };
@@ -269,7 +238,7 @@ impl<'a> Parser<'a> {
         let mut after = self.lexer;
         let owner = after.next()?;
         if after.next()?.token == Token::Mark(':') {
-            let Some(variable) = self.find_variable(group, owner.token) else {
+            let Some(variable) = self.scope.find_variable(group, owner.token) else {
                 let why = format!(
                     "the variable {} was not declared before its attribute",
                     told(owner.token)
@@ -316,7 +285,7 @@ impl<'a> Parser<'a> {
             self.lexer.next()?;
             loop {
                 let lexeme = self.lexer.next()?;
-                let Some(path) = self.find_dimension(group, lexeme.token) else {
+                let Some(path) = self.scope.find_dimension(group, lexeme.token) else {
                     let why = format!(
                         "the dimension {} was not declared here or above; declare it in `dimensions:`",
                         told(lexeme.token)
@@ -344,11 +313,7 @@ impl<'a> Parser<'a> {
                 }
             }
         }
-        let number = self.variables.len();
-        self.variable_at.insert(format!("{}/{name}", self.groups[group].path), number);
-        let variable = Variable::new(name, ty, dimensions);
-        self.variables.push(Declared { variable, group, at, names: HashSet::new() });
-        self.groups[group].variables.push(number);
+        self.scope.declare_variable(group, Variable::new(name, ty, dimensions), at);
         Ok(())
     }
 
@@ -391,14 +356,11 @@ impl<'a> Parser<'a> {
                     return self.error(lexeme.start, why);
                 }
             };
-            let path = format!("{}/{}", self.groups[group].path, dimension.name);
-            let number = self.dimensions.len();
-            if self.dimension_at.insert(path, number).is_some() {
-                return self
-                    .error(at, format!("a dimension `{}` is there already", dimension.name));
+            self.check_name(&dimension.name, at)?;
+            let name_of = dimension.name.clone();
+            if !self.scope.declare_dimension(group, dimension) {
+                return self.error(at, format!("a dimension `{name_of}` is there already"));
             }
-            self.dimensions.push(dimension);
-            self.groups[group].dimensions.push(number);
             let lexeme = self.lexer.next()?;
             match lexeme.token {
                 Token::Mark(',') => (name, at) = self.name("a dimension")?,
@@ -412,40 +374,6 @@ impl<'a> Parser<'a> {
                 }
             }
         }
-    }
-
-    /// The full name of a dimension of this group, of one above, or at a path.
-    fn find_dimension(&self, group: usize, token: Token<'a>) -> Option<String> {
-        match token {
-            Token::Path(path) => {
-                Some(unescape_path(path)).filter(|path| self.dimension_at.contains_key(path))
-            }
-            Token::Word(word) => {
-                let name = escape::unescape_name(word);
-                let mut above = Some(self.groups[group].path.as_str());
-                while let Some(path) = above {
-                    let full = format!("{path}/{name}");
-                    if self.dimension_at.contains_key(&full) {
-                        return Some(full);
-                    }
-                    above = path.rsplit_once('/').map(|(above, _)| above);
-                }
-                None
-            }
-            _ => None,
-        }
-    }
-
-    /// A variable of this group, or at a path.
-    fn find_variable(&self, group: usize, token: Token<'a>) -> Option<usize> {
-        let path = match token {
-            Token::Path(path) => unescape_path(path),
-            Token::Word(word) => {
-                format!("{}/{}", self.groups[group].path, escape::unescape_name(word))
-            }
-            _ => return None,
-        };
-        self.variable_at.get(&path).copied()
     }
 
     /// `name = values ;`, behind the colon.
@@ -484,7 +412,7 @@ impl<'a> Parser<'a> {
             };
             return self.error(lexeme.start, why);
         }
-        let ty = match (ty, variable.map(|variable| &self.variables[variable].variable)) {
+        let ty = match (ty, variable.map(|variable| self.scope.variable(variable))) {
             (Some(ty), _) => ty,
             // A fill value is of the variable's type, unless it says that it is not.
             (None, Some(variable))
@@ -505,105 +433,46 @@ impl<'a> Parser<'a> {
             return self.error(at, format!("an attribute of type {ty} has at least one value"));
         }
         let attribute = Attribute { name: name.clone(), value };
-        match variable {
-            Some(variable) => {
-                let declared = &mut self.variables[variable];
-                match special::of_variable(&mut declared.variable, &attribute) {
-                    Ok(true) => return Ok(()),
-                    Ok(false) => {}
-                    Err(why) => return self.error(at, why),
-                }
-                if name == FILL {
-                    let fill =
-                        special::fill_as(&attribute.value, self.variables[variable].variable.ty);
-                    fill.or_else(|why| self.error(at, why))?;
-                }
-                let declared = &mut self.variables[variable];
-                if !declared.names.insert(attribute.name.clone()) {
-                    return self
-                        .error(at, format!("the attribute `{}` is there already", attribute.name));
-                }
-                declared.variable.attributes.push(attribute);
-            }
-            None => {
-                match special::of_dataset(&mut self.provenance, &attribute) {
-                    Ok(true) => return Ok(()),
-                    Ok(false) => {}
-                    Err(why) => return self.error(at, why),
-                }
-                let member = &mut self.groups[group];
-                if !member.attribute_names.insert(attribute.name.clone()) {
-                    return self
-                        .error(at, format!("the attribute `{}` is there already", attribute.name));
-                }
-                member.group.attributes.push(attribute);
-            }
+        let special = match variable {
+            Some(variable) => special::of_variable(self.scope.variable_mut(variable), &attribute),
+            None => special::of_dataset(&mut self.provenance, &attribute),
+        };
+        if special.or_else(|why| self.error(at, why))? {
+            return Ok(());
         }
-        Ok(())
+        self.check_name(&name, at)?;
+        if is_reserved(&name) {
+            let why =
+                format!("the attribute `{name}` is kept for NCZarr itself; choose another name");
+            return self.error(at, why);
+        }
+        if let Some(variable) = variable.filter(|_| name == FILL) {
+            let fill = special::fill_as(&attribute.value, self.scope.variable(variable).ty);
+            fill.or_else(|why| self.error(at, why))?;
+        }
+        if self.scope.declare_attribute(group, variable, attribute) {
+            return Ok(());
+        }
+        self.error(at, format!("the attribute `{name}` is there already"))
     }
 
     /// The values behind `variable =`.
     fn data_of(&mut self, variable: usize, at: usize) -> Result<(), CdlError> {
-        let declared = &self.variables[variable];
-        let name = &declared.variable.name;
-        let path = format!("{}/{name}", self.groups[declared.group].path);
+        let declared = self.scope.variable(variable);
+        let path = self.scope.path(variable).to_owned();
         if self.data.contains_key(&path) {
-            return self.error(at, format!("there are data of `{name}` already"));
+            return self.error(at, format!("there are data of `{}` already", declared.name));
         }
-        let declared = &declared.variable;
-        let axes: Vec<usize> = declared
-            .dimensions
-            .iter()
-            .filter_map(|path| self.dimension_at.get(path).copied())
-            .collect();
-        let unlimited = axes.iter().map(|&axis| self.dimensions[axis].unlimited).collect();
+        let dimensions = self.scope.dimensions(declared);
+        let unlimited = dimensions.clone().map(|dimension| dimension.unlimited).collect();
+        let mut shape: Vec<u64> = dimensions.map(|dimension| dimension.len).collect();
         let fill = special::fill_of(declared).or_else(|why| self.error(at, why))?;
         let layout = Layout::new(declared.ty, fill, unlimited);
-        let mut shape: Vec<u64> = axes.iter().map(|&axis| self.dimensions[axis].len).collect();
         let start = self.lexer.at();
         data::measure(&mut self.lexer, &layout, &mut shape)?;
-        for (axis, len) in axes.into_iter().zip(shape) {
-            self.dimensions[axis].len = self.dimensions[axis].len.max(len);
-        }
+        self.scope.lengthen(variable, &shape);
         self.data.insert(path, Data { start, layout });
         Ok(())
-    }
-
-    /// The tree of all that was declared.
-    fn finish(self, name: String) -> Result<Document<'a>, CdlError> {
-        for declared in &self.variables {
-            let dimensions = declared.variable.dimensions.iter();
-            let lens = dimensions.filter_map(|path| self.dimension_at.get(path));
-            let count = lens.map(|&axis| self.dimensions[axis].len.max(1));
-            if count
-                .clone()
-                .try_fold(1_u64, u64::checked_mul)
-                .is_none_or(|count| count > i64::MAX as u64)
-            {
-                let why =
-                    format!("`{}` has more elements than can be counted", declared.variable.name);
-                return Err(self.lexer.error(declared.at, why));
-            }
-        }
-        let mut dimensions: Vec<Option<Dimension>> =
-            self.dimensions.into_iter().map(Some).collect();
-        let mut variables: Vec<Option<Variable>> =
-            self.variables.into_iter().map(|declared| Some(declared.variable)).collect();
-        let mut built: Vec<Option<Group>> = Vec::new();
-        built.resize_with(self.groups.len(), || None);
-        // Groups come behind those they lie in.
-        for (number, member) in self.groups.into_iter().enumerate().rev() {
-            let mut group = member.group;
-            group
-                .dimensions
-                .extend(member.dimensions.iter().filter_map(|&at| dimensions[at].take()));
-            group.variables.extend(member.variables.iter().filter_map(|&at| variables[at].take()));
-            group.groups.extend(member.children.iter().filter_map(|&at| built[at].take()));
-            built[number] = Some(group);
-        }
-        let root = built.first_mut().and_then(Option::take).unwrap_or_default();
-        let text = self.lexer.text();
-        Ok(Document { text, name, root, provenance: self.provenance, data: self.data })
     }
 }
 
@@ -615,15 +484,6 @@ fn ty(name: &str) -> Option<Type> {
         "ulong" | "uinteger" => Type::Uint,
         name => return Type::from_name(name),
     })
-}
-
-fn unescape_path(path: &str) -> String {
-    let mut unescaped = String::with_capacity(path.len());
-    for name in path.split('/').skip(1) {
-        unescaped.push('/');
-        unescaped.push_str(&escape::unescape_name(name));
-    }
-    unescaped
 }
 
 /// What to say to a statement that does not belong into a section.

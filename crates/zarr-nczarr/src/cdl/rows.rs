@@ -134,8 +134,7 @@ impl<'a> Rows<'a> {
     fn write_text(&mut self, bytes: &[u8]) -> io::Result<()> {
         // Of a variable with one axis, a text may be in parts; of others, a part would be a row.
         let parts = self.shape.len() <= 1;
-        let mut lines = bytes.split_inclusive(|&byte| byte == b'\n');
-        while let Some(line) = lines.next() {
+        for line in bytes.split_inclusive(|&byte| byte == b'\n') {
             self.text.clear();
             escape::push_text(&mut self.text, line, Script::Ascii);
             self.out.write_all(self.text.as_bytes())?;

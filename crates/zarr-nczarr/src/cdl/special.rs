@@ -3,6 +3,8 @@
 use zarr_core::Json;
 
 use super::document::Provenance;
+use super::escape::{self, Script};
+use crate::filter;
 use crate::schema::{Attribute, Endian, Filter, Variable};
 use crate::{Type, Values};
 
@@ -23,14 +25,6 @@ const COMPRESSORS: [&str; 6] = ["blosclz", "lz4", "lz4hc", "snappy", "zlib", "zs
 pub(super) fn of_variable(variable: &mut Variable, attribute: &Attribute) -> Result<bool, String> {
     let value = &attribute.value;
     let storage = &mut variable.storage;
-    let mut filter = |filter: Filter, on: bool| {
-        storage
-            .filters
-            .retain(|other| std::mem::discriminant(other) != std::mem::discriminant(&filter));
-        if on {
-            storage.filters.push(filter);
-        }
-    };
     match attribute.name.as_str() {
         "_Storage" => match value.as_text() {
             // Zarr has but chunks (N-008).
@@ -47,10 +41,12 @@ pub(super) fn of_variable(variable: &mut Variable, attribute: &Attribute) -> Res
             }
             storage.chunks = lens;
         }
-        "_Shuffle" => filter(Filter::Shuffle, truth(attribute)?),
-        "_Fletcher32" => filter(Filter::Fletcher32, truth(attribute)?),
+        "_Shuffle" => set(&mut storage.filters, Filter::Shuffle, truth(attribute)?),
+        "_Fletcher32" => set(&mut storage.filters, Filter::Fletcher32, truth(attribute)?),
         "_DeflateLevel" => match integers(value).as_deref() {
-            Some([level @ 0..=9]) => filter(Filter::Deflate { level: *level as u8 }, true),
+            Some([level @ 0..=9]) => {
+                set(&mut storage.filters, Filter::Deflate { level: *level as u8 }, true)
+            }
             _ => return Err("`_DeflateLevel` is a number from 0 to 9".into()),
         },
         "_Endianness" => match value.as_text() {
@@ -62,18 +58,30 @@ pub(super) fn of_variable(variable: &mut Variable, attribute: &Attribute) -> Res
         "_Filter" => {
             let text = value.as_text().ok_or("`_Filter` is a text such as \"307,9\"")?;
             for one in text.split('|').filter(|one| !one.trim().is_empty()) {
-                filter(filter_of(one)?, true);
+                set(&mut storage.filters, filter_of(one)?, true);
             }
         }
         "_Codecs" => {
-            let text = value.as_text().and_then(|text| Json::parse(text.as_bytes()).ok());
-            if text.is_none() {
-                return Err("`_Codecs` is a text of JSON".into());
-            }
+            let json = value.as_text().and_then(|text| Json::parse(text.as_bytes()).ok());
+            let codecs = json.as_ref().and_then(Json::as_array);
+            let named = |codec: &Json| codec.as_object().is_some() || codec.as_str().is_some();
+            let codecs = codecs.filter(|codecs| codecs.iter().all(named)).ok_or(
+                "`_Codecs` is a list of codecs in JSON, such as \"[{\\\"id\\\": \\\"zlib\\\", \\\"level\\\": 1}]\"",
+            )?;
+            let ty = variable.ty;
+            storage.filters = codecs.iter().map(|codec| filter::from_json(codec, ty)).collect();
         }
         _ => return Ok(false),
     }
     Ok(true)
+}
+
+/// Puts a filter behind the others, or only takes it away.
+fn set(filters: &mut Vec<Filter>, filter: Filter, on: bool) {
+    filters.retain(|other| std::mem::discriminant(other) != std::mem::discriminant(&filter));
+    if on {
+        filters.push(filter);
+    }
 }
 
 /// Takes a special attribute of a dataset to what it says. `false`: it is not special.
@@ -120,6 +128,13 @@ pub(super) fn told(variable: &Variable, chunks: &[u64]) -> Vec<(&'static str, St
     let others: Vec<String> = filters.iter().filter_map(filter_text).collect();
     if !others.is_empty() {
         specials.push(("_Filter", text(&others.join("|"))));
+    }
+    if filters.iter().any(|filter| matches!(filter, Filter::Other(_))) {
+        let mut value = String::new();
+        let codecs: Json =
+            filters.iter().map(|filter| filter::to_json(filter, variable.ty)).collect();
+        escape::push_text(&mut value, codecs.to_string().as_bytes(), Script::Unicode);
+        specials.push(("_Codecs", text(&value)));
     }
     let size = variable.ty.size().unwrap_or(1);
     if size > 1 {
@@ -218,11 +233,12 @@ fn filter_of(text: &str) -> Result<Filter, String> {
                 numbers.get(1).and_then(|&level| u32::try_from(level).ok()).ok_or_else(wrong)?;
             Filter::Zstd { level: level as i32 }
         }
+        // After three numbers of its own: block size, level, shuffle, compressor.
         Some(&BLOSC) => Filter::Blosc {
-            block_size: numbers.get(3).copied().unwrap_or(0),
-            level: level(4)?,
-            shuffle: numbers.get(5).map_or(Ok(1), |_| level(5))?,
-            compressor: match numbers.get(6) {
+            block_size: numbers.get(4).copied().unwrap_or(0),
+            level: level(5)?,
+            shuffle: numbers.get(6).map_or(Ok(1), |_| level(6))?,
+            compressor: match numbers.get(7) {
                 None => COMPRESSORS[0].into(),
                 Some(&at) => {
                     let name = usize::try_from(at).ok().and_then(|at| COMPRESSORS.get(at));
