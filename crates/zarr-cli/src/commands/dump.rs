@@ -1,10 +1,12 @@
 //! What is in a dataset, as CDL?
 
+use std::io::Write as _;
+
 use clap::{ArgAction, Args};
 use zarr::nczarr::cdl::{Precision, Printing, Provenance};
 use zarr::nczarr::schema::Group;
 
-use super::Out;
+use super::{Out, netcdf};
 use crate::failure::Failure;
 use crate::session::{Session, Target};
 
@@ -54,7 +56,7 @@ pub(crate) struct Dump {
 
 impl Dump {
     pub fn run(&self, session: &Session, out: Out<'_>) -> Result<(), Failure> {
-        let dataset = session.dataset(&self.target)?;
+        let dataset = netcdf::open(session, &self.target)?;
         let schema = dataset.schema();
         self.check_variables(&schema)?;
         let printing = Printing {
@@ -67,7 +69,8 @@ impl Dump {
         };
         let name = self.name.clone().unwrap_or_else(|| name_of(&self.target));
         let printed = dataset.print_cdl::<Failure>(&name, &printing, out);
-        session.warn_of(&dataset);
+        session.warn_of(&dataset.warnings());
+        tell_left_out(&schema, "");
         printed
     }
 
@@ -86,6 +89,17 @@ impl Dump {
             }
         }
         Ok(())
+    }
+}
+
+/// Says on standard error which arrays are no variables of netCDF.
+fn tell_left_out(group: &Group, path: &str) {
+    for opaque in &group.opaque {
+        let (name, why) = (&opaque.name, &opaque.why);
+        let _ = writeln!(std::io::stderr(), "warning: {path}/{name} is left out: {why}");
+    }
+    for child in &group.groups {
+        tell_left_out(child, &format!("{path}/{}", child.name));
     }
 }
 

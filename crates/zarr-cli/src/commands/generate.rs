@@ -9,6 +9,7 @@ use zarr::Dialect;
 use zarr::nczarr::NewDataset;
 use zarr::nczarr::cdl::Document;
 
+use super::netcdf;
 use crate::failure::Failure;
 use crate::session::{Care, Session};
 
@@ -64,8 +65,11 @@ impl Generate {
             told(format!("line {line}: the text is not UTF-8; convert it first, as with iconv"))
         })?;
         let document = Document::parse(&text).map_err(|error| told(error.to_string()))?;
-        let dataset = session.new_dataset(&self.output, &new, &self.care)?;
-        document.write_to(&dataset)?;
+        let dataset = netcdf::create(session, &self.output, &new, &self.care)?;
+        if let Err(e) = document.write_to(&dataset) {
+            netcdf::take_back(&dataset);
+            return Err(e.into());
+        }
         session.talk(&format!("made {} of {}", self.output, self.name()));
         Ok(())
     }
@@ -79,9 +83,8 @@ impl Generate {
 
     fn read(&self) -> Result<Vec<u8>, Failure> {
         match &self.file {
-            Some(file) if file.as_os_str() != "-" => {
-                fs::read(file).map_err(|e| Failure::Usage(format!("cannot read {}: {e}", file.display())))
-            }
+            Some(file) if file.as_os_str() != "-" => fs::read(file)
+                .map_err(|e| Failure::Usage(format!("cannot read {}: {e}", file.display()))),
             _ => {
                 let mut text = Vec::new();
                 io::stdin().lock().read_to_end(&mut text).map_err(Failure::input)?;

@@ -7,7 +7,7 @@ use zarr::{Error, Hierarchy, Json, MetadataError, Node, Object};
 use crate::failure::Failure;
 use crate::human;
 use crate::progress::Progress;
-use crate::session::{self, Care, Session};
+use crate::session::{self, Care, Session, Target};
 
 /// A URL or path as netCDF's users type it, `x#mode=nczarr,file`, or as others do.
 fn url_of(text: &str) -> Result<NcUrl, Failure> {
@@ -19,6 +19,39 @@ fn url_of(text: &str) -> Result<NcUrl, Failure> {
             Ok(NcUrl { store: url, ..plain })
         }
     }
+}
+
+/// The dataset that TARGET means, for reading.
+pub(super) fn open(session: &Session, target: &Target) -> Result<Dataset, Failure> {
+    let mut url = url_of(&target.target)?;
+    let inside = target.path.trim_matches('/');
+    if !inside.is_empty() {
+        url.store = format!("{}/{inside}", url.store.trim_end_matches('/'));
+    }
+    Ok(url.open(&DatasetOptions::of(session.options()?))?)
+}
+
+/// A new dataset where `target` means, with nothing in it.
+pub(super) fn create(
+    session: &Session,
+    target: &str,
+    new: &NewDataset,
+    care: &Care,
+) -> Result<Dataset, Failure> {
+    let mut url = url_of(target)?;
+    (url.profile, url.dialect) = (Some(new.profile), Some(new.dialect));
+    if url.storage.is_none() && url.store.ends_with(".zip") {
+        url.storage = Some(Storage::Zip);
+    }
+    let dataset = url.create(&DatasetOptions::of(session.writing(care)?))?;
+    session.written(&dataset.hierarchy());
+    Ok(dataset)
+}
+
+/// Takes a new dataset back: half of one looks like a whole one that holds fill.
+pub(super) fn take_back(dataset: &Dataset) {
+    // It is the first failure that is told.
+    let _ = dataset.hierarchy().erase(&zarr::NodePath::root());
 }
 
 /// Copies the dataset that `source` means to `target`, as `new`.
@@ -40,13 +73,7 @@ pub(super) fn copy(
             Error::from(MetadataError::CannotSpell { format: "the copy", what, hint }).into()
         );
     }
-    let mut to = url_of(target)?;
-    (to.profile, to.dialect) = (Some(new.profile), Some(new.dialect));
-    if to.storage.is_none() && to.store.ends_with(".zip") {
-        to.storage = Some(Storage::Zip);
-    }
-    let to = to.create(&DatasetOptions::of(session.writing(care)?))?;
-    session.written(&to.hierarchy());
+    let to = create(session, target, new, care)?;
     let bar = Progress::of_bytes(plan.bytes, false);
     let copied = from.copy_to(&to, &plan, &|path, done| {
         bar.done(done);
@@ -54,8 +81,7 @@ pub(super) fn copy(
     });
     drop(bar);
     if let Err(e) = copied {
-        // Half a copy looks like a whole one that holds fill.
-        let _ = to.hierarchy().erase(&zarr::NodePath::root());
+        take_back(&to);
         return Err(e.into());
     }
     session.tell_lost(&plan.lost);
