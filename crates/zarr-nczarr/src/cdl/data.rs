@@ -95,7 +95,7 @@ fn walk<'a, E: From<CdlError>>(
                 (wants_value, first) = (false, false);
             }
             Token::Mark(';') if level == 0 && (first || !wants_value) => {
-                return Ok(each(Met::Close, at)?);
+                return each(Met::Close, at);
             }
             Token::Mark(',') if !wants_value => wants_value = true,
             token if wants_value => match Constant::of(token).map_err(&error)? {

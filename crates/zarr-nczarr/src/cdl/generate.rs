@@ -103,8 +103,7 @@ impl Writer {
         let fill = usize::try_from(missing).ok().and_then(|missing| self.fill.repeated(missing));
         let size = self.slab.len().unwrap_or(u64::MAX);
         let hint = "give the variable smaller `_ChunkSizes`";
-        let fill =
-            fill.ok_or_else(|| AccessError::TooLarge { what: "a row of chunks", size, hint })?;
+        let fill = fill.ok_or(AccessError::TooLarge { what: "a row of chunks", size, hint })?;
         self.gathered.append(fill);
         Ok(())
     }

@@ -1,0 +1,177 @@
+//! Are datasets dumped as CDL, and made of it?
+
+mod common;
+
+use std::fs;
+
+use common::Folder;
+
+const SEA: &str = r#"netcdf sea {
+dimensions:
+	time = UNLIMITED ; // (2 currently)
+	x = 3 ;
+variables:
+	int time(time) ;
+		time:units = "hours" ;
+	float t(time, x) ;
+		t:_FillValue = -9.f ;
+	char code(x) ;
+	string name ;
+
+// global attributes:
+		:title = "the sea" ;
+		:level = 7b ;
+data:
+
+ time = 1, 2 ;
+
+ t =
+  280.5, _, 281,
+  282, 283, 0.1 ;
+
+ code = "abc" ;
+
+ name = "north" ;
+
+group: deep {
+  variables:
+  	short d(x) ;
+  data:
+
+   d = 1, 2, _ ;
+  } // group deep
+}
+"#;
+
+/// N-120 to N-122: what is dumped is what was read.
+#[test]
+fn a_dataset_is_made_and_dumped() {
+    let folder = Folder::new();
+    folder.write("sea.cdl", SEA);
+    for format in ["nczarr-v3", "nczarr-v2"] {
+        for end in ["", ".zarr", ".zip", ".lmdb"] {
+            let name = format!("{format}{end}");
+            folder.good(&format!("gen sea.cdl -o {name} --format {format}"));
+            assert_eq!(folder.good(&format!("dump -n sea {name}")).text(), SEA, "{name}");
+        }
+    }
+    let piped = folder.feed("gen -o piped.zarr", SEA.as_bytes());
+    assert_eq!((piped.code, &*piped.err), (0, ""));
+    assert_eq!(folder.good("dump piped.zarr").text(), SEA.replace("netcdf sea", "netcdf piped"));
+    let inside = folder.good("dump piped.zarr --path deep").text().to_owned();
+    assert!(inside.starts_with("netcdf deep {\n"), "{inside}");
+}
+
+/// Plain Zarr keeps dimensions by name, but neither that they grow nor the types of attributes (N-095, N-096).
+#[test]
+fn plain_zarr_is_a_dataset_too() {
+    let folder = Folder::new();
+    folder.write("sea.cdl", SEA);
+    for format in ["zarr-v3", "zarr-v2"] {
+        folder.good(&format!("gen sea.cdl -o {format} --format {format}"));
+        let text = folder.good(&format!("dump {format}")).text().to_owned();
+        for line in ["\ttime = 2 ;", "\tfloat t(time, x) ;", " time = 1, 2 ;", "   d = 1, 2, _ ;"] {
+            assert!(text.contains(line), "{line} is not in {format}: {text}");
+        }
+    }
+    folder
+        .good("create z.zarr --path a --shape 2,3 --chunks 1,3 --dtype int16 --fill 5 --dims y,x");
+    let text = folder.good("dump z.zarr").text().to_owned();
+    let due = "netcdf z {\ndimensions:\n\ty = 2 ;\n\tx = 3 ;\nvariables:\n\tshort a(y, x) ;\n\t\ta:_FillValue = 5s ;\n\
+               data:\n\n a =\n  _, _, _,\n  _, _, _ ;\n}\n";
+    assert_eq!(text, due);
+}
+
+#[test]
+fn options_are_those_of_ncdump() {
+    let folder = Folder::new();
+    folder.write("sea.cdl", SEA);
+    folder.good("gen sea.cdl -o sea.zarr");
+    let header = SEA.split("data:\n").next().unwrap();
+    let h = folder.good("dump -h sea.zarr").text().to_owned();
+    assert!(h.starts_with(header) && !h.contains("data:"), "{h}");
+    let c = folder.good("dump -c sea.zarr").text().to_owned();
+    assert!(c.contains(" time = 1, 2 ;") && !c.contains(" t ="), "{c}");
+    for (names, due) in [("t,name", 2), ("/deep/d", 1), ("deep/d", 1), ("d", 1)] {
+        let v = folder.good(&format!("dump -v {names} sea.zarr")).text().to_owned();
+        let data = v.lines().filter(|line| line.starts_with(' ') && line.contains(" = ")).count();
+        let rows = v.matches(" t =\n").count();
+        assert_eq!(data + rows, due, "{names}: {v}");
+    }
+    let s = folder.good("dump -s -h sea.zarr").text().to_owned();
+    for line in [
+        "t:_ChunkSizes = ",
+        "t:_Endianness = \"little\" ;",
+        ":_IsNetcdf4 = 1 ;",
+        ":_Format = \"netCDF-4\" ;",
+    ] {
+        assert!(s.contains(line), "{line} is not in {s}");
+    }
+    let p = folder.good("dump -p 3,4 -v t sea.zarr").text().to_owned();
+    assert!(p.contains("  280, _, 281,\n"), "{p}");
+    assert!(folder.good("dump -p 9,17 -v t sea.zarr").text().contains("0.100000001"));
+    let l = folder.good("dump -l 20 -v t sea.zarr").text().to_owned();
+    assert!(l.contains("  280.5, _, 281,\n"), "{l}");
+    let run = folder.run("dump -v nothing sea.zarr");
+    assert_eq!(run.code, 2);
+    assert!(
+        run.err.contains("there is no variable `nothing`; there are time, t, code"),
+        "{}",
+        run.err
+    );
+}
+
+#[test]
+fn mistakes_in_the_text_are_told_where_they_are_and_nothing_is_made() {
+    let folder = Folder::new();
+    folder.write("bad.cdl", SEA.replace("282, 283", "282, \"283\""));
+    let run = folder.run("gen bad.cdl -o bad.zarr");
+    assert_eq!(run.code, 2);
+    let due = "error: bad.cdl: line 21, column 8: a number is wanted here; take the quotes away\n";
+    assert_eq!(run.err, due);
+    assert!(!folder.path("bad.zarr").exists());
+    folder.write("latin.cdl", b"netcdf x {\n:a = \"\xe9\" ;\n}".as_slice());
+    let run = folder.run("gen latin.cdl -o bad.zarr");
+    assert_eq!(
+        (run.code, run.err.contains("line 2: the text is not UTF-8")),
+        (2, true),
+        "{}",
+        run.err
+    );
+    assert_eq!(folder.run("gen nothing.cdl -o bad.zarr").code, 2);
+    folder.write("sea.cdl", SEA);
+    folder.good("gen sea.cdl -o sea.zarr");
+    let before = fs::read(folder.path("sea.zarr/zarr.json")).unwrap();
+    let run = folder.run("gen sea.cdl -o sea.zarr");
+    assert_eq!(run.code, 2, "{}", run.err);
+    assert_eq!(fs::read(folder.path("sea.zarr/zarr.json")).unwrap(), before);
+    let run = folder.run("dump nothing.zarr");
+    assert_eq!(run.code, 3, "{}", run.err);
+}
+
+/// N-062: a string that is too long for v2 is told, and no half of a dataset is left.
+#[test]
+fn what_cannot_be_written_is_taken_back() {
+    let folder = Folder::new();
+    folder.write(
+        "long.cdl",
+        format!("netcdf x {{ variables: string s ; data: s = \"{}\" ; }}", "a".repeat(200)),
+    );
+    let run = folder.run("gen long.cdl -o long --format nczarr-v2");
+    assert_ne!(run.code, 0);
+    assert!(run.err.contains("/s"), "{}", run.err);
+    assert_eq!(folder.run("dump long").code, 3);
+    folder.good("gen long.cdl -o long --format nczarr-v3");
+}
+
+/// Arrays that netCDF has no type for do not make the others unreadable (N-004).
+#[test]
+fn other_arrays_are_left_out() {
+    let folder = Folder::new();
+    folder.good("create z.zarr --path a --shape 2 --chunks 2 --dtype int16");
+    folder.good("create z.zarr --path m --shape 2 --chunks 2 --dtype 'datetime64[s]'");
+    let run = folder.run("dump -h z.zarr");
+    assert_eq!(run.code, 0);
+    assert!(run.text().contains("\tshort a("), "{}", run.text());
+    assert!(run.err.starts_with("warning: /m is left out: "), "{}", run.err);
+}
