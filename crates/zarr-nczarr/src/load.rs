@@ -333,7 +333,9 @@ impl<'a> Loader<'a> {
             None => self.inferred(root, group, name, &metadata).map_err(at)?,
         };
         let sheet = Sheet::read(&metadata.attributes, notes);
-        let (mut attributes, troubles) = sheet.attributes(self.profile == Profile::Legacy);
+        let (mut attributes, mut troubles) = sheet.attributes(self.profile == Profile::Legacy);
+        // The fill value is read below, in the variable's type.
+        troubles.retain(|trouble| !trouble.starts_with("attribute `_FillValue` "));
         self.warn(&full_name(group, name), troubles);
         let declared = sheet.json("_FillValue");
         if let Some(json) = declared {

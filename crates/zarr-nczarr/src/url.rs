@@ -2,6 +2,7 @@
 //!
 //! `file:///data/x#mode=nczarr,file`: the store's URL, and behind `#` how it is to be understood.
 
+use zarr_core::store::StorePrefix;
 use zarr_core::{AccessError, Consolidated, Dialect, Registry, Result, StoreError};
 
 use crate::create::NewDataset;
@@ -141,7 +142,12 @@ impl NcUrl {
     /// # Errors
     /// As [`Dataset::locate`]: [`AccessError::NotFound`] if nothing is there, or nothing of Zarr.
     pub fn open(&self, options: &DatasetOptions) -> Result<Dataset> {
-        Dataset::locate(&self.location(false), &self.options(options))
+        let (location, options) = (self.location(false), self.options(options));
+        let zip = self.storage == Some(Storage::Zip) || location.ends_with(".zip");
+        match zip.then(|| folder_in(&location, &options)).transpose()?.flatten() {
+            Some(folder) => Dataset::locate(&format!("{location}/{folder}"), &options),
+            None => Dataset::locate(&location, &options),
+        }
     }
 
     /// Creates a dataset, in v2 if no dialect is said.
@@ -170,6 +176,30 @@ impl NcUrl {
         }
         Ok(dataset)
     }
+}
+
+/// The one folder of an archive that holds a dataset, as netCDF's library writes it, unless the archive itself is one
+/// (N-114).
+fn folder_in(location: &str, options: &DatasetOptions) -> Result<Option<String>> {
+    const DOCUMENTS: [&str; 5] = ["zarr.json", ".zgroup", ".zarray", ".zattrs", ".zmetadata"];
+    let Ok(store) = options.zarr.store(location) else { return Ok(None) };
+    let Some(listable) = store.listable() else { return Ok(None) };
+    let holds = |prefix: &StorePrefix| -> Result<bool> {
+        let listing = listable.list_dir(prefix)?;
+        let mut names = listing.keys.iter().filter_map(|key| prefix.strip(key));
+        Ok(names.any(|name| DOCUMENTS.contains(&name)))
+    };
+    let root = StorePrefix::root();
+    if holds(&root)? {
+        return Ok(None);
+    }
+    let mut found = Vec::new();
+    for folder in listable.list_dir(&root)?.prefixes {
+        if holds(&folder)? {
+            found.push(folder.as_str().trim_end_matches('/').to_owned());
+        }
+    }
+    Ok(if found.len() == 1 { found.pop() } else { None })
 }
 
 /// Opens the dataset that a URL means as netCDF's users type it: `file:///x#mode=nczarr,file`, `x.zip#mode=zarr,zip`,

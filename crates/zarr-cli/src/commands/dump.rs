@@ -1,7 +1,5 @@
 //! What is in a dataset, as CDL?
 
-use std::io::Write as _;
-
 use clap::{ArgAction, Args};
 use zarr::nczarr::cdl::{Precision, Printing, Provenance};
 use zarr::nczarr::schema::Group;
@@ -70,7 +68,6 @@ impl Dump {
         let name = self.name.clone().unwrap_or_else(|| name_of(&self.target));
         let printed = dataset.print_cdl::<Failure>(&name, &printing, out);
         session.warn_of(&dataset.warnings());
-        tell_left_out(&schema, "");
         printed
     }
 
@@ -89,17 +86,6 @@ impl Dump {
             }
         }
         Ok(())
-    }
-}
-
-/// Says on standard error which arrays are no variables of netCDF.
-fn tell_left_out(group: &Group, path: &str) {
-    for opaque in &group.opaque {
-        let (name, why) = (&opaque.name, &opaque.why);
-        let _ = writeln!(std::io::stderr(), "warning: {path}/{name} is left out: {why}");
-    }
-    for child in &group.groups {
-        tell_left_out(child, &format!("{path}/{}", child.name));
     }
 }
 

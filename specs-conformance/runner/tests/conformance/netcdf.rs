@@ -4,7 +4,7 @@ use std::error::Error;
 use std::path::Path;
 
 use zarr::nczarr::cdl::{Printing, Provenance};
-use zarr::nczarr::{Dataset, DatasetOptions, Type, Values};
+use zarr::nczarr::{Dataset, Type, Values, open_url};
 use zarr::{ErrorKind, Json, Object};
 
 use crate::Check;
@@ -29,11 +29,12 @@ pub fn check(store: &Path, case: &Object, cdl: Option<&str>) -> Check {
     }
 }
 
-/// The dataset in a store, or, as some archives have it, in the one folder there that `cdl` is named like.
+/// The dataset in a store, or, as netCDF's library takes an archive, in the one folder there, which `cdl` is named
+/// like.
 fn open(store: &Path, cdl: Option<&str>) -> Result<Dataset, String> {
-    let options = DatasetOptions::new(zarr::standard());
     let locate = |path: &Path| {
-        Dataset::locate(&path.display().to_string(), &options).map_err(|e| e.to_string())
+        let dataset = open_url(&path.display().to_string(), zarr::standard());
+        dataset.map_err(|e| e.to_string())
     };
     let dataset = locate(store)?;
     let schema = dataset.schema();
