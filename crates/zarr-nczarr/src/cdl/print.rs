@@ -48,6 +48,7 @@ pub fn print<E: From<io::Error>>(
     collect(root, String::new(), &mut dimensions);
     writeln!(out, "netcdf {} {{", escape::name(name))?;
     let mut printer = Printer { printing, dimensions, out };
+    printer.types(root)?;
     printer.group(root, "", 0, data)?;
     writeln!(printer.out, "}}")?;
     Ok(())
@@ -110,6 +111,15 @@ fn collect<'a>(group: &'a Group, path: String, dimensions: &mut HashMap<String, 
     }
 }
 
+/// The types of a group's variables and attributes, and of all below it.
+fn types_of(group: &Group, types: &mut Vec<Type>) {
+    let attributes = group.variables.iter().flat_map(|variable| &variable.attributes);
+    let attributes = attributes.chain(&group.attributes).map(|attribute| attribute.value.ty());
+    let all = group.variables.iter().map(|variable| variable.ty).chain(attributes);
+    types.extend(all.filter(|ty| !ty.is_atomic()));
+    group.groups.iter().for_each(|child| types_of(child, types));
+}
+
 struct Printer<'a> {
     printing: &'a Printing,
     dimensions: HashMap<String, &'a Dimension>,
@@ -140,6 +150,31 @@ impl Printer<'_> {
             writeln!(self.out, "\n{blank}group: {name} {{")?;
             self.group(child, &format!("{path}/{}", child.name), indent + 2, data)?;
             writeln!(self.out, "{blank}  }} // group {name}")?;
+        }
+        Ok(())
+    }
+
+    /// The types that are not atomic, if variables are of them.
+    fn types(&mut self, root: &Group) -> io::Result<()> {
+        let mut used = Vec::new();
+        types_of(root, &mut used);
+        if !used.is_empty() {
+            writeln!(self.out, "types:")?;
+        }
+        for ty in [Type::Bool, Type::Complex64, Type::Complex128] {
+            let part = match ty {
+                _ if !used.contains(&ty) => continue,
+                Type::Bool => {
+                    writeln!(self.out, "  ubyte enum {ty} {{FALSE = 0, TRUE = 1}} ;")?;
+                    continue;
+                }
+                Type::Complex64 => Type::Float,
+                _ => Type::Double,
+            };
+            writeln!(
+                self.out,
+                "  compound {ty} {{\n    {part} r ;\n    {part} i ;\n  }}; // {ty}"
+            )?;
         }
         Ok(())
     }
@@ -213,7 +248,10 @@ impl Printer<'_> {
     }
 
     fn attribute(&mut self, owner: &str, attribute: &Attribute, blank: &str) -> io::Result<()> {
-        let ty = if attribute.value.ty() == Type::String { "string " } else { "" };
+        let ty = match attribute.value.ty() {
+            ty if ty == Type::String || !ty.is_atomic() => format!("{ty} "),
+            _ => String::new(),
+        };
         let mut value = String::new();
         rows::push_attribute(&mut value, &attribute.value, self.printing.precision);
         writeln!(self.out, "{blank}\t\t{ty}{owner}:{} = {value} ;", escape::name(&attribute.name))
@@ -270,5 +308,82 @@ impl Printer<'_> {
         let frame = Frame { indent, width, shape, unlimited, precision };
         let mut rows = Rows::begin(self.out, variable, frame)?;
         data(full, variable, &mut rows)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Values;
+
+    /// N-006: as ncdump 4.9.0 writes them.
+    #[test]
+    fn types_that_are_not_atomic_are_declared() {
+        let mut root = Group::new("");
+        root.dimensions = vec![Dimension::new("n", 3)];
+        root.variables = vec![
+            Variable::new("b", Type::Bool, ["/n"]),
+            Variable::new("c", Type::Complex64, ["/n"]),
+            Variable::new("z", Type::Complex128, ["/n", "/n"]),
+            Variable::new("s", Type::Complex64, [""; 0]),
+        ];
+        root.variables[1].attributes = vec![Attribute::new("a", vec![[1_f32, 2.0]])];
+        let pair = [1.123456789012345; 2];
+        let mut printed = Vec::new();
+        let data = &mut |_: &str, variable: &Variable, rows: &mut Rows<'_>| {
+            let values: Values = match variable.name.as_str() {
+                "b" => vec![true, false, true].into(),
+                "c" => vec![[1.0, 2.0], [0.1, f32::NAN], [f32::NEG_INFINITY, 3.0]].into(),
+                "z" => vec![
+                    [1.0, 2.0],
+                    [0.1, 2.0],
+                    [1.0; 2],
+                    pair,
+                    pair,
+                    pair,
+                    [3.0; 2],
+                    [0.0; 2],
+                    [1.0; 2],
+                ]
+                .into(),
+                _ => vec![[5_f32, 6.0]].into(),
+            };
+            rows.push(&values)
+        };
+        print::<io::Error>("t3", &root, &Printing::default(), &mut printed, data).unwrap();
+        let due = "netcdf t3 {
+types:
+  ubyte enum _bool_t {FALSE = 0, TRUE = 1} ;
+  compound _Complex64_t {
+    float r ;
+    float i ;
+  }; // _Complex64_t
+  compound _Complex128_t {
+    double r ;
+    double i ;
+  }; // _Complex128_t
+dimensions:
+\tn = 3 ;
+variables:
+\t_bool_t b(n) ;
+\t_Complex64_t c(n) ;
+\t\t_Complex64_t c:a = {1, 2} ;
+\t_Complex128_t z(n, n) ;
+\t_Complex64_t s ;
+data:
+
+ b = TRUE, FALSE, TRUE ;
+
+ c = {1, 2}, {0.1, NaNf}, {-Infinityf, 3} ;
+
+ z =
+  {1, 2}, {0.1, 2}, {1, 1},
+  {1.12345678901235, 1.12345678901235}, {1.12345678901235, 1.12345678901235}, \n    {1.12345678901235, 1.12345678901235},
+  {3, 3}, {0, 0}, {1, 1} ;
+
+ s = {5, 6} ;
+}
+";
+        assert_eq!(String::from_utf8(printed).unwrap(), due);
     }
 }

@@ -235,31 +235,33 @@ fn push_element(written: &mut String, values: &Values, at: usize, precision: Pre
         Values::Uint(values) => integer!(values),
         Values::Int64(values) => integer!(values),
         Values::Uint64(values) => integer!(values),
-        Values::Float(values) => {
-            push_number(written, values[at].into(), precision.float, false);
-            if !values[at].is_finite() {
-                written.push('f');
-            }
-        }
+        Values::Float(values) => push_float(written, values[at], precision),
         Values::Double(values) => push_number(written, values[at], precision.double, false),
         Values::String(values) => push_quoted(written, values[at].as_bytes()),
         Values::Char(values) => push_quoted(written, &values[at..=at]),
         Values::Bool(values) => written.push_str(if values[at] { "TRUE" } else { "FALSE" }),
-        Values::Complex64(values) => {
-            let [real, imaginary] = values[at].map(f64::from);
-            push_pair(written, real, imaginary, precision.float);
-        }
-        Values::Complex128(values) => {
-            push_pair(written, values[at][0], values[at][1], precision.double);
-        }
+        Values::Complex64(values) => push_pair(written, values[at], |written, part| {
+            push_float(written, part, precision);
+        }),
+        Values::Complex128(values) => push_pair(written, values[at], |written, part| {
+            push_number(written, part, precision.double, false);
+        }),
     }
 }
 
-fn push_pair(written: &mut String, real: f64, imaginary: f64, digits: usize) {
+/// Infinity and what is no number tell that they are floats.
+fn push_float(written: &mut String, value: f32, precision: Precision) {
+    push_number(written, value.into(), precision.float, false);
+    if !value.is_finite() {
+        written.push('f');
+    }
+}
+
+fn push_pair<T>(written: &mut String, [real, imaginary]: [T; 2], push: impl Fn(&mut String, T)) {
     written.push('{');
-    push_number(written, real, digits, false);
+    push(written, real);
     written.push_str(", ");
-    push_number(written, imaginary, digits, false);
+    push(written, imaginary);
     written.push('}');
 }
 
