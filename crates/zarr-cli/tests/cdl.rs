@@ -164,6 +164,22 @@ fn what_cannot_be_written_is_taken_back() {
     folder.good("gen long.cdl -o long --format nczarr-v3");
 }
 
+/// N-090: an array that lies alone is a dataset of one variable. One with more elements than 64 bits count is told.
+#[test]
+fn lone_and_endless_arrays_are_printed_as_far_as_they_go() {
+    let folder = Folder::new();
+    folder.good("create one.zarr --path / --shape 2 --chunks 2 --dtype int16 --dims x");
+    let text = folder.good("dump -s one.zarr").text().to_owned();
+    assert!(text.contains("\tshort one(x) ;") && text.ends_with(" one = _, _ ;\n}\n"), "{text}");
+    folder.good(
+        "create big.zarr --path a --shape 1099511627776,1099511627776 --chunks 10,10 --dtype int16",
+    );
+    assert!(folder.good("dump -h big.zarr").text().contains("1099511627776"));
+    let run = folder.run("dump big.zarr");
+    assert_eq!(run.code, 5, "{}", run.err);
+    assert!(run.err.contains("/a: ") && run.err.contains("-v"), "{}", run.err);
+}
+
 /// Arrays that netCDF has no type for do not make the others unreadable (N-004).
 #[test]
 fn other_arrays_are_left_out() {

@@ -2,8 +2,11 @@
 
 use crate::slab::Slab;
 
-/// How many elements a piece has at most, unless one row of chunks has more.
-const LIMIT: u64 = 1 << 20;
+/// About how many elements a piece has.
+const USUAL: u64 = 1 << 20;
+
+/// How many elements a row of chunks may have, so that it is a piece, and no chunk is read or written twice.
+const MOST: u64 = 1 << 24;
 
 /// Pieces of a shape whose elements follow each other in C order, cut along one axis between chunks.
 pub(super) struct Boxes {
@@ -16,21 +19,24 @@ pub(super) struct Boxes {
 
 impl Boxes {
     pub fn new(shape: &[u64], chunks: &[u64]) -> Boxes {
-        Boxes::within(LIMIT, shape, chunks)
+        Boxes::within(USUAL, MOST, shape, chunks)
     }
 
-    fn within(limit: u64, shape: &[u64], chunks: &[u64]) -> Boxes {
-        let behind = |axis: usize| shape[axis + 1..].iter().product::<u64>().max(1);
+    fn within(usual: u64, most: u64, shape: &[u64], chunks: &[u64]) -> Boxes {
+        let behind = |axis: usize| {
+            shape[axis + 1..].iter().fold(1, |all: u64, &len| all.saturating_mul(len))
+        };
         let chunk =
             |axis: usize| chunks.get(axis).copied().unwrap_or(1).clamp(1, shape[axis].max(1));
-        let fits = |&axis: &usize| chunk(axis).saturating_mul(behind(axis)) <= limit;
+        let fits = |axis: &usize| chunk(*axis).saturating_mul(behind(*axis)) <= most;
         let last = shape.len().saturating_sub(1);
         let axis = (0..last).find(fits).unwrap_or(last);
         let len = match shape.get(axis) {
-            Some(_) => {
-                let most = (limit / behind(axis)).max(1);
-                most - if most >= chunk(axis) { most % chunk(axis) } else { 0 }
+            Some(_) if fits(&axis) => {
+                let rows = usual / behind(axis).max(1);
+                chunk(axis).max(rows - rows % chunk(axis))
             }
+            Some(_) => usual,
             None => 1,
         };
         Boxes { shape: shape.to_vec(), axis, len }
@@ -59,8 +65,8 @@ impl Boxes {
 mod tests {
     use super::*;
 
-    fn pieces(limit: u64, shape: &[u64], chunks: &[u64]) -> Vec<(Vec<u64>, Vec<u64>)> {
-        let boxes = Boxes::within(limit, shape, chunks);
+    fn pieces(limits: [u64; 2], shape: &[u64], chunks: &[u64]) -> Vec<(Vec<u64>, Vec<u64>)> {
+        let boxes = Boxes::within(limits[0], limits[1], shape, chunks);
         let total: u64 = shape.iter().product();
         let (mut at, mut pieces) = (0, Vec::new());
         while at < total {
@@ -76,13 +82,13 @@ mod tests {
 
     #[test]
     fn pieces_follow_each_other_and_end_at_chunks() {
-        assert_eq!(pieces(100, &[5, 4], &[2, 2]), [(vec![0, 0], vec![5, 4])]);
+        assert_eq!(pieces([100, 100], &[5, 4], &[2, 2]), [(vec![0, 0], vec![5, 4])]);
         assert_eq!(
-            pieces(9, &[5, 4], &[2, 2]),
+            pieces([9, 9], &[5, 4], &[2, 2]),
             [(vec![0, 0], vec![2, 4]), (vec![2, 0], vec![2, 4]), (vec![4, 0], vec![1, 4])]
         );
         assert_eq!(
-            pieces(3, &[2, 5], &[2, 2]),
+            pieces([3, 3], &[2, 5], &[2, 2]),
             [
                 (vec![0, 0], vec![1, 2]),
                 (vec![0, 2], vec![1, 2]),
@@ -92,8 +98,13 @@ mod tests {
                 (vec![1, 4], vec![1, 1])
             ]
         );
-        assert_eq!(pieces(3, &[], &[]), [(vec![], vec![])]);
-        assert_eq!(pieces(7, &[10], &[]), [(vec![0], vec![7]), (vec![7], vec![3])]);
+        // A row of chunks is a piece, if it is not too long.
+        assert_eq!(
+            pieces([3, 10], &[3, 5], &[2, 2]),
+            [(vec![0, 0], vec![2, 5]), (vec![2, 0], vec![1, 5])]
+        );
+        assert_eq!(pieces([3, 3], &[], &[]), [(vec![], vec![])]);
+        assert_eq!(pieces([7, 7], &[10], &[]), [(vec![0], vec![7]), (vec![7], vec![3])]);
     }
 
     #[test]

@@ -2,7 +2,8 @@
 
 use std::io::{self, Write};
 
-use zarr_core::{Error, Json, Result};
+use zarr_core::region::element_count;
+use zarr_core::{AccessError, Error, Json, Node, Result};
 
 use super::boxes::Boxes;
 use super::document::Provenance;
@@ -15,9 +16,11 @@ impl Provenance {
     /// # Errors
     /// When its root group cannot be read.
     pub fn of(dataset: &Dataset) -> Result<Provenance> {
-        let group = dataset.hierarchy().node(&dataset.inner.base)?.into_group()?;
-        let properties =
-            group.attributes().get("_NCProperties").and_then(Json::as_str).map(str::to_owned);
+        let properties = match dataset.hierarchy().node(&dataset.inner.base)? {
+            Node::Group(group) => group.attributes().get("_NCProperties").cloned(),
+            Node::Array(_) => None,
+        };
+        let properties = properties.as_ref().and_then(Json::as_str).map(str::to_owned);
         let superblock = if dataset.dialect() == zarr_core::Dialect::V2 { 2 } else { 3 };
         Ok(Provenance {
             properties,
@@ -43,7 +46,10 @@ impl Dataset {
         print::<E>(name, &schema, printing, out, &mut |path, schema, rows| {
             let variable = self.variable(path)?;
             let shape = variable.shape()?;
-            let total: u64 = shape.iter().product();
+            let total = element_count(&shape).ok_or_else(|| {
+                let hint = "choose other variables with -v, or print definitions alone";
+                variable.at(AccessError::TooLarge { what: "the variable", size: u64::MAX, hint })
+            })?;
             let boxes = Boxes::new(&shape, &schema.storage.chunks);
             let mut at = 0;
             while at < total {
