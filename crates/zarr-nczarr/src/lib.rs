@@ -5,6 +5,7 @@
 //!
 //! - [`Dataset`], [`Group`], [`Variable`]: handles on what lies in a store. [`Slab`]: elements of a variable.
 //! - [`schema`]: a whole dataset as defined, in memory. [`Type`], [`Values`]: types, and values of one of them.
+//! - [`cdl`]: datasets as text.
 //! - [`NewDataset`], [`DatasetOptions`], [`NcUrl`]: how datasets begin, are opened and are called.
 //!
 //! ```

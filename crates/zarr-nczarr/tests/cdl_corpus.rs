@@ -42,7 +42,7 @@ fn difference(found: &str, wanted: &str) -> Option<String> {
     pairs.next().map(|(at, (found, wanted))| format!("line {}: {found:?}, not {wanted:?}", at + 1))
 }
 
-/// N-120 to N-123; the witness is ncdump 4.9.0, on HDF5.
+/// N-120 to N-122; the witness is ncdump 4.9.0, on HDF5.
 #[test]
 fn ncdump_writes_the_same() {
     let corpus = corpus();
@@ -95,7 +95,8 @@ fn through_a_dataset(
     String::from_utf8(printed).unwrap()
 }
 
-/// N-001 to N-063 as text: in v2 and v3, in a folder, an archive and an LMDB file.
+/// N-003, N-010 to N-012, N-020, N-022, N-040 to N-043, N-045, N-046, N-060, N-063: in v2 and v3, in a folder, an archive
+/// and an LMDB file.
 #[test]
 fn datasets_print_the_text_that_they_were_made_of() {
     let folder = tempfile::tempdir().unwrap();
@@ -118,7 +119,7 @@ fn datasets_print_the_text_that_they_were_made_of() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// N-123: what special attributes say of a dataset makes one like it.
+/// N-007, N-070, N-123: what special attributes say of a dataset makes one like it.
 #[test]
 fn storage_comes_back() {
     let (cdl, _) = &corpus()["storage"];
