@@ -36,20 +36,24 @@ pub(crate) enum CopyTo {
     NetCdf(NewDataset),
 }
 
-/// As [`written`], or `nczarr-v2`, `nczarr-v3`, `zarr-v2`, `zarr-v3`.
+/// As [`written`], or as [`new_dataset`].
 pub(crate) fn copy_to(text: &str) -> Result<CopyTo, String> {
-    let new = match text {
+    let new = new_dataset(text).map(CopyTo::NetCdf);
+    new.or_else(|words| match written(text) {
+        Ok(written) => Ok(CopyTo::Zarr(written)),
+        Err(e) => Err(format!("{e}; or, as a netCDF dataset, {words}")),
+    })
+}
+
+/// `nczarr-v2`, `nczarr-v3`, `zarr-v2`, `zarr-v3`.
+pub(crate) fn new_dataset(text: &str) -> Result<NewDataset, String> {
+    Ok(match text {
         "nczarr-v2" | "nczarr" => NewDataset::nczarr_v2(),
         "nczarr-v3" => NewDataset::nczarr_v3(),
         "zarr-v2" => NewDataset::pure(Dialect::V2),
         "zarr-v3" => NewDataset::pure(Dialect::V3),
-        text => {
-            let hint =
-                |e| format!("{e}; or, as a netCDF dataset, nczarr-v2, nczarr-v3, zarr-v2, zarr-v3");
-            return written(text).map(CopyTo::Zarr).map_err(hint);
-        }
-    };
-    Ok(CopyTo::NetCdf(new))
+        _ => return Err("nczarr-v2, nczarr-v3, zarr-v2, zarr-v3".into()),
+    })
 }
 
 /// A format that a reader is sure of.

@@ -6,6 +6,7 @@ mod common;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
+use std::thread;
 
 use common::{options, registry};
 use zarr_core::Access;
@@ -99,24 +100,34 @@ fn through_a_dataset(
 /// and an LMDB file.
 #[test]
 fn datasets_print_the_text_that_they_were_made_of() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut wrong = Vec::new();
-    for (name, (cdl, mut dumped)) in corpus() {
-        for (_, ncdump, ours) in OTHERWISE.iter().filter(|(of, ..)| *of == name) {
-            assert!(dumped.contains(ncdump), "{name}");
-            dumped = dumped.replace(ncdump, ours);
-        }
-        for (format, new) in [("v2", NewDataset::nczarr_v2()), ("v3", NewDataset::nczarr_v3())] {
-            for kind in ["", ".zip", ".lmdb"] {
-                let place = folder.path().join(format!("{name}-{format}{kind}"));
-                let found = through_a_dataset(&name, &cdl, &new, place.to_str().unwrap(), false);
-                if let Some(difference) = difference(&found, &dumped) {
-                    wrong.push(format!("{name} in {format}{kind}: {difference}"));
-                }
-            }
-        }
+    let mut corpus = corpus();
+    for (name, ncdump, ours) in OTHERWISE {
+        let (_, dumped) = corpus.get_mut(name).unwrap();
+        assert!(dumped.contains(ncdump), "{name}");
+        *dumped = dumped.replace(ncdump, ours);
     }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let formats = [("v2", NewDataset::nczarr_v2()), ("v3", NewDataset::nczarr_v3())];
+    let wrong_of = |format: &str, new: &NewDataset, kind: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        let wrong = |(name, (cdl, dumped)): (&String, &(String, String))| {
+            let place = folder.path().join(format!("{name}{kind}"));
+            let found = through_a_dataset(name, cdl, new, place.to_str().unwrap(), false);
+            let difference = difference(&found, dumped)?;
+            Some(format!("{name} in {format}{kind}: {difference}\n"))
+        };
+        corpus.iter().filter_map(wrong).collect::<String>()
+    };
+    // Most of it is waiting for disks.
+    let wrong: String = thread::scope(|scope| {
+        let kinds =
+            formats.iter().flat_map(|format| ["", ".zip", ".lmdb"].map(|kind| (format, kind)));
+        let wrong_of = &wrong_of;
+        let running: Vec<_> = kinds
+            .map(|((format, new), kind)| scope.spawn(move || wrong_of(format, new, kind)))
+            .collect();
+        running.into_iter().map(|one| one.join().unwrap()).collect()
+    });
+    assert!(wrong.is_empty(), "{wrong}");
 }
 
 /// N-007, N-070, N-123: what special attributes say of a dataset makes one like it.

@@ -4,13 +4,13 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
-use zarr::Dialect;
+use clap::Args;
 use zarr::nczarr::NewDataset;
 use zarr::nczarr::cdl::Document;
 
 use super::netcdf;
 use crate::failure::Failure;
+use crate::parse;
 use crate::session::{Care, Session};
 
 /// Make a dataset of CDL, the text form of netCDF
@@ -30,33 +30,16 @@ pub(crate) struct Generate {
     /// Path or URL of the new dataset
     #[arg(short = 'o', long, value_name = "TARGET")]
     output: String,
-    /// What the dataset is kept as
-    #[arg(long, value_name = "FORMAT", default_value = "nczarr-v3")]
-    format: Format,
+    /// What the dataset is kept as: nczarr-v3, nczarr-v2 (for netCDF's own library), or plain Zarr with the names
+    /// of dimensions, zarr-v3 or zarr-v2 (as xarray has them)
+    #[arg(long, value_name = "FORMAT", default_value = "nczarr-v3", value_parser = format)]
+    format: NewDataset,
     #[command(flatten)]
     care: Care,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// NCZarr in v3: all of netCDF, for every reader of v3
-    NczarrV3,
-    /// NCZarr in v2: all of netCDF, for netCDF's own library
-    NczarrV2,
-    /// Plain v3, with the names of dimensions
-    ZarrV3,
-    /// Plain v2, with the names of dimensions, as xarray has them
-    ZarrV2,
-}
-
 impl Generate {
     pub fn run(&self, session: &Session) -> Result<(), Failure> {
-        let new = match self.format {
-            Format::NczarrV3 => NewDataset::nczarr_v3(),
-            Format::NczarrV2 => NewDataset::nczarr_v2(),
-            Format::ZarrV3 => NewDataset::pure(Dialect::V3),
-            Format::ZarrV2 => NewDataset::pure(Dialect::V2),
-        };
         let text = self.read()?;
         let told = |why: String| Failure::Usage(format!("{}: {why}", self.name()));
         let text = String::from_utf8(text).map_err(|error| {
@@ -65,7 +48,7 @@ impl Generate {
             told(format!("line {line}: the text is not UTF-8; convert it first, as with iconv"))
         })?;
         let document = Document::parse(&text).map_err(|error| told(error.to_string()))?;
-        let dataset = netcdf::create(session, &self.output, &new, &self.care)?;
+        let dataset = netcdf::create(session, &self.output, &self.format, &self.care)?;
         if let Err(e) = document.write_to(&dataset) {
             netcdf::take_back(&dataset);
             return Err(e.into());
@@ -92,4 +75,9 @@ impl Generate {
             }
         }
     }
+}
+
+fn format(text: &str) -> Result<NewDataset, String> {
+    parse::new_dataset(text)
+        .map_err(|words| format!("`{text}` is no format of a dataset; there are {words}"))
 }
