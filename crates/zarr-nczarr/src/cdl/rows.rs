@@ -322,3 +322,49 @@ fn is_fill(values: &Values, at: usize, fill: &Values) -> bool {
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn printed(variable: &Variable, shape: &[u64], values: &Values, piece: usize) -> String {
+        let mut out = Vec::new();
+        let frame = Frame {
+            indent: 2,
+            width: 20,
+            shape: shape.to_vec(),
+            unlimited: vec![true; shape.len()],
+            precision: Precision::default(),
+        };
+        let mut rows = Rows::begin(&mut out, variable, frame).unwrap();
+        let mut rest = values.clone();
+        while !rest.is_empty() {
+            let later = rest.split_off(piece.min(rest.len()));
+            rows.push(&rest).unwrap();
+            rest = later;
+        }
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn lines_do_not_depend_on_the_pieces_that_come() {
+        let text = Values::Char(b"ab\0\0\0c\0\0\n\0d\0\0\0\0\0\0\0\0\xff\0\0\0\0".to_vec());
+        let numbers = Values::Double((0..24).map(|n| f64::from(n) / 7.0).collect());
+        for (values, ty) in [(text, Type::Char), (numbers, Type::Double)] {
+            let variable = Variable::new("v", ty, [""; 0]);
+            for shape in [vec![24], vec![4, 6], vec![2, 3, 4], vec![24, 1]] {
+                let whole = printed(&variable, &shape, &values, 24);
+                for piece in [1, 2, 5, 7] {
+                    assert_eq!(
+                        printed(&variable, &shape, &values, piece),
+                        whole,
+                        "{shape:?} by {piece}"
+                    );
+                }
+            }
+        }
+        let variable = Variable::new("v", Type::Char, [""; 0]);
+        let rows = printed(&variable, &[2, 4], &Values::Char(b"a\0b\0\0\0\0\0".to_vec()), 3);
+        assert_eq!(rows, "\n   v =\n  {\"a\\000b\"},\n  {\"\"} ;\n");
+    }
+}
