@@ -15,7 +15,7 @@ use std::sync::Arc;
 use common::selections::{case, meant, seeds};
 use proptest::prelude::*;
 use zarr::store::{Payload, Store, StoreKey};
-use zarr::stores::{LogStore, MemoryStore};
+use zarr::stores::MemoryStore;
 use zarr::{ErrorKind, Hierarchy, NodePath, OpenOptions, Selection};
 
 fn read(
@@ -57,7 +57,7 @@ proptest! {
         damaged in proptest::option::of((any::<usize>(), any::<usize>(), any::<bool>())),
     ) {
         let near: Arc<dyn Store> = Arc::new(MemoryStore::new());
-        let far: Arc<dyn Store> = Arc::new(LogStore::new(near.clone(), |_| {}));
+        let far = zarr::stores::log(near.clone(), |_| {});
         let array = case.create(near.clone(), "<i4");
         let count: u64 = array.shape().iter().product();
         array.write(.., &(1..=count as i32).collect::<Vec<_>>()).expect("written");
