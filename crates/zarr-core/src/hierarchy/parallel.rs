@@ -8,6 +8,10 @@ use crate::error::Result;
 
 /// What the work on many chunks is like.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(
+    not(feature = "rayon"),
+    expect(dead_code, reason = "one thread does it, whatever it is")
+)]
 pub(crate) struct Work {
     /// Whether there is more than one chunk.
     pub many: bool,
@@ -17,6 +21,7 @@ pub(crate) struct Work {
 
 /// Neighbours are handed out together up to so many bytes: two threads should not write to the two halves of a line
 /// of the cache.
+#[cfg(feature = "rayon")]
 const TOGETHER: u64 = 1 << 18;
 
 /// Calls `work` for every item, on several threads if there are many; each thread brings a buffer that it reuses.
