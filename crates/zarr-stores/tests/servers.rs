@@ -114,7 +114,8 @@ fn processes_change_parts_of_one_value() {
         for (n, server) in servers(variable).iter().enumerate() {
             if server.name == "moto" {
                 // moto 5 compares an ETag, and only then begins to write: it is no witness.
-                let _ = writeln!(std::io::stderr(), "not checked: moto, which does not swap at once");
+                let _ =
+                    writeln!(std::io::stderr(), "not checked: moto, which does not swap at once");
                 continue;
             }
             let run = format!("run-{}", std::process::id());
