@@ -148,7 +148,8 @@ def moto(servers):
     bucket = f"http://127.0.0.1:{port}/zarr-moto"
     servers.until_ready("moto", process, lambda: request("PUT", bucket, data=b""))
     s3_environment(servers)
-    servers.tell("ZARR_TEST_S3", "moto", f"s3://zarr-moto?endpoint=http://127.0.0.1:{port}")
+    by = wire.serve(port).server_port
+    servers.tell("ZARR_TEST_S3", "moto", f"s3://zarr-moto?endpoint=http://127.0.0.1:{by}")
 
 
 def azurite(servers):

@@ -3,9 +3,9 @@
 In turn: status 503 without asking the server; a connection that ends once the server has done what it was told; a body
 that breaks off in the middle, or, where there is nothing but a status, the connection; an answer two seconds late. How many did so far is the answer to `GET /faults`.
 
-A server that keeps keys as files takes the beginning of a key for a folder, and fails where S3 says that there is no
-such key. Its wire says so in its place, and lets one change at a time through: such a server compares an ETag, and only
-then begins to write.
+It lets one change at a time through: the servers here compare an ETag, and only then begin to write. One that keeps
+keys as files takes the beginning of a key for a folder, and fails where S3 says that there is no such key; its wire says
+so in its place.
 """
 
 import html
@@ -58,7 +58,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.reply(503, [("Retry-After", "0")], b"")
         if fault == "stall":
             time.sleep(STALL)
-        with self.turn if self.folder and self.command not in ("GET", "HEAD") else nullcontext():
+        with self.turn if self.command not in ("GET", "HEAD") else nullcontext():
             status, headers, answer, length = self.absent(body) or self.ask(body)
         if fault == "dropped" or (fault == "truncated" and (not answer or status >= 300)):
             self.close_connection = True
