@@ -121,7 +121,7 @@ def one(case, drv, slow, regs, warm=1, reps=2, variant=None):
     return r
 
 
-def latency(results, drivers, datasets=("scale_1x", "shard_zstd"), delay=20, port=8973):
+def latency(results, drivers, datasets=("scale_1x", "shard_zstd", "chunks_4096"), delay=20, port=8973):
     for ds in datasets:
         srv = subprocess.Popen([PY, os.path.join(HERE, "latency_server.py"), DATA, str(port), str(delay)], stdout=subprocess.PIPE, text=True)
         try:
