@@ -83,7 +83,7 @@ pub(super) fn failure(
         Error::InvalidPath { source } => {
             return StoreError::InvalidKey { key: key.to_owned(), why: source.to_string() };
         }
-        Error::NotFound { .. } if is_missing_bucket(&said) => {
+        _ if is_missing_bucket(&said) => {
             let why = format!("there is no such {}; check its name and the endpoint", facts.bucket);
             (ErrorKind::NotFound, why)
         }
@@ -188,6 +188,9 @@ mod tests {
             told(&no_bucket),
             "cannot get `k`: there is no such bucket; check its name and the endpoint"
         );
+        let source = answered("404 Not Found", "<Error><Code>NoSuchBucket</Code></Error>");
+        let listed = told(&Error::Generic { store: "S3", source });
+        assert!(listed.ends_with("there is no such bucket; check its name and the endpoint"));
         let no_key = "<Error><Code>NoSuchKey</Code></Error>";
         let no_key = Error::NotFound { path: path(), source: answered("404 Not Found", no_key) };
         assert!(is_absence(&no_key));
