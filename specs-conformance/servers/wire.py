@@ -3,7 +3,7 @@
 In turn: status 503 without asking the server; a connection that ends once the server has done what it was told; a body
 that breaks off in the middle, or, where there is nothing but a status, the connection; an answer two seconds late. How many did so far is the answer to `GET /faults`.
 
-It lets one change at a time through: the servers here compare an ETag, and only then begin to write. One that keeps
+It lets one request at a time through: the servers here compare an ETag, and only then begin to write. One that keeps
 keys as files takes the beginning of a key for a folder, and fails where S3 says that there is no such key; its wire says
 so in its place.
 """
@@ -17,7 +17,6 @@ import re
 import threading
 import time
 import urllib.parse
-from contextlib import nullcontext
 
 STALL = 2.0
 KINDS = ["503", "dropped", "truncated", "stall"]
@@ -58,7 +57,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.reply(503, [("Retry-After", "0")], b"")
         if fault == "stall":
             time.sleep(STALL)
-        with self.turn if self.command not in ("GET", "HEAD") else nullcontext():
+        with self.turn:
             status, headers, answer, length = self.absent(body) or self.ask(body)
         if fault == "dropped" or (fault == "truncated" and (not answer or status >= 300)):
             self.close_connection = True
