@@ -126,7 +126,7 @@ const ROUNDS: usize = 200;
 const CHILD: &str = "ZARR_TEST_CHILD";
 
 /// DECISIONS 4: processes that change parts of one value, each its own, lose nothing. s3s-fs 0.14 and moto 5 compare an
-/// ETag, and only then begin to write; the wire before each lets one change through at a time.
+/// ETag, and only then begin to write; the wire before each lets one request through at a time.
 #[test]
 fn processes_change_parts_of_one_value() {
     for variable in ["ZARR_TEST_S3", "ZARR_TEST_AZURE", "ZARR_TEST_GCS"] {
