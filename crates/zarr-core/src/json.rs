@@ -6,13 +6,15 @@
 
 mod read;
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt::{self, Write};
 
+use bytes::Bytes;
 use serde::de::{self, DeserializeOwned};
 use serde_json::value::RawValue;
 
-use self::read::Reader;
+pub(crate) use self::read::Reader;
 
 /// The deepest nesting a document may have; deeper ones are refused (T-26).
 pub const MAX_DEPTH: usize = 128;
@@ -194,31 +196,17 @@ impl Json {
     /// As [`Json::parse`].
     pub fn parse_tolerant(text: &[u8]) -> Result<(Json, Oddities), String> {
         let mut oddities = Oddities::default();
-        let text = std::str::from_utf8(text).map_err(|e| format!("not UTF-8: {e}"))?;
-        let text = match text.strip_prefix('\u{feff}') {
-            Some(rest) => {
-                oddities.byte_order_mark = true;
-                rest
-            }
-            None => text,
-        };
-        if text.trim().is_empty() {
-            return Err("empty, not a JSON document".into());
-        }
-        let parsed: Result<&RawValue, _> = serde_json::from_str(text);
-        let json = match parsed {
-            Ok(raw) => Reader::new(raw.get(), &mut oddities).value(0)?,
-            Err(error) => {
-                let quoted = quote_bare_floats(text);
-                let raw: &RawValue = quoted
-                    .as_deref()
-                    .and_then(|text| serde_json::from_str(text).ok())
-                    .ok_or_else(|| format!("not JSON: {error}"))?;
-                oddities.bare_floats = true;
-                Reader::new(raw.get(), &mut oddities).value(0)?
-            }
-        };
+        let text = checked(text, &mut oddities)?;
+        let json = Reader::new(&text, &mut oddities).value(0)?;
         Ok((json, oddities))
+    }
+
+    /// As [`Json::parse_tolerant`], without the member `aside` if it is an object; whether it has that one.
+    pub(crate) fn parse_but(text: &[u8], aside: &str) -> Result<(Json, bool, Oddities), String> {
+        let mut oddities = Oddities::default();
+        let text = checked(text, &mut oddities)?;
+        let (json, found) = Reader::new(&text, &mut oddities).object_but(aside)?;
+        Ok((json, found, oddities))
     }
 
     /// The value as a type that `serde` can read.
@@ -370,6 +358,62 @@ impl From<&[u64]> for Json {
 impl FromIterator<Json> for Json {
     fn from_iter<I: IntoIterator<Item = Json>>(items: I) -> Json {
         Json::Array(items.into_iter().collect())
+    }
+}
+
+/// One JSON text as other implementations wrote them, see [`Json::parse_tolerant`]; a text that is JSON.
+fn checked<'t>(text: &'t [u8], oddities: &mut Oddities) -> Result<Cow<'t, str>, String> {
+    let text = std::str::from_utf8(text).map_err(|e| format!("not UTF-8: {e}"))?;
+    let text = match text.strip_prefix('\u{feff}') {
+        Some(rest) => {
+            oddities.byte_order_mark = true;
+            rest
+        }
+        None => text,
+    };
+    if text.trim().is_empty() {
+        return Err("empty, not a JSON document".into());
+    }
+    fn check(text: &str) -> Result<&RawValue, serde_json::Error> {
+        serde_json::from_str(text)
+    }
+    let error = match check(text) {
+        Ok(_) => return Ok(Cow::Borrowed(text)),
+        Err(error) => error,
+    };
+    match quote_bare_floats(text).filter(|quoted| check(quoted).is_ok()) {
+        Some(quoted) => {
+            oddities.bare_floats = true;
+            Ok(Cow::Owned(quoted))
+        }
+        None => Err(format!("not JSON: {error}")),
+    }
+}
+
+/// A text that is JSON, of which parts can be had as they stand.
+#[derive(Debug)]
+pub(crate) struct Text(Bytes);
+
+impl Text {
+    /// As [`Json::parse_tolerant`] reads them.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn of(text: &Bytes) -> Result<Text, String> {
+        Ok(Text(match checked(text, &mut Oddities::default())? {
+            Cow::Borrowed(checked) => text.slice_ref(checked.as_bytes()),
+            Cow::Owned(quoted) => quoted.into(),
+        }))
+    }
+
+    /// Reads it from its beginning.
+    pub fn reader<'a, 'o>(&'a self, oddities: &'o mut Oddities) -> Reader<'a, 'o> {
+        Reader::new(std::str::from_utf8(&self.0).unwrap_or_default(), oddities)
+    }
+
+    /// A part of it, as its reader passed over it.
+    pub fn part(&self, part: &str) -> Bytes {
+        self.0.slice_ref(part.as_bytes())
     }
 }
 
@@ -527,6 +571,20 @@ mod tests {
             };
             let read = Json::parse(text.as_bytes()).unwrap();
             proptest::prop_assert_eq!(read.to_string(), value.to_string());
+
+            // Each member is passed over to its end, and left out where that is asked for.
+            let text = Text::of(&Bytes::from(text)).unwrap();
+            let (mut oddities, mut members) = (Oddities::default(), Vec::new());
+            text.reader(&mut oddities).members(|reader, name| {
+                members.push((name, Json::parse(&text.part(reader.pass()?))?));
+                Ok(())
+            }).unwrap();
+            let mut whole = members.into_iter().collect::<Object>();
+            proptest::prop_assert_eq!(&Json::from(whole.clone()), &read);
+            let name = strings.first().cloned().unwrap_or_default();
+            let (rest, found, _) = Json::parse_but(text.reader(&mut oddities).pass().unwrap().as_bytes(), &name).unwrap();
+            proptest::prop_assert_eq!(found, whole.remove(&name).is_some());
+            proptest::prop_assert_eq!(rest, Json::from(whole));
         }
     }
 }

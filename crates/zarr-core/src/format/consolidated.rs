@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 
-use super::{Documents, Format};
+use super::{Documents, Format, JsonEncoding, MetadataEncoding};
 use crate::dialect::Dialect;
 use crate::error::{MetadataError, StoreError};
-use crate::json::{Json, Object};
+use crate::json::{Json, Object, Oddities, Reader, Text};
 use crate::path::NodePath;
 use crate::store::{StoreKey, StorePrefix};
 
@@ -18,7 +18,7 @@ pub(crate) const DRAFT: &str = "meta/root/consolidated/.zmetadata";
 pub(crate) const DRAFT_GROUP: &str = "/consolidated";
 
 /// The member of a group's document that holds them in v3.
-const INLINE: &str = "consolidated_metadata";
+pub(crate) const INLINE: &str = "consolidated_metadata";
 
 /// The member that tells which of them may be out of date, since their documents are about to change. Other
 /// implementations pass it over.
@@ -119,35 +119,57 @@ impl Holder {
     /// # Errors
     /// For copies of a form that is not known.
     pub fn copies(&self, bytes: &Bytes) -> Result<Option<Copies>, MetadataError> {
-        let whole = Json::parse_tolerant(bytes).map_err(MetadataError::Json)?.0;
-        let object = |json| if let Json::Object(object) = json { object } else { Object::new() };
-        let mut whole = object(whole);
-        let mut held = match self.dialect {
-            Dialect::V3 => match whole.remove(INLINE) {
-                None | Some(Json::Null) => return Ok(None),
-                Some(inline) => {
-                    let inline = object(inline);
-                    // F-013: zarr-python before 3.1.4 may leave out `must_understand`.
-                    if inline.get("kind").is_some_and(|kind| kind.as_str() != Some("inline")) {
-                        return Err(invalid("its `kind` is not `inline`"));
-                    }
-                    inline
-                }
-            },
-            Dialect::V2 | Dialect::Draft => {
-                if whole.get("zarr_consolidated_format").and_then(Json::as_u64) != Some(1) {
-                    return Err(invalid("`zarr_consolidated_format` is not 1"));
-                }
-                whole
+        let Some(held) = self.held(bytes)? else { return Ok(None) };
+        let parsed = |(key, copy): (_, Bytes)| Ok((key, Json::parse_tolerant(&copy)?.0));
+        let entries = held.entries.into_iter().map(parsed).collect::<Result<_, _>>();
+        Ok(Some(Copies { entries: entries.map_err(MetadataError::Json)?, stale: held.stale }))
+    }
+
+    /// The text of each copy in the holder's document; `None` if it is a group's without any.
+    fn held(&self, bytes: &Bytes) -> Result<Option<Held>, MetadataError> {
+        let text = Text::of(bytes).map_err(MetadataError::Json)?;
+        let (mut said, mut own) = (Said::default(), Object::new());
+        let (mut is_there, mut oddities) = (self.dialect != Dialect::V3, Oddities::default());
+        let mut reader = text.reader(&mut oddities);
+        let read = reader.members(|reader, name| {
+            if self.dialect != Dialect::V3 {
+                return said.hear(&text, reader, &name);
             }
-        };
-        let Some(Json::Object(entries)) = held.remove("metadata") else {
+            if name != INLINE {
+                own.insert(name, reader.value(1)?);
+                return Ok(());
+            }
+            (said, is_there) = (Said::default(), true);
+            match reader.members(|reader, name| said.hear(&text, reader, &name))? {
+                true => {}
+                false => is_there = reader.pass()? != "null",
+            }
+            Ok(())
+        });
+        read.map_err(MetadataError::Json)?;
+        if !is_there {
+            return Ok(None);
+        }
+        match self.dialect {
+            // F-013: zarr-python before 3.1.4 may leave out `must_understand`.
+            Dialect::V3 if said.kind.is_some_and(|kind| kind.as_str() != Some("inline")) => {
+                return Err(invalid("its `kind` is not `inline`"));
+            }
+            Dialect::V2 | Dialect::Draft
+                if said.format.as_ref().and_then(Json::as_u64) != Some(1) =>
+            {
+                return Err(invalid("`zarr_consolidated_format` is not 1"));
+            }
+            _ => {}
+        }
+        let Some(entries) = said.entries else {
             return Err(invalid("member `metadata`, an object of documents, is missing"));
         };
         let entries = entries.into_iter().map(|(name, copy)| Ok((self.document(&name)?, copy)));
-        let stale = held.get(STALE).and_then(Json::as_array).unwrap_or_default();
+        let stale = said.stale.as_ref().and_then(Json::as_array).unwrap_or_default();
         let stale = stale.iter().filter_map(Json::as_str).map(|name| self.document(name));
-        Ok(Some(Copies {
+        Ok(Some(Held {
+            own,
             entries: entries.collect::<Result<_, MetadataError>>()?,
             stale: stale.collect::<Result<_, _>>()?,
         }))
@@ -215,28 +237,75 @@ impl Holder {
         copy
     }
 
-    /// The documents that copies stand for, as they would lie in the store.
+    /// The documents that copies in the holder's document stand for, as they would lie in the store, and the keys
+    /// of those that are not to be trusted; `None` if it is a group's without any. The holder's own document is
+    /// among them, without the copies.
     ///
     /// # Errors
-    /// For a copy that the format cannot write.
+    /// For copies of a form that is not known, and a copy that the format cannot write.
     pub fn documents(
         &self,
         format: &dyn Format,
         bytes: &Bytes,
-        copies: &Copies,
-    ) -> Result<Documents, MetadataError> {
+    ) -> Result<Option<(Documents, Vec<StoreKey>)>, MetadataError> {
+        let Some(held) = self.held(bytes)? else { return Ok(None) };
         let mut documents = Documents::new();
         if self.dialect == Dialect::V3 {
-            documents.push((self.key.clone(), bytes.clone()));
+            documents.push((self.key.clone(), Json::from(held.own).to_string().into()));
         }
-        for (key, copy) in &copies.entries {
-            let encoded = match key.as_str() == "zarr.json" {
-                true => Ok(copy.to_string().into_bytes()),
-                false => format.encoding().encode(copy),
+        let encoding = format.encoding();
+        for (key, copy) in held.entries {
+            let is_json = encoding.uri() == JsonEncoding.uri() || key.as_str() == "zarr.json";
+            let encoded = match is_json {
+                true => Ok(copy),
+                false => Json::parse_tolerant(&copy)
+                    .and_then(|(json, _)| encoding.encode(&json))
+                    .map(Bytes::from),
             };
-            documents.push((key.clone(), Bytes::from(encoded.map_err(MetadataError::Json)?)));
+            documents.push((key, encoded.map_err(MetadataError::Json)?));
         }
-        Ok(documents)
+        Ok(Some((documents, held.stale)))
+    }
+}
+
+/// Copies, as text.
+struct Held {
+    /// What else the holder's document says, in v3.
+    own: Object,
+    entries: Vec<(StoreKey, Bytes)>,
+    stale: Vec<StoreKey>,
+}
+
+/// What the members beside copies, and they, say.
+#[derive(Default)]
+struct Said {
+    kind: Option<Json>,
+    format: Option<Json>,
+    entries: Option<Vec<(String, Bytes)>>,
+    stale: Option<Json>,
+}
+
+impl Said {
+    /// Reads the next member.
+    fn hear(&mut self, text: &Text, reader: &mut Reader<'_, '_>, name: &str) -> Result<(), String> {
+        match name {
+            "kind" => self.kind = Some(reader.value(0)?),
+            "zarr_consolidated_format" => self.format = Some(reader.value(0)?),
+            STALE => self.stale = Some(reader.value(0)?),
+            "metadata" => {
+                let mut entries = Vec::new();
+                let is_object = reader.members(|reader, name| {
+                    entries.push((name, text.part(reader.pass()?)));
+                    Ok(())
+                })?;
+                self.entries = is_object.then_some(entries);
+                if !is_object {
+                    reader.pass()?;
+                }
+            }
+            _ => drop(reader.pass()?),
+        }
+        Ok(())
     }
 }
 

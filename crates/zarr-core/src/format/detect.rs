@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::draft::{self, Draft};
-use super::{Documents, Format, JsonEncoding, V2, V3, parse_object};
+use super::{Documents, Format, V2, V3, parse_node_object};
 use crate::dialect::{Dialect, Era, Reading};
 use crate::error::MetadataError;
 use crate::json::Json;
@@ -48,7 +48,7 @@ pub(crate) fn detect(
         });
     };
     // Duplicates are an error in both kinds of `zarr.json` (DECISIONS 23).
-    let object = parse_object(entry, &JsonEncoding, true, reading)?;
+    let object = parse_node_object(entry, reading)?;
     if v2 {
         reading.warnings.push("`zarr.json` and v2 documents are here; `zarr.json` is taken".into());
     }

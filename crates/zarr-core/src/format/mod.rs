@@ -27,7 +27,7 @@ use crate::data_type::{CoreType, Endian, ParsedType, variable};
 use crate::dialect::{Dialect, Era, Reading};
 use crate::error::{AccessError, MetadataError, StoreError, Unsupported};
 use crate::grid::ChunkGrid;
-use crate::json::{Json, Object};
+use crate::json::{Json, Object, Oddities};
 use crate::metadata::{ArrayMetadata, NodeKind, NodeMetadata};
 use crate::path::NodePath;
 use crate::store::{Listing, StoreKey, StorePrefix};
@@ -250,6 +250,26 @@ fn parse_object(
     reading: &mut Reading<'_>,
 ) -> Result<Object, MetadataError> {
     let (json, odd) = encoding.decode(bytes).map_err(MetadataError::Json)?;
+    object_of(json, odd, strict_members, reading)
+}
+
+/// The object of a `zarr.json`; a group's without its consolidated metadata, which are a cache (F-013).
+fn parse_node_object(bytes: &[u8], reading: &mut Reading<'_>) -> Result<Object, MetadataError> {
+    let parsed = Json::parse_but(bytes, consolidated::INLINE).map_err(MetadataError::Json)?;
+    let (json, has_copies, odd) = parsed;
+    let object = object_of(json, odd, true, reading)?;
+    match has_copies && object.get("node_type").and_then(Json::as_str) != Some("group") {
+        true => parse_object(bytes, &JsonEncoding, true, reading),
+        false => Ok(object),
+    }
+}
+
+fn object_of(
+    json: Json,
+    odd: Oddities,
+    strict_members: bool,
+    reading: &mut Reading<'_>,
+) -> Result<Object, MetadataError> {
     let refuse = MetadataError::Json;
     if let Some(name) = odd.duplicates.first() {
         let what = format!("member `{name}` stands twice");

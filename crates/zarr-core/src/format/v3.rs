@@ -1,8 +1,9 @@
 //! How does final v3 keep the model? (spec: F-001 … F-021)
 
+use super::consolidated::INLINE;
 use super::{Child, Documents, Format, JsonEncoding, Place};
 use super::{
-    attributes, cannot, document, invalid, key_below, lengths, parse_fill, parse_object,
+    attributes, cannot, document, invalid, key_below, lengths, parse_fill, parse_node_object,
     spell_fill, spell_type, supposed_children,
 };
 use crate::codec::CodecSpec;
@@ -57,7 +58,7 @@ impl Format for V3 {
         let Some((_, bytes)) = found.first() else {
             return Ok(None);
         };
-        let object = parse_object(bytes, &JsonEncoding, true, reading)?;
+        let object = parse_node_object(bytes, reading)?;
         // F-003.
         match object.get("zarr_format") {
             None => return Err(MetadataError::Missing("zarr_format")),
@@ -84,7 +85,7 @@ impl Format for V3 {
 
     fn kind(&self, _: &NodePath, found: &Documents) -> Result<Option<NodeKind>, MetadataError> {
         let Some((_, bytes)) = found.first() else { return Ok(None) };
-        let (json, _) = Json::parse_tolerant(bytes).map_err(MetadataError::Json)?;
+        let (json, ..) = Json::parse_but(bytes, INLINE).map_err(MetadataError::Json)?;
         match json.as_object().and_then(|object| object.get("node_type")).and_then(Json::as_str) {
             Some("array") => Ok(Some(NodeKind::Array)),
             Some("group") => Ok(Some(NodeKind::Group)),
@@ -327,20 +328,11 @@ fn parse_group(
 ) -> Result<GroupMetadata, MetadataError> {
     let mut obstacles = Vec::new();
     let known = ["zarr_format", "node_type", "attributes", "must_understand"];
-    // F-013: tolerated in whatever form; it is a cache.
-    let consolidated = object.remove("consolidated_metadata");
-    let mut kept = unknown_members(&object, &known, &mut obstacles);
+    let unknown = unknown_members(&object, &known, &mut obstacles);
     if let Some(obstacle) = obstacles.into_iter().next() {
         return Err(obstacle.into());
     }
-    if let Some(consolidated) = consolidated {
-        kept.insert("consolidated_metadata", consolidated);
-    }
-    Ok(GroupMetadata {
-        attributes: v3_attributes(&mut object, reading)?,
-        unknown: kept,
-        implicit: false,
-    })
+    Ok(GroupMetadata { attributes: v3_attributes(&mut object, reading)?, unknown, implicit: false })
 }
 
 /// F-009.

@@ -132,8 +132,7 @@ impl Room {
     }
 
     fn copied(&self, holder: &Holder, bytes: &Bytes) -> Result<Option<Copied>, MetadataError> {
-        let copies = holder.copies(bytes)?;
-        copies.map(|copies| Copied::new(holder, &*self.format, bytes, &copies)).transpose()
+        Copied::new(holder, &*self.format, bytes)
     }
 
     /// Whether a writer has seen copies of v2 or v3 documents here.

@@ -11,7 +11,7 @@ use bytes::Bytes;
 
 use crate::dialect::Dialect;
 use crate::error::{MetadataError, StoreError};
-use crate::format::consolidated::{self, Copies, Holder};
+use crate::format::consolidated::{self, Holder};
 use crate::format::{Documents, Format};
 use crate::metadata::NodeMetadata;
 use crate::store::aio::{ListableStore, Pinned, ReadableStore, Store};
@@ -27,19 +27,18 @@ pub(crate) struct Copied {
 }
 
 impl Copied {
+    /// What copies in a holder's document say; `None` if it is a group's without any.
     pub fn new(
         holder: &Holder,
         format: &dyn Format,
         bytes: &Bytes,
-        copies: &Copies,
-    ) -> Result<Copied, MetadataError> {
-        let text = |key: &StoreKey| key.as_str().to_owned();
-        let documents = holder.documents(format, bytes, copies)?;
-        Ok(Copied {
+    ) -> Result<Option<Copied>, MetadataError> {
+        let text = |key: StoreKey| String::from(key.as_str());
+        Ok(holder.documents(format, bytes)?.map(|(documents, stale)| Copied {
             dialect: format.dialect(),
-            documents: documents.into_iter().map(|(key, bytes)| (text(&key), bytes)).collect(),
-            stale: copies.stale.iter().map(text).collect(),
-        })
+            documents: documents.into_iter().map(|(key, bytes)| (text(key), bytes)).collect(),
+            stale: stale.into_iter().map(text).collect(),
+        }))
     }
 
     /// Those of `keys` that there are copies of; `None` if one is not to be trusted.

@@ -5,7 +5,7 @@
 
 use super::{Json, MAX_DEPTH, Members, Object, Oddities};
 
-pub(super) struct Reader<'a, 'o> {
+pub(crate) struct Reader<'a, 'o> {
     text: &'a str,
     at: usize,
     oddities: &'o mut Oddities,
@@ -16,11 +16,60 @@ impl<'a, 'o> Reader<'a, 'o> {
         Reader { text, at: 0, oddities }
     }
 
+    /// Hands each member of the object that comes next to `visit`, which reads its value or passes over it, in the
+    /// text's order and without a look for names that stand twice; `false`, and nothing read, if it is no object.
+    ///
+    /// # Errors
+    /// Those of `visit`, and of strings that are no text.
+    pub(crate) fn members(
+        &mut self,
+        mut visit: impl FnMut(&mut Self, String) -> Result<(), String>,
+    ) -> Result<bool, String> {
+        if self.peek() != Some(b'{') {
+            return Ok(false);
+        }
+        self.at += 1;
+        while self.next_of(b'}')? {
+            let name = self.string()?;
+            self.expect(b':')?;
+            visit(self, name)?;
+        }
+        Ok(true)
+    }
+
+    /// The text of the value that comes next, however deep it nests.
+    ///
+    /// # Errors
+    /// For a text that ends within it.
+    pub(crate) fn pass(&mut self) -> Result<&'a str, String> {
+        self.peek();
+        let (begin, bytes) = (self.at, self.text.as_bytes());
+        let mut depth = 0usize;
+        loop {
+            match bytes.get(self.at) {
+                Some(b'{' | b'[') => depth += 1,
+                Some(b'}' | b']') => depth = depth.saturating_sub(1),
+                Some(b'"') => drop(self.pass_string()?),
+                Some(_) if depth > 0 => {}
+                Some(_) => {
+                    self.word()?;
+                    break;
+                }
+                None => return Err(self.broken()),
+            }
+            self.at += 1;
+            if depth == 0 {
+                break;
+            }
+        }
+        self.text.get(begin..self.at).ok_or_else(|| self.broken())
+    }
+
     /// The value that comes next.
     ///
     /// # Errors
     /// For values in values beyond [`MAX_DEPTH`], and strings that are no text.
-    pub(super) fn value(&mut self, depth: usize) -> Result<Json, String> {
+    pub(crate) fn value(&mut self, depth: usize) -> Result<Json, String> {
         if depth > MAX_DEPTH {
             return Err(format!("nests deeper than {MAX_DEPTH} levels"));
         }
@@ -34,15 +83,34 @@ impl<'a, 'o> Reader<'a, 'o> {
     }
 
     fn object(&mut self, depth: usize) -> Result<Json, String> {
-        self.at += 1;
         let mut members = Members::default();
-        while self.next_of(b'}')? {
-            let name = self.string()?;
-            self.expect(b':')?;
-            let value = self.value(depth + 1)?;
-            self.oddities.duplicates.extend(members.put(name, value));
-        }
+        self.members(|reader, name| {
+            let value = reader.value(depth + 1)?;
+            reader.oddities.duplicates.extend(members.put(name, value));
+            Ok(())
+        })?;
         Ok(Json::Object(Object(members.members)))
+    }
+
+    /// The object that comes next but for its member `aside`; whether it has that one.
+    ///
+    /// # Errors
+    /// As [`Reader::value`].
+    pub(super) fn object_but(&mut self, aside: &str) -> Result<(Json, bool), String> {
+        let (mut members, mut found) = (Members::default(), false);
+        let is_object = self.members(|reader, name| {
+            if name == aside {
+                found = true;
+                return reader.pass().map(drop);
+            }
+            let value = reader.value(1)?;
+            reader.oddities.duplicates.extend(members.put(name, value));
+            Ok(())
+        })?;
+        match is_object {
+            true => Ok((Json::Object(Object(members.members)), found)),
+            false => Ok((self.value(0)?, false)),
+        }
     }
 
     fn array(&mut self, depth: usize) -> Result<Json, String> {
@@ -66,14 +134,14 @@ impl<'a, 'o> Reader<'a, 'o> {
         }
     }
 
-    fn string(&mut self) -> Result<String, String> {
-        self.expect(b'"')?;
-        let begin = self.at;
+    /// Goes to the end of a string, from its beginning; whether anything in it is escaped.
+    fn pass_string(&mut self) -> Result<bool, String> {
         let bytes = self.text.as_bytes();
         let mut escaped = false;
+        self.at += 1;
         loop {
             match bytes.get(self.at) {
-                Some(b'"') => break,
+                Some(b'"') => return Ok(escaped),
                 Some(b'\\') => {
                     escaped = true;
                     self.at += 2;
@@ -82,6 +150,14 @@ impl<'a, 'o> Reader<'a, 'o> {
                 None => return Err(self.broken()),
             }
         }
+    }
+
+    fn string(&mut self) -> Result<String, String> {
+        if self.peek() != Some(b'"') {
+            return Err(self.broken());
+        }
+        let begin = self.at + 1;
+        let escaped = self.pass_string()?;
         self.at += 1;
         let inside = self.text.get(begin..self.at - 1).ok_or_else(|| self.broken())?;
         match escaped {
