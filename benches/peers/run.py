@@ -56,8 +56,13 @@ CASES += [("write", "write_all", d, 2, None) for d in ("raw", "blosc_zstd", "blo
 CASES += [("round", "roundtrip", d, 2, None) for d in ("raw", "zstd", "shard_zstd")]
 CASES += [("open", "open_list", d, 2, None) for d in ("many_arrays", "many_arrays_cons")]
 CASES += [("scale", "read_all", d, 2, None) for d in ("scale_1x", "scale_4x", "scale_16x")]
+VARIETY = ["edge_zstd", "edge_shard", "planes_zstd", "bars_blosc", "turned_raw", "turned_zstd", "turned_shard", "big_raw", "big_zstd", "byte_lz4", "double_zlib", "float_bits", "crc_raw", "v2_f_lz4", "v2_f_raw", "v2_zlib", "v2_big_shuffle"]
+CASES += [("variety", "read_all", d, 2, None) for d in VARIETY]
+CASES += [("variety", "read_subset", d, 2, g) for d, g in (("planes_zstd", "box48"), ("planes_zstd", "zplane"), ("bars_blosc", "box48"), ("turned_raw", "box48"), ("turned_raw", "xplane"), ("turned_zstd", "box48"), ("turned_shard", "box48"), ("turned_shard", "zplane"), ("big_raw", "box48"), ("big_raw", "xplane"), ("byte_lz4", "point"), ("float_bits", "box48"), ("crc_raw", "box48"), ("v2_f_lz4", "xplane"), ("v2_f_raw", "zplane"))]
+CASES += [("variety", "write_all", d, 2, None) for d in ("edge_zstd", "turned_raw", "turned_zstd", "turned_shard", "big_raw", "byte_lz4", "crc_raw", "v2_f_lz4", "v2_zlib")]
 KEY = {"read", "write", "subset"}
 NO_LIMIT = {"open_list", "read_http", "read_chunks", "read_inner", "roundtrip"}   # the limit driver has no such op
+NO_LIMIT_SET = {"variety"}                                                       # nor does it know these data
 
 
 def load1():
@@ -223,7 +228,7 @@ def report(results, path):
         if "server" in r:
             srv.setdefault((r["dataset"], r["name"]), []).append((min(r["seconds"]), r["server"]))
     out = ["Seconds. cpu: minimum user + system time of all threads; wall: minimum (median) over uncontended repetitions only. Bold: ratio to `limit`.", ""]
-    titles = dict(read="Read all, 2 threads", read1="Read all, 1 thread", chunks="Chunk by chunk, 2 threads", subset="Regions (one call each, one after another)", write="Write all, 2 threads", round="Round trip (read + re-encode + write)", open="Open and list 2,000 arrays", scale="Growth 1x / 4x / 16x")
+    titles = dict(read="Read all, 2 threads", read1="Read all, 1 thread", chunks="Chunk by chunk, 2 threads", subset="Regions (one call each, one after another)", write="Write all, 2 threads", round="Round trip (read + re-encode + write)", open="Open and list 2,000 arrays", scale="Growth 1x / 4x / 16x", variety="Other shapes, orders, types and codecs, 2 threads")
     for st, t in titles.items():
         rows = [(f"{k[1]} {k[2]}" + (f" {k[4]}" if k[4] else ""), by) for k, by in acc.items() if k[0] == st]
         if rows:
@@ -274,7 +279,7 @@ def main():
             if c[0] not in sets or not re.search(a.datasets, c[2]):
                 continue
             for d in names:
-                if d == "limit" and c[1] in NO_LIMIT:
+                if d == "limit" and (c[1] in NO_LIMIT or c[0] in NO_LIMIT_SET):
                     continue
                 if slow.get((c, d), 0) > 30 and rnd > 0:
                     continue                       # once is enough for the very slow ones
