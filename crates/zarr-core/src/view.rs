@@ -5,11 +5,13 @@
 //! made and only ever shrink, so using one is safe.
 #![allow(unsafe_code)]
 
+mod copy;
 mod pairs;
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
 
+use self::copy::{Turn, copy_runs, swap_runs};
 use self::pairs::pairs;
 use crate::codec::scratch;
 use crate::heap::Heap;
@@ -406,18 +408,27 @@ impl<'a> ViewMut<'a> {
         let (to, from) = (self.at, source.at);
         let strides = [&self.window.strides[..], &source.window.strides[..]];
         let cell = self.window.cell;
-        if unit == 1 && !self.is_empty() {
-            let (axes, run) = merged(&self.window.shape, strides, cell);
-            rows(&axes, [0; 2], &mut |[t, f], step, count| {
-                // SAFETY: `rows` visits runs inside both windows; a ViewMut shares no memory with a View.
-                unsafe { copy_runs(from.offset(f), to.offset(t), step, count, run) };
+        if self.is_empty() {
+            return;
+        }
+        let (mut axes, run) = merged(&self.window.shape, strides, cell);
+        if let Some(turn) = Turn::of(&mut axes, cell, run) {
+            steps(&axes, [0; 2], run, &mut |[t, f], _| {
+                // SAFETY: the axes of the turn and those around it are those of both windows; a ViewMut shares
+                // no memory with a View.
+                unsafe { turn.copy(from.offset(f), to.offset(t), unit) };
                 true
             });
             return;
         }
-        walk(&self.window.shape, strides, cell, &mut |[t, f], run| {
-            // SAFETY: as above.
-            unsafe { swap_run(from.offset(f), to.offset(t), run, unit) };
+        rows(&axes, [0; 2], &mut |[t, f], step, count| {
+            // SAFETY: `rows` visits runs inside both windows; a ViewMut shares no memory with a View.
+            unsafe {
+                match unit {
+                    1 => copy_runs(from.offset(f), to.offset(t), step, count, run),
+                    _ => swap_runs(from.offset(f), to.offset(t), step, count, run, unit),
+                }
+            }
             true
         });
     }
@@ -447,76 +458,6 @@ impl ViewMut<'_> {
             // SAFETY: as in `gather`.
             unsafe { copy_runs(from.offset(f), to.offset(t), [0; 2], 1, run) };
         });
-    }
-}
-
-/// Copies `count` runs of `len` bytes; the next are `step` bytes further in the target and in the source. Runs of
-/// usual lengths are copied without a call.
-///
-/// # Safety
-/// Each run is good for `len` bytes at both ends, which do not overlap.
-unsafe fn copy_runs(from: *const u8, to: *mut u8, step: [isize; 2], count: usize, len: usize) {
-    /// # Safety
-    /// As without a fixed length.
-    unsafe fn fixed<const LEN: usize>(
-        from: *const u8,
-        to: *mut u8,
-        step: [isize; 2],
-        count: usize,
-    ) {
-        for n in 0..count as isize {
-            // SAFETY: the caller's promise, for each run.
-            unsafe {
-                let (from, to) = (from.offset(n * step[1]), to.offset(n * step[0]));
-                (to as *mut [u8; LEN]).write(*(from as *const [u8; LEN]));
-            }
-        }
-    }
-    // SAFETY: the caller's promise, for each run.
-    unsafe {
-        match len {
-            1 => fixed::<1>(from, to, step, count),
-            2 => fixed::<2>(from, to, step, count),
-            4 => fixed::<4>(from, to, step, count),
-            8 => fixed::<8>(from, to, step, count),
-            16 => fixed::<16>(from, to, step, count),
-            32 => fixed::<32>(from, to, step, count),
-            64 => fixed::<64>(from, to, step, count),
-            128 => fixed::<128>(from, to, step, count),
-            _ => {
-                for n in 0..count as isize {
-                    let (from, to) = (from.offset(n * step[1]), to.offset(n * step[0]));
-                    std::ptr::copy_nonoverlapping(from, to, len);
-                }
-            }
-        }
-    }
-}
-
-/// Copies `len` bytes, turning round each `unit`.
-///
-/// # Safety
-/// Both pointers are good for `len` bytes that do not overlap; `len` is a multiple of `unit`.
-unsafe fn swap_run(from: *const u8, to: *mut u8, len: usize, unit: usize) {
-    // SAFETY: the caller's promise.
-    let (from, to) =
-        unsafe { (std::slice::from_raw_parts(from, len), std::slice::from_raw_parts_mut(to, len)) };
-    fn fixed<const N: usize>(from: &[u8], to: &mut [u8]) {
-        for (from, to) in from.as_chunks::<N>().0.iter().zip(to.as_chunks_mut::<N>().0) {
-            *to = *from;
-            to.reverse();
-        }
-    }
-    match unit {
-        2 => fixed::<2>(from, to),
-        4 => fixed::<4>(from, to),
-        8 => fixed::<8>(from, to),
-        _ => {
-            for (from, to) in from.chunks_exact(unit).zip(to.chunks_exact_mut(unit)) {
-                to.copy_from_slice(from);
-                to.reverse();
-            }
-        }
     }
 }
 
