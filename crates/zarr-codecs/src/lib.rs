@@ -34,6 +34,8 @@ mod adler32;
 mod arithmetic;
 #[cfg(feature = "astype")]
 mod astype;
+#[cfg(any(feature = "gzip", feature = "zlib", feature = "blosc"))]
+mod at_once;
 #[cfg(feature = "base64")]
 mod base64;
 #[cfg(feature = "bitround")]

@@ -10,6 +10,7 @@ use flate2::write::ZlibEncoder;
 use zarr_core::codec::{BytesToBytes, ChunkContext, Codec, CodecSpec, DecodedSize, scratch};
 use zarr_core::{CodecError, Dialect, MetadataError};
 
+use crate::at_once;
 use crate::deflate::{self, Level};
 use crate::stream::{no_rest, read_all, read_into};
 
@@ -29,7 +30,7 @@ pub(crate) fn build(spec: &CodecSpec, _: &ChunkContext) -> Result<Codec, Metadat
 
 impl BytesToBytes for Zlib {
     fn encode<'a>(&self, decoded: Cow<'a, [u8]>) -> Result<Cow<'a, [u8]>, CodecError> {
-        if let Some(encoded) = deflate::to_zlib_at_once(&decoded, self.level) {
+        if let Some(encoded) = at_once::to_zlib(&decoded, self.level.0) {
             scratch::give_back(decoded);
             return Ok(Cow::Owned(encoded));
         }
@@ -55,7 +56,7 @@ impl BytesToBytes for Zlib {
     }
 
     fn decode_into(&self, encoded: Cow<'_, [u8]>, out: &mut [u8]) -> Result<(), CodecError> {
-        if deflate::zlib_at_once(&encoded, out) {
+        if at_once::zlib(&encoded, out) {
             return Ok(());
         }
         let mut reader = ZlibDecoder::new(&encoded[..]);

@@ -2,7 +2,8 @@
 //!
 //! A buffer says itself how it was made, so decoding asks nothing of the configuration. Sizes in its
 //! header are compared with what is due before anything is allocated (F-085). Nothing may follow the
-//! buffer. Snappy inside is decoded, not encoded: C-Blosc's is C++. Zstandard inside is decoded here, faster.
+//! buffer. Snappy inside is decoded, not encoded: C-Blosc's is C++. Zstandard and zlib inside are
+//! decoded here, faster.
 
 mod container;
 mod ffi;
@@ -15,6 +16,7 @@ use zarr_core::codec::{
 };
 use zarr_core::{CodecError, Dialect, Json, MetadataError, Object};
 
+use crate::at_once;
 use crate::spelling::spelled;
 use crate::stream::room;
 use crate::zstd_decoder::decompress;
@@ -196,6 +198,7 @@ struct Header {
 
 /// The compressors' numbers in the flags' upper bits.
 const SNAPPY: u8 = 2;
+const ZLIB: u8 = 3;
 const ZSTD: u8 = 4;
 
 impl Header {
@@ -257,6 +260,12 @@ impl Header {
                 return container::decode(self, encoded, out, |stream, out| {
                     decompress(stream, out) == Ok(out.len())
                 });
+            }
+            // Where libdeflate is not there or refuses a stream, C-Blosc decides.
+            ZLIB if !self.bit_shuffled()
+                && container::decode(self, encoded, out, at_once::zlib).is_ok() =>
+            {
+                return Ok(());
             }
             _ => {}
         }
