@@ -330,6 +330,39 @@ fn a_pool_of_one_thread_does_not_deadlock() -> Result<()> {
     Ok(())
 }
 
+/// A thread of the caller's own pool finishes a call before it begins the caller's next task: it would hold the
+/// memory of all of them otherwise.
+#[cfg(feature = "rayon")]
+#[test]
+fn a_callers_pool_does_one_call_after_the_other() -> Result<()> {
+    use rayon::iter::{IntoParallelIterator, ParallelIterator};
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    let (_folder, path) = folder();
+    let mut options = OpenOptions::new(zarr::standard()).read_write();
+    options.options.threads = 2;
+    let array = zarr::create_with(&path, Dialect::V3, &options)?
+        .create_array(&"/a".parse()?)
+        .shape(&[1 << 12])
+        .chunks(&[1 << 6])
+        .data_type_named("int32")
+        .create()?;
+    let numbers: Vec<i32> = (0..1 << 12).collect();
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a pool");
+    let (calls, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    pool.install(|| {
+        (0..64).into_par_iter().try_for_each(|_| {
+            most.fetch_max(calls.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+            array.write(.., &numbers)?;
+            assert_eq!(array.read::<i32>(..)?, numbers);
+            calls.fetch_sub(1, Ordering::SeqCst);
+            Ok::<_, zarr::Error>(())
+        })
+    })?;
+    assert_eq!(most.into_inner(), 1);
+    Ok(())
+}
+
 /// A store that cannot compare and swap.
 #[derive(Debug)]
 struct Plain(Arc<dyn Store>);

@@ -38,11 +38,21 @@ pub(crate) fn for_each<T: Send>(
     let Some(pool) = pool(options).filter(|_| many) else { return serially(items, work) };
     let most = usize::try_from(TOGETHER / size.max(1)).unwrap_or(usize::MAX).clamp(1, 64);
     let batches = Batches { items, taken: 0, most };
-    pool.install(|| {
+    let all = || {
         batches.par_bridge().try_for_each_init(Vec::new, |buffer, batch| {
             batch.into_iter().try_for_each(|item| work(buffer, item))
         })
-    })
+    };
+    // A thread of the caller's own pool would begin another of the caller's tasks while it waits for this one, and
+    // another one in that: each holds its chunks. One that belongs to no pool just waits.
+    let foreign = rayon::current_thread_index().is_some() && pool.current_thread_index().is_none();
+    match foreign {
+        false => pool.install(all),
+        true => std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| pool.install(all));
+            waiting.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        }),
+    }
 }
 
 /// Items that follow each other, more at a time the more were taken, so that few are shared out as well.
