@@ -167,6 +167,37 @@ fn run(args: &Args) -> Done<Taken> {
                 Ok(())
             },
         )?,
+        "read_inner" => {
+            let inner = (*array.metadata()).clone().unsharded().chunk_shape().unwrap_or_default();
+            let counts: Vec<u64> =
+                array.shape().iter().zip(&inner).map(|(&n, &len)| n.div_ceil(len)).collect();
+            let place = |ordinal: u64| {
+                let mut rest = ordinal;
+                let place = (0..inner.len()).rev().map(|axis| {
+                    let at = rest % counts[axis] * inner[axis];
+                    rest /= counts[axis];
+                    at..(at + inner[axis]).min(array.shape()[axis])
+                });
+                let mut place: Vec<_> = place.collect();
+                place.reverse();
+                Region::new(place)
+            };
+            args.time(
+                &mut taken,
+                || Ok(()),
+                |(), taken| {
+                    let total = AtomicU64::new(0);
+                    let all = (0..counts.iter().product::<u64>()).into_par_iter();
+                    all.try_for_each(|ordinal| -> Done<()> {
+                        let read = array.read::<u16>(place(ordinal))?;
+                        total.fetch_add(2 * read.len() as u64, Relaxed);
+                        Ok(())
+                    })?;
+                    taken.bytes = total.into_inner();
+                    Ok(())
+                },
+            )?;
+        }
         "read_subset" => {
             let text = std::fs::read(&args.regions)?;
             let regions: Vec<(Vec<u64>, Vec<u64>)> = serde_json::from_slice(&text)?;
