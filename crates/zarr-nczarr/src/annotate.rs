@@ -5,7 +5,7 @@ use zarr_core::{AccessError, Error, Result};
 
 use crate::dataset::Dataset;
 use crate::group::Group;
-use crate::name::{check_name, is_reserved, is_virtual};
+use crate::name::{check_name, composed, is_reserved, is_virtual, position};
 use crate::schema::Attribute;
 use crate::values::Values;
 use crate::variable::Variable;
@@ -135,9 +135,12 @@ impl Place {
         })?;
         self.patch(|known| {
             for attribute in attributes {
-                match known.iter_mut().find(|other| other.name == attribute.name) {
-                    Some(found) => found.value = attribute.value.clone(),
-                    None => known.push(attribute.clone()),
+                match found(known, &attribute.name) {
+                    Some(at) => known[at].value = attribute.value.clone(),
+                    None => {
+                        let name = composed(&attribute.name);
+                        known.push(Attribute::new(name, attribute.value.clone()));
+                    }
                 }
             }
         });
@@ -152,7 +155,11 @@ impl Place {
             true => Ok(()),
             false => Err(dataset.absent("attribute", name)),
         })?;
-        self.patch(|known| known.retain(|attribute| attribute.name != name));
+        self.patch(|known| {
+            if let Some(at) = found(known, name) {
+                known.remove(at);
+            }
+        });
         Ok(())
     }
 
@@ -171,16 +178,22 @@ impl Place {
             }
         })?;
         self.patch(|known| {
-            if let Some(found) = known.iter_mut().find(|attribute| attribute.name == name) {
-                found.name = to.to_owned();
+            if let Some(at) = found(known, name) {
+                known[at].name = composed(to).into_owned();
             }
         });
         Ok(())
     }
 }
 
+/// Which of the attributes is called so.
+fn found(known: &[Attribute], name: &str) -> Option<usize> {
+    position(known.iter().map(|attribute| attribute.name.as_str()), name)
+}
+
 /// N-055.
 pub(crate) fn check_attribute_name(name: &str) -> Result<(), AccessError> {
+    let name = &*composed(name);
     check_name(name)?;
     match is_reserved(name) || is_virtual(name) {
         true => Err(AccessError::Argument(format!(

@@ -13,6 +13,7 @@ use crate::format::{NcFormat, Words};
 use crate::group::Group;
 use crate::inline;
 use crate::load::{Loader, Snapshot, is_narrow_u1, old_documents};
+use crate::name::is_same;
 use crate::schema;
 use crate::variable::Variable;
 
@@ -267,10 +268,9 @@ impl Dataset {
     /// # Errors
     /// [`AccessError::NotFound`].
     pub fn group(&self, path: &str) -> Result<Group> {
-        let path = normal(path);
-        match self.snapshot().root.group(&path) {
-            Some(_) => Ok(Group::new(self.clone(), path)),
-            None => Err(self.absent("group", &path)),
+        match self.snapshot().root.group_path(path) {
+            Some(path) => Ok(Group::new(self.clone(), normal(&path))),
+            None => Err(self.absent("group", &normal(path))),
         }
     }
 
@@ -281,12 +281,13 @@ impl Dataset {
     pub fn variable(&self, path: &str) -> Result<Variable> {
         let path = normal(path);
         let snapshot = self.snapshot();
-        if snapshot.arrays.contains_key(&path) {
+        if let Some(path) = snapshot.root.variable_path(&path) {
             return Ok(Variable::new(self.clone(), path));
         }
         let (group, name) = path.rsplit_once('/').unwrap_or(("", &path));
         let opaque = snapshot.root.group(group).and_then(|group| {
-            group.opaque.iter().find(|opaque| opaque.name == name).map(|opaque| &opaque.why)
+            let opaque = group.opaque.iter().find(|opaque| is_same(&opaque.name, name));
+            opaque.map(|opaque| &opaque.why)
         });
         match opaque {
             Some(why) => {

@@ -12,7 +12,7 @@ use crate::group::Group;
 use crate::infer::full_name;
 use crate::load::{Entry, Snapshot};
 use crate::make::Making;
-use crate::name::check_name;
+use crate::name::{check_name, composed, is_same};
 use crate::schema::{self, Dimension};
 use crate::variable::Variable;
 
@@ -111,15 +111,22 @@ impl Group {
         }
     }
 
-    /// Refuses a name for a variable or a group that is no name, or is taken (N-001).
-    pub(crate) fn check_free(&self, here: &schema::Group, name: &str) -> Result<()> {
-        check_name(name).map_err(|e| self.at(e))?;
-        let taken = here.variables.iter().any(|variable| variable.name == name)
-            || here.groups.iter().any(|group| group.name == name)
-            || here.opaque.iter().any(|opaque| opaque.name == name);
+    /// The name as it is kept; refuses what is no name (N-001).
+    pub(crate) fn name(&self, name: &str) -> Result<String> {
+        let name = composed(name);
+        check_name(&name).map_err(|e| self.at(e))?;
+        Ok(name.into_owned())
+    }
+
+    /// A name for a variable or a group, as it is kept; refuses one that is taken.
+    pub(crate) fn free_name(&self, here: &schema::Group, name: &str) -> Result<String> {
+        let name = self.name(name)?;
+        let taken = here.variables.iter().any(|variable| is_same(&variable.name, &name))
+            || here.groups.iter().any(|group| is_same(&group.name, &name))
+            || here.opaque.iter().any(|opaque| is_same(&opaque.name, &name));
         match taken {
             true => Err(self.at(AccessError::Exists("a variable or group of this name"))),
-            false => Ok(()),
+            false => Ok(name),
         }
     }
 
@@ -148,16 +155,16 @@ impl Group {
     ///
     /// # Errors
     /// [`AccessError::Argument`] for its name; [`AccessError::Exists`]; [`AccessError::ReadOnly`].
-    pub fn define_dimension(&self, dimension: Dimension) -> Result<()> {
+    pub fn define_dimension(&self, mut dimension: Dimension) -> Result<()> {
         let _changing = self.dataset.changing();
-        check_name(&dimension.name).map_err(|e| self.at(e))?;
+        dimension.name = self.name(&dimension.name)?;
         let exists = || self.at(AccessError::Exists("a dimension of this name"));
         let snapshot = self.dataset.snapshot();
-        if self.here(&snapshot)?.dimensions.iter().any(|d| d.name == dimension.name) {
+        if self.here(&snapshot)?.dimensions.iter().any(|d| is_same(&d.name, &dimension.name)) {
             return Err(exists());
         }
         self.dataset.change_group(&self.path, |document| {
-            if document.dimensions.iter().any(|other| other.name == dimension.name) {
+            if document.dimensions.iter().any(|other| is_same(&other.name, &dimension.name)) {
                 return Err(exists());
             }
             document.dimensions.push(dimension.clone());
@@ -179,8 +186,8 @@ impl Group {
         let _changing = self.dataset.changing();
         let snapshot = self.dataset.snapshot();
         self.dataset.check_writeable(&snapshot)?;
-        self.check_free(self.here(&snapshot)?, name)?;
-        let path = full_name(&self.path, name);
+        let name = self.free_name(self.here(&snapshot)?, name)?;
+        let path = full_name(&self.path, &name);
         let nczarr = snapshot.profile == Profile::Nczarr;
         let dialect = snapshot.hierarchy.dialect();
         let mut own = Object::new();
@@ -190,8 +197,8 @@ impl Group {
         let attributes = Sheet::with_own(own).into_object(dialect, nczarr);
         snapshot.hierarchy.create_group(&self.dataset.node_path(&path)?, attributes)?;
         self.dataset.change_group(&self.path, |document| {
-            if !document.groups.iter().any(|other| other == name) {
-                document.groups.push(name.to_owned());
+            if !document.groups.contains(&name) {
+                document.groups.push(name.clone());
             }
             Ok(())
         })?;
@@ -208,11 +215,10 @@ impl Group {
     fn dimension(&self, root: &schema::Group, name: &str) -> Result<(String, Dimension)> {
         let mut group = self.path.as_str();
         let found = match name.starts_with('/') {
-            true => root.dimension(name).map(|dimension| (name.to_owned(), dimension)),
+            true => root.dimension_path(name),
             false => loop {
-                let full = full_name(group, name);
-                match root.dimension(&full) {
-                    Some(dimension) => break Some((full, dimension)),
+                match root.dimension_path(&full_name(group, name)) {
+                    Some(full) => break Some(full),
                     None if group == "/" => break None,
                     None => {
                         let above = group.rsplit_once('/').map_or("", |(above, _)| above);
@@ -221,8 +227,9 @@ impl Group {
                 }
             },
         };
-        let found = found.map(|(full, dimension)| (full, dimension.clone()));
-        found.ok_or_else(|| self.dataset.absent("dimension", name))
+        let found = found.and_then(|full| Some((root.dimension(&full)?.clone(), full)));
+        let (dimension, full) = found.ok_or_else(|| self.dataset.absent("dimension", name))?;
+        Ok((full, dimension))
     }
 
     /// Defines a variable. Its dimensions are called by their full names, or by their own, looked for from this
@@ -236,9 +243,12 @@ impl Group {
         let _changing = self.dataset.changing();
         let snapshot = self.dataset.snapshot();
         self.dataset.check_writeable(&snapshot)?;
-        self.check_free(self.here(&snapshot)?, &new.name)?;
-        let path = full_name(&self.path, &new.name);
         let mut variable = new.clone();
+        variable.name = self.free_name(self.here(&snapshot)?, &new.name)?;
+        let path = full_name(&self.path, &variable.name);
+        for attribute in &mut variable.attributes {
+            attribute.name = composed(&attribute.name).into_owned();
+        }
         let mut dimensions = Vec::new();
         for name in &mut variable.dimensions {
             let (full, dimension) = self.dimension(&snapshot.root, name)?;

@@ -6,7 +6,7 @@
 use zarr_core::{AccessError, Dialect, Json, MetadataError, Object};
 
 use crate::attribute::{self, json_note, noted_type};
-use crate::name::is_reserved;
+use crate::name::{composed, is_reserved, position};
 use crate::schema::{Attribute, Dimension};
 use crate::types::Type;
 use crate::values::Values;
@@ -281,7 +281,11 @@ impl Sheet {
 
     /// The JSON of a user's attribute.
     pub fn json(&self, name: &str) -> Option<&Json> {
-        self.user.iter().find(|(other, ..)| other == name).map(|(_, json, _)| json)
+        self.position(name).map(|at| &self.user[at].1)
+    }
+
+    fn position(&self, name: &str) -> Option<usize> {
+        position(self.user.iter().map(|(name, ..)| name.as_str()), name)
     }
 
     /// A new node's, of which the user has set none.
@@ -346,29 +350,26 @@ impl Sheet {
         let (json, note) = said.map_err(|e| {
             AccessError::Argument(format!("attribute `{}`: {e}", name.escape_debug()))
         })?;
-        match self.user.iter_mut().find(|(other, ..)| other == name) {
-            Some(found) => (found.1, found.2) = (json, Some(note)),
-            None => self.user.push((name.to_owned(), json, Some(note))),
+        match self.position(name) {
+            Some(at) => (self.user[at].1, self.user[at].2) = (json, Some(note)),
+            None => self.user.push((composed(name).into_owned(), json, Some(note))),
         }
         Ok(())
     }
 
     /// Whether there is a user's attribute of this name.
     pub fn contains(&self, name: &str) -> bool {
-        self.user.iter().any(|(other, ..)| other == name)
+        self.position(name).is_some()
     }
 
     /// Takes an attribute away; `false` if there was none.
     pub fn remove(&mut self, name: &str) -> bool {
-        let before = self.user.len();
-        self.user.retain(|(other, ..)| other != name);
-        self.user.len() < before
+        self.position(name).map(|at| self.user.remove(at)).is_some()
     }
 
     /// Gives an attribute another name; `false` if there was none.
     pub fn rename(&mut self, name: &str, to: &str) -> bool {
-        let found = self.user.iter_mut().find(|(other, ..)| other == name);
-        found.map(|found| found.0 = to.to_owned()).is_some()
+        self.position(name).map(|at| self.user[at].0 = composed(to).into_owned()).is_some()
     }
 
     /// Names the dimensions of an array, in the documents that are there: by their full names and by their own.

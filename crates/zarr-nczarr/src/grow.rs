@@ -79,6 +79,8 @@ impl Dataset {
         write: impl FnOnce(u64) -> Result<()>,
     ) -> Result<u64> {
         let known = self.dimension(dimension)?;
+        let spelled = self.schema().dimension_path(dimension);
+        let dimension = spelled.as_deref().unwrap_or(dimension);
         if !known.unlimited {
             let why =
                 format!("dimension `{dimension}` is not unlimited; it has length {}", known.len);

@@ -67,7 +67,7 @@ pub use copy::Plan;
 pub use create::NewDataset;
 pub use dataset::{Dataset, DatasetOptions, Lengths, Profile};
 pub use group::Group;
-pub use name::{check_name, is_reserved, is_virtual};
+pub use name::{check_name, composed, is_reserved, is_virtual};
 pub use schema::{Attribute, Dimension, Endian, Filter};
 pub use slab::Slab;
 pub use types::Type;

@@ -473,7 +473,9 @@ fn references(
             )));
         }
     }
-    Ok(document.references.clone())
+    // As the groups spell them.
+    let spelled = |name: &String| root.dimension_path(name).unwrap_or_else(|| name.clone());
+    Ok(document.references.iter().map(spelled).collect())
 }
 
 /// Sets or takes away an attribute.

@@ -1,5 +1,8 @@
 //! What may things of netCDF be called?
 
+use std::borrow::Cow;
+
+use unicode_normalization::{UnicodeNormalization, is_nfc};
 use zarr_core::AccessError;
 
 /// The longest name, in bytes.
@@ -45,7 +48,7 @@ const VIRTUAL: [&str; 12] = [
 /// # Errors
 /// [`AccessError::Argument`] naming the rule.
 ///
-/// Specification: N-001. netCDF's own library also composes characters (NFC); here a name is taken as it is.
+/// Specification: N-001.
 pub fn check_name(name: &str) -> Result<(), AccessError> {
     let why = match name.chars().next() {
         None => "it is empty",
@@ -59,6 +62,32 @@ pub fn check_name(name: &str) -> Result<(), AccessError> {
         _ => return Ok(()),
     };
     Err(AccessError::Argument(format!("`{}` is no netCDF name: {why}", name.escape_debug())))
+}
+
+/// A name as a dataset keeps it: its characters are composed (Unicode's form NFC), so that `é` is one name however it
+/// was typed (N-001).
+///
+/// Whatever is defined or renamed is called so. What others have named otherwise keeps its name, and is found by
+/// either form.
+pub fn composed(name: &str) -> Cow<'_, str> {
+    match is_nfc(name) {
+        true => Cow::Borrowed(name),
+        false => Cow::Owned(name.nfc().collect()),
+    }
+}
+
+/// Whether two names are one when their characters are composed.
+pub(crate) fn is_same(one: &str, other: &str) -> bool {
+    one == other || (!(one.is_ascii() && other.is_ascii()) && composed(one) == composed(other))
+}
+
+/// Which of these names is meant by `name`: the very same one, or else the first that is the same when composed.
+pub(crate) fn position<'a>(
+    mut names: impl Iterator<Item = &'a str> + Clone,
+    name: &str,
+) -> Option<usize> {
+    let exact = names.clone().position(|other| other == name);
+    exact.or_else(|| names.position(|other| is_same(other, name)))
 }
 
 /// Whether an attribute of this name holds a part of the model: it cannot be created, and no listing shows it (N-055).
@@ -84,5 +113,29 @@ mod tests {
         for bad in ["", " a", "a ", "-a", ".a", "a/b", "a\nb", "a\u{7f}", &"n".repeat(257)] {
             assert!(check_name(bad).is_err(), "{bad}");
         }
+    }
+
+    /// N-001: the characters of Unicode's own examples (UAX 15, figures 3 to 5).
+    #[test]
+    fn characters_are_composed() {
+        for (typed, kept) in [
+            ("e\u{301}", "\u{e9}"),
+            ("A\u{30a}", "\u{c5}"),
+            ("\u{212b}", "\u{c5}"),
+            ("\u{2126}", "\u{3a9}"),
+            ("s\u{307}\u{323}", "\u{1e69}"),
+            ("\u{1112}\u{1161}\u{11ab}", "\u{d55c}"),
+            ("\u{fb01}", "\u{fb01}"),
+            ("t 1", "t 1"),
+        ] {
+            assert_eq!(composed(typed), kept);
+            assert!(is_same(typed, kept) && is_same(kept, typed));
+        }
+        assert!(!is_same("e", "\u{e9}"));
+        let names = ["e\u{301}", "\u{e9}", "x"];
+        let position = |name| position(names.into_iter(), name);
+        assert_eq!(position("\u{e9}"), Some(1), "the very same one comes first");
+        assert_eq!(position("e\u{301}"), Some(0));
+        assert_eq!((position("x"), position("y")), (Some(2), None));
     }
 }

@@ -11,7 +11,7 @@ use crate::dataset::{Dataset, Profile};
 use crate::documents::{GroupDocument, Sheet};
 use crate::group::Group;
 use crate::infer::full_name;
-use crate::name::check_name;
+use crate::name::position;
 use crate::schema;
 
 /// Calls for each variable at and below the group at `path`.
@@ -31,14 +31,13 @@ impl Group {
         let changing = self.dataset.changing();
         let snapshot = self.dataset.snapshot();
         self.dataset.check_writeable(&snapshot)?;
-        check_name(to).map_err(|e| self.at(e))?;
         let here = self.schema()?;
-        let (old, new) = (full_name(&self.path, name), full_name(&self.path, to));
-        let declared = here.dimensions.iter().find(|dimension| dimension.name == name).cloned();
-        let Some(mut declared) = declared else {
-            return Err(self.dataset.absent("dimension", &old));
+        let Some(mut declared) = here.dimension(name).cloned() else {
+            return Err(self.dataset.absent("dimension", &full_name(&self.path, name)));
         };
-        if here.dimensions.iter().any(|dimension| dimension.name == to) {
+        let (name, to) = (&*declared.name.clone(), &*self.name(to)?);
+        let (old, new) = (full_name(&self.path, name), full_name(&self.path, to));
+        if here.dimension(to).is_some_and(|other| other.name != name || name == to) {
             return Err(self.at(AccessError::Exists("a dimension of this name")));
         }
         declared.name = to.to_owned();
@@ -77,8 +76,8 @@ impl Group {
         let snapshot = self.dataset.snapshot();
         self.dataset.check_writeable(&snapshot)?;
         let here = self.schema()?;
-        self.check_free(&here, to)?;
-        let kind = self.kind_of(&here, name)?;
+        let to = &*self.free_name(&here, to)?;
+        let (kind, name) = self.child(&here, name)?;
         let (old, new) = (full_name(&self.path, name), full_name(&self.path, to));
         let (from, into) = (self.dataset.node_path(&old)?, self.dataset.node_path(&new)?);
         if snapshot.hierarchy.dialect() == Dialect::Draft {
@@ -124,7 +123,8 @@ impl Group {
         let changing = self.dataset.changing();
         let snapshot = self.dataset.snapshot();
         self.dataset.check_writeable(&snapshot)?;
-        let kind = self.kind_of(&self.schema()?, name)?;
+        let here = self.schema()?;
+        let (kind, name) = self.child(&here, name)?;
         self.list(kind, |names| names.retain(|other| other != name))?;
         let path = self.dataset.node_path(&full_name(&self.path, name))?;
         snapshot.hierarchy.erase(&path)?;
@@ -132,15 +132,15 @@ impl Group {
         self.dataset.refresh()
     }
 
-    fn kind_of(&self, here: &schema::Group, name: &str) -> Result<NodeKind> {
-        let group = here.groups.iter().any(|group| group.name == name);
-        let array = here.variables.iter().any(|variable| variable.name == name)
-            || here.opaque.iter().any(|opaque| opaque.name == name);
-        match (group, array) {
-            (true, _) => Ok(NodeKind::Group),
-            (_, true) => Ok(NodeKind::Array),
-            _ => Err(self.dataset.absent("variable or group", &full_name(&self.path, name))),
-        }
+    /// The group or variable of this name, and the name as it is kept.
+    fn child<'g>(&self, here: &'g schema::Group, name: &str) -> Result<(NodeKind, &'g str)> {
+        let groups = here.groups.iter().map(|group| (NodeKind::Group, group.name.as_str()));
+        let variables = here.variables.iter().map(|variable| variable.name.as_str());
+        let arrays = variables.chain(here.opaque.iter().map(|opaque| opaque.name.as_str()));
+        let mut all = groups.chain(arrays.map(|name| (NodeKind::Array, name)));
+        let at = position(all.clone().map(|(_, name)| name), name);
+        at.and_then(|at| all.nth(at))
+            .ok_or_else(|| self.dataset.absent("variable or group", &full_name(&self.path, name)))
     }
 
     /// Changes the list of arrays or groups.

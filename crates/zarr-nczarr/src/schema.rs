@@ -1,11 +1,13 @@
 //! What does a dataset define? The model in memory, without data and without a store.
 //!
 //! A [`Group`] without a name is the root, and with all below it a whole dataset. Dimensions are called by their full
-//! names: `/`, the names of the groups, and their own, joined by `/` (N-010).
+//! names: `/`, the names of the groups, and their own, joined by `/` (N-010). A name is found however its characters are
+//! composed ([`crate::composed`]).
 
 use zarr_core::Json;
 pub use zarr_core::data_type::Endian;
 
+use crate::name::position;
 use crate::types::Type;
 use crate::values::Values;
 
@@ -74,25 +76,55 @@ impl Group {
     /// The group at `path`, such as `/` or `/g1/g2`, counted from this one.
     pub fn group(&self, path: &str) -> Option<&Group> {
         let mut names = path.split('/').filter(|name| !name.is_empty());
-        names.try_fold(self, |group, name| group.groups.iter().find(|child| child.name == name))
+        names.try_fold(self, |group, name| {
+            let at = position(group.groups.iter().map(|child| child.name.as_str()), name)?;
+            group.groups.get(at)
+        })
+    }
+
+    /// The path by which this group knows the group that `path` means; empty for itself.
+    pub(crate) fn group_path(&self, path: &str) -> Option<String> {
+        let (mut group, mut full) = (self, String::new());
+        for name in path.split('/').filter(|name| !name.is_empty()) {
+            group = group.group(name)?;
+            full = format!("{full}/{}", group.name);
+        }
+        Some(full)
     }
 
     /// The group at `path`, to be changed.
     pub fn group_mut(&mut self, path: &str) -> Option<&mut Group> {
         let mut names = path.split('/').filter(|name| !name.is_empty());
-        names.try_fold(self, |group, name| group.groups.iter_mut().find(|child| child.name == name))
+        names.try_fold(self, |group, name| {
+            let at = position(group.groups.iter().map(|child| child.name.as_str()), name)?;
+            group.groups.get_mut(at)
+        })
     }
 
     /// The dimension of the full name `path`, such as `/time` or `/g1/station`, counted from this group.
     pub fn dimension(&self, path: &str) -> Option<&Dimension> {
         let (group, name) = path.rsplit_once('/').unwrap_or(("", path));
-        self.group(group)?.dimensions.iter().find(|dimension| dimension.name == name)
+        let all = &self.group(group)?.dimensions;
+        all.get(position(all.iter().map(|dimension| dimension.name.as_str()), name)?)
+    }
+
+    /// The full name by which this group knows the dimension that `path` means.
+    pub(crate) fn dimension_path(&self, path: &str) -> Option<String> {
+        let (group, _) = path.rsplit_once('/').unwrap_or(("", path));
+        Some(format!("{}/{}", self.group_path(group)?, self.dimension(path)?.name))
     }
 
     /// The variable at `path`, such as `/g1/id`, counted from this group.
     pub fn variable(&self, path: &str) -> Option<&Variable> {
         let (group, name) = path.rsplit_once('/').unwrap_or(("", path));
-        self.group(group)?.variables.iter().find(|variable| variable.name == name)
+        let all = &self.group(group)?.variables;
+        all.get(position(all.iter().map(|variable| variable.name.as_str()), name)?)
+    }
+
+    /// The full name by which this group knows the variable that `path` means.
+    pub(crate) fn variable_path(&self, path: &str) -> Option<String> {
+        let (group, _) = path.rsplit_once('/').unwrap_or(("", path));
+        Some(format!("{}/{}", self.group_path(group)?, self.variable(path)?.name))
     }
 
     /// The attribute of this name.
@@ -196,5 +228,6 @@ pub struct Opaque {
 }
 
 fn find<'a>(attributes: &'a [Attribute], name: &str) -> Option<&'a Values> {
-    attributes.iter().find(|attribute| attribute.name == name).map(|attribute| &attribute.value)
+    let at = position(attributes.iter().map(|attribute| attribute.name.as_str()), name)?;
+    Some(&attributes[at].value)
 }

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use crate::Type;
+use crate::name::composed;
 
 /// A name as CDL writes it.
 pub(super) fn name(name: &str) -> String {
@@ -26,7 +27,7 @@ pub(super) fn name(name: &str) -> String {
     written
 }
 
-/// The name that CDL writes so.
+/// The name that CDL writes so, as datasets keep it (N-001).
 pub(super) fn unescape_name(written: &str) -> String {
     let mut name = String::with_capacity(written.len());
     let mut rest = written;
@@ -44,7 +45,7 @@ pub(super) fn unescape_name(written: &str) -> String {
         rest = chars.as_str();
     }
     name.push_str(rest);
-    name
+    composed(&name).into_owned()
 }
 
 /// Which texts are written. What is not UTF-8 is always written by numbers.

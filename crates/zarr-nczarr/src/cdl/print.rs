@@ -10,6 +10,7 @@ use super::escape;
 use super::rows::{self, Frame, Rows};
 use super::special;
 use crate::Type;
+use crate::name::is_same;
 use crate::schema::{Attribute, Dimension, Group, Variable};
 
 /// Which parts of a dataset are written, and how.
@@ -17,7 +18,7 @@ use crate::schema::{Attribute, Dimension, Group, Variable};
 pub struct Printing {
     /// Definitions only, no data.
     pub header_only: bool,
-    /// Of all data, those of coordinate variables: those with the name of their one dimension.
+    /// Of all data, those of coordinate variables: those with one dimension, and the name of one that they see.
     pub coordinates_only: bool,
     /// If there are any: of all data, those of these variables, by their names, in whichever group, or by full names.
     pub variables: Vec<String>,
@@ -265,7 +266,7 @@ impl Printer<'_> {
             if above == of {
                 return escape::name(name);
             }
-            if self.dimensions.contains_key(&format!("{above}/{name}")) {
+            if self.is_dimension(above, name) {
                 break;
             }
             group = above.rsplit_once('/').map(|(above, _)| above);
@@ -273,18 +274,25 @@ impl Printer<'_> {
         full.split('/').map(escape::name).collect::<Vec<_>>().join("/")
     }
 
+    /// Whether the group at `path`, which is empty for the root, declares a dimension of this name.
+    fn is_dimension(&self, path: &str, name: &str) -> bool {
+        self.dimensions.contains_key(&format!("{path}/{name}"))
+    }
+
     fn is_wanted(&self, variable: &Variable, full: &str) -> bool {
         let printing = self.printing;
         let named = |name: &String| {
-            let name = name.as_str();
-            name == variable.name || name == full || full.strip_prefix('/') == Some(name)
+            is_same(name, &variable.name)
+                || is_same(name.trim_start_matches('/'), full.trim_start_matches('/'))
         };
         if !printing.variables.is_empty() && !printing.variables.iter().any(named) {
             return false;
         }
-        let coordinate = || match variable.dimensions.as_slice() {
-            [one] => one.rsplit('/').next() == Some(&variable.name),
-            _ => false,
+        // As `ncdump` has it: the one dimension may be another than that of the same name.
+        let coordinate = || {
+            let mut above = full.rmatch_indices('/').map(|(at, _)| &full[..at]);
+            variable.dimensions.len() == 1
+                && above.any(|group| self.is_dimension(group, &variable.name))
         };
         !printing.coordinates_only || coordinate()
     }
