@@ -69,11 +69,15 @@ pub(crate) fn to_json(values: &Values, dialect: Dialect) -> Result<(Json, String
             let text = std::str::from_utf8(bytes).map_err(|_| refuse("text that is not UTF-8"))?;
             // N-043: `42`, `true` and `"hi"` stay text. netcdf-c refuses a dataset of v2 in which the note of a user's
             // attribute is `|J0`.
-            return Ok(match (Json::parse(bytes), dialect) {
-                (Ok(json @ (Json::Object(_) | Json::Array(_))), Dialect::V3) => {
+            // An object that names a member twice would lose one.
+            let json =
+                Json::parse_tolerant(bytes).ok().filter(|(_, odd)| *odd == Default::default());
+            let json = json.map(|(json, _)| json);
+            return Ok(match (json, dialect) {
+                (Some(json @ (Json::Object(_) | Json::Array(_))), Dialect::V3) => {
                     (json, json_note(dialect).into())
                 }
-                (Ok(json @ (Json::Object(_) | Json::Array(_))), _) => {
+                (Some(json @ (Json::Object(_) | Json::Array(_))), _) => {
                     (json, note(Type::Char, dialect))
                 }
                 _ => (text.into(), note(Type::Char, dialect)),
@@ -349,6 +353,8 @@ mod tests {
             Values::text("NaN"),
             Values::text("[0.,1.]"),
             Values::text("[1,2"),
+            Values::text("{\"a\":1,\"a\":2}"),
+            Values::text("[NaN]"),
             Values::String(vec!["a".into(), "ü".into()]),
             Values::String(vec!["one".into()]),
         ];

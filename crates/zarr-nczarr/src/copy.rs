@@ -2,15 +2,17 @@
 
 use zarr_core::codec::{ChunkContext, Codec, CodecSpec};
 use zarr_core::data_type::DataType;
+use zarr_core::metadata::ArrayMetadata;
 use zarr_core::region::element_count;
-use zarr_core::{Dialect, Json, Result};
+use zarr_core::{Dialect, Json, Node, Object, Result};
 
 use crate::attribute;
 use crate::create::NewDataset;
 use crate::dataset::{Dataset, Profile};
+use crate::elements;
 use crate::filter;
 use crate::infer::full_name;
-use crate::name::{check_name, is_virtual};
+use crate::name::{check_name, is_reserved, is_virtual};
 use crate::schema::{Attribute, Filter, Group, Variable};
 use crate::slab::Slab;
 use crate::types::Type;
@@ -103,7 +105,12 @@ struct Planning<'a> {
 impl Planning<'_> {
     fn group(&mut self, group: &Group, path: &str) -> Result<Group> {
         let mut copy = Group::new(group.name.as_str());
-        copy.attributes = self.attributes(path, &group.attributes);
+        let stored = match self.from.hierarchy().node(&self.from.node_path(path)?)? {
+            Node::Group(node) => node.attributes().clone(),
+            // An array that is taken for a group of one.
+            Node::Array(_) => Object::new(),
+        };
+        copy.attributes = self.attributes(path, &group.attributes, &stored);
         copy.dimensions = group.dimensions.clone();
         for dimension in &mut copy.dimensions {
             if dimension.unlimited && self.new.profile == Profile::Pure {
@@ -119,6 +126,11 @@ impl Planning<'_> {
         }
         for below in &group.groups {
             copy.groups.push(self.group(below, &full_name(path, &below.name))?);
+        }
+        let names = copy.variables.iter().map(|variable| &variable.name);
+        let groups = copy.groups.iter().map(|group| &group.name);
+        if self.new.profile == Profile::Pure && !(names.is_sorted() && groups.is_sorted()) {
+            self.lost.push(format!("{path}: plain Zarr lists what is in it by name"));
         }
         Ok(copy)
     }
@@ -143,8 +155,22 @@ impl Planning<'_> {
         }
     }
 
-    fn attributes(&mut self, path: &str, attributes: &[Attribute]) -> Vec<Attribute> {
+    /// The attributes of the copy; `stored` are the node's, as its document has them.
+    fn attributes(
+        &mut self,
+        path: &str,
+        attributes: &[Attribute],
+        stored: &Object,
+    ) -> Vec<Attribute> {
         let mut kept = Vec::new();
+        let plain = self.from.profile() == Profile::Pure;
+        for name in stored.iter().map(|(name, _)| name).filter(|name| is_reserved(name)) {
+            // Those that hold the model itself are in the plan in other words.
+            if plain && !name.starts_with('_') {
+                self.lost
+                    .push(format!("{path}: attribute `{name}`: netCDF has another use for it"));
+            }
+        }
         for attribute in attributes {
             let place = format!("{path}: attribute `{}`", attribute.name);
             if check_name(&attribute.name).is_err() || is_virtual(&attribute.name) {
@@ -155,6 +181,14 @@ impl Planning<'_> {
                 Err(e) => {
                     self.lost.push(format!("{place}: {e}"));
                     continue;
+                }
+                Ok((json, _))
+                    if plain
+                        && attribute.name != "_FillValue"
+                        && stored.get(&attribute.name).is_some_and(|old| !is_same(old, &json)) =>
+                {
+                    let old = stored.get(&attribute.name).map(Json::brief).unwrap_or_default();
+                    self.lost.push(format!("{place}: {old} becomes {}", json.brief()));
                 }
                 Ok((json, _))
                     if self.new.profile == Profile::Pure && attribute.name != "_FillValue" =>
@@ -194,8 +228,11 @@ impl Planning<'_> {
             }
             _ => {}
         }
-        copy.attributes = self.attributes(path, &copy.attributes);
+        let metadata = self.from.variable(path)?.array()?.metadata();
+        copy.attributes = self.attributes(path, &copy.attributes, &metadata.attributes);
         copy.storage.filters = self.filters(path, variable);
+        self.layout(path, &metadata);
+        self.references(path, variable);
         if variable.storage.no_fill && self.new.dialect == Dialect::V3 {
             self.lost.push(format!("{path}: v3 fills what nobody wrote, here with zeros"));
             let zero = attribute::typed(&0u64.into(), copy.ty);
@@ -205,14 +242,17 @@ impl Planning<'_> {
                 copy.attributes.push(Attribute { name: "_FillValue".into(), value: zero });
             }
         }
-        let fixed = self.new.dialect == Dialect::V2 || self.new.fixed_strings;
-        if copy.ty == Type::String && fixed {
-            self.widen(&mut copy, path)?;
+        if copy.ty == Type::String {
+            self.texts(&mut copy, path)?;
         }
         let dimensions = self.from.variable(path)?.dimensions()?;
         for (chunk, dimension) in copy.storage.chunks.iter_mut().zip(&dimensions) {
-            if self.new.profile == Profile::Nczarr && !dimension.unlimited {
-                *chunk = (*chunk).min(dimension.len.max(1));
+            let most = dimension.len.max(1);
+            if self.new.profile == Profile::Nczarr && !dimension.unlimited && *chunk > most {
+                let name = &dimension.name;
+                let why = format!("chunks along `{name}` become {most} long, not {chunk}");
+                self.lost.push(format!("{path}: {why}; netCDF has none beyond an end"));
+                *chunk = most;
             }
         }
         let shape: Vec<u64> = dimensions.iter().map(|dimension| dimension.len).collect();
@@ -220,6 +260,33 @@ impl Planning<'_> {
         let count = element_count(&shape).unwrap_or(u64::MAX);
         self.bytes = self.bytes.saturating_add(count.saturating_mul(element));
         Ok(Some(copy))
+    }
+
+    /// Names what netCDF has no words for in the way in which elements are kept.
+    fn layout(&mut self, path: &str, metadata: &ArrayMetadata) {
+        let flat = metadata.clone().unsharded();
+        let mut lose = |what: String| self.lost.push(format!("{path}: {what}"));
+        if metadata.shards.is_some() || metadata.codecs != flat.codecs {
+            lose("its chunks are not put together in shards".into());
+        }
+        if metadata.rank() > 0 && flat.chunk_shape().is_none() {
+            lose("its chunks of several lengths become chunks of one".into());
+        }
+        if flat.codecs.iter().any(|codec| codec.name == "transpose") {
+            lose("elements of a chunk are in C order".into());
+        }
+    }
+
+    /// Names dimensions that plain Zarr cannot find in the groups above (N-092).
+    fn references(&mut self, path: &str, variable: &Variable) {
+        let group = path.rsplit_once('/').map_or("", |(group, _)| group);
+        for name in &variable.dimensions {
+            let of = name.rsplit_once('/').map_or("", |(of, _)| of);
+            if self.new.profile == Profile::Pure && of != group {
+                let why = "plain Zarr takes it for one of the variable's own group";
+                self.lost.push(format!("{path}: dimension {name}: {why}"));
+            }
+        }
     }
 
     /// The filters of the copy. In NCZarr of v2 they are those that netcdf-c has, zlib in place of gzip; elsewhere
@@ -234,14 +301,20 @@ impl Planning<'_> {
                 continue;
             };
             let spec = filter::codec(filter, variable.ty);
-            let level = spec.configuration.get("level").and_then(Json::as_u64);
-            let level = level.and_then(|level| u8::try_from(level).ok());
-            match level.filter(|_| netcdf && spec.name == "gzip") {
-                Some(level) => kept.push(Filter::Deflate { level }),
-                None if !netcdf && (same || self.is_spelled(&spec, variable)) => {
+            let level = spec.configuration.get("level").and_then(Json::as_i64);
+            let level = level.and_then(|level| i32::try_from(level).ok()).filter(|_| netcdf);
+            match (level, spec.name.as_str()) {
+                (Some(level @ 0..=9), "gzip") => {
+                    kept.push(Filter::Deflate { level: level as u8 });
+                }
+                (Some(level), "zstd") => {
+                    kept.push(Filter::Zstd { level });
+                    self.lost.push(format!("{path}: the checksums of zstd"));
+                }
+                _ if !netcdf && (same || self.is_spelled(&spec, variable)) => {
                     kept.push(filter.clone());
                 }
-                None => {
+                _ => {
                     let why = format!("codec {} is no filter there", json.brief());
                     self.lost.push(format!("{path}: {why}"));
                 }
@@ -260,14 +333,34 @@ impl Planning<'_> {
         }
     }
 
-    /// Makes strings wide enough for the texts that there are (N-060).
-    fn widen(&mut self, copy: &mut Variable, path: &str) -> Result<()> {
+    /// Makes strings wide enough for the texts that there are (N-060), and looks whether they are texts.
+    fn texts(&mut self, copy: &mut Variable, path: &str) -> Result<()> {
         let from = self.from.variable(path)?;
-        let mut needed = 1;
-        for slab in slabs(&from.shape()?, &copy.storage.chunks, TEXT) {
+        let (shape, array) = (from.shape()?, from.array()?);
+        let fixed = self.new.dialect == Dialect::V2 || self.new.fixed_strings;
+        let (mut needed, mut are_texts) = (1, true);
+        for slab in slabs(&shape, &copy.storage.chunks, TEXT) {
+            let there = match shape.is_empty() {
+                true => Slab::all(&vec![1; array.shape().len()]),
+                false => slab.clone(),
+            };
+            let count = there.within(&array.shape());
+            if are_texts && !count.contains(&0) {
+                are_texts = elements::are_texts(&array, there.selection(&count))?;
+            }
+            if !fixed {
+                continue;
+            }
             if let Values::String(list) = from.read_slab(&slab)? {
                 needed = list.iter().map(String::len).fold(needed, usize::max);
             }
+        }
+        if !are_texts {
+            let why = "bytes that are not UTF-8 become U+FFFD";
+            self.lost.push(format!("{path}: {why}"));
+        }
+        if !fixed {
+            return Ok(());
         }
         let root = self.from.schema();
         let said = copy.attribute("_nczarr_maxstrlen");
@@ -284,6 +377,24 @@ impl Planning<'_> {
             }
         }
         Ok(())
+    }
+}
+
+/// Whether two values are one in JSON, numbers by what they are worth.
+fn is_same(old: &Json, new: &Json) -> bool {
+    match (old, new) {
+        (Json::Array(old), Json::Array(new)) => {
+            old.len() == new.len() && old.iter().zip(new).all(|(old, new)| is_same(old, new))
+        }
+        (Json::Object(old), Json::Object(new)) => {
+            let same =
+                |(name, old): (&str, &Json)| new.get(name).is_some_and(|new| is_same(old, new));
+            old.len() == new.len() && old.iter().all(same)
+        }
+        (Json::Number(old), Json::Number(new)) => {
+            old == new || old.parse::<f64>() == new.parse::<f64>()
+        }
+        _ => old == new,
     }
 }
 

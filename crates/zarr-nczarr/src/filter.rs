@@ -22,6 +22,8 @@ fn filter(spec: &CodecSpec) -> Filter {
         "fletcher32" => Some(Filter::Fletcher32),
         "zlib" => level("level").map(|level| Filter::Deflate { level }),
         "bz2" => level("level").map(|level| Filter::Bzip2 { level }),
+        // netCDF's has no checksums.
+        "zstd" if spec.configuration.get("checksum").and_then(Json::as_bool) == Some(true) => None,
         "zstd" => number("level")
             .and_then(|level| i32::try_from(level).ok())
             .map(|level| Filter::Zstd { level }),

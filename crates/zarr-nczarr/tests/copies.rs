@@ -86,6 +86,75 @@ fn what_netcdf_cannot_create_is_named() {
     assert!(copy.variable("complex").is_err() && copy.variable("half").is_err());
 }
 
+/// What netCDF has no words for though it reads it: shards, orders, chunks, checksums, JSON, bytes that are no text.
+#[test]
+fn what_netcdf_says_otherwise_is_named() {
+    let array = |shape: &str, dtype: &str, chunk: &str, codecs: &str| {
+        format!(
+            r#"{{"zarr_format":3,"node_type":"array","shape":{shape},"data_type":{dtype},"chunk_grid":{{"name":"regular","configuration":{{"chunk_shape":{chunk}}}}},"chunk_key_encoding":{{"name":"default"}},"fill_value":0,"codecs":[{codecs}]}}"#
+        )
+    };
+    let bytes = r#"{"name":"bytes","configuration":{"endian":"little"}}"#;
+    let (int, sum) =
+        (r#""int32""#, r#",{"name":"zstd","configuration":{"level":3,"checksum":true}}"#);
+    let sharding = format!(
+        r#"{{"name":"sharding_indexed","configuration":{{"chunk_shape":[2],"codecs":[{bytes}],"index_codecs":[{bytes}]}}}}"#
+    );
+    let turned = format!(r#"{{"name":"transpose","configuration":{{"order":[1,0]}}}},{bytes}"#);
+    let texts = array(
+        "[1]",
+        r#"{"name":"null_terminated_bytes","configuration":{"length_bytes":2}}"#,
+        "[1]",
+        r#"{"name":"bytes"}"#,
+    );
+    let store = holding(&[
+        (
+            "zarr.json",
+            r#"{"zarr_format":3,"node_type":"group","attributes":{"none":null,"yes":[true],"few":[1,2.5],"CLASS":"x","deep":{"a":[1,{"b":null}]}}}"#,
+        ),
+        ("shards/zarr.json", &array("[4]", int, "[4]", &sharding)),
+        ("order/zarr.json", &array("[2,3]", int, "[2,3]", &turned)),
+        ("beyond/zarr.json", &array("[4]", int, "[9]", bytes)),
+        ("sum/zarr.json", &array("[4]", int, "[4]", &format!("{bytes}{sum}"))),
+        ("texts/zarr.json", &texts.replace(r#""fill_value":0"#, r#""fill_value":"/w==""#)),
+    ]);
+    let original = Dataset::open(store, &options()).unwrap();
+    let (nczarr, pure) = (NewDataset::nczarr_v2(), NewDataset::pure(Dialect::V3));
+    for (new, count) in [(&nczarr, 8), (&pure, 6)] {
+        let plan = original.plan_copy(new).unwrap();
+        let lost = plan.lost.join("\n");
+        for due in [
+            "/: attribute `none`: null becomes \"null\"",
+            "/: attribute `yes`: [true] becomes 1",
+            "/: attribute `CLASS`: ",
+            "/shards: its chunks are not put together in shards",
+            "/order: elements of a chunk are in C order",
+            "/texts: bytes that are not UTF-8",
+        ] {
+            assert!(lost.contains(due), "{due}: {lost}");
+        }
+        assert_eq!(plan.lost.len(), count, "{lost}");
+    }
+    let lost = original.plan_copy(&nczarr).unwrap().lost.join("\n");
+    assert!(
+        lost.contains("/beyond: chunks along `_Anonymous_Dim_4` become 4 long, not 9"),
+        "{lost}"
+    );
+    assert!(lost.contains("/sum: the checksums of zstd"), "{lost}");
+    let sum =
+        original.plan_copy(&pure).unwrap().schema.variable("sum").unwrap().storage.filters.clone();
+    assert!(format!("{sum:?}").contains("checksum"), "{sum:?}");
+}
+
+/// N-091, N-092: groups, and the order of definition.
+#[test]
+fn what_plain_zarr_cannot_order_is_named() {
+    let original = write_demo(memory(), &NewDataset::nczarr_v2());
+    let lost = original.plan_copy(&NewDataset::pure(Dialect::V2)).unwrap().lost.join("\n");
+    assert!(lost.contains("/g1/id: dimension /lat: plain Zarr takes it"), "{lost}");
+    assert!(lost.contains("/: plain Zarr lists what is in it by name"), "{lost}");
+}
+
 /// Codecs go along where there are words for them; netcdf-c is given those that it has.
 #[test]
 fn codecs_are_kept_where_they_can_be() {
