@@ -49,7 +49,7 @@ impl NcFormat {
         let bare = if attributes { Bare::Numbers } else { Bare::Strings };
         let json =
             lenient::to_json(text, bare).filter(|text| Json::parse(text.as_bytes()).is_ok())?;
-        reading.tolerate("numbers or words that are not JSON are understood").ok()?;
+        reading.tolerate("numbers, words or characters that are not JSON are understood").ok()?;
         Some(json.into())
     }
 

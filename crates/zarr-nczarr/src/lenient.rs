@@ -16,14 +16,20 @@ pub(crate) enum Bare {
     Numbers,
 }
 
-/// The text with bare `NaN`, `Infinity` and `-Infinity` replaced, `True` and `False` in small letters, and
-/// digits on both sides of every decimal point; `None` if it has other words that JSON has not.
+/// The text with bare `NaN`, `Infinity` and `-Infinity` replaced, `True` and `False` in small letters, digits on both
+/// sides of every decimal point, and control characters in strings escaped, as netcdf-c 4.10 does not; `None` if it
+/// has other words that JSON has not.
 pub(crate) fn to_json(text: &str, bare: Bare) -> Option<String> {
     let mut out = String::with_capacity(text.len() + 16);
     let mut rest = text.trim_end_matches('\0');
     while let Some(c) = rest.chars().next() {
         let len = match c {
-            '"' => string(rest)?,
+            '"' => {
+                let len = string(rest)?;
+                escape(&rest[..len], &mut out);
+                rest = &rest[len..];
+                continue;
+            }
             c if c.is_ascii_alphanumeric() || ['+', '-', '.'].contains(&c) => {
                 let is_word = |c: char| c.is_ascii_alphanumeric() || "+-._".contains(c);
                 let len = rest.find(|c| !is_word(c)).unwrap_or(rest.len());
@@ -51,6 +57,16 @@ fn string(text: &str) -> Option<usize> {
         }
     }
     None
+}
+
+/// Appends a string, no control character in it bare.
+fn escape(string: &str, out: &mut String) {
+    for c in string.chars() {
+        match c < ' ' {
+            true => out.push_str(&format!("\\u{:04x}", u32::from(c))),
+            false => out.push(c),
+        }
+    }
 }
 
 fn word(word: &str, bare: Bare) -> Option<String> {
@@ -96,6 +112,9 @@ mod tests {
         let due =
             r#"{"a":[0.0,0.5,-0.5e3,1e5,"-Infinity"],"NaN. True":"NaN","b\"":false,"c":true}"#;
         assert_eq!(json.to_string(), due);
+        // As netcdf-c 4.10.1 wrote an attribute of the characters 7 and 1.
+        let text = to_json("{\"a\": \"x\u{7}\u{1}y\\n\"}", Bare::Numbers).unwrap();
+        assert_eq!(text, "{\"a\": \"x\\u0007\\u0001y\\n\"}");
         for bad in ["{'a': 1}", "[.]", "[nan]", "[None]", "[0x1]", "\"open", "[1 2]", "[--1]"] {
             let forgiven =
                 to_json(bad, Bare::Numbers).map(|text| Json::parse(text.as_bytes()).is_ok());
