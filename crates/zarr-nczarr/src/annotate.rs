@@ -47,19 +47,29 @@ impl Group {
 }
 
 impl Variable {
-    /// Sets an attribute; one that is there keeps its place. `_FillValue` is said when the variable is defined.
+    /// Sets an attribute; one that is there keeps its place.
+    ///
+    /// `_FillValue` is one value of the variable's type, and what elements hold that nobody wrote; `_nczarr_maxstrlen`
+    /// says how many bytes strings of a fixed width have. Both are said when the variable is defined, or here as long
+    /// as no element was written and nobody else writes (N-054, N-060).
     ///
     /// # Errors
-    /// As [`Group::set_attribute`]; [`AccessError::Argument`] for `_FillValue`.
+    /// As [`Group::set_attribute`]; [`AccessError::Argument`] for those two, if they cannot be or come too late.
     pub fn set_attribute(&self, name: &str, value: impl Into<Values>) -> Result<()> {
+        if self.shapes_elements(name) {
+            return self.redefine(name, Some(value.into()));
+        }
         Place::Variable(self.clone()).set(&[Attribute::new(name, value)])
     }
 
-    /// Deletes an attribute.
+    /// Deletes an attribute; without `_FillValue` the type's own fill value holds.
     ///
     /// # Errors
-    /// As [`Group::delete_attribute`]; [`AccessError::Argument`] for `_FillValue`.
+    /// As [`Group::delete_attribute`]; [`AccessError::Argument`] as [`Variable::set_attribute`].
     pub fn delete_attribute(&self, name: &str) -> Result<()> {
+        if self.shapes_elements(name) {
+            return self.redefine(name, None);
+        }
         Place::Variable(self.clone()).delete(name)
     }
 
@@ -97,7 +107,7 @@ impl Place {
         check_attribute_name(name).map_err(|e| self.at(e))?;
         match self {
             Place::Variable(_) if name == "_FillValue" => {
-                let why = "the fill value is said when the variable is defined, before there are elements";
+                let why = "the fill value has this name and no other";
                 Err(self.at(AccessError::Argument(why.into())))
             }
             _ => Ok(()),

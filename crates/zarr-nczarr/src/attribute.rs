@@ -294,17 +294,24 @@ fn double(json: &Json) -> Result<f64, String> {
         Json::Bool(value) => Ok(f64::from(u8::from(*value))),
         Json::Number(text) if **text == *BARE_NAN => Ok(f64::NAN),
         Json::Number(text) if is_default_float(text) => Ok(DEFAULT_FLOAT),
-        Json::Number(text) => text.parse().map_err(|_| none()),
+        Json::Number(text) => finite(text, text.parse().ok(), f64::is_finite),
         Json::String(text) => special(text).ok_or_else(none),
         _ => Err(none()),
     }
+}
+
+/// A number that its type can hold.
+fn finite<T: Copy>(text: &str, value: Option<T>, is_finite: fn(T) -> bool) -> Result<T, String> {
+    let meant = [BARE_INFINITY, BARE_MINUS_INFINITY].contains(&text);
+    let value = value.filter(|&value| meant || is_finite(value));
+    value.ok_or_else(|| format!("{text} is out of range"))
 }
 
 /// Rounded once, from the digits.
 fn single(json: &Json) -> Result<f32, String> {
     match json {
         Json::Number(text) if **text != *BARE_NAN && !is_default_float(text) => {
-            text.parse().map_err(|_| format!("{} is no number", json.brief()))
+            finite(text, text.parse().ok(), f32::is_finite)
         }
         _ => double(json).map(|value| value as f32),
     }
@@ -403,6 +410,8 @@ mod tests {
             ("-1", Type::Uint64),
             ("\"NaN\"", Type::Int),
             ("1.5", Type::Int),
+            ("1e39", Type::Float),
+            ("-1e400", Type::Double),
             ("null", Type::Double),
             ("[1,\"a\"]", Type::Int),
         ] {

@@ -101,6 +101,7 @@ pub(crate) struct GroupDocument {
 }
 
 const GROUP: &str = "_nczarr_group";
+const FILL: &str = "_FillValue";
 
 impl GroupDocument {
     fn parse(json: &Json) -> Result<GroupDocument, MetadataError> {
@@ -248,7 +249,7 @@ impl ArrayDocument {
 /// A node's attributes as their document has them, the user's apart from the model's own.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sheet {
-    /// Name, JSON, type note.
+    /// Name, JSON, type note. A fill value of `null` is noted alone: the array's own document says it.
     user: Vec<(String, Json, Option<String>)>,
     /// Those that hold the model itself, but for the notes.
     own: Object,
@@ -269,6 +270,14 @@ impl Sheet {
             }
             let note = notes.iter().find(|(other, _)| other == name).map(|(_, note)| note.clone());
             sheet.user.push((name.to_owned(), json.clone(), note));
+        }
+        let noted = notes.iter().position(|(name, _)| name == FILL);
+        let is_array = sheet.own.contains("_nczarr_array");
+        if let Some(noted) = noted.filter(|_| is_array && !attributes.contains(FILL)) {
+            let before = notes[..noted].iter().rev();
+            let at = before.filter_map(|(name, _)| sheet.position(name)).next();
+            let note = Some(notes[noted].1.clone());
+            sheet.user.insert(at.map_or(0, |at| at + 1), (FILL.into(), Json::Null, note));
         }
         sheet
     }
@@ -324,7 +333,7 @@ impl Sheet {
             let value = match ty {
                 None => attribute::untyped(json),
                 // What a fill value means is told by its variable's type.
-                Some(ty) if name == "_FillValue" => {
+                Some(ty) if name == FILL => {
                     attribute::fill_from_json(json, ty).unwrap_or_else(|_| attribute::untyped(json))
                 }
                 Some(ty) => attribute::typed(json, ty).unwrap_or_else(|why| {
@@ -343,8 +352,12 @@ impl Sheet {
     /// # Errors
     /// [`AccessError::Argument`] for values that no attribute can hold.
     pub fn set(&mut self, name: &str, value: &Values, dialect: Dialect) -> Result<(), AccessError> {
-        let said = match name {
-            "_FillValue" => attribute::fill_to_json(value, dialect),
+        let said = match (name, value) {
+            // xarray 2026.9 refuses one that says it, in v3.
+            (FILL, Values::String(_)) if dialect == Dialect::V3 => {
+                Ok((Json::Null, attribute::note(Type::String, dialect)))
+            }
+            (FILL, _) => attribute::fill_to_json(value, dialect),
             _ => attribute::to_json(value, dialect),
         };
         let (json, note) = said.map_err(|e| {
@@ -396,7 +409,9 @@ impl Sheet {
             if let Some(note) = note {
                 notes.insert(name.as_str(), note);
             }
-            object.insert(name, json);
+            if name != FILL || json != Json::Null {
+                object.insert(name, json);
+            }
         }
         for (name, json) in self.own {
             if name == "_NCProperties" {

@@ -54,6 +54,7 @@ mod lenient;
 mod load;
 mod make;
 mod name;
+mod redefine;
 mod rename;
 pub mod schema;
 mod slab;

@@ -337,8 +337,11 @@ impl<'a> Loader<'a> {
         // The fill value is read below, in the variable's type.
         troubles.retain(|trouble| !trouble.starts_with("attribute `_FillValue` "));
         self.warn(&full_name(group, name), troubles);
+        let fill = elements::fill(&metadata, ty);
         let declared = sheet.json("_FillValue");
-        if let Some(json) = declared {
+        if declared.is_some() && !metadata.attributes.contains("_FillValue") {
+            set(&mut attributes, "_FillValue", Some(fill.clone()));
+        } else if let Some(json) = declared {
             match attribute::fill_from_json(json, ty) {
                 Ok(value) => set(&mut attributes, "_FillValue", Some(value)),
                 Err(why) if self.profile == Profile::Pure => {
@@ -351,7 +354,6 @@ impl<'a> Loader<'a> {
                 Err(why) => return Err(at(MetadataError::invalid("_FillValue", why))),
             }
         }
-        let fill = elements::fill(&metadata, ty);
         // N-054: a fill value of the array's own is told.
         if declared.is_none()
             && metadata.fill_value.is_some()

@@ -100,7 +100,7 @@ impl Making<'_> {
     }
 
     /// The fill value, told as JSON; the declared one becomes one value of the variable's type (N-054).
-    fn fill(&self, variable: &mut schema::Variable) -> Result<Json, AccessError> {
+    pub fn fill(&self, variable: &mut schema::Variable) -> Result<Json, AccessError> {
         let ty = variable.ty;
         let declared = variable.attributes.iter_mut().find(|a| a.name == "_FillValue");
         let value = match declared {
@@ -136,11 +136,19 @@ impl Making<'_> {
                     Err(AccessError::Argument(why))
                 }
             },
+            Values::String(list) if self.dialect() == Dialect::V2 && !self.nczarr() => {
+                Ok(base64_encode(list[0].as_bytes()).into())
+            }
             _ => Ok(attribute::to_json(&value, Dialect::V3)?.0),
         }
     }
 
-    fn data_type(&self, variable: &schema::Variable) -> Result<DataType, AccessError> {
+    /// Whether the fill value is among the attributes, too: not where xarray refuses it, of bytes in v3.
+    pub fn tells_fill(&self, variable: &schema::Variable) -> bool {
+        variable.ty != Type::Char || self.dialect() != Dialect::V3 || self.nczarr()
+    }
+
+    pub fn data_type(&self, variable: &schema::Variable) -> Result<DataType, AccessError> {
         let core = match variable.ty {
             Type::Byte => CoreType::Int8,
             Type::Ubyte => CoreType::Uint8,
@@ -165,15 +173,23 @@ impl Making<'_> {
                 return Ok(match self.dialect() {
                     Dialect::V3 if !fixed => any_length,
                     Dialect::Draft => any_length,
-                    _ => DataType::extension(TextType { width: self.width(variable)? }),
+                    _ => self.texts(self.width(variable)?),
                 });
             }
         };
         Ok(core.into())
     }
 
+    /// Strings of so many bytes. Plain Zarr of v2 wants their fill value in base64 (N-064).
+    pub fn texts(&self, width: usize) -> DataType {
+        match self.dialect() {
+            Dialect::V2 if !self.nczarr() => DataType::extension(FixedBytes { len: width }),
+            _ => DataType::extension(TextType { width }),
+        }
+    }
+
     /// How many bytes strings have (N-060).
-    fn width(&self, variable: &schema::Variable) -> Result<usize, AccessError> {
+    pub fn width(&self, variable: &schema::Variable) -> Result<usize, AccessError> {
         let own = variable.attribute("_nczarr_maxstrlen");
         let Some(said) = own.or(self.snapshot.root.attribute("_nczarr_default_maxstrlen")) else {
             return Ok(DEFAULT_WIDTH);
@@ -239,6 +255,8 @@ impl Making<'_> {
             };
             own.insert("_nczarr_array", document.to_json());
         }
-        Ok(Sheet::new(&variable.attributes, own, dialect)?.into_object(dialect, nczarr))
+        let mut attributes = variable.attributes.clone();
+        attributes.retain(|attribute| attribute.name != "_FillValue" || self.tells_fill(variable));
+        Ok(Sheet::new(&attributes, own, dialect)?.into_object(dialect, nczarr))
     }
 }

@@ -8,7 +8,9 @@ use common::{demo_values, document, memory, options, write_demo};
 use zarr_core::store::Store;
 use zarr_core::{Dialect, ErrorKind};
 use zarr_nczarr::schema::{Filter, Variable};
-use zarr_nczarr::{Attribute, Dataset, DatasetOptions, Dimension, NewDataset, Slab, Type, Values};
+use zarr_nczarr::{
+    Attribute, Dataset, DatasetOptions, Dimension, NewDataset, Profile, Slab, Type, Values,
+};
 
 fn created(new: &NewDataset) -> (Arc<dyn Store>, Dataset) {
     let store = memory();
@@ -173,8 +175,78 @@ fn what_cannot_be_is_refused() {
         root.define_variable(&v(Type::Int)).unwrap();
         assert_eq!(define(&v(Type::Int)), ErrorKind::Exists);
         assert_eq!(kind(root.create_group("v").map(|_| ())), ErrorKind::Exists);
-        let late = dataset.variable("v").unwrap().set_attribute("_FillValue", vec![1]);
-        assert_eq!(kind(late), ErrorKind::Argument);
+        let v = dataset.variable("v").unwrap();
+        v.write(vec![7; v.shape().unwrap().iter().product::<u64>() as usize]).unwrap();
+        for late in [v.set_attribute("_FillValue", vec![1]), v.rename_attribute("a", "_FillValue")]
+        {
+            assert_eq!(kind(late), ErrorKind::Argument);
+        }
+    }
+}
+
+/// N-054, N-060: the fill value and the width of strings may be said until elements are written.
+#[test]
+fn elements_are_shaped_until_there_are_some() {
+    let pure = [NewDataset::pure(Dialect::V2), NewDataset::pure(Dialect::V3)];
+    for new in kinds().into_iter().chain(pure) {
+        let (store, dataset) = created(&new);
+        let root = dataset.root();
+        root.define_dimension(Dimension::new("x", 2)).unwrap();
+        let mut variable = Variable::new("v", Type::Float, ["x"]);
+        variable.attributes = vec![Attribute::new("units", "K"), Attribute::new("n", vec![7i16])];
+        variable.storage.filters = vec![Filter::Shuffle, Filter::Deflate { level: 3 }];
+        let v = root.define_variable(&variable).unwrap();
+        let char = root.define_variable(&Variable::new("c", Type::Char, ["x"])).unwrap();
+        let reopened = || Dataset::open(store.clone(), &options()).unwrap();
+        for value in [Values::Float(vec![-9.0]), Values::Int(vec![5])] {
+            v.set_attribute("_FillValue", value).unwrap();
+        }
+        char.set_attribute("_FillValue", "-").unwrap();
+        // Characters are strings of one byte in plain Zarr.
+        let due = match new.profile {
+            Profile::Nczarr => ["--", "-"].map(Values::from),
+            _ => [vec!["-"; 2], vec!["-"]].map(|texts| {
+                Values::from(texts.iter().map(|&text| text.to_owned()).collect::<Vec<_>>())
+            }),
+        };
+        let c = reopened().variable("c").unwrap();
+        assert_eq!([c.read().unwrap(), c.schema().unwrap().fill()], due);
+        for dataset in [dataset.clone(), reopened()] {
+            let v = dataset.variable("v").unwrap();
+            assert_eq!(v.read().unwrap(), vec![5f32; 2].into());
+            let schema = v.schema().unwrap();
+            assert_eq!(schema.attribute("_FillValue"), Some(&vec![5f32].into()));
+            assert_eq!(schema.attribute("units"), Some(&"K".into()));
+            assert_eq!(schema.storage.filters, variable.storage.filters);
+        }
+        for wrong in [Values::from("x"), vec![1f32, 2.0].into(), vec![1e300].into()] {
+            let wrong = v.set_attribute("_FillValue", wrong).unwrap_err();
+            assert_eq!(wrong.kind(), ErrorKind::Argument);
+        }
+        v.delete_attribute("_FillValue").unwrap();
+        assert_eq!(
+            reopened().variable("v").unwrap().read().unwrap(),
+            vec![9.969_21e36f32; 2].into()
+        );
+        assert_eq!(v.delete_attribute("_FillValue").unwrap_err().kind(), ErrorKind::NotFound);
+        v.write(vec![1f32, 2.0]).unwrap();
+        assert_eq!(
+            v.set_attribute("_FillValue", vec![0f32]).unwrap_err().kind(),
+            ErrorKind::Argument
+        );
+        let text = root.define_variable(&Variable::new("s", Type::String, ["x"])).unwrap();
+        text.set_attribute("_nczarr_maxstrlen", vec![3]).unwrap();
+        let refused = text.write(vec!["four".to_owned(), String::new()]);
+        assert_eq!(refused.is_err(), new.dialect == Dialect::V2);
+        text.write(vec!["abc".to_owned(), String::new()]).unwrap();
+        let again = reopened().variable("s").unwrap();
+        assert_eq!(again.read().unwrap(), vec!["abc".to_owned(), String::new()].into());
+        assert_eq!(
+            again.array().unwrap().data_type().to_string(),
+            if new.dialect == Dialect::V2 { "|S3" } else { "string" }
+        );
+        let later = text.set_attribute("_nczarr_maxstrlen", vec![9]);
+        assert_eq!(later.is_err(), new.dialect == Dialect::V2);
     }
 }
 
@@ -229,6 +301,13 @@ fn fill_values_are_declared_or_the_types_own() {
         let none = root.define_variable(&Variable::new("none", Type::Ushort, ["x"])).unwrap();
         assert_eq!(none.read().unwrap(), vec![65535u16; 2].into());
         assert_eq!(none.schema().unwrap().attribute("_FillValue"), None);
+        if new.dialect == Dialect::V3 {
+            // xarray 2026.9 opens no dataset of v3 in which a string has the attribute.
+            let document = document(&store, "s/zarr.json").as_object().unwrap().clone();
+            assert_eq!(document.get("fill_value"), Some(&"no".into()));
+            let attributes = document.get("attributes").unwrap().as_object().unwrap();
+            assert!(!attributes.contains("_FillValue"));
+        }
         let again = Dataset::open(store, &options()).unwrap();
         let schema = again.schema();
         for (name, fill) in [
