@@ -367,6 +367,7 @@ impl<'a> Loader<'a> {
         let flat = ArrayMetadata::clone(&metadata).unsharded();
         let storage = Storage {
             chunks: flat.chunk_shape().filter(|_| !is_scalar).unwrap_or_default(),
+            contiguous: false,
             endian: metadata.data_type.has_byte_order().then(|| metadata.endian()),
             filters: filter::of(&flat),
             no_fill: metadata.fill_value.is_none(),

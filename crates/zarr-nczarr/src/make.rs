@@ -95,7 +95,8 @@ impl Making<'_> {
         })?;
         let has_order = array.metadata().data_type.has_byte_order();
         let endian = has_order.then_some(if big { Endian::Big } else { Endian::Little });
-        let storage = schema::Storage { chunks, endian, ..variable.storage.clone() };
+        let storage =
+            schema::Storage { chunks, endian, contiguous: false, ..variable.storage.clone() };
         Ok((array, storage))
     }
 
@@ -210,6 +211,15 @@ impl Making<'_> {
         data_type: &DataType,
     ) -> Result<Vec<u64>, AccessError> {
         let said = &variable.storage.chunks;
+        if variable.storage.contiguous && said.is_empty() {
+            // N-008.
+            if let Some(grows) = self.dimensions.iter().find(|dimension| dimension.unlimited) {
+                let name = &grows.name;
+                let why = format!("contiguous storage along `{name}`, which is unlimited");
+                return Err(AccessError::Argument(why));
+            }
+            return Ok(self.dimensions.iter().map(|dimension| dimension.len.max(1)).collect());
+        }
         if said.is_empty() {
             let element = data_type.repr().map_or(1, |repr| repr.size() as u64);
             return Ok(chunks::default(self.dimensions, element));

@@ -180,6 +180,9 @@ impl Variable {
 pub struct Storage {
     /// The lengths of a chunk; empty: chosen by the dimensions (N-015). A scalar has none.
     pub chunks: Vec<u64>,
+    /// One chunk as large as the variable, which has no unlimited dimension, is asked for (N-008). What is defined
+    /// says it by its chunks.
+    pub contiguous: bool,
     /// The byte order, `None` for little-endian and for types that have none (N-007).
     pub endian: Option<Endian>,
     /// What the bytes of a chunk go through when they are written, the first first.

@@ -421,3 +421,26 @@ fn copies_of_documents_stay_true() {
         assert_eq!(again.dimension("/time").unwrap().len, 5, "a reader looks again");
     }
 }
+
+/// N-008: contiguous storage is one chunk, however large the variable is.
+#[test]
+fn contiguous_storage_is_one_chunk() {
+    for new in kinds() {
+        let (store, dataset) = created(&new);
+        let root = dataset.root();
+        root.define_dimension(Dimension::unlimited("t")).unwrap();
+        root.define_dimension(Dimension::new("x", 5000)).unwrap();
+        let contiguous = |name: &str, dimensions: [&str; 2]| {
+            let mut variable = Variable::new(name, Type::Double, dimensions);
+            variable.storage.contiguous = true;
+            root.define_variable(&variable)
+        };
+        contiguous("v", ["x", "x"]).unwrap();
+        let again = Dataset::open(store, &options()).unwrap();
+        for dataset in [&dataset, &again] {
+            let storage = dataset.variable("v").unwrap().schema().unwrap().storage;
+            assert_eq!((storage.chunks, storage.contiguous), (vec![5000, 5000], false));
+        }
+        assert_eq!(contiguous("w", ["t", "x"]).unwrap_err().kind(), ErrorKind::Argument);
+    }
+}

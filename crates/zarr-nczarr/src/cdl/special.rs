@@ -28,7 +28,8 @@ pub(super) fn of_variable(variable: &mut Variable, attribute: &Attribute) -> Res
     match attribute.name.as_str() {
         "_Storage" => match value.as_text() {
             // Zarr has but chunks (N-008).
-            Some("chunked" | "contiguous" | "compact") => {}
+            Some("chunked") => {}
+            Some("contiguous" | "compact") => storage.contiguous = true,
             _ => return Err("`_Storage` is \"chunked\", \"contiguous\" or \"compact\"".into()),
         },
         "_ChunkSizes" => {
