@@ -5,6 +5,7 @@ use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
+use zarr::nczarr::NcUrl;
 use zarr::store::StoreKey;
 use zarr::{
     Consolidated, Dialect, Error, ErrorKind, Hierarchy, Node, NodePath, OpenOptions, Registry,
@@ -157,7 +158,11 @@ impl Session {
     }
 
     fn find(&self, target: &Target, options: &OpenOptions) -> Result<Node, Failure> {
-        let url = url(&target.target);
+        let (url, options) = match netcdf_url(&target.target)? {
+            Some(url) => url.hierarchy(options)?,
+            None => (url(&target.target), options.clone()),
+        };
+        let options = &options;
         if target.path.is_empty() {
             return Ok(zarr::open_with(&url, options)?);
         }
@@ -311,6 +316,24 @@ impl Place {
             // It is the first failure that is told.
             let _ = writeable.erase(&key);
         }
+    }
+}
+
+/// What TARGET is as netCDF's users type it, `x#mode=nczarr,file` or `x#nczarr`, if it is that: other paths may have
+/// a `#`, too.
+pub(crate) fn netcdf_url(target: &str) -> Result<Option<NcUrl>, Failure> {
+    let url = url(target);
+    let fragment = url.split_once('#').map_or("", |(_, fragment)| fragment);
+    let is_mode = |part: &str| part.starts_with("mode=");
+    let is_word = |part: &str| !part.is_empty() && !part.contains('=');
+    let has_mode = fragment.split('&').any(is_mode);
+    match NcUrl::parse(&url) {
+        Err(e) if has_mode => Err(Error::from(e).into()),
+        Ok(parsed) if has_mode => Ok(Some(parsed)),
+        Ok(parsed) if parsed.unknown.is_empty() && fragment.split('&').any(is_word) => {
+            Ok(Some(parsed))
+        }
+        _ => Ok(None),
     }
 }
 

@@ -58,3 +58,42 @@ fn copy_refuses_before_it_writes() {
     assert!(run.err.contains("is there already"), "{}", run.err);
     assert_eq!(folder.run("copy none.zarr nc.zarr --to nczarr-v3").code, 3);
 }
+
+/// N-112: what is made of a text is what the mode says, and every reading command takes a URL with one.
+#[test]
+fn modes_say_what_is_made_and_read() {
+    let folder = Folder::new();
+    let cdl =
+        "netcdf d {\ndimensions:\n\tx = 2 ;\nvariables:\n\tshort v(x) ;\ndata:\n\n v = 1, 2 ;\n}\n";
+    std::fs::write(folder.path("d.cdl"), cdl).unwrap();
+    for (name, mode, document, holds) in [
+        ("a", "mode=nczarr,file", ".zattrs", "_nczarr_superblock"),
+        ("b", "nczarr&mode=v3", "zarr.json", "\"3.0.0\""),
+        ("c", "zarr", "v/.zattrs", "_ARRAY_DIMENSIONS"),
+        ("d", "mode=zarr,v3", "v/zarr.json", "dimension_names"),
+        ("e", "mode=nczarr,consolidated", ".zmetadata", "_nczarr_superblock"),
+    ] {
+        let url = format!("{name}#{mode}");
+        folder.good(&format!("gen d.cdl -o {name}#{mode}"));
+        assert!(text_of(&folder, &format!("{name}/{document}")).contains(holds), "{url}");
+        assert_eq!(folder.good(&format!("dump -n d {url}")).text(), cdl, "{url}");
+        assert_eq!(folder.good(&format!("get {url} --path v")).text(), "[1,2]\n");
+        assert!(folder.good(&format!("tree {url}")).text().contains("v  int16 (2,)"), "{url}");
+        assert!(folder.good(&format!("info {url} --path v")).text().contains("shape"), "{url}");
+    }
+    // Without the names of dimensions (N-096).
+    folder.good("gen d.cdl -o f#mode=zarr,noxarray");
+    assert!(folder.path("f/v/.zarray").exists() && !folder.path("f/v/.zattrs").exists());
+    assert!(folder.good("dump -h c#noxarray").text().contains("v(_Anonymous_Dim_2)"));
+    assert!(folder.good("dump -h a#mode=nczarr,noxarray").text().contains("v(x)"));
+    folder.good("gen d.cdl -o g.zip#mode=nczarr,zip");
+    assert_eq!(folder.good("get g.zip#mode=nczarr,zip --path v").text(), "[1,2]\n");
+    for wrong in
+        ["gen d.cdl -o h#mode=zarr --format nczarr-v3", "copy a h#mode=zarr --to nczarr-v2"]
+    {
+        assert_eq!(folder.run(wrong).code, 2, "{wrong}");
+    }
+    assert_eq!(folder.run("gen d.cdl -o h#mode=nczarr,what").code, 2);
+    assert_eq!(folder.run("gen d.cdl -o a#mode=nczarr").code, 2);
+    assert_eq!(folder.run("dump none#mode=nczarr").code, 3);
+}

@@ -3,7 +3,7 @@
 //! `file:///data/x#mode=nczarr,file`: the store's URL, and behind `#` how it is to be understood.
 
 use zarr_core::store::StorePrefix;
-use zarr_core::{AccessError, Consolidated, Dialect, Registry, Result, StoreError};
+use zarr_core::{AccessError, Consolidated, Dialect, OpenOptions, Registry, Result, StoreError};
 
 use crate::create::NewDataset;
 use crate::dataset::{Dataset, DatasetOptions, Profile};
@@ -142,12 +142,27 @@ impl NcUrl {
     /// # Errors
     /// As [`Dataset::locate`]: [`AccessError::NotFound`] if nothing is there, or nothing of Zarr.
     pub fn open(&self, options: &DatasetOptions) -> Result<Dataset> {
-        let (location, options) = (self.location(false), self.options(options));
+        let options = self.options(options);
+        Dataset::locate(&self.located(&options)?, &options)
+    }
+
+    /// The URL and the options by which Zarr finds and opens the hierarchy below.
+    ///
+    /// # Errors
+    /// When the store cannot be listed.
+    pub fn hierarchy(&self, options: &OpenOptions) -> Result<(String, OpenOptions)> {
+        let options = self.options(&DatasetOptions::of(options.clone()));
+        Ok((self.located(&options)?, options.zarr))
+    }
+
+    /// Where the dataset lies, in an archive maybe in a folder.
+    fn located(&self, options: &DatasetOptions) -> Result<String> {
+        let location = self.location(false);
         let zip = self.storage == Some(Storage::Zip) || location.ends_with(".zip");
-        match zip.then(|| folder_in(&location, &options)).transpose()?.flatten() {
-            Some(folder) => Dataset::locate(&format!("{location}/{folder}"), &options),
-            None => Dataset::locate(&location, &options),
-        }
+        Ok(match zip.then(|| folder_in(&location, options)).transpose()?.flatten() {
+            Some(folder) => format!("{location}/{folder}"),
+            None => location,
+        })
     }
 
     /// Creates a dataset, in v2 if no dialect is said.

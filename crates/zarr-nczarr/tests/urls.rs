@@ -61,6 +61,44 @@ fn datasets_are_made_and_opened_by_their_modes() {
     assert!(cloud.to_string().contains("s3"), "{cloud}");
 }
 
+/// N-092, N-096, N-112: the names that xarray looks for are neither read nor written.
+#[test]
+fn names_for_xarray_are_left_out_if_asked() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path().display().to_string();
+    for (modes, profile) in [
+        ("zarr,noxarray", Profile::Pure),
+        ("noxarray", Profile::Pure),
+        ("nczarr,noxarray", Profile::Nczarr),
+    ] {
+        let store = format!("{at}/{}", modes.replace(',', "_"));
+        let dataset =
+            NcUrl::parse(&format!("{store}#mode={modes}")).unwrap().create(&options()).unwrap();
+        dataset.define(&demo()).unwrap();
+        dataset.variable("temp").unwrap().append(vec![1f32; 6]).unwrap();
+        let text = std::fs::read_to_string(format!("{store}/temp/.zattrs")).unwrap();
+        assert!(text.contains("units") && !text.contains("_ARRAY_DIMENSIONS"), "{text}");
+        let again = open_url(&store, registry()).unwrap();
+        assert_eq!(again.profile(), profile);
+        let temp = again.variable("temp").unwrap().schema().unwrap();
+        let due = match profile {
+            Profile::Nczarr => ["/time", "/lat", "/lon"],
+            _ => ["/_Anonymous_Dim_1", "/_Anonymous_Dim_2", "/_Anonymous_Dim_3"],
+        };
+        assert_eq!(temp.dimensions, due, "{modes}");
+    }
+    // They are there, and nobody looks.
+    let store = format!("{at}/named");
+    let dataset = NcUrl::parse(&format!("{store}#mode=zarr")).unwrap().create(&options()).unwrap();
+    dataset.define(&demo()).unwrap();
+    let code = |url: String| {
+        open_url(&url, registry()).unwrap().variable("code").unwrap().schema().unwrap()
+    };
+    assert_eq!(code(store.clone()).dimensions, ["/lat", "/lon"]);
+    let nameless = ["/_Anonymous_Dim_2", "/_Anonymous_Dim_3"];
+    assert_eq!(code(format!("{store}#mode=noxarray")).dimensions, nameless);
+}
+
 /// N-110: names of netCDF become segments of keys, unchanged.
 #[test]
 fn names_are_segments_of_keys() {

@@ -6,7 +6,7 @@ use zarr::nczarr::schema::Group;
 
 use super::{Out, netcdf};
 use crate::failure::Failure;
-use crate::session::{Session, Target};
+use crate::session::{self, Session, Target};
 
 /// Print a dataset as CDL, the text form of netCDF
 #[derive(Debug, Args)]
@@ -101,7 +101,9 @@ fn paths(group: &Group, path: &str, found: &mut Vec<String>) {
 fn name_of(target: &Target) -> String {
     let last = |path: &str| path.rsplit('/').find(|name| !name.is_empty()).map(str::to_owned);
     let name = last(&target.path);
-    let name = name.or_else(|| last(target.target.split(['#', '?']).next().unwrap_or_default()));
+    let url = session::netcdf_url(&target.target).ok().flatten();
+    let store = url.map_or_else(|| target.target.clone(), |url| url.store);
+    let name = name.or_else(|| last(store.split('?').next().unwrap_or_default()));
     let name = name.unwrap_or_else(|| "dataset".into());
     match name.rsplit_once('.') {
         Some((stem, _)) if !stem.is_empty() => {
@@ -135,6 +137,8 @@ mod tests {
         };
         assert_eq!(name("a/b.zarr", "/"), "b");
         assert_eq!(name("file:///a/b.v1.zarr.zip#mode=zarr,zip", "/"), "b.v1");
+        assert_eq!(name("b#c.zarr", "/"), "b#c");
+        assert_eq!(name("b.zarr#zarr", "/"), "b");
         assert_eq!(name("b/", "/"), "b");
         assert_eq!(name("b.zarr", "/g/h"), "h");
         assert_eq!(name(".zarr", "/"), ".zarr");

@@ -19,6 +19,7 @@ use crate::session::{Care, Session};
 Examples:
   zarr gen data.cdl -o data.zarr
   zarr gen data.cdl -o data.zarr --format nczarr-v2
+  zarr gen data.cdl -o 'data.zip#mode=nczarr,zip'
   zarr dump data.zarr | zarr gen -o copy.zarr.zip
 
 The text is read as netCDF's ncgen reads it; an error says line and column, and nothing is written before all of
@@ -30,10 +31,11 @@ pub(crate) struct Generate {
     /// Path or URL of the new dataset
     #[arg(short = 'o', long, value_name = "TARGET")]
     output: String,
-    /// What the dataset is kept as: nczarr-v3, nczarr-v2 (for netCDF's own library), or plain Zarr with the names
-    /// of dimensions, zarr-v3 or zarr-v2 (as xarray has them)
-    #[arg(long, value_name = "FORMAT", default_value = "nczarr-v3", value_parser = format)]
-    format: NewDataset,
+    /// What the dataset is kept as: nczarr-v3 (if nothing is said), nczarr-v2 (for netCDF's own library), or plain Zarr
+    /// with the names of dimensions, zarr-v3 or zarr-v2 (as xarray has them). A mode in TARGET says it, too: #mode=nczarr
+    /// and #mode=zarr mean v2, as in netCDF's library, unless v3 stands there
+    #[arg(long, value_name = "FORMAT", value_parser = format)]
+    format: Option<NewDataset>,
     #[command(flatten)]
     care: Care,
 }
@@ -48,7 +50,7 @@ impl Generate {
             told(format!("line {line}: the text is not UTF-8; convert it first, as with iconv"))
         })?;
         let document = Document::parse(&text).map_err(|error| told(error.to_string()))?;
-        let dataset = netcdf::create(session, &self.output, &self.format, &self.care)?;
+        let dataset = netcdf::create(session, &self.output, self.format.as_ref(), &self.care)?;
         if let Err(e) = document.write_to(&dataset) {
             netcdf::take_back(&dataset);
             return Err(e.into());

@@ -9,15 +9,38 @@ use crate::human;
 use crate::progress::Progress;
 use crate::session::{self, Care, Session, Target};
 
-/// A URL or path as netCDF's users type it, `x#mode=nczarr,file`, or as others do.
+/// The dataset that a URL or path means.
 fn url_of(text: &str) -> Result<NcUrl, Failure> {
-    let url = session::url(text);
-    match url.contains("#mode=") {
-        true => Ok(NcUrl::parse(&url).map_err(Error::from)?),
-        false => {
+    Ok(match session::netcdf_url(text)? {
+        Some(url) => url,
+        None => {
             let plain = NcUrl::parse("/").map_err(Error::from)?;
-            Ok(NcUrl { store: url, ..plain })
+            NcUrl { store: session::url(text), ..plain }
         }
+    })
+}
+
+/// What is to be made where `target` means: what was asked for, unless the URL says otherwise; else what the URL
+/// says, as netCDF's library takes it; else NCZarr in v3.
+fn new_dataset(target: &str, asked: Option<&NewDataset>) -> Result<NewDataset, Failure> {
+    let url = url_of(target)?;
+    let usual = match url.profile {
+        Some(_) => NewDataset::nczarr_v2(),
+        None => NewDataset::nczarr_v3(),
+    };
+    let usual = asked.cloned().unwrap_or(usual);
+    let said = NewDataset {
+        profile: url.profile.unwrap_or(usual.profile),
+        dialect: url.dialect.unwrap_or(usual.dialect),
+        ..usual.clone()
+    };
+    match asked {
+        Some(asked) if *asked != said => {
+            let why =
+                "the mode behind `#` asks for another format than the option; say one of them";
+            Err(Failure::Usage(format!("{target}: {why}")))
+        }
+        _ => Ok(said),
     }
 }
 
@@ -35,10 +58,10 @@ pub(super) fn open(session: &Session, target: &Target) -> Result<Dataset, Failur
 pub(super) fn create(
     session: &Session,
     target: &str,
-    new: &NewDataset,
+    asked: Option<&NewDataset>,
     care: &Care,
 ) -> Result<Dataset, Failure> {
-    let mut url = url_of(target)?;
+    let (mut url, new) = (url_of(target)?, new_dataset(target, asked)?);
     (url.profile, url.dialect) = (Some(new.profile), Some(new.dialect));
     if url.storage.is_none() && url.store.ends_with(".zip") {
         url.storage = Some(Storage::Zip);
@@ -61,6 +84,7 @@ pub(super) fn copy(
     new: &NewDataset,
     care: &Care,
 ) -> Result<(), Failure> {
+    new_dataset(target, Some(new))?;
     let from = url_of(source)?.open(&DatasetOptions::of(session.options()?))?;
     let plan = from.plan_copy(new)?;
     session.warn_of(&from.warnings());
@@ -73,7 +97,7 @@ pub(super) fn copy(
             Error::from(MetadataError::CannotSpell { format: "the copy", what, hint }).into()
         );
     }
-    let to = create(session, target, new, care)?;
+    let to = create(session, target, Some(new), care)?;
     let bar = Progress::of_bytes(plan.bytes, false);
     let copied = from.copy_to(&to, &plan, &|path, done| {
         bar.done(done);
