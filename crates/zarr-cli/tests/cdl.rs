@@ -112,6 +112,21 @@ fn options_are_those_of_ncdump() {
     assert!(folder.good("dump -p 9,17 -v t sea.zarr").text().contains("0.100000001"));
     let l = folder.good("dump -l 20 -v t sea.zarr").text().to_owned();
     assert!(l.contains("  280.5, _, 281,\n"), "{l}");
+    // As ncdump 4.9.0: all definitions, and the word `data` where there are some.
+    for (name, due) in [("deep", " d = "), ("/deep", " d = "), ("/", " time = ")] {
+        let g = folder.good(&format!("dump -g {name} sea.zarr")).text().to_owned();
+        assert!(
+            g.contains(due) && g.contains("group: deep {") && g.matches("data:\n").count() == 1,
+            "{name}: {g}"
+        );
+    }
+    assert_eq!(folder.good("dump -k sea.zarr").text(), "netCDF-4\n");
+    let run = folder.run("dump -g nothing sea.zarr");
+    assert!(
+        run.code == 2 && run.err.contains("there is no group `nothing`; there are /, deep"),
+        "{}",
+        run.err
+    );
     let run = folder.run("dump -v nothing sea.zarr");
     assert_eq!(run.code, 2);
     assert!(

@@ -2,6 +2,7 @@
 
 use clap::{ArgAction, Args};
 use zarr::nczarr::cdl::{Precision, Printing, Provenance};
+use zarr::nczarr::composed;
 use zarr::nczarr::schema::Group;
 
 use super::{Out, netcdf};
@@ -33,6 +34,12 @@ pub(crate) struct Dump {
     /// Of all data, print those of these variables: names, or paths such as /group/name
     #[arg(short = 'v', long, value_name = "NAME,…", value_delimiter = ',')]
     variables: Vec<String>,
+    /// Of all data, print those in these groups: names, or paths such as /group/inner, or /
+    #[arg(short = 'g', long, value_name = "NAME,…", value_delimiter = ',')]
+    groups: Vec<String>,
+    /// Print the kind of dataset and no more, as ncdump calls it
+    #[arg(short = 'k', long)]
+    kind: bool,
     /// Print special attributes, too: chunks, filters, byte order
     #[arg(short = 's', long)]
     special: bool,
@@ -55,12 +62,19 @@ pub(crate) struct Dump {
 impl Dump {
     pub fn run(&self, session: &Session, out: Out<'_>) -> Result<(), Failure> {
         let dataset = netcdf::open(session, &self.target)?;
+        if self.kind {
+            return Ok(writeln!(out, "netCDF-4")?);
+        }
         let schema = dataset.schema();
-        self.check_variables(&schema)?;
+        let (mut variables, mut groups) = (Vec::new(), vec![String::new()]);
+        paths(&schema, "", &mut variables, &mut groups);
+        check_known("variable", &self.variables, &variables)?;
+        check_known("group", &self.groups, &groups)?;
         let printing = Printing {
             header_only: self.header,
             coordinates_only: self.coordinates,
             variables: self.variables.clone(),
+            groups: self.groups.clone(),
             specials: self.special.then(|| Provenance::of(&dataset)).transpose()?,
             precision: self.precision,
             width: Some(self.line.into()),
@@ -70,30 +84,41 @@ impl Dump {
         session.warn_of(&dataset.warnings());
         printed
     }
-
-    /// Each name of -v means a variable.
-    fn check_variables(&self, schema: &Group) -> Result<(), Failure> {
-        let mut known = Vec::new();
-        paths(schema, "", &mut known);
-        for name in &self.variables {
-            let suffix = format!("/{}", name.trim_start_matches('/'));
-            let anywhere = !name.contains('/');
-            if !known.iter().any(|path| *path == suffix || (anywhere && path.ends_with(&suffix))) {
-                let known: Vec<&str> =
-                    known.iter().take(20).map(|path| path.trim_start_matches('/')).collect();
-                let why = format!("there is no variable `{name}`; there are {}", known.join(", "));
-                return Err(Failure::Usage(why));
-            }
-        }
-        Ok(())
-    }
 }
 
-/// The full names of all variables.
-fn paths(group: &Group, path: &str, found: &mut Vec<String>) {
-    found.extend(group.variables.iter().map(|variable| format!("{path}/{}", variable.name)));
+/// Each name means one of those that there are: a path, or the last name of one.
+fn check_known(what: &str, names: &[String], known: &[String]) -> Result<(), Failure> {
+    for name in names {
+        let asked = composed(name);
+        let path = asked.trim_matches('/');
+        let means = |known: &String| {
+            let known = composed(known);
+            let last = known.rsplit('/').next().unwrap_or_default();
+            known.trim_start_matches('/') == path || (!name.contains('/') && last == path)
+        };
+        if !known.iter().any(means) {
+            let known: Vec<&str> = known
+                .iter()
+                .take(20)
+                .map(|path| match path.as_str() {
+                    "" => "/",
+                    path => path.trim_start_matches('/'),
+                })
+                .collect();
+            let why = format!("there is no {what} `{name}`; there are {}", known.join(", "));
+            return Err(Failure::Usage(why));
+        }
+    }
+    Ok(())
+}
+
+/// The full names of all variables and groups.
+fn paths(group: &Group, path: &str, variables: &mut Vec<String>, groups: &mut Vec<String>) {
+    variables.extend(group.variables.iter().map(|variable| format!("{path}/{}", variable.name)));
     for child in &group.groups {
-        paths(child, &format!("{path}/{}", child.name), found);
+        let path = format!("{path}/{}", child.name);
+        groups.push(path.clone());
+        paths(child, &path, variables, groups);
     }
 }
 

@@ -22,6 +22,8 @@ pub struct Printing {
     pub coordinates_only: bool,
     /// If there are any: of all data, those of these variables, by their names, in whichever group, or by full names.
     pub variables: Vec<String>,
+    /// If there are any: the data of these groups alone, by their names, at whichever depth, or by paths such as `/g1`.
+    pub groups: Vec<String>,
     /// With special attributes, of the dataset these.
     pub specials: Option<Provenance>,
     /// With how many digits.
@@ -137,7 +139,8 @@ impl Printer<'_> {
     ) -> Result<(), E> {
         let blank = " ".repeat(indent);
         self.header(group, path, &blank)?;
-        if !self.printing.header_only && !group.variables.is_empty() {
+        let wanted = !self.printing.header_only && self.is_wanted_group(group, path);
+        if wanted && !group.variables.is_empty() {
             writeln!(self.out, "{blank}data:")?;
             for variable in &group.variables {
                 let full = format!("{path}/{}", variable.name);
@@ -277,6 +280,17 @@ impl Printer<'_> {
     /// Whether the group at `path`, which is empty for the root, declares a dimension of this name.
     fn is_dimension(&self, path: &str, name: &str) -> bool {
         self.dimensions.contains_key(&format!("{path}/{name}"))
+    }
+
+    /// Whether the data of a group are; the root is called `/`.
+    fn is_wanted_group(&self, group: &Group, path: &str) -> bool {
+        let wanted = &self.printing.groups;
+        let named = |name: &String| {
+            let plain = name.trim_matches('/');
+            is_same(plain, path.trim_start_matches('/'))
+                || (!name.contains('/') && is_same(name, &group.name))
+        };
+        wanted.is_empty() || wanted.iter().any(named)
     }
 
     fn is_wanted(&self, variable: &Variable, full: &str) -> bool {
