@@ -4,6 +4,8 @@
   run.py [--set key|full|NAME,NAME..] [--rounds 3] [--results FILE] [--drivers a,b] [--datasets re] [--report FILE.md]
 
 Environment: BENCH_WORK  the work folder (data/, venv/, target/, results); default: scratch/bench of the project
+             BENCH_OUT   where drivers write; default: the work folder. Memory is steadier (/dev/shm): a disk's file system
+                         makes new files slowly for minutes after others were erased
              BEFORE      command of a further driver, such as our own as it was before a change; optional
 Results are appended to the results file, one JSON line a process; --report makes the tables of it.
 """
@@ -12,6 +14,7 @@ import argparse, json, os, random, resource, re, shlex, shutil, statistics, subp
 HERE = os.path.dirname(os.path.abspath(__file__))
 WORK = os.environ.get("BENCH_WORK", os.path.join(HERE, "..", "..", "scratch", "bench"))
 DATA = os.path.join(WORK, "data")
+OUT = os.environ.get("BENCH_OUT", os.path.join(WORK, "scratch"))
 TGT = os.path.join(WORK, "target", "release")
 PY = os.path.join(WORK, "venv", "bin", "python")
 D = os.path.join(HERE, "drivers")
@@ -113,7 +116,7 @@ def one(case, drv, slow, regs, warm=1, reps=2, variant=None):
     cmd = DRIVERS[drv] + ["--op", op, "--path", path, "--threads", str(th), "--reps", str(reps), "--warm", str(warm)]
     if rg:
         cmd += ["--regions", regs[rg]]
-    out = os.path.join(WORK, "scratch", f"{drv}.zarr")
+    out = os.path.join(OUT, f"{drv}.zarr")
     if op in ("write_all", "roundtrip"):
         os.makedirs(os.path.dirname(out), exist_ok=True)
         cmd += ["--out", out]
