@@ -2,6 +2,7 @@
 """Runs the peers side by side, interleaved (A B C A B C ...), so that drift of the machine hits all alike.
 
   run.py [--set key|full|NAME,NAME..] [--rounds 3] [--results FILE] [--drivers a,b] [--datasets re] [--report FILE.md]
+  run.py --ratios RUN.jsonl [RUN.jsonl ...]      our ratios, run by run, as the tables of docs/performance.md
 
 Environment: BENCH_WORK  the work folder (data/, venv/, target/, results); default: scratch/bench of the project
              BENCH_OUT   where drivers write; default: the work folder. Memory is steadier (/dev/shm): a disk's file system
@@ -178,6 +179,7 @@ def emit(results, r):
 
 
 # ------------------------------------------------------------------------------------------------ report
+TITLES = dict(read="Read all, 2 threads", read1="Read all, 1 thread", chunks="Chunk by chunk, 2 threads", subset="Regions (one call each, one after another)", write="Write all, 2 threads", round="Round trip (read + re-encode + write)", open="Open and list 2,000 arrays", scale="Growth 1x / 4x / 16x", variety="Other shapes, orders, types and codecs, 2 threads")
 ORDER = ("limit", "ours", "before", "zarrs", "tensorstore", "zarrs-python", "zarr-python")
 
 
@@ -231,8 +233,7 @@ def report(results, path):
         if "server" in r:
             srv.setdefault((r["dataset"], r["name"]), []).append((min(r["seconds"]), r["server"]))
     out = ["Seconds. cpu: minimum user + system time of all threads; wall: minimum (median) over uncontended repetitions only. Bold: ratio to `limit`.", ""]
-    titles = dict(read="Read all, 2 threads", read1="Read all, 1 thread", chunks="Chunk by chunk, 2 threads", subset="Regions (one call each, one after another)", write="Write all, 2 threads", round="Round trip (read + re-encode + write)", open="Open and list 2,000 arrays", scale="Growth 1x / 4x / 16x", variety="Other shapes, orders, types and codecs, 2 threads")
-    for st, t in titles.items():
+    for st, t in TITLES.items():
         rows = [(f"{k[1]} {k[2]}" + (f" {k[4]}" if k[4] else ""), by) for k, by in acc.items() if k[0] == st]
         if rows:
             out += [f"### {t}", ""]
@@ -257,8 +258,37 @@ def report(results, path):
     open(path, "w").write("\n".join(out) + "\n")
 
 
+def ratios(files):
+    """For each row the median of our comparable repetitions beside those of the limit and of the best peer, a number a run."""
+    runs, keys = [], {}
+    for file in files:
+        by = {}
+        for r in map(json.loads, open(file)):
+            k = (r["set"], r["op"], r["dataset"], r["threads"], r["regions"])
+            keys.setdefault(k)
+            e = by.setdefault(k, {}).setdefault(r["name"], dict(s=[], rss=0))
+            e["s"] += [x for i, x in enumerate(r.get("seconds") or []) if clean(r, i)]
+            e["rss"] = max(e["rss"], r.get("peak_rss") or 0)
+        runs.append(by)
+    med = lambda by, n: statistics.median(by[n]["s"]) if by.get(n, {}).get("s") else None
+    per = lambda top, bottom: ", ".join(f"{t / b:.2f}" if t and b else "-" for t, b in zip(top, bottom))
+    for st in dict.fromkeys(k[0] for k in keys):
+        print(f"\n## {TITLES.get(st, st)}\n\n| data | ours, s | ours / limit | best peer / ours | best peer | peak MiB |\n| --- | --- | --- | --- | --- | --- |")
+        for k in keys:
+            if k[0] != st:
+                continue
+            rows = [by.get(k, {}) for by in runs]
+            ours, limit = [med(by, "ours") for by in rows], [med(by, "limit") for by in rows]
+            best = [min(((med(by, n), n) for n in by if n not in ("ours", "limit", "before") and med(by, n)), default=(None, "-")) for by in rows]
+            names = "/".join(dict.fromkeys(n for _, n in best))
+            what = f"{k[2]}{' ' + k[4] if k[4] else ''}" + ("" if k[1] in ("read_all", "read_subset", "roundtrip", "open_list") else f", {k[1]}")
+            peak = max(by.get("ours", {}).get("rss", 0) for by in rows) >> 20
+            print(f"| {what} | " + ", ".join(f"{x:.4f}" if x else "-" for x in ours) + f" | {per(ours, limit)} | {per([b for b, _ in best], ours)} | {names} | {peak} |")
+
+
 def main():
     p = argparse.ArgumentParser()
+    p.add_argument("--ratios", nargs="+")
     p.add_argument("--set", default="key")
     p.add_argument("--rounds", type=int, default=3)
     p.add_argument("--results", default=os.path.join(WORK, "results.jsonl"))
@@ -269,6 +299,8 @@ def main():
     a = p.parse_args()
     global QUIET
     QUIET = a.quiet
+    if a.ratios:
+        return ratios(a.ratios)
     if a.report:
         return report(a.results, a.report)
     names = a.drivers.split(",") if a.drivers else list(DRIVERS)

@@ -343,15 +343,15 @@ fn a_callers_pool_does_one_call_after_the_other() -> Result<()> {
     options.options.threads = 2;
     let array = zarr::create_with(&path, Dialect::V3, &options)?
         .create_array(&"/a".parse()?)
-        .shape(&[1 << 12])
-        .chunks(&[1 << 6])
+        .shape(&[1 << 21])
+        .chunks(&[1 << 16])
         .data_type_named("int32")
         .create()?;
-    let numbers: Vec<i32> = (0..1 << 12).collect();
+    let numbers: Vec<i32> = (0..1 << 21).collect();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a pool");
     let (calls, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
     pool.install(|| {
-        (0..64).into_par_iter().try_for_each(|_| {
+        (0..16).into_par_iter().try_for_each(|_| {
             most.fetch_max(calls.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
             array.write(.., &numbers)?;
             assert_eq!(array.read::<i32>(..)?, numbers);

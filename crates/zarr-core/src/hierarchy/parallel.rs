@@ -17,6 +17,21 @@ pub(crate) struct Work {
     pub many: bool,
     /// About as many bytes are in each.
     pub size: u64,
+    /// As many bytes are wanted of all.
+    pub total: u64,
+}
+
+/// Chunks on their way from or to a far store together hold about so many bytes of elements at most, if they are not
+/// fewer than [`FEWEST`].
+const UNDER_WAY: u64 = 1 << 27;
+const FEWEST: usize = 4;
+
+impl Work {
+    /// How many chunks are under way at once, of a store that likes `liked` requests.
+    pub fn at_once(&self, liked: usize) -> usize {
+        let most = UNDER_WAY / self.size.min(self.total).max(1);
+        usize::try_from(most).unwrap_or(usize::MAX).max(FEWEST).min(liked)
+    }
 }
 
 /// Neighbours are handed out together up to so many bytes: two threads should not write to the two halves of a line
@@ -24,18 +39,28 @@ pub(crate) struct Work {
 #[cfg(feature = "rayon")]
 const TOGETHER: u64 = 1 << 18;
 
+/// So many bytes a thread of the caller's own pool reads or writes itself.
+#[cfg(feature = "rayon")]
+const LITTLE: u64 = 1 << 22;
+
 /// Calls `work` for every item, on several threads if there are many; each thread brings a buffer that it reuses.
 /// Stops early after an error.
 #[cfg(feature = "rayon")]
 pub(crate) fn for_each<T: Send>(
     options: &Options,
-    Work { many, size }: Work,
+    Work { many, size, total }: Work,
     items: impl Iterator<Item = T> + Send,
     work: impl Fn(&mut Vec<u8>, T) -> Result<()> + Sync,
 ) -> Result<()> {
     use rayon::iter::{ParallelBridge, ParallelIterator};
 
     let Some(pool) = pool(options).filter(|_| many) else { return serially(items, work) };
+    // A thread of the caller's own pool would begin another of the caller's tasks while it waits for this one, and
+    // another one in that: each holds its chunks. One that belongs to no pool just waits.
+    let foreign = rayon::current_thread_index().is_some() && pool.current_thread_index().is_none();
+    if foreign && total <= LITTLE {
+        return serially(items, work);
+    }
     let most = usize::try_from(TOGETHER / size.max(1)).unwrap_or(usize::MAX).clamp(1, 64);
     let batches = Batches { items, taken: 0, most };
     let all = || {
@@ -43,9 +68,6 @@ pub(crate) fn for_each<T: Send>(
             batch.into_iter().try_for_each(|item| work(buffer, item))
         })
     };
-    // A thread of the caller's own pool would begin another of the caller's tasks while it waits for this one, and
-    // another one in that: each holds its chunks. One that belongs to no pool just waits.
-    let foreign = rayon::current_thread_index().is_some() && pool.current_thread_index().is_none();
     match foreign {
         false => pool.install(all),
         true => std::thread::scope(|scope| {
@@ -124,4 +146,21 @@ pub(crate) fn pool(options: &Options) -> Option<std::sync::Arc<rayon::ThreadPool
     let pool = Arc::new(builder.build().ok()?);
     pools.insert(key, pool.clone());
     Some(pool)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_chunks_are_few_at_once() {
+        let at_once = |size, total| Work { many: true, size, total }.at_once(64);
+        assert_eq!(at_once(1 << 19, 1 << 30), 64);
+        assert_eq!(at_once(1 << 25, 1 << 30), 4);
+        assert_eq!(at_once(u64::MAX, u64::MAX), 4);
+        // Of a small part of large ones little is held.
+        assert_eq!(at_once(1 << 25, 1 << 12), 64);
+        assert_eq!(at_once(0, 0), 64);
+        assert_eq!(Work { many: true, size: 1 << 40, total: 1 << 41 }.at_once(2), 2);
+    }
 }

@@ -9,7 +9,7 @@ use super::opened::{Opened, State};
 use super::parallel::Work;
 use crate::error::{AccessError, Result};
 use crate::grid::{ChunkGrid, tiles};
-use crate::region::Region;
+use crate::region::{Region, element_count};
 use crate::selection::{Part, Selected, Selection};
 
 impl Opened {
@@ -93,13 +93,15 @@ impl Opened {
 /// What the work is like on the chunks that a part touches, each element of so many bytes.
 pub(crate) fn work(grid: &dyn ChunkGrid, part: &Part, cell: usize) -> Work {
     let (mut many, mut size) = (false, cell as u64);
+    let wanted = element_count(&part.shape()).unwrap_or(u64::MAX);
+    let total = wanted.saturating_mul(cell as u64);
     if part.is_empty() {
-        return Work { many, size };
+        return Work { many, size, total };
     }
     for (axis, range) in part.bounds().intervals().iter().enumerate() {
         let first = grid.locate(axis, range.start);
         many |= first != grid.locate(axis, range.end - 1);
         size = size.saturating_mul(grid.span(axis, first).len);
     }
-    Work { many, size }
+    Work { many, size, total }
 }

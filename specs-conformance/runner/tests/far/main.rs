@@ -8,7 +8,7 @@ mod servers;
 use std::env;
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::process::{Child, Command, ExitCode};
+use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::Arc;
 
 use zarr::store::Store;
@@ -55,7 +55,8 @@ fn writers(url: &str) -> Vec<Child> {
     let writer = |writer: usize| {
         let mut command = Command::new(env::current_exe().expect("this program has a path"));
         command.args(["a_writer", "--exact", "--nocapture", "--test-threads=1"]);
-        command.env(CHILD, format!("{writer} {url}")).spawn().expect("it runs")
+        command.env(CHILD, format!("{writer} {url}"));
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs")
     };
     (0..WRITERS).map(writer).collect()
 }
@@ -71,8 +72,9 @@ fn a_writer() {
 
 fn lose_nothing(url: &str) {
     create(url).expect("it is created");
-    for mut writer in writers(url) {
-        assert!(writer.wait().expect("it ends").success(), "{url}");
+    for writer in writers(url) {
+        let done = writer.wait_with_output().expect("it ends");
+        assert!(done.status.success(), "{url}: {}", String::from_utf8_lossy(&done.stderr));
     }
     let found: Vec<i32> = open(url).and_then(|array| array.read(..)).expect("it is read");
     let lost = (1..).zip(&found).filter(|(n, found)| n != *found).count();

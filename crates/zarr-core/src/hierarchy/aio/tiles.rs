@@ -14,6 +14,7 @@ use crate::hierarchy::fields::Span;
 use crate::hierarchy::opened::{Opened, State, zeroed};
 use crate::hierarchy::options::Options;
 use crate::hierarchy::part::assembled;
+use crate::hierarchy::plan::work;
 use crate::hierarchy::update;
 use crate::selection::Part;
 use crate::store::aio::Pinned;
@@ -71,7 +72,7 @@ impl Array {
                 };
                 Ok::<_, Error>((tile, elements))
             })
-            .buffer_unordered(opened.room.store.in_flight());
+            .buffer_unordered(at_once(opened, state, part, span)?);
         let mut fetched = std::pin::pin!(fetched);
         let mut out = ViewMut::new(memory, &part.shape(), span.size);
         while let Some((tile, elements)) = fetched.try_next().await? {
@@ -113,7 +114,7 @@ impl Array {
         let data = &data;
         stream::iter(tiles(grid, &state.metadata.shape, part))
             .map(|tile| write_tile(&self.opened, state, Arc::new(tile), data.clone()))
-            .buffer_unordered(self.opened.room.store.in_flight())
+            .buffer_unordered(at_once(&self.opened, state, part, span)?)
             .try_collect()
             .await
     }
@@ -142,10 +143,16 @@ impl Array {
                 let data = Data { elements, made, heap: heap.cloned(), shape, span };
                 write_tile(&self.opened, state, Arc::new(tile), data).await
             })
-            .buffer_unordered(self.opened.room.store.in_flight())
+            .buffer_unordered(at_once(&self.opened, state, part, span)?)
             .try_collect()
             .await
     }
+}
+
+/// How many tiles of a part are under way at once.
+fn at_once(opened: &Opened, state: &State, part: &Part, span: Span) -> Result<usize> {
+    let (_, grid, _) = state.access().map_err(|e| opened.at(e))?;
+    Ok(work(grid, part, span.element).at_once(opened.room.store.in_flight()))
 }
 
 /// Elements that several tiles share.
