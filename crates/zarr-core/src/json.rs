@@ -525,6 +525,17 @@ mod tests {
         assert_eq!(odd.duplicates, ["a"]);
     }
 
+    /// DECISIONS 23: what is left out may not stand there twice, either.
+    #[test]
+    fn what_is_left_out_is_missed_if_it_stands_twice() {
+        let parse = |text: &str| Json::parse_but(text.as_bytes(), "c").unwrap();
+        let (json, found, odd) = parse(r#"{"a":1,"c":{"a":[2],"a":"}"},"b":3}"#);
+        assert_eq!((json.to_string().as_str(), found), (r#"{"a":1,"b":3}"#, true));
+        assert!(odd.duplicates.is_empty());
+        assert_eq!(parse(r#"{"c":1,"a":1,"c":null}"#).2.duplicates, ["c"]);
+        assert_eq!(parse("[1]"), (Json::parse(b"[1]").unwrap(), false, Oddities::default()));
+    }
+
     #[test]
     fn hostile_text_is_refused() {
         for text in ["", "  ", "{", "{\"a\":1}}", "[1,]", "nul", "\u{feff}{}", "01", "\"a"] {

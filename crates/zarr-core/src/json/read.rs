@@ -100,7 +100,9 @@ impl<'a, 'o> Reader<'a, 'o> {
         let (mut members, mut found) = (Members::default(), false);
         let is_object = self.members(|reader, name| {
             if name == aside {
-                found = true;
+                if std::mem::replace(&mut found, true) {
+                    reader.oddities.duplicates.push(name);
+                }
                 return reader.pass().map(drop);
             }
             let value = reader.value(1)?;
