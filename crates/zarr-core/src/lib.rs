@@ -41,6 +41,7 @@ pub mod hierarchy;
 mod json;
 mod memory;
 pub mod metadata;
+pub mod missing_value;
 mod path;
 mod record_element;
 pub mod region;

@@ -1,0 +1,251 @@
+//! Tells which value of an array stands for a missing one, and keeps it in conversions (decision 36).
+//!
+//! netCDF and xarray mask a missing value. In v2 and in the drafts they take `fill_value` for it, and the attribute
+//! `_FillValue` only where `fill_value` is null. In final v3 they take the attribute `_FillValue` alone, in xarray's
+//! spelling: a number for integers, base64 of a little-endian double for floats, two of those for complex numbers.
+//! xarray opens no dataset with such an attribute on an array of another type, and bools never get one.
+//!
+//! This module is the one place for the rule. [`crate::ArrayMetadata`] is converted by [`convert`], which `zarr::copy`
+//! calls; `zarr-nczarr` spells and reads the attribute with [`to_json`] and [`from_json`].
+
+use crate::data_type::{
+    DataType, FillValue, FloatFormat, Repr, Rounding, base64_decode, base64_encode,
+};
+use crate::dialect::Dialect;
+use crate::json::Json;
+use crate::metadata::ArrayMetadata;
+
+/// The attribute that says the missing value.
+pub const FILL_VALUE: &str = "_FillValue";
+
+/// Whether readers of this dialect mask the fill value itself.
+pub fn is_fill_value(dialect: Dialect) -> bool {
+    dialect != Dialect::V3
+}
+
+/// The missing value in the words of the attribute `_FillValue` in final v3; `None` for a type that has no words.
+pub fn to_json(data_type: &DataType, value: &FillValue) -> Option<Json> {
+    let DataType::Core(core) = data_type else { return None };
+    let bytes = value.as_bytes();
+    match core.repr() {
+        Repr::Int(_) | Repr::Uint(_) => {
+            crate::data_type::fill_value::to_json(data_type, Some(value), Dialect::V3).ok()
+        }
+        Repr::Float(size) => Some(float_to_json(FloatFormat::ieee(size), bytes)),
+        Repr::Complex(size) => {
+            let format = FloatFormat::ieee(size / 2);
+            Some(bytes.chunks(size / 2).map(|part| float_to_json(format, part)).collect())
+        }
+        _ => None,
+    }
+}
+
+fn float_to_json(format: FloatFormat, bytes: &[u8]) -> Json {
+    let value = format.to_f64(format.load(bytes));
+    base64_encode(&value.to_le_bytes()).into()
+}
+
+/// The missing value that the attribute `_FillValue` means for an array of this type: in xarray's spelling, or in that
+/// of fill values, which netcdf-c uses; `None` if it means none.
+pub fn from_json(data_type: &DataType, json: &Json) -> Option<FillValue> {
+    let repr = data_type.repr()?;
+    let of_base64 = match (repr, json) {
+        (Repr::Float(size), one) => float_from_json(FloatFormat::ieee(size), one),
+        (Repr::Complex(size), Json::Array(parts)) => {
+            let format = FloatFormat::ieee(size / 2);
+            let parts: Option<Vec<_>> = match &parts[..] {
+                [_, _] => parts.iter().map(|part| float_from_json(format, part)).collect(),
+                _ => None,
+            };
+            parts.map(|parts| parts.concat())
+        }
+        _ => None,
+    };
+    if let Some(bytes) = of_base64 {
+        return Some(FillValue::new(bytes));
+    }
+    // A list of one is what netCDF's attributes are.
+    let json = match json {
+        Json::Array(items) if items.len() == 1 => &items[0],
+        other => other,
+    };
+    let in_words = |dialect| data_type.element_from_json(json, dialect).ok();
+    in_words(Dialect::V3).or_else(|| in_words(Dialect::V2))
+}
+
+fn float_from_json(format: FloatFormat, json: &Json) -> Option<Vec<u8>> {
+    let bytes = base64_decode(json.as_str()?)?;
+    let value = f64::from_le_bytes(bytes.try_into().ok()?);
+    let bits = format.from_f64(value, Rounding::NearestEven)?;
+    let mut bytes = vec![0; format.size()];
+    format.store(bits, &mut bytes);
+    Some(bytes)
+}
+
+/// Whether an array's document gives every axis a name, so that netCDF and xarray take the array for a variable. A
+/// scalar has no axes; in final v3 its document mostly says nothing.
+pub fn has_names(metadata: &ArrayMetadata) -> bool {
+    metadata.dimension_names.as_ref().is_some_and(|names| names.iter().all(Option::is_some))
+}
+
+/// The missing value that readers see in an array whose document is of this dialect.
+pub fn of(metadata: &ArrayMetadata, dialect: Dialect) -> Option<FillValue> {
+    let attribute = || {
+        let json = metadata.attributes.get(FILL_VALUE)?;
+        from_json(&metadata.data_type, json)
+    };
+    match &metadata.fill_value {
+        Some(fill) if is_fill_value(dialect) => Some(fill.clone()),
+        _ => attribute(),
+    }
+}
+
+/// Gives an array of dialect `from`, a variable, the fill value and the attribute `_FillValue` with which readers of
+/// dialect `to` see the same missing value. The rest of the metadata stays in the words of `from`.
+///
+/// Elements that no chunk holds change with the fill value: the caller compares it, and writes them.
+/// Returns what is lost, if anything.
+pub fn convert(metadata: &mut ArrayMetadata, from: Dialect, to: Dialect) -> Option<String> {
+    if is_fill_value(from) == is_fill_value(to) {
+        return None;
+    }
+    let missing = of(metadata, from);
+    if is_fill_value(to) {
+        // An attribute that means nothing stays as it is.
+        if missing.is_some() {
+            metadata.attributes.remove(FILL_VALUE);
+        }
+        metadata.fill_value = missing;
+        return None;
+    }
+    let declared = metadata.attributes.remove(FILL_VALUE);
+    let missing = missing?;
+    match to_json(&metadata.data_type, &missing) {
+        Some(json) => {
+            metadata.attributes.insert(FILL_VALUE, json);
+            None
+        }
+        // xarray masks texts and bytes; it masks no times but NaT, and bools are not to be masked.
+        None if is_text(&metadata.data_type) => {
+            let json = match (&metadata.fill_value, declared) {
+                (None, Some(declared)) => declared,
+                _ => metadata.declared_fill.clone(),
+            };
+            let what = format!("the missing value {}", json.brief());
+            Some(format!("{what}; v3 has no words for one of type `{}`", metadata.data_type))
+        }
+        None => None,
+    }
+}
+
+/// Whether elements are texts or bytes, of one length or of any.
+fn is_text(data_type: &DataType) -> bool {
+    let has_bytes =
+        matches!(data_type.repr(), Some(Repr::Opaque(_) | Repr::Utf32(_) | Repr::Variable));
+    has_bytes && matches!(data_type, DataType::Extension(_))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data_type::CoreType;
+
+    fn fill(core: CoreType, text: &str) -> FillValue {
+        let json = Json::parse(text.as_bytes()).unwrap();
+        DataType::from(core).element_from_json(&json, Dialect::V3).unwrap()
+    }
+
+    /// Decision 36. The texts are those that xarray 2026.9 wrote; the last ones it reads.
+    #[test]
+    fn missing_values_are_spelled_as_xarray_spells_them() {
+        use CoreType::*;
+        for (core, value, spelled) in [
+            (Int16, "-99", Some("-99")),
+            (Uint64, "18446744073709551615", Some("18446744073709551615")),
+            (Float32, "\"NaN\"", Some("\"AAAAAAAA+H8=\"")),
+            (Float32, "-999.9", Some("\"AAAAQDM/j8A=\"")),
+            (Float64, "-999.9", Some("\"MzMzMzM/j8A=\"")),
+            (Float16, "1.5", Some("\"AAAAAAAA+D8=\"")),
+            (Complex64, "[0.0, 1.5]", Some("[\"AAAAAAAAAAA=\",\"AAAAAAAA+D8=\"]")),
+            (Bool, "false", None),
+        ] {
+            let value = fill(core, value);
+            let json = to_json(&core.into(), &value);
+            assert_eq!(json.as_ref().map(Json::to_string).as_deref(), spelled, "{core:?}");
+            if let Some(json) = json {
+                assert_eq!(from_json(&core.into(), &json), Some(value), "{core:?}");
+            }
+        }
+    }
+
+    /// netcdf-c writes numbers for floats; others wrote words, or a list of one.
+    #[test]
+    fn missing_values_in_other_words_are_understood() {
+        for (core, text, value) in [
+            (CoreType::Float32, "-9", "-9.0"),
+            (CoreType::Float64, "\"NaN\"", "\"NaN\""),
+            (CoreType::Float64, "[9.5]", "9.5"),
+            (CoreType::Int32, "[0]", "0"),
+        ] {
+            let json = Json::parse(text.as_bytes()).unwrap();
+            assert_eq!(from_json(&core.into(), &json), Some(fill(core, value)), "{text}");
+        }
+        for (core, text) in [(CoreType::Int8, "300"), (CoreType::Float32, "\"none\"")] {
+            let json = Json::parse(text.as_bytes()).unwrap();
+            assert_eq!(from_json(&core.into(), &json), None, "{text}");
+        }
+    }
+
+    fn array(core: CoreType, value: Option<&str>, attribute: Option<&str>) -> ArrayMetadata {
+        let mut array = ArrayMetadata::new(&[4], core.into(), &[2]).unwrap();
+        array.fill_value = value.map(|value| fill(core, value));
+        if let Some(text) = attribute {
+            array.attributes.insert(FILL_VALUE, Json::parse(text.as_bytes()).unwrap());
+        }
+        array
+    }
+
+    /// Decision 36: from v2 the fill value becomes the attribute; from v3 the attribute becomes the fill value, or null.
+    #[test]
+    fn a_conversion_keeps_what_readers_mask() {
+        use CoreType::*;
+        let (v2, v3) = (Dialect::V2, Dialect::V3);
+        for (from, to, core, value, attribute, becomes, said) in [
+            (v2, v3, Int32, Some("0"), None, Some("0"), Some("0")),
+            (v2, v3, Int32, None, None, None, None),
+            (v2, v3, Float32, None, Some("-9.0"), None, Some("\"AAAAAAAAIsA=\"")),
+            (
+                v2,
+                v3,
+                Float64,
+                Some("\"NaN\""),
+                Some("3.0"),
+                Some("\"NaN\""),
+                Some("\"AAAAAAAA+H8=\""),
+            ),
+            (v2, v3, Bool, Some("false"), None, Some("false"), None),
+            (v2, Dialect::Draft, Int32, Some("7"), None, Some("7"), None),
+            (v3, v3, Int32, Some("7"), Some("8"), Some("7"), Some("8")),
+            (v3, v2, Int32, Some("0"), None, None, None),
+            (v3, v2, Int32, Some("0"), Some("-9"), Some("-9"), None),
+            (v3, v2, Bool, Some("false"), None, None, None),
+            (
+                v3,
+                Dialect::Draft,
+                Float32,
+                Some("0.0"),
+                Some("\"AAAAAAAAIsA=\""),
+                Some("-9.0"),
+                None,
+            ),
+            (v3, v2, Int32, Some("0"), Some("\"none\""), None, Some("\"none\"")),
+        ] {
+            let mut array = array(core, value, attribute);
+            assert_eq!(convert(&mut array, from, to), None);
+            let case = format!("{from} to {to}: {core:?} {value:?} {attribute:?}");
+            assert_eq!(array.fill_value, becomes.map(|text| fill(core, text)), "{case}");
+            let found = array.attributes.get(FILL_VALUE).map(Json::to_string);
+            assert_eq!(found.as_deref(), said, "{case}");
+        }
+    }
+}
