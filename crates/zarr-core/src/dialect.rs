@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::limits::Limits;
+
 /// A dialect of Zarr: the vocabulary of its documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -123,6 +125,8 @@ pub struct Reading<'a> {
     pub registry: &'a crate::Registry,
     /// Whether filters that zarr-python hid in a draft array's attributes are taken for attributes.
     pub ignore_hidden_filters: bool,
+    /// The most that documents may demand.
+    pub limits: Limits,
     /// What was overlooked so far.
     pub warnings: Vec<String>,
 }
@@ -130,7 +134,13 @@ pub struct Reading<'a> {
 impl<'a> Reading<'a> {
     /// A reading that has overlooked nothing yet.
     pub fn new(registry: &'a crate::Registry, strictness: Strictness) -> Self {
-        Reading { strictness, registry, ignore_hidden_filters: false, warnings: Vec::new() }
+        Reading {
+            strictness,
+            registry,
+            ignore_hidden_filters: false,
+            limits: Limits::default(),
+            warnings: Vec::new(),
+        }
     }
 
     /// Notes `what`, and lets it pass if the reading is tolerant.

@@ -126,6 +126,16 @@ pub enum StoreError {
         /// The key.
         key: String,
     },
+    /// A value has more bytes than its reader takes.
+    #[error("`{key}` has {} bytes, more than the limit of {limit}", .size.map_or("too many".into(), |size| size.to_string()))]
+    TooLarge {
+        /// The key.
+        key: String,
+        /// How many bytes it has, where that is known.
+        size: Option<u64>,
+        /// How many the reader takes.
+        limit: u64,
+    },
     /// A third party's store failed.
     #[error("{0}")]
     Backend(#[source] Backend),
@@ -171,6 +181,20 @@ pub enum MetadataError {
         member: String,
         /// The rule it breaks, and what stood there.
         why: String,
+    },
+    /// A document demands more than [`crate::Limits`] allow.
+    #[error(
+        "{what} is {found}, above the limit of {limit}; raise `Limits::{name}` if you trust this data"
+    )]
+    Limit {
+        /// What is too large: `the rank` ...
+        what: &'static str,
+        /// How large it is.
+        found: u64,
+        /// How large it may be.
+        limit: u64,
+        /// The field of [`crate::Limits`].
+        name: &'static str,
     },
     /// Something valid that this build does not know.
     #[error(transparent)]
@@ -413,11 +437,13 @@ impl Error {
                 }
                 StoreError::NotCapable { .. } => ErrorKind::NotCapable,
                 StoreError::ReadOnly => ErrorKind::ReadOnly,
+                StoreError::TooLarge { .. } => ErrorKind::Limit,
                 _ => ErrorKind::Store,
             },
             Cause::Metadata(e) => match e {
                 MetadataError::Unsupported(_) => ErrorKind::Unsupported,
                 MetadataError::CannotSpell { .. } => ErrorKind::Unsupported,
+                MetadataError::Limit { .. } => ErrorKind::Limit,
                 _ => ErrorKind::InvalidMetadata,
             },
             Cause::Codec(e) => match e {

@@ -39,6 +39,7 @@ pub mod grid;
 pub mod heap;
 pub mod hierarchy;
 mod json;
+mod limits;
 mod memory;
 pub mod metadata;
 pub mod missing_value;
@@ -64,6 +65,7 @@ pub use hierarchy::{
     Array, ArrayBuilder, Chunk, Consolidated, Group, Guard, Hierarchy, Node, OpenOptions, Options,
 };
 pub use json::{Json, Object, Oddities};
+pub use limits::Limits;
 pub use metadata::{ArrayMetadata, GroupMetadata, NodeKind, NodeMetadata};
 pub use path::NodePath;
 pub use record_element::{FieldElement, RecordElement, StructField};

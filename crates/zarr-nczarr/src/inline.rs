@@ -70,6 +70,13 @@ impl ReadableStore for Inline {
         }
     }
 
+    fn get_at_most(&self, key: &StoreKey, limit: u64) -> Result<Option<Bytes>, StoreError> {
+        match self.documents.get(key) {
+            Some(document) => Ok(Some(document.clone())),
+            None => self.inner()?.get_at_most(key, limit),
+        }
+    }
+
     fn pin(&self, key: &StoreKey) -> Result<Option<Box<dyn Pinned>>, StoreError> {
         match self.documents.get(key) {
             Some(document) => Ok(Some(Box::new(Whole::new(key, document.clone())))),

@@ -28,6 +28,7 @@ use crate::dialect::{Dialect, Era, Reading};
 use crate::error::{AccessError, MetadataError, StoreError, Unsupported};
 use crate::grid::ChunkGrid;
 use crate::json::{Json, Object, Oddities};
+use crate::limits::Limits;
 use crate::metadata::{ArrayMetadata, NodeKind, NodeMetadata};
 use crate::path::NodePath;
 use crate::store::{Listing, StoreKey, StorePrefix};
@@ -300,9 +301,14 @@ fn document(object: Object, encoding: &dyn MetadataEncoding) -> Result<Bytes, Me
     encoding.encode(&Json::from(object)).map(Bytes::from).map_err(MetadataError::Json)
 }
 
-/// A list of whole numbers at least 0: a shape.
-fn lengths(member: &'static str, json: Option<&Json>) -> Result<Vec<u64>, MetadataError> {
+/// A list of whole numbers at least 0, of as many axes as an array may have: a shape.
+fn lengths(
+    member: &'static str,
+    json: Option<&Json>,
+    limits: &Limits,
+) -> Result<Vec<u64>, MetadataError> {
     let json = json.ok_or(MetadataError::Missing(member))?;
+    limits.check_rank(json.as_array().map_or(0, <[Json]>::len))?;
     let items = json.as_array().and_then(|items| items.iter().map(Json::as_u64).collect());
     items.ok_or_else(|| {
         MetadataError::invalid(

@@ -226,8 +226,8 @@ fn parse_array(
                 .map_err(|_| MetadataError::Missing(member))?;
         }
     }
-    let shape = lengths("shape", object.get("shape"))?;
-    let chunks = lengths("chunks", object.get("chunks"))?;
+    let shape = lengths("shape", object.get("shape"), &reading.limits)?;
+    let chunks = lengths("chunks", object.get("chunks"), &reading.limits)?;
     let grid = RegularGrid::new(&chunks, &shape)?;
 
     let declared_type = object.get("dtype").cloned().unwrap_or(Json::Null);

@@ -187,7 +187,7 @@ fn parse_array(
     let [declared_type, grid, encoding, codecs, declared_fill] =
         ["data_type", "chunk_grid", "chunk_key_encoding", "codecs", "fill_value"].map(&mut take);
     let mut obstacles = Vec::new();
-    let shape = lengths("shape", object.get("shape"))?;
+    let shape = lengths("shape", object.get("shape"), &reading.limits)?;
 
     if let Json::Object(_) = declared_type {
         extension("data_type", declared_type.clone())?;
@@ -207,7 +207,8 @@ fn parse_array(
     let (grid_name, configuration) = extension("chunk_grid", grid)?;
     let grid = match grid_name.as_str() {
         "regular" => {
-            let chunk_shape = lengths("chunk_shape", configuration.get("chunk_shape"))?;
+            let chunk_shape =
+                lengths("chunk_shape", configuration.get("chunk_shape"), &reading.limits)?;
             Some(
                 crate::grid::RegularGrid::new(&chunk_shape, &shape)
                     .map(|grid| std::sync::Arc::new(grid) as _)?,

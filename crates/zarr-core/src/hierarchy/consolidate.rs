@@ -16,7 +16,7 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 use super::consolidated::{ConsolidatedStore, Copied, agree};
 use super::options::{Consolidated, OpenOptions};
 use super::part::whole;
-use super::room::{Room, documents, get};
+use super::room::{Room, document, documents};
 use super::update::{self, Edited};
 use crate::dialect::{Dialect, Reading, Strictness};
 use crate::error::{AccessError, Cause, Error, MetadataError, Result};
@@ -94,7 +94,9 @@ impl Room {
         let looks = asked || (dialect == Dialect::Draft && *consolidated == Consolidated::Check);
         let bytes = match known {
             Some((_, bytes)) => Some(bytes.clone()),
-            None if looks => get(&*self.live, &holder.key).await.map_err(at)?,
+            None if looks => {
+                document(&*self.live, &holder.key, &self.options.limits).await.map_err(at)?
+            }
             None => None,
         };
         let copied = bytes.map(|bytes| self.copied(&holder, &bytes)).transpose();
@@ -148,7 +150,9 @@ impl Room {
         }
         // Others may have refreshed them since they were read.
         let holder = Holder::usual(self.format.dialect())?;
-        let Some(bytes) = get(&*self.live, &holder.key).await? else { return Ok(()) };
+        let Some(bytes) = document(&*self.live, &holder.key, &self.options.limits).await? else {
+            return Ok(());
+        };
         let Ok(Some(now)) = self.copied(&holder, &bytes) else { return Ok(()) };
         if !self.agrees(&now, path, node)? {
             let what = "its consolidated copy says otherwise; consolidate again";
@@ -163,6 +167,7 @@ impl Room {
             return Ok(true);
         };
         let mut reading = Reading::new(&self.registry, self.options.strictness);
+        reading.limits = self.options.limits;
         reading.ignore_hidden_filters = self.options.ignore_hidden_filters;
         let copy = self.format.parse(path, &found, &mut reading);
         Ok(matches!(copy, Ok(Some(copy)) if agree(&copy, node)))
@@ -190,7 +195,7 @@ impl Room {
             return Ok(Vec::new());
         }
         let found = holders(dialect, path)?.into_iter().map(async |holder| {
-            let bytes = get(&*self.live, &holder.key).await?;
+            let bytes = document(&*self.live, &holder.key, &self.options.limits).await?;
             // What is broken has warned whoever opened it, and nobody reads it.
             let copies = bytes.and_then(|bytes| holder.copies(&bytes).ok().flatten());
             Ok::<_, Error>(copies.map(|copies| (holder, copies)))
@@ -242,7 +247,8 @@ impl Room {
                 }
                 marks.clear();
                 // A holder may come to be again what it was, and a comparison takes it for unchanged.
-                if documents(&*self.live, keys.clone()).await? == *lock(&seen) {
+                if documents(&*self.live, keys.clone(), &self.options.limits).await? == *lock(&seen)
+                {
                     break;
                 }
             }
@@ -261,7 +267,7 @@ impl Room {
     ) -> Result<Edited> {
         // The documents are read after the holder was: whoever changes them later changes the holder later.
         let old = whole(old.as_deref()).await?;
-        let found = documents(&*self.live, keys.to_vec()).await?;
+        let found = documents(&*self.live, keys.to_vec(), &self.options.limits).await?;
         *lock(seen) = found.clone();
         let Some(mut copies) = old.as_ref().and_then(|old| holder.copies(old).ok().flatten())
         else {
@@ -320,14 +326,14 @@ impl Room {
 
     /// An error if the documents of v2 lie in their copies alone (Z2-073).
     async fn holds_copies_alone(&self, holder: &Holder) -> Result<()> {
-        let bytes = get(&*self.live, &holder.key).await?;
+        let bytes = document(&*self.live, &holder.key, &self.options.limits).await?;
         let Some(copies) = bytes.and_then(|bytes| holder.copies(&bytes).ok().flatten()) else {
             return Ok(());
         };
         let root = [".zgroup", ".zarray"].map(|name| holder.prefix.key(name));
         let root = root.into_iter().collect::<Result<Vec<_>, _>>()?;
         let copied = root.iter().any(|key| copies.entries.contains_key(key));
-        if copied && documents(&*self.live, root).await?.is_empty() {
+        if copied && documents(&*self.live, root, &self.options.limits).await?.is_empty() {
             let why = "the documents lie in these copies alone, and would be lost; copy the hierarchy first";
             return Err(Error::from(AccessError::Argument(why.into())).at_key(&holder.key));
         }
@@ -373,7 +379,7 @@ impl Room {
         let at = |e: Error| self.at(&root, e);
         self.writeable().map_err(at)?;
         let holder = Holder::usual(self.format.dialect())?;
-        let bytes = get(&*self.live, &holder.key).await.map_err(at)?;
+        let bytes = document(&*self.live, &holder.key, &self.options.limits).await.map_err(at)?;
         let there = match bytes.map(|bytes| holder.copies(&bytes)) {
             None | Some(Ok(None)) => false,
             Some(Ok(Some(_)) | Err(_)) => true,
@@ -389,7 +395,7 @@ impl Room {
     pub async fn check_consolidated(&self) -> Result<Vec<NodePath>> {
         let at = |e: Error| self.at(&NodePath::root(), e);
         let holder = Holder::usual(self.format.dialect())?;
-        let bytes = get(&*self.live, &holder.key).await.map_err(at)?;
+        let bytes = document(&*self.live, &holder.key, &self.options.limits).await.map_err(at)?;
         let copied = bytes.map(|bytes| self.copied(&holder, &bytes)).transpose();
         let copied = copied.map_err(|e| at(Error::from(e).at_key(&holder.key)))?.flatten();
         let Some(copied) = copied else {
@@ -429,13 +435,15 @@ impl Room {
             let mut keys: Vec<StoreKey> = documented.into_iter().flatten().collect();
             let nodes = tree.len();
             keys.push(StoreKey::new("zarr.json")?);
-            return Ok((nodes, documents(&*self.live, keys).await?));
+            return Ok((nodes, documents(&*self.live, keys, &self.options.limits).await?));
         }
         let mut level = vec![NodePath::root()];
         let (mut nodes, mut all) = (0, Documents::new());
         while !level.is_empty() {
             let found = stream::iter(&level).map(async |path| {
-                let found = documents(&*self.live, self.format.document_keys(path)?).await?;
+                let found =
+                    documents(&*self.live, self.format.document_keys(path)?, &self.options.limits)
+                        .await?;
                 let kind = self.format.kind(path, &found).map_err(|e| self.at(path, e))?;
                 let listing = match kind {
                     Some(NodeKind::Group) => {

@@ -107,6 +107,15 @@ impl ReadableStore for ConsolidatedStore {
         }
     }
 
+    /// Copies lie in memory already.
+    async fn get_at_most(&self, key: &StoreKey, limit: u64) -> Result<Option<Bytes>, StoreError> {
+        let is_document = consolidated::is_document(self.copied.dialect, key);
+        match is_document && !self.copied.stale.contains(key.as_str()) {
+            true => self.get(key).await,
+            false => self.inner()?.get_at_most(key, limit).await,
+        }
+    }
+
     async fn get_partial_values(
         &self,
         key: &StoreKey,

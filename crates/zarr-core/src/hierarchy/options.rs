@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::dialect::{Dialect, Era, Strictness};
 use crate::error::StoreError;
 use crate::format::{Draft, Format, of_dialect};
+use crate::limits::Limits;
 use crate::registry::{Access, Registry};
 use crate::store::{Store, StoreKey};
 
@@ -42,6 +43,8 @@ pub struct Options {
     /// Bytes of memory in which an open array remembers the indices of shards that it read, so that they are
     /// not fetched for each part (DECISIONS 8); 64 MiB unless said.
     pub index_memory: Option<u64>,
+    /// The most that documents and chunks may demand.
+    pub limits: Limits,
     /// A pool of the caller's own, in place of `threads`.
     #[cfg(feature = "rayon")]
     pub pool: Option<Arc<rayon::ThreadPool>>,
@@ -168,6 +171,13 @@ impl OpenOptions {
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {
         self.options.threads = threads;
+        self
+    }
+
+    /// Bounds what documents and chunks may demand.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.options.limits = limits;
         self
     }
 

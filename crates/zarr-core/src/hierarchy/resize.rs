@@ -8,6 +8,7 @@
 use std::sync::Arc;
 
 use super::opened::{Opened, State, wrong_kind};
+use super::room::document;
 use super::update::Edited;
 use crate::error::{AccessError, MetadataError, Result, StoreError};
 use crate::format::{Layout, Place};
@@ -236,7 +237,9 @@ impl Opened {
 
     /// What the document says now of where the elements are; `None` if there is none.
     async fn layout_now(&self) -> Result<Option<Layout>> {
-        let Some(bytes) = self.room.get(&self.document()?.key).await? else { return Ok(None) };
+        let key = self.document()?.key;
+        let limits = &self.room.options.limits;
+        let Some(bytes) = document(&*self.room.store, &key, limits).await? else { return Ok(None) };
         let json = self.room.format.encoding().decode(&bytes).ok();
         Ok(json.map(|(json, _)| self.room.format.layout(&json)))
     }

@@ -18,6 +18,7 @@ use crate::dialect::{Dialect, Era, Reading, Warning};
 use crate::error::{AccessError, Cause, Error, MetadataError, Result, StoreError};
 use crate::format::{Documents, Format, Found, PROBES, Place, consolidated, detect};
 use crate::json::{Json, Object};
+use crate::limits::Limits;
 use crate::metadata::{ArrayMetadata, GroupMetadata, NodeKind, NodeMetadata};
 use crate::path::NodePath;
 use crate::registry::{Access, Registry};
@@ -79,6 +80,7 @@ impl Room {
         }
         let at_store = |e: Error| e.at_store(store.name());
         let mut reading = Reading::new(&options.registry, options.options.strictness);
+        reading.limits = options.options.limits;
         let writing = options.access == Access::ReadWrite;
         let probes = match options.dialect {
             // Who knows the dialect need not be told of others.
@@ -88,7 +90,8 @@ impl Room {
         };
         let keys = probes.iter().copied().chain(writing.then_some(consolidated::DRAFT));
         let keys = keys.map(StoreKey::new).collect::<Result<Vec<_>, _>>()?;
-        let found = documents(&*store, keys).await.map_err(at_store)?;
+        let limits = &options.options.limits;
+        let found = documents(&*store, keys, limits).await.map_err(at_store)?;
         let format = detect(&found, options.dialect, options.era, &mut reading).map_err(|e| {
             let key = found.first().map(|(key, _)| key.clone());
             let error = Error::from(e).at_store(store.name()).at_path(&NodePath::root());
@@ -206,12 +209,13 @@ impl Room {
 
     /// The documents of a node that are there.
     pub async fn documents(&self, path: &NodePath) -> Result<Documents> {
-        documents(&*self.store, self.format.document_keys(path)?).await
+        documents(&*self.store, self.format.document_keys(path)?, &self.options.limits).await
     }
 
     pub fn parse(&self, path: &NodePath, found: &Documents) -> Result<Option<NodeMetadata>> {
         let mut reading = Reading::new(&self.registry, self.options.strictness);
         reading.ignore_hidden_filters = self.options.ignore_hidden_filters;
+        reading.limits = self.options.limits;
         let node =
             self.format.parse(path, found, &mut reading).map_err(|e| match found.first() {
                 Some((key, _)) => Error::from(e).at_key(key),
@@ -280,6 +284,9 @@ impl Room {
     pub fn spell(&self, path: &NodePath, node: &NodeMetadata) -> Result<Documents> {
         for name in path.names() {
             self.format.check_name(name)?;
+        }
+        if let NodeMetadata::Array(array) = node {
+            self.options.limits.check_new_rank(array.rank())?;
         }
         let none = Object::new();
         self.check_attributes(node.kind(), &none, node.attributes(), &none)?;
@@ -521,12 +528,33 @@ pub(crate) async fn get(store: &dyn aio::Store, key: &StoreKey) -> Result<Option
     Ok(readable.get(key).await?)
 }
 
+/// A document, of as many bytes as one may have (DECISIONS 42).
+pub(super) async fn document(
+    store: &dyn aio::Store,
+    key: &StoreKey,
+    limits: &Limits,
+) -> Result<Option<Bytes>> {
+    let readable = store.readable().ok_or(not_capable("read", "readable"))?;
+    readable.get_at_most(key, limits.document).await.map_err(|e| {
+        let is_large = matches!(e, StoreError::TooLarge { .. });
+        let error = Error::from(e);
+        match is_large {
+            true => error.with_hint("raise `Limits::document` if you trust this data"),
+            false => error,
+        }
+    })
+}
+
 /// The values of `keys` that are there, asked for together (DECISIONS 31). Beside a `zarr.json` a key that nobody may
 /// read is absent: buckets that list nothing answer so.
-pub(super) async fn documents(store: &dyn aio::Store, keys: Vec<StoreKey>) -> Result<Documents> {
+pub(super) async fn documents(
+    store: &dyn aio::Store,
+    keys: Vec<StoreKey>,
+    limits: &Limits,
+) -> Result<Documents> {
     let values = match &keys[..] {
-        [key] => vec![get(store, key).await],
-        _ => join_all(keys.iter().map(|key| get(store, key))).await,
+        [key] => vec![document(store, key, limits).await],
+        _ => join_all(keys.iter().map(|key| document(store, key, limits))).await,
     };
     let mut found = Documents::new();
     for (key, value) in keys.into_iter().zip(values) {

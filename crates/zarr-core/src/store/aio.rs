@@ -57,6 +57,13 @@ pub trait ReadableStore: Send + Sync {
     /// The value of `key`; `None` if it is absent.
     async fn get(&self, key: &StoreKey) -> Result<Option<Bytes>, StoreError>;
 
+    /// As [`ReadableStore::get`], for a value of at most `limit` bytes.
+    async fn get_at_most(&self, key: &StoreKey, limit: u64) -> Result<Option<Bytes>, StoreError> {
+        let value = self.get(key).await?;
+        super::check_size(key, value.as_ref().map_or(0, |value| value.len() as u64), limit)?;
+        Ok(value)
+    }
+
     /// Some bytes of the value of `key`; `None` if it is absent.
     async fn get_partial_values(
         &self,
@@ -210,6 +217,9 @@ impl Store for Ready {
 impl ReadableStore for Ready {
     async fn get(&self, key: &StoreKey) -> Result<Option<Bytes>, StoreError> {
         self.0.readable().expect(NO_SIDE).get(key)
+    }
+    async fn get_at_most(&self, key: &StoreKey, limit: u64) -> Result<Option<Bytes>, StoreError> {
+        self.0.readable().expect(NO_SIDE).get_at_most(key, limit)
     }
     async fn get_partial_values(
         &self,

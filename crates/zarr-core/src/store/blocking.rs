@@ -110,6 +110,9 @@ impl ReadableStore for Blocking {
     fn get(&self, key: &StoreKey) -> Result<Option<Bytes>, StoreError> {
         wait(self.0.readable().expect(NO_SIDE).get(key))
     }
+    fn get_at_most(&self, key: &StoreKey, limit: u64) -> Result<Option<Bytes>, StoreError> {
+        wait(self.0.readable().expect(NO_SIDE).get_at_most(key, limit))
+    }
     fn get_partial_values(
         &self,
         key: &StoreKey,

@@ -69,6 +69,19 @@ pub trait ReadableStore: Send + Sync {
     /// Whatever else kept the value from being read (F-073).
     fn get(&self, key: &StoreKey) -> Result<Option<Bytes>, StoreError>;
 
+    /// As [`ReadableStore::get`], for a value of at most `limit` bytes.
+    ///
+    /// Stores that know a value's size before they hold its bytes, or receive them piece by piece, refuse a larger
+    /// one here without holding it.
+    ///
+    /// # Errors
+    /// As [`ReadableStore::get`]; [`StoreError::TooLarge`] for a larger value.
+    fn get_at_most(&self, key: &StoreKey, limit: u64) -> Result<Option<Bytes>, StoreError> {
+        let value = self.get(key)?;
+        check_size(key, value.as_ref().map_or(0, |value| value.len() as u64), limit)?;
+        Ok(value)
+    }
+
     /// Some bytes of the value of `key`; `None` if it is absent.
     ///
     /// # Errors
@@ -141,6 +154,17 @@ pub trait ReadableStore: Send + Sync {
         }
         Ok(Some(value.len() as u64))
     }
+}
+
+/// Refuses a value of `size` bytes for a reader that takes at most `limit`.
+///
+/// # Errors
+/// [`StoreError::TooLarge`].
+pub fn check_size(key: &StoreKey, size: u64, limit: u64) -> Result<(), StoreError> {
+    if size <= limit {
+        return Ok(());
+    }
+    Err(StoreError::TooLarge { key: key.to_string(), size: Some(size), limit })
 }
 
 /// Setting and erasing values. A key holds the old value or the new one, never a mixture.

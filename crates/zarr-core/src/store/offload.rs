@@ -128,6 +128,10 @@ impl ReadableStore for Offloaded {
         let key = key.clone();
         self.call(move |store| store.readable().expect(NO_SIDE).get(&key)).await
     }
+    async fn get_at_most(&self, key: &StoreKey, limit: u64) -> Result<Option<Bytes>, StoreError> {
+        let key = key.clone();
+        self.call(move |store| store.readable().expect(NO_SIDE).get_at_most(&key, limit)).await
+    }
     async fn get_partial_values(
         &self,
         key: &StoreKey,

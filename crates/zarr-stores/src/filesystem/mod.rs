@@ -216,7 +216,11 @@ impl Store for FilesystemStore {
 
 impl ReadableStore for FilesystemStore {
     fn get(&self, key: &StoreKey) -> Result<Option<Bytes>, StoreError> {
-        let value = Place::new(self, "get", key)?.read()?;
+        self.get_at_most(key, u64::MAX)
+    }
+
+    fn get_at_most(&self, key: &StoreKey, limit: u64) -> Result<Option<Bytes>, StoreError> {
+        let value = Place::new(self, "get", key)?.read(limit)?;
         Ok(value.map(Bytes::from))
     }
 

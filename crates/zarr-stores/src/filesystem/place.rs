@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 use zarr_core::StoreError;
-use zarr_core::store::{ByteRange, Payload, Pinned, StoreKey, Version};
+use zarr_core::store::{ByteRange, Payload, Pinned, StoreKey, Version, check_size};
 
 use super::lock::{Held, Mode};
 use super::staged::{self, Staged};
@@ -95,12 +95,12 @@ impl Pinned for OpenFile {
 
 /// Reading.
 impl Place<'_> {
-    pub(super) fn read(&self) -> Result<Option<Vec<u8>>, StoreError> {
-        let read = || match open(&self.path)? {
-            Some((file, size)) => next_of(&file, size).map(Some),
-            None => Ok(None),
+    pub(super) fn read(&self, limit: u64) -> Result<Option<Vec<u8>>, StoreError> {
+        let Some((file, size)) = open(&self.path).map_err(|e| self.failed(e))? else {
+            return Ok(None);
         };
-        read().map_err(|e| self.failed(e))
+        check_size(self.key, size, limit)?;
+        next_of(&file, size).map(Some).map_err(|e| self.failed(e))
     }
 
     /// The value and its version: its content, and which file it is, so that a value that was replaced by

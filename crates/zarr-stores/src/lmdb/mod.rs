@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use bytes::Bytes;
 use zarr_core::store::{
     ByteRange, ConditionalStore, ListableStore, Listing, Payload, Pinned, ReadableStore, Store,
-    StoreKey, StorePrefix, Version, WriteableStore,
+    StoreKey, StorePrefix, Version, WriteableStore, check_size,
 };
 use zarr_core::{Access, StoreError};
 
@@ -193,6 +193,20 @@ impl ReadableStore for LmdbStore {
     fn get(&self, key: &StoreKey) -> Result<Option<Bytes>, StoreError> {
         let name = self.name_of(key);
         self.read("get", key.as_str(), |keys| Ok(keys.get(&name)?.map(Bytes::copy_from_slice)))
+    }
+
+    fn get_at_most(&self, key: &StoreKey, limit: u64) -> Result<Option<Bytes>, StoreError> {
+        let name = self.name_of(key);
+        let found = self.read("get", key.as_str(), |keys| {
+            let size = |value: &[u8]| value.len() as u64;
+            Ok(keys.get(&name)?.map(|value| match size(value) <= limit {
+                true => Ok(Bytes::copy_from_slice(value)),
+                false => Err(size(value)),
+            }))
+        })?;
+        found
+            .map(|value| value.or_else(|size| check_size(key, size, limit).map(|()| Bytes::new())))
+            .transpose()
     }
 
     fn pin(&self, key: &StoreKey) -> Result<Option<Box<dyn Pinned>>, StoreError> {

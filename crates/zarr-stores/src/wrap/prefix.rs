@@ -90,6 +90,9 @@ impl ReadableStore for PrefixStore {
     async fn get(&self, key: &StoreKey) -> Result<Option<Bytes>, StoreError> {
         self.store.reader("get")?.get(&self.key(key)?).await
     }
+    async fn get_at_most(&self, key: &StoreKey, limit: u64) -> Result<Option<Bytes>, StoreError> {
+        self.store.reader("get")?.get_at_most(&self.key(key)?, limit).await
+    }
     async fn get_partial_values(
         &self,
         key: &StoreKey,

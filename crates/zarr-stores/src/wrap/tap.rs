@@ -252,6 +252,12 @@ impl ReadableStore for TapStore {
         self.call("get", key.as_str(), &[], ask, carried).await
     }
 
+    async fn get_at_most(&self, key: &StoreKey, limit: u64) -> Result<Option<Bytes>, StoreError> {
+        let ask = self.store.reader("get")?.get_at_most(key, limit);
+        let carried = |value: &Option<Bytes>| found(value.as_ref().map(Bytes::len));
+        self.call("get", key.as_str(), &[], ask, carried).await
+    }
+
     async fn get_partial_values(
         &self,
         key: &StoreKey,

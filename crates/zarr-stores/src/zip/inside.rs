@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use bytes::{Buf, Bytes};
 use zarr_core::store::aio::{ListableStore, Pinned, ReadableStore, Ready, Store};
 use zarr_core::store::{
-    self, Blocking, ByteRange, Listing, StoreKey, StorePrefix, Version, Whole, wait,
+    self, Blocking, ByteRange, Listing, StoreKey, StorePrefix, Version, Whole, check_size, wait,
 };
 use zarr_core::{Access, Registry, StoreError};
 
@@ -235,6 +235,12 @@ impl ReadableStore for ZipInStore {
         let span = value.span().map_err(failed("get", key))?;
         let piece = fetch(&*self.0.value, &span).await.map_err(|e| self.broken(e))?;
         Ok(Some(self.reading(key, piece, |value| value.read()).await?.into()))
+    }
+
+    async fn get_at_most(&self, key: &StoreKey, limit: u64) -> Result<Option<Bytes>, StoreError> {
+        let size = self.find(key).map(|value| value.size()).transpose();
+        check_size(key, size.map_err(failed("get", key))?.unwrap_or(0), limit)?;
+        self.get(key).await
     }
 
     async fn get_partial_values(

@@ -13,7 +13,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use bytes::Bytes;
 use zarr_core::store::{
     ConditionalStore, ListableStore, Payload, Pinned, ReadableStore, Store, StoreKey, StorePrefix,
-    Version, WriteableStore,
+    Version, WriteableStore, check_size,
 };
 use zarr_core::{Access, StoreError};
 
@@ -228,6 +228,12 @@ impl ReadableStore for ZipStore {
     fn get(&self, key: &StoreKey) -> Result<Option<Bytes>, StoreError> {
         let value = self.0.find(key).map(|value| value.read());
         value.transpose().map(|value| value.map(Bytes::from)).map_err(failed("get", key))
+    }
+
+    fn get_at_most(&self, key: &StoreKey, limit: u64) -> Result<Option<Bytes>, StoreError> {
+        let size = self.0.find(key).map(|value| value.size()).transpose();
+        check_size(key, size.map_err(failed("get", key))?.unwrap_or(0), limit)?;
+        self.get(key)
     }
 
     fn pin(&self, key: &StoreKey) -> Result<Option<Box<dyn Pinned>>, StoreError> {

@@ -57,7 +57,7 @@ pub(super) fn parse(
         }
     }
     let mut obstacles = Vec::new();
-    let shape = lengths("shape", object.get("shape"))?;
+    let shape = lengths("shape", object.get("shape"), &reading.limits)?;
 
     let declared_type = object.get("data_type").cloned().unwrap_or(Json::Null);
     let spelling = declared_type.as_str().unwrap_or_default();
@@ -211,7 +211,7 @@ fn parse_grid(
     }
     match object.get("type") {
         Some(Json::String(name)) if name == "regular" => {
-            let chunk_shape = lengths("chunk_shape", object.get("chunk_shape"))?;
+            let chunk_shape = lengths("chunk_shape", object.get("chunk_shape"), &reading.limits)?;
             Ok((Some(Arc::new(RegularGrid::new(&chunk_shape, shape)?)), separator))
         }
         other => {

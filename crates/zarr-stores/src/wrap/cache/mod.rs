@@ -19,7 +19,9 @@ use zarr_core::StoreError;
 use zarr_core::store::aio::{
     ConditionalStore, ListableStore, Pinned, ReadableStore, Store, WriteableStore,
 };
-use zarr_core::store::{ByteRange, Listing, Payload, StoreKey, StorePrefix, Version, Whole, run};
+use zarr_core::store::{
+    ByteRange, Listing, Payload, StoreKey, StorePrefix, Version, Whole, check_size, run,
+};
 
 pub use self::folder::CacheFolder;
 pub use self::memory::ByteCache;
@@ -235,13 +237,20 @@ impl Store for CacheStore {
 #[async_trait]
 impl ReadableStore for CacheStore {
     async fn get(&self, key: &StoreKey) -> Result<Option<Bytes>, StoreError> {
+        self.get_at_most(key, u64::MAX).await
+    }
+
+    async fn get_at_most(&self, key: &StoreKey, limit: u64) -> Result<Option<Bytes>, StoreError> {
         match self.kept(key).await.map(|kept| kept.what) {
-            Some(What::Whole(value)) => return Ok(Some(value)),
+            Some(What::Whole(value)) => {
+                check_size(key, value.len() as u64, limit)?;
+                return Ok(Some(value));
+            }
             Some(What::Absent) => return Ok(None),
             Some(What::Size(_)) | None => {}
         }
         let epoch = self.epoch(key).await;
-        let value = self.store.reader("get")?.get(key).await?;
+        let value = self.store.reader("get")?.get_at_most(key, limit).await?;
         let what = value.clone().map_or(What::Absent, What::Whole);
         self.put(key, epoch, own_version(), what).await;
         Ok(value)

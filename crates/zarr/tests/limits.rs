@@ -1,0 +1,74 @@
+//! What a store may demand is bounded (DECISIONS 42).
+
+use std::fs;
+use std::path::Path;
+
+use tempfile::tempdir;
+use zarr::{Dialect, ErrorKind, Limits};
+
+fn array_of_rank(folder: &Path, rank: usize) {
+    let ones = vec!["1"; rank].join(",");
+    let document = format!(
+        r#"{{"zarr_format":3,"node_type":"array","shape":[{ones}],"data_type":"uint8","fill_value":0,
+        "chunk_grid":{{"name":"regular","configuration":{{"chunk_shape":[{ones}]}}}},
+        "chunk_key_encoding":{{"name":"default"}},"codecs":[{{"name":"bytes"}}]}}"#
+    );
+    fs::write(folder.join("zarr.json"), document).unwrap();
+}
+
+fn limited(change: impl FnOnce(&mut Limits)) -> zarr::OpenOptions {
+    let mut limits = Limits::default();
+    change(&mut limits);
+    zarr::OpenOptions::new(zarr::standard()).limits(limits)
+}
+
+/// DECISIONS 42: 1,024 axes are read, and no more unless the caller says so.
+#[test]
+fn an_array_of_more_axes_than_the_limit_is_refused_in_few_words() {
+    let folder = tempdir().unwrap();
+    let url = folder.path().to_str().unwrap();
+    array_of_rank(folder.path(), 1024);
+    let array = zarr::open(url).unwrap().into_array().unwrap();
+    assert_eq!(array.read::<u8>(..).unwrap(), [0]);
+    array_of_rank(folder.path(), 1025);
+    let error = zarr::open(url).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Limit);
+    assert!(error.to_string().contains("the rank is 1025, above the limit of 1024"), "{error}");
+    assert!(error.to_string().len() < 300, "{error}");
+    let array = zarr::open_with(url, &limited(|limits| limits.rank = 1025)).unwrap();
+    assert_eq!(array.into_array().unwrap().shape().len(), 1025);
+}
+
+/// DECISIONS 42: 64 axes are created, and no more unless the caller says so.
+#[test]
+fn an_array_of_more_axes_than_others_read_is_not_created() {
+    for dialect in [Dialect::V3, Dialect::V2, Dialect::Draft] {
+        let folder = tempdir().unwrap();
+        let url = folder.path().to_str().unwrap();
+        let hierarchy = zarr::create(url, dialect).unwrap();
+        let create = |name: &str, rank: usize| {
+            let builder = hierarchy.create_array(&name.parse().unwrap());
+            builder.shape(&vec![1; rank]).data_type_named("uint8").create()
+        };
+        create("/most", 64).unwrap();
+        let error = create("/more", 65).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
+    }
+}
+
+/// DECISIONS 42: a document has at most 64 MiB. A larger file is refused by its size, before it is held.
+#[test]
+fn a_document_beyond_the_limit_is_refused() {
+    let folder = tempdir().unwrap();
+    let url = folder.path().to_str().unwrap();
+    let file = fs::File::create(folder.path().join("zarr.json")).unwrap();
+    // It takes no place on the disk, and no machine has the memory.
+    file.set_len(1 << 42).unwrap();
+    let error = zarr::open(url).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
+    assert!(error.to_string().contains("more than the limit of 67108864"), "{error}");
+
+    array_of_rank(folder.path(), 1);
+    let error = zarr::open_with(url, &limited(|limits| limits.document = 100)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
+}
