@@ -25,6 +25,7 @@ mod calendar;
 mod commands;
 mod element;
 mod failure;
+mod foreign;
 mod human;
 mod nested;
 mod npy;

@@ -116,6 +116,36 @@ fn create_minds_what_is_there() {
     }
 }
 
+/// DECISIONS 45: no array is one chunk of 74.5 GiB because nobody said how to cut it.
+#[test]
+fn chunks_that_are_not_given_have_about_a_mebibyte() {
+    let folder = Folder::new();
+    for format in FORMATS {
+        for (n, (options, chunks)) in [
+            ("--shape 100000,100000 --dtype float64", "[256,512]"),
+            ("--shape 300,200 --dtype float32", "[300,200]"),
+            ("--shape 0,720,1440 --dtype float32", "[64,64,64]"),
+            ("--shape '' --dtype int8", "[]"),
+            ("--shape 10000000 --dtype '|S1000000'", "[1]"),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            folder.good(&format!("create {format} --path a{n} --format {format} {options}"));
+            let json = folder.good(&format!("info {format}/a{n} --json")).json();
+            let found = json.as_object().unwrap().get("chunk_shape").unwrap().to_string();
+            assert_eq!(found, chunks, "{format}: {options}");
+        }
+    }
+    // Elements of any length are counted by their cells in memory.
+    folder.good("create v3 --path texts --shape 1000000 --dtype string");
+    assert!(folder.good("info v3/texts").text().contains("65,536: 16 chunks"));
+    folder.good("create v3 --path sharded --shape 9000,9000 --shards 3000,3000 --dtype int16");
+    let document = fs::read_to_string(folder.path("v3/sharded/zarr.json")).unwrap();
+    let document: String = document.split_whitespace().collect();
+    assert!(document.contains(r#""chunk_shape":[750,750]"#), "{document}");
+}
+
 #[test]
 fn create_that_fails_leaves_nothing() {
     let folder = Folder::new();

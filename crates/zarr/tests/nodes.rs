@@ -98,3 +98,21 @@ fn each_document_is_read_once() -> Result<()> {
     }
     Ok(())
 }
+
+/// Issue 13, point 12.
+#[test]
+fn keys_that_are_not_zarrs_are_listed_before_they_are_erased() -> Result<()> {
+    for dialect in DIALECTS {
+        let store = filled(dialect)?;
+        let hierarchy = Hierarchy::open(store.clone(), &options())?;
+        assert!(hierarchy.foreign_keys(&path("/g"))?.is_empty(), "{dialect}");
+        let below = if dialect == Dialect::Draft { "data/root/g" } else { "g" };
+        let notes = StoreKey::new(format!("{below}/a/notes.txt"))?;
+        store.writeable().expect("memory").set(&notes, Payload::new(b"work".to_vec()))?;
+        assert_eq!(hierarchy.foreign_keys(&path("/g"))?, [notes.clone()], "{dialect}");
+        assert!(hierarchy.foreign_keys(&path("/h"))?.is_empty(), "{dialect}");
+        hierarchy.erase(&path("/g"))?;
+        assert_eq!(store.readable().expect("memory").get(&notes)?, None, "{dialect}");
+    }
+    Ok(())
+}

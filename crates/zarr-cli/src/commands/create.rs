@@ -1,9 +1,10 @@
-//! How does an array or a group come into being?
+//! Creates an array or a group.
 
 use clap::Args;
 use zarr::{AccessError, Dialect, Error, ErrorKind, Json, Node, NodePath, Object};
 
 use crate::failure::Failure;
+use crate::foreign;
 use crate::parse::{self, Shape, Written};
 use crate::session::{Care, Place, Session, Target};
 
@@ -36,7 +37,7 @@ pub(crate) struct Create {
     /// Length of each axis, as in 100,200
     #[arg(long, value_name = "N,N,…", required_unless_present = "group", value_parser = parse::shape)]
     shape: Option<Shape>,
-    /// Length of a chunk along each axis; one chunk, if not given
+    /// Length of a chunk along each axis; if not given, chunks have about 1 MiB of elements, and are near-cubic
     #[arg(long, value_name = "N,N,…", value_parser = parse::shape)]
     chunks: Option<Shape>,
     /// Length of a shard along each axis: so many chunks share one stored object (v3)
@@ -69,6 +70,9 @@ pub(crate) struct Create {
     /// Erase what is there first, with everything below it
     #[arg(long)]
     overwrite: bool,
+    /// With --overwrite: erase files below the node that are not Zarr's, too
+    #[arg(long, requires = "overwrite")]
+    force: bool,
     /// Erase chunks first that lie where the array's are to lie, left by others
     #[arg(long, conflicts_with = "group")]
     purge: bool,
@@ -81,7 +85,10 @@ impl Create {
         let place = session.place(&self.target, self.format, Dialect::V3, &self.care)?;
         if !self.overwrite {
             refuse_other_kind(&place, self.group)?;
+        } else if !self.force {
+            foreign::refuse(&place.hierarchy, &place.path)?;
         }
+        foreign::warn(session, &place);
         let attributes: Object = self.attr.iter().cloned().collect();
         let created = match self.group {
             true => self.create_group(&place, attributes),

@@ -1,9 +1,10 @@
-//! How does a node go away?
+//! Erases a node.
 
 use clap::Args;
 use zarr::{Error, ErrorKind, Hierarchy};
 
 use crate::failure::Failure;
+use crate::foreign;
 use crate::human;
 use crate::session::{Care, Session, Target};
 
@@ -15,13 +16,17 @@ Examples:
   zarr rm data.zarr/ocean
   zarr rm data.zarr --all
 
-Nothing is asked. A whole hierarchy goes only with --all, and with it whatever else lies in its folder.")]
+Nothing is asked. A whole hierarchy goes only with --all. Where files that are not Zarr's lie below the
+node, nothing is erased, and they are listed; with --force they are erased, too.")]
 pub(crate) struct Rm {
     #[command(flatten)]
     target: Target,
     /// Erase the root, too, and so everything
     #[arg(long)]
     all: bool,
+    /// Erase files below the node that are not Zarr's, too
+    #[arg(long)]
+    force: bool,
     #[command(flatten)]
     care: Care,
 }
@@ -42,6 +47,9 @@ impl Rm {
             // What is broken, or cannot be listed, can be erased all the same.
             Err(_) => None,
         };
+        if !self.force {
+            foreign::refuse(&hierarchy, &path)?;
+        }
         hierarchy.erase(&path)?;
         if path.is_root() {
             erase_entry_point(&hierarchy)?;

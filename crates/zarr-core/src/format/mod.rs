@@ -7,6 +7,7 @@ pub(crate) mod consolidated;
 mod detect;
 mod draft;
 mod encoding;
+mod names;
 mod v2;
 mod v3;
 
@@ -19,6 +20,7 @@ pub(crate) use self::detect::{Found, PROBES, detect};
 pub use self::draft::Draft;
 pub(crate) use self::draft::LoneDocument;
 pub use self::encoding::{JsonEncoding, MetadataEncoding};
+pub use self::names::is_zarr_key;
 pub use self::v2::V2;
 pub use self::v3::V3;
 use crate::codec::{ChunkContext, CodecSpec};

@@ -4,6 +4,7 @@
 //! its index is called (DECISIONS 17). Shapes, walks and overlaps are computed from that in [`tiles`].
 
 mod cut;
+mod default_shape;
 mod key;
 mod rectilinear;
 mod regular;
@@ -13,6 +14,8 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 pub(crate) use self::cut::Cut;
+pub use self::default_shape::default_chunk_shape;
+pub(crate) use self::default_shape::default_inner_shape;
 pub use self::key::ChunkKeys;
 pub use self::rectilinear::RectilinearGrid;
 pub use self::regular::RegularGrid;

@@ -246,6 +246,14 @@ impl Hierarchy {
         self.room.erase(path).await
     }
 
+    /// See [`crate::Hierarchy::foreign_keys`].
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn foreign_keys(&self, path: &NodePath) -> Result<Vec<crate::store::StoreKey>> {
+        self.room.foreign_keys(path).await
+    }
+
     /// See [`crate::Hierarchy::flush`].
     ///
     /// # Errors

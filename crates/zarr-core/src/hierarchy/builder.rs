@@ -1,4 +1,4 @@
-//! How is an array described before it is there?
+//! Describes an array that is about to be created.
 
 use std::sync::Arc;
 
@@ -7,14 +7,14 @@ use crate::codec::CodecSpec;
 use crate::data_type::{CoreType, DataType, Endian, NumpyTime, Optional, ParsedType, fill_value};
 use crate::dialect::{Dialect, Strictness};
 use crate::error::{AccessError, Cause, Error, MetadataError, Result};
-use crate::grid::ChunkGrid;
+use crate::grid::{ChunkGrid, default_chunk_shape, default_inner_shape};
 use crate::json::{Json, Object};
 use crate::metadata::{ArrayMetadata, NodeMetadata, bytes_codec, reversing_codec};
 use crate::path::NodePath;
 use crate::store::aio::now;
 
-/// An array that is about to be created. Shape and data type must be said; the rest has defaults: one
-/// chunk, no compression, zeros, little-endian, C order.
+/// An array that is about to be created. Shape and data type must be said; the rest has defaults: chunks of
+/// about 1 MiB, no compression, zeros, little-endian, C order.
 ///
 /// For callers that wait, `H` is [`crate::aio::Hierarchy`].
 #[derive(Clone, Debug)]
@@ -75,7 +75,8 @@ impl<H> ArrayBuilder<H> {
         self
     }
 
-    /// How many elements a chunk has along each axis; the whole array, if it is not said.
+    /// How many elements a chunk has along each axis; without it, chunks have the shape of
+    /// [`default_chunk_shape`](crate::grid::default_chunk_shape), or of whole parts of a shard near to that.
     #[must_use]
     pub fn chunks(mut self, chunks: &[u64]) -> Self {
         self.chunks = Some(chunks.to_vec());
@@ -219,7 +220,14 @@ impl<H> ArrayBuilder<H> {
             .data_type
             .ok_or_else(|| argument("the data type is not said".into()))?
             .map_err(argument)?;
-        let chunks = self.chunks.unwrap_or_else(|| shape.iter().map(|&len| len.max(1)).collect());
+        let chunks = self.chunks.unwrap_or_else(|| {
+            // Of elements of any length, the cells in memory are counted.
+            let item = parsed.data_type.repr().map_or(1, |repr| repr.size() as u64);
+            match &self.shards {
+                Some(shards) => default_inner_shape(shards, item),
+                None => default_chunk_shape(&shape, item),
+            }
+        });
         if chunks.contains(&0) {
             return Err(argument("a chunk has length 0; the shortest is 1".into()));
         }

@@ -11,6 +11,7 @@ mod consolidate;
 mod consolidated;
 mod elements;
 mod fields;
+mod foreign;
 mod inner;
 mod lone;
 mod memos;
@@ -394,12 +395,22 @@ impl Hierarchy {
         ArrayBuilder::new(self.clone(), self.room.clone(), path.clone())
     }
 
-    /// Erases the node at `path` with everything below it.
+    /// Erases the node at `path` with everything below it, and with it the files there that are not Zarr's:
+    /// [`Hierarchy::foreign_keys`] lists them.
     ///
     /// # Errors
     /// [`AccessError::NotFound`]; [`AccessError::ReadOnly`].
     pub fn erase(&self, path: &NodePath) -> Result<()> {
         now(self.room.erase(path))
+    }
+
+    /// The keys below the node at `path` that no format here writes, sorted: files of the user's own, which
+    /// [`Hierarchy::erase`] would erase, too. They are told by their names alone; no node need be at `path`.
+    ///
+    /// # Errors
+    /// [`crate::StoreError::NotCapable`] if the store cannot list.
+    pub fn foreign_keys(&self, path: &NodePath) -> Result<Vec<crate::store::StoreKey>> {
+        now(self.room.foreign_keys(path))
     }
 
     /// Puts what was written where other readers find it, for stores that gather it until then, such as zip

@@ -1,0 +1,66 @@
+//! Refuses to erase files that are not Zarr's, and warns of those that a new node is put among.
+
+use zarr::format::is_zarr_key;
+use zarr::store::{StoreKey, StorePrefix};
+use zarr::{ErrorKind, Hierarchy, NodePath, Warning};
+
+use crate::failure::Failure;
+use crate::human;
+use crate::session::{Place, Session};
+
+/// At most this many are listed by name.
+const LISTED: usize = 10;
+
+/// Refuses if erasing the node at `path` would take files along that are not Zarr's.
+pub(crate) fn refuse(hierarchy: &Hierarchy, path: &NodePath) -> Result<(), Failure> {
+    let foreign = match hierarchy.foreign_keys(path) {
+        Ok(foreign) => foreign,
+        // What cannot be listed cannot be told apart.
+        Err(e) if e.kind() == ErrorKind::NotCapable => return Ok(()),
+        Err(e) => return Err(e.into()),
+    };
+    if foreign.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::Usage(format!(
+        "nothing was erased: below {path} of {} are {} that are not Zarr's: {}; move them away, or erase \
+         them, too, with --force",
+        hierarchy.store().name(),
+        human::plural(foreign.len() as u64, "file"),
+        names(&foreign)
+    )))
+}
+
+/// Warns if files that are not Zarr's lie where a hierarchy or a node is about to be created.
+pub(crate) fn warn(session: &Session, place: &Place) {
+    let hierarchy = &place.hierarchy;
+    let format = zarr::format::of_dialect(hierarchy.dialect());
+    let mut prefixes = format.erasure(&place.path).map_or(Vec::new(), |(_, prefixes)| prefixes);
+    if place.begun {
+        prefixes.push(StorePrefix::root());
+    }
+    // Of what cannot be listed there is nothing to say; if the store failed, creating says so.
+    let listed = |prefix| hierarchy.store().listable()?.list_dir(prefix).ok();
+    let listings = prefixes.iter().filter_map(listed);
+    let mut foreign: Vec<StoreKey> =
+        listings.flat_map(|listing| listing.keys).filter(|key| !is_zarr_key(key)).collect();
+    foreign.sort();
+    foreign.dedup();
+    if foreign.is_empty() {
+        return;
+    }
+    let what = format!(
+        "the folder holds files that are not Zarr's: {}; `zarr rm` will refuse to erase them without --force",
+        names(&foreign)
+    );
+    session.warn_of(&[Warning { place: place.path.to_string(), what }]);
+}
+
+fn names(keys: &[StoreKey]) -> String {
+    let listed = keys.iter().take(LISTED).map(|key| format!("`{key}`"));
+    let listed = listed.collect::<Vec<_>>().join(", ");
+    match keys.len().saturating_sub(LISTED) {
+        0 => listed,
+        more => format!("{listed} and {} more", human::count(more as u64)),
+    }
+}

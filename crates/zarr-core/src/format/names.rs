@@ -1,0 +1,78 @@
+//! Tells keys that some dialect may have written from those of other files, by their names alone.
+
+use crate::store::StoreKey;
+
+/// Documents of v2 and v3, of NCZarr, and what a writer that was killed may have left.
+const DOCUMENTS: [&str; 5] = ["zarr.json", ".zarray", ".zgroup", ".zattrs", ".zmetadata"];
+
+/// Whether the key of a document or of a chunk may look like this, in any dialect.
+///
+/// A name of numbers alone, such as `7` or `1.23`, counts as a chunk's, wherever it lies.
+pub fn is_zarr_key(key: &StoreKey) -> bool {
+    let key = key.as_str();
+    let name = key.rsplit('/').next().unwrap_or_default();
+    let is_of_draft = (key.starts_with("meta/") || key.contains("/meta/"))
+        && [".array", ".group", ".array.json", ".group.json"].iter().any(|end| name.ends_with(end));
+    DOCUMENTS.contains(&name)
+        || name.starts_with(".ncz")
+        || name == ".zarr-lock"
+        || name.starts_with(".zarr-tmp-")
+        || is_of_draft
+        || is_chunk(name)
+}
+
+/// The last part of a chunk's key: `c`, `c0`, `0`, `c.1.2`, `c1.2`, `-1.2`.
+fn is_chunk(name: &str) -> bool {
+    let numbers = name.strip_prefix('c').unwrap_or(name);
+    let is_number = |text: &str| {
+        let digits = text.strip_prefix('-').unwrap_or(text);
+        !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit())
+    };
+    let numbers = numbers.strip_prefix('.').filter(|_| name.starts_with('c')).unwrap_or(numbers);
+    name == "c" || numbers.split('.').all(is_number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn documents_and_chunks_of_all_dialects_are_zarrs_and_nothing_else_is() {
+        let is = |key: &str| is_zarr_key(&StoreKey::new(key).unwrap());
+        for key in [
+            "zarr.json",
+            "a/zarr.json",
+            "a/.zarray",
+            ".zmetadata",
+            "a/.nczarray",
+            "meta/root/a.array.json",
+            "meta/root/a/b.group",
+            "meta/root/consolidated/.zmetadata",
+            "a/c/0/1",
+            "a/c.0.1",
+            "a/0.1",
+            "a/0/1",
+            "a/c",
+            "data/root/a/c0/1",
+            "data/root/a/c0.-1",
+        ] {
+            assert!(is(key), "{key}");
+        }
+        for key in [
+            "notes.txt",
+            "a/c/0/notes",
+            "a/0.1.bak",
+            "a/c0.1x",
+            "a/.0.1",
+            "a/0..1",
+            "c.txt",
+            "a.zarray",
+            "a.array.json",
+            "meta/root/notes.json",
+            "a/-",
+            "a/c.",
+        ] {
+            assert!(!is(key), "{key}");
+        }
+    }
+}
