@@ -4,6 +4,10 @@
 //! written again. Fetches are in flight as many at a time as the store likes, (de)compression runs on
 //! the pool. Handles own their memory: data go in and come out as vectors, so a dropped future leaves
 //! nothing half-read behind, and nothing is stored before a chunk's final `set`.
+//!
+//! A future may be dropped at any time. Changes that have not begun are then not made; a change of a key that has begun is
+//! finished, and later calls on that key wait for its end, so that it never lands after a later one. A call that
+//! changes several keys stops between two of them.
 
 mod tiles;
 

@@ -30,7 +30,7 @@ use crate::path::NodePath;
 use crate::region::Region;
 use crate::selection::Part;
 use crate::store::aio::{Pinned, WriteableStore, now};
-use crate::store::{Payload, StoreKey, StorePrefix};
+use crate::store::{Payload, StoreKey, StorePrefix, begun};
 use crate::view::{View, ViewMut};
 
 /// Bytes in which the handles of an array remember indices, unless told otherwise (DECISIONS 8).
@@ -196,6 +196,8 @@ impl Opened {
         let (chain, ..) = state.access().map_err(|e| self.at(e))?;
         let readable = self.room.store.blocking().and_then(|store| store.readable());
         let readable = readable.ok_or_else(|| self.at(not_readable()))?;
+        // This way leads past the adapter that waits for dropped calls (decision 41).
+        now(begun::settled(|| self.room.store.name(), state.prefix()));
         if readable.is_near()
             && let Some(inner) = chain.inner(&tile.chunk_shape, &tile.within)
         {

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use bytes::Bytes;
 
+use super::begun::{self, Touched};
 pub(crate) use super::blocking::wait as now;
 use super::{ByteRange, Listing, Payload, StoreKey, StorePrefix, Version};
 use crate::error::StoreError;
@@ -176,7 +177,8 @@ pub trait ListableStore: Send + Sync {
     }
 }
 
-/// A blocking store, its futures ready at once: for callers that may block.
+/// A blocking store, its futures ready at once: for callers that may block. Only while a dropped call is still
+/// changing the same key, which another thread does, they are not.
 #[derive(Clone, Debug)]
 pub struct Ready(pub(crate) Arc<dyn super::Store>);
 
@@ -184,6 +186,11 @@ impl Ready {
     /// The same store; its calls are done when their futures are first polled.
     pub fn new(store: Arc<dyn super::Store>) -> Self {
         Ready(store)
+    }
+
+    /// Waits for what dropped calls are still changing (decision 41); almost always there is nothing.
+    pub(crate) async fn settled(&self, touched: impl Into<Touched>) {
+        begun::settled(|| self.0.name(), touched).await;
     }
 }
 
@@ -216,6 +223,7 @@ impl Store for Ready {
 #[async_trait]
 impl ReadableStore for Ready {
     async fn get(&self, key: &StoreKey) -> Result<Option<Bytes>, StoreError> {
+        self.settled(key).await;
         self.0.readable().expect(NO_SIDE).get(key)
     }
     async fn get_at_most(&self, key: &StoreKey, limit: u64) -> Result<Option<Bytes>, StoreError> {
@@ -226,9 +234,11 @@ impl ReadableStore for Ready {
         key: &StoreKey,
         ranges: &[ByteRange],
     ) -> Result<Option<Vec<Bytes>>, StoreError> {
+        self.settled(key).await;
         self.0.readable().expect(NO_SIDE).get_partial_values(key, ranges)
     }
     async fn pin(&self, key: &StoreKey) -> Result<Option<Box<dyn Pinned>>, StoreError> {
+        self.settled(key).await;
         Ok(self.0.readable().expect(NO_SIDE).pin(key)?.map(ready))
     }
     async fn pin_as(
@@ -236,6 +246,7 @@ impl ReadableStore for Ready {
         key: &StoreKey,
         version: &Version,
     ) -> Result<Option<Box<dyn Pinned>>, StoreError> {
+        self.settled(key).await;
         Ok(self.0.readable().expect(NO_SIDE).pin_as(key, version)?.map(ready))
     }
 }
@@ -266,21 +277,26 @@ impl Pinned for ReadyPinned {
 #[async_trait]
 impl WriteableStore for Ready {
     async fn set(&self, key: &StoreKey, value: Payload<'_>) -> Result<(), StoreError> {
+        self.settled(key).await;
         self.0.writeable().expect(NO_SIDE).set(key, value)
     }
     async fn erase(&self, key: &StoreKey) -> Result<(), StoreError> {
+        self.settled(key).await;
         self.0.writeable().expect(NO_SIDE).erase(key)
     }
     async fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
+        self.settled(prefix).await;
         self.0.writeable().expect(NO_SIDE).erase_prefix(prefix)
     }
     async fn flush(&self) -> Result<(), StoreError> {
         self.0.writeable().expect(NO_SIDE).flush()
     }
     async fn set_unguarded(&self, key: &StoreKey, value: Payload<'_>) -> Result<(), StoreError> {
+        self.settled(key).await;
         self.0.writeable().expect(NO_SIDE).set_unguarded(key, value)
     }
     async fn erase_unguarded(&self, key: &StoreKey) -> Result<(), StoreError> {
+        self.settled(key).await;
         self.0.writeable().expect(NO_SIDE).erase_unguarded(key)
     }
 }
@@ -288,12 +304,14 @@ impl WriteableStore for Ready {
 #[async_trait]
 impl ConditionalStore for Ready {
     async fn get_versioned(&self, key: &StoreKey) -> Result<Option<(Bytes, Version)>, StoreError> {
+        self.settled(key).await;
         self.0.conditional().expect(NO_SIDE).get_versioned(key)
     }
     async fn pin_versioned(
         &self,
         key: &StoreKey,
     ) -> Result<Option<(Box<dyn Pinned>, Version)>, StoreError> {
+        self.settled(key).await;
         let found = self.0.conditional().expect(NO_SIDE).pin_versioned(key)?;
         Ok(found.map(|(value, version)| (ready(value), version)))
     }
@@ -303,6 +321,7 @@ impl ConditionalStore for Ready {
         value: Option<Payload<'_>>,
         was: Option<&Version>,
     ) -> Result<bool, StoreError> {
+        self.settled(key).await;
         self.0.conditional().expect(NO_SIDE).set_if(key, value, was)
     }
     fn erases(&self) -> bool {
@@ -313,12 +332,15 @@ impl ConditionalStore for Ready {
 #[async_trait]
 impl ListableStore for Ready {
     async fn list_prefix(&self, prefix: &StorePrefix) -> Result<Vec<StoreKey>, StoreError> {
+        self.settled(prefix).await;
         self.0.listable().expect(NO_SIDE).list_prefix(prefix)
     }
     async fn list_dir(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
+        self.settled(prefix).await;
         self.0.listable().expect(NO_SIDE).list_dir(prefix)
     }
     async fn list_dir_candidates(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
+        self.settled(prefix).await;
         self.0.listable().expect(NO_SIDE).list_dir_candidates(prefix)
     }
 }

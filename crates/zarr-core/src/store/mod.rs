@@ -5,6 +5,7 @@
 //! a missing one is a clear error. [`aio`] holds the same traits for stores that wait.
 
 pub mod aio;
+pub mod begun;
 mod blocking;
 mod in_process;
 mod key;

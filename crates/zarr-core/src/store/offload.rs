@@ -12,6 +12,7 @@ use bytes::Bytes;
 use futures::channel::oneshot;
 
 use super::aio::{self, ConditionalStore, ListableStore, ReadableStore, WriteableStore};
+use super::begun::{self, Touched};
 use super::{ByteRange, Listing, Payload, Pinned, Store, StoreKey, StorePrefix, Version};
 use crate::error::StoreError;
 
@@ -29,12 +30,32 @@ impl Offloaded {
         Offloaded(store)
     }
 
+    /// Reads on another thread, after what dropped calls are still changing there.
     async fn call<T: Send + 'static>(
         &self,
+        touched: impl Into<Touched>,
         call: impl FnOnce(&dyn Store) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
+        begun::settled(|| self.0.name(), touched).await;
         let store = self.0.clone();
         run(move || call(&*store)).await.unwrap_or_else(|| Err(lost_thread()))
+    }
+
+    /// Changes keys on another thread. If the caller goes away, a change that has not begun is not made, and
+    /// one that has begun ends before later calls on these keys (decision 41).
+    async fn change<T: Send + 'static>(
+        &self,
+        touched: impl Into<Touched>,
+        change: impl FnOnce(&dyn Store) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let touched = touched.into();
+        begun::settled(|| self.0.name(), touched.clone()).await;
+        let store = self.0.clone();
+        let (caller, worker) = begun::change(|| self.0.name(), touched);
+        let changed = run(move || Some(worker.begin()?.run(|| change(&*store))));
+        let changed = changed.await.flatten();
+        drop(caller);
+        changed.unwrap_or_else(|| Err(lost_thread()))
     }
 }
 
@@ -125,8 +146,8 @@ impl aio::Store for Offloaded {
 #[async_trait]
 impl ReadableStore for Offloaded {
     async fn get(&self, key: &StoreKey) -> Result<Option<Bytes>, StoreError> {
-        let key = key.clone();
-        self.call(move |store| store.readable().expect(NO_SIDE).get(&key)).await
+        let (touched, key) = (Touched::from(key), key.clone());
+        self.call(touched, move |store| store.readable().expect(NO_SIDE).get(&key)).await
     }
     async fn get_at_most(&self, key: &StoreKey, limit: u64) -> Result<Option<Bytes>, StoreError> {
         let key = key.clone();
@@ -137,13 +158,16 @@ impl ReadableStore for Offloaded {
         key: &StoreKey,
         ranges: &[ByteRange],
     ) -> Result<Option<Vec<Bytes>>, StoreError> {
-        let (key, ranges) = (key.clone(), ranges.to_vec());
-        self.call(move |store| store.readable().expect(NO_SIDE).get_partial_values(&key, &ranges))
-            .await
+        let (touched, key, ranges) = (Touched::from(key), key.clone(), ranges.to_vec());
+        self.call(touched, move |store| {
+            store.readable().expect(NO_SIDE).get_partial_values(&key, &ranges)
+        })
+        .await
     }
     async fn pin(&self, key: &StoreKey) -> Result<Option<Box<dyn aio::Pinned>>, StoreError> {
-        let key = key.clone();
-        let pinned = self.call(move |store| store.readable().expect(NO_SIDE).pin(&key)).await?;
+        let (touched, key) = (Touched::from(key), key.clone());
+        let pin = move |store: &dyn Store| store.readable().expect(NO_SIDE).pin(&key);
+        let pinned = self.call(touched, pin).await?;
         Ok(pinned.map(offloaded))
     }
     async fn pin_as(
@@ -151,9 +175,9 @@ impl ReadableStore for Offloaded {
         key: &StoreKey,
         version: &Version,
     ) -> Result<Option<Box<dyn aio::Pinned>>, StoreError> {
-        let (key, version) = (key.clone(), version.clone());
+        let (touched, key, version) = (Touched::from(key), key.clone(), version.clone());
         let pin = move |store: &dyn Store| store.readable().expect(NO_SIDE).pin_as(&key, &version);
-        Ok(self.call(pin).await?.map(offloaded))
+        Ok(self.call(touched, pin).await?.map(offloaded))
     }
 }
 
@@ -188,43 +212,50 @@ fn lost_thread() -> StoreError {
 #[async_trait]
 impl WriteableStore for Offloaded {
     async fn set(&self, key: &StoreKey, value: Payload<'_>) -> Result<(), StoreError> {
-        let (key, value) = (key.clone(), value.into_owned()?);
-        self.call(move |store| store.writeable().expect(NO_SIDE).set(&key, value)).await
+        let (touched, key, value) = (Touched::from(key), key.clone(), value.into_owned()?);
+        self.change(touched, move |store| store.writeable().expect(NO_SIDE).set(&key, value)).await
     }
     async fn erase(&self, key: &StoreKey) -> Result<(), StoreError> {
-        let key = key.clone();
-        self.call(move |store| store.writeable().expect(NO_SIDE).erase(&key)).await
+        let (touched, key) = (Touched::from(key), key.clone());
+        self.change(touched, move |store| store.writeable().expect(NO_SIDE).erase(&key)).await
     }
     async fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
-        let prefix = prefix.clone();
-        self.call(move |store| store.writeable().expect(NO_SIDE).erase_prefix(&prefix)).await
+        let (touched, prefix) = (Touched::from(prefix), prefix.clone());
+        self.change(touched, move |store| store.writeable().expect(NO_SIDE).erase_prefix(&prefix))
+            .await
     }
     async fn flush(&self) -> Result<(), StoreError> {
-        self.call(|store| store.writeable().expect(NO_SIDE).flush()).await
+        let all = StorePrefix::root();
+        self.change(&all, |store| store.writeable().expect(NO_SIDE).flush()).await
     }
     async fn set_unguarded(&self, key: &StoreKey, value: Payload<'_>) -> Result<(), StoreError> {
-        let (key, value) = (key.clone(), value.into_owned()?);
-        self.call(move |store| store.writeable().expect(NO_SIDE).set_unguarded(&key, value)).await
+        let (touched, key, value) = (Touched::from(key), key.clone(), value.into_owned()?);
+        self.change(touched, move |store| {
+            store.writeable().expect(NO_SIDE).set_unguarded(&key, value)
+        })
+        .await
     }
     async fn erase_unguarded(&self, key: &StoreKey) -> Result<(), StoreError> {
-        let key = key.clone();
-        self.call(move |store| store.writeable().expect(NO_SIDE).erase_unguarded(&key)).await
+        let (touched, key) = (Touched::from(key), key.clone());
+        self.change(touched, move |store| store.writeable().expect(NO_SIDE).erase_unguarded(&key))
+            .await
     }
 }
 
 #[async_trait]
 impl ConditionalStore for Offloaded {
     async fn get_versioned(&self, key: &StoreKey) -> Result<Option<(Bytes, Version)>, StoreError> {
-        let key = key.clone();
-        self.call(move |store| store.conditional().expect(NO_SIDE).get_versioned(&key)).await
+        let (touched, key) = (Touched::from(key), key.clone());
+        self.call(touched, move |store| store.conditional().expect(NO_SIDE).get_versioned(&key))
+            .await
     }
     async fn pin_versioned(
         &self,
         key: &StoreKey,
     ) -> Result<Option<(Box<dyn aio::Pinned>, Version)>, StoreError> {
-        let key = key.clone();
+        let (touched, key) = (Touched::from(key), key.clone());
         let pin = move |store: &dyn Store| store.conditional().expect(NO_SIDE).pin_versioned(&key);
-        Ok(self.call(pin).await?.map(|(value, version)| (offloaded(value), version)))
+        Ok(self.call(touched, pin).await?.map(|(value, version)| (offloaded(value), version)))
     }
     async fn set_if(
         &self,
@@ -232,9 +263,9 @@ impl ConditionalStore for Offloaded {
         value: Option<Payload<'_>>,
         was: Option<&Version>,
     ) -> Result<bool, StoreError> {
-        let (key, value, was) =
-            (key.clone(), value.map(Payload::into_owned).transpose()?, was.cloned());
-        self.call(move |store| {
+        let value = value.map(Payload::into_owned).transpose()?;
+        let (touched, key, was) = (Touched::from(key), key.clone(), was.cloned());
+        self.change(touched, move |store| {
             store.conditional().expect(NO_SIDE).set_if(&key, value, was.as_ref())
         })
         .await
@@ -247,15 +278,18 @@ impl ConditionalStore for Offloaded {
 #[async_trait]
 impl ListableStore for Offloaded {
     async fn list_prefix(&self, prefix: &StorePrefix) -> Result<Vec<StoreKey>, StoreError> {
-        let prefix = prefix.clone();
-        self.call(move |store| store.listable().expect(NO_SIDE).list_prefix(&prefix)).await
+        let (touched, prefix) = (Touched::from(prefix), prefix.clone());
+        self.call(touched, move |store| store.listable().expect(NO_SIDE).list_prefix(&prefix)).await
     }
     async fn list_dir(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
-        let prefix = prefix.clone();
-        self.call(move |store| store.listable().expect(NO_SIDE).list_dir(&prefix)).await
+        let (touched, prefix) = (Touched::from(prefix), prefix.clone());
+        self.call(touched, move |store| store.listable().expect(NO_SIDE).list_dir(&prefix)).await
     }
     async fn list_dir_candidates(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
-        let prefix = prefix.clone();
-        self.call(move |store| store.listable().expect(NO_SIDE).list_dir_candidates(&prefix)).await
+        let (touched, prefix) = (Touched::from(prefix), prefix.clone());
+        self.call(touched, move |store| {
+            store.listable().expect(NO_SIDE).list_dir_candidates(&prefix)
+        })
+        .await
     }
 }

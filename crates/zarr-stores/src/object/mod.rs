@@ -31,7 +31,8 @@ use tokio::sync::Semaphore;
 use zarr_core::store::aio::{
     ConditionalStore, ListableStore, ReadableStore, Store, WriteableStore,
 };
-use zarr_core::store::{self, Blocking, StoreKey};
+use zarr_core::store::begun::{self, Touched};
+use zarr_core::store::{self, Blocking, StoreKey, StorePrefix};
 use zarr_core::{Access, StoreError};
 
 use self::connector::{Connector, Counts};
@@ -172,7 +173,8 @@ impl ObjectStore {
         }
     }
 
-    /// Does some work with the server where requests go on, as soon as there are not too many.
+    /// Does some work with the server where requests go on, as soon as there are not too many; after what
+    /// dropped calls are still changing there. If the caller goes away, the work ends.
     async fn ask<T, F>(
         &self,
         work: impl FnOnce(Arc<Shared>, Backend) -> F + Send + 'static,
@@ -181,6 +183,7 @@ impl ObjectStore {
         T: Send + 'static,
         F: Future<Output = Result<T, StoreError>> + Send,
     {
+        begun::settled(|| self.0.place.name.clone(), &StorePrefix::root()).await;
         let Connected { backend, permits } = self.0.connected()?;
         let shared = self.0.clone();
         let task = Task::start(async move {
@@ -190,6 +193,35 @@ impl ObjectStore {
             done
         });
         task?.done().await?
+    }
+
+    /// As [`ObjectStore::ask`], of work that changes keys. If the caller goes away, a change that has not begun is
+    /// not made. One that has begun may be with the server already: it is finished, and later calls on these keys
+    /// wait for it (decision 41).
+    async fn change<T, F>(
+        &self,
+        touched: impl Into<Touched>,
+        work: impl FnOnce(Arc<Shared>, Backend) -> F + Send + 'static,
+    ) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T, StoreError>> + Send,
+    {
+        let touched = touched.into();
+        begun::settled(|| self.0.place.name.clone(), touched.clone()).await;
+        let Connected { backend, permits } = self.0.connected()?;
+        let shared = self.0.clone();
+        let (caller, worker) = begun::change(|| self.0.place.name.clone(), touched);
+        let task = Task::start(async move {
+            let permit = permits.acquire_owned().await;
+            let running = worker.begin()?;
+            let done = work(shared, backend).await;
+            drop((running, permit));
+            Some(done)
+        });
+        let done = task?.finishing().await?;
+        drop(caller);
+        done.unwrap_or_else(|| Err(StoreError::Backend("a request was given up".into())))
     }
 
     fn writeable_place(&self) -> Result<(), StoreError> {

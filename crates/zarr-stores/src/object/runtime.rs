@@ -35,13 +35,14 @@ pub(super) fn handle() -> Result<Handle, StoreError> {
     }
 }
 
-/// Work on those threads, ended when nobody waits for it any more.
+/// Work on those threads, ended when nobody waits for it any more, unless it is one that must be finished.
 ///
 /// The answer comes by a channel that knows nothing of runtimes: those of tokio's own refuse an answer to a task
 /// that has had many and did not yield, as a task that calls a blocking store cannot.
 pub(super) struct Task<T> {
     answer: Receiver<T>,
-    work: AbortHandle,
+    /// `None`: it is finished, whoever waits.
+    work: Option<AbortHandle>,
 }
 
 impl<T: Send + 'static> Task<T> {
@@ -50,7 +51,13 @@ impl<T: Send + 'static> Task<T> {
         let work = handle()?.spawn(async move {
             let _ = send.send(work.await);
         });
-        Ok(Task { answer, work: work.abort_handle() })
+        Ok(Task { answer, work: Some(work.abort_handle()) })
+    }
+
+    /// As [`Task::done`], of work that goes on when the caller goes away.
+    pub async fn finishing(mut self) -> Result<T, StoreError> {
+        self.work = None;
+        self.done().await
     }
 
     pub async fn done(mut self) -> Result<T, StoreError> {
@@ -61,6 +68,8 @@ impl<T: Send + 'static> Task<T> {
 
 impl<T> Drop for Task<T> {
     fn drop(&mut self) {
-        self.work.abort();
+        if let Some(work) = &self.work {
+            work.abort();
+        }
     }
 }

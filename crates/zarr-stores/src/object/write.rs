@@ -12,6 +12,7 @@ use object_store::{
 };
 use zarr_core::StoreError;
 use zarr_core::store::aio::{ConditionalStore, ReadableStore, WriteableStore};
+use zarr_core::store::begun::Touched;
 use zarr_core::store::{Payload, StoreKey, StorePrefix, Version};
 
 use super::connector::Sent;
@@ -135,27 +136,27 @@ async fn in_parts(
 impl WriteableStore for ObjectStore {
     async fn set(&self, key: &StoreKey, value: Payload<'_>) -> Result<(), StoreError> {
         self.writeable_place()?;
-        let (key, value) = (key.clone(), value.into_bytes()?);
+        let (touched, key, value) = (Touched::from(key), key.clone(), value.into_bytes()?);
         let set =
             |shared: Arc<Shared>, backend| async move { shared.set(&backend, &key, value).await };
-        self.ask(set).await
+        self.change(touched, set).await
     }
 
     async fn erase(&self, key: &StoreKey) -> Result<(), StoreError> {
         self.writeable_place()?;
-        let key = key.clone();
+        let (touched, key) = (Touched::from(key), key.clone());
         let erase =
             |shared: Arc<Shared>, backend| async move { shared.erase(&backend, &key).await };
-        self.ask(erase).await
+        self.change(touched, erase).await
     }
 
     async fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
         self.writeable_place()?;
-        let prefix = prefix.clone();
+        let (touched, prefix) = (Touched::from(prefix), prefix.clone());
         let erase = |shared: Arc<Shared>, backend| async move {
             shared.erase_prefix(&backend, &prefix).await
         };
-        self.ask(erase).await
+        self.change(touched, erase).await
     }
 }
 
@@ -198,11 +199,11 @@ impl ConditionalStore for ObjectStore {
                 PutMode::Update(UpdateVersion { e_tag, version })
             }
         };
-        let (key, value) = (key.clone(), value.into_bytes()?);
+        let (touched, key, value) = (Touched::from(key), key.clone(), value.into_bytes()?);
         let set_if = |shared: Arc<Shared>, backend| async move {
             shared.set_if(&backend, &key, value, mode).await
         };
-        self.ask(set_if).await
+        self.change(touched, set_if).await
     }
 
     fn erases(&self) -> bool {
