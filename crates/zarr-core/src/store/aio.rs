@@ -227,6 +227,7 @@ impl ReadableStore for Ready {
         self.0.readable().expect(NO_SIDE).get(key)
     }
     async fn get_at_most(&self, key: &StoreKey, limit: u64) -> Result<Option<Bytes>, StoreError> {
+        self.settled(key).await;
         self.0.readable().expect(NO_SIDE).get_at_most(key, limit)
     }
     async fn get_partial_values(

@@ -150,8 +150,10 @@ impl ReadableStore for Offloaded {
         self.call(touched, move |store| store.readable().expect(NO_SIDE).get(&key)).await
     }
     async fn get_at_most(&self, key: &StoreKey, limit: u64) -> Result<Option<Bytes>, StoreError> {
-        let key = key.clone();
-        self.call(move |store| store.readable().expect(NO_SIDE).get_at_most(&key, limit)).await
+        let (touched, key) = (Touched::from(key), key.clone());
+        let get =
+            move |store: &dyn Store| store.readable().expect(NO_SIDE).get_at_most(&key, limit);
+        self.call(touched, get).await
     }
     async fn get_partial_values(
         &self,
