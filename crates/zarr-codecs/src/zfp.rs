@@ -1,0 +1,728 @@
+//! Compresses blocks of 4ⁿ numbers of an array, exactly or to a given error, rate or precision.
+//!
+//! Two codecs share zfp's streams. `zfp` is registered for final v3 and writes no header: the chunk's shape, its data
+//! type and the configuration say how to read one (F-101). `zfpy` is numcodecs' and begins each stream with zfp's own
+//! header (F-104).
+
+use std::borrow::Cow;
+
+use zarr_core::codec::{
+    ArrayToBytes, BytesToBytes, ChunkContext, Codec, CodecSpec, DecodedSize, Parameters,
+};
+use zarr_core::data_type::CoreType;
+use zarr_core::region::element_count;
+use zarr_core::view::{View, ViewMut};
+use zarr_core::{CodecError, Dialect, MetadataError, Object, Region};
+use zfp_rs::{
+    ZFP_HEADER_MAX_BITS, ZFP_MAX_BITS, ZfpBitStream, ZfpConfig, ZfpDimensionality, ZfpField,
+    ZfpFieldMut, ZfpHeaderMask, ZfpScalar, ZfpScalarType, ZfpStreamAlignment,
+};
+
+use crate::number::NumberType;
+use crate::spelling::numcodecs;
+
+const ZFP: &str = "zfp";
+const ZFPY: &str = "zfpy";
+
+/// How much of each number is kept.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Mode {
+    /// All of it.
+    Reversible,
+    /// This many bits on average.
+    Rate(f64),
+    /// This many bits at most.
+    Precision(u32),
+    /// What differs by this much at most.
+    Accuracy(f64),
+    /// zfp's four parameters.
+    Expert { min_bits: u32, max_bits: u32, max_precision: u32, min_exponent: i32 },
+}
+
+/// The codecs `zfp` and `zfpy`.
+#[derive(Clone, Debug)]
+struct Zfp {
+    codec: &'static str,
+    numbers: NumberType,
+    /// A chunk's shape, which flat bytes do not tell.
+    shape: Vec<u64>,
+    mode: Mode,
+    configuration: Object,
+}
+
+/// Makes the codec: from arrays to bytes in final v3; in v2 and the drafts `zfpy` is a codec on flat bytes.
+pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, MetadataError> {
+    let with_header = spec.name.ends_with(ZFPY);
+    let codec = if with_header { ZFPY } else { ZFP };
+    let mut parameters = Parameters::new(spec);
+    let numbers = NumberType::of(spec, context).filter(|numbers| match numbers.core {
+        CoreType::Int32 | CoreType::Int64 | CoreType::Float32 | CoreType::Float64 => true,
+        CoreType::Float16 => false,
+        _ => !with_header,
+    });
+    let Some(numbers) = numbers else {
+        let known = match with_header {
+            true => "int32, int64, float32 and float64",
+            false => "integers of 8 to 64 bits, float32 and float64",
+        };
+        let why = format!("`{}` is not a type that {codec} encodes: {known}", context.data_type);
+        return Err(parameters.wrong("data type", why));
+    };
+    if zfp_shape(codec, &context.shape).is_none() {
+        let why = format!("{:?} has more than 4 axes that zfp would have to see", context.shape);
+        return Err(parameters.wrong("chunk shape", why));
+    }
+    let mode = match with_header {
+        true => zfpy_mode(&mut parameters)?,
+        false => zfp_mode(&mut parameters)?,
+    };
+    let axes = zfp_shape(codec, &context.shape).map_or(1, |axes| axes.len());
+    if let Err(error) = config(mode, scalar_type(numbers.core), axes) {
+        return Err(parameters.wrong("mode", error));
+    }
+    parameters.finish()?;
+    let configuration = spec.configuration.clone();
+    let zfp = Zfp { codec, numbers, shape: context.shape.clone(), mode, configuration };
+    Ok(match spec.dialect {
+        Dialect::V3 => Codec::array_to_bytes(zfp),
+        _ => Codec::bytes_to_bytes(zfp),
+    })
+}
+
+/// The mode of the codec `zfp` (F-101).
+fn zfp_mode(parameters: &mut Parameters<'_>) -> Result<Mode, MetadataError> {
+    const LARGEST: i64 = u32::MAX as i64;
+    Ok(match parameters.string("mode")?.unwrap_or_default() {
+        "reversible" => Mode::Reversible,
+        "fixed_rate" => Mode::Rate(number(parameters, "rate")?),
+        "fixed_accuracy" => Mode::Accuracy(number(parameters, "tolerance")?),
+        "fixed_precision" => {
+            Mode::Precision(parameters.integer("precision", 0..=LARGEST, None)? as u32)
+        }
+        // A block never has more than the largest number of bits, so no more need be asked for.
+        "expert" => Mode::Expert {
+            min_bits: parameters.integer("minbits", 0..=i64::from(ZFP_MAX_BITS), None)? as u32,
+            max_bits: parameters.integer("maxbits", 0..=LARGEST, None)? as u32,
+            max_precision: parameters.integer("maxprec", 1..=64, None)? as u32,
+            min_exponent: parameters.integer("minexp", i32::MIN.into()..=i32::MAX.into(), None)?
+                as i32,
+        },
+        other => {
+            let why = format!(
+                "`{other}` is none of `reversible`, `fixed_rate`, `fixed_precision`, \
+                 `fixed_accuracy`, `expert`"
+            );
+            return Err(parameters.wrong("mode", why));
+        }
+    })
+}
+
+/// The mode of numcodecs' `zfpy`: one of zfp's numbers for them. A parameter below zero counts as not given; without
+/// any, zfpy compresses reversibly.
+fn zfpy_mode(parameters: &mut Parameters<'_>) -> Result<Mode, MetadataError> {
+    let mode = parameters.integer("mode", 2..=5, Some(4))?;
+    // numcodecs repeats the one that its mode uses here, in v2.
+    parameters.get("compression_kwargs");
+    let mut given = |name| match parameters.get(name) {
+        None => Ok(None),
+        Some(_) => number(parameters, name).map(|value| (value >= 0.0).then_some(value)),
+    };
+    let (tolerance, rate, precision) = (given("tolerance")?, given("rate")?, given("precision")?);
+    Ok(match mode {
+        2 => rate.map(Mode::Rate),
+        3 => precision.map(|bits| Mode::Precision(bits as u32)),
+        4 => tolerance.map(Mode::Accuracy),
+        _ => None,
+    }
+    .unwrap_or(Mode::Reversible))
+}
+
+/// A number that must be there.
+fn number(parameters: &mut Parameters<'_>, name: &'static str) -> Result<f64, MetadataError> {
+    let Some(value) = parameters.get(name) else {
+        return Err(parameters.wrong(name, "is missing"));
+    };
+    match value.as_number().and_then(|text| text.parse::<f64>().ok()) {
+        Some(number) if number.is_finite() => Ok(number),
+        _ => Err(parameters.wrong(name, "is not a number")),
+    }
+}
+
+/// A chunk's lengths as zfp takes them, or `None` if they are too many: one to four, those of length 1 left out only
+/// where there are more (the registry's text of `zfp`). `zfpy` leaves none out.
+fn zfp_shape(codec: &str, shape: &[u64]) -> Option<Vec<usize>> {
+    let lengths = |shape: &mut dyn Iterator<Item = u64>| {
+        shape.map(|length| usize::try_from(length).ok()).collect::<Option<Vec<usize>>>()
+    };
+    let axes = match shape.len() {
+        0 => vec![1],
+        1..=4 => lengths(&mut shape.iter().copied())?,
+        _ if codec == ZFPY => return None,
+        _ => match lengths(&mut shape.iter().copied().filter(|length| *length != 1))? {
+            axes if axes.is_empty() => vec![1],
+            axes => axes,
+        },
+    };
+    (axes.len() <= 4).then_some(axes)
+}
+
+/// Lengths as zfp-rs takes them: the axis whose elements are neighbours first, zeros behind the last one.
+fn extents(axes: &[usize]) -> [usize; 4] {
+    let mut extents = [0; 4];
+    extents.iter_mut().zip(axes.iter().rev()).for_each(|(extent, length)| *extent = *length);
+    extents
+}
+
+/// What zfp sees of these numbers: integers of fewer bits, and those without a sign, are held in wider ones.
+fn scalar_type(core: CoreType) -> ZfpScalarType {
+    match core {
+        CoreType::Int64 | CoreType::Uint64 => ZfpScalarType::I64,
+        CoreType::Float32 => ZfpScalarType::F32,
+        CoreType::Float64 => ZfpScalarType::F64,
+        _ => ZfpScalarType::I32,
+    }
+}
+
+fn config(mode: Mode, scalars: ZfpScalarType, axes: usize) -> Result<ZfpConfig, String> {
+    let dimensions = match axes {
+        1 => ZfpDimensionality::D1,
+        2 => ZfpDimensionality::D2,
+        3 => ZfpDimensionality::D3,
+        _ => ZfpDimensionality::D4,
+    };
+    let config = match mode {
+        Mode::Reversible => Ok(ZfpConfig::reversible()),
+        Mode::Precision(bits) => Ok(ZfpConfig::fixed_precision(bits)),
+        Mode::Accuracy(tolerance) => Ok(ZfpConfig::fixed_accuracy(tolerance)),
+        Mode::Rate(rate) => {
+            ZfpConfig::fixed_rate(rate, scalars, dimensions, ZfpStreamAlignment::Unaligned)
+        }
+        Mode::Expert { min_bits, max_bits, max_precision, min_exponent } => {
+            ZfpConfig::expert(min_bits, max_bits, max_precision, min_exponent)
+        }
+    };
+    config.map_err(|error| error.to_string())
+}
+
+/// Numbers as zfp takes them.
+enum Scalars {
+    I32(Vec<i32>),
+    I64(Vec<i64>),
+    F32(Vec<f32>),
+    F64(Vec<f64>),
+}
+
+fn each<const N: usize, T>(bytes: &[u8], scalar: impl Fn([u8; N]) -> T) -> Vec<T> {
+    bytes.as_chunks::<N>().0.iter().map(|number| scalar(*number)).collect()
+}
+
+/// Native bytes of numbers.
+fn bytes<const N: usize, T: Copy>(scalars: &[T], number: impl Fn(T) -> [u8; N]) -> Vec<u8> {
+    scalars.iter().flat_map(|scalar| number(*scalar)).collect()
+}
+
+impl Zfp {
+    fn refused(&self, error: impl std::fmt::Display) -> CodecError {
+        CodecError::Value { codec: self.codec, why: error.to_string() }
+    }
+
+    fn corrupt(&self, error: impl std::fmt::Display) -> CodecError {
+        CodecError::corrupt(self.codec, error)
+    }
+
+    /// Native numbers as zfp takes them: small integers fill a wider one's upper bits, as zfp's own functions have it.
+    fn widened(&self, native: &[u8]) -> Result<Scalars, CodecError> {
+        let scalars = match self.numbers.core {
+            CoreType::Int8 => Scalars::I32(each(native, |n| i32::from(i8::from_ne_bytes(n)) << 23)),
+            CoreType::Uint8 => {
+                Scalars::I32(each(native, |n| (i32::from(u8::from_ne_bytes(n)) - 0x80) << 23))
+            }
+            CoreType::Int16 => {
+                Scalars::I32(each(native, |n| i32::from(i16::from_ne_bytes(n)) << 15))
+            }
+            CoreType::Uint16 => {
+                Scalars::I32(each(native, |n| (i32::from(u16::from_ne_bytes(n)) - 0x8000) << 15))
+            }
+            CoreType::Int32 | CoreType::Uint32 => Scalars::I32(each(native, i32::from_ne_bytes)),
+            CoreType::Float32 => Scalars::F32(each(native, f32::from_ne_bytes)),
+            CoreType::Float64 => Scalars::F64(each(native, f64::from_ne_bytes)),
+            _ => Scalars::I64(each(native, i64::from_ne_bytes)),
+        };
+        // A number without a sign whose upper bit is set would come back as another.
+        let too_large = match (&scalars, self.numbers.core) {
+            (Scalars::I32(n), CoreType::Uint32) => n.iter().any(|n| *n < 0),
+            (Scalars::I64(n), CoreType::Uint64) => n.iter().any(|n| *n < 0),
+            _ => false,
+        };
+        if too_large {
+            let core = self.numbers.core.name();
+            return Err(self.refused(format!("{core} numbers with the highest bit set do not fit")));
+        }
+        let finite = match &scalars {
+            Scalars::F32(n) => n.iter().all(|n| n.is_finite()),
+            Scalars::F64(n) => n.iter().all(|n| n.is_finite()),
+            _ => true,
+        };
+        if !finite && self.mode != Mode::Reversible {
+            let why = "NaN and infinity are kept by the mode `reversible` alone, in others they \
+                       damage their neighbours";
+            return Err(self.refused(why));
+        }
+        Ok(scalars)
+    }
+
+    /// Native bytes of what zfp decoded. What lossy modes moved beyond the type's limits is put back to them.
+    fn narrowed(&self, scalars: &Scalars) -> Vec<u8> {
+        match (scalars, self.numbers.core) {
+            (Scalars::I32(n), CoreType::Int8) => {
+                bytes(n, |n| ((n >> 23).clamp(-0x80, 0x7f) as i8).to_ne_bytes())
+            }
+            (Scalars::I32(n), CoreType::Uint8) => {
+                bytes(n, |n| (((n >> 23) + 0x80).clamp(0, 0xff) as u8).to_ne_bytes())
+            }
+            (Scalars::I32(n), CoreType::Int16) => {
+                bytes(n, |n| ((n >> 15).clamp(-0x8000, 0x7fff) as i16).to_ne_bytes())
+            }
+            (Scalars::I32(n), CoreType::Uint16) => {
+                bytes(n, |n| (((n >> 15) + 0x8000).clamp(0, 0xffff) as u16).to_ne_bytes())
+            }
+            (Scalars::I32(n), CoreType::Uint32) => bytes(n, |n| n.max(0).to_ne_bytes()),
+            (Scalars::I64(n), CoreType::Uint64) => bytes(n, |n| n.max(0).to_ne_bytes()),
+            (Scalars::I32(n), _) => bytes(n, i32::to_ne_bytes),
+            (Scalars::I64(n), _) => bytes(n, i64::to_ne_bytes),
+            (Scalars::F32(n), _) => bytes(n, f32::to_ne_bytes),
+            (Scalars::F64(n), _) => bytes(n, f64::to_ne_bytes),
+        }
+    }
+
+    /// The stream of native numbers in C order.
+    fn compress(&self, native: &[u8], shape: &[u64]) -> Result<Vec<u8>, CodecError> {
+        let axes = zfp_shape(self.codec, shape);
+        let axes = axes.ok_or_else(|| self.refused(format!("{shape:?} has too many axes")))?;
+        if native.is_empty() {
+            return Ok(Vec::new());
+        }
+        match self.widened(native)? {
+            Scalars::I32(n) => self.encode_scalars(&n, &axes, ZfpScalarType::I32),
+            Scalars::I64(n) => self.encode_scalars(&n, &axes, ZfpScalarType::I64),
+            Scalars::F32(n) => self.encode_scalars(&n, &axes, ZfpScalarType::F32),
+            Scalars::F64(n) => self.encode_scalars(&n, &axes, ZfpScalarType::F64),
+        }
+    }
+
+    fn encode_scalars<T: ZfpScalar>(
+        &self,
+        scalars: &[T],
+        axes: &[usize],
+        kind: ZfpScalarType,
+    ) -> Result<Vec<u8>, CodecError> {
+        let config = config(self.mode, kind, axes.len()).map_err(|e| self.refused(e))?;
+        let field = ZfpField::new(scalars, extents(axes)).map_err(|e| self.refused(e))?;
+        let most = config.maximum_size(kind, extents(axes));
+        let most = most.ok_or_else(|| self.refused("the chunk is too large"))?;
+        let mut stream = ZfpBitStream::new(most).map_err(|e| self.refused(e))?;
+        if self.codec == ZFPY {
+            stream
+                .write_header(&config, &field.metadata(), ZfpHeaderMask::FULL)
+                .map_err(|e| self.refused(e))?;
+        }
+        stream.compress(&config, &field).map_err(|e| self.refused(e))?;
+        stream.into_bytes().map_err(|e| self.refused(e))
+    }
+
+    /// Native numbers of a stream, in C order. `shape` is the chunk's; `None` if only the stream's header knows it.
+    fn decompress(
+        &self,
+        encoded: &[u8],
+        shape: Option<&[u64]>,
+        size: DecodedSize,
+    ) -> Result<Vec<u8>, CodecError> {
+        if encoded.is_empty() {
+            size.check(self.codec, 0)?;
+            return Ok(Vec::new());
+        }
+        let mut stream = ZfpBitStream::from_bytes(encoded).map_err(|e| self.corrupt(e))?;
+        let kind = scalar_type(self.numbers.core);
+        let (dims, config) = if self.codec == ZFPY {
+            self.header(&mut stream, encoded.len(), kind)?
+        } else {
+            let axes = shape.and_then(|shape| zfp_shape(ZFP, shape));
+            let axes = axes.ok_or_else(|| self.corrupt("the chunk's shape is not zfp's"))?;
+            let config = config(self.mode, kind, axes.len()).map_err(|e| self.corrupt(e))?;
+            (extents(&axes), config)
+        };
+        let mut lengths = dims.iter().filter(|length| **length != 0);
+        let count = lengths.try_fold(1usize, |count, length| count.checked_mul(*length));
+        let found = count.and_then(|count| count.checked_mul(self.numbers.size()));
+        size.check(self.codec, found.map_or(u64::MAX, |found| found as u64))?;
+        let count = count.unwrap_or(0);
+        let scalars = match kind {
+            ZfpScalarType::I64 => Scalars::I64(self.decode_scalars(stream, config, dims, count)?),
+            ZfpScalarType::F32 => Scalars::F32(self.decode_scalars(stream, config, dims, count)?),
+            ZfpScalarType::F64 => Scalars::F64(self.decode_scalars(stream, config, dims, count)?),
+            _ => Scalars::I32(self.decode_scalars(stream, config, dims, count)?),
+        };
+        Ok(self.narrowed(&scalars))
+    }
+
+    /// What zfpy's header says: lengths and mode.
+    fn header(
+        &self,
+        stream: &mut ZfpBitStream,
+        encoded: usize,
+        kind: ZfpScalarType,
+    ) -> Result<([usize; 4], ZfpConfig), CodecError> {
+        let header = stream.read_header(ZfpHeaderMask::FULL).map_err(|e| self.corrupt(e))?;
+        let whole = header.bits_read <= encoded.saturating_mul(8);
+        let (Some(metadata), Some(config), true) = (header.metadata, header.config, whole) else {
+            return Err(self.corrupt(format!("a header has up to {ZFP_HEADER_MAX_BITS} bits")));
+        };
+        if metadata.scalar_type != kind {
+            let (found, due) = (metadata.scalar_type, kind);
+            return Err(self.corrupt(format!("the stream holds {found:?}, not {due:?}")));
+        }
+        Ok((metadata.dims, config))
+    }
+
+    fn decode_scalars<T: ZfpScalar + Default>(
+        &self,
+        mut stream: ZfpBitStream,
+        config: ZfpConfig,
+        dims: [usize; 4],
+        count: usize,
+    ) -> Result<Vec<T>, CodecError> {
+        let mut scalars = Vec::new();
+        scalars.try_reserve_exact(count).map_err(|e| self.corrupt(e))?;
+        scalars.resize(count, T::default());
+        let mut field = ZfpFieldMut::new(&mut scalars, dims).map_err(|e| self.corrupt(e))?;
+        stream.decompress(&config, &mut field).map_err(|e| self.corrupt(e))?;
+        Ok(scalars)
+    }
+
+    fn spelled(&self, dialect: Dialect) -> Option<CodecSpec> {
+        if self.codec == ZFP {
+            let v3 = || CodecSpec::v3(ZFP, self.configuration.clone());
+            return (dialect == Dialect::V3).then(v3);
+        }
+        let (mode, name) = match self.mode {
+            Mode::Rate(_) => (2u64, "rate"),
+            Mode::Precision(_) => (3, "precision"),
+            _ => (4, "tolerance"),
+        };
+        let value = |parameter| match self.configuration.get(parameter) {
+            Some(value) if parameter == name => value.clone(),
+            _ => (-1i64).into(),
+        };
+        let mut configuration = Object::new().with("mode", mode);
+        if dialect == Dialect::V2 {
+            let used = Object::new().with(name, value(name));
+            configuration = configuration.with("compression_kwargs", used);
+            for parameter in ["tolerance", "rate", "precision"] {
+                configuration = configuration.with(parameter, value(parameter));
+            }
+        } else {
+            configuration = configuration.with(name, value(name));
+        }
+        numcodecs(dialect, ZFPY, configuration)
+    }
+}
+
+impl BytesToBytes for Zfp {
+    fn encode<'a>(&self, decoded: Cow<'a, [u8]>) -> Result<Cow<'a, [u8]>, CodecError> {
+        let count = self.numbers.count(self.codec, decoded.len() as u64)?;
+        let mut native = decoded.into_owned();
+        self.numbers.turn(&mut native);
+        // Whoever cut a chunk to another length has no shape for it.
+        match element_count(&self.shape) == Some(count) {
+            true => self.compress(&native, &self.shape),
+            false => self.compress(&native, &[count]),
+        }
+        .map(Cow::Owned)
+    }
+
+    fn decode<'a>(
+        &self,
+        encoded: Cow<'a, [u8]>,
+        size: DecodedSize,
+    ) -> Result<Cow<'a, [u8]>, CodecError> {
+        let mut native = self.decompress(&encoded, None, size)?;
+        self.numbers.turn(&mut native);
+        Ok(Cow::Owned(native))
+    }
+
+    fn spelling(&self, dialect: Dialect) -> Option<CodecSpec> {
+        self.spelled(dialect)
+    }
+}
+
+impl ArrayToBytes for Zfp {
+    fn encode<'a>(&self, chunk: View<'a>) -> Result<Cow<'a, [u8]>, CodecError> {
+        self.compress(&chunk.to_bytes(), &chunk.shape()).map(Cow::Owned)
+    }
+
+    fn decode_into(
+        &self,
+        encoded: &[u8],
+        shape: &[u64],
+        within: &Region,
+        mut out: ViewMut<'_>,
+    ) -> Result<(), CodecError> {
+        let size = self.numbers.size() as u64;
+        let due = element_count(shape).and_then(|count| count.checked_mul(size));
+        let due = DecodedSize::Exactly(due.unwrap_or(u64::MAX));
+        let numbers = self.decompress(encoded, Some(shape), due)?;
+        out.copy_from(&View::new(&numbers, shape, self.numbers.size()).part(within));
+        Ok(())
+    }
+
+    fn spelling(&self, dialect: Dialect) -> Option<CodecSpec> {
+        self.spelled(dialect)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::testing::{build_on, bytes_to_bytes, context, hex};
+
+    fn on_arrays(
+        name: &str,
+        core: CoreType,
+        shape: &[u64],
+        configuration: &str,
+    ) -> Result<Arc<dyn ArrayToBytes>, MetadataError> {
+        match build_on(Dialect::V3, name, configuration, &context(core, shape))? {
+            Codec::ArrayToBytes(codec) => Ok(codec),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn decoded(
+        codec: &dyn ArrayToBytes,
+        encoded: &[u8],
+        core: CoreType,
+        shape: &[u64],
+    ) -> Result<Vec<u8>, CodecError> {
+        let size = core.repr().size();
+        let mut out = vec![0xa5; element_count(shape).unwrap() as usize * size];
+        let view = ViewMut::new(&mut out, shape, size);
+        codec.decode_into(encoded, shape, &Region::all(shape), view).map(|()| out)
+    }
+
+    /// Type, shape, configurations of `zfp` and `zfpy`, streams of both, numbers.
+    type Stream = (
+        CoreType,
+        &'static [u64],
+        &'static str,
+        &'static str,
+        &'static str,
+        &'static str,
+        &'static str,
+    );
+
+    /// What zfpy 1.0.1 (libzfp 1.0.1) wrote with and without its header, and what it decodes them to.
+    const STREAMS: [Stream; 5] = [
+        (
+            CoreType::Float32,
+            &[4, 5],
+            r#"{"mode":"fixed_accuracy","tolerance":0.05}"#,
+            r#"{"mode":4,"tolerance":0.05}"#,
+            "0d49a5b4420c6c1297c4e160403e9c879882a60029540211080042a110000000",
+            "7a667005460000300000e0ca0d49a5b4420c6c1297c4e160403e9c879882a60029540211080042a1100000000000
+             0000",
+            "0000903b00c0bf3e00d0bd3f001855400060bd4000061441002a5541000f91410071bd4100c0ef4180fe13428015
+             334280205542801f7a42000a9142c07da6424070bd42c0dcd54240c3ef4200920543",
+        ),
+        (
+            CoreType::Float64,
+            &[3, 3],
+            r#"{"mode":"fixed_rate","rate":10.5}"#,
+            r#"{"mode":2,"rate":10.5}"#,
+            "ff47301ec518050105115214c57c9f75af71e70c00000000",
+            "7a667005270000200000700aff47301ec518050105115214c57c9f75af71e70c0000000000000000",
+            "000000000000303f0000000000eeea3f00000000002aed3f000000000038c23f00000000005ee8bf00000000009a
+             eebf0000000000ccd1bf000000000016e53f0000000000a2ef3f",
+        ),
+        (
+            CoreType::Float32,
+            &[2, 2, 2],
+            r#"{"mode":"fixed_precision","precision":12}"#,
+            r#"{"mode":3,"precision":12}"#,
+            "01710000e00202001e00800006000500a04000800100007000600000000c00000000000100010080000140000028
+             30002000000000000000",
+            "7a6670051a0010001000b08001710000e00202001e00800006000500a04000800100007000600000000c00000000
+             000100010080000140000028300020000000",
+            "0000803f00000a3f0000d6be00007dbf000027bf0000923e0000763f0000423f",
+        ),
+        (
+            CoreType::Int64,
+            &[6],
+            r#"{"mode":"reversible"}"#,
+            r#"{"mode":4,"tolerance":-1}"#,
+            "330000a0004980240882240182006806000053167562512747471773624147064106000000000000",
+            "7a6670055100000000000088330000a00049802408822401820068060000531675625127474717736241470641060
+             000",
+            "00000000000000000010a5d4e800000000204aa9d10100000030ef7dba02000000409452a3030000005039278c04
+             0000",
+        ),
+        (
+            CoreType::Int32,
+            &[1, 2, 4, 2],
+            r#"{"mode":"reversible"}"#,
+            r#"{"mode":5}"#,
+            "1f000040840144006a4009200c000308",
+            "7a6670051c000310000000881f000040840144006a4009200c00030800000000",
+            "f9fffffffcffffffffffffff0200000005000000080000000b0000000e0000001100000014000000170000001a00
+             00001d000000200000002300000026000000",
+        ),
+    ];
+
+    /// F-101, F-104.
+    #[test]
+    fn streams_of_zfpy_are_read_and_written_alike() {
+        for (core, shape, zfp, zfpy, bare, headed, numbers) in STREAMS {
+            let (bare, headed, numbers) = (hex(bare), hex(headed), hex(numbers));
+            let zfp = on_arrays("zfp", core, shape, zfp).unwrap();
+            let flat = build_on(Dialect::V2, "zfpy", zfpy, &context(core, shape));
+            let flat = bytes_to_bytes(flat);
+            let zfpy = on_arrays("numcodecs.zfpy", core, shape, zfpy).unwrap();
+            assert_eq!(decoded(&*zfp, &bare, core, shape).unwrap(), numbers, "{core:?}");
+            assert_eq!(decoded(&*zfpy, &headed, core, shape).unwrap(), numbers, "{core:?}");
+            let size = DecodedSize::Exactly(numbers.len() as u64);
+            assert_eq!(flat.decode(Cow::Borrowed(&headed), size).unwrap()[..], numbers);
+            // Numbers that were rounded once are rounded to themselves, in the modes that are exact or relative.
+            let view = || View::new(&numbers, shape, core.repr().size());
+            let again = decoded(&*zfp, &zfp.encode(view()).unwrap(), core, shape).unwrap();
+            let headed_again = zfpy.encode(view()).unwrap();
+            assert_eq!(decoded(&*zfpy, &headed_again, core, shape).unwrap(), again);
+            assert_eq!(flat.encode(Cow::Borrowed(&numbers)).unwrap(), headed_again);
+            if zfp.spelling(Dialect::V3).unwrap().to_string().contains("reversible") {
+                assert_eq!(zfp.encode(view()).unwrap()[..], bare);
+                assert_eq!(headed_again[..], headed);
+                assert_eq!(again, numbers);
+            }
+        }
+    }
+
+    /// Small integers fill the upper bits of a wider one (F-101, and zfp's own functions for them).
+    #[test]
+    fn every_type_comes_back_when_nothing_is_given_up() {
+        for core in CoreType::ALL {
+            let size = core.repr().size();
+            let numbers: Vec<u8> = (0..24 * size).map(|i| (i * 37 % 101) as u8).collect();
+            for shape in [&[24][..], &[4, 6], &[2, 3, 4], &[1, 2, 3, 4], &[2, 1, 3, 1, 4, 1]] {
+                let built = on_arrays("zfp", core, shape, r#"{"mode":"reversible"}"#);
+                let no_number = matches!(
+                    core,
+                    CoreType::Bool | CoreType::Float16 | CoreType::Complex64 | CoreType::Complex128
+                );
+                assert_eq!(built.is_err(), no_number, "{core:?}");
+                let Ok(codec) = built else { continue };
+                let encoded = codec.encode(View::new(&numbers, shape, size)).unwrap();
+                assert_eq!(decoded(&*codec, &encoded, core, shape).unwrap(), numbers, "{core:?}");
+                let mut part = vec![0; size];
+                let within = Region::new(shape.iter().map(|length| length - 1..*length));
+                let view = ViewMut::new(&mut part, &vec![1; shape.len()], size);
+                codec.decode_into(&encoded, shape, &within, view).unwrap();
+                assert_eq!(part, numbers[23 * size..]);
+            }
+        }
+        // Rank 0 is one number on one axis.
+        let codec = on_arrays("zfp", CoreType::Float64, &[], r#"{"mode":"reversible"}"#).unwrap();
+        let number = 1.5f64.to_ne_bytes();
+        let one = codec.encode(View::new(&number, &[], 8)).unwrap();
+        assert_eq!(decoded(&*codec, &one, CoreType::Float64, &[]).unwrap(), number);
+    }
+
+    #[test]
+    fn what_zfp_cannot_hold_is_refused_instead_of_changed() {
+        let accuracy = r#"{"mode":"fixed_accuracy","tolerance":0.5}"#;
+        let large = on_arrays("zfp", CoreType::Uint32, &[1], r#"{"mode":"reversible"}"#).unwrap();
+        let error = large.encode(View::new(&[0, 0, 0, 0x80], &[1], 4)).unwrap_err().to_string();
+        assert!(error.contains("uint32"), "{error}");
+        for number in [f32::NAN, f32::INFINITY] {
+            let number = number.to_ne_bytes();
+            let lossy = on_arrays("zfp", CoreType::Float32, &[1], accuracy).unwrap();
+            let error = lossy.encode(View::new(&number, &[1], 4)).unwrap_err().to_string();
+            assert!(error.contains("reversible"), "{error}");
+            let exact = on_arrays("zfp", CoreType::Float32, &[1], r#"{"mode":"reversible"}"#);
+            let exact = exact.unwrap();
+            let encoded = exact.encode(View::new(&number, &[1], 4)).unwrap();
+            assert_eq!(decoded(&*exact, &encoded, CoreType::Float32, &[1]).unwrap(), number);
+        }
+    }
+
+    #[test]
+    fn damaged_streams_are_errors_or_other_numbers() {
+        let (core, shape, zfp, zfpy, bare, headed, numbers) = STREAMS[0];
+        let (bare, headed) = (hex(bare), hex(headed));
+        let zfp = on_arrays("zfp", core, shape, zfp).unwrap();
+        let flat = bytes_to_bytes(build_on(Dialect::V2, "zfpy", zfpy, &context(core, shape)));
+        // A stream without its second half, and one of another shape or type.
+        assert!(decoded(&*zfp, &bare[..8], core, shape).is_err());
+        assert!(decoded(&*zfp, &[], core, shape).is_err());
+        for other in [&[5, 4, 1][..], &[4, 6]] {
+            let codec = on_arrays("numcodecs.zfpy", core, other, zfpy).unwrap();
+            let error = decoded(&*codec, &headed, core, other);
+            assert_eq!(error.is_err(), other == [4, 6], "{other:?}");
+        }
+        let typed = on_arrays("numcodecs.zfpy", CoreType::Int32, shape, zfpy).unwrap();
+        let error = decoded(&*typed, &headed, CoreType::Int32, shape).unwrap_err().to_string();
+        assert!(error.contains("F32"), "{error}");
+        // zfp has no checksum. Builds of it that write bytes, not words of 8, end streams anywhere, so a cut inside
+        // the last word cannot be told from one of theirs.
+        let numbers = hex(numbers);
+        let size = DecodedSize::Exactly(numbers.len() as u64);
+        for len in 0..headed.len() {
+            let cut = flat.decode(Cow::Borrowed(&headed[..len]), size);
+            assert!(cut.is_err() || len % 8 != 0 || headed[len..].iter().all(|b| *b == 0), "{len}");
+            for bit in 0..8 {
+                let mut damaged = headed.clone();
+                damaged[len] ^= 1 << bit;
+                if let Ok(found) = flat.decode(Cow::Borrowed(&damaged), size) {
+                    assert_eq!(found.len(), numbers.len());
+                }
+            }
+        }
+        // A header of 2⁴⁸ numbers asks for no memory.
+        let mut absurd = headed.clone();
+        absurd[4..12].fill(0xff);
+        absurd[4] = 0x01;
+        for size in [DecodedSize::Exactly(80), DecodedSize::AtMost(1 << 20)] {
+            assert!(flat.decode(Cow::Borrowed(&absurd), size).is_err());
+        }
+    }
+
+    #[test]
+    fn configurations_are_checked_and_spelled() {
+        for bad in [
+            "{}",
+            r#"{"mode":"fast"}"#,
+            r#"{"mode":4}"#,
+            r#"{"mode":"fixed_rate"}"#,
+            r#"{"mode":"fixed_rate","rate":-1}"#,
+            r#"{"mode":"fixed_accuracy","tolerance":"0.1"}"#,
+            r#"{"mode":"fixed_precision","precision":-1}"#,
+            r#"{"mode":"expert","minbits":9,"maxbits":8,"maxprec":64,"minexp":0}"#,
+            r#"{"mode":"expert","minbits":4000000000,"maxbits":4000000000,"maxprec":64,"minexp":0}"#,
+            r#"{"mode":"reversible","more":1}"#,
+        ] {
+            assert!(on_arrays("zfp", CoreType::Float32, &[4], bad).is_err(), "{bad}");
+        }
+        let exact = r#"{"mode":"reversible"}"#;
+        assert!(on_arrays("zfp", CoreType::Float32, &[2, 2, 2, 2, 2], exact).is_err());
+        assert!(on_arrays("zfpy", CoreType::Float32, &[2, 1, 2, 1, 2], r#"{"mode":5}"#).is_err());
+        assert!(on_arrays("zfpy", CoreType::Int16, &[4], r#"{"mode":5}"#).is_err());
+        let expert = r#"{"mode":"expert","minbits":1,"maxbits":13,"maxprec":19,"minexp":-2}"#;
+        let expert = on_arrays("zarrs.zfp", CoreType::Float32, &[4], expert).unwrap();
+        assert_eq!(expert.spelling(Dialect::V2), None);
+        let v2 = r#"{"mode":4,"compression_kwargs":{"tolerance":0.01},"tolerance":0.01,"rate":-1,
+            "precision":-1}"#;
+        let codec = build_on(Dialect::V2, "zfpy", v2, &context(CoreType::Float32, &[4])).unwrap();
+        let spelled = |dialect| codec.spelling(dialect).unwrap().to_string();
+        assert_eq!(spelled(Dialect::V3), r#"numcodecs.zfpy {"mode":4,"tolerance":0.01}"#);
+        assert_eq!(spelled(Dialect::V2), format!("zfpy {}", v2.replace(['\n', ' '], "")));
+    }
+}
