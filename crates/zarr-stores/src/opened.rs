@@ -1,4 +1,5 @@
-//! Is what was opened still what is there?
+//! What both the folder and the archive ask of the system: is an opened file still what is there, and does the disk
+//! have its name?
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
@@ -29,4 +30,12 @@ pub(crate) fn is_still_at(_: &Path, _: &File) -> io::Result<bool> {
 /// Whether the system says that there is nothing: no such name, or a file where a folder would be.
 pub(crate) fn is_absence(e: &io::Error) -> bool {
     matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+}
+
+/// Makes the names in `folder` outlast a power failure; on systems where folders cannot be synchronised, does nothing.
+pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
+    match cfg!(unix) {
+        true => File::open(folder)?.sync_all(),
+        false => Ok(()),
+    }
 }

@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use bytes::Bytes;
 use tempfile::{TempDir, tempdir};
 use zarr_core::store::{
-    ByteRange, ConditionalStore, ListableStore, Payload, ReadableStore, Store, StoreKey,
-    StorePrefix, WriteableStore,
+    ByteRange, ConditionalStore, ListableStore, Payload, Pinned, ReadableStore, Store, StoreKey,
+    StorePrefix, Version, WriteableStore,
 };
 use zarr_core::testkit::check_store;
 use zarr_core::{Access, Registry, StoreError};
@@ -340,4 +341,193 @@ fn a_new_archive_may_begin_in_a_folder() {
     let mut archive = ZipArchive::new(fs::File::open(&path).unwrap()).unwrap();
     assert_eq!(archive.by_index(0).unwrap().name().unwrap(), "inner/.zgroup");
     assert_eq!(get(&ZipStore::open(&path).unwrap(), ".zgroup").as_deref(), Some(&b"{}"[..]));
+}
+
+/// A value that fails after its first bytes.
+fn failing_value() -> Payload<'static> {
+    struct Fails;
+    impl Pinned for Fails {
+        fn read(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>, StoreError> {
+            match ranges {
+                [ByteRange::Bounded { start: 0, len }] => Ok(vec![vec![7; *len as usize].into()]),
+                _ => Err(StoreError::Changed { key: "elsewhere".into() }),
+            }
+        }
+        fn size(&self) -> u64 {
+            1 << 20
+        }
+    }
+    let value: Arc<dyn Pinned> = Arc::new(Fails);
+    Payload::default().and_kept(&value, 0..1 << 20)
+}
+
+/// Decision 40: after a write that failed half-way the old archive stays, and every further call says why.
+#[test]
+fn a_failed_write_ends_the_handle_and_keeps_the_archive() {
+    for replaces in [true, false] {
+        let (_within, path) = fresh();
+        let store = ZipStore::open(&path).unwrap();
+        set(&store, "a", b"one");
+        set(&store, "b", b"two");
+        store.flush().unwrap();
+        let before = fs::read(&path).unwrap();
+
+        set(&store, "c", b"three");
+        let name = key(if replaces { "a" } else { "d" });
+        assert!(store.set(&name, failing_value()).is_err());
+        assert_eq!(beside(&path), ["a b.zip"], "the part file goes");
+        let version = Version::of_content("one".into());
+        let refused = [
+            store.get(&key("a")).map(drop).unwrap_err(),
+            store.pin(&key("a")).map(drop).unwrap_err(),
+            store.get_exactly(&key("a"), &mut [0; 3]).map(drop).unwrap_err(),
+            store.get_versioned(&key("a")).map(drop).unwrap_err(),
+            store.list().map(drop).unwrap_err(),
+            store.set(&key("e"), Payload::new(b"x")).unwrap_err(),
+            store.set_if(&key("a"), None, Some(&version)).map(drop).unwrap_err(),
+            store.erase(&key("b")).unwrap_err(),
+            store.erase_prefix(&StorePrefix::root()).unwrap_err(),
+            store.flush().unwrap_err(),
+        ];
+        for refused in refused {
+            let said = refused.to_string();
+            assert!(said.contains("an earlier write to this archive failed"), "{said}");
+            assert!(said.contains("elsewhere") && said.contains("open it anew"), "{said}");
+        }
+        drop(store);
+        assert_eq!(fs::read(&path).unwrap(), before);
+        assert_eq!(beside(&path), ["a b.zip"]);
+        let store = ZipStore::open(&path).unwrap();
+        set(&store, "c", b"three");
+        drop(store);
+        assert_eq!(names(&ZipStore::open(&path).unwrap()), ["a", "b", "c"]);
+    }
+}
+
+/// A value that panics while it is written is a write that failed.
+#[test]
+fn a_panic_in_a_value_counts_as_a_failed_write() {
+    struct Panics;
+    impl Pinned for Panics {
+        fn read(&self, _: &[ByteRange]) -> Result<Vec<Bytes>, StoreError> {
+            std::panic::resume_unwind(Box::new("no value"))
+        }
+        fn size(&self) -> u64 {
+            10
+        }
+    }
+    let (_within, path) = fresh();
+    let store = ZipStore::open(&path).unwrap();
+    set(&store, "a", b"one");
+    store.flush().unwrap();
+    let value: Arc<dyn Pinned> = Arc::new(Panics);
+    let set = || store.set(&key("a"), Payload::new(b"x").and_kept(&value, 0..10));
+    assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(set)).is_err());
+    let refused = store.flush().unwrap_err().to_string();
+    assert!(refused.contains("a panic cut it short"), "{refused}");
+    drop(store);
+    assert_eq!(get(&ZipStore::open(&path).unwrap(), "a").unwrap(), b"one");
+    assert_eq!(beside(&path), ["a b.zip"]);
+}
+
+/// A write that cannot begin loses nothing: the handle reads on, and the next write may succeed.
+#[test]
+fn a_write_that_cannot_begin_leaves_the_handle_as_it_was() {
+    let (_within, path) = fresh();
+    let store = ZipStore::open(&path).unwrap();
+    set(&store, "a", b"one");
+    store.flush().unwrap();
+    let part = path.with_extension("zip.zarr-part");
+    fs::create_dir(&part).unwrap();
+    assert!(store.set(&key("a"), Payload::new(b"two")).is_err());
+    assert_eq!(get(&store, "a").unwrap(), b"one");
+    fs::remove_dir(&part).unwrap();
+    set(&store, "a", b"two");
+    drop(store);
+    assert_eq!(get(&ZipStore::open(&path).unwrap(), "a").unwrap(), b"two");
+}
+
+/// What a killed writer left of a flush goes with the next write.
+#[test]
+fn the_half_made_copy_of_a_killed_flush_goes() {
+    let (_within, path) = fresh();
+    for left in ["zip.zarr-compact", "zip.zarr-part"] {
+        fs::write(path.with_extension(left), "half a copy").unwrap();
+    }
+    let store = ZipStore::open(&path).unwrap();
+    set(&store, "a", b"one");
+    drop(store);
+    assert_eq!(beside(&path), ["a b.zip"]);
+}
+
+/// An entry whose own header is not where the directory says is no value, whole or in part.
+#[test]
+fn a_local_header_with_another_signature_is_refused() {
+    let (_within, path) = fresh();
+    let mut bytes = archive(CompressionMethod::Stored, &[("a", b"0123456789")]);
+    assert_eq!(bytes[..4], *b"PK\x03\x04");
+    bytes[3] = 5;
+    fs::write(&path, bytes).unwrap();
+    let store = ZipStore::open(&path).unwrap();
+    assert_eq!(names(&store), ["a"]);
+    assert!(store.get(&key("a")).is_err());
+    let refused = store.pin(&key("a")).map(drop).unwrap_err().to_string();
+    assert!(refused.contains("no entry where the directory has one"), "{refused}");
+}
+
+/// The next directory is written where the old one began, and nothing of the old one stays, in front of the new one or
+/// behind it: a reader looks for the directory from the end.
+#[test]
+fn nothing_of_an_old_directory_stays() {
+    let (_within, path) = fresh();
+    let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
+    for n in 10..40 {
+        zip.start_file(format!("a{n}"), SimpleFileOptions::default()).unwrap();
+        zip.write_all(b"one").unwrap();
+    }
+    zip.set_comment("about this archive").unwrap();
+    let mut bytes = zip.finish().unwrap().into_inner();
+    // All entries get one name. Of those only the last is kept, so that the next directory is much shorter.
+    for n in 10..40 {
+        let name = format!("a{n}");
+        while let Some(at) = bytes.windows(3).position(|bytes| bytes == name.as_bytes()) {
+            bytes[at + 1..at + 3].copy_from_slice(b"aa");
+        }
+    }
+    let directory = |bytes: &[u8]| bytes.windows(4).filter(|sign| sign == b"PK\x01\x02").count();
+    assert_eq!(directory(&bytes), 30);
+    let start = bytes.windows(4).position(|sign| sign == b"PK\x01\x02").unwrap();
+    fs::write(&path, bytes).unwrap();
+    let store = ZipStore::open(&path).unwrap();
+    set(&store, "b", b"two");
+    store.flush().unwrap();
+    let bytes = fs::read(&path).unwrap();
+    assert_eq!(directory(&bytes), 2);
+    assert_eq!(bytes[start..start + 4], *b"PK\x03\x04", "the next entry follows the last");
+    assert!(bytes.ends_with(b"about this archive"));
+    assert_eq!(names(&ZipStore::open(&path).unwrap()), ["aaa", "b"]);
+    assert_eq!(get(&store, "aaa").unwrap(), b"one");
+}
+
+/// Writing where the directory begins would overwrite what lies behind it.
+#[test]
+fn an_archive_with_entries_behind_its_directory_is_not_written_to() {
+    let (_within, path) = fresh();
+    let whole = archive(CompressionMethod::Stored, &[("a", b"0123456789")]);
+    // The entry again, behind its directory, whose header leads there; and an end that leads to the directory.
+    let start = whole.windows(4).position(|sign| sign == b"PK\x01\x02").unwrap();
+    let end = whole.windows(4).position(|sign| sign == b"PK\x05\x06").unwrap();
+    let mut bytes = whole[..end].to_vec();
+    bytes[start + 42..start + 46].copy_from_slice(&(end as u32).to_le_bytes());
+    bytes.extend_from_slice(&whole[..start]);
+    bytes.extend_from_slice(&whole[end..]);
+    fs::write(&path, &bytes).unwrap();
+    let store = ZipStore::open(&path).unwrap();
+    assert_eq!(get(&store, "a").unwrap(), b"0123456789");
+    let refused = store.set(&key("b"), Payload::new(b"x")).unwrap_err().to_string();
+    assert!(refused.contains("an entry lies behind the directory"), "{refused}");
+    assert_eq!(get(&store, "a").unwrap(), b"0123456789");
+    drop(store);
+    assert_eq!(fs::read(&path).unwrap(), bytes);
+    assert_eq!(beside(&path), ["a b.zip"]);
 }

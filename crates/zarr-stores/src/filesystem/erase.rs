@@ -13,8 +13,8 @@ use zarr_core::store::StorePrefix;
 
 use super::lock::{self, Held, Mode};
 use super::path::{LOCK, flaw, is_own};
-use super::{FilesystemStore, failed, not_locked, staged};
-use crate::opened::is_absence;
+use super::{FilesystemStore, failed, not_locked};
+use crate::opened::{is_absence, sync_folder};
 
 /// What went wrong on the way.
 enum Failure {
@@ -120,7 +120,7 @@ fn erase_folder(store: &FilesystemStore, folder: &Path) -> Result<(), Failure> {
         unlink(file)?;
     }
     if store.sync {
-        staged::sync_folder(folder)?;
+        sync_folder(folder)?;
     }
     if folder != store.root && now.folders.is_empty() && !now.foreign {
         match held {

@@ -9,9 +9,9 @@ use zarr_core::StoreError;
 use zarr_core::store::{ByteRange, Payload, Pinned, StoreKey, Version, check_size};
 
 use super::lock::{Held, Mode};
-use super::staged::{self, Staged};
+use super::staged::Staged;
 use super::{FilesystemStore, failed, not_locked, path};
-use crate::opened::is_absence;
+use crate::opened::{is_absence, sync_folder};
 
 /// How often a writer begins anew because someone erased its folder under it.
 const ATTEMPTS: u32 = 1000;
@@ -269,9 +269,9 @@ impl Place<'_> {
         if self.store.sync {
             let made = self.folder().ancestors();
             for folder in made.take_while(|folder| folder.starts_with(&self.store.root)) {
-                staged::sync_folder(folder)?;
+                sync_folder(folder)?;
             }
-            self.store.root.parent().map_or(Ok(()), staged::sync_folder)?;
+            self.store.root.parent().map_or(Ok(()), sync_folder)?;
         }
         Ok(())
     }
@@ -304,7 +304,7 @@ impl Place<'_> {
 
     fn sync_folder(&self) -> Result<(), StoreError> {
         match self.store.sync {
-            true => staged::sync_folder(self.folder()).map_err(|e| self.failed(e)),
+            true => sync_folder(self.folder()).map_err(|e| self.failed(e)),
             false => Ok(()),
         }
     }

@@ -83,14 +83,6 @@ fn write_parts(file: &File, value: &Payload<'_>) -> io::Result<()> {
     file.flush()
 }
 
-/// Makes the names in `folder` last; on systems where folders cannot be synchronised, does nothing.
-pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
-    match cfg!(unix) {
-        true => File::open(folder)?.sync_all(),
-        false => Ok(()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

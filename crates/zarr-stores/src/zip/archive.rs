@@ -33,6 +33,8 @@ pub(super) struct Directory {
     /// Which folder of the archive the keys lie in: empty, or ending in `/`.
     pub folder: Box<str>,
     places: BTreeMap<Box<str>, Place>,
+    /// Where the archive's directory begins, behind all entries; `None` if an entry lies behind it.
+    pub start: Option<u64>,
     /// Tells it from all others of this process; what lies in it is never overwritten.
     number: u64,
 }
@@ -95,10 +97,13 @@ impl Directory {
     /// Of entries with one name the last counts (Z2-081). Names that are no keys are passed over.
     pub fn read<S: Source>(source: &Arc<S>, folder: &str) -> io::Result<Self> {
         let buffered = BufReader::with_capacity(1 << 16, At::new(source, 0));
-        let entries = ZipArchive::new(buffered).map_err(broken)?.metadata();
+        let archive = ZipArchive::new(buffered).map_err(broken)?;
+        let mut start = Some(archive.central_directory_start());
+        let entries = archive.metadata();
         let mut places = BTreeMap::new();
         for index in 0..entries.len() {
             let entry = entries.entry(index).map_err(broken)?;
+            start = start.filter(|&start| entry.header_start() < start);
             let name = entry.name().map_err(broken)?;
             if entry.is_file() && StoreKey::new(&*name).is_ok() {
                 places.insert(name.into(), Place::Entry(entries.clone(), index));
@@ -111,13 +116,13 @@ impl Directory {
         };
         let at_top = !is_there(&inside) && is_there(folder);
         let folder: Box<str> = if at_top { folder.into() } else { inside.into() };
-        Ok(Directory { places, ..Directory::empty(folder) })
+        Ok(Directory { places, start, ..Directory::empty(folder) })
     }
 
     /// The directory of an archive without entries.
     pub fn empty(folder: impl Into<Box<str>>) -> Self {
         let number = ARCHIVES.fetch_add(1, Ordering::Relaxed);
-        Directory { folder: folder.into(), places: BTreeMap::new(), number }
+        Directory { folder: folder.into(), places: BTreeMap::new(), start: Some(0), number }
     }
 
     /// The name of a key's entry.

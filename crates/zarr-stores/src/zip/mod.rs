@@ -3,12 +3,14 @@
 mod archive;
 mod at;
 mod inside;
+mod output;
 mod staging;
 
 use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::process;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use bytes::Bytes;
 use zarr_core::store::{
@@ -32,10 +34,13 @@ use crate::url;
 ///
 /// **Writing.** The first write copies the archive to `NAME.zip.zarr-part` beside it, and writes there. [`flush`]
 /// puts the copy in the archive's place, at one moment, without what was replaced or erased; so does the end
-/// of the last handle. Whoever reads meanwhile, or comes after a crash, finds the archive as it was before.
+/// of the last handle, which can tell nobody that it failed. Whoever reads meanwhile, or comes after a crash, finds the archive as it was before.
 /// New values are stored as they are: chunks are compressed already.
 ///
-/// **Other writers.** From the first write to the flush nobody else can write: they get an error that says so.
+/// **Failures.** When a write or a flush fails, the archive stays as it was at the last flush and the copy goes. Every
+/// further call on the handle, reading too, is an error that says so: open the archive anew.
+///
+/// **Other writers.** A process that was forked off cannot write through its parent's handle. From the first write to the flush nobody else can write: they get an error that says so.
 /// Compare-and-swap stands among the threads of the process, and, since whoever begins to write takes the archive
 /// as it is then, among processes.
 ///
@@ -65,6 +70,8 @@ struct Inner {
     /// Which folder of the hierarchy the keys lie in: empty, or ending in `/`.
     folder: Box<str>,
     access: Access,
+    /// The process that opened it, the only one that may write through it.
+    process: u32,
     state: RwLock<State>,
 }
 
@@ -74,6 +81,27 @@ struct State {
     archive: Option<Archive>,
     /// Where it is written to, since the last flush.
     staging: Option<Staging>,
+    /// Why writing failed. Then there is no archive to read and nothing to write to any more.
+    failed: Option<(ErrorKind, String)>,
+}
+
+impl State {
+    /// The archive to be read.
+    fn archive(&self) -> io::Result<Option<&Archive>> {
+        match &self.failed {
+            None => Ok(self.archive.as_ref()),
+            Some((kind, why)) => Err(io::Error::new(*kind, why.clone())),
+        }
+    }
+
+    /// Throws away what was written since the last flush; every call to come is told why.
+    fn give_up(&mut self, why: &io::Error) {
+        let why = format!(
+            "an earlier write to this archive failed ({why}); it stays as it was at the last flush, \
+             without what was written since: open it anew"
+        );
+        *self = State { failed: Some((ErrorKind::Other, why)), ..State::default() };
+    }
 }
 
 impl ZipStore {
@@ -104,8 +132,9 @@ impl ZipStore {
             Err(e) => Some(Err(e)),
         };
         let archive = archive.transpose().map_err(failed("open", path.display()))?;
-        let state = RwLock::new(State { archive, staging: None });
-        Ok(ZipStore(Arc::new(Inner { path, folder: folder.into(), access, state })))
+        let state = RwLock::new(State { archive, ..State::default() });
+        let (folder, process) = (folder.into(), process::id());
+        Ok(ZipStore(Arc::new(Inner { path, folder, access, process, state })))
     }
 
     /// The archive's file.
@@ -147,11 +176,15 @@ impl Inner {
         self.state.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn find(&self, key: &StoreKey) -> Option<Value<File>> {
-        self.state().archive.as_ref()?.find(key)
+    fn find(&self, key: &StoreKey) -> Result<Option<Value<File>>, StoreError> {
+        let state = self.state();
+        let archive = state.archive().map_err(failed("get", key))?;
+        Ok(archive.and_then(|archive| archive.find(key)))
     }
 
     /// Lets `change` write, alone; the first time since the last flush, to a copy of the archive of now.
+    ///
+    /// A failed write ends the handle. A write that could not begin does not: nothing is lost by it.
     fn write<T>(
         &self,
         operation: &'static str,
@@ -161,41 +194,76 @@ impl Inner {
         if self.access == Access::ReadOnly {
             return Err(StoreError::ReadOnly);
         }
-        let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
-        let attempt = || {
+        let write = || {
+            self.check_process()?;
+            let mut state = self.to_write()?;
             if state.staging.is_none() {
                 let (staging, archive) = Staging::begin(&self.path, &self.folder)?;
-                *state = State { archive: Some(archive), staging: Some(staging) };
+                *state = State { archive: Some(archive), staging: Some(staging), failed: None };
             }
-            match &mut *state {
-                State { archive: Some(archive), staging: Some(staging) } => {
-                    change(staging, archive)
-                }
-                _ => unreachable!("both were put there"),
+            let State { archive: Some(archive), staging: Some(staging), .. } = &mut *state else {
+                unreachable!("both were put there")
+            };
+            let done = change(staging, archive);
+            if let (Err(why), true) = (&done, staging.is_damaged()) {
+                state.give_up(why);
             }
+            done
         };
-        attempt().map_err(failed(operation, key))
+        write().map_err(failed(operation, key))
+    }
+
+    /// The state, alone. A write that a panic cut short counts as one that failed.
+    fn to_write(&self) -> io::Result<RwLockWriteGuard<'_, State>> {
+        let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
+        if state.staging.as_ref().is_some_and(Staging::is_damaged) {
+            state.give_up(&io::Error::other("a panic cut it short"));
+        }
+        state.archive()?;
+        Ok(state)
+    }
+
+    /// A process that was forked off shares its parent's open files, and would write into them.
+    fn check_process(&self) -> io::Result<()> {
+        match self.process == process::id() {
+            true => Ok(()),
+            false => Err(io::Error::other(
+                "another process opened this handle, and this one was forked off it: open the archive anew",
+            )),
+        }
     }
 
     fn flush(&self) -> Result<(), StoreError> {
-        let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
-        let Some(staging) = state.staging.take() else { return Ok(()) };
-        let finish = || {
-            staging.finish()?;
-            let archive = Archive::read(File::open(&self.path)?, &self.folder)?;
-            state.archive = Some(archive);
-            Ok(())
+        let flush = || {
+            let mut state = self.to_write()?;
+            if state.staging.is_none() {
+                return Ok(());
+            }
+            self.check_process()?;
+            let Some(staging) = state.staging.take() else { return Ok(()) };
+            let finish = || {
+                staging.finish()?;
+                Archive::read(File::open(&self.path)?, &self.folder)
+            };
+            match finish() {
+                Ok(archive) => {
+                    state.archive = Some(archive);
+                    Ok(())
+                }
+                Err(why) => {
+                    state.give_up(&why);
+                    Err(why)
+                }
+            }
         };
-        finish().map_err(failed("finish", self.path.display()))
+        flush().map_err(failed("finish", self.path.display()))
     }
 }
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        if let Err(error) = self.flush() {
-            // Nobody is left to be handed it.
-            eprintln!("zarr: {error}; what was written lies beside the archive");
-        }
+        // Who wants to know whether it failed calls `flush`, as with the files of the standard library.
+        let _ = self.flush();
     }
 }
 
@@ -226,7 +294,7 @@ impl Store for ZipStore {
 
 impl ReadableStore for ZipStore {
     fn get(&self, key: &StoreKey) -> Result<Option<Bytes>, StoreError> {
-        let value = self.0.find(key).map(|value| value.read());
+        let value = self.0.find(key)?.map(|value| value.read());
         value.transpose().map(|value| value.map(Bytes::from)).map_err(failed("get", key))
     }
 
@@ -237,12 +305,12 @@ impl ReadableStore for ZipStore {
     }
 
     fn pin(&self, key: &StoreKey) -> Result<Option<Box<dyn Pinned>>, StoreError> {
-        let pinned = self.0.find(key).map(|value| value.pin(key));
+        let pinned = self.0.find(key)?.map(|value| value.pin(key));
         pinned.transpose().map_err(failed("get", key))
     }
 
     fn get_exactly(&self, key: &StoreKey, out: &mut [u8]) -> Result<Option<u64>, StoreError> {
-        let Some(value) = self.0.find(key) else { return Ok(None) };
+        let Some(value) = self.0.find(key)? else { return Ok(None) };
         let mut read = || {
             let size = value.size()?;
             if size == out.len() as u64 {
@@ -304,10 +372,7 @@ impl ConditionalStore for ZipStore {
 impl ListableStore for ZipStore {
     fn list_prefix(&self, prefix: &StorePrefix) -> Result<Vec<StoreKey>, StoreError> {
         let state = self.0.state();
-        Ok(state
-            .archive
-            .iter()
-            .flat_map(|archive| archive.directory.below(prefix.as_str()))
-            .collect())
+        let archive = state.archive().map_err(failed("list", prefix))?;
+        Ok(archive.map_or_else(Vec::new, |archive| archive.directory.below(prefix.as_str())))
     }
 }

@@ -2,8 +2,9 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File, TryLockError};
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::process;
 use std::sync::Arc;
 
 use zarr_core::store::{Payload, StoreKey};
@@ -12,7 +13,8 @@ use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
 use super::archive::{Archive, broken};
 use super::at::At;
-use crate::opened::is_still_at;
+use super::output::Output;
+use crate::opened::{is_still_at, sync_folder};
 
 /// What is appended to the archive's name.
 const PART: &str = ".zarr-part";
@@ -23,14 +25,47 @@ const WIDE: u64 = u32::MAX as u64;
 
 /// A copy of the archive that is written to, and takes its place when it is finished.
 ///
-/// The system's lock on the copy is the right to write; it goes with the process.
+/// Dropped before that, or after a failure, it goes, and the archive stays what it was.
 #[derive(Debug)]
 pub(super) struct Staging {
     path: PathBuf,
-    lock: Arc<File>,
-    zip: ZipWriter<At>,
+    /// `None` once it is finished. Goes before the part: a `ZipWriter` writes when it is dropped.
+    zip: Option<ZipWriter<Output>>,
+    /// What `zip` writes to.
+    output: Output,
     /// Whether there are bytes in it that no entry has.
     has_gaps: bool,
+    /// Whether a change began and did not end well.
+    is_damaged: bool,
+    part: Part,
+}
+
+/// The file beside the archive. The system's lock on it is the right to write; it goes with the process.
+#[derive(Debug)]
+struct Part {
+    path: PathBuf,
+    file: Arc<File>,
+    process: u32,
+    is_in_place: bool,
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        // A process that was forked off leaves its parent's file and its parent's lock alone.
+        if self.process == process::id() {
+            if !self.is_in_place {
+                // While it is locked, so that it is nobody else's. One that cannot go is overwritten by the next writer.
+                let _ = fs::remove_file(&self.path);
+            }
+            let _ = self.file.unlock();
+        }
+    }
+}
+
+impl Drop for Staging {
+    fn drop(&mut self) {
+        self.output.stop();
+    }
 }
 
 fn beside(path: &Path, suffix: &str) -> PathBuf {
@@ -39,23 +74,29 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
-/// The file beside the archive, created and locked.
-fn lock(path: &Path) -> io::Result<File> {
+/// The file beside the archive at `path`, created and locked.
+fn lock(path: &Path) -> io::Result<Part> {
+    let path = beside(path, PART);
     loop {
-        let file =
-            File::options().read(true).write(true).create(true).truncate(false).open(path)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                let why = "another writer has the archive open; one may write at a time";
-                return Err(io::Error::new(ErrorKind::WouldBlock, why));
-            }
-            Err(TryLockError::Error(error)) => return Err(error),
+        let mut options = File::options();
+        let file = options.read(true).write(true).create(true).truncate(false).open(&path)?;
+        if is_ours(&path, &file)? {
+            let file = Arc::new(file);
+            return Ok(Part { path, file, process: process::id(), is_in_place: false });
         }
-        // Another writer may have renamed it meanwhile: then it is the archive itself.
-        if is_still_at(path, &file)? {
-            return Ok(file);
+    }
+}
+
+/// Takes the lock of the opened part file. `false` if another writer renamed or removed the file since it was
+/// opened: then it may be the archive itself, and must not be written to.
+fn is_ours(path: &Path, file: &File) -> io::Result<bool> {
+    match file.try_lock() {
+        Ok(()) => is_still_at(path, file),
+        Err(TryLockError::WouldBlock) => {
+            let why = "another writer has the archive open; one may write at a time";
+            Err(io::Error::new(ErrorKind::WouldBlock, why))
         }
+        Err(TryLockError::Error(error)) => Err(error),
     }
 }
 
@@ -63,91 +104,125 @@ impl Staging {
     /// Begins to write to the archive at `path`; and what it holds now, which may be another's since.
     ///
     /// # Errors
-    /// [`ErrorKind::WouldBlock`] if another writer has begun; whatever the system said.
+    /// [`ErrorKind::WouldBlock`] if another writer has begun; whatever the system said. No file is left then.
     pub fn begin(path: &Path, folder: &str) -> io::Result<(Staging, Archive)> {
         if let Some(above) = path.parent() {
             fs::create_dir_all(above)?;
         }
-        let part = lock(&beside(path, PART))?;
-        part.set_len(0)?;
+        let part = lock(path)?;
+        // What a killed writer left.
+        let _ = fs::remove_file(beside(path, COMPACT));
+        part.file.set_len(0)?;
         let (archive, is_there) = match File::open(path) {
             Err(e) if e.kind() == ErrorKind::NotFound => {
-                (Archive::empty(part.try_clone()?, folder), false)
+                (Archive::empty(part.file.try_clone()?, folder), false)
             }
             Err(e) => return Err(e),
             Ok(mut file) => {
-                part.set_permissions(file.metadata()?.permissions())?;
+                part.file.set_permissions(file.metadata()?.permissions())?;
                 // In the kernel, and without moving data where the file system can share it.
-                io::copy(&mut file, &mut &part)?;
-                (Archive::read(part.try_clone()?, folder)?, true)
+                io::copy(&mut file, &mut &*part.file)?;
+                (Archive::read(part.file.try_clone()?, folder)?, true)
             }
         };
-        let at = At::new(&archive.file, 0);
+        let mut output = Output::new(&archive.file);
         let zip = match is_there {
-            true => ZipWriter::new_append(at).map_err(broken)?,
-            false => ZipWriter::new(at),
+            true => ZipWriter::new_append(output.clone()).map_err(broken)?,
+            false => ZipWriter::new(output.clone()),
         };
-        let staging = Staging { path: path.into(), lock: Arc::new(part), zip, has_gaps: false };
+        let staging = Staging {
+            path: path.into(),
+            zip: Some(zip),
+            output: output.clone(),
+            has_gaps: false,
+            is_damaged: false,
+            part,
+        };
+        // The next directory is written where this one begins, and nothing of this one stays behind it.
+        let start = archive.directory.start.ok_or_else(|| {
+            let why =
+                "zip: an entry lies behind the directory; copy the archive, and write to the copy";
+            io::Error::new(ErrorKind::InvalidData, why)
+        })?;
+        output.seek(SeekFrom::Start(start))?;
+        staging.part.file.set_len(start)?;
         Ok((staging, archive))
     }
 
     /// Sets a key's value, all of which is made (`None`: erases it).
+    ///
+    /// # Errors
+    /// What the system or the value said. Then the copy is damaged, and can only be dropped.
     pub fn put(
         &mut self,
         archive: &mut Archive,
         key: &StoreKey,
         value: Option<&Payload<'_>>,
     ) -> io::Result<()> {
+        self.is_damaged = true;
+        let zip = self.zip.as_mut().expect("only `finish` takes it out");
         let name = archive.directory.name(key);
         if archive.directory.has(key) {
-            self.zip.hide_file(&name).map_err(broken)?;
+            zip.hide_file(&name).map_err(broken)?;
             archive.directory.note(key, None);
             self.has_gaps = true;
         }
-        let Some(value) = value else { return Ok(()) };
-        let size =
-            value.size().ok_or_else(|| io::Error::other("the value's size cannot be told"))?;
-        let options = SimpleFileOptions::default()
-            .compression_method(CompressionMethod::Stored)
-            .large_file(size >= WIDE)
-            .unix_permissions(0o644);
-        self.zip.start_file(&*name, options).map_err(broken)?;
-        let begins = self.position();
-        let mut parts = value.parts();
-        let written =
-            parts.try_for_each(|part| self.zip.write_all(&part.map_err(io::Error::other)?));
-        if let Err(e) = written {
-            let _ = self.zip.abort_file();
-            return Err(e);
+        if let Some(value) = value {
+            let size =
+                value.size().ok_or_else(|| io::Error::other("the value's size cannot be told"))?;
+            zip.start_file(&*name, options(size)).map_err(broken)?;
+            let begins = self.output.position();
+            for part in value.parts() {
+                zip.write_all(&part.map_err(io::Error::other)?)?;
+                self.output.check()?;
+            }
+            archive.directory.note(key, Some(begins..begins + size));
         }
-        archive.directory.note(key, Some(begins..begins + size));
+        self.output.check()?;
+        self.is_damaged = false;
         Ok(())
     }
 
-    fn position(&self) -> u64 {
-        self.zip.get_ref().map_or(0, At::position)
+    /// Whether a change failed half-way: then it can only be dropped.
+    pub fn is_damaged(&self) -> bool {
+        self.is_damaged
     }
 
     /// Puts what was written in the archive's place.
     ///
     /// # Errors
-    /// Whatever the system said; then the archive is what it was, and the copy lies beside it.
-    pub fn finish(self) -> io::Result<()> {
-        let part = beside(&self.path, PART);
-        let at = self.zip.finish().map_err(broken)?;
-        // The directory may have been longer.
-        self.lock.set_len(at.position())?;
-        self.lock.sync_data()?;
+    /// Whatever the system said. The archive is what it was, and the copy is gone; only if the last step failed, which
+    /// makes the new name outlast a power failure, the archive is the new one.
+    pub fn finish(mut self) -> io::Result<()> {
+        let zip = self.zip.take().expect("only this takes it out");
+        zip.finish().map_err(broken)?;
+        self.output.check()?;
+        self.part.file.sync_data()?;
         if self.has_gaps {
             let compact = beside(&self.path, COMPACT);
-            compacted(&self.lock, &compact)?;
-            fs::rename(&compact, &self.path)?;
-            fs::remove_file(&part)?;
+            let moved = compacted(&self.part.file, &compact)
+                .and_then(|()| fs::rename(&compact, &self.path));
+            if moved.is_err() {
+                let _ = fs::remove_file(&compact);
+            }
+            moved?;
         } else {
-            fs::rename(&part, &self.path)?;
+            fs::rename(&self.part.path, &self.path)?;
+            self.part.is_in_place = true;
         }
-        self.lock.unlock()
+        match self.path.parent() {
+            Some(folder) => sync_folder(folder),
+            None => Ok(()),
+        }
     }
+}
+
+/// How an entry of `size` bytes is written.
+fn options(size: u64) -> SimpleFileOptions {
+    SimpleFileOptions::default()
+        .compression_method(CompressionMethod::Stored)
+        .large_file(size >= WIDE)
+        .unix_permissions(0o644)
 }
 
 /// Copies the entries of an archive, and no byte between them, into a new one.
@@ -156,10 +231,60 @@ fn compacted(from: &Arc<File>, to: &Path) -> io::Result<()> {
     let file =
         Arc::new(File::options().read(true).write(true).create(true).truncate(true).open(to)?);
     file.set_permissions(from.metadata()?.permissions())?;
-    let mut zip = ZipWriter::new(At::new(&file, 0));
-    for index in 0..archive.len() {
-        zip.raw_copy_file(archive.by_index_raw(index).map_err(broken)?).map_err(broken)?;
+    let output = Output::new(&file);
+    let mut zip = ZipWriter::new(output.clone());
+    let mut copy = || -> io::Result<()> {
+        for index in 0..archive.len() {
+            zip.raw_copy_file(archive.by_index_raw(index).map_err(broken)?).map_err(broken)?;
+            output.check()?;
+        }
+        Ok(())
+    };
+    let copied = copy();
+    if copied.is_err() {
+        output.stop();
     }
+    copied?;
     zip.finish().map_err(broken)?;
+    output.check()?;
     file.sync_data()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+
+    use super::*;
+
+    /// The sizes in a header of the first zip have 32 bits; a value that needs more has a field of zip64 beside them.
+    #[test]
+    fn a_value_of_four_gibibytes_gets_the_fields_of_zip64() {
+        for (size, is_wide) in [(0, false), (WIDE - 1, false), (WIDE, true), (WIDE + 1, true)] {
+            let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
+            zip.start_file("k", options(size)).unwrap();
+            let header = zip.finish().unwrap().into_inner();
+            assert_eq!(header[..4], *b"PK\x03\x04");
+            let extra = u16::from_le_bytes([header[28], header[29]]);
+            assert_eq!(extra > 0, is_wide, "{size}");
+            if is_wide {
+                // The field's number, after the name of one letter.
+                assert_eq!(header[31..33], [1, 0]);
+            }
+        }
+    }
+
+    /// Between opening and locking, another writer may have renamed the part file: it is the archive then.
+    #[cfg(unix)]
+    #[test]
+    fn the_lock_of_a_renamed_part_file_is_no_right_to_write() {
+        let folder = tempfile::tempdir().unwrap();
+        let (part, archive) = (folder.path().join("x.zip.zarr-part"), folder.path().join("x.zip"));
+        let opened = File::create(&part).unwrap();
+        fs::rename(&part, &archive).unwrap();
+        assert!(!is_ours(&part, &opened).unwrap());
+        // Nor if there is a new one in its place.
+        let newer = File::create(&part).unwrap();
+        assert!(!is_ours(&part, &opened).unwrap());
+        assert!(is_ours(&part, &newer).unwrap());
+    }
 }

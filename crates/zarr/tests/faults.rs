@@ -1,0 +1,241 @@
+//! After a call of the system has failed, every element has its old value or its new one, in folders, shards,
+//! archives and LMDB files.
+//!
+//! A child process writes with `fail_calls.c` between it and the system, which lets the n-th call of one kind fail,
+//! or with a limit to the size of files. Then the parent looks at what is left. A sample of the n runs at once;
+//! `ZARR_FAULTS=all` runs all of them.
+
+#![cfg(all(
+    target_os = "linux",
+    feature = "filesystem",
+    feature = "zip",
+    feature = "lmdb",
+    feature = "sharding"
+))]
+
+use std::env;
+use std::fs;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::OnceLock;
+
+use zarr::{Array, Dialect};
+
+const LEN: u64 = 4800;
+/// What each write of the child sets: a whole chunk, a part of one, parts and wholes, a part of a chunk again.
+const WRITES: [Range<u64>; 4] = [0..400, 500..700, 1000..2200, 600..900];
+/// With these fails a call: EIO once, a full disk that stays full, and a write that is cut short.
+const ERRORS: [(i32, bool); 3] = [(5, false), (28, true), (-1, false)];
+const KINDS: [&str; 8] =
+    ["write", "open", "rename", "fsync", "ftruncate", "unlink", "mkdir", "lock"];
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kind {
+    Folder,
+    Shards,
+    Zip,
+    Lmdb,
+}
+
+impl Kind {
+    fn url(self, within: &Path) -> String {
+        let within = within.display();
+        match self {
+            Kind::Folder | Kind::Shards => format!("{within}/x.zarr"),
+            Kind::Zip => format!("zip://{within}/x.zip"),
+            Kind::Lmdb => format!("lmdb://{within}/x.lmdb"),
+        }
+    }
+
+    /// Whether what is not flushed is nowhere.
+    fn needs_flush(self) -> bool {
+        self == Kind::Zip
+    }
+}
+
+fn old(at: u64) -> i32 {
+    1000 + at as i32
+}
+
+/// What the `n`-th write sets.
+fn new(n: usize, at: u64) -> i32 {
+    10_000 * (1 + n as i32) + at as i32
+}
+
+fn make(kind: Kind, within: &Path) -> zarr::Result<()> {
+    let hierarchy = zarr::create(&kind.url(within), Dialect::V3)?;
+    let array = hierarchy.create_array(&"/a".parse()?).shape(&[LEN]).data_type_named("int32");
+    let array = match kind {
+        Kind::Shards => array.chunks(&[400]).shards(&[1600]),
+        _ => array.chunks(&[400]),
+    };
+    let values: Vec<i32> = (0..LEN).map(old).collect();
+    array.fill_value(-1i64).create()?.write(.., &values)?;
+    hierarchy.flush()
+}
+
+fn open(kind: Kind, within: &Path) -> zarr::Result<Array> {
+    zarr::open_rw(&kind.url(within))?.into_group()?.array("a")
+}
+
+/// The child: writes, goes on after failures, and tells which writes are done.
+fn write(kind: Kind, within: &Path) {
+    let Ok(node) = zarr::open_rw(&kind.url(within)) else { return };
+    let Ok(array) = node.into_group().and_then(|group| group.array("a")) else { return };
+    let mut done = Vec::new();
+    for (n, region) in WRITES.into_iter().enumerate() {
+        let values: Vec<i32> = region.clone().map(|at| new(n, at)).collect();
+        if array.write(region, &values).is_ok() {
+            done.push(n);
+        }
+        if let Ok(now) = array.read::<i32>(..) {
+            check(&now, n, &done, "in the process that failed");
+        }
+    }
+    let flushed = array.hierarchy().flush().is_ok();
+    if flushed || !kind.needs_flush() {
+        let done: Vec<String> = done.iter().map(usize::to_string).collect();
+        println!("done: {}", done.join(" "));
+    }
+}
+
+/// Each element has its old value or one of those that the first `begun` writes and the next one set, no older than
+/// what the last write that is `done` set.
+fn check(now: &[i32], begun: usize, done: &[usize], when: &str) {
+    assert_eq!(now.len() as u64, LEN, "{when}");
+    for (at, &value) in (0..LEN).zip(now) {
+        let sets = |n: &usize| WRITES[*n].contains(&at);
+        let least = done.iter().copied().filter(sets).max();
+        let may = (0..=begun).filter(sets).filter(|n| least.is_none_or(|least| *n >= least));
+        let allowed: Vec<i32> =
+            least.is_none().then(|| old(at)).into_iter().chain(may.map(|n| new(n, at))).collect();
+        assert!(allowed.contains(&value), "{when}: element {at} is {value}, not of {allowed:?}");
+    }
+}
+
+/// The child's part of the work, with these variables; its output.
+fn child(test: &str, within: &Path, shell: &str, variables: &[(&str, &str)]) -> Output {
+    let mut command = Command::new("sh");
+    command.args(["-c", &format!("trap '' XFSZ; {shell} exec \"$0\" \"$@\"")]);
+    command.arg(env::current_exe().expect("this program"));
+    command.args([test, "--exact", "--nocapture", "--test-threads=1"]);
+    command.env("ZARR_FAULTS_IN", within).envs(variables.iter().copied());
+    command.stdin(Stdio::null()).output().expect("a child")
+}
+
+/// Runs the child with one fault and looks at what it left.
+fn run(test: &str, kind: Kind, shell: &str, fault: &[(&str, &str)]) -> bool {
+    let folder = tempfile::tempdir().expect("a folder");
+    let within = folder.path().join("data");
+    fs::create_dir(&within).expect("a folder");
+    make(kind, &within).expect("no fault yet");
+    let (inside, log) = (within.display().to_string(), folder.path().join("struck"));
+    let mut variables = fault.to_vec();
+    let told = log.display().to_string();
+    variables.extend([("FAIL_DIR", &*inside), ("FAIL_LOG", &*told)]);
+    let output = child(test, &within, shell, &variables);
+    let what = format!("{kind:?} {shell} {fault:?}");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{what}: the child failed: {said}");
+    assert_eq!(said, "", "{what}: a library prints nothing");
+
+    let said = String::from_utf8_lossy(&output.stdout);
+    let done = said.lines().find_map(|line| line.split_once("done:")).map(|(_, done)| done);
+    let done: Vec<usize> =
+        done.unwrap_or("").split_whitespace().map(|n| n.parse().expect("a number")).collect();
+    let now = open(kind, &within).and_then(|array| array.read::<i32>(..));
+    let now = now.unwrap_or_else(|e| panic!("{what}: {e}"));
+    check(&now, WRITES.len() - 1, &done, &what);
+    // Where no lock can be had, or nothing be removed, a file beside the archive stays, and the next writer takes it.
+    if kind == Kind::Zip && !what.contains("unlink") && !what.contains("lock") {
+        let left = fs::read_dir(&within).expect("a folder").map(|e| e.expect("a file").file_name());
+        assert_eq!(left.collect::<Vec<_>>(), ["x.zip"], "{what}");
+    }
+    log.exists()
+}
+
+fn injector() -> &'static Path {
+    static MADE: OnceLock<(tempfile::TempDir, PathBuf)> = OnceLock::new();
+    let (_, path) = MADE.get_or_init(|| {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("fail_calls.so");
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/faults/fail_calls.c");
+        let made = Command::new("cc")
+            .args(["-shared", "-fPIC", "-O1", "-o"])
+            .args([&path, &source])
+            .arg("-ldl")
+            .status();
+        assert!(made.expect("a C compiler, which LMDB needs as well").success());
+        (folder, path)
+    });
+    path
+}
+
+/// Which n are tried: all, or the first few and then fewer and fewer.
+fn next(n: usize) -> usize {
+    match env::var_os("ZARR_FAULTS").is_some_and(|value| value == "all") {
+        true => n + 1,
+        false => n + 1 + n / 4,
+    }
+}
+
+fn sweep(test: &str, kind: Kind) {
+    if let Some(within) = env::var_os("ZARR_FAULTS_IN") {
+        return write(kind, Path::new(&within));
+    }
+    let preload = injector().display().to_string();
+    let mut struck = 0;
+    for call in KINDS {
+        for (errno, always) in ERRORS {
+            if errno == -1 && call != "write" {
+                continue;
+            }
+            let mut n = 1;
+            loop {
+                let (at, errno) = (n.to_string(), errno.to_string());
+                let mut fault = vec![
+                    ("LD_PRELOAD", &*preload),
+                    ("FAIL_CALL", call),
+                    ("FAIL_AT", &at),
+                    ("FAIL_ERRNO", &errno),
+                ];
+                if always {
+                    fault.push(("FAIL_ALWAYS", "1"));
+                }
+                if !run(test, kind, "", &fault) {
+                    break;
+                }
+                struck += 1;
+                n = next(n);
+            }
+        }
+    }
+    assert!(struck > 10, "only {struck} faults struck");
+    // A block of `ulimit` has 512 bytes; the largest files here, LMDB's, have fewer than 200.
+    let mut blocks = 1;
+    while blocks < 200 {
+        run(test, kind, &format!("ulimit -f {blocks};"), &[]);
+        blocks = next(blocks);
+    }
+}
+
+#[test]
+fn folders_keep_every_element() {
+    sweep("folders_keep_every_element", Kind::Folder);
+}
+
+#[test]
+fn shards_keep_every_element() {
+    sweep("shards_keep_every_element", Kind::Shards);
+}
+
+#[test]
+fn archives_keep_every_element() {
+    sweep("archives_keep_every_element", Kind::Zip);
+}
+
+#[test]
+fn lmdb_files_keep_every_element() {
+    sweep("lmdb_files_keep_every_element", Kind::Lmdb);
+}
