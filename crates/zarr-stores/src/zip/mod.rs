@@ -299,7 +299,7 @@ impl ReadableStore for ZipStore {
     }
 
     fn get_at_most(&self, key: &StoreKey, limit: u64) -> Result<Option<Bytes>, StoreError> {
-        let size = self.0.find(key).map(|value| value.size()).transpose();
+        let size = self.0.find(key)?.map(|value| value.size()).transpose();
         check_size(key, size.map_err(failed("get", key))?.unwrap_or(0), limit)?;
         self.get(key)
     }
