@@ -32,9 +32,11 @@ impl Room {
         }
         let listing = match (store.listable(), named.map(StoreKey::new)) {
             (Some(listable), _) => listable.list_dir(&StorePrefix::root()).await?,
-            (None, Some(Ok(key))) => {
-                Listing { keys: vec![key], prefixes: vec![StorePrefix::new("data/")?] }
-            }
+            (None, Some(Ok(key))) => Listing {
+                keys: vec![key],
+                prefixes: vec![StorePrefix::new("data/")?],
+                left_out: Vec::new(),
+            },
             (None, _) => return Ok(None),
         };
         let is_asked = |key: &&StoreKey| match named {

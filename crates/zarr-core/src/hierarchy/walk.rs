@@ -59,7 +59,9 @@ impl Room {
             false => listable.list_dir(&prefix).await,
         };
         let listing = listing.map_err(|e| at(e.into()))?;
-        let mut warnings = Vec::new();
+        let left_out =
+            |name: &String| format!("the store's `{name}` is left out: no key can say it");
+        let mut warnings: Vec<_> = listing.left_out.iter().map(left_out).collect();
         let children = self.format.children(path, &listing, &mut warnings);
         self.warn(path.as_str(), warnings);
         Ok(children)

@@ -316,6 +316,9 @@ pub struct Listing {
     pub keys: Vec<StoreKey>,
     /// Prefixes one level down, with their `/`.
     pub prefixes: Vec<StorePrefix>,
+    /// Names as the store has them, of which no key can be made: they have a segment `..`, for example. They are told
+    /// to the caller, who cannot reach them (DECISIONS 37).
+    pub left_out: Vec<String>,
 }
 
 impl Listing {

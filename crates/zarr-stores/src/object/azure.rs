@@ -13,6 +13,7 @@ static FACTS: Facts = Facts {
     // Nothing but ranges from the beginning (DECISIONS 9).
     suffixes: false,
     writes: true,
+    redirects: false,
     erases_many: false,
     longest_key: 1024,
     one_request: 5000 << 20,

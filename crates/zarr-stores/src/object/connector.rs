@@ -1,24 +1,38 @@
-//! How does one HTTP request get its answer, or give up in time?
+//! Sends each HTTP request, gives up in time, and takes nothing for an answer that is none.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use bytes::{Bytes, BytesMut};
+use futures::StreamExt;
 use object_store::ClientOptions;
 use object_store::client::{
-    HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpService,
-    ReqwestConnector,
+    HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse,
+    HttpResponseBody, HttpService,
 };
+use reqwest::header::{CONTENT_LENGTH, RANGE};
+use reqwest::{Method, StatusCode};
+
+use super::answer::{self, Answer, Failed, MOST_OF_AN_ERROR, Wrong};
+use super::{pages, redirect, transport};
 
 /// Bytes of a body beyond which sending it may take longer than an answer's next bytes.
 const LARGE: usize = 1 << 20;
 /// Bytes in a second that a connection must send at least.
 const SLOWEST: usize = 64 << 10;
+/// Bytes of an answer that is no value, such as a page of a listing.
+const MOST_OF_AN_ANSWER: u64 = 64 << 20;
 
 /// How often a request was sent.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sent(pub Arc<AtomicU64>);
+
+/// Marks a request for a value, whose reader bounds it.
+#[derive(Clone, Debug)]
+pub(super) struct ForValue;
 
 /// What went over the wire.
 #[derive(Debug, Default)]
@@ -33,15 +47,16 @@ pub(super) struct Counts {
 pub(super) struct Connector {
     pub stall: Duration,
     pub counts: Arc<Counts>,
+    /// Whether redirects are followed (DECISIONS 43).
+    pub redirects: bool,
 }
 
 impl HttpConnector for Connector {
     fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
-        let connect = |options: &ClientOptions| ReqwestConnector::default().connect(options);
         Ok(HttpClient::new(Client {
-            small: connect(&options.clone().with_read_timeout(self.stall))?,
+            small: transport::client(options, Some(self.stall))?,
             // Until a large body is sent nothing is read.
-            large: connect(options)?,
+            large: transport::client(options, None)?,
             connector: self.clone(),
         }))
     }
@@ -54,23 +69,32 @@ struct Client {
     connector: Connector,
 }
 
+/// What is to be known of a request when its answer comes.
+struct Asked {
+    uri: String,
+    /// How many bytes of a value it asks for, if not for all of them.
+    range: Option<u64>,
+    reads: bool,
+    for_value: bool,
+    for_credentials: bool,
+}
+
 #[async_trait]
 impl HttpService for Client {
     async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
-        let Connector { stall, counts } = &self.connector;
-        counts.requests.fetch_add(1, Ordering::Relaxed);
+        self.connector.counts.requests.fetch_add(1, Ordering::Relaxed);
         if let Some(sent) = request.extensions().get::<Sent>() {
             sent.0.fetch_add(1, Ordering::Relaxed);
         }
-        let size = request.body().content_length();
-        let answered = match size <= LARGE {
-            true => self.small.execute(request).await,
-            false => {
-                let limit = *stall + Duration::from_secs((size / SLOWEST) as u64);
-                let answer = tokio::time::timeout(limit, self.large.execute(request)).await;
-                answer.unwrap_or_else(|late| Err(HttpError::new(HttpErrorKind::Timeout, late)))
-            }
+        let asked = Asked::of(&request);
+        let answered = match self.send(request).await {
+            Ok(response) => asked.check(response).await,
+            Err(e) => Err(e),
         };
+        if answered.is_err() {
+            let for_credentials = asked.for_credentials;
+            answer::remember(Some(Failed { answer: None, for_credentials }));
+        }
         // Whatever broke on the way is tried again, also a conditional PUT: a refusal after that is looked into.
         answered.map_err(|e| match e.kind() {
             HttpErrorKind::Timeout | HttpErrorKind::Interrupted | HttpErrorKind::Unknown => {
@@ -79,4 +103,125 @@ impl HttpService for Client {
             _ => e,
         })
     }
+}
+
+impl Client {
+    async fn send(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
+        let size = request.body().content_length();
+        if size > LARGE {
+            let limit = self.connector.stall + Duration::from_secs((size / SLOWEST) as u64);
+            let answer = tokio::time::timeout(limit, self.large.execute(request)).await;
+            return answer.unwrap_or_else(|late| Err(HttpError::new(HttpErrorKind::Timeout, late)));
+        }
+        if self.connector.redirects {
+            return redirect::follow(&self.small, request).await;
+        }
+        self.small.execute(request).await
+    }
+}
+
+impl Asked {
+    fn of(request: &HttpRequest) -> Asked {
+        let range = request.headers().get(RANGE).map(|range| {
+            let range = range.to_str().unwrap_or_default().trim_start_matches("bytes=");
+            let (first, last) = range.split_once('-').unwrap_or_default();
+            match (first.parse::<u64>(), last.parse::<u64>()) {
+                (Ok(first), Ok(last)) => last.saturating_sub(first).saturating_add(1),
+                (Err(_), Ok(last)) => last,
+                _ => u64::MAX,
+            }
+        });
+        Asked {
+            uri: request.uri().to_string(),
+            range,
+            reads: request.method() == Method::GET,
+            for_value: request.extensions().get::<ForValue>().is_some(),
+            for_credentials: request.uri().host().is_some_and(gives_credentials),
+        }
+    }
+
+    /// The answer, if it is one to what was asked; what is no value is read, and never without an end.
+    async fn check(&self, response: HttpResponse) -> Result<HttpResponse, HttpError> {
+        let status = response.status();
+        if !status.is_success() {
+            let (parts, body) = response.into_parts();
+            let body = match status {
+                StatusCode::NOT_MODIFIED => Bytes::new(),
+                _ => beginning(body).await,
+            };
+            let response = HttpResponse::from_parts(parts, body.clone().into());
+            let answer = Some(Answer::of(&response, &body));
+            answer::remember(Some(Failed { answer, for_credentials: self.for_credentials }));
+            return Ok(response);
+        }
+        answer::remember(None);
+        if self.reads
+            && let Some(wrong) = self.wrong_part(&response)
+        {
+            return Err(HttpError::new(HttpErrorKind::Decode, wrong));
+        }
+        if self.for_value {
+            return Ok(response);
+        }
+        let (parts, body) = response.into_parts();
+        let mut body = whole(body).await?;
+        if self.reads && pages::is_page(&self.uri) {
+            if !answer::is_new_page(&self.uri) {
+                return Err(HttpError::new(HttpErrorKind::Decode, Wrong::RepeatedPage));
+            }
+            body = pages::without_unusable_keys(body);
+        }
+        Ok(HttpResponse::from_parts(parts, body.into()))
+    }
+
+    /// What is wrong if a part came for the whole, or the whole for a part.
+    fn wrong_part(&self, response: &HttpResponse) -> Option<Wrong> {
+        let is_part = response.status() == StatusCode::PARTIAL_CONTENT;
+        match self.range {
+            None => is_part.then_some(Wrong::Part),
+            Some(_) if is_part => None,
+            Some(asked) => {
+                let size = response.headers().get(CONTENT_LENGTH)?.to_str().ok()?;
+                let ignored = size.parse::<u64>().is_ok_and(|size| size > asked);
+                Some(Wrong::Whole { ignored })
+            }
+        }
+    }
+}
+
+/// Whether a host gives machines in a cloud their credentials, and nothing else.
+fn gives_credentials(host: &str) -> bool {
+    let address = host.trim_start_matches('[').trim_end_matches(']');
+    match address.parse() {
+        Ok(IpAddr::V4(address)) => address.is_link_local(),
+        Ok(IpAddr::V6(address)) => address.segments()[..2] == [0xfd00, 0x0ec2],
+        Err(_) => address.eq_ignore_ascii_case("metadata.google.internal"),
+    }
+}
+
+/// The beginning of a body that says what is wrong; what breaks off says less.
+async fn beginning(body: HttpResponseBody) -> Bytes {
+    let mut parts = body.bytes_stream();
+    let mut bytes = BytesMut::new();
+    while let Some(Ok(part)) = parts.next().await {
+        bytes.extend_from_slice(&part[..part.len().min(MOST_OF_AN_ERROR - bytes.len())]);
+        if bytes.len() == MOST_OF_AN_ERROR {
+            break;
+        }
+    }
+    bytes.freeze()
+}
+
+/// All of a body that is no value.
+async fn whole(body: HttpResponseBody) -> Result<Bytes, HttpError> {
+    let mut parts = body.bytes_stream();
+    let mut bytes = BytesMut::new();
+    while let Some(part) = parts.next().await {
+        bytes.extend_from_slice(&part?);
+        if bytes.len() as u64 > MOST_OF_AN_ANSWER {
+            let wrong = Wrong::TooLong { most: MOST_OF_AN_ANSWER };
+            return Err(HttpError::new(HttpErrorKind::Decode, wrong));
+        }
+    }
+    Ok(bytes.freeze())
 }

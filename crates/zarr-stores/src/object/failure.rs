@@ -1,60 +1,56 @@
-//! What did the server mean, and what can be done about it?
+//! Makes errors of this library out of those of `object_store`: what the server meant, and what to do about it.
 
-use std::error::Error as _;
 use std::io::{self, ErrorKind};
 
 use object_store::Error;
+use object_store::client::{HttpError, HttpErrorKind};
 use zarr_core::StoreError;
 
 use super::Facts;
+use super::answer::{self, Answer, Wrong};
 
-/// What is said after a status in an error of `object_store`.
-const STATUS: &str = "status code: ";
+/// Each error of a chain of causes, the outermost first.
+fn causes<'a>(error: &'a Error) -> impl Iterator<Item = &'a (dyn std::error::Error + 'static)> {
+    std::iter::successors(Some(error as &(dyn std::error::Error + 'static)), |e| e.source())
+}
 
-/// All that an error and its causes say.
-pub(super) fn said(error: &Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(e) = cause {
-        let next = e.to_string();
-        if !text.contains(&next) {
-            text.push_str(": ");
-            text.push_str(&next);
-        }
-        cause = e.source();
-    }
-    text
+/// The innermost cause, which names no URL.
+fn innermost(error: &Error) -> String {
+    causes(error).last().map(ToString::to_string).unwrap_or_default()
+}
+
+/// What broke on the way, if it was that.
+fn broken(error: &Error) -> Option<HttpErrorKind> {
+    causes(error).filter_map(|e| e.downcast_ref::<HttpError>()).last().map(HttpError::kind)
+}
+
+/// What is wrong with an answer that came.
+pub(super) fn wrong(error: &Error) -> Option<Wrong> {
+    causes(error).find_map(|e| e.downcast_ref::<Wrong>()).copied()
 }
 
 /// What is wrong with the settings of a store.
 pub(super) fn settings(error: &Error) -> String {
     match error {
         Error::Generic { source, .. } => source.to_string(),
-        other => said(other),
+        other => other.to_string(),
     }
 }
 
-/// The status with which the server answered, if it did.
-pub(super) fn status(error: &Error) -> Option<u16> {
-    let said = said(error);
-    let at = said.find(STATUS)? + STATUS.len();
-    said.get(at..at + 3)?.parse().ok()
+/// The status with which the server refused the last request of this task, if it did.
+pub(super) fn status() -> Option<u16> {
+    answer::last_answer().map(|answer| answer.status)
 }
 
 /// Whether the key is absent, and not the bucket.
 pub(super) fn is_absence(error: &Error) -> bool {
-    matches!(error, Error::NotFound { .. }) && !is_missing_bucket(&said(error))
+    matches!(error, Error::NotFound { .. })
+        && !answer::last_answer().is_some_and(|answer| answer.is_missing_bucket())
 }
 
-fn is_missing_bucket(said: &str) -> bool {
-    ["NoSuchBucket", "ContainerNotFound", "specified bucket does not exist"]
-        .iter()
-        .any(|sign| said.contains(sign))
-}
-
-/// Whether the server would not give a range of a value that is there.
-pub(super) fn is_without_ranges(error: &Error) -> bool {
-    matches!(error, Error::Generic { .. }) && said(error).contains("non-partial response")
+/// Whether the last request of this task named an absent key, and not an absent bucket.
+pub(super) fn names_absent_key() -> bool {
+    answer::last_answer().is_none_or(|answer| answer.code.as_deref() == Some("NoSuchKey"))
 }
 
 /// Whether a condition did not hold.
@@ -67,149 +63,215 @@ pub(super) fn is_refusal(error: &Error) -> bool {
 
 /// Whether two conditional requests met on the server, which decided neither.
 pub(super) fn is_draw(error: &Error) -> bool {
+    let code = answer::last_answer().and_then(|answer| answer.code);
     matches!(error, Error::AlreadyExists { .. })
-        && said(error).contains("ConditionalRequestConflict")
+        && code.as_deref() == Some("ConditionalRequestConflict")
 }
 
 /// What kept a request from being done: what the server said in a few words, and a way out.
+///
+/// It is told from the types of the error's causes, and from the status and the code of the answer: never from a text,
+/// which has the URL in it.
 pub(super) fn failure(
     facts: &Facts,
     operation: &'static str,
     key: &str,
     error: &Error,
 ) -> StoreError {
-    let said = said(error);
-    let (kind, why) = match error {
-        Error::InvalidPath { source } => {
-            return StoreError::InvalidKey { key: key.to_owned(), why: source.to_string() };
-        }
-        _ if is_missing_bucket(&said) => {
-            let why = format!("there is no such {}; check its name and the endpoint", facts.bucket);
-            (ErrorKind::NotFound, why)
-        }
-        Error::NotFound { .. } => (ErrorKind::NotFound, words(&said)),
-        Error::PermissionDenied { .. } | Error::Unauthenticated { .. } => {
-            let why = format!("{}; {}", words(&said), facts.credentials);
-            (ErrorKind::PermissionDenied, why)
-        }
-        _ if said.contains("without LOCATION")
-            || said.contains("PermanentRedirect")
-            || (said.contains("AuthorizationHeaderMalformed") && said.contains("expecting")) =>
-        {
-            let region = between(&said, "<Region>", "</Region>").map(|r| format!(", `{r}`"));
-            let region = region.unwrap_or_default();
-            let why = format!(
-                "the bucket lies in another region{region}; set `AWS_REGION` or the option `region`"
-            );
-            (ErrorKind::Other, why)
-        }
-        _ if matches!(status(error), Some(400 | 401 | 403)) => {
-            (ErrorKind::PermissionDenied, format!("{}; {}", words(&said), facts.credentials))
-        }
-        _ if said.contains("169.254.169.254") || said.contains("metadata") => {
+    if let Error::InvalidPath { source } = error {
+        return StoreError::InvalidKey { key: key.to_owned(), why: source.to_string() };
+    }
+    let failed = answer::last_failed().unwrap_or_default();
+    let (kind, why) = match (wrong(error), &failed.answer) {
+        (Some(wrong), _) => (ErrorKind::InvalidData, wrong.to_string()),
+        _ if failed.for_credentials => {
             let why = format!("no credentials were found; {}", facts.credentials);
             (ErrorKind::PermissionDenied, why)
         }
-        _ if said.contains("timed out") || said.contains("deadline") => {
-            let why =
-                "no answer came in time; check the endpoint, or set the option `read_timeout`";
-            (ErrorKind::TimedOut, why.into())
-        }
-        _ if said.contains("(Connect)") || said.contains("dns error") => {
-            let cause = said.rsplit(": ").next().unwrap_or_default();
-            let why = format!("cannot connect: {cause}; check the endpoint and the network");
-            (ErrorKind::NotConnected, why)
-        }
-        _ => (ErrorKind::Other, words(&said)),
+        (None, Some(answer)) => refused(facts, answer),
+        (None, None) => match broken(error) {
+            Some(HttpErrorKind::Timeout) => {
+                let why =
+                    "no answer came in time; check the endpoint, or set the option `read_timeout`";
+                (ErrorKind::TimedOut, why.into())
+            }
+            Some(HttpErrorKind::Connect) => {
+                let cause = innermost(error);
+                let why = format!("cannot connect: {cause}; check the endpoint and the network");
+                (ErrorKind::NotConnected, why)
+            }
+            _ => (ErrorKind::Other, innermost(error)),
+        },
     };
     let source = io::Error::new(kind, why);
     StoreError::Io { operation, key: key.to_owned(), source }
 }
 
-/// What a server said: its code and message where it sent XML; else its status, or what broke.
-fn words(said: &str) -> String {
-    let code = between(said, "<Code>", "</Code>");
-    let message = between(said, "<Message>", "</Message>");
-    match (code, message) {
-        (Some(code), Some(message)) if !message.is_empty() => format!("{code}: {message}"),
-        (Some(code), _) => code.to_owned(),
-        _ => match said.find(STATUS) {
-            Some(at) => {
-                let status = &said[at + STATUS.len()..];
-                let end = status.find([':', '\n']).unwrap_or(status.len());
-                format!("the server answered {}", &status[..end])
-            }
-            // What stands before the last dash names the URL, which may hold what nobody else may see.
-            None => said.rsplit(" - ").next().unwrap_or_default().to_owned(),
-        },
+/// What a server meant that refused a request.
+fn refused(facts: &Facts, answer: &Answer) -> (ErrorKind, String) {
+    if answer.is_missing_bucket() {
+        let why = format!("there is no such {}; check its name and the endpoint", facts.bucket);
+        return (ErrorKind::NotFound, why);
+    }
+    if !facts.redirects && answer.is_elsewhere() {
+        let region = answer.region.as_ref().map(|r| format!(", `{r}`")).unwrap_or_default();
+        let why = format!(
+            "the bucket lies in another region{region}; set `AWS_REGION` or the option `region`"
+        );
+        return (ErrorKind::Other, why);
+    }
+    let words = words(answer);
+    match answer.status {
+        300..400 if answer.location.is_some() => {
+            let why = format!(
+                "{words} and points to another address, which is not asked, since the request is signed; check the \
+                 endpoint"
+            );
+            (ErrorKind::Other, why)
+        }
+        400 | 401 | 403 => (ErrorKind::PermissionDenied, format!("{words}; {}", facts.credentials)),
+        404 | 405 => (ErrorKind::NotFound, words),
+        _ => (ErrorKind::Other, words),
     }
 }
 
-fn between<'a>(text: &'a str, begin: &str, end: &str) -> Option<&'a str> {
-    let rest = &text[text.find(begin)? + begin.len()..];
-    rest.find(end).map(|at| &rest[..at])
+/// What a server said: its code and message, or else its status.
+fn words(answer: &Answer) -> String {
+    match (&answer.code, &answer.message) {
+        (Some(code), Some(message)) => format!("{code}: {message}"),
+        (Some(code), None) => code.clone(),
+        _ => {
+            let status = reqwest::StatusCode::from_u16(answer.status);
+            let status = status.map_or_else(|_| answer.status.to_string(), |s| s.to_string());
+            format!("the server answered {status}")
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::answer::{Exchange, Failed};
     use super::*;
 
     static FACTS: Facts = Facts {
         bucket: "bucket",
         suffixes: true,
         writes: true,
+        redirects: false,
         erases_many: true,
         longest_key: 9,
         one_request: 9,
         credentials: "check the keys",
     };
 
-    fn answered(status: &str, body: &str) -> Box<dyn std::error::Error + Send + Sync> {
-        format!(
-            "Error performing GET http://host/bucket/k?sig=secret in 2ms - Server returned non-2xx status code: \
-             {status}: {body}"
-        )
-        .into()
+    /// An error as `object_store` makes it, which says the URL.
+    fn of_url(url: &str) -> Box<dyn std::error::Error + Send + Sync> {
+        format!("Error performing GET {url} in 2ms - something").into()
     }
 
-    fn told(error: &Error) -> String {
-        failure(&FACTS, "get", "k", error).to_string()
+    fn answered(status: u16, code: &str) -> Exchange {
+        let code = (!code.is_empty()).then(|| code.to_owned());
+        let answer = Some(Answer { status, code, ..Answer::default() });
+        Exchange::with(Failed { answer, for_credentials: false })
+    }
+
+    fn told(exchange: Exchange, error: &Error) -> String {
+        exchange.sync_scope(|| failure(&FACTS, "get", "k", error).to_string())
     }
 
     #[test]
     fn what_servers_say_becomes_what_to_do() {
         let path = || String::from("k");
-        let no_bucket = "<Error><Code>NoSuchBucket</Code><Message>The specified bucket does not \
-                         exist</Message></Error>";
-        let no_bucket =
-            Error::NotFound { path: path(), source: answered("404 Not Found", no_bucket) };
-        assert!(!is_absence(&no_bucket), "a key is not absent where there is no bucket");
+        let not_found = Error::NotFound { path: path(), source: of_url("http://h/k?sig=secret") };
+        let no_bucket = || answered(404, "NoSuchBucket");
+        let is_absent = |exchange: Exchange| exchange.sync_scope(|| is_absence(&not_found));
+        assert!(!is_absent(no_bucket()), "a key is not absent where there is no bucket");
+        assert!(is_absent(answered(404, "NoSuchKey")) && is_absent(answered(404, "")));
+        let generic = || Error::Generic { store: "S3", source: of_url("http://h/k?sig=secret") };
+        for error in [&not_found, &generic()] {
+            assert_eq!(
+                told(no_bucket(), error),
+                "cannot get `k`: there is no such bucket; check its name and the endpoint"
+            );
+        }
+        let denied = Answer {
+            status: 403,
+            code: Some("SignatureDoesNotMatch".into()),
+            message: Some("Not so".into()),
+            ..Answer::default()
+        };
+        let failed = Failed { answer: Some(denied), for_credentials: false };
+        let source = of_url("http://h/k?sig=secret");
         assert_eq!(
-            told(&no_bucket),
-            "cannot get `k`: there is no such bucket; check its name and the endpoint"
-        );
-        let source = answered("404 Not Found", "<Error><Code>NoSuchBucket</Code></Error>");
-        let listed = told(&Error::Generic { store: "S3", source });
-        assert!(listed.ends_with("there is no such bucket; check its name and the endpoint"));
-        let no_key = "<Error><Code>NoSuchKey</Code></Error>";
-        let no_key = Error::NotFound { path: path(), source: answered("404 Not Found", no_key) };
-        assert!(is_absence(&no_key));
-        let denied = "<Error><Code>SignatureDoesNotMatch</Code><Message>Not so</Message></Error>";
-        let source = answered("403 Forbidden", denied);
-        assert_eq!(
-            told(&Error::PermissionDenied { path: path(), source }),
+            told(Exchange::with(failed), &Error::PermissionDenied { path: path(), source }),
             "cannot get `k`: SignatureDoesNotMatch: Not so; check the keys"
         );
-        let elsewhere = "<Error><Code>AuthorizationHeaderMalformed</Code><Message>the region 'us-east-1' is \
-                         wrong; expecting 'eu-west-1'</Message><Region>eu-west-1</Region></Error>";
-        let source = answered("400 Bad Request", elsewhere);
+        let elsewhere = Answer {
+            status: 400,
+            code: Some("AuthorizationHeaderMalformed".into()),
+            region: Some("eu-west-1".into()),
+            ..Answer::default()
+        };
+        let failed = Failed { answer: Some(elsewhere), for_credentials: false };
         assert_eq!(
-            told(&Error::Generic { store: "S3", source }),
+            told(Exchange::with(failed), &generic()),
             "cannot get `k`: the bucket lies in another region, `eu-west-1`; set `AWS_REGION` or the option `region`"
         );
-        let source = answered("501 Not Implemented", "");
-        let unknown = Error::Generic { store: "S3", source };
-        assert_eq!(status(&unknown), Some(501));
-        assert_eq!(told(&unknown), "cannot get `k`: the server answered 501 Not Implemented");
+        assert_eq!(
+            told(answered(501, ""), &generic()),
+            "cannot get `k`: the server answered 501 Not Implemented"
+        );
+        let moved = Answer { status: 307, location: Some("http://x".into()), ..Answer::default() };
+        let failed = Failed { answer: Some(moved), for_credentials: false };
+        let why = told(Exchange::with(failed), &generic());
+        assert!(why.contains("points to another address, which is not asked"), "{why}");
+        let failed = Failed { answer: None, for_credentials: true };
+        let why = told(Exchange::with(failed), &generic());
+        assert_eq!(why, "cannot get `k`: no credentials were found; check the keys");
+    }
+
+    /// The URL is in the error's text, and tells nothing of what is wrong.
+    #[test]
+    fn no_url_changes_what_is_wrong() {
+        for word in [
+            "metadata",
+            "timed out",
+            "deadline",
+            "expecting",
+            "(Connect)",
+            "dns error",
+            "without LOCATION",
+            "PermanentRedirect",
+            "AuthorizationHeaderMalformed expecting",
+            "NoSuchBucket",
+            "ContainerNotFound",
+            "169.254.169.254",
+            "status code: 416",
+        ] {
+            let path = || format!("{word}/k");
+            let source = || of_url(&format!("http://h/{word}/k"));
+            let generic = Error::Generic { store: "HTTP", source: source() };
+            let why = told(answered(500, ""), &generic);
+            assert_eq!(why, "cannot get `k`: the server answered 500 Internal Server Error");
+            let denied = Error::PermissionDenied { path: path(), source: source() };
+            let why = told(answered(403, ""), &denied);
+            assert_eq!(why, "cannot get `k`: the server answered 403 Forbidden; check the keys");
+            let not_found = Error::NotFound { path: path(), source: source() };
+            assert!(answered(404, "").sync_scope(|| is_absence(&not_found)), "{word}");
+            assert_eq!(Exchange::default().sync_scope(status), None);
+        }
+    }
+
+    #[test]
+    fn what_breaks_on_the_way_is_told_by_its_kind() {
+        let broken = |kind| {
+            let inner = HttpError::new(kind, io::Error::other("why"));
+            // The connector has everything tried again by giving it this kind.
+            let outer = HttpError::new(HttpErrorKind::Request, inner);
+            told(Exchange::default(), &Error::Generic { store: "HTTP", source: outer.into() })
+        };
+        assert!(broken(HttpErrorKind::Timeout).contains("no answer came in time"));
+        assert!(broken(HttpErrorKind::Connect).contains("cannot connect: why; check the endpoint"));
+        assert_eq!(broken(HttpErrorKind::Interrupted), "cannot get `k`: why");
     }
 }

@@ -12,6 +12,7 @@ static FACTS: Facts = Facts {
     bucket: "bucket",
     suffixes: true,
     writes: true,
+    redirects: false,
     erases_many: false,
     longest_key: 1024,
     one_request: 5 << 40,

@@ -13,6 +13,7 @@ static FACTS: Facts = Facts {
     bucket: "server",
     suffixes: true,
     writes: false,
+    redirects: true,
     erases_many: false,
     longest_key: 8000,
     one_request: 0,

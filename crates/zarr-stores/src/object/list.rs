@@ -1,4 +1,4 @@
-//! Which keys are there?
+//! Lists the keys of a store. A key that no [`StoreKey`] can say is left out and named, and never ends a listing.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use zarr_core::StoreError;
 use zarr_core::store::aio::ListableStore;
 use zarr_core::store::{Listing, StoreKey, StorePrefix};
 
-use super::{Backend, ObjectStore, Shared, key_of};
+use super::{Backend, ObjectStore, Shared, answer, key_of};
 
 impl Shared {
     /// What the server keeps below a prefix, page after page.
@@ -40,7 +40,7 @@ impl Shared {
         let mut objects = self.below(backend, prefix);
         while let Some(object) = objects.next().await {
             let object = object.map_err(|e| self.failure("list", prefix.as_str(), &e))?;
-            keys.extend(key_of(&self.place.prefix, &object.location).transpose()?);
+            keys.extend(key_of(&self.place.prefix, &object.location).and_then(Result::ok));
         }
         keys.sort();
         Ok(keys)
@@ -59,15 +59,23 @@ impl Shared {
         let path = (!whole.is_empty()).then_some(&path);
         let found = backend.list_with_delimiter(path).await;
         let found = found.map_err(|e| self.failure("list", prefix.as_str(), &e))?;
-        let mut listing = Listing::default();
+        let mut listing = Listing { left_out: answer::left_out(), ..Listing::default() };
         for object in &found.objects {
             if object.location.as_ref().starts_with(&whole) {
-                listing.keys.extend(key_of(&self.place.prefix, &object.location).transpose()?);
+                match key_of(&self.place.prefix, &object.location) {
+                    Some(Ok(key)) => listing.keys.push(key),
+                    Some(Err(_)) => listing.left_out.push(object.location.to_string()),
+                    None => {}
+                }
             }
         }
         for folder in &found.common_prefixes {
-            if let Some(key) = key_of(&self.place.prefix, folder).transpose()? {
-                listing.prefixes.push(StorePrefix::new(format!("{key}/"))?);
+            let prefix = key_of(&self.place.prefix, folder)
+                .map(|key| key.and_then(|key| StorePrefix::new(format!("{key}/"))));
+            match prefix {
+                Some(Ok(prefix)) => listing.prefixes.push(prefix),
+                Some(Err(_)) => listing.left_out.push(format!("{folder}/")),
+                None => {}
             }
         }
         listing.keys.sort();

@@ -1,8 +1,9 @@
-//! How are keys and values kept in the buckets of S3, Google Cloud Storage and Azure, and on web servers?
+//! Keeps keys and values in the buckets of S3, Google Cloud Storage and Azure, and reads them from web servers.
 //!
 //! One store for all of them, over the crate `object_store`: it signs, sends and parses; what is asked when, how
 //! much at a time, and what an answer means is decided here. `docs/stores/` has a page for each.
 
+mod answer;
 #[cfg(feature = "azure")]
 pub(crate) mod azure;
 mod connector;
@@ -12,14 +13,17 @@ pub(crate) mod gcs;
 #[cfg(feature = "http")]
 pub(crate) mod http;
 mod list;
+mod pages;
 mod pinned;
 #[cfg(feature = "s3")]
 mod profile;
 mod read;
+mod redirect;
 mod runtime;
 #[cfg(feature = "s3")]
 pub(crate) mod s3;
 mod settings;
+mod transport;
 mod write;
 
 use std::fmt;
@@ -35,6 +39,7 @@ use zarr_core::store::begun::{self, Touched};
 use zarr_core::store::{self, Blocking, StoreKey, StorePrefix};
 use zarr_core::{Access, StoreError};
 
+use self::answer::Exchange;
 use self::connector::{Connector, Counts};
 use self::runtime::Task;
 pub(crate) use self::settings::Settings;
@@ -50,6 +55,8 @@ pub(crate) struct Facts {
     suffixes: bool,
     /// Whether keys can be set, erased and listed.
     writes: bool,
+    /// Whether its redirects are followed (DECISIONS 43).
+    redirects: bool,
     /// Whether keys are erased many at a time, with a request that knows no absent ones.
     erases_many: bool,
     /// The longest key in bytes.
@@ -188,7 +195,7 @@ impl ObjectStore {
         let shared = self.0.clone();
         let task = Task::start(async move {
             let permit = permits.acquire_owned().await;
-            let done = work(shared, backend).await;
+            let done = Exchange::default().scope(work(shared, backend)).await;
             drop(permit);
             done
         });
@@ -241,8 +248,11 @@ impl Shared {
         {
             return Ok(connected.clone());
         }
-        let connector =
-            Connector { stall: self.settings.read_timeout, counts: self.counts.clone() };
+        let connector = Connector {
+            stall: self.settings.read_timeout,
+            counts: self.counts.clone(),
+            redirects: self.place.facts.redirects,
+        };
         let backend = (self.place.make)(connector).map_err(|e| StoreError::InvalidUrl {
             url: self.place.name.clone(),
             why: failure::settings(&e),
@@ -325,6 +335,7 @@ mod tests {
         bucket: "bucket",
         suffixes: true,
         writes: true,
+        redirects: false,
         erases_many: false,
         longest_key: 1024,
         one_request: 1 << 30,

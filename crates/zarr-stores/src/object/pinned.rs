@@ -1,4 +1,4 @@
-//! How are parts of one version of a value read?
+//! Reads parts of one version of a value.
 //!
 //! The first request brings bytes along with the size and the version; later ones demand that version
 //! (DECISIONS 8). Ranges that lie close together are fetched with one request (DECISIONS 31).
@@ -15,6 +15,7 @@ use zarr_core::StoreError;
 use zarr_core::store::aio::Pinned;
 use zarr_core::store::{ByteRange, StoreKey, Version};
 
+use super::answer::Wrong;
 use super::read::{Fetched, Stated};
 use super::{Backend, ObjectStore, Shared, failure};
 
@@ -127,7 +128,11 @@ impl Pinned for ObjectPinned {
         let due = ranges.iter().map(resolve).collect::<Result<Vec<_>, _>>()?;
         let mut fetched: Vec<(u64, Bytes)> = self.held.iter().cloned().collect();
         let missing = due.iter().filter(|range| slice(&fetched, range).is_none());
-        let spans = merged(missing.cloned());
+        let mut spans = merged(missing.cloned());
+        if self.store.0.without_ranges.load(Ordering::Relaxed) {
+            // One request brings all of the value.
+            spans.truncate(1);
+        }
         let wasted: u64 = spans.iter().map(|span| span.wasted).sum();
         self.store.0.counts.wasted.fetch_add(wasted, Ordering::Relaxed);
         fetched.extend(try_join_all(spans.iter().map(|span| self.fetch(&span.range))).await?);
@@ -173,13 +178,12 @@ impl Shared {
                     return Ok(Some((stated, Some((range.start, bytes)))));
                 }
                 Err(e) if self.is_absence(&e) => return Ok(None),
-                Err(e) if failure::is_without_ranges(&e) => {
-                    self.without_ranges.store(true, Ordering::Relaxed);
+                Err(e) if self.came_whole(&e) => {
                     let whole = self.whole(backend, key).await?;
                     return Ok(whole.map(|whole| (whole.stated, Some((0, whole.bytes)))));
                 }
-                // The range may leave the value; what else is wrong the next request will say.
-                Err(object_store::Error::Generic { .. }) if ranged => {}
+                // The range leaves the value, whose size the next request tells.
+                Err(_) if ranged && failure::status() == Some(416) => {}
                 Err(e) => return Err(self.failure("get", key.as_str(), &e)),
             }
         }
@@ -212,6 +216,16 @@ impl Shared {
         }
     }
 
+    /// Whether the server sent all of a value where a part was asked for. One that ignores ranges is asked for whole
+    /// values from now on.
+    fn came_whole(&self, error: &object_store::Error) -> bool {
+        let Some(Wrong::Whole { ignored }) = failure::wrong(error) else { return false };
+        if ignored {
+            self.without_ranges.store(true, Ordering::Relaxed);
+        }
+        true
+    }
+
     /// A range of a value that has to be a certain one.
     async fn part(
         &self,
@@ -226,8 +240,7 @@ impl Shared {
             options.range = Some(GetRange::Bounded(range));
         }
         let mut fetched = self.fetch(backend, &path, &options).await;
-        if fetched.as_ref().is_err_and(failure::is_without_ranges) {
-            self.without_ranges.store(true, Ordering::Relaxed);
+        if fetched.as_ref().is_err_and(|e| self.came_whole(e)) {
             options.range = None;
             fetched = self.fetch(backend, &path, &options).await;
         }
@@ -240,10 +253,7 @@ impl Shared {
 
 /// Whether the value that was pinned is to be had no more: it is another one, absent, or shorter.
 fn gone(error: &object_store::Error) -> bool {
-    failure::is_refusal(error)
-        || failure::is_absence(error)
-        || failure::status(error) == Some(416)
-        || failure::said(error).contains("Wanted range starting at")
+    failure::is_refusal(error) || failure::is_absence(error) || failure::status() == Some(416)
 }
 
 /// The ETag and the generation in a version.

@@ -1,4 +1,4 @@
-//! How is a value fetched, so that what arrives is all of it, and of one version?
+//! Fetches a value, so that what arrives is all of it, of one version, and no more than was asked for.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,9 +14,13 @@ use zarr_core::StoreError;
 use zarr_core::store::aio::{Pinned, ReadableStore};
 use zarr_core::store::{ByteRange, StoreKey, Version};
 
+use super::answer::Wrong;
+use super::connector::ForValue;
 use super::pinned::ObjectPinned;
-use super::{Backend, ObjectStore, Shared};
+use super::{Backend, ObjectStore, Shared, failure};
 
+/// Bytes beyond what was asked for after which a body is not read on.
+const SURPLUS: u64 = 64 << 10;
 /// Bytes that are made room for before they arrive.
 const ROOM: usize = 16 << 20;
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
@@ -70,13 +74,16 @@ impl Stated {
 }
 
 impl Shared {
-    /// Fetches what the options say, and again if the body breaks off; what is too short is never given.
+    /// Fetches what the options say, and again if the body breaks off; what is too short is never given, and what is
+    /// more than was asked for is not read.
     pub async fn fetch(
         &self,
         backend: &Backend,
         path: &Path,
         options: &GetOptions,
     ) -> object_store::Result<Fetched> {
+        let mut options = options.clone();
+        options.extensions.insert(ForValue);
         let mut pause = FIRST_PAUSE;
         let mut retries = self.settings.max_retries;
         loop {
@@ -87,7 +94,7 @@ impl Shared {
                     self.counts.received.fetch_add(bytes.len() as u64, Ordering::Relaxed);
                     return Ok(Fetched { bytes, range, stated });
                 }
-                Err(e) if retries == 0 => return Err(e),
+                Err(e) if retries == 0 || failure::wrong(&e).is_some() => return Err(e),
                 Err(_) => {
                     tokio::time::sleep(pause).await;
                     pause = (pause * 2).min(LONGEST_PAUSE);
@@ -123,29 +130,35 @@ impl Shared {
     }
 }
 
-/// The bytes of an answer, as many as it announced.
+/// The bytes of an answer, as many as it announced. Memory grows as they arrive, and no further than [`SURPLUS`]
+/// beyond them (DECISIONS 42).
 async fn collect(got: GetResult) -> object_store::Result<Bytes> {
     let due = got.range.end - got.range.start;
-    let short = |found: usize| object_store::Error::Generic {
-        store: "HTTP",
-        source: format!("the answer ends after {found} of {due} bytes").into(),
-    };
+    let generic = |source| object_store::Error::Generic { store: "HTTP", source };
     let mut parts = got.into_stream();
-    let first = match parts.next().await {
-        Some(first) => first?,
-        None => Bytes::new(),
-    };
-    if first.len() as u64 == due {
-        return Ok(first);
-    }
-    let mut bytes = BytesMut::with_capacity((due as usize).min(ROOM));
-    bytes.extend_from_slice(&first);
+    let mut bytes = BytesMut::new();
+    let mut only = Bytes::new();
     while let Some(part) = parts.next().await {
-        bytes.extend_from_slice(&part?);
+        let part = part?;
+        let len = bytes.len().max(only.len()) as u64 + part.len() as u64;
+        if len > due + SURPLUS {
+            return Err(generic(Wrong::TooLong { most: due }.into()));
+        }
+        if len == due && bytes.is_empty() && only.is_empty() {
+            only = part;
+            continue;
+        }
+        if bytes.is_empty() {
+            bytes.reserve((due as usize).min(ROOM));
+            bytes.extend_from_slice(&std::mem::take(&mut only));
+        }
+        bytes.extend_from_slice(&part);
     }
-    match bytes.len() as u64 == due {
-        true => Ok(bytes.freeze()),
-        false => Err(short(bytes.len())),
+    let bytes = if bytes.is_empty() { only } else { bytes.freeze() };
+    match bytes.len() as u64 {
+        len if len == due => Ok(bytes),
+        len if len > due => Err(generic(Wrong::TooLong { most: due }.into())),
+        len => Err(generic(format!("the answer ends after {len} of {due} bytes").into())),
     }
 }
 

@@ -13,6 +13,7 @@ static FACTS: Facts = Facts {
     bucket: "bucket",
     suffixes: true,
     writes: true,
+    redirects: false,
     erases_many: true,
     longest_key: 1024,
     one_request: 5 << 30,

@@ -1,15 +1,13 @@
-//! How is a value set or erased, at once or only if nobody was faster?
+//! Sets and erases values, at once or only if no other writer was faster.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use futures::{StreamExt, TryStreamExt};
+use futures::stream::{self, StreamExt, TryStreamExt};
 use object_store::path::Path;
-use object_store::{
-    Error, ObjectStoreExt, PutMode, PutOptions, PutPayload, UpdateVersion, WriteMultipart,
-};
+use object_store::{Error, ObjectStoreExt, PutMode, PutOptions, PutPayload, UpdateVersion};
 use zarr_core::StoreError;
 use zarr_core::store::aio::{ConditionalStore, ReadableStore, WriteableStore};
 use zarr_core::store::begun::Touched;
@@ -81,10 +79,10 @@ impl Shared {
         Ok(false)
     }
 
-    /// Whether a key could not be erased because it is absent.
+    /// Whether a key could not be erased because it is absent. A request that erases many says so in an answer that is
+    /// none of failure; where that one fails, the bucket is missing.
     fn was_erased(&self, error: &Error) -> bool {
-        let names_it = !self.place.facts.erases_many || failure::said(error).contains("NoSuchKey");
-        failure::is_absence(error) && names_it
+        failure::is_absence(error) && (!self.place.facts.erases_many || failure::names_absent_key())
     }
 
     async fn erase(&self, backend: &Backend, key: &StoreKey) -> Result<(), StoreError> {
@@ -119,17 +117,19 @@ async fn in_parts(
     value: Bytes,
     part: u64,
 ) -> object_store::Result<()> {
-    let upload = backend.put_multipart(path).await?;
-    let mut writer = WriteMultipart::new_with_chunk_size(upload, part as usize);
-    let mut rest = value;
-    while !rest.is_empty() {
-        if let Err(e) = writer.wait_for_capacity(PARTS_IN_FLIGHT).await {
-            let _ = writer.abort().await;
-            return Err(e);
-        }
-        writer.put(rest.split_to(rest.len().min(part as usize)));
+    let mut upload = backend.put_multipart(path).await?;
+    let parts = std::iter::successors(Some(0), |at| Some(at + part as usize));
+    let parts = parts.take_while(|&at| at < value.len());
+    let parts = parts.map(|at| value.slice(at..value.len().min(at + part as usize)));
+    let sent = stream::iter(parts.map(|part| upload.put_part(part.into())))
+        .buffer_unordered(PARTS_IN_FLIGHT)
+        .try_collect::<()>()
+        .await;
+    if let Err(e) = sent {
+        let _ = upload.abort().await;
+        return Err(e);
     }
-    writer.finish().await.map(|_| ())
+    upload.complete().await.map(|_| ())
 }
 
 #[async_trait]

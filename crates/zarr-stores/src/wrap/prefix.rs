@@ -54,7 +54,11 @@ impl PrefixStore {
     fn listing(&self, found: Listing) -> Result<Listing, StoreError> {
         let len = self.prefix.as_str().len();
         let prefixes = found.prefixes.iter().map(|below| StorePrefix::new(&below.as_str()[len..]));
-        Ok(Listing { keys: self.own(&found.keys)?, prefixes: prefixes.collect::<Result<_, _>>()? })
+        Ok(Listing {
+            keys: self.own(&found.keys)?,
+            prefixes: prefixes.collect::<Result<_, _>>()?,
+            left_out: found.left_out,
+        })
     }
 }
 

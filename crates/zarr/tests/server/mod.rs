@@ -1,4 +1,4 @@
-//! What does a server far away do, good or bad?
+//! A web server of the tests' own, which does what a test tells it to, good or bad.
 //!
 //! A web server of this process: keys and values in memory, a delay before each answer, and faults. It also keeps
 //! what is PUT, with the conditions of S3 on it, so that a bucket lies under `/bucket/`. Nothing is signed or listed.
@@ -44,14 +44,27 @@ pub struct Manners {
     pub absent: &'static str,
     /// What the n-th request meets.
     pub fault: Arc<dyn Fn(usize) -> Fault + Send + Sync>,
+    /// Answers in the server's place, where it answers at all; `false` ends the connection.
+    pub instead: Option<Instead>,
 }
+
+/// Answers a request in the server's place: `None` leaves it to the server, `Some(false)` ends the connection.
+pub type Instead = Arc<dyn Fn(&Request, &mut TcpStream) -> Option<bool> + Send + Sync>;
 
 impl Default for Manners {
     fn default() -> Self {
         let fault = Arc::new(|_| Fault::None);
         let etag = Some("");
         let absent = "404 Not Found";
-        Manners { delay: Duration::ZERO, ranges: true, etag, conditions: true, absent, fault }
+        Manners {
+            delay: Duration::ZERO,
+            ranges: true,
+            etag,
+            conditions: true,
+            absent,
+            fault,
+            instead: None,
+        }
     }
 }
 
@@ -183,6 +196,10 @@ impl Server {
             }
             _ => {}
         }
+        if let Some(goes_on) = manners.instead.as_ref().and_then(|instead| instead(request, stream))
+        {
+            return goes_on;
+        }
         let (status, headers, body) = self.done(request, manners);
         if fault == Fault::LoseAnswer {
             return false;
@@ -236,8 +253,10 @@ impl Server {
             _ => {
                 let Some((value, set)) = found else { return nothing(manners.absent) };
                 let is = tag(set);
+                // A weak tag never matches (RFC 9110, 13.1.1).
+                let strong = is.as_deref().filter(|tag| !tag.starts_with("W/"));
                 if manners.conditions
-                    && request.header("if-match").is_some_and(|tag| is.as_deref() != Some(tag))
+                    && request.header("if-match").is_some_and(|tag| strong != Some(tag))
                 {
                     return nothing("412 Precondition Failed");
                 }
@@ -270,12 +289,14 @@ fn date(set: usize) -> String {
     format!("Mon, 05 Jan 2026 {:02}:{:02}:{:02} GMT", set / 3600 % 24, set / 60 % 60, set % 60)
 }
 
-struct Request {
-    method: String,
+pub struct Request {
+    pub method: String,
     /// Without its first `/`, decoded.
-    path: String,
-    headers: Vec<(String, String)>,
-    body: Vec<u8>,
+    pub path: String,
+    /// What follows the `?`, as it came.
+    pub query: String,
+    pub headers: Vec<(String, String)>,
+    pub body: Vec<u8>,
 }
 
 impl Request {
@@ -284,7 +305,8 @@ impl Request {
         stream.read_line(&mut line).ok().filter(|&read| read > 0)?;
         let mut words = line.split_whitespace();
         let (method, target) = (words.next()?.to_owned(), words.next()?);
-        let path = decode(target.split('?').next()?.trim_start_matches('/'));
+        let (path, query) = target.split_once('?').unwrap_or((target, ""));
+        let (path, query) = (decode(path.trim_start_matches('/')), query.to_owned());
         let mut headers = Vec::new();
         loop {
             let mut line = String::new();
@@ -292,14 +314,14 @@ impl Request {
             let Some((name, value)) = line.trim_end().split_once(':') else { break };
             headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
         }
-        let mut request = Request { method, path, headers, body: Vec::new() };
+        let mut request = Request { method, path, query, headers, body: Vec::new() };
         let size = request.header("content-length").and_then(|size| size.parse().ok());
         request.body = vec![0; size.unwrap_or(0)];
         stream.read_exact(&mut request.body).ok()?;
         Some(request)
     }
 
-    fn header(&self, name: &str) -> Option<&str> {
+    pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(n, _)| n == name).map(|(_, value)| value.as_str())
     }
 }

@@ -1,0 +1,189 @@
+//! Remembers what servers answered, so that errors are told apart by status and code, never by their text.
+//!
+//! `object_store` has no public type for a failed answer. The connector sees each answer, and keeps the last one for
+//! the task that asked.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use object_store::client::HttpResponse;
+
+/// The bytes of a failed answer that are read.
+pub(super) const MOST_OF_AN_ERROR: usize = 64 << 10;
+
+tokio::task_local! {
+    static EXCHANGE: Exchange;
+}
+
+/// What one operation of the store asked of the server.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Exchange(Arc<Mutex<State>>);
+
+#[derive(Debug, Default)]
+struct State {
+    failed: Option<Failed>,
+    /// The pages of a listing that were answered.
+    pages: HashSet<String>,
+    /// The keys of a listing that no store key can say.
+    left_out: Vec<String>,
+}
+
+/// The last request, if it failed.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Failed {
+    /// What the server answered, if it did.
+    pub answer: Option<Answer>,
+    /// Whether it asked for credentials, not for what is stored.
+    pub for_credentials: bool,
+}
+
+/// A failed answer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Answer {
+    pub status: u16,
+    /// The server's own name for what is wrong, such as `NoSuchBucket`.
+    pub code: Option<String>,
+    pub message: Option<String>,
+    /// Where a bucket of S3 is instead.
+    pub region: Option<String>,
+    /// Where a redirect points to.
+    pub location: Option<String>,
+}
+
+/// What no client can take for an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wrong {
+    /// All of a value came where a part was asked for; `ignored` if that is more than was asked for.
+    Whole { ignored: bool },
+    /// A part of a value came where all of it was asked for.
+    Part,
+    /// More came than was asked for, or may be asked for.
+    TooLong { most: u64 },
+    /// A listing came back to a page that it gave before.
+    RepeatedPage,
+    /// A redirect to what is no web server.
+    BadRedirect,
+    /// A redirect to a redirect, and so on.
+    EndlessRedirects,
+}
+
+impl fmt::Display for Wrong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Wrong::Whole { .. } => f.write_str("the server sent all of the value, not the part that was asked for"),
+            Wrong::Part => f.write_str(
+                "the server sent a part of the value (status 206), although all of it was asked for",
+            ),
+            Wrong::TooLong { most } => {
+                write!(f, "the server sent more than {most} bytes, which is more than was asked for or is allowed")
+            }
+            Wrong::RepeatedPage => {
+                f.write_str("the server repeats a page of its listing, which would never end")
+            }
+            Wrong::BadRedirect => f.write_str("the server points to an address that is no http or https"),
+            Wrong::EndlessRedirects => f.write_str("the server points from address to address without an end"),
+        }
+    }
+}
+
+impl std::error::Error for Wrong {}
+
+impl Exchange {
+    /// Does some work whose requests are remembered here.
+    pub async fn scope<T>(self, work: impl Future<Output = T>) -> T {
+        EXCHANGE.scope(self, work).await
+    }
+
+    #[cfg(test)]
+    pub fn with(failed: Failed) -> Exchange {
+        Exchange(Arc::new(Mutex::new(State { failed: Some(failed), ..State::default() })))
+    }
+
+    #[cfg(test)]
+    pub fn sync_scope<T>(self, work: impl FnOnce() -> T) -> T {
+        EXCHANGE.sync_scope(self, work)
+    }
+}
+
+fn with<T>(change: impl FnOnce(&mut State) -> T) -> Option<T> {
+    let change = |exchange: &Exchange| {
+        change(&mut exchange.0.lock().unwrap_or_else(PoisonError::into_inner))
+    };
+    EXCHANGE.try_with(change).ok()
+}
+
+/// Says what became of a request of this task.
+pub(super) fn remember(failed: Option<Failed>) {
+    with(|state| state.failed = failed);
+}
+
+/// The last request of this task, if it failed.
+pub(super) fn last_failed() -> Option<Failed> {
+    with(|state| state.failed.clone()).flatten()
+}
+
+/// The last answer of this task, if it was a failure.
+pub(super) fn last_answer() -> Option<Answer> {
+    last_failed()?.answer
+}
+
+/// Whether this task was given that page of a listing for the first time.
+pub(super) fn is_new_page(uri: &str) -> bool {
+    with(|state| state.pages.insert(uri.to_owned())).unwrap_or(true)
+}
+
+/// Remembers a key of a listing that no store key can say.
+pub(super) fn leave_out(key: String) {
+    with(|state| state.left_out.push(key));
+}
+
+/// The keys of this task's listing that no store key can say.
+pub(super) fn left_out() -> Vec<String> {
+    with(|state| std::mem::take(&mut state.left_out)).unwrap_or_default()
+}
+
+impl Answer {
+    /// What an answer says: in its headers, and in the XML or JSON of its body.
+    pub fn of(response: &HttpResponse, body: &[u8]) -> Answer {
+        let header = |name: &str| Some(response.headers().get(name)?.to_str().ok()?.to_owned());
+        let body = String::from_utf8_lossy(body);
+        let xml = |name: &str| element(&body, name).filter(|text| !text.is_empty());
+        let code = xml("Code").or_else(|| header("x-ms-error-code"));
+        Answer {
+            status: response.status().as_u16(),
+            code,
+            message: xml("Message"),
+            region: xml("Region").or_else(|| header("x-amz-bucket-region")),
+            location: header("location"),
+        }
+    }
+
+    /// Whether there is no such bucket, so that nothing can be said of its keys.
+    pub fn is_missing_bucket(&self) -> bool {
+        matches!(self.code.as_deref(), Some("NoSuchBucket" | "ContainerNotFound"))
+    }
+
+    /// Whether the bucket is in another region than the request was signed for.
+    pub fn is_elsewhere(&self) -> bool {
+        let code = self.code.as_deref();
+        let redirected = matches!(self.status, 301 | 307 | 308) && self.location.is_none();
+        redirected
+            || code == Some("PermanentRedirect")
+            || (code == Some("AuthorizationHeaderMalformed") && self.region.is_some())
+    }
+}
+
+/// The text of the first element of this name in some XML.
+fn element(xml: &str, name: &str) -> Option<String> {
+    let (_, rest) = xml.split_once(&format!("<{name}>"))?;
+    let (text, _) = rest.split_once(&format!("</{name}>"))?;
+    Some(unescaped(text))
+}
+
+/// Text of XML as it is meant.
+pub(super) fn unescaped(text: &str) -> String {
+    [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&apos;", "'"), ("&amp;", "&")]
+        .iter()
+        .fold(text.trim().to_owned(), |text, (from, to)| text.replace(from, to))
+}

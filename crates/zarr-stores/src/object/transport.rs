@@ -1,0 +1,140 @@
+//! Builds the HTTP clients that requests are sent with.
+//!
+//! `object_store` can build them, too, but then they follow every redirect, and with the headers of the first request
+//! (DECISIONS 43). These follow none; `redirect.rs` does it where it is safe.
+
+use std::hash::{BuildHasher, RandomState};
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::channel::oneshot;
+use object_store::client::HttpClient;
+use object_store::{ClientConfigKey as Key, ClientOptions, Error};
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use reqwest::redirect::Policy;
+use reqwest::{Certificate, ClientBuilder, NoProxy, Proxy};
+
+const USER_AGENT: &str = concat!("zarr-stores/", env!("CARGO_PKG_VERSION"));
+
+/// A client as the options describe it, which gives up when nothing arrives for as long as `stall` says.
+///
+/// # Errors
+/// An option whose value makes no sense.
+pub(super) fn client(
+    options: &ClientOptions,
+    stall: Option<Duration>,
+) -> object_store::Result<HttpClient> {
+    let text = |key: Key| options.get_config_value(&key);
+    let wrong = |key: Key, value: &str| Error::Generic {
+        store: "options",
+        source: format!("option `{}` cannot be `{value}`", key.as_ref()).into(),
+    };
+    let flag = |key: Key| match text(key).unwrap_or_default().to_ascii_lowercase().as_str() {
+        "1" | "true" | "on" | "yes" | "y" => Ok(true),
+        "" | "0" | "false" | "off" | "no" | "n" => Ok(false),
+        other => Err(wrong(key, other)),
+    };
+    let time = |key: Key| {
+        text(key)
+            .map(|value| humantime::parse_duration(&value).map_err(|_| wrong(key, &value)))
+            .transpose()
+    };
+    let number = |key: Key| {
+        text(key).map(|value| value.parse::<u32>().map_err(|_| wrong(key, &value))).transpose()
+    };
+    let mut builder = ClientBuilder::new()
+        .redirect(Policy::none())
+        .dns_resolver(Arc::new(Resolver))
+        .user_agent(text(Key::UserAgent).unwrap_or_else(|| USER_AGENT.to_owned()))
+        .https_only(!flag(Key::AllowHttp)?)
+        // What is stored under a key is what its requests bring.
+        .no_gzip()
+        .no_brotli()
+        .no_zstd()
+        .no_deflate();
+    if let Some(headers) = options.get_default_headers() {
+        builder = builder.default_headers(headers.clone());
+    }
+    if let Some(url) = text(Key::ProxyUrl) {
+        let mut proxy = Proxy::all(url).map_err(unusable)?;
+        if let Some(excluded) = text(Key::ProxyExcludes) {
+            proxy = proxy.no_proxy(NoProxy::from_string(&excluded));
+        }
+        if let Some(certificate) = text(Key::ProxyCaCertificate) {
+            let certificate = Certificate::from_pem(certificate.as_bytes()).map_err(unusable)?;
+            builder = builder.tls_certs_merge([certificate]);
+        }
+        builder = builder.proxy(proxy);
+    }
+    if flag(Key::NoSystemCertificates)? {
+        builder = builder.tls_certs_only([]);
+    }
+    if flag(Key::AllowInvalidCertificates)? {
+        builder = builder.danger_accept_invalid_certs(true);
+    }
+    if let Some(time) = time(Key::Timeout)? {
+        builder = builder.timeout(time);
+    }
+    if let Some(time) = time(Key::ConnectTimeout)? {
+        builder = builder.connect_timeout(time);
+    }
+    if let Some(time) = stall {
+        builder = builder.read_timeout(time);
+    }
+    if let Some(time) = time(Key::PoolIdleTimeout)? {
+        builder = builder.pool_idle_timeout(time);
+    }
+    if let Some(most) = number(Key::PoolMaxIdlePerHost)? {
+        builder = builder.pool_max_idle_per_host(most as usize);
+    }
+    if let Some(time) = time(Key::Http2KeepAliveInterval)? {
+        builder = builder.http2_keep_alive_interval(time);
+    }
+    if let Some(time) = time(Key::Http2KeepAliveTimeout)? {
+        builder = builder.http2_keep_alive_timeout(time);
+    }
+    if flag(Key::Http2KeepAliveWhileIdle)? {
+        builder = builder.http2_keep_alive_while_idle(true);
+    }
+    if let Some(size) = number(Key::Http2MaxFrameSize)? {
+        builder = builder.http2_max_frame_size(size);
+    }
+    if flag(Key::Http1Only)? {
+        builder = builder.http1_only();
+    }
+    if flag(Key::Http2Only)? {
+        builder = builder.http2_prior_knowledge();
+    }
+    Ok(HttpClient::new(builder.build().map_err(unusable)?))
+}
+
+fn unusable(error: reqwest::Error) -> Error {
+    Error::Generic { store: "options", source: Box::new(error.without_url()) }
+}
+
+/// Asks the system for the addresses of a host, on a thread of its own: a thread that cannot be had is an error.
+#[derive(Debug)]
+struct Resolver;
+
+impl Resolve for Resolver {
+    fn resolve(&self, name: Name) -> Resolving {
+        Box::pin(async move {
+            let (send, found) = oneshot::channel();
+            let look_up = move || {
+                let found = (name.as_str(), 0).to_socket_addrs();
+                let _ = send.send(found.map(|found| shuffled(found.collect())));
+            };
+            std::thread::Builder::new().name("zarr-dns".into()).spawn(look_up)?;
+            let found: Addrs = Box::new(found.await??.into_iter());
+            Ok(found)
+        })
+    }
+}
+
+/// Requests go to all of a host's addresses.
+fn shuffled(mut addresses: Vec<SocketAddr>) -> Vec<SocketAddr> {
+    let random = RandomState::new();
+    addresses.sort_by_key(|address| random.hash_one(address));
+    addresses
+}

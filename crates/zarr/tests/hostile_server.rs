@@ -1,0 +1,411 @@
+//! Servers that send more than was asked for, something else, or without an end: each ends with an error that says so.
+
+#![cfg(all(feature = "http", feature = "s3", feature = "gcs", feature = "azure"))]
+
+mod server;
+
+use std::io::Write;
+use std::net::TcpStream;
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use std::sync::{Arc, Mutex};
+
+use server::{Instead, Request, Server};
+use zarr::store::{ByteRange, Store, StoreKey, StorePrefix};
+use zarr::stores::ObjectStore;
+use zarr::{Access, StoreError};
+
+const FEW_RETRIES: [(&str, &str); 2] = [("max_retries", "1"), ("retry_timeout", "5")];
+/// What the system may hold between a server and a client, and a few parts of a body.
+const IN_BETWEEN: u64 = 32 << 20;
+
+fn key(key: &str) -> StoreKey {
+    StoreKey::new(key).expect("a good key")
+}
+
+fn web(server: &Server) -> Arc<dyn Store> {
+    let store = ObjectStore::open(&server.url("data"), Access::ReadOnly, FEW_RETRIES);
+    store.expect("it opens").into_blocking()
+}
+
+/// A bucket of S3 that the server shows, by session credentials.
+fn bucket(server: &Server, secrets: bool) -> Arc<dyn Store> {
+    let endpoint = server.url("");
+    let endpoint = ("endpoint", endpoint.trim_end_matches('/'));
+    let mut options = vec![endpoint, ("region", "us-east-1"), ("allow_http", "true")];
+    options.extend(FEW_RETRIES);
+    match secrets {
+        true => options.extend([
+            ("access_key_id", "id"),
+            ("secret_access_key", "secret"),
+            ("session_token", "token"),
+        ]),
+        false => options.push(("skip_signature", "true")),
+    }
+    let store = ObjectStore::open("s3://bucket", Access::ReadWrite, options);
+    store.expect("it opens").into_blocking()
+}
+
+fn azure(server: &Server) -> Arc<dyn Store> {
+    let endpoint = server.url("container");
+    let mut options = vec![
+        ("azure_storage_account_name", "account"),
+        ("azure_storage_endpoint", endpoint.trim_end_matches("/container")),
+        ("azure_storage_account_key", "c2VjcmV0"),
+        ("allow_http", "true"),
+    ];
+    options.extend(FEW_RETRIES);
+    ObjectStore::open("az://container", Access::ReadWrite, options)
+        .expect("it opens")
+        .into_blocking()
+}
+
+fn google(server: &Server) -> Arc<dyn Store> {
+    let url = server.url("");
+    let account = format!(
+        r#"{{"gcs_base_url":"{}","disable_oauth":true,"client_email":"","private_key":"","private_key_id":""}}"#,
+        url.trim_end_matches('/')
+    );
+    let mut options =
+        vec![("google_service_account_key", account.as_str()), ("allow_http", "true")];
+    options.extend(FEW_RETRIES);
+    ObjectStore::open("gs://bucket", Access::ReadWrite, options).expect("it opens").into_blocking()
+}
+
+fn get(store: &dyn Store, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
+    let value = store.readable().expect("it can be read").get(&key(name))?;
+    Ok(value.map(|value| value.to_vec()))
+}
+
+fn part(store: &dyn Store, name: &str, range: ByteRange) -> Result<Option<Vec<u8>>, StoreError> {
+    let readable = store.readable().expect("it can be read");
+    let parts = readable.get_partial_values(&key(name), &[range])?;
+    Ok(parts.map(|parts| parts[0].to_vec()))
+}
+
+fn list(store: &dyn Store) -> Result<Vec<String>, StoreError> {
+    let keys = store.listable().expect("it can be listed").list()?;
+    Ok(keys.iter().map(ToString::to_string).collect())
+}
+
+/// Answers every request like this.
+fn always(
+    server: &Server,
+    answer: impl Fn(&Request, &mut TcpStream) -> Option<bool> + Send + Sync + 'static,
+) {
+    let instead: Instead = Arc::new(answer);
+    server.manners(|manners| manners.instead = Some(instead));
+}
+
+fn answer(stream: &mut TcpStream, head: &str, body: &str) -> Option<bool> {
+    let length = body.len();
+    let answer = format!("HTTP/1.1 {head}\r\nContent-Length: {length}\r\n\r\n{body}");
+    Some(stream.write_all(answer.as_bytes()).is_ok())
+}
+
+/// A body of 1 GiB, after a head that promises what it likes; how much of it was sent is counted.
+fn flood(
+    server: &Server,
+    head: &'static str,
+    chunked: bool,
+    piece: &'static [u8],
+) -> Arc<AtomicU64> {
+    let sent = Arc::new(AtomicU64::new(0));
+    let count = sent.clone();
+    always(server, move |_, stream| {
+        let mut write = || -> std::io::Result<()> {
+            stream.write_all(format!("HTTP/1.1 {head}\r\n\r\n").as_bytes())?;
+            let block = piece.repeat((1 << 20) / piece.len());
+            while count.load(SeqCst) < 1 << 30 {
+                if chunked {
+                    stream.write_all(format!("{:x}\r\n", block.len()).as_bytes())?;
+                }
+                stream.write_all(&block)?;
+                if chunked {
+                    stream.write_all(b"\r\n")?;
+                }
+                count.fetch_add(block.len() as u64, SeqCst);
+            }
+            Ok(())
+        };
+        let _ = write();
+        Some(false)
+    });
+    sent
+}
+
+/// Decision 42: what is received is bounded to what was asked for and 64 KiB.
+#[test]
+fn a_body_without_an_end_is_not_read_on() {
+    const WHOLE: &str = "200 OK\r\nContent-Length: 10\r\nTransfer-Encoding: chunked";
+    const PART: &str = "206 Partial Content\r\nContent-Range: bytes 0-9/100\r\nETag: \"1\"\r\nLast-Modified: \
+                        Mon, 05 Jan 2026 00:00:00 GMT\r\nContent-Length: 1073741824";
+    const S3: &str = "200 OK\r\nETag: \"1\"\r\nLast-Modified: Mon, 05 Jan 2026 00:00:00 GMT\r\n\
+                      Content-Length: 10\r\nTransfer-Encoding: chunked";
+    let server = Server::start();
+    for (store, head) in [(web(&server), WHOLE), (bucket(&server, false), S3)] {
+        let sent = flood(&server, head, true, b"x");
+        let error = get(&*store, "k").expect_err("it has no end").to_string();
+        assert!(error.contains("more than 10 bytes"), "{error}");
+        assert!(sent.load(SeqCst) < IN_BETWEEN, "{} bytes", sent.load(SeqCst));
+        let sent = flood(&server, PART, false, b"x");
+        let error = part(&*store, "k", ByteRange::Bounded { start: 0, len: 10 });
+        let error = error.expect_err("it has no end").to_string();
+        assert!(error.contains("more than 10 bytes"), "{error}");
+        assert!(sent.load(SeqCst) < IN_BETWEEN, "{} bytes", sent.load(SeqCst));
+    }
+}
+
+/// Decision 42: neither are pages of listings, nor what a server says of an error.
+#[test]
+fn a_listing_and_an_error_without_an_end_are_not_read_on() {
+    let server = Server::start();
+    for store in [bucket(&server, false), google(&server), azure(&server)] {
+        let sent =
+            flood(&server, "200 OK\r\nTransfer-Encoding: chunked", true, b"<Contents></Contents>");
+        let error = list(&*store).expect_err("it has no end").to_string();
+        assert!(error.contains("the server sent more than"), "{error}");
+        assert!(sent.load(SeqCst) < (64 << 20) + IN_BETWEEN, "{} bytes", sent.load(SeqCst));
+        let sent = flood(&server, "403 Forbidden\r\nTransfer-Encoding: chunked", true, b"no ");
+        let error = get(&*store, "k").expect_err("it is forbidden").to_string();
+        assert!(error.contains("403 Forbidden"), "{error}");
+        assert!(sent.load(SeqCst) < IN_BETWEEN, "{} bytes", sent.load(SeqCst));
+    }
+}
+
+/// Decision 42: nothing is allocated because a server announces it.
+#[test]
+fn an_announced_size_is_not_believed() {
+    let server = Server::start();
+    always(&server, |_, stream| {
+        let head = "HTTP/1.1 200 OK\r\nETag: \"1\"\r\nLast-Modified: Mon, 05 Jan 2026 00:00:00 GMT\r\n\
+                    Content-Length: 9000000000000000000\r\n\r\nabc";
+        let _ = stream.write_all(head.as_bytes());
+        Some(false)
+    });
+    for store in [web(&server), bucket(&server, false)] {
+        get(&*store, "k").expect_err("it breaks off");
+    }
+}
+
+/// Decision 42: a part is not taken for the whole.
+#[test]
+fn a_part_that_nobody_asked_for_is_an_error() {
+    let server = Server::start();
+    always(&server, |request, stream| {
+        assert_eq!(request.header("range"), None);
+        let head = "206 Partial Content\r\nContent-Range: bytes 0-2/1000\r\nETag: \"1\"\r\nLast-Modified: Mon, 05 \
+                    Jan 2026 00:00:00 GMT";
+        answer(stream, head, "abc")
+    });
+    for store in [web(&server), bucket(&server, false), google(&server), azure(&server)] {
+        let error = get(&*store, "k").expect_err("it is a part").to_string();
+        assert!(error.contains("206") && error.contains("all of it was asked for"), "{error}");
+    }
+}
+
+const S3_PAGE: &str = "<ListBucketResult><IsTruncated>true</IsTruncated><Contents><Key>a</Key><Size>1</Size><LastModified>\
+                       2026-01-05T00:00:00.000Z</LastModified></Contents><NextContinuationToken>again\
+                       </NextContinuationToken></ListBucketResult>";
+const AZURE_PAGE: &str = "<EnumerationResults><Blobs><Blob><Name>a</Name><Properties><Last-Modified>Mon, 05 Jan 2026 \
+                          00:00:00 GMT</Last-Modified><Content-Length>1</Content-Length><Content-Type>x</Content-Type>\
+                          </Properties></Blob></Blobs><NextMarker>again</NextMarker></EnumerationResults>";
+
+/// Decision 42: pages must advance.
+#[test]
+fn a_listing_that_repeats_its_token_ends_with_an_error() {
+    let server = Server::start();
+    for (store, page) in [
+        (bucket(&server, false), S3_PAGE),
+        (google(&server), S3_PAGE),
+        (azure(&server), AZURE_PAGE),
+    ] {
+        always(&server, move |_, stream| answer(stream, "200 OK", page));
+        server.asked();
+        let error = list(&*store).expect_err("it repeats itself").to_string();
+        assert!(error.contains("repeats a page"), "{error}");
+        assert!(server.asked().0.len() <= 3);
+        let listable = store.listable().expect("it can be listed");
+        let error = listable.list_dir(&StorePrefix::root()).expect_err("it repeats itself");
+        assert!(error.to_string().contains("repeats a page"), "{error}");
+    }
+}
+
+/// Decision 37: one key that cannot be said is named, and hides no other.
+#[test]
+fn a_key_with_dots_hides_no_other() {
+    let server = Server::start();
+    let entry = |key: &str| {
+        format!(
+            "<Contents><Key>{key}</Key><Size>1</Size><LastModified>2026-01-05T00:00:00.000Z</LastModified></Contents>"
+        )
+    };
+    let page = format!(
+        "<ListBucketResult>{}{}{}<CommonPrefixes><Prefix>g/</Prefix></CommonPrefixes><CommonPrefixes><Prefix>../\
+         </Prefix></CommonPrefixes></ListBucketResult>",
+        entry("a"),
+        entry("x/../y"),
+        entry("zarr.json")
+    );
+    let group = r#"{"zarr_format":3,"node_type":"group"}"#;
+    always(&server, move |request, stream| match (request.query.as_str(), request.path.as_str()) {
+        ("", "bucket/zarr.json" | "bucket/g/zarr.json") => answer(
+            stream,
+            "200 OK\r\nETag: \"1\"\r\nLast-Modified: Mon, 05 Jan 2026 00:00:00 GMT",
+            group,
+        ),
+        ("", _) => answer(stream, "404 Not Found", ""),
+        (query, _) if query.contains("prefix=g") => {
+            answer(stream, "200 OK", "<ListBucketResult></ListBucketResult>")
+        }
+        _ => answer(stream, "200 OK", &page),
+    });
+    let store = bucket(&server, false);
+    assert_eq!(list(&*store).expect("it is listed"), ["a", "zarr.json"]);
+    let listing = store.listable().expect("it can be listed").list_dir(&StorePrefix::root());
+    let listing = listing.expect("it is listed");
+    assert_eq!(listing.left_out, ["x/../y", "../"]);
+    let options = zarr::OpenOptions::new(zarr::standard());
+    let hierarchy = zarr::Hierarchy::open(store, &options).expect("it opens");
+    let root = hierarchy.group(&zarr::NodePath::root()).expect("it is a group");
+    assert_eq!(root.children().expect("it is listed").len(), 1);
+    let warnings: Vec<_> = hierarchy.warnings().iter().map(ToString::to_string).collect();
+    assert!(
+        warnings.iter().any(|warning| warning.contains("`x/../y` is left out")),
+        "{warnings:?}"
+    );
+}
+
+/// What another host was told.
+type Told = Arc<Mutex<Vec<Vec<(String, String)>>>>;
+
+/// Another host, which gives `abc` to everybody, and remembers what it was told.
+fn elsewhere() -> (Server, Told) {
+    let (server, told) = (Server::start(), Told::default());
+    let remember = told.clone();
+    always(&server, move |request, stream| {
+        remember.lock().expect("no panic").push(request.headers.clone());
+        let dates = "ETag: \"1\"\r\nLast-Modified: Mon, 05 Jan 2026 00:00:00 GMT";
+        match request.header("range") {
+            Some(_) => {
+                let head = format!("206 Partial Content\r\nContent-Range: bytes 1-1/3\r\n{dates}");
+                answer(stream, &head, "b")
+            }
+            None => answer(stream, &format!("200 OK\r\n{dates}"), "abc"),
+        }
+    });
+    (server, told)
+}
+
+fn redirect_to(server: &Server, to: String, status: u16) {
+    always(server, move |_, stream| {
+        answer(stream, &format!("{status} Elsewhere\r\nLocation: {to}"), "")
+    });
+}
+
+/// Decision 43: plain HTTP follows, and tells the other host nothing that might be a secret.
+#[test]
+fn redirects_of_web_servers_are_followed_without_credentials() {
+    let (server, (other, told)) = (Server::start(), elsewhere());
+    let url = server.url("data").replace("//", "//user:secret@");
+    let store =
+        ObjectStore::open(&url, Access::ReadOnly, FEW_RETRIES).expect("it opens").into_blocking();
+    for status in [301, 302, 303, 307, 308] {
+        redirect_to(&server, other.url("x").replace("//", "//them:theirs@"), status);
+        assert_eq!(
+            get(&*store, "k").expect("it is read").as_deref(),
+            Some(&b"abc"[..]),
+            "{status}"
+        );
+        let one = ByteRange::Bounded { start: 1, len: 1 };
+        assert_eq!(part(&*store, "k", one).expect("it is read").as_deref(), Some(&b"b"[..]));
+    }
+    let told = std::mem::take(&mut *told.lock().expect("no panic"));
+    assert_eq!(told.len(), 10);
+    let known = ["host", "accept", "range", "user-agent", "if-match"];
+    for (name, value) in told.iter().flatten() {
+        assert!(known.contains(&name.as_str()), "{name}: {value}");
+    }
+}
+
+/// Decision 43: to http and https alone, and not for ever.
+#[test]
+fn redirects_to_anything_else_are_refused() {
+    let server = Server::start();
+    let store = web(&server);
+    for to in ["ftp://host/x", "file:///etc/passwd", "data:,abc"] {
+        redirect_to(&server, to.into(), 302);
+        let error = get(&*store, "k").expect_err("it is no web server").to_string();
+        assert!(error.contains("no http or https"), "{to}: {error}");
+    }
+    redirect_to(&server, "/data/k".into(), 302);
+    server.asked();
+    let error = get(&*store, "k").expect_err("it has no end").to_string();
+    assert!(error.contains("without an end"), "{error}");
+    assert!(server.asked().0.len() <= 12);
+}
+
+/// Decision 43: a signed request is for the host that it was signed for.
+#[test]
+fn redirects_of_buckets_are_not_followed() {
+    let (server, (other, told)) = (Server::start(), elsewhere());
+    for store in [bucket(&server, true), google(&server), azure(&server)] {
+        for status in [301, 302, 307, 308] {
+            redirect_to(&server, other.url("bucket/k"), status);
+            let error = get(&*store, "k").expect_err("it is elsewhere").to_string();
+            assert!(error.contains("points to another address"), "{error}");
+            list(&*store).expect_err("it is elsewhere");
+            let writeable = store.writeable().expect("it can be written");
+            writeable.set(&key("k"), b"x"[..].into()).expect_err("it is elsewhere");
+        }
+    }
+    assert!(told.lock().expect("no panic").is_empty(), "the other host was asked");
+}
+
+/// What is wrong is told by type and status: words in the URL mean nothing.
+#[test]
+fn words_in_a_url_are_no_diagnosis() {
+    let server = Server::start();
+    for word in ["metadata", "timed out", "deadline", "expecting", "dns error", "169.254.169.254"] {
+        let url = server.url(&format!("{word}/data")).replace(' ', "%20");
+        let store = ObjectStore::open(&url, Access::ReadOnly, FEW_RETRIES)
+            .expect("it opens")
+            .into_blocking();
+        always(&server, |_, stream| answer(stream, "500 Broken", ""));
+        let error = get(&*store, word).expect_err("it is broken").to_string();
+        let is = format!("cannot get `{word}`: the server answered 500 Internal Server Error");
+        assert_eq!(error, is);
+        always(&server, |_, stream| answer(stream, "404 Not Found", ""));
+        assert_eq!(get(&*store, word).expect("it is absent"), None);
+        always(&server, |_, stream| {
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc");
+            Some(false)
+        });
+        let error = get(&*store, word).expect_err("it breaks off").to_string();
+        assert!(!error.contains("credentials") && !error.contains("in time"), "{error}");
+    }
+    // What S3 says of a key `NoSuchBucket` that is absent.
+    always(&server, |_, stream| {
+        let body = "<Error><Code>NoSuchKey</Code><Key>NoSuchBucket</Key><Resource>/NoSuchBucket/k</Resource></Error>";
+        answer(stream, "404 Not Found", body)
+    });
+    assert_eq!(get(&*bucket(&server, false), "NoSuchBucket").expect("it is absent"), None);
+    always(&server, |_, stream| {
+        answer(stream, "404 Not Found", "<Error><Code>NoSuchBucket</Code></Error>")
+    });
+    let error = get(&*bucket(&server, false), "k").expect_err("there is no bucket").to_string();
+    assert!(error.contains("there is no such bucket"), "{error}");
+}
+
+/// A silent server is told of as such, whatever the retries make of it.
+#[test]
+fn a_server_that_says_nothing_is_told_of_in_time() {
+    let server = Server::start();
+    always(&server, |_, _| {
+        std::thread::sleep(std::time::Duration::from_secs(2));
+        Some(false)
+    });
+    let options = [("read_timeout", "0.2"), ("max_retries", "0")];
+    let store = ObjectStore::open(&server.url("x"), Access::ReadOnly, options).expect("it opens");
+    let error = get(&*store.into_blocking(), "k").expect_err("it is silent").to_string();
+    assert!(error.contains("no answer came in time"), "{error}");
+}
