@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Starts real servers, runs a command that finds them in its environment, and stops them.
 
-    servers/run.py [--only NAME,NAME] COMMAND...
+    servers/run.py [--only NAME,NAME | --all-reached] COMMAND...
 
 The servers listen on free ports of this machine alone, and keep what they are told in a folder that goes with them. Each
 variable holds some `NAME=URL` with spaces between; what a server needs beyond the usual variables (`AWS_…`, `AZURE_…`,
@@ -14,6 +14,9 @@ variable holds some `NAME=URL` with spaces between; what a server needs beyond t
     ZARR_TEST_HTTP     web=http://127.0.0.1:…
     ZARR_TEST_HTTP_ROOT    the folder that `web` shows
     ZARR_TEST_FAULTS   s3s=s3://zarr-s3s?endpoint=…: the same bucket, by a wire of which every fifth request fails
+
+With `--all-reached` the run fails if a test finds no server, or if no test says, in the file `ZARR_TEST_REACHED`, that it
+reached one of the servers.
 
 `.ci/run servers` sets up what it needs: see `requirements.txt`, `s3s-fs.txt` and `azurite/`.
 """
@@ -67,6 +70,7 @@ class Servers:
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
         self.running = []
+        self.names = set()
         self.environment = {}
 
     def start(self, name, command):
@@ -107,6 +111,7 @@ class Servers:
                 raise SystemExit(f"{name} does not run: {error}\n{log}")
 
     def tell(self, variable, name, url):
+        self.names.add(f"{variable} {name}")
         before = self.environment.get(variable)
         self.environment[variable] = f"{before} {name}={url}" if before else f"{name}={url}"
 
@@ -221,7 +226,10 @@ ALL = {"s3s": s3s, "moto": moto, "azurite": azurite, "gcs": gcs, "http": http}
 
 def main(arguments):
     names = list(ALL)
-    if arguments[:1] == ["--only"]:
+    all_reached = arguments[:1] == ["--all-reached"]
+    if all_reached:
+        arguments = arguments[1:]
+    elif arguments[:1] == ["--only"]:
         names, arguments = arguments[1].split(","), arguments[2:]
     if not arguments or not set(names) <= set(ALL):
         raise SystemExit(f"{__doc__}\nservers: {', '.join(ALL)}")
@@ -235,8 +243,18 @@ def main(arguments):
             for name in names:
                 ALL[name](servers)
             told = os.environ | servers.environment
+            if all_reached:
+                reached = servers.folder / "reached.txt"
+                reached.touch()
+                told |= {"ZARR_TEST_REQUIRED": "1", "ZARR_TEST_REACHED": str(reached)}
             command = subprocess.Popen(arguments, env=told, process_group=0)
-            return command.wait()
+            status = command.wait()
+            if all_reached and status == 0:
+                missed = servers.names - set(reached.read_text().splitlines())
+                if missed:
+                    print(f"not reached by any test: {', '.join(sorted(missed))}", file=sys.stderr)
+                    return 1
+            return status
         finally:
             if command and command.poll() is None:
                 os.killpg(command.pid, signal.SIGTERM)

@@ -172,6 +172,19 @@ fn a_listing_and_an_error_without_an_end_are_not_read_on() {
     }
 }
 
+/// Decision 42: a document of more than 64 MiB is refused before its bytes come.
+#[test]
+fn a_document_without_an_end_is_refused() {
+    let server = Server::start();
+    const HEAD: &str = "200 OK\r\nContent-Length: 1073741824";
+    let sent = flood(&server, HEAD, false, b" ");
+    let options = zarr::OpenOptions::new(zarr::standard());
+    let error = zarr::Hierarchy::open(web(&server), &options).map(drop).expect_err("it is large");
+    assert_eq!(error.kind(), zarr::ErrorKind::Limit, "{error}");
+    assert!(error.to_string().contains("1073741824 bytes"), "{error}");
+    assert!(sent.load(SeqCst) < IN_BETWEEN, "{} bytes", sent.load(SeqCst));
+}
+
 /// Decision 42: nothing is allocated because a server announces it.
 #[test]
 fn an_announced_size_is_not_believed() {

@@ -60,6 +60,8 @@ pub(super) enum Wrong {
     Part,
     /// More came than was asked for, or may be asked for.
     TooLong { most: u64 },
+    /// A value is larger than its reader takes.
+    TooLarge { size: u64 },
     /// A listing came back to a page that it gave before.
     RepeatedPage,
     /// A redirect to what is no web server.
@@ -78,6 +80,7 @@ impl fmt::Display for Wrong {
             Wrong::TooLong { most } => {
                 write!(f, "the server sent more than {most} bytes, which is more than was asked for or is allowed")
             }
+            Wrong::TooLarge { size } => write!(f, "the value has {size} bytes"),
             Wrong::RepeatedPage => {
                 f.write_str("the server repeats a page of its listing, which would never end")
             }

@@ -179,7 +179,7 @@ impl Shared {
                 }
                 Err(e) if self.is_absence(&e) => return Ok(None),
                 Err(e) if self.came_whole(&e) => {
-                    let whole = self.whole(backend, key).await?;
+                    let whole = self.whole(backend, key, u64::MAX).await?;
                     return Ok(whole.map(|whole| (whole.stated, Some((0, whole.bytes)))));
                 }
                 // The range leaves the value, whose size the next request tells.

@@ -82,6 +82,17 @@ impl Shared {
         path: &Path,
         options: &GetOptions,
     ) -> object_store::Result<Fetched> {
+        self.fetch_at_most(backend, path, options, u64::MAX).await
+    }
+
+    /// As [`Shared::fetch`], unless more than `limit` bytes are announced.
+    async fn fetch_at_most(
+        &self,
+        backend: &Backend,
+        path: &Path,
+        options: &GetOptions,
+        limit: u64,
+    ) -> object_store::Result<Fetched> {
         let mut options = options.clone();
         options.extensions.insert(ForValue);
         let mut pause = FIRST_PAUSE;
@@ -89,6 +100,10 @@ impl Shared {
         loop {
             let got = backend.get_opts(path, options.clone()).await?;
             let (range, stated) = (got.range.clone(), Stated::of(&got.meta));
+            if range.end - range.start > limit {
+                let source = Wrong::TooLarge { size: range.end - range.start }.into();
+                return Err(object_store::Error::Generic { store: "HTTP", source });
+            }
             match collect(got).await {
                 Ok(bytes) => {
                     self.counts.received.fetch_add(bytes.len() as u64, Ordering::Relaxed);
@@ -115,16 +130,20 @@ impl Shared {
         Ok(Stated::of(&backend.get_opts(path, options).await?.meta))
     }
 
-    /// The whole value; `None` if the key is absent.
+    /// The whole value, of at most `limit` bytes; `None` if the key is absent.
     pub async fn whole(
         &self,
         backend: &Backend,
         key: &StoreKey,
+        limit: u64,
     ) -> Result<Option<Fetched>, StoreError> {
         let path = self.path(key.as_str())?;
-        match self.fetch(backend, &path, &GetOptions::default()).await {
+        match self.fetch_at_most(backend, &path, &GetOptions::default(), limit).await {
             Ok(fetched) => Ok(Some(fetched)),
             Err(e) if self.is_absence(&e) => Ok(None),
+            Err(e) if let Some(Wrong::TooLarge { size }) = failure::wrong(&e) => {
+                Err(StoreError::TooLarge { key: key.to_string(), size: Some(size), limit })
+            }
             Err(e) => Err(self.failure("get", key.as_str(), &e)),
         }
     }
@@ -165,9 +184,13 @@ async fn collect(got: GetResult) -> object_store::Result<Bytes> {
 #[async_trait]
 impl ReadableStore for ObjectStore {
     async fn get(&self, key: &StoreKey) -> Result<Option<Bytes>, StoreError> {
+        self.get_at_most(key, u64::MAX).await
+    }
+
+    async fn get_at_most(&self, key: &StoreKey, limit: u64) -> Result<Option<Bytes>, StoreError> {
         let key = key.clone();
-        let whole = |shared: Arc<Shared>, backend| async move {
-            Ok(shared.whole(&backend, &key).await?.map(|fetched| fetched.bytes))
+        let whole = move |shared: Arc<Shared>, backend| async move {
+            Ok(shared.whole(&backend, &key, limit).await?.map(|fetched| fetched.bytes))
         };
         self.ask(whole).await
     }

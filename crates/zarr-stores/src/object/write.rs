@@ -70,7 +70,7 @@ impl Shared {
                     if sent.0.load(Ordering::Relaxed) < 2 {
                         return Ok(false);
                     }
-                    let there = self.whole(backend, key).await?;
+                    let there = self.whole(backend, key, u64::MAX).await?;
                     return Ok(there.is_some_and(|there| there.bytes == value));
                 }
                 Err(e) => return Err(self.failure("set", key.as_str(), &e)),
@@ -164,8 +164,9 @@ impl WriteableStore for ObjectStore {
 impl ConditionalStore for ObjectStore {
     async fn get_versioned(&self, key: &StoreKey) -> Result<Option<(Bytes, Version)>, StoreError> {
         let asked = key.clone();
-        let whole =
-            |shared: Arc<Shared>, backend| async move { shared.whole(&backend, &asked).await };
+        let whole = |shared: Arc<Shared>, backend| async move {
+            shared.whole(&backend, &asked, u64::MAX).await
+        };
         let Some(fetched) = self.ask(whole).await? else { return Ok(None) };
         match fetched.stated.version() {
             Some(version) => Ok(Some((fetched.bytes, version))),

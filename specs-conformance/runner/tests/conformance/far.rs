@@ -1,4 +1,4 @@
-//! Do servers give back what was copied to them?
+//! Servers give back what was copied to them.
 //!
 //! Of each family, one case is copied to every server that the environment names, and compared from there; to the one of
 //! `ZARR_TEST_CORPUS` all of them are. `.ci/run servers` starts such servers.
@@ -56,6 +56,9 @@ pub fn add(
                 Ok(root) if name == "web" => put_on_web(&from, Path::new(&root), &below)?,
                 _ => put(&from, &name, &below, kind)?,
             };
+            if all {
+                servers::reached("ZARR_TEST_CORPUS", &name);
+            }
             let url = format!("{}{url}", if kind == Kind::Archive { "zip::" } else { "" });
             match family.name.as_str() {
                 // Datasets are compared at home.

@@ -1,7 +1,9 @@
-//! Do far stores keep what near ones keep, with many writers, over a wire that fails, and from one to another?
+//! Remote stores keep what local ones keep, with many writers, over a wire that fails, and from one to another.
 //!
-//! `specs-conformance/servers/run.py cargo test -p conformance --test far` has the servers; without them, there is nothing
-//! to do but with a zip archive and an LMDB file.
+//! `specs-conformance/servers/run.py cargo test -p conformance --test far` has the servers. Without one its tests are
+//! reported as ignored, or fail with `ZARR_TEST_REQUIRED`; those of a zip archive and an LMDB file run anyway.
+
+#![forbid(unsafe_code)]
 
 mod servers;
 
@@ -11,6 +13,8 @@ use std::net::TcpStream;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::Arc;
 
+use libtest_mimic::{Arguments, Completion, Failed, Trial};
+use servers::Server;
 use zarr::store::Store;
 use zarr::{Access, Array, Dialect, NodePath, OpenOptions, Registry};
 
@@ -54,20 +58,79 @@ fn write(url: &str, writer: usize) -> zarr::Result<()> {
 fn writers(url: &str) -> Vec<Child> {
     let writer = |writer: usize| {
         let mut command = Command::new(env::current_exe().expect("this program has a path"));
-        command.args(["a_writer", "--exact", "--nocapture", "--test-threads=1"]);
         command.env(CHILD, format!("{writer} {url}"));
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs")
     };
     (0..WRITERS).map(writer).collect()
 }
 
-/// What a child does; nothing, if this is none.
-#[test]
-fn a_writer() {
+/// One test for each of the servers; without any, one that is ignored.
+fn for_each(
+    trials: &mut Vec<Trial>,
+    test: &str,
+    variable: &'static str,
+    servers: &[Server],
+    check: fn(&Server),
+) {
+    if servers.is_empty() {
+        let none = format!("`{variable}` names no server");
+        let is_required = env::var_os("ZARR_TEST_REQUIRED").is_some();
+        let ignored = move || match is_required {
+            true => Err(Failed::from(none)),
+            false => Ok(Completion::ignored_with(none)),
+        };
+        trials.push(Trial::ignorable_test(format!("{test} ({variable})"), ignored));
+    }
+    for server in servers {
+        let (name, server) = (format!("{test} ({})", server.name), server.clone());
+        let run = move || {
+            check(&server);
+            servers::reached(variable, &server.name);
+            Ok(())
+        };
+        trials.push(Trial::test(name, run));
+    }
+}
+
+fn main() -> ExitCode {
     if let Ok(task) = env::var(CHILD) {
         let (writer, url) = task.split_once(' ').expect("a number and a URL");
         write(url, writer.parse().expect("a number")).expect("it writes");
+        return ExitCode::SUCCESS;
     }
+    let local = |name: &str, run: fn()| {
+        let run = move || {
+            run();
+            Ok(())
+        };
+        Trial::test(name, run)
+    };
+    let mut trials = vec![
+        local("processes_that_write_one_chunk_lose_nothing (lmdb)", || {
+            let near = tempfile::tempdir().expect("a folder");
+            lose_nothing(&near.path().join("x.lmdb").display().to_string());
+        }),
+        local("a_second_writer_of_an_archive_is_refused", a_second_writer_of_an_archive_is_refused),
+        local("copies_between_any_two_stores_are_equal", copies_between_any_two_stores_are_equal),
+    ];
+    for variable in servers::WRITEABLE {
+        let servers = servers::of(variable);
+        let writers = |server: &Server| {
+            lose_nothing(&format!("{}://writers-{}", server.name, std::process::id()));
+        };
+        let test = "processes_that_write_one_chunk_lose_nothing";
+        for_each(&mut trials, test, variable, &servers, writers);
+        let test = "archives_are_read_by_ranges";
+        for_each(&mut trials, test, variable, &servers, archives_are_read_by_ranges);
+        // The copies between all of them are one test.
+        let test = "copies_are_equal";
+        for_each(&mut trials, test, variable, &servers, copies_are_equal);
+    }
+    let variable = "ZARR_TEST_FAULTS";
+    let test = "a_copy_over_a_wire_that_fails_is_whole";
+    let check = a_copy_over_a_wire_that_fails_is_whole;
+    for_each(&mut trials, test, variable, &servers::of(variable), check);
+    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
 fn lose_nothing(url: &str) {
@@ -81,18 +144,7 @@ fn lose_nothing(url: &str) {
     assert_eq!((found.len(), lost), (WRITERS * WRITES, 0), "{url}");
 }
 
-/// Four processes write 200 parts each of one chunk, and nothing is lost.
-#[test]
-fn processes_that_write_one_chunk_lose_nothing() {
-    let near = tempfile::tempdir().expect("a folder");
-    lose_nothing(&near.path().join("x.lmdb").display().to_string());
-    for server in servers::all() {
-        lose_nothing(&format!("{}://writers-{}", server.name, std::process::id()));
-    }
-}
-
 /// An archive has one writer at a time; another is told so.
-#[test]
 fn a_second_writer_of_an_archive_is_refused() {
     let near = tempfile::tempdir().expect("a folder");
     let url = near.path().join("x.zip").display().to_string();
@@ -144,45 +196,37 @@ fn faults(server: &servers::Server) -> u64 {
 }
 
 /// A wire of which every fifth request fails: refused, dropped, cut off in the middle, late.
-#[test]
-fn a_copy_over_a_wire_that_fails_is_whole() {
+fn a_copy_over_a_wire_that_fails_is_whole(server: &Server) {
     let near = tempfile::tempdir().expect("a folder");
     let at_home = near.path().join("x.zarr").display().to_string();
     let back = near.path().join("back.zarr").display().to_string();
-    let faulty = servers::of("ZARR_TEST_FAULTS");
-    let values = faulty.first().map(|_| fill(&at_home, 1000)).unwrap_or_default();
-    for server in faulty {
-        let there = format!("faulty-{}://copy-{}", server.name, std::process::id());
-        let before = faults(&server);
-        zarr(&["copy", &at_home, &there]);
-        assert_eq!(read(&there), values);
-        zarr(&["copy", &there, &back]);
-        assert_eq!(read(&back), values);
-        let straight = format!("{}://copy-{}", server.name, std::process::id());
-        assert_eq!(read(&straight), values);
-        // A thousand chunks went there and came back twice.
-        assert!(faults(&server) - before >= 500, "{} faults", faults(&server) - before);
-    }
+    let values = fill(&at_home, 1000);
+    let there = format!("faulty-{}://copy-{}", server.name, std::process::id());
+    let before = faults(server);
+    zarr(&["copy", &at_home, &there]);
+    assert_eq!(read(&there), values);
+    zarr(&["copy", &there, &back]);
+    assert_eq!(read(&back), values);
+    let straight = format!("{}://copy-{}", server.name, std::process::id());
+    assert_eq!(read(&straight), values);
+    // A thousand chunks went there and came back twice.
+    assert!(faults(server) - before >= 500, "{} faults", faults(server) - before);
 }
 
-/// `zarr copy` from each kind of store to each.
-#[test]
-fn copies_between_any_two_stores_are_equal() {
+/// `zarr copy` from each kind of store to each of those.
+fn copies(from: &[String], to: &[String]) {
     let near = tempfile::tempdir().expect("a folder");
-    let id = std::process::id();
-    let kinds: Vec<String> = ["zarr", "zip", "lmdb"]
-        .map(String::from)
-        .into_iter()
-        .chain(servers::all().iter().map(|server| server.name.clone()))
-        .collect();
     let url = |kind: &str, name: &str| match kind {
         "zarr" | "zip" | "lmdb" => near.path().join(format!("{name}.{kind}")).display().to_string(),
-        far => format!("{far}://copies-{id}/{name}"),
+        far => {
+            let at = near.path().file_name().expect("it has a name").to_string_lossy();
+            format!("{far}://copies-{at}/{name}")
+        }
     };
-    for from in &kinds {
+    for from in from {
         let begin = url(from, "begin");
         let values = fill(&begin, 3);
-        for to in &kinds {
+        for to in to {
             let end = url(to, &format!("from-{from}"));
             zarr(&["copy", &begin, &end]);
             assert_eq!(read(&end), values, "{begin} to {end}");
@@ -190,23 +234,36 @@ fn copies_between_any_two_stores_are_equal() {
     }
 }
 
+fn local_kinds() -> Vec<String> {
+    ["zarr", "zip", "lmdb"].map(String::from).to_vec()
+}
+
+fn copies_between_any_two_stores_are_equal() {
+    copies(&local_kinds(), &local_kinds());
+}
+
+/// From this server to each kind of store, and from each to it.
+fn copies_are_equal(server: &Server) {
+    let servers = servers::all().iter().map(|server| server.name.clone());
+    let kinds: Vec<String> = local_kinds().into_iter().chain(servers).collect();
+    let this = [server.name.clone()];
+    copies(&this, &kinds);
+    copies(&local_kinds(), &this);
+}
+
 /// An archive on a server is read without being fetched.
-#[test]
-fn archives_on_servers_are_read_by_ranges() {
+fn archives_are_read_by_ranges(server: &Server) {
     let near = tempfile::tempdir().expect("a folder");
     let home = near.path().join("x.zip");
     let values = fill(&home.display().to_string(), 2000);
     let bytes = std::fs::read(&home).expect("it is there");
-    for server in servers::all() {
-        let above = format!("{}://archives-{}", server.name, std::process::id());
-        put(&servers::registry(), &above, &bytes);
-        let url = format!("zip::{above}/x.zip");
-        let options = OpenOptions::new(servers::registry());
-        let array =
-            zarr::open_with(&format!("{url}/a"), &options).and_then(|node| node.into_array());
-        let array = array.expect("it opens");
-        assert_eq!(array.read::<i32>(..).expect("it is read"), values, "{url}");
-    }
+    let above = format!("{}://archives-{}", server.name, std::process::id());
+    put(&servers::registry(), &above, &bytes);
+    let url = format!("zip::{above}/x.zip");
+    let options = OpenOptions::new(servers::registry());
+    let array = zarr::open_with(&format!("{url}/a"), &options).and_then(|node| node.into_array());
+    let array = array.expect("it opens");
+    assert_eq!(array.read::<i32>(..).expect("it is read"), values, "{url}");
 }
 
 fn put(registry: &Registry, url: &str, bytes: &[u8]) {

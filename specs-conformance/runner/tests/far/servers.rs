@@ -1,9 +1,9 @@
-//! Which servers are there to be tested with?
-//!
-//! `specs-conformance/servers/run.py` starts them, and says in the environment where they are.
+//! Finds the servers that `specs-conformance/servers/run.py` started, by the environment.
 
 use std::collections::HashMap;
 use std::env;
+use std::fs::OpenOptions;
+use std::io::Write;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use zarr::store::{Store, StorePrefix};
@@ -32,12 +32,21 @@ pub fn of(variable: &str) -> Vec<Server> {
     env::var(variable).unwrap_or_default().split_whitespace().map(server).collect()
 }
 
+/// The variables with servers that several may write to.
+pub const WRITEABLE: [&str; 3] = ["ZARR_TEST_S3", "ZARR_TEST_AZURE", "ZARR_TEST_GCS"];
+
 /// Those that several may write to.
 pub fn all() -> &'static [Server] {
-    static ALL: LazyLock<Vec<Server>> = LazyLock::new(|| {
-        ["ZARR_TEST_S3", "ZARR_TEST_AZURE", "ZARR_TEST_GCS"].map(of).into_iter().flatten().collect()
-    });
+    static ALL: LazyLock<Vec<Server>> =
+        LazyLock::new(|| WRITEABLE.map(of).into_iter().flatten().collect());
     &ALL
+}
+
+/// Tells whoever started the servers that this one was reached.
+pub fn reached(variable: &str, name: &str) {
+    let Some(file) = env::var_os("ZARR_TEST_REACHED") else { return };
+    let file = OpenOptions::new().create(true).append(true).open(file);
+    writeln!(file.expect("it can be written"), "{variable} {name}").expect("it is written");
 }
 
 /// Every one of a name: those, the one for the corpus, and as `faulty-NAME` those whose wires fail.
