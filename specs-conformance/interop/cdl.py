@@ -153,9 +153,11 @@ def check(program, name, text, stored):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("program", help="the program `zarr` to be tested")
-    program = Path(parser.parse_args().program).resolve()
+    parser.add_argument("--texts", type=int, default=TEXTS, help="how many texts to make at random")
+    arguments = parser.parse_args()
+    program = Path(arguments.program).resolve()
     texts = [(path.stem, path.read_text(), path.with_suffix(".ncdump").read_text()) for path in sorted(CORPUS.glob("*.cdl"))]
-    texts += [(f"random text {seed}", Texts(seed).whole(), None) for seed in range(TEXTS)]
+    texts += [(f"random text {seed}", Texts(seed).whole(), None) for seed in range(arguments.texts)]
     wrong = 0
     for name, text, stored in texts:
         try:

@@ -1,4 +1,4 @@
-//! Which cases lie in the archives of `families/`?
+//! Makes cases of the archives in `families/`, and of the `peer-*` archives, which this repository does not hold.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -32,32 +32,74 @@ impl Family {
     }
 }
 
-/// The cases of every family, to be unpacked below `scratch`.
+/// The cases of every family in a folder, to be unpacked below `scratch`.
 pub fn cases(families: &Path, scratch: &Path) -> Result<Vec<Case>, String> {
-    let place = |e| format!("{}: {e}", families.display());
+    let mut cases = Vec::new();
+    for name in names(families)? {
+        add_family(families, name, scratch, &mut cases)?;
+    }
+    Ok(cases)
+}
+
+/// The cases of the `peer-*` families in the folder that is shared beside this repository. Without the folder, each family that `peers.txt` lists
+/// is a case that is ignored; with it, each of them must be there.
+pub fn peers(home: &Path, scratch: &Path) -> Result<Vec<Case>, String> {
+    let list = home.join("families/peers.txt");
+    let list = fs::read_to_string(&list).map_err(|e| format!("{}: {e}", list.display()))?;
+    let lines = list.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let listed = lines.filter_map(|line| line.split_whitespace().next().map(str::to_owned));
+    let shared = home.join("../../shared/fixtures");
+    let mut cases = Vec::new();
+    let is_shared = shared.is_dir();
+    let found: Vec<String> = match is_shared {
+        true => names(&shared)?.into_iter().filter(|name| name.starts_with("peer-")).collect(),
+        false => Vec::new(),
+    };
+    for name in listed.filter(|name| !found.contains(name)) {
+        let place = "../shared/fixtures";
+        cases.push(match is_shared {
+            true => Case::new(&*name, move || Err(format!("it is missing in {place}"))),
+            false => Case::ignored(&*name, format!("{place} is not here")),
+        });
+    }
+    for name in found {
+        add_family(&shared, name, scratch, &mut cases)?;
+    }
+    Ok(cases)
+}
+
+/// The families in a folder, sorted.
+fn names(folder: &Path) -> Result<Vec<String>, String> {
+    let place = |e| format!("{}: {e}", folder.display());
     let mut names = Vec::new();
-    for entry in fs::read_dir(families).map_err(place)? {
+    for entry in fs::read_dir(folder).map_err(place)? {
         let name = entry.map_err(place)?.file_name().to_string_lossy().into_owned();
         names.extend(name.strip_suffix(".expected.json").map(str::to_owned));
     }
     names.sort();
-    let mut cases = Vec::new();
-    for name in names {
-        let path = families.join(format!("{name}.expected.json"));
-        let text = fs::read(&path).map_err(|e| format!("{}: {e}", path.display()))?;
-        let Json::Object(expected) = parse(&text, &path.display().to_string())? else {
-            return Err(format!("{}: not an object", path.display()));
-        };
-        let family = Arc::new(Family {
-            archive: families.join(format!("{name}.tar.gz")),
-            folder: scratch.join(&name),
-            unpacked: OnceLock::new(),
-            name,
-        });
-        let cdl = netcdf::texts(families, &family.name);
-        add(&family, &expected, cdl.as_ref(), &mut cases);
-    }
-    Ok(cases)
+    Ok(names)
+}
+
+fn add_family(
+    families: &Path,
+    name: String,
+    scratch: &Path,
+    cases: &mut Vec<Case>,
+) -> Result<(), String> {
+    let path = families.join(format!("{name}.expected.json"));
+    let text = fs::read(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+    let Json::Object(expected) = parse(&text, &path.display().to_string())? else {
+        return Err(format!("{}: not an object", path.display()));
+    };
+    let family = Arc::new(Family {
+        archive: families.join(format!("{name}.tar.gz")),
+        folder: scratch.join(&name),
+        unpacked: OnceLock::new(),
+        name,
+    });
+    let cdl = netcdf::texts(families, &family.name);
+    add(&family, &expected, cdl.as_ref(), cases);
+    Ok(())
 }
 
 fn add(family: &Arc<Family>, expected: &Object, cdl: Option<&Object>, cases: &mut Vec<Case>) {

@@ -1,9 +1,9 @@
-//! Is a store as a netCDF dataset what netCDF's own programs say it is?
+//! Compares a store as a netCDF dataset with what netCDF's own programs say of it.
 
 use std::error::Error;
 use std::path::Path;
 
-use zarr::nczarr::cdl::{Printing, Provenance};
+use zarr::nczarr::cdl::{Document, Printing, Provenance};
 use zarr::nczarr::{Dataset, Type, Values, open_url};
 use zarr::{ErrorKind, Json, Object};
 
@@ -24,7 +24,8 @@ pub fn check(store: &Path, case: &Object, cdl: Option<&str>) -> Check {
         return check_refused(&dataset, note);
     }
     match cdl {
-        Some(cdl) => check_text(&dataset, text(case, "id").unwrap_or_default(), cdl),
+        Some(cdl) => check_text(&dataset, text(case, "id").unwrap_or_default(), cdl)
+            .and_then(|()| check_again(cdl)),
         None => Ok(()),
     }
 }
@@ -218,6 +219,19 @@ fn check_text(dataset: &Dataset, id: &str, cdl: &str) -> Check {
         same(&format!("line {} of the CDL", n + 1), found, due)?;
     }
     same("lines of CDL", printed.lines().count(), due.lines().count())
+}
+
+/// CDL that `ncdump` printed, read and printed again, is the same.
+fn check_again(cdl: &str) -> Check {
+    let document = Document::parse(cdl).map_err(|e| format!("the CDL is not read: {e}"))?;
+    let printing = Printing {
+        header_only: !cdl.contains("\ndata:\n"),
+        specials: cdl.contains(":_Storage = ").then(|| document.provenance.clone()),
+        ..Printing::default()
+    };
+    let mut printed = Vec::new();
+    document.print(&printing, &mut printed).map_err(|e| e.to_string())?;
+    same("the CDL, printed again", String::from_utf8(printed).ok().as_deref(), Some(cdl))
 }
 
 /// The texts that `ncdump` printed of a family, by the ids of its cases.
