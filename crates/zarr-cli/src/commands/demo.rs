@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::human;
 use crate::session::{Care, Guard, Session, Target};
 
-/// A v2 hierarchy of zarr-python's; `assets/README.md` tells where it is from.
+/// A v2 hierarchy that zarr-python wrote; `assets/README.md` says what of.
 const IMAGE: &[u8] = include_bytes!("../../assets/astronaut.tar");
 
 /// SHA-256 of its elements, C order, as zarr-python read them.
