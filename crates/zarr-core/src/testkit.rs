@@ -32,6 +32,7 @@ mod codec;
 mod data_type;
 mod grid;
 mod memory;
+mod reading;
 mod shared;
 mod store;
 mod swap;
@@ -39,7 +40,11 @@ mod swap;
 pub use codec::{check_codec, check_codec_on, check_lossy_codec, check_lossy_codec_on};
 pub use data_type::{check_data_type, check_data_types_differ};
 pub use grid::check_grid;
-pub use store::{check_contents, check_store, check_store_folding_case};
+pub use store::{
+    check_async_contents, check_async_store, check_contents, check_store, check_store_folding_case,
+};
 
+#[cfg(test)]
+mod reading_tests;
 #[cfg(test)]
 mod tests;

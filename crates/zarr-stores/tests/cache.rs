@@ -11,11 +11,11 @@ use std::time::Duration;
 
 use tempfile::{TempDir, tempdir};
 use zarr_core::StoreError;
-use zarr_core::store::aio::Ready;
+use zarr_core::store::aio::{self, Ready};
 use zarr_core::store::{
     Blocking, ByteRange, ConditionalStore, Payload, Store, StoreKey, StorePrefix, WriteableStore,
 };
-use zarr_core::testkit::check_store;
+use zarr_core::testkit::{check_async_store, check_store};
 use zarr_stores::{
     ByteCache, CacheFolder, CacheStore, Call, Counters, FilesystemStore, MemoryStore, TapStore,
     wrap,
@@ -58,10 +58,12 @@ fn cached_stores_keep_the_promises_of_stores() {
     let fresh = || within.path().join(made.fetch_add(1, Ordering::Relaxed).to_string());
     for limit in [64 << 20, 2000] {
         let cache = ByteCache::new(limit);
-        check_store(|| wrap(Arc::new(MemoryStore::new()), |store| cache.store(store)));
+        let ready =
+            || -> Arc<dyn aio::Store> { Arc::new(Ready::new(Arc::new(MemoryStore::new()))) };
+        check_async_store(|| Arc::new(cache.store(ready())));
         check_store(|| wrap(Arc::new(FilesystemStore::new(fresh())), |store| cache.store(store)));
         let folder = || CacheFolder::open(fresh(), limit).unwrap();
-        check_store(|| wrap(Arc::new(MemoryStore::new()), |store| folder().store(store)));
+        check_async_store(|| Arc::new(folder().store(ready())));
         check_store(|| {
             wrap(Arc::new(FilesystemStore::new(fresh())), |store| folder().store(store))
         });

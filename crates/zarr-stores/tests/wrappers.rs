@@ -7,8 +7,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use zarr_core::store::{ListableStore, Payload, Store, StoreKey, StorePrefix, WriteableStore, aio};
-use zarr_core::testkit::{check_contents, check_store};
+use zarr_core::store::{
+    ListableStore, Offloaded, Payload, Store, StoreKey, StorePrefix, WriteableStore, aio,
+};
+use zarr_core::testkit::{check_async_store, check_contents, check_store};
 use zarr_stores::{
     Call, Counters, Faults, FilesystemStore, Latency, MemoryStore, PrefixStore, ReadOnlyStore,
     TapStore, wrap,
@@ -18,9 +20,21 @@ fn key(key: &str) -> StoreKey {
     StoreKey::new(key).unwrap()
 }
 
+/// Memory, for callers that wait.
+fn ready() -> Arc<dyn aio::Store> {
+    Arc::new(aio::Ready::new(Arc::new(MemoryStore::new())))
+}
+
+/// F-111, DECISIONS 8: on threads of their own, too.
+#[test]
+fn stores_for_callers_that_wait_keep_the_promises_of_stores() {
+    check_async_store(ready);
+    check_async_store(|| Arc::new(Offloaded::new(Arc::new(MemoryStore::new()))));
+}
+
 /// Checks a wrapper over memory, and over a folder.
 fn check<W: aio::Store>(make: impl Fn(Arc<dyn aio::Store>) -> W) {
-    check_store(|| wrap(Arc::new(MemoryStore::new()), &make));
+    check_async_store(|| Arc::new(make(ready())));
     let folder = tempfile::tempdir().unwrap();
     let made = AtomicU32::new(0);
     check_store(|| {

@@ -12,7 +12,7 @@ use zarr_core::store::aio::{self, Ready};
 use zarr_core::store::{
     Blocking, ByteRange, Bytes, Payload, ReadableStore, Store, StoreKey, WriteableStore, wait,
 };
-use zarr_core::testkit::check_contents;
+use zarr_core::testkit::check_async_contents;
 use zarr_core::{Access, Registry, StoreError};
 use zarr_stores::{Call, Counters, MemoryStore, Tap, TapStore, ZipInStore, ZipStore};
 use zip::write::SimpleFileOptions;
@@ -48,8 +48,11 @@ fn tapped(archive: Vec<u8>, tap: impl Tap) -> Arc<dyn aio::Store> {
 }
 
 fn open(store: Arc<dyn aio::Store>) -> Result<Arc<dyn Store>, StoreError> {
-    let archive = wait(ZipInStore::open(store, &key("a/x.zip"), ""))?;
-    Ok(Arc::new(Blocking::new(Arc::new(archive))))
+    Ok(Arc::new(Blocking::new(open_async(store)?)))
+}
+
+fn open_async(store: Arc<dyn aio::Store>) -> Result<Arc<dyn aio::Store>, StoreError> {
+    Ok(Arc::new(wait(ZipInStore::open(store, &key("a/x.zip"), ""))?))
 }
 
 /// D-130 … D-137, F-110, F-111.
@@ -58,8 +61,9 @@ fn it_has_what_the_archive_has() {
     let entries = chunks(40, 999);
     for method in [CompressionMethod::Stored, CompressionMethod::Deflated] {
         for wide in [false, true] {
-            let store = open(tapped(archive(&entries, method, wide), Counters::default())).unwrap();
-            check_contents(&store, &entries);
+            let store = tapped(archive(&entries, method, wide), Counters::default());
+            let store = open_async(store).unwrap();
+            check_async_contents(&store, &entries);
             assert!(store.writeable().is_none() && store.conditional().is_none());
         }
     }
@@ -112,9 +116,9 @@ fn long_headers_are_read() {
         zip.write_all(&value).unwrap();
     }
     let archive = zip.finish().unwrap().into_inner();
-    let store = open(tapped(archive, Counters::default())).unwrap();
+    let store = open_async(tapped(archive, Counters::default())).unwrap();
     let entries = (0..3).map(|n| (n.to_string(), value.clone())).collect();
-    check_contents(&store, &entries);
+    check_async_contents(&store, &entries);
 }
 
 /// What is wrong with an archive is an error here where it is one on a disk, and nowhere a panic.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use server::{Fault, Server};
-use zarr::store::{ByteRange, StoreKey};
+use zarr::store::{ByteRange, StoreKey, aio};
 use zarr::stores::ObjectStore;
 use zarr::{Access, StoreError};
 
@@ -43,7 +43,8 @@ fn keys_keep_their_spelling_and_ranges_their_meaning() {
         for etag in [Some(""), Some("W/"), None] {
             let server = serving();
             server.manners(|manners| (manners.ranges, manners.etag) = (ranges, etag));
-            zarr::testkit::check_contents(&open(&server, &[]).into_blocking(), &contents());
+            let store: Arc<dyn aio::Store> = Arc::new(open(&server, &[]));
+            zarr::testkit::check_async_contents(&store, &contents());
         }
     }
 }

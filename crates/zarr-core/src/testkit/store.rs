@@ -1,4 +1,4 @@
-//! Does a store keep what the traits of [`crate::store`] promise (D-130 … D-137, F-110, F-111)?
+//! Checks that a store keeps what the traits of [`crate::store`] promise (D-130 … D-137, F-110, F-111).
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,8 +8,12 @@ use std::thread;
 
 use crate::error::StoreError;
 use crate::store::{
-    ByteRange, ListableStore, Listing, Payload, ReadableStore, Store, StoreKey, StorePrefix,
-    WriteableStore,
+    Blocking, ByteRange, ListableStore, Listing, Payload, ReadableStore, Store, StoreKey,
+    StorePrefix, WriteableStore, aio,
+};
+
+use super::reading::{
+    check_absent, check_async_pins, check_pin_for, check_pin_for_absent, check_pins, check_ranges,
 };
 
 /// Checks every promise of a store that can be written and read; and of its other sides, if it has them.
@@ -39,6 +43,7 @@ pub fn check_store_folding_case(make: impl Fn() -> Arc<dyn Store>) {
     }
     super::swap::check_replacing(&*make());
     super::swap::check_conditional(&make);
+    check_pins(&*make());
 }
 
 /// Checks the reading sides of a store that holds exactly `contents`; for stores that cannot be written.
@@ -50,15 +55,42 @@ pub fn check_contents(store: &Arc<dyn Store>, contents: &BTreeMap<String, Vec<u8
     for (name, value) in contents {
         let key = key(name);
         is(readable, &key, Some(value), "a value is read as it was stored");
-        ranges_of(readable, &key, value);
+        check_ranges(readable, &key, value);
     }
     let absent = key("no such key");
     if !contents.contains_key(absent.as_str()) {
         is(readable, &absent, None, "an absent key has no value (D-134)");
+        check_absent(readable, &absent);
     }
     if let Some(listable) = store.listable() {
         listings(listable, &contents.keys().cloned().collect());
     }
+}
+
+/// As [`check_store`], for an async store: of what it alone has, and of all that callers that block find in it.
+///
+/// # Panics
+/// As [`check_store`].
+pub fn check_async_store(make: impl Fn() -> Arc<dyn aio::Store>) {
+    check_async_pins(&*make());
+    check_store(|| Arc::new(Blocking::new(make())));
+}
+
+/// As [`check_contents`], for an async store.
+///
+/// # Panics
+/// As [`check_contents`].
+pub fn check_async_contents(store: &Arc<dyn aio::Store>, contents: &BTreeMap<String, Vec<u8>>) {
+    let readable = store.readable().expect("the store is readable");
+    for (name, value) in contents {
+        check_pin_for(readable, &key(name), value);
+    }
+    let absent = key("no such key");
+    if !contents.contains_key(absent.as_str()) {
+        check_pin_for_absent(readable, &absent);
+    }
+    let blocking: Arc<dyn Store> = Arc::new(Blocking::new(store.clone()));
+    check_contents(&blocking, contents);
 }
 
 pub(super) fn key(key: &str) -> StoreKey {
@@ -145,6 +177,8 @@ fn is(store: &dyn ReadableStore, key: &StoreKey, expected: Option<&[u8]>, promis
     same(ok(store.get(key), "get").as_deref(), "get");
     let parts = ok(store.get_partial_values(key, &[ByteRange::ALL]), "get_partial_values");
     same(parts.map(|parts| parts.concat()).as_deref(), "get_partial_values");
+    let pinned = ok(store.pin(key), "pin").map(|value| ok(value.read(&[ByteRange::ALL]), "read"));
+    same(pinned.map(|parts| parts.concat()).as_deref(), "pin");
     let mut buf = b"what an earlier value left behind".to_vec();
     let is_there = ok(store.get_into(key, &mut buf), "get_into");
     same(is_there.then_some(&buf), "get_into");
@@ -267,57 +301,12 @@ fn buffers(store: &Checked) {
 fn ranges(store: &Checked) {
     let value: Vec<u8> = (0..100).collect();
     store.set("k", &value);
-    ranges_of(store.readable(), &key("k"), &value);
+    check_ranges(store.readable(), &key("k"), &value);
     store.set("empty", b"");
-    ranges_of(store.readable(), &key("empty"), b"");
-    let absent = store.readable().get_partial_values(&key("absent"), &[ByteRange::Suffix(3)]);
-    let absent = ok(absent, "get_partial_values of an absent key");
-    assert_eq!(absent, None, "a range of an absent key is absent");
-}
-
-fn ranges_of(store: &dyn ReadableStore, key: &StoreKey, value: &[u8]) {
-    let size = value.len() as u64;
-    let bounded = |start, len| ByteRange::Bounded { start, len };
-    let inside = [
-        ByteRange::ALL,
-        ByteRange::From(size),
-        ByteRange::From(size / 2),
-        ByteRange::Suffix(0),
-        ByteRange::Suffix(size / 3),
-        ByteRange::Suffix(size),
-        ByteRange::Suffix(size + 50),
-        ByteRange::Suffix(u64::MAX),
-        bounded(0, 0),
-        bounded(size, 0),
-        bounded(size / 4, size / 2),
-        bounded(size / 4, size / 2),
-        bounded(0, size),
-    ];
-    let expected: Vec<&[u8]> = inside
-        .iter()
-        .map(|range| ok(range.resolve(key, size), "a range inside the value"))
-        .map(|range| &value[range.start as usize..range.end as usize])
-        .collect();
-    let parts = ok(store.get_partial_values(key, &inside), "ranges inside the value");
-    let parts = parts.expect("the key is there");
-    assert_eq!(parts.len(), inside.len(), "one part for each range of `{key}`");
-    for ((part, expected), range) in parts.iter().zip(&expected).zip(&inside) {
-        assert_eq!(part, expected, "{range} of `{key}`, which has {size} bytes (F-111)");
-    }
-    let none = ok(store.get_partial_values(key, &[]), "no ranges");
-    assert_eq!(none, Some(vec![]), "no ranges of a key that is there are no parts");
-    for outside in [
-        ByteRange::From(size + 1),
-        bounded(size, 1),
-        bounded(0, size + 1),
-        bounded(u64::MAX, u64::MAX),
-    ] {
-        let answer = store.get_partial_values(key, &[ByteRange::ALL, outside]);
-        assert!(
-            matches!(answer, Err(StoreError::Range { .. })),
-            "{outside} leaves `{key}`, which has {size} bytes, and must be an error (F-111)",
-        );
-    }
+    check_ranges(store.readable(), &key("empty"), b"");
+    store.set("one", b"x");
+    check_ranges(store.readable(), &key("one"), b"x");
+    check_absent(store.readable(), &key("absent"));
 }
 
 /// D-132, D-136, T-58.

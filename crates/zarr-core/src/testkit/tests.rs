@@ -331,7 +331,7 @@ fn each_broken_promise_is_found_and_named() {
         (Flaw::ListsTwice, "names keys twice"),
         (Flaw::MakesUpKeys, "list"),
         (Flaw::HidesPrefixes, "list_dir of `a/`"),
-        (Flaw::SuffixPastStart, "ranges inside the value"),
+        (Flaw::SuffixPastStart, "get_partial_values must not fail"),
         (Flaw::CutsRanges, "must be an error"),
         (Flaw::RangesOfAbsent, "an absent key"),
         (Flaw::SetsInTwoSteps, "a mixture of two values"),

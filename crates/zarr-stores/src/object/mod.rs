@@ -342,7 +342,7 @@ mod tests {
         credentials: "",
     };
 
-    fn store(prefix: &str, suffixes: bool) -> Arc<dyn store::Store> {
+    fn store(prefix: &str, suffixes: bool) -> Arc<dyn Store> {
         let backend: Backend = Arc::new(InMemory::new());
         let facts = match suffixes {
             true => &FACTS,
@@ -362,12 +362,12 @@ mod tests {
             without_ranges: AtomicBool::new(false),
             connected: Mutex::default(),
         };
-        ObjectStore(Arc::new(shared)).into_blocking()
+        Arc::new(ObjectStore(Arc::new(shared)))
     }
 
     #[test]
     fn keeps_what_stores_promise() {
-        testkit::check_store(|| store("", true));
-        testkit::check_store(|| store("a prefix/é%20/", false));
+        testkit::check_async_store(|| store("", true));
+        testkit::check_async_store(|| store("a prefix/é%20/", false));
     }
 }
