@@ -5,7 +5,7 @@ const NOT_IN_FULL: &[(&str, &str)] = &[
     ("default", "a choice of the others"),
     ("pure", "a choice of the others"),
     ("full", "itself"),
-    ("zfp", "it needs libclang and cmake"),
+    ("zfp", "its decoder is young"),
 ];
 
 /// The features of a manifest, each with what it turns on.
