@@ -65,7 +65,7 @@ impl ArrayToBytes for Json2 {
         mut out: ViewMut<'_>,
     ) -> Result<(), CodecError> {
         let corrupt = |why| CodecError::corrupt(self.values.codec, why);
-        let (list, _) = Json::parse_tolerant(encoded).map_err(corrupt)?;
+        let list = Json::parse_tolerant(encoded).map_err(corrupt)?.0.into_standard();
         self.values.lay(&list, shape, within, &mut out)
     }
 

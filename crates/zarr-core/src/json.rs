@@ -4,17 +4,21 @@
 //! a number, the order of members (DECISIONS 18; D-107, F-009, Z2-006). [`Json`] therefore keeps the
 //! text of numbers and the order of members, and reports what a tolerant reader had to overlook.
 
+mod number;
+mod object;
 mod read;
+mod write;
 
-use std::borrow::Cow;
-use std::collections::HashMap;
-use std::fmt::{self, Write};
+use std::fmt;
 
 use bytes::Bytes;
 use serde::de::{self, DeserializeOwned};
 use serde_json::value::RawValue;
 
+pub use self::number::Number;
+pub use self::object::Object;
 pub(crate) use self::read::Reader;
+use self::write::{Brief, write_json};
 
 /// The deepest nesting a document may have; deeper ones are refused (T-26).
 pub const MAX_DEPTH: usize = 128;
@@ -26,8 +30,9 @@ pub enum Json {
     Null,
     /// `true` or `false`
     Bool(bool),
-    /// A number, as its text stands in the document.
-    Number(Box<str>),
+    /// A number, as its text stands in the document; also a bare `NaN`, `Infinity` or `-Infinity`, which a tolerant
+    /// reader takes for one.
+    Number(Number),
     /// A string, unescaped.
     String(String),
     /// An array.
@@ -36,136 +41,12 @@ pub enum Json {
     Object(Object),
 }
 
-/// The members of a JSON object, in the document's order, no name twice.
-///
-/// Two objects are equal when they hold equal members, in whatever order.
-#[derive(Clone, Debug, Default)]
-pub struct Object(Vec<(String, Json)>);
-
-impl PartialEq for Object {
-    fn eq(&self, other: &Self) -> bool {
-        self.len() == other.len() && self.iter().all(|(name, value)| other.get(name) == Some(value))
-    }
-}
-
-impl Eq for Object {}
-
-impl Object {
-    /// An object without members.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// The value of member `name`.
-    pub fn get(&self, name: &str) -> Option<&Json> {
-        self.0.iter().find(|(n, _)| n == name).map(|(_, v)| v)
-    }
-
-    /// Whether there is a member `name`.
-    pub fn contains(&self, name: &str) -> bool {
-        self.get(name).is_some()
-    }
-
-    /// Sets member `name`; a member that was there keeps its place. Returns the old value.
-    pub fn insert(&mut self, name: impl Into<String>, value: impl Into<Json>) -> Option<Json> {
-        let (name, value) = (name.into(), value.into());
-        match self.0.iter_mut().find(|(n, _)| *n == name) {
-            Some((_, old)) => Some(std::mem::replace(old, value)),
-            None => {
-                self.0.push((name, value));
-                None
-            }
-        }
-    }
-
-    /// The same object with member `name` set.
-    pub fn with(mut self, name: impl Into<String>, value: impl Into<Json>) -> Self {
-        self.insert(name, value);
-        self
-    }
-
-    /// Removes member `name` and returns its value.
-    pub fn remove(&mut self, name: &str) -> Option<Json> {
-        let at = self.0.iter().position(|(n, _)| n == name)?;
-        Some(self.0.remove(at).1)
-    }
-
-    /// The members, in order.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &Json)> {
-        self.0.iter().map(|(n, v)| (n.as_str(), v))
-    }
-
-    /// How many members there are.
-    pub fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    /// Whether there is no member.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-}
-
-/// Members as they come, of which the last of a name holds, at the place of the first.
-#[derive(Default)]
-struct Members {
-    members: Vec<(String, Json)>,
-    /// Where a name is, once there are many.
-    places: HashMap<String, usize>,
-}
-
-/// With so many members names are looked up.
-const MANY: usize = 16;
-
-impl Members {
-    /// The name comes back if there was one of it.
-    fn put(&mut self, name: String, value: Json) -> Option<String> {
-        let count = self.members.len();
-        let place = match count {
-            0..MANY => self.members.iter().position(|(other, _)| *other == name),
-            _ => self.places.get(&name).copied(),
-        };
-        if let Some(place) = place {
-            self.members[place].1 = value;
-            return Some(name);
-        }
-        if count >= MANY {
-            self.places.insert(name.clone(), count);
-        }
-        self.members.push((name, value));
-        if count + 1 == MANY {
-            let named = self.members.iter().enumerate();
-            self.places.extend(named.map(|(place, (name, _))| (name.clone(), place)));
-        }
-        None
-    }
-}
-
-impl FromIterator<(String, Json)> for Object {
-    /// Of members with one name the last holds, at the place of the first.
-    fn from_iter<I: IntoIterator<Item = (String, Json)>>(members: I) -> Self {
-        let mut gathered = Members::default();
-        for (name, value) in members {
-            gathered.put(name, value);
-        }
-        Object(gathered.members)
-    }
-}
-
-impl IntoIterator for Object {
-    type Item = (String, Json);
-    type IntoIter = std::vec::IntoIter<(String, Json)>;
-    fn into_iter(self) -> Self::IntoIter {
-        self.0.into_iter()
-    }
-}
-
 /// What a tolerant reader overlooked in a JSON text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Oddities {
     /// Names of members that an object gave twice; the last one holds.
     pub duplicates: Vec<String>,
-    /// Whether bare `NaN`, `Infinity` or `-Infinity` stood in the text; they are read as strings.
+    /// Whether bare `NaN`, `Infinity` or `-Infinity` stood in the text; they are kept as numbers of that text.
     pub bare_floats: bool,
     /// Whether the text began with a byte order mark.
     pub byte_order_mark: bool,
@@ -190,14 +71,14 @@ impl Json {
     }
 
     /// Reads one JSON text as other implementations wrote them: a byte order mark, duplicate members
-    /// (the last holds) and bare `NaN`, `Infinity`, `-Infinity` (read as strings) are noted, not refused.
+    /// (the last holds) and bare `NaN`, `Infinity`, `-Infinity` are noted, not refused.
     ///
     /// # Errors
     /// As [`Json::parse`].
     pub fn parse_tolerant(text: &[u8]) -> Result<(Json, Oddities), String> {
         let mut oddities = Oddities::default();
         let text = checked(text, &mut oddities)?;
-        let json = Reader::new(&text, &mut oddities).value(0)?;
+        let json = Reader::new(text, &mut oddities).value(0)?;
         Ok((json, oddities))
     }
 
@@ -205,16 +86,44 @@ impl Json {
     pub(crate) fn parse_but(text: &[u8], aside: &str) -> Result<(Json, bool, Oddities), String> {
         let mut oddities = Oddities::default();
         let text = checked(text, &mut oddities)?;
-        let (json, found) = Reader::new(&text, &mut oddities).object_but(aside)?;
+        let (json, found) = Reader::new(text, &mut oddities).object_but(aside)?;
         Ok((json, found, oddities))
     }
 
-    /// The value as a type that `serde` can read.
+    /// The value as a type that `serde` can read. Bare `NaN` and `Infinity` are strings there.
     ///
     /// # Errors
     /// `serde_json`'s, when the value does not fit the type.
     pub fn to<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
-        serde_json::from_str(&self.to_string())
+        serde_json::from_str(&self.clone().into_standard().to_string())
+    }
+
+    /// Whether a bare `NaN`, `Infinity` or `-Infinity`, which JSON does not have, is in it.
+    pub fn has_bare_floats(&self) -> bool {
+        match self {
+            Json::Number(number) => number.is_bare_float(),
+            Json::Array(items) => items.iter().any(Json::has_bare_floats),
+            Json::Object(object) => object.iter().any(|(_, value)| value.has_bare_floats()),
+            _ => false,
+        }
+    }
+
+    /// The same value as any reader of JSON takes it: bare `NaN`, `Infinity` and `-Infinity` become strings.
+    #[must_use]
+    pub fn into_standard(self) -> Json {
+        if !self.has_bare_floats() {
+            return self;
+        }
+        match self {
+            Json::Number(number) => Json::from(&*number),
+            Json::Array(items) => items.into_iter().map(Json::into_standard).collect(),
+            Json::Object(object) => object
+                .into_iter()
+                .map(|(name, value)| (name, value.into_standard()))
+                .collect::<Object>()
+                .into(),
+            other => other,
+        }
     }
 
     /// Any `serde` value as JSON.
@@ -291,26 +200,20 @@ impl Json {
     /// The text with an indent of two spaces a level, as documents are written.
     pub fn to_pretty(&self) -> String {
         let mut out = String::new();
-        write_json(self, Some(0), &mut out);
+        write_json(self, Some(0), &mut out).expect("a string takes all that is written");
         out.push('\n');
         out
     }
 
     /// The text, cut to at most 80 characters, for messages.
     pub fn brief(&self) -> String {
-        let text = self.to_string();
-        match text.char_indices().nth(77) {
-            Some((at, _)) => format!("{}...", &text[..at]),
-            None => text,
-        }
+        Brief::of(self)
     }
 }
 
 impl fmt::Display for Json {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut out = String::new();
-        write_json(self, None, &mut out);
-        f.write_str(&out)
+        write_json(self, None, f)
     }
 }
 
@@ -361,8 +264,9 @@ impl FromIterator<Json> for Json {
     }
 }
 
-/// One JSON text as other implementations wrote them, see [`Json::parse_tolerant`]; a text that is JSON.
-fn checked<'t>(text: &'t [u8], oddities: &mut Oddities) -> Result<Cow<'t, str>, String> {
+/// One JSON text as other implementations wrote them, see [`Json::parse_tolerant`]; a text that is JSON but for bare
+/// `NaN` and `Infinity`.
+fn checked<'t>(text: &'t [u8], oddities: &mut Oddities) -> Result<&'t str, String> {
     let text = std::str::from_utf8(text).map_err(|e| format!("not UTF-8: {e}"))?;
     let text = match text.strip_prefix('\u{feff}') {
         Some(rest) => {
@@ -378,13 +282,13 @@ fn checked<'t>(text: &'t [u8], oddities: &mut Oddities) -> Result<Cow<'t, str>, 
         serde_json::from_str(text)
     }
     let error = match check(text) {
-        Ok(_) => return Ok(Cow::Borrowed(text)),
+        Ok(_) => return Ok(text),
         Err(error) => error,
     };
     match quote_bare_floats(text).filter(|quoted| check(quoted).is_ok()) {
-        Some(quoted) => {
+        Some(_) => {
             oddities.bare_floats = true;
-            Ok(Cow::Owned(quoted))
+            Ok(text)
         }
         None => Err(format!("not JSON: {error}")),
     }
@@ -400,10 +304,8 @@ impl Text {
     /// # Errors
     /// As there.
     pub fn of(text: &Bytes) -> Result<Text, String> {
-        Ok(Text(match checked(text, &mut Oddities::default())? {
-            Cow::Borrowed(checked) => text.slice_ref(checked.as_bytes()),
-            Cow::Owned(quoted) => quoted.into(),
-        }))
+        let checked = checked(text, &mut Oddities::default())?;
+        Ok(Text(text.slice_ref(checked.as_bytes())))
     }
 
     /// Reads it from its beginning.
@@ -415,62 +317,6 @@ impl Text {
     pub fn part(&self, part: &str) -> Bytes {
         self.0.slice_ref(part.as_bytes())
     }
-}
-
-fn write_json(value: &Json, indent: Option<usize>, out: &mut String) {
-    let line = |out: &mut String, level: usize| {
-        out.push('\n');
-        out.extend(std::iter::repeat_n("  ", level));
-    };
-    match value {
-        Json::Null => out.push_str("null"),
-        Json::Bool(value) => {
-            let _ = write!(out, "{value}");
-        }
-        Json::Number(text) => out.push_str(text),
-        Json::String(text) => write_string(text, out),
-        Json::Array(items) => {
-            let inner =
-                indent.filter(|_| items.iter().any(|i| i.as_object().is_some())).map(|i| i + 1);
-            out.push('[');
-            for (n, item) in items.iter().enumerate() {
-                if n > 0 {
-                    out.push_str(if indent.is_some() && inner.is_none() { ", " } else { "," });
-                }
-                if let Some(level) = inner {
-                    line(out, level);
-                }
-                write_json(item, inner, out);
-            }
-            if let (Some(level), false) = (inner, items.is_empty()) {
-                line(out, level - 1);
-            }
-            out.push(']');
-        }
-        Json::Object(object) => {
-            let inner = indent.map(|i| i + 1);
-            out.push('{');
-            for (n, (name, item)) in object.iter().enumerate() {
-                if n > 0 {
-                    out.push(',');
-                }
-                if let Some(level) = inner {
-                    line(out, level);
-                }
-                write_string(name, out);
-                out.push_str(if indent.is_some() { ": " } else { ":" });
-                write_json(item, inner, out);
-            }
-            if let (Some(level), false) = (inner, object.is_empty()) {
-                line(out, level - 1);
-            }
-            out.push('}');
-        }
-    }
-}
-
-fn write_string(text: &str, out: &mut String) {
-    out.push_str(&serde_json::to_string(text).expect("a string can always be written as JSON"));
 }
 
 /// Puts quotes around `NaN`, `Infinity` and `-Infinity` outside strings; `None` if there are none.
@@ -491,7 +337,7 @@ fn quote_bare_floats(text: &str) -> Option<String> {
         }
         match ["NaN", "-Infinity", "Infinity"].iter().find(|token| rest.starts_with(**token)) {
             Some(token) => {
-                let _ = write!(out, "\"{token}\"");
+                out.extend(["\"", token, "\""]);
                 rest = &rest[token.len()..];
                 found = true;
             }
@@ -520,7 +366,8 @@ mod tests {
         let (json, odd) =
             Json::parse_tolerant(b"\xef\xbb\xbf{\"a\":NaN,\"b\":\"NaN \\\"\",\"a\":[-Infinity]}")
                 .unwrap();
-        assert_eq!(json.to_string(), r#"{"a":["-Infinity"],"b":"NaN \""}"#);
+        assert_eq!(json.to_string(), r#"{"a":[-Infinity],"b":"NaN \""}"#);
+        assert_eq!(json.into_standard().to_string(), r#"{"a":["-Infinity"],"b":"NaN \""}"#);
         assert!(odd.bare_floats && odd.byte_order_mark);
         assert_eq!(odd.duplicates, ["a"]);
     }

@@ -64,7 +64,7 @@ pub use hierarchy::aio;
 pub use hierarchy::{
     Array, ArrayBuilder, Chunk, Consolidated, Group, Guard, Hierarchy, Node, OpenOptions, Options,
 };
-pub use json::{Json, Object, Oddities};
+pub use json::{Json, Number, Object, Oddities};
 pub use limits::Limits;
 pub use metadata::{ArrayMetadata, GroupMetadata, NodeKind, NodeMetadata};
 pub use path::NodePath;

@@ -4,7 +4,6 @@ use zarr_core::data_type::{base64_decode, base64_encode};
 use zarr_core::{AccessError, Dialect, Json};
 
 use crate::format::is_default_float;
-use crate::lenient::{BARE_INFINITY, BARE_MINUS_INFINITY, BARE_NAN};
 use crate::types::Type;
 use crate::values::Values;
 
@@ -263,12 +262,6 @@ fn write(json: &Json, out: &mut String) {
             }
             out.push('}');
         }
-        Json::Number(text) => out.push_str(match &**text {
-            BARE_NAN => "NaN",
-            BARE_INFINITY => "Infinity",
-            BARE_MINUS_INFINITY => "-Infinity",
-            text => text,
-        }),
         other => out.push_str(&other.to_string()),
     }
 }
@@ -280,7 +273,7 @@ fn integer<T: TryFrom<i128>>(json: &Json) -> Result<T, String> {
             // A writer may put a fraction behind whole numbers.
             let value: f64 = text.parse().ok()?;
             let whole = value.fract() == 0.0 && value.abs() <= (1u64 << 53) as f64;
-            (whole && **text != *BARE_NAN).then_some(value as i128)
+            whole.then_some(value as i128)
         }),
         _ => None,
     };
@@ -292,7 +285,7 @@ fn double(json: &Json) -> Result<f64, String> {
     let none = || format!("{} is no number", json.brief());
     match json {
         Json::Bool(value) => Ok(f64::from(u8::from(*value))),
-        Json::Number(text) if **text == *BARE_NAN => Ok(f64::NAN),
+        Json::Number(text) if text.is_bare_float() => special(text).ok_or_else(none),
         Json::Number(text) if is_default_float(text) => Ok(DEFAULT_FLOAT),
         Json::Number(text) => finite(text, text.parse().ok(), f64::is_finite),
         Json::String(text) => special(text).ok_or_else(none),
@@ -302,15 +295,13 @@ fn double(json: &Json) -> Result<f64, String> {
 
 /// A number that its type can hold.
 fn finite<T: Copy>(text: &str, value: Option<T>, is_finite: fn(T) -> bool) -> Result<T, String> {
-    let meant = [BARE_INFINITY, BARE_MINUS_INFINITY].contains(&text);
-    let value = value.filter(|&value| meant || is_finite(value));
-    value.ok_or_else(|| format!("{text} is out of range"))
+    value.filter(|&value| is_finite(value)).ok_or_else(|| format!("{text} is out of range"))
 }
 
 /// Rounded once, from the digits.
 fn single(json: &Json) -> Result<f32, String> {
     match json {
-        Json::Number(text) if **text != *BARE_NAN && !is_default_float(text) => {
+        Json::Number(text) if !text.is_bare_float() && !is_default_float(text) => {
             finite(text, text.parse().ok(), f32::is_finite)
         }
         _ => double(json).map(|value| value as f32),

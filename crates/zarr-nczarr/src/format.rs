@@ -14,7 +14,7 @@ use zarr_core::{
     Reading, StoreError,
 };
 
-use crate::lenient::{self, Bare};
+use crate::lenient;
 
 /// How a dataset's documents are to be understood; told by its root.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,15 +42,31 @@ pub(crate) fn is_default_float(text: &str) -> bool {
 }
 
 impl NcFormat {
-    /// The document as JSON has it (N-053).
-    fn strict(key: &StoreKey, bytes: &Bytes, reading: &mut Reading<'_>) -> Option<Bytes> {
-        let text = std::str::from_utf8(bytes).ok()?;
-        let attributes = key.as_str().ends_with(".zattrs");
-        let bare = if attributes { Bare::Numbers } else { Bare::Strings };
-        let json =
-            lenient::to_json(text, bare).filter(|text| Json::parse(text.as_bytes()).is_ok())?;
+    /// The document as JSON has it (N-053), but for bare `NaN` and `Infinity` among attributes; `None` if the format
+    /// reads it as it is.
+    fn strict(&self, key: &StoreKey, bytes: &Bytes, reading: &mut Reading<'_>) -> Option<Bytes> {
+        let is_attribute = |name: &str| name == "attributes" || key.as_str().ends_with(".zattrs");
+        let json = match Json::parse_tolerant(bytes) {
+            Ok((json, _)) => {
+                let is_good =
+                    |(name, value): (&str, &Json)| is_attribute(name) || !value.has_bare_floats();
+                if json.as_object().is_none_or(|object| object.iter().all(is_good)) {
+                    return None;
+                }
+                json
+            }
+            Err(_) => {
+                let text = lenient::to_json(std::str::from_utf8(bytes).ok()?)?;
+                Json::parse_tolerant(text.as_bytes()).ok()?.0
+            }
+        };
         reading.tolerate("numbers, words or characters that are not JSON are understood").ok()?;
-        Some(json.into())
+        let Json::Object(members) = json else { return Some(json.to_string().into()) };
+        let members = members.into_iter().map(|(name, value)| {
+            let value = if is_attribute(&name) { value } else { value.into_standard() };
+            (name, value)
+        });
+        Some(Json::from(members.collect::<Object>()).to_string().into())
     }
 
     /// An array's document, told as Zarr tells it; `None` if it is that already.
@@ -143,7 +159,7 @@ impl Format for NcFormat {
         let mut found = found.clone();
         for (key, bytes) in &mut found {
             if Json::parse(bytes).is_err()
-                && let Some(strict) = Self::strict(key, bytes, reading)
+                && let Some(strict) = self.strict(key, bytes, reading)
             {
                 *bytes = strict;
             }

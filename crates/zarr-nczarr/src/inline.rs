@@ -11,7 +11,7 @@ use zarr_core::store::{
 };
 use zarr_core::{Json, StoreError};
 
-use crate::lenient::{self, Bare};
+use crate::lenient;
 
 /// A store, and documents that are not in it.
 #[derive(Debug)]
@@ -32,8 +32,8 @@ pub(crate) fn store(store: &Arc<dyn Store>) -> Result<Option<Arc<dyn Store>>, St
 }
 
 fn documents(root: &[u8]) -> Option<BTreeMap<StoreKey, Bytes>> {
-    let text = lenient::to_json(std::str::from_utf8(root).ok()?, Bare::Strings)?;
-    let root = Json::parse(text.as_bytes()).ok()?;
+    let text = lenient::to_json(std::str::from_utf8(root).ok()?)?;
+    let (root, _) = Json::parse_tolerant(text.as_bytes()).ok()?;
     let root = root.as_object()?;
     let kind = root.get("kind").and_then(Json::as_str);
     let all = root.get("metadata").and_then(Json::as_object).filter(|_| kind == Some("inline"))?;

@@ -144,7 +144,7 @@ fn report(options: &CopyOptions<'_>, progress: &Progress) {
 }
 
 fn copy_group(node: &Node, target: &Hierarchy, to: &NodePath) -> Result<()> {
-    let attributes = node.attributes();
+    let attributes = attributes_for(node.attributes(), node.hierarchy().dialect(), target);
     match target.create_group(to, attributes.clone()) {
         // The root group came with the hierarchy.
         Err(e) if e.kind() == ErrorKind::Exists => {
@@ -156,6 +156,18 @@ fn copy_group(node: &Node, target: &Hierarchy, to: &NodePath) -> Result<()> {
             Ok(())
         }
         other => other.map(|_| ()),
+    }
+}
+
+/// A node's attributes in the words of the target: bare `NaN` and `Infinity` stay where they were read, and are strings
+/// in another dialect, whose readers may take nothing but JSON (DECISIONS 38).
+fn attributes_for(attributes: Object, from: Dialect, target: &Hierarchy) -> Object {
+    if from == target.dialect() {
+        return attributes;
+    }
+    match Json::from(attributes).into_standard() {
+        Json::Object(attributes) => attributes,
+        _ => unreachable!("an object stays one"),
     }
 }
 
@@ -189,6 +201,8 @@ fn describe(
 ) -> Result<ArrayMetadata, Error> {
     let registry = target.registry();
     let mut metadata = (*array.metadata()).clone();
+    let from = array.hierarchy().dialect();
+    metadata.attributes = attributes_for(metadata.attributes, from, target);
     let rechunked = options.chunks.is_some() || options.shards.is_some();
     if rechunked || options.codecs.is_some() || target.dialect() != Dialect::V3 {
         metadata = metadata.unsharded();

@@ -77,7 +77,11 @@ impl Attrs {
 
     fn show(&self, attributes: &Object, out: Out<'_>) -> Result<(), Failure> {
         if self.json {
-            return Ok(write!(out, "{}", Json::from(attributes.clone()).to_pretty())?);
+            return Ok(write!(
+                out,
+                "{}",
+                Json::from(attributes.clone()).into_standard().to_pretty()
+            )?);
         }
         for (key, value) in attributes.iter() {
             write!(out, "{key}: ")?;
@@ -89,6 +93,7 @@ impl Attrs {
     fn show_value(&self, value: &Json, out: Out<'_>) -> Result<(), Failure> {
         match value {
             Json::String(text) if !self.json => writeln!(out, "{text}")?,
+            value if self.json => writeln!(out, "{}", value.clone().into_standard())?,
             value => writeln!(out, "{value}")?,
         }
         Ok(())

@@ -104,7 +104,7 @@ fn members(node: &Node) -> Object {
     };
     let warnings = hierarchy.warnings();
     object
-        .with("attributes", node.attributes())
+        .with("attributes", Json::from(node.attributes()).into_standard())
         .with("warnings", warnings.iter().map(|w| Json::from(w.to_string())).collect::<Json>())
 }
 

@@ -245,7 +245,8 @@ pub fn of_dialect(dialect: Dialect) -> Arc<dyn Format> {
     }
 }
 
-/// The document's object. Final v3 refuses duplicate members; other dialects note them (DECISIONS 23).
+/// The document's object. Final v3 refuses duplicate members, and bare `NaN` beside attributes; other dialects note them
+/// (DECISIONS 23, 38).
 fn parse_object(
     bytes: &[u8],
     encoding: &dyn MetadataEncoding,
@@ -282,10 +283,17 @@ fn object_of(
         reading.tolerate(what).map_err(refuse)?;
     }
     if odd.bare_floats {
-        let what = "bare `NaN` or `Infinity` is not JSON; write it as a string";
-        if strict_members {
-            return Err(refuse(what.into()));
+        let beside = |object: &Object| {
+            object.iter().any(|(name, value)| name != "attributes" && value.has_bare_floats())
+        };
+        if strict_members && json.as_object().is_none_or(beside) {
+            return Err(refuse(
+                "bare `NaN` or `Infinity` is not JSON; write it as a string".into(),
+            ));
         }
+        // DECISIONS 38.
+        let what = "bare `NaN` or `Infinity` is not JSON; it is kept as it stands, and a copy into another format \
+                    writes it as a string";
         reading.tolerate(what).map_err(refuse)?;
     }
     if odd.byte_order_mark {

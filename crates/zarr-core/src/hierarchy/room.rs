@@ -360,7 +360,8 @@ impl Room {
         }
         for (key, bytes) in documents {
             // Further documents are objects; ours is laid under what others have set there by now.
-            let ours = Json::parse(&bytes).ok().and_then(|json| json.as_object().cloned());
+            let ours = Json::parse_tolerant(&bytes).ok();
+            let ours = ours.and_then(|(json, _)| json.as_object().cloned());
             let place = Place { key: key.clone(), member: None, may_be_absent: true };
             let merge = |theirs: Json| {
                 let theirs = theirs.as_object().cloned().unwrap_or_default();

@@ -3,7 +3,7 @@
 //! One pass over the text. That it is JSON has been checked before; should it not be, there is an error at the
 //! place where that shows.
 
-use super::{Json, MAX_DEPTH, Members, Object, Oddities};
+use super::{Json, MAX_DEPTH, Object, Oddities};
 
 pub(crate) struct Reader<'a, 'o> {
     text: &'a str,
@@ -83,13 +83,18 @@ impl<'a, 'o> Reader<'a, 'o> {
     }
 
     fn object(&mut self, depth: usize) -> Result<Json, String> {
-        let mut members = Members::default();
+        let mut members = Vec::new();
         self.members(|reader, name| {
-            let value = reader.value(depth + 1)?;
-            reader.oddities.duplicates.extend(members.put(name, value));
+            members.push((name, reader.value(depth + 1)?));
             Ok(())
         })?;
-        Ok(Json::Object(Object(members.members)))
+        Ok(self.object_of(members))
+    }
+
+    fn object_of(&mut self, members: Vec<(String, Json)>) -> Json {
+        let (object, duplicates) = Object::of(members);
+        self.oddities.duplicates.extend(duplicates);
+        Json::Object(object)
     }
 
     /// The object that comes next but for its member `aside`; whether it has that one.
@@ -97,7 +102,7 @@ impl<'a, 'o> Reader<'a, 'o> {
     /// # Errors
     /// As [`Reader::value`].
     pub(super) fn object_but(&mut self, aside: &str) -> Result<(Json, bool), String> {
-        let (mut members, mut found) = (Members::default(), false);
+        let (mut members, mut found) = (Vec::new(), false);
         let is_object = self.members(|reader, name| {
             if name == aside {
                 if std::mem::replace(&mut found, true) {
@@ -105,12 +110,11 @@ impl<'a, 'o> Reader<'a, 'o> {
                 }
                 return reader.pass().map(drop);
             }
-            let value = reader.value(1)?;
-            reader.oddities.duplicates.extend(members.put(name, value));
+            members.push((name, reader.value(1)?));
             Ok(())
         })?;
         match is_object {
-            true => Ok((Json::Object(Object(members.members)), found)),
+            true => Ok((self.object_of(members), found)),
             false => Ok((self.value(0)?, false)),
         }
     }
@@ -121,6 +125,7 @@ impl<'a, 'o> Reader<'a, 'o> {
         while self.next_of(b']')? {
             items.push(self.value(depth + 1)?);
         }
+        items.shrink_to_fit();
         Ok(Json::Array(items))
     }
 

@@ -66,6 +66,15 @@ pub(crate) fn parse(
     if *json == Json::Null && dialect != Dialect::V3 {
         return Ok(None);
     }
+    // Their reader has been warned of bare ones (DECISIONS 38).
+    let standard;
+    let json = match json.has_bare_floats() {
+        true => {
+            standard = json.clone().into_standard();
+            &standard
+        }
+        false => json,
+    };
     let mut words = Words { dialect, strictness, warnings };
     let invalid = |why: String| {
         MetadataError::invalid(
@@ -139,7 +148,8 @@ impl Words<'_> {
         match repr {
             Repr::Bool => match (json.as_bool(), json.as_u64()) {
                 (Some(value), _) => Ok(vec![value as u8]),
-                (None, Some(value @ 0..=1)) if self.dialect != Dialect::V3 => {
+                // DECISIONS 38.
+                (None, Some(value @ 0..=1)) => {
                     self.tolerate("a bool is `true` or `false`, not a number")?;
                     Ok(vec![value as u8])
                 }
@@ -176,7 +186,10 @@ impl Words<'_> {
         match json.as_array() {
             Some([re, im]) => Ok([self.float(format, re)?, self.float(format, im)?].concat()),
             // So GDAL 3.6 writes those on the real axis.
-            None if json.as_number().is_some() && self.dialect != Dialect::V3 => {
+            None if self.dialect != Dialect::V3
+                && (json.as_number().is_some()
+                    || self.dialect == Dialect::V2 && json.as_str().is_some_and(is_decimal)) =>
+            {
                 self.tolerate("a complex number has no imaginary part; taken as zero")?;
                 Ok([self.float(format, json)?, vec![0; format.size()]].concat())
             }
@@ -186,10 +199,14 @@ impl Words<'_> {
 
     /// Exact, however large; integral floats such as `7.0` and `1e3` are tolerated (F-033, D-112).
     fn integer(&mut self, json: &Json) -> Result<i128> {
-        // GDAL 3.6 writes those that no double holds as text.
-        let is_wide =
-            |text: &&str| is_decimal(text) && text.parse().is_ok_and(|n: u64| n > 1 << 53);
-        let quoted = json.as_str().filter(is_wide).filter(|_| self.dialect != Dialect::V3);
+        // In v2 any number may be decimal text (DECISIONS 38); in drafts GDAL 3.6 writes so those that no double holds.
+        let is_wide = |text: &str| text.parse().is_ok_and(|n: u64| n > 1 << 53);
+        let quoted =
+            json.as_str().filter(|text| is_decimal(text)).filter(|text| match self.dialect {
+                Dialect::V2 => true,
+                Dialect::Draft => is_wide(text),
+                Dialect::V3 => false,
+            });
         if quoted.is_some() {
             self.tolerate("an integer is written as a string")?;
         }
@@ -387,6 +404,10 @@ mod tests {
             &[("[\"-Infinity\",\"NaN\"]", Some("7fc00000ff800000")), ("1", None), ("[1]", None)],
         );
         assert_eq!(read(Uint8, "7.0", Dialect::V3, Strictness::Tolerant).as_deref(), Some("07"));
+        // Decision 38.
+        for (text, bits) in [("0", Some("00")), ("1", Some("01")), ("2", None), ("\"1\"", None)] {
+            assert_eq!(read(Bool, text, Dialect::V3, Strictness::Tolerant).as_deref(), bits);
+        }
     }
 
     /// D-111 … D-114, Q3.
@@ -433,7 +454,16 @@ mod tests {
             lenient(Uint64, "\"18446744073709551615\"").as_deref(),
             Some("ffffffffffffffff")
         );
-        assert_eq!(lenient(Uint64, "\"7\""), None);
+        // Decision 38: decimal text for any type of numbers.
+        assert_eq!(lenient(Uint64, "\"7\"").as_deref(), Some("0000000000000007"));
+        assert_eq!(lenient(Int16, "\"-1\"").as_deref(), Some("ffff"));
+        assert_eq!(lenient(Int16, "\"7.0\"").as_deref(), Some("0007"));
+        assert_eq!(lenient(Complex64, "\"1\"").as_deref(), Some("000000003f800000"));
+        for (core, text) in [(Int8, "\"128\""), (Int8, "\"\""), (Int8, "\"x\""), (Int8, "\"1.5\"")]
+        {
+            assert_eq!(lenient(core, text), None, "{text}");
+        }
+        assert_eq!(read(Uint64, "\"7\"", Dialect::V2, Strictness::Strict), None);
         assert_eq!(lenient(Float64, "\"foo\""), None);
     }
 

@@ -1,0 +1,150 @@
+//! The members of an object, in order.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+
+use super::Json;
+
+/// The members of a JSON object, in the document's order, no name twice.
+///
+/// Two objects are equal when they hold equal members, in whatever order.
+///
+/// A clone shares the members until one of the two changes.
+#[derive(Clone, Debug, Default)]
+pub struct Object(Arc<Vec<(String, Json)>>);
+
+impl PartialEq for Object {
+    fn eq(&self, other: &Self) -> bool {
+        if Arc::ptr_eq(&self.0, &other.0) {
+            return true;
+        }
+        if self.len() != other.len() {
+            return false;
+        }
+        if self.len() < MANY {
+            return self.iter().all(|(name, value)| other.get(name) == Some(value));
+        }
+        let others: HashMap<&str, &Json> = other.iter().collect();
+        self.iter().all(|(name, value)| others.get(name) == Some(&value))
+    }
+}
+
+impl Eq for Object {}
+
+impl Object {
+    /// An object without members.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The value of member `name`.
+    pub fn get(&self, name: &str) -> Option<&Json> {
+        self.0.iter().find(|(n, _)| n == name).map(|(_, v)| v)
+    }
+
+    /// Whether there is a member `name`.
+    pub fn contains(&self, name: &str) -> bool {
+        self.get(name).is_some()
+    }
+
+    /// Sets member `name`; a member that was there keeps its place. Returns the old value.
+    pub fn insert(&mut self, name: impl Into<String>, value: impl Into<Json>) -> Option<Json> {
+        let (name, value) = (name.into(), value.into());
+        let members = Arc::make_mut(&mut self.0);
+        match members.iter_mut().find(|(n, _)| *n == name) {
+            Some((_, old)) => Some(std::mem::replace(old, value)),
+            None => {
+                members.push((name, value));
+                None
+            }
+        }
+    }
+
+    /// The same object with member `name` set.
+    pub fn with(mut self, name: impl Into<String>, value: impl Into<Json>) -> Self {
+        self.insert(name, value);
+        self
+    }
+
+    /// Removes member `name` and returns its value.
+    pub fn remove(&mut self, name: &str) -> Option<Json> {
+        let at = self.0.iter().position(|(n, _)| n == name)?;
+        Some(Arc::make_mut(&mut self.0).remove(at).1)
+    }
+
+    /// The members, in order.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Json)> {
+        self.0.iter().map(|(n, v)| (n.as_str(), v))
+    }
+
+    /// How many members there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there is no member.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// With so many members names are looked up.
+const MANY: usize = 16;
+
+impl Object {
+    /// The object of members as they come, and the names that stand there twice: of those the last holds, at the
+    /// place of the first.
+    pub(super) fn of(mut members: Vec<(String, Json)>) -> (Object, Vec<String>) {
+        members.shrink_to_fit();
+        match are_distinct(&members) {
+            true => (Object(Arc::new(members)), Vec::new()),
+            false => without_duplicates(members),
+        }
+    }
+}
+
+/// Whether no name stands there twice; perhaps `false` where none does.
+fn are_distinct(members: &[(String, Json)]) -> bool {
+    if members.len() < MANY {
+        let before = |n: usize| members[..n].iter().map(|(name, _)| name);
+        return (0..members.len()).all(|n| !before(n).any(|name| *name == members[n].0));
+    }
+    let state = RandomState::new();
+    let mut hashes: Vec<u64> = members.iter().map(|(name, _)| state.hash_one(name)).collect();
+    hashes.sort_unstable();
+    hashes.windows(2).all(|pair| pair[0] != pair[1])
+}
+
+fn without_duplicates(all: Vec<(String, Json)>) -> (Object, Vec<String>) {
+    let mut places: HashMap<String, usize> = HashMap::new();
+    let (mut members, mut duplicates) = (Vec::<(String, Json)>::new(), Vec::new());
+    for (name, value) in all {
+        match places.get(&name) {
+            Some(&place) => {
+                members[place].1 = value;
+                duplicates.push(name);
+            }
+            None => {
+                places.insert(name.clone(), members.len());
+                members.push((name, value));
+            }
+        }
+    }
+    (Object(Arc::new(members)), duplicates)
+}
+
+impl FromIterator<(String, Json)> for Object {
+    /// Of members with one name the last holds, at the place of the first.
+    fn from_iter<I: IntoIterator<Item = (String, Json)>>(members: I) -> Self {
+        Object::of(members.into_iter().collect()).0
+    }
+}
+
+impl IntoIterator for Object {
+    type Item = (String, Json);
+    type IntoIter = std::vec::IntoIter<(String, Json)>;
+    fn into_iter(self) -> Self::IntoIter {
+        Arc::unwrap_or_clone(self.0).into_iter()
+    }
+}

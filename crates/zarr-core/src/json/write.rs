@@ -1,0 +1,97 @@
+//! Writes JSON values as text.
+
+use std::fmt::{self, Write};
+
+use super::Json;
+
+/// Writes a value, each level indented by two spaces more than `indent` levels, or all in one line.
+pub(super) fn write_json(value: &Json, indent: Option<usize>, out: &mut impl Write) -> fmt::Result {
+    match value {
+        Json::Null => out.write_str("null")?,
+        Json::Bool(value) => {
+            write!(out, "{value}")?;
+        }
+        Json::Number(text) => out.write_str(text)?,
+        Json::String(text) => write_string(text, out)?,
+        Json::Array(items) => {
+            let inner =
+                indent.filter(|_| items.iter().any(|i| i.as_object().is_some())).map(|i| i + 1);
+            out.write_char('[')?;
+            for (n, item) in items.iter().enumerate() {
+                if n > 0 {
+                    out.write_str(if indent.is_some() && inner.is_none() { ", " } else { "," })?;
+                }
+                if let Some(level) = inner {
+                    line(out, level)?;
+                }
+                write_json(item, inner, out)?;
+            }
+            if let (Some(level), false) = (inner, items.is_empty()) {
+                line(out, level - 1)?;
+            }
+            out.write_char(']')?;
+        }
+        Json::Object(object) => {
+            let inner = indent.map(|i| i + 1);
+            out.write_char('{')?;
+            for (n, (name, item)) in object.iter().enumerate() {
+                if n > 0 {
+                    out.write_char(',')?;
+                }
+                if let Some(level) = inner {
+                    line(out, level)?;
+                }
+                write_string(name, out)?;
+                out.write_str(if indent.is_some() { ": " } else { ":" })?;
+                write_json(item, inner, out)?;
+            }
+            if let (Some(level), false) = (inner, object.is_empty()) {
+                line(out, level - 1)?;
+            }
+            out.write_char('}')?;
+        }
+    }
+    Ok(())
+}
+
+fn line(out: &mut impl Write, level: usize) -> fmt::Result {
+    out.write_char('\n')?;
+    (0..level).try_for_each(|_| out.write_str("  "))
+}
+
+fn write_string(text: &str, out: &mut impl Write) -> fmt::Result {
+    let quoted = serde_json::to_string(text).expect("a string can always be written as JSON");
+    out.write_str(&quoted)
+}
+
+/// The beginning of a text, for messages. What comes after it is never written.
+pub(super) struct Brief {
+    text: String,
+    left: usize,
+}
+
+impl Brief {
+    /// At most so many characters, the three dots of a text that was cut among them.
+    const MOST: usize = 80;
+
+    pub fn of(value: &Json) -> String {
+        let mut brief = Brief { text: String::new(), left: Self::MOST };
+        if write_json(value, None, &mut brief).is_err() {
+            brief
+                .text
+                .truncate(brief.text.char_indices().nth(Self::MOST - 3).map_or(0, |(at, _)| at));
+            brief.text.push_str("...");
+        }
+        brief.text
+    }
+}
+
+impl Write for Brief {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        for c in text.chars() {
+            self.left = self.left.checked_sub(1).ok_or(fmt::Error)?;
+            self.text.push(c);
+        }
+        Ok(())
+    }
+}
