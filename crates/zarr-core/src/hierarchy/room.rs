@@ -340,6 +340,10 @@ impl Room {
         let at = |e: Error| self.at(path, e);
         if ground.overwrite {
             self.erase_all(path).await.map_err(at)?;
+            if path.is_root() {
+                // It may have gone with a link.
+                self.create_entry_point().await.map_err(at)?;
+            }
         } else if !self.format.groups_are_explicit()
             && path.is_root()
             && node.kind() == NodeKind::Array
@@ -508,7 +512,14 @@ impl Room {
 
     async fn erase_all(&self, path: &NodePath) -> Result<()> {
         let writeable = self.writeable()?;
+        // Links go first, or the documents would be erased behind them (DECISIONS 44). The whole hierarchy may be one.
+        if path.is_root() && writeable.erase_link(&StorePrefix::root()).await? {
+            return Ok(());
+        }
         let (keys, prefixes) = self.format.erasure(path)?;
+        for prefix in &prefixes {
+            writeable.erase_link(prefix).await?;
+        }
         for key in &keys {
             writeable.erase(key).await?;
         }

@@ -124,6 +124,11 @@ pub trait WriteableStore: Send + Sync {
     async fn erase(&self, key: &StoreKey) -> Result<(), StoreError>;
     /// Erases every key that begins with `prefix`.
     async fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError>;
+    /// Removes the link that `prefix` is, and nothing of what is behind it; whether it was one.
+    async fn erase_link(&self, prefix: &StorePrefix) -> Result<bool, StoreError> {
+        let _ = prefix;
+        Ok(false)
+    }
     /// Puts what was set and erased where other readers of the store find it.
     async fn flush(&self) -> Result<(), StoreError> {
         Ok(())
@@ -288,6 +293,10 @@ impl WriteableStore for Ready {
     async fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
         self.settled(prefix).await;
         self.0.writeable().expect(NO_SIDE).erase_prefix(prefix)
+    }
+    async fn erase_link(&self, prefix: &StorePrefix) -> Result<bool, StoreError> {
+        self.settled(prefix).await;
+        self.0.writeable().expect(NO_SIDE).erase_link(prefix)
     }
     async fn flush(&self) -> Result<(), StoreError> {
         self.0.writeable().expect(NO_SIDE).flush()

@@ -191,6 +191,16 @@ pub trait WriteableStore: Send + Sync {
     /// When the store failed.
     fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError>;
 
+    /// Removes the link that `prefix` is, in a store that has links, and nothing of what is behind it (DECISIONS 44).
+    /// Whether it was one; else nothing changes. Stores without links, most of them, have nothing to do.
+    ///
+    /// # Errors
+    /// When the store failed.
+    fn erase_link(&self, prefix: &StorePrefix) -> Result<bool, StoreError> {
+        let _ = prefix;
+        Ok(false)
+    }
+
     /// Puts what was set and erased where other readers of the store find it, for stores that gather it until
     /// then, such as archives; others have nothing to do.
     ///

@@ -226,6 +226,11 @@ impl WriteableStore for Offloaded {
         self.change(touched, move |store| store.writeable().expect(NO_SIDE).erase_prefix(&prefix))
             .await
     }
+    async fn erase_link(&self, prefix: &StorePrefix) -> Result<bool, StoreError> {
+        let (touched, prefix) = (Touched::from(prefix), prefix.clone());
+        self.change(touched, move |store| store.writeable().expect(NO_SIDE).erase_link(&prefix))
+            .await
+    }
     async fn flush(&self) -> Result<(), StoreError> {
         let all = StorePrefix::root();
         self.change(&all, |store| store.writeable().expect(NO_SIDE).flush()).await

@@ -39,6 +39,19 @@ pub(super) fn erase_prefix(
     })
 }
 
+/// Removes the link to a folder that `prefix` is, the root's among them; whether it was one.
+pub(super) fn erase_link(
+    store: &FilesystemStore,
+    prefix: &StorePrefix,
+) -> Result<bool, StoreError> {
+    let link = store.folder(prefix)?;
+    let is_link = link.is_symlink() && link.is_dir();
+    if is_link {
+        unlink(&link).map_err(failed("erase", prefix))?;
+    }
+    Ok(is_link)
+}
+
 fn erase_below(store: &FilesystemStore, folder: &Path) -> Result<(), Failure> {
     if folder == store.root {
         return erase_folder(store, folder);

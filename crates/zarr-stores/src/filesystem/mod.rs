@@ -43,7 +43,8 @@ use crate::url;
 /// **Links.** A key cannot lead out of the folder, but a symbolic link in it can: whoever may place
 /// links there decides where they lead. Reading, listing and setting below a link to a folder follow
 /// it; a link that leads back to a folder above it is not listed. `set` and `erase` of a link's own key
-/// replace and remove the link, and `erase_prefix` removes the links it meets: what is behind them stays.
+/// replace and remove the link, `erase_prefix` removes the links it meets, and `erase_link` the one that a prefix or
+/// the root is: what is behind them stays.
 ///
 /// **Case.** On a disk that does not tell `foo` from `FOO` two such keys are one value. Ask
 /// [`folds_case`](Self::folds_case) before relying on both.
@@ -255,6 +256,11 @@ impl WriteableStore for FilesystemStore {
     fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
         self.writable()?;
         erase::erase_prefix(self, prefix)
+    }
+
+    fn erase_link(&self, prefix: &StorePrefix) -> Result<bool, StoreError> {
+        self.writable()?;
+        erase::erase_link(self, prefix)
     }
 
     fn set_unguarded(&self, key: &StoreKey, value: Payload<'_>) -> Result<(), StoreError> {

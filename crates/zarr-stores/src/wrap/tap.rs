@@ -345,6 +345,11 @@ impl WriteableStore for TapStore {
         self.call("erase_prefix", prefix.as_str(), &[], ask, |()| (0, Outcome::Done)).await
     }
 
+    /// Not told of: stores without links are not asked.
+    async fn erase_link(&self, prefix: &StorePrefix) -> Result<bool, StoreError> {
+        self.store.writer("erase_link")?.erase_link(prefix).await
+    }
+
     async fn flush(&self) -> Result<(), StoreError> {
         let ask = self.store.writer("flush")?.flush();
         self.call("flush", "", &[], ask, |()| (0, Outcome::Done)).await

@@ -156,6 +156,12 @@ impl CacheStore {
         forgotten.unwrap_or_else(lost).map_err(failed(key))
     }
 
+    async fn forget_below(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
+        let below = prefix.clone();
+        let forgotten = self.ask(move |shelf| shelf.forget_below(&below)).await;
+        forgotten.unwrap_or(Ok(())).map_err(failed(prefix))
+    }
+
     fn pinned(
         &self,
         key: &StoreKey,
@@ -326,10 +332,16 @@ impl WriteableStore for CacheStore {
 
     async fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
         let erased = self.store.writer("erase_prefix")?.erase_prefix(prefix).await;
-        let below = prefix.clone();
-        let forgotten = self.ask(move |shelf| shelf.forget_below(&below)).await;
-        forgotten.unwrap_or(Ok(())).map_err(failed(prefix))?;
+        self.forget_below(prefix).await?;
         erased
+    }
+
+    async fn erase_link(&self, prefix: &StorePrefix) -> Result<bool, StoreError> {
+        let erased = self.store.writer("erase_link")?.erase_link(prefix).await?;
+        if erased {
+            self.forget_below(prefix).await?;
+        }
+        Ok(erased)
     }
 
     async fn flush(&self) -> Result<(), StoreError> {

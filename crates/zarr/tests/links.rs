@@ -1,0 +1,176 @@
+//! Erasing a node that is a symbolic link removes the link; what is behind it stays (decision 44).
+#![cfg(all(unix, feature = "filesystem"))]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use zarr::{Dialect, Result};
+
+const DIALECTS: [Dialect; 3] = [Dialect::V2, Dialect::V3, Dialect::Draft];
+
+/// An array `a` in a hierarchy at `path`.
+fn make(path: &Path, dialect: Dialect, value: i32) -> Result<()> {
+    let hierarchy = zarr::create(path.to_str().expect("a plain path"), dialect)?;
+    let array = hierarchy.create_array(&"/a".parse()?).shape(&[4]).chunks(&[2]);
+    array.data_type_named("int32").create()?.write(.., &[value; 4])
+}
+
+/// Every file below a folder, and what it holds.
+fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        match path.is_dir() {
+            true => found.extend(files(&path)),
+            false if path.ends_with(".zarr-lock") => {}
+            false => drop(found.insert(path.clone(), fs::read(&path).expect("a file"))),
+        }
+    }
+    found
+}
+
+/// A hierarchy whose array `a` lies elsewhere, and what lies there.
+struct Linked {
+    _within: tempfile::TempDir,
+    path: PathBuf,
+    outside: PathBuf,
+    behind: BTreeMap<PathBuf, Vec<u8>>,
+}
+
+impl Linked {
+    /// With links in place of the folders that hold the array.
+    fn node(dialect: Dialect) -> Result<Self> {
+        let linked = Linked::new(dialect)?;
+        make(&linked.path, dialect, 2)?;
+        let folders: &[&str] = match dialect {
+            Dialect::Draft => &["data/root/a"],
+            _ => &["a"],
+        };
+        for folder in folders {
+            fs::remove_dir_all(linked.path.join(folder)).expect("a folder");
+            symlink(linked.outside.join(folder), linked.path.join(folder)).expect("a link");
+        }
+        Ok(linked)
+    }
+
+    /// With a link in place of the whole hierarchy.
+    fn root(dialect: Dialect) -> Result<Self> {
+        let linked = Linked::new(dialect)?;
+        symlink(&linked.outside, &linked.path).expect("a link");
+        Ok(linked)
+    }
+
+    fn new(dialect: Dialect) -> Result<Self> {
+        let within = tempfile::tempdir().expect("a folder");
+        let (path, outside) = (within.path().join("x.zarr"), within.path().join("outside.zarr"));
+        make(&outside, dialect, 1)?;
+        let behind = files(&outside);
+        assert!(behind.len() > 2);
+        Ok(Linked { _within: within, path, outside, behind })
+    }
+
+    fn url(&self) -> &str {
+        self.path.to_str().expect("a plain path")
+    }
+
+    fn is_kept(&self) -> bool {
+        files(&self.outside) == self.behind
+    }
+}
+
+#[test]
+fn erasing_a_linked_array_keeps_what_is_behind_it() -> Result<()> {
+    for dialect in DIALECTS {
+        let linked = Linked::node(dialect)?;
+        let group = zarr::open_rw(linked.url())?.into_group()?;
+        assert_eq!(group.array("a")?.read::<i32>(..)?, [1; 4], "reading follows the link");
+        group.erase("a")?;
+        assert!(linked.is_kept(), "{dialect:?}");
+        assert!(zarr::open(linked.url())?.into_group()?.array("a").is_err());
+        assert!(files(&linked.path).keys().all(|key| !key.ends_with("a")), "{dialect:?}");
+        for link in ["a", "data/root/a"] {
+            assert!(!linked.path.join(link).is_symlink(), "{dialect:?}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn creating_over_a_linked_array_keeps_what_is_behind_it() -> Result<()> {
+    for dialect in DIALECTS {
+        let linked = Linked::node(dialect)?;
+        let hierarchy = zarr::open_rw(linked.url())?.hierarchy().clone();
+        let array = hierarchy.create_array(&"/a".parse()?).shape(&[4]).chunks(&[2]);
+        let array = array.data_type_named("int32").overwrite(true).create()?;
+        array.write(.., &[3; 4])?;
+        assert!(linked.is_kept(), "{dialect:?}");
+        assert_eq!(array.read::<i32>(..)?, [3; 4]);
+        for link in ["a", "data/root/a"] {
+            assert!(!linked.path.join(link).is_symlink(), "{dialect:?}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn erasing_a_group_removes_the_links_in_it() -> Result<()> {
+    for dialect in DIALECTS {
+        let linked = Linked::new(dialect)?;
+        let hierarchy = zarr::create(linked.url(), dialect)?;
+        hierarchy.create_group(&"/g".parse()?, zarr::Object::default())?;
+        let link = match dialect {
+            Dialect::Draft => linked.path.join("data/root/g/a"),
+            _ => linked.path.join("g/a"),
+        };
+        fs::create_dir_all(link.parent().expect("a folder")).expect("a folder");
+        symlink(&linked.outside, &link).expect("a link");
+        hierarchy.erase(&"/g".parse()?)?;
+        assert!(linked.is_kept() && !link.is_symlink(), "{dialect:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn erasing_a_hierarchy_that_is_a_link_keeps_what_is_behind_it() -> Result<()> {
+    for dialect in DIALECTS {
+        let linked = Linked::root(dialect)?;
+        let hierarchy = zarr::open_rw(linked.url())?.hierarchy().clone();
+        hierarchy.erase(&"/".parse()?)?;
+        assert!(linked.is_kept(), "{dialect:?}");
+        assert!(!linked.path.is_symlink() && !linked.path.exists(), "{dialect:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn creating_over_a_hierarchy_that_is_a_link_keeps_what_is_behind_it() -> Result<()> {
+    for dialect in DIALECTS {
+        let linked = Linked::root(dialect)?;
+        let hierarchy = zarr::open_rw(linked.url())?.hierarchy().clone();
+        let array = hierarchy.create_array(&"/".parse()?).shape(&[4]).chunks(&[2]);
+        array.data_type_named("int32").overwrite(true).create()?.write(.., &[3; 4])?;
+        assert!(linked.is_kept() && !linked.path.is_symlink(), "{dialect:?}");
+        let array = zarr::open(linked.url())?.into_array()?;
+        assert_eq!(array.read::<i32>(..)?, [3; 4], "{dialect:?}");
+    }
+    Ok(())
+}
+
+/// Changing an array through a link is no erasing of a node: what is written, and a chunk that became all fill, is
+/// written and erased behind the link.
+#[test]
+fn writing_through_a_link_changes_what_is_behind_it() -> Result<()> {
+    for dialect in DIALECTS {
+        let linked = Linked::node(dialect)?;
+        let array = zarr::open_rw(linked.url())?.into_group()?.array("a")?;
+        array.write(0..2, &[0, 0])?;
+        array.write(2..4, &[5, 0])?;
+        let behind = linked.outside.to_str().expect("a plain path");
+        let behind = zarr::open(behind)?.into_group()?.array("a")?;
+        assert_eq!(behind.read::<i32>(..)?, [0, 0, 5, 0], "{dialect:?}");
+        assert!(!linked.is_kept());
+    }
+    Ok(())
+}
