@@ -1,8 +1,8 @@
-//! What does the program say, and with which code does it end, when something went wrong?
+//! What the program says, and with which code it ends, when something went wrong.
 
 use std::io;
 
-use zarr::{AccessError, Error};
+use zarr::{AccessError, Cause, Error, ErrorKind, Json, Object, StoreError};
 
 /// Why a command did not succeed.
 #[derive(Debug)]
@@ -13,6 +13,8 @@ pub(crate) enum Failure {
     Usage(String),
     /// A library call failed.
     Zarr(Error),
+    /// No Zarr data was found, and this is there instead.
+    Absent { error: Box<Error>, why: String, kind: ErrorKind },
     /// It was all told already, and this is the code.
     Told(u8),
     /// Standard input or a file of the program's own failed.
@@ -37,6 +39,7 @@ impl Failure {
             Failure::No(_) => 1,
             Failure::Usage(_) => 2,
             Failure::Zarr(error) => error.kind().exit_code(),
+            Failure::Absent { kind, .. } => kind.exit_code(),
             Failure::Told(code) => *code,
             Failure::Stream(..) => 5,
         }
@@ -46,23 +49,86 @@ impl Failure {
     pub fn message(&self) -> Option<String> {
         Some(match self {
             Failure::Closed | Failure::Told(_) => return None,
-            Failure::No(why) => why.clone(),
-            Failure::Usage(why) => format!("error: {why}"),
-            Failure::Zarr(error) => format!("error: {error}"),
-            Failure::Stream(what, error) => format!("error: {what}: {error}"),
+            Failure::No(why) | Failure::Usage(why) => why.clone(),
+            Failure::Zarr(error) => error.to_string(),
+            Failure::Absent { error, why, .. } => match error.store() {
+                Some(store) => format!("store {store}: {why}"),
+                None => why.clone(),
+            },
+            Failure::Stream(what, error) => format!("{what}: {error}"),
         })
+    }
+
+    /// What to say to a person, if anything.
+    pub fn line(&self) -> Option<String> {
+        match self {
+            Failure::No(why) => Some(why.clone()),
+            _ => self.message().map(|message| format!("error: {message}")),
+        }
+    }
+
+    /// What to say to a program, if anything: `{"error": {"kind", "exit_code", "message", …}}` on one line.
+    pub fn json(&self) -> Option<Json> {
+        let (kind, error) = match self {
+            Failure::Closed | Failure::Told(_) => return None,
+            Failure::No(_) => ("no", None),
+            Failure::Usage(_) => (ErrorKind::Argument.name(), None),
+            Failure::Zarr(error) => (error.kind().name(), Some(error)),
+            Failure::Absent { error, kind, .. } => (kind.name(), Some(&**error)),
+            Failure::Stream(..) => (ErrorKind::Store.name(), None),
+        };
+        let message = self.message().unwrap_or_default();
+        Some(said(kind, self.exit_code(), &message, error))
     }
 }
 
+/// An error for programs.
+pub(crate) fn said(kind: &str, exit_code: u8, message: &str, error: Option<&Error>) -> Json {
+    let mut members = Object::new()
+        .with("kind", kind)
+        .with("exit_code", u64::from(exit_code))
+        .with("message", message);
+    let text = |text: &str| Json::from(text);
+    let places = [
+        ("store", error.and_then(Error::store).map(text)),
+        ("path", error.and_then(Error::path).map(|path| text(path.as_str()))),
+        ("key", error.and_then(Error::key).map(|key| text(key.as_str()))),
+        ("hint", error.and_then(Error::hint).map(text)),
+    ];
+    for (name, place) in places {
+        if let Some(place) = place {
+            members.insert(name, place);
+        }
+    }
+    if let Some(chunk) = error.and_then(Error::chunk) {
+        let indices = chunk.iter().map(|index| Json::Number(index.to_string().into()));
+        members.insert("chunk", indices.collect::<Json>());
+    }
+    Json::from(Object::new().with("error", members))
+}
+
+/// Hints that name functions of the library become those that name options of the program.
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        Failure::Zarr(error)
+        let hint = match error.cause() {
+            Cause::Access(AccessError::Exists(_)) => {
+                "choose another --path, or replace it with --overwrite"
+            }
+            Cause::Access(AccessError::ReadOnly) | Cause::Store(StoreError::ReadOnly) => {
+                "this store is for reading alone; choose another TARGET"
+            }
+            Cause::Store(StoreError::LockRefused { .. }) => {
+                "this file system does not lock; if no other process writes here, give --no-lock"
+            }
+            _ => return Failure::Zarr(error),
+        };
+        Failure::Zarr(error.with_hint(hint))
     }
 }
 
 impl From<AccessError> for Failure {
     fn from(error: AccessError) -> Self {
-        Failure::Zarr(error.into())
+        Error::from(error).into()
     }
 }
 

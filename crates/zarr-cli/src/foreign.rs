@@ -2,7 +2,7 @@
 
 use zarr::format::is_zarr_key;
 use zarr::store::{StoreKey, StorePrefix};
-use zarr::{ErrorKind, Hierarchy, NodePath, Warning};
+use zarr::{Era, ErrorKind, Hierarchy, NodePath, Warning};
 
 use crate::failure::Failure;
 use crate::human;
@@ -13,6 +13,10 @@ const LISTED: usize = 10;
 
 /// Refuses if erasing the node at `path` would take files along that are not Zarr's.
 pub(crate) fn refuse(hierarchy: &Hierarchy, path: &NodePath) -> Result<(), Failure> {
+    if hierarchy.era().is_some_and(|era| era < Era::E4) {
+        // The older drafts are not written, and erasing says so.
+        return Ok(());
+    }
     let foreign = match hierarchy.foreign_keys(path) {
         Ok(foreign) => foreign,
         // What cannot be listed cannot be told apart.
@@ -23,8 +27,7 @@ pub(crate) fn refuse(hierarchy: &Hierarchy, path: &NodePath) -> Result<(), Failu
         return Ok(());
     }
     Err(Failure::Usage(format!(
-        "nothing was erased: below {path} of {} are {} that are not Zarr's: {}; move them away, or erase \
-         them, too, with --force",
+        "store {}: {path} holds {} that Zarr did not write: {}; nothing was erased; erase them, too, with --force",
         hierarchy.store().name(),
         human::plural(foreign.len() as u64, "file"),
         names(&foreign)

@@ -1,6 +1,6 @@
-//! How are sizes and counts said to people?
+//! Says sizes, counts and places to people.
 
-use zarr::Json;
+use zarr::{Hierarchy, Json, NodePath};
 
 /// `512 B`, `1.5 KiB`, `64.0 MiB`.
 pub(crate) fn size(bytes: u64) -> String {
@@ -33,6 +33,15 @@ pub(crate) fn count(n: u64) -> String {
 /// `3 nodes`, `1 node`.
 pub(crate) fn plural(n: u64, noun: &str) -> String {
     format!("{} {noun}{}", count(n), if n == 1 { "" } else { "s" })
+}
+
+/// `store file:///x.zarr: /a`; the store alone, where the node is its root.
+pub(crate) fn place(hierarchy: &Hierarchy, path: &NodePath) -> String {
+    let store = hierarchy.store().name();
+    match path {
+        path if path.is_root() => format!("store {store}"),
+        path => format!("store {store}: {path}"),
+    }
 }
 
 /// `(300, 200)`; `()` for a scalar, `(300,)` for one axis.

@@ -15,12 +15,14 @@
 //! }
 //! ```
 //!
-//! Standard output is data, standard error is talk. Exit codes: 0 fine, 1 the answer is no, 2 the
+//! Standard output is data, standard error is talk; with `--json`, it is one JSON object on each line, with the
+//! member `error` or `warning`. Exit codes: 0 fine, 1 the answer is no, 2 the
 //! request cannot be, 3 nothing is there, 4 valid but not supported by this build, 5 corrupt data, or
 //! input or output failed.
 
 #![forbid(unsafe_code)]
 
+mod absent;
 mod calendar;
 mod commands;
 mod element;
@@ -29,6 +31,7 @@ mod foreign;
 mod human;
 mod nested;
 mod npy;
+mod other_format;
 mod parse;
 mod progress;
 mod record;
@@ -41,9 +44,10 @@ use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
-use zarr::Registry;
+use zarr::{ErrorKind, Registry};
 
 use self::commands::Command;
+use self::failure::Failure;
 use self::session::{Global, Session};
 
 /// Look into, read, write and convert Zarr data: v2, v3 and the v3 drafts of 2019 and 2020.
@@ -79,8 +83,16 @@ Examples:
 pub fn run(registry: Registry, args: impl Iterator<Item = OsString>) -> ExitCode {
     let args: Vec<OsString> = args.collect();
     let program = args.first().map_or("zarr".into(), |name| name.to_string_lossy().into_owned());
+    let wants_json = args.iter().take_while(|arg| *arg != "--").any(|arg| arg == "--json");
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
+        Err(error) if wants_json && error.use_stderr() => {
+            let message = error.to_string();
+            let message = message.trim().trim_start_matches("error: ");
+            let code = u8::try_from(error.exit_code()).unwrap_or(2);
+            let _ = writeln!(io::stderr(), "{}", failure::said("argument", code, message, None));
+            return ExitCode::from(code);
+        }
         Err(error) => {
             // Help goes to standard output; whoever closed that does not want it.
             let _ = error.print();
@@ -96,8 +108,18 @@ pub fn run(registry: Registry, args: impl Iterator<Item = OsString>) -> ExitCode
         Err(failure) => {
             // What was found before it failed is still worth having.
             let _ = out.flush();
-            if let Some(message) = failure.message() {
-                let _ = writeln!(io::stderr(), "{message}");
+            let failure = match failure {
+                Failure::Zarr(error) if error.kind() == ErrorKind::NotFound => {
+                    absent::explain(error, &session)
+                }
+                failure => failure,
+            };
+            let said = match session.is_json() {
+                true => failure.json().map(|json| json.to_string()),
+                false => failure.line(),
+            };
+            if let Some(said) = said {
+                let _ = writeln!(io::stderr(), "{said}");
             }
             ExitCode::from(failure.exit_code())
         }

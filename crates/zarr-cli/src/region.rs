@@ -1,9 +1,10 @@
-//! Which elements of an array do words on the command line mean?
+//! Reads words on the command line as elements of an array.
 
 use clap::Args;
 use zarr::{Array, AxisSelection, Selection};
 
 use crate::failure::Failure;
+use crate::human;
 
 /// Which elements a verb is about.
 #[derive(Debug, Args)]
@@ -24,7 +25,9 @@ impl Which {
             Some(text) => Elements::of_names(text, shape, names),
             None => Elements::of_region(self.region.as_deref(), shape),
         };
-        elements.map_err(Failure::Usage)
+        elements.map_err(|why| {
+            Failure::Usage(format!("{}: {why}", human::place(array.hierarchy(), array.path())))
+        })
     }
 }
 

@@ -1,4 +1,4 @@
-//! What does every command share: the global options, and how TARGET becomes a node?
+//! Shares the global options, and how TARGET becomes a node, among all commands.
 
 use std::cell::RefCell;
 use std::io::{self, IsTerminal, Write};
@@ -8,8 +8,8 @@ use clap::{Args, ValueEnum};
 use zarr::nczarr::NcUrl;
 use zarr::store::StoreKey;
 use zarr::{
-    Consolidated, Dialect, Error, ErrorKind, Hierarchy, Node, NodePath, OpenOptions, Registry,
-    Warning,
+    Consolidated, Dialect, Error, ErrorKind, Hierarchy, Json, Node, NodePath, Object, OpenOptions,
+    Registry, Warning,
 };
 
 use crate::failure::Failure;
@@ -20,6 +20,9 @@ const COMMON: &str = "Options of every command";
 /// Options of every command.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Global {
+    /// Print JSON, where there is something to print; errors and warnings as JSON on standard error
+    #[arg(long, global = true, help_heading = COMMON)]
+    pub json: bool,
     /// Print each call to the store on standard error
     #[arg(long, global = true, help_heading = COMMON)]
     pub trace: bool,
@@ -272,14 +275,28 @@ impl Session {
 
     pub fn warn_of(&self, warnings: &[Warning]) {
         for warning in warnings {
-            let _ = writeln!(io::stderr(), "warning: {warning}");
+            let _ = match self.global.json {
+                true => {
+                    let said = Object::new()
+                        .with("place", warning.place.as_str())
+                        .with("message", warning.what.as_str());
+                    writeln!(io::stderr(), "{}", Json::from(Object::new().with("warning", said)))
+                }
+                false => writeln!(io::stderr(), "warning: {warning}"),
+            };
         }
     }
 
     /// Says on standard error what a copy leaves behind.
     pub fn tell_lost(&self, lost: &[String]) {
         for what in lost {
-            let _ = writeln!(io::stderr(), "not kept: {what}");
+            let _ = match self.global.json {
+                true => {
+                    let said = Json::from(Object::new().with("not_kept", what.as_str()));
+                    writeln!(io::stderr(), "{said}")
+                }
+                false => writeln!(io::stderr(), "not kept: {what}"),
+            };
         }
     }
 
@@ -288,9 +305,14 @@ impl Session {
         self.global.strict
     }
 
+    /// Whether what is printed is JSON.
+    pub fn is_json(&self) -> bool {
+        self.global.json
+    }
+
     /// Says something on standard error, if a person reads it.
     pub fn talk(&self, what: &str) {
-        if io::stderr().is_terminal() {
+        if io::stderr().is_terminal() && !self.global.json {
             let _ = writeln!(io::stderr(), "{what}");
         }
     }

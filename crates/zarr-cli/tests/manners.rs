@@ -88,7 +88,11 @@ fn a_broken_node_does_not_hide_the_others() {
     folder.write("t.zarr/meta/root/b.array.json", b"{}");
     let run = folder.run("tree t.zarr");
     assert_eq!((run.code, run.text()), (5, "/\n├── a  int32 (4, 5)\n└── b  (broken)\n"));
-    assert!(run.err.starts_with("error: /b"), "{}", run.err);
+    assert!(
+        run.err.starts_with("error: store ") && run.err.contains(": /b at `meta/"),
+        "{}",
+        run.err
+    );
     let json = folder.run("tree t.zarr --json");
     assert!(json.text().contains("\"error\": "));
 }
@@ -149,4 +153,75 @@ fn talk_stays_out_of_pipes() {
         let run = folder.good(line);
         assert_eq!(run.out, b"", "{line}");
     }
+}
+
+/// Issue 13, point 26.
+#[test]
+fn errors_are_json_if_asked() {
+    let folder = Folder::new();
+    folder.table("t.zarr", "v3");
+    folder.write("a.h5", b"\x89HDF\r\n\x1a\n rest");
+    let said = |line: &str, code: i32| {
+        let why = folder.bad(line, code);
+        let json =
+            zarr::Json::parse(why.as_bytes()).unwrap_or_else(|e| panic!("{line}: {e}: {why}"));
+        let error = json.as_object().and_then(|json| json.get("error")).cloned();
+        let error = error.unwrap_or_else(|| panic!("{line}: {why}"));
+        let member = |name: &str| error.as_object().unwrap().get(name).map(ToString::to_string);
+        assert_eq!(member("exit_code").unwrap(), code.to_string(), "{line}");
+        assert!(member("message").is_some_and(|message| message.len() > 10), "{line}");
+        (member("kind").unwrap(), member("store"), member("path"), member("chunk"))
+    };
+    let kind = |line: &str, code: i32| said(line, code).0;
+    assert_eq!(kind("info no.zarr --json", 3), r#""not_found""#);
+    assert_eq!(kind("tree a.h5 --json", 4), r#""unsupported""#);
+    assert_eq!(kind("get t.zarr/a --json --region 9,9", 2), r#""argument""#);
+    assert_eq!(kind("get t.zarr --json", 2), r#""argument""#);
+    assert_eq!(kind("create t.zarr --path a --shape 2 --dtype int8 --json", 2), r#""exists""#);
+    assert_eq!(kind("rm t.zarr --json", 2), r#""argument""#);
+    assert_eq!(kind("attrs t.zarr/a units --json", 1), r#""no""#);
+    assert_eq!(kind("info --json --zork", 2), r#""argument""#);
+    assert_eq!(kind("zork --json", 2), r#""argument""#);
+    folder.write("t.zarr/a/c/0/0", b"no gzip stream");
+    let (kind, store, path, chunk) = said("get t.zarr --path a --json", 5);
+    assert_eq!(kind, r#""corrupt_data""#);
+    assert!(store.unwrap().ends_with("t.zarr\""));
+    assert_eq!((path.as_deref(), chunk.as_deref()), (Some("\"/a\""), Some("[0,0]")));
+    // A node that is broken, and a warning, are one line each.
+    folder.write("t.zarr/b/zarr.json", b"{}");
+    let run = folder.run("tree t.zarr --json");
+    for line in run.err.lines() {
+        zarr::Json::parse(line.as_bytes()).unwrap_or_else(|e| panic!("{e}: {line}"));
+    }
+    assert!(!run.err.is_empty());
+}
+
+/// Issue 13, point 26: the store and the whole path, in the words of the program.
+#[test]
+fn errors_name_the_store_and_the_path_and_the_options_of_the_program() {
+    let folder = Folder::new();
+    folder.table("t.zarr", "v3");
+    let store = format!("store file://{}", folder.path("t.zarr").display());
+    for line in [
+        "get t.zarr --path a --region 9,9",
+        "get t.zarr --path a --by-name lat=1",
+        "put t.zarr --path a --region 9,9",
+        "create t.zarr --path a/b --group",
+        "create t.zarr --path a --shape 2 --dtype int8",
+        "create t.zarr --path a --shape 2 --dtype int31",
+    ] {
+        let why = folder.bad(line, 2);
+        assert!(why.contains(&format!("{store}: /a")), "{line}: {why}");
+    }
+    let why = folder.bad("get t.zarr/a --region 9,9", 2);
+    assert!(why.contains(&format!("{store}/a: region")), "{why}");
+    let why = folder.bad("create t.zarr --path a --shape 2 --dtype int8", 2);
+    assert!(why.contains("is there already") && why.contains("--overwrite"), "{why}");
+    let why = folder.bad("create n.zarr --shape 2 --dtype floatt32", 2);
+    assert!(why.contains("did you mean `float32`?"), "{why}");
+    let why = folder.bad("create n.zarr --shape 2 --dtype int8 --codec gzipp", 4);
+    assert!(why.contains("did you mean `gzip`?"), "{why}");
+    folder.write("file", "");
+    let why = folder.bad("create file/x --group", 5);
+    assert!(why.contains("cannot write `zarr.json`") && !why.contains("set_if"), "{why}");
 }

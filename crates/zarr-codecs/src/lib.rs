@@ -252,7 +252,7 @@ mod tests {
                     if registry.codec_names(dialect).contains(name) {
                         continue;
                     }
-                    let hint = format!("enable the feature `{feature}` of zarr-codecs");
+                    let hint = format!("enable the feature `{feature}` of `zarr`");
                     let error = refusal(dialect, name, "{}");
                     assert!(error.ends_with(&hint), "{error}");
                 }

@@ -1,7 +1,7 @@
-//! What went wrong, and where?
+//! Errors: what went wrong, and where.
 //!
-//! Each room has an enum of what a caller can act on; [`Error`] adds the place once, where it is known:
-//! store, path, chunk and key. Sources are kept. [`ErrorKind`] is the coarse answer that programs ask.
+//! Each layer has an enum of what a caller can act on; [`Error`] adds the place once, where it is known:
+//! store, path, chunk and key. Sources are kept. [`ErrorKind`] is the coarse answer for programs.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -47,6 +47,23 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
+    /// The kind's name for programs: `not_found`.
+    pub fn name(self) -> &'static str {
+        match self {
+            ErrorKind::Argument => "argument",
+            ErrorKind::NotCapable => "not_capable",
+            ErrorKind::ReadOnly => "read_only",
+            ErrorKind::Exists => "exists",
+            ErrorKind::NotFound => "not_found",
+            ErrorKind::Unsupported => "unsupported",
+            ErrorKind::InvalidMetadata => "invalid_metadata",
+            ErrorKind::CorruptData => "corrupt_data",
+            ErrorKind::Store => "store",
+            ErrorKind::Limit => "limit",
+            ErrorKind::Conflict => "conflict",
+        }
+    }
+
     /// The program's exit code for this kind.
     pub fn exit_code(self) -> u8 {
         match self {
@@ -93,9 +110,9 @@ pub enum StoreError {
     #[error("cannot write: opened read-only")]
     ReadOnly,
     /// Input or output failed.
-    #[error("cannot {operation} `{key}`: {source}")]
+    #[error("cannot {} `{key}`: {source}", plain_verb(.operation))]
     Io {
-        /// `get`, `set`, `erase`, `list`, `lock` ...
+        /// `get`, `set`, `set_if`, `erase`, `list`, `lock` ...
         operation: &'static str,
         /// The key or prefix.
         key: String,
@@ -273,6 +290,15 @@ impl CodecError {
     }
 }
 
+/// What a person calls an operation of a store.
+fn plain_verb(operation: &str) -> &str {
+    match operation {
+        "get" => "read",
+        "set" | "set_if" => "write",
+        other => other,
+    }
+}
+
 /// What was wrong with a request to a hierarchy, a group or an array.
 #[derive(Debug, ThisError)]
 #[non_exhaustive]
@@ -324,13 +350,13 @@ pub enum AccessError {
         asked: &'static str,
     },
     /// Nothing is there.
-    #[error("nothing found; looked for {looked_for}")]
+    #[error("nothing is there; looked for {looked_for}")]
     NotFound {
         /// What was looked for.
         looked_for: String,
     },
     /// Something is there already.
-    #[error("{0} is there already; erase it first or ask to overwrite")]
+    #[error("{0} is there already")]
     Exists(&'static str),
     /// A node of the other kind is there.
     #[error("is {is}, not {wanted}")]
@@ -341,7 +367,7 @@ pub enum AccessError {
         wanted: &'static str,
     },
     /// The handle was opened for reading only.
-    #[error("cannot write: opened read-only; open it with `Access::ReadWrite`")]
+    #[error("cannot write: opened read-only")]
     ReadOnly,
     /// What lies here is read, and not written by this library.
     #[error("cannot write: {0}")]
@@ -367,7 +393,7 @@ pub enum AccessError {
     Argument(String),
 }
 
-/// What failed; see the rooms' enums.
+/// What failed; see the layers' enums.
 #[derive(Debug, ThisError)]
 #[non_exhaustive]
 pub enum Cause {
@@ -497,10 +523,15 @@ impl<C: Into<Cause>> From<C> for Error {
     fn from(cause: C) -> Self {
         let cause = cause.into();
         let hint = match &cause {
-            Cause::Store(StoreError::ReadOnly) => Some("open it with `Access::ReadWrite`"),
+            Cause::Store(StoreError::ReadOnly) | Cause::Access(AccessError::ReadOnly) => {
+                Some("open it with `zarr::open_rw` or `OpenOptions::read_write`")
+            }
+            Cause::Access(AccessError::Exists(_)) => {
+                Some("erase it first, or create with `overwrite(true)`")
+            }
             Cause::Store(StoreError::LockRefused { .. }) => Some(
                 "this file system does not lock; if no other process writes here, open the store with \
-                 `locking(false)` (program: `--no-lock`)",
+                 `locking(false)`",
             ),
             _ => None,
         };
@@ -518,25 +549,25 @@ impl<C: Into<Cause>> From<C> for Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let inner = &self.0;
-        let mut place = String::new();
-        if let Some(path) = &inner.path {
-            place.push_str(path.as_str());
+        let mut place = Vec::new();
+        // The path of a root says nothing where the store is named.
+        if let Some(path) = inner.path.as_ref().filter(|p| !p.is_root() || inner.store.is_none()) {
+            place.push(path.to_string());
         }
         if let Some(chunk) = &inner.chunk {
             let list: Vec<String> = chunk.iter().map(i64::to_string).collect();
-            place.push_str(&format!(", chunk ({})", list.join(", ")));
+            place.push(format!("chunk ({})", list.join(", ")));
+        }
+        let mut place = place.join(", ");
+        if let (Some(store), false) = (&inner.store, place.is_empty()) {
+            place = format!("store {store}: {place}");
+        } else if let Some(store) = &inner.store {
+            place = format!("store {store}");
         }
         if let Some(key) = &inner.key {
             place.push_str(&format!(" at `{key}`"));
         }
-        match (&inner.store, &inner.cause) {
-            (Some(store), Cause::Store(_)) => write!(f, "store {store}: ")?,
-            (Some(store), Cause::Access(AccessError::NotFound { .. } | AccessError::Exists(_))) => {
-                write!(f, "store {store}: ")?
-            }
-            _ => {}
-        }
-        match place.trim_start_matches([',', ' ']) {
+        match place.trim_start() {
             "" => {}
             place => write!(f, "{place}: ")?,
         }

@@ -50,6 +50,7 @@ pub mod registry;
 pub mod selection;
 mod shards;
 pub mod store;
+mod suggestion;
 #[cfg(feature = "testkit")]
 pub mod testkit;
 pub mod view;
@@ -72,6 +73,7 @@ pub use record_element::{FieldElement, RecordElement, StructField};
 pub use region::Region;
 pub use registry::{Access, Registry};
 pub use selection::{AxisSelection, Selection, steps};
+pub use suggestion::did_you_mean;
 
 #[cfg(feature = "half")]
 pub use half;

@@ -215,16 +215,21 @@ impl Registry {
             Some(Entry::Known(build)) => return build(spec, context),
             Some(Entry::Nesting(build)) => return build(spec, context, self),
             Some(Entry::LeftOut(feature)) => {
-                format!(
-                    "it was left out of this build; enable the feature `{feature}` of zarr-codecs"
-                )
+                format!("it was left out of this build; enable the feature `{feature}` of `zarr`")
             }
             None if spec.name == "pickle" => {
                 "pickled objects run code when they are read; they are refused".into()
             }
             None => {
-                let known = self.codec_names(spec.dialect).join(", ");
-                format!("known are: {known}; register an extension for others")
+                // Names with a prefix are other spellings of those without.
+                let known = self.codec_names(spec.dialect);
+                let is_prefixed =
+                    |name: &str| ["numcodecs.", "zarrs."].iter().any(|p| name.starts_with(p));
+                let known: Vec<&str> =
+                    known.into_iter().filter(|name| !is_prefixed(name)).collect();
+                let meant = crate::did_you_mean(&spec.name, known.iter().copied());
+                let meant = meant.map_or(String::new(), |name| format!("did you mean `{name}`? "));
+                format!("{meant}known are: {}; register an extension for others", known.join(", "))
             }
         };
         Err(Unsupported { what: "codec", name: spec.name.clone(), hint }.into())
@@ -282,7 +287,7 @@ impl Registry {
         let why = match self.schemes.get(scheme) {
             Some(Scheme::Known(open)) => return open(url, access),
             Some(Scheme::LeftOut(feature)) => format!(
-                "the store of `{scheme}://` was left out of this build; enable the feature `{feature}` of zarr-stores"
+                "the store of `{scheme}://` was left out of this build; enable the feature `{feature}` of `zarr`"
             ),
             None => {
                 let is_known = |(name, scheme): (_, &Scheme)| {
@@ -532,7 +537,7 @@ mod tests {
             (Dialect::Draft, uri),
         ] {
             let due = format!(
-                "codec `{name}` is not supported; it was left out of this build; enable the feature `lzf` of zarr-codecs"
+                "codec `{name}` is not supported; it was left out of this build; enable the feature `lzf` of `zarr`"
             );
             assert_eq!(refusal(dialect, name), due);
         }
@@ -540,7 +545,7 @@ mod tests {
         assert!(registry.codec_names(Dialect::V2).is_empty());
 
         let refusal = |url| registry.open_store(url, Access::ReadOnly).expect_err(url).to_string();
-        assert!(refusal("tape://1").ends_with("enable the feature `tapes` of zarr-stores"));
+        assert!(refusal("tape://1").ends_with("enable the feature `tapes` of `zarr`"));
         assert!(refusal("disk://1").ends_with("no store is registered for `disk://`; known are: "));
     }
 

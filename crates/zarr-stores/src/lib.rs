@@ -80,7 +80,7 @@ pub use zip::{ZipInStore, ZipStore};
 #[cfg(not(all(feature = "zip", any(feature = "lmdb", not(feature = "filesystem")))))]
 fn left_out(url: &str, feature: &str) -> zarr_core::StoreError {
     let why = format!(
-        "that kind of store was left out of this build; enable the feature `{feature}` of zarr-stores"
+        "that kind of store was left out of this build; enable the feature `{feature}` of `zarr`"
     );
     zarr_core::StoreError::InvalidUrl { url: url.to_owned(), why }
 }
@@ -154,7 +154,7 @@ mod tests {
             let url = format!("{scheme}://");
             let said = registry.open_store(&url, Access::ReadOnly).err().map(|e| e.to_string());
             let told = said.is_some_and(|said| {
-                said.ends_with(&format!("enable the feature `{feature}` of zarr-stores"))
+                said.ends_with(&format!("enable the feature `{feature}` of `zarr`"))
             });
             assert_eq!(told, !is_here, "{scheme}");
         }

@@ -5,6 +5,7 @@ use zarr::{Json, Object};
 
 use super::Out;
 use crate::failure::Failure;
+use crate::human;
 use crate::parse;
 use crate::session::{Care, Session, Target};
 
@@ -32,9 +33,6 @@ pub(crate) struct Attrs {
     /// Delete an attribute; may be given again
     #[arg(long, value_name = "KEY")]
     delete: Vec<String>,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
     care: Care,
 }
@@ -49,10 +47,15 @@ impl Attrs {
         let attributes = node.attributes();
         session.warn(node.hierarchy());
         match &self.key {
-            None => self.show(&attributes, out),
+            None => show(&attributes, session.is_json(), out),
             Some(key) => {
-                let why = || Failure::No(format!("{}: no attribute `{key}`", node.path()));
-                self.show_value(attributes.get(key).ok_or_else(why)?, out)
+                let why = || {
+                    Failure::No(format!(
+                        "{}: no attribute `{key}`",
+                        human::place(node.hierarchy(), node.path())
+                    ))
+                };
+                show_value(attributes.get(key).ok_or_else(why)?, session.is_json(), out)
             }
         }
     }
@@ -61,7 +64,10 @@ impl Attrs {
         let node = session.open_rw(&self.target, &self.care)?;
         let there = node.attributes();
         if let Some(key) = self.delete.iter().find(|key| !there.contains(key)) {
-            return Err(Failure::No(format!("{}: no attribute `{key}` to delete", node.path())));
+            return Err(Failure::No(format!(
+                "{}: no attribute `{key}` to delete",
+                human::place(node.hierarchy(), node.path())
+            )));
         }
         let after = node.update_attributes(|attributes| {
             for key in &self.delete {
@@ -72,30 +78,27 @@ impl Attrs {
             }
         })?;
         session.warn(node.hierarchy());
-        if self.json { self.show(&after, out) } else { Ok(()) }
+        if session.is_json() { show(&after, true, out) } else { Ok(()) }
     }
+}
 
-    fn show(&self, attributes: &Object, out: Out<'_>) -> Result<(), Failure> {
-        if self.json {
-            return Ok(write!(
-                out,
-                "{}",
-                Json::from(attributes.clone()).into_standard().to_pretty()
-            )?);
-        }
-        for (key, value) in attributes.iter() {
-            write!(out, "{key}: ")?;
-            self.show_value(value, out)?;
-        }
-        Ok(())
+fn show(attributes: &Object, json: bool, out: Out<'_>) -> Result<(), Failure> {
+    if json {
+        let standard = Json::from(attributes.clone()).into_standard();
+        return Ok(write!(out, "{}", standard.to_pretty())?);
     }
+    for (key, value) in attributes.iter() {
+        write!(out, "{key}: ")?;
+        show_value(value, json, out)?;
+    }
+    Ok(())
+}
 
-    fn show_value(&self, value: &Json, out: Out<'_>) -> Result<(), Failure> {
-        match value {
-            Json::String(text) if !self.json => writeln!(out, "{text}")?,
-            value if self.json => writeln!(out, "{}", value.clone().into_standard())?,
-            value => writeln!(out, "{value}")?,
-        }
-        Ok(())
+fn show_value(value: &Json, json: bool, out: Out<'_>) -> Result<(), Failure> {
+    match value {
+        Json::String(text) if !json => writeln!(out, "{text}")?,
+        value if json => writeln!(out, "{}", value.clone().into_standard())?,
+        value => writeln!(out, "{value}")?,
     }
+    Ok(())
 }

@@ -26,9 +26,6 @@ this build lacks to read the elements.")]
 pub(crate) struct Info {
     #[command(flatten)]
     target: Target,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
     /// Count the stored chunks of an array, too, which lists its keys
     #[arg(long)]
     stored: bool,
@@ -43,7 +40,7 @@ impl Info {
         };
         let options = zarr::nczarr::DatasetOptions::of(session.options()?);
         let dataset = netcdf::dataset_of(node.hierarchy(), options);
-        match (self.json, &node) {
+        match (session.is_json(), &node) {
             (true, _) => {
                 let mut members = members(&node);
                 if let Some(dataset) = &dataset {
@@ -66,7 +63,7 @@ impl Info {
             }
             (false, Node::Group(group)) => describe_group(group, out)?,
         }
-        if !self.json {
+        if !session.is_json() {
             for (label, text) in dataset.iter().flat_map(|dataset| netcdf::lines(dataset, &node)) {
                 line(out, label, text)?;
             }

@@ -7,7 +7,7 @@ use clap::Args;
 use zarr::{Array, Json, Node, NodeKind, NodePath, Object};
 
 use super::{Out, netcdf};
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 use crate::human;
 use crate::session::{self, Session, Target};
 
@@ -19,14 +19,13 @@ Examples:
   zarr tree data.zarr --path ocean
   zarr tree s3://bucket/data.zarr --json
 
+With --json: {\"nodes\": [{\"path\", \"node_type\", …}]}.
+
 Paths begin at TARGET's node, so that --path takes them as they are. A node whose document is broken
 is told on standard error; the others are shown, and the exit code is that of the first failure.")]
 pub(crate) struct Tree {
     #[command(flatten)]
     target: Target,
-    /// Print JSON: {\"nodes\": [{\"path\", \"node_type\", …}]}
-    #[arg(long)]
-    json: bool,
 }
 
 /// A node as it is shown.
@@ -44,7 +43,7 @@ impl Tree {
     /// The tree of all that is at `url`, drawn.
     pub fn of(url: &str) -> Tree {
         let target = Target { target: url.to_owned(), path: "/".into() };
-        Tree { target, json: false }
+        Tree { target }
     }
 
     pub fn run(&self, session: &Session, out: Out<'_>) -> Result<(), Failure> {
@@ -57,7 +56,7 @@ impl Tree {
                 shown.axes = netcdf::axes(&dataset, path.as_str());
             }
         }
-        match self.json {
+        match session.is_json() {
             true => {
                 let list: Json = nodes.iter().map(members).collect();
                 write!(out, "{}", Json::from(Object::new().with("nodes", list)).to_pretty())?;
@@ -67,9 +66,21 @@ impl Tree {
         session.warn(node.hierarchy());
         let mut code = None;
         for trouble in nodes.iter().filter_map(|node| node.trouble.as_ref()) {
+            let exit_code = trouble.kind().exit_code();
             // Whoever closed standard error does not want it.
-            let _ = writeln!(io::stderr(), "error: {trouble}");
-            code.get_or_insert(trouble.kind().exit_code());
+            let _ = match session.is_json() {
+                true => {
+                    let said = failure::said(
+                        trouble.kind().name(),
+                        exit_code,
+                        &trouble.to_string(),
+                        Some(trouble),
+                    );
+                    writeln!(io::stderr(), "{said}")
+                }
+                false => writeln!(io::stderr(), "error: {trouble}"),
+            };
+            code.get_or_insert(exit_code);
         }
         code.map_or(Ok(()), |code| Err(Failure::Told(code)))
     }

@@ -215,10 +215,10 @@ impl<H> ArrayBuilder<H> {
             return Ok(metadata);
         }
         let argument = |what: String| Error::from(AccessError::Argument(what));
-        let shape = self.shape.ok_or_else(|| argument("the shape is not said".into()))?;
+        let shape = self.shape.ok_or_else(|| argument("the shape is missing".into()))?;
         let parsed = self
             .data_type
-            .ok_or_else(|| argument("the data type is not said".into()))?
+            .ok_or_else(|| argument("the data type is missing".into()))?
             .map_err(argument)?;
         let chunks = self.chunks.unwrap_or_else(|| {
             // Of elements of any length, the cells in memory are counted.
@@ -315,8 +315,11 @@ fn type_named(name: &str, registry: &crate::Registry) -> Result<ParsedType, Stri
         if let (Json::Array(_), Err(e)) = (&json, registry.parse_data_type(&json, Dialect::V2)) {
             return e.to_string();
         }
+        let names = CoreType::ALL.iter().map(|core| core.name());
+        let meant = crate::did_you_mean(name, names.chain(["string", "bytes"]));
+        let meant = meant.map_or(String::new(), |name| format!("did you mean `{name}`? "));
         format!(
-            "data type `{name}` is not known; write it as in `int32`, `float64`, `<i4`, `r24`, `|S7`, `<U5`, \
+            "data type `{name}` is not known; {meant}write it as in `int32`, `float64`, `<i4`, `r24`, `|S7`, `<U5`, \
              `<M8[ns]`"
         )
     })

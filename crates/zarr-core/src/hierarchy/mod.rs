@@ -220,7 +220,7 @@ impl Hierarchy {
                 break;
             }
         }
-        let looked_for = "`zarr.json`, `.zarray`, `.zgroup`, `.zattrs`, `.zmetadata` or a lone document of May 2019 there, and a draft's `zarr.json` above";
+        let looked_for = "`zarr.json`, `.zarray`, `.zgroup`, `.zattrs`, `.zmetadata`";
         Err(Error::from(AccessError::NotFound { looked_for: looked_for.into() }).at_store(url))
     }
 

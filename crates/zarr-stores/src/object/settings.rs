@@ -183,7 +183,7 @@ macro_rules! backends {
             fn $name(url: &str, _: &str, _: &str, _: &Settings) -> Result<Place, StoreError> {
                 Err(invalid(
                     url,
-                    concat!("that kind of store was left out of this build; enable the feature `", $feature, "` of zarr-stores"),
+                    concat!("that kind of store was left out of this build; enable the feature `", $feature, "` of `zarr`"),
                 ))
             }
         )*

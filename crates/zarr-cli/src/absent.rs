@@ -1,0 +1,216 @@
+//! Says what is where no Zarr data was found: nothing, another format, other names.
+
+use std::path::{Path, PathBuf};
+
+use zarr::store::{Listing, Store, StoreKey, StorePrefix};
+use zarr::{Consolidated, Error, ErrorKind, Hierarchy, Node, NodePath, OpenOptions, did_you_mean};
+
+use crate::failure::Failure;
+use crate::human;
+use crate::other_format::{head, other_format, parent};
+use crate::session::Session;
+
+/// At most this many names are listed.
+const LISTED: usize = 10;
+/// So many folders are looked into for Zarr data.
+const LOOKED_INTO: usize = 50;
+/// So many folders above are asked whether they are part of a hierarchy.
+const ABOVE: usize = 16;
+
+/// The failure of a command that found nothing, with what is there instead.
+pub(crate) fn explain(error: Error, session: &Session) -> Failure {
+    let options = session.options().map(OpenOptions::any_dialect);
+    // Copies of documents that were asked for are not looked for elsewhere.
+    let asked = |options: &OpenOptions| {
+        matches!(options.consolidated, Consolidated::Use | Consolidated::At(_))
+    };
+    let Some(options) = options.ok().filter(|options| !asked(options)) else {
+        return Failure::Zarr(error);
+    };
+    let found = error.store().and_then(|url| match error.path() {
+        Some(path) => Some((in_hierarchy(url, path, &options)?, ErrorKind::NotFound)),
+        None => at_url(url, &options),
+    });
+    match found {
+        Some((why, kind)) => Failure::Absent { error: Box::new(error), why, kind },
+        None => Failure::Zarr(error),
+    }
+}
+
+/// What there is instead of the node at `path`, if it is indeed not there.
+fn in_hierarchy(url: &str, path: &NodePath, options: &OpenOptions) -> Option<String> {
+    let (hierarchy, base) = zarr::locate(url, options).ok()?;
+    match hierarchy.node(path) {
+        Err(e) if base.is_root() && e.kind() == ErrorKind::NotFound => no_node(&hierarchy, path),
+        _ => None,
+    }
+}
+
+/// What is wrong with the path of a node that is not there.
+fn no_node(hierarchy: &Hierarchy, path: &NodePath) -> Option<String> {
+    let mut above = path.parent()?;
+    let node = loop {
+        match hierarchy.node(&above) {
+            Ok(node) => break node,
+            Err(e) if e.kind() == ErrorKind::NotFound => above = above.parent()?,
+            Err(_) => return None,
+        }
+    };
+    let group = match node {
+        Node::Array(_) => {
+            return Some(format!(
+                "there is no node {path}: {above} is an array, and has none below it"
+            ));
+        }
+        Node::Group(group) => group,
+    };
+    let Ok(children) = group.children() else {
+        return Some(format!("there is no node {path}; the group {above} is there"));
+    };
+    let names: Vec<&str> = children.iter().filter_map(|child| child.path.name()).collect();
+    let rest: Vec<&str> = path.names().skip(above.names().count()).collect();
+    let near = rest.first().and_then(|name| {
+        let near = above.child(did_you_mean(name, names.iter().copied())?).ok()?;
+        let whole = near.join(&rest[1..].join("/")).ok()?;
+        // The rest of the path may be there, too.
+        Some(if hierarchy.node(&whole).is_ok() { whole } else { near })
+    });
+    let meant = near.or_else(|| elsewhere(hierarchy, path));
+    let has = match names.is_empty() {
+        true => "has no nodes".to_owned(),
+        false => format!("has {}", list(&names)),
+    };
+    Some(format!("there is no node {path}; {above} {has}{}", meaning(meant.as_ref())))
+}
+
+/// A node of the same name in another group, where looking at all nodes costs little.
+fn elsewhere(hierarchy: &Hierarchy, path: &NodePath) -> Option<NodePath> {
+    if !hierarchy.store().name().starts_with("file:") {
+        return None;
+    }
+    let nodes = hierarchy.tree(&NodePath::root()).ok()?;
+    nodes.into_iter().map(|child| child.path).find(|node| node.name() == path.name())
+}
+
+/// What is at a URL where no hierarchy is, and what kind of failure that makes.
+fn at_url(url: &str, options: &OpenOptions) -> Option<(String, ErrorKind)> {
+    if let Ok((found, _)) = zarr::locate(url, options) {
+        let format = found.format_name();
+        let why = format!("it holds a hierarchy in {format}, not in the format that --as names");
+        return Some((why, ErrorKind::NotFound));
+    }
+    if let Some(format) = other_format(url, options) {
+        return Some((format!("this is no Zarr data, but {format}"), ErrorKind::Unsupported));
+    }
+    let why = match above(url, options) {
+        Some(why) => why,
+        None => match local(url) {
+            Some(path) => on_disk(&path, url, options),
+            None => in_folder(url, &*options.store(url).ok()?)?,
+        },
+    };
+    Some((why, ErrorKind::NotFound))
+}
+
+/// What is wrong with a URL that lies in a hierarchy: the topmost one above it.
+fn above(url: &str, options: &OpenOptions) -> Option<String> {
+    let (mut base, mut names) = (url, Vec::new());
+    let mut found = None;
+    for _ in 0..ABOVE {
+        let Some((above, name)) = parent(base) else { break };
+        names.insert(0, name);
+        base = above;
+        match zarr::locate(above, options) {
+            Ok((hierarchy, path)) => {
+                let path = path.join(&names.join("/")).ok()?;
+                found = Some((hierarchy, path));
+            }
+            Err(_) if found.is_some() => break,
+            Err(_) => {}
+        }
+    }
+    let (hierarchy, path) = found?;
+    let why = no_node(&hierarchy, &path)?;
+    Some(format!("in the hierarchy {} {why}", hierarchy.store().name()))
+}
+
+/// The path of a URL on this machine.
+fn local(url: &str) -> Option<PathBuf> {
+    match url.split_once("://") {
+        None => Some(url.into()),
+        Some(("file", path)) => Some(path.into()),
+        Some(_) => None,
+    }
+}
+
+fn on_disk(path: &Path, url: &str, options: &OpenOptions) -> String {
+    if path.is_file() {
+        let is_zip = head(url, options).is_some_and(|head| head.starts_with(b"PK"));
+        let archive = options.store(url).ok().filter(|_| is_zip);
+        let inside = archive.and_then(|store| in_folder(url, &*store));
+        return inside.unwrap_or_else(|| "this is a file, not a Zarr hierarchy".into());
+    }
+    if path.is_dir() {
+        let store = options.store(url).ok();
+        let inside = store.and_then(|store| in_folder(url, &*store));
+        return inside.unwrap_or_else(|| "the folder holds no Zarr data".into());
+    }
+    let mut above = path.parent();
+    let mut name = path.file_name();
+    while let Some(folder) = above.filter(|folder| !folder.is_dir()) {
+        (name, above) = (folder.file_name(), folder.parent());
+    }
+    let mut why = "there is no such file or folder".to_owned();
+    if let (Some(folder), Some(name)) = (above, name) {
+        let entries = folder.read_dir().into_iter().flatten().flatten();
+        let names: Vec<String> =
+            entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        let near = did_you_mean(&name.to_string_lossy(), names.iter().map(String::as_str));
+        let near = near.map(|near| folder.join(near).display().to_string());
+        why = format!("{why}; {} is there{}", folder.display(), meaning(near.as_ref()));
+    }
+    why
+}
+
+/// What a folder or an archive without a hierarchy at its root holds; `None` if it cannot be listed.
+fn in_folder(url: &str, store: &dyn Store) -> Option<String> {
+    let listing = store.listable()?.list_dir(&StorePrefix::root()).ok()?;
+    let Listing { keys, prefixes, .. } = &listing;
+    let names: Vec<&str> =
+        keys.iter().map(StoreKey::as_str).chain(prefixes.iter().map(StorePrefix::as_str)).collect();
+    if names.is_empty() {
+        return Some(match local(url) {
+            Some(_) => "the folder is empty".into(),
+            None => "no key begins with this".into(),
+        });
+    }
+    let documents = ["zarr.json", ".zgroup", ".zarray", ".zmetadata"];
+    let is_there = |key: StoreKey| {
+        let value = store.readable().and_then(|readable| readable.get(&key).ok());
+        value.flatten().is_some()
+    };
+    let mut looked_into = prefixes.iter().take(LOOKED_INTO);
+    let zarr = looked_into
+        .find(|prefix| documents.iter().filter_map(|name| prefix.key(name).ok()).any(is_there));
+    let meant = zarr.map(|prefix| {
+        format!("{}/{}", url.trim_end_matches('/'), prefix.as_str().trim_end_matches('/'))
+    });
+    Some(format!(
+        "it holds no Zarr data, but {}; looked for `zarr.json`, `.zgroup`, `.zarray`{}",
+        list(&names),
+        meaning(meant.as_ref())
+    ))
+}
+
+/// Names, not too many of them.
+fn list(names: &[&str]) -> String {
+    let listed: Vec<String> = names.iter().take(LISTED).map(|name| format!("`{name}`")).collect();
+    match names.len().saturating_sub(LISTED) {
+        0 => listed.join(", "),
+        more => format!("{} and {} more", listed.join(", "), human::count(more as u64)),
+    }
+}
+
+fn meaning(name: Option<&impl std::fmt::Display>) -> String {
+    name.map_or(String::new(), |name| format!("; did you mean `{name}`?"))
+}

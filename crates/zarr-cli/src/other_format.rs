@@ -1,0 +1,113 @@
+//! Recognizes data of other formats than Zarr, by their first bytes or by the names in a folder.
+
+use zarr::store::{ByteRange, Store, StoreKey, StorePrefix};
+use zarr::{OpenOptions, StoreError};
+
+/// So many bytes of a file are looked at: HDF5 may begin behind 2,048 bytes of the user's own.
+const HEAD: u64 = 4096;
+/// So many folders above are asked whether they are an N5 container.
+const ABOVE: usize = 8;
+
+/// What lies at a URL, if it is of a format that is known and not read: `an HDF5 file, as netCDF-4 files are, too`.
+pub(crate) fn other_format(url: &str, options: &OpenOptions) -> Option<&'static str> {
+    if let Some(head) = head(url, options).filter(|head| !head.is_empty()) {
+        return of_file(&head);
+    }
+    of_folder(url, options)
+}
+
+/// The first bytes of the value at a URL, if there is one.
+pub(crate) fn head(url: &str, options: &OpenOptions) -> Option<Vec<u8>> {
+    let (above, name) = parent(url)?;
+    let store = options.store(above).ok()?;
+    get(&*store, name, HEAD)
+}
+
+/// The URL above, and the name in it.
+pub(crate) fn parent(url: &str) -> Option<(&str, &str)> {
+    let (above, name) = url.trim_end_matches('/').rsplit_once('/')?;
+    let is_place = !above.is_empty() && !above.ends_with(['/', ':']) && !url.contains("::");
+    is_place.then_some((above, name))
+}
+
+/// The first `most` bytes of a value, if it is there and can be read.
+fn get(store: &dyn Store, key: &str, most: u64) -> Option<Vec<u8>> {
+    let key = StoreKey::new(key).ok()?;
+    let (store, range) = (store.readable()?, ByteRange::Bounded { start: 0, len: most });
+    match store.get_partial_values(&key, &[range]) {
+        Ok(parts) => Some(parts?.concat()),
+        // The value is shorter.
+        Err(StoreError::Range { .. }) => Some(store.get_at_most(&key, most).ok()??.to_vec()),
+        Err(_) => None,
+    }
+}
+
+fn of_file(head: &[u8]) -> Option<&'static str> {
+    let begins = |magic: &[u8]| head.starts_with(magic);
+    let is_hdf5 = [0, 512, 1024, 2048]
+        .into_iter()
+        .any(|at| head.get(at..).is_some_and(|rest| rest.starts_with(b"\x89HDF\r\n\x1a\n")));
+    Some(if is_hdf5 {
+        "an HDF5 file, as netCDF-4 files are"
+    } else if begins(b"CDF\x01") || begins(b"CDF\x02") || begins(b"CDF\x05") {
+        "a netCDF-3 file"
+    } else if [b"II*\0", b"MM\0*", b"II+\0", b"MM\0+"].iter().any(|magic| begins(*magic)) {
+        "a TIFF file"
+    } else if begins(b"\x93NUMPY") {
+        "a NumPy file; `zarr put --format npy` takes it into an array"
+    } else if begins(b"PAR1") {
+        "a Parquet file"
+    } else if begins(b"GRIB") {
+        "a GRIB file"
+    } else if begins(b"SIMPLE  =") {
+        "a FITS file"
+    } else if is_kerchunk(head) {
+        "references of kerchunk to chunks in other files"
+    } else {
+        return None;
+    })
+}
+
+/// JSON with the documents of a Zarr hierarchy as members, or as members of `refs`.
+fn is_kerchunk(head: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(head);
+    let documents = [".zgroup\"", ".zarray\"", ".zattrs\"", ".zmetadata\"", "zarr.json\""];
+    text.trim_start().starts_with('{') && documents.iter().any(|name| text.contains(name))
+}
+
+fn of_folder(url: &str, options: &OpenOptions) -> Option<&'static str> {
+    let store = options.store(url).ok()?;
+    let listing = store.listable().and_then(|store| store.list_dir(&StorePrefix::root()).ok());
+    if let Some(listing) = listing {
+        let has = |name: &str| {
+            listing.prefixes.iter().any(|prefix| prefix.as_str() == name)
+                || listing.keys.iter().any(|key| key.as_str() == name)
+        };
+        if has("snapshots/") && (has("refs/") || has("repo")) {
+            return Some("an Icechunk repository");
+        }
+        if has("_delta_log/") {
+            return Some("a Delta table");
+        }
+    }
+    is_n5(url, options).then_some("an N5 container or a dataset in one")
+}
+
+/// Whether a folder, or one above it, says in its `attributes.json` that it is N5's.
+fn is_n5(url: &str, options: &OpenOptions) -> bool {
+    let mut at = url;
+    for _ in 0..ABOVE {
+        let store = options.store(at).ok();
+        let attributes = store.and_then(|store| get(&*store, "attributes.json", HEAD));
+        let text = attributes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        let has = |name: &str| text.as_ref().is_some_and(|text| text.contains(name));
+        if has("\"n5\"") || (has("\"blockSize\"") && has("\"dimensions\"")) {
+            return true;
+        }
+        match parent(at) {
+            Some((above, _)) => at = above,
+            None => break,
+        }
+    }
+    false
+}
