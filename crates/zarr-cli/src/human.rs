@@ -2,6 +2,15 @@
 
 use zarr::{Hierarchy, Json, NodePath};
 
+/// The text with control characters escaped, for a terminal.
+pub(crate) fn printable(text: &str) -> String {
+    let escaped = |c: char| match c.is_control() {
+        true => c.escape_debug().collect::<String>(),
+        false => c.into(),
+    };
+    text.chars().map(escaped).collect()
+}
+
 /// `512 B`, `1.5 KiB`, `64.0 MiB`.
 pub(crate) fn size(bytes: u64) -> String {
     const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];

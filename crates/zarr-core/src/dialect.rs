@@ -1,6 +1,6 @@
 //! Whose words does a document use?
 
-use std::fmt;
+use std::fmt::{self, Write};
 use std::str::FromStr;
 
 use crate::limits::Limits;
@@ -112,7 +112,14 @@ pub struct Warning {
 
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.place, self.what)
+        // A name may have any character; a message has one line.
+        for c in self.place.chars().chain(": ".chars()).chain(self.what.chars()) {
+            match c.is_control() {
+                true => write!(f, "{}", c.escape_debug())?,
+                false => f.write_char(c)?,
+            }
+        }
+        Ok(())
     }
 }
 

@@ -149,7 +149,8 @@ fn draw(nodes: &[Shown]) -> String {
             });
         }
         let path = NodePath::new(&node.path);
-        text.push_str(path.as_ref().ok().and_then(NodePath::name).unwrap_or("/"));
+        let name = path.as_ref().ok().and_then(NodePath::name).unwrap_or("/");
+        text.push_str(&human::printable(name));
         if let Some(array) = &node.array {
             let metadata = array.metadata();
             let shape = human::shape(&metadata.shape);

@@ -11,7 +11,7 @@ use crate::error::StoreError;
 pub struct StoreKey(Box<str>);
 
 impl StoreKey {
-    /// A key: not empty, no leading or trailing `/`, no empty, `.` or `..` segment, no control character.
+    /// A key: not empty, no leading or trailing `/`, no empty, `.` or `..` segment, no NUL.
     ///
     /// # Errors
     /// [`StoreError::InvalidKey`] naming the rule that is broken.
@@ -99,9 +99,8 @@ fn flaw(key: &str) -> Option<&'static str> {
     if key.is_empty() {
         return Some("it is empty");
     }
-    let is_plain = |byte: u8| byte.is_ascii() && !byte.is_ascii_control();
-    if !key.bytes().all(is_plain) && key.chars().any(char::is_control) {
-        return Some("it has a control character");
+    if key.contains('\0') {
+        return Some("it has a NUL");
     }
     key.split('/').find_map(|segment| match segment {
         "" => Some("it begins or ends with `/` or has an empty segment"),
@@ -117,12 +116,12 @@ mod tests {
     /// D-130, D-132, DECISIONS 19.
     #[test]
     fn keys_cannot_leave_the_store() {
-        for bad in
-            ["", "/a", "a/", "a//b", "../x", "a/../../x", "a/./b", ".", "..", "\0", "a\0b", "a\n"]
-        {
+        for bad in ["", "/a", "a/", "a//b", "../x", "a/../../x", "a/./b", ".", "..", "\0", "a\0b"] {
             assert!(StoreKey::new(bad).is_err(), "{bad:?}");
         }
-        for good in ["zarr.json", "meta/root/foo.array.json", ".zarray", "a b/é", "...", "C:\\x"] {
+        for good in
+            ["zarr.json", "meta/root/foo.array.json", ".zarray", "a b/é", "...", "C:\\x", "a\n"]
+        {
             assert!(StoreKey::new(good).is_ok(), "{good:?}");
         }
         assert!(StorePrefix::new("a").is_err());

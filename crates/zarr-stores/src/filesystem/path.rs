@@ -46,9 +46,6 @@ pub(super) fn flaw(segment: &str) -> Option<&'static str> {
     if segment.contains('\\') {
         return Some("it has a `\\`, which separates folders on some systems");
     }
-    if matches!(bytes, [letter, b':', ..] if letter.is_ascii_alphabetic()) {
-        return Some("a segment begins like a drive");
-    }
     if bytes.len() > LONGEST_SEGMENT {
         return Some("a segment is longer than 255 bytes");
     }
@@ -65,6 +62,9 @@ pub(super) fn flaw(segment: &str) -> Option<&'static str> {
 fn windows_flaw(segment: &str) -> Option<&'static str> {
     if segment.contains(['<', '>', ':', '"', '|', '?', '*']) {
         return Some("Windows has no files with any of `<>:\"|?*` in their names");
+    }
+    if segment.chars().any(char::is_control) {
+        return Some("Windows has no files with control characters in their names");
     }
     if segment.ends_with(['.', ' ']) {
         return Some("Windows drops a `.` or a space at the end of a name");
@@ -114,22 +114,26 @@ mod tests {
         let root = Path::new("/data");
         let long = "9".repeat(256);
         let deep = vec!["d".repeat(200); 200].join("/");
-        for bad in [
-            "a\\b",
-            "C:x",
-            "c:",
-            "a/Z:\\x",
-            "a/.zarr-lock",
-            ".ZARR-Lock/a",
-            ".zarr-tmp-00",
-            &long,
-            &deep,
-        ] {
+        for bad in ["a\\b", "a/Z:\\x", "a/.zarr-lock", ".ZARR-Lock/a", ".zarr-tmp-00", &long, &deep]
+        {
             let refused = below(root, bad);
             assert!(matches!(refused, Err(StoreError::InvalidKey { .. })), "{bad}");
         }
-        for good in ["zarr.json", "a b/é", "...", ".zarr-locks", "é:", "1:2", &long[1..]] {
-            assert_eq!(below(root, good).is_ok(), !cfg!(windows) || !good.contains(':'), "{good}");
+        // Decision 37: ordinary names, but on Windows.
+        for good in [
+            "zarr.json",
+            "a b/é",
+            "...",
+            ".zarr-locks",
+            "é:",
+            "1:2",
+            "x:y",
+            "T:1",
+            "a\nb",
+            &long[1..],
+        ] {
+            let is_plain = !good.contains([':', '\n']);
+            assert_eq!(below(root, good).is_ok(), !cfg!(windows) || is_plain, "{good}");
         }
         assert_eq!(below(root, "foo/bar").unwrap(), root.join("foo").join("bar"));
     }
@@ -137,7 +141,7 @@ mod tests {
     /// T-60.
     #[test]
     fn names_that_windows_reads_differently() {
-        for bad in ["NUL", "con.txt", "lpt1", "a.", "a ", "a:b", "a?"] {
+        for bad in ["NUL", "con.txt", "lpt1", "a.", "a ", "a:b", "c:", "a?", "a\n"] {
             assert!(windows_flaw(bad).is_some(), "{bad}");
         }
         for good in ["null", "com", "com10", ".zarray", "c0.0"] {
