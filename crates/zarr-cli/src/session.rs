@@ -300,6 +300,20 @@ impl Session {
         }
     }
 
+    /// Says on standard error what a copy says otherwise than its source.
+    pub fn tell_notes(&self, notes: &[String]) {
+        for what in notes {
+            let _ = writeln!(io::stderr(), "warning: {what}");
+        }
+    }
+
+    /// Says on standard error which nodes a copy leaves out.
+    pub fn tell_skipped(&self, skipped: &[String]) {
+        for what in skipped {
+            let _ = writeln!(io::stderr(), "skipped: {what}");
+        }
+    }
+
     /// Whether only what is exact is wanted.
     pub fn is_strict(&self) -> bool {
         self.global.strict

@@ -290,6 +290,12 @@ impl ArrayMetadata {
         if let Some(obstacle) = self.obstacles.first() {
             return Err(obstacle.clone().into());
         }
+        for codec in &mut self.codecs {
+            // Its name before final v3.
+            if codec.name == "endian" && codec.dialect == Dialect::V3 {
+                codec.name = "bytes".into();
+            }
+        }
         if dialect == Dialect::V3 {
             // There one byte order holds for all fields of a record (F-050).
             self.data_type = self.data_type.stored_in(None);

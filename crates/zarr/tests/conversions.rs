@@ -4,13 +4,13 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use zarr::data_type::CoreType;
+use zarr::data_type::{CoreType, FillValue};
 use zarr::format::{Draft, Format, of_dialect};
 use zarr::store::{Store, StoreKey};
 use zarr::stores::MemoryStore;
 use zarr::{
-    Array, CopyOptions, Dialect, Era, ErrorKind, Hierarchy, Json, Node, NodePath, Object,
-    OpenOptions,
+    Array, ArrayMetadata, CopyOptions, Dialect, Era, ErrorKind, Hierarchy, Json, Node, NodePath,
+    Object, OpenOptions, missing_value,
 };
 
 /// The formats that are written.
@@ -257,9 +257,18 @@ fn words(attributes: &Object) -> Vec<(String, String)> {
     attributes.iter().map(|(name, value)| (name.to_owned(), value.to_string())).collect()
 }
 
-/// Attributes as a user sees them in every dialect: the axes' names, which some keep there, put apart.
+/// Attributes as a user sees them in every dialect: the axes' names and the missing value, which some keep there,
+/// put apart.
 fn without_names(attributes: &Object) -> Vec<(String, String)> {
-    words(attributes).into_iter().filter(|(name, _)| name != "_ARRAY_DIMENSIONS").collect()
+    let apart = ["_ARRAY_DIMENSIONS", missing_value::FILL_VALUE];
+    words(attributes).into_iter().filter(|(name, _)| !apart.contains(&&**name)).collect()
+}
+
+/// The missing value that readers see in an array, if they take it for a variable (decision 36).
+fn missing(metadata: &ArrayMetadata, dialect: Dialect) -> Option<Option<FillValue>> {
+    let scalar = dialect == Dialect::V3 && metadata.rank() == 0;
+    let is_variable = missing_value::has_names(metadata) || scalar;
+    is_variable.then(|| missing_value::of(metadata, dialect))
 }
 
 proptest! {
@@ -279,17 +288,21 @@ proptest! {
         let group = from.group(&path("/g")).expect("a group").attributes().clone();
         let elements = array.read_le_bytes(..).expect("read");
         let before = array.metadata();
+        let (mut last, mut last_dialect) = (before.clone(), from.dialect());
         for way in ways {
             let to = way.begun();
             let root = NodePath::root();
             let copied = zarr::copy(&from.node(&root).expect("a root"), &to, &root, &CopyOptions::default());
-            if let Err(e) = copied {
-                let kinds = [ErrorKind::Unsupported, ErrorKind::Argument];
-                prop_assert!(kinds.contains(&e.kind()), "{}", e);
-                prop_assert!(e.to_string().contains("/g"), "{}", e);
-                prop_assert_eq!(to.tree(&root).expect("a tree").len(), 1, "something is left after {}", e);
-                return Ok(());
-            }
+            let copied = match copied {
+                Ok(copied) => copied,
+                Err(e) => {
+                    let kinds = [ErrorKind::Unsupported, ErrorKind::Argument];
+                    prop_assert!(kinds.contains(&e.kind()), "{}", e);
+                    prop_assert!(e.to_string().contains("/g"), "{}", e);
+                    prop_assert_eq!(to.tree(&root).expect("a tree").len(), 1, "something is left after {}", e);
+                    return Ok(());
+                }
+            };
             let store = to.store().clone();
             from = Hierarchy::open(store, &OpenOptions::new(zarr::standard()).read_write()).expect("opened");
             let copy = from.array(&path("/g/a")).expect("the copy");
@@ -298,11 +311,29 @@ proptest! {
             prop_assert_eq!(&after.data_type, &before.data_type);
             prop_assert_eq!(&after.shape, &before.shape);
             prop_assert_eq!(after.chunk_shape(), before.chunk_shape());
-            prop_assert_eq!(after.fill_bytes(), before.fill_bytes(), "in {:?}", way);
+            let is_same_side = (last_dialect == Dialect::V3) == (from.dialect() == Dialect::V3);
+            match missing(&last, last_dialect).filter(|_| !is_same_side) {
+                None => prop_assert_eq!(after.fill_bytes(), last.fill_bytes(), "in {:?}", way),
+                Some(Some(seen)) if copied.not_kept.is_empty() => {
+                    let has_words = missing_value::to_json(&before.data_type, &seen).is_some();
+                    let due = (has_words || from.dialect() != Dialect::V3).then_some(seen);
+                    prop_assert_eq!(missing(&after, from.dialect()), Some(due), "in {:?}", way);
+                }
+                Some(None) if copied.not_kept.is_empty() => {
+                    prop_assert_eq!(missing(&after, from.dialect()), Some(None), "in {:?}", way);
+                }
+                Some(_) => {}
+            }
+            (last, last_dialect) = (after.clone(), from.dialect());
             prop_assert_eq!(without_names(&after.attributes), without_names(&before.attributes));
             if let Some(names) = before.attributes.get("_ARRAY_DIMENSIONS") {
                 let kept = after.attributes.get("_ARRAY_DIMENSIONS").map(Json::to_string);
-                prop_assert_eq!(kept, Some(names.to_string()));
+                let said = after.dimension_names.as_ref().and_then(|names| {
+                    let name = |name: &Option<String>| name.as_deref().map(Json::from);
+                    let names: Option<Vec<Json>> = names.iter().map(name).collect();
+                    Some(Json::from(names?).to_string())
+                });
+                prop_assert_eq!(kept.or(said), Some(names.to_string()));
             }
             if let Some(names) = &before.dimension_names
                 && names.iter().any(Option::is_some)

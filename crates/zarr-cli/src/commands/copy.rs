@@ -1,4 +1,4 @@
-//! How does data come from one hierarchy into another, whatever their formats?
+//! `zarr copy`: copies a node into another hierarchy, whatever their formats.
 
 use clap::Args;
 use zarr::{CopyOptions, ErrorKind};
@@ -21,7 +21,8 @@ Examples:
   zarr copy model.zarr 'model.zip#mode=nczarr,zip' --to nczarr-v2
 
 DST is a new hierarchy, or a new node in one that is there. Nothing is overwritten. What the other
-format has no words for is refused before the first element is written. A netCDF dataset (--to nczarr-v2,
+format has no words for is refused before the first element is written, or left out with --skip-unsupported. Arrays whose
+axes have names keep their missing values; what cannot be kept is told, and refused with --strict. A netCDF dataset (--to nczarr-v2,
 nczarr-v3, zarr-v2 or zarr-v3) keeps dimensions, types and typed attributes; what of it cannot be kept is
 told, and refused with --strict.")]
 pub(crate) struct Copy {
@@ -51,6 +52,9 @@ pub(crate) struct Copy {
     /// Other codecs, in order; `none` for none; may be given again
     #[arg(long, value_name = "NAME[:LEVEL]")]
     codec: Vec<String>,
+    /// Leave out what the copy's format has no words for, and name each such node
+    #[arg(long)]
+    skip_unsupported: bool,
     #[command(flatten)]
     care: Care,
 }
@@ -64,6 +68,7 @@ impl Copy {
             ("--chunks", self.chunks.is_some()),
             ("--shards", self.shards.is_some()),
             ("--codec", !self.codec.is_empty()),
+            ("--skip-unsupported", self.skip_unsupported),
         ];
         match said.into_iter().find(|(_, said)| *said) {
             Some((option, _)) => {
@@ -112,12 +117,17 @@ impl Copy {
             chunks: self.chunks.as_ref().map(|Shape(chunks)| chunks.clone()),
             shards: self.shards.as_ref().map(|Shape(shards)| shards.clone()),
             codecs,
+            strict: session.is_strict(),
+            skip_unsupported: self.skip_unsupported,
             progress: Some(&told),
         };
         let copied = zarr::copy(&source, &place.hierarchy, &place.path, &options);
         drop(bar);
         session.warn(source.hierarchy());
         let copied = copied.inspect_err(|_| place.take_back())?;
+        session.tell_notes(&copied.notes);
+        session.tell_lost(&copied.not_kept);
+        session.tell_skipped(&copied.skipped);
         session.talk(&format!(
             "copied {}, {}, to {} in {}",
             human::plural(copied.nodes_done, "node"),

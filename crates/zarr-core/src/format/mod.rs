@@ -352,9 +352,11 @@ fn attributes_with_dimensions(
     format: &'static str,
 ) -> Result<Object, MetadataError> {
     let mut attributes = array.attributes.clone();
-    let Some(names) =
-        array.dimension_names.as_ref().filter(|names| names.iter().any(Option::is_some))
-    else {
+    let says_something = |names: &&Vec<Option<String>>| {
+        // That there are no axes is something to say: xarray wants it.
+        names.is_empty() || names.iter().any(Option::is_some)
+    };
+    let Some(names) = array.dimension_names.as_ref().filter(says_something) else {
         return Ok(attributes);
     };
     let hint = "name every axis, or none, and let `_ARRAY_DIMENSIONS` say the same";

@@ -274,6 +274,14 @@ impl Hierarchy {
         self.room.consolidate().await
     }
 
+    /// See [`crate::Hierarchy::is_consolidated`].
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn is_consolidated(&self) -> Result<bool> {
+        self.room.is_consolidated().await
+    }
+
     /// See [`crate::Hierarchy::remove_consolidated`].
     ///
     /// # Errors

@@ -18,7 +18,7 @@ use super::options::{Consolidated, OpenOptions};
 use super::part::whole;
 use super::room::{Room, document, documents};
 use super::update::{self, Edited};
-use crate::dialect::{Dialect, Reading, Strictness};
+use crate::dialect::{Dialect, Era, Reading, Strictness};
 use crate::error::{AccessError, Cause, Error, MetadataError, Result};
 use crate::format::Documents;
 use crate::format::consolidated::{Copies, DRAFT_GROUP, Holder, holders};
@@ -140,6 +140,21 @@ impl Room {
     /// Whether a writer has seen copies of v2 or v3 documents here.
     pub(super) fn has_copies(&self) -> bool {
         lock(&self.watched).is_some() && self.format.dialect() != Dialect::Draft
+    }
+
+    /// Whether copies of all documents are there.
+    pub async fn is_consolidated(&self) -> Result<bool> {
+        if self.copied.is_some() || lock(&self.watched).is_some() {
+            return Ok(true);
+        }
+        if self.format.era().is_some_and(|era| era <= Era::E1) {
+            return Ok(false);
+        }
+        let holder = Holder::usual(self.format.dialect())?;
+        let bytes = document(&*self.live, &holder.key, &self.options.limits).await?;
+        let copied = bytes.map(|bytes| self.copied(&holder, &bytes));
+        // Copies that cannot be used are as good as none.
+        Ok(copied.is_some_and(|copied| copied.is_ok_and(|copied| copied.is_some())))
     }
 
     /// Warns if the copies of a node say otherwise than its documents, where somebody watches.

@@ -390,6 +390,15 @@ impl Hierarchy {
         self.room.check_array(path, metadata)
     }
 
+    /// Whether a group with these attributes could be created at `path`, as far as can be told without a look at the
+    /// store: its name, its attributes.
+    ///
+    /// # Errors
+    /// As [`Hierarchy::create_group`].
+    pub fn check_group(&self, path: &NodePath, attributes: &Object) -> Result<()> {
+        self.room.check_group(path, attributes)
+    }
+
     /// Begins an array at `path`.
     pub fn create_array(&self, path: &NodePath) -> ArrayBuilder {
         ArrayBuilder::new(self.clone(), self.room.clone(), path.clone())
@@ -432,6 +441,14 @@ impl Hierarchy {
     /// [`crate::StoreError::NotCapable`] if the store cannot list.
     pub fn consolidate(&self) -> Result<usize> {
         now(self.room.consolidate())
+    }
+
+    /// Whether copies of all documents are there, as [`Hierarchy::consolidate`] makes them.
+    ///
+    /// # Errors
+    /// What the store meets.
+    pub fn is_consolidated(&self) -> Result<bool> {
+        now(self.room.is_consolidated())
     }
 
     /// Takes those copies away; `false` if there were none.

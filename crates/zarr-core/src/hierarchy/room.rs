@@ -258,6 +258,10 @@ impl Room {
                 return Ok(NodeMetadata::Group(implicit));
             }
         }
+        // A store that cannot list this place tells nothing of it.
+        if let Ok(Some(group)) = self.folder(path, &found).await {
+            return Ok(NodeMetadata::Group(group));
+        }
         let keys: Vec<String> = self
             .format
             .document_keys(path)
@@ -299,6 +303,13 @@ impl Room {
         metadata.chain(&self.registry, self.format.dialect()).map_err(|e| at(e.into()))?;
         let node = NodeMetadata::Array(Box::new(metadata.clone()));
         self.spell(path, &node).map(|_| ()).map_err(at)
+    }
+
+    /// Whether a group like this could be created, as far as can be told without a look at the store.
+    pub fn check_group(&self, path: &NodePath, attributes: &Object) -> Result<()> {
+        let group = GroupMetadata { attributes: attributes.clone(), ..GroupMetadata::default() };
+        let spelled = self.spell(path, &NodeMetadata::Group(group));
+        spelled.map(|_| ()).map_err(|e| self.at(path, e))
     }
 
     /// Creates a node, and where groups are explicit those above it that are not there yet; in the drafts

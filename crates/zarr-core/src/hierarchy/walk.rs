@@ -1,12 +1,15 @@
-//! Which nodes lie below a node?
+//! Finds the nodes below a node.
 
 use futures::stream::{self, StreamExt, TryStreamExt};
 
 use super::room::Room;
+use crate::dialect::Dialect;
 use crate::error::{Error, Result};
-use crate::format::Child;
+use crate::format::consolidated::{DRAFT, DRAFT_GROUP, is_document};
+use crate::format::{Child, Documents};
 use crate::metadata::{GroupMetadata, NodeKind, NodeMetadata};
 use crate::path::NodePath;
+use crate::store::{StoreKey, StorePrefix};
 
 impl Room {
     /// What all of them give: as many are asked for at a time as the store likes, one where it never waits.
@@ -64,7 +67,62 @@ impl Room {
         let mut warnings: Vec<_> = listing.left_out.iter().map(left_out).collect();
         let children = self.format.children(path, &listing, &mut warnings);
         self.warn(path.as_str(), warnings);
-        Ok(children)
+        self.without_helper(children).await.map_err(at)
+    }
+
+    /// The nodes without the group that a draft's writers make for the copies of documents, if it holds nothing else.
+    async fn without_helper(&self, mut nodes: Vec<Child>) -> Result<Vec<Child>> {
+        if self.format.dialect() != Dialect::Draft {
+            return Ok(nodes);
+        }
+        let helper = nodes.iter().position(|node| node.path.as_str() == DRAFT_GROUP);
+        if let (Some(at), Some(listable)) = (helper, self.live.listable()) {
+            let prefix = StorePrefix::new(format!("meta/root{DRAFT_GROUP}/"))?;
+            let listing = listable.list_dir(&prefix).await?;
+            let holds_copies = listing.keys.iter().map(|key| key.as_str()).eq([DRAFT]);
+            if holds_copies && listing.prefixes.is_empty() {
+                nodes.remove(at);
+            }
+        }
+        Ok(nodes)
+    }
+
+    /// The group that a folder without a document is, if nodes lie below it (decision 37). Only where groups are
+    /// explicit; `found` may be the attributes of v2, which make no node.
+    pub(super) async fn folder(
+        &self,
+        path: &NodePath,
+        found: &Documents,
+    ) -> Result<Option<GroupMetadata>> {
+        let Some(listable) = self.store.listable() else { return Ok(None) };
+        if !self.format.groups_are_explicit() {
+            return Ok(None);
+        }
+        let mut folders = vec![path.clone()];
+        while let Some(folder) = folders.pop() {
+            let listing =
+                listable.list_dir_candidates(&self.format.children_prefix(&folder)?).await?;
+            let dialect = self.format.dialect();
+            let makes_node =
+                |key: &StoreKey| is_document(dialect, key) && !key.as_str().ends_with(".zattrs");
+            if listing.keys.iter().any(makes_node) {
+                let what = "has no document; taken for a group, since nodes lie below it";
+                self.warn(path.as_str(), vec![what.into()]);
+                let attributes = found.first().and_then(|(_, bytes)| {
+                    let (json, _) = self.format.encoding().decode(bytes).ok()?;
+                    json.as_object().cloned()
+                });
+                let attributes = attributes.unwrap_or_default();
+                return Ok(Some(GroupMetadata {
+                    attributes,
+                    implicit: true,
+                    ..GroupMetadata::default()
+                }));
+            }
+            let below = self.format.children(&folder, &listing, &mut Vec::new());
+            folders.extend(below.into_iter().map(|child| child.path));
+        }
+        Ok(None)
     }
 
     /// The child with its kind looked up; `None` if it is no node.
@@ -73,8 +131,15 @@ impl Room {
             return Ok(Some(child));
         }
         let found = self.documents(&child.path).await?;
-        let kind = self.unless_broken(&child.path, self.format.kind(&child.path, &found));
-        Ok(kind.flatten().map(|kind| Child { kind: Some(kind), ..child }))
+        match self.unless_broken(&child.path, self.format.kind(&child.path, &found)) {
+            None => Ok(None),
+            Some(Some(kind)) => Ok(Some(Child { kind: Some(kind), ..child })),
+            Some(None) => {
+                let folder = self.folder(&child.path, &found).await?;
+                let group = Child { kind: Some(NodeKind::Group), implicit: true, ..child };
+                Ok(folder.map(|_| group))
+            }
+        }
     }
 
     /// What was made of a node's documents, unless that is an error, which is noted.
@@ -92,6 +157,7 @@ impl Room {
         let implicit = GroupMetadata { implicit: true, ..GroupMetadata::default() };
         let node = match said {
             Some(None) if child.implicit => Some(NodeMetadata::Group(implicit)),
+            Some(None) => self.folder(&child.path, &found).await?.map(NodeMetadata::Group),
             said => said.flatten(),
         };
         Ok(node.map(|node| (child.path, node)))
@@ -128,8 +194,9 @@ impl Room {
         if let Some(prefix) = self.format.tree_prefix() {
             let keys = self.listable()?.list_prefix(&prefix).await.map_err(|e| self.at(path, e))?;
             let mut warnings = Vec::new();
-            let mut nodes = self.format.tree(path, &keys, &mut warnings);
+            let nodes = self.format.tree(path, &keys, &mut warnings);
             self.warn(path.as_str(), warnings);
+            let mut nodes = self.without_helper(nodes).await.map_err(|e| self.at(path, e))?;
             if nodes.is_empty() {
                 nodes.push(top().await?);
             }

@@ -1,0 +1,181 @@
+//! Describes the copy of an array in the target's words.
+
+use std::sync::Arc;
+
+use zarr_core::codec::{ChunkContext, Codec, CodecSpec};
+use zarr_core::data_type::{CoreType, FillValue};
+use zarr_core::metadata::ArrayMetadata;
+use zarr_core::{
+    AccessError, Array, Dialect, Error, Hierarchy, Json, Object, Result, missing_value,
+};
+
+use super::elements::{Holes, holes};
+use super::{CopyOptions, WAYS_OUT, attributes_for, with_way_out};
+
+/// The copy of an array.
+pub(super) struct Described {
+    /// Its metadata, in the target's words.
+    pub metadata: ArrayMetadata,
+    /// Whether chunks of nothing but the source's fill value stay unstored, though the copy's is undefined.
+    pub leaves_holes: bool,
+    /// What is lost.
+    pub not_kept: Option<String>,
+    /// What is said otherwise, with nothing lost.
+    pub note: Option<String>,
+}
+
+/// Bytes of elements in all.
+pub(super) fn size(metadata: &ArrayMetadata) -> u64 {
+    let element = metadata.data_type.repr().map_or(1, |repr| repr.size() as u64);
+    zarr_core::region::element_count(&metadata.shape).unwrap_or(u64::MAX).saturating_mul(element)
+}
+
+/// The codec that makes bytes of elements where nothing else does: `bytes`, or what objects have in its place.
+fn serializer(metadata: &ArrayMetadata) -> Option<CodecSpec> {
+    let is_variable = metadata.data_type.is_variable();
+    let turns = |spec: &CodecSpec| spec.name == "transpose";
+    let mut codecs = metadata.codecs.iter();
+    let found = codecs.find(|spec| spec.name == "bytes" || is_variable && !turns(spec)).cloned();
+    if is_variable {
+        return found;
+    }
+    let mut bytes = found.unwrap_or_else(|| CodecSpec::v3("bytes", Object::new()));
+    // What stood before it may have made single bytes of elements.
+    if metadata.data_type.has_byte_order() && !bytes.configuration.contains("endian") {
+        bytes.configuration.insert("endian", "little");
+    }
+    Some(bytes)
+}
+
+/// The copy of an array, `is_variable` if netCDF and xarray take the array for one.
+pub(super) fn describe(
+    array: &Array,
+    target: &Hierarchy,
+    is_variable: bool,
+    options: &CopyOptions<'_>,
+) -> Result<Described> {
+    let (from, to) = (array.hierarchy().dialect(), target.dialect());
+    let mut described = Described {
+        metadata: (*array.metadata()).clone(),
+        leaves_holes: false,
+        not_kept: None,
+        note: None,
+    };
+    if is_variable {
+        keep_missing_value(array, to, &mut described)?;
+        // xarray opens no dataset of v2 with a scalar that does not say that it has no axes.
+        if described.metadata.rank() == 0 && to != Dialect::V3 {
+            described.metadata.dimension_names.get_or_insert_default();
+        }
+    }
+    if from != Dialect::V3 && to == Dialect::V3 && described.metadata.dimension_names.is_some() {
+        // The document of final v3 has a member for them.
+        described.metadata.attributes.remove("_ARRAY_DIMENSIONS");
+    }
+    described.metadata.attributes = attributes_for(described.metadata.attributes, from, target);
+    described.metadata = in_words_of(target, array, described.metadata, options)?;
+    Ok(described)
+}
+
+/// Gives the copy the fill value and the attribute that keep the missing value (decision 36). Chunks that were never
+/// stored and would change their value are written, up to a quarter of all; where there are more of them, the fill value
+/// stays.
+fn keep_missing_value(array: &Array, to: Dialect, described: &mut Described) -> Result<()> {
+    let from = array.hierarchy().dialect();
+    let source = array.metadata();
+    let metadata = &mut described.metadata;
+    described.not_kept = missing_value::convert(metadata, from, to);
+    let old = source.fill_bytes();
+    let is_same = match &metadata.fill_value {
+        Some(fill) => fill.as_bytes() == old,
+        None => source.fill_value.is_none() || to == Dialect::V3,
+    };
+    if is_same {
+        return Ok(());
+    }
+    let Holes { count, total, few } = holes(array)?;
+    if few {
+        return Ok(());
+    }
+    let so_many = format!("{count} of {total} chunks were never stored");
+    let zero = source.data_type.repr().map(FillValue::zero_of);
+    if metadata.fill_value.is_none() && zero.is_some_and(|zero| zero.as_bytes() == old) {
+        // What has no value reads as zeros in xarray, in tensorstore and here.
+        let why = "zarr-python 2 reads anything there in v2, which has no value for them";
+        described.note = Some(format!("{so_many}; {why}"));
+        described.leaves_holes = true;
+        return Ok(());
+    }
+    let json = |metadata: &ArrayMetadata| metadata.declared_fill.brief();
+    let masked = json(&source);
+    let what = match source.attributes.get(missing_value::FILL_VALUE) {
+        Some(missing) => format!("the missing value {}", missing.brief()),
+        None => format!("that {masked} is a value, not a missing one"),
+    };
+    let why = format!("{so_many}, and readers of {to} mask their fill value {masked}");
+    described.not_kept = Some(format!("{what}; {why}"));
+    metadata.fill_value = source.fill_value.clone();
+    if let Some(missing) = source.attributes.get(missing_value::FILL_VALUE) {
+        metadata.attributes.insert(missing_value::FILL_VALUE, missing.clone());
+    }
+    Ok(())
+}
+
+/// The metadata in the target's words, with other chunks, shards and codecs if they are asked for.
+fn in_words_of(
+    target: &Hierarchy,
+    array: &Array,
+    mut metadata: ArrayMetadata,
+    options: &CopyOptions<'_>,
+) -> Result<ArrayMetadata, Error> {
+    let registry = target.registry();
+    let rechunked = options.chunks.is_some() || options.shards.is_some();
+    if rechunked || options.codecs.is_some() || target.dialect() != Dialect::V3 {
+        metadata = metadata.unsharded();
+    }
+    if let Some(chunks) = options.chunks.as_ref().filter(|chunks| chunks.len() == metadata.rank()) {
+        let grid = zarr_core::grid::RegularGrid::new(chunks, &metadata.shape)?;
+        metadata.grid = Some(Arc::new(grid));
+    }
+    if let Some(codecs) = &options.codecs {
+        let bytes = serializer(&metadata);
+        // The order of axes stays; everything else is what was asked for.
+        let turns = metadata.codecs.iter().filter(|spec| spec.name == "transpose").cloned();
+        let mut chain: Vec<_> = turns.chain(bytes).collect();
+        let data_type = metadata.data_type.clone();
+        let data_type = if data_type.is_variable() { CoreType::Uint8.into() } else { data_type };
+        let context = ChunkContext::new(data_type, metadata.chunk_extent());
+        for text in codecs {
+            let spec = crate::codec(text)?;
+            // With every parameter said, as in what a builder creates.
+            let codec = registry.build_codec(&spec, &context)?;
+            if let Codec::ArrayToBytes(_) = codec {
+                chain.retain(|spec| spec.name != "bytes");
+            }
+            chain.push(codec.spelling(Dialect::V3).unwrap_or(spec));
+        }
+        metadata.codecs = chain;
+        if metadata.attributes.get("filters").is_some_and(|f| matches!(f, Json::Array(_)))
+            && array.hierarchy().dialect() == Dialect::Draft
+        {
+            metadata.attributes.remove("filters");
+        }
+    }
+    if target.dialect() == Dialect::Draft && metadata.rank() == 0 {
+        // zarr-python 2.18 reads no compressed scalars; an element needs no codec.
+        metadata.codecs = serializer(&metadata).into_iter().collect();
+    }
+    let metadata = metadata.converted_to(target.dialect(), registry);
+    let metadata = metadata.map_err(|e| with_way_out(e.into()))?;
+    if let Ok(chain) = metadata.chain(registry, target.dialect()) {
+        chain.check_encodes().map_err(|e| Error::from(e).with_hint(WAYS_OUT))?;
+    }
+    match options.shards.as_ref().filter(|shards| shards.len() == metadata.rank()) {
+        Some(shards) if target.dialect() == Dialect::V3 => Ok(metadata.sharded(shards)?),
+        Some(_) => {
+            let why = format!("{} has no shards; copy into v3", target.format_name());
+            Err(AccessError::Argument(why).into())
+        }
+        None => Ok(metadata),
+    }
+}
