@@ -25,6 +25,7 @@
 mod absent;
 mod calendar;
 mod commands;
+mod csv;
 mod element;
 mod failure;
 mod foreign;

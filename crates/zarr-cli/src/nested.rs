@@ -86,23 +86,7 @@ impl Lines {
     /// others. Records have a line each, and one axis.
     pub fn of_csv(kind: impl Into<Item>, shape: &[u64]) -> Option<Lines> {
         let kind = kind.into();
-        let columns = match *shape {
-            [] | [_] => 1,
-            [_, columns] => columns,
-            _ => {
-                let long: Vec<u64> = shape.iter().copied().filter(|&len| len != 1).collect();
-                match long[..] {
-                    [] | [_] => 1,
-                    [_, columns] => columns,
-                    _ => return None,
-                }
-            }
-        };
-        let columns = match kind.header() {
-            Some(_) if shape.iter().filter(|&&len| len != 1).count() > 1 => return None,
-            Some(_) => 1,
-            None => columns,
-        };
+        let columns = csv_columns(&kind, shape)?;
         Some(Lines { kind, style: Style::Csv, columns, done: 0 })
     }
 
@@ -124,6 +108,22 @@ impl Lines {
             }
         }
         out.write_all(text.as_bytes())
+    }
+}
+
+/// How many elements a line of CSV has: rows for at most two axes longer than 1, else `None`. Records have a line
+/// each, and one axis.
+pub(crate) fn csv_columns(kind: &Item, shape: &[u64]) -> Option<u64> {
+    let long: Vec<u64> = shape.iter().copied().filter(|&len| len != 1).collect();
+    if kind.header().is_some() {
+        return (long.len() <= 1).then_some(1);
+    }
+    match (shape, &long[..]) {
+        ([] | [_], _) => Some(1),
+        ([_, columns], _) => Some(*columns),
+        (_, [] | [_]) => Some(1),
+        (_, [_, columns]) => Some(*columns),
+        _ => None,
     }
 }
 

@@ -91,7 +91,7 @@ impl Item {
         Some(names.join(","))
     }
 
-    fn is_optional(&self) -> bool {
+    pub fn is_optional(&self) -> bool {
         matches!(self, Item::Optional(_))
     }
 
@@ -104,6 +104,13 @@ impl Item {
             Item::Record(_) => false,
             Item::Optional(item) => item.is_optional() || item.is_list(),
         }
+    }
+
+    /// How many columns of CSV an element has.
+    pub fn column_count(&self) -> usize {
+        let mut names = Vec::new();
+        self.name_columns("", &mut names);
+        names.len()
     }
 
     fn name_columns(&self, path: &str, names: &mut Vec<String>) {
@@ -154,7 +161,14 @@ impl Item {
     /// Appends an element of this kind behind the byte that says whether it is there.
     fn say_optional(&self, element: &[u8], style: Style, out: &mut String) {
         match (element.split_first(), style) {
-            (Some((1.., inner)), _) if !self.is_optional() => self.say(inner, style, out),
+            (Some((1.., inner)), _) if !self.is_optional() => {
+                let before = out.len();
+                self.say(inner, style, out);
+                // Nothing at all is a missing element.
+                if style == Style::Csv && out.len() == before {
+                    out.push_str("\"\"");
+                }
+            }
             (Some((1.., inner)), Style::Json) => {
                 out.push('[');
                 self.say(inner, style, out);
@@ -168,9 +182,7 @@ impl Item {
             (_, Style::Json) => out.push_str("null"),
             // Each column is empty.
             (_, Style::Csv) => {
-                let mut names = Vec::new();
-                self.name_columns("", &mut names);
-                out.extend(names.iter().skip(1).map(|_| ','));
+                out.extend((1..self.column_count()).map(|_| ','));
             }
         }
     }
@@ -215,6 +227,15 @@ impl Item {
 }
 
 impl Part {
+    /// How many elements of its type it holds.
+    pub fn count(&self) -> u64 {
+        self.shape.iter().product()
+    }
+
+    pub fn item(&self) -> &Item {
+        &self.item
+    }
+
     fn name_items(&self, shape: &[u64], path: &str, names: &mut Vec<String>) {
         match shape.split_first() {
             None => self.item.name_columns(path, names),

@@ -1,4 +1,4 @@
-//! How do elements come into an array?
+//! Writes elements into an array.
 
 use std::io::{self, Read};
 use std::ops::ControlFlow;
@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 use zarr::data_type::{ByteSwap, DataType, Endian};
 use zarr::{Array, Dialect, Json};
 
+use crate::csv;
 use crate::element::Kind;
 use crate::failure::Failure;
 use crate::human;
@@ -24,9 +25,11 @@ use crate::slabs;
 Examples:
   zarr put data.zarr --path temperature --format npy < temperature.npy
   echo '[[1,2],[3,4]]' | zarr put data.zarr/table --region 0:2,0:2
+  zarr put data.zarr/table --format csv < table.csv
   zarr get a.zarr/x --format raw | zarr put b.zarr/x --format raw
 
-Formats are those of `zarr get`; json may also be one flat list in C order. A NumPy file must hold the
+Formats are raw, npy, json and csv of `zarr get`; json may also be one flat list in C order. Lines of csv are
+rows; records have the names of their fields in the first line; NaN, inf and True are understood, too. A NumPy file must hold the
 array's type, in either byte order, and the region's shape; axes of length 1 may be missing. A moment is
 a date, or a whole number of the type's steps since 1970. A record is an object with all its fields; null is
 a missing element, where elements may be missing.
@@ -52,6 +55,7 @@ enum Format {
     Raw,
     Npy,
     Json,
+    Csv,
 }
 
 /// Elements as they come in, in native C order unless said otherwise.
@@ -96,12 +100,13 @@ impl Put {
                 return Err(Failure::Usage(why));
             }
             // How long the text is, nobody can tell.
-            (Item::One(Kind::Long(_)), Format::Json) => input.total = u64::MAX,
+            (Item::One(Kind::Long(_)), Format::Json | Format::Csv) => input.total = u64::MAX,
             _ => {}
         }
         match self.format {
             Format::Raw => input.stream(array, region, item),
             Format::Json => input.lists(array, region, kind),
+            Format::Csv => input.lines(array, region, &kind),
             Format::Npy => {
                 let header = Header::read(input.from).map_err(|trouble| match trouble {
                     Trouble::Format(why) => {
@@ -229,18 +234,36 @@ impl Input<'_> {
         Ok(())
     }
 
-    /// Writes elements out of JSON, whose text must be held all at once.
-    fn lists(&mut self, array: &Array, region: &Elements, kind: Item) -> Result<(), Failure> {
-        let shape = region.shape();
+    /// All of a text of elements of a region of `shape`.
+    fn text(&mut self, format: &str, shape: &[u64]) -> Result<Vec<u8>, Failure> {
         // No element needs more text than this, unless somebody wrote it with many spaces.
         let limit = self.total.saturating_mul(32).saturating_add(1 << 20);
         let mut text = Vec::new();
         self.from.take(limit).read_to_end(&mut text).map_err(Failure::input)?;
         if text.len() as u64 == limit {
-            let shape = human::shape(&shape);
-            let why = format!("standard input is too long for JSON of a region of shape {shape}");
+            let shape = human::shape(shape);
+            let why =
+                format!("standard input is too long for {format} of a region of shape {shape}");
             return Err(Failure::Usage(why));
         }
+        Ok(text)
+    }
+
+    /// Writes elements out of CSV, whose text must be held all at once.
+    fn lines(&mut self, array: &Array, region: &Elements, kind: &Item) -> Result<(), Failure> {
+        let shape = region.shape();
+        let text = String::from_utf8(self.text("CSV", &shape)?)
+            .map_err(|_| Failure::usage("standard input is not text in UTF-8"))?;
+        let elements = csv::elements(text.trim_start_matches('\u{feff}'), kind, &shape)
+            .map_err(|why| Failure::Usage(format!("standard input: {why}")))?;
+        array.write_le_bytes(region, &elements)?;
+        Ok(())
+    }
+
+    /// Writes elements out of JSON, whose text must be held all at once.
+    fn lists(&mut self, array: &Array, region: &Elements, kind: Item) -> Result<(), Failure> {
+        let shape = region.shape();
+        let text = self.text("JSON", &shape)?;
         let (json, _) = Json::parse_tolerant(&text)
             .map_err(|why| Failure::Usage(format!("standard input is {why}")))?;
         drop(text);

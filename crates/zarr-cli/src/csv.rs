@@ -1,0 +1,235 @@
+//! Reads elements out of lines of comma-separated values, as `zarr get --format csv` writes them (RFC 4180).
+
+use zarr::Json;
+use zarr::data_type::TimeKind;
+
+use crate::element::{Kind, Long};
+use crate::human;
+use crate::nested::csv_columns;
+use crate::record::Item;
+
+/// A value between commas.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Cell {
+    pub text: String,
+    /// Whether it stood in quotes: `""` is a text without letters, and nothing at all is a missing element.
+    pub quoted: bool,
+}
+
+impl Cell {
+    /// Whether it says that an element is missing.
+    pub fn is_empty(&self) -> bool {
+        self.text.is_empty() && !self.quoted
+    }
+}
+
+/// The elements of a region of `shape`, row by row; of records, behind a line with their columns' names.
+pub(crate) fn elements(text: &str, kind: &Item, shape: &[u64]) -> Result<Vec<u8>, String> {
+    let why = "it has lines for at most two axes longer than 1, and for one of records; choose a --region";
+    let columns = csv_columns(kind, shape).ok_or(why)?;
+    let count = zarr::region::element_count(shape).unwrap_or(u64::MAX);
+    let mut lines = lines(text)?.into_iter().enumerate();
+    let mut cells_due = columns;
+    if let Some(header) = kind.header() {
+        let names = cells(&header)?;
+        cells_due = names.len() as u64;
+        let found = lines.next().map(|(_, cells)| cells).unwrap_or_default();
+        if found.iter().map(|cell| &cell.text).ne(names.iter().map(|cell| &cell.text)) {
+            return Err(format!("line 1 is not the names of the fields, {header}"));
+        }
+    }
+    let rows_due = if columns == 0 { 0 } else { count / columns };
+    let (mut out, mut rows) = (Vec::new(), 0);
+    for (at, cells) in lines {
+        let line = at + 1;
+        rows += 1;
+        if rows > rows_due {
+            return Err(format!("line {line} is one too many; {} are due", human::count(rows_due)));
+        }
+        if cells.len() as u64 != cells_due {
+            let (found, due) = (cells.len(), human::count(cells_due));
+            return Err(format!("line {line} has {found} values where {due} are due"));
+        }
+        let mut rest = &cells[..];
+        while !rest.is_empty() {
+            let column = cells.len() - rest.len() + 1;
+            kind.read_cells(&mut rest, &mut out)
+                .map_err(|why| format!("line {line}, value {column}: {why}"))?;
+        }
+    }
+    if rows < rows_due {
+        return Err(format!(
+            "it ends after {}; {} are due",
+            human::plural(rows, "line"),
+            human::count(rows_due)
+        ));
+    }
+    Ok(out)
+}
+
+fn cells(line: &str) -> Result<Vec<Cell>, String> {
+    Ok(lines(line)?.pop().unwrap_or_default())
+}
+
+/// The values of each line. What stands in quotes may hold commas, line ends, and quotes twice.
+fn lines(text: &str) -> Result<Vec<Vec<Cell>>, String> {
+    let (mut lines, mut line) = (Vec::new(), Vec::new());
+    let mut rest = text;
+    while !rest.is_empty() {
+        let (cell, after) = match rest.strip_prefix('"') {
+            Some(inside) => {
+                let mut text = String::new();
+                let mut inside = inside;
+                loop {
+                    let end = inside.find('"').ok_or("a `\"` has no other `\"` that ends it")?;
+                    text.push_str(&inside[..end]);
+                    inside = &inside[end + 1..];
+                    match inside.strip_prefix('"') {
+                        Some(after) => (text.push('"'), inside = after).1,
+                        None => break,
+                    }
+                }
+                (Cell { text, quoted: true }, inside)
+            }
+            None => {
+                let end = rest.find([',', '\n']).unwrap_or(rest.len());
+                let text = rest[..end].strip_suffix('\r').unwrap_or(&rest[..end]).to_owned();
+                (Cell { text, quoted: false }, &rest[end..])
+            }
+        };
+        line.push(cell);
+        let after =
+            after.strip_prefix('\r').filter(|after| after.starts_with('\n')).unwrap_or(after);
+        rest = match (after.strip_prefix(','), after.strip_prefix('\n')) {
+            (Some(""), _) => {
+                line.push(Cell { text: String::new(), quoted: false });
+                ""
+            }
+            (Some(after), _) => after,
+            (_, Some(after)) => {
+                lines.push(std::mem::take(&mut line));
+                after
+            }
+            _ if after.is_empty() => "",
+            _ => return Err(format!("line {}: a `\"` ends before a value does", lines.len() + 1)),
+        };
+        // A line end behind the last comma leaves a value without letters.
+        if rest.starts_with('\n') && !line.is_empty() {
+            line.push(Cell { text: String::new(), quoted: false });
+            lines.push(std::mem::take(&mut line));
+            rest = &rest[1..];
+        }
+    }
+    if !line.is_empty() {
+        lines.push(line);
+    }
+    Ok(lines)
+}
+
+impl Item {
+    /// Appends the element that the next values mean to `out`, and takes them away.
+    fn read_cells(&self, cells: &mut &[Cell], out: &mut Vec<u8>) -> Result<(), String> {
+        let mut take = |count: usize| {
+            let (taken, rest) = cells.split_at_checked(count).ok_or("a value is missing")?;
+            *cells = rest;
+            Ok::<_, String>(taken)
+        };
+        match self {
+            Item::One(kind) => kind.read(&json_of(*kind, &take(1)?[0].text)?, out),
+            Item::Optional(inner) if inner.is_optional() => {
+                let cell = &take(1)?[0];
+                let json = match cell.is_empty() {
+                    true => Json::Null,
+                    false => Json::parse(cell.text.as_bytes())?,
+                };
+                self.read(&json, out)
+            }
+            Item::Optional(inner) => {
+                let taken = take(inner.column_count())?;
+                if taken.iter().all(Cell::is_empty) {
+                    return self.read(&Json::Null, out);
+                }
+                out.push(1);
+                inner.read_cells(&mut &*taken, out)
+            }
+            Item::Record(parts) => parts.iter().try_for_each(|part| {
+                (0..part.count()).try_for_each(|_| part.item().read_cells(cells, out))
+            }),
+        }
+    }
+}
+
+/// The JSON that says the same as a value of CSV.
+fn json_of(kind: Kind, text: &str) -> Result<Json, String> {
+    let number = |text: &str| {
+        let plain = text.trim();
+        let plain = plain.strip_prefix('+').unwrap_or(plain);
+        let word = match plain.to_lowercase().as_str() {
+            "nan" => "NaN",
+            "inf" | "infinity" => "Infinity",
+            "-inf" | "-infinity" => "-Infinity",
+            _ => return Json::parse(plain.as_bytes()).unwrap_or_else(|_| Json::from(text)),
+        };
+        Json::from(word)
+    };
+    Ok(match kind {
+        Kind::Bool => match text.trim().to_lowercase().as_str() {
+            "true" | "1" => Json::from(true),
+            "false" | "0" => Json::from(false),
+            _ => Json::from(text),
+        },
+        Kind::Int(_) | Kind::Uint(_) | Kind::Float(_) => number(text),
+        Kind::Complex(_) => {
+            let why = || format!("`{text}` is no complex number such as 1.0-2.0j");
+            let parts = text.trim().strip_suffix('j').ok_or_else(why)?;
+            let sign = |(at, letter): &(usize, char)| {
+                let exponent = parts[..*at].ends_with(['e', 'E']);
+                *at > 0 && !exponent && ['+', '-'].contains(letter)
+            };
+            let (at, _) = parts.char_indices().filter(sign).next_back().ok_or_else(why)?;
+            [number(&parts[..at]), number(&parts[at..])].into_iter().collect()
+        }
+        Kind::Time(time) if time.kind == TimeKind::Timedelta => number(text),
+        Kind::Long(Long::Json | Long::Items(_)) => Json::parse(text.as_bytes())?,
+        _ => Json::from(text),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(text: &str) -> Vec<Vec<String>> {
+        let lines = lines(text).unwrap().into_iter();
+        lines.map(|line| line.into_iter().map(|cell| cell.text).collect()).collect()
+    }
+
+    #[test]
+    fn values_stand_between_commas_and_line_ends() {
+        assert_eq!(texts("1,2\n3,4\n"), [["1", "2"], ["3", "4"]]);
+        assert_eq!(texts("1,2\r\n3,4"), [["1", "2"], ["3", "4"]]);
+        assert_eq!(texts("a\n\nb\n"), [["a"], [""], ["b"]]);
+        assert_eq!(texts("a,\n,b\n,"), [["a", ""], ["", "b"], ["", ""]]);
+        assert_eq!(texts("\"a,\"\"b\nc\",d\n"), [["a,\"b\nc", "d"]]);
+        assert_eq!(texts("\"a\"\r\n\"\"\n"), [["a"], [""]]);
+        assert!(texts("").is_empty());
+        assert!(lines("\"a").is_err());
+        assert!(lines("\"a\"b").is_err());
+        let quoted = lines(",\"\"").unwrap().remove(0);
+        assert_eq!(quoted.iter().map(Cell::is_empty).collect::<Vec<_>>(), [true, false]);
+    }
+
+    #[test]
+    fn lines_that_are_wrong_say_where() {
+        let why =
+            |text: &str, shape: &[u64]| elements(text, &Kind::Uint(8).into(), shape).unwrap_err();
+        assert_eq!(
+            why("1,2\n3,x\n", &[2, 2]),
+            "line 2, value 2: \"x\" stands where a whole number is due"
+        );
+        assert_eq!(why("1,2\n3\n", &[2, 2]), "line 2 has 1 values where 2 are due");
+        assert_eq!(why("1,2\n", &[2, 2]), "it ends after 1 line; 2 are due");
+        assert_eq!(why("1\n2\n3\n", &[2]), "line 3 is one too many; 2 are due");
+        assert!(why("1\n", &[2, 2, 2]).contains("at most two axes"));
+    }
+}
