@@ -385,7 +385,7 @@ fn words_in_a_url_are_no_diagnosis() {
             .into_blocking();
         always(&server, |_, stream| answer(stream, "500 Broken", ""));
         let error = get(&*store, word).expect_err("it is broken").to_string();
-        let is = format!("cannot get `{word}`: the server answered 500 Internal Server Error");
+        let is = format!("cannot read `{word}`: the server answered 500 Internal Server Error");
         assert_eq!(error, is);
         always(&server, |_, stream| answer(stream, "404 Not Found", ""));
         assert_eq!(get(&*store, word).expect("it is absent"), None);

@@ -94,7 +94,7 @@ fn what_cannot_be_read_says_why() {
     let store = ObjectStore::open(&url, Access::ReadOnly, options).unwrap().into_blocking();
     assert_eq!(store.name(), server.url("data"));
     let error = store.readable().unwrap().get(&key("a/c/0/1")).unwrap_err().to_string();
-    assert!(error.starts_with("cannot get `a/c/0/1`: "), "{error}");
+    assert!(error.starts_with("cannot read `a/c/0/1`: "), "{error}");
     assert!(!error.contains("secret"), "{error}");
     server.manners(|manners| manners.fault = Arc::new(|_| Fault::Status(403)));
     let error = store.readable().unwrap().get(&key("zarr.json")).unwrap_err().to_string();

@@ -191,7 +191,7 @@ mod tests {
         for error in [&not_found, &generic()] {
             assert_eq!(
                 told(no_bucket(), error),
-                "cannot get `k`: there is no such bucket; check its name and the endpoint"
+                "cannot read `k`: there is no such bucket; check its name and the endpoint"
             );
         }
         let denied = Answer {
@@ -204,7 +204,7 @@ mod tests {
         let source = of_url("http://h/k?sig=secret");
         assert_eq!(
             told(Exchange::with(failed), &Error::PermissionDenied { path: path(), source }),
-            "cannot get `k`: SignatureDoesNotMatch: Not so; check the keys"
+            "cannot read `k`: SignatureDoesNotMatch: Not so; check the keys"
         );
         let elsewhere = Answer {
             status: 400,
@@ -215,11 +215,11 @@ mod tests {
         let failed = Failed { answer: Some(elsewhere), for_credentials: false };
         assert_eq!(
             told(Exchange::with(failed), &generic()),
-            "cannot get `k`: the bucket lies in another region, `eu-west-1`; set `AWS_REGION` or the option `region`"
+            "cannot read `k`: the bucket lies in another region, `eu-west-1`; set `AWS_REGION` or the option `region`"
         );
         assert_eq!(
             told(answered(501, ""), &generic()),
-            "cannot get `k`: the server answered 501 Not Implemented"
+            "cannot read `k`: the server answered 501 Not Implemented"
         );
         let moved = Answer { status: 307, location: Some("http://x".into()), ..Answer::default() };
         let failed = Failed { answer: Some(moved), for_credentials: false };
@@ -227,7 +227,7 @@ mod tests {
         assert!(why.contains("points to another address, which is not asked"), "{why}");
         let failed = Failed { answer: None, for_credentials: true };
         let why = told(Exchange::with(failed), &generic());
-        assert_eq!(why, "cannot get `k`: no credentials were found; check the keys");
+        assert_eq!(why, "cannot read `k`: no credentials were found; check the keys");
     }
 
     /// The URL is in the error's text, and tells nothing of what is wrong.
@@ -252,10 +252,10 @@ mod tests {
             let source = || of_url(&format!("http://h/{word}/k"));
             let generic = Error::Generic { store: "HTTP", source: source() };
             let why = told(answered(500, ""), &generic);
-            assert_eq!(why, "cannot get `k`: the server answered 500 Internal Server Error");
+            assert_eq!(why, "cannot read `k`: the server answered 500 Internal Server Error");
             let denied = Error::PermissionDenied { path: path(), source: source() };
             let why = told(answered(403, ""), &denied);
-            assert_eq!(why, "cannot get `k`: the server answered 403 Forbidden; check the keys");
+            assert_eq!(why, "cannot read `k`: the server answered 403 Forbidden; check the keys");
             let not_found = Error::NotFound { path: path(), source: source() };
             assert!(answered(404, "").sync_scope(|| is_absence(&not_found)), "{word}");
             assert_eq!(Exchange::default().sync_scope(status), None);
@@ -272,6 +272,6 @@ mod tests {
         };
         assert!(broken(HttpErrorKind::Timeout).contains("no answer came in time"));
         assert!(broken(HttpErrorKind::Connect).contains("cannot connect: why; check the endpoint"));
-        assert_eq!(broken(HttpErrorKind::Interrupted), "cannot get `k`: why");
+        assert_eq!(broken(HttpErrorKind::Interrupted), "cannot read `k`: why");
     }
 }
