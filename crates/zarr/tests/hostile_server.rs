@@ -185,6 +185,39 @@ fn a_document_without_an_end_is_refused() {
     assert!(sent.load(SeqCst) < IN_BETWEEN, "{} bytes", sent.load(SeqCst));
 }
 
+/// Decision 42: a chunk has no more bytes than its array justifies, whatever the server announces.
+#[test]
+fn a_chunk_without_an_end_is_refused() {
+    let server = Server::start();
+    let document = |data_type: &str, fill: &str, codec: &str| {
+        format!(
+            r#"{{"zarr_format":3,"node_type":"array","shape":[10],"data_type":"{data_type}","chunk_grid":{{"name":"regular","configuration":{{"chunk_shape":[10]}}}},"chunk_key_encoding":{{"name":"default"}},"fill_value":{fill},"codecs":[{codec}]}}"#
+        )
+    };
+    let zstd = r#"{"name":"bytes"},{"name":"zstd","configuration":{"level":1,"checksum":false}}"#;
+    const HEAD: &str = "200 OK\r\nContent-Length: 1073741824";
+    for (document, what) in [
+        (document("uint8", "0", zstd), "zstd"),
+        (document("uint8", "0", r#"{"name":"bytes"}"#), "bytes"),
+        (document("string", "\"\"", r#"{"name":"vlen-utf8"}"#), "texts"),
+    ] {
+        let limits = zarr::Limits { decoded: 1 << 20, ..zarr::Limits::default() };
+        let options = zarr::OpenOptions::new(zarr::standard()).limits(limits);
+        server.set("data/zarr.json", document.as_bytes());
+        server.manners(|manners| manners.instead = None);
+        let hierarchy = zarr::Hierarchy::open(web(&server), &options).expect("it opens");
+        let array = hierarchy.array(&zarr::NodePath::root()).expect("it is an array");
+        let sent = flood(&server, HEAD, false, b"x");
+        let error = match what {
+            "texts" => array.read::<String>(..).map(drop),
+            _ => array.read::<u8>(..).map(drop),
+        };
+        let error = error.expect_err("it is too large");
+        assert!(error.to_string().contains("1073741824 bytes"), "{what}: {error}");
+        assert!(sent.load(SeqCst) < IN_BETWEEN, "{what}: {} bytes", sent.load(SeqCst));
+    }
+}
+
 /// Decision 42: nothing is allocated because a server announces it.
 #[test]
 fn an_announced_size_is_not_believed() {
@@ -405,8 +438,14 @@ fn words_in_a_url_are_no_diagnosis() {
     always(&server, |_, stream| {
         answer(stream, "404 Not Found", "<Error><Code>NoSuchBucket</Code></Error>")
     });
-    let error = get(&*bucket(&server, false), "k").expect_err("there is no bucket").to_string();
+    let missing = bucket(&server, false);
+    let error = get(&*missing, "k").expect_err("there is no bucket").to_string();
     assert!(error.contains("there is no such bucket"), "{error}");
+    let writeable = missing.writeable().expect("it can be written");
+    let set = writeable.set(&key("k"), b"x"[..].into());
+    for error in [set, writeable.erase(&key("k"))].map(|done| done.expect_err("no bucket")) {
+        assert!(error.to_string().contains("there is no such bucket"), "{error}");
+    }
 }
 
 /// A silent server is told of as such, whatever the retries make of it.

@@ -35,6 +35,8 @@ use crate::view::{View, ViewMut};
 
 /// Bytes in which the handles of an array remember indices, unless told otherwise (DECISIONS 8).
 const INDEX_MEMORY: u64 = 64 << 20;
+/// Bytes that any stored chunk may have.
+const LEAST_LIMIT: u64 = 64 << 20;
 
 /// Chunks of a known size of at most so many bytes are fetched without asking for it first.
 const SMALL: u64 = 1 << 20;
@@ -185,7 +187,7 @@ impl Opened {
         mut out: ViewMut<'_>,
     ) -> Result<()> {
         if state.metadata.shards.is_some() {
-            return match now(self.fetch(state, &tile.indices))? {
+            return match now(self.fetch(state, &tile.indices, Some(&tile.chunk_shape)))? {
                 Some((key, bytes)) => self.decode_tile(state, tile, &key, &bytes, out),
                 None => {
                     out.fill(&state.fill);
@@ -270,20 +272,48 @@ impl Opened {
         }
     }
 
-    /// Fetches an encoded chunk, from wherever it lies.
-    pub async fn fetch(&self, state: &State, indices: &[i64]) -> Result<Option<(StoreKey, Bytes)>> {
+    /// Bytes that a stored chunk of `shape` may have: four times those of its elements, and 64 MiB at least, so that
+    /// a chunk of a wrong length is told as such. Where the elements, or the shape, do not tell,
+    /// [`crate::Limits::decoded`] (decision 42).
+    fn most_stored(&self, state: &State, shape: Option<&[u64]>) -> u64 {
+        let most = self.room.options.limits.decoded;
+        let (Some(shape), Ok((_, _, repr)), false) =
+            (shape, state.access(), state.metadata.data_type.is_variable())
+        else {
+            return most;
+        };
+        if most == u64::MAX {
+            return most;
+        }
+        let count = shape.iter().chain(state.metadata.shards.iter().flatten());
+        let size = count.fold(repr.size() as u64, |size, &len| size.saturating_mul(len));
+        size.saturating_mul(4).max(LEAST_LIMIT)
+    }
+
+    /// Fetches an encoded chunk, of `shape` if that is known, from wherever it lies.
+    pub async fn fetch(
+        &self,
+        state: &State,
+        indices: &[i64],
+        shape: Option<&[u64]>,
+    ) -> Result<Option<(StoreKey, Bytes)>> {
+        let readable = self.room.store.readable().ok_or_else(|| self.at(not_readable()))?;
+        let most = self.most_stored(state, shape);
         if let Some(per_shard) = &state.metadata.shards {
             let shard = Shard::of(indices, per_shard);
             let key = state.key(&shard.indices)?;
             let at = |e: Error| self.at(e).at_chunk(indices).at_key(&key);
-            let Some(object) = self.room.get(&key).await.map_err(at)? else { return Ok(None) };
+            let Some(object) = readable.get_at_most(&key, most).await.map_err(|e| at(e.into()))?
+            else {
+                return Ok(None);
+            };
             let chunk = shard.chunk(&object).map_err(|e| at(e.into()))?;
             return Ok(chunk.map(|bytes| (key, bytes)));
         }
         let keys = [Some(state.key(indices)?), state.other_key(indices)?];
         for key in keys.into_iter().flatten() {
             let at = |e: Error| self.at(e).at_chunk(indices).at_key(&key);
-            if let Some(bytes) = self.room.get(&key).await.map_err(at)? {
+            if let Some(bytes) = readable.get_at_most(&key, most).await.map_err(|e| at(e.into()))? {
                 return Ok(Some((key, bytes)));
             }
         }
@@ -292,7 +322,7 @@ impl Opened {
 
     /// The bytes of a chunk as they are stored.
     pub async fn encoded(&self, state: &State, indices: &[i64]) -> Result<Option<Bytes>> {
-        Ok(self.fetch(state, indices).await?.map(|(_, bytes)| bytes))
+        Ok(self.fetch(state, indices, None).await?.map(|(_, bytes)| bytes))
     }
 
     /// Erases a chunk, from wherever it lies.

@@ -62,19 +62,25 @@ pub(crate) fn for_each<T: Send>(
         return serially(items, work);
     }
     let most = usize::try_from(TOGETHER / size.max(1)).unwrap_or(usize::MAX).clamp(1, 64);
-    let batches = Batches { items, taken: 0, most };
-    let all = || {
+    let all = |items| {
+        let batches = Batches { items, taken: 0, most };
         batches.par_bridge().try_for_each_init(Vec::new, |buffer, batch| {
             batch.into_iter().try_for_each(|item| work(buffer, item))
         })
     };
-    match foreign {
-        false => pool.install(all),
-        true => std::thread::scope(|scope| {
-            let waiting = scope.spawn(|| pool.install(all));
-            waiting.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        }),
+    if !foreign {
+        return pool.install(|| all(items));
     }
+    let left = std::sync::Mutex::new(Some(items));
+    let taken = || left.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take();
+    std::thread::scope(|scope| {
+        let wait = || taken().map_or(Ok(()), |items| pool.install(|| all(items)));
+        match std::thread::Builder::new().spawn_scoped(scope, wait) {
+            Ok(waiting) => waiting.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            // A machine that gives no thread gets the work done by this one.
+            Err(_) => taken().map_or(Ok(()), |items| serially(items, &work)),
+        }
+    })
 }
 
 /// Items that follow each other, more at a time the more were taken, so that few are shared out as well.

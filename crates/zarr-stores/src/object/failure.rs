@@ -29,6 +29,11 @@ pub(super) fn wrong(error: &Error) -> Option<Wrong> {
     causes(error).find_map(|e| e.downcast_ref::<Wrong>()).copied()
 }
 
+/// Whether the server answered something that can be right: nothing broke on the way.
+pub(super) fn is_answer(error: &Error) -> bool {
+    broken(error).is_none() && wrong(error).is_none()
+}
+
 /// What is wrong with the settings of a store.
 pub(super) fn settings(error: &Error) -> String {
     match error {

@@ -39,7 +39,6 @@ use zarr_core::store::begun::{self, Touched};
 use zarr_core::store::{self, Blocking, StoreKey, StorePrefix};
 use zarr_core::{Access, StoreError};
 
-use self::answer::Exchange;
 use self::connector::{Connector, Counts};
 use self::runtime::Task;
 pub(crate) use self::settings::Settings;
@@ -195,7 +194,7 @@ impl ObjectStore {
         let shared = self.0.clone();
         let task = Task::start(async move {
             let permit = permits.acquire_owned().await;
-            let done = Exchange::default().scope(work(shared, backend)).await;
+            let done = work(shared, backend).await;
             drop(permit);
             done
         });
@@ -342,12 +341,8 @@ mod tests {
         credentials: "",
     };
 
-    fn store(prefix: &str, suffixes: bool) -> Arc<dyn Store> {
+    fn store(prefix: &str, facts: &'static Facts) -> Arc<dyn Store> {
         let backend: Backend = Arc::new(InMemory::new());
-        let facts = match suffixes {
-            true => &FACTS,
-            false => Box::leak(Box::new(Facts { suffixes, ..FACTS })),
-        };
         let place = Place {
             name: "test://bucket".into(),
             prefix: prefix.into(),
@@ -367,7 +362,26 @@ mod tests {
 
     #[test]
     fn keeps_what_stores_promise() {
-        testkit::check_async_store(|| store("", true));
-        testkit::check_async_store(|| store("a prefix/é%20/", false));
+        static NO_SUFFIXES: Facts = Facts { suffixes: false, ..FACTS };
+        testkit::check_async_store(|| store("", &FACTS));
+        testkit::check_async_store(|| store("a prefix/é%20/", &NO_SUFFIXES));
+    }
+
+    /// A change is guarded by the condition of one request, so it cannot be larger.
+    #[test]
+    fn a_guarded_change_larger_than_one_request_is_refused() {
+        static SMALL: Facts = Facts { one_request: 10, ..FACTS };
+        let store: Arc<dyn store::Store> = Arc::new(Blocking::new(store("", &SMALL)));
+        let key = StoreKey::new("k").expect("a good key");
+        let conditional = store.conditional().expect("it compares and swaps");
+        let set = |size: usize, was: Option<&store::Version>| {
+            conditional.set_if(&key, Some(vec![7; size].into()), was)
+        };
+        assert!(set(10, None).expect("it is set"));
+        let (_, version) = conditional.get_versioned(&key).expect("it is read").expect("there");
+        let error = set(11, Some(&version)).expect_err("it is too large").to_string();
+        assert!(error.contains("it has 11 bytes") && error.contains("at most 10"), "{error}");
+        let value = store.readable().expect("it can be read").get(&key).expect("it is read");
+        assert_eq!(value.expect("it is there").len(), 10);
     }
 }

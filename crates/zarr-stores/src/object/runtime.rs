@@ -1,38 +1,64 @@
-//! Where do requests go on while their callers wait?
+//! Runs requests while their callers wait.
 //!
-//! On a few threads of this library's own, made when they are first needed and anew in a forked process, so that
-//! callers need no runtime, and may be inside any (DECISIONS 10, 30).
+//! They run on a few threads of this library's own, made when they are first needed and anew in a forked process, so
+//! that callers need no runtime, and may be inside any (DECISIONS 10, 30). A thread that cannot be had is an error.
 
-use std::sync::{Mutex, PoisonError};
+use std::future::pending;
+use std::io;
+use std::sync::{Mutex, PoisonError, mpsc};
+use std::thread;
 
 use futures::channel::oneshot::{self, Receiver};
 use tokio::runtime::{Builder, Handle};
 use tokio::task::AbortHandle;
 use zarr_core::StoreError;
 
+use super::answer::Exchange;
+
 /// They wait for sockets; decoding has threads of its own.
 const THREADS: usize = 2;
 
-/// The way to this process' threads.
-pub(super) fn handle() -> Result<Handle, StoreError> {
-    static RUNTIME: Mutex<Option<(u32, Handle)>> = Mutex::new(None);
-    let mut runtime = RUNTIME.lock().unwrap_or_else(PoisonError::into_inner);
-    match &*runtime {
-        Some((process, handle)) if *process == std::process::id() => Ok(handle.clone()),
+/// The threads of one process, which take turns.
+struct Threads {
+    process: u32,
+    handles: Vec<Handle>,
+    next: usize,
+}
+
+/// The way to one of this process' threads.
+fn handle() -> Result<Handle, StoreError> {
+    static THREADS_OF_PROCESS: Mutex<Option<Threads>> = Mutex::new(None);
+    let mut known = THREADS_OF_PROCESS.lock().unwrap_or_else(PoisonError::into_inner);
+    let threads = match &mut *known {
+        Some(threads) if threads.process == std::process::id() => threads,
         _ => {
-            let mut builder = Builder::new_multi_thread();
-            builder.worker_threads(THREADS).thread_name("zarr-requests").enable_all();
-            let made = builder.build().map_err(|source| {
+            let first = start().map_err(|source| {
                 let key = String::from("a thread for requests");
                 StoreError::Io { operation: "start", key, source }
             })?;
-            let handle = made.handle().clone();
-            // It lasts as long as the process: nobody waits for requests whose callers are gone.
-            std::mem::forget(made);
-            *runtime = Some((std::process::id(), handle.clone()));
-            Ok(handle)
+            // One is enough where there are no more.
+            let more = (1..THREADS).map_while(|_| start().ok());
+            let handles = std::iter::once(first).chain(more).collect();
+            known.insert(Threads { process: std::process::id(), handles, next: 0 })
         }
-    }
+    };
+    threads.next = (threads.next + 1) % threads.handles.len();
+    Ok(threads.handles[threads.next].clone())
+}
+
+/// A thread with a runtime, which lasts as long as the process. tokio's own threads are not used: it panics where it
+/// gets none.
+fn start() -> io::Result<Handle> {
+    let (send, started) = mpsc::channel();
+    let run = move || match Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => {
+            let _ = send.send(Ok(runtime.handle().clone()));
+            runtime.block_on(pending::<()>());
+        }
+        Err(e) => drop(send.send(Err(e))),
+    };
+    thread::Builder::new().name("zarr-requests".into()).spawn(run)?;
+    started.recv().map_err(io::Error::other)?
 }
 
 /// Work on those threads, ended when nobody waits for it any more, unless it is one that must be finished.
@@ -48,9 +74,9 @@ pub(super) struct Task<T> {
 impl<T: Send + 'static> Task<T> {
     pub fn start(work: impl Future<Output = T> + Send + 'static) -> Result<Task<T>, StoreError> {
         let (send, answer) = oneshot::channel();
-        let work = handle()?.spawn(async move {
+        let work = handle()?.spawn(Exchange::default().scope(async move {
             let _ = send.send(work.await);
-        });
+        }));
         Ok(Task { answer, work: Some(work.abort_handle()) })
     }
 

@@ -197,6 +197,15 @@ impl ConditionalStore for ObjectStore {
             None => PutMode::Create,
             Some(version) => {
                 let (e_tag, version) = tag_of(version);
+                if version.is_none() && e_tag.as_ref().is_some_and(|tag| tag.starts_with("W/")) {
+                    let why = "the server gives it a weak ETag, which no condition can name; turn the guard off";
+                    let source = std::io::Error::other(why);
+                    return Err(StoreError::Io {
+                        operation: "guard",
+                        key: key.to_string(),
+                        source,
+                    });
+                }
                 PutMode::Update(UpdateVersion { e_tag, version })
             }
         };

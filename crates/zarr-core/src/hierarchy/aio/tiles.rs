@@ -54,22 +54,24 @@ impl Array {
                     };
                     return Ok::<_, Error>((tile, elements));
                 }
-                let elements = match opened.fetch(state, &tile.indices).await? {
-                    None => None,
-                    Some((key, encoded)) => {
-                        let (opened, state, tile) = (opened.clone(), state.clone(), tile.clone());
-                        let heap = heap.clone();
-                        let decode = move || {
-                            let shape = tile.within.shape();
-                            let mut elements = zeroed(&shape, cell, "the region")?;
-                            let out = ViewMut::new(&mut elements, &shape, cell);
-                            let out = out.with_heap(heap.as_deref());
-                            opened.decode_tile(&state, &tile, &key, &encoded, out)?;
-                            Ok(elements)
-                        };
-                        Some(on_pool(&opened_options(&self.opened), decode).await?)
-                    }
-                };
+                let elements =
+                    match opened.fetch(state, &tile.indices, Some(&tile.chunk_shape)).await? {
+                        None => None,
+                        Some((key, encoded)) => {
+                            let (opened, state, tile) =
+                                (opened.clone(), state.clone(), tile.clone());
+                            let heap = heap.clone();
+                            let decode = move || {
+                                let shape = tile.within.shape();
+                                let mut elements = zeroed(&shape, cell, "the region")?;
+                                let out = ViewMut::new(&mut elements, &shape, cell);
+                                let out = out.with_heap(heap.as_deref());
+                                opened.decode_tile(&state, &tile, &key, &encoded, out)?;
+                                Ok(elements)
+                            };
+                            Some(on_pool(&opened_options(&self.opened), decode).await?)
+                        }
+                    };
                 Ok::<_, Error>((tile, elements))
             })
             .buffer_unordered(at_once(opened, state, part, span)?);
