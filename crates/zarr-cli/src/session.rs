@@ -254,7 +254,14 @@ impl Session {
     ) -> Result<(Hierarchy, NodePath), Failure> {
         let options = self.writing(care)?;
         let url = url(&target.target);
-        let (hierarchy, path) = zarr::locate(&url, &options)?;
+        let (hierarchy, path) = match zarr::locate(&url, &options) {
+            // Its own document may be what an interrupted erase has erased.
+            Err(e) if e.kind() == ErrorKind::NotFound => match self.above(&url, &options) {
+                Some(above) => above,
+                None => interrupted(&url, &options).ok_or(e)?,
+            },
+            other => other?,
+        };
         let path = below(&path, &target.path)?;
         if path.is_root()
             && let Some((above, path)) = self.above(&url, &options)
@@ -330,6 +337,14 @@ impl Session {
             let _ = writeln!(io::stderr(), "{what}");
         }
     }
+}
+
+/// What an interrupted erase left of a whole hierarchy, as one of v3: erasing asks for names alone.
+fn interrupted(url: &str, options: &OpenOptions) -> Option<(Hierarchy, NodePath)> {
+    let store = options.store(url).ok()?;
+    let hierarchy = Hierarchy::of_format(store, zarr::format::of_dialect(Dialect::V3), options);
+    let left = hierarchy.interrupted_keys(&NodePath::root()).ok()?;
+    (!left.is_empty()).then_some((hierarchy, NodePath::root()))
 }
 
 impl Place {

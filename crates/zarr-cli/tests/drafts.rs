@@ -324,15 +324,15 @@ fn the_plain_text_is_written_if_asked() {
     assert_eq!(folder.good("get text2/a").out, folder.good("get v3/a").out);
 }
 
-/// V27, row 27.
+/// V27, row 27, decision 39.
 #[test]
-fn leftover_chunks_are_purged_if_asked() {
+fn leftover_chunks_are_purged_unless_asked_not_to() {
     let folder = Folder::new();
     for (format, chunk) in [("v3", "a/c/0"), ("v2", "a/0"), ("draft-2020", "data/root/a/c0")] {
         folder.good(&format!("create {format} --format {format} --group"));
         folder.write(&format!("{format}/{chunk}"), [9, 9]);
         let create = format!("create {format}/a --shape 2 --dtype uint8");
-        folder.good(&create);
+        folder.good(&format!("{create} --no-purge"));
         assert_eq!(folder.good(&format!("get {format}/a")).text(), "[9,9]\n");
         // What is there is none that was left.
         let why = folder.bad(&format!("{create} --purge"), 2);
@@ -341,7 +341,7 @@ fn leftover_chunks_are_purged_if_asked() {
         for document in ["a/zarr.json", "a/.zarray", "meta/root/a.array.json"] {
             let _ = fs::remove_file(folder.path(format).join(document));
         }
-        folder.good(&format!("{create} --purge"));
+        folder.good(&create);
         assert_eq!(folder.good(&format!("get {format}/a")).text(), "[0,0]\n");
     }
     folder.bad("create v3/g --group --purge", 2);

@@ -336,3 +336,42 @@ fn consolidate_makes_copies_and_checks_them() {
     folder.bad("consolidate v3.zarr --check --remove", 2);
     folder.bad("consolidate nowhere.zarr", 3);
 }
+
+/// Decision 39: what an interrupted erase left goes by the same command, which says what it erased.
+#[test]
+fn an_interrupted_rm_can_be_repeated() {
+    let folder = Folder::new();
+    for (format, document) in
+        [("v3", "a/zarr.json"), ("v2", "a/.zarray"), ("draft-2020", "meta/root/a.array.json")]
+    {
+        folder.good(&format!("create {format} --format {format} --group"));
+        for again in [format!("rm {format}/a"), format!("rm {format} --path a")] {
+            let create =
+                format!("create {format}/a --format {format} --shape 2 --dtype uint8 --chunks 1");
+            folder.good(&create);
+            assert_eq!(folder.feed(&format!("put {format}/a"), b"[8,9]").code, 0);
+            std::fs::remove_file(folder.path(format).join(document)).expect("it was there");
+            let told = folder.run(&again);
+            assert_eq!(told.code, 0, "{}", told.err);
+            assert!(
+                told.err.contains("erased 2 keys that an interrupted erase left"),
+                "{}",
+                told.err
+            );
+            folder.bad(&again, 3);
+            // The next array shows nothing of it.
+            folder.good(&create);
+            assert_eq!(folder.good(&format!("get {format}/a")).text(), "[0,0]\n");
+            folder.good(&format!("rm {format} --path a"));
+        }
+    }
+    // Of a whole hierarchy its own document went first.
+    folder.good("create whole --shape 2 --dtype uint8 --chunks 1");
+    assert_eq!(folder.feed("put whole", b"[8,9]").code, 0);
+    std::fs::remove_file(folder.path("whole").join("zarr.json")).expect("it was there");
+    folder.bad("rm whole", 2);
+    let told = folder.run("rm whole --all");
+    assert_eq!(told.code, 0, "{}", told.err);
+    assert!(told.err.contains("erased 2 keys that an interrupted erase left"), "{}", told.err);
+    folder.bad("rm whole --all", 3);
+}

@@ -226,6 +226,30 @@ impl ConditionalStore for MemoryStore {
         }
         Ok(true)
     }
+
+    fn creates(&self) -> bool {
+        true
+    }
+
+    fn create(
+        &self,
+        key: &StoreKey,
+        value: Payload<'_>,
+        absent: &[StoreKey],
+        leftovers: &[StoreKey],
+    ) -> Result<Option<StoreKey>, StoreError> {
+        let bytes = value.into_bytes()?;
+        let mut values = self.values_mut()?;
+        let mut keys = [key].into_iter().chain(absent);
+        if let Some(there) = keys.find(|key| values.map.contains_key(key.as_str())) {
+            return Ok(Some(there.clone()));
+        }
+        for key in leftovers {
+            values.map.remove(key.as_str());
+        }
+        values.set(key, bytes);
+        Ok(None)
+    }
 }
 
 #[cfg(test)]

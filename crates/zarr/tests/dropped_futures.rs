@@ -46,6 +46,8 @@ fn array(store: Arc<dyn Store>, len: u64, shards: bool) -> Result<zarr::Array> {
     let hierarchy = Hierarchy::begin(store, options().format(Dialect::V3), &options())?;
     let path: NodePath = "/a".parse()?;
     let array = hierarchy.create_array(&path).shape(&[len]).data_type_named("int32");
+    // The server of this process lists nothing.
+    let array = array.purge(false);
     match shards {
         true => array.chunks(&[CHUNK / 4]).shards(&[CHUNK]).create(),
         false => array.chunks(&[CHUNK]).create(),

@@ -175,7 +175,7 @@ fn guarded_parts_survive_lost_answers() -> Result<()> {
         let store = bucket(&server, &[]);
         let hierarchy = Hierarchy::begin(store, options.format(Dialect::V3), &options)?;
         let array = hierarchy.create_array(&NodePath::root()).shape(&[64]).chunks(&[32]);
-        let array = array.data_type_named("uint16").create()?;
+        let array = array.data_type_named("uint16").purge(false).create()?;
         server.manners(|manners| {
             manners.fault = Arc::new(move |n| if n % 5 == 3 { fault } else { Fault::None });
         });
@@ -201,7 +201,7 @@ fn a_chunk_that_became_fill_is_stored_in_a_bucket() -> Result<()> {
     let store = bucket(&server, &[("disable_bulk_delete", "true")]);
     let hierarchy = Hierarchy::begin(store, options.format(Dialect::V3), &options)?;
     let array = hierarchy.create_array(&NodePath::root()).shape(&[20]).chunks(&[10]);
-    let array = array.data_type_named("uint16").create()?;
+    let array = array.data_type_named("uint16").purge(false).create()?;
     array.write(.., &[7u16; 20])?;
     array.write(0..10, &[0u16; 10])?;
     assert_eq!(server.keys(), ["bucket/data/c/1", "bucket/data/zarr.json"]);

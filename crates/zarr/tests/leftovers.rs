@@ -1,5 +1,5 @@
-//! Chunks that others left where a new array's are to lie are read as its own, or purged if asked; what
-//! belongs to other nodes stays.
+//! Chunks that others left where a new array's are to lie are purged, unless asked not to; what belongs to other nodes
+//! stays.
 #![cfg(feature = "memory")]
 
 use std::sync::Arc;
@@ -28,9 +28,9 @@ fn is_there(store: &Arc<dyn Store>, at: &str) -> bool {
     store.readable().expect("readable").get(&key(at)).expect("read").is_some()
 }
 
-/// V27, row 27.
+/// V27, row 27, decision 39.
 #[test]
-fn leftover_chunks_are_purged_if_asked_in_every_dialect() -> Result<()> {
+fn leftover_chunks_are_purged_in_every_dialect_unless_asked_not_to() -> Result<()> {
     // Chunks of rank 2, then what is none: another rank, another separator, no chunk at all.
     let left = [
         (Dialect::V2, ["a/0/1", "a/7/0"], ["a/0.1", "a/0", "a/0/1/2", "a/readme"]),
@@ -42,19 +42,22 @@ fn leftover_chunks_are_purged_if_asked_in_every_dialect() -> Result<()> {
         ),
     ];
     for (dialect, chunks, others) in left {
-        for purge in [false, true] {
+        for purge in [Some(false), None, Some(true)] {
             let (store, hierarchy) = begun(dialect)?;
             for at in chunks.into_iter().chain(others) {
                 set(&store, at, &[9, 9]);
             }
-            let array = hierarchy
+            let builder = hierarchy
                 .create_array(&"/a".parse()?)
                 .shape(&[1, 4])
                 .chunks(&[1, 2])
                 .data_type_named("u1")
-                .separator('/')
-                .purge(purge)
-                .create()?;
+                .separator('/');
+            let array = match purge {
+                Some(purge) => builder.purge(purge).create()?,
+                None => builder.create()?,
+            };
+            let purge = purge.unwrap_or(true);
             let expected = if purge { [0; 4] } else { [0, 0, 9, 9] };
             assert_eq!(array.read::<u8>(..)?, expected, "{dialect}");
             for at in chunks {

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use zarr::format::of_dialect;
-use zarr::store::Store;
+use zarr::store::{Store, StoreKey};
 use zarr::stores::{Call, MemoryStore};
 use zarr::{Dialect, ErrorKind, Hierarchy, NodeKind, NodePath, Object, OpenOptions};
 
@@ -33,7 +33,8 @@ fn taken(calls: &Calls) -> Vec<String> {
 
 fn create(hierarchy: &Hierarchy, at: &str) -> zarr::Array {
     let builder = hierarchy.create_array(&path(at)).shape(&[4]).chunks(&[2]);
-    builder.data_type_named("int16").create().unwrap()
+    // The look for leftovers has a price of its own (decision 39).
+    builder.data_type_named("int16").purge(false).create().unwrap()
 }
 
 /// D-150, D-151, D-152, D-153: nothing is looked at, nothing above is created.
@@ -48,6 +49,24 @@ fn a_new_node_is_one_set() {
     let again = hierarchy.create_group(&path("/x/y/z"), Object::new());
     assert_eq!(again.unwrap_err().kind(), ErrorKind::Exists);
     assert_eq!(taken(&calls), ["set_if meta/root/x/y/z.group.json"]);
+}
+
+/// Decision 39: the look for leftovers is one listing, and erases in the same step as it creates.
+#[test]
+fn looking_for_leftovers_is_one_listing() {
+    let (hierarchy, calls) = watched();
+    let builder = || {
+        let builder = hierarchy.create_array(&path("/foo/bar")).shape(&[4]).chunks(&[2]);
+        builder.data_type_named("int16")
+    };
+    builder().create().unwrap().write(.., &[1i16, 2, 3, 4]).unwrap();
+    let document = StoreKey::new("meta/root/foo/bar.array.json").unwrap();
+    hierarchy.store().writeable().unwrap().erase(&document).unwrap();
+    taken(&calls);
+    let array = builder().create().unwrap();
+    let expected = ["list_prefix data/root/foo/bar/", "set_if meta/root/foo/bar.array.json"];
+    assert_eq!(taken(&calls), expected);
+    assert_eq!(array.read::<i16>(..).unwrap(), [0; 4]);
 }
 
 /// D-155, D-156: a whole chunk is one set, a chunk read is one get.

@@ -73,9 +73,12 @@ pub(crate) struct Create {
     /// With --overwrite: erase files below the node that are not Zarr's, too
     #[arg(long, requires = "overwrite")]
     force: bool,
-    /// Erase chunks first that lie where the array's are to lie, left by others
-    #[arg(long, conflicts_with = "group")]
+    /// Erase chunks first that lie where the array's are to lie; so it is where the store can list
+    #[arg(long, conflicts_with_all = ["group", "no_purge"])]
     purge: bool,
+    /// Do not look for such chunks: those that an interrupted erase left show up in the array
+    #[arg(long, conflicts_with = "group")]
+    no_purge: bool,
     #[command(flatten)]
     care: Care,
 }
@@ -122,11 +125,11 @@ impl Create {
 
     fn create_array(&self, place: &Place, attributes: Object) -> Result<(), Failure> {
         let Place { hierarchy, path, .. } = place;
-        let mut array = hierarchy
-            .create_array(path)
-            .attributes(attributes)
-            .overwrite(self.overwrite)
-            .purge(self.purge);
+        let mut array =
+            hierarchy.create_array(path).attributes(attributes).overwrite(self.overwrite);
+        if self.purge || self.no_purge {
+            array = array.purge(self.purge);
+        }
         if let Some(Shape(shape)) = &self.shape {
             array = array.shape(shape);
         }

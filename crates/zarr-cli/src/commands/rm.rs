@@ -1,7 +1,7 @@
 //! Erases a node.
 
 use clap::Args;
-use zarr::{Error, ErrorKind, Hierarchy};
+use zarr::{Error, ErrorKind, Hierarchy, Warning};
 
 use crate::failure::Failure;
 use crate::foreign;
@@ -16,7 +16,7 @@ Examples:
   zarr rm data.zarr/ocean
   zarr rm data.zarr --all
 
-Nothing is asked. A whole hierarchy goes only with --all. Where files that are not Zarr's lie below the
+Nothing is asked. What an interrupted erase left can be erased by the same command. A whole hierarchy goes only with --all. Where files that are not Zarr's lie below the
 node, nothing is erased, and they are listed; with --force they are erased, too.")]
 pub(crate) struct Rm {
     #[command(flatten)]
@@ -41,9 +41,16 @@ impl Rm {
             );
             return Err(Failure::Usage(why));
         }
+        let mut interrupted = 0;
         let below = match hierarchy.tree(&path) {
             Ok(nodes) => Some(nodes.len() as u64),
-            Err(e) if e.kind() == ErrorKind::NotFound => return Err(e.into()),
+            Err(e) if e.kind() == ErrorKind::NotFound => {
+                interrupted = hierarchy.interrupted_keys(&path)?.len() as u64;
+                if interrupted == 0 {
+                    return Err(e.into());
+                }
+                None
+            }
             // What is broken, or cannot be listed, can be erased all the same.
             Err(_) => None,
         };
@@ -53,6 +60,13 @@ impl Rm {
         hierarchy.erase(&path)?;
         if path.is_root() {
             erase_entry_point(&hierarchy)?;
+        }
+        if interrupted > 0 {
+            let keys = human::plural(interrupted, "key");
+            let what =
+                format!("no document was there; erased {keys} that an interrupted erase left");
+            session.warn_of(&[Warning { place: path.to_string(), what }]);
+            return Ok(());
         }
         let nodes = below.map_or(String::new(), |n| format!(" ({})", human::plural(n, "node")));
         session.talk(&format!("erased {path}{nodes} of {}", hierarchy.store().name()));

@@ -258,6 +258,14 @@ impl Hierarchy {
         self.room.foreign_keys(path).await
     }
 
+    /// See [`crate::Hierarchy::interrupted_keys`].
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn interrupted_keys(&self, path: &NodePath) -> Result<Vec<crate::store::StoreKey>> {
+        self.room.interrupted_keys(path).await
+    }
+
     /// See [`crate::Hierarchy::flush`].
     ///
     /// # Errors

@@ -178,13 +178,18 @@ impl<H> ArrayBuilder<H> {
         self
     }
 
-    /// Whether chunks that lie where the array's are to lie, left by others, are erased first; else they
-    /// are read as the array's. An array that is there is none the less an error. The store must list.
+    /// Whether chunks that lie where the array's are to lie are erased first: those that an interrupted erase, or a
+    /// writer that raced one, left without a document (decision 39).
     ///
-    /// Nobody else may be creating the array meanwhile: the first chunks of theirs would go, too.
+    /// Where nothing is said, they are, if the store can list; one listing looks for them. With `true` it is an error
+    /// if the store cannot. With `false` nothing is looked for, which saves the listing: what was left there shows up as
+    /// elements of the new array. An array that is there is an error in any case.
+    ///
+    /// Folders, zip archives, LMDB and memory do this in one step with the document. In buckets nobody else may be
+    /// creating the array meanwhile: the first chunks of theirs could go, too.
     #[must_use]
     pub fn purge(mut self, purge: bool) -> Self {
-        self.ground.purge = purge;
+        self.ground.purge = Some(purge);
         self
     }
 

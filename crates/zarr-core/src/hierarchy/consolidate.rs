@@ -16,7 +16,7 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 use super::consolidated::{ConsolidatedStore, Copied, agree};
 use super::options::{Consolidated, OpenOptions};
 use super::part::whole;
-use super::room::{Room, document, documents};
+use super::room::{NewDocument, Room, document, documents};
 use super::update::{self, Edited};
 use crate::dialect::{Dialect, Era, Reading, Strictness};
 use crate::error::{AccessError, Cause, Error, MetadataError, Result};
@@ -486,7 +486,7 @@ impl Room {
     async fn create_draft_group(&self) -> Result<()> {
         let group = NodeMetadata::Group(GroupMetadata::default());
         for (key, bytes) in self.format.create(&NodePath::new(DRAFT_GROUP)?, &group)? {
-            match self.create_document(&key, bytes, "a group").await {
+            match self.create_document(NewDocument::of(&key, Vec::new()), bytes, "a group").await {
                 Err(e) if matches!(e.cause(), Cause::Access(AccessError::Exists(_))) => {}
                 other => other?,
             }

@@ -422,6 +422,15 @@ impl Hierarchy {
         now(self.room.foreign_keys(path))
     }
 
+    /// The keys that an interrupted erase of the node at `path` left: all below it that Zarr may have written, if there
+    /// is no node. None if there is one, or the store cannot list.
+    ///
+    /// # Errors
+    /// What the store meets.
+    pub fn interrupted_keys(&self, path: &NodePath) -> Result<Vec<crate::store::StoreKey>> {
+        now(self.room.interrupted_keys(path))
+    }
+
     /// Puts what was written where other readers find it, for stores that gather it until then, such as zip
     /// archives. The end of the last handle does so, too, but can tell nobody of a failure.
     ///

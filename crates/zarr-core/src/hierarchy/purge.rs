@@ -1,43 +1,63 @@
-//! What is done with what lies where a new node is to be? (draft-v3.md row 27)
+//! Finds the chunks that lie where a new array is to be, or where an interrupted erase left them (decision 39).
 //!
-//! The directory store of zarr-python 2.18 erases a draft's documents and leaves the chunks; whoever
-//! creates an array of that name again would read them.
+//! An erase that was cut short, a writer that raced it, or the directory store of zarr-python 2.18 (draft-v3.md
+//! row 27) leave chunks without a document. An array that is created there later must not show them.
 
 use std::collections::HashSet;
+use std::io::ErrorKind::{PermissionDenied, Unsupported};
 
-use super::room::{Room, get};
-use crate::error::{AccessError, Error, Result, StoreError};
+use super::room::{Room, not_capable};
+use crate::error::{Cause, Error, ErrorKind, Result, StoreError};
 use crate::format::consolidated::is_document;
+use crate::format::is_zarr_key;
 use crate::metadata::ArrayMetadata;
 use crate::path::NodePath;
+use crate::store::StoreKey;
 
 /// How the ground is made for a new node.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Ground {
     /// Whether a node that is there is erased first.
     pub overwrite: bool,
-    /// Whether chunks without an array are erased first.
-    pub purge: bool,
+    /// Whether chunks without an array are erased first; `None`: where the store can list.
+    pub purge: Option<bool>,
+}
+
+/// Whether the store will list nothing, however often it is asked.
+fn is_refusal(error: &Error) -> bool {
+    let refusals = [PermissionDenied, Unsupported];
+    matches!(error.cause(), Cause::Store(StoreError::Io { source, .. }) if refusals.contains(&source.kind()))
 }
 
 impl Room {
-    /// Erases what would be read as chunks of an array that is about to be created: keys of its rank and
-    /// separator, outside other nodes. Never a whole prefix, below which other nodes may lie.
-    pub async fn purge(&self, path: &NodePath, array: &ArrayMetadata) -> Result<()> {
-        let document = self.format.shape_place(path)?.key;
-        if get(&*self.store, &document).await?.is_some() {
-            return Err(Error::from(AccessError::Exists("an array")).at_key(&document));
-        }
-        let prefix = self.format.chunk_prefix(path)?;
-        let lacks = StoreError::NotCapable {
-            operation: "find the chunks to purge",
-            capability: "listable",
+    /// The keys that would be read as chunks of an array that is about to be created: those of its rank and
+    /// separator, outside other nodes. One listing.
+    pub async fn leftovers(
+        &self,
+        path: &NodePath,
+        array: &ArrayMetadata,
+        ground: Ground,
+    ) -> Result<Vec<StoreKey>> {
+        let listable = match (ground.purge, self.store.listable()) {
+            (Some(false), _) | (None, None) => return Ok(Vec::new()),
+            (_, Some(listable)) => listable,
+            (Some(true), None) => {
+                let hint =
+                    "create the array without purging; what lies there is then read as its chunks";
+                let lacks = not_capable("find the chunks to purge", "listable");
+                return Err(Error::from(lacks).with_hint(hint));
+            }
         };
-        let hint = "create the array without purging; what lies there is then read as its chunks";
-        let listable = self.store.listable();
-        let listable = listable.ok_or_else(|| Error::from(lacks).with_hint(hint))?;
-        let keys = listable.list_prefix(&prefix).await?;
-        let below: Vec<&str> = keys.iter().filter_map(|key| prefix.strip(key)).collect();
+        let prefix = self.format.chunk_prefix(path)?;
+        let keys = match listable.list_prefix(&prefix).await.map_err(Error::from) {
+            // Who may write to a bucket may be forbidden to list it, and some servers do not know how.
+            Err(e) if ground.purge.is_none() && is_refusal(&e) => {
+                let what = "the store does not list its keys, so that chunks which an erased array left were not looked for";
+                self.warn(path.as_str(), vec![what.into()]);
+                return Ok(Vec::new());
+            }
+            listed => listed?,
+        };
         let dialect = self.format.dialect();
         // Folders of nodes below: a chunk `0/1` would be the chunk `1` of an array called `0`.
         let nodes: HashSet<&str> = keys
@@ -46,15 +66,47 @@ impl Room {
             .filter_map(|key| prefix.strip(key)?.rsplit_once('/'))
             .map(|(folder, _)| folder)
             .collect();
-        let is_in_node =
-            |key: &str| key.match_indices('/').any(|(end, _)| nodes.contains(&key[..end]));
-        let writeable = self.writeable()?;
-        for name in below.into_iter().filter(|name| !is_in_node(name)) {
-            if array.chunk_keys.parse(name, array.rank()).is_some() {
-                let key = prefix.key(name)?;
-                writeable.erase(&key).await.map_err(|e| Error::from(e).at_key(&key))?;
-            }
+        let is_leftover = |key: &&StoreKey| {
+            let Some(name) = prefix.strip(key) else { return false };
+            let in_node = name.match_indices('/').any(|(end, _)| nodes.contains(&name[..end]));
+            !in_node && array.chunk_keys.parse(name, array.rank()).is_some()
+        };
+        Ok(keys.iter().filter(is_leftover).cloned().collect())
+    }
+
+    /// The keys that an interrupted erase left at `path`, where no document is: all that a dialect may have written.
+    /// Other files stay.
+    pub async fn interrupted(&self, path: &NodePath) -> Result<Vec<StoreKey>> {
+        let (_, prefixes) = self.format.erasure(path)?;
+        let Some(listable) = self.store.listable() else { return Ok(Vec::new()) };
+        let mut left = Vec::new();
+        for prefix in &prefixes {
+            left.extend(listable.list_prefix(prefix).await?.into_iter().filter(is_zarr_key));
         }
-        Ok(())
+        Ok(left)
+    }
+
+    /// The same; none if there is a node.
+    pub async fn interrupted_keys(&self, path: &NodePath) -> Result<Vec<StoreKey>> {
+        match self.node(path).await {
+            Ok(_) => Ok(Vec::new()),
+            Err(e) if e.kind() == ErrorKind::NotFound => {
+                self.interrupted(path).await.map_err(|e| self.at(path, e))
+            }
+            Err(e) => Err(e),
+        }
+    }
+
+    /// Erases them, if there are any; `false` if there are none.
+    pub(super) async fn erase_interrupted(&self, path: &NodePath) -> Result<bool> {
+        let left = self.interrupted(path).await?;
+        let writeable = self.writeable()?;
+        // Documents first, as ever (D-174).
+        let (documents, others): (Vec<_>, Vec<_>) =
+            left.into_iter().partition(|key| is_document(self.format.dialect(), key));
+        for key in documents.iter().chain(&others) {
+            writeable.erase(key).await.map_err(|e| Error::from(e).at_key(key))?;
+        }
+        Ok(!(documents.is_empty() && others.is_empty()))
     }
 }

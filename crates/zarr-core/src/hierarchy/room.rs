@@ -48,6 +48,21 @@ pub(super) fn not_capable(operation: &'static str, capability: &'static str) -> 
     StoreError::NotCapable { operation, capability }
 }
 
+/// A document that is about to be created.
+pub(super) struct NewDocument<'a> {
+    key: &'a StoreKey,
+    /// Documents that must be absent, too.
+    beside: Vec<StoreKey>,
+    /// Chunks of an earlier node that go.
+    leftovers: Vec<StoreKey>,
+}
+
+impl<'a> NewDocument<'a> {
+    pub fn of(key: &'a StoreKey, beside: Vec<StoreKey>) -> Self {
+        NewDocument { key, beside, leftovers: Vec::new() }
+    }
+}
+
 impl Room {
     /// The room at a store's root, or the one of a lone document there, which may be `named`, and the documents
     /// that were found on the way; `None` if nothing begins there.
@@ -279,7 +294,8 @@ impl Room {
     /// Writes the documents of a new hierarchy itself.
     pub async fn create_entry_point(&self) -> Result<()> {
         for (key, bytes) in self.format.entry_point()? {
-            self.create_document(&key, bytes, "a hierarchy").await?;
+            let new = NewDocument::of(&key, self.beside(&NodePath::root(), &key)?);
+            self.create_document(new, bytes, "a hierarchy").await?;
         }
         Ok(())
     }
@@ -313,7 +329,7 @@ impl Room {
     }
 
     /// Creates a node, and where groups are explicit those above it that are not there yet; in the drafts
-    /// that is one `set_if` and nothing else (D-151, D-152). Returns the node as its documents describe it.
+    /// that is one `set_if` and nothing else (D-151, D-152), but for the look for leftovers of an array. Returns the node as its documents describe it.
     pub async fn create(
         &self,
         path: &NodePath,
@@ -364,13 +380,16 @@ impl Room {
         for ancestor in above.iter().rev() {
             self.create_implied_group(ancestor).await.map_err(at)?;
         }
-        if let (true, NodeMetadata::Array(array)) = (ground.purge, node) {
-            self.purge(path, array).await.map_err(at)?;
-        }
+        let leftovers = match node {
+            NodeMetadata::Array(array) => self.leftovers(path, array, ground).await.map_err(at)?,
+            NodeMetadata::Group(_) => Vec::new(),
+        };
         let mut documents = documents.into_iter();
         let mut written = Documents::new();
         if let Some((key, bytes)) = documents.next() {
-            self.create_document(&key, bytes.clone(), node.kind().phrase()).await.map_err(at)?;
+            let beside = self.beside(path, &key).map_err(at)?;
+            let new = NewDocument { key: &key, beside, leftovers };
+            self.create_document(new, bytes.clone(), node.kind().phrase()).await.map_err(at)?;
             written.push((key, bytes));
         }
         for (key, bytes) in documents {
@@ -425,10 +444,13 @@ impl Room {
     async fn create_implied_group(&self, path: &NodePath) -> Result<()> {
         let group = NodeMetadata::Group(GroupMetadata::default());
         for (key, bytes) in self.format.create(path, &group)? {
-            match self.create_document(&key, bytes, "a group").await {
-                // Another writer made something meanwhile; an array would be an error.
+            let new = NewDocument::of(&key, self.beside(path, &key)?);
+            match self.create_document(new, bytes, "a group").await {
+                // Another writer made something meanwhile; an array would be an error, and another dialect's node.
                 Err(e) if matches!(e.cause(), Cause::Access(AccessError::Exists(_))) => {
-                    self.is_absent(path).await?;
+                    if self.is_absent(path).await? {
+                        return Err(e);
+                    }
                 }
                 other => other?,
             }
@@ -436,22 +458,55 @@ impl Room {
         Ok(())
     }
 
-    /// Sets a document only if there is none (DECISIONS 5).
+    /// The documents beside `key` that would make another node of the one at `path`: of another kind, or in another
+    /// dialect (decision 39).
+    fn beside(&self, path: &NodePath, key: &StoreKey) -> Result<Vec<StoreKey>> {
+        let mut beside = self.format.document_keys(path)?;
+        beside.retain(|other| other != key && !other.as_str().ends_with(".zattrs"));
+        let foreign = match self.format.dialect() {
+            Dialect::V2 => &["zarr.json"][..],
+            Dialect::V3 => &[".zarray", ".zgroup"],
+            // Its nodes lie elsewhere; its entry point lies where a root does.
+            Dialect::Draft if key.as_str() == "zarr.json" => &[".zarray", ".zgroup"],
+            Dialect::Draft => &[],
+        };
+        let folder = key.as_str().rsplit_once('/').map(|(folder, _)| format!("{folder}/"));
+        let folder = StorePrefix::new(folder.unwrap_or_default())?;
+        for name in foreign {
+            beside.push(folder.key(name)?);
+        }
+        Ok(beside)
+    }
+
+    /// Sets a document only if there is none (DECISIONS 5), nor one beside it that would make another node of it, and
+    /// erases leftovers of an earlier node (decision 39).
     pub(super) async fn create_document(
         &self,
-        key: &StoreKey,
+        new: NewDocument<'_>,
         bytes: Bytes,
         what: &'static str,
     ) -> Result<()> {
+        let NewDocument { key, beside, leftovers } = new;
         let writeable = self.writeable()?;
+        let exists = |key: &StoreKey| Err(Error::from(AccessError::Exists(what)).at_key(key));
+        if let Some(conditional) = self.store.conditional().filter(|store| store.creates()) {
+            let there = conditional.create(key, bytes.into(), &beside, &leftovers).await?;
+            return there.map_or(Ok(()), |there| exists(&there));
+        }
+        if !leftovers.is_empty() {
+            if self.get(key).await?.is_some() {
+                return exists(key);
+            }
+            for key in &leftovers {
+                writeable.erase(key).await.map_err(|e| Error::from(e).at_key(key))?;
+            }
+        }
         match self.store.conditional() {
             Some(conditional) => match conditional.set_if(key, Some(bytes.into()), None).await? {
                 true => Ok(()),
-                false => Err(Error::from(AccessError::Exists(what)).at_key(key)),
+                false => exists(key),
             },
-            None if self.get(key).await?.is_some() => {
-                Err(Error::from(AccessError::Exists(what)).at_key(key))
-            }
+            None if self.get(key).await?.is_some() => exists(key),
             None => Ok(writeable.set(key, bytes.into()).await?),
         }
     }
@@ -505,12 +560,23 @@ impl Room {
         Ok(after)
     }
 
-    /// Erases a node with everything below it: documents first (D-174).
+    /// Erases a node with everything below it: documents first (D-174). Where no document is, what an interrupted
+    /// erase left.
     pub async fn erase(&self, path: &NodePath) -> Result<()> {
         self.writeable().map_err(|e| self.at(path, e))?;
-        self.node(path).await?;
-        let touched = Touched { path, above: &[], below: true };
-        self.changing(touched, self.erase_all(path)).await.map_err(|e| self.at(path, e))
+        let touched = || Touched { path, above: &[], below: true };
+        match self.node(path).await {
+            Ok(_) => self.changing(touched(), self.erase_all(path)).await,
+            // What an earlier erase that was cut short has left (decision 39).
+            Err(e) if matches!(e.cause(), Cause::Access(AccessError::NotFound { .. })) => {
+                match self.changing(touched(), self.erase_interrupted(path)).await {
+                    Ok(false) => Err(e),
+                    other => other.map(|_| ()),
+                }
+            }
+            Err(e) => Err(e),
+        }
+        .map_err(|e| self.at(path, e))
     }
 
     /// Puts what was written where other readers find it.

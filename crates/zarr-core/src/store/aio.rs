@@ -167,6 +167,24 @@ pub trait ConditionalStore: Send + Sync {
     fn erases(&self) -> bool {
         true
     }
+    /// Whether it creates in one step.
+    fn creates(&self) -> bool {
+        false
+    }
+    /// Sets the value of `key` if it and every key of `absent` are absent, and erases `leftovers`.
+    async fn create(
+        &self,
+        key: &StoreKey,
+        value: Payload<'_>,
+        absent: &[StoreKey],
+        leftovers: &[StoreKey],
+    ) -> Result<Option<StoreKey>, StoreError> {
+        let _ = (key, value, absent, leftovers);
+        Err(StoreError::NotCapable {
+            operation: "create",
+            capability: "able to create in one step",
+        })
+    }
 }
 
 /// Listing keys. See [`super::ListableStore`].
@@ -336,6 +354,19 @@ impl ConditionalStore for Ready {
     }
     fn erases(&self) -> bool {
         self.0.conditional().expect(NO_SIDE).erases()
+    }
+    fn creates(&self) -> bool {
+        self.0.conditional().expect(NO_SIDE).creates()
+    }
+    async fn create(
+        &self,
+        key: &StoreKey,
+        value: Payload<'_>,
+        absent: &[StoreKey],
+        leftovers: &[StoreKey],
+    ) -> Result<Option<StoreKey>, StoreError> {
+        self.settled(key).await;
+        self.0.conditional().expect(NO_SIDE).create(key, value, absent, leftovers)
     }
 }
 

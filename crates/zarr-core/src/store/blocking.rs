@@ -175,6 +175,18 @@ impl ConditionalStore for Blocking {
     fn erases(&self) -> bool {
         self.0.conditional().expect(NO_SIDE).erases()
     }
+    fn creates(&self) -> bool {
+        self.0.conditional().expect(NO_SIDE).creates()
+    }
+    fn create(
+        &self,
+        key: &StoreKey,
+        value: Payload<'_>,
+        absent: &[StoreKey],
+        leftovers: &[StoreKey],
+    ) -> Result<Option<StoreKey>, StoreError> {
+        wait(self.0.conditional().expect(NO_SIDE).create(key, value, absent, leftovers))
+    }
 }
 
 impl ListableStore for Blocking {

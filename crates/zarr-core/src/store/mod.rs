@@ -317,6 +317,33 @@ pub trait ConditionalStore: Send + Sync {
     fn erases(&self) -> bool {
         true
     }
+
+    /// Whether [`ConditionalStore::create`] is one step here.
+    fn creates(&self) -> bool {
+        false
+    }
+
+    /// Sets the value of `key` if it and every key of `absent` are absent, and erases `leftovers` in the same step, so
+    /// that of several writers who create a node in different words one succeeds. Those other documents lie beside
+    /// `key`.
+    ///
+    /// Returns one of them that is there, having changed nothing; `None` if `key` was set.
+    ///
+    /// # Errors
+    /// [`StoreError::NotCapable`] unless the store [`creates`](ConditionalStore::creates); when the store failed.
+    fn create(
+        &self,
+        key: &StoreKey,
+        value: Payload<'_>,
+        absent: &[StoreKey],
+        leftovers: &[StoreKey],
+    ) -> Result<Option<StoreKey>, StoreError> {
+        let _ = (key, value, absent, leftovers);
+        Err(StoreError::NotCapable {
+            operation: "create",
+            capability: "able to create in one step",
+        })
+    }
 }
 
 /// The keys and prefixes directly below a prefix, both in full (D-137), sorted.

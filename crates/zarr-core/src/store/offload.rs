@@ -280,6 +280,23 @@ impl ConditionalStore for Offloaded {
     fn erases(&self) -> bool {
         self.0.conditional().expect(NO_SIDE).erases()
     }
+    fn creates(&self) -> bool {
+        self.0.conditional().expect(NO_SIDE).creates()
+    }
+    async fn create(
+        &self,
+        key: &StoreKey,
+        value: Payload<'_>,
+        absent: &[StoreKey],
+        leftovers: &[StoreKey],
+    ) -> Result<Option<StoreKey>, StoreError> {
+        let (touched, key, value) = (Touched::from(key), key.clone(), value.into_owned()?);
+        let (absent, leftovers) = (absent.to_vec(), leftovers.to_vec());
+        self.change(touched, move |store| {
+            store.conditional().expect(NO_SIDE).create(&key, value, &absent, &leftovers)
+        })
+        .await
+    }
 }
 
 #[async_trait]

@@ -298,6 +298,25 @@ impl ConditionalStore for FilesystemStore {
         self.writable()?;
         Place::new(self, "set_if", key)?.set_if(value.as_ref(), was)
     }
+
+    fn creates(&self) -> bool {
+        true
+    }
+
+    /// The folder of `key` is locked while the others, which lie there, too, are looked for.
+    fn create(
+        &self,
+        key: &StoreKey,
+        value: Payload<'_>,
+        absent: &[StoreKey],
+        leftovers: &[StoreKey],
+    ) -> Result<Option<StoreKey>, StoreError> {
+        self.writable()?;
+        let place = |key| Place::new(self, "create", key);
+        let absent = absent.iter().map(place).collect::<Result<Vec<_>, _>>()?;
+        let leftovers = leftovers.iter().map(place).collect::<Result<Vec<_>, _>>()?;
+        place(key)?.create(&value, &absent, &leftovers)
+    }
 }
 
 /// Puts the place into an error of the system.

@@ -234,6 +234,30 @@ impl Place<'_> {
         })
     }
 
+    /// Sets the value if neither it nor one of `absent` is there, and erases `leftovers`; else returns which is there.
+    pub(super) fn create(
+        &self,
+        value: &Payload<'_>,
+        absent: &[Place<'_>],
+        leftovers: &[Place<'_>],
+    ) -> Result<Option<StoreKey>, StoreError> {
+        self.again(|| {
+            let Some(staged) = self.stage(value)? else { return Ok(None) };
+            let Some(_held) = self.hold(Some(Mode::Exclusive))? else { return Ok(None) };
+            for place in [self].into_iter().chain(absent) {
+                if open(&place.path).map_err(|e| place.failed(e))?.is_some() {
+                    return Ok(Some(Some(place.key.clone())));
+                }
+            }
+            // No array is here, so that nobody compares and swaps its chunks: their locks are not needed, and who
+            // holds one must not wait for another.
+            for place in leftovers {
+                place.erase(None)?;
+            }
+            Ok(self.move_in(staged)?.map(|()| None))
+        })
+    }
+
     /// Tries until an attempt is not cut short by the folder's vanishing, which is said by `None`.
     fn again<T>(
         &self,

@@ -325,6 +325,33 @@ impl ConditionalStore for LmdbStore {
             Ok(true)
         })
     }
+
+    fn creates(&self) -> bool {
+        true
+    }
+
+    /// One transaction.
+    fn create(
+        &self,
+        key: &StoreKey,
+        value: Payload<'_>,
+        absent: &[StoreKey],
+        leftovers: &[StoreKey],
+    ) -> Result<Option<StoreKey>, StoreError> {
+        let (name, value) = (self.name_of(key), value.made()?);
+        self.write("set", key.as_str(), |mut keys| {
+            for key in [key].into_iter().chain(absent) {
+                if keys.get(&self.name_of(key))?.is_some() {
+                    return Ok(Some(key.clone()));
+                }
+            }
+            for key in leftovers {
+                keys.delete(&self.name_of(key))?;
+            }
+            keys.put(&name, &value)?;
+            Ok(None)
+        })
+    }
 }
 
 impl ListableStore for LmdbStore {

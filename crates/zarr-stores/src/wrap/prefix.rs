@@ -171,6 +171,26 @@ impl ConditionalStore for PrefixStore {
     fn erases(&self) -> bool {
         self.store.conditional().is_some_and(ConditionalStore::erases)
     }
+
+    fn creates(&self) -> bool {
+        self.store.conditional().is_some_and(ConditionalStore::creates)
+    }
+
+    async fn create(
+        &self,
+        key: &StoreKey,
+        value: Payload<'_>,
+        absent: &[StoreKey],
+        leftovers: &[StoreKey],
+    ) -> Result<Option<StoreKey>, StoreError> {
+        let keys = |keys: &[StoreKey]| -> Result<Vec<_>, StoreError> {
+            keys.iter().map(|key| self.key(key)).collect()
+        };
+        let (absent, leftovers) = (keys(absent)?, keys(leftovers)?);
+        let created = self.store.swapper("create")?;
+        let there = created.create(&self.key(key)?, value, &absent, &leftovers).await?;
+        Ok(there.map(|there| self.own(&[there])).transpose()?.and_then(|mut own| own.pop()))
+    }
 }
 
 #[async_trait]

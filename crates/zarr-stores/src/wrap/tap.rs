@@ -404,6 +404,27 @@ impl ConditionalStore for TapStore {
     fn erases(&self) -> bool {
         self.store.conditional().is_some_and(ConditionalStore::erases)
     }
+
+    fn creates(&self) -> bool {
+        self.store.conditional().is_some_and(ConditionalStore::creates)
+    }
+
+    async fn create(
+        &self,
+        key: &StoreKey,
+        value: Payload<'_>,
+        absent: &[StoreKey],
+        leftovers: &[StoreKey],
+    ) -> Result<Option<StoreKey>, StoreError> {
+        let (value, size) = sized(value)?;
+        let ask = self.store.swapper("create")?.create(key, value, absent, leftovers);
+        let carried = |there: &Option<StoreKey>| match there {
+            None => (size, Outcome::Done),
+            Some(_) => (0, Outcome::Lost),
+        };
+        // For whoever counts calls it is one: to set a document if there is none.
+        self.call("set_if", key.as_str(), &[], ask, carried).await
+    }
 }
 
 #[async_trait]

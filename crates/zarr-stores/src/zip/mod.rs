@@ -367,6 +367,32 @@ impl ConditionalStore for ZipStore {
             Ok(true)
         })
     }
+
+    fn creates(&self) -> bool {
+        true
+    }
+
+    /// Nobody else writes meanwhile, and the archive is the newest one.
+    fn create(
+        &self,
+        key: &StoreKey,
+        value: Payload<'_>,
+        absent: &[StoreKey],
+        leftovers: &[StoreKey],
+    ) -> Result<Option<StoreKey>, StoreError> {
+        let value = value.made()?;
+        self.0.write("set", key.as_str(), |staging, archive| {
+            let mut keys = [key].into_iter().chain(absent);
+            if let Some(there) = keys.find(|key| archive.directory.has(key)) {
+                return Ok(Some(there.clone()));
+            }
+            for key in leftovers {
+                staging.put(archive, key, None)?;
+            }
+            staging.put(archive, key, Some(&value))?;
+            Ok(None)
+        })
+    }
 }
 
 impl ListableStore for ZipStore {

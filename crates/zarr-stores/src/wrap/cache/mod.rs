@@ -388,6 +388,31 @@ impl ConditionalStore for CacheStore {
     fn erases(&self) -> bool {
         self.store.conditional().is_some_and(ConditionalStore::erases)
     }
+
+    fn creates(&self) -> bool {
+        self.store.conditional().is_some_and(ConditionalStore::creates)
+    }
+
+    async fn create(
+        &self,
+        key: &StoreKey,
+        value: Payload<'_>,
+        absent: &[StoreKey],
+        leftovers: &[StoreKey],
+    ) -> Result<Option<StoreKey>, StoreError> {
+        let (value, is) = self.written(value)?;
+        for key in leftovers {
+            self.forget_key(key).await?;
+        }
+        let created = self.store.swapper("create")?.create(key, value, absent, leftovers);
+        let created = self
+            .change(key, created, |there| is.map(What::Whole).filter(|_| there.is_none()))
+            .await;
+        for key in leftovers {
+            self.forget_key(key).await?;
+        }
+        created
+    }
 }
 
 #[async_trait]

@@ -1,0 +1,195 @@
+//! What an interrupted erase left, or a writer that raced it, does not come back; and one node is created once
+//! (decision 39).
+#![cfg(all(feature = "filesystem", feature = "memory", feature = "zip", feature = "lmdb"))]
+
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, Barrier};
+use std::thread;
+
+use zarr::store::{Store, StoreKey};
+use zarr::stores::{FilesystemStore, LmdbStore, MemoryStore, ZipStore};
+use zarr::{Array, Dialect, ErrorKind, Hierarchy, NodePath, OpenOptions, Result};
+
+const DIALECTS: [Dialect; 3] = [Dialect::V2, Dialect::V3, Dialect::Draft];
+
+fn options() -> OpenOptions {
+    OpenOptions::new(zarr::standard()).read_write()
+}
+
+fn path(text: &str) -> NodePath {
+    text.parse().expect("a good path")
+}
+
+fn key(text: &str) -> StoreKey {
+    StoreKey::new(text).expect("a good key")
+}
+
+/// A new store of each kind. Handles of one folder, archive or file are made anew for each caller.
+fn stores() -> Vec<(&'static str, Box<dyn Fn() -> Arc<dyn Store> + Send + Sync>)> {
+    let folder = Arc::new(tempfile::tempdir().expect("a temporary folder"));
+    let at = |name: &str| (folder.clone(), folder.path().join(name));
+    let (a, b, c) = (at("a.zarr"), at("b.zip"), at("c.lmdb"));
+    let archive: Arc<dyn Store> = Arc::new(ZipStore::open(&b.1).expect("a new archive"));
+    let memory: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    vec![
+        ("memory", Box::new(move || memory.clone())),
+        ("folder", Box::new(move || (Arc::new(FilesystemStore::new(&a.1)), &a.0).0)),
+        // One handle may write to an archive at a time.
+        ("zip", Box::new(move || (archive.clone(), &b.0).0)),
+        ("lmdb", Box::new(move || (Arc::new(LmdbStore::open(&c.1)), &c.0).0)),
+    ]
+}
+
+fn create(hierarchy: &Hierarchy, at: &str) -> Result<Array> {
+    let array = hierarchy.create_array(&path(at)).shape(&[8]).chunks(&[2]).separator('/');
+    array.data_type_named("u1").create()
+}
+
+/// The documents of `/a`, of which the first that is erased makes it vanish.
+fn documents(dialect: Dialect, at: &str) -> Vec<StoreKey> {
+    match dialect {
+        Dialect::V2 => vec![key(&format!("{at}/.zarray"))],
+        Dialect::V3 => vec![key(&format!("{at}/zarr.json"))],
+        _ => vec![key(&format!("meta/root/{at}.array.json"))],
+    }
+}
+
+#[test]
+fn chunks_that_an_interrupted_erase_left_do_not_come_back() -> Result<()> {
+    for dialect in DIALECTS {
+        for (name, store) in stores() {
+            let hierarchy = Hierarchy::create(store(), options().format(dialect), &options())?;
+            create(&hierarchy, "/a")?.write(.., &[7u8; 8])?;
+            // An erase that ends here is one that was killed.
+            for document in documents(dialect, "a") {
+                store().writeable().expect("writeable").erase(&document)?;
+            }
+            let again = create(&hierarchy, "/a")?;
+            assert_eq!(again.read::<u8>(..)?, [0; 8], "{name}, {dialect}");
+            assert_eq!(again.stored_chunks()?, 0, "{name}, {dialect}");
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn they_do_not_come_back_for_callers_that_wait() -> Result<()> {
+    for (name, store) in stores() {
+        let blocking = Hierarchy::create(store(), options().format(Dialect::V3), &options())?;
+        create(&blocking, "/a")?.write(.., &[7u8; 8])?;
+        store().writeable().expect("writeable").erase(&key("a/zarr.json"))?;
+        let hierarchy = zarr::aio::Hierarchy::from_blocking(&blocking);
+        let array = hierarchy.create_array(&path("/a")).shape(&[8]).chunks(&[2]);
+        let array = array.data_type_named("u1").create().await?;
+        assert_eq!(array.read::<u8>(..).await?, [0; 8], "{name}");
+    }
+    Ok(())
+}
+
+/// An interrupted erase can be repeated, and what lies beside is left alone.
+#[test]
+fn an_interrupted_erase_can_be_repeated() -> Result<()> {
+    for dialect in DIALECTS {
+        for (name, store) in stores() {
+            let hierarchy = Hierarchy::create(store(), options().format(dialect), &options())?;
+            create(&hierarchy, "/a")?.write(.., &[7u8; 8])?;
+            create(&hierarchy, "/ab")?.write(.., &[8u8; 8])?;
+            for document in documents(dialect, "a") {
+                store().writeable().expect("writeable").erase(&document)?;
+            }
+            assert_eq!(hierarchy.interrupted_keys(&path("/a"))?.len(), 4, "{name}, {dialect}");
+            hierarchy.erase(&path("/a"))?;
+            let left = store().listable().expect("listable").list()?;
+            let of_a =
+                |key: &&StoreKey| key.as_str().contains("a/c") || key.as_str().contains("a/0");
+            assert_eq!(left.iter().find(of_a), None, "{name}, {dialect}");
+            assert_eq!(hierarchy.array(&path("/ab"))?.read::<u8>(..)?, [8; 8]);
+            // Now there is nothing to erase, nor was there ever anything beside it.
+            for nothing in ["/a", "/never"] {
+                let error = hierarchy.erase(&path(nothing)).unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::NotFound, "{name}, {dialect}: {error}");
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Files of the user's own are no leftovers.
+#[test]
+fn a_repeated_erase_spares_files_that_are_not_zarrs() -> Result<()> {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let hierarchy = Hierarchy::create(store.clone(), options().format(Dialect::V3), &options())?;
+    let writeable = store.writeable().expect("writeable");
+    writeable.set(&key("photos/one.jpg"), b"1".as_slice().into())?;
+    assert_eq!(hierarchy.erase(&path("/photos")).unwrap_err().kind(), ErrorKind::NotFound);
+    writeable.set(&key("photos/c/0"), b"1".as_slice().into())?;
+    hierarchy.erase(&path("/photos"))?;
+    let readable = store.readable().expect("readable");
+    assert!(readable.get(&key("photos/one.jpg"))?.is_some());
+    assert!(readable.get(&key("photos/c/0"))?.is_none());
+    Ok(())
+}
+
+/// Two writers that create one node at once, each in a dialect of its own: one succeeds.
+#[test]
+fn a_node_is_created_in_one_dialect() -> Result<()> {
+    const ROUNDS: usize = 40;
+    for (name, store) in stores() {
+        for nested in [false, true] {
+            let begun = [Dialect::V2, Dialect::V3].map(|dialect| {
+                Hierarchy::of_format(store(), options().format(dialect), &options())
+            });
+            for round in 0..ROUNDS {
+                let (barrier, created) = (Barrier::new(2), AtomicUsize::new(0));
+                let at = path(&if nested { format!("/g{round}/a") } else { format!("/n{round}") });
+                thread::scope(|scope| {
+                    for hierarchy in &begun {
+                        let (barrier, created, at) = (&barrier, &created, &at);
+                        scope.spawn(move || {
+                            let array = hierarchy.create_array(at).shape(&[2]).chunks(&[2]);
+                            let array = array.data_type_named("u1");
+                            barrier.wait();
+                            match array.create() {
+                                Ok(_) => drop(created.fetch_add(1, SeqCst)),
+                                Err(e) => assert_eq!(e.kind(), ErrorKind::Exists, "{e}"),
+                            }
+                        });
+                    }
+                });
+                assert_eq!(created.into_inner(), 1, "{name}, round {round}");
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The same with an array and a group of one dialect.
+#[test]
+fn a_node_is_created_as_one_kind() -> Result<()> {
+    for dialect in DIALECTS {
+        for (name, store) in stores() {
+            let hierarchy = Hierarchy::create(store(), options().format(dialect), &options())?;
+            for round in 0..20 {
+                let (barrier, created) = (Barrier::new(2), AtomicUsize::new(0));
+                let at = path(&format!("/{round}"));
+                let count = |made: Result<()>| match made {
+                    Ok(()) => drop(created.fetch_add(1, SeqCst)),
+                    Err(e) => assert_eq!(e.kind(), ErrorKind::Exists, "{e}"),
+                };
+                thread::scope(|scope| {
+                    scope.spawn(|| {
+                        let array = hierarchy.create_array(&at).shape(&[2]).data_type_named("u1");
+                        barrier.wait();
+                        count(array.create().map(drop));
+                    });
+                    scope.spawn(|| {
+                        barrier.wait();
+                        count(hierarchy.create_group(&at, zarr::Object::new()).map(drop));
+                    });
+                });
+                assert_eq!(created.into_inner(), 1, "{name}, {dialect}, round {round}");
+            }
+        }
+    }
+    Ok(())
+}
