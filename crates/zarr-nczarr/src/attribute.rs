@@ -1,7 +1,7 @@
 //! How are typed values kept in JSON? (N-040 … N-053)
 
-use zarr_core::data_type::{base64_decode, base64_encode};
-use zarr_core::{AccessError, Dialect, Json};
+use zarr_core::data_type::{CoreType, FillValue};
+use zarr_core::{AccessError, Dialect, Json, missing_value};
 
 use crate::format::is_default_float;
 use crate::types::Type;
@@ -113,16 +113,22 @@ pub(crate) fn fill_to_json(
     values: &Values,
     dialect: Dialect,
 ) -> Result<(Json, String), AccessError> {
-    let double = match (values, dialect) {
-        (Values::Float(list), Dialect::V3) => list.first().map(|&value| f64::from(value)),
-        (Values::Double(list), Dialect::V3) => list.first().copied(),
+    let floats = match (values, dialect) {
+        (Values::Float(list), Dialect::V3) => {
+            list.first().map(|value| (CoreType::Float32, value.to_ne_bytes().to_vec()))
+        }
+        (Values::Double(list), Dialect::V3) => {
+            list.first().map(|value| (CoreType::Float64, value.to_ne_bytes().to_vec()))
+        }
         (Values::Char(bytes), Dialect::V3) if bytes.len() == 1 => {
             return Ok((u64::from(bytes[0]).into(), note(Type::Ubyte, dialect)));
         }
         _ => None,
     };
-    match double {
-        Some(value) => Ok((base64_encode(&value.to_le_bytes()).into(), note(values.ty(), dialect))),
+    let spelled = floats
+        .and_then(|(core, bytes)| missing_value::to_json(&core.into(), &FillValue::new(bytes)));
+    match spelled {
+        Some(json) => Ok((json, note(values.ty(), dialect))),
         None => to_json(values, dialect),
     }
 }
@@ -136,13 +142,15 @@ pub(crate) fn fill_from_json(json: &Json, ty: Type) -> Result<Values, String> {
         return Ok(Values::Char(vec![byte]));
     }
     let value = typed(json, ty).or_else(|why| {
-        let bytes = json.as_str().and_then(base64_decode).ok_or(why.clone())?;
-        let double = <[u8; 8]>::try_from(bytes).map(f64::from_le_bytes).map_err(|_| why.clone())?;
-        match ty {
-            Type::Float => Ok(Values::Float(vec![double as f32])),
-            Type::Double => Ok(Values::Double(vec![double])),
-            _ => Err(why),
-        }
+        let value = |core: CoreType| missing_value::from_json(&core.into(), json);
+        let float = |fill: FillValue| fill.as_bytes().try_into().map(f32::from_ne_bytes).ok();
+        let double = |fill: FillValue| fill.as_bytes().try_into().map(f64::from_ne_bytes).ok();
+        let found = match ty {
+            Type::Float => value(CoreType::Float32).and_then(float).map(|n| vec![n].into()),
+            Type::Double => value(CoreType::Float64).and_then(double).map(|n| vec![n].into()),
+            _ => None,
+        };
+        found.ok_or(why)
     })?;
     match (value.len(), ty) {
         (1, _) => Ok(value),

@@ -1,5 +1,7 @@
 //! How does a dataset become another one, in another profile or dialect?
 
+use std::collections::HashSet;
+
 use zarr_core::codec::{ChunkContext, Codec, CodecSpec};
 use zarr_core::data_type::DataType;
 use zarr_core::metadata::ArrayMetadata;
@@ -12,6 +14,7 @@ use crate::dataset::{Dataset, Profile};
 use crate::elements;
 use crate::filter;
 use crate::infer::full_name;
+use crate::missing;
 use crate::name::{check_name, is_reserved, is_virtual};
 use crate::schema::{Attribute, Filter, Group, Variable};
 use crate::slab::Slab;
@@ -32,6 +35,8 @@ pub struct Plan {
     pub lost: Vec<String>,
     /// Bytes of elements in all.
     pub bytes: u64,
+    /// Variables of which chunks are not stored, and need not be in the copy: they read as zeros there, too.
+    pub(crate) sparse: HashSet<String>,
 }
 
 impl Dataset {
@@ -42,12 +47,14 @@ impl Dataset {
     /// What reading them meets.
     pub fn plan_copy(&self, new: &NewDataset) -> Result<Plan> {
         let root = self.schema();
-        let mut planning = Planning { from: self, new, lost: Vec::new(), bytes: 0 };
+        let mut planning =
+            Planning { from: self, new, lost: Vec::new(), bytes: 0, sparse: HashSet::new() };
         let schema = planning.group(&root, "/")?;
         if new.profile == Profile::Pure {
             planning.unused(&root, &root, "/");
         }
-        Ok(Plan { schema, lost: planning.lost, bytes: planning.bytes })
+        let Planning { lost, bytes, sparse, .. } = planning;
+        Ok(Plan { schema, lost, bytes, sparse })
     }
 
     /// Copies definitions and elements into `to`, a dataset with nothing in it, made as the plan was.
@@ -58,13 +65,14 @@ impl Dataset {
     pub fn copy_to(&self, to: &Dataset, plan: &Plan, progress: &dyn Fn(&str, u64)) -> Result<()> {
         to.define(&plan.schema)?;
         let mut done = 0;
-        self.copy_elements(to, &plan.schema, "/", progress, &mut done)?;
+        self.copy_elements(to, plan, &plan.schema, "/", progress, &mut done)?;
         to.flush()
     }
 
     fn copy_elements(
         &self,
         to: &Dataset,
+        plan: &Plan,
         group: &Group,
         path: &str,
         progress: &dyn Fn(&str, u64),
@@ -75,31 +83,45 @@ impl Dataset {
             let (from, to) = (self.variable(&path)?, to.variable(&path)?);
             let shape = from.shape()?;
             let element = variable.ty.size().map_or(TEXT, |size| size as u64);
-            for slab in slabs(&shape, &to.schema()?.storage.chunks, element) {
-                to.write_slab(&slab, kept(from.read_slab(&slab)?))?;
+            let is_sparse = plan.sparse.contains(&path);
+            // One chunk each, of those that may be left out.
+            let block = if is_sparse { 1 } else { BLOCK };
+            for slab in slabs(&shape, &to.schema()?.storage.chunks, element, block) {
+                let values = kept(from.read_slab(&slab)?, variable.ty);
+                if !(is_sparse && missing::are_zeros(&values)) {
+                    to.write_slab(&slab, values)?;
+                }
                 *done += slab.len().unwrap_or(0).saturating_mul(element);
                 progress(&path, *done);
             }
         }
         group.groups.iter().try_for_each(|below| {
-            self.copy_elements(to, below, &full_name(path, &below.name), progress, done)
+            self.copy_elements(to, plan, below, &full_name(path, &below.name), progress, done)
         })
     }
 }
 
-/// Values of a type that can be created.
-fn kept(values: Values) -> Values {
+/// Whether the copy is for netCDF's own library.
+fn is_netcdf_c(new: &NewDataset) -> bool {
+    new.profile == Profile::Nczarr && new.dialect == Dialect::V2
+}
+
+/// Values of the type of the copy.
+pub(crate) fn kept(values: Values, ty: Type) -> Values {
     match values {
-        Values::Bool(list) => Values::Ubyte(list.into_iter().map(u8::from).collect()),
+        Values::Bool(list) if ty == Type::Ubyte => {
+            Values::Ubyte(list.into_iter().map(u8::from).collect())
+        }
         other => other,
     }
 }
 
-struct Planning<'a> {
-    from: &'a Dataset,
-    new: &'a NewDataset,
-    lost: Vec<String>,
+pub(crate) struct Planning<'a> {
+    pub from: &'a Dataset,
+    pub new: &'a NewDataset,
+    pub lost: Vec<String>,
     bytes: u64,
+    pub sparse: HashSet<String>,
 }
 
 impl Planning<'_> {
@@ -210,17 +232,19 @@ impl Planning<'_> {
 
     fn variable(&mut self, variable: &Variable, path: &str) -> Result<Option<Variable>> {
         let mut copy = variable.clone();
+        let is_netcdf_c = is_netcdf_c(self.new);
         match variable.ty {
-            Type::Bool => {
+            // netcdf-c opens no dataset that has them.
+            Type::Bool if is_netcdf_c => {
                 copy.ty = Type::Ubyte;
                 self.lost.push(format!("{path}: bools become ubytes, 0 and 1"));
-                // Nobody wrote 255 for false.
-                if variable.attribute("_FillValue").is_none() {
-                    copy.attributes.push(Attribute::new("_FillValue", vec![0u8]));
+                // So xarray writes bools, and reads them again.
+                if copy.attribute("dtype").is_none() {
+                    copy.attributes.push(Attribute::new("dtype", "bool"));
                 }
             }
-            Type::Complex64 | Type::Complex128 => {
-                self.lost.push(format!("{path}: not copied; netCDF creates no complex numbers"));
+            Type::Complex64 | Type::Complex128 if is_netcdf_c => {
+                self.lost.push(format!("{path}: not copied; netcdf-c has no complex numbers"));
                 return Ok(None);
             }
             Type::Char if self.new.profile == Profile::Pure => {
@@ -233,15 +257,7 @@ impl Planning<'_> {
         copy.storage.filters = self.filters(path, variable);
         self.layout(path, &metadata);
         self.references(path, variable);
-        if variable.storage.no_fill && self.new.dialect == Dialect::V3 {
-            self.lost.push(format!("{path}: v3 fills what nobody wrote, here with zeros"));
-            let zero = attribute::typed(&0u64.into(), copy.ty);
-            if let (Ok(zero), None, true) =
-                (zero, copy.attribute("_FillValue"), ![Type::Char, Type::String].contains(&copy.ty))
-            {
-                copy.attributes.push(Attribute { name: "_FillValue".into(), value: zero });
-            }
-        }
+        self.missing_value(&mut copy, variable, path)?;
         if copy.ty == Type::String {
             self.texts(&mut copy, path)?;
         }
@@ -333,13 +349,23 @@ impl Planning<'_> {
         }
     }
 
+    /// Whether strings of a copy in v2 have a width: in plain Zarr, if it is said.
+    fn is_wide(&self, copy: &Variable) -> bool {
+        self.new.profile == Profile::Nczarr
+            || copy.attribute("_nczarr_maxstrlen").is_some()
+            || self.from.schema().attribute("_nczarr_default_maxstrlen").is_some()
+    }
+
     /// Makes strings wide enough for the texts that there are (N-060), and looks whether they are texts.
     fn texts(&mut self, copy: &mut Variable, path: &str) -> Result<()> {
         let from = self.from.variable(path)?;
         let (shape, array) = (from.shape()?, from.array()?);
-        let fixed = self.new.dialect == Dialect::V2 || self.new.fixed_strings;
+        let fixed = match self.new.dialect {
+            Dialect::V2 => self.is_wide(copy),
+            _ => self.new.fixed_strings,
+        };
         let (mut needed, mut are_texts) = (1, true);
-        for slab in slabs(&shape, &copy.storage.chunks, TEXT) {
+        for slab in slabs(&shape, &copy.storage.chunks, TEXT, BLOCK) {
             let there = match shape.is_empty() {
                 true => Slab::all(&vec![1; array.shape().len()]),
                 false => slab.clone(),
@@ -398,14 +424,14 @@ fn is_same(old: &Json, new: &Json) -> bool {
     }
 }
 
-/// Slabs of whole chunks that cover a variable, each of about [`BLOCK`] bytes.
-fn slabs(shape: &[u64], chunks: &[u64], element: u64) -> impl Iterator<Item = Slab> {
+/// Slabs of whole chunks that cover a variable, each of about `block` bytes.
+fn slabs(shape: &[u64], chunks: &[u64], element: u64, block: u64) -> impl Iterator<Item = Slab> {
     let rank = shape.len();
     let chunk = |axis: usize| chunks.get(axis).copied().unwrap_or(1).clamp(1, shape[axis].max(1));
     let mut steps: Vec<u64> = (0..rank).map(chunk).collect();
     let mut size = steps.iter().fold(element.max(1), |size, &len| size.saturating_mul(len));
     for axis in (0..rank).rev() {
-        let times = (BLOCK / size.max(1)).clamp(1, shape[axis].div_ceil(steps[axis]).max(1));
+        let times = (block / size.max(1)).clamp(1, shape[axis].div_ceil(steps[axis]).max(1));
         steps[axis] = steps[axis].saturating_mul(times);
         size = size.saturating_mul(times);
         if steps[axis] < shape[axis] {
@@ -445,7 +471,7 @@ mod tests {
             (vec![1000, 1000], vec![1, 1000], 1 << 12),
         ] {
             let mut seen = 0;
-            for slab in slabs(&shape, &chunks, element) {
+            for slab in slabs(&shape, &chunks, element, BLOCK) {
                 let end = slab.end(shape.len()).unwrap();
                 assert!(end.iter().zip(&shape).all(|(end, len)| end <= len));
                 seen += slab.len().unwrap();

@@ -53,6 +53,7 @@ mod inline;
 mod lenient;
 mod load;
 mod make;
+mod missing;
 mod name;
 mod redefine;
 mod rename;

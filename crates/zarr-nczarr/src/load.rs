@@ -20,6 +20,7 @@ use crate::elements;
 use crate::filter;
 use crate::format::Words;
 use crate::infer::{self, full_name};
+use crate::missing;
 use crate::name::check_name;
 use crate::schema::{Attribute, Dimension, Group, Opaque, Storage, Variable};
 use crate::values::Values;
@@ -354,14 +355,18 @@ impl<'a> Loader<'a> {
                 Err(why) => return Err(at(MetadataError::invalid("_FillValue", why))),
             }
         }
-        // N-054: a fill value of the array's own is told.
-        if declared.is_none()
-            && metadata.fill_value.is_some()
-            && ty.is_atomic()
-            && fill != ty.default_fill()
-        {
+        // N-054, decision 36: the fill value is the missing value, but for final v3, which knows it from the attribute.
+        let dialect = self.hierarchy.dialect();
+        let masks_fill = dialect != Dialect::V3 && metadata.fill_value.is_some() && ty.is_atomic();
+        if masks_fill && declared.is_none() && !missing::is_same(&fill, &ty.default_fill()) {
             attributes.push(Attribute { name: "_FillValue".into(), value: fill.clone() });
+        } else if masks_fill && declared.is_some() && self.profile == Profile::Pure {
+            // As xarray has it.
+            set(&mut attributes, "_FillValue", Some(fill.clone()));
         }
+        let told = attributes.iter().find(|attribute| attribute.name == "_FillValue");
+        let told = told.map_or_else(|| ty.default_fill(), |told| told.value.clone());
+        let differs = dialect == Dialect::V3 && !missing::is_same(&told, &fill);
         let is_scalar = dimensions.is_empty();
         // Shards are kept by Zarr alone.
         let flat = ArrayMetadata::clone(&metadata).unsharded();
@@ -371,6 +376,7 @@ impl<'a> Loader<'a> {
             endian: metadata.data_type.has_byte_order().then(|| metadata.endian()),
             filters: filter::of(&flat),
             no_fill: metadata.fill_value.is_none(),
+            unwritten: differs.then(|| fill.clone()),
         };
         Ok((Variable { name: name.to_owned(), ty, dimensions, attributes, storage }, fill))
     }

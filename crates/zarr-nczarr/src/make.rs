@@ -7,7 +7,7 @@ use zarr_core::{
     AccessError, Array, Cause, Dialect, Json, MetadataError, Object, Result, Unsupported,
 };
 
-use crate::annotate::check_attribute_name;
+use crate::annotate::check_defined_attribute;
 use crate::attribute;
 use crate::chunks;
 use crate::dataset::{Dataset, Profile};
@@ -21,6 +21,9 @@ use crate::values::Values;
 
 /// The width of strings if nothing says one, in bytes (N-060).
 const DEFAULT_WIDTH: usize = 128;
+/// The attributes that say it, of a variable and of the root.
+const WIDTH: &str = "_nczarr_maxstrlen";
+const DEFAULT_WIDTH_NAME: &str = "_nczarr_default_maxstrlen";
 /// The largest width, in bytes.
 const MAX_WIDTH: i128 = 1 << 24;
 
@@ -47,22 +50,37 @@ impl Making<'_> {
         variable: &mut schema::Variable,
     ) -> Result<(Array, schema::Storage)> {
         let ty = variable.ty;
-        if !ty.is_atomic() {
-            let hint = "it is read and not created".into();
+        if !ty.is_atomic() && self.nczarr() && self.dialect() == Dialect::V2 {
+            let hint = "netcdf-c opens no dataset that has it; take NCZarr of v3, or plain Zarr";
+            let hint = hint.into();
             let unsupported = Unsupported { what: "type", name: ty.name().into(), hint };
             return Err(MetadataError::from(unsupported).into());
         }
         let names = variable.attributes.iter().map(|attribute| &attribute.name);
-        names.into_iter().try_for_each(|name| check_attribute_name(name))?;
-        let fill = self.fill(variable)?;
+        names.into_iter().try_for_each(|name| check_defined_attribute(name))?;
+        let mut fill = self.fill(variable)?;
+        match &variable.storage.unwritten {
+            Some(value) if self.dialect() == Dialect::V3 => {
+                fill = self.fill_json(variable, value)?
+            }
+            _ => variable.storage.unwritten = None,
+        }
         let data_type = self.data_type(variable)?;
         let chunks = self.chunks(variable, &data_type)?;
         // In v2 netcdf-c wants an axis even of a scalar (N-020 … N-022).
         let is_scalar = variable.dimensions.is_empty();
         let axis = is_scalar && self.nczarr() && self.dialect() == Dialect::V2;
+        if axis {
+            // netcdf-c opens no dataset that has a filter on a scalar (N-023).
+            variable.storage.filters.clear();
+        }
         let shape: Vec<u64> = self.dimensions.iter().map(|dimension| dimension.len).collect();
         let (shape, stored) = if axis { (vec![1], vec![1]) } else { (shape, chunks.clone()) };
         let big = variable.storage.endian == Some(Endian::Big);
+        // Readers of v2 mask the fill value, and no bool is missing (decision 36).
+        if !ty.is_atomic() && self.dialect() == Dialect::V2 {
+            variable.storage.no_fill = true;
+        }
         let mut builder = self
             .snapshot
             .hierarchy
@@ -124,7 +142,12 @@ impl Making<'_> {
                 attribute.value.clone()
             }
         };
-        match &value {
+        self.fill_json(variable, &value)
+    }
+
+    /// One value of the variable's type, as an array's fill value.
+    fn fill_json(&self, variable: &schema::Variable, value: &Values) -> Result<Json, AccessError> {
+        match value {
             Values::Char(bytes) if self.dialect() == Dialect::V3 && self.nczarr() => {
                 Ok(u64::from(bytes[0]).into())
             }
@@ -137,10 +160,19 @@ impl Making<'_> {
                     Err(AccessError::Argument(why))
                 }
             },
-            Values::String(list) if self.dialect() == Dialect::V2 && !self.nczarr() => {
+            Values::String(list)
+                if self.dialect() == Dialect::V2 && !self.nczarr() && self.has_width(variable) =>
+            {
                 Ok(base64_encode(list[0].as_bytes()).into())
             }
-            _ => Ok(attribute::to_json(&value, Dialect::V3)?.0),
+            Values::Bool(list) => Ok(list[0].into()),
+            Values::Complex64(list) => {
+                Ok(attribute::to_json(&list[0].to_vec().into(), Dialect::V3)?.0)
+            }
+            Values::Complex128(list) => {
+                Ok(attribute::to_json(&list[0].to_vec().into(), Dialect::V3)?.0)
+            }
+            _ => Ok(attribute::to_json(value, Dialect::V3)?.0),
         }
     }
 
@@ -160,7 +192,10 @@ impl Making<'_> {
             Type::Int64 => CoreType::Int64,
             Type::Uint64 => CoreType::Uint64,
             Type::Float => CoreType::Float32,
-            Type::Bool | Type::Complex64 | Type::Complex128 | Type::Double => CoreType::Float64,
+            Type::Double => CoreType::Float64,
+            Type::Bool => CoreType::Bool,
+            Type::Complex64 => CoreType::Complex64,
+            Type::Complex128 => CoreType::Complex128,
             Type::Char => {
                 return Ok(match self.dialect() {
                     Dialect::V3 if self.nczarr() => CoreType::Uint8.into(),
@@ -170,15 +205,26 @@ impl Making<'_> {
             }
             Type::String => {
                 let any_length = DataType::extension(AnyLength::Text);
-                let fixed = self.dataset.inner.options.fixed_strings;
-                return Ok(match self.dialect() {
-                    Dialect::V3 if !fixed => any_length,
-                    Dialect::Draft => any_length,
-                    _ => self.texts(self.width(variable)?),
+                return Ok(match self.has_width(variable) {
+                    false => any_length,
+                    true => self.texts(self.width(variable)?),
                 });
             }
         };
         Ok(core.into())
+    }
+
+    /// Whether strings are of a fixed width: in NCZarr of v2, in plain v2 where a width is said, and in v3 if asked.
+    fn has_width(&self, variable: &schema::Variable) -> bool {
+        let is_said = || {
+            variable.attribute(WIDTH).is_some()
+                || self.snapshot.root.attribute(DEFAULT_WIDTH_NAME).is_some()
+        };
+        match self.dialect() {
+            Dialect::V2 => self.nczarr() || is_said(),
+            Dialect::V3 => self.dataset.inner.options.fixed_strings,
+            _ => false,
+        }
     }
 
     /// Strings of so many bytes. Plain Zarr of v2 wants their fill value in base64 (N-064).
@@ -191,8 +237,8 @@ impl Making<'_> {
 
     /// How many bytes strings have (N-060).
     pub fn width(&self, variable: &schema::Variable) -> Result<usize, AccessError> {
-        let own = variable.attribute("_nczarr_maxstrlen");
-        let Some(said) = own.or(self.snapshot.root.attribute("_nczarr_default_maxstrlen")) else {
+        let own = variable.attribute(WIDTH);
+        let Some(said) = own.or(self.snapshot.root.attribute(DEFAULT_WIDTH_NAME)) else {
             return Ok(DEFAULT_WIDTH);
         };
         let (json, _) = attribute::to_json(said, Dialect::V3)?;

@@ -78,7 +78,9 @@ impl Variable {
         let builder = snapshot.hierarchy.create_array(entry.array.path()).overwrite(true);
         let array = builder.from_metadata(metadata).create()?;
         let fill = elements::fill(&array.metadata(), variable.ty);
-        variable.storage.no_fill &= name != FILL;
+        if name == FILL {
+            (variable.storage.no_fill, variable.storage.unwritten) = (false, None);
+        }
         dataset.patch(|root, arrays| {
             arrays.insert(self.path.clone(), Entry { array, fill });
             let (group, _) = self.path.rsplit_once('/').unwrap_or(("", &self.path));

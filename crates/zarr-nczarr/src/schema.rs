@@ -189,6 +189,9 @@ pub struct Storage {
     pub filters: Vec<Filter>,
     /// Elements that nobody wrote are not filled: they read as zero (N-054).
     pub no_fill: bool,
+    /// One value: what elements hold that nobody wrote, where it is another than [`Variable::fill`]. Final v3 alone
+    /// tells the fill value from the missing value (decision 36).
+    pub unwritten: Option<Values>,
 }
 
 /// A filter of netCDF (N-070, N-071).

@@ -228,3 +228,24 @@ fn every_type_and_filter_comes_back() {
         }
     }
 }
+
+/// N-003: strings of plain v2 are of any length, as xarray writes them, unless a width is said.
+#[test]
+fn strings_of_plain_v2_have_any_length() {
+    let store = common::memory();
+    let new = NewDataset::pure(Dialect::V2);
+    let dataset = Dataset::create(store.clone(), &new, &common::options()).unwrap();
+    dataset.root().define_dimension(Dimension::new("x", 2)).unwrap();
+    let texts = vec!["é".repeat(200), String::new()];
+    let any = Variable::new("any", Type::String, ["x"]);
+    dataset.root().define_variable(&any).unwrap().write(texts.clone()).unwrap();
+    let mut wide = Variable::new("wide", Type::String, ["x"]);
+    wide.attributes = vec![Attribute::new("_nczarr_maxstrlen", vec![8])];
+    assert!(dataset.root().define_variable(&wide).unwrap().write(texts.clone()).is_err());
+    let text = |key| common::document(&store, key).to_string();
+    assert!(text("any/.zarray").contains(r#""dtype":"|O""#), "{}", text("any/.zarray"));
+    assert!(text("any/.zarray").contains("vlen-utf8"), "{}", text("any/.zarray"));
+    assert!(text("wide/.zarray").contains(r#""dtype":"|S8""#), "{}", text("wide/.zarray"));
+    let read = Dataset::open(store.clone(), &common::options()).unwrap();
+    assert_eq!(read.variable("any").unwrap().read().unwrap(), texts.into());
+}

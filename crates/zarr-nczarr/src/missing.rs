@@ -1,0 +1,133 @@
+//! Keeps what readers take for missing when a dataset is copied (decision 36).
+//!
+//! In v2 the fill value is the missing value, in final v3 the attribute `_FillValue` alone is: see
+//! [`zarr_core::missing_value`].
+
+use zarr_core::{Dialect, ErrorKind, Result, missing_value};
+
+use crate::attribute;
+use crate::copy::{Planning, kept};
+use crate::dataset::Profile;
+use crate::schema::{Attribute, Variable};
+use crate::types::Type;
+use crate::values::Values;
+
+const FILL: &str = "_FillValue";
+
+/// Whether two values are one, to the bit.
+pub(crate) fn is_same(a: &Values, b: &Values) -> bool {
+    match (a, b) {
+        (Values::Float(a), Values::Float(b)) => {
+            a.iter().map(|n| n.to_bits()).eq(b.iter().map(|n| n.to_bits()))
+        }
+        (Values::Double(a), Values::Double(b)) => {
+            a.iter().map(|n| n.to_bits()).eq(b.iter().map(|n| n.to_bits()))
+        }
+        _ => a == b,
+    }
+}
+
+/// Whether all values have no bit that is set.
+pub(crate) fn are_zeros(values: &Values) -> bool {
+    let is_pair = matches!(values, Values::Complex64(_) | Values::Complex128(_));
+    zero(values.ty())
+        .and_then(|zero| zero.repeated(values.len()))
+        .is_some_and(|zeros| !is_pair && is_same(values, &zeros))
+}
+
+/// What elements hold that nobody wrote where no fill value is defined.
+fn zero(ty: Type) -> Option<Values> {
+    match ty {
+        Type::Char | Type::String => Some(ty.default_fill()),
+        ty if !ty.is_atomic() => Some(ty.default_fill()),
+        ty => attribute::typed(&0_u64.into(), ty).ok(),
+    }
+}
+
+impl Planning<'_> {
+    /// Gives the copy of a variable the fill value and the attribute `_FillValue` with which its readers mask what
+    /// those of the source mask.
+    pub(crate) fn missing_value(
+        &mut self,
+        copy: &mut Variable,
+        variable: &Variable,
+        path: &str,
+    ) -> Result<()> {
+        let from = self.from.variable(path)?;
+        let held = kept(from.entry()?.fill, copy.ty);
+        let is_v3 = self.from.dialect() == Dialect::V3;
+        // Of bools and complex numbers no value is missing.
+        let is_whole = !variable.ty.is_atomic();
+        copy.storage.unwritten = None;
+        let declared = copy.attribute(FILL).cloned();
+        // The fill value that netCDF masks without a word.
+        let is_usual = !is_whole
+            && !variable.storage.no_fill
+            && self.from.profile() != Profile::Pure
+            && is_same(&held, &copy.ty.default_fill());
+        if self.new.dialect == Dialect::V3 {
+            let is_masked = !is_v3 && !is_whole && !variable.storage.no_fill;
+            let has_words = !matches!(copy.ty, Type::Char | Type::String);
+            let is_byte = is_usual && matches!(copy.ty, Type::Byte | Type::Ubyte);
+            if is_masked && has_words && !self.has_names(path)? {
+                copy.attributes.retain(|attribute| attribute.name != FILL);
+            } else if is_masked && has_words && declared.is_none() && !is_byte {
+                copy.attributes.push(Attribute::new(FILL, held.clone()));
+            }
+            copy.storage.no_fill = false;
+            copy.storage.unwritten = (!is_same(&copy.fill(), &held)).then_some(held);
+            return Ok(());
+        }
+        if (!is_v3 && !is_whole) || (declared.is_none() && is_usual) {
+            return Ok(());
+        }
+        copy.storage.no_fill = declared.is_none();
+        let Some(becomes) = declared.clone().or_else(|| zero(copy.ty)) else { return Ok(()) };
+        let (stored, all) = self.chunks(path)?;
+        let absent = all.saturating_sub(stored);
+        if absent > all / 4 && are_zeros(&held) {
+            // Without a fill value they stay zeros; the attribute is the missing value then.
+            copy.storage.no_fill = true;
+            self.sparse.insert(path.to_owned());
+        } else if absent > all / 4 && !is_same(&becomes, &held) && !is_whole {
+            let what = match &declared {
+                Some(_) => "its missing value",
+                None => "that no value is missing",
+            };
+            let count = format!("{absent} of {all} chunks are not stored");
+            self.lost.push(format!(
+                "{path}: {what}; {count}, and their fill value is the missing value there"
+            ));
+            copy.attributes.retain(|attribute| attribute.name != FILL);
+            copy.attributes.push(Attribute::new(FILL, held));
+            copy.storage.no_fill = false;
+        }
+        Ok(())
+    }
+
+    /// Whether those who mask values take the array of the source for a variable: it names its dimensions, or says
+    /// which value is missing.
+    fn has_names(&self, path: &str) -> Result<bool> {
+        let metadata = self.from.variable(path)?.array()?.metadata();
+        let says = |name| metadata.attributes.contains(name);
+        let is_plain = self.from.profile() == Profile::Pure;
+        Ok(!is_plain || missing_value::has_names(&metadata) || says(FILL))
+    }
+
+    /// How many chunks of the source are stored, and how many there could be.
+    fn chunks(&self, path: &str) -> Result<(u64, u64)> {
+        let array = self.from.variable(path)?.array()?;
+        let counts = array.chunk_shape().map(|chunk| {
+            let axes = array.shape().into_iter().zip(chunk);
+            axes.map(|(len, chunk)| len.div_ceil(chunk.max(1))).fold(1_u64, u64::saturating_mul)
+        });
+        let Some(all) = counts else { return Ok((0, 0)) };
+        match array.stored_chunks() {
+            // Where they cannot be listed or understood, all chunks count as stored.
+            Err(e) if matches!(e.kind(), ErrorKind::NotCapable | ErrorKind::Unsupported) => {
+                Ok((all, all))
+            }
+            stored => Ok((stored?, all)),
+        }
+    }
+}
