@@ -25,8 +25,18 @@ impl Group {
     /// # Errors
     /// As [`Group::set_attribute`].
     pub fn set_attributes(&self, attributes: &[Attribute]) -> Result<()> {
-        let place = Place::Group(self.clone());
-        place.set(attributes)
+        attributes.iter().try_for_each(|attribute| {
+            check_attribute_name(&attribute.name).map_err(|e| self.at(e))
+        })?;
+        Place::Group(self.clone()).set(attributes)
+    }
+
+    /// Sets the attributes of a definition, whose names may be any that plain Zarr has.
+    pub(crate) fn define_attributes(&self, attributes: &[Attribute]) -> Result<()> {
+        attributes.iter().try_for_each(|attribute| {
+            check_defined_attribute(&attribute.name).map_err(|e| self.at(e))
+        })?;
+        Place::Group(self.clone()).set(attributes)
     }
 
     /// Deletes an attribute.
@@ -59,7 +69,9 @@ impl Variable {
         if self.shapes_elements(name) {
             return self.redefine(name, Some(value.into()));
         }
-        Place::Variable(self.clone()).set(&[Attribute::new(name, value)])
+        let place = Place::Variable(self.clone());
+        place.check(name)?;
+        place.set(&[Attribute::new(name, value)])
     }
 
     /// Deletes an attribute; without `_FillValue` the type's own fill value holds.
@@ -136,7 +148,6 @@ impl Place {
     fn set(&self, attributes: &[Attribute]) -> Result<()> {
         let (dataset, path, kind) = self.parts();
         let _changing = dataset.changing();
-        attributes.iter().try_for_each(|attribute| self.check(&attribute.name))?;
         let dialect = dataset.dialect();
         dataset.change_sheet(path, kind, |sheet| {
             let mut all = attributes.iter();
@@ -201,10 +212,15 @@ fn found(known: &[Attribute], name: &str) -> Option<usize> {
     position(known.iter().map(|attribute| attribute.name.as_str()), name)
 }
 
-/// N-055.
+/// N-001, N-055.
 pub(crate) fn check_attribute_name(name: &str) -> Result<(), AccessError> {
+    check_name(&composed(name))?;
+    check_defined_attribute(name)
+}
+
+/// N-055: what a definition may name an attribute. Plain Zarr has names that netCDF refuses, and CDL has words for them.
+pub(crate) fn check_defined_attribute(name: &str) -> Result<(), AccessError> {
     let name = &*composed(name);
-    check_name(name)?;
     match is_reserved(name) || is_virtual(name) {
         true => Err(AccessError::Argument(format!(
             "attribute `{name}` is netCDF's own; choose another name"

@@ -5,6 +5,7 @@ use std::io::{self, Read};
 use std::path::PathBuf;
 
 use clap::Args;
+use zarr::Warning;
 use zarr::nczarr::NewDataset;
 use zarr::nczarr::cdl::Document;
 
@@ -50,6 +51,9 @@ impl Generate {
             told(format!("line {line}: the text is not UTF-8; convert it first, as with iconv"))
         })?;
         let document = Document::parse(&text).map_err(|error| told(error.to_string()))?;
+        for warning in &document.warnings {
+            session.warn_of(&[Warning { place: self.name(), what: warning.to_string() }]);
+        }
         let dataset = netcdf::create(session, &self.output, self.format.as_ref(), &self.care)?;
         if let Err(e) = document.write_to(&dataset) {
             netcdf::take_back(&dataset);

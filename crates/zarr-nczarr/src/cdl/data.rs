@@ -9,6 +9,7 @@ use crate::{Type, Values};
 use super::document::Data;
 use super::error::CdlError;
 use super::number::Constant;
+use super::own_types;
 use super::token::{Lexer, Token};
 
 /// How many elements a piece has at most.
@@ -72,6 +73,12 @@ fn walk<'a, E: From<CdlError>>(
         let at = lexeme.start;
         let error = |why: String| E::from(lexer.error(at, why));
         match lexeme.token {
+            Token::Mark('{')
+                if wants_value && level == deepest && own_types::is_pair(layout.ty) =>
+            {
+                each(Met::Value(own_types::pair(lexer)?), at)?;
+                (wants_value, first) = (false, false);
+            }
             Token::Mark('{') if wants_value => {
                 if level == deepest {
                     let why = match deepest {

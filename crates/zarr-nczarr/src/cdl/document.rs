@@ -20,6 +20,8 @@ pub struct Document<'a> {
     pub root: Group,
     /// What the text says of the dataset as a whole.
     pub provenance: Provenance,
+    /// What was overlooked: where, and what was done.
+    pub warnings: Vec<CdlError>,
     pub(super) data: HashMap<String, Data>,
 }
 
@@ -47,7 +49,7 @@ impl<'a> Document<'a> {
     /// Reads a text as netCDF's own `ncgen` does.
     ///
     /// # Errors
-    /// Where the text is no CDL, names what is not there, declares a type of its own, or has a value that its type
+    /// Where the text is no CDL, names what is not there, declares a type other than those that `dump` prints, or has a value that its type
     /// cannot hold.
     pub fn parse(text: &'a str) -> Result<Document<'a>, CdlError> {
         parse::parse(text)

@@ -8,13 +8,21 @@ use crate::name::composed;
 /// A name as CDL writes it.
 pub(super) fn name(name: &str) -> String {
     let mut written = String::with_capacity(name.len());
-    if name.starts_with(|first: char| first.is_ascii_digit()) {
+    // A name begins with a letter, `_`, or what is not ASCII; a `%` behind a `\\` would be another character.
+    let (first, name) = match name.strip_prefix('%') {
+        Some(rest) => ("\\%25", rest),
+        None => ("", name),
+    };
+    written.push_str(first);
+    if first.is_empty()
+        && name.starts_with(|first: char| first.is_ascii_digit() || "+-.@".contains(first))
+    {
         written.push('\\');
     }
     for char in name.chars() {
         match char {
-            ' ' | '!' | '"' | '#' | '$' | '&' | '\'' | '(' | ')' | '*' | ',' | ':' | ';' | '<'
-            | '=' | '>' | '?' | '[' | ']' | '\\' | '^' | '`' | '{' | '|' | '}' | '~' => {
+            ' ' | '!' | '/' | '"' | '#' | '$' | '&' | '\'' | '(' | ')' | '*' | ',' | ':' | ';'
+            | '<' | '=' | '>' | '?' | '[' | ']' | '\\' | '^' | '`' | '{' | '|' | '}' | '~' => {
                 written.push('\\');
                 written.push(char);
             }
@@ -35,7 +43,7 @@ pub(super) fn unescape_name(written: &str) -> String {
         name.push_str(before);
         let control = escaped.strip_prefix('%').and_then(|code| code.get(..2));
         let control = control.and_then(|code| u8::from_str_radix(code, 16).ok());
-        if let Some(control) = control.filter(u8::is_ascii_control) {
+        if let Some(control) = control.filter(|code| code.is_ascii_control() || *code == b'%') {
             name.push(char::from(control));
             rest = &escaped[3..];
             continue;
@@ -166,7 +174,11 @@ mod tests {
             ("é{}", "é\\{\\}"),
             ("a\\b", "a\\\\b"),
             ("tab\t", "tab\\%09"),
-            ("%41", "%41"),
+            ("%41", "\\%2541"),
+            ("%09", "\\%2509"),
+            ("@id", "\\@id"),
+            ("a/b", "a\\/b"),
+            ("", ""),
         ] {
             assert_eq!(name(plain), written);
             assert_eq!(unescape_name(written), plain);

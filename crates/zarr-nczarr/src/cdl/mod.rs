@@ -23,6 +23,7 @@ mod error;
 mod escape;
 mod generate;
 mod number;
+mod own_types;
 mod parse;
 mod print;
 mod rows;

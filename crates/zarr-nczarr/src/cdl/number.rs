@@ -18,6 +18,10 @@ pub(super) enum Constant<'a> {
     Fill,
     /// No text at all, which is taken for the empty one.
     Nil,
+    /// `TRUE` or `FALSE`.
+    Truth(bool),
+    /// Two numbers between braces: a complex one.
+    Pair(&'a str, &'a str),
 }
 
 /// A number, read.
@@ -30,6 +34,8 @@ enum Number<'a> {
     Double(&'a str),
     NotFinite(f64, Type),
 }
+
+const PAIR: &str = "a complex number is wanted here: two numbers between braces, as in `{1, -2}`";
 
 impl<'a> Constant<'a> {
     /// The constant that a token is, if it is one.
@@ -47,6 +53,8 @@ impl<'a> Constant<'a> {
             }
             Token::Word("_") => Constant::Fill,
             Token::Word("NIL" | "Nil" | "nil") => Constant::Nil,
+            Token::Word("TRUE") => Constant::Truth(true),
+            Token::Word("FALSE") => Constant::Truth(false),
             Token::Word(word) if spelled(word).is_some() => Constant::Number(word),
             _ => return Ok(None),
         }))
@@ -78,6 +86,9 @@ impl<'a> Constant<'a> {
                 Constant::Fill => {
                     return Err("an attribute cannot hold `_`; write the value".into());
                 }
+                Constant::Truth(_) | Constant::Pair(..) => {
+                    return Err("an attribute holds numbers or texts; write one of them".into());
+                }
                 Constant::Nil => {
                     return Err(
                         "`NIL` is a string; write `string` before the attribute's name".into()
@@ -93,6 +104,16 @@ impl<'a> Constant<'a> {
             Some(Type::Ushort) if least < 0 => Type::Short,
             other => other.unwrap_or(Type::Char),
         })
+    }
+
+    /// The number that stands between quotes, if one does.
+    pub fn unquoted(self) -> Constant<'a> {
+        match self {
+            Constant::Text(text) if Number::read(text.trim()).is_ok() => {
+                Constant::Number(text.trim())
+            }
+            other => other,
+        }
     }
 
     /// Whether the type of a number is written with it.
@@ -151,11 +172,38 @@ impl<'a> Constant<'a> {
                 (Constant::Fill, Values::String(fill)) => strings.extend(fill.first().cloned()),
                 _ => return Err("a string is wanted here; write it between double quotes".into()),
             },
-            Values::Bool(_) | Values::Complex64(_) | Values::Complex128(_) => {
-                return Err(format!("CDL has no constants of type {}", values.ty()));
-            }
+            Values::Bool(values) => match (self, fill) {
+                (Constant::Truth(value), _) => values.push(*value),
+                (Constant::Fill, Values::Bool(fill)) => values.extend(fill.first()),
+                (Constant::Number(_), _) => match self.integer::<u8>()? {
+                    number @ (0 | 1) => values.push(number == 1),
+                    number => return Err(format!("{number} is neither TRUE nor FALSE")),
+                },
+                _ => return Err("TRUE or FALSE is wanted here".into()),
+            },
+            Values::Complex64(values) => match (self.pair(), fill) {
+                (Some([r, i]), _) => values.push([r.float()?, i.float()?]),
+                (None, Values::Complex64(fill)) if *self == Constant::Fill => {
+                    values.extend(fill.first());
+                }
+                _ => return Err(PAIR.into()),
+            },
+            Values::Complex128(values) => match (self.pair(), fill) {
+                (Some([r, i]), _) => values.push([r.double()?, i.double()?]),
+                (None, Values::Complex128(fill)) if *self == Constant::Fill => {
+                    values.extend(fill.first());
+                }
+                _ => return Err(PAIR.into()),
+            },
         }
         Ok(())
+    }
+
+    fn pair(&self) -> Option<[Constant<'a>; 2]> {
+        match *self {
+            Constant::Pair(r, i) => Some([r, i].map(Constant::Number)),
+            _ => None,
+        }
     }
 
     fn number(&self) -> Result<Number<'a>, String> {

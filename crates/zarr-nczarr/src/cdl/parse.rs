@@ -9,6 +9,7 @@ use super::document::{Data, Document, Provenance};
 use super::error::CdlError;
 use super::escape;
 use super::number::Constant;
+use super::own_types;
 use super::scope::Scope;
 use super::special;
 use super::token::{Lexeme, Lexer, Token};
@@ -34,7 +35,8 @@ pub(super) fn parse(text: &str) -> Result<Document<'_>, CdlError> {
     }
     let (title, _) = lexer.title()?;
     let (scope, provenance, data) = <(Scope, Provenance, HashMap<_, _>)>::default();
-    let mut parser = Parser { lexer, scope, provenance, data };
+    let (own, warnings) = (Vec::new(), Vec::new());
+    let mut parser = Parser { lexer, scope, provenance, data, own, warnings };
     parser.group(String::new(), None, 0)?;
     let end = parser.lexer.next()?;
     if end.token != Token::End {
@@ -44,12 +46,12 @@ pub(super) fn parse(text: &str) -> Result<Document<'_>, CdlError> {
         );
         return Err(parser.lexer.error(end.start, why));
     }
-    let Parser { lexer, scope, provenance, data } = parser;
+    let Parser { lexer, scope, provenance, data, warnings, .. } = parser;
     if let Some((variable, at)) = scope.too_large() {
         return Err(lexer.error(at, format!("`{variable}` has more elements than can be counted")));
     }
     let name = escape::unescape_name(title.trim());
-    Ok(Document { text, name, root: scope.into_root(), provenance, data })
+    Ok(Document { text, name, root: scope.into_root(), provenance, data, warnings })
 }
 
 struct Parser<'a> {
@@ -57,6 +59,9 @@ struct Parser<'a> {
     scope: Scope,
     provenance: Provenance,
     data: HashMap<String, Data>,
+    /// Types that are not atomic, and declared.
+    own: Vec<Type>,
+    warnings: Vec<CdlError>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -186,8 +191,8 @@ impl<'a> Parser<'a> {
             let variable = self.scope.find_variable(group, first.token);
             return match (variable, first.token) {
                 (Some(variable), _) => self.attribute(group, Some(variable), None),
-                (None, Token::Word(word)) if self::ty(word).is_some() => {
-                    self.attribute(group, None, self::ty(word))
+                (None, Token::Word(word)) if self.ty(word).is_some() => {
+                    self.attribute(group, None, self.ty(word))
                 }
                 (None, token) => self.error(
                     at,
@@ -210,6 +215,7 @@ impl<'a> Parser<'a> {
             (Section::Dimensions, Token::Word(_)) if next.token == Token::Mark('=') => {
                 self.dimensions_from(group, first)
             }
+            (Section::Types, _) if self.own_type(first)? => Ok(()),
             (Section::Types, token) => self.error(
                 at,
                 format!(
@@ -218,7 +224,7 @@ impl<'a> Parser<'a> {
                     told(token)
                 ),
             ),
-            (section, Token::Word(word)) => match (section, self::ty(word)) {
+            (section, Token::Word(word)) => match (section, self.ty(word)) {
                 (_, Some(ty)) => self.of_type(group, section, ty),
                 (Section::Variables, None) => self.error(
                     at,
@@ -231,6 +237,23 @@ impl<'a> Parser<'a> {
             },
             (section, token) => self.error(at, lost(section, token)),
         }
+    }
+
+    /// The type of a name: an atomic one, or one that is declared.
+    fn ty(&self, name: &str) -> Option<Type> {
+        let own = || self.own.iter().copied().find(|ty| ty.name() == name);
+        self::ty(name).or_else(own)
+    }
+
+    /// Takes the declaration of a type that `dump` prints; `false` if it is another.
+    fn own_type(&mut self, first: Lexeme<'a>) -> Result<bool, CdlError> {
+        let start = Lexer::new(self.lexer.text(), first.start);
+        let found = own_types::declared(start)?;
+        if let Some((ty, behind)) = found {
+            self.own.push(ty);
+            self.lexer = behind;
+        }
+        Ok(found.is_some())
     }
 
     /// What stands behind a type: variables, or an attribute of a variable.
@@ -383,7 +406,12 @@ impl<'a> Parser<'a> {
         variable: Option<usize>,
         ty: Option<Type>,
     ) -> Result<(), CdlError> {
-        let (name, at) = self.name("an attribute")?;
+        let next = self.peek()?;
+        // Plain Zarr has attributes without a name.
+        let (name, at) = match next.token {
+            Token::Mark('=') => (String::new(), next.start),
+            _ => self.name("an attribute")?,
+        };
         self.wants('=', "between an attribute and its values")?;
         let mut constants = Vec::new();
         let mut places = Vec::new();
@@ -422,6 +450,10 @@ impl<'a> Parser<'a> {
             }
             (None, _) => Constant::infer(&constants).or_else(|why| self.error(at, why))?,
         };
+        if name == FILL && !matches!(ty, Type::Char | Type::String) {
+            // As `ncgen`, which reads a number out of a text here.
+            constants.iter_mut().for_each(|constant| *constant = constant.unquoted());
+        }
         let mut value = Values::none(ty);
         for (constant, &place) in constants.iter().zip(&places) {
             constant.push(&mut value, &Values::none(ty)).or_else(|why| self.error(place, why))?;
@@ -440,7 +472,6 @@ impl<'a> Parser<'a> {
         if special.or_else(|why| self.error(at, why))? {
             return Ok(());
         }
-        self.check_name(&name, at)?;
         if is_reserved(&name) {
             let why =
                 format!("the attribute `{name}` is kept for NCZarr itself; choose another name");
@@ -450,10 +481,11 @@ impl<'a> Parser<'a> {
             let fill = special::fill_as(&attribute.value, self.scope.variable(variable).ty);
             fill.or_else(|why| self.error(at, why))?;
         }
-        if self.scope.declare_attribute(group, variable, attribute) {
-            return Ok(());
+        if !self.scope.declare_attribute(group, variable, attribute) {
+            let why = format!("the attribute `{name}` is there already; the last one counts");
+            self.warnings.push(self.lexer.error(at, why));
         }
-        self.error(at, format!("the attribute `{name}` is there already"))
+        Ok(())
     }
 
     /// The values behind `variable =`.

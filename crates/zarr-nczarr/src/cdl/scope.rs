@@ -79,7 +79,7 @@ impl Scope {
         self.groups[group].variables.push(number);
     }
 
-    /// Gives a group, or a variable, an attribute; `false` if there is one of this name.
+    /// Gives a group, or a variable, an attribute; `false` if there was one of this name, whose place it takes.
     pub fn declare_attribute(
         &mut self,
         group: usize,
@@ -97,7 +97,10 @@ impl Scope {
             }
         };
         let new = names.insert(attribute.name.clone());
-        attributes.push(attribute);
+        match attributes.iter_mut().find(|other| !new && other.name == attribute.name) {
+            Some(other) => other.value = attribute.value,
+            None => attributes.push(attribute),
+        }
         new
     }
 
