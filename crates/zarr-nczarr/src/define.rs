@@ -1,5 +1,6 @@
 //! How are dimensions, variables and groups defined? (N-001, N-002, N-010)
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use zarr_core::metadata::NodeKind;
@@ -12,7 +13,7 @@ use crate::group::Group;
 use crate::infer::full_name;
 use crate::load::{Entry, Snapshot};
 use crate::make::Making;
-use crate::name::{check_name, composed, is_same};
+use crate::name::{check_name, composed};
 use crate::schema::{self, Dimension};
 use crate::variable::Variable;
 
@@ -118,15 +119,12 @@ impl Group {
         Ok(name.into_owned())
     }
 
-    /// A name for a variable or a group, as it is kept; refuses one that is taken.
-    pub(crate) fn free_name(&self, here: &schema::Group, name: &str) -> Result<String> {
+    /// Takes a name for a variable or a group, as it is kept; refuses one that is taken.
+    pub(crate) fn free_name(&self, taken: &mut HashSet<String>, name: &str) -> Result<String> {
         let name = self.name(name)?;
-        let taken = here.variables.iter().any(|variable| is_same(&variable.name, &name))
-            || here.groups.iter().any(|group| is_same(&group.name, &name))
-            || here.opaque.iter().any(|opaque| is_same(&opaque.name, &name));
-        match taken {
-            true => Err(self.at(AccessError::Exists("a variable or group of this name"))),
-            false => Ok(name),
+        match taken.insert(name.clone()) {
+            false => Err(self.at(AccessError::Exists("a variable or group of this name"))),
+            true => Ok(name),
         }
     }
 
@@ -136,18 +134,15 @@ impl Group {
     /// As those of the methods below; what was defined before an error stays.
     pub fn define(&self, schema: &schema::Group) -> Result<()> {
         if !schema.attributes.is_empty() {
-            self.set_attributes(&schema.attributes)?;
+            self.define_attributes(&schema.attributes)?;
         }
-        for dimension in &schema.dimensions {
-            self.define_dimension(dimension.clone())?;
+        if !schema.dimensions.is_empty() {
+            self.define_dimensions(&schema.dimensions)?;
         }
-        for variable in &schema.variables {
-            self.define_variable(variable)?;
-        }
-        for group in &schema.groups {
-            self.create_group(&group.name)?.define(group)?;
-        }
-        Ok(())
+        self.define_variables(&schema.variables)?;
+        let names: Vec<&str> = schema.groups.iter().map(|group| group.name.as_str()).collect();
+        let groups = self.create_groups(&names)?;
+        groups.iter().zip(&schema.groups).try_for_each(|(group, schema)| group.define(schema))
     }
 
     /// Declares a dimension. A dataset of the pure profile knows it once a variable has it, and no longer that it
@@ -155,24 +150,37 @@ impl Group {
     ///
     /// # Errors
     /// [`AccessError::Argument`] for its name; [`AccessError::Exists`]; [`AccessError::ReadOnly`].
-    pub fn define_dimension(&self, mut dimension: Dimension) -> Result<()> {
+    pub fn define_dimension(&self, dimension: Dimension) -> Result<()> {
+        self.define_dimensions(&[dimension])
+    }
+
+    /// Declares dimensions, and rewrites the group's document once.
+    fn define_dimensions(&self, dimensions: &[Dimension]) -> Result<()> {
         let _changing = self.dataset.changing();
-        dimension.name = self.name(&dimension.name)?;
         let exists = || self.at(AccessError::Exists("a dimension of this name"));
         let snapshot = self.dataset.snapshot();
-        if self.here(&snapshot)?.dimensions.iter().any(|d| is_same(&d.name, &dimension.name)) {
-            return Err(exists());
-        }
-        self.dataset.change_group(&self.path, |document| {
-            if document.dimensions.iter().any(|other| is_same(&other.name, &dimension.name)) {
+        let here = self.here(&snapshot)?;
+        let mut taken: HashSet<String> =
+            here.dimensions.iter().map(|d| composed(&d.name).into_owned()).collect();
+        let mut new = dimensions.to_vec();
+        for dimension in &mut new {
+            dimension.name = self.name(&dimension.name)?;
+            if !taken.insert(dimension.name.clone()) {
                 return Err(exists());
             }
-            document.dimensions.push(dimension.clone());
+        }
+        self.dataset.change_group(&self.path, |document| {
+            let known: HashSet<String> =
+                document.dimensions.iter().map(|d| composed(&d.name).into_owned()).collect();
+            if new.iter().any(|dimension| known.contains(&dimension.name)) {
+                return Err(exists());
+            }
+            document.dimensions.extend(new.iter().cloned());
             Ok(())
         })?;
         self.dataset.patch(|root, _| {
             if let Some(here) = root.group_mut(&self.path) {
-                here.dimensions.push(dimension);
+                here.dimensions.extend(new);
             }
         });
         Ok(())
@@ -183,31 +191,46 @@ impl Group {
     /// # Errors
     /// [`AccessError::Argument`] for its name; [`AccessError::Exists`]; [`AccessError::ReadOnly`].
     pub fn create_group(&self, name: &str) -> Result<Group> {
+        let mut made = self.create_groups(&[name])?;
+        made.pop().ok_or_else(|| self.dataset.absent("group", name))
+    }
+
+    /// Creates groups in this one, and lists them in its document at once. Those made before an error are listed.
+    fn create_groups(&self, names: &[&str]) -> Result<Vec<Group>> {
         let _changing = self.dataset.changing();
         let snapshot = self.dataset.snapshot();
         self.dataset.check_writeable(&snapshot)?;
-        let name = self.free_name(self.here(&snapshot)?, name)?;
-        let path = full_name(&self.path, &name);
+        let mut taken = taken(self.here(&snapshot)?);
         let nczarr = snapshot.profile == Profile::Nczarr;
         let dialect = snapshot.hierarchy.dialect();
-        let mut own = Object::new();
-        if nczarr {
-            own.insert("_nczarr_group", GroupDocument::default().to_json(dialect));
-        }
-        let attributes = Sheet::with_own(own).into_object(dialect, nczarr);
-        snapshot.hierarchy.create_group(&self.dataset.node_path(&path)?, attributes)?;
-        self.dataset.change_group(&self.path, |document| {
-            if !document.groups.contains(&name) {
-                document.groups.push(name.clone());
+        let mut made: Vec<String> = Vec::new();
+        let outcome = names.iter().try_for_each(|name| {
+            let name = self.free_name(&mut taken, name)?;
+            let path = full_name(&self.path, &name);
+            let mut own = Object::new();
+            if nczarr {
+                own.insert("_nczarr_group", GroupDocument::default().to_json(dialect));
             }
+            let attributes = Sheet::with_own(own).into_object(dialect, nczarr);
+            snapshot.hierarchy.create_group(&self.dataset.node_path(&path)?, attributes)?;
+            made.push(name);
             Ok(())
-        })?;
+        });
+        if !made.is_empty() {
+            self.dataset.change_group(&self.path, |document| {
+                list(&mut document.groups, &made);
+                Ok(())
+            })?;
+        }
+        let groups =
+            made.iter().map(|name| Group::new(self.dataset.clone(), full_name(&self.path, name)));
+        let groups = groups.collect();
         self.dataset.patch(|root, _| {
             if let Some(here) = root.group_mut(&self.path) {
-                here.groups.push(schema::Group::new(name));
+                here.groups.extend(made.into_iter().map(schema::Group::new));
             }
         });
-        Ok(Group::new(self.dataset.clone(), path))
+        outcome.map(|()| groups)
     }
 
     /// The full name of the dimension that is meant by `name` here: a full name, or that of the nearest group
@@ -240,11 +263,54 @@ impl Group {
     /// value or attributes that cannot be; [`zarr_core::MetadataError::Unsupported`] for a type that is only read;
     /// [`AccessError::Exists`]; [`AccessError::ReadOnly`].
     pub fn define_variable(&self, new: &schema::Variable) -> Result<Variable> {
+        let path = self.define_variables(std::slice::from_ref(new))?.pop();
+        let path = path.ok_or_else(|| self.dataset.absent("variable", &new.name))?;
+        Ok(Variable::new(self.dataset.clone(), path))
+    }
+
+    /// Defines variables, and lists them in the group's document at once; their full names. Those made before an error
+    /// are listed.
+    fn define_variables(&self, new: &[schema::Variable]) -> Result<Vec<String>> {
         let _changing = self.dataset.changing();
         let snapshot = self.dataset.snapshot();
         self.dataset.check_writeable(&snapshot)?;
+        let mut taken = taken(self.here(&snapshot)?);
+        let mut made = Vec::new();
+        let outcome = new.iter().try_for_each(|new| {
+            made.push(self.make_variable(&snapshot, &mut taken, new)?);
+            Ok(())
+        });
+        if !made.is_empty() {
+            let names: Vec<String> =
+                made.iter().map(|(variable, _)| variable.name.clone()).collect();
+            self.dataset.change_group(&self.path, |document| {
+                list(&mut document.arrays, &names);
+                Ok(())
+            })?;
+        }
+        let path = |variable: &schema::Variable| full_name(&self.path, &variable.name);
+        let paths = made.iter().map(|(variable, _)| path(variable)).collect();
+        self.dataset.patch(|root, arrays| {
+            let mut here = root.group_mut(&self.path);
+            for (variable, entry) in made {
+                arrays.insert(path(&variable), entry);
+                if let Some(here) = &mut here {
+                    here.variables.push(variable);
+                }
+            }
+        });
+        outcome.map(|()| paths)
+    }
+
+    /// Makes the array of a variable, which no document lists yet.
+    fn make_variable(
+        &self,
+        snapshot: &Snapshot,
+        taken: &mut HashSet<String>,
+        new: &schema::Variable,
+    ) -> Result<(schema::Variable, Entry)> {
         let mut variable = new.clone();
-        variable.name = self.free_name(self.here(&snapshot)?, &new.name)?;
+        variable.name = self.free_name(taken, &new.name)?;
         let path = full_name(&self.path, &variable.name);
         for attribute in &mut variable.attributes {
             attribute.name = composed(&attribute.name).into_owned();
@@ -255,23 +321,24 @@ impl Group {
             *name = full;
             dimensions.push(dimension);
         }
-        let at = |e: Error| self.at(e);
-        let array = Making { dataset: &self.dataset, snapshot: &snapshot, dimensions: &dimensions };
-        let (array, storage) = array.make(&path, &mut variable).map_err(at)?;
+        let array = Making { dataset: &self.dataset, snapshot, dimensions: &dimensions };
+        let (array, storage) = array.make(&path, &mut variable).map_err(|e| self.at(e))?;
         variable.storage = storage;
-        self.dataset.change_group(&self.path, |document| {
-            if !document.arrays.contains(&variable.name) {
-                document.arrays.push(variable.name.clone());
-            }
-            Ok(())
-        })?;
         let fill = elements::fill(&array.metadata(), variable.ty);
-        self.dataset.patch(|root, arrays| {
-            arrays.insert(path.clone(), Entry { array, fill });
-            if let Some(here) = root.group_mut(&self.path) {
-                here.variables.push(variable);
-            }
-        });
-        Ok(Variable::new(self.dataset.clone(), path))
+        Ok((variable, Entry { array, fill }))
     }
+}
+
+/// The names in a group that variables and groups share.
+pub(crate) fn taken(here: &schema::Group) -> HashSet<String> {
+    let variables = here.variables.iter().map(|variable| &variable.name);
+    let groups = here.groups.iter().map(|group| &group.name);
+    let opaque = here.opaque.iter().map(|opaque| &opaque.name);
+    variables.chain(groups).chain(opaque).map(|name| composed(name).into_owned()).collect()
+}
+
+/// Adds names to a list that may have them already.
+fn list(listed: &mut Vec<String>, names: &[String]) {
+    let known: HashSet<String> = listed.iter().cloned().collect();
+    listed.extend(names.iter().filter(|name| !known.contains(*name)).cloned());
 }

@@ -8,6 +8,7 @@ use zarr_core::store::{Payload, StorePrefix};
 use zarr_core::{AccessError, Array, Dialect, NodePath, Object, Result, StoreError};
 
 use crate::dataset::{Dataset, Profile};
+use crate::define::taken;
 use crate::documents::{GroupDocument, Sheet};
 use crate::group::Group;
 use crate::infer::full_name;
@@ -76,7 +77,7 @@ impl Group {
         let snapshot = self.dataset.snapshot();
         self.dataset.check_writeable(&snapshot)?;
         let here = self.schema()?;
-        let to = &*self.free_name(&here, to)?;
+        let to = &*self.free_name(&mut taken(&here), to)?;
         let (kind, name) = self.child(&here, name)?;
         let (old, new) = (full_name(&self.path, name), full_name(&self.path, to));
         let (from, into) = (self.dataset.node_path(&old)?, self.dataset.node_path(&new)?);
