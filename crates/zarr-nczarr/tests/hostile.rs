@@ -374,6 +374,20 @@ fn v3_of_netcdf_c_is_read() {
     assert!(dataset.warnings().is_empty(), "{:?}", dataset.warnings());
 }
 
+/// N-073: chunks of netcdf-c's own through its bare names of codecs. The bytes are those of the worked example.
+#[test]
+fn chunks_behind_the_bare_names_of_netcdf_c_are_decoded() {
+    let temp = r#"{"node_type":"array","zarr_format":3,"data_type":"float32","fill_value":-9,"shape":[2,2,2],"chunk_grid":{"name":"regular","configuration":{"chunk_shape":[2,2,2]}},"chunk_key_encoding":{"name":"default","configuration":{"separator":"."}},"dimension_names":["t","y","x"],"codecs":[{"name":"bytes","configuration":{"endian":"little"}},{"name":"shuffle"},{"name":"zlib","configuration":{"level":4}}],"attributes":{}}"#;
+    let group = r#"{"node_type":"group","zarr_format":3,"attributes":{}}"#;
+    let store = holding(&[("zarr.json", group), ("temp/zarr.json", temp)]);
+    let packed = b"\x78\x5e\x63\x60\x40\x05\x0d\x0c\x0d\x0b\x1e\x30\x28\x18\xd8\x3b\x00\x81\xa3\xa3\x23\x00\x2d\xae\x04\xd3";
+    let key = zarr_core::store::StoreKey::new("temp/c.0.0.0").unwrap();
+    store.writeable().unwrap().set(&key, packed.to_vec().into()).unwrap();
+    let dataset = Dataset::open(store, &options()).unwrap();
+    let read = dataset.variable("temp").unwrap().read().unwrap();
+    assert_eq!(read, vec![1f32, 2.0, 4.0, 5.0, 7.0, 8.0, 10.0, 11.0].into());
+}
+
 /// N-101: all documents in the root's, in words that are not JSON; and a v2 dataset that has `.zmetadata` alone.
 #[test]
 fn documents_may_all_be_in_one() {
@@ -406,17 +420,29 @@ fn plain_zarr_is_read_as_it_is_meant() {
         ("b/0.0", "\0\0\0\x03\0\x01\0\x04\0\x02\0\x05"),
         ("a/.zarray", ARRAY),
         ("a/0", "short"),
+        ("longer/.zarray", ARRAY),
+        ("longer/0", "\x01\0\0\0\x02\0\0\0\x03\0\0\0"),
+        (
+            "packed/.zarray",
+            &ARRAY.replace("\"compressor\":null", "\"compressor\":{\"id\":\"zlib\",\"level\":1}"),
+        ),
         (".hidden/.zarray", ARRAY),
     ]);
+    // Three numbers, which zlib of Python's packed, where two are due.
+    let packed = b"\x78\x9c\x63\x64\x60\x60\x60\x02\x62\x66\x20\x06\x00\x00\x34\x00\x07";
+    let key = zarr_core::store::StoreKey::new("packed/0").unwrap();
+    store.writeable().unwrap().set(&key, packed.to_vec().into()).unwrap();
     let dataset = Dataset::open(store, &options()).unwrap();
     let schema = dataset.schema();
     let names: Vec<&str> = schema.variables.iter().map(|v| v.name.as_str()).collect();
-    assert_eq!(names, ["a", "b"]);
+    assert_eq!(names, ["a", "b", "longer", "packed"]);
     assert_eq!(schema.attribute("title"), Some(&"x".into()));
     let b = dataset.variable("b").unwrap();
     assert_eq!(b.read().unwrap(), vec![0i16, 1, 2, 3, 4, 5].into());
     assert_eq!(b.schema().unwrap().storage.endian, Some(zarr_nczarr::Endian::Big));
-    let error = dataset.variable("a").unwrap().read().unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::CorruptData);
+    for name in ["a", "longer", "packed"] {
+        let error = dataset.variable(name).unwrap().read().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::CorruptData, "{name}");
+    }
     assert!(!dataset.warnings().is_empty());
 }
