@@ -39,6 +39,7 @@ mod record;
 mod region;
 mod session;
 mod slabs;
+mod summary;
 
 use std::ffi::OsString;
 use std::io::{self, BufWriter, Write};

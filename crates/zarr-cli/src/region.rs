@@ -9,7 +9,7 @@ use crate::human;
 /// Which elements a verb is about.
 #[derive(Debug, Args)]
 pub(crate) struct Which {
-    /// Elements, axis by axis, as in 0:4,::2,-1,[1,5,9]; all, if not given
+    /// Elements, axis by axis, as in 0:4,::2,-1,[1,5,9] or ...,-1; all, if not given
     #[arg(long, value_name = "REGION", allow_hyphen_values = true)]
     region: Option<String>,
     /// Elements by the names of dimensions, as in lat=3:9,lon=::2; all along the others
@@ -112,15 +112,27 @@ impl Elements {
         Elements::all(&vec![0; rank])
     }
 
-    /// `0:4,::2,-1,[1,5,9]`, one word for each axis; all, if there is no text.
+    /// `0:4,::2,-1,[1,5,9]`, one word for each axis, `...` for all between; all, if there is no text.
     pub fn of_region(text: Option<&str>, shape: &[u64]) -> Result<Elements, String> {
         let Some(text) = text else { return Ok(Elements::all(shape)) };
         if text.trim().is_empty() && shape.is_empty() {
             return Ok(Elements::all(shape));
         }
         let at = |why: String| format!("region `{text}`: {why}");
-        let words = words(text).map_err(at)?;
-        let (found, rank) = (words.len(), shape.len());
+        let mut words = words(text).map_err(at)?;
+        let rank = shape.len();
+        // As in NumPy, `...` stands for all of the axes that no other word is for.
+        let dots = |word: &&str| *word == "...";
+        if let Some(position) = words.iter().position(|word| dots(&word)) {
+            words.remove(position);
+            if words.iter().any(|word| dots(&word)) {
+                return Err(at("`...` stands twice".into()));
+            }
+            for _ in words.len()..rank {
+                words.insert(position, ":");
+            }
+        }
+        let found = words.len();
         if found != rank {
             return Err(format!("region `{text}` has {found} axes, the array has {rank}"));
         }
@@ -176,6 +188,15 @@ impl Elements {
 
     pub fn axes(&self) -> &[Along] {
         &self.0
+    }
+
+    /// Of each axis only the positions that `kept` lists for it, all where it lists none.
+    pub fn at_positions(&self, kept: &[Option<Vec<u64>>]) -> Elements {
+        let axis = |(along, kept): (&Along, &Option<Vec<u64>>)| match kept {
+            Some(kept) => Along::List(kept.iter().map(|&position| along.at(position)).collect()),
+            None => along.clone(),
+        };
+        Elements(self.0.iter().zip(kept).map(axis).collect())
     }
 
     /// How many coordinates along each axis.
@@ -332,6 +353,12 @@ mod tests {
         assert_eq!(of("4:0:-9223372036854775808", &[5]), "4");
         assert_eq!(of("", &[3]), "0 1 2");
         assert_eq!(of("", &[]), "");
+        assert_eq!(of("...,2", &[2, 1, 4]), "0 1, 0, 2");
+        assert_eq!(of("1, ...", &[2, 1, 4]), "1, 0, 0 1 2 3");
+        assert_eq!(of("0,...,::-2", &[2, 3, 4]), "0, 0 1 2, 3 1");
+        assert_eq!(of("...", &[2]), "0 1");
+        assert_eq!(of("...", &[]), "");
+        assert_eq!(of("1,...,0", &[2, 1]), "1, 0");
         assert_eq!(Elements::of_region(None, &[2, 3]).unwrap().shape(), [2, 3]);
     }
 
@@ -339,6 +366,9 @@ mod tests {
     fn words_that_mean_nothing_say_why() {
         let why = |text: &str| Elements::of_region(Some(text), &[5, 9]).unwrap_err();
         assert!(why("0:4").contains("has 1 axes, the array has 2"));
+        assert!(why("0,...,0,0").contains("has 3 axes, the array has 2"));
+        assert!(why("...,...").contains("`...` stands twice"));
+        assert!(why("....,0").contains("whole numbers"));
         assert!(why("0:6,0").contains("`0:6` exceeds axis 0, which has length 5"));
         assert!(why("6:,0").contains("exceeds axis 0"));
         assert!(why("5,0").contains("exceeds axis 0"));

@@ -455,7 +455,7 @@ fn what_cannot_be_copied_is_skipped_by_name_if_asked() -> Result<()> {
     let tree: Vec<_> = target.tree(&path("/"))?.into_iter().map(|node| node.path).collect();
     assert_eq!(tree, [path("/"), path("/good")]);
     assert_eq!(progress.skipped.len(), 2, "{:?}", progress.skipped);
-    assert!(progress.skipped[0].starts_with("/T:1: "), "{:?}", progress.skipped);
+    assert!(progress.skipped[0].contains("/T:1: "), "{:?}", progress.skipped);
     assert!(progress.skipped[1].starts_with("/unknown: "), "{:?}", progress.skipped);
     Ok(())
 }

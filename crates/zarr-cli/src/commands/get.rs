@@ -1,4 +1,4 @@
-//! Which elements does an array hold?
+//! Prints elements of an array.
 
 use std::io::{self, IsTerminal};
 use std::ops::ControlFlow;
@@ -16,6 +16,7 @@ use crate::record::Item;
 use crate::region::{Elements, Which};
 use crate::session::{Session, Target};
 use crate::slabs;
+use crate::summary::Summary;
 
 /// Write elements of an array to standard output
 #[derive(Debug, Args)]
@@ -29,7 +30,7 @@ Examples:
   zarr get data.zarr/temperature --format raw | sha256sum
 
 A region is start:stop or start:stop:step for each axis, as in NumPy, without the stop itself; each may
-be left out. Negative numbers count from the axis' end, a negative step goes backwards. [1,5,9] is a list,
+be left out; ... stands for all axes that are not given. Negative numbers count from the axis' end, a negative step goes backwards. [1,5,9] is a list,
 in any order. A single number n means n:n+1: all axes stay, so 0,: of a table is a table with one row.
 Nothing may leave the array. --by-name says the same of the dimensions it names.
 
@@ -45,18 +46,20 @@ Formats, all in C order:
         record, for one axis, behind a line with the names of its fields. What is missing is empty.
   raw   little-endian elements one after the other; bool 0 or 1; text as UTF-32. If elements may be
         missing, each stands behind a byte, 1 if it is there, and is zeros if it is not.
-  npy   a NumPy file, version 1.0, little-endian.")]
+  npy   a NumPy file, version 1.0, little-endian.
+  summary  as json, but of more than 1,000 elements only the first and the last three along each axis, with
+        ... between, as NumPy prints them: the format on a terminal, where none is given. In a pipe or a file
+        it is json, and whole.
+
+Missing elements of csv are empty, empty texts \"\" where elements may be missing.")]
 pub(crate) struct Get {
     #[command(flatten)]
     target: Target,
     #[command(flatten)]
     which: Which,
-    /// How to write them
-    #[arg(long, value_name = "FORMAT", default_value = "json")]
-    format: Format,
-    /// The same as --format json
-    #[arg(long, conflicts_with = "format")]
-    json: bool,
+    /// How to write them; json, if not given, and on a terminal a summary of more than 1,000 elements
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<Format>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -66,18 +69,28 @@ enum Format {
     Jsonl,
     Npy,
     Csv,
+    Summary,
 }
 
 impl Get {
     pub fn run(&self, session: &Session, out: Out<'_>) -> Result<(), Failure> {
-        let format = if self.json { Format::Json } else { self.format };
-        if matches!(format, Format::Raw | Format::Npy) && io::stdout().is_terminal() {
+        let is_terminal = io::stdout().is_terminal();
+        let format = self.format.unwrap_or(match is_terminal && !session.is_json() {
+            true => Format::Summary,
+            false => Format::Json,
+        });
+        if matches!(format, Format::Raw | Format::Npy) && is_terminal {
             let why = "bytes are not for terminals; redirect them to a file or a program";
             return Err(Failure::usage(why));
         }
         let node = session.open(&self.target)?;
         let array = node.into_array()?;
-        let result = write(&array, &self.which.of(&array)?, format, out);
+        let elements = self.which.of(&array)?;
+        let summary = Summary::of(&elements).filter(|_| format == Format::Summary);
+        let result = match (summary, Item::of(&array.data_type())) {
+            (Some(summary), Some(kind)) => summarise(&array, &summary, &kind, out),
+            _ => write(&array, &elements, format, out),
+        };
         session.warn(array.hierarchy());
         result
     }
@@ -107,7 +120,7 @@ impl Writer {
                 let header = Header { descr, fortran_order: false, shape: shape.to_vec() };
                 Writer::Bytes { header: header.to_bytes() }
             }
-            Format::Json => Writer::Lists(Lists::new(kind, shape)),
+            Format::Json | Format::Summary => Writer::Lists(Lists::new(kind, shape)),
             Format::Jsonl => Writer::Lines(Lines::of_json(kind)),
             Format::Csv => Writer::Lines(Lines::of_csv(kind, shape).ok_or_else(|| {
                 let rank = shape.iter().filter(|&&len| len != 1).count();
@@ -137,6 +150,12 @@ impl Writer {
     }
 }
 
+/// Writes the first and the last elements along each axis; no others are read.
+fn summarise(array: &Array, summary: &Summary, kind: &Item, out: Out<'_>) -> Result<(), Failure> {
+    let bytes = array.read_le_bytes(&summary.shown)?;
+    Ok(summary.write(kind, &bytes, out)?)
+}
+
 fn write(array: &Array, elements: &Elements, format: Format, out: Out<'_>) -> Result<(), Failure> {
     let shape = elements.shape();
     let Some(mut writer) = Writer::new(array, &shape, format)? else {
@@ -164,7 +183,7 @@ fn write(array: &Array, elements: &Elements, format: Format, out: Out<'_>) -> Re
     if let ControlFlow::Break(failure) = flow {
         return Err(failure);
     }
-    if format == Format::Json {
+    if matches!(format, Format::Json | Format::Summary) {
         if elements.is_empty() {
             let why = "the region holds nothing, in more lists than can be written";
             let lists = Lists::empty(&shape).ok_or_else(|| Failure::usage(why))?;
