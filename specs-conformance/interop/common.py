@@ -100,7 +100,9 @@ class Program:
         found = {}
         for path in (node["path"] for node in nodes):
             node = json.loads(self.run("info", store, "--path", path, "--json", *options))
-            attributes = {key: value for key, value in node["attributes"].items() if key != "_ARRAY_DIMENSIONS"}
+            # What v3 says of axes and of missing values in other words than v2.
+            apart = ("_ARRAY_DIMENSIONS", "_FillValue")
+            attributes = {key: value for key, value in node["attributes"].items() if key not in apart}
             found[path] = node["node_type"], attributes, node.get("dimension_names")
         return found
 
