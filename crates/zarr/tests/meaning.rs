@@ -355,6 +355,33 @@ fn nodes_below_a_folder_without_a_document_are_listed_and_copied() -> Result<()>
     Ok(())
 }
 
+/// Decision 37: what no key can say, and what no node may be called, is named.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_name_that_cannot_be_is_named() -> Result<()> {
+    use std::os::unix::ffi::OsStrExt;
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = options().store(&folder.path().display().to_string()).expect("a new store");
+    let source = Hierarchy::create(store.clone(), of_dialect(Dialect::V3), &options())?;
+    source.create_group(&path("/good"), Object::new())?;
+    let document = folder.path().join("good/zarr.json");
+    for name in [&b"a\\b"[..], b"b\xff", b"__reserved"] {
+        let odd = folder.path().join(std::ffi::OsStr::from_bytes(name));
+        std::fs::create_dir(&odd).expect("a folder");
+        std::fs::copy(&document, odd.join("zarr.json")).expect("copied");
+    }
+    // These are the store's own.
+    std::fs::write(folder.path().join(".zarr-lock"), "").expect("written");
+    let source = Hierarchy::open(store, &options())?;
+    assert_eq!(source.tree(&path("/"))?.len(), 2);
+    let warnings = source.warnings();
+    for name in ["`a\\b`", "`b\u{fffd}`", "`__reserved`"] {
+        assert!(warnings.iter().any(|warning| warning.what.contains(name)), "{name}: {warnings:?}");
+    }
+    assert_eq!(warnings.len(), 3, "{warnings:?}");
+    Ok(())
+}
+
 /// Attributes without a group's document are that group's.
 #[test]
 fn attributes_of_a_folder_without_a_document_are_copied() -> Result<()> {

@@ -551,12 +551,24 @@ fn kind_by_key<const N: usize>(
     kinds.into_iter().find(|(key, _)| is_there(key)).map(|(_, kind)| kind)
 }
 
-/// The children that prefixes alone let suppose; their documents decide (F-113, Z2-005).
-fn supposed_children(path: &NodePath, listing: &Listing, reserved: &str) -> Vec<Child> {
-    let names =
-        listing.prefixes.iter().map(last_segment).filter(|name| !name.starts_with(reserved));
-    let paths = names.filter_map(|name| path.child(name).ok());
-    paths.map(|path| Child { path, kind: None, implicit: false }).collect()
+/// The children that prefixes alone let suppose; their documents decide (F-113, Z2-005). Reserved names are noted and
+/// left out (F-020, decision 37).
+fn supposed_children(
+    path: &NodePath,
+    listing: &Listing,
+    reserved: &str,
+    warnings: &mut Vec<String>,
+) -> Vec<Child> {
+    let mut children = Vec::new();
+    for name in listing.prefixes.iter().map(last_segment) {
+        match path.child(name) {
+            Ok(path) if !name.starts_with(reserved) => {
+                children.push(Child { path, kind: None, implicit: false });
+            }
+            _ => warnings.push(format!("`{name}` is a name that no node may have; left out")),
+        }
+    }
+    children
 }
 
 /// The last segment of a prefix.

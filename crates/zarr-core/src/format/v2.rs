@@ -122,8 +122,13 @@ impl Format for V2 {
         Ok(Place { key: key_below(path, ARRAY)?, member: Some("shape"), may_be_absent: false })
     }
 
-    fn children(&self, path: &NodePath, listing: &Listing, _: &mut Vec<String>) -> Vec<Child> {
-        supposed_children(path, listing, ".z")
+    fn children(
+        &self,
+        path: &NodePath,
+        listing: &Listing,
+        warnings: &mut Vec<String>,
+    ) -> Vec<Child> {
+        supposed_children(path, listing, ".z", warnings)
     }
 }
 

@@ -121,8 +121,13 @@ impl Format for V3 {
         Ok(Place { key: key_below(path, DOCUMENT)?, member: Some("shape"), may_be_absent: false })
     }
 
-    fn children(&self, path: &NodePath, listing: &Listing, _: &mut Vec<String>) -> Vec<Child> {
-        supposed_children(path, listing, "__")
+    fn children(
+        &self,
+        path: &NodePath,
+        listing: &Listing,
+        warnings: &mut Vec<String>,
+    ) -> Vec<Child> {
+        supposed_children(path, listing, "__", warnings)
     }
 }
 

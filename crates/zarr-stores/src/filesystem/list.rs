@@ -7,7 +7,7 @@ use std::path::Path;
 use zarr_core::StoreError;
 use zarr_core::store::{ListableStore, Listing, StoreKey, StorePrefix};
 
-use super::path::flaw;
+use super::path::{flaw, is_own};
 use super::{FilesystemStore, failed, is_absence};
 
 /// What an entry of a folder is to the store.
@@ -51,7 +51,8 @@ impl FilesystemStore {
     ) -> Result<Listing, StoreError> {
         let mut listing = Listing::default();
         let folder = self.folder(prefix)?;
-        let listed = for_each(&folder, |name, entry| {
+        let mut left_out = Vec::new();
+        let listed = for_each_but(&folder, &mut left_out, |name, entry| {
             let full = || format!("{prefix}{name}");
             match self.kind(&folder, entry)? {
                 Kind::File => listing.keys.extend(StoreKey::new(full())),
@@ -63,6 +64,8 @@ impl FilesystemStore {
             Ok(true)
         });
         listed.map_err(failed("list", prefix))?;
+        listing.left_out.extend(left_out.iter().map(|name| format!("{prefix}{name}")));
+        listing.left_out.sort_unstable();
         listing.keys.sort_unstable();
         listing.prefixes.sort_unstable();
         Ok(listing)
@@ -135,6 +138,15 @@ impl FilesystemStore {
 /// there, or vanishes, has no entries.
 fn for_each(
     folder: &Path,
+    each: impl FnMut(&str, &DirEntry) -> io::Result<bool>,
+) -> io::Result<()> {
+    for_each_but(folder, &mut Vec::new(), each)
+}
+
+/// As [`for_each`]; the names of others that no key has go to `left_out`.
+fn for_each_but(
+    folder: &Path,
+    left_out: &mut Vec<String>,
     mut each: impl FnMut(&str, &DirEntry) -> io::Result<bool>,
 ) -> io::Result<()> {
     let entries = match fs::read_dir(folder) {
@@ -147,10 +159,13 @@ fn for_each(
             entry => entry?,
         };
         let name = entry.file_name();
-        let Some(name) = name.to_str().filter(|name| flaw(name).is_none()) else {
+        let Some(usable) = name.to_str().filter(|name| flaw(name).is_none()) else {
+            if !name.to_str().is_some_and(is_own) {
+                left_out.push(name.to_string_lossy().into_owned());
+            }
             continue;
         };
-        if !each(name, &entry)? {
+        if !each(usable, &entry)? {
             break;
         }
     }

@@ -91,7 +91,8 @@ pub fn copy(
         }
         let described = match planned(&node, target, &to, &datasets, options) {
             Err(e) if options.skip_unsupported && may_skip(&e) && path != *source.path() => {
-                progress.skipped.push(e.to_string());
+                let hint = e.hint().map_or_else(String::new, |hint| format!("; {hint}"));
+                progress.skipped.push(format!("{path}: {}{hint}", e.cause()));
                 continue;
             }
             described => described?,
