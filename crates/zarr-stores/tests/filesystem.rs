@@ -7,6 +7,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 use std::thread;
+use std::time::{Duration, SystemTime};
 
 use tempfile::{TempDir, tempdir};
 use zarr_core::store::{
@@ -427,4 +428,70 @@ fn ranges_are_read_alone_from_files_larger_than_memory() {
         [ByteRange::Bounded { start: 0, len: 9 }, ByteRange::Suffix(4), ByteRange::From(size - 2)];
     let parts = store.get_partial_values(&key("k"), &ranges).unwrap().unwrap();
     assert_eq!(parts, [&b"beginning"[..], &[0; 4], &[0; 2]]);
+}
+
+/// Decision 46: the handle that wrote removes the lock files, at the flush and at its end; also one that a killed writer
+/// left there.
+#[cfg(unix)]
+#[test]
+fn lock_files_go_with_the_handle_that_wrote() {
+    let (_within, store) = fresh();
+    let write = |store: &FilesystemStore| {
+        for name in ["zarr.json", "a/zarr.json", "a/c/0/0"] {
+            set(store, name, b"v");
+        }
+        store.erase(&key("a/c/0/0")).unwrap();
+        let was = store.get_versioned(&key("b/k")).unwrap().map(|(_, version)| version);
+        assert!(store.set_if(&key("b/k"), Some(Payload::new(b"v")), was.as_ref()).unwrap());
+    };
+    let locks = || entries(store.root()).into_iter().filter(|name| name.ends_with(".zarr-lock"));
+    fs::create_dir_all(store.root()).unwrap();
+    fs::write(store.root().join(".zarr-lock"), "").unwrap();
+    write(&store);
+    assert_eq!(locks().count(), 4);
+    store.flush().unwrap();
+    assert_eq!(locks().count(), 0);
+
+    let other = FilesystemStore::new(store.root());
+    write(&store);
+    write(&other.clone());
+    drop(other);
+    assert_eq!(locks().count(), 0);
+    // Somebody else holds it, and will remove it.
+    set(&store, "zarr.json", b"w");
+    let held = fs::File::open(store.root().join(".zarr-lock")).unwrap();
+    held.lock_shared().unwrap();
+    store.flush().unwrap();
+    assert_eq!(locks().collect::<Vec<_>>(), [".zarr-lock"]);
+    drop(held);
+    store.flush().unwrap();
+    assert_eq!(locks().count(), 0);
+    // A reader leaves none, and removes none.
+    fs::write(store.root().join(".zarr-lock"), "").unwrap();
+    let reader = FilesystemStore::new(store.root()).access(Access::ReadOnly);
+    assert!(reader.get(&key("zarr.json")).unwrap().is_some());
+    drop(reader);
+    assert_eq!(locks().collect::<Vec<_>>(), [".zarr-lock"]);
+}
+
+/// Unfinished files go with the next writer in their folder once they are older than an hour: then nobody writes to
+/// them any more.
+#[test]
+fn unfinished_files_of_dead_writers_go_with_the_next_writer() {
+    let (_within, store) = fresh();
+    set(&store, "a/k", b"v");
+    set(&store, "b/k", b"v");
+    store.flush().unwrap();
+    let root = store.root();
+    let hour = Duration::from_secs(3600);
+    for (name, age) in [("a/.zarr-tmp-dead", hour * 2), ("a/.zarr-tmp-live", hour / 2)] {
+        let file = fs::File::create(root.join(name)).unwrap();
+        file.set_modified(SystemTime::now() - age).unwrap();
+    }
+    let file = fs::File::create(root.join("b/.zarr-tmp-dead")).unwrap();
+    file.set_modified(SystemTime::now() - hour * 2).unwrap();
+    let next = FilesystemStore::new(root);
+    set(&next, "a/k", b"w");
+    drop(next);
+    assert_eq!(entries(root), ["a", "a/.zarr-tmp-live", "a/k", "b", "b/.zarr-tmp-dead", "b/k"]);
 }

@@ -199,3 +199,59 @@ fn a_folder_of_that_name_is_a_folder() {
     let store = registry.open_store(path.to_str().unwrap(), Access::ReadOnly).unwrap();
     assert_eq!(names(store.listable().unwrap()), ["zarr.json"]);
 }
+
+/// Runs one test of this program in a process that a shell has prepared, and that finds the path in its environment.
+#[cfg(target_os = "linux")]
+fn prepared(prepare: &str, test: &str, path: &std::path::Path) -> std::process::Output {
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", &format!("{prepare}; exec \"$0\" \"$@\"")]);
+    command.arg(std::env::current_exe().unwrap()).args([test, "--exact", "--nocapture"]);
+    command.env(CHILD, path).output().unwrap()
+}
+
+#[cfg(target_os = "linux")]
+const CHILD: &str = "ZARR_STORES_TEST_LMDB";
+
+/// Who may use a file is for the process's umask to say; LMDB alone would make it for its owner.
+#[cfg(target_os = "linux")]
+#[test]
+fn files_follow_the_umask() {
+    use std::os::unix::fs::PermissionsExt;
+    if let Some(path) = std::env::var_os(CHILD) {
+        return set(&LmdbStore::open(path), "a", b"one");
+    }
+    for (umask, mode) in [("0002", 0o664), ("0027", 0o640)] {
+        let within = tempdir().unwrap();
+        let (folder, file) = (within.path().join("x.lmdb"), within.path().join("y.mdb"));
+        File::create(&file).unwrap().set_permissions(PermissionsExt::from_mode(mode)).unwrap();
+        for path in [&folder, &file] {
+            let test = "files_follow_the_umask";
+            assert!(prepared(&format!("umask {umask}"), test, path).status.success());
+            assert_eq!(get(&LmdbStore::open(path), "a").unwrap(), b"one");
+        }
+        for name in ["x.lmdb/data.mdb", "x.lmdb/lock.mdb", "y.mdb", "y.mdb-lock"] {
+            let made = std::fs::metadata(within.path().join(name)).unwrap().permissions().mode();
+            assert_eq!(made & 0o777, mode, "{name}, umask {umask}");
+        }
+    }
+}
+
+/// A process that may not have so much address space is told how much that would be, and how to ask for less.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_map_that_the_system_refuses_is_named_with_its_size() {
+    if let Some(path) = std::env::var_os(CHILD) {
+        let refused = LmdbStore::open(&path).set(&key("a"), Payload::new(b"one")).unwrap_err();
+        println!("refused: {refused:?} {refused}");
+        return set(&LmdbStore::open(path).map_size(1 << 20), "a", b"one");
+    }
+    let within = tempdir().unwrap();
+    let path = within.path().join("x.lmdb");
+    let test = "a_map_that_the_system_refuses_is_named_with_its_size";
+    let output = prepared("ulimit -v 8000000", test, &path);
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{said}");
+    assert!(said.contains("17179869184 bytes of address space"), "{said}");
+    assert!(said.contains("LmdbStore::map_size"), "{said}");
+    assert_eq!(get(&LmdbStore::open(path), "a").unwrap(), b"one");
+}

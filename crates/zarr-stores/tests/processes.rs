@@ -43,17 +43,19 @@ fn count_together(test: &str, open: fn(&Path) -> Arc<dyn Store>) {
     let counter = key("data/root/x/c0");
     if let Some(path) = child_folder() {
         let store = open(&path);
-        let store = store.conditional().unwrap();
+        let swapper = store.conditional().unwrap();
         for _ in 0..ROUNDS {
             loop {
-                let now = store.get_versioned(&counter).unwrap();
+                let now = swapper.get_versioned(&counter).unwrap();
                 let (value, version) = now.unzip();
                 let count = value.map_or(0, |v| u32::from_le_bytes(v[..].try_into().unwrap()));
                 let next = Payload::new((count + 1).to_le_bytes().to_vec());
-                if store.set_if(&counter, Some(next), version.as_ref()).unwrap() {
+                if swapper.set_if(&counter, Some(next), version.as_ref()).unwrap() {
                     break;
                 }
             }
+            // So that lock files vanish again and again while the others wait for them.
+            store.writeable().unwrap().flush().unwrap();
         }
         return;
     }
@@ -65,6 +67,34 @@ fn count_together(test: &str, open: fn(&Path) -> Arc<dyn Store>) {
     }
     let count = open(&path).readable().unwrap().get(&counter).unwrap().unwrap();
     assert_eq!(count[..], ((CHILDREN * ROUNDS) as u32).to_le_bytes());
+    // Decision 46.
+    assert!(!path.join("data/root/x/.zarr-lock").exists(), "a lock file stays");
+}
+
+/// The same among threads, each with a handle of its own, that opens and drops it in every round.
+#[test]
+fn threads_whose_handles_come_and_go_lose_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let counter = key("k");
+    thread::scope(|scope| {
+        for _ in 0..CHILDREN {
+            scope.spawn(|| {
+                for _ in 0..ROUNDS {
+                    let store = FilesystemStore::new(folder.path());
+                    loop {
+                        let (value, version) = store.get_versioned(&counter).unwrap().unzip();
+                        let next = Payload::new([value.unwrap_or_default(), "x".into()].concat());
+                        if store.set_if(&counter, Some(next), version.as_ref()).unwrap() {
+                            break;
+                        }
+                    }
+                }
+            });
+        }
+    });
+    let count = std::fs::metadata(folder.path().join("k")).unwrap().len();
+    assert_eq!(count, (CHILDREN * ROUNDS) as u64);
+    assert!(!folder.path().join(".zarr-lock").exists(), "a lock file stays");
 }
 
 #[test]

@@ -220,6 +220,35 @@ fn sweep(test: &str, kind: Kind) {
     }
 }
 
+/// LMDB calls a write that was cut short an input/output error; on a disk that is full it is one of those.
+#[test]
+fn a_full_disk_is_called_so() {
+    let test = "a_full_disk_is_called_so";
+    if let Some(within) = env::var_os("ZARR_FAULTS_IN") {
+        let Ok(array) = open(Kind::Lmdb, Path::new(&within)) else { return };
+        let mut error: &dyn std::error::Error = &array.write(0..400, &[7; 400]).unwrap_err();
+        while let Some(source) = error.source() {
+            error = source;
+        }
+        return println!("because: {error}");
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    make(Kind::Lmdb, folder.path()).expect("no fault yet");
+    let (preload, inside) = (injector().display().to_string(), folder.path().display().to_string());
+    let fault = [
+        ("LD_PRELOAD", &*preload),
+        ("FAIL_CALL", "write"),
+        ("FAIL_AT", "1"),
+        ("FAIL_SHORT", "1"),
+        ("FAIL_ALWAYS", "1"),
+        ("FAIL_ERRNO", "28"),
+        ("FAIL_DIR", &*inside),
+    ];
+    let output = child(test, folder.path(), "", &fault);
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.contains("because: No space left on device"), "{said}");
+}
+
 #[test]
 fn folders_keep_every_element() {
     sweep("folders_keep_every_element", Kind::Folder);

@@ -91,8 +91,17 @@ pub(super) fn lock(folder: &Path, mode: Mode) -> io::Result<Option<Held>> {
 }
 
 fn open(path: &Path) -> io::Result<File> {
+    open_with(path, true)
+}
+
+/// The lock file at `path`, if there is one.
+pub(super) fn open_existing(path: &Path) -> io::Result<File> {
+    open_with(path, false)
+}
+
+fn open_with(path: &Path, create: bool) -> io::Result<File> {
     let mut options = File::options();
-    options.read(true).write(true).create(true).truncate(false);
+    options.read(true).write(true).create(create).truncate(false);
     match options.open(path) {
         // Another user's file: reading suffices to lock it on most file systems.
         Err(e) if e.kind() == ErrorKind::PermissionDenied => File::open(path).map_err(|_| e),

@@ -6,6 +6,7 @@ mod lock;
 mod path;
 mod place;
 mod staged;
+mod tidy;
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -23,6 +24,7 @@ use self::lock::{Held, Mode};
 use self::place::Place;
 #[cfg(feature = "cache")]
 pub(crate) use self::staged::Staged;
+use self::tidy::Written;
 use crate::opened::is_absence;
 use crate::url;
 
@@ -34,7 +36,8 @@ use crate::url;
 ///
 /// **Other writers.** `set` and `erase` hold the lock of the key's folder shared, `set_if` holds it
 /// alone; so compare-and-swap stands among threads and processes, on one machine or, where the file
-/// system carries locks, on several. See [`locking`](Self::locking).
+/// system carries locks, on several. See [`locking`](Self::locking). The files that are locked, `.zarr-lock`, go when the
+/// store is flushed and when its last clone is dropped.
 ///
 /// **Keys.** Besides what is no [`StoreKey`], the store refuses keys with a `\`, with a segment like
 /// `C:`, with a segment of more than 255 bytes, with a segment that is one of its own names
@@ -69,6 +72,7 @@ pub struct FilesystemStore {
     locking: bool,
     sync: bool,
     access: Access,
+    written: Arc<Written>,
 }
 
 impl FilesystemStore {
@@ -83,6 +87,7 @@ impl FilesystemStore {
             locking: true,
             sync: false,
             access: Access::ReadWrite,
+            written: Arc::default(),
         }
     }
 
@@ -157,7 +162,12 @@ impl FilesystemStore {
     /// Waits for the lock of `folder`; `None` if the folder is not there.
     fn lock(&self, folder: &Path, mode: Mode) -> io::Result<Option<Held>> {
         match self.locking {
-            true => lock::lock(folder, mode),
+            true => {
+                let held = lock::lock(folder, mode)?;
+                // Only now, while it is held: a flush on another thread would forget the folder before its lock file is there.
+                self.written.note(folder);
+                Ok(held)
+            }
             false => Ok(Some(lock::lock_in_process(folder, mode))),
         }
     }
@@ -261,6 +271,12 @@ impl WriteableStore for FilesystemStore {
     fn erase_link(&self, prefix: &StorePrefix) -> Result<bool, StoreError> {
         self.writable()?;
         erase::erase_link(self, prefix)
+    }
+
+    /// Removes the lock files of the folders that were written to, and unfinished files of dead writers.
+    fn flush(&self) -> Result<(), StoreError> {
+        self.written.tidy();
+        Ok(())
     }
 
     fn set_unguarded(&self, key: &StoreKey, value: Payload<'_>) -> Result<(), StoreError> {

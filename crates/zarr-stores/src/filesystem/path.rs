@@ -33,11 +33,13 @@ const LONGEST_PATH: usize = if cfg!(any(target_os = "linux", target_os = "androi
 ///
 /// In any case of letters, since some disks do not tell cases apart.
 pub(super) fn is_own(name: &str) -> bool {
-    let begins = |with: &str| {
-        let start = name.as_bytes().get(..with.len());
-        start.is_some_and(|start| start.eq_ignore_ascii_case(with.as_bytes()))
-    };
-    begins(TEMP) || (begins(LOCK) && name.len() == LOCK.len())
+    begins_like(name, TEMP) || (begins_like(name, LOCK) && name.len() == LOCK.len())
+}
+
+/// Whether a name begins so, in any case of letters.
+pub(super) fn begins_like(name: &str, with: &str) -> bool {
+    let start = name.as_bytes().get(..with.len());
+    start.is_some_and(|start| start.eq_ignore_ascii_case(with.as_bytes()))
 }
 
 /// What keeps `segment` from being the name of a file.

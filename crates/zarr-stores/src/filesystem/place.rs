@@ -274,6 +274,7 @@ impl Place<'_> {
 
     /// Writes `value` beside its place. `None`: the folder had to be made first, or vanished.
     fn stage(&self, value: &Payload<'_>) -> Result<Option<Staged>, StoreError> {
+        self.store.written.note(self.folder());
         match Staged::write(self.folder(), value, self.store.sync) {
             Ok(staged) => return Ok(Some(staged)),
             Err(e) if e.kind() != ErrorKind::NotFound => return Err(self.failed(e)),

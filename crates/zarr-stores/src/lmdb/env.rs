@@ -24,6 +24,9 @@ const MAP: usize = if cfg!(all(unix, target_pointer_width = "64")) { 16 << 30 } 
 /// How long a writer that needs a larger map waits for the moments that are being read.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// The number of "input/output error" on Unix.
+const EIO: i32 = 5;
+
 /// How many readers all processes together may have at one time.
 const READERS: u32 = 1024;
 
@@ -106,7 +109,9 @@ impl Env {
         let is = fs::metadata(file).map_or(0, |metadata| metadata.len());
         let roomy =
             usize::try_from(is.saturating_mul(4)).unwrap_or(MAP).next_multiple_of(MAP).max(MAP);
-        options.map_size(map.unwrap_or(roomy)).max_readers(READERS);
+        let map = map.unwrap_or(roomy);
+        options.map_size(map).max_readers(READERS);
+        make_files(path, in_folder);
         let mut tries = 0;
         let env = loop {
             // SAFETY: the flags are none that take LMDB's own locks or checks away. The file may be changed by
@@ -121,7 +126,7 @@ impl Env {
                     flags |= EnvFlags::READ_ONLY;
                     tries = 99;
                 }
-                opened => break opened.map_err(failed)?,
+                opened => break opened.map_err(|e| not_mapped(e, map))?,
             }
             tries += 1;
         };
@@ -160,12 +165,22 @@ impl Env {
         &self,
         mut change: impl FnMut(Change<'_, '_>) -> Result<T, Failed>,
     ) -> io::Result<T> {
-        self.growing(|| {
+        let written = self.growing(|| {
             let mut txn = self.env.write_txn()?;
             let done = change(Change { keys: &self.keys, txn: &mut txn })?;
             txn.commit()?;
             Ok(done)
-        })
+        });
+        written.map_err(|e| self.cause(e))
+    }
+
+    /// Why a write failed: LMDB says "input/output error" of a write that the system cut short, as it does on a full disk.
+    fn cause(&self, error: io::Error) -> io::Error {
+        if !cfg!(unix) || error.raw_os_error() != Some(EIO) {
+            return error;
+        }
+        let folder = self.env.path().parent().filter(|_| self.env.path().is_file());
+        no_space(folder.unwrap_or(self.env.path())).unwrap_or(error)
     }
 
     /// Waits until the disk has what was written.
@@ -198,10 +213,53 @@ impl Env {
             }
             if self.env.info().map_size == was {
                 // SAFETY: every transaction of this process holds the gate or is counted, so there is none now.
-                unsafe { self.env.resize(grown) }.map_err(failed)?;
+                unsafe { self.env.resize(grown) }.map_err(|e| not_mapped(e, grown))?;
             }
         }
     }
+}
+
+/// Makes the files of an LMDB file that are not there, so that the process's umask decides who may use them. LMDB makes
+/// them for their owner alone.
+fn make_files(path: &Path, in_folder: bool) {
+    let files = match in_folder {
+        true => [path.join("data.mdb"), path.join("lock.mdb")],
+        false => {
+            let mut lock = path.to_owned().into_os_string();
+            lock.push("-lock");
+            [path.to_owned(), lock.into()]
+        }
+    };
+    for file in files {
+        // Where that fails, LMDB will say why; a file system that is read-only needs none.
+        let _ = fs::File::options().write(true).create_new(true).open(file);
+    }
+}
+
+/// Names the size of a map that the system refused.
+fn not_mapped(error: heed::Error, map: usize) -> io::Error {
+    match error {
+        heed::Error::Io(e) if e.kind() == ErrorKind::OutOfMemory => io::Error::new(
+            ErrorKind::OutOfMemory,
+            format!(
+                "LMDB: the system refused {map} bytes of address space for the map ({e}); open the file with \
+                 another `LmdbStore::map_size`, or raise the limit of the process (`ulimit -v`)"
+            ),
+        ),
+        other => failed(other),
+    }
+}
+
+/// The system's error if `folder` takes no more bytes.
+fn no_space(folder: &Path) -> Option<io::Error> {
+    let path = folder.join(format!(".zarr-tmp-{:016x}", std::process::id()));
+    let mut file = fs::File::options().write(true).create_new(true).open(&path).ok()?;
+    // Less than the smallest LMDB file, so that no limit to the size of files strikes here first.
+    let written = file.write_all(&[0; 4096]);
+    let _ = fs::remove_file(&path);
+    let is_full =
+        |e: &io::Error| matches!(e.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded);
+    written.err().filter(is_full)
 }
 
 fn is_read_only(error: &io::Error) -> bool {

@@ -4,6 +4,7 @@
  * FAIL_AT      which call of that kind fails, counted from 1
  * FAIL_ALWAYS  set: so do all that follow
  * FAIL_ERRNO   the error; -1 makes a write short, half of what was asked for
+ * FAIL_SHORT   set: the first write that fails is short, and only those that follow have the error
  * FAIL_DIR     only files below this folder count
  * FAIL_LOG     a file that is made when a call fails
  */
@@ -41,6 +42,7 @@ static int strike(const char *kind) {
     if (now != first && !(getenv("FAIL_ALWAYS") && now > first)) return 0;
     const char *log = getenv("FAIL_LOG");
     if (log && now == first) close(real_open(log));
+    if (getenv("FAIL_SHORT") && now == first) return -1;
     return error ? atoi(error) : EIO;
 }
 

@@ -1,0 +1,140 @@
+//! Removes lock files, and what killed writers left, from the folders that a handle wrote to.
+//!
+//! A lock file stays while a handle may need it again, and goes when the handle is flushed or dropped, under the
+//! rules of docs/decisions/0002. A handle that cannot have the lock at once leaves the file to whoever holds it.
+
+use std::collections::HashSet;
+use std::fs::{self, File, TryLockError};
+use std::mem;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use super::lock;
+use super::path::{LOCK, TEMP, begins_like};
+use crate::opened::is_still_at;
+
+/// Folders that are remembered at most; one more, and all are tidied at once.
+const MOST: usize = 4096;
+
+/// An unfinished file that nobody has written to for so long is a dead writer's.
+const DEAD: Duration = Duration::from_secs(3600);
+
+/// The folders that a handle and its clones wrote to since they were last tidied.
+#[derive(Debug, Default)]
+pub(super) struct Written(Mutex<Folders>);
+
+#[derive(Debug, Default)]
+struct Folders {
+    written: HashSet<PathBuf>,
+    /// In these, this handle has looked for files of dead writers. It does so once.
+    searched: HashSet<PathBuf>,
+}
+
+impl Written {
+    fn folders(&self) -> MutexGuard<'_, Folders> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes that something is written in `folder`.
+    pub fn note(&self, folder: &Path) {
+        let mut folders = self.folders();
+        if folders.written.contains(folder) {
+            return;
+        }
+        let is_full = folders.written.len() >= MOST;
+        folders.written.insert(folder.to_owned());
+        drop(folders);
+        if is_full {
+            self.tidy();
+        }
+    }
+
+    /// Removes from all folders that were noted the lock files, as far as nobody holds them, and the files of dead writers.
+    pub fn tidy(&self) {
+        let written = mem::take(&mut self.folders().written);
+        for folder in written {
+            let is_held = remove_lock(&folder);
+            let mut folders = self.folders();
+            if is_held {
+                // By another thread that writes through this handle, perhaps.
+                folders.written.insert(folder.clone());
+            }
+            if folders.searched.len() >= MOST {
+                folders.searched.clear();
+            }
+            let is_new = !folders.searched.contains(&folder);
+            drop(folders);
+            if is_new {
+                remove_dead(&folder);
+                self.folders().searched.insert(folder);
+            }
+        }
+    }
+}
+
+impl Drop for Written {
+    fn drop(&mut self) {
+        self.tidy();
+    }
+}
+
+/// Removes the lock file of `folder`, if there is one and nobody else holds it. Whoever waits for it finds it gone and
+/// takes the next one; whoever holds it removes it later. Returns whether somebody holds it.
+fn remove_lock(folder: &Path) -> bool {
+    match lock::open_existing(&folder.join(LOCK)) {
+        Ok(file) => remove_opened(folder, &file),
+        Err(_) => false,
+    }
+}
+
+/// As [`remove_lock`], once the lock file is opened.
+fn remove_opened(folder: &Path, file: &File) -> bool {
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => return true,
+        Err(TryLockError::Error(_)) => return false,
+    }
+    // Another file may be there since, which somebody holds.
+    if is_still_at(&folder.join(LOCK), file).unwrap_or(false) {
+        // One that cannot go, another user's perhaps, is nobody's harm.
+        let _ = lock::unlink(folder);
+    }
+    // Not left to the closing of the file: a process forked off meanwhile still has it open.
+    let _ = file.unlock();
+    false
+}
+
+/// Removes unfinished files of writers that must be dead.
+fn remove_dead(folder: &Path) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        if !entry.file_name().to_str().is_some_and(|name| begins_like(name, TEMP)) {
+            continue;
+        }
+        let changed = entry.metadata().and_then(|metadata| match metadata.is_file() {
+            true => metadata.modified(),
+            false => Err(std::io::ErrorKind::InvalidInput.into()),
+        });
+        if changed.is_ok_and(|changed| changed.elapsed().is_ok_and(|age| age > DEAD)) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use crate::filesystem::lock::Mode;
+
+    #[test]
+    fn the_lock_file_that_came_meanwhile_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(LOCK);
+        let old = File::create(&path).unwrap();
+        fs::remove_file(&path).unwrap();
+        let _held = lock::lock(folder.path(), Mode::Exclusive).unwrap();
+        assert!(!remove_opened(folder.path(), &old));
+        assert!(path.exists());
+    }
+}
