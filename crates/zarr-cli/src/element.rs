@@ -465,7 +465,10 @@ mod tests {
         assert_eq!(json(Kind::Complex(FloatFormat::FLOAT32), &complex), "[1.5,\"Infinity\"]");
         assert_eq!(json(Kind::Bytes(4), b"ab\0\0"), "\"ab\"");
         assert_eq!(json(Kind::Bytes(2), b"\xff\0"), "{\"base64\":\"/wA=\"}");
+        // Z2-034: zeros at the end are padding, zeros within are not.
+        assert_eq!(json(Kind::Bytes(4), b"a\0b\0"), "\"a\\u0000b\"");
         assert_eq!(json(Kind::Text(2), b"\xe9\0\0\0\0\0\0\0"), "\"é\"");
+        assert_eq!(json(Kind::Text(2), b"\0\0\0\0\xe9\0\0\0"), "\"\\u0000é\"");
         assert_eq!(json(Kind::Raw(3), &[1, 2, 3]), "\"AQID\"");
         let time = |typestr| Kind::Time(NumpyTime::from_typestr(typestr).unwrap());
         assert_eq!(json(time("M8[D]"), &18262i64.to_le_bytes()), "\"2020-01-01\"");
@@ -531,6 +534,7 @@ mod tests {
         assert!(why(Kind::Float(FloatFormat::FLOAT32), "\"nan\"").contains("is due"));
         assert!(why(Kind::Complex(FloatFormat::FLOAT32), "[1]").contains("[real, imaginary]"));
         assert!(why(Kind::Bytes(1), "\"ab\"").contains("longer than an element"));
+        assert!(why(Kind::Text(2), "\"abc\"").contains("longer than an element"));
         assert!(why(Kind::Raw(2), "\"AQID\"").contains("base64 text of 2 bytes"));
         let time = |typestr| Kind::Time(NumpyTime::from_typestr(typestr).unwrap());
         assert!(why(time("M8[s]"), "9223372036854775808").contains("does not fit a datetime64[s]"));

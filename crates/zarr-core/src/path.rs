@@ -148,7 +148,15 @@ mod tests {
         assert_eq!(NodePath::new("foo/").unwrap().as_str(), "/foo");
         assert_eq!(NodePath::root().name(), None);
         assert_eq!(path.join("x/y").unwrap().as_str(), "/foo/bar/x/y");
-        for bad in ["//", "/a//b", "/../x", "/foo/./bar", "a\0b"] {
+        // A `/` at the end is what people type; no path has one.
+        assert_eq!(NodePath::new("/foo/").unwrap().as_str(), "/foo");
+        assert_eq!(
+            (NodePath::new("").unwrap(), NodePath::new("/").unwrap()),
+            (NodePath::root(), NodePath::root())
+        );
+        // A backslash separates nothing.
+        assert_eq!(NodePath::new("\\foo").unwrap().names().collect::<Vec<_>>(), ["\\foo"]);
+        for bad in ["//", "/a//b", "//a", "a//", "/../x", "/foo/./bar", "a/..", ".", "a\0b"] {
             assert!(NodePath::new(bad).is_err(), "{bad}");
         }
         for name in ["x:y", "T:1", "a\nb", "\u{7f}"] {

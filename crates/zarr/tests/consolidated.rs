@@ -482,24 +482,31 @@ fn fill_values_survive_the_copy() {
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
         let hierarchy = Hierarchy::create(store.clone(), of_dialect(dialect), &writing()).unwrap();
         let values = [
-            ("int64", "-9223372036854775808"),
-            ("uint64", "18446744073709551615"),
-            ("float32", r#""NaN""#),
-            ("float64", r#""-Infinity""#),
-            ("float64", "-0.0"),
+            ("int64", "-9223372036854775808", i64::MIN.to_ne_bytes().to_vec()),
+            ("uint64", "18446744073709551615", u64::MAX.to_ne_bytes().to_vec()),
+            ("float32", r#""NaN""#, f32::NAN.to_ne_bytes().to_vec()),
+            ("float64", r#""-Infinity""#, f64::NEG_INFINITY.to_ne_bytes().to_vec()),
+            ("float64", "-0.0", (-0.0f64).to_ne_bytes().to_vec()),
         ];
-        for (n, (data_type, fill)) in values.iter().enumerate() {
+        for (n, (data_type, fill, _)) in values.iter().enumerate() {
             let builder = hierarchy.create_array(&path(&format!("/a{n}"))).shape(&[1]);
             let fill = Json::parse(fill.as_bytes()).unwrap();
             builder.data_type_named(data_type).fill_value(fill).create().unwrap();
         }
         hierarchy.consolidate().unwrap();
-        assert!(Json::parse(get(&store, &holder(dialect)).unwrap().as_bytes()).is_ok());
+        let document = get(&store, &holder(dialect)).unwrap();
+        assert!(Json::parse(document.as_bytes()).is_ok());
+        // As they were given: not rounded to doubles, not spelled as texts.
+        let document: String = document.split_whitespace().collect();
+        for digits in ["-9223372036854775808", "18446744073709551615"] {
+            assert!(document.contains(&format!(r#""fill_value":{digits}"#)), "{document}");
+        }
         let copied = out_of_copies(&store);
-        for n in 0..values.len() {
+        for (n, (data_type, _, due)) in values.iter().enumerate() {
             let at = path(&format!("/a{n}"));
             let (live, copied) = (hierarchy.array(&at).unwrap(), copied.array(&at).unwrap());
-            assert_eq!(live.read_bytes(..).unwrap(), copied.read_bytes(..).unwrap());
+            assert_eq!(copied.read_bytes(..).unwrap(), *due, "{dialect} {data_type}");
+            assert_eq!(live.read_bytes(..).unwrap(), *due, "{dialect} {data_type}");
             assert_eq!(live.metadata().fill_value, copied.metadata().fill_value);
         }
     }

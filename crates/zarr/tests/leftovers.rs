@@ -103,3 +103,74 @@ fn purging_spares_other_nodes() -> Result<()> {
     }
     Ok(())
 }
+
+/// D-047, F-067, Z2-020, T-57: zeros in front, signs, another rank or separator make no chunk of a key. It is not
+/// read, not counted, not erased when the array shrinks, and not purged.
+#[test]
+fn what_is_nearly_a_chunk_is_none() -> Result<()> {
+    let bases = [(Dialect::V2, "a/"), (Dialect::V3, "a/c/"), (Dialect::Draft, "data/root/a/c")];
+    let names = ["00/1", "0/01", "+0/1", "-0/1", "0/+1", "0/-0", "0/1/0", "0", "0.1", "0/1x"];
+    for (dialect, base) in bases {
+        let (store, hierarchy) = begun(dialect)?;
+        let impostors: Vec<String> = names.iter().map(|name| format!("{base}{name}")).collect();
+        let all_there = || impostors.iter().all(|at| is_there(&store, at));
+        for at in &impostors {
+            set(&store, at, &[9]);
+        }
+        set(&store, &format!("{base}0/1"), &[8]);
+        let builder = || -> Result<_> {
+            let array = hierarchy.create_array(&"/a".parse()?).shape(&[2, 2]).chunks(&[1, 1]);
+            Ok(array.data_type_named("u1").separator('/').purge(true))
+        };
+        let array = builder()?.create()?;
+        assert!(all_there() && !is_there(&store, &format!("{base}0/1")), "{dialect}");
+        assert_eq!(array.stored_chunks()?, 0, "{dialect}");
+        assert_eq!(array.read::<u8>(..)?, [0; 4], "{dialect}");
+        array.write(.., &[1u8, 2, 3, 4])?;
+        assert_eq!(array.stored_chunks()?, 4, "{dialect}");
+        array.resize(&[1, 1])?;
+        assert_eq!(array.stored_chunks()?, 1, "{dialect}");
+        assert!(all_there(), "{dialect}");
+    }
+    Ok(())
+}
+
+/// Z2-080, F-112: what other programs leave beside documents and chunks makes no node and no chunk.
+#[test]
+fn files_of_other_programs_are_no_nodes_and_no_chunks() -> Result<()> {
+    let foreign = [
+        ".DS_Store",
+        "0.0.partial",
+        "0/0.partial",
+        "c/0/0.partial",
+        ".zattrs.~1~",
+        ".zarray.swp",
+        "zarr.json~",
+    ];
+    let bases = [
+        (Dialect::V2, ["", "g/", "g/a/"]),
+        (Dialect::V3, ["", "g/", "g/a/"]),
+        (Dialect::Draft, ["meta/root/g/", "data/root/g/", "data/root/g/a/"]),
+    ];
+    for (dialect, bases) in bases {
+        let (store, hierarchy) = begun(dialect)?;
+        hierarchy.create_group(&"/g".parse()?, zarr::Object::new())?;
+        let array = hierarchy.create_array(&"/g/a".parse()?).shape(&[2, 2]).chunks(&[1, 1]);
+        let array = array.data_type_named("u1").separator('/').create()?;
+        array.write(.., &[1u8, 0, 0, 2])?;
+        let tree = || -> Result<Vec<String>> {
+            let nodes = hierarchy.tree(&"/".parse()?)?;
+            Ok(nodes.iter().map(|node| node.path.to_string()).collect())
+        };
+        let (before, stored) = (tree()?, array.stored_chunks()?);
+        for base in bases {
+            for name in foreign {
+                set(&store, &format!("{base}{name}"), b"foreign");
+            }
+        }
+        assert_eq!(array.stored_chunks()?, stored, "{dialect}");
+        assert_eq!(hierarchy.array(&"/g/a".parse()?)?.read::<u8>(..)?, [1, 0, 0, 2], "{dialect}");
+        assert_eq!(tree()?, before, "{dialect}");
+    }
+    Ok(())
+}

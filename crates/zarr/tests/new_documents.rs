@@ -312,3 +312,107 @@ fn the_payload_of_a_nan_stays() -> Result<()> {
     assert!(found.iter().all(|value| value.to_bits() == 0x7fc0_0001), "{found:?}");
     Ok(())
 }
+
+/// Z2-062, T-02: readers look for a compressor in the last slot, so a filter that is the only codec stands among the
+/// filters; a compressor that is the only codec does not.
+#[cfg(feature = "full")]
+#[test]
+fn a_lone_filter_is_no_compressor() -> Result<()> {
+    let codecs = [
+        ("delta", "int32"),
+        ("shuffle:4", "int32"),
+        (r#"{"id":"packbits"}"#, "bool"),
+        (
+            r#"{"id":"fixedscaleoffset","offset":0,"scale":10,"dtype":"<f8","astype":"<i2"}"#,
+            "float64",
+        ),
+        (r#"{"id":"quantize","digits":2,"dtype":"<f8"}"#, "float64"),
+        (r#"{"id":"bitround","keepbits":9}"#, "float64"),
+        (r#"{"id":"astype","encode_dtype":"<f4","decode_dtype":"<f8"}"#, "float64"),
+        (r#"{"id":"categorize","labels":["a"],"dtype":"<U1","astype":"|u1"}"#, "<U1"),
+    ];
+    let spec = |text: &str| -> Result<_> {
+        let Ok(Json::Object(mut object)) = Json::parse(text.as_bytes()) else {
+            return zarr::codec(text);
+        };
+        let id = object.remove("id").and_then(|id| id.as_str().map(str::to_owned));
+        Ok(zarr::codec::CodecSpec::new(Dialect::V2, id.expect("an id"), object))
+    };
+    for (text, data_type) in codecs {
+        let build = |name| {
+            let codec = spec(text)?;
+            member(Dialect::V2, name, |array| array.data_type_named(data_type).codec(codec))
+        };
+        assert_eq!(build("compressor")?.as_deref(), Some("null"), "{text}");
+        let filters = build("filters")?.expect("a list of filters");
+        let id = text.split([':', '"']).find(|word| word.len() > 3).expect("a name");
+        assert!(filters.starts_with("[{") && filters.contains(id), "{text}: {filters}");
+    }
+    for name in ["gzip:1", "zlib:1", "zstd:1", "blosc-lz4-shuffle:5", "lz4", "bz2:1", "lzma"] {
+        let build = |member_name| {
+            let codec = zarr::codec(name)?;
+            member(Dialect::V2, member_name, |array| array.data_type_named("int32").codec(codec))
+        };
+        assert_eq!(build("filters")?.as_deref(), Some("null"), "{name}");
+        assert!(build("compressor")?.is_some_and(|json| json.starts_with('{')), "{name}");
+    }
+    Ok(())
+}
+
+/// F-104, T-02: zarr-python demands a configuration of its own codecs, even of those that have no parameters.
+#[cfg(feature = "full")]
+#[test]
+fn numcodecs_codecs_always_have_a_configuration() -> Result<()> {
+    for name in ["crc32", "adler32", "fletcher32", "jenkins_lookup3", "lz4", "zlib:1", "shuffle:4"]
+    {
+        let codec = zarr::codec(name)?;
+        let build = |array: ArrayBuilder| array.data_type_named("int32").codec(codec);
+        let codecs = json(&member(Dialect::V3, "codecs", build)?.expect("codecs"));
+        let mut named = 0;
+        for codec in codecs.as_array().expect("a list") {
+            let codec = codec.as_object().expect("an object");
+            if codec.get("name").and_then(Json::as_str).is_some_and(|n| n.starts_with("numcodecs."))
+            {
+                named += 1;
+                assert!(
+                    codec.get("configuration").is_some_and(|c| c.as_object().is_some()),
+                    "{name}"
+                );
+            }
+        }
+        assert_eq!(named, 1, "{name}");
+    }
+    Ok(())
+}
+
+/// F-013, F-014: what a document said of the nodes below it, in a member that readers may pass over, is not said of a
+/// node that is created like it.
+#[test]
+fn stale_consolidated_metadata_are_not_copied_into_new_documents() -> Result<()> {
+    let inline = r#""consolidated_metadata":{"kind":"inline","must_understand":false,"metadata":{"gone":{"zarr_format":3,"node_type":"group"}}}"#;
+    let (store, hierarchy) = hierarchy(Dialect::V3)?;
+    hierarchy.create_group(&path("/g"), Object::new())?;
+    let array = hierarchy.create_array(&path("/g/a")).shape(&[2]).chunks(&[2]);
+    array.data_type_named("int16").create()?.write(.., &[1i16, 2])?;
+    for at in ["g/zarr.json", "g/a/zarr.json"] {
+        let with_copy = text(&store, at).replacen('{', &format!("{{{inline},"), 1);
+        let at = StoreKey::new(at).expect("a good key");
+        store.writeable().expect("writeable").set(&at, with_copy.into_bytes().into())?;
+    }
+    let source = Hierarchy::open(store, &OpenOptions::new(zarr::standard()))?;
+    for (from, to, documents) in
+        [("/g", "/", ["zarr.json", "a/zarr.json"]), ("/g", "/h", ["h/zarr.json", "h/a/zarr.json"])]
+    {
+        let (copied, target) = self::hierarchy(Dialect::V3)?;
+        let node = source.node(&path(from))?;
+        zarr::copy(&node, &target, &path(to), &CopyOptions::default())?;
+        assert_eq!(
+            target.array(&path(&format!("{to}/a").replace("//", "/")))?.read::<i16>(..)?,
+            [1, 2]
+        );
+        for at in documents {
+            assert!(!text(&copied, at).contains("gone"), "{at}: {}", text(&copied, at));
+        }
+    }
+    Ok(())
+}

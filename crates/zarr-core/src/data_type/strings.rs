@@ -245,7 +245,7 @@ mod tests {
         assert!(from_v3("fixed_length_utf32", Some(&config(8))).unwrap().is_ok());
     }
 
-    /// Z2-052, F-048: too long is an error, too short is padded.
+    /// Z2-034, Z2-052, F-048: too long is an error, too short is padded.
     #[test]
     fn fill_values_fit_the_element() {
         let s = FixedBytes { len: 3 };

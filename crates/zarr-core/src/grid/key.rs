@@ -173,6 +173,40 @@ mod tests {
         assert_eq!(guess.other_key(&[1, 2]).as_deref(), Some("1/2"));
         assert_eq!(guess.parse("1/2", 2), Some(vec![1, 2]));
         assert_eq!(guess.other_key(&[1]), None);
+        // What is no chunk's key of rank 2 is none in any words.
+        let spoiled = [
+            "01/2", "1/02", "00/2", "+1/2", "1/+2", "-0/2", "--1/2", "1", "1/", "/2", "1/2/3",
+            "1//2", "1/x", "",
+        ];
+        for (keys, good) in [
+            (ChunkKeys::Default { separator: '/' }, "c/1/2"),
+            (ChunkKeys::Default { separator: '.' }, "c.1.2"),
+            (ChunkKeys::V2 { separator: '.' }, "1.2"),
+            (ChunkKeys::V2 { separator: '/' }, "1/2"),
+            (ChunkKeys::Draft { separator: '.', scalar_at_c0: false }, "c1.2"),
+            (ChunkKeys::Draft2019 { separator: Some('/') }, "1/2"),
+            (ChunkKeys::Draft2019 { separator: None }, "1.2"),
+        ] {
+            assert_eq!(keys.parse(good, 2), Some(vec![1, 2]));
+            let start = good.split('1').next().unwrap_or_default();
+            for bad in spoiled {
+                let bad = format!("{start}{}", bad.replace('/', &keys.separator().to_string()));
+                assert_eq!(keys.parse(&bad, 2), None, "{keys:?}: {bad}");
+            }
+            for bad in
+                ["zarr.json", ".zarray", "x/zarr.json", "c", "0", "1-2", "c1-2", "1.2/zarr.json"]
+            {
+                assert_eq!(keys.parse(bad, 2), None, "{keys:?}: {bad}");
+            }
+            // Without its `c`, with one too many, and with another separator.
+            let other = if keys.separator() == '/' { '.' } else { '/' };
+            let (bare, doubled) = (good.trim_start_matches(['c', '/', '.']), format!("c{good}"));
+            assert!(start.is_empty() || keys.parse(bare, 2).is_none(), "{keys:?}: {bare}");
+            assert_eq!(keys.parse(&doubled, 2), None, "{keys:?}: {doubled}");
+            let guesses = keys == ChunkKeys::Draft2019 { separator: None };
+            let swapped = good.replace(keys.separator(), &other.to_string());
+            assert!(guesses || keys.parse(&swapped, 2).is_none(), "{keys:?}: {swapped}");
+        }
         for bad in [
             "c01/2",
             "c+1/2",

@@ -1,4 +1,4 @@
-//! Which requirement do which tests stand for?
+//! Makes the table that says which tests stand for which requirement, and where they run.
 //!
 //! The requirements are the lists in `requirements/`. A test stands for those that its case's `clause`, its
 //! doc comment or its script names.
@@ -29,6 +29,47 @@ struct Named {
     ids: Vec<String>,
     /// What it says about itself.
     text: String,
+    /// Where it runs, if `cargo test` alone does not run it.
+    elsewhere: Option<Elsewhere>,
+}
+
+/// Where a test runs that `cargo test` alone does not run.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Elsewhere {
+    /// A step of `.ci/run`.
+    Step(String),
+    /// In no step of it, for a reason.
+    Nowhere(String),
+}
+
+impl Elsewhere {
+    /// Of a test: scripts run in one step, tests of servers in another, and `.ci/not_run.txt` names the others.
+    fn of(file: &str, name: Option<&str>, not_run: &[[String; 3]]) -> Option<Elsewhere> {
+        if file.starts_with("specs-conformance/interop/") {
+            return Some(Elsewhere::Step("interop".into()));
+        }
+        if file == "crates/zarr-stores/tests/servers.rs" || file.contains("runner/tests/far/") {
+            return Some(Elsewhere::Step("servers".into()));
+        }
+        let of_it =
+            |[of, test, _]: &&[String; 3]| of == file && (test == "*" || Some(&**test) == name);
+        not_run.iter().find(of_it).map(|[_, _, reason]| match reason.strip_prefix("step:") {
+            Some(step) => Elsewhere::Step(step.into()),
+            None => Elsewhere::Nowhere(reason.clone()),
+        })
+    }
+}
+
+/// The lines of `.ci/not_run.txt`: a file, a test, a reason.
+fn not_run(top: &Path) -> Result<Vec<[String; 3]>, String> {
+    let text = read(&top.join(".ci/not_run.txt"))?;
+    let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let parse = |line: &str| {
+        let (file, rest) = line.split_once(' ')?;
+        let (test, reason) = rest.split_once(' ')?;
+        Some([file.into(), test.into(), reason.into()])
+    };
+    lines.map(|line| parse(line).ok_or_else(|| format!("not_run.txt: `{line}`"))).collect()
 }
 
 /// What is known of one requirement.
@@ -46,7 +87,27 @@ impl Row<'_> {
                 format!("waits for {}", features.join(", "))
             }
             (true, true) => "**UNTESTED**".into(),
-            (false, true) => "passes".into(),
+            (false, true) => self.place(),
+        }
+    }
+
+    /// `passes`, or where alone it does: a row does not say more than the tests that ran.
+    fn place(&self) -> String {
+        let elsewhere: Option<BTreeSet<&Elsewhere>> =
+            self.tests.iter().map(|test| test.elsewhere.as_ref()).collect();
+        let Some(elsewhere) = elsewhere else { return "passes".into() };
+        let steps = elsewhere.iter().filter_map(|place| match place {
+            Elsewhere::Step(step) => Some(format!("`.ci/run {step}`")),
+            Elsewhere::Nowhere(_) => None,
+        });
+        let steps: Vec<String> = steps.collect();
+        let reasons = elsewhere.iter().filter_map(|place| match place {
+            Elsewhere::Nowhere(reason) => Some(reason.as_str()),
+            Elsewhere::Step(_) => None,
+        });
+        match steps.is_empty() {
+            true => format!("**not run**: {}", reasons.collect::<Vec<_>>().join(", ")),
+            false => format!("passes in {}", steps.join(" and ")),
         }
     }
 
@@ -163,7 +224,8 @@ clauses of the cases, the doc comments of tests and the interop scripts. Written
 `UPDATE=1 cargo test -p conformance -- conformance.md`; the same test without `UPDATE` fails while this page is
 behind.
 
-`cargo test` runs all tests named here, and `.ci/run` the scripts, too. So `passes` holds wherever CI is green. A
+`passes` says that `cargo test` runs a test of the row. Where only another step of `.ci/run` does, the row names the
+step, and where none does, it says so: `.ci/tests.py` compares the tests that are written with those that ran. A
 requirement waits if one of its cases is in `specs-conformance/waiting.txt`, or its list says so. DEC is a decision
 of ours where the text is silent; what has no level is shown, and needs no test.
 ";
@@ -197,6 +259,7 @@ fn page(lists: &[List], rows: &[Vec<Vec<Row<'_>>>]) -> String {
 /// All tests that can name a requirement, sorted by their files.
 fn tests(home: &Path) -> Result<Vec<Named>, String> {
     let top = home.join("..");
+    let not_run = not_run(&top)?;
     let mut tests = Vec::new();
     for file in files(&home.join("cases"), "json")? {
         let place = below(&top, &file);
@@ -209,6 +272,7 @@ fn tests(home: &Path) -> Result<Vec<Named>, String> {
         for file in files(&folder, "rs")? {
             let place = below(&top, &file);
             tests.extend(sources::tests(&read(&file)?).into_iter().map(|test| Named {
+                elsewhere: Elsewhere::of(&place, Some(&test.name), &not_run),
                 file: place.clone(),
                 name: Some(test.name),
                 ids: Vec::new(),
@@ -218,7 +282,8 @@ fn tests(home: &Path) -> Result<Vec<Named>, String> {
     }
     for file in files(&home.join("interop"), "py")? {
         let (place, text) = (below(&top, &file), read(&file)?);
-        tests.push(Named { file: place, name: None, ids: Vec::new(), text });
+        let elsewhere = Elsewhere::of(&place, None, &not_run);
+        tests.push(Named { file: place, name: None, ids: Vec::new(), text, elsewhere });
     }
     Ok(tests)
 }
@@ -231,6 +296,7 @@ fn of_case(file: &str, id: &str, case: &Object) -> Vec<Named> {
         name: name.map(str::to_owned),
         ids,
         text: text(of, "clause").unwrap_or_default().into(),
+        elsewhere: None,
     };
     let mut whole: Vec<String> = case.contains("expect").then(|| id.into()).into_iter().collect();
     let mut tests = Vec::new();
