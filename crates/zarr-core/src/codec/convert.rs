@@ -203,5 +203,7 @@ fn to_flat(
             Codec::BytesToBytes(_) => chain.push(reword(spec, &codec, to)?),
         }
     }
+    // In the words of v2 a codec on elements may stand behind `bytes`.
+    chain.append(&mut lowered);
     Ok(chain)
 }
