@@ -57,11 +57,55 @@ fn info_counts_what_is_stored() {
         let one = ["c/1/0", "1/0", "c1/0"][n];
         fs::create_dir_all(chunks[n].join(one).parent().unwrap()).unwrap();
         fs::write(chunks[n].join(one), [1; 8]).unwrap();
-        assert!(folder.good(&info).text().ends_with("\nstored       1 chunk\n"), "{format}");
+        assert!(
+            folder.good(&info).text().ends_with("\nstored       1 of 4 chunks, 8 B, ratio 4.0\n"),
+            "{format}"
+        );
         let json = folder.good(&format!("{info} --json")).json();
         let stored = json.as_object().unwrap().get("stored_chunks").unwrap().to_string();
         assert_eq!(stored, "1", "{format}");
+        let bytes = json.as_object().unwrap().get("stored_bytes").unwrap().to_string();
+        assert_eq!(bytes, "8", "{format}");
     }
+}
+
+/// Issue 13, point 26: the words of `create`.
+#[test]
+fn info_tells_shards_and_chunks_apart() {
+    let folder = Folder::new();
+    folder.good(
+        "create s.zarr --shape 100,200 --shards 50,100 --chunks 10,20 --dtype int16 --codec gzip",
+    );
+    let put = folder.feed("put s.zarr --region :50,: --format raw", &[1; 50 * 200 * 2]);
+    assert_eq!((put.code, &*put.err), (0, ""));
+    let text = folder.good("info s.zarr --stored").text().to_owned();
+    let grid = "\
+shards       50 × 100: 4 shards of 9.8 KiB
+chunks       10 × 20: 100 chunks of 400 B
+";
+    assert!(text.contains(grid), "{text}");
+    let size: u64 = ["0/0", "0/1"]
+        .iter()
+        .map(|key| fs::metadata(folder.path(&format!("s.zarr/c/{key}"))).unwrap().len())
+        .sum();
+    let stored = format!(
+        "2 of 4 shards, {:.1} KiB, ratio {:.1}\n",
+        size as f64 / 1024.0,
+        40_000.0 / size as f64
+    );
+    assert!(text.ends_with(&format!("\nstored       {stored}")), "{text}: {stored}");
+    let json = folder.good("info s.zarr --json --stored").json();
+    let member = |name: &str| json.as_object().unwrap().get(name).unwrap().to_string();
+    assert_eq!(
+        (member("shard_shape"), member("chunk_shape")),
+        ("[50,100]".into(), "[10,20]".into())
+    );
+    assert_eq!((member("shard_count"), member("chunk_count")), ("4".into(), "100".into()));
+    assert_eq!((member("stored_chunks"), member("stored_bytes")), ("2".into(), size.to_string()));
+    folder.good("create t.zarr --shape 4 --dtype int8");
+    let json = folder.good("info t.zarr --json").json();
+    assert_eq!(json.as_object().unwrap().get("shard_shape").unwrap().to_string(), "null");
+    assert!(!folder.good("info t.zarr").text().contains("shards"));
 }
 
 #[test]

@@ -64,6 +64,7 @@ pub use error::{
 pub use hierarchy::aio;
 pub use hierarchy::{
     Array, ArrayBuilder, Chunk, Consolidated, Group, Guard, Hierarchy, Node, OpenOptions, Options,
+    StoredSize,
 };
 pub use json::{Json, Number, Object, Oddities};
 pub use limits::Limits;

@@ -43,6 +43,18 @@ impl ArrayMetadata {
         Ok(self)
     }
 
+    /// Whether chunks are put together in shards, by final v3's codec or the drafts' transformer.
+    pub fn has_shards(&self) -> bool {
+        self.shards.is_some() || self.codecs.iter().any(|spec| spec.name == SHARDING)
+    }
+
+    /// The shape of a shard, if there are shards and all have one.
+    pub fn shard_shape(&self) -> Option<Vec<u64>> {
+        let stored = self.chunk_shape().filter(|_| self.has_shards())?;
+        let per_shard = self.shards.clone().unwrap_or_else(|| vec![1; stored.len()]);
+        stored.iter().zip(per_shard).map(|(len, count)| len.checked_mul(count)).collect()
+    }
+
     /// The same array without shards, the inner chunks standing alone; as it is, if it has none. What follows
     /// the sharding codec in the chain is left behind.
     pub fn unsharded(mut self) -> Self {

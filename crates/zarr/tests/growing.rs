@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use zarr::store::Store;
+use zarr::store::{Store, StoreKey};
 use zarr::stores::{Call, MemoryStore};
 use zarr::{Array, Dialect, Hierarchy, NodePath, OpenOptions, Result};
 
@@ -75,6 +75,14 @@ fn shrinking_looks_at_what_is_cut_off() -> Result<()> {
         let of_others = asked.iter().filter(of_others).count();
         assert!(of_others == 0 && asked.len() < 16, "{dialect}: {asked:?}");
         assert_eq!((chunks(&array), array.stored_chunks()?), (3, 3));
+        let keys = array.hierarchy().store().listable().expect("listable").list()?;
+        let hierarchy = array.hierarchy();
+        let readable = hierarchy.store().readable().expect("readable");
+        let size = |key: &StoreKey| readable.get(key).map(|value| value.map_or(0, |v| v.len()));
+        let sizes: std::result::Result<Vec<usize>, _> =
+            keys.iter().filter(|key| is_chunk(key.as_str())).map(size).collect();
+        let (stored, sizes) = (array.stored_size()?, sizes?);
+        assert_eq!((stored.chunks, stored.bytes), (3, sizes.iter().sum::<usize>() as u64));
         array.resize(&[1_000_000, 2_000_000])?;
         assert_eq!(array.read::<u8>((0, 1_999_998))?, [9]);
         assert_eq!(array.read::<u8>((777_777, 1_000_000..1_000_002))?, [9, 1]);

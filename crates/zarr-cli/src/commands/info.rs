@@ -1,9 +1,14 @@
-//! What is this node?
+//! Describes a node.
+
+use std::sync::Arc;
 
 use clap::Args;
 use zarr::data_type::{DataType, Field};
-use zarr::grid::chunk_count;
-use zarr::{Array, ErrorKind, Group, Json, MetadataError, Node, Object, Unsupported};
+use zarr::grid::{ChunkGrid, RegularGrid, chunk_count};
+use zarr::{
+    Array, ArrayMetadata, ErrorKind, Group, Json, MetadataError, Node, Object, StoredSize,
+    Unsupported,
+};
 
 use super::{Out, netcdf};
 use crate::calendar;
@@ -21,12 +26,16 @@ Examples:
   zarr info data.zarr/ocean/temperature --json
   zarr info data.zarr/ocean/temperature --stored
 
+Of a sharded array, `shards` and `chunks` are those of --shards and --chunks of `zarr create`: a shard is one
+stored object, made of chunks.
+
 With --json, `data_type` and `fill_value` are as the document spells them; `unsupported` lists what
 this build lacks to read the elements.")]
 pub(crate) struct Info {
     #[command(flatten)]
     target: Target,
-    /// Count the stored chunks of an array, too, which lists its keys
+    /// Count the stored chunks of an array and their bytes, too, which lists its keys and looks at each; the ratio
+    /// is that of all elements' bytes to the stored ones
     #[arg(long)]
     stored: bool,
 }
@@ -35,7 +44,7 @@ impl Info {
     pub fn run(&self, session: &Session, out: Out<'_>) -> Result<(), Failure> {
         let node = session.open(&self.target)?;
         let stored = match &node {
-            Node::Array(array) if self.stored => Some(array.stored_chunks()?),
+            Node::Array(array) if self.stored => Some(array.stored_size()?),
             _ => None,
         };
         let options = zarr::nczarr::DatasetOptions::of(session.options()?);
@@ -46,19 +55,21 @@ impl Info {
                 if let Some(dataset) = &dataset {
                     members.insert("netcdf", netcdf::members(dataset, &node));
                 }
-                if let Some(stored) = stored {
-                    members.insert("stored_chunks", stored);
+                if let (Some(stored), Node::Array(array)) = (stored, &node) {
+                    members.insert("stored_chunks", stored.chunks);
+                    members.insert("stored_bytes", stored.bytes);
+                    members.insert(
+                        "storage_ratio",
+                        ratio(array, stored)
+                            .map_or(Json::Null, |r| Json::Number(format!("{r:.3}").into())),
+                    );
                 }
                 write!(out, "{}", Json::from(members).to_pretty())?;
             }
             (false, Node::Array(array)) => {
                 describe_array(array, out)?;
-                match stored {
-                    Some(0) => {
-                        line(out, "stored", "no chunk; every element reads as the fill value")?
-                    }
-                    Some(stored) => line(out, "stored", human::plural(stored, "chunk"))?,
-                    None => {}
+                if let Some(stored) = stored {
+                    line(out, "stored", stored_line(array, stored))?;
                 }
             }
             (false, Node::Group(group)) => describe_group(group, out)?,
@@ -71,6 +82,59 @@ impl Info {
         }
         Ok(())
     }
+}
+
+/// How many times the bytes of all elements are the stored ones, as zarr-python has it.
+fn ratio(array: &Array, stored: StoredSize) -> Option<f64> {
+    let metadata = array.metadata();
+    let elements = zarr::region::element_count(&metadata.shape)?;
+    let size = elements.checked_mul(item_size(&metadata.data_type)?)?;
+    (stored.bytes > 0).then(|| size as f64 / stored.bytes as f64)
+}
+
+/// `47 of 48 chunks, 10.3 MiB, ratio 1.4`.
+fn stored_line(array: &Array, stored: StoredSize) -> String {
+    let metadata = array.metadata();
+    let noun = if metadata.has_shards() { "shard" } else { "chunk" };
+    if stored.chunks == 0 {
+        return format!("no {noun}; every element reads as the fill value");
+    }
+    let all = match &metadata.shards {
+        // The drafts' grid is one of chunks.
+        Some(_) => None,
+        None => metadata.grid.as_ref().and_then(|grid| chunk_count(&**grid, &metadata.shape)),
+    };
+    let count = match all {
+        Some(all) => format!("{} of {}", human::count(stored.chunks), human::plural(all, noun)),
+        None => human::plural(stored.chunks, noun),
+    };
+    let ratio = ratio(array, stored).map_or(String::new(), |ratio| format!(", ratio {ratio:.1}"));
+    format!("{count}, {}{ratio}", human::size(stored.bytes))
+}
+
+/// `100 × 100: 400 chunks of 78.1 KiB`.
+fn grid_line(
+    metadata: &ArrayMetadata,
+    shape: Option<Vec<u64>>,
+    count: Option<u64>,
+    noun: &str,
+) -> String {
+    let count = count.map_or(format!("too many {noun}s to count"), |n| human::plural(n, noun));
+    let Some(shape) = shape else { return format!("of different shapes: {count}") };
+    let size = zarr::region::element_count(&shape)
+        .and_then(|n| n.checked_mul(item_size(&metadata.data_type)?))
+        .map_or(String::new(), |size| format!(" of {}", human::size(size)));
+    format!("{}: {count}{size}", times(&shape))
+}
+
+/// How many shards there are, if there are any and they can be counted.
+fn shard_count(metadata: &ArrayMetadata) -> Option<u64> {
+    let shards = metadata.shard_shape();
+    let grid: Arc<dyn ChunkGrid> = match (&metadata.shards, shards) {
+        (Some(_), Some(shards)) => Arc::new(RegularGrid::new(&shards, &metadata.shape).ok()?),
+        _ => metadata.grid.clone().filter(|_| metadata.has_shards())?,
+    };
+    chunk_count(&*grid, &metadata.shape)
 }
 
 /// What hinders this build from reading and writing elements.
@@ -119,8 +183,9 @@ fn array_members(array: &Array, object: Object) -> Object {
         let object = Object::new().with("what", lack.what).with("name", lack.name.as_str());
         Json::from(object.with("hint", lack.hint.as_str()))
     };
-    let chunk_shape = metadata.chunk_shape();
-    let count = metadata.grid.as_ref().and_then(|grid| chunk_count(&**grid, &metadata.shape));
+    let inner = ArrayMetadata::clone(&metadata).unsharded();
+    let chunk_shape = inner.chunk_shape();
+    let count = inner.grid.as_ref().and_then(|grid| chunk_count(&**grid, &metadata.shape));
     let mut object = object
         .with("shape", &metadata.shape[..])
         .with("data_type", metadata.declared_type.clone())
@@ -128,6 +193,8 @@ fn array_members(array: &Array, object: Object) -> Object {
         .with("item_size", optional(item_size(&metadata.data_type)))
         .with("chunk_shape", chunk_shape.as_deref().map_or(Json::Null, Json::from))
         .with("chunk_count", optional(count))
+        .with("shard_shape", metadata.shard_shape().as_deref().map_or(Json::Null, Json::from))
+        .with("shard_count", optional(shard_count(&metadata)))
         .with("chunk_key_separator", metadata.chunk_keys.separator().to_string())
         .with("codecs", metadata.codecs.iter().map(codec).collect::<Json>())
         .with("fill_value", metadata.declared_fill.clone())
@@ -198,19 +265,15 @@ pub(super) fn describe_array(array: &Array, out: Out<'_>) -> Result<(), Failure>
         let size = elements.checked_mul(item).map_or("too much to count".into(), human::size);
         line(out, "size", format!("{size}, {}", human::plural(elements, "element")))?;
     }
-    if let Some(grid) = &metadata.grid {
-        let count = chunk_count(&**grid, &metadata.shape);
-        let count = count.map_or("too many to count".into(), |n| human::plural(n, "chunk"));
-        let text = match grid.chunk_shape() {
-            Some(chunk) => {
-                let size = zarr::region::element_count(&chunk)
-                    .and_then(|n| n.checked_mul(item?))
-                    .map_or(String::new(), |size| format!(" of {}", human::size(size)));
-                format!("{}: {count}{size}", times(&chunk))
-            }
-            None => format!("of different shapes: {count}"),
-        };
-        line(out, "chunks", text)?;
+    if metadata.grid.is_some() {
+        if metadata.has_shards() {
+            let text =
+                grid_line(&metadata, metadata.shard_shape(), shard_count(&metadata), "shard");
+            line(out, "shards", text)?;
+        }
+        let inner = ArrayMetadata::clone(&metadata).unsharded();
+        let count = inner.grid.as_ref().and_then(|grid| chunk_count(&**grid, &metadata.shape));
+        line(out, "chunks", grid_line(&metadata, inner.chunk_shape(), count, "chunk"))?;
     }
     for (n, codec) in metadata.codecs.iter().enumerate() {
         line(out, if n == 0 { "codecs" } else { "" }, codec)?;

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::{self, Write as _};
 
 use clap::Args;
-use zarr::{Array, Json, Node, NodeKind, NodePath, Object};
+use zarr::{Array, ArrayMetadata, Json, Node, NodeKind, NodePath, Object};
 
 use super::{Out, netcdf};
 use crate::failure::{self, Failure};
@@ -120,10 +120,13 @@ fn members(node: &Shown) -> Json {
     }
     if let Some(array) = &node.array {
         let metadata = array.metadata();
-        let chunk_shape = metadata.chunk_shape();
+        let chunk_shape = ArrayMetadata::clone(&metadata).unsharded().chunk_shape();
         object.insert("shape", &metadata.shape[..]);
         object.insert("data_type", metadata.declared_type.clone());
         object.insert("chunk_shape", chunk_shape.as_deref().map_or(Json::Null, Json::from));
+        if let Some(shards) = metadata.shard_shape() {
+            object.insert("shard_shape", &shards[..]);
+        }
     }
     if let Some(trouble) = &node.trouble {
         object.insert("error", trouble.to_string());

@@ -557,6 +557,14 @@ impl Array {
         self.opened.stored_chunks().await
     }
 
+    /// See [`crate::Array::stored_size`].
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn stored_size(&self) -> Result<crate::StoredSize> {
+        self.opened.stored_size().await
+    }
+
     /// See [`crate::Array::resize`].
     ///
     /// # Errors

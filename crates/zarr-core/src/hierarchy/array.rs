@@ -368,6 +368,14 @@ impl Array {
         now(self.opened.stored_chunks())
     }
 
+    /// As [`Array::stored_chunks`], and in how many bytes: one listing, and a look at each chunk.
+    ///
+    /// # Errors
+    /// As [`Array::stored_chunks`].
+    pub fn stored_size(&self) -> Result<super::StoredSize> {
+        now(self.opened.stored_size())
+    }
+
     /// Gives the array a new shape. What is cut off is forgotten, inside edge chunks, too, unless
     /// [`super::Options::keep_cut_off`] says otherwise; what is added reads as the fill value.
     ///

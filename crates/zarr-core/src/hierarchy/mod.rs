@@ -37,6 +37,7 @@ pub use self::node::{Group, Node};
 pub(crate) use self::opened::{Opened, wrong_kind};
 pub use self::options::{Consolidated, Guard, OpenOptions, Options};
 pub(crate) use self::purge::Ground;
+pub use self::resize::StoredSize;
 pub(crate) use self::room::Room;
 use crate::dialect::{Dialect, Era, Warning};
 use crate::error::{AccessError, Error, Result};

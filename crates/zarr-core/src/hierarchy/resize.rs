@@ -16,12 +16,23 @@ use crate::grid::ChunkGrid;
 use crate::json::Json;
 use crate::metadata::{NodeKind, NodeMetadata};
 use crate::region::{Region, element_count};
+use crate::store::StoreKey;
 
 /// The most chunks that are looked for one by one where the store cannot list.
 const MOST_PROBES: u64 = 1_000_000;
 /// Looking for so many chunks one by one is cheaper than listing all.
 const FEW_PROBES: u64 = 4096;
 const MOST_ROUNDS: u32 = 10_000;
+
+/// What of an array is stored. See [`crate::Array::stored_size`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct StoredSize {
+    /// How many chunks, or shards, where the array has those.
+    pub chunks: u64,
+    /// How many bytes they have.
+    pub bytes: u64,
+}
 
 impl Opened {
     /// Gives the array a new shape.
@@ -312,6 +323,20 @@ impl Opened {
         Ok(self.stored(&state, grid, &state.metadata.shape).await?.len() as u64)
     }
 
+    /// How many chunks of the array are stored, and in how many bytes, by one listing and a look at each.
+    pub async fn stored_size(&self) -> Result<StoredSize> {
+        self.room.listable().map_err(|e| self.at(e))?;
+        let state = self.state();
+        let (_, grid, _) = state.access().map_err(|e| self.at(e))?;
+        let stored = self.stored_keys(&state, grid, &state.metadata.shape).await?;
+        let sizes = stored.iter().map(|(key, _)| async {
+            self.room.size(key).await.map_err(|e| self.at(e).at_key(key))
+        });
+        let sizes = self.room.all(sizes).await?;
+        let bytes = sizes.iter().flatten().fold(0, |sum: u64, &size| sum.saturating_add(size));
+        Ok(StoredSize { chunks: sizes.iter().flatten().count() as u64, bytes })
+    }
+
     /// The ordinals of all stored chunks inside the grid of `shape`.
     async fn stored(
         &self,
@@ -319,14 +344,26 @@ impl Opened {
         grid: &dyn ChunkGrid,
         shape: &[u64],
     ) -> Result<Vec<Vec<u64>>> {
+        let stored = self.stored_keys(state, grid, shape).await?;
+        Ok(stored.into_iter().map(|(_, ordinals)| ordinals).collect())
+    }
+
+    /// The keys of all stored chunks inside the grid of `shape`, and the chunks' ordinals.
+    async fn stored_keys(
+        &self,
+        state: &State,
+        grid: &dyn ChunkGrid,
+        shape: &[u64],
+    ) -> Result<Vec<(StoreKey, Vec<u64>)>> {
         let keys = self.room.list_prefix(state.prefix()).await.map_err(|e| self.at(e))?;
-        let ordinals = |key: &crate::store::StoreKey| {
+        let ordinals = |key: &StoreKey| {
             let key = state.prefix().strip(key)?;
             let indices = state.metadata.chunk_keys.parse(key, shape.len())?;
             let ordinal = |axis: usize| ordinal_of(grid, axis, indices[axis], shape[axis]);
             (0..shape.len()).map(ordinal).collect::<Option<Vec<u64>>>()
         };
-        Ok(keys.iter().filter_map(ordinals).collect())
+        let with_ordinals = |key: StoreKey| ordinals(&key).map(|ordinals| (key, ordinals));
+        Ok(keys.into_iter().filter_map(with_ordinals).collect())
     }
 
     /// The ordinals of stored chunks inside the grid of `shape` that are `wanted`. With `among`, only

@@ -22,7 +22,7 @@ use crate::limits::Limits;
 use crate::metadata::{ArrayMetadata, GroupMetadata, NodeKind, NodeMetadata};
 use crate::path::NodePath;
 use crate::registry::{Access, Registry};
-use crate::store::{StoreKey, StorePrefix, aio};
+use crate::store::{ByteRange, StoreKey, StorePrefix, aio};
 
 /// A store, the format of what lies in it, and what this program knows.
 #[derive(Debug)]
@@ -216,6 +216,18 @@ impl Room {
 
     pub fn listable(&self) -> Result<&dyn aio::ListableStore, StoreError> {
         self.store.listable().ok_or(not_capable("list", "listable"))
+    }
+
+    /// How many bytes a value has; `None` if it is absent.
+    pub async fn size(&self, key: &StoreKey) -> Result<Option<u64>> {
+        let readable = self.store.readable().ok_or(not_capable("read", "readable"))?;
+        let last = [ByteRange::Suffix(1)];
+        let Some(pinned) = readable.pin_for(key, &last).await? else { return Ok(None) };
+        if pinned.size() == 0 {
+            // A remote store knows the size once it has answered.
+            pinned.read(&last).await?;
+        }
+        Ok(Some(pinned.size()))
     }
 
     pub async fn get(&self, key: &StoreKey) -> Result<Option<Bytes>> {

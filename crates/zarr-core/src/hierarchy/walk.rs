@@ -13,7 +13,7 @@ use crate::store::{StoreKey, StorePrefix};
 
 impl Room {
     /// What all of them give: as many are asked for at a time as the store likes, one where it never waits.
-    async fn all<T, F: Future<Output = Result<T>>>(
+    pub async fn all<T, F: Future<Output = Result<T>>>(
         &self,
         asked: impl Iterator<Item = F>,
     ) -> Result<Vec<T>> {
