@@ -1,9 +1,9 @@
 /* Makes system calls of one kind fail, so that a test can see that nothing is lost. Linux, glibc, LD_PRELOAD.
  *
- * FAIL_CALL    write, open, rename, fsync, ftruncate, unlink, mkdir or lock
+ * FAIL_CALL    write, read, open-write, open-read, rename, fsync, ftruncate, unlink, mkdir or lock
  * FAIL_AT      which call of that kind fails, counted from 1
  * FAIL_ALWAYS  set: so do all that follow
- * FAIL_ERRNO   the error; -1 makes a write short, half of what was asked for
+ * FAIL_ERRNO   the error; -1 makes a write or a read short, half of what was asked for
  * FAIL_SHORT   set: the first write that fails is short, and only those that follow have the error
  * FAIL_DIR     only files below this folder count
  * FAIL_LOG     a file that is made when a call fails
@@ -98,6 +98,31 @@ ssize_t writev(int fd, const struct iovec *parts, int count) {
 WRITEV_AT(pwritev, off_t)
 WRITEV_AT(pwritev64, off64_t)
 
+ssize_t read(int fd, void *data, size_t size) {
+    REAL(ssize_t, read, int, void *, size_t);
+    int e = is_below(fd) ? strike("read") : 0;
+    if (e > 0) { errno = e; return -1; }
+    return real(fd, data, e < 0 && size > 1 ? size / 2 : size);
+}
+
+#define READ_AT(name, offset) \
+    ssize_t name(int fd, void *data, size_t size, offset at) { \
+        REAL(ssize_t, name, int, void *, size_t, offset); \
+        int e = is_below(fd) ? strike("read") : 0; \
+        if (e > 0) { errno = e; return -1; } \
+        return real(fd, data, e < 0 && size > 1 ? size / 2 : size, at); \
+    }
+READ_AT(pread, off_t)
+READ_AT(pread64, off64_t)
+
+ssize_t readv(int fd, const struct iovec *parts, int count) {
+    REAL(ssize_t, readv, int, const struct iovec *, int);
+    int e = is_below(fd) ? strike("read") : 0;
+    if (e > 0) { errno = e; return -1; }
+    if (e < 0 && parts[0].iov_len > 1) return read(fd, parts[0].iov_base, parts[0].iov_len / 2);
+    return real(fd, parts, count);
+}
+
 ssize_t copy_file_range(int from, off64_t *at, int to, off64_t *there, size_t size, unsigned flags) {
     REAL(ssize_t, copy_file_range, int, off64_t *, int, off64_t *, size_t, unsigned);
     STRIKE_AT("write", is_below(to));
@@ -117,7 +142,7 @@ SEND(sendfile64, off64_t)
     int name(const char *path, int flags, ...) { \
         va_list rest; va_start(rest, flags); mode_t mode = va_arg(rest, mode_t); va_end(rest); \
         REAL(int, name, const char *, int, ...); \
-        STRIKE_AT("open", below(path) && flags & (O_CREAT | O_WRONLY | O_RDWR)); \
+        STRIKE_AT(flags & (O_CREAT | O_WRONLY | O_RDWR) ? "open-write" : "open-read", below(path)); \
         return real(path, flags, mode); \
     }
 OPEN(open)
