@@ -265,7 +265,12 @@ fn a_listing_that_repeats_its_token_ends_with_an_error() {
         (google(&server), S3_PAGE),
         (azure(&server), AZURE_PAGE),
     ] {
-        always(&server, move |_, stream| answer(stream, "200 OK", page));
+        // A reader that goes on and on is given an end after all.
+        let pages = AtomicU64::new(0);
+        always(&server, move |_, stream| match pages.fetch_add(1, SeqCst) {
+            0..50 => answer(stream, "200 OK", page),
+            _ => answer(stream, "200 OK", &page.replace("again", "")),
+        });
         server.asked();
         let error = list(&*store).expect_err("it repeats itself").to_string();
         assert!(error.contains("repeats a page"), "{error}");

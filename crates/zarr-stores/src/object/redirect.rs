@@ -54,3 +54,55 @@ fn public_address(mut url: Url) -> Option<Url> {
 fn refused(wrong: Wrong) -> HttpError {
     HttpError::new(HttpErrorKind::Decode, wrong)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use object_store::client::{HttpRequestBody, HttpResponseBody, HttpService};
+    use reqwest::StatusCode;
+    use reqwest::header::HeaderValue;
+
+    use super::*;
+
+    /// Points elsewhere at first, and remembers what it was told.
+    #[derive(Debug, Default)]
+    struct Pointing(Arc<Mutex<Vec<HttpRequest>>>);
+
+    #[async_trait::async_trait]
+    impl HttpService for Pointing {
+        async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
+            let mut told = self.0.lock().expect("no panic");
+            let mut response = HttpResponse::new(HttpResponseBody::from(Vec::new()));
+            if told.is_empty() {
+                *response.status_mut() = StatusCode::FOUND;
+                let to = HeaderValue::from_static("//them:theirs@other/x");
+                response.headers_mut().insert(LOCATION, to);
+            }
+            told.push(request);
+            Ok(response)
+        }
+    }
+
+    /// Decision 43: whatever the first request had, the next one has what says which bytes, and no more.
+    #[test]
+    fn another_address_is_told_no_secret() {
+        let told = Arc::<Mutex<Vec<HttpRequest>>>::default();
+        let client = HttpClient::new(Pointing(told.clone()));
+        let mut request = HttpRequest::new(HttpRequestBody::empty());
+        *request.uri_mut() = "http://user:secret@host/k".parse().expect("a URI");
+        for name in
+            ["authorization", "cookie", "x-amz-security-token", "x-unknown", "range", "if-match"]
+        {
+            request.headers_mut().insert(name, HeaderValue::from_static("value"));
+        }
+        let answered =
+            futures::executor::block_on(follow(&client, request)).expect("it is followed");
+        assert_eq!(answered.status(), StatusCode::OK);
+        let told = told.lock().expect("no panic");
+        assert_eq!(told[1].uri(), "http://other/x");
+        let mut names: Vec<_> = told[1].headers().keys().map(|name| name.as_str()).collect();
+        names.sort();
+        assert_eq!(names, ["if-match", "range"]);
+    }
+}
