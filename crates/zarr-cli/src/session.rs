@@ -166,7 +166,7 @@ impl Session {
             None => (url(&target.target), options.clone()),
         };
         let options = &options;
-        if target.path.is_empty() {
+        if target.path.trim_matches('/').is_empty() {
             return Ok(zarr::open_with(&url, options)?);
         }
         let (hierarchy, path) = match zarr::locate(&url, options) {

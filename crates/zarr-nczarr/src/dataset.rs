@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
+use zarr_core::GroupMetadata;
 use zarr_core::store::Store;
 use zarr_core::{
     AccessError, Dialect, Error, ErrorKind, Hierarchy, Node, NodePath, OpenOptions, Registry,
@@ -220,6 +221,15 @@ impl Dataset {
         told.is_ok_and(|(profile, _)| profile != Profile::Pure)
     }
 
+    /// As [`Dataset::is_nczarr`], of the root that `node` is, which was read already. Only a group of v2
+    /// takes a request, for the document of 4.8.0.
+    pub fn begins_at(node: &Node) -> bool {
+        let Node::Group(group) = node else { return false };
+        let options = DatasetOptions::of(OpenOptions::new(node.hierarchy().registry().clone()));
+        let told = told_by(node.hierarchy(), node.path(), group.metadata(), &options);
+        told.is_ok_and(|(profile, _)| profile != Profile::Pure)
+    }
+
     pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
         self.inner.state.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -343,10 +353,19 @@ fn told(
     base: &NodePath,
     options: &DatasetOptions,
 ) -> Result<(Profile, Words)> {
-    let root = match hierarchy.node(base)? {
-        Node::Group(group) => group.metadata().clone(),
-        Node::Array(_) => return Ok((Profile::Pure, Words::default())),
-    };
+    match hierarchy.node(base)? {
+        Node::Group(group) => told_by(hierarchy, base, group.metadata(), options),
+        Node::Array(_) => Ok((Profile::Pure, Words::default())),
+    }
+}
+
+/// The same, by what the root's documents say.
+fn told_by(
+    hierarchy: &Hierarchy,
+    base: &NodePath,
+    root: &GroupMetadata,
+    options: &DatasetOptions,
+) -> Result<(Profile, Words)> {
     let narrow_u1 = is_narrow_u1(&root.attributes);
     let pure = (Profile::Pure, Words { nczarr: false, narrow_u1 });
     if options.pure {

@@ -48,7 +48,7 @@ impl Info {
             _ => None,
         };
         let options = zarr::nczarr::DatasetOptions::of(session.options()?);
-        let dataset = netcdf::dataset_of(node.hierarchy(), options);
+        let dataset = netcdf::dataset_with(&node, options);
         match (session.is_json(), &node) {
             (true, _) => {
                 let mut members = members(&node);

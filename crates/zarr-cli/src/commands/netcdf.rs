@@ -135,6 +135,14 @@ pub(super) fn dataset_of(hierarchy: &Hierarchy, options: DatasetOptions) -> Opti
     Dataset::open(hierarchy.store().clone(), &options).ok()
 }
 
+/// As [`dataset_of`], for a node that was opened: its root is read again only if the node is not the root.
+pub(super) fn dataset_with(node: &Node, options: DatasetOptions) -> Option<Dataset> {
+    match node.path().is_root() && !Dataset::begins_at(node) {
+        true => None,
+        false => dataset_of(node.hierarchy(), options),
+    }
+}
+
 /// What netCDF sees in a node: a label and a text, line by line.
 pub(super) fn lines(dataset: &Dataset, node: &Node) -> Vec<(&'static str, String)> {
     let schema = dataset.schema();

@@ -4,7 +4,7 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 
 use super::room::Room;
 use crate::dialect::Dialect;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, StoreError};
 use crate::format::consolidated::{DRAFT, DRAFT_GROUP, is_document};
 use crate::format::{Child, Documents};
 use crate::metadata::{GroupMetadata, NodeKind, NodeMetadata};
@@ -55,7 +55,7 @@ impl Room {
     async fn listed(&self, path: &NodePath) -> Result<Vec<Child>> {
         let at = |e: Error| self.at(path, e);
         let prefix = self.format.children_prefix(path).map_err(|e| at(e.into()))?;
-        let listable = self.listable().map_err(|e| at(e.into()))?;
+        let listable = self.listable().map_err(|e| at(unlisted(e)))?;
         // Where groups are told by their documents, those are looked for anyway.
         let listing = match self.format.groups_are_explicit() {
             true => listable.list_dir_candidates(&prefix).await,
@@ -192,7 +192,12 @@ impl Room {
             Ok::<_, Error>(Child { path: path.clone(), kind: Some(top.kind()), implicit })
         };
         if let Some(prefix) = self.format.tree_prefix() {
-            let keys = self.listable()?.list_prefix(&prefix).await.map_err(|e| self.at(path, e))?;
+            let keys = self
+                .listable()
+                .map_err(|e| self.at(path, unlisted(e)))?
+                .list_prefix(&prefix)
+                .await
+                .map_err(|e| self.at(path, e))?;
             let mut warnings = Vec::new();
             let nodes = self.format.tree(path, &keys, &mut warnings);
             self.warn(path.as_str(), warnings);
@@ -221,4 +226,12 @@ impl Room {
         nodes.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(nodes)
     }
+}
+
+/// Why the nodes of a store that cannot list are not found, and what would do.
+fn unlisted(error: StoreError) -> Error {
+    Error::from(error).with_hint(
+        "plain web servers do not list; consolidated metadata, which `zarr consolidate` makes where the data are written, \
+         would name the nodes",
+    )
 }
