@@ -58,7 +58,8 @@ impl Dataset {
     }
 
     /// Copies definitions and elements into `to`, a dataset with nothing in it, made as the plan was.
-    /// `progress` is told how many bytes of elements are done, and of which variable.
+    /// `progress` is told how many bytes of elements are done, and of which variable. Where this dataset has consolidated
+    /// metadata, the copy has them, too.
     ///
     /// # Errors
     /// As those of definition, reading and writing; what was copied until then stays.
@@ -66,6 +67,9 @@ impl Dataset {
         to.define(&plan.schema)?;
         let mut done = 0;
         self.copy_elements(to, plan, &plan.schema, "/", progress, &mut done)?;
+        if self.hierarchy().is_consolidated()? {
+            to.consolidate()?;
+        }
         to.flush()
     }
 

@@ -62,6 +62,24 @@ fn a_copy_is_the_same_dataset() {
     }
 }
 
+/// Issue 13, point 19.
+#[test]
+fn a_copy_has_consolidated_metadata_where_its_source_has() {
+    for from in [NewDataset::nczarr_v2(), NewDataset::nczarr_v3()] {
+        for to in [NewDataset::nczarr_v2(), NewDataset::pure(Dialect::V2), NewDataset::nczarr_v3()]
+        {
+            for has in [true, false] {
+                let original = write_demo(memory(), &from);
+                if has {
+                    original.consolidate().unwrap();
+                }
+                let (copy, _) = copied(&original, &to);
+                assert_eq!(copy.hierarchy().is_consolidated().unwrap(), has, "{from:?} to {to:?}");
+            }
+        }
+    }
+}
+
 /// N-095: what plain Zarr cannot say is named.
 #[test]
 fn what_is_not_kept_is_named() {
