@@ -181,7 +181,7 @@ fn in_folder(url: &str, store: &dyn Store) -> Option<String> {
     if names.is_empty() {
         return Some(match local(url) {
             Some(_) => "the folder is empty".into(),
-            None => "no key begins with this".into(),
+            None => "there is nothing in it".into(),
         });
     }
     let documents = ["zarr.json", ".zgroup", ".zarray", ".zmetadata"];

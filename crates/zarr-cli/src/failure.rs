@@ -114,6 +114,9 @@ impl From<Error> for Failure {
             Cause::Access(AccessError::Exists(_)) => {
                 "choose another --path, or replace it with --overwrite"
             }
+            Cause::Access(AccessError::NodeKind { is: "a group", .. }) => {
+                "name one of its arrays with --path; `zarr tree` lists them"
+            }
             Cause::Access(AccessError::ReadOnly) | Cause::Store(StoreError::ReadOnly) => {
                 "this store is for reading alone; choose another TARGET"
             }

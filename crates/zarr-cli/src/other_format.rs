@@ -10,10 +10,13 @@ const ABOVE: usize = 8;
 
 /// What lies at a URL, if it is of a format that is known and not read: `an HDF5 file, as netCDF-4 files are, too`.
 pub(crate) fn other_format(url: &str, options: &OpenOptions) -> Option<&'static str> {
-    if let Some(head) = head(url, options).filter(|head| !head.is_empty()) {
-        return of_file(&head);
-    }
-    of_folder(url, options)
+    // A web server answers for a folder, too, with a page of its own.
+    format_of_file(url, options).or_else(|| of_folder(url, options))
+}
+
+/// The format of the file at a URL, if there is one.
+pub(crate) fn format_of_file(url: &str, options: &OpenOptions) -> Option<&'static str> {
+    head(url, options).and_then(|head| of_file(&head))
 }
 
 /// The first bytes of the value at a URL, if there is one.

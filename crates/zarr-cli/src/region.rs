@@ -134,7 +134,11 @@ impl Elements {
         }
         let found = words.len();
         if found != rank {
-            return Err(format!("region `{text}` has {found} axes, the array has {rank}"));
+            let found = human::plural(found as u64, "word");
+            let axes = if rank == 1 { "axis" } else { "axes" };
+            return Err(at(format!(
+                "it has {found}, the array has {rank} {axes}; `...` stands for all that are not named"
+            )));
         }
         let axes = words.iter().zip(shape).enumerate();
         let axes = axes.map(|(axis, (word, &len))| along(word, &format!("axis {axis}"), len));
@@ -365,8 +369,8 @@ mod tests {
     #[test]
     fn words_that_mean_nothing_say_why() {
         let why = |text: &str| Elements::of_region(Some(text), &[5, 9]).unwrap_err();
-        assert!(why("0:4").contains("has 1 axes, the array has 2"));
-        assert!(why("0,...,0,0").contains("has 3 axes, the array has 2"));
+        assert!(why("0:4").contains("it has 1 word, the array has 2 axes"));
+        assert!(why("0,...,0,0").contains("it has 3 words, the array has 2 axes"));
         assert!(why("...,...").contains("`...` stands twice"));
         assert!(why("....,0").contains("whole numbers"));
         assert!(why("0:6,0").contains("`0:6` exceeds axis 0, which has length 5"));

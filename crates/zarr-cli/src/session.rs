@@ -13,6 +13,7 @@ use zarr::{
 };
 
 use crate::failure::Failure;
+use crate::other_format::format_of_file;
 use crate::parse::{self, ReadAs, Written};
 
 const COMMON: &str = "Options of every command";
@@ -208,6 +209,10 @@ impl Session {
             Err(e) => return Err(e.into()),
         };
         let Some((hierarchy, path)) = found else {
+            if let Some(format) = format_of_file(&url, &options) {
+                let why = format!("store {url}: this is {format}; choose another TARGET");
+                return Err(Failure::Usage(why));
+            }
             let path = below(&NodePath::root(), &target.path)?;
             let hierarchy = zarr::create_with(&url, dialect.unwrap_or(default), &options)?;
             self.written(&hierarchy);

@@ -135,3 +135,16 @@ fn other_formats_are_named() {
         assert!(folder.bad(&format!("info {url}"), 4).contains(format), "{url}");
     }
 }
+
+#[test]
+fn nothing_is_created_in_data_of_another_format() {
+    let folder = Folder::new();
+    folder.write("a.h5", b"\x89HDF\r\n\x1a\n rest");
+    for (line, format) in
+        [("create a.h5 --group", "HDF5"), ("create a.h5 --path a --shape 2 --dtype int8", "HDF5")]
+    {
+        let why = folder.bad(line, 2);
+        assert!(why.contains(format) && why.contains("choose another TARGET"), "{line}: {why}");
+    }
+    assert_eq!(fs::read(folder.path("a.h5")).unwrap(), b"\x89HDF\r\n\x1a\n rest");
+}

@@ -9,14 +9,15 @@ pub fn did_you_mean<'a>(
     /// Longer names are compared by their cases alone.
     const LONGEST: usize = 100;
     let wanted = name.to_lowercase();
-    let letters: Vec<char> = wanted.chars().take(LONGEST + 1).collect();
-    let most = (letters.len() / 3).clamp(1, 3);
     let distance = |candidate: &&'a str| {
         let lower = candidate.to_lowercase();
         if lower == wanted {
             return Some(0);
         }
+        let (wanted, lower) = without_ending(&wanted, &lower);
+        let letters: Vec<char> = wanted.chars().take(LONGEST + 1).collect();
         let other: Vec<char> = lower.chars().take(LONGEST + 1).collect();
+        let most = (letters.len() / 3).clamp(1, 3);
         if letters.len() > LONGEST || other.len() > LONGEST {
             return None;
         }
@@ -29,6 +30,14 @@ pub fn did_you_mean<'a>(
     let near =
         candidates.into_iter().filter_map(|candidate| Some((distance(&candidate)?, candidate)));
     near.min_by_key(|&(distance, _)| distance).map(|(_, candidate)| candidate)
+}
+
+/// Both without the ending that they share: that two names end in `.zarr` does not make them alike.
+fn without_ending<'a>(a: &'a str, b: &'a str) -> (&'a str, &'a str) {
+    match (a.rsplit_once('.'), b.rsplit_once('.')) {
+        (Some((a, one)), Some((b, other))) if one == other => (a, b),
+        _ => (a, b),
+    }
 }
 
 /// How many letters must be put in, taken out, changed or exchanged with their neighbour.
@@ -70,5 +79,7 @@ mod tests {
         assert_eq!(meant(&"x".repeat(1 << 20)), None);
         assert_eq!(did_you_mean("a", ["b", "A"]), Some("A"));
         assert_eq!(did_you_mean("a", ["b"]), None);
+        assert_eq!(did_you_mean("nope.zarr", ["o.zarr"]), None);
+        assert_eq!(did_you_mean("ocaen.zarr", ["o.zarr", "ocean.zarr"]), Some("ocean.zarr"));
     }
 }
