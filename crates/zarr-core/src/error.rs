@@ -372,6 +372,9 @@ pub enum AccessError {
     /// What lies here is read, and not written by this library.
     #[error("cannot write: {0}")]
     Frozen(String),
+    /// Another array was created in the place of the one that a handle knows.
+    #[error("another array was created here since this one was opened; open it again")]
+    Replaced,
     /// Others kept changing the key between reading it and setting it.
     #[error("gave up after {rounds} rounds in which other writers were faster; try again")]
     Conflict {
@@ -481,7 +484,7 @@ impl Error {
                 AccessError::NotFound { .. } => ErrorKind::NotFound,
                 AccessError::Exists(_) => ErrorKind::Exists,
                 AccessError::ReadOnly | AccessError::Frozen(_) => ErrorKind::ReadOnly,
-                AccessError::Conflict { .. } => ErrorKind::Conflict,
+                AccessError::Conflict { .. } | AccessError::Replaced => ErrorKind::Conflict,
                 AccessError::TooLarge { .. } => ErrorKind::Limit,
                 _ => ErrorKind::Argument,
             },

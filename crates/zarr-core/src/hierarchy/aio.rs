@@ -489,6 +489,7 @@ impl Array {
         let (state, selected) = self.opened.prepare(selection)?;
         self.opened.check_elements(&state, &elements)?;
         self.opened.check_count(&selected.shape, elements.len())?;
+        self.opened.check_still_there(&state, &selected.part).await?;
         self.write_elements(&state, &selected.part, state.span()?, elements).await
     }
 
@@ -520,15 +521,18 @@ impl Array {
         Chunk::all(self.clone(), &self.opened, &state, &selected.part)
     }
 
-    /// See [`crate::Array::append`].
+    /// See [`crate::Array::append`]. A dropped future leaves the place that it took.
     ///
     /// # Errors
     /// As there.
     pub async fn append<T: Element>(&self, axis: usize, elements: Vec<T>) -> Result<u64> {
         self.opened.check_elements(&self.opened.state(), &elements)?;
         let (state, place) = self.opened.grow(axis, elements.len()).await?;
-        self.write_elements(&state, &(&place).into(), state.span()?, elements).await?;
-        Ok(place.intervals()[axis].start)
+        let start = place.intervals()[axis].start;
+        match self.write_elements(&state, &(&place).into(), state.span()?, elements).await {
+            Ok(()) => Ok(start),
+            Err(e) => Err(self.opened.give_back(axis, &place, e).await),
+        }
     }
 
     /// See [`crate::Array::prepend`].

@@ -223,16 +223,19 @@ impl Array {
         })
     }
 
-    /// Writes what is selected. Parts of chunks are laid over what others write meanwhile; no element is
+    /// Writes what is selected, after a look at the array's document: where another writer has shortened or erased the
+    /// array since it was opened, that is an error, and nothing is written (not with the guard off). Parts of chunks are laid over what others write meanwhile; no element is
     /// lost. Of elements for the same place the last one in C order stays.
     ///
     /// # Errors
-    /// [`AccessError::ReadOnly`], [`AccessError::ElementType`], [`AccessError::Count`]; those of
+    /// [`AccessError::ReadOnly`], [`AccessError::ElementType`], [`AccessError::Count`]; [`AccessError::NotFound`],
+    /// [`AccessError::Replaced`] if the array is gone or another is in its place; those of
     /// [`Array::read`] for the selection; what the store or a codec meets.
     pub fn write<T: Element>(&self, selection: impl Into<Selection>, elements: &[T]) -> Result<()> {
         let (state, selected) = self.opened.prepare(selection)?;
         self.opened.check_elements(&state, elements)?;
         self.opened.check_count(&selected.shape, elements.len())?;
+        now(self.opened.check_still_there(&state, &selected.part))?;
         self.write_elements(&state, &selected.part, elements)
     }
 
@@ -262,6 +265,7 @@ impl Array {
         if repr == Repr::Variable {
             let count = element_count(&selected.shape).unwrap_or(u64::MAX);
             let cells = state.cells_of_stream(bytes, count).map_err(|e| self.opened.at(e))?;
+            now(self.opened.check_still_there(&state, &selected.part))?;
             return self.write_memory(
                 &state,
                 &selected.part,
@@ -276,6 +280,7 @@ impl Array {
             if whole { bytes.len() / repr.size() } else { usize::MAX },
         )?;
         self.opened.check_bytes(&state.metadata.data_type, bytes)?;
+        now(self.opened.check_still_there(&state, &selected.part))?;
         self.write_memory(&state, &selected.part, state.span()?, bytes, None)
     }
 
@@ -426,13 +431,20 @@ impl Array {
     /// Makes the array longer along `axis` and writes `elements` there, all in C order; returns the
     /// coordinate at which they begin. Appends of several writers all arrive, each in a place of its own.
     ///
+    /// The place is taken before the elements are stored. If they cannot be stored, the array gets the shape back
+    /// that it had, unless others have appended meanwhile (decision 40). An append that is killed, or whose future
+    /// is dropped, leaves the place: what was not stored reads as the fill value.
+    ///
     /// # Errors
     /// [`AccessError::Count`] if the elements do not fill whole slices; otherwise as [`Array::write`].
     pub fn append<T: Element>(&self, axis: usize, elements: &[T]) -> Result<u64> {
         self.opened.check_elements(&self.opened.state(), elements)?;
         let (state, place) = now(self.opened.grow(axis, elements.len()))?;
-        self.write_elements(&state, &(&place).into(), elements)?;
-        Ok(place.intervals()[axis].start)
+        let start = place.intervals()[axis].start;
+        match self.write_elements(&state, &(&place).into(), elements) {
+            Ok(()) => Ok(start),
+            Err(e) => Err(now(self.opened.give_back(axis, &place, e))),
+        }
     }
 
     /// Makes the array longer before its first element along `axis`, and writes `elements` there, all in C

@@ -11,6 +11,7 @@ use crate::element::Element;
 use crate::error::{AccessError, Result};
 use crate::grid::Tile;
 use crate::selection::Selection;
+use crate::store::aio::now;
 use crate::view::{View, ViewMut};
 
 /// Which bytes of an element are meant: all, or those of one field.
@@ -154,6 +155,7 @@ impl Array {
         self.opened.check_count(&elements_of(&field, &selected.shape), elements.len())?;
         self.opened.check_values(field.data_type(), elements)?;
         let memory = T::as_memory(elements).unwrap_or_default();
+        now(self.opened.check_still_there(&state, &selected.part))?;
         self.write_memory(&state, &selected.part, span, &memory, None)
     }
 
@@ -173,6 +175,7 @@ impl Array {
         let count = if whole { bytes.len() / span.size } else { usize::MAX };
         self.opened.check_count(&selected.shape, count)?;
         self.opened.check_bytes(field.data_type(), bytes)?;
+        now(self.opened.check_still_there(&state, &selected.part))?;
         self.write_memory(&state, &selected.part, span, bytes, None)
     }
 }
@@ -226,6 +229,7 @@ impl aio::Array {
         let (field, span) = self.opened.field_as::<T>(&state, field)?;
         self.opened.check_count(&elements_of(&field, &selected.shape), elements.len())?;
         self.opened.check_values(field.data_type(), &elements)?;
+        self.opened.check_still_there(&state, &selected.part).await?;
         self.write_elements(&state, &selected.part, span, elements).await
     }
 }

@@ -25,6 +25,7 @@ mod purge;
 mod resize;
 mod room;
 mod shards;
+mod stale;
 mod update;
 mod walk;
 

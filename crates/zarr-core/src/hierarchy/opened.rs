@@ -53,6 +53,8 @@ pub(crate) struct State {
     pub content: Bytes,
     /// What is remembered of its chunks.
     pub memos: Memos,
+    /// The array's document as a write saw it last, if it said the same.
+    pub seen: Mutex<Option<Bytes>>,
 }
 
 impl State {
@@ -78,6 +80,7 @@ impl State {
             fill,
             content,
             memos: Memos::new(room.options.index_memory.unwrap_or(INDEX_MEMORY)),
+            seen: Mutex::default(),
         })
     }
 

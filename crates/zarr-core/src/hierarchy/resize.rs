@@ -61,6 +61,33 @@ impl Opened {
         Ok((state, Region::new(place)))
     }
 
+    /// Takes back what [`Opened::grow`] added along `axis`, since its elements could not be written because of `error`;
+    /// unless the shape is no longer the one that it made (decision 40). Returns the error.
+    pub async fn give_back(
+        &self,
+        axis: usize,
+        place: &Region,
+        error: crate::Error,
+    ) -> crate::Error {
+        let added = &place.intervals()[axis];
+        let grown: Vec<u64> = place.intervals().iter().map(|range| range.end).collect();
+        let mut old = grown.clone();
+        old[axis] = added.start;
+        let back = |now: &[u64]| Ok(if now == grown { old.clone() } else { now.to_vec() });
+        let given_back = match self.reshape(back).await {
+            Ok((_, was)) => was == grown,
+            // The document comes first: what then could not be erased lies outside the array.
+            Err(_) => self.state().metadata.shape == old,
+        };
+        if given_back {
+            return error;
+        }
+        error.with_hint(format!(
+            "elements {}..{} along axis {axis} read as the fill value; write them again",
+            added.start, added.end
+        ))
+    }
+
     /// Makes the array longer by what `count` elements fill, before its first element along `axis`; returns
     /// the array as it is then, and the place of the new elements. No stored element moves: a handle that
     /// knows the array as it was still writes where it did. What a chunk stores before the array's first

@@ -1,0 +1,144 @@
+//! An append that fails gives its place back (decision 40).
+#![cfg(feature = "memory")]
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+
+use zarr::store::{
+    Bytes, ConditionalStore, ListableStore, Payload, ReadableStore, Store, StoreKey, StorePrefix,
+    Version, WriteableStore,
+};
+use zarr::stores::MemoryStore;
+use zarr::{Array, Dialect, Hierarchy, OpenOptions, Result, StoreError};
+
+/// Memory that, when it is full, takes documents and no chunk from the third on.
+#[derive(Debug, Default)]
+struct Full {
+    memory: MemoryStore,
+    is_full: AtomicBool,
+    /// Called before a chunk is refused.
+    others: std::sync::Mutex<Option<Array>>,
+}
+
+impl Full {
+    fn check(&self, key: &StoreKey) -> Result<(), StoreError> {
+        let chunk = key.as_str().rsplit(['/', 'c', '.']).next().and_then(|n| n.parse::<u64>().ok());
+        if !self.is_full.load(SeqCst) || chunk.is_none_or(|chunk| chunk < 3) {
+            return Ok(());
+        }
+        if let Some(array) = self.others.lock().unwrap().take() {
+            self.is_full.store(false, SeqCst);
+            array.append(0, &[8u8; 2]).expect("the memory is not full");
+            self.is_full.store(true, SeqCst);
+        }
+        let source = io::Error::from(io::ErrorKind::StorageFull);
+        Err(StoreError::Io { operation: "set", key: key.to_string(), source })
+    }
+}
+
+impl Store for Full {
+    fn name(&self) -> String {
+        "full".into()
+    }
+    fn readable(&self) -> Option<&dyn ReadableStore> {
+        self.memory.readable()
+    }
+    fn writeable(&self) -> Option<&dyn WriteableStore> {
+        Some(self)
+    }
+    fn listable(&self) -> Option<&dyn ListableStore> {
+        self.memory.listable()
+    }
+    fn conditional(&self) -> Option<&dyn ConditionalStore> {
+        Some(self)
+    }
+}
+
+impl WriteableStore for Full {
+    fn set(&self, key: &StoreKey, value: Payload<'_>) -> Result<(), StoreError> {
+        self.check(key)?;
+        self.memory.set(key, value)
+    }
+    fn erase(&self, key: &StoreKey) -> Result<(), StoreError> {
+        self.memory.erase(key)
+    }
+    fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
+        self.memory.erase_prefix(prefix)
+    }
+}
+
+impl ConditionalStore for Full {
+    fn get_versioned(&self, key: &StoreKey) -> Result<Option<(Bytes, Version)>, StoreError> {
+        self.memory.get_versioned(key)
+    }
+    fn set_if(
+        &self,
+        key: &StoreKey,
+        value: Option<Payload<'_>>,
+        was: Option<&Version>,
+    ) -> Result<bool, StoreError> {
+        if value.is_some() {
+            self.check(key)?;
+        }
+        self.memory.set_if(key, value, was)
+    }
+}
+
+const DIALECTS: [Dialect; 3] = [Dialect::V2, Dialect::V3, Dialect::Draft];
+
+/// An array of three elements in chunks of two.
+fn begun(dialect: Dialect) -> Result<(Arc<Full>, Array)> {
+    let store = Arc::new(Full::default());
+    let options = OpenOptions::new(zarr::standard()).read_write();
+    let hierarchy = Hierarchy::create(store.clone(), options.format(dialect), &options)?;
+    let array = hierarchy.create_array(&"/a".parse()?).shape(&[3]).chunks(&[2]);
+    let array = array.data_type_named("u1").create()?;
+    array.write(.., &[1u8, 2, 3])?;
+    Ok((store, array))
+}
+
+/// Each retry on a full disk left as many rows of fill.
+#[tokio::test]
+async fn a_failed_append_leaves_the_array_as_it_was() -> Result<()> {
+    for dialect in DIALECTS {
+        let (store, array) = begun(dialect)?;
+        let waiting = zarr::aio::Hierarchy::from_blocking(array.hierarchy());
+        let waiting = waiting.array(array.path()).await?;
+        let before = store.memory.list()?;
+        store.is_full.store(true, SeqCst);
+        for _ in 0..3 {
+            let error = array.append(0, &[9u8; 6]).unwrap_err().to_string();
+            assert!(error.contains("no storage space"), "{error}");
+            assert_eq!(array.shape(), [3], "{dialect}");
+            waiting.append(0, vec![9u8; 6]).await.unwrap_err();
+            assert_eq!(waiting.shape(), [3], "{dialect}");
+        }
+        store.is_full.store(false, SeqCst);
+        array.refresh()?;
+        assert_eq!(array.read::<u8>(..)?, [1, 2, 3], "{dialect}");
+        assert_eq!(store.memory.list()?, before, "{dialect}");
+        assert_eq!(array.append(0, &[4u8; 6])?, 3);
+        assert_eq!(array.read::<u8>(..)?, [1, 2, 3, 4, 4, 4, 4, 4, 4]);
+    }
+    Ok(())
+}
+
+/// What others have appended behind stays, and so does the place between, which the error names.
+#[test]
+fn a_place_that_others_appended_behind_is_kept_and_named() -> Result<()> {
+    for dialect in DIALECTS {
+        let (store, array) = begun(dialect)?;
+        let options = OpenOptions::new(zarr::standard()).read_write();
+        let other = Hierarchy::open(store.clone(), &options)?.array(array.path())?;
+        *store.others.lock().unwrap() = Some(other);
+        store.is_full.store(true, SeqCst);
+        let error = array.append(0, &[9u8; 6]).unwrap_err().to_string();
+        assert!(error.contains("elements 3..9 along axis 0 read as the fill value"), "{error}");
+        store.is_full.store(false, SeqCst);
+        array.refresh()?;
+        assert_eq!(array.shape(), [11], "{dialect}");
+        assert_eq!(array.read::<u8>(9..)?, [8, 8], "{dialect}");
+    }
+    Ok(())
+}
