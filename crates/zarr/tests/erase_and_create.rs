@@ -193,3 +193,23 @@ fn a_node_is_created_as_one_kind() -> Result<()> {
     }
     Ok(())
 }
+
+/// An array takes the place of a root group that was erased for it.
+#[test]
+fn the_root_can_be_overwritten() -> Result<()> {
+    for dialect in DIALECTS {
+        for (name, store) in stores() {
+            let hierarchy = Hierarchy::create(store(), options().format(dialect), &options())?;
+            create(&hierarchy, "/a")?.write(.., &[7u8; 8])?;
+            for _ in 0..2 {
+                let array = hierarchy.create_array(&NodePath::root()).shape(&[2]).chunks(&[2]);
+                let array = array.data_type_named("u1").overwrite(true).create()?;
+                array.write(.., &[3u8; 2])?;
+                let read = Hierarchy::open(store(), &options())?.array(&NodePath::root())?;
+                assert_eq!(read.read::<u8>(..)?, [3; 2], "{name}, {dialect}");
+            }
+            assert_eq!(hierarchy.tree(&NodePath::root())?.len(), 1, "{name}, {dialect}");
+        }
+    }
+    Ok(())
+}

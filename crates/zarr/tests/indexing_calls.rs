@@ -74,7 +74,9 @@ fn once(
     log.lock().expect("no panic").clear();
     act();
     let asked = std::mem::take(&mut *log.lock().expect("no panic"));
-    for (key, asked) in asked {
+    // A write looks at the document of the array, too.
+    let is_chunk = |key: &str| !key.ends_with(".json") && !key.contains("/.z");
+    for (key, asked) in asked.into_iter().filter(|(key, _)| is_chunk(key)) {
         prop_assert!(asked.reads <= reads && asked.sets <= sets, "{key}: {asked:?}");
         let size = sizes.get(&key).copied().unwrap_or(0);
         prop_assert!(asked.read <= size, "{key}: {asked:?}, of {size} bytes");

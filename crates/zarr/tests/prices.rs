@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use zarr::format::of_dialect;
 use zarr::store::{Store, StoreKey};
 use zarr::stores::{Call, MemoryStore};
-use zarr::{Dialect, ErrorKind, Hierarchy, NodeKind, NodePath, Object, OpenOptions};
+use zarr::{Dialect, ErrorKind, Guard, Hierarchy, NodeKind, NodePath, Object, OpenOptions};
 
 type Calls = Arc<Mutex<Vec<String>>>;
 
@@ -69,14 +69,22 @@ fn looking_for_leftovers_is_one_listing() {
     assert_eq!(array.read::<i16>(..).unwrap(), [0; 4]);
 }
 
-/// D-155, D-156: a whole chunk is one set, a chunk read is one get.
+/// D-155, D-156: a whole chunk is one set, a chunk read is one get. A guarded write looks at the document first, once
+/// for all its chunks (issue 13, point 11); an unguarded one does not.
 #[test]
 fn a_chunk_is_one_call() {
     let (hierarchy, calls) = watched();
     let array = create(&hierarchy, "/a");
     taken(&calls);
     array.write(0..2, &[1i16, 2]).unwrap();
-    assert_eq!(taken(&calls), ["set data/root/a/c0"]);
+    assert_eq!(taken(&calls), ["get meta/root/a.array.json", "set data/root/a/c0"]);
+    let mut options = OpenOptions::new(zarr::standard()).read_write();
+    options.options.guard = Guard::Off;
+    let unguarded = Hierarchy::open(hierarchy.store().clone(), &options).unwrap();
+    let unguarded = unguarded.array(&path("/a")).unwrap();
+    taken(&calls);
+    unguarded.write(0..2, &[1i16, 2]).unwrap();
+    assert_eq!(taken(&calls), ["set_unguarded data/root/a/c0"]);
     assert_eq!(array.read::<i16>(0..2).unwrap(), [1, 2]);
     let read = taken(&calls);
     assert!(read.len() == 1 && read[0].ends_with(" data/root/a/c0"), "{read:?}");

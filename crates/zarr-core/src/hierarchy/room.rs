@@ -380,13 +380,14 @@ impl Room {
         if ground.overwrite {
             self.erase_all(path).await.map_err(at)?;
             if path.is_root() {
-                // It may have gone with a link.
-                self.create_entry_point().await.map_err(at)?;
+                // It may have gone with a link; else it is there.
+                match self.create_entry_point().await {
+                    Err(e) if matches!(e.cause(), Cause::Access(AccessError::Exists(_))) => {}
+                    other => other.map_err(at)?,
+                }
             }
-        } else if !self.format.groups_are_explicit()
-            && path.is_root()
-            && node.kind() == NodeKind::Array
-        {
+        }
+        if !self.format.groups_are_explicit() && path.is_root() && node.kind() == NodeKind::Array {
             self.yield_root().await.map_err(at)?;
         }
         for ancestor in above.iter().rev() {
