@@ -161,7 +161,16 @@ impl Session {
         Ok(node)
     }
 
+    /// The node, as its writer meant characters.
     fn find(&self, target: &Target, options: &OpenOptions) -> Result<Node, Failure> {
+        let node = self.find_plainly(target, options)?;
+        match zarr::nczarr::narrow_characters(&node, options) {
+            Some(options) => self.find_plainly(target, &options),
+            None => Ok(node),
+        }
+    }
+
+    fn find_plainly(&self, target: &Target, options: &OpenOptions) -> Result<Node, Failure> {
         let (url, options) = match netcdf_url(&target.target)? {
             Some(url) => url.hierarchy(options)?,
             None => (url(&target.target), options.clone()),

@@ -97,3 +97,40 @@ fn modes_say_what_is_made_and_read() {
     assert_eq!(folder.run("gen d.cdl -o a#mode=nczarr").code, 2);
     assert_eq!(folder.run("dump none#mode=nczarr").code, 3);
 }
+
+/// N-081: characters of netcdf-c 4.8 and 4.9.0, which say `<U1` and have one byte each, are read as plain Zarr, too. The
+/// documents are those that 4.9.0 wrote, as NCZarr and as plain Zarr.
+#[test]
+fn characters_of_old_netcdf_are_read_and_copied() {
+    let folder = Folder::new();
+    let array = |more: &str| {
+        format!(
+            r#"{{"zarr_format": 2, "shape": [2, 3], "dtype": "<U1", "chunks": [2, 3], "fill_value": "", "order": "C", "compressor": null, "filters": null{more}}}"#
+        )
+    };
+    let said = r#", "_NCZARR_ARRAY": {"dimrefs": ["/lat","/lon"], "storage": "chunked"}"#;
+    let root = r#"{"zarr_format": 2, "_NCZARR_SUPERBLOCK": {"version": "2.0.0"}, "_NCZARR_GROUP": {"dims": {"lat": 2, "lon": 3}, "vars": ["code"], "groups": []}}"#;
+    let writer = r#"{"_NCProperties": "version=2,netcdf=4.9.0,nczarr=2.0.0"}"#;
+    for (name, root, more) in [("old", root, said), ("plain", r#"{"zarr_format": 2}"#, "")] {
+        std::fs::create_dir_all(folder.path(&format!("{name}/code"))).unwrap();
+        folder.write(&format!("{name}/.zgroup"), root);
+        folder.write(&format!("{name}/.zattrs"), writer);
+        folder.write(&format!("{name}/code/.zarray"), array(more));
+        folder.write(&format!("{name}/code/0.0"), "abcde\0");
+        let read = folder.good(&format!("get {name} --path code")).text().to_owned();
+        if name == "old" {
+            // By itself the array tells only what its own document says.
+            folder.good(&format!("get {name}/code --region 0,0"));
+        }
+        assert!(read.contains('a') && read.contains('e'), "{name}: {read}");
+        let info = folder.good(&format!("info {name} --path code --stored")).text().to_owned();
+        assert!(info.contains("|S1") || info.contains(">S1"), "{info}");
+        for to in ["v2", "nczarr-v2", "nczarr-v3"] {
+            folder.good(&format!("copy {name} {name}-{to} --to {to}"));
+            let copied = folder.good(&format!("dump {name}-{to}")).text().to_owned();
+            assert!(copied.contains('a') && copied.contains('e'), "{name} {to}: {copied}");
+        }
+        let again = folder.good(&format!("get {name}-v2 --path code")).text().to_owned();
+        assert_eq!(again, read, "{name}");
+    }
+}
