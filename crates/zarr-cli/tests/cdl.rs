@@ -207,3 +207,30 @@ fn other_arrays_are_left_out() {
     assert!(run.text().contains("\tshort a("), "{}", run.text());
     assert!(run.err.starts_with("warning: /m: is no variable: "), "{}", run.err);
 }
+
+/// Decision 37: names with a colon are ordinary, for variables, groups and dimensions, in folders and archives.
+#[test]
+#[cfg(not(windows))]
+fn names_with_colons_are_made_copied_and_dumped() {
+    let folder = Folder::new();
+    let text = "netcdf c {\ndimensions:\n\tT\\:1 = 2 ;\nvariables:\n\tint a\\:b(T\\:1) ;\n\t\ta\\:b:u\\:v = 1 ;\ndata:\n\n a\\:b = 1, 2 ;\n\n\
+                group: g\\:h {\n  variables:\n  \tint x ;\n  data:\n\n   x = 3 ;\n  } // group g\\:h\n}\n";
+    folder.write("c.cdl", text);
+    for (name, format) in
+        [("c2", "nczarr-v2"), ("c3", "nczarr-v3"), ("c2.zip", "nczarr-v2"), ("c3.zip", "nczarr-v3")]
+    {
+        folder.good(&format!("gen c.cdl -o {name} --format {format}"));
+        assert_eq!(folder.good(&format!("dump -n c {name}")).text(), text, "{name}");
+        for to in ["nczarr-v2", "nczarr-v3"] {
+            folder.good(&format!("copy {name} {name}-{to} --to {to}"));
+            let run = folder.good(&format!("dump -n c {name}-{to}"));
+            let values = [" a\\:b = 1, 2 ;", "   x = 3 ;", "group: g\\:h {"];
+            assert!(values.iter().all(|line| run.text().contains(line)), "{}", run.text());
+        }
+        for to in ["zarr-v2", "zarr-v3"] {
+            folder.good(&format!("copy {name} {name}-{to} --to {to}"));
+            let tree = folder.good(&format!("tree {name}-{to}")).text().to_owned();
+            assert!(tree.contains("a:b") && tree.contains("g:h"), "{tree}");
+        }
+    }
+}

@@ -322,7 +322,9 @@ impl Group {
             dimensions.push(dimension);
         }
         let array = Making { dataset: &self.dataset, snapshot, dimensions: &dimensions };
-        let (array, storage) = array.make(&path, &mut variable).map_err(|e| self.at(e))?;
+        let node = self.dataset.node_path(&path)?;
+        let (array, storage) =
+            array.make(&path, &mut variable).map_err(|e| self.dataset.at(e).at_path(&node))?;
         variable.storage = storage;
         let fill = elements::fill(&array.metadata(), variable.ty);
         Ok((variable, Entry { array, fill }))

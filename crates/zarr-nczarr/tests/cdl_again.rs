@@ -156,3 +156,14 @@ fn a_fill_value_may_be_quoted() {
     assert_eq!(fill("char", "\"7\""), Ok("7".into()));
     assert_eq!(fill("string", "\"7\""), Ok(vec!["7".to_owned()].into()));
 }
+
+/// A dimension of length 0 is unlimited in CDL, and so it is when the text is read.
+#[test]
+fn dimensions_of_length_0_are_read_again() {
+    let array = r#"{"zarr_format":2,"shape":[0,2],"dtype":"<i4","chunks":[1,2],"fill_value":0,"order":"C","compressor":null,"filters":null}"#;
+    let store = holding(&[(".zgroup", r#"{"zarr_format":2}"#), ("a/.zarray", array)]);
+    let text = dump(&Dataset::open(store, &options()).unwrap());
+    for new in [NewDataset::nczarr_v2(), NewDataset::nczarr_v3()] {
+        assert_eq!(dump(&made(&text, &new)), text);
+    }
+}

@@ -249,3 +249,26 @@ fn strings_find_their_width() {
     assert_eq!(v.read().unwrap(), texts.into());
     assert_eq!(v.schema().unwrap().attribute("_nczarr_maxstrlen"), Some(&vec![200].into()));
 }
+
+/// N-006: bools that PackBits of numcodecs packed are sound in every copy. The bytes are numcodecs'.
+#[test]
+fn packed_bools_are_copied() {
+    let array = r#"{"zarr_format":2,"shape":[5],"dtype":"|b1","chunks":[5],"fill_value":false,"order":"C","compressor":null,"filters":[{"id":"packbits"}]}"#;
+    let store = holding(&[(".zgroup", r#"{"zarr_format":2}"#), ("a/.zarray", array)]);
+    let key = zarr_core::store::StoreKey::new("a/0").unwrap();
+    store.writeable().unwrap().set(&key, vec![3, 0b1001_0000].into()).unwrap();
+    let original = Dataset::open(store, &options()).unwrap();
+    let due = [true, false, false, true, false];
+    let pure = [NewDataset::pure(Dialect::V2), NewDataset::pure(Dialect::V3)];
+    for new in pure.into_iter().chain([NewDataset::nczarr_v3(), NewDataset::nczarr_v2()]) {
+        let (copy, lost) = copied(&original, &new);
+        let read = copy.variable("a").unwrap().read().unwrap();
+        if new == NewDataset::nczarr_v2() {
+            assert_eq!(read, Values::Ubyte(due.map(u8::from).to_vec()));
+            assert!(lost.iter().any(|what| what.contains("packbits")), "{lost:?}");
+        } else {
+            assert_eq!(read, Values::Bool(due.to_vec()));
+            assert_eq!(lost, [""; 0]);
+        }
+    }
+}

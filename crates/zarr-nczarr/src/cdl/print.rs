@@ -190,7 +190,8 @@ impl Printer<'_> {
         }
         for dimension in &group.dimensions {
             let (name, len) = (escape::name(&dimension.name), dimension.len);
-            match dimension.unlimited {
+            // CDL takes the length 0 for UNLIMITED, and so it is when the text is read.
+            match dimension.unlimited || len == 0 {
                 true => writeln!(self.out, "{blank}\t{name} = UNLIMITED ; // ({len} currently)")?,
                 false => writeln!(self.out, "{blank}\t{name} = {len} ;")?,
             }
