@@ -38,6 +38,9 @@ pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, M
         json if json.as_i64() == Some(-1) => Some(Length::Rest),
         json => json.as_u64().filter(|&size| size > 0).map(Length::Size),
     };
+    if words.as_array().is_some_and(|list| list.len() > MOST_AXES) {
+        return Err(parameters.wrong("shape", "has more than 1,024 axes"));
+    }
     let lengths = words.as_array().and_then(|list| list.iter().map(length).collect());
     let lengths: Vec<Length> = lengths.ok_or_else(|| {
         parameters.wrong("shape", "is no list of positive integers, lists of axes, and -1")
@@ -55,6 +58,9 @@ pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, M
     Ok(Codec::array_to_array(codec))
 }
 
+/// A chunk gets no more axes than an array may have (DECISIONS 42).
+const MOST_AXES: usize = 1024;
+
 fn axes_of(length: &Length) -> &[usize] {
     match length {
         Length::Axes(axes) => axes,
@@ -66,7 +72,8 @@ impl Reshape {
     /// The new shape of a chunk of shape `from`.
     fn shape(&self, from: &[u64]) -> Result<Vec<u64>, MetadataError> {
         let wrong = |why: &str| {
-            let why = format!("a chunk of shape {from:?} cannot take {}: {why}", self.words);
+            let why =
+                format!("a chunk of shape {from:?} cannot take {}: {why}", self.words.brief());
             MetadataError::invalid("codecs: reshape: shape", why)
         };
         let few = "the number of elements is another";

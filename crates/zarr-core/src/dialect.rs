@@ -3,6 +3,7 @@
 use std::fmt::{self, Write};
 use std::str::FromStr;
 
+use crate::error::shortened;
 use crate::limits::Limits;
 
 /// A dialect of Zarr: the vocabulary of its documents.
@@ -138,6 +139,9 @@ pub struct Reading<'a> {
     pub warnings: Vec<String>,
 }
 
+/// So many characters of a warning are kept; names out of documents are in it.
+const MOST_WARNING: usize = 500;
+
 impl<'a> Reading<'a> {
     /// A reading that has overlooked nothing yet.
     pub fn new(registry: &'a crate::Registry, strictness: Strictness) -> Self {
@@ -153,6 +157,7 @@ impl<'a> Reading<'a> {
     /// Notes `what`, and lets it pass if the reading is tolerant.
     pub fn tolerate(&mut self, what: impl Into<String>) -> Result<(), String> {
         let what = what.into();
+        let what = shortened(&what, MOST_WARNING).into_owned();
         match self.strictness {
             Strictness::Strict => Err(what),
             Strictness::Tolerant => {

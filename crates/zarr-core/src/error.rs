@@ -3,6 +3,7 @@
 //! Each layer has an enum of what a caller can act on; [`Error`] adds the place once, where it is known:
 //! store, path, chunk and key. Sources are kept. [`ErrorKind`] is the coarse answer for programs.
 
+use std::borrow::Cow;
 use std::error::Error as StdError;
 use std::fmt;
 use std::io;
@@ -532,6 +533,9 @@ impl<C: Into<Cause>> From<C> for Error {
             Cause::Access(AccessError::Exists(_)) => {
                 Some("erase it first, or create with `overwrite(true)`")
             }
+            Cause::Codec(CodecError::Limit { codec: "codecs", .. }) => {
+                Some("raise `Limits::decoded` if you trust this data")
+            }
             Cause::Store(StoreError::LockRefused { .. }) => Some(
                 "this file system does not lock; if no other process writes here, open the store with \
                  `locking(false)`",
@@ -549,17 +553,36 @@ impl<C: Into<Cause>> From<C> for Error {
     }
 }
 
+/// So many indices of a chunk are told.
+const MOST_INDICES: usize = 16;
+/// So many characters of a path or a key are told.
+const MOST_KEY: usize = 400;
+/// So many characters of what went wrong are told; names and values out of documents are in it.
+const MOST_TEXT: usize = 1000;
+
+/// A text of at most `most` characters, what is left out of its middle told by three dots.
+pub(crate) fn shortened(text: &str, most: usize) -> Cow<'_, str> {
+    if text.len() <= most || text.char_indices().nth(most).is_none() {
+        return text.into();
+    }
+    let at = |n: usize| text.char_indices().nth(n).map_or(text.len(), |(at, _)| at);
+    let tail = text.char_indices().rev().nth(most / 4).map_or(0, |(at, _)| at);
+    format!("{}...{}", &text[..at(most - most / 4 - 3)], &text[tail..]).into()
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let inner = &self.0;
         let mut place = Vec::new();
         // The path of a root says nothing where the store is named.
         if let Some(path) = inner.path.as_ref().filter(|p| !p.is_root() || inner.store.is_none()) {
-            place.push(path.to_string());
+            place.push(shortened(path.as_str(), MOST_KEY).into_owned());
         }
         if let Some(chunk) = &inner.chunk {
-            let list: Vec<String> = chunk.iter().map(i64::to_string).collect();
-            place.push(format!("chunk ({})", list.join(", ")));
+            let list: Vec<String> = chunk.iter().take(MOST_INDICES).map(i64::to_string).collect();
+            let more = chunk.len().checked_sub(MOST_INDICES + 1).map(|more| more + 1);
+            let more = more.map_or_else(String::new, |more| format!(", and {more} more"));
+            place.push(format!("chunk ({}{more})", list.join(", ")));
         }
         let mut place = place.join(", ");
         if let (Some(store), false) = (&inner.store, place.is_empty()) {
@@ -568,15 +591,15 @@ impl fmt::Display for Error {
             place = format!("store {store}");
         }
         if let Some(key) = &inner.key {
-            place.push_str(&format!(" at `{key}`"));
+            place.push_str(&format!(" at `{}`", shortened(key.as_str(), MOST_KEY)));
         }
         match place.trim_start() {
             "" => {}
             place => write!(f, "{place}: ")?,
         }
-        write!(f, "{}", inner.cause)?;
+        write!(f, "{}", shortened(&inner.cause.to_string(), MOST_TEXT))?;
         match &inner.hint {
-            Some(hint) => write!(f, "; {hint}"),
+            Some(hint) => write!(f, "; {}", shortened(hint, MOST_TEXT)),
             None => Ok(()),
         }
     }

@@ -191,13 +191,15 @@ impl ArrayMetadata {
             Chain::build(&self.codecs, &context, registry)
         };
         let first = self.chunk_extent();
+        let mut left = MOST_LENGTHS;
         for axis in 0..first.len() {
             let lengths = self.grid.as_ref().map(|grid| grid.stored_lengths(axis));
-            for length in lengths.unwrap_or_default().into_iter().filter(|&len| len != first[axis])
-            {
+            let others = lengths.unwrap_or_default().into_iter().filter(|&len| len != first[axis]);
+            for length in others.take(left) {
                 let mut shape = first.clone();
                 shape[axis] = length;
                 build(shape)?;
+                left -= 1;
             }
         }
         Ok(build(first)?.mending_bools(dialect != Dialect::V3))
@@ -240,6 +242,9 @@ impl ArrayMetadata {
         Ok(())
     }
 }
+
+/// Of so many lengths of chunks it is told at once whether the codecs take them, of further ones as they are read.
+const MOST_LENGTHS: usize = 4096;
 
 /// What N5 calls its blocks.
 const N5_KEYS: ChunkKeys = ChunkKeys::V2 { separator: '/' };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{
     ArrayToArray, ArrayToBytes, BytesToBytes, ChunkContext, Codec, CodecSpec, DecodedSize,
-    EncodedParts, InnerPart, PartEdit, PartRead, scratch,
+    EncodedParts, InnerPart, PartEdit, PartRead, budget, scratch,
 };
 use crate::data_type::{CoreType, Origin};
 use crate::error::{CodecError, MetadataError};
@@ -27,6 +27,12 @@ pub struct Chain {
     from: Origin,
 }
 
+/// A chain has at most so many codecs, each of which holds a shape (DECISIONS 42).
+const MOST_CODECS: usize = 256;
+
+/// Codecs make at most so many axes, where the array has fewer.
+const MOST_AXES: usize = 1024;
+
 impl Chain {
     /// Builds and checks the chain that `specs` name, for chunks as `context` says.
     ///
@@ -39,6 +45,11 @@ impl Chain {
         registry: &Registry,
     ) -> Result<Chain, MetadataError> {
         context.element_size()?;
+        if specs.len() > MOST_CODECS {
+            let why = format!("{} codecs; a chain has at most {MOST_CODECS}", specs.len());
+            return Err(MetadataError::invalid("codecs", why));
+        }
+        let most_axes = context.shape.len().max(MOST_AXES);
         // What the codecs on arrays see, and what those on bytes do.
         let (mut inner, mut after) = (context.clone(), context.clone());
         let (mut arrays, mut serializer, mut bytes) = (Vec::new(), None, Vec::new());
@@ -63,6 +74,11 @@ impl Chain {
                         )));
                     }
                     let next = codec.encoded(&inner)?;
+                    if next.shape.len() > most_axes {
+                        let axes = next.shape.len();
+                        let what = format!("`{}` makes {axes} axes, above {most_axes}", spec.name);
+                        return Err(order(&what));
+                    }
                     after = next.clone();
                     arrays.push((codec, std::mem::replace(&mut inner, next)));
                 }
@@ -239,6 +255,7 @@ impl Chain {
             return self.decode_from(step + 1, encoded, &shape, &within.turned(order), out);
         }
         let next = next_context(&**codec, context, shape)?;
+        let _taken = budget::take(next.size().unwrap_or(u64::MAX))?;
         let mut scratch = zeroed(next.size())?;
         let heap = out.heap();
         let whole = ViewMut::new(&mut scratch, &next.shape, cell_of(&next)).with_heap(heap);
@@ -253,24 +270,58 @@ impl Chain {
         Ok(())
     }
 
+    /// Decodes what the codecs on bytes made. Where the bytes alone tell how many come out, they are first taken to be
+    /// few, so that threads need not wait for the room that the most would take.
     fn decode_bytes(
         &self,
-        mut encoded: Cow<'_, [u8]>,
+        encoded: Cow<'_, [u8]>,
         shape: &[u64],
         within: &Part,
         mut out: ViewMut<'_>,
     ) -> Result<(), CodecError> {
         let sizes = self.sizes(shape)?;
+        let few = DecodedSize::few(encoded.len());
+        let is_unknown = sizes[..self.bytes.len()].contains(&None);
+        let most = DecodedSize::unknown(encoded.len()).limit().min(budget::limit());
+        if let (Cow::Borrowed(encoded), true) = (&encoded, is_unknown && few < most) {
+            let encoded = Cow::Borrowed(*encoded);
+            match self.decode_sized(encoded, (&sizes, few), shape, within, out.reborrow()) {
+                Err(CodecError::Limit { .. }) => {}
+                decoded => return decoded,
+            }
+        }
+        self.decode_sized(encoded, (&sizes, most), shape, within, out)
+    }
+
+    /// As [`Chain::decode_bytes`], each step giving as many bytes as is known, or `most`.
+    fn decode_sized(
+        &self,
+        mut encoded: Cow<'_, [u8]>,
+        (sizes, most): (&[Option<u64>], u64),
+        shape: &[u64],
+        within: &Part,
+        mut out: ViewMut<'_>,
+    ) -> Result<(), CodecError> {
         let due = |step: usize, encoded: &[u8]| match sizes[step] {
             Some(size) => DecodedSize::Exactly(size),
-            None => DecodedSize::unknown(encoded.len()),
+            None => DecodedSize::AtMost(most.max(encoded.len() as u64).min(budget::limit())),
         };
+        // What is decoded straight into the caller's memory takes no other.
+        let direct = self.serializer.is_memory() && within.is_all(shape);
+        let direct = direct && !self.bytes.is_empty() && out.as_bytes_mut().is_some();
+        let taken = sizes[..self.bytes.len()].iter().skip(usize::from(direct));
+        let taken: Vec<u64> = taken.map(|size| size.unwrap_or(most)).collect();
+        let limit = budget::limit();
+        if taken.iter().any(|&size| size > limit) {
+            return Err(CodecError::Limit { codec: "codecs", limit });
+        }
+        let all = taken.iter().fold(0, |sum: u64, &size| sum.saturating_add(size));
+        let _taken = budget::take(all.min(limit))?;
         for (step, codec) in self.bytes.iter().enumerate().skip(1).rev() {
             let size = due(step, &encoded);
             encoded = codec.decode(encoded, size)?;
         }
         if let Some(first) = self.bytes.first() {
-            let direct = self.serializer.is_memory() && within.is_all(shape);
             if direct && let Some(memory) = out.as_bytes_mut() {
                 first.decode_into(encoded, memory)?;
                 return self.check(&mut out);

@@ -4,6 +4,7 @@
 //! [`Chain`]: array to array, array to bytes, bytes to bytes (F-070). v2 and the drafts know only the
 //! last kind; their filters and compressor come after an implied `bytes` (DECISIONS 14).
 
+pub(crate) mod budget;
 mod chain;
 mod convert;
 mod inner;
@@ -189,6 +190,12 @@ impl DecodedSize {
     /// 64 MiB and 2 GiB.
     pub fn unknown(encoded: usize) -> DecodedSize {
         DecodedSize::AtMost((encoded as u64).saturating_mul(1000).clamp(64 << 20, 2 << 30))
+    }
+
+    /// As many as are tried first when nothing else is known: 32 times as many, and at least 1 MiB.
+    pub(crate) fn few(encoded: usize) -> u64 {
+        let few = (encoded as u64).saturating_mul(32).max(1 << 20);
+        few.min(Self::unknown(encoded).limit())
     }
 
     /// Whether `found` bytes are what was due.

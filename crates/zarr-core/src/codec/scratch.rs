@@ -5,22 +5,56 @@
 
 use std::borrow::Cow;
 use std::cell::RefCell;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A thread keeps no more than so many bytes, and so many pieces.
 const MOST_BYTES: usize = 64 << 20;
 const MOST_PIECES: usize = 4;
 
+/// All threads together keep no more than so many bytes (DECISIONS 42).
+const MOST_OF_ALL: usize = 256 << 20;
+
 thread_local! {
-    static KEPT: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
+    static KEPT: RefCell<Kept> = const { RefCell::new(Kept(Vec::new())) };
+}
+
+/// Bytes that threads keep.
+static OF_ALL: AtomicUsize = AtomicUsize::new(0);
+
+/// What one thread keeps.
+struct Kept(Vec<Vec<u8>>);
+
+impl Kept {
+    fn take(&mut self, size: usize) -> Option<Vec<u8>> {
+        let fits = self.0.iter().rposition(|memory| memory.capacity() >= size)?;
+        let memory = self.0.swap_remove(fits);
+        OF_ALL.fetch_sub(memory.capacity(), Ordering::Relaxed);
+        Some(memory)
+    }
+
+    fn give(&mut self, memory: Vec<u8>) {
+        let size = memory.capacity();
+        let held: usize = self.0.iter().map(Vec::capacity).sum();
+        if self.0.len() >= MOST_PIECES || held.saturating_add(size) > MOST_BYTES {
+            return;
+        }
+        match OF_ALL.fetch_add(size, Ordering::Relaxed).saturating_add(size) <= MOST_OF_ALL {
+            true => self.0.push(memory),
+            false => drop(OF_ALL.fetch_sub(size, Ordering::Relaxed)),
+        }
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        let held: usize = self.0.iter().map(Vec::capacity).sum();
+        OF_ALL.fetch_sub(held, Ordering::Relaxed);
+    }
 }
 
 /// Memory of `size` bytes, whatever they are; `None` if there is not so much.
 pub fn take(size: usize) -> Option<Vec<u8>> {
-    let kept = KEPT.with_borrow_mut(|kept| {
-        let fits = kept.iter().rposition(|memory| memory.capacity() >= size)?;
-        Some(kept.swap_remove(fits))
-    });
-    match kept {
+    match KEPT.with_borrow_mut(|kept| kept.take(size)) {
         Some(mut memory) => {
             memory.resize(size, 0);
             Some(memory)
@@ -38,20 +72,22 @@ pub fn give_back(bytes: Cow<'_, [u8]>) {
 
 /// Keeps memory for the next [`take`] of this thread.
 pub fn give(memory: Vec<u8>) {
-    KEPT.with_borrow_mut(|kept| {
-        let held: usize = kept.iter().map(Vec::capacity).sum();
-        if kept.len() < MOST_PIECES && held.saturating_add(memory.capacity()) <= MOST_BYTES {
-            kept.push(memory);
-        }
-    });
+    KEPT.with_borrow_mut(|kept| kept.give(memory));
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::{Barrier, Mutex};
+    use std::thread;
+
     use super::*;
+
+    /// What all threads keep is one number, so that these tests run one after the other.
+    static ALONE: Mutex<()> = Mutex::new(());
 
     #[test]
     fn memory_comes_back_with_the_size_that_is_asked_for() {
+        let _alone = ALONE.lock();
         give(vec![1; 1000]);
         let place = |memory: &[u8]| memory.as_ptr();
         let first = take(500).unwrap();
@@ -66,10 +102,28 @@ mod tests {
 
     #[test]
     fn a_thread_keeps_no_more_than_its_share() {
+        let _alone = ALONE.lock();
         for _ in 0..10 {
             give(Vec::with_capacity(MOST_BYTES / 2));
         }
-        let held = KEPT.with_borrow(|kept| kept.iter().map(Vec::capacity).sum::<usize>());
-        assert_eq!(held, MOST_BYTES);
+        let held = || KEPT.with_borrow(|kept| kept.0.iter().map(Vec::capacity).sum::<usize>());
+        assert_eq!(held(), MOST_BYTES);
+    }
+
+    /// DECISIONS 42: what is kept does not grow with the number of threads.
+    #[test]
+    fn threads_together_keep_no_more_than_their_share() {
+        let _alone = ALONE.lock();
+        let all_have = Barrier::new(16);
+        let held: usize = thread::scope(|scope| {
+            let thread = || {
+                give(Vec::with_capacity(MOST_BYTES));
+                all_have.wait();
+                KEPT.with_borrow(|kept| kept.0.iter().map(Vec::capacity).sum::<usize>())
+            };
+            let threads: Vec<_> = (0..16).map(|_| scope.spawn(thread)).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+        });
+        assert!(held <= MOST_OF_ALL, "{held}");
     }
 }

@@ -290,7 +290,7 @@ fn parse_array(
     let array = ArrayMetadata {
         dimension_names: dimension_names(object.get("dimension_names"), reading)?,
         attributes: v3_attributes(&mut object, reading)?,
-        unknown: unknown_members(&object, &ARRAY_MEMBERS, &mut obstacles),
+        unknown: unknown_members(object, &ARRAY_MEMBERS, &mut obstacles),
         shape,
         data_type: parsed.data_type,
         declared_type,
@@ -334,11 +334,12 @@ fn parse_group(
 ) -> Result<GroupMetadata, MetadataError> {
     let mut obstacles = Vec::new();
     let known = ["zarr_format", "node_type", "attributes", "must_understand"];
-    let unknown = unknown_members(&object, &known, &mut obstacles);
+    let attributes = v3_attributes(&mut object, reading)?;
+    let unknown = unknown_members(object, &known, &mut obstacles);
     if let Some(obstacle) = obstacles.into_iter().next() {
         return Err(obstacle.into());
     }
-    Ok(GroupMetadata { attributes: v3_attributes(&mut object, reading)?, unknown, implicit: false })
+    Ok(GroupMetadata { attributes, unknown, implicit: false })
 }
 
 /// F-009.
@@ -379,17 +380,19 @@ fn dimension_names(
 }
 
 /// F-012: an unknown member passes only if it says `"must_understand": false`.
-fn unknown_members(object: &Object, known: &[&str], obstacles: &mut Vec<Unsupported>) -> Object {
-    let mut kept = Object::new();
-    for (name, value) in object.iter().filter(|(name, _)| !known.contains(name)) {
+fn unknown_members(object: Object, known: &[&str], obstacles: &mut Vec<Unsupported>) -> Object {
+    let keep = |(name, value): (String, Json)| {
+        if known.contains(&name.as_str()) {
+            return None;
+        }
         let may_ignore =
             value.as_object().and_then(|o| o.get("must_understand")) == Some(&Json::Bool(false));
         if !may_ignore {
-            obstacles.push(unsupported("member", name.to_owned()));
+            obstacles.push(unsupported("member", name.clone()));
         }
-        kept.insert(name, value.clone());
-    }
-    kept
+        Some((name, value))
+    };
+    object.into_iter().filter_map(keep).collect()
 }
 
 fn unsupported(what: &'static str, name: String) -> Unsupported {

@@ -93,11 +93,12 @@ impl Opened {
                     let ranges = wants.iter().map(inside).collect::<Result<Vec<_>, _>>()?;
                     read.supply(value.read(&ranges).map_err(outside)?)?;
                 }
-                return Ok(read.decode_into(out)?);
+                return Ok(self.decoding(|| read.decode_into(out))?);
             }
             value.read_into(ByteRange::Bounded { start, len }, buffer).map_err(outside)?;
             let (shape, within) = (&tile.chunk_shape, &tile.within);
-            Ok(chunks.chain().decode_into(Cow::Borrowed(buffer), shape, within, out)?)
+            let encoded = Cow::Borrowed(&buffer[..]);
+            Ok(self.decoding(|| chunks.chain().decode_into(encoded, shape, within, out))?)
         };
         let (options, cell) = (&self.room.options, out.cell());
         let out = order.iter().fold(out, |out, order| out.permuted(order));

@@ -16,7 +16,7 @@ use super::part::assembled;
 use super::room::Room;
 use super::shards::Shard;
 use super::update::{self, Edited};
-use crate::codec::{Chain, scratch};
+use crate::codec::{Chain, budget, scratch};
 use crate::data_type::Repr;
 use crate::dialect::Strictness;
 use crate::error::{
@@ -212,7 +212,8 @@ impl Opened {
         if let Some(read) = chain.read(&tile.chunk_shape, &tile.within) {
             return match now(self.fetch_part(state, tile, read))? {
                 Some((key, read)) => {
-                    read.decode_into(out).map_err(|e| self.at_chunk(tile, &key, e))
+                    let decoded = self.decoding(|| read.decode_into(out));
+                    decoded.map_err(|e| self.at_chunk(tile, &key, e))
                 }
                 None => {
                     out.fill(&state.fill);
@@ -350,9 +351,14 @@ impl Opened {
         out: ViewMut<'_>,
     ) -> Result<()> {
         let (chain, ..) = state.access().map_err(|e| self.at(e))?;
-        chain
-            .decode_into(Cow::Borrowed(encoded), &tile.chunk_shape, &tile.within, out)
-            .map_err(|e| self.at_chunk(tile, key, e))
+        let encoded = Cow::Borrowed(encoded);
+        let decode = || chain.decode_into(encoded, &tile.chunk_shape, &tile.within, out);
+        self.decoding(decode).map_err(|e| self.at_chunk(tile, key, e))
+    }
+
+    /// Decodes within the limit that the caller gave (DECISIONS 42).
+    pub fn decoding<T>(&self, decode: impl FnOnce() -> T) -> T {
+        budget::limited(self.room.options.limits.decoded, decode)
     }
 
     /// Writes one tile of a blocking store. `false`: others were faster so many `rounds` in a row.
@@ -522,7 +528,7 @@ impl Opened {
         let heap = heap.transpose()?.map(|(heap, _)| heap);
         let heap = heap.as_ref();
         let whole = ViewMut::new(&mut chunk, chunk_shape, repr.size()).with_heap(heap);
-        chain.decode_into(Cow::Borrowed(old), chunk_shape, &all, whole)?;
+        self.decoding(|| chain.decode_into(Cow::Borrowed(old), chunk_shape, &all, whole))?;
         let mut clean = zeroed(chunk_shape, repr.size(), "a chunk")?;
         let mut view = ViewMut::new(&mut clean, chunk_shape, repr.size());
         view.fill(&state.fill);

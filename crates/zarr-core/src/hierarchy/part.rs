@@ -124,7 +124,7 @@ impl Opened {
         let heap = heap.as_ref();
         let old = match rest {
             Rest::Part(edit) => {
-                let patch = edit.lay(&part.clone().with_heap(heap))?;
+                let patch = self.decoding(|| edit.lay(&part.clone().with_heap(heap)))?;
                 return Ok(match patch.is_fill && !keep_fill {
                     true => Overlaid::Erased,
                     false => Overlaid::Stored(patch.pieces),
@@ -138,7 +138,7 @@ impl Opened {
                 let mut chunk = zeroed(shape, repr.size(), "a chunk")?;
                 let mut view = ViewMut::new(&mut chunk, shape, repr.size()).with_heap(heap);
                 let (old, all) = (Cow::Borrowed(&old[..]), Part::all(shape));
-                chain.decode_into(old, shape, &all, view.reborrow())?;
+                self.decoding(|| chain.decode_into(old, shape, &all, view.reborrow()))?;
                 view.span(span.offset, span.size).scatter(&tile.within, part);
                 chunk
             }

@@ -9,11 +9,14 @@ pub(crate) struct Reader<'a, 'o> {
     text: &'a str,
     at: usize,
     oddities: &'o mut Oddities,
+    /// Items and members of lists and objects that are not at their end: each gets memory of its exact size there.
+    items: Vec<Json>,
+    open: Vec<(String, Json)>,
 }
 
 impl<'a, 'o> Reader<'a, 'o> {
     pub(super) fn new(text: &'a str, oddities: &'o mut Oddities) -> Self {
-        Reader { text, at: 0, oddities }
+        Reader { text, at: 0, oddities, items: Vec::new(), open: Vec::new() }
     }
 
     /// Hands each member of the object that comes next to `visit`, which reads its value or passes over it, in the
@@ -83,16 +86,18 @@ impl<'a, 'o> Reader<'a, 'o> {
     }
 
     fn object(&mut self, depth: usize) -> Result<Json, String> {
-        let mut members = Vec::new();
+        let first = self.open.len();
         self.members(|reader, name| {
-            members.push((name, reader.value(depth + 1)?));
+            let value = reader.value(depth + 1)?;
+            reader.open.push((name, value));
             Ok(())
         })?;
-        Ok(self.object_of(members))
+        Ok(self.object_from(first))
     }
 
-    fn object_of(&mut self, members: Vec<(String, Json)>) -> Json {
-        let (object, duplicates) = Object::of(members);
+    /// The object of the open members from the `first` on.
+    fn object_from(&mut self, first: usize) -> Json {
+        let (object, duplicates) = Object::of(ended(&mut self.open, first));
         self.oddities.duplicates.extend(duplicates);
         Json::Object(object)
     }
@@ -102,7 +107,7 @@ impl<'a, 'o> Reader<'a, 'o> {
     /// # Errors
     /// As [`Reader::value`].
     pub(super) fn object_but(&mut self, aside: &str) -> Result<(Json, bool), String> {
-        let (mut members, mut found) = (Vec::new(), false);
+        let mut found = false;
         let is_object = self.members(|reader, name| {
             if name == aside {
                 if std::mem::replace(&mut found, true) {
@@ -110,23 +115,24 @@ impl<'a, 'o> Reader<'a, 'o> {
                 }
                 return reader.pass().map(drop);
             }
-            members.push((name, reader.value(1)?));
+            let value = reader.value(1)?;
+            reader.open.push((name, value));
             Ok(())
         })?;
         match is_object {
-            true => Ok((self.object_of(members), found)),
+            true => Ok((self.object_from(0), found)),
             false => Ok((self.value(0)?, false)),
         }
     }
 
     fn array(&mut self, depth: usize) -> Result<Json, String> {
         self.at += 1;
-        let mut items = Vec::new();
+        let first = self.items.len();
         while self.next_of(b']')? {
-            items.push(self.value(depth + 1)?);
+            let item = self.value(depth + 1)?;
+            self.items.push(item);
         }
-        items.shrink_to_fit();
-        Ok(Json::Array(items))
+        Ok(Json::Array(ended(&mut self.items, first)))
     }
 
     /// Goes to the next member or item; `false` behind the `end` of them.
@@ -208,5 +214,17 @@ impl<'a, 'o> Reader<'a, 'o> {
 
     fn broken(&self) -> String {
         format!("not JSON at byte {}", self.at)
+    }
+}
+
+/// What stands in a stack from the `first` on, in memory of its exact size.
+fn ended<T>(stack: &mut Vec<T>, first: usize) -> Vec<T> {
+    match first {
+        0 => {
+            let mut all = std::mem::take(stack);
+            all.shrink_to_fit();
+            all
+        }
+        _ => stack.split_off(first),
     }
 }

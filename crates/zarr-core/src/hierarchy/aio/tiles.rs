@@ -46,7 +46,8 @@ impl Array {
                                 let mut elements = zeroed(&shape, cell, "the region")?;
                                 let out = ViewMut::new(&mut elements, &shape, cell);
                                 let out = out.with_heap(heap.as_deref());
-                                read.decode_into(out).map_err(|e| opened.at_chunk(&at, &key, e))?;
+                                let decoded = opened.decoding(|| read.decode_into(out));
+                                decoded.map_err(|e| opened.at_chunk(&at, &key, e))?;
                                 Ok(elements)
                             };
                             Some(on_pool(&opened_options(&self.opened), decode).await?)

@@ -1,0 +1,133 @@
+//! Bounds the decoded bytes that the process holds at once (DECISIONS 42).
+//!
+//! A thread that is about to decode a large chunk takes its bytes out of one budget for all threads and all handles, and
+//! waits while others have them. It holds none of them while it waits, so that no two wait for each other. What decodes
+//! inside a decoding, such as an inner chunk, takes more without waiting.
+
+use std::cell::Cell;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use crate::error::CodecError;
+use crate::limits::Limits;
+
+/// So few bytes are not counted: each thread holds them once.
+const SMALL: u64 = 1 << 20;
+
+thread_local! {
+    static LIMIT: Cell<Option<u64>> = const { Cell::new(None) };
+    static HELD: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Bytes that threads hold, and the process whose threads they are.
+struct Budget {
+    process: u32,
+    held: u64,
+}
+
+static BUDGET: Mutex<Budget> = Mutex::new(Budget { process: 0, held: 0 });
+static RETURNED: Condvar = Condvar::new();
+
+fn lock() -> MutexGuard<'static, Budget> {
+    let mut budget = BUDGET.lock().unwrap_or_else(PoisonError::into_inner);
+    let process = std::process::id();
+    if budget.process != process {
+        // The threads of the process that forked this one are not here.
+        *budget = Budget { process, held: 0 };
+    }
+    budget
+}
+
+/// Does work under a limit; see [`Limits::decoded`].
+pub(crate) fn limited<T>(limit: u64, work: impl FnOnce() -> T) -> T {
+    struct Restore(Option<u64>);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            LIMIT.set(self.0);
+        }
+    }
+    let _restore = Restore(LIMIT.replace(Some(limit)));
+    work()
+}
+
+/// The limit under which this thread works.
+pub(super) fn limit() -> u64 {
+    LIMIT.get().unwrap_or_else(|| Limits::default().decoded)
+}
+
+/// Bytes that were taken, until they are dropped.
+#[must_use]
+pub(super) struct Taken(u64);
+
+/// Takes `size` bytes when others have left so many.
+///
+/// # Errors
+/// [`CodecError::Limit`] if that is more than the limit allows at all.
+pub(super) fn take(size: u64) -> Result<Taken, CodecError> {
+    let limit = limit();
+    if size > limit {
+        return Err(CodecError::Limit { codec: "codecs", limit });
+    }
+    if size <= SMALL {
+        return Ok(Taken(0));
+    }
+    let mut budget = lock();
+    if HELD.get() == 0 {
+        while budget.held > 0 && budget.held.saturating_add(size) > limit {
+            budget = RETURNED.wait(budget).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+    budget.held = budget.held.saturating_add(size);
+    HELD.set(HELD.get().saturating_add(size));
+    Ok(Taken(size))
+}
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        if self.0 == 0 {
+            return;
+        }
+        HELD.set(HELD.get().saturating_sub(self.0));
+        let mut budget = lock();
+        budget.held = budget.held.saturating_sub(self.0);
+        drop(budget);
+        RETURNED.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+    use std::thread;
+
+    use super::*;
+
+    /// Decision 42: threads together stay below the limit, and all of them come to an end.
+    #[test]
+    fn threads_share_one_budget() {
+        let (now, most) = (AtomicU64::new(0), AtomicU64::new(0));
+        let size = 100 << 20;
+        thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for _ in 0..50 {
+                        limited(250 << 20, || {
+                            let taken = take(size).unwrap();
+                            // A decoding inside waits for nothing.
+                            let _inner = take(2 << 20).unwrap();
+                            most.fetch_max(
+                                now.fetch_add(size, Ordering::SeqCst) + size,
+                                Ordering::SeqCst,
+                            );
+                            thread::yield_now();
+                            now.fetch_sub(size, Ordering::SeqCst);
+                            drop(taken);
+                        });
+                    }
+                });
+            }
+        });
+        assert!(most.load(Ordering::SeqCst) <= 2 * size);
+        assert!(limited(99, || take(100)).is_err());
+        assert_eq!(limit(), Limits::default().decoded);
+    }
+}
