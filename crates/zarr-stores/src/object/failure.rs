@@ -29,9 +29,10 @@ pub(super) fn wrong(error: &Error) -> Option<Wrong> {
     causes(error).find_map(|e| e.downcast_ref::<Wrong>()).copied()
 }
 
-/// Whether the server answered something that can be right: nothing broke on the way.
-pub(super) fn is_answer(error: &Error) -> bool {
-    broken(error).is_none() && wrong(error).is_none()
+/// Whether the server was reached and failed, perhaps at what was asked for: it refused, or closed the connection.
+pub(super) fn is_servers_own(error: &Error) -> bool {
+    let unreached = matches!(broken(error), Some(HttpErrorKind::Connect | HttpErrorKind::Timeout));
+    !unreached && wrong(error).is_none()
 }
 
 /// What is wrong with the settings of a store.

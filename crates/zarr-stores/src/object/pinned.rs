@@ -182,9 +182,10 @@ impl Shared {
                     let whole = self.whole(backend, key, u64::MAX).await?;
                     return Ok(whole.map(|whole| (whole.stated, Some((0, whole.bytes)))));
                 }
-                // The range may leave the value (416; s3s-fs 0.14 answers 500), whose size the next request tells.
+                // The range may leave the value (416; s3s-fs 0.14 answers 500, or closes the connection), whose size the
+                // next request tells.
                 Err(e @ object_store::Error::Generic { .. })
-                    if ranged && failure::is_answer(&e) => {}
+                    if ranged && failure::is_servers_own(&e) => {}
                 Err(e) => return Err(self.failure("get", key.as_str(), &e)),
             }
         }
