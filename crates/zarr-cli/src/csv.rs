@@ -38,7 +38,7 @@ pub(crate) fn elements(text: &str, kind: &Item, shape: &[u64]) -> Result<Vec<u8>
             return Err(format!("line 1 is not the names of the fields, {header}"));
         }
     }
-    let rows_due = if columns == 0 { 0 } else { count / columns };
+    let rows_due = count.checked_div(columns).unwrap_or(0);
     let (mut out, mut rows) = (Vec::new(), 0);
     for (at, cells) in lines {
         let line = at + 1;
@@ -186,7 +186,7 @@ fn json_of(kind: Kind, text: &str) -> Result<Json, String> {
                 let exponent = parts[..*at].ends_with(['e', 'E']);
                 *at > 0 && !exponent && ['+', '-'].contains(letter)
             };
-            let (at, _) = parts.char_indices().filter(sign).next_back().ok_or_else(why)?;
+            let (at, _) = parts.char_indices().rfind(sign).ok_or_else(why)?;
             [number(&parts[..at]), number(&parts[at..])].into_iter().collect()
         }
         Kind::Time(time) if time.kind == TimeKind::Timedelta => number(text),

@@ -122,10 +122,9 @@ impl Elements {
         let mut words = words(text).map_err(at)?;
         let rank = shape.len();
         // As in NumPy, `...` stands for all of the axes that no other word is for.
-        let dots = |word: &&str| *word == "...";
-        if let Some(position) = words.iter().position(|word| dots(&word)) {
+        if let Some(position) = words.iter().position(|word| *word == "...") {
             words.remove(position);
-            if words.iter().any(|word| dots(&word)) {
+            if words.contains(&"...") {
                 return Err(at("`...` stands twice".into()));
             }
             for _ in words.len()..rank {

@@ -35,7 +35,7 @@ fn no_command_leaves_a_lock_file() {
         folder.feed(&format!("put {n}.zarr --path g/a --region 0:2,0:3"), b"[[1,2,3],[4,5,6]]");
         is_clean("put");
         let copy = format!("copy {n}.zarr {n}-copy.zarr");
-        folder.good(&copy);
+        assert_eq!(folder.run(&copy).code, 0, "{copy}");
         is_clean(&copy);
         for rest in
             ["attrs N.zarr --path g/a --set k=1", "consolidate N.zarr", "rm N.zarr --path g/a"]

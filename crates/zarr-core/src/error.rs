@@ -100,7 +100,7 @@ pub enum StoreError {
         why: String,
     },
     /// The store lacks a capability.
-    #[error("cannot {operation}: the store is not {capability}")]
+    #[error("cannot {}: the store is not {capability}", plain_verb(.operation))]
     NotCapable {
         /// What was asked for.
         operation: &'static str,
