@@ -11,13 +11,15 @@ use super::{check_async_contents, check_async_store, check_contents, check_store
 use crate::error::StoreError;
 use crate::store::{
     ByteRange, ConditionalStore, Payload, Pinned, ReadableStore, Store, StoreKey, StorePrefix,
-    Version, Versioned, Whole, WriteableStore, aio,
+    Version, Versioned, Whole, WriteableStore, aio, check_size,
 };
 
 /// One way to break a promise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Flaw {
     None,
+    CutsAtMost,
+    IgnoresLimit,
     IgnoresLoneRange,
     IgnoresLoneBounded,
     SuffixIsPrefix,
@@ -181,6 +183,17 @@ impl Store for Numbered {
 impl ReadableStore for Numbered {
     fn get(&self, key: &StoreKey) -> Result<Option<Bytes>, StoreError> {
         Ok(self.find(key).map(|(_, value)| value))
+    }
+
+    fn get_at_most(&self, key: &StoreKey, limit: u64) -> Result<Option<Bytes>, StoreError> {
+        let Some((_, value)) = self.find(key) else { return Ok(None) };
+        let size = value.len() as u64;
+        match self.flaw {
+            Flaw::CutsAtMost => return Ok(Some(value.slice(..size.min(limit) as usize))),
+            Flaw::IgnoresLimit => {}
+            _ => check_size(key, size, limit)?,
+        }
+        Ok(Some(value))
     }
 
     fn get_partial_values(
@@ -407,6 +420,8 @@ fn sound_stores_pass() {
 #[test]
 fn each_wrong_part_and_each_wrong_pin_is_found_and_named() {
     let cases = [
+        (Flaw::CutsAtMost, "get_at_most of"),
+        (Flaw::IgnoresLimit, "get_at_most of"),
         (Flaw::IgnoresLoneRange, "get_partial_values: from 100 to the end"),
         (Flaw::IgnoresLoneBounded, "get_partial_values: 0 bytes from 0"),
         (Flaw::SuffixIsPrefix, "get_partial_values: the last 33 bytes"),

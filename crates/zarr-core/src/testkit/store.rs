@@ -177,6 +177,16 @@ fn is(store: &dyn ReadableStore, key: &StoreKey, expected: Option<&[u8]>, promis
     same(ok(store.get(key), "get").as_deref(), "get");
     let parts = ok(store.get_partial_values(key, &[ByteRange::ALL]), "get_partial_values");
     same(parts.map(|parts| parts.concat()).as_deref(), "get_partial_values");
+    for limit in [u64::MAX, expected.map_or(0, <[u8]>::len) as u64] {
+        same(ok(store.get_at_most(key, limit), "get_at_most").as_deref(), "get_at_most");
+    }
+    if let Some(less) = expected.and_then(|value| (value.len() as u64).checked_sub(1)) {
+        let refused = store.get_at_most(key, less);
+        assert!(
+            matches!(refused, Err(StoreError::TooLarge { .. })),
+            "get_at_most of `{key}` refuses a value that is larger than its limit, and cuts none",
+        );
+    }
     let pinned = ok(store.pin(key), "pin").map(|value| ok(value.read(&[ByteRange::ALL]), "read"));
     same(pinned.map(|parts| parts.concat()).as_deref(), "pin");
     let mut buf = b"what an earlier value left behind".to_vec();
