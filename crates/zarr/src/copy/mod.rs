@@ -108,9 +108,10 @@ pub fn copy(
             let what = "bare `NaN` and `Infinity` among its attributes become strings";
             progress.notes.push(format!("{path}: {what}"));
         }
+        // In the drafts a group needs no document (D-008).
         if let Node::Group(group) = &node
             && group.metadata().implicit
-            && !path.is_root()
+            && from.dialect() != Dialect::Draft
         {
             progress.notes.push(format!("{path}: the group has no document; the copy has one"));
         }
