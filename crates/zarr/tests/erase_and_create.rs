@@ -24,8 +24,11 @@ fn key(text: &str) -> StoreKey {
     StoreKey::new(text).expect("a good key")
 }
 
+/// Opens a store, each time by a handle of its own.
+type Open = Box<dyn Fn() -> Arc<dyn Store> + Send + Sync>;
+
 /// A new store of each kind. Handles of one folder, archive or file are made anew for each caller.
-fn stores() -> Vec<(&'static str, Box<dyn Fn() -> Arc<dyn Store> + Send + Sync>)> {
+fn stores() -> Vec<(&'static str, Open)> {
     let folder = Arc::new(tempfile::tempdir().expect("a temporary folder"));
     let at = |name: &str| (folder.clone(), folder.path().join(name));
     let (a, b, c) = (at("a.zarr"), at("b.zip"), at("c.lmdb"));
