@@ -216,3 +216,48 @@ fn the_root_can_be_overwritten() -> Result<()> {
     }
     Ok(())
 }
+
+/// What `ConditionalStore::create` promises, for callers that block and for those that wait.
+#[tokio::test]
+async fn creating_in_one_step_changes_all_or_nothing() -> Result<()> {
+    use zarr::store::aio::Store as _;
+    for (name, store) in stores() {
+        let store = store();
+        let (conditional, readable) =
+            (store.conditional().expect(name), store.readable().expect(name));
+        assert!(conditional.creates(), "{name}");
+        let writeable = store.writeable().expect(name);
+        let waiting = zarr::aio::Offloaded::new(store.clone());
+        let waiting = waiting.conditional().expect(name);
+        let [document, beside, chunk] = ["a/zarr.json", "a/.zarray", "a/c/0"].map(key);
+        let (absent, leftovers) = ([beside.clone()], [chunk.clone(), key("a/c/1")]);
+        for waits in [false, true] {
+            let create = async || match waits {
+                true => {
+                    waiting.create(&document, b"{}".as_slice().into(), &absent, &leftovers).await
+                }
+                false => {
+                    conditional.create(&document, b"{}".as_slice().into(), &absent, &leftovers)
+                }
+            };
+            writeable.set(&chunk, b"left".as_slice().into())?;
+            writeable.set(&beside, b"{}".as_slice().into())?;
+            assert_eq!(create().await?, Some(beside.clone()), "{name}");
+            assert!(
+                readable.get(&document)?.is_none() && readable.get(&chunk)?.is_some(),
+                "{name}"
+            );
+            writeable.erase(&beside)?;
+            assert_eq!(create().await?, None, "{name}");
+            assert!(
+                readable.get(&document)?.is_some() && readable.get(&chunk)?.is_none(),
+                "{name}"
+            );
+            writeable.set(&chunk, b"live".as_slice().into())?;
+            assert_eq!(create().await?, Some(document.clone()), "{name}");
+            assert!(readable.get(&chunk)?.is_some(), "{name}");
+            writeable.erase(&document)?;
+        }
+    }
+    Ok(())
+}
