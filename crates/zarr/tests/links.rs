@@ -158,6 +158,88 @@ fn creating_over_a_hierarchy_that_is_a_link_keeps_what_is_behind_it() -> Result<
     Ok(())
 }
 
+/// The same where nothing is a link: a draft's own document stays where it is.
+#[test]
+fn creating_over_the_root_of_a_hierarchy_is_as_before() -> Result<()> {
+    for dialect in DIALECTS {
+        let linked = Linked::new(dialect)?;
+        for value in [3, 4] {
+            let url = linked.outside.to_str().expect("a plain path");
+            let hierarchy = zarr::open_rw(url)?.hierarchy().clone();
+            let array = hierarchy.create_array(&"/".parse()?).shape(&[4]).chunks(&[2]);
+            let array = array.data_type_named("int32").overwrite(true).create()?;
+            array.write(.., &[value; 4])?;
+            assert_eq!(zarr::open(url)?.into_array()?.read::<i32>(..)?, [value; 4], "{dialect:?}");
+        }
+    }
+    Ok(())
+}
+
+/// What an interrupted erase left is erased by its keys; links among them go as links.
+#[test]
+fn erasing_what_was_left_removes_the_links_in_it() -> Result<()> {
+    for dialect in DIALECTS {
+        let linked = Linked::new(dialect)?;
+        let hierarchy = zarr::create(linked.url(), dialect)?;
+        let group = match dialect {
+            Dialect::Draft => linked.path.join("data/root/g"),
+            _ => linked.path.join("g"),
+        };
+        let behind = match dialect {
+            Dialect::Draft => linked.outside.join("data/root/a"),
+            _ => linked.outside.join("a"),
+        };
+        fs::create_dir_all(group.join("b")).expect("a folder");
+        fs::write(group.join("b/0.0"), "left").expect("a file");
+        symlink(&behind, group.join("c")).expect("a link");
+        // Whether the group counts as one, or as what was left of it.
+        let _ = hierarchy.erase(&"/g".parse()?);
+        assert!(linked.is_kept(), "{dialect:?}");
+    }
+    Ok(())
+}
+
+/// Chunks that lie where a new array is to be are erased; what is behind a link is not.
+#[test]
+fn creating_where_old_chunks_lie_behind_a_link_keeps_them() -> Result<()> {
+    for dialect in DIALECTS {
+        // The chunks of the whole array, and only the inner folder of its chunks.
+        for inner in [false, true] {
+            let linked = Linked::new(dialect)?;
+            let hierarchy = zarr::create(linked.url(), dialect)?;
+            let (old, place) = match dialect {
+                Dialect::Draft => ("data/root/a", "data/root/a"),
+                _ => ("a", "a"),
+            };
+            for document in ["zarr.json", ".zarray", ".zattrs"] {
+                let _ = fs::remove_file(linked.outside.join(old).join(document));
+            }
+            let behind = files(&linked.outside);
+            let (old, place) = (linked.outside.join(old), linked.path.join(place));
+            match inner && old.join("c").exists() {
+                true => {
+                    fs::create_dir_all(&place).expect("a folder");
+                    symlink(old.join("c"), place.join("c")).expect("a link");
+                }
+                false => {
+                    fs::create_dir_all(place.parent().expect("a folder")).expect("a folder");
+                    symlink(&old, &place).expect("a link");
+                }
+            }
+            let array = hierarchy.create_array(&"/a".parse()?).shape(&[4]).chunks(&[2]);
+            match array.data_type_named("int32").create() {
+                Ok(array) => {
+                    assert_eq!(array.read::<i32>(..)?, [0; 4], "{dialect:?}");
+                    array.write(.., &[3; 4])?;
+                }
+                Err(e) => assert!(format!("{e:?}").contains("symbolic link"), "{e:?}"),
+            }
+            assert_eq!(files(&linked.outside), behind, "{dialect:?}");
+        }
+    }
+    Ok(())
+}
+
 /// Changing an array through a link is no erasing of a node: what is written, and a chunk that became all fill, is
 /// written and erased behind the link.
 #[test]

@@ -3,7 +3,7 @@
 //! An erase that was cut short, a writer that raced it, or the directory store of zarr-python 2.18 (draft-v3.md
 //! row 27) leave chunks without a document. An array that is created there later must not show them.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::io::ErrorKind::{PermissionDenied, Unsupported};
 
 use super::room::{Room, not_capable};
@@ -12,7 +12,7 @@ use crate::format::consolidated::is_document;
 use crate::format::is_zarr_key;
 use crate::metadata::ArrayMetadata;
 use crate::path::NodePath;
-use crate::store::StoreKey;
+use crate::store::{StoreKey, StorePrefix};
 
 /// How the ground is made for a new node.
 #[derive(Clone, Copy, Debug, Default)]
@@ -101,6 +101,18 @@ impl Room {
     pub(super) async fn erase_interrupted(&self, path: &NodePath) -> Result<bool> {
         let left = self.interrupted(path).await?;
         let writeable = self.writeable()?;
+        // A link goes, and nothing of what the listing saw behind it (DECISIONS 44). Outer folders sort before inner ones.
+        let (_, prefixes) = self.format.erasure(path)?;
+        let mut folders = BTreeSet::new();
+        for key in &left {
+            let begins = prefixes.iter().find_map(|p| p.strip(key).map(|_| p.as_str().len()));
+            let ends = key.as_str().match_indices('/').map(|(end, _)| end + 1);
+            let ends = ends.filter(|end| begins.is_some_and(|begins| *end >= begins));
+            folders.extend(ends.map(|end| &key.as_str()[..end]));
+        }
+        for folder in folders {
+            writeable.erase_link(&StorePrefix::new(folder)?).await?;
+        }
         // Documents first, as ever (D-174).
         let (documents, others): (Vec<_>, Vec<_>) =
             left.into_iter().partition(|key| is_document(self.format.dialect(), key));

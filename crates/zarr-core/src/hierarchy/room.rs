@@ -377,17 +377,18 @@ impl Room {
         ground: Ground,
     ) -> Result<NodeMetadata> {
         let at = |e: Error| self.at(path, e);
+        let mut whole_was_link = false;
         if ground.overwrite {
-            self.erase_all(path).await.map_err(at)?;
-            if path.is_root() {
-                // It may have gone with a link; else it is there.
-                match self.create_entry_point().await {
-                    Err(e) if matches!(e.cause(), Cause::Access(AccessError::Exists(_))) => {}
-                    other => other.map_err(at)?,
-                }
-            }
+            whole_was_link = self.erase_all(path).await.map_err(at)?;
         }
-        if !self.format.groups_are_explicit() && path.is_root() && node.kind() == NodeKind::Array {
+        if whole_was_link {
+            self.create_entry_point().await.map_err(at)?;
+        }
+        if (whole_was_link || !ground.overwrite)
+            && !self.format.groups_are_explicit()
+            && path.is_root()
+            && node.kind() == NodeKind::Array
+        {
             self.yield_root().await.map_err(at)?;
         }
         for ancestor in above.iter().rev() {
@@ -579,7 +580,7 @@ impl Room {
         self.writeable().map_err(|e| self.at(path, e))?;
         let touched = || Touched { path, above: &[], below: true };
         match self.node(path).await {
-            Ok(_) => self.changing(touched(), self.erase_all(path)).await,
+            Ok(_) => self.changing(touched(), self.erase_all(path)).await.map(drop),
             // What an earlier erase that was cut short has left (decision 39).
             Err(e) if matches!(e.cause(), Cause::Access(AccessError::NotFound { .. })) => {
                 match self.changing(touched(), self.erase_interrupted(path)).await {
@@ -600,11 +601,12 @@ impl Room {
         }
     }
 
-    async fn erase_all(&self, path: &NodePath) -> Result<()> {
+    /// Erases a node with everything below it; whether the whole hierarchy went, which was a link.
+    async fn erase_all(&self, path: &NodePath) -> Result<bool> {
         let writeable = self.writeable()?;
         // Links go first, or the documents would be erased behind them (DECISIONS 44). The whole hierarchy may be one.
         if path.is_root() && writeable.erase_link(&StorePrefix::root()).await? {
-            return Ok(());
+            return Ok(true);
         }
         let (keys, prefixes) = self.format.erasure(path)?;
         for prefix in &prefixes {
@@ -616,7 +618,7 @@ impl Room {
         for prefix in &prefixes {
             writeable.erase_prefix(prefix).await?;
         }
-        Ok(())
+        Ok(false)
     }
 
     /// Every key below a prefix.

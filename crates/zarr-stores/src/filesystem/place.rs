@@ -252,10 +252,29 @@ impl Place<'_> {
             // No array is here, so that nobody compares and swaps its chunks: their locks are not needed, and who
             // holds one must not wait for another.
             for place in leftovers {
-                place.erase(None)?;
+                match place.link_below(self.folder()) {
+                    None => place.erase(None)?,
+                    Some(link) if link == self.folder() => {
+                        let why = "it leads through a symbolic link, and erasing follows none: remove the link, or \
+                                   create the array without purging";
+                        return Err(place.failed(io::Error::other(why)));
+                    }
+                    Some(link) => match fs::remove_file(link) {
+                        Err(e) if !is_absence(&e) => return Err(place.failed(e)),
+                        _ => {}
+                    },
+                }
             }
             Ok(self.move_in(staged)?.map(|()| None))
         })
+    }
+
+    /// The first link on the way to the value, but for those that lead to `folder`, which the caller named (decision 44).
+    fn link_below(&self, folder: &Path) -> Option<&Path> {
+        let above = self.path.ancestors().skip(1).take_while(|above| *above != self.store.root);
+        let is_below =
+            |above: &&Path| above.is_symlink() && (*above == folder || !folder.starts_with(above));
+        above.filter(is_below).last()
     }
 
     /// Tries until an attempt is not cut short by the folder's vanishing, which is said by `None`.
