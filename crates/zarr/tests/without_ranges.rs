@@ -2,7 +2,6 @@
 //!
 //! Without `python3` its tests are reported as ignored.
 
-#[allow(dead_code)]
 mod server;
 
 use std::fs;

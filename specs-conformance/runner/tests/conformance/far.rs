@@ -8,6 +8,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
+use libtest_mimic::{Completion, Trial};
 use zarr::store::{Payload, Store, StoreKey};
 use zarr::stores::FilesystemStore;
 use zarr::{Access, Object};
@@ -137,4 +138,19 @@ fn copy_files(from: &Path, to: &Path) -> std::io::Result<()> {
         copy_files(&entry.path(), &to.join(entry.file_name()))?;
     }
     Ok(())
+}
+
+/// One ignored test for each variable that names no server, in the place of those that would be copied to it.
+pub fn without_servers() -> Vec<Trial> {
+    let variables = servers::WRITEABLE.iter().chain(&["ZARR_TEST_HTTP", "ZARR_TEST_CORPUS"]);
+    let missing = variables.filter(|variable| servers::of(variable).is_empty());
+    let ignored = |variable: &&'static str| {
+        let none = format!("`{variable}` names no server");
+        let is_required = std::env::var_os("ZARR_TEST_REQUIRED").is_some();
+        Trial::ignorable_test(format!("through/{variable}"), move || match is_required {
+            true => Err(none.into()),
+            false => Ok(Completion::ignored_with(none)),
+        })
+    };
+    missing.map(ignored).collect()
 }

@@ -91,6 +91,7 @@ fn all(home: &Path) -> Result<(Vec<Trial>, tempfile::TempDir), String> {
     })];
     trials.extend(table::trials(home, &waiting)?);
     trials.push(codecs::trial(home));
+    trials.extend(far::without_servers());
     for case in cases {
         if let Some(reason) = case.ignored {
             let ignored = move || Ok(Completion::ignored_with(reason));
