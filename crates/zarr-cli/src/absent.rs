@@ -28,13 +28,21 @@ pub(crate) fn explain(error: Error, session: &Session) -> Failure {
         return Failure::Zarr(error);
     };
     let found = error.store().and_then(|url| match error.path() {
-        Some(path) => Some((in_hierarchy(url, path, &options)?, ErrorKind::NotFound)),
+        Some(path) => in_hierarchy(url, path, &options)
+            .map(|why| (why, ErrorKind::NotFound))
+            .or_else(|| other(url, &options)),
         None => at_url(url, &options),
     });
     match found {
         Some((why, kind)) => Failure::Absent { error: Box::new(error), why, kind },
         None => Failure::Zarr(error),
     }
+}
+
+/// That there is data of another format.
+fn other(url: &str, options: &OpenOptions) -> Option<(String, ErrorKind)> {
+    let format = other_format(url, options)?;
+    Some((format!("this is no Zarr data, but {format}"), ErrorKind::Unsupported))
 }
 
 /// What there is instead of the node at `path`, if it is indeed not there.
@@ -99,8 +107,8 @@ fn at_url(url: &str, options: &OpenOptions) -> Option<(String, ErrorKind)> {
         let why = format!("it holds a hierarchy in {format}, not in the format that --as names");
         return Some((why, ErrorKind::NotFound));
     }
-    if let Some(format) = other_format(url, options) {
-        return Some((format!("this is no Zarr data, but {format}"), ErrorKind::Unsupported));
+    if let Some(other) = other(url, options) {
+        return Some(other);
     }
     let why = match above(url, options) {
         Some(why) => why,

@@ -5,6 +5,8 @@ use zarr::{OpenOptions, StoreError};
 
 /// So many bytes of a file are looked at: HDF5 may begin behind 2,048 bytes of the user's own.
 const HEAD: u64 = 4096;
+/// So many bytes of copies of documents are looked at; kerchunk puts its mark at their end.
+const COPIES: u64 = 16 << 20;
 /// So many folders above are asked whether they are an N5 container.
 const ABOVE: usize = 8;
 
@@ -92,6 +94,10 @@ fn of_folder(url: &str, options: &OpenOptions) -> Option<&'static str> {
         if has("_delta_log/") {
             return Some("a Delta table");
         }
+    }
+    let copies = get(&*store, ".zmetadata", COPIES);
+    if copies.is_some_and(|copies| String::from_utf8_lossy(&copies).contains("\"record_size\"")) {
+        return Some("references of kerchunk, in Parquet, to chunks in other files");
     }
     is_n5(url, options).then_some("an N5 container or a dataset in one")
 }

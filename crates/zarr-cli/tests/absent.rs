@@ -108,7 +108,10 @@ fn other_formats_are_named() {
     let refs = r#"{"version": 1, "refs": {".zgroup": "{\"zarr_format\": 2}", "a/0": ["x", 0, 9]}}"#;
     folder.write("refs.json", refs);
     folder.write("old-refs.json", r#"{".zgroup": "{}", "a/.zarray": "{}", "a/0": ["x", 0, 9]}"#);
+    let documents = r#"{"metadata": {".zgroup": {"zarr_format": 2}}, "record_size": 10000}"#;
+    folder.write("parquet-refs/.zmetadata", documents);
     for (target, format) in [
+        ("parquet-refs", "kerchunk"),
         ("a.h5", "HDF5"),
         ("block.h5", "HDF5"),
         ("a.nc", "netCDF-3"),

@@ -219,6 +219,8 @@ fn errors_name_the_store_and_the_path_and_the_options_of_the_program() {
     assert!(why.contains("is there already") && why.contains("--overwrite"), "{why}");
     let why = folder.bad("create n.zarr --shape 2 --dtype floatt32", 2);
     assert!(why.contains("did you mean `float32`?"), "{why}");
+    let why = folder.bad("create n.zarr --shape 2 --dtype float", 2);
+    assert!(why.contains("did you mean `float64`?"), "{why}");
     let why = folder.bad("create n.zarr --shape 2 --dtype int8 --codec gzipp", 4);
     assert!(why.contains("did you mean `gzip`?"), "{why}");
     folder.write("file", "");

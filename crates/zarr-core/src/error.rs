@@ -590,7 +590,12 @@ impl fmt::Display for Error {
         } else if let Some(store) = &inner.store {
             place = format!("store {store}");
         }
-        if let Some(key) = &inner.key {
+        // What cannot be read or written names its key itself.
+        let named = match &inner.cause {
+            Cause::Store(StoreError::Io { key, .. }) => Some(key.as_str()),
+            _ => None,
+        };
+        if let Some(key) = inner.key.as_ref().filter(|key| named != Some(key.as_str())) {
             place.push_str(&format!(" at `{}`", shortened(key.as_str(), MOST_KEY)));
         }
         match place.trim_start() {

@@ -321,7 +321,20 @@ fn type_named(name: &str, registry: &crate::Registry) -> Result<ParsedType, Stri
             return e.to_string();
         }
         let names = CoreType::ALL.iter().map(|core| core.name());
-        let meant = crate::did_you_mean(name, names.chain(["string", "bytes"]));
+        // What Python and NumPy call them.
+        let python = match name {
+            "int" => Some("int64"),
+            "float" | "double" => Some("float64"),
+            "single" => Some("float32"),
+            "half" => Some("float16"),
+            "complex" => Some("complex128"),
+            "str" | "object" | "U" => Some("string"),
+            "datetime64" => Some("datetime64[ns]"),
+            "timedelta64" => Some("timedelta64[ns]"),
+            _ => None,
+        };
+        let near = || crate::did_you_mean(name, names.chain(["string", "bytes"]));
+        let meant = python.or_else(near);
         let meant = meant.map_or(String::new(), |name| format!("did you mean `{name}`? "));
         format!(
             "data type `{name}` is not known; {meant}write it as in `int32`, `float64`, `<i4`, `r24`, `|S7`, `<U5`, \

@@ -183,7 +183,8 @@ fn planned(
         }
         Node::Array(array) => {
             let described = describe(array, target, datasets.has(array), options);
-            let described = described.map_err(|e| e.at_path(array.path()))?;
+            let described = described
+                .map_err(|e| e.at_store(array.hierarchy().store().name()).at_path(array.path()))?;
             target.check_array(to, &described.metadata).map_err(with_way_out)?;
             Ok(Some(described))
         }
