@@ -366,7 +366,17 @@ impl<'a> Loader<'a> {
         }
         let told = attributes.iter().find(|attribute| attribute.name == "_FillValue");
         let told = told.map_or_else(|| ty.default_fill(), |told| told.value.clone());
-        let differs = dialect == Dialect::V3 && !missing::is_same(&told, &fill);
+        // An attribute without a note tells xarray the default fill value; it is none of netCDF's.
+        let is_hint = dialect == Dialect::V3
+            && self.profile != Profile::Pure
+            && declared.is_some()
+            && !notes.iter().any(|(noted, _)| noted == "_FillValue")
+            && missing::is_same(&told, &fill)
+            && missing::is_same(&told, &ty.default_fill());
+        if is_hint {
+            set(&mut attributes, "_FillValue", None);
+        }
+        let differs = is_hint || (dialect == Dialect::V3 && !missing::is_same(&told, &fill));
         let is_scalar = dimensions.is_empty();
         // Shards are kept by Zarr alone.
         let flat = ArrayMetadata::clone(&metadata).unsharded();

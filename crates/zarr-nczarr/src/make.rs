@@ -14,6 +14,7 @@ use crate::dataset::{Dataset, Profile};
 use crate::documents::{ArrayDocument, Sheet};
 use crate::filter;
 use crate::load::Snapshot;
+use crate::missing;
 use crate::schema::{self, Dimension};
 use crate::text_type::{CharType, TextType};
 use crate::types::Type;
@@ -313,6 +314,17 @@ impl Making<'_> {
         }
         let mut attributes = variable.attributes.clone();
         attributes.retain(|attribute| attribute.name != "_FillValue" || self.tells_fill(variable));
-        Ok(Sheet::new(&attributes, own, dialect)?.into_object(dialect, nczarr))
+        let mut object = Sheet::new(&attributes, own, dialect)?.into_object(dialect, nczarr);
+        let default = variable.ty.default_fill();
+        let told = variable.storage.unwritten.as_ref();
+        if nczarr
+            && dialect == Dialect::V3
+            && variable.attribute("_FillValue").is_none()
+            && told.is_some_and(|told| missing::is_same(told, &default))
+        {
+            // Without a note of its type it is xarray's alone.
+            object.insert("_FillValue", attribute::fill_to_json(&default, dialect)?.0);
+        }
+        Ok(object)
     }
 }

@@ -69,12 +69,20 @@ impl Planning<'_> {
             let is_masked = !is_v3 && !is_whole && !variable.storage.no_fill;
             let has_words = !matches!(copy.ty, Type::Char | Type::String);
             let is_byte = is_usual && matches!(copy.ty, Type::Byte | Type::Ubyte);
+            let is_told = variable.storage.unwritten.as_ref().is_some_and(|told| {
+                is_usual && declared.is_none() && is_same(told, &copy.ty.default_fill())
+            });
+            let tells = is_masked && has_words && declared.is_none() && !is_byte;
+            copy.storage.no_fill = false;
             if is_masked && has_words && !self.has_names(path)? {
                 copy.attributes.retain(|attribute| attribute.name != FILL);
-            } else if is_masked && has_words && declared.is_none() && !is_byte {
+            } else if (tells || is_told) && is_usual && self.new.profile == Profile::Nczarr {
+                // netCDF has no attribute of it.
+                copy.storage.unwritten = Some(held);
+                return Ok(());
+            } else if tells || is_told {
                 copy.attributes.push(Attribute::new(FILL, held.clone()));
             }
-            copy.storage.no_fill = false;
             copy.storage.unwritten = (!is_same(&copy.fill(), &held)).then_some(held);
             return Ok(());
         }

@@ -301,3 +301,30 @@ fn a_scalar_for_netcdf_c_has_no_filter() {
     let (store, ..) = copied(&from, &NewDataset::nczarr_v3());
     assert!(document(&store, "a/zarr.json").to_string().contains("zlib"));
 }
+
+/// Decision 36: the default fill value, which netCDF masks without an attribute, is told to xarray in v3, and to netCDF not.
+#[test]
+fn a_default_fill_value_is_told_to_xarray_alone() {
+    let store = memory();
+    let dataset = Dataset::create(store, &NewDataset::nczarr_v2(), &options()).unwrap();
+    dataset.root().define_dimension(zarr_nczarr::Dimension::new("x", 2)).unwrap();
+    let a = zarr_nczarr::schema::Variable::new("a", Type::Double, ["x"]);
+    dataset.root().define_variable(&a).unwrap();
+    let (store, copy, lost) = copied(&dataset, &NewDataset::nczarr_v3());
+    assert_eq!(
+        (attribute(&store, Dialect::V3).as_deref(), lost.len()),
+        (Some("\"AAAAAAAAnkc=\""), 0)
+    );
+    let notes = member(&store, "a/zarr.json", "attributes")
+        .as_object()
+        .unwrap()
+        .get("_nczarr_attrs")
+        .unwrap()
+        .to_string();
+    assert!(!notes.contains("_FillValue"), "{notes}");
+    assert_eq!(copy.variable("a").unwrap().schema().unwrap().attributes, []);
+    let (store, ..) = copied(&copy, &NewDataset::pure(Dialect::V3));
+    assert_eq!(attribute(&store, Dialect::V3).as_deref(), Some("\"AAAAAAAAnkc=\""));
+    let (store, ..) = copied(&copy, &NewDataset::nczarr_v2());
+    assert_eq!(attribute(&store, Dialect::V2), None);
+}
