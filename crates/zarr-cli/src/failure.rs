@@ -2,7 +2,7 @@
 
 use std::io;
 
-use zarr::{AccessError, Cause, Error, ErrorKind, Json, Object, StoreError};
+use zarr::{AccessError, Cause, CodecError, Error, ErrorKind, Json, Object, StoreError};
 
 /// Why a command did not succeed.
 #[derive(Debug)]
@@ -122,6 +122,12 @@ impl From<Error> for Failure {
             }
             Cause::Store(StoreError::LockRefused { .. }) => {
                 "this file system does not lock; if no other process writes here, give --no-lock"
+            }
+            Cause::Store(StoreError::TooLarge { .. }) => {
+                "give a larger --max-document if you trust this data"
+            }
+            Cause::Codec(CodecError::Limit { codec: "codecs", .. }) => {
+                "give a larger --max-decoded if you trust this data"
             }
             _ => return Failure::Zarr(error),
         };

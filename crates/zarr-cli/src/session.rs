@@ -45,6 +45,12 @@ pub(crate) struct Global {
     /// Threads that read, write and compress; as many as the machine has, if not given
     #[arg(long, global = true, help_heading = COMMON, value_name = "N", default_value_t = 0, hide_default_value = true)]
     pub threads: usize,
+    /// Bytes that one document may have; 64 MiB, if not given
+    #[arg(long, global = true, help_heading = COMMON, value_name = "BYTES")]
+    pub max_document: Option<u64>,
+    /// Bytes of decoded chunks to hold at once; 2 GiB, if not given
+    #[arg(long, global = true, help_heading = COMMON, value_name = "BYTES")]
+    pub max_decoded: Option<u64>,
 }
 
 /// What a command works on.
@@ -116,6 +122,9 @@ impl Session {
             options.plain_draft = read_as.plain_draft;
         }
         options.options.ignore_hidden_filters = self.global.ignore_hidden_filters;
+        let limits = &mut options.options.limits;
+        limits.document = self.global.max_document.unwrap_or(limits.document);
+        limits.decoded = self.global.max_decoded.unwrap_or(limits.decoded);
         options.consolidated = match self.global.consolidated.as_deref() {
             None if self.global.no_consolidated => Consolidated::Check,
             None => Consolidated::IfFound,
