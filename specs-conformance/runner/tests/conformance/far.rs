@@ -52,6 +52,8 @@ pub fn add(
         let id = format!("through/{name}/{}/{store_path}", family.name);
         cases.push(Case::new(id, move || {
             let from = family.store(&store_path)?;
+            // The fixtures of anndata are archives that were unpacked into folders of their names.
+            let kind = if from.is_dir() { Kind::Folder } else { kind };
             let below = format!("{}/{store_path}", family.name);
             let url = match std::env::var("ZARR_TEST_HTTP_ROOT") {
                 Ok(root) if name == "web" => put_on_web(&from, Path::new(&root), &below)?,
