@@ -235,6 +235,7 @@ fn messages_say_what_where_and_what_to_do() -> Result<()> {
     all.add("a codec shorthand", zarr::codec("gzip:fast"));
 
     assert!(all.0.matches("## ").count() >= 30);
-    insta::assert_snapshot!(all.0);
+    // zfp is there if another crate of the workspace asked for it.
+    insta::assert_snapshot!(all.0.replace("zfp, zfpy, ", ""));
     Ok(())
 }
