@@ -92,11 +92,28 @@ pub fn has_names(metadata: &ArrayMetadata) -> bool {
 pub fn of(metadata: &ArrayMetadata, dialect: Dialect) -> Option<FillValue> {
     let attribute = || {
         let json = metadata.attributes.get(FILL_VALUE)?;
-        from_json(&metadata.data_type, json)
+        let missing = from_json(&metadata.data_type, json)?;
+        // The attribute's words have one NaN, and it masks every other: the fill value's bits stay.
+        let nan = |value: &&FillValue| is_nan(&metadata.data_type, value);
+        match metadata.fill_value.as_ref().filter(nan) {
+            Some(fill) if nan(&&missing) => Some(fill.clone()),
+            _ => Some(missing),
+        }
     };
     match &metadata.fill_value {
         Some(fill) if is_fill_value(dialect) => Some(fill.clone()),
         _ => attribute(),
+    }
+}
+
+/// Whether an element is a float that is NaN.
+fn is_nan(data_type: &DataType, value: &FillValue) -> bool {
+    match data_type.repr() {
+        Some(Repr::Float(size)) => {
+            let format = FloatFormat::ieee(size);
+            format.to_f64(format.load(value.as_bytes())).is_nan()
+        }
+        _ => false,
     }
 }
 
@@ -203,6 +220,18 @@ mod tests {
             array.attributes.insert(FILL_VALUE, Json::parse(text.as_bytes()).unwrap());
         }
         array
+    }
+
+    /// Decision 36: the attribute has one NaN, `fill_value` any.
+    #[test]
+    fn a_nan_keeps_its_bits_from_v2_to_v3_and_back() {
+        let mut array = array(CoreType::Float16, None, None);
+        array.fill_value = Some(FillValue::new(vec![0x01, 0x7e]));
+        for (from, to) in [(Dialect::V2, Dialect::V3), (Dialect::V3, Dialect::V2)] {
+            assert_eq!(convert(&mut array, from, to), None);
+            assert_eq!(array.fill_value, Some(FillValue::new(vec![0x01, 0x7e])), "{to}");
+            assert_eq!(of(&array, to), array.fill_value, "{to}");
+        }
     }
 
     /// Decision 36: from v2 the fill value becomes the attribute; from v3 the attribute becomes the fill value, or null.

@@ -14,7 +14,7 @@ use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Waker};
 use std::thread;
 use std::time::Duration;
 
@@ -75,7 +75,7 @@ impl Random {
 fn begin_and_drop<T>(future: impl Future<Output = T>, random: &mut Random, pause: u64) -> bool {
     let mut future = pin!(future);
     for _ in 0..1 + random.below(5) {
-        if let Poll::Ready(_) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        if future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready() {
             return true;
         }
         thread::sleep(Duration::from_micros(random.below(pause)));
