@@ -37,6 +37,16 @@ fn may_be_narrow(node: &Node) -> bool {
             return true;
         }
     }
-    let root = node.hierarchy().node(&NodePath::root());
-    matches!(root, Ok(Node::Group(root)) if is_narrow_u1(root.attributes()))
+    let read;
+    let root = match node {
+        Node::Group(group) if node.path().is_root() => group,
+        _ => {
+            let Ok(Node::Group(group)) = node.hierarchy().node(&NodePath::root()) else {
+                return false;
+            };
+            read = group;
+            &read
+        }
+    };
+    is_narrow_u1(root.attributes())
 }
