@@ -72,3 +72,44 @@ fn a_document_beyond_the_limit_is_refused() {
     let error = zarr::open_with(url, &limited(|limits| limits.document = 100)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
 }
+
+/// DECISIONS 42; Z2-070: nobody needs the copies of v2 documents, so that copies beyond the limit cost a warning.
+#[test]
+fn copies_beyond_the_limit_are_passed_over_where_the_documents_are_there() {
+    let folder = tempdir().unwrap();
+    let url = folder.path().to_str().unwrap();
+    let hierarchy = zarr::create(url, Dialect::V2).unwrap();
+    let array = hierarchy.create_array(&"/a".parse().unwrap()).shape(&[1]);
+    array.data_type_named("uint8").fill_value(7u64).create().unwrap();
+    let copies = fs::File::create(folder.path().join(".zmetadata")).unwrap();
+    copies.set_len(1 << 42).unwrap();
+
+    let options = || zarr::OpenOptions::new(zarr::standard());
+    for options in [options(), options().read_write()] {
+        let group = zarr::open_with(url, &options).unwrap().into_group().unwrap();
+        let array = group.array("a").unwrap();
+        assert_eq!(array.read::<u8>(..).unwrap(), [7]);
+        let warnings = group.hierarchy().warnings();
+        let [warning] = &warnings[..] else { panic!("{warnings:?}") };
+        assert_eq!(warning.place, ".zmetadata");
+        assert!(warning.what.contains("passed over"), "{warning}");
+        assert!(warning.what.contains("more than the limit of 67108864"), "{warning}");
+        assert!(!group.hierarchy().is_consolidated().unwrap());
+    }
+    // A change would leave the copies untrue.
+    let group = zarr::open_with(url, &options().read_write()).unwrap().into_group().unwrap();
+    let refused = group.create_group("b").unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::Limit, "{refused}");
+    assert!(!folder.path().join("b").exists());
+
+    // Who is strict, or asks for the copies, is told.
+    let error = zarr::open_with(url, &options().strict()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
+    let mut asked = options();
+    asked.consolidated = zarr::Consolidated::Use;
+    assert_eq!(zarr::open_with(url, &asked).unwrap_err().kind(), ErrorKind::Limit);
+
+    // Without the documents there is nothing else to read.
+    fs::remove_file(folder.path().join(".zgroup")).unwrap();
+    assert_eq!(zarr::open(url).unwrap_err().kind(), ErrorKind::Limit);
+}

@@ -34,6 +34,11 @@ pub(crate) fn is_document(dialect: Dialect, key: &StoreKey) -> bool {
     }
 }
 
+/// Whether a document holds nothing but copies, so that a hierarchy can be read without it.
+pub(crate) fn is_optional(key: &StoreKey) -> bool {
+    key.as_str() == DRAFT || key.as_str() == ".zmetadata"
+}
+
 /// A document that holds copies of documents, or may.
 #[derive(Clone, Debug)]
 pub(crate) struct Holder {

@@ -16,12 +16,12 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 use super::consolidated::{ConsolidatedStore, Copied, agree};
 use super::options::{Consolidated, OpenOptions};
 use super::part::whole;
-use super::room::{NewDocument, Room, document, documents};
+use super::room::{NewDocument, Room, document, documents, is_too_large};
 use super::update::{self, Edited};
 use crate::dialect::{Dialect, Era, Reading, Strictness};
 use crate::error::{AccessError, Cause, Error, MetadataError, Result};
 use crate::format::Documents;
-use crate::format::consolidated::{Copies, DRAFT_GROUP, Holder, holders};
+use crate::format::consolidated::{Copies, DRAFT_GROUP, Holder, holders, is_optional};
 use crate::json::Json;
 use crate::metadata::{GroupMetadata, NodeKind, NodeMetadata};
 use crate::path::NodePath;
@@ -151,7 +151,10 @@ impl Room {
             return Ok(false);
         }
         let holder = Holder::usual(self.format.dialect())?;
-        let bytes = document(&*self.live, &holder.key, &self.options.limits).await?;
+        let bytes = match document(&*self.live, &holder.key, &self.options.limits).await {
+            Err(e) if is_too_large(&e) && is_optional(&holder.key) => None,
+            other => other?,
+        };
         let copied = bytes.map(|bytes| self.copied(&holder, &bytes));
         // Copies that cannot be used are as good as none.
         Ok(copied.is_some_and(|copied| copied.is_ok_and(|copied| copied.is_some())))

@@ -14,7 +14,7 @@ use super::consolidated::Copied;
 use super::options::{OpenOptions, Options};
 use super::purge::Ground;
 use super::update::{self, Edited};
-use crate::dialect::{Dialect, Era, Reading, Warning};
+use crate::dialect::{Dialect, Era, Reading, Strictness, Warning};
 use crate::error::{AccessError, Cause, Error, MetadataError, Result, StoreError};
 use crate::format::{Documents, Format, Found, PROBES, Place, consolidated, detect};
 use crate::json::{Json, Object};
@@ -106,7 +106,18 @@ impl Room {
         let keys = probes.iter().copied().chain(writing.then_some(consolidated::DRAFT));
         let keys = keys.map(StoreKey::new).collect::<Result<Vec<_>, _>>()?;
         let limits = &options.options.limits;
-        let found = documents(&*store, keys, limits).await.map_err(at_store)?;
+        let mut passed_over = Vec::new();
+        let tolerant = options.options.strictness == Strictness::Tolerant;
+        let probed = documents_but(&*store, keys, limits, |key, found, error| {
+            let is_passed_over =
+                tolerant && consolidated::is_optional(key) && !found.is_empty() && is_too_large(error);
+            if is_passed_over {
+                let what = format!("consolidated metadata are passed over: {}", error.cause());
+                passed_over.extend(note(key.as_str(), vec![what]));
+            }
+            is_passed_over
+        });
+        let found = probed.await.map_err(at_store)?;
         let format = detect(&found, options.dialect, options.era, &mut reading).map_err(|e| {
             let key = found.first().map(|(key, _)| key.clone());
             let error = Error::from(e).at_store(store.name()).at_path(&NodePath::root());
@@ -132,7 +143,8 @@ impl Room {
                 Arc::new(settled.map_err(at)?.written_in(options))
             }
         };
-        let warnings = note("zarr.json", reading.warnings);
+        let mut warnings = note("zarr.json", reading.warnings);
+        warnings.extend(passed_over);
         let room = Room::new(store, options.wrapped(format), options, warnings);
         let room = room.with_copies(&found, &options.consolidated).await?;
         Ok(Some((room, found)))
@@ -640,9 +652,8 @@ pub(super) async fn document(
 ) -> Result<Option<Bytes>> {
     let readable = store.readable().ok_or(not_capable("read", "readable"))?;
     readable.get_at_most(key, limits.document).await.map_err(|e| {
-        let is_large = matches!(e, StoreError::TooLarge { .. });
         let error = Error::from(e);
-        match is_large {
+        match is_too_large(&error) {
             true => error.with_hint("raise `Limits::document` if you trust this data"),
             false => error,
         }
@@ -656,6 +667,17 @@ pub(super) async fn documents(
     keys: Vec<StoreKey>,
     limits: &Limits,
 ) -> Result<Documents> {
+    documents_but(store, keys, limits, |_, _, _| false).await
+}
+
+/// As [`documents`], but for those that `pass_over` takes for absent, by the key, what was found before it, and the
+/// error.
+async fn documents_but(
+    store: &dyn aio::Store,
+    keys: Vec<StoreKey>,
+    limits: &Limits,
+    mut pass_over: impl FnMut(&StoreKey, &Documents, &Error) -> bool,
+) -> Result<Documents> {
     let values = match &keys[..] {
         [key] => vec![document(store, key, limits).await],
         _ => join_all(keys.iter().map(|key| document(store, key, limits))).await,
@@ -667,10 +689,15 @@ pub(super) async fn documents(
             Ok(None) => {}
             Err(e)
                 if is_forbidden(&e) && found.iter().any(|(key, _)| key.as_str() == PROBES[0]) => {}
+            Err(e) if pass_over(&key, &found, &e) => {}
             Err(e) => return Err(e.at_key(&key)),
         }
     }
     Ok(found)
+}
+
+pub(super) fn is_too_large(error: &Error) -> bool {
+    matches!(error.cause(), Cause::Store(StoreError::TooLarge { .. }))
 }
 
 fn is_forbidden(error: &Error) -> bool {
