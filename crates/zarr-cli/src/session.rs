@@ -174,7 +174,11 @@ impl Session {
     fn find(&self, target: &Target, options: &OpenOptions) -> Result<Node, Failure> {
         let node = self.find_plainly(target, options)?;
         match zarr::nczarr::narrow_characters(&node, options) {
-            Some(options) => self.find_plainly(target, &options),
+            Some(options) => {
+                // Its documents may be large, and are not held twice.
+                drop(node);
+                self.find_plainly(target, &options)
+            }
             None => Ok(node),
         }
     }

@@ -25,3 +25,21 @@ fn a_chunk_beyond_the_limit_names_the_option_that_raises_it() {
     let said = folder.good("get s --path /a --region 6:9 --max-decoded 4000000");
     assert_eq!(said.text().trim(), "[0,5,0]");
 }
+
+/// DECISIONS 42: what a document says is held once, at a small multiple of its size: neither a second time, nor as text.
+#[test]
+#[cfg(target_os = "linux")]
+fn info_holds_a_hostile_document_once() {
+    use std::process::Command;
+
+    let folder = Folder::new();
+    // 8 MB, which are 170 MB when they are held, and 340 MB when they are held twice.
+    let attributes = format!(r#"{{"a":[{}]}}"#, vec!["[0]"; 2_000_000].join(","));
+    folder.write("s/.zgroup", r#"{"zarr_format":2}"#);
+    folder.write("s/.zattrs", &attributes);
+    let limited = format!("ulimit -v 300000; exec {} info s --json", env!("CARGO_BIN_EXE_zarr"));
+    let run = Command::new("sh").args(["-c", &limited]).current_dir(folder.path("")).output();
+    let run = run.unwrap();
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    assert!(run.stdout.len() > attributes.len());
+}

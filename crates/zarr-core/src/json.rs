@@ -197,12 +197,10 @@ impl Json {
         }
     }
 
-    /// The text with an indent of two spaces a level, as documents are written.
+    /// The text with an indent of two spaces a level, as documents are written, and a line end. `{:#}` writes the same
+    /// without the line end, and without holding the text.
     pub fn to_pretty(&self) -> String {
-        let mut out = String::new();
-        write_json(self, Some(0), &mut out).expect("a string takes all that is written");
-        out.push('\n');
-        out
+        format!("{self:#}\n")
     }
 
     /// The text, cut to at most 80 characters, for messages.
@@ -213,7 +211,7 @@ impl Json {
 
 impl fmt::Display for Json {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_json(self, None, f)
+        write_json(self, f.alternate().then_some(0), f)
     }
 }
 

@@ -6,14 +6,14 @@ use std::collections::HashMap;
 use std::fmt::Write;
 use std::sync::{Arc, Mutex};
 
-use common::{memory, options};
-use zarr_core::StoreError;
+use common::{holding, memory, options, registry};
 use zarr_core::store::{
     Bytes, ConditionalStore, ListableStore, Payload, ReadableStore, Store, StoreKey, StorePrefix,
     Version, WriteableStore,
 };
+use zarr_core::{Hierarchy, NodePath, OpenOptions, StoreError};
 use zarr_nczarr::cdl::Document;
-use zarr_nczarr::{Dataset, NewDataset};
+use zarr_nczarr::{Dataset, NewDataset, narrow_characters};
 
 /// A store that counts how often each key is written.
 #[derive(Debug)]
@@ -110,4 +110,18 @@ fn a_text_is_made_in_time_proportional_to_its_variables() {
         assert!(most <= 6, "{written:?}");
         assert!(many <= 8 * few, "{written:?}");
     }
+}
+
+/// Decision 42: the attributes of a root group may be large, and are read and held once.
+#[test]
+fn a_root_group_is_not_read_again_to_see_who_wrote_it() {
+    let attributes = r#"{"_NCProperties":"version=2,netcdf=4.8.1,hdf5=1.12.2"}"#;
+    let store = holding(&[(".zgroup", r#"{"zarr_format":2}"#), (".zattrs", attributes)]);
+    let options = OpenOptions::new(registry());
+    let hierarchy = Hierarchy::open(store.clone(), &options).unwrap();
+    let root = hierarchy.node(&NodePath::root()).unwrap();
+    for name in [".zgroup", ".zattrs"] {
+        store.writeable().unwrap().erase(&StoreKey::new(name).unwrap()).unwrap();
+    }
+    assert!(narrow_characters(&root, &options).is_some());
 }

@@ -85,7 +85,7 @@ impl Attrs {
 fn show(attributes: &Object, json: bool, out: Out<'_>) -> Result<(), Failure> {
     if json {
         let standard = Json::from(attributes.clone()).into_standard();
-        return Ok(write!(out, "{}", standard.to_pretty())?);
+        return Ok(writeln!(out, "{standard:#}")?);
     }
     for (key, value) in attributes.iter() {
         write!(out, "{key}: ")?;

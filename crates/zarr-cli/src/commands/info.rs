@@ -64,7 +64,7 @@ impl Info {
                             .map_or(Json::Null, |r| Json::Number(format!("{r:.3}").into())),
                     );
                 }
-                write!(out, "{}", Json::from(members).to_pretty())?;
+                writeln!(out, "{:#}", Json::from(members))?;
             }
             (false, Node::Array(array)) => {
                 describe_array(array, out)?;

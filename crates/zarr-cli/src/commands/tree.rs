@@ -59,7 +59,7 @@ impl Tree {
         match session.is_json() {
             true => {
                 let list: Json = nodes.iter().map(members).collect();
-                write!(out, "{}", Json::from(Object::new().with("nodes", list)).to_pretty())?;
+                writeln!(out, "{:#}", Json::from(Object::new().with("nodes", list)))?;
             }
             false => write!(out, "{}", draw(&nodes))?,
         }

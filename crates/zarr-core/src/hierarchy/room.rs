@@ -109,8 +109,10 @@ impl Room {
         let mut passed_over = Vec::new();
         let tolerant = options.options.strictness == Strictness::Tolerant;
         let probed = documents_but(&*store, keys, limits, |key, found, error| {
-            let is_passed_over =
-                tolerant && consolidated::is_optional(key) && !found.is_empty() && is_too_large(error);
+            let is_passed_over = tolerant
+                && consolidated::is_optional(key)
+                && !found.is_empty()
+                && is_too_large(error);
             if is_passed_over {
                 let what = format!("consolidated metadata are passed over: {}", error.cause());
                 passed_over.extend(note(key.as_str(), vec![what]));
