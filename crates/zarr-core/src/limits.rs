@@ -18,32 +18,18 @@ pub struct Limits {
     /// into the caller's memory; 2 GiB. Decoding waits until others are done; one chunk that alone would take more is an
     /// error.
     pub decoded: u64,
-    /// Bytes that a server's answer may have beyond those that were asked for; 64 KiB.
-    pub response_excess: u64,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits {
-            document: 64 << 20,
-            rank: 1024,
-            new_rank: 64,
-            decoded: 2 << 30,
-            response_excess: 64 << 10,
-        }
+        Limits { document: 64 << 20, rank: 1024, new_rank: 64, decoded: 2 << 30 }
     }
 }
 
 impl Limits {
     /// No bounds but those of the machine, for data that are trusted.
     pub fn none() -> Self {
-        Limits {
-            document: u64::MAX,
-            rank: usize::MAX,
-            new_rank: usize::MAX,
-            decoded: u64::MAX,
-            response_excess: u64::MAX,
-        }
+        Limits { document: u64::MAX, rank: usize::MAX, new_rank: usize::MAX, decoded: u64::MAX }
     }
 
     /// Refuses to read an array of so many axes.
