@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use zarr_core::store::{
-    Bytes, ListableStore, Pinned, ReadableStore, Store, StoreKey, StorePrefix, Whole,
+    Bytes, ListableStore, Listing, Pinned, ReadableStore, Store, StoreKey, StorePrefix, Whole,
 };
 use zarr_core::{Json, StoreError};
 
@@ -93,5 +93,11 @@ impl ListableStore for Inline {
         keys.sort();
         keys.dedup();
         Ok(keys)
+    }
+
+    fn list_below(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
+        let listed = self.store.listable().map(|store| store.list_below(prefix)).transpose()?;
+        let left_out = listed.unwrap_or_default().left_out;
+        Ok(Listing { keys: self.list_prefix(prefix)?, left_out, ..Listing::default() })
     }
 }

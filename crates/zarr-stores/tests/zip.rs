@@ -531,3 +531,23 @@ fn an_archive_with_entries_behind_its_directory_is_not_written_to() {
     assert_eq!(fs::read(&path).unwrap(), bytes);
     assert_eq!(beside(&path), ["a b.zip"]);
 }
+
+/// Decision 37: the name of an entry that no key can say is told, and hides no other.
+#[test]
+fn a_name_that_is_no_key_is_told() {
+    let (_within, path) = fresh();
+    let entries: [(&str, &[u8]); 4] =
+        [("a/../b", b"1"), ("a/zarr.json", b"{}"), ("c//d", b"2"), ("zarr.json", b"{}")];
+    fs::write(&path, archive(CompressionMethod::Stored, &entries)).unwrap();
+    let store = ZipStore::open(&path).unwrap();
+    let below = store.list_below(&StorePrefix::root()).unwrap();
+    assert_eq!(below.keys, [key("a/zarr.json"), key("zarr.json")]);
+    assert_eq!(below.left_out, ["a/../b", "c//d"]);
+    let a = StorePrefix::new("a/").unwrap();
+    assert_eq!(store.list_below(&a).unwrap().left_out, ["a/../b"]);
+    let listing = store.list_dir(&a).unwrap();
+    assert_eq!((listing.keys.len(), listing.left_out.as_slice()), (1, &["a/../b".to_owned()][..]));
+    let top = store.list_dir(&StorePrefix::root()).unwrap();
+    assert_eq!(top.prefixes, ["a/", "c/"].map(|prefix| StorePrefix::new(prefix).unwrap()));
+    assert_eq!(store.list_dir(&top.prefixes[1]).unwrap().left_out, ["c//d"]);
+}

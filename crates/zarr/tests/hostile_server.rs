@@ -281,6 +281,67 @@ fn a_listing_that_repeats_its_token_ends_with_an_error() {
     }
 }
 
+/// Decision 42: new tokens alone are no advance, neither are pages without a key.
+#[test]
+fn a_listing_whose_tokens_are_always_new_ends_with_an_error() {
+    const MOST: u64 = 3000;
+    let server = Server::start();
+    let page_of = |kind: &str, key: &str, token: &str| match (kind, key) {
+        ("az", "") => format!(
+            "<EnumerationResults><Blobs></Blobs><NextMarker>{token}</NextMarker></EnumerationResults>"
+        ),
+        ("az", _) => AZURE_PAGE.replace("again", token),
+        (_, "") => format!(
+            "<ListBucketResult><IsTruncated>{}</IsTruncated><NextContinuationToken>{token}</NextContinuationToken>\
+             </ListBucketResult>",
+            !token.is_empty()
+        ),
+        _ => S3_PAGE.replace("again", token),
+    };
+    for (kind, store) in
+        [("s3", bucket(&server, false)), ("gs", google(&server)), ("az", azure(&server))]
+    {
+        for (key, says, most) in [("a", "repeats a page", 3), ("", "empty pages", 1002)] {
+            let pages = AtomicU64::new(0);
+            always(&server, move |_, stream| {
+                // A reader that goes on and on is given an end after all.
+                let token = match pages.fetch_add(1, SeqCst) {
+                    page @ 0..MOST => format!("t{page}"),
+                    _ => String::new(),
+                };
+                answer(stream, "200 OK", &page_of(kind, key, &token))
+            });
+            server.asked();
+            let error = list(&*store).expect_err("it has no end").to_string();
+            assert!(error.contains(says), "{kind}: {error}");
+            assert!(server.asked().0.len() <= most, "{kind}: {says}");
+        }
+    }
+}
+
+/// Pages without a key among others are no fault: servers skip what was erased.
+#[test]
+fn a_listing_may_have_empty_pages() {
+    let server = Server::start();
+    let pages = AtomicU64::new(0);
+    always(&server, move |_, stream| {
+        let page = match pages.fetch_add(1, SeqCst) {
+            page if page % 3 == 0 => S3_PAGE.replace("<Key>a<", &format!("<Key>a{page}<")),
+            _ => "<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>again</NextContinuationToken>\
+                  </ListBucketResult>"
+                .to_owned(),
+        };
+        let at = pages.load(SeqCst);
+        let token = "<NextContinuationToken>again</NextContinuationToken>";
+        let page = match at {
+            0..10 => page.replace("again", &format!("t{at}")),
+            _ => page.replace("true", "false").replace(token, ""),
+        };
+        answer(stream, "200 OK", &page)
+    });
+    assert_eq!(list(&*bucket(&server, false)).expect("it ends"), ["a0", "a3", "a6", "a9"]);
+}
+
 /// Decision 37: one key that cannot be said is named, and hides no other.
 #[test]
 fn a_key_with_dots_hides_no_other() {
@@ -315,6 +376,10 @@ fn a_key_with_dots_hides_no_other() {
     let listing = store.listable().expect("it can be listed").list_dir(&StorePrefix::root());
     let listing = listing.expect("it is listed");
     assert_eq!(listing.left_out, ["x/../y", "../"]);
+    let below = store.listable().expect("it can be listed").list_below(&StorePrefix::root());
+    let below = below.expect("it is listed");
+    assert_eq!(below.keys.len(), 2);
+    assert_eq!(below.left_out, ["x/../y", "../"]);
     let options = zarr::OpenOptions::new(zarr::standard());
     let hierarchy = zarr::Hierarchy::open(store, &options).expect("it opens");
     let root = hierarchy.group(&zarr::NodePath::root()).expect("it is a group");
@@ -324,6 +389,49 @@ fn a_key_with_dots_hides_no_other() {
         warnings.iter().any(|warning| warning.contains("`x/../y` is left out")),
         "{warnings:?}"
     );
+}
+
+/// Decision 37: neither in the tree of a draft, nor where all is erased, which says what stays.
+#[test]
+fn a_draft_with_such_a_key_names_it_and_erasing_does_too() {
+    let server = Server::start();
+    let entry = |key: &str| {
+        format!(
+            "<Contents><Key>{key}</Key><Size>1</Size><LastModified>2026-01-05T00:00:00.000Z</LastModified></Contents>"
+        )
+    };
+    let keys = ["meta/root/../a.array.json", "meta/root/g.group.json", "zarr.json"].map(entry);
+    let page = format!("<ListBucketResult>{}</ListBucketResult>", keys.concat());
+    const CORE: &str = "https://purl.org/zarr/spec/protocol/core/3.0";
+    let root = format!(
+        r#"{{"zarr_format":"{CORE}","metadata_encoding":"{CORE}","metadata_key_suffix":".json","extensions":[]}}"#
+    );
+    always(&server, move |request, stream| {
+        let head = "200 OK\r\nETag: \"1\"\r\nLast-Modified: Mon, 05 Jan 2026 00:00:00 GMT";
+        match (request.query.as_str(), request.path.as_str()) {
+            ("", "bucket/zarr.json") => answer(stream, head, &root),
+            ("", "bucket/meta/root/g.group.json") => answer(stream, head, r#"{"attributes":{}}"#),
+            ("", _) => answer(stream, "404 Not Found", ""),
+            (query, _) if query.contains("delete") => answer(
+                stream,
+                "200 OK",
+                "<DeleteResult><Deleted><Key>zarr.json</Key></Deleted></DeleteResult>",
+            ),
+            _ => answer(stream, "200 OK", &page),
+        }
+    });
+    let store = bucket(&server, false);
+    let options = zarr::OpenOptions::new(zarr::standard());
+    let hierarchy = zarr::Hierarchy::open(store.clone(), &options).expect("it opens");
+    let tree = hierarchy.tree(&zarr::NodePath::root()).expect("it is listed");
+    assert!(tree.iter().any(|child| child.path.as_str() == "/g"), "{tree:?}");
+    let warnings: Vec<_> = hierarchy.warnings().iter().map(ToString::to_string).collect();
+    let names = |text: &String| text.contains("`meta/root/../a.array.json` is left out");
+    assert!(warnings.iter().any(names), "{warnings:?}");
+    let erased = store.writeable().expect("it can be written").erase_prefix(&StorePrefix::root());
+    let error = erased.expect_err("a key stays").to_string();
+    assert!(error.contains("meta/root/../a.array.json"), "{error}");
+    assert!(server.asked().0.iter().any(|request| request.starts_with("POST")));
 }
 
 /// What another host was told.

@@ -145,15 +145,29 @@ impl ReadableStore for ConsolidatedStore {
     }
 }
 
+impl ConsolidatedStore {
+    /// Whether the copies tell what lies below a prefix.
+    fn lists(&self, prefix: &StorePrefix) -> bool {
+        self.copied.dialect == Dialect::Draft && prefix.as_str().starts_with("meta/")
+    }
+}
+
 #[async_trait]
 impl ListableStore for ConsolidatedStore {
     /// Asked for the documents of a draft, and for the chunks of any array.
     async fn list_prefix(&self, prefix: &StorePrefix) -> Result<Vec<StoreKey>, StoreError> {
-        if self.copied.dialect == Dialect::Draft && prefix.as_str().starts_with("meta/") {
+        if self.lists(prefix) {
             return Ok(self.copied.below(prefix));
         }
         let lacks = StoreError::NotCapable { operation: "list", capability: "listable" };
         self.inner.listable().ok_or(lacks)?.list_prefix(prefix).await
+    }
+
+    async fn list_below(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
+        match self.inner.listable() {
+            Some(inner) if !self.lists(prefix) => inner.list_below(prefix).await,
+            _ => Ok(Listing { keys: self.list_prefix(prefix).await?, ..Listing::default() }),
+        }
     }
 
     /// Asked for children alone.

@@ -38,18 +38,18 @@ impl Room {
         array: &ArrayMetadata,
         ground: Ground,
     ) -> Result<Vec<StoreKey>> {
-        let listable = match (ground.purge, self.store.listable()) {
+        match (ground.purge, self.store.listable()) {
             (Some(false), _) | (None, None) => return Ok(Vec::new()),
-            (_, Some(listable)) => listable,
+            (_, Some(_)) => {}
             (Some(true), None) => {
                 let hint =
                     "create the array without purging; what lies there is then read as its chunks";
                 let lacks = not_capable("find the chunks to purge", "listable");
                 return Err(Error::from(lacks).with_hint(hint));
             }
-        };
+        }
         let prefix = self.format.chunk_prefix(path)?;
-        let keys = match listable.list_prefix(&prefix).await.map_err(Error::from) {
+        let keys = match self.list_prefix(&prefix).await {
             // Who may write to a bucket may be forbidden to list it, and some servers do not know how.
             Err(e) if ground.purge.is_none() && is_refusal(&e) => {
                 let what = "the store does not list its keys, so that chunks which an erased array left were not looked for";
@@ -78,10 +78,12 @@ impl Room {
     /// Other files stay.
     pub async fn interrupted(&self, path: &NodePath) -> Result<Vec<StoreKey>> {
         let (_, prefixes) = self.format.erasure(path)?;
-        let Some(listable) = self.store.listable() else { return Ok(Vec::new()) };
+        if self.store.listable().is_none() {
+            return Ok(Vec::new());
+        }
         let mut left = Vec::new();
         for prefix in &prefixes {
-            left.extend(listable.list_prefix(prefix).await?.into_iter().filter(is_zarr_key));
+            left.extend(self.list_prefix(prefix).await?.into_iter().filter(is_zarr_key));
         }
         Ok(left)
     }

@@ -22,7 +22,10 @@ use crate::limits::Limits;
 use crate::metadata::{ArrayMetadata, GroupMetadata, NodeKind, NodeMetadata};
 use crate::path::NodePath;
 use crate::registry::{Access, Registry};
-use crate::store::{ByteRange, StoreKey, StorePrefix, aio};
+use crate::store::{ByteRange, Listing, StoreKey, StorePrefix, aio};
+
+/// Names of a listing that are told one by one when they are left out.
+const MOST_LEFT_OUT: usize = 1000;
 
 /// A store, the format of what lies in it, and what this program knows.
 #[derive(Debug)]
@@ -635,9 +638,23 @@ impl Room {
         Ok(false)
     }
 
-    /// Every key below a prefix.
+    /// Every key below a prefix; what is left out is a warning.
     pub async fn list_prefix(&self, prefix: &StorePrefix) -> Result<Vec<StoreKey>> {
-        Ok(self.listable()?.list_prefix(prefix).await?)
+        let listing = self.listable()?.list_below(prefix).await?;
+        self.warn_of_left_out(prefix.as_str(), &listing);
+        Ok(listing.keys)
+    }
+
+    /// Names what a listing left out (decision 37), the first [`MOST_LEFT_OUT`] of it.
+    pub fn warn_of_left_out(&self, place: &str, listing: &Listing) {
+        let named = listing.left_out.iter().take(MOST_LEFT_OUT);
+        let warning = |name| format!("the store's `{name}` is left out: no key can say it");
+        let mut warnings: Vec<_> = named.map(warning).collect();
+        let more = listing.left_out.len() - warnings.len();
+        if more > 0 {
+            warnings.push(format!("{more} more of the store's names are left out"));
+        }
+        self.warn(place, warnings);
     }
 }
 

@@ -62,9 +62,8 @@ impl Room {
             false => listable.list_dir(&prefix).await,
         };
         let listing = listing.map_err(|e| at(e.into()))?;
-        let left_out =
-            |name: &String| format!("the store's `{name}` is left out: no key can say it");
-        let mut warnings: Vec<_> = listing.left_out.iter().map(left_out).collect();
+        self.warn_of_left_out(path.as_str(), &listing);
+        let mut warnings = Vec::new();
         let children = self.format.children(path, &listing, &mut warnings);
         self.warn(path.as_str(), warnings);
         self.without_helper(children).await.map_err(at)
@@ -192,14 +191,11 @@ impl Room {
             Ok::<_, Error>(Child { path: path.clone(), kind: Some(top.kind()), implicit })
         };
         if let Some(prefix) = self.format.tree_prefix() {
-            let keys = self
-                .listable()
-                .map_err(|e| self.at(path, unlisted(e)))?
-                .list_prefix(&prefix)
-                .await
-                .map_err(|e| self.at(path, e))?;
+            let listable = self.listable().map_err(|e| self.at(path, unlisted(e)))?;
+            let listing = listable.list_below(&prefix).await.map_err(|e| self.at(path, e))?;
+            self.warn_of_left_out(path.as_str(), &listing);
             let mut warnings = Vec::new();
-            let nodes = self.format.tree(path, &keys, &mut warnings);
+            let nodes = self.format.tree(path, &listing.keys, &mut warnings);
             self.warn(path.as_str(), warnings);
             let mut nodes = self.without_helper(nodes).await.map_err(|e| self.at(path, e))?;
             if nodes.is_empty() {

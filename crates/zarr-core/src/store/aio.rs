@@ -192,6 +192,10 @@ pub trait ConditionalStore: Send + Sync {
 pub trait ListableStore: Send + Sync {
     /// Every key that begins with `prefix`.
     async fn list_prefix(&self, prefix: &StorePrefix) -> Result<Vec<StoreKey>, StoreError>;
+    /// The same, and with what is left out.
+    async fn list_below(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
+        Ok(Listing { keys: self.list_prefix(prefix).await?, ..Listing::default() })
+    }
     /// The keys and prefixes directly below `prefix`.
     async fn list_dir(&self, prefix: &StorePrefix) -> Result<Listing, StoreError>;
     /// The same, with prefixes perhaps below which there is no key.
@@ -375,6 +379,10 @@ impl ListableStore for Ready {
     async fn list_prefix(&self, prefix: &StorePrefix) -> Result<Vec<StoreKey>, StoreError> {
         self.settled(prefix).await;
         self.0.listable().expect(NO_SIDE).list_prefix(prefix)
+    }
+    async fn list_below(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
+        self.settled(prefix).await;
+        self.0.listable().expect(NO_SIDE).list_below(prefix)
     }
     async fn list_dir(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
         self.settled(prefix).await;

@@ -193,6 +193,9 @@ impl ListableStore for Blocking {
     fn list_prefix(&self, prefix: &StorePrefix) -> Result<Vec<StoreKey>, StoreError> {
         wait(self.0.listable().expect(NO_SIDE).list_prefix(prefix))
     }
+    fn list_below(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
+        wait(self.0.listable().expect(NO_SIDE).list_below(prefix))
+    }
     fn list_dir(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
         wait(self.0.listable().expect(NO_SIDE).list_dir(prefix))
     }

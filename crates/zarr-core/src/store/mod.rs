@@ -381,6 +381,28 @@ impl Listing {
         listing.prefixes.dedup();
         listing
     }
+
+    /// The listing of `prefix`, folded from names below it as the store has them. What no key can say is named.
+    pub fn of_names<'a>(prefix: &StorePrefix, names: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut listing = Listing::default();
+        for name in names {
+            let Some(rest) = name.strip_prefix(prefix.as_str()) else { continue };
+            match rest.find('/') {
+                None => match StoreKey::new(name) {
+                    Ok(key) => listing.keys.push(key),
+                    Err(_) => listing.left_out.push(name.to_owned()),
+                },
+                Some(at) => match StorePrefix::new(&name[..=prefix.as_str().len() + at]) {
+                    Ok(prefix) => listing.prefixes.push(prefix),
+                    Err(_) => listing.left_out.push(name.to_owned()),
+                },
+            }
+        }
+        listing.keys.sort();
+        listing.prefixes.sort();
+        listing.prefixes.dedup();
+        listing
+    }
 }
 
 /// Listing keys.
@@ -390,6 +412,14 @@ pub trait ListableStore: Send + Sync {
     /// # Errors
     /// When the store failed.
     fn list_prefix(&self, prefix: &StorePrefix) -> Result<Vec<StoreKey>, StoreError>;
+
+    /// As [`ListableStore::list_prefix`], and with [`Listing::left_out`]; no prefixes are told.
+    ///
+    /// # Errors
+    /// When the store failed.
+    fn list_below(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
+        Ok(Listing { keys: self.list_prefix(prefix)?, ..Listing::default() })
+    }
 
     /// The keys and prefixes directly below `prefix`.
     ///

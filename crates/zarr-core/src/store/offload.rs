@@ -305,6 +305,10 @@ impl ListableStore for Offloaded {
         let (touched, prefix) = (Touched::from(prefix), prefix.clone());
         self.call(touched, move |store| store.listable().expect(NO_SIDE).list_prefix(&prefix)).await
     }
+    async fn list_below(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
+        let (touched, prefix) = (Touched::from(prefix), prefix.clone());
+        self.call(touched, move |store| store.listable().expect(NO_SIDE).list_below(&prefix)).await
+    }
     async fn list_dir(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
         let (touched, prefix) = (Touched::from(prefix), prefix.clone());
         self.call(touched, move |store| store.listable().expect(NO_SIDE).list_dir(&prefix)).await

@@ -23,12 +23,17 @@ enum Kind {
 
 impl ListableStore for FilesystemStore {
     fn list_prefix(&self, prefix: &StorePrefix) -> Result<Vec<StoreKey>, StoreError> {
-        let mut keys = Vec::new();
+        Ok(self.list_below(prefix)?.keys)
+    }
+
+    fn list_below(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
+        let mut listing = Listing::default();
         let folder = self.folder(prefix)?;
-        let walked = self.walk(&folder, prefix.as_str(), &mut keys);
+        let walked = self.walk(&folder, prefix.as_str(), &mut listing);
         walked.map_err(failed("list", prefix))?;
-        keys.sort_unstable();
-        Ok(keys)
+        listing.keys.sort_unstable();
+        listing.left_out.sort_unstable();
+        Ok(listing)
     }
 
     /// Reads one folder; and of the folders in it, until the first value.
@@ -71,16 +76,19 @@ impl FilesystemStore {
         Ok(listing)
     }
 
-    fn walk(&self, folder: &Path, prefix: &str, keys: &mut Vec<StoreKey>) -> io::Result<()> {
-        for_each(folder, |name, entry| {
+    fn walk(&self, folder: &Path, prefix: &str, listing: &mut Listing) -> io::Result<()> {
+        let mut left_out = Vec::new();
+        for_each_but(folder, &mut left_out, |name, entry| {
             let full = format!("{prefix}{name}");
             match self.kind(folder, entry)? {
-                Kind::File => keys.extend(StoreKey::new(full)),
-                Kind::Folder => self.walk(&folder.join(name), &(full + "/"), keys)?,
+                Kind::File => listing.keys.extend(StoreKey::new(full)),
+                Kind::Folder => self.walk(&folder.join(name), &(full + "/"), listing)?,
                 Kind::Neither => {}
             }
             Ok(true)
-        })
+        })?;
+        listing.left_out.extend(left_out.iter().map(|name| format!("{prefix}{name}")));
+        Ok(())
     }
 
     /// Whether any key lies below `folder`: an empty folder is no prefix (D-136).

@@ -118,6 +118,12 @@ impl LmdbStore {
         StoreKey::new(name.strip_prefix(&*self.below)?).ok()
     }
 
+    /// What is shown of a name that is no key.
+    fn unusable(&self, name: &[u8]) -> String {
+        let name = name.strip_prefix(self.below.as_bytes()).unwrap_or(name);
+        String::from_utf8_lossy(name).into_owned()
+    }
+
     fn read<T: Default>(
         &self,
         operation: &'static str,
@@ -361,6 +367,19 @@ impl ListableStore for LmdbStore {
         Ok(names.iter().filter_map(|name| self.key(name)).collect())
     }
 
+    fn list_below(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
+        let below = format!("{}{prefix}", self.below);
+        let names = self.read("list", prefix.as_str(), |keys| keys.below(&below))?;
+        let mut listing = Listing::default();
+        for name in &names {
+            match self.key(name) {
+                Some(key) => listing.keys.push(key),
+                None => listing.left_out.push(self.unusable(name)),
+            }
+        }
+        Ok(listing)
+    }
+
     /// Jumps over what lies below each prefix that it finds.
     fn list_dir(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
         let below = format!("{}{prefix}", self.below);
@@ -381,6 +400,40 @@ impl ListableStore for LmdbStore {
             }
             Ok(found)
         })?;
-        Ok(Listing::fold(prefix, names.iter().filter_map(|name| self.key(name))))
+        let (mut texts, mut left_out) = (Vec::new(), Vec::new());
+        for name in &names {
+            match std::str::from_utf8(&name[self.below.len()..]) {
+                Ok(name) => texts.push(name),
+                Err(_) => left_out.push(self.unusable(name)),
+            }
+        }
+        let mut listing = Listing::of_names(prefix, texts);
+        listing.left_out.extend(left_out);
+        Ok(listing)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Decision 37: a name that others keep there and no key can say is told, and hides no other.
+    #[test]
+    fn a_name_that_is_no_key_is_told() {
+        let within = tempfile::tempdir().unwrap();
+        let store = LmdbStore::open(within.path().join("x.lmdb"));
+        let key = |key: &str| StoreKey::new(key).unwrap();
+        let put = |name: &str| {
+            store.write("set", name, |mut keys| keys.put(name, &Payload::new(b"{}"))).unwrap();
+        };
+        ["a/../b", "a/zarr.json", "c//d", "zarr.json"].into_iter().for_each(put);
+        let below = store.list_below(&StorePrefix::root()).unwrap();
+        assert_eq!(below.keys, [key("a/zarr.json"), key("zarr.json")]);
+        assert_eq!(below.left_out, ["a/../b", "c//d"]);
+        let top = store.list_dir(&StorePrefix::root()).unwrap();
+        assert_eq!(top.keys, [key("zarr.json")]);
+        assert_eq!(top.prefixes, ["a/", "c/"].map(|prefix| StorePrefix::new(prefix).unwrap()));
+        assert_eq!(store.list_dir(&top.prefixes[0]).unwrap().left_out, ["a/../b"]);
+        assert_eq!(store.list_dir(&top.prefixes[1]).unwrap().left_out, ["c//d"]);
     }
 }

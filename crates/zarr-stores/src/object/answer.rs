@@ -5,12 +5,16 @@
 
 use std::collections::HashSet;
 use std::fmt;
+use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use object_store::client::HttpResponse;
 
 /// The bytes of a failed answer that are read.
 pub(super) const MOST_OF_AN_ERROR: usize = 64 << 10;
+
+/// Pages of a listing in a row that may have no entry: servers give some while they skip what was erased.
+const MOST_EMPTY_PAGES: usize = 1000;
 
 tokio::task_local! {
     static EXCHANGE: Exchange;
@@ -25,6 +29,11 @@ struct State {
     failed: Option<Failed>,
     /// The pages of a listing that were answered.
     pages: HashSet<String>,
+    /// The hashes of what was on them.
+    entries: HashSet<u64>,
+    hashes: RandomState,
+    /// How many pages in a row had no entry.
+    empty_pages: usize,
     /// The keys of a listing that no store key can say.
     left_out: Vec<String>,
 }
@@ -62,8 +71,10 @@ pub(super) enum Wrong {
     TooLong { most: u64 },
     /// A value is larger than its reader takes.
     TooLarge { size: u64 },
-    /// A listing came back to a page that it gave before.
+    /// A listing came back to what it gave before.
     RepeatedPage,
+    /// A listing goes on without giving anything.
+    EmptyPages,
     /// A redirect to what is no web server.
     BadRedirect,
     /// A redirect to a redirect, and so on.
@@ -84,6 +95,10 @@ impl fmt::Display for Wrong {
             Wrong::RepeatedPage => {
                 f.write_str("the server repeats a page of its listing, which would never end")
             }
+            Wrong::EmptyPages => write!(
+                f,
+                "the server gives more than {MOST_EMPTY_PAGES} empty pages of its listing in a row, which need not end"
+            ),
             Wrong::BadRedirect => f.write_str("the server points to an address that is no http or https"),
             Wrong::EndlessRedirects => f.write_str("the server points from address to address without an end"),
         }
@@ -131,9 +146,25 @@ pub(super) fn last_answer() -> Option<Answer> {
     last_failed()?.answer
 }
 
-/// Whether this task was given that page of a listing for the first time.
-pub(super) fn is_new_page(uri: &str) -> bool {
-    with(|state| state.pages.insert(uri.to_owned())).unwrap_or(true)
+/// What is wrong with a page of this task's listing: it was there before, none of its entries is new, or there are too
+/// many pages without any. A listing of such pages need not end (DECISIONS 42).
+pub(super) fn wrong_page(uri: &str, entries: Vec<&str>) -> Option<Wrong> {
+    with(|state| {
+        if !state.pages.insert(uri.to_owned()) {
+            return Some(Wrong::RepeatedPage);
+        }
+        if entries.is_empty() {
+            state.empty_pages += 1;
+            return (state.empty_pages > MOST_EMPTY_PAGES).then_some(Wrong::EmptyPages);
+        }
+        state.empty_pages = 0;
+        let mut is_new = false;
+        for entry in entries {
+            is_new |= state.entries.insert(state.hashes.hash_one(entry));
+        }
+        (!is_new).then_some(Wrong::RepeatedPage)
+    })
+    .flatten()
 }
 
 /// Remembers a key of a listing that no store key can say.

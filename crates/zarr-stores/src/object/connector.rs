@@ -166,8 +166,8 @@ impl Asked {
         let (parts, body) = response.into_parts();
         let mut body = whole(body).await?;
         if self.reads && pages::is_page(&self.uri) {
-            if !answer::is_new_page(&self.uri) {
-                return Err(HttpError::new(HttpErrorKind::Decode, Wrong::RepeatedPage));
+            if let Some(wrong) = answer::wrong_page(&self.uri, pages::entries(&body)) {
+                return Err(HttpError::new(HttpErrorKind::Decode, wrong));
             }
             body = pages::without_unusable_keys(body);
         }

@@ -31,19 +31,24 @@ impl Shared {
         backend.list(path.as_ref()).try_filter(inside).boxed()
     }
 
-    async fn list_prefix(
+    async fn list_below(
         &self,
         backend: &Backend,
         prefix: &StorePrefix,
-    ) -> Result<Vec<StoreKey>, StoreError> {
-        let mut keys = Vec::new();
+    ) -> Result<Listing, StoreError> {
+        let mut listing = Listing::default();
         let mut objects = self.below(backend, prefix);
         while let Some(object) = objects.next().await {
             let object = object.map_err(|e| self.failure("list", prefix.as_str(), &e))?;
-            keys.extend(key_of(&self.place.prefix, &object.location).and_then(Result::ok));
+            match key_of(&self.place.prefix, &object.location) {
+                Some(Ok(key)) => listing.keys.push(key),
+                Some(Err(_)) => listing.left_out.push(object.location.to_string()),
+                None => {}
+            }
         }
-        keys.sort();
-        Ok(keys)
+        listing.keys.sort();
+        listing.left_out.extend(answer::left_out());
+        Ok(listing)
     }
 
     async fn list_dir(
@@ -87,9 +92,13 @@ impl Shared {
 #[async_trait]
 impl ListableStore for ObjectStore {
     async fn list_prefix(&self, prefix: &StorePrefix) -> Result<Vec<StoreKey>, StoreError> {
+        Ok(self.list_below(prefix).await?.keys)
+    }
+
+    async fn list_below(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
         let prefix = prefix.clone();
         let list = |shared: Arc<Shared>, backend| async move {
-            shared.list_prefix(&backend, &prefix).await
+            shared.list_below(&backend, &prefix).await
         };
         self.ask(list).await
     }

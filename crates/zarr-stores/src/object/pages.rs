@@ -23,6 +23,19 @@ pub(super) fn is_page(uri: &str) -> bool {
     query.split('&').any(|word| matches!(word, "list-type=2" | "comp=list"))
 }
 
+/// The keys and prefixes of a page, as it spells them; what has none is an entry as a whole.
+pub(super) fn entries(page: &[u8]) -> Vec<&str> {
+    let Ok(text) = std::str::from_utf8(page) else { return Vec::new() };
+    let mut entries = Vec::new();
+    for (entry, name) in ENTRIES {
+        for range in elements(text, entry) {
+            let whole = &text[range];
+            entries.push(elements(whole, name).next().map_or(whole, |key| &whole[key]));
+        }
+    }
+    entries
+}
+
 /// A page without the keys that have a segment `.`, `..` or an empty one; they are remembered for the listing's warning.
 pub(super) fn without_unusable_keys(page: Bytes) -> Bytes {
     let Ok(text) = std::str::from_utf8(&page) else { return page };

@@ -15,7 +15,7 @@ use zarr_core::store::{Payload, StoreKey, StorePrefix, Version};
 
 use super::connector::Sent;
 use super::pinned::tag_of;
-use super::{Backend, ObjectStore, Shared, failure};
+use super::{Backend, ObjectStore, Shared, answer, failure};
 
 /// Bytes beyond which a value is sent in parts.
 const LARGE: u64 = 64 << 20;
@@ -106,7 +106,15 @@ impl Shared {
                 _ => {}
             }
         }
-        Ok(())
+        match answer::left_out().into_iter().next() {
+            None => Ok(()),
+            Some(key) => {
+                let source = std::io::Error::other(
+                    "no key of Zarr can say this name; all else is erased, remove it with the tools of the server",
+                );
+                Err(StoreError::Io { operation: "erase", key, source })
+            }
+        }
     }
 }
 

@@ -199,6 +199,9 @@ impl ListableStore for PrefixStore {
         let found = self.store.lister("list")?.list_prefix(&self.below(prefix)?).await?;
         self.own(&found)
     }
+    async fn list_below(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
+        self.listing(self.store.lister("list")?.list_below(&self.below(prefix)?).await?)
+    }
     async fn list_dir(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
         self.listing(self.store.lister("list")?.list_dir(&self.below(prefix)?).await?)
     }

@@ -435,6 +435,11 @@ impl ListableStore for TapStore {
         self.call("list_prefix", prefix.as_str(), &[], ask, carried).await
     }
 
+    async fn list_below(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
+        let ask = self.store.lister("list_prefix")?.list_below(prefix);
+        self.call("list_prefix", prefix.as_str(), &[], ask, listed).await
+    }
+
     async fn list_dir(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
         let ask = self.store.lister("list_dir")?.list_dir(prefix);
         self.call("list_dir", prefix.as_str(), &[], ask, listed).await

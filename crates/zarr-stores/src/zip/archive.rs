@@ -1,6 +1,6 @@
 //! Where in an archive does the value of a key lie, and how is it read?
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::ops::{Bound, Range};
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 use zarr_core::StoreError;
-use zarr_core::store::{ByteRange, Pinned, StoreKey, Version, Whole};
+use zarr_core::store::{ByteRange, Listing, Pinned, StoreKey, StorePrefix, Version, Whole};
 use zip::read::{ZipArchiveMetadata, ZipReadOptions};
 use zip::{CompressionMethod, ZipArchive};
 
@@ -33,6 +33,8 @@ pub(super) struct Directory {
     /// Which folder of the archive the keys lie in: empty, or ending in `/`.
     pub folder: Box<str>,
     places: BTreeMap<Box<str>, Place>,
+    /// The names of entries that no key can say.
+    unusable: BTreeSet<Box<str>>,
     /// Where the archive's directory begins, behind all entries; `None` if an entry lies behind it.
     pub start: Option<u64>,
     /// Tells it from all others of this process; what lies in it is never overwritten.
@@ -94,19 +96,23 @@ impl Directory {
     /// with a root's document, as netCDF writes it, unless the archive's top has one (N-114); if nothing lies
     /// below `folder` there, `folder` counts from the top.
     ///
-    /// Of entries with one name the last counts (Z2-081). Names that are no keys are passed over.
+    /// Of entries with one name the last counts (Z2-081).
     pub fn read<S: Source>(source: &Arc<S>, folder: &str) -> io::Result<Self> {
         let buffered = BufReader::with_capacity(1 << 16, At::new(source, 0));
         let archive = ZipArchive::new(buffered).map_err(broken)?;
         let mut start = Some(archive.central_directory_start());
         let entries = archive.metadata();
-        let mut places = BTreeMap::new();
+        let (mut places, mut unusable) = (BTreeMap::new(), BTreeSet::new());
         for index in 0..entries.len() {
             let entry = entries.entry(index).map_err(broken)?;
             start = start.filter(|&start| entry.header_start() < start);
             let name = entry.name().map_err(broken)?;
-            if entry.is_file() && StoreKey::new(&*name).is_ok() {
-                places.insert(name.into(), Place::Entry(entries.clone(), index));
+            if !entry.is_file() {
+                continue;
+            }
+            match StoreKey::new(&*name) {
+                Ok(_) => drop(places.insert(name.into(), Place::Entry(entries.clone(), index))),
+                Err(_) => drop(unusable.insert(name.into())),
             }
         }
         let inside = format!("{}{folder}", root_folder(&places));
@@ -116,13 +122,14 @@ impl Directory {
         };
         let at_top = !is_there(&inside) && is_there(folder);
         let folder: Box<str> = if at_top { folder.into() } else { inside.into() };
-        Ok(Directory { places, start, ..Directory::empty(folder) })
+        Ok(Directory { places, unusable, start, ..Directory::empty(folder) })
     }
 
     /// The directory of an archive without entries.
     pub fn empty(folder: impl Into<Box<str>>) -> Self {
         let number = ARCHIVES.fetch_add(1, Ordering::Relaxed);
-        Directory { folder: folder.into(), places: BTreeMap::new(), start: Some(0), number }
+        let (places, unusable) = (BTreeMap::new(), BTreeSet::new());
+        Directory { folder: folder.into(), places, unusable, start: Some(0), number }
     }
 
     /// The name of a key's entry.
@@ -142,6 +149,21 @@ impl Directory {
         let names = self.places.range::<str, _>(from).map(|(name, _)| &**name);
         let names = names.take_while(|name| name.starts_with(&*prefix));
         names.filter_map(|name| StoreKey::new(&name[self.folder.len()..]).ok()).collect()
+    }
+
+    /// The keys that begin with `prefix`, and the names that no key can say.
+    pub fn listing(&self, prefix: &StorePrefix) -> Listing {
+        let names = self.unusable.iter().filter_map(|name| name.strip_prefix(&*self.folder));
+        let left_out = names.filter(|name| name.starts_with(prefix.as_str())).map(String::from);
+        let (keys, left_out) = (self.below(prefix.as_str()), left_out.collect());
+        Listing { keys, left_out, ..Listing::default() }
+    }
+
+    /// What lies directly below a prefix.
+    pub fn folder_listing(&self, prefix: &StorePrefix) -> Listing {
+        let Listing { keys, left_out, .. } = self.listing(prefix);
+        let names = keys.iter().map(StoreKey::as_str).chain(left_out.iter().map(String::as_str));
+        Listing::of_names(prefix, names)
     }
 
     /// Notes where a key's value lies now; tells whether it had one before.

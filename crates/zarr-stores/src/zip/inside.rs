@@ -325,8 +325,12 @@ impl ListableStore for ZipInStore {
         Ok(self.0.directory.below(prefix.as_str()))
     }
 
+    async fn list_below(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
+        Ok(self.0.directory.listing(prefix))
+    }
+
     async fn list_dir(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
-        Ok(Listing::fold(prefix, self.0.directory.below(prefix.as_str())))
+        Ok(self.0.directory.folder_listing(prefix))
     }
 }
 

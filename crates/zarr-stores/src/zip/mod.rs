@@ -14,8 +14,8 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use bytes::Bytes;
 use zarr_core::store::{
-    ConditionalStore, ListableStore, Payload, Pinned, ReadableStore, Store, StoreKey, StorePrefix,
-    Version, WriteableStore, check_size,
+    ConditionalStore, ListableStore, Listing, Payload, Pinned, ReadableStore, Store, StoreKey,
+    StorePrefix, Version, WriteableStore, check_size,
 };
 use zarr_core::{Access, StoreError};
 
@@ -400,5 +400,17 @@ impl ListableStore for ZipStore {
         let state = self.0.state();
         let archive = state.archive().map_err(failed("list", prefix))?;
         Ok(archive.map_or_else(Vec::new, |archive| archive.directory.below(prefix.as_str())))
+    }
+
+    fn list_below(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
+        let state = self.0.state();
+        let archive = state.archive().map_err(failed("list", prefix))?;
+        Ok(archive.map(|archive| archive.directory.listing(prefix)).unwrap_or_default())
+    }
+
+    fn list_dir(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
+        let state = self.0.state();
+        let archive = state.archive().map_err(failed("list", prefix))?;
+        Ok(archive.map(|archive| archive.directory.folder_listing(prefix)).unwrap_or_default())
     }
 }

@@ -420,6 +420,9 @@ impl ListableStore for CacheStore {
     async fn list_prefix(&self, prefix: &StorePrefix) -> Result<Vec<StoreKey>, StoreError> {
         self.store.lister("list")?.list_prefix(prefix).await
     }
+    async fn list_below(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
+        self.store.lister("list")?.list_below(prefix).await
+    }
     async fn list_dir(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
         self.store.lister("list")?.list_dir(prefix).await
     }
