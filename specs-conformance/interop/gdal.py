@@ -5,6 +5,7 @@ It belongs to /usr/bin/python3, with NumPy from Debian as well.
 
 import json
 import os
+from pathlib import Path
 
 import numpy as np
 from osgeo import gdal
@@ -132,6 +133,9 @@ def read_tree(store, dialect):
             found[f"{path}/{name}"] = "array", attributes(array), names
 
     walk(gdal.OpenEx(str(store), gdal.OF_MULTIDIM_RASTER).GetRootGroup(), "")
+    # GDAL takes the folder of a draft's consolidated metadata for a group.
+    if (Path(store) / "meta/root/consolidated/.zmetadata").exists():
+        found.pop("/consolidated", None)
     return found
 
 
