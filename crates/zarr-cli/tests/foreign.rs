@@ -115,3 +115,43 @@ fn creating_among_files_that_are_not_zarrs_warns() {
         assert!(run.code == 0 && run.err.contains("notes.txt`"), "{format}: {}", run.err);
     }
 }
+
+/// Decision 44: of a link only the link goes, so that files behind it are none of this question.
+#[test]
+#[cfg(unix)]
+fn rm_of_a_link_asks_nothing_of_the_files_behind_it() {
+    use std::os::unix::fs::symlink;
+
+    for format in FORMATS {
+        let folder = Folder::new();
+        hierarchy(&folder, "t.zarr", format);
+        hierarchy(&folder, "other.zarr", format);
+        let (array, _) = places(format);
+        let behind = folder.path(&format!("other.zarr/{array}"));
+        folder.write(&format!("other.zarr/{array}/notes.txt"), "years of work");
+        let link = folder.path(&format!("t.zarr/{array}"));
+        let put_link = || {
+            let _ = std::fs::remove_dir_all(&link);
+            std::fs::create_dir_all(link.parent().unwrap()).unwrap();
+            symlink(&behind, &link).unwrap();
+        };
+        // The node itself is a link.
+        put_link();
+        folder.good("rm t.zarr --path g/a");
+        assert!(!link.is_symlink() && behind.join("notes.txt").exists(), "{format}");
+        // A link lies below the node, beside a file that would go.
+        put_link();
+        folder.write(&format!("t.zarr/{}/thesis.tex", places(format).1), "");
+        let why = folder.bad("rm t.zarr --path g", 2);
+        assert!(why.contains("1 file ") && why.contains("thesis.tex"), "{format}: {why}");
+        assert!(link.is_symlink(), "{format}");
+        std::fs::remove_file(folder.path(&format!("t.zarr/{}/thesis.tex", places(format).1)))
+            .unwrap();
+        folder.good("rm t.zarr --path g");
+        assert!(!link.is_symlink() && behind.join("notes.txt").exists(), "{format}");
+        // The whole hierarchy is a link.
+        symlink(folder.path("other.zarr"), folder.path("link.zarr")).unwrap();
+        folder.good("rm link.zarr --all");
+        assert!(!folder.path("link.zarr").is_symlink() && behind.join("notes.txt").exists());
+    }
+}

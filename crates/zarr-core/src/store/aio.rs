@@ -124,6 +124,11 @@ pub trait WriteableStore: Send + Sync {
     async fn erase(&self, key: &StoreKey) -> Result<(), StoreError>;
     /// Erases every key that begins with `prefix`.
     async fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError>;
+    /// Whether `prefix` is a link.
+    async fn is_link(&self, prefix: &StorePrefix) -> Result<bool, StoreError> {
+        let _ = prefix;
+        Ok(false)
+    }
     /// Removes the link that `prefix` is, and nothing of what is behind it; whether it was one.
     async fn erase_link(&self, prefix: &StorePrefix) -> Result<bool, StoreError> {
         let _ = prefix;
@@ -315,6 +320,10 @@ impl WriteableStore for Ready {
     async fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
         self.settled(prefix).await;
         self.0.writeable().expect(NO_SIDE).erase_prefix(prefix)
+    }
+    async fn is_link(&self, prefix: &StorePrefix) -> Result<bool, StoreError> {
+        self.settled(prefix).await;
+        self.0.writeable().expect(NO_SIDE).is_link(prefix)
     }
     async fn erase_link(&self, prefix: &StorePrefix) -> Result<bool, StoreError> {
         self.settled(prefix).await;

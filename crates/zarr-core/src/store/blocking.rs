@@ -142,6 +142,9 @@ impl WriteableStore for Blocking {
     fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
         wait(self.0.writeable().expect(NO_SIDE).erase_prefix(prefix))
     }
+    fn is_link(&self, prefix: &StorePrefix) -> Result<bool, StoreError> {
+        wait(self.0.writeable().expect(NO_SIDE).is_link(prefix))
+    }
     fn erase_link(&self, prefix: &StorePrefix) -> Result<bool, StoreError> {
         wait(self.0.writeable().expect(NO_SIDE).erase_link(prefix))
     }

@@ -67,6 +67,9 @@ impl WriteableStore for InProcess {
     fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
         self.inner().1.erase_prefix(prefix)
     }
+    fn is_link(&self, prefix: &StorePrefix) -> Result<bool, StoreError> {
+        self.inner().1.is_link(prefix)
+    }
     fn erase_link(&self, prefix: &StorePrefix) -> Result<bool, StoreError> {
         self.inner().1.erase_link(prefix)
     }

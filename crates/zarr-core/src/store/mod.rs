@@ -191,6 +191,15 @@ pub trait WriteableStore: Send + Sync {
     /// When the store failed.
     fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError>;
 
+    /// Whether `prefix` is a link, in a store that has links, so that [`WriteableStore::erase_link`] would remove it.
+    ///
+    /// # Errors
+    /// When the store failed.
+    fn is_link(&self, prefix: &StorePrefix) -> Result<bool, StoreError> {
+        let _ = prefix;
+        Ok(false)
+    }
+
     /// Removes the link that `prefix` is, in a store that has links, and nothing of what is behind it (DECISIONS 44).
     /// Whether it was one; else nothing changes. Stores without links, most of them, have nothing to do.
     ///

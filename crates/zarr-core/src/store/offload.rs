@@ -226,6 +226,10 @@ impl WriteableStore for Offloaded {
         self.change(touched, move |store| store.writeable().expect(NO_SIDE).erase_prefix(&prefix))
             .await
     }
+    async fn is_link(&self, prefix: &StorePrefix) -> Result<bool, StoreError> {
+        let (touched, prefix) = (Touched::from(prefix), prefix.clone());
+        self.change(touched, move |store| store.writeable().expect(NO_SIDE).is_link(&prefix)).await
+    }
     async fn erase_link(&self, prefix: &StorePrefix) -> Result<bool, StoreError> {
         let (touched, prefix) = (Touched::from(prefix), prefix.clone());
         self.change(touched, move |store| store.writeable().expect(NO_SIDE).erase_link(&prefix))

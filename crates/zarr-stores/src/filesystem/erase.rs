@@ -44,12 +44,20 @@ pub(super) fn erase_link(
     store: &FilesystemStore,
     prefix: &StorePrefix,
 ) -> Result<bool, StoreError> {
-    let link = store.folder(prefix)?;
-    let is_link = link.is_symlink() && link.is_dir();
-    if is_link {
-        unlink(&link).map_err(failed("erase", prefix))?;
+    let link = link(store, prefix)?;
+    if let Some(link) = &link {
+        unlink(link).map_err(failed("erase", prefix))?;
     }
-    Ok(is_link)
+    Ok(link.is_some())
+}
+
+/// The link to a folder that `prefix` is, if it is one.
+pub(super) fn link(
+    store: &FilesystemStore,
+    prefix: &StorePrefix,
+) -> Result<Option<PathBuf>, StoreError> {
+    let folder = store.folder(prefix)?;
+    Ok((folder.is_symlink() && folder.is_dir()).then_some(folder))
 }
 
 fn erase_below(store: &FilesystemStore, folder: &Path) -> Result<(), Failure> {

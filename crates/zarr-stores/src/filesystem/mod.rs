@@ -268,6 +268,10 @@ impl WriteableStore for FilesystemStore {
         erase::erase_prefix(self, prefix)
     }
 
+    fn is_link(&self, prefix: &StorePrefix) -> Result<bool, StoreError> {
+        Ok(erase::link(self, prefix)?.is_some())
+    }
+
     fn erase_link(&self, prefix: &StorePrefix) -> Result<bool, StoreError> {
         self.writable()?;
         erase::erase_link(self, prefix)

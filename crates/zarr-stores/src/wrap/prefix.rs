@@ -134,6 +134,9 @@ impl WriteableStore for PrefixStore {
     async fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
         self.store.writer("erase_prefix")?.erase_prefix(&self.below(prefix)?).await
     }
+    async fn is_link(&self, prefix: &StorePrefix) -> Result<bool, StoreError> {
+        self.store.writer("is_link")?.is_link(&self.below(prefix)?).await
+    }
     async fn erase_link(&self, prefix: &StorePrefix) -> Result<bool, StoreError> {
         self.store.writer("erase_link")?.erase_link(&self.below(prefix)?).await
     }

@@ -345,6 +345,10 @@ impl WriteableStore for TapStore {
         self.call("erase_prefix", prefix.as_str(), &[], ask, |()| (0, Outcome::Done)).await
     }
 
+    async fn is_link(&self, prefix: &StorePrefix) -> Result<bool, StoreError> {
+        self.store.writer("is_link")?.is_link(prefix).await
+    }
+
     /// Not told of: stores without links are not asked.
     async fn erase_link(&self, prefix: &StorePrefix) -> Result<bool, StoreError> {
         self.store.writer("erase_link")?.erase_link(prefix).await

@@ -336,6 +336,10 @@ impl WriteableStore for CacheStore {
         erased
     }
 
+    async fn is_link(&self, prefix: &StorePrefix) -> Result<bool, StoreError> {
+        self.store.writer("is_link")?.is_link(prefix).await
+    }
+
     async fn erase_link(&self, prefix: &StorePrefix) -> Result<bool, StoreError> {
         let erased = self.store.writer("erase_link")?.erase_link(prefix).await?;
         if erased {
