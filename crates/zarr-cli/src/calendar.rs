@@ -1,4 +1,4 @@
-//! How is a count of time said as a date, and read back?
+//! Writes counts of time as dates, and reads them back.
 //!
 //! As NumPy prints it: ISO 8601 in the proleptic Gregorian calendar, without a time zone, as fine as the
 //! type's unit: `2020`, `2020-01`, `2020-01-01`, `2020-01-01T00`, … `2020-01-01T00:00:00.000000000`;

@@ -25,7 +25,7 @@ impl Cell {
 
 /// The elements of a region of `shape`, row by row; of records, behind a line with their columns' names.
 pub(crate) fn elements(text: &str, kind: &Item, shape: &[u64]) -> Result<Vec<u8>, String> {
-    let why = "it has lines for at most two axes longer than 1, and for one of records; choose a --region";
+    let why = "CSV has lines for at most two axes longer than 1, and for one of records; choose a --region";
     let columns = csv_columns(kind, shape).ok_or(why)?;
     let count = zarr::region::element_count(shape).unwrap_or(u64::MAX);
     let mut lines = lines(text)?.into_iter().enumerate();
@@ -47,8 +47,9 @@ pub(crate) fn elements(text: &str, kind: &Item, shape: &[u64]) -> Result<Vec<u8>
             return Err(format!("line {line} is one too many; {} are due", human::count(rows_due)));
         }
         if cells.len() as u64 != cells_due {
-            let (found, due) = (cells.len(), human::count(cells_due));
-            return Err(format!("line {line} has {found} values where {due} are due"));
+            let found = human::plural(cells.len() as u64, "value");
+            let due = human::count(cells_due);
+            return Err(format!("line {line} has {found}, the region's lines have {due}"));
         }
         let mut rest = &cells[..];
         while !rest.is_empty() {
@@ -227,7 +228,7 @@ mod tests {
             why("1,2\n3,x\n", &[2, 2]),
             "line 2, value 2: \"x\" stands where a whole number is due"
         );
-        assert_eq!(why("1,2\n3\n", &[2, 2]), "line 2 has 1 values where 2 are due");
+        assert_eq!(why("1,2\n3\n", &[2, 2]), "line 2 has 1 value, the region's lines have 2");
         assert_eq!(why("1,2\n", &[2, 2]), "it ends after 1 line; 2 are due");
         assert_eq!(why("1\n2\n3\n", &[2]), "line 3 is one too many; 2 are due");
         assert!(why("1\n", &[2, 2, 2]).contains("at most two axes"));

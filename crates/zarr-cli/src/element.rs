@@ -1,4 +1,4 @@
-//! How is one element said in JSON and CSV, and read back?
+//! Writes one element in JSON and CSV, and reads it back.
 //!
 //! Integers are exact. Floats are the shortest text that reads back as the same number; what JSON has
 //! no number for is `"NaN"`, `"Infinity"`, `"-Infinity"`. Complex numbers are `[real, imaginary]`.

@@ -1,4 +1,4 @@
-//! What the program says, and with which code it ends, when something went wrong.
+//! The errors of the program: their messages and exit codes.
 
 use std::io;
 

@@ -1,4 +1,4 @@
-//! How do elements in C order become nested lists or lines, and lists elements again?
+//! Makes nested lists or lines of elements in C order, and elements of lists.
 
 use std::io::{self, Write};
 

@@ -1,4 +1,4 @@
-//! How does NumPy's file format begin?
+//! Reads and writes the beginning of NumPy's file format.
 //!
 //! A magic string, a version, and a Python dictionary with `descr`, `fortran_order` and `shape`; then
 //! the elements. NumPy Enhancement Proposal 1.

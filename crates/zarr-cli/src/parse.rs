@@ -1,4 +1,4 @@
-//! What do words on the command line mean?
+//! Reads the words of the command line.
 
 use zarr::nczarr::NewDataset;
 use zarr::{Dialect, Era, Json};

@@ -1,11 +1,11 @@
-//! How does long work show how far it has come?
+//! Shows how far long work has come.
 
 use std::io::{self, IsTerminal};
-use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// A bar on standard error, if that is a terminal; else nothing.
+/// A bar on standard error, if that is a terminal; else nothing. It is drawn by whoever says how far the work is: a thread
+/// of its own is one that the system may refuse.
 pub(crate) struct Progress(ProgressBar);
 
 impl Progress {
@@ -20,10 +20,6 @@ impl Progress {
         let template = "{wide_msg} {bar:30} {bytes}/{total_bytes} {bytes_per_sec} {eta}";
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
-        }
-        // Nothing is worth showing before it is known how much there is.
-        if shown && total > 0 {
-            bar.enable_steady_tick(Duration::from_millis(200));
         }
         Progress(bar)
     }

@@ -1,4 +1,4 @@
-//! How is a record, or an element that may be missing, said in JSON and CSV, and read back?
+//! Writes a record, or an element that may be missing, in JSON and CSV, and reads it back.
 //!
 //! In JSON a record is an object with its fields, each said as an element of its type, in nested lists
 //! where it has a shape. In CSV each value has a column of its own, named in a first line: `e.x` is the

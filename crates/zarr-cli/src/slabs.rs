@@ -1,4 +1,4 @@
-//! In which pieces are elements read or written, so that little memory is held?
+//! Cuts a region into pieces that are read or written one after the other, so that little memory is held.
 
 use std::ops::ControlFlow;
 

@@ -63,15 +63,16 @@ fn csv_of_others_is_read() {
     assert_eq!((put.code, &*put.err), (0, ""));
     assert_eq!(folder.good("get t.zarr/f --region 1,:").text(), "[[4.0,8.0,9.0]]\n");
     for (csv, why) in [
-        (&b"1,2,3\n4,5\n"[..], "line 2 has 2 values where 3 are due"),
+        (&b"1,2,3\n4,5\n"[..], "line 2 has 2 values, the region's lines have 3"),
         (b"1,2,3\n4,x,6\n", "line 2, value 2"),
         (b"1,2,3\n", "it ends after 1 line; 2 are due"),
         (b"1,2,3\n4,5,6\n7,8,9\n", "line 3 is one too many"),
         (b"\xff", "not text in UTF-8"),
     ] {
-        let put = folder.feed("put t.zarr/f --format csv", csv);
+        let put = folder.feed("put t.zarr --path f --format csv", csv);
         assert_eq!(put.code, 2, "{}", put.err);
         assert!(put.err.contains(why), "{}", put.err);
+        assert!(put.err.contains("t.zarr: /f: standard input, read as CSV, "), "{}", put.err);
     }
     folder.good("create t.zarr --path cube --shape 2,3,4 --dtype float32");
     let put = folder.feed("put t.zarr/cube --format csv", b"1");

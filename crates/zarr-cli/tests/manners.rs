@@ -3,7 +3,7 @@
 mod common;
 
 use std::io::Read;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use common::Folder;
 
@@ -226,4 +226,61 @@ fn errors_name_the_store_and_the_path_and_the_options_of_the_program() {
     folder.write("file", "");
     let why = folder.bad("create file/x --group", 5);
     assert!(why.contains("`zarr.json`: Not a directory") && !why.contains("set_if"), "{why}");
+}
+
+/// A bar needs no thread of its own: the system may refuse one (issue 13, point 24). Stacks of 64 TiB: no thread can be started.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_bar_is_drawn_on_a_terminal_without_a_thread() {
+    let folder = Folder::new();
+    folder.good("create t.zarr --shape 9000,10000 --chunks 900,10000 --dtype uint8");
+    folder.write("elements", vec![1; 90_000_000]);
+    let line = format!("{} put t.zarr --format raw < elements", env!("CARGO_BIN_EXE_zarr"));
+    for stack in [None, Some("70368744177664")] {
+        let mut typed = Command::new("script");
+        typed.args(["-qec", &line, "/dev/null"]).current_dir(folder.path(""));
+        stack.map(|stack| typed.env("RUST_MIN_STACK", stack));
+        let run = typed.output().unwrap();
+        let said = String::from_utf8_lossy(&run.stdout);
+        assert!(run.status.success() && !said.contains("panicked"), "{said}");
+        assert!(said.contains("MiB/85.83 MiB"), "{said}");
+    }
+    assert_eq!(folder.good("get t.zarr --region 8999,9998: --format json").text(), "[[1,1]]\n");
+}
+
+/// Issue 13, point 26.
+#[test]
+fn messages_count_as_english_does_and_say_why() {
+    let folder = Folder::new();
+    for (line, why) in [
+        (
+            "create t.zarr --shape 2,2 --chunks 2 --dtype int8",
+            "chunks have 1 axis, the array has 2",
+        ),
+        (
+            "create t.zarr --shape 2 --chunks 2,2 --dtype int8",
+            "chunks have 2 axes, the array has 1",
+        ),
+        (
+            "create t.zarr --path /a//b --group",
+            "`/a//b` is not a path: a name between two `/` is empty; write one `/`",
+        ),
+        ("create t.zarr --path ../b --group", "`..` names no node; paths begin at the root"),
+    ] {
+        let said = folder.bad(line, 2);
+        assert!(said.contains(why), "{line}: {said}");
+    }
+    folder.good("create t.zarr --path a --shape 1,2 --dtype int8");
+    for (format, input, why) in [
+        ("csv", "1\n", "CSV, cannot be taken: line 1 has 1 value, the region's lines have 2"),
+        ("json", "[1", "JSON, is not JSON: "),
+        ("json", "[1,2,3]", "JSON, cannot be taken: "),
+        ("raw", "1", "raw elements, ends after 1 byte of elements; 2 are due"),
+        ("npy", "1", "a NumPy file, is not one: "),
+    ] {
+        let run = folder.feed(&format!("put t.zarr --path a --format {format}"), input.as_bytes());
+        assert_eq!(run.code, 2, "{}", run.err);
+        let why = format!("t.zarr: /a: standard input, read as {why}");
+        assert!(run.err.contains(&why), "{}", run.err);
+    }
 }

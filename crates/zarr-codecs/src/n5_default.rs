@@ -98,7 +98,7 @@ impl N5Default {
         let (rank, rest) = rest.split_first_chunk().ok_or_else(short)?;
         let rank = u16::from_be_bytes(*rank);
         if rank != self.rank {
-            let why = format!("a block of {rank} axes, where the array has {}", self.rank);
+            let why = format!("a block of rank {rank}, where the array has rank {}", self.rank);
             return Err(CodecError::corrupt(CODEC, why));
         }
         let (lengths, rest) = rest.split_at_checked(usize::from(rank) * 4).ok_or_else(short)?;
@@ -328,7 +328,7 @@ mod tests {
         );
         assert_eq!(
             why("0000 0002 00000001 00000001 0001"),
-            "n5_default: a block of 2 axes, where the array has 1"
+            "n5_default: a block of rank 2, where the array has rank 1"
         );
         assert_eq!(why("0000 0001 0000"), "n5_default: 6 bytes do not hold the header of a block");
         assert_eq!(why(""), "n5_default: 0 bytes do not hold the header of a block");

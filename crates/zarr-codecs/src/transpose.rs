@@ -40,7 +40,7 @@ impl ArrayToArray for Transpose {
     fn encoded(&self, decoded: &ChunkContext) -> Result<ChunkContext, MetadataError> {
         if decoded.rank() != self.order.len() {
             let why = format!(
-                "{} axes are transposed where there are {}",
+                "it has length {}, chunks here have rank {}",
                 self.order.len(),
                 decoded.rank()
             );

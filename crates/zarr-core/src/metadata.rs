@@ -12,6 +12,7 @@ use crate::dialect::Dialect;
 use crate::error::{MetadataError, Unsupported};
 use crate::grid::{ChunkGrid, ChunkKeys};
 use crate::json::{Json, Object};
+use crate::region::axes;
 use crate::registry::Registry;
 
 /// What is known of an array.
@@ -223,13 +224,13 @@ impl ArrayMetadata {
         if let Some(grid) = &self.grid
             && grid.rank() != self.rank()
         {
-            let why = format!("chunks have {} axes, the array has {}", grid.rank(), self.rank());
+            let why = format!("chunks have {}, the array has {}", axes(grid.rank()), self.rank());
             return Err(MetadataError::invalid("chunk_grid", why));
         }
         if let Some(names) = &self.dimension_names
             && names.len() != self.rank()
         {
-            let why = format!("{} names for {} axes", names.len(), self.rank());
+            let why = format!("{} names for {}", names.len(), axes(self.rank()));
             return Err(MetadataError::invalid("dimension_names", why));
         }
         let context = ChunkContext::new(self.data_type.clone(), self.chunk_extent());

@@ -28,17 +28,16 @@ impl NodePath {
         let inner = text.strip_prefix('/').unwrap_or(text);
         let inner = inner.strip_suffix('/').unwrap_or(inner);
         if inner.is_empty() {
-            return if text.len() > 1 {
-                Err(bad(text, "has an empty segment"))
-            } else {
-                Ok(Self::root())
-            };
+            return if text.len() > 1 { Err(bad(text, EMPTY)) } else { Ok(Self::root()) };
         }
         for name in inner.split('/') {
             match name {
-                "" => return Err(bad(text, "has an empty segment")),
-                "." | ".." => return Err(bad(text, "has a segment of periods alone")),
-                _ if name.contains('\0') => return Err(bad(text, "has a NUL")),
+                "" => return Err(bad(text, EMPTY)),
+                "." | ".." => {
+                    let why = format!("`{name}` names no node; paths begin at the root");
+                    return Err(bad(text, &why));
+                }
+                _ if name.contains('\0') => return Err(bad(text, "it has a NUL")),
                 _ => {}
             }
         }
@@ -87,10 +86,10 @@ impl NodePath {
     /// As [`NodePath::new`]; also for an empty name (D-010) and one with `/`.
     pub fn child(&self, name: &str) -> Result<NodePath, AccessError> {
         if name.is_empty() {
-            return Err(bad(name, "has an empty segment"));
+            return Err(bad(name, "a name has a letter at least"));
         }
         if name.contains('/') {
-            return Err(bad(name, "a name has no `/`"));
+            return Err(bad(name, "the name of one node has no `/`"));
         }
         NodePath::new(&format!("{}/{name}", self.0.trim_end_matches('/')))
     }
@@ -117,8 +116,11 @@ impl NodePath {
     }
 }
 
+/// Why a path with two `/` in a row is none.
+const EMPTY: &str = "a name between two `/` is empty; write one `/`";
+
 fn bad(text: &str, why: &str) -> AccessError {
-    AccessError::Argument(format!("`{}` is not a path: it {why}", text.escape_debug()))
+    AccessError::Argument(format!("`{}` is not a path: {why}", text.escape_debug()))
 }
 
 impl fmt::Display for NodePath {

@@ -81,3 +81,11 @@ pub fn element_count(shape: &[u64]) -> Option<u64> {
     }
     shape.iter().try_fold(1u64, |count, &len| count.checked_mul(len))
 }
+
+/// `1 axis`, `2 axes`, for messages.
+pub(crate) fn axes(rank: usize) -> String {
+    match rank {
+        1 => "1 axis".into(),
+        rank => format!("{rank} axes"),
+    }
+}

@@ -1,4 +1,4 @@
-//! Which attributes has a node, and how are they changed?
+//! Shows and changes a node's attributes.
 
 use clap::Args;
 use zarr::{Json, Object};

@@ -1,4 +1,4 @@
-//! How do copies of all documents come into one, and are they still true?
+//! Makes copies of all documents in one, checks and removes them.
 
 use clap::Args;
 

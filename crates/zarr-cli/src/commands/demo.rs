@@ -1,4 +1,4 @@
-//! What can the program do, shown with an image that somebody else wrote?
+//! Shows what the program can do, with an image that somebody else wrote.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! What is in a dataset, as CDL?
+//! Prints a dataset as CDL.
 
 use clap::{ArgAction, Args};
 use zarr::nczarr::cdl::{Precision, Printing, Provenance};

@@ -1,4 +1,4 @@
-//! How does CDL become a dataset?
+//! Makes a dataset of CDL.
 
 use std::fs;
 use std::io::{self, Read};

@@ -1,4 +1,4 @@
-//! Which commands are there? One file each.
+//! The commands, one file each.
 
 mod attrs;
 mod consolidate;

@@ -1,4 +1,4 @@
-//! What does the program say and do of netCDF datasets?
+//! Opens, makes and describes netCDF datasets.
 
 use zarr::nczarr::schema::{Group, Variable};
 use zarr::nczarr::{Dataset, DatasetOptions, NcUrl, NewDataset, Profile, Storage};

@@ -61,6 +61,8 @@ enum Format {
 /// Elements as they come in, in native C order unless said otherwise.
 struct Input<'a> {
     from: &'a mut dyn Read,
+    /// What is read, and for which array, for messages.
+    what: String,
     /// What makes little-endian elements of those that come, if they are others.
     swap: Option<ByteSwap>,
     /// Bytes that were due so far, for messages.
@@ -86,7 +88,15 @@ impl Put {
         let item = kind.size() as u64;
         let total = region.count().and_then(|n| n.checked_mul(item));
         let total = total.ok_or_else(|| Failure::usage("the region is too large"))?;
-        let mut input = Input { from: input, swap: None, total, read: 0 };
+        let format = match self.format {
+            Format::Raw => "raw elements",
+            Format::Npy => "a NumPy file",
+            Format::Json => "JSON",
+            Format::Csv => "CSV",
+        };
+        let place = human::place(array.hierarchy(), array.path());
+        let what = format!("{place}: standard input, read as {format}");
+        let mut input = Input { from: input, what, swap: None, total, read: 0 };
         match (&kind, self.format) {
             (Item::One(Kind::Long(_)), Format::Raw) => {
                 let mut stream = Vec::new();
@@ -109,12 +119,11 @@ impl Put {
             Format::Csv => input.lines(array, region, &kind),
             Format::Npy => {
                 let header = Header::read(input.from).map_err(|trouble| match trouble {
-                    Trouble::Format(why) => {
-                        Failure::Usage(format!("standard input is not a NumPy file: {why}"))
-                    }
+                    Trouble::Format(why) => input.wrong(format!("is not one: {why}")),
                     Trouble::Io(e) => Failure::input(e),
                 })?;
-                input.swap = Some(check(&header, array, region)?);
+                let swap = check(&header, array, region).map_err(|why| input.wrong(why))?;
+                input.swap = Some(swap);
                 let long = header.shape.iter().filter(|&&len| len > 1).count();
                 match header.fortran_order && long > 1 {
                     true => input.transposed(array, region, item),
@@ -126,7 +135,7 @@ impl Put {
 }
 
 /// Whether a NumPy file holds what the array needs, and what makes its elements little-endian.
-fn check(header: &Header, array: &Array, region: &Elements) -> Result<ByteSwap, Failure> {
+fn check(header: &Header, array: &Array, region: &Elements) -> Result<ByteSwap, String> {
     let data_type = array.data_type();
     let due = npy::descr(&data_type);
     let meant = match &data_type {
@@ -143,42 +152,44 @@ fn check(header: &Header, array: &Array, region: &Elements) -> Result<ByteSwap, 
             let (found, due) = (human::python(&header.descr), human::python(&due));
             let bare = |descr: &str| descr.trim_matches('\'').to_owned();
             let why = format!(
-                "standard input holds `{}`, the array `{}` ({data_type}); convert it first, in NumPy \
+                "holds `{}`, the array `{}` ({data_type}); convert it first, in NumPy \
                  with `x.astype({due})`",
                 bare(&found),
                 bare(&due)
             );
-            return Err(Failure::Usage(why));
+            return Err(why);
         }
         (None, _) => {
-            let why =
-                format!("NumPy files have no words for the type `{data_type}`; use --format raw");
-            return Err(Failure::Usage(why));
+            return Err(format!("has no words for the type `{data_type}`; use --format raw"));
         }
     };
     let shape = region.shape();
     let long = |shape: &[u64]| shape.iter().copied().filter(|&len| len != 1).collect::<Vec<_>>();
     if header.shape != shape && long(&header.shape) != long(&shape) {
         let why = format!(
-            "standard input has the shape {}, the region {}",
+            "has the shape {}, the region {}",
             human::shape(&header.shape),
             human::shape(&shape)
         );
-        return Err(Failure::Usage(why));
+        return Err(why);
     }
     Ok(swap)
 }
 
 impl Input<'_> {
+    fn wrong(&self, why: impl std::fmt::Display) -> Failure {
+        Failure::Usage(format!("{}, {why}", self.what))
+    }
+
     /// The next `size` bytes, in memory that grows as they come.
     fn take(&mut self, size: u64) -> Result<Vec<u8>, Failure> {
         let mut bytes = Vec::new();
         self.from.take(size).read_to_end(&mut bytes).map_err(Failure::input)?;
         self.read += bytes.len() as u64;
         if (bytes.len() as u64) < size {
-            let (found, due) = (human::count(self.read), human::count(self.total));
-            let why = format!("standard input ends after {found} bytes of elements; {due} are due");
-            return Err(Failure::Usage(why));
+            let (found, due) = (human::plural(self.read, "byte"), human::count(self.total));
+            let why = format!("ends after {found} of elements; {due} are due");
+            return Err(self.wrong(why));
         }
         if let Some(swap) = &self.swap {
             swap.turn(&mut bytes);
@@ -191,11 +202,8 @@ impl Input<'_> {
         match self.from.take(1).read_to_end(&mut Vec::new()).map_err(Failure::input)? {
             0 => Ok(()),
             _ => {
-                let due = human::count(self.total);
-                let why = format!(
-                    "standard input goes on after the {due} bytes of elements that are due"
-                );
-                Err(Failure::Usage(why))
+                let due = human::plural(self.total, "byte");
+                Err(self.wrong(format!("goes on after the {due} of elements of the region")))
             }
         }
     }
@@ -235,16 +243,14 @@ impl Input<'_> {
     }
 
     /// All of a text of elements of a region of `shape`.
-    fn text(&mut self, format: &str, shape: &[u64]) -> Result<Vec<u8>, Failure> {
+    fn text(&mut self, shape: &[u64]) -> Result<Vec<u8>, Failure> {
         // No element needs more text than this, unless somebody wrote it with many spaces.
         let limit = self.total.saturating_mul(32).saturating_add(1 << 20);
         let mut text = Vec::new();
         self.from.take(limit).read_to_end(&mut text).map_err(Failure::input)?;
         if text.len() as u64 == limit {
             let shape = human::shape(shape);
-            let why =
-                format!("standard input is too long for {format} of a region of shape {shape}");
-            return Err(Failure::Usage(why));
+            return Err(self.wrong(format!("is too long for a region of shape {shape}")));
         }
         Ok(text)
     }
@@ -252,10 +258,10 @@ impl Input<'_> {
     /// Writes elements out of CSV, whose text must be held all at once.
     fn lines(&mut self, array: &Array, region: &Elements, kind: &Item) -> Result<(), Failure> {
         let shape = region.shape();
-        let text = String::from_utf8(self.text("CSV", &shape)?)
-            .map_err(|_| Failure::usage("standard input is not text in UTF-8"))?;
+        let text = String::from_utf8(self.text(&shape)?)
+            .map_err(|_| self.wrong("is not text in UTF-8"))?;
         let elements = csv::elements(text.trim_start_matches('\u{feff}'), kind, &shape)
-            .map_err(|why| Failure::Usage(format!("standard input: {why}")))?;
+            .map_err(|why| self.wrong(format!("cannot be taken: {why}")))?;
         array.write_le_bytes(region, &elements)?;
         Ok(())
     }
@@ -263,12 +269,12 @@ impl Input<'_> {
     /// Writes elements out of JSON, whose text must be held all at once.
     fn lists(&mut self, array: &Array, region: &Elements, kind: Item) -> Result<(), Failure> {
         let shape = region.shape();
-        let text = self.text("JSON", &shape)?;
-        let (json, _) = Json::parse_tolerant(&text)
-            .map_err(|why| Failure::Usage(format!("standard input is {why}")))?;
+        let text = self.text(&shape)?;
+        let (json, _) =
+            Json::parse_tolerant(&text).map_err(|why| self.wrong(format!("is {why}")))?;
         drop(text);
         let elements = nested::elements(&json, kind, &shape)
-            .map_err(|why| Failure::Usage(format!("standard input: {why}")))?;
+            .map_err(|why| self.wrong(format!("cannot be taken: {why}")))?;
         array.write_le_bytes(region, &elements)?;
         Ok(())
     }

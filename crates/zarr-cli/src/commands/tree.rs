@@ -1,4 +1,4 @@
-//! Which nodes are there?
+//! Lists nodes.
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};

@@ -4,6 +4,7 @@ use super::{ChunkGrid, Span};
 use crate::dialect::Dialect;
 use crate::error::MetadataError;
 use crate::json::{Json, Object};
+use crate::region::axes;
 
 /// A grid of equal chunks, aligned at the origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,7 +21,7 @@ impl RegularGrid {
     pub fn new(chunk_shape: &[u64], shape: &[u64]) -> Result<Self, MetadataError> {
         if chunk_shape.len() != shape.len() {
             let why =
-                format!("chunks have {} axes, the array has {}", chunk_shape.len(), shape.len());
+                format!("chunks have {}, the array has {}", axes(chunk_shape.len()), shape.len());
             return Err(MetadataError::invalid("chunk_shape", why));
         }
         if let Some(axis) = (0..shape.len()).find(|&a| chunk_shape[a] == 0 && shape[a] > 0) {
