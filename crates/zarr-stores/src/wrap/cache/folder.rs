@@ -351,7 +351,7 @@ impl Shelf for OfStore {
         parse(self.read(&Words { key, part: None }.bytes(&self.name))?)
     }
 
-    fn put(&self, key: &StoreKey, epoch: u64, kept: Kept) -> bool {
+    fn put(&self, key: &StoreKey, epoch: u64, kept: Kept, written: bool) -> bool {
         let value: &[u8] = if let What::Whole(value) = &kept.what { value } else { &[] };
         let words = Words { key, part: None }.bytes(&self.name);
         let put = || {
@@ -360,6 +360,9 @@ impl Shelf for OfStore {
             lock.lock().ok()?;
             if read_epoch(&lock).ok()? != epoch {
                 return None;
+            }
+            if written {
+                next_epoch(&lock).ok()?;
             }
             self.place(staged)
         };

@@ -135,10 +135,11 @@ impl Shelf for OfStore {
         }
     }
 
-    fn put(&self, key: &StoreKey, epoch: u64, kept: Kept) -> bool {
-        let lock = self.lock(key);
+    fn put(&self, key: &StoreKey, epoch: u64, kept: Kept, written: bool) -> bool {
+        let mut lock = self.lock(key);
         let is_now = *lock == epoch;
         if is_now {
+            *lock += u64::from(written);
             self.cache.entries.insert(self.place(key, None), Entry::Key(kept));
         }
         is_now

@@ -50,8 +50,9 @@ trait Shelf: Debug + Send + Sync {
     /// A number that is another one once the key was forgotten.
     fn epoch(&self, key: &StoreKey) -> io::Result<u64>;
     fn get(&self, key: &StoreKey) -> Option<Kept>;
-    /// Keeps it, unless the key was forgotten since that epoch; then tells so.
-    fn put(&self, key: &StoreKey, epoch: u64, kept: Kept) -> bool;
+    /// Keeps it, unless that epoch of the key has ended; then tells so. What was written ends the epoch itself: readers
+    /// that began in it may have the value of before.
+    fn put(&self, key: &StoreKey, epoch: u64, kept: Kept, written: bool) -> bool;
     fn part(&self, key: &StoreKey, version: &Version, start: u64, len: u64) -> Option<Bytes>;
     fn put_part(&self, key: &StoreKey, version: &Version, start: u64, part: Bytes);
     /// Forgets what is known of a key; the new epoch.
@@ -146,7 +147,13 @@ impl CacheStore {
     async fn put(&self, key: &StoreKey, epoch: Option<u64>, version: Version, what: What) -> bool {
         let Some(epoch) = epoch else { return false };
         let (key, kept) = (key.clone(), Kept { since: SystemTime::now(), version, what });
-        self.ask(move |shelf| shelf.put(&key, epoch, kept)).await.unwrap_or(false)
+        self.ask(move |shelf| shelf.put(&key, epoch, kept, false)).await.unwrap_or(false)
+    }
+
+    async fn put_written(&self, key: &StoreKey, epoch: u64, what: What) -> bool {
+        let kept = Kept { since: SystemTime::now(), version: own_version(), what };
+        let key = key.clone();
+        self.ask(move |shelf| shelf.put(&key, epoch, kept, true)).await.unwrap_or(false)
     }
 
     async fn forget_key(&self, key: &StoreKey) -> Result<u64, StoreError> {
@@ -185,7 +192,7 @@ impl CacheStore {
         std::mem::forget(interrupted);
         let is = changed.as_ref().ok().and_then(is).filter(|_| self.shelf.is_on_disk());
         let kept = match is {
-            Some(what) => self.put(key, Some(epoch), own_version(), what).await,
+            Some(what) => self.put_written(key, epoch, what).await,
             None => false,
         };
         if !kept {
