@@ -1,5 +1,5 @@
 //! Are numbers narrower than the core's read and written by their values?
-#![cfg(all(feature = "half", feature = "num-complex"))]
+#![cfg(all(feature = "half", feature = "num-complex", feature = "packbits"))]
 
 use zarr::data_type::{FloatFormat, Rounding};
 use zarr::store::StoreKey;
