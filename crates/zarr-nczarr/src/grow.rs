@@ -11,7 +11,7 @@ use crate::infer::full_name;
 use crate::schema::Group;
 use crate::slab::Slab;
 use crate::values::Values;
-use crate::variable::Variable;
+use crate::variable::{Variable, when_long_enough};
 
 /// Dimensions, by their full names, and how long each is to be at least.
 type Lengths = Vec<(String, u64)>;
@@ -216,7 +216,7 @@ impl Variable {
         } else {
             // It may have been left behind when others grew.
             lengthen_array(array, |axis| end[axis])?;
-            write(slab.selection(&slab.count))?;
+            when_long_enough(array, || write(slab.selection(&slab.count)))?;
         }
         match longer.is_empty() {
             true => Ok(()),
