@@ -1,4 +1,4 @@
-//! How many calls of a store does a dataset take?
+//! Counts the calls of a store that a dataset takes.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! Which values are missing, before and after a copy (decision 36)?
+//! Compares which values are missing before and after a copy (decision 36).
 
 mod common;
 

@@ -1,5 +1,5 @@
-//! What both the folder and the archive ask of the system: is an opened file still what is there, and does the disk
-//! have its name?
+//! Asks the system, for the folder and the archive, whether an opened file is still the one under its name, and makes names
+//! durable on the disk.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
