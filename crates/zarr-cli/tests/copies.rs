@@ -4,7 +4,7 @@ mod common;
 
 use common::Folder;
 
-/// Decision 36: beyond a quarter of the chunks the fill value stays, and the program says so.
+/// Decision 0136: beyond a quarter of the chunks the fill value stays, and the program says so.
 #[test]
 fn a_missing_value_that_is_not_kept_is_told_and_refused_with_strict() {
     let folder = Folder::new();
@@ -49,7 +49,7 @@ fn what_is_skipped_is_named() {
     assert_eq!(folder.run("tree b.zarr").text(), "/\n└── good  int8 (2,)\n");
 }
 
-/// Decision 37: a name is one line of the tree, whatever characters it has.
+/// Decision 0137: a name is one line of the tree, whatever characters it has.
 #[cfg(not(windows))]
 #[test]
 fn control_characters_of_names_are_escaped() {
@@ -59,7 +59,7 @@ fn control_characters_of_names_are_escaped() {
     assert_eq!(folder.run("tree a.zarr").text(), "/\n└── a\\nb\\u{1b}\n");
 }
 
-/// Decision 37.
+/// Decision 0137.
 #[test]
 fn a_folder_without_a_document_is_shown_with_a_warning() {
     let folder = Folder::new();

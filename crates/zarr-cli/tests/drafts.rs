@@ -84,7 +84,7 @@ fn fine(folder: &Folder, line: &str) -> Run {
 
 const ELEMENTS: &str = "[[1,2,3],[4,5,6]]\n";
 
-/// Section 2.2.
+/// draft-v3.md 2.2.
 #[test]
 fn each_draft_is_detected_and_can_be_told() {
     let folder = Folder::new();
@@ -118,7 +118,7 @@ fn each_draft_is_detected_and_can_be_told() {
     assert!(why.contains("draft-2019, or a draft's era E0 … E4"), "{why}");
 }
 
-/// Section 2.2, step 4.
+/// draft-v3.md 2.2, step 4.
 #[test]
 fn a_document_of_may_2019_opens_by_its_folder_and_by_its_own_path() {
     let folder = Folder::new();
@@ -217,7 +217,7 @@ fn every_draft_copies_into_every_format_that_is_written() {
     }
 }
 
-/// Section 3.4: copies of documents stand for the documents, and cost one call.
+/// draft-v3.md 3.4: copies of documents stand for the documents, and cost one call.
 #[test]
 fn consolidated_documents_are_read_in_place_of_the_documents() {
     let folder = Folder::new();
@@ -324,7 +324,7 @@ fn the_plain_text_is_written_if_asked() {
     assert_eq!(folder.good("get text2/a").out, folder.good("get v3/a").out);
 }
 
-/// V27, row 27, decision 39.
+/// V27, row 27, decision 0139.
 #[test]
 fn leftover_chunks_are_purged_unless_asked_not_to() {
     let folder = Folder::new();

@@ -116,7 +116,7 @@ fn creating_among_files_that_are_not_zarrs_warns() {
     }
 }
 
-/// Decision 44: of a link only the link goes, so that files behind it are none of this question.
+/// Decision 0144: of a link only the link goes, so that files behind it are none of this question.
 #[test]
 #[cfg(unix)]
 fn rm_of_a_link_asks_nothing_of_the_files_behind_it() {

@@ -49,7 +49,7 @@ fn served(format: &str, consolidated: bool) -> Server {
     server
 }
 
-/// DECISIONS 31: all documents are asked for at once, and nothing after them.
+/// Decision 0131: all documents are asked for at once, and nothing after them.
 #[test]
 fn info_of_a_url_takes_one_round_trip() {
     for (format, consolidated, below, requests) in

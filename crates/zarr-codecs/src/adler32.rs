@@ -1,7 +1,7 @@
 //! How is a chunk guarded by an Adler-32 (RFC 1950)?
 //!
-//! numcodecs' `adler32`: in four bytes before the chunk's, or after them where `location` is `end` (spec v2,
-//! section 7).
+//! numcodecs' `adler32`: in four bytes before the chunk's, or after them where `location` is `end`
+//! (v2.md 7).
 
 use zarr_core::codec::{ChunkContext, Codec, CodecSpec, Parameters};
 use zarr_core::{Dialect, MetadataError};

@@ -1,7 +1,7 @@
 //! How does a codec that computes with numbers stand in a chain?
 //!
 //! In v2 it is a filter on flat bytes, with a type and byte order of its own. In final v3 it works on
-//! arrays: the codec after it sees another data type (DECISIONS 14). One [`Kernel`] serves both.
+//! arrays: the codec after it sees another data type (decision 0114). One [`Kernel`] serves both.
 
 use std::borrow::Cow;
 use std::fmt::Debug;

@@ -1,6 +1,6 @@
 //! How are bytes written as text?
 //!
-//! numcodecs' `base64`: the standard alphabet, padded, on one line (spec v2, section 7).
+//! numcodecs' `base64`: the standard alphabet, padded, on one line (v2.md 7).
 
 use std::borrow::Cow;
 

@@ -70,7 +70,7 @@ mod tests {
         behaves(&*bz2());
     }
 
-    /// zarr-python 2.18 (spec draft-v3 3.1) and 2.18.7, zarrs' compatibility data, z5py 2.
+    /// zarr-python 2.18 (draft-v3.md 3.1) and 2.18.7, zarrs' compatibility data, z5py 2.
     #[test]
     fn it_reads_what_others_wrote() {
         let numbers =

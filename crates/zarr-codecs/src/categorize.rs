@@ -1,7 +1,7 @@
 //! How are texts stored as the numbers of their labels?
 //!
 //! numcodecs' `categorize`: the first label is 1, the next 2; 0 is a text that is no label, and comes back
-//! empty (spec v2, section 7). Texts are `U` or `S` of fixed length, or objects (Z2-040).
+//! empty (v2.md 7). Texts are `U` or `S` of fixed length, or objects (Z2-040).
 
 use std::borrow::Cow;
 use std::collections::HashMap;

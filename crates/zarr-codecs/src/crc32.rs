@@ -1,7 +1,7 @@
 //! How is a chunk guarded by a CRC-32?
 //!
 //! numcodecs' `crc32`: zlib's checksum, in four bytes before the chunk's, or after them where `location` is
-//! `end` (spec v2, section 7). It is not `crc32c` (T-01).
+//! `end` (v2.md 7). It is not `crc32c` (T-01).
 
 use crc_fast::{CrcAlgorithm, checksum};
 use zarr_core::codec::{ChunkContext, Codec, CodecSpec, Parameters};

@@ -140,7 +140,7 @@ mod tests {
         build(Dialect::V2, "fixedscaleoffset", &configuration)
     }
 
-    /// Spec v2, section 7: 1000 and 1000.5 with scale 10 and offset 1000, in a byte.
+    /// v2.md 7: 1000 and 1000.5 with scale 10 and offset 1000, in a byte.
     #[test]
     fn steps_are_counted_from_the_offset() {
         let codec = flat("<f8", "|u1", "1000", "10");

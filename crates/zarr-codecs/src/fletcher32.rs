@@ -1,7 +1,7 @@
 //! How is a chunk guarded by a Fletcher-32?
 //!
 //! As HDF5 and netCDF do, and numcodecs' `fletcher32` after them: bytes are taken in pairs, the first the
-//! more significant, and the checksum stands after them, least significant byte first (spec v2, section 7).
+//! more significant, and the checksum stands after them, least significant byte first (v2.md 7).
 //! HDF5 before 1.6.3 swapped the bytes of each half of the checksum; such ones are good, too, as they are
 //! to HDF5 and netCDF.
 

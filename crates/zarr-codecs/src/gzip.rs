@@ -103,7 +103,7 @@ mod tests {
     #[test]
     fn it_reads_what_others_wrote() {
         let cases = [
-            // zarr-python 2.18, spec draft-v3 3.1.
+            // zarr-python 2.18, draft-v3.md 3.1.
             ("1f8b080031f6006b04ff636460626066606100001614999208000000", hex("0100020003000400")),
             // zarr-python 2.18.7, an array of bytes.
             ("1f8b080088fe006b04ffabff8b0000642a363e0c000000", hex("7ffdfdfdfdfdfdfdfdfdfdfd")),

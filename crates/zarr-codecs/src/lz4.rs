@@ -1,7 +1,7 @@
 //! How are bytes compressed as numcodecs' LZ4?
 //!
 //! The decoded size in four bytes, least significant first, then one raw LZ4 block without a frame
-//! (spec v2, section 7). Nothing may follow the block.
+//! (v2.md 7). Nothing may follow the block.
 
 use std::borrow::Cow;
 
@@ -102,7 +102,7 @@ mod tests {
         behaves(&*build(Dialect::V3, "lz4", r#"{"acceleration":65537}"#));
     }
 
-    /// Spec v2, section 7; zarr-python 2.18, spec draft-v3 3.1.
+    /// v2.md 7; zarr-python 2.18, draft-v3.md 3.1.
     #[test]
     fn blocks_are_as_numcodecs_writes_them() {
         let eight = hex("08000000 806161616161616161");

@@ -58,7 +58,7 @@ pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, M
     Ok(Codec::array_to_array(codec))
 }
 
-/// A chunk gets no more axes than an array may have (DECISIONS 42).
+/// A chunk gets no more axes than an array may have (decision 0142).
 const MOST_AXES: usize = 1024;
 
 fn axes_of(length: &Length) -> &[usize] {

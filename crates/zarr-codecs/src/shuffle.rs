@@ -2,7 +2,7 @@
 //!
 //! numcodecs' `shuffle`: all first bytes, all second bytes, and so on; bytes after the last whole
 //! element stay behind. An `elementsize` of 0, which netcdf-c writes, or none at all means the size of
-//! the array's elements (spec v2, section 7).
+//! the array's elements (v2.md 7).
 
 use std::borrow::Cow;
 

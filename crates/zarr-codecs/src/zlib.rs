@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn it_reads_what_others_wrote() {
         let cases = [
-            // zarr-python 2.18, spec draft-v3 3.1; numcodecs, Z2-063 (differences, gathered).
+            // zarr-python 2.18, draft-v3.md 3.1; numcodecs, Z2-063 (differences, gathered).
             ("7801636460626066606100000030000b", "0100020003000400"),
             ("78016360646464400200003a0004", "00010101 00000000 00000000 00000000"),
             // zarr-python 2.18.7, arrays of bytes; zarr-python 3.4.2; tensorstore 0.1.86.

@@ -184,7 +184,7 @@ mod tests {
         assert!(matches!(result, Err(CodecError::Corrupt { .. })), "{result:?}");
     }
 
-    /// Chunks that others wrote: zarr-python 2.18 (spec draft-v3 3.1) without and with a checksum,
+    /// Chunks that others wrote: zarr-python 2.18 (draft-v3.md 3.1) without and with a checksum,
     /// zarr-python 3.4.2, zarrita.js, GDAL 3.6.2, z5py 2.
     #[test]
     fn it_reads_what_others_wrote() {

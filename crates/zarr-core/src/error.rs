@@ -19,7 +19,7 @@ pub type Backend = Box<dyn StdError + Send + Sync>;
 /// A result with this crate's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What kind of thing went wrong; one table maps kinds to the program's exit codes (DECISIONS 25).
+/// What kind of thing went wrong; one table maps kinds to the program's exit codes (decision 0125).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {

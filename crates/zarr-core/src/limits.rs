@@ -2,7 +2,7 @@
 
 use crate::error::MetadataError;
 
-/// The most that documents and chunks may demand (DECISIONS 42).
+/// The most that documents and chunks may demand (decision 0142).
 ///
 /// What a store announces is never trusted: these bounds hold whatever a document, a header or a server says.
 /// Raise one with [`crate::OpenOptions::limits`] where data are larger and come from someone you trust.

@@ -237,7 +237,7 @@ impl Registry {
 
     /// The data type that a document's words mean, and the byte order if they say it.
     ///
-    /// Words that nobody knows give [`DataType::Unknown`]: unsupported is not invalid (DECISIONS 22).
+    /// Words that nobody knows give [`DataType::Unknown`]: unsupported is not invalid (decision 0122).
     ///
     /// # Errors
     /// [`MetadataError::Invalid`] for words that no reader could know.

@@ -355,7 +355,7 @@ impl<'a> Loader<'a> {
                 Err(why) => return Err(at(MetadataError::invalid("_FillValue", why))),
             }
         }
-        // N-054, decision 36: the fill value is the missing value, but for final v3, which knows it from the attribute.
+        // N-054, decision 0136: the fill value is the missing value, but for final v3, which knows it from the attribute.
         let dialect = self.hierarchy.dialect();
         let masks_fill = dialect != Dialect::V3 && metadata.fill_value.is_some() && ty.is_atomic();
         if masks_fill && declared.is_none() && !missing::is_same(&fill, &ty.default_fill()) {

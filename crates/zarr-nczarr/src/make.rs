@@ -78,7 +78,7 @@ impl Making<'_> {
         let shape: Vec<u64> = self.dimensions.iter().map(|dimension| dimension.len).collect();
         let (shape, stored) = if axis { (vec![1], vec![1]) } else { (shape, chunks.clone()) };
         let big = variable.storage.endian == Some(Endian::Big);
-        // Readers of v2 mask the fill value, and no bool is missing (decision 36).
+        // Readers of v2 mask the fill value, and no bool is missing (decision 0136).
         if !ty.is_atomic() && self.dialect() == Dialect::V2 {
             variable.storage.no_fill = true;
         }

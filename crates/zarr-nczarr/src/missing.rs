@@ -1,4 +1,4 @@
-//! Keeps what readers take for missing when a dataset is copied (decision 36).
+//! Keeps what readers take for missing when a dataset is copied (decision 0136).
 //!
 //! In v2 the fill value is the missing value, in final v3 the attribute `_FillValue` alone is: see
 //! [`zarr_core::missing_value`].

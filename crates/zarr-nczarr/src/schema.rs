@@ -190,7 +190,7 @@ pub struct Storage {
     /// Elements that nobody wrote are not filled: they read as zero (N-054).
     pub no_fill: bool,
     /// One value: what elements hold that nobody wrote, where it is another than [`Variable::fill`]. Final v3 alone
-    /// tells the fill value from the missing value (decision 36). In NCZarr of v3 the type's own fill value stands here where
+    /// tells the fill value from the missing value (decision 0136). In NCZarr of v3 the type's own fill value stands here where
     /// an attribute tells it to xarray, as netCDF masks it without one.
     pub unwritten: Option<Values>,
 }

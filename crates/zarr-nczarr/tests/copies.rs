@@ -43,7 +43,7 @@ fn masked(mut group: Group) -> Group {
     group
 }
 
-/// Dimensions, types, attributes and values survive the way through every dialect; decision 36.
+/// Dimensions, types, attributes and values survive the way through every dialect; decision 0136.
 #[test]
 fn a_copy_is_the_same_dataset() {
     let kinds = [NewDataset::nczarr_v2(), NewDataset::nczarr_v3()];

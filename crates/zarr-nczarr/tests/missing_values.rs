@@ -1,4 +1,4 @@
-//! Compares which values are missing before and after a copy (decision 36).
+//! Compares which values are missing before and after a copy (decision 0136).
 
 mod common;
 
@@ -89,7 +89,7 @@ fn attribute(store: &Arc<dyn Store>, dialect: Dialect) -> Option<String> {
 
 const X: &str = r#"{"_ARRAY_DIMENSIONS":["x"]}"#;
 
-/// Decision 36: the fill value of v2 masks in v3 as the attribute, in xarray's spelling; null masks nothing there.
+/// Decision 0136: the fill value of v2 masks in v3 as the attribute, in xarray's spelling; null masks nothing there.
 #[test]
 fn a_copy_of_v2_in_v3_masks_what_v2_masks() {
     for (dtype, fill, spelled, held) in [
@@ -118,7 +118,7 @@ fn a_copy_of_v2_in_v3_masks_what_v2_masks() {
     }
 }
 
-/// Decision 36: zeros that nobody wrote, or somebody, are zeros in v3, and stay so.
+/// Decision 0136: zeros that nobody wrote, or somebody, are zeros in v3, and stay so.
 #[test]
 fn a_copy_of_v3_masks_nothing_that_v3_does_not() {
     let from = of_v3(&v3("int16", "0", "{}", 4, 2), &[0, 0, 5, 0]);
@@ -138,7 +138,7 @@ fn a_copy_of_v3_masks_nothing_that_v3_does_not() {
     }
 }
 
-/// Decision 36: chunks that nobody stored are written out, where their elements would become others: up to a quarter.
+/// Decision 0136: chunks that nobody stored are written out, where their elements would become others: up to a quarter.
 #[test]
 fn chunks_that_were_not_stored_keep_their_elements() {
     for (attributes, fill, masked) in [
@@ -183,7 +183,7 @@ fn chunks_that_were_not_stored_keep_their_elements() {
     }
 }
 
-/// Decision 36: bools never get a missing value; for netcdf-c they become what xarray reads as bools.
+/// Decision 0136: bools never get a missing value; for netcdf-c they become what xarray reads as bools.
 #[test]
 fn no_bool_goes_missing() {
     let of = |fill: &str| {
@@ -215,7 +215,7 @@ fn no_bool_goes_missing() {
     }
 }
 
-/// Decision 36: arrays without the names of dimensions keep their fill value, and say no more.
+/// Decision 0136: arrays without the names of dimensions keep their fill value, and say no more.
 #[test]
 fn an_array_without_names_keeps_its_fill_value_alone() {
     let from = of_v2(&v2("<i2", "5", 2, 2), "{}", &[5, 0, 1, 0]);
@@ -226,7 +226,7 @@ fn an_array_without_names_keeps_its_fill_value_alone() {
     }
 }
 
-/// Decision 36, N-054: CDL of v3 knows a missing value by the attribute alone; of v2 by the fill value.
+/// Decision 0136, N-054: CDL of v3 knows a missing value by the attribute alone; of v2 by the fill value.
 #[test]
 fn a_dump_of_v3_prints_zeros_as_zeros() {
     let dump = |dataset: &Dataset| {
@@ -302,7 +302,7 @@ fn a_scalar_for_netcdf_c_has_no_filter() {
     assert!(document(&store, "a/zarr.json").to_string().contains("zlib"));
 }
 
-/// Decision 36: the default fill value, which netCDF masks without an attribute, is told to xarray in v3, and to netCDF not.
+/// Decision 0136: the default fill value, which netCDF masks without an attribute, is told to xarray in v3, and to netCDF not.
 #[test]
 fn a_default_fill_value_is_told_to_xarray_alone() {
     let store = memory();

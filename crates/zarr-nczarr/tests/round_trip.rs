@@ -123,7 +123,7 @@ fn a_reader_may_look_past_the_documents() {
     assert_eq!(schema.attribute("_nczarr_group"), None);
 }
 
-/// The bytes that netcdf-c stores for the worked example (nczarr.md, section 14); N-007, N-037.
+/// The bytes that netcdf-c stores for the worked example (nczarr.md 14); N-007, N-037.
 #[test]
 fn documents_and_chunks_are_those_of_netcdf_c() {
     let store = memory();

@@ -107,7 +107,7 @@ fn synchronised_writes_are_as_good_as_others() {
     assert!(entries(store.root()).is_empty());
 }
 
-/// D-130, D-132, DECISIONS 19: refused by the key's own rules or by the store, nothing touched.
+/// D-130, D-132, decision 0119: refused by the key's own rules or by the store, nothing touched.
 #[test]
 fn keys_that_could_lead_elsewhere_are_refused_and_nothing_is_written() {
     let (within, store) = fresh();
@@ -255,7 +255,7 @@ fn listings_show_keys_and_nothing_else() {
         }
         std::os::unix::fs::symlink("nowhere", root.join("dangling")).unwrap();
     }
-    // Off Windows a colon and a line break are ordinary (decision 37).
+    // Off Windows a colon and a line break are ordinary (decision 0137).
     let odd: &[&str] = if cfg!(unix) { &["C:x", "line\nbreak"] } else { &[] };
     let mut all = [&[".DS_Store", "a/k"], odd].concat();
     all.sort_unstable();
@@ -384,7 +384,7 @@ fn writers_whose_folder_is_erased_under_them_begin_anew() {
     assert!(entries(store.root()).is_empty());
 }
 
-/// DECISIONS 2: never silently unguarded.
+/// Decision 0102: never silently unguarded.
 #[test]
 fn a_lock_that_cannot_be_had_is_an_error_unless_it_is_not_wanted() {
     let (_within, store) = fresh();
@@ -436,7 +436,7 @@ fn ranges_are_read_alone_from_files_larger_than_memory() {
     assert_eq!(parts, [&b"beginning"[..], &[0; 4], &[0; 2]]);
 }
 
-/// Decision 46: the handle that wrote removes the lock files, at the flush and at its end; also one that a killed writer
+/// Decision 0146: the handle that wrote removes the lock files, at the flush and at its end; also one that a killed writer
 /// left there.
 #[cfg(unix)]
 #[test]

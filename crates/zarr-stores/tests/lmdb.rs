@@ -106,7 +106,7 @@ fn the_map_grows_by_itself() {
     }
 }
 
-/// DECISIONS 8: a value that is being read in parts stays what it was; a version tells when it is another.
+/// Decision 0108: a value that is being read in parts stays what it was; a version tells when it is another.
 #[test]
 fn a_pinned_value_stays() {
     let within = tempdir().unwrap();

@@ -143,7 +143,7 @@ const ROUNDS: usize = 200;
 /// What a child is told: the variable, the server's name in it, the process and the run.
 const CHILD: &str = "ZARR_TEST_CHILD";
 
-/// DECISIONS 4: processes that change parts of one value, each its own, lose nothing. s3s-fs 0.14 and moto 5 compare an
+/// Decision 0104: processes that change parts of one value, each its own, lose nothing. s3s-fs 0.14 and moto 5 compare an
 /// ETag, and only then begin to write; the wire before each lets one request through at a time.
 fn loses_no_part(variable: &str, server: &Server) {
     let run = format!("run-{}", std::process::id());

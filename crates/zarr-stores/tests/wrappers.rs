@@ -25,7 +25,7 @@ fn ready() -> Arc<dyn aio::Store> {
     Arc::new(aio::Ready::new(Arc::new(MemoryStore::new())))
 }
 
-/// F-111, DECISIONS 8: on threads of their own, too.
+/// F-111, decision 0108: on threads of their own, too.
 #[test]
 fn stores_for_callers_that_wait_keep_the_promises_of_stores() {
     check_async_store(ready);
@@ -76,7 +76,7 @@ fn a_wrapper_has_the_sides_of_the_store_behind_it() {
     }
 }
 
-/// DECISIONS 10: of a store that waits many calls are made at once, wrapped or not; and a slow one is one that waits.
+/// Decision 0110: of a store that waits many calls are made at once, wrapped or not; and a slow one is one that waits.
 #[test]
 fn a_store_that_waits_stays_one() {
     let latency = Latency { request: Duration::from_micros(10), ..Latency::default() };

@@ -159,7 +159,7 @@ impl Tap for Replaced {
     }
 }
 
-/// DECISIONS 8: the archive that was opened is gone, and nothing of the new one is taken for a part of it.
+/// Decision 0108: the archive that was opened is gone, and nothing of the new one is taken for a part of it.
 #[test]
 fn an_archive_that_is_replaced_is_an_error() {
     let bytes = archive(&chunks(3, 50), CompressionMethod::Stored, false);

@@ -1,4 +1,4 @@
-//! Bare `NaN` and `Infinity` among attributes, as Python's writers have them (DECISIONS 38).
+//! Bare `NaN` and `Infinity` among attributes, as Python's writers have them (decision 0138).
 //!
 //! `bare_floats/v3` was written by zarr-python 3.1.6, `v2` and `draft` by 2.18.7; the first two with consolidated
 //! metadata.
@@ -61,7 +61,7 @@ fn documents(folder: &Path) -> Vec<String> {
     found
 }
 
-/// Decision 38: in every dialect, with a warning, whether or not documents come out of consolidated copies.
+/// Decision 0138: in every dialect, with a warning, whether or not documents come out of consolidated copies.
 #[test]
 fn bare_floats_among_attributes_are_read_in_every_dialect() {
     for (name, _) in DIALECTS {
@@ -89,7 +89,7 @@ fn bare_floats_among_attributes_are_read_in_every_dialect() {
     }
 }
 
-/// Decision 38.
+/// Decision 0138.
 #[test]
 fn a_strict_reader_refuses_bare_floats() {
     for (name, _) in DIALECTS {
@@ -100,7 +100,7 @@ fn a_strict_reader_refuses_bare_floats() {
     }
 }
 
-/// Decision 38: a change of another attribute, or of the shape, keeps the tokens, in the copies of documents, too.
+/// Decision 0138: a change of another attribute, or of the shape, keeps the tokens, in the copies of documents, too.
 #[test]
 fn documents_that_are_rewritten_keep_bare_floats() {
     for (name, _) in DIALECTS {
@@ -124,7 +124,7 @@ fn documents_that_are_rewritten_keep_bare_floats() {
     }
 }
 
-/// Decision 38: readers of another dialect may take nothing but JSON; those of the same one get what was there.
+/// Decision 0138: readers of another dialect may take nothing but JSON; those of the same one get what was there.
 #[test]
 fn a_copy_into_another_dialect_is_json() {
     for (name, dialect) in DIALECTS {
@@ -145,7 +145,7 @@ fn a_copy_into_another_dialect_is_json() {
     }
 }
 
-/// Decision 38 speaks of attributes: elsewhere in a v3 document bare floats are an error.
+/// Decision 0138 speaks of attributes: elsewhere in a v3 document bare floats are an error.
 #[test]
 fn a_bare_float_beside_the_attributes_of_v3_is_refused() {
     let (folder, url) = written("v3");

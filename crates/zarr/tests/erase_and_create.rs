@@ -1,5 +1,5 @@
 //! What an interrupted erase left, or a writer that raced it, does not come back; and one node is created once
-//! (decision 39).
+//! (decision 0139).
 #![cfg(all(feature = "filesystem", feature = "memory", feature = "zip", feature = "lmdb"))]
 
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};

@@ -1,4 +1,4 @@
-//! An append that fails gives its place back (decision 40).
+//! An append that fails gives its place back (decision 0140).
 #![cfg(feature = "memory")]
 
 use std::io;

@@ -228,7 +228,7 @@ fn copies() -> impl Strategy<Value = Vec<u8>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
-    /// Section 3.4.
+    /// draft-v3.md 3.4.
     #[test]
     fn no_copy_of_documents_is_hostile_enough(
         copies in copies(),

@@ -1,4 +1,4 @@
-//! How much memory hostile documents and chunks take (DECISIONS 42).
+//! How much memory hostile documents and chunks take (decision 0142).
 //!
 //! The peak of a process never falls, so each case opens its store in a child process: this test program again.
 #![cfg(all(target_os = "linux", feature = "filesystem"))]
@@ -89,7 +89,7 @@ fn list(value: &str) -> String {
 /// Whatever its shape, JSON takes at most so many times its size, and that once.
 const TIMES: usize = 24;
 
-/// Decision 42: a document of 40 MB took 4 GB.
+/// Decision 0142: a document of 40 MB took 4 GB.
 #[test]
 fn documents_take_a_small_multiple_of_their_size() {
     let members: Vec<String> = (0..400_000).map(|n| format!("\"{n}\":0")).collect();
@@ -127,7 +127,7 @@ fn documents_take_a_small_multiple_of_their_size() {
     }
 }
 
-/// Decision 42: rank times codecs, rank times rank, and lists that are no attributes. Each is refused, or opens, at a small
+/// Decision 0142: rank times codecs, rank times rank, and lists that are no attributes. Each is refused, or opens, at a small
 /// multiple of its size, and is told in few words.
 #[test]
 fn hostile_members_take_a_small_multiple_of_their_size() {
@@ -197,7 +197,7 @@ fn hostile_members_take_a_small_multiple_of_their_size() {
     }
 }
 
-/// Decision 42: what once held for each thread holds for the process. One element of each of eight chunks is read, which
+/// Decision 0142: what once held for each thread holds for the process. One element of each of eight chunks is read, which
 /// takes whole chunks, by eight threads.
 #[test]
 #[cfg(all(feature = "gzip", feature = "rayon"))]

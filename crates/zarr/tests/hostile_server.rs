@@ -133,7 +133,7 @@ fn flood(
     sent
 }
 
-/// Decision 42: what is received is bounded to what was asked for and 64 KiB.
+/// Decision 0142: what is received is bounded to what was asked for and 64 KiB.
 #[test]
 fn a_body_without_an_end_is_not_read_on() {
     const WHOLE: &str = "200 OK\r\nContent-Length: 10\r\nTransfer-Encoding: chunked";
@@ -155,7 +155,7 @@ fn a_body_without_an_end_is_not_read_on() {
     }
 }
 
-/// Decision 42: neither are pages of listings, nor what a server says of an error.
+/// Decision 0142: neither are pages of listings, nor what a server says of an error.
 #[test]
 fn a_listing_and_an_error_without_an_end_are_not_read_on() {
     let server = Server::start();
@@ -172,7 +172,7 @@ fn a_listing_and_an_error_without_an_end_are_not_read_on() {
     }
 }
 
-/// Decision 42: a document of more than 64 MiB is refused before its bytes come.
+/// Decision 0142: a document of more than 64 MiB is refused before its bytes come.
 #[test]
 fn a_document_without_an_end_is_refused() {
     let server = Server::start();
@@ -185,7 +185,7 @@ fn a_document_without_an_end_is_refused() {
     assert!(sent.load(SeqCst) < IN_BETWEEN, "{} bytes", sent.load(SeqCst));
 }
 
-/// Decision 42: a chunk has no more bytes than its array justifies, whatever the server announces.
+/// Decision 0142: a chunk has no more bytes than its array justifies, whatever the server announces.
 #[test]
 fn a_chunk_without_an_end_is_refused() {
     let server = Server::start();
@@ -218,7 +218,7 @@ fn a_chunk_without_an_end_is_refused() {
     }
 }
 
-/// Decision 42: nothing is allocated because a server announces it.
+/// Decision 0142: nothing is allocated because a server announces it.
 #[test]
 fn an_announced_size_is_not_believed() {
     let server = Server::start();
@@ -233,7 +233,7 @@ fn an_announced_size_is_not_believed() {
     }
 }
 
-/// Decision 42: a part is not taken for the whole.
+/// Decision 0142: a part is not taken for the whole.
 #[test]
 fn a_part_that_nobody_asked_for_is_an_error() {
     let server = Server::start();
@@ -256,7 +256,7 @@ const AZURE_PAGE: &str = "<EnumerationResults><Blobs><Blob><Name>a</Name><Proper
                           00:00:00 GMT</Last-Modified><Content-Length>1</Content-Length><Content-Type>x</Content-Type>\
                           </Properties></Blob></Blobs><NextMarker>again</NextMarker></EnumerationResults>";
 
-/// Decision 42: pages must advance.
+/// Decision 0142: pages must advance.
 #[test]
 fn a_listing_that_repeats_its_token_ends_with_an_error() {
     let server = Server::start();
@@ -281,7 +281,7 @@ fn a_listing_that_repeats_its_token_ends_with_an_error() {
     }
 }
 
-/// Decision 42: new tokens alone are no advance, neither are pages without a key.
+/// Decision 0142: new tokens alone are no advance, neither are pages without a key.
 #[test]
 fn a_listing_whose_tokens_are_always_new_ends_with_an_error() {
     const MOST: u64 = 3000;
@@ -342,7 +342,7 @@ fn a_listing_may_have_empty_pages() {
     assert_eq!(list(&*bucket(&server, false)).expect("it ends"), ["a0", "a3", "a6", "a9"]);
 }
 
-/// Decision 37: one key that cannot be said is named, and hides no other.
+/// Decision 0137: one key that cannot be said is named, and hides no other.
 #[test]
 fn a_key_with_dots_hides_no_other() {
     let server = Server::start();
@@ -391,7 +391,7 @@ fn a_key_with_dots_hides_no_other() {
     );
 }
 
-/// Decision 37: neither in the tree of a draft, nor where all is erased, which says what stays.
+/// Decision 0137: neither in the tree of a draft, nor where all is erased, which says what stays.
 #[test]
 fn a_draft_with_such_a_key_names_it_and_erasing_does_too() {
     let server = Server::start();
@@ -461,7 +461,7 @@ fn redirect_to(server: &Server, to: String, status: u16) {
     });
 }
 
-/// Decision 43: plain HTTP follows, and tells the other host nothing that might be a secret.
+/// Decision 0143: plain HTTP follows, and tells the other host nothing that might be a secret.
 #[test]
 fn redirects_of_web_servers_are_followed_without_credentials() {
     let (server, (other, told)) = (Server::start(), elsewhere());
@@ -486,7 +486,7 @@ fn redirects_of_web_servers_are_followed_without_credentials() {
     }
 }
 
-/// Decision 43: to http and https alone, and not for ever.
+/// Decision 0143: to http and https alone, and not for ever.
 #[test]
 fn redirects_to_anything_else_are_refused() {
     let server = Server::start();
@@ -503,7 +503,7 @@ fn redirects_to_anything_else_are_refused() {
     assert!(server.asked().0.len() <= 12);
 }
 
-/// Decision 43: a signed request is for the host that it was signed for.
+/// Decision 0143: a signed request is for the host that it was signed for.
 #[test]
 fn redirects_of_buckets_are_not_followed() {
     let (server, (other, told)) = (Server::start(), elsewhere());

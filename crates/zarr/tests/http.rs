@@ -115,7 +115,7 @@ fn what_cannot_be_read_says_why() {
     }
 }
 
-/// DECISIONS 8: all bytes are of one version, by its tag or, where there is none, by its date and size.
+/// Decision 0108: all bytes are of one version, by its tag or, where there is none, by its date and size.
 #[test]
 fn a_value_that_is_replaced_while_it_is_read_is_noticed() {
     for (etag, conditions) in
@@ -146,7 +146,7 @@ fn a_value_that_is_replaced_while_it_is_read_is_noticed() {
     }
 }
 
-/// DECISIONS 31: near ranges with one request; what came along for nothing is told.
+/// Decision 0131: near ranges with one request; what came along for nothing is told.
 #[test]
 fn near_ranges_are_fetched_together() {
     let server = serving();

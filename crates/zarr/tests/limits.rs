@@ -1,4 +1,4 @@
-//! What a store may demand is bounded (DECISIONS 42).
+//! What a store may demand is bounded (decision 0142).
 
 use std::fs;
 use std::path::Path;
@@ -22,7 +22,7 @@ fn limited(change: impl FnOnce(&mut Limits)) -> zarr::OpenOptions {
     zarr::OpenOptions::new(zarr::standard()).limits(limits)
 }
 
-/// DECISIONS 42: 1,024 axes are read, and no more unless the caller says so.
+/// Decision 0142: 1,024 axes are read, and no more unless the caller says so.
 #[test]
 fn an_array_of_more_axes_than_the_limit_is_refused_in_few_words() {
     let folder = tempdir().unwrap();
@@ -39,7 +39,7 @@ fn an_array_of_more_axes_than_the_limit_is_refused_in_few_words() {
     assert_eq!(array.into_array().unwrap().shape().len(), 1025);
 }
 
-/// DECISIONS 42: 64 axes are created, and no more unless the caller says so.
+/// Decision 0142: 64 axes are created, and no more unless the caller says so.
 #[test]
 fn an_array_of_more_axes_than_others_read_is_not_created() {
     for dialect in [Dialect::V3, Dialect::V2, Dialect::Draft] {
@@ -56,7 +56,7 @@ fn an_array_of_more_axes_than_others_read_is_not_created() {
     }
 }
 
-/// DECISIONS 42: a document has at most 64 MiB. A larger file is refused by its size, before it is held.
+/// Decision 0142: a document has at most 64 MiB. A larger file is refused by its size, before it is held.
 #[test]
 fn a_document_beyond_the_limit_is_refused() {
     let folder = tempdir().unwrap();
@@ -73,7 +73,7 @@ fn a_document_beyond_the_limit_is_refused() {
     assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
 }
 
-/// DECISIONS 42; Z2-070: nobody needs the copies of v2 documents, so that copies beyond the limit cost a warning.
+/// Decision 0142; Z2-070: nobody needs the copies of v2 documents, so that copies beyond the limit cost a warning.
 #[test]
 fn copies_beyond_the_limit_are_passed_over_where_the_documents_are_there() {
     let folder = tempdir().unwrap();

@@ -72,7 +72,7 @@ fn said(store: &Arc<dyn Store>, dialect: Dialect) -> (String, Option<String>) {
     (fill.expect("a fill value").to_string(), missing.map(Json::to_string))
 }
 
-/// Decision 36. The documents are those that xarray writes for the same dataset in the other dialect.
+/// Decision 0136. The documents are those that xarray writes for the same dataset in the other dialect.
 #[test]
 fn a_missing_value_is_the_same_in_the_copy() -> Result<()> {
     use Dialect::{V2, V3};
@@ -98,7 +98,7 @@ fn a_missing_value_is_the_same_in_the_copy() -> Result<()> {
     Ok(())
 }
 
-/// Decision 36: arrays whose axes have no names are nobody's variables.
+/// Decision 0136: arrays whose axes have no names are nobody's variables.
 #[test]
 fn an_array_without_names_keeps_its_fill_value() -> Result<()> {
     for (from, to) in [(Dialect::V2, Dialect::V3), (Dialect::V3, Dialect::V2)] {
@@ -125,7 +125,7 @@ fn stored(array: &Array) -> u64 {
     array.stored_chunks().expect("memory lists")
 }
 
-/// Decision 36: chunks that were never stored and would change their value are written, up to a quarter of all.
+/// Decision 0136: chunks that were never stored and would change their value are written, up to a quarter of all.
 #[test]
 fn chunks_never_stored_are_written_where_their_value_would_change() -> Result<()> {
     for (holes, missing, fill_value, chunks, is_kept) in [
@@ -255,7 +255,7 @@ fn stores() -> (tempfile::TempDir, Vec<Arc<dyn Store>>) {
     (folder, list)
 }
 
-/// Decision 37: off Windows these are ordinary names.
+/// Decision 0137: off Windows these are ordinary names.
 #[cfg(not(windows))]
 #[test]
 fn a_node_of_any_name_is_listed_and_copied() -> Result<()> {
@@ -296,7 +296,7 @@ fn a_node_of_any_name_is_listed_and_copied() -> Result<()> {
     Ok(())
 }
 
-/// Decision 37, as in the plates of OME's writers: `A/1/a`, and no document for `A` and `A/1`.
+/// Decision 0137, as in the plates of OME's writers: `A/1/a`, and no document for `A` and `A/1`.
 #[test]
 fn nodes_below_a_folder_without_a_document_are_listed_and_copied() -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
@@ -355,7 +355,7 @@ fn nodes_below_a_folder_without_a_document_are_listed_and_copied() -> Result<()>
     Ok(())
 }
 
-/// Decision 37: what no key can say, and what no node may be called, is named.
+/// Decision 0137: what no key can say, and what no node may be called, is named.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_name_that_cannot_be_is_named() -> Result<()> {

@@ -33,7 +33,7 @@ fn taken(calls: &Calls) -> Vec<String> {
 
 fn create(hierarchy: &Hierarchy, at: &str) -> zarr::Array {
     let builder = hierarchy.create_array(&path(at)).shape(&[4]).chunks(&[2]);
-    // The look for leftovers has a price of its own (decision 39).
+    // The look for leftovers has a price of its own (decision 0139).
     builder.data_type_named("int16").purge(false).create().unwrap()
 }
 
@@ -51,7 +51,7 @@ fn a_new_node_is_one_set() {
     assert_eq!(taken(&calls), ["set_if meta/root/x/y/z.group.json"]);
 }
 
-/// Decision 39: the look for leftovers is one listing, and erases in the same step as it creates.
+/// Decision 0139: the look for leftovers is one listing, and erases in the same step as it creates.
 #[test]
 fn looking_for_leftovers_is_one_listing() {
     let (hierarchy, calls) = watched();

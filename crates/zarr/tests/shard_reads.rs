@@ -63,7 +63,7 @@ fn element(row: u64, column: u64) -> u8 {
 const INDEX: u64 = 260;
 const CHUNK: u64 = 25;
 
-/// DECISIONS 8.
+/// Decision 0108.
 #[test]
 fn an_index_is_fetched_once_for_a_handle() -> Result<()> {
     let (store, calls) = logged(Arc::new(MemoryStore::new()));
@@ -93,7 +93,7 @@ fn an_index_is_fetched_once_for_a_handle() -> Result<()> {
     Ok(())
 }
 
-/// DECISIONS 8: bounded in bytes.
+/// Decision 0108: bounded in bytes.
 #[test]
 fn indices_take_no_more_memory_than_they_may() -> Result<()> {
     for (limit, expected) in [(0, vec![INDEX, CHUNK, INDEX, CHUNK]), (1 << 10, vec![CHUNK; 2])] {
@@ -565,7 +565,7 @@ impl WriteableStore for RemoteStore {
     }
 }
 
-/// DECISIONS 8: the version is checked by the request for the inner chunk itself; one that has changed makes
+/// Decision 0108: the version is checked by the request for the inner chunk itself; one that has changed makes
 /// the reader begin again, with the index.
 #[test]
 fn a_version_is_checked_without_a_request_of_its_own() -> Result<()> {

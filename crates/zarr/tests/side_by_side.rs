@@ -1,4 +1,4 @@
-//! Two writers never lose data: threads, handles of their own, and processes (DECISIONS 1 to 6).
+//! Two writers never lose data: threads, handles of their own, and processes (decisions 0101 to 0106).
 #![cfg(feature = "filesystem")]
 
 use std::process::Command;

@@ -1,11 +1,11 @@
-//! What do the specifications demand, and which of it does a text name?
+//! Reads the requirements of a page of `docs/spec`, and finds which of them a text names.
 
 use std::collections::BTreeSet;
 
-/// How binding requirements can be; `-` is what is shown, but need not be named by a test.
+/// How binding a requirement can be; `-` is shown, and needs no test.
 pub const LEVELS: [&str; 5] = ["MUST", "SHOULD", "MAY", "DEC", "-"];
 
-/// A line of a list.
+/// One requirement of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Requirement {
     /// `D-040`, `row 9`: how texts name it.
@@ -23,53 +23,101 @@ impl Requirement {
     pub fn needs_a_test(&self) -> bool {
         self.waits_for.is_none() && ["MUST", "SHOULD", "DEC"].contains(&self.level.as_str())
     }
+
+    /// The anchor of its page that leads to it.
+    pub fn anchor(&self) -> String {
+        self.number.replace(' ', "-")
+    }
 }
 
 /// The requirements between two headings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Section {
-    /// The heading.
+    /// The heading, without its number.
     pub title: String,
-    /// In the order of the list.
+    /// In the order of the page.
     pub requirements: Vec<Requirement>,
 }
 
-/// The sections of a list. Its lines are a number, a level and a demand, which may end in `(waits for …)`;
-/// brackets make a heading, and `#` a comment.
+/// The sections of a page that have requirements. A requirement is an item of a list that begins with an anchor,
+/// `- <a id="D-040"></a>**D-040 MUST** what it demands`, or a row of a table, `| <a id="Q2"></a>Q2 | subject |`.
+/// An item may end in `(waits for …)`; without a level it is `-`, as rows are.
 ///
 /// # Errors
-/// Naming a line that is none of these, or a number that is listed twice.
+/// Naming an item or row that has an anchor and is neither of these, or an anchor that occurs twice.
 pub fn parse(text: &str) -> Result<Vec<Section>, String> {
     let mut sections: Vec<Section> = Vec::new();
-    for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
-        if let Some(title) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
-            sections.push(Section { title: title.into(), requirements: Vec::new() });
+    let mut known = BTreeSet::new();
+    for line in text.lines() {
+        if let Some(twice) = anchors(line).into_iter().find(|&anchor| !known.insert(anchor)) {
+            return Err(format!("the anchor `{twice}` is there twice"));
+        }
+        if let Some(heading) = line.strip_prefix("##") {
+            sections.push(Section { title: title(heading).into(), requirements: Vec::new() });
             continue;
         }
-        let requirement = requirement(line).ok_or_else(|| {
-            format!("`{line}` is not a number, one of {} and a demand", LEVELS.join(", "))
+        let found = match (line.strip_prefix("- <a id="), line.strip_prefix("| <a id=")) {
+            (Some(item), _) => of_item(item),
+            (_, Some(row)) => of_row(row),
+            (None, None) => continue,
+        };
+        let found = found.ok_or_else(|| {
+            format!("`{line}` is not an anchor, its number, a level and a demand")
         })?;
-        let mut all = sections.iter().flat_map(|section| &section.requirements);
-        if all.any(|other| other.number == requirement.number) {
-            return Err(format!("`{}` is listed twice", requirement.number));
-        }
         let section = sections.last_mut().ok_or_else(|| format!("`{line}` has no heading"))?;
-        section.requirements.push(requirement);
+        section.requirements.push(found);
     }
+    sections.retain(|section| !section.requirements.is_empty());
     Ok(sections)
 }
 
-fn requirement(line: &str) -> Option<Requirement> {
-    let words: Vec<&str> = line.split_whitespace().collect();
-    let at = words.iter().position(|word| LEVELS.contains(word))?;
-    let (number, demand) = (words[..at].join(" "), words[at + 1..].join(" "));
+/// The anchors of a page: those of requirements and those of numbered sections.
+pub fn anchors(text: &str) -> Vec<&str> {
+    text.split("<a id=\"").skip(1).filter_map(|rest| Some(rest.split_once('"')?.0)).collect()
+}
+
+/// ` Node names` of `# <a id="1.2"></a>1.2 Node names`.
+fn title(heading: &str) -> &str {
+    let text = heading.split_once("</a>").map_or(heading, |(_, text)| text);
+    text.trim_start_matches(|c: char| c.is_ascii_digit() || ['#', '.', ' '].contains(&c))
+}
+
+/// `"D-040"></a>**D-040 MUST** what it demands`.
+fn of_item(item: &str) -> Option<Requirement> {
+    let (anchor, rest) = item.strip_prefix('"')?.split_once("\"></a>**")?;
+    let (words, demand) = rest.split_once("** ")?;
+    let (number, level) = words.split_once(' ').unwrap_or((words, "-"));
     let (demand, waits_for) =
         match demand.strip_suffix(')').and_then(|d| d.split_once(" (waits for ")) {
-            Some((demand, feature)) => (demand.to_owned(), Some(feature.to_owned())),
+            Some((demand, feature)) => (demand, Some(feature.to_owned())),
             None => (demand, None),
         };
-    let whole = split(&number).is_some() && !demand.is_empty();
-    whole.then(|| Requirement { number, level: words[at].into(), demand, waits_for })
+    requirement(anchor, number, level, demand, waits_for)
+}
+
+/// `"Q2"></a>Q2 | subject | text |`.
+fn of_row(row: &str) -> Option<Requirement> {
+    let (anchor, rest) = row.strip_prefix('"')?.split_once("\"></a>")?;
+    let (number, cells) = rest.split_once(" | ")?;
+    let (demand, _) = cells.split_once(" | ")?;
+    requirement(anchor, number, "-", demand, None)
+}
+
+fn requirement(
+    anchor: &str,
+    number: &str,
+    level: &str,
+    demand: &str,
+    waits_for: Option<String>,
+) -> Option<Requirement> {
+    let found = Requirement {
+        number: number.into(),
+        level: level.into(),
+        demand: demand.into(),
+        waits_for,
+    };
+    let whole = split(number).is_some() && !demand.is_empty() && LEVELS.contains(&level);
+    (whole && found.anchor() == anchor).then_some(found)
 }
 
 /// Which of the numbers a text names: one by one, or from one to another as in `D-040 … D-043` and
@@ -98,7 +146,7 @@ fn singular(word: &str) -> String {
     word.replacen("rows ", "row ", 1)
 }
 
-/// Where words lie: letters, digits and hyphens; `row` takes the digits behind it along.
+/// Where the words are: letters, digits and hyphens; `row` takes the digits behind it along.
 fn words(text: &str) -> Vec<(usize, usize)> {
     let mut words: Vec<(usize, usize)> = Vec::new();
     for (at, c) in text.char_indices().filter(|(_, c)| c.is_ascii_alphanumeric() || *c == '-') {
@@ -117,7 +165,7 @@ fn words(text: &str) -> Vec<(usize, usize)> {
     words
 }
 
-/// What stands before a number, and the number: `D-` and 40.
+/// The letters of a number, and its value: `D-` and 40.
 fn split(number: &str) -> Option<(&str, u32)> {
     let prefix = number.trim_end_matches(|c: char| c.is_ascii_digit());
     let value = number[prefix.len()..].parse().ok()?;
@@ -137,28 +185,63 @@ fn is_between(first: &str, number: &str, last: &str) -> bool {
 mod tests {
     use super::*;
 
+    const PAGE: &str = r#"# A page
+text that cites A-1
+## <a id="1"></a>1. First
+- <a id="A-1"></a>**A-1 MUST** do this
+
+  In detail, with a - dash and A-2.
+- no requirement
+### <a id="1.2"></a>1.2 Nothing
+## Second
+| | subject |
+|---|---|
+| <a id="row-1"></a>row 1 | see that | more |
+- <a id="A-2"></a>**A-2 MAY** do (or not) (waits for the other)
+- <a id="V07"></a>**V07** seen
+"#;
+
     #[test]
-    fn lists_are_read_to_the_line() {
-        let text = "# a list\n[First]\nA-1 MUST do this\nrow 1 - see that\n[Second]\nA-2 MAY do\n";
-        let sections = parse(text).unwrap();
-        assert_eq!(sections.len(), 2);
-        let [must, shown] = &sections[0].requirements[..] else {
-            panic!("{sections:?}");
-        };
-        let words = (must.number.as_str(), must.level.as_str(), must.demand.as_str());
-        assert_eq!(words, ("A-1", "MUST", "do this"));
-        assert_eq!(shown.number, "row 1");
-        assert!(must.needs_a_test() && !shown.needs_a_test());
-        assert!(!sections[1].requirements[0].needs_a_test());
-        let waiting = parse("[S]\nA-1 MUST do this (or that) (waits for the other)").unwrap();
-        let waiting = &waiting[0].requirements[0];
-        assert_eq!(waiting.demand, "do this (or that)");
+    fn pages_are_read_to_the_line() {
+        let sections = parse(PAGE).unwrap();
+        let titles: Vec<&str> = sections.iter().map(|section| section.title.as_str()).collect();
+        assert_eq!(titles, ["First", "Second"]);
+        let all: Vec<[&str; 3]> = sections
+            .iter()
+            .flat_map(|section| &section.requirements)
+            .map(|found| [found.number.as_str(), found.level.as_str(), found.demand.as_str()])
+            .collect();
+        let expected = [
+            ["A-1", "MUST", "do this"],
+            ["row 1", "-", "see that"],
+            ["A-2", "MAY", "do (or not)"],
+            ["V07", "-", "seen"],
+        ];
+        assert_eq!(all, expected);
+        assert!(sections[0].requirements[0].needs_a_test());
+        let [row, waiting, shown] = &sections[1].requirements[..] else { panic!("{sections:?}") };
+        assert_eq!((row.anchor().as_str(), row.needs_a_test()), ("row-1", false));
         assert_eq!(waiting.waits_for.as_deref(), Some("the other"));
-        assert!(!waiting.needs_a_test());
-        for bad in ["A-1 MUST x", "[S]\nA-1 do", "[S]\nA MUST x", "[S]\nA-1 MUST", "[S]\nMUST x"] {
+        assert!(!waiting.needs_a_test() && !shown.needs_a_test());
+        assert_eq!(anchors(PAGE), ["1", "A-1", "1.2", "row-1", "A-2", "V07"]);
+    }
+
+    #[test]
+    fn what_has_an_anchor_and_is_no_requirement_is_an_error() {
+        let bad = [
+            "- <a id=\"A-1\"></a>**A-1 MUST** no heading",
+            "## S\n- <a id=\"A-1\"></a>**A-2 MUST** x",
+            "## S\n- <a id=\"A-1\"></a>**A-1 OUGHT** x",
+            "## S\n- <a id=\"A-1\"></a>**A-1 MUST** ",
+            "## S\n- <a id=\"A-1\"></a>A-1 MUST x",
+            "## S\n| <a id=\"A-1\"></a>A-1 |",
+            "## S\n- <a id=\"A\"></a>**A MUST** x",
+            "## <a id=\"1\"></a>1. S\n## <a id=\"1\"></a>1. T",
+            "## S\n- <a id=\"A-1\"></a>**A-1 MUST** x\n- <a id=\"A-1\"></a>**A-1 MUST** y",
+        ];
+        for bad in bad {
             assert!(parse(bad).is_err(), "{bad}");
         }
-        assert!(parse("[S]\nA-1 MUST x\nA-1 MUST y").is_err());
     }
 
     #[test]

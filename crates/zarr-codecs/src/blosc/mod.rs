@@ -334,7 +334,7 @@ mod tests {
         let encoded = encode(&*codec("lz4", 1, "shuffle", 4), &numbers(64));
         assert_eq!(encoded[..12], hex("02013104 00010000 00010000"));
         assert_eq!(decode(&*plain(), &encoded, 256), numbers(64));
-        // zarr-python 2.18 and spec draft-v3 3.1.
+        // zarr-python 2.18 and draft-v3.md 3.1.
         let draft = "020131040001000000010000680000001400000050000000ff36000102030405060708090a0b0c0d0e0f
             101112131415161718191a1b1c1d1e1f202122232425262728292a2b2c2d2e2f303132333435363738393a3b3c3d
             3e3f00000000000500a3500000000000";

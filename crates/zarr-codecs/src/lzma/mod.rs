@@ -216,7 +216,7 @@ mod tests {
         }
     }
 
-    /// zarr-python 2.18 (spec draft-v3 3.1), GDAL 3.6.2 with its `delta`, Python 3.11's `lzma`.
+    /// zarr-python 2.18 (draft-v3.md 3.1), GDAL 3.6.2 with its `delta`, Python 3.11's `lzma`.
     #[test]
     fn it_reads_what_others_wrote() {
         let numbers =

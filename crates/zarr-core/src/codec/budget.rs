@@ -1,4 +1,4 @@
-//! Bounds the decoded bytes that the process holds at once (DECISIONS 42).
+//! Bounds the decoded bytes that the process holds at once (decision 0142).
 //!
 //! A thread that is about to decode a large chunk takes its bytes out of one budget for all threads and all handles, and
 //! waits while others have them. It holds none of them while it waits, so that no two wait for each other. What decodes
@@ -101,7 +101,7 @@ mod tests {
 
     use super::*;
 
-    /// Decision 42: threads together stay below the limit, and all of them come to an end.
+    /// Decision 0142: threads together stay below the limit, and all of them come to an end.
     #[test]
     fn threads_share_one_budget() {
         let (now, most) = (AtomicU64::new(0), AtomicU64::new(0));

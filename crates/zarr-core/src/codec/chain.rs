@@ -27,7 +27,7 @@ pub struct Chain {
     from: Origin,
 }
 
-/// A chain has at most so many codecs, each of which holds a shape (DECISIONS 42).
+/// A chain has at most so many codecs, each of which holds a shape (decision 0142).
 const MOST_CODECS: usize = 256;
 
 /// Codecs make at most so many axes, where the array has fewer.

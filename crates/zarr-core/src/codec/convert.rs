@@ -2,7 +2,7 @@
 //!
 //! v2 and the drafts: an optional reversal of axes, `bytes`, then codecs on bytes. Final v3: any
 //! chain. Filters that final v3 knows as array codecs are lifted before `bytes` where only such ones
-//! stand between (DECISIONS 14, Z2-090, draft-v3.md Q25).
+//! stand between (decision 0114, Z2-090, draft-v3.md Q25).
 
 use super::{ChunkContext, Codec, CodecSpec};
 use crate::data_type::{CoreType, DataType};

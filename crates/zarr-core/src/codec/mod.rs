@@ -2,7 +2,7 @@
 //!
 //! A codec is a pure function on bytes: it never sees a store. Three kinds follow each other in a
 //! [`Chain`]: array to array, array to bytes, bytes to bytes (F-070). v2 and the drafts know only the
-//! last kind; their filters and compressor come after an implied `bytes` (DECISIONS 14).
+//! last kind; their filters and compressor come after an implied `bytes` (decision 0114).
 
 pub(crate) mod budget;
 mod chain;
@@ -169,7 +169,7 @@ impl ChunkContext {
     }
 }
 
-/// How many bytes decoding may give. The caller always knows at least a limit (DECISIONS 13).
+/// How many bytes decoding may give. The caller always knows at least a limit (decision 0113).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DecodedSize {
     /// Exactly so many; anything else is damage.

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 const MOST_BYTES: usize = 64 << 20;
 const MOST_PIECES: usize = 4;
 
-/// All threads together keep no more than so many bytes (DECISIONS 42).
+/// All threads together keep no more than so many bytes (decision 0142).
 const MOST_OF_ALL: usize = 256 << 20;
 
 thread_local! {
@@ -110,7 +110,7 @@ mod tests {
         assert_eq!(held(), MOST_BYTES);
     }
 
-    /// DECISIONS 42: what is kept does not grow with the number of threads.
+    /// Decision 0142: what is kept does not grow with the number of threads.
     #[test]
     fn threads_together_keep_no_more_than_their_share() {
         let _alone = ALONE.lock();

@@ -1,4 +1,4 @@
-//! Which dialect does a store speak? (DECISIONS 21)
+//! Which dialect does a store speak? (decision 0121)
 
 use std::sync::Arc;
 
@@ -47,7 +47,7 @@ pub(crate) fn detect(
             false => Found::Nothing,
         });
     };
-    // Duplicates are an error in both kinds of `zarr.json` (DECISIONS 23).
+    // Duplicates are an error in both kinds of `zarr.json` (decision 0123).
     let object = parse_node_object(entry, reading)?;
     if v2 {
         reading.warnings.push("`zarr.json` and v2 documents are here; `zarr.json` is taken".into());

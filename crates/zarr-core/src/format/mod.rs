@@ -246,7 +246,7 @@ pub fn of_dialect(dialect: Dialect) -> Arc<dyn Format> {
 }
 
 /// The document's object. Final v3 refuses duplicate members, and bare `NaN` beside attributes; other dialects note them
-/// (DECISIONS 23, 38).
+/// (decisions 0123, 0138).
 fn parse_object(
     bytes: &[u8],
     encoding: &dyn MetadataEncoding,
@@ -291,7 +291,7 @@ fn object_of(
                 "bare `NaN` or `Infinity` is not JSON; write it as a string".into(),
             ));
         }
-        // DECISIONS 38.
+        // Decision 0138.
         let what = "bare `NaN` or `Infinity` is not JSON; it is kept as it stands, and a copy into another format \
                     writes it as a string";
         reading.tolerate(what).map_err(refuse)?;
@@ -338,7 +338,7 @@ fn attributes(json: Option<&Json>, member: &str) -> Result<Object, MetadataError
     }
 }
 
-/// The axes' names as xarray writes them into v2 and the drafts (DECISIONS 20); ignored if they do not fit.
+/// The axes' names as xarray writes them into v2 and the drafts (decision 0120); ignored if they do not fit.
 fn xarray_dimensions(attributes: &Object, rank: usize) -> Option<Vec<Option<String>>> {
     let names = attributes.get("_ARRAY_DIMENSIONS")?.as_array()?;
     let names: Option<Vec<_>> =
@@ -552,7 +552,7 @@ fn kind_by_key<const N: usize>(
 }
 
 /// The children that prefixes alone let suppose; their documents decide (F-113, Z2-005). Reserved names are noted and
-/// left out (F-020, decision 37).
+/// left out (F-020, decision 0137).
 fn supposed_children(
     path: &NodePath,
     listing: &Listing,

@@ -1,4 +1,4 @@
-//! Chooses a chunk shape for callers who gave none (DECISIONS 45).
+//! Chooses a chunk shape for callers who gave none (decision 0145).
 
 /// The size that is aimed at, in bytes of elements.
 const SIZE: u64 = 1 << 20;
@@ -109,7 +109,7 @@ mod tests {
     }
 
     proptest! {
-        /// DECISIONS 45.
+        /// Decision 0145.
         #[test]
         fn sizes_stay_between_128_kib_and_4_mib(
             shape in prop::collection::vec(prop_oneof![0..5u64, 0..200u64, any::<u64>()], 0..12),

@@ -62,7 +62,7 @@ impl ChunkKeys {
     }
 
     /// Where else a chunk may lie: a draft's scalar at `c0` (D-046, row 9), a chunk of 2019 behind `/`
-    /// (section 2.2).
+    /// (draft-v3.md 2.2).
     pub fn other_key(&self, indices: &[i64]) -> Option<String> {
         match self {
             ChunkKeys::Draft { .. } if indices.is_empty() => Some("c0".into()),

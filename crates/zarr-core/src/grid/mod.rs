@@ -1,7 +1,7 @@
 //! How is an array cut into chunks?
 //!
 //! A grid answers one axis at a time, by ordinal: the first chunk of an axis has ordinal 0, whatever
-//! its index is called (DECISIONS 17). Shapes, walks and overlaps are computed from that in [`tiles`].
+//! its index is called (decision 0117). Shapes, walks and overlaps are computed from that in [`tiles`].
 
 mod cut;
 mod default_shape;

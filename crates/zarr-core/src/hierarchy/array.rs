@@ -179,7 +179,7 @@ impl Array {
     }
 
     /// The same array for callers that wait, if its store waits: many requests are in flight at once, whatever
-    /// the number of threads (DECISIONS 10).
+    /// the number of threads (decision 0110).
     fn waiting(&self) -> Option<aio::Array> {
         let waits = self.opened.room.store.blocking().is_none();
         waits.then(|| aio::Array { opened: self.opened.clone() })
@@ -317,7 +317,7 @@ impl Array {
         self.opened.writeable(state)?;
         let heap = heap.map(|heap| &**heap);
         let data = View::new(memory, &part.shape(), span.size).with_heap(heap);
-        // Where others keep being faster, the calling thread itself goes on, never a pool's (DECISIONS 4).
+        // Where others keep being faster, the calling thread itself goes on, never a pool's (decision 0104).
         let contended: Mutex<Vec<Tile>> = Default::default();
         let tiles = tiles(grid, &state.metadata.shape, part);
         let kind = work(grid, part, span.element);
@@ -432,7 +432,7 @@ impl Array {
     /// coordinate at which they begin. Appends of several writers all arrive, each in a place of its own.
     ///
     /// The place is taken before the elements are stored. If they cannot be stored, the array gets the shape back
-    /// that it had, unless others have appended meanwhile (decision 40). An append that is killed, or whose future
+    /// that it had, unless others have appended meanwhile (decision 0140). An append that is killed, or whose future
     /// is dropped, leaves the place: what was not stored reads as the fill value.
     ///
     /// # Errors

@@ -179,7 +179,7 @@ impl<H> ArrayBuilder<H> {
     }
 
     /// Whether chunks that lie where the array's are to lie are erased first: those that an interrupted erase, or a
-    /// writer that raced one, left without a document (decision 39).
+    /// writer that raced one, left without a document (decision 0139).
     ///
     /// Where nothing is said, they are, if the store can list; one listing looks for them. With `true` it is an error
     /// if the store cannot. With `false` nothing is looked for, which saves the listing: what was left there shows up as

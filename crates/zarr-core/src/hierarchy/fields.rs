@@ -1,7 +1,7 @@
 //! How is one field of records read and written?
 //!
 //! Reading decodes whole records and copies the field out of them. Writing is a guarded part of every
-//! chunk it touches, so that writers of different fields never lose each other's work (DECISIONS 16).
+//! chunk it touches, so that writers of different fields never lose each other's work (decision 0116).
 
 use super::aio;
 use super::array::Array;

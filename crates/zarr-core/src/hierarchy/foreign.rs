@@ -17,7 +17,7 @@ impl Room {
             return Ok(foreign);
         }
         for prefix in &prefixes {
-            // Of links only they go (DECISIONS 44).
+            // Of links only they go (decision 0144).
             if self.is_link(prefix).await.map_err(at)? {
                 continue;
             }

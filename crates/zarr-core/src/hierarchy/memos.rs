@@ -1,7 +1,7 @@
 //! What is remembered of chunks that were read in part?
 //!
 //! The indices of shards, each under the version of its object, so that one is never used with the bytes of
-//! another (DECISIONS 8). Bounded in bytes: what was not used for longest is forgotten first.
+//! another (decision 0108). Bounded in bytes: what was not used for longest is forgotten first.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -104,7 +104,7 @@ mod tests {
         StoreKey::new(format!("c/{n}")).unwrap()
     }
 
-    /// DECISIONS 8: bounded in bytes, oldest use first.
+    /// Decision 0108: bounded in bytes, oldest use first.
     #[test]
     fn what_was_not_used_for_longest_is_forgotten() {
         let memos = Memos::new(10_000);

@@ -138,7 +138,7 @@ impl Hierarchy {
     }
 
     /// The hierarchy that a URL or a path means, and the node in it: a store's root, or a node inside
-    /// (DECISIONS 21).
+    /// (decision 0121).
     ///
     /// # Errors
     /// [`AccessError::NotFound`] listing what was looked for; otherwise as [`Hierarchy::open`].

@@ -33,7 +33,7 @@ use crate::store::aio::{Pinned, WriteableStore, now};
 use crate::store::{Payload, StoreKey, StorePrefix, begun};
 use crate::view::{View, ViewMut};
 
-/// Bytes in which the handles of an array remember indices, unless told otherwise (DECISIONS 8).
+/// Bytes in which the handles of an array remember indices, unless told otherwise (decision 0108).
 const INDEX_MEMORY: u64 = 64 << 20;
 /// Bytes that any stored chunk may have.
 const LEAST_LIMIT: u64 = 64 << 20;
@@ -201,7 +201,7 @@ impl Opened {
         let (chain, ..) = state.access().map_err(|e| self.at(e))?;
         let readable = self.room.store.blocking().and_then(|store| store.readable());
         let readable = readable.ok_or_else(|| self.at(not_readable()))?;
-        // This way leads past the adapter that waits for dropped calls (decision 41).
+        // This way leads past the adapter that waits for dropped calls (decision 0141).
         now(begun::settled(|| self.room.store.name(), state.prefix()));
         if readable.is_near()
             && let Some(inner) = chain.inner(&tile.chunk_shape, &tile.within)
@@ -278,7 +278,7 @@ impl Opened {
 
     /// Bytes that a stored chunk of `shape` may have: four times those of its elements, and 64 MiB at least, so that
     /// a chunk of a wrong length is told as such. Where the elements, or the shape, do not tell,
-    /// [`crate::Limits::decoded`] (decision 42).
+    /// [`crate::Limits::decoded`] (decision 0142).
     fn most_stored(&self, state: &State, shape: Option<&[u64]>) -> u64 {
         let most = self.room.options.limits.decoded;
         let (Some(shape), Ok((_, _, repr)), false) =
@@ -356,7 +356,7 @@ impl Opened {
         self.decoding(decode).map_err(|e| self.at_chunk(tile, key, e))
     }
 
-    /// Decodes within the limit that the caller gave (DECISIONS 42).
+    /// Decodes within the limit that the caller gave (decision 0142).
     pub fn decoding<T>(&self, decode: impl FnOnce() -> T) -> T {
         budget::limited(self.room.options.limits.decoded, decode)
     }
@@ -477,7 +477,7 @@ impl Opened {
         keeps || !self.erases()
     }
 
-    /// Whether a chunk can be erased without loss of what another writer did meanwhile (DECISIONS 3).
+    /// Whether a chunk can be erased without loss of what another writer did meanwhile (decision 0103).
     pub fn erases(&self) -> bool {
         let conditional = self.room.store.conditional();
         self.room.options.guard == Guard::Off || conditional.is_none_or(|store| store.erases())

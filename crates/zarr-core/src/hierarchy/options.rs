@@ -41,7 +41,7 @@ pub struct Options {
     /// however many there are; else the copies of what changed are refreshed (Z2-072).
     pub drop_consolidated: bool,
     /// Bytes of memory in which an open array remembers the indices of shards that it read, so that they are
-    /// not fetched for each part (DECISIONS 8); 64 MiB unless said.
+    /// not fetched for each part (decision 0108); 64 MiB unless said.
     pub index_memory: Option<u64>,
     /// The most that documents and chunks may demand.
     pub limits: Limits,

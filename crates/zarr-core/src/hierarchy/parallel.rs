@@ -1,7 +1,7 @@
 //! Who does the work on many chunks?
 //!
 //! A pool of this library's own, made when it is first needed and anew in a forked process; never the
-//! global one (DECISIONS 30). Without the feature `rayon`, or with one thread, the caller does it all.
+//! global one (decision 0130). Without the feature `rayon`, or with one thread, the caller does it all.
 
 use super::options::Options;
 use crate::error::Result;

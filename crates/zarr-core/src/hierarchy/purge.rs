@@ -1,7 +1,7 @@
-//! Finds the chunks that lie where a new array is to be, or where an interrupted erase left them (decision 39).
+//! Finds the chunks that lie where a new array is to be, or where an interrupted erase left them (decision 0139).
 //!
-//! An erase that was cut short, a writer that raced it, or the directory store of zarr-python 2.18 (draft-v3.md
-//! row 27) leave chunks without a document. An array that is created there later must not show them.
+//! An erase that was cut short, a writer that raced it, or the directory store of zarr-python 2.18
+//! (draft-v3.md 2.1, row 27) leave chunks without a document. An array that is created there later must not show them.
 
 use std::collections::{BTreeSet, HashSet};
 use std::io::ErrorKind::{PermissionDenied, Unsupported};
@@ -103,7 +103,7 @@ impl Room {
     pub(super) async fn erase_interrupted(&self, path: &NodePath) -> Result<bool> {
         let left = self.interrupted(path).await?;
         let writeable = self.writeable()?;
-        // A link goes, and nothing of what the listing saw behind it (DECISIONS 44). Outer folders sort before inner ones.
+        // A link goes, and nothing of what the listing saw behind it (decision 0144). Outer folders sort before inner ones.
         let (_, prefixes) = self.format.erasure(path)?;
         let mut folders = BTreeSet::new();
         for key in &left {

@@ -2,7 +2,7 @@
 //!
 //! Shrinking: document first, then forget what lies outside. Growing: forget first what lies where the
 //! array is to be, since another library, or a shrinking that was cut short, may have left something
-//! there (DECISIONS 6). A chunk is changed only while the document still has the shape from which the
+//! there (decision 0106). A chunk is changed only while the document still has the shape from which the
 //! change was worked out, and the grid, so that it cannot wipe what another writer has appended meanwhile.
 
 use std::sync::Arc;
@@ -62,7 +62,7 @@ impl Opened {
     }
 
     /// Takes back what [`Opened::grow`] added along `axis`, since its elements could not be written because of `error`;
-    /// unless the shape is no longer the one that it made (decision 40). Returns the error.
+    /// unless the shape is no longer the one that it made (decision 0140). Returns the error.
     pub async fn give_back(
         &self,
         axis: usize,

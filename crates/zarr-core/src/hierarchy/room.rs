@@ -276,7 +276,7 @@ impl Room {
     }
 
     /// The node at `path`, the probes having just found these documents: where they are those of the node, it
-    /// takes no other request (DECISIONS 31).
+    /// takes no other request (decision 0131).
     pub async fn probed_node(&self, path: &NodePath, probed: Documents) -> Result<NodeMetadata> {
         let keys = self.format.document_keys(path).map_err(|e| self.at(path, e))?;
         let is_probed = keys.iter().all(|key| PROBES.contains(&key.as_str()));
@@ -490,7 +490,7 @@ impl Room {
     }
 
     /// The documents beside `key` that would make another node of the one at `path`: of another kind, or in another
-    /// dialect (decision 39).
+    /// dialect (decision 0139).
     fn beside(&self, path: &NodePath, key: &StoreKey) -> Result<Vec<StoreKey>> {
         let mut beside = self.format.document_keys(path)?;
         beside.retain(|other| other != key && !other.as_str().ends_with(".zattrs"));
@@ -509,8 +509,8 @@ impl Room {
         Ok(beside)
     }
 
-    /// Sets a document only if there is none (DECISIONS 5), nor one beside it that would make another node of it, and
-    /// erases leftovers of an earlier node (decision 39).
+    /// Sets a document only if there is none (decision 0105), nor one beside it that would make another node of it, and
+    /// erases leftovers of an earlier node (decision 0139).
     pub(super) async fn create_document(
         &self,
         new: NewDocument<'_>,
@@ -543,7 +543,7 @@ impl Room {
     }
 
     /// Changes one thing in a document, laid over whatever the document is now, and again if another
-    /// writer was faster (DECISIONS 5). Returns what the thing is afterwards.
+    /// writer was faster (decision 0105). Returns what the thing is afterwards.
     pub async fn edit(
         &self,
         path: &NodePath,
@@ -598,7 +598,7 @@ impl Room {
         let touched = || Touched { path, above: &[], below: true };
         match self.node(path).await {
             Ok(_) => self.changing(touched(), self.erase_all(path)).await.map(drop),
-            // What an earlier erase that was cut short has left (decision 39).
+            // What an earlier erase that was cut short has left (decision 0139).
             Err(e) if matches!(e.cause(), Cause::Access(AccessError::NotFound { .. })) => {
                 match self.changing(touched(), self.erase_interrupted(path)).await {
                     Ok(false) => Err(e),
@@ -621,7 +621,7 @@ impl Room {
     /// Erases a node with everything below it; whether the whole hierarchy went, which was a link.
     async fn erase_all(&self, path: &NodePath) -> Result<bool> {
         let writeable = self.writeable()?;
-        // Links go first, or the documents would be erased behind them (DECISIONS 44). The whole hierarchy may be one.
+        // Links go first, or the documents would be erased behind them (decision 0144). The whole hierarchy may be one.
         if path.is_root() && writeable.erase_link(&StorePrefix::root()).await? {
             return Ok(true);
         }
@@ -645,7 +645,7 @@ impl Room {
         Ok(listing.keys)
     }
 
-    /// Names what a listing left out (decision 37), the first [`MOST_LEFT_OUT`] of it.
+    /// Names what a listing left out (decision 0137), the first [`MOST_LEFT_OUT`] of it.
     pub fn warn_of_left_out(&self, place: &str, listing: &Listing) {
         let named = listing.left_out.iter().take(MOST_LEFT_OUT);
         let warning = |name| format!("the store's `{name}` is left out: no key can say it");
@@ -663,7 +663,7 @@ pub(crate) async fn get(store: &dyn aio::Store, key: &StoreKey) -> Result<Option
     Ok(readable.get(key).await?)
 }
 
-/// A document, of as many bytes as one may have (DECISIONS 42).
+/// A document, of as many bytes as one may have (decision 0142).
 pub(super) async fn document(
     store: &dyn aio::Store,
     key: &StoreKey,
@@ -679,7 +679,7 @@ pub(super) async fn document(
     })
 }
 
-/// The values of `keys` that are there, asked for together (DECISIONS 31). Beside a `zarr.json` a key that nobody may
+/// The values of `keys` that are there, asked for together (decision 0131). Beside a `zarr.json` a key that nobody may
 /// read is absent: buckets that list nothing answer so.
 pub(super) async fn documents(
     store: &dyn aio::Store,

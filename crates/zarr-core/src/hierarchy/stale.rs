@@ -2,7 +2,7 @@
 //!
 //! Another process may have shortened, erased or replaced it since it was opened. What is written then would be
 //! forgotten, or damage another array. So each write gets the array's document first, once, however many chunks it
-//! covers, and compares it with the one it saw last (docs/decisions/0012). With the guard off nothing is compared.
+//! covers, and compares it with the one it saw last (decision 0011). With the guard off nothing is compared.
 
 use std::sync::{Arc, PoisonError};
 

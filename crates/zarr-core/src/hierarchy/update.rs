@@ -1,6 +1,6 @@
 //! How do two writers of one key not lose each other's work?
 //!
-//! Get, change, set if it still is what was got; else again (DECISIONS 4). Nothing is locked while
+//! Get, change, set if it still is what was got; else again (decision 0104). Nothing is locked while
 //! a change is worked out. After some lost rounds writers of this process take turns at the key, each
 //! waiting a bounded time, so nothing can deadlock.
 

@@ -86,7 +86,7 @@ impl Room {
         Ok(nodes)
     }
 
-    /// The group that a folder without a document is, if nodes lie below it (decision 37). Only where groups are
+    /// The group that a folder without a document is, if nodes lie below it (decision 0137). Only where groups are
     /// explicit; `found` may be the attributes of v2, which make no node.
     pub(super) async fn folder(
         &self,

@@ -220,7 +220,7 @@ impl Ready {
         Ready(store)
     }
 
-    /// Waits for what dropped calls are still changing (decision 41); almost always there is nothing.
+    /// Waits for what dropped calls are still changing (decision 0141); almost always there is nothing.
     pub(crate) async fn settled(&self, touched: impl Into<Touched>) {
         begun::settled(|| self.0.name(), touched).await;
     }

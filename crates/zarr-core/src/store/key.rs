@@ -1,6 +1,6 @@
 //! What may a key be?
 //!
-//! Keys are UTF-8 and cannot lead out of a store (DECISIONS 19, D-130, D-132, F-110).
+//! Keys are UTF-8 and cannot lead out of a store (decision 0119, D-130, D-132, F-110).
 
 use std::fmt;
 
@@ -113,7 +113,7 @@ fn flaw(key: &str) -> Option<&'static str> {
 mod tests {
     use super::*;
 
-    /// D-130, D-132, DECISIONS 19.
+    /// D-130, D-132, decision 0119.
     #[test]
     fn keys_cannot_leave_the_store() {
         for bad in ["", "/a", "a/", "a//b", "../x", "a/../../x", "a/./b", ".", "..", "\0", "a\0b"] {

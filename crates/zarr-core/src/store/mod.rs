@@ -123,7 +123,7 @@ pub trait ReadableStore: Send + Sync {
 
     /// Whether parts of a pinned value cost no more than their bytes, as those of a file do. Then inner chunks of a
     /// shard are read one by one, by several threads; of other stores neighbours are asked for together
-    /// (DECISIONS 31).
+    /// (decision 0131).
     fn is_near(&self) -> bool {
         false
     }
@@ -200,7 +200,7 @@ pub trait WriteableStore: Send + Sync {
         Ok(false)
     }
 
-    /// Removes the link that `prefix` is, in a store that has links, and nothing of what is behind it (DECISIONS 44).
+    /// Removes the link that `prefix` is, in a store that has links, and nothing of what is behind it (decision 0144).
     /// Whether it was one; else nothing changes. Stores without links, most of them, have nothing to do.
     ///
     /// # Errors
@@ -322,7 +322,7 @@ pub trait ConditionalStore: Send + Sync {
     ) -> Result<bool, StoreError>;
 
     /// Whether it can also erase a value that still is what it was. Who cannot is never asked to: a chunk that
-    /// became all fill is then stored as such (DECISIONS 3).
+    /// became all fill is then stored as such (decision 0103).
     fn erases(&self) -> bool {
         true
     }
@@ -363,7 +363,7 @@ pub struct Listing {
     /// Prefixes one level down, with their `/`.
     pub prefixes: Vec<StorePrefix>,
     /// Names as the store has them, of which no key can be made: they have a segment `..`, for example. They are told
-    /// to the caller, who cannot reach them (DECISIONS 37).
+    /// to the caller, who cannot reach them (decision 0137).
     pub left_out: Vec<String>,
 }
 

@@ -42,7 +42,7 @@ impl Offloaded {
     }
 
     /// Changes keys on another thread. If the caller goes away, a change that has not begun is not made, and
-    /// one that has begun ends before later calls on these keys (decision 41).
+    /// one that has begun ends before later calls on these keys (decision 0141).
     async fn change<T: Send + 'static>(
         &self,
         touched: impl Into<Touched>,

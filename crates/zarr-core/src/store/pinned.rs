@@ -35,7 +35,7 @@ pub trait Pinned: Send + Sync {
 
     /// What tells this value from every other that its key had or will have, even when it is pinned no
     /// more; `None` if the store cannot tell. What is learnt of a value is remembered under its version
-    /// (DECISIONS 8).
+    /// (decision 0108).
     fn version(&self) -> Option<Version> {
         None
     }

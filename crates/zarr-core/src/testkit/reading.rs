@@ -1,4 +1,4 @@
-//! Checks that parts of values are right, and that a pinned value stays the one that it was (F-111, DECISIONS 8).
+//! Checks that parts of values are right, and that a pinned value stays the one that it was (F-111, decision 0108).
 
 use std::sync::Arc;
 

@@ -416,7 +416,7 @@ fn sound_stores_pass() {
     assert_eq!(verdict(|| check_async_contents(&Waiting::over(store), &contents())), None);
 }
 
-/// F-111, DECISIONS 8.
+/// F-111, decision 0108.
 #[test]
 fn each_wrong_part_and_each_wrong_pin_is_found_and_named() {
     let cases = [

@@ -49,7 +49,7 @@ fn with(mut variable: Variable, attributes: Vec<Attribute>) -> Variable {
     variable
 }
 
-/// The definitions of the specification's worked example (nczarr.md, section 14).
+/// The definitions of the specification's worked example (nczarr.md 14).
 pub fn demo() -> Group {
     let mut root = Group::new("");
     root.attributes = vec![

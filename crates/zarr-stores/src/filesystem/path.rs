@@ -1,14 +1,14 @@
 //! Which file holds the value of a key?
 //!
 //! The rules of [`StoreKey`](zarr_core::store::StoreKey) already keep `..`, empty segments and NUL out
-//! (DECISIONS 19). What a disk adds to them is checked here, before the disk is touched, and the same
+//! (decision 0119). What a disk adds to them is checked here, before the disk is touched, and the same
 //! way on every platform wherever that costs nobody a plain name.
 
 use std::path::{Path, PathBuf};
 
 use zarr_core::StoreError;
 
-/// The file that is locked, one in each folder (DECISIONS 2).
+/// The file that is locked, one in each folder (decision 0102).
 pub(super) const LOCK: &str = ".zarr-lock";
 
 /// How the names of unfinished files begin.
@@ -110,7 +110,7 @@ pub(super) fn below(root: &Path, key: &str) -> Result<PathBuf, StoreError> {
 mod tests {
     use super::*;
 
-    /// DECISIONS 19, T-60.
+    /// Decision 0119, T-60.
     #[test]
     fn what_is_no_file_name_is_refused() {
         let root = Path::new("/data");
@@ -121,7 +121,7 @@ mod tests {
             let refused = below(root, bad);
             assert!(matches!(refused, Err(StoreError::InvalidKey { .. })), "{bad}");
         }
-        // Decision 37: ordinary names, but on Windows.
+        // Decision 0137: ordinary names, but on Windows.
         for good in [
             "zarr.json",
             "a b/é",

@@ -269,7 +269,7 @@ impl Place<'_> {
         })
     }
 
-    /// The first link on the way to the value, but for those that lead to `folder`, which the caller named (decision 44).
+    /// The first link on the way to the value, but for those that lead to `folder`, which the caller named (decision 0144).
     fn link_below(&self, folder: &Path) -> Option<&Path> {
         let above = self.path.ancestors().skip(1).take_while(|above| *above != self.store.root);
         let is_below =

@@ -417,7 +417,7 @@ impl ListableStore for LmdbStore {
 mod tests {
     use super::*;
 
-    /// Decision 37: a name that others keep there and no key can say is told, and hides no other.
+    /// Decision 0137: a name that others keep there and no key can say is told, and hides no other.
     #[test]
     fn a_name_that_is_no_key_is_told() {
         let within = tempfile::tempdir().unwrap();

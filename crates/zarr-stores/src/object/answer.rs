@@ -147,7 +147,7 @@ pub(super) fn last_answer() -> Option<Answer> {
 }
 
 /// What is wrong with a page of this task's listing: it was there before, none of its entries is new, or there are too
-/// many pages without any. A listing of such pages need not end (DECISIONS 42).
+/// many pages without any. A listing of such pages need not end (decision 0142).
 pub(super) fn wrong_page(uri: &str, entries: Vec<&str>) -> Option<Wrong> {
     with(|state| {
         if !state.pages.insert(uri.to_owned()) {

@@ -10,7 +10,7 @@ use super::{Backend, Connector, Facts, Place};
 
 static FACTS: Facts = Facts {
     bucket: "container",
-    // Nothing but ranges from the beginning (DECISIONS 9).
+    // Nothing but ranges from the beginning (decision 0109).
     suffixes: false,
     writes: true,
     redirects: false,

@@ -47,7 +47,7 @@ pub(super) struct Counts {
 pub(super) struct Connector {
     pub stall: Duration,
     pub counts: Arc<Counts>,
-    /// Whether redirects are followed (DECISIONS 43).
+    /// Whether redirects are followed (decision 0143).
     pub redirects: bool,
 }
 

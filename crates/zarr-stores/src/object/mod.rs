@@ -54,7 +54,7 @@ pub(crate) struct Facts {
     suffixes: bool,
     /// Whether keys can be set, erased and listed.
     writes: bool,
-    /// Whether its redirects are followed (DECISIONS 43).
+    /// Whether its redirects are followed (decision 0143).
     redirects: bool,
     /// Whether keys are erased many at a time, with a request that knows no absent ones.
     erases_many: bool,
@@ -203,7 +203,7 @@ impl ObjectStore {
 
     /// As [`ObjectStore::ask`], of work that changes keys. If the caller goes away, a change that has not begun is
     /// not made. One that has begun may be with the server already: it is finished, and later calls on these keys
-    /// wait for it (decision 41).
+    /// wait for it (decision 0141).
     async fn change<T, F>(
         &self,
         touched: impl Into<Touched>,

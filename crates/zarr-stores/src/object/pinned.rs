@@ -1,7 +1,7 @@
 //! Reads parts of one version of a value.
 //!
 //! The first request brings bytes along with the size and the version; later ones demand that version
-//! (DECISIONS 8). Ranges that lie close together are fetched with one request (DECISIONS 31).
+//! (decision 0108). Ranges that lie close together are fetched with one request (decision 0131).
 
 use std::ops::Range;
 use std::sync::atomic::Ordering;
@@ -306,7 +306,7 @@ fn slice(fetched: &[(u64, Bytes)], range: &Range<u64>) -> Option<Bytes> {
 mod tests {
     use super::*;
 
-    /// DECISIONS 31: adjacent ranges always, gaps of up to 64 KiB, and what is fetched for nothing is told.
+    /// Decision 0131: adjacent ranges always, gaps of up to 64 KiB, and what is fetched for nothing is told.
     #[test]
     fn ranges_that_lie_close_are_fetched_with_one_request() {
         let spans = |ranges: &[Range<u64>]| {

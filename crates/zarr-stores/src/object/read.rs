@@ -53,7 +53,7 @@ impl Stated {
         }
     }
 
-    /// What tells the value from others of its key; `None` if the server says nothing of the kind (DECISIONS 8).
+    /// What tells the value from others of its key; `None` if the server says nothing of the kind (decision 0108).
     pub fn version(&self) -> Option<Version> {
         let Stated { size, etag, generation, modified } = self;
         let text = match (etag, generation) {
@@ -150,7 +150,7 @@ impl Shared {
 }
 
 /// The bytes of an answer, as many as it announced. Memory grows as they arrive, and no further than [`SURPLUS`]
-/// beyond them (DECISIONS 42).
+/// beyond them (decision 0142).
 async fn collect(got: GetResult) -> object_store::Result<Bytes> {
     let due = got.range.end - got.range.start;
     let generic = |source| object_store::Error::Generic { store: "HTTP", source };

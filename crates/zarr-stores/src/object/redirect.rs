@@ -1,4 +1,4 @@
-//! Follows redirects of web servers, without credentials (DECISIONS 43).
+//! Follows redirects of web servers, without credentials (decision 0143).
 
 use object_store::client::{HttpClient, HttpError, HttpErrorKind, HttpRequest, HttpResponse};
 use reqwest::header::{
@@ -84,7 +84,7 @@ mod tests {
         }
     }
 
-    /// Decision 43: whatever the first request had, the next one has what says which bytes, and no more.
+    /// Decision 0143: whatever the first request had, the next one has what says which bytes, and no more.
     #[test]
     fn another_address_is_told_no_secret() {
         let told = Arc::<Mutex<Vec<HttpRequest>>>::default();

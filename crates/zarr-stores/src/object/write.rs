@@ -40,7 +40,7 @@ impl Shared {
     }
 
     /// Sends a value that the server keeps if its condition holds. What was sent twice and then refused may be
-    /// what the server kept the first time (DECISIONS 5).
+    /// what the server kept the first time (decision 0105).
     async fn set_if(
         &self,
         backend: &Backend,

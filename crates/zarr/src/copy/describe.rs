@@ -77,7 +77,7 @@ pub(super) fn describe(
     Ok(described)
 }
 
-/// Gives the copy the fill value and the attribute that keep the missing value (decision 36). Chunks that were never
+/// Gives the copy the fill value and the attribute that keep the missing value (decision 0136). Chunks that were never
 /// stored and would change their value are written, up to a quarter of all; where there are more of them, the fill value
 /// stays.
 fn keep_missing_value(array: &Array, to: Dialect, described: &mut Described) -> Result<()> {

@@ -300,7 +300,7 @@ fn copy_group(node: &Node, target: &Hierarchy, to: &NodePath) -> Result<()> {
 }
 
 /// A node's attributes in the words of the target: bare `NaN` and `Infinity` stay where they were read, and are strings
-/// in another dialect, whose readers may take nothing but JSON (DECISIONS 38).
+/// in another dialect, whose readers may take nothing but JSON (decision 0138).
 fn attributes_for(attributes: Object, from: Dialect, target: &Hierarchy) -> Object {
     if from == target.dialect() {
         return attributes;

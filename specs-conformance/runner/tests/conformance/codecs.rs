@@ -10,7 +10,7 @@ use zarr::{Dialect, Registry};
 use crate::Check;
 
 /// What stands in the registry of final v3 (July 2026) and what numcodecs 0.16 registers: all that data in
-/// the wild name (v3-final.md 0 and 4, Z2-060).
+/// the wild name (v3-final.md 0, v3-final.md 4, Z2-060).
 const IN_THE_WILD: &[&str] = &[
     "adler32",
     "astype",

@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+mod cited;
 mod codecs;
 mod compare;
 mod documents;
@@ -90,6 +91,7 @@ fn all(home: &Path) -> Result<(Vec<Trial>, tempfile::TempDir), String> {
         false => Err(flaws.join("\n").into()),
     })];
     trials.extend(table::trials(home, &waiting)?);
+    trials.extend(cited::trials(home)?);
     trials.push(codecs::trial(home));
     trials.extend(far::without_servers());
     for case in cases {

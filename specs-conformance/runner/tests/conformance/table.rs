@@ -1,6 +1,6 @@
 //! Makes the table that says which tests stand for which requirement, and where they run.
 //!
-//! The requirements are the lists in `requirements/`. A test stands for those that its case's `clause`, its
+//! The requirements are those of the pages in `docs/spec`. A test stands for those that its case's `clause`, its
 //! doc comment or its script names.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,7 +16,7 @@ use zarr::Object;
 use crate::compare::{objects, parse, text};
 use crate::waiting::Waiting;
 
-/// One list of requirements: its name, and its sections.
+/// The requirements of one page: its name, and its sections.
 type List = (String, Vec<Section>);
 
 /// A test, or several that name the same requirements.
@@ -137,7 +137,7 @@ fn short(file: &str) -> &str {
 /// Two tests: that the page is what it would be if it were written now, and that no requirement that
 /// needs a test is without one, nor waits although it has one.
 pub fn trials(home: &Path, waiting: &[Waiting]) -> Result<Vec<Trial>, String> {
-    let lists = lists(&home.join("requirements"))?;
+    let lists = lists(&home.join("../docs/spec"))?;
     let tests = tests(home)?;
     let rows = rows(&lists, &tests, waiting)?;
     let page = page(&lists, &rows);
@@ -149,7 +149,7 @@ pub fn trials(home: &Path, waiting: &[Waiting]) -> Result<Vec<Trial>, String> {
                 Some(format!("no test names {number} {demand}"))
             }
             (Some(feature), false) => {
-                Some(format!("{number} has a test: strike `(waits for {feature})` from its list"))
+                Some(format!("{number} has a test: strike `(waits for {feature})` from its page"))
             }
             _ => None,
         }
@@ -184,7 +184,8 @@ fn lists(folder: &Path) -> Result<Vec<List>, String> {
         let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         Ok((name, requirements::parse(&text).map_err(place)?))
     };
-    files(folder, "txt")?.into_iter().map(read).collect()
+    let pages = files(folder, "md")?.into_iter().filter(|file| !file.ends_with("README.md"));
+    pages.map(read).collect()
 }
 
 /// The rows of each section of each list.
@@ -219,14 +220,14 @@ fn rows<'a>(
 
 const HEAD: &str = "# Conformance
 
-Which requirement of a specification do which tests stand for? Made from `specs-conformance/requirements`, the
+Which requirement of a specification do which tests stand for? Made from the pages of `docs/spec`, the
 clauses of the cases, the doc comments of tests and the interop scripts. Written by
 `UPDATE=1 cargo test -p conformance -- conformance.md`; the same test without `UPDATE` fails while this page is
 behind.
 
 `passes` says that `cargo test` runs a test of the row. Where only another step of `.ci/run` does, the row names the
 step, and where none does, it says so: `.ci/tests.py` compares the tests that are written with those that ran. A
-requirement waits if one of its cases is in `specs-conformance/waiting.txt`, or its list says so. DEC is a decision
+requirement waits if one of its cases is in `specs-conformance/waiting.txt`, or its page says so. DEC is a decision
 of ours where the text is silent; what has no level is shown, and needs no test.
 ";
 
@@ -236,7 +237,7 @@ fn page(lists: &[List], rows: &[Vec<Vec<Row<'_>>>]) -> String {
         let needed = || rows.iter().flatten().filter(|row| row.requirement.needs_a_test());
         let tested = needed().filter(|row| !row.tests.is_empty()).count();
         let waiting = rows.iter().flatten().filter(|row| row.requirement.waits_for.is_some());
-        let _ = writeln!(page, "\n## {name}\n");
+        let _ = writeln!(page, "\n## [{name}](spec/{name}.md)\n");
         let _ = write!(page, "{tested} of {} that need a test have one", needed().count());
         let _ = match waiting.count() {
             0 => writeln!(page, "."),
@@ -248,12 +249,19 @@ fn page(lists: &[List], rows: &[Vec<Vec<Row<'_>>>]) -> String {
             for row in rows {
                 let Requirement { number, level, demand, .. } = row.requirement;
                 let level = level.trim_matches('-');
+                let (anchor, demand) = (row.requirement.anchor(), cell(demand));
                 let (state, links) = (row.state(), row.links());
+                let number = format!("[{number}](spec/{name}.md#{anchor})");
                 let _ = writeln!(page, "| {number} | {level} | {demand} | {state} | {links} |");
             }
         }
     }
     page
+}
+
+/// A demand as a cell of a table: `|` would end it.
+fn cell(demand: &str) -> String {
+    demand.replace("\\|", "|").replace('|', "\\|")
 }
 
 /// All tests that can name a requirement, sorted by their files.
@@ -315,12 +323,12 @@ fn of_case(file: &str, id: &str, case: &Object) -> Vec<Named> {
     tests
 }
 
-fn read(file: &Path) -> Result<String, String> {
+pub fn read(file: &Path) -> Result<String, String> {
     fs::read_to_string(file).map_err(|e| format!("{}: {e}", file.display()))
 }
 
 /// Where a file lies below a folder, with `/` on every system.
-fn below(top: &Path, file: &Path) -> String {
+pub fn below(top: &Path, file: &Path) -> String {
     let top = fs::canonicalize(top).unwrap_or_else(|_| top.into());
     let file = fs::canonicalize(file).unwrap_or_else(|_| file.into());
     let names = file.strip_prefix(&top).unwrap_or(&file).iter();

@@ -66,7 +66,7 @@ pub(crate) fn parse(
     if *json == Json::Null && dialect != Dialect::V3 {
         return Ok(None);
     }
-    // Their reader has been warned of bare ones (DECISIONS 38).
+    // Their reader has been warned of bare ones (decision 0138).
     let standard;
     let json = match json.has_bare_floats() {
         true => {
@@ -148,7 +148,7 @@ impl Words<'_> {
         match repr {
             Repr::Bool => match (json.as_bool(), json.as_u64()) {
                 (Some(value), _) => Ok(vec![value as u8]),
-                // DECISIONS 38.
+                // Decision 0138.
                 (None, Some(value @ 0..=1)) => {
                     self.tolerate("a bool is `true` or `false`, not a number")?;
                     Ok(vec![value as u8])
@@ -199,7 +199,7 @@ impl Words<'_> {
 
     /// Exact, however large; integral floats such as `7.0` and `1e3` are tolerated (F-033, D-112).
     fn integer(&mut self, json: &Json) -> Result<i128> {
-        // In v2 any number may be decimal text (DECISIONS 38); in drafts GDAL 3.6 writes so those that no double holds.
+        // In v2 any number may be decimal text (decision 0138); in drafts GDAL 3.6 writes so those that no double holds.
         let is_wide = |text: &str| text.parse().is_ok_and(|n: u64| n > 1 << 53);
         let quoted =
             json.as_str().filter(|text| is_decimal(text)).filter(|text| match self.dialect {
@@ -404,7 +404,7 @@ mod tests {
             &[("[\"-Infinity\",\"NaN\"]", Some("7fc00000ff800000")), ("1", None), ("[1]", None)],
         );
         assert_eq!(read(Uint8, "7.0", Dialect::V3, Strictness::Tolerant).as_deref(), Some("07"));
-        // Decision 38.
+        // Decision 0138.
         for (text, bits) in [("0", Some("00")), ("1", Some("01")), ("2", None), ("\"1\"", None)] {
             assert_eq!(read(Bool, text, Dialect::V3, Strictness::Tolerant).as_deref(), bits);
         }
@@ -454,7 +454,7 @@ mod tests {
             lenient(Uint64, "\"18446744073709551615\"").as_deref(),
             Some("ffffffffffffffff")
         );
-        // Decision 38: decimal text for any type of numbers.
+        // Decision 0138: decimal text for any type of numbers.
         assert_eq!(lenient(Uint64, "\"7\"").as_deref(), Some("0000000000000007"));
         assert_eq!(lenient(Int16, "\"-1\"").as_deref(), Some("ffff"));
         assert_eq!(lenient(Int16, "\"7.0\"").as_deref(), Some("0007"));

@@ -359,7 +359,7 @@ pub(super) fn document(array: &ArrayMetadata, text: bool) -> Result<Object, Meta
         }
     };
     if array.rank() == 0 && compressor.is_some() && !text {
-        // Section 2.3: zarr-python 2.18 drops the compressor of scalars.
+        // draft-v3.md 2.3: zarr-python 2.18 drops the compressor of scalars.
         return Err(cannot(FORMAT, "a compressed scalar", "store it without a codec"));
     }
     let grid = array.grid.as_ref().and_then(|grid| grid.spelling(Dialect::Draft));

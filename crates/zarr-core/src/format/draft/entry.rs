@@ -1,4 +1,4 @@
-//! What does the entry point `zarr.json` say, and which draft does it follow? (D-070 … D-078, section 2.2)
+//! What does the entry point `zarr.json` say, and which draft does it follow? (D-070 … D-078, draft-v3.md 2.2)
 
 use std::sync::Arc;
 
@@ -133,7 +133,7 @@ impl Draft {
         self.unsettled
     }
 
-    /// Takes the suffix that the keys below `meta/` have: the default, or none at all (section 2.2).
+    /// Takes the suffix that the keys below `meta/` have: the default, or none at all (draft-v3.md 2.2).
     pub(crate) fn settle(
         mut self,
         keys: &[StoreKey],

@@ -1,7 +1,7 @@
 //! How do the v3 drafts keep the model? (spec: D-070 … D-174)
 //!
 //! Read is what the texts of 2019 and 2020 say, and what zarr-python 2.12 to 2.18, GDAL and zarrita
-//! wrote; written is the text of 2020 in the form that zarr-python 2.18 opens (DECISIONS 24).
+//! wrote; written is the text of 2020 in the form that zarr-python 2.18 opens (decision 0124).
 
 mod array;
 mod entry;
@@ -51,7 +51,7 @@ impl Default for Draft {
 }
 
 impl Draft {
-    /// The text of 2020 in the form that zarr-python 2.18 opens, where it knows one (DECISIONS 24).
+    /// The text of 2020 in the form that zarr-python 2.18 opens, where it knows one (decision 0124).
     pub fn new() -> Self {
         Draft {
             era: Era::E4,
@@ -231,7 +231,7 @@ impl Format for Draft {
         let key = StoreKey::new("zarr.json").expect("a good key");
         let mut documents = vec![(key, document(object, &JsonEncoding)?)];
         if !self.text {
-            // zarr-python 2.18 opens no hierarchy whose root is implicit (section 2.3).
+            // zarr-python 2.18 opens no hierarchy whose root is implicit (draft-v3.md 2.3).
             let root = NodeMetadata::Group(GroupMetadata::default());
             documents.extend(self.create(&NodePath::root(), &root)?);
         }
