@@ -1,33 +1,49 @@
-//! Near stores and far ones are read in different ways. Is what comes the same?
+//! Blocking and async calls on local and remote stores give the same elements, errors and warnings.
 #![cfg(all(
     feature = "memory",
     feature = "gzip",
     feature = "sharding",
     feature = "transpose",
     feature = "reshape",
-    feature = "vlen-utf8"
+    feature = "vlen-utf8",
+    feature = "wrappers"
 ))]
 
 mod common;
 
 use std::sync::Arc;
 
+use common::remote;
 use common::selections::{case, meant, seeds};
 use proptest::prelude::*;
 use zarr::store::{Payload, Store, StoreKey};
 use zarr::stores::MemoryStore;
-use zarr::{ErrorKind, Hierarchy, NodePath, OpenOptions, Selection};
+use zarr::{ErrorKind, Hierarchy, NodePath, OpenOptions, Result, Selection, Warning};
 
+/// Elements or the kind of error, and what the hierarchy warned of.
+type Outcome = (Result<Vec<i32>, ErrorKind>, Vec<Warning>);
+
+/// Reads with new handles, by either face.
 fn read(
     store: &Arc<dyn Store>,
     path: &NodePath,
     selection: Selection,
     threads: usize,
-) -> Result<Vec<i32>, ErrorKind> {
+    by_async: bool,
+) -> Outcome {
     let options = OpenOptions::new(zarr::standard()).threads(threads);
-    let hierarchy = Hierarchy::open(store.clone(), &options).map_err(|e| e.kind())?;
-    let array = hierarchy.array(path).map_err(|e| e.kind())?;
-    array.read(selection).map_err(|e| e.kind())
+    let hierarchy = match Hierarchy::open(store.clone(), &options) {
+        Ok(hierarchy) => hierarchy,
+        Err(e) => return (Err(e.kind()), Vec::new()),
+    };
+    let elements = if by_async {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+        let hierarchy = zarr::aio::Hierarchy::from_blocking(&hierarchy);
+        runtime.block_on(async { hierarchy.array(path).await?.read(selection).await })
+    } else {
+        hierarchy.array(path).and_then(|array| array.read(selection))
+    };
+    (elements.map_err(|e| e.kind()), hierarchy.warnings())
 }
 
 /// The stored chunk that `which` names, with one byte changed or its end cut off.
@@ -48,27 +64,33 @@ fn damage(store: &Arc<dyn Store>, which: usize, at: usize, cut: bool) {
 }
 
 proptest! {
-    /// Shards read inner chunk by inner chunk, chunks of a known size fetched at once, and neighbours together:
-    /// each gives what the plain way gives, of sound chunks and of damaged ones.
+    /// Of sound chunks and of damaged ones.
     #[test]
-    fn they_give_the_same(
+    fn four_ways_to_read_give_the_same(
         case in case(),
         seeds in seeds(),
         damaged in proptest::option::of((any::<usize>(), any::<usize>(), any::<bool>())),
     ) {
-        let near: Arc<dyn Store> = Arc::new(MemoryStore::new());
-        let far = zarr::stores::log(near.clone(), |_| {});
-        let array = case.create(near.clone(), "<i4");
+        let local: Arc<dyn Store> = Arc::new(MemoryStore::new());
+        let array = case.create(local.clone(), "<i4");
         let count: u64 = array.shape().iter().product();
         array.write(.., &(1..=count as i32).collect::<Vec<_>>()).expect("written");
         if let Some((which, at, cut)) = damaged {
-            damage(&near, which, at, cut);
+            damage(&local, which, at, cut);
         }
+        // A store that is asked in the simplest way: it offers no bytes without a copy, and one call at a time.
+        let plain = zarr::stores::log(local.clone(), |_| {});
+        let remote = remote(local.clone());
         for seeds in seeds {
             let selection = || meant(&array, seeds.clone()).selection;
-            let plain = read(&far, array.path(), selection(), 1);
-            for threads in [1, 3] {
-                prop_assert_eq!(&read(&near, array.path(), selection(), threads), &plain);
+            let due = read(&plain, array.path(), selection(), 1, false);
+            for (name, store) in [("local", &local), ("remote", &remote)] {
+                for by_async in [false, true] {
+                    for threads in [1, 3] {
+                        let found = read(store, array.path(), selection(), threads, by_async);
+                        prop_assert_eq!(&found, &due, "{}, async: {}", name, by_async);
+                    }
+                }
             }
         }
     }

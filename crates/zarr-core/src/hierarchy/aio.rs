@@ -12,7 +12,6 @@
 mod tiles;
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use super::elements::Cells;
 use super::fields::Span;
@@ -101,20 +100,10 @@ impl Hierarchy {
         Ok(Hierarchy { room: Arc::new(room) })
     }
 
-    /// The same hierarchy as a blocking one, its store's calls made on other threads.
+    /// The same hierarchy as a blocking one, its store's calls made on other threads. Both share what they know:
+    /// warnings, copies of documents.
     pub fn from_blocking(hierarchy: &crate::Hierarchy) -> Hierarchy {
-        let there = &hierarchy.room;
-        let mut options = OpenOptions::new(there.registry.clone());
-        options.access = there.access;
-        options.options = there.options.clone();
-        let store = super::offloaded(hierarchy.store().clone());
-        let mut room = Room::new(store, there.format.clone(), &options, hierarchy.warnings());
-        let draft_copies = there.draft_copies.load(Ordering::Relaxed);
-        room.draft_copies.store(draft_copies, Ordering::Relaxed);
-        if let Some(copied) = &there.copied {
-            room = room.out_of(copied.clone());
-        }
-        Hierarchy { room: Arc::new(room) }
+        Hierarchy { room: hierarchy.room.clone() }
     }
 
     /// See [`crate::Hierarchy::locate`]; the store's calls are made on other threads.
@@ -133,18 +122,14 @@ impl Hierarchy {
     /// As there.
     pub async fn open_node(url: &str, options: &OpenOptions) -> Result<Node> {
         let (url, options) = (url.to_owned(), options.clone());
-        match elsewhere(move || crate::Hierarchy::open_node(&url, &options)).await? {
-            crate::Node::Array(array) => {
-                let metadata = (*array.metadata()).clone();
-                let array =
-                    Hierarchy::from_blocking(array.hierarchy()).array_of(array.path(), metadata)?;
-                Ok(Node::Array(array))
-            }
-            crate::Node::Group(group) => {
-                let hierarchy = Hierarchy::from_blocking(group.hierarchy());
-                Ok(Node::Group(hierarchy.group_of(group.path(), group.metadata().clone())))
-            }
-        }
+        Ok(match elsewhere(move || crate::Hierarchy::open_node(&url, &options)).await? {
+            crate::Node::Array(array) => Node::Array(Array::from_blocking(&array)),
+            crate::Node::Group(group) => Node::Group(Group {
+                room: group.hierarchy.room,
+                path: group.path,
+                metadata: group.metadata,
+            }),
+        })
     }
 
     /// The dialect of its documents.
@@ -378,6 +363,11 @@ impl Group {
 }
 
 impl Array {
+    /// The same array as a blocking one: both share what they know of it.
+    pub fn from_blocking(array: &crate::Array) -> Array {
+        Array { opened: array.opened.clone() }
+    }
+
     /// Where it is.
     pub fn path(&self) -> &NodePath {
         &self.opened.path

@@ -47,7 +47,7 @@ use crate::json::{Json, Object};
 use crate::metadata::{GroupMetadata, NodeKind, NodeMetadata};
 use crate::path::NodePath;
 use crate::registry::Access;
-use crate::store::aio::{Ready, now};
+use crate::store::aio::now;
 use crate::store::{InProcess, Store};
 
 /// A tree of groups and arrays in a store.
@@ -479,13 +479,8 @@ impl Hierarchy {
     }
 }
 
-/// The store as the room uses it for callers that block: as it waits, if it does.
+/// The store as the room uses it for the handles of both faces.
 fn guardable(store: Arc<dyn Store>) -> Arc<dyn crate::store::aio::Store> {
-    store.waiting().unwrap_or_else(|| Arc::new(Ready(guarded(store))))
-}
-
-/// The store as the room uses it for callers that must not block.
-fn offloaded(store: Arc<dyn Store>) -> Arc<dyn crate::store::aio::Store> {
     store.waiting().unwrap_or_else(|| Arc::new(aio::Offloaded::new(guarded(store))))
 }
 

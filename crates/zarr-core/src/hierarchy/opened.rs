@@ -259,12 +259,9 @@ impl Opened {
                 key = other;
                 found =
                     readable.get_into(&key, buffer).map_err(|e| self.at_chunk(tile, &key, e))?;
-            } else if readable.get(&other).map_err(|e| self.at_chunk(tile, &key, e))?.is_some() {
-                // V07c.
-                let what = format!(
-                    "the same chunk is stored at `{key}` and at `{other}`; the first is taken"
-                );
-                self.room.warn(self.path.as_str(), vec![what]);
+            } else {
+                let warned = now(self.warn_if_stored_twice(&key, &other));
+                warned.map_err(|e| self.at_chunk(tile, &key, e))?;
             }
         }
         match found {
@@ -314,14 +311,27 @@ impl Opened {
             let chunk = shard.chunk(&object).map_err(|e| at(e.into()))?;
             return Ok(chunk.map(|bytes| (key, bytes)));
         }
-        let keys = [Some(state.key(indices)?), state.other_key(indices)?];
-        for key in keys.into_iter().flatten() {
-            let at = |e: Error| self.at(e).at_chunk(indices).at_key(&key);
-            if let Some(bytes) = readable.get_at_most(&key, most).await.map_err(|e| at(e.into()))? {
-                return Ok(Some((key, bytes)));
+        let (first, other) = (state.key(indices)?, state.other_key(indices)?);
+        for key in [Some(&first), other.as_ref()].into_iter().flatten() {
+            let at = |e: Error| self.at(e).at_chunk(indices).at_key(key);
+            let found = readable.get_at_most(key, most).await.map_err(|e| at(e.into()))?;
+            let Some(bytes) = found else { continue };
+            if let (Some(other), true) = (&other, *key == first) {
+                self.warn_if_stored_twice(key, other).await.map_err(at)?;
             }
+            return Ok(Some((key.clone(), bytes)));
         }
         Ok(None)
+    }
+
+    /// Warns if a chunk that is stored at `key` is stored at `other`, too (V07c).
+    async fn warn_if_stored_twice(&self, key: &StoreKey, other: &StoreKey) -> Result<()> {
+        if self.room.size(other).await?.is_some() {
+            let what =
+                format!("the same chunk is stored at `{key}` and at `{other}`; the first is taken");
+            self.room.warn(self.path.as_str(), vec![what]);
+        }
+        Ok(())
     }
 
     /// The bytes of a chunk as they are stored.

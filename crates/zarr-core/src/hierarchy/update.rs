@@ -77,7 +77,7 @@ pub(crate) async fn update_for<F: Future<Output = Result<Edited>>>(
         .ok_or(StoreError::NotCapable { operation: "guard a change", capability: "conditional" })?;
     for round in 0..rounds {
         // Callers that wait must not block; their rounds succeed by chance.
-        let turns = round >= ROUNDS_WITHOUT_TURN && room.store.blocking().is_some();
+        let turns = round >= ROUNDS_WITHOUT_TURN && room.store.runs_in_place();
         let turn = turns.then(|| Turn::take(&room.store.name(), key));
         let (old, was) = conditional.pin_versioned(key).await?.unzip();
         let old: Option<Arc<dyn Pinned>> = old.map(Arc::from);

@@ -17,7 +17,7 @@ impl Room {
         &self,
         asked: impl Iterator<Item = F>,
     ) -> Result<Vec<T>> {
-        if self.store.blocking().is_none() {
+        if !self.store.runs_in_place() {
             return stream::iter(asked).buffered(self.store.in_flight()).try_collect().await;
         }
         let mut found = Vec::new();

@@ -42,6 +42,7 @@ impl Wake for Sleeper {
 /// The result of a future, for which this thread sleeps as long as it takes. It must not need the runtime of the
 /// caller.
 pub fn wait<T>(future: impl Future<Output = T>) -> T {
+    let _may_block = super::offload::may_block();
     let mut future = pin!(future);
     // Most are ready at once, and need nobody to wake.
     if let Poll::Ready(value) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {

@@ -1,7 +1,8 @@
-//! How does a blocking store serve callers that must not block?
+//! Serves async and blocking callers from one blocking store.
 //!
-//! Its calls run on a few threads of their own, made when they are first needed and anew in a forked
-//! process; the caller waits on a channel.
+//! A call runs in place on a thread that may block: one that waits for a future with [`super::wait`], or one of the
+//! threads below. For other callers it runs on a few threads, made when they are first needed and anew in a forked
+//! process; the caller waits on a channel. So the handles of both faces share one store, and all that is known of it.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -11,7 +12,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use futures::channel::oneshot;
 
-use super::aio::{self, ConditionalStore, ListableStore, ReadableStore, WriteableStore};
+use super::aio::{self, ConditionalStore, ListableStore, ReadableStore, Ready, WriteableStore};
 use super::begun::{self, Touched};
 use super::{ByteRange, Listing, Payload, Pinned, Store, StoreKey, StorePrefix, Version};
 use crate::error::StoreError;
@@ -20,14 +21,19 @@ const THREADS: usize = 8;
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// A blocking store for callers that wait.
+/// A blocking store for async callers, and for blocking ones.
 #[derive(Clone, Debug)]
-pub struct Offloaded(Arc<dyn Store>);
+pub struct Offloaded(Arc<dyn Store>, Ready);
 
 impl Offloaded {
-    /// The same store, its calls made on other threads.
+    /// The same store, its calls made on other threads unless the calling one may block.
     pub fn new(store: Arc<dyn Store>) -> Self {
-        Offloaded(store)
+        Offloaded(store.clone(), Ready(store))
+    }
+
+    /// The store whose calls run in place, if this thread may block.
+    fn here(&self) -> Option<&Ready> {
+        MAY_BLOCK.get().then_some(&self.1)
     }
 
     /// Reads on another thread, after what dropped calls are still changing there.
@@ -60,8 +66,27 @@ impl Offloaded {
 }
 
 thread_local! {
-    /// Whether this thread is one of those.
+    /// Whether this thread may block now.
     static MAY_BLOCK: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Marks this thread as one that may block, until the result is dropped.
+pub(super) fn may_block() -> impl Drop {
+    struct Before(bool);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            MAY_BLOCK.set(self.0);
+        }
+    }
+    Before(MAY_BLOCK.replace(true))
+}
+
+impl dyn aio::Store {
+    /// Whether its calls run in place on this thread, one after the other, and are done when their futures are first
+    /// polled.
+    pub(crate) fn runs_in_place(&self) -> bool {
+        MAY_BLOCK.get() && self.blocking().is_some()
+    }
 }
 
 /// What `work` gives, done on a thread that may block; `None` if that thread panicked.
@@ -127,19 +152,34 @@ impl aio::Store for Offloaded {
         self.0.name()
     }
     fn readable(&self) -> Option<&dyn ReadableStore> {
-        self.0.readable().map(|_| self as _)
+        match self.here() {
+            Some(here) => here.readable(),
+            None => self.0.readable().map(|_| self as _),
+        }
     }
     fn writeable(&self) -> Option<&dyn WriteableStore> {
-        self.0.writeable().map(|_| self as _)
+        match self.here() {
+            Some(here) => here.writeable(),
+            None => self.0.writeable().map(|_| self as _),
+        }
     }
     fn listable(&self) -> Option<&dyn ListableStore> {
-        self.0.listable().map(|_| self as _)
+        match self.here() {
+            Some(here) => here.listable(),
+            None => self.0.listable().map(|_| self as _),
+        }
     }
     fn conditional(&self) -> Option<&dyn ConditionalStore> {
-        self.0.conditional().map(|_| self as _)
+        match self.here() {
+            Some(here) => here.conditional(),
+            None => self.0.conditional().map(|_| self as _),
+        }
     }
     fn in_flight(&self) -> usize {
         THREADS
+    }
+    fn blocking(&self) -> Option<&Arc<dyn Store>> {
+        Some(&self.0)
     }
 }
 

@@ -48,3 +48,12 @@ pub fn document(store: &Arc<dyn Store>, key: &str) -> Json {
     let bytes = store.readable().expect("readable").get(&key).expect("readable").expect("there");
     Json::parse(&bytes).expect("a document")
 }
+
+/// The same store as one that is far away: many requests are in flight at once.
+#[cfg(feature = "wrappers")]
+pub fn remote(store: Arc<dyn Store>) -> Arc<dyn Store> {
+    use zarr::stores::{Latency, TapStore, wrap};
+    let remote = wrap(store, |store| TapStore::new(store, Latency::default()));
+    assert!(remote.waiting().is_some(), "it is a remote one");
+    remote
+}
