@@ -1,4 +1,4 @@
-//! How is a chunk guarded by an Adler-32 (RFC 1950)?
+//! Checks a chunk with an Adler-32 (RFC 1950).
 //!
 //! numcodecs' `adler32`: in four bytes before the chunk's, or after them where `location` is `end`
 //! (v2.md 7).

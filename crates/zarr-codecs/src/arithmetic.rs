@@ -1,4 +1,4 @@
-//! How does a codec that computes with numbers stand in a chain?
+//! Makes a codec in a chain of a computation with numbers.
 //!
 //! In v2 it is a filter on flat bytes, with a type and byte order of its own. In final v3 it works on
 //! arrays: the codec after it sees another data type (decision 0114). One [`Kernel`] serves both.

@@ -1,4 +1,4 @@
-//! How are numbers stored as numbers of another type?
+//! Stores numbers as numbers of another type.
 //!
 //! numcodecs' `astype`: elements are of `decode_dtype`, stored ones of `encode_dtype`; casts are NumPy's.
 

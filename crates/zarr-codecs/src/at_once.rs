@@ -1,4 +1,4 @@
-//! How is deflate done at once, where the sizes are known?
+//! Encodes and decodes deflate in one call where the sizes are known, by libdeflate.
 //!
 //! libdeflate decodes one stream fast, but does not say where it ended. A checksum of the decoded bytes
 //! at the very end of the encoded ones shows that nothing follows but, at worst, that checksum again.

@@ -1,4 +1,4 @@
-//! How are bytes written as text?
+//! Stores bytes as Base64 text.
 //!
 //! numcodecs' `base64`: the standard alphabet, padded, on one line (v2.md 7).
 

@@ -1,4 +1,4 @@
-//! How are numbers rounded to so many bits?
+//! Rounds numbers to a given number of bits.
 //!
 //! `bitround` (F-099), to even where two are as near: of floats the mantissa, which may carry into the
 //! exponent; of integers, in final v3 alone, what stands from the highest set bit, which for negative ones is

@@ -1,4 +1,4 @@
-//! How are bytes compressed as bzip2 streams?
+//! Compresses bytes as bzip2 streams.
 //!
 //! Decoding takes any number of streams one after another, as `bzip2` does, and nothing else after
 //! them.

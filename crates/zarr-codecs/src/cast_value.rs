@@ -1,4 +1,4 @@
-//! How are numbers stored as the same numbers of another type? (F-097)
+//! Stores numbers as equal numbers of another type (F-097).
 //!
 //! Final v3's `cast_value`: some numbers are mapped to others; the rest keep their value, are rounded, and
 //! brought into range, each as the configuration says. A number that it says nothing of is an error.

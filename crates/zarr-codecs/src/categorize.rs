@@ -1,4 +1,4 @@
-//! How are texts stored as the numbers of their labels?
+//! Stores texts as the numbers of their labels.
 //!
 //! numcodecs' `categorize`: the first label is 1, the next 2; 0 is a text that is no label, and comes back
 //! empty (v2.md 7). Texts are `U` or `S` of fixed length, or objects (Z2-040).

@@ -1,4 +1,4 @@
-//! How does a checksum guard a chunk?
+//! Adds a checksum to a chunk, and checks it.
 //!
 //! It stands in four bytes before the chunk's or after them. One [`Guard`] serves every kind of checksum.
 #![cfg_attr(

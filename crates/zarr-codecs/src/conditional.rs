@@ -1,4 +1,4 @@
-//! How does a chunk say which codecs it went through? (F-103)
+//! Records in each chunk which codecs were applied to it (F-103).
 //!
 //! Final v3's `conditional`: a header of bits stands before the bytes. Bit `i`, from the least significant of
 //! the first byte, says whether codec `i` was applied.

@@ -1,4 +1,4 @@
-//! How is a chunk guarded by a CRC-32?
+//! Checks a chunk with a CRC-32.
 //!
 //! numcodecs' `crc32`: zlib's checksum, in four bytes before the chunk's, or after them where `location` is
 //! `end` (v2.md 7). It is not `crc32c` (T-01).

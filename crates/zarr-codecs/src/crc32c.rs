@@ -1,4 +1,4 @@
-//! How is a chunk guarded by a CRC-32C? (F-084, T-01)
+//! Checks a chunk with a CRC-32C (F-084, T-01).
 //!
 //! The checksum, Castagnoli's, stands in four bytes, least significant first, after the bytes; where
 //! numcodecs' `location` is `start`, before them. The drafts have no words for it.

@@ -1,4 +1,4 @@
-//! What do gzip and zlib share? The level, and encoding and decoding in one go.
+//! Holds what gzip and zlib share: the level, and encoding and decoding in one call.
 
 use zarr_core::codec::{CodecSpec, Parameters};
 use zarr_core::{CodecError, Dialect, MetadataError, Object};

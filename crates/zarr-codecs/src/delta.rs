@@ -1,4 +1,4 @@
-//! How are numbers stored as differences from their neighbours?
+//! Stores numbers as differences from their neighbours.
 //!
 //! numcodecs' `delta`: the first number, then each less the one before it, computed in `dtype` and cast
 //! to `astype`; decoding adds them up in `dtype`. Integers wrap, so that the round trip is exact as

@@ -1,4 +1,4 @@
-//! How are numbers stored as whole steps from an offset?
+//! Stores numbers as whole steps from an offset.
 //!
 //! numcodecs' `fixedscaleoffset`: `(x - offset) * scale`, rounded to the nearest integer (ties to even)
 //! and cast to `astype`; decoding gives `e / scale + offset`, cast to `dtype`. Each step is done in the

@@ -1,4 +1,4 @@
-//! How is a chunk guarded by a Fletcher-32?
+//! Checks a chunk with a Fletcher-32.
 //!
 //! As HDF5 and netCDF do, and numcodecs' `fletcher32` after them: bytes are taken in pairs, the first the
 //! more significant, and the checksum stands after them, least significant byte first (v2.md 7).

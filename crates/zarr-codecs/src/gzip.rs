@@ -1,4 +1,4 @@
-//! How are bytes compressed as a gzip file (RFC 1952)?
+//! Compresses bytes as a gzip file (RFC 1952).
 //!
 //! Decoding takes any number of members one after another, as RFC 1952 allows, and nothing else after
 //! them. Encoding writes one member without a time, so that equal bytes give equal files.

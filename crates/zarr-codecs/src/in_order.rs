@@ -1,4 +1,4 @@
-//! How is a chunk given another shape, its elements staying in C order?
+//! Gives a chunk another shape while its elements stay in C order.
 
 use zarr_core::CodecError;
 use zarr_core::codec::DecodedSize;

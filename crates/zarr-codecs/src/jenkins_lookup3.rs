@@ -1,7 +1,7 @@
-//! How is a chunk guarded by Bob Jenkins' lookup3?
+//! Checks a chunk with Bob Jenkins' lookup3.
 //!
-//! numcodecs' `jenkins_lookup3`: HDF5's checksum of metadata, in four bytes after the chunk's (spec v2, section
-//! 7). `prefix` stands before the chunk when the checksum is made, and is not stored.
+//! numcodecs' `jenkins_lookup3`: HDF5's checksum of metadata, in four bytes after the chunk's (v2.md 7).
+//! `prefix` stands before the chunk when the checksum is made, and is not stored.
 
 use zarr_core::codec::{ChunkContext, Codec, CodecSpec, Parameters};
 use zarr_core::{Dialect, Json, MetadataError, Object};

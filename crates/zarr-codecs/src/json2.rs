@@ -1,4 +1,4 @@
-//! How do JSON values become text? (Z2-042)
+//! Stores JSON values as text (Z2-042).
 //!
 //! The text is one list, as [`crate::values`] says. Python's bare `NaN` and `Infinity` are read as strings.
 

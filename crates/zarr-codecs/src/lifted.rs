@@ -1,4 +1,4 @@
-//! How does a codec on flat bytes work on arrays?
+//! Applies a codec on flat bytes to arrays.
 //!
 //! Final v3 has some of v2's filters as codecs on arrays. They do to the native elements of a chunk, in C
 //! order, what they do in v2 to its bytes (decision 0114); the codec after them sees what

@@ -1,4 +1,4 @@
-//! How are bytes compressed as numcodecs' LZ4?
+//! Compresses bytes as numcodecs' LZ4.
 //!
 //! The decoded size in four bytes, least significant first, then one raw LZ4 block without a frame
 //! (v2.md 7). Nothing may follow the block.

@@ -1,4 +1,4 @@
-//! How do JSON values become MessagePack? (Z2-042)
+//! Stores JSON values as MessagePack (Z2-042).
 //!
 //! The same list as that of `json2`, as [`crate::values`] says. JSON has no words for bytes, times and
 //! other extensions of MessagePack, nor for members without a text as name: such chunks are refused.

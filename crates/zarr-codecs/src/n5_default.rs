@@ -1,4 +1,4 @@
-//! How does a block of N5 hold a chunk? (F-102)
+//! Stores a chunk as a block of N5 (F-102).
 //!
 //! Final v3's `n5_default`: a header tells the block's mode and its own shape, which need not be the chunk's;
 //! the elements follow, most significant byte first, the first axis fastest, perhaps compressed.

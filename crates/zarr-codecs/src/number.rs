@@ -1,4 +1,4 @@
-//! Which numbers do numcodecs' arithmetic codecs compute with, and how is one cast to another?
+//! Lists the number types of numcodecs' arithmetic codecs, and casts one to another.
 //!
 //! As NumPy does: integers wrap, floats lose their fraction, rounding happens once.
 #![cfg_attr(

@@ -1,4 +1,4 @@
-//! How is a chunk stored whose elements may be missing?
+//! Stores a chunk of nullable elements.
 //!
 //! zarrs' `zarrs.optional`, `optional` before it was named so: two sizes of eight bytes each, little-endian,
 //! and so many bytes each. The first bytes are a chunk of bools, the mask of what is there; the second the

@@ -1,4 +1,4 @@
-//! How are numbers compressed by what they have in common?
+//! Compresses numbers with Pcodec.
 //!
 //! Pcodec's standalone files, as numcodecs' `pcodec` writes them. It needs elements, not bytes: in v2 it is a
 //! codec on the bytes of numbers in little-endian order, in final v3 one from arrays to bytes (T-53).

@@ -1,4 +1,4 @@
-//! How are the bytes of elements gathered by significance, and put back?
+//! Gathers the bytes of elements by significance, and puts them back.
 //!
 //! Gathered, the first bytes of all elements come first, then all second bytes, and so on. Bytes after
 //! the last whole element stay where they are.

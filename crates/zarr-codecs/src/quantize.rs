@@ -1,4 +1,4 @@
-//! How are floats rounded to so many decimal digits?
+//! Rounds floats to a given number of decimal digits.
 //!
 //! numcodecs' `quantize`: to the nearest multiple of a power of two that keeps `digits` digits after the
 //! point, ties to even, so that trailing bits are zero; then cast to `astype`. Decoding casts back.

@@ -1,4 +1,4 @@
-//! How is a chunk given another shape? (F-100)
+//! Gives a chunk another shape (F-100).
 //!
 //! Final v3's `reshape`: the elements stay in C order. A length of the new shape is a number, or a list of
 //! axes whose lengths are multiplied, or -1 for what is left.

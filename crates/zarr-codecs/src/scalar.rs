@@ -1,4 +1,4 @@
-//! Which real numbers are a data type's elements, and which of them stands for another number?
+//! Loads elements as real numbers, and stores real numbers as elements of another data type.
 //!
 //! Final v3's `cast_value` and `scale_offset` compute with values, not with bits: exactly, then rounded once.
 #![cfg_attr(

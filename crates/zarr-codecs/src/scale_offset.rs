@@ -1,4 +1,4 @@
-//! How are numbers stored after an offset was taken off and a scale multiplied? (F-096)
+//! Stores numbers after subtracting an offset and multiplying by a scale (F-096).
 //!
 //! Final v3's `scale_offset`: `(x - offset) * scale`, and `x / scale + offset` to decode, each step in the
 //! array's own type. A step whose result that type does not have is an error.

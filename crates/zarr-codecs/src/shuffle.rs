@@ -1,4 +1,4 @@
-//! How are the bytes of elements gathered, so that they compress better?
+//! Gathers the bytes of elements by significance, so that they compress better.
 //!
 //! numcodecs' `shuffle`: all first bytes, all second bytes, and so on; bytes after the last whole
 //! element stay behind. An `elementsize` of 0, which netcdf-c writes, or none at all means the size of

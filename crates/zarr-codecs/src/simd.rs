@@ -1,4 +1,4 @@
-//! Which loops are worth the machine's own instructions?
+//! Holds the loops that use the machine's own vector instructions.
 //!
 //! Only those that the compiler does not find by itself, and only what every machine of an architecture has.
 #![allow(unsafe_code)]

@@ -1,4 +1,4 @@
-//! How is a codec said in each dialect?
+//! Writes the metadata of a codec in each dialect.
 #![cfg_attr(
     not(feature = "full"),
     allow(dead_code, reason = "a build with few codecs needs few of these")

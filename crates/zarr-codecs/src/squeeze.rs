@@ -1,4 +1,4 @@
-//! How does a chunk lose its axes of length 1?
+//! Removes the axes of length 1 from a chunk.
 //!
 //! As zarrs does it: the elements stay where they are, and what follows sees the other axes alone; of a chunk of
 //! one element, one axis.

@@ -1,4 +1,4 @@
-//! How is a stream decoded without trusting it?
+//! Decodes a stream without trusting it.
 //!
 //! Nothing here believes a size that stands in the data. Memory is asked for as data arrive, or at
 //! once where the format's best ratio shows that so few encoded bytes can hold so many decoded ones.

@@ -1,4 +1,4 @@
-//! What must hold for every codec, and what do their tests share?
+//! Holds what the tests of codecs share, and what must hold for every codec.
 #![cfg_attr(
     not(feature = "full"),
     allow(dead_code, reason = "a build with few codecs needs few of these")

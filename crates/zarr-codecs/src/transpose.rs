@@ -1,4 +1,4 @@
-//! In which order do the axes of a chunk follow each other? (F-081)
+//! Permutes the axes of a chunk (F-081).
 //!
 //! Encoded axis `i` is decoded axis `order[i]`. In v2 and the drafts this is the member `order` or
 //! `chunk_memory_layout` of the array, so the codec itself has no words there.

@@ -1,4 +1,4 @@
-//! How do JSON values lie in a chunk: what do `json2` and `msgpack2` share? (Z2-042)
+//! Holds what `json2` and `msgpack2` share: JSON values in a chunk (Z2-042).
 //!
 //! numcodecs makes one list of a chunk: nested lists of its elements, one level for each axis, then the data
 //! type `|O` and the chunk's shape. The first versions, `json` and `msgpack`, end with the data type. In

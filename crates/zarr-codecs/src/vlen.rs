@@ -1,4 +1,4 @@
-//! How do elements of any length become bytes? (F-095, Z2-041)
+//! Stores variable-length elements as bytes (F-095, Z2-041).
 //!
 //! `vlen-utf8`, `vlen-bytes` and `vlen-array` differ in what an element is, not in how it is stored: how
 //! many elements there are, then each after its length, every number a little-endian u32.

@@ -1,4 +1,4 @@
-//! How are bytes compressed as a zlib stream (RFC 1950)?
+//! Compresses bytes as a zlib stream (RFC 1950).
 //!
 //! Nothing may follow the stream.
 

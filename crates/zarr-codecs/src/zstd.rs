@@ -1,4 +1,4 @@
-//! How are bytes compressed as Zstandard frames (RFC 8878)?
+//! Compresses bytes as Zstandard frames (RFC 8878).
 //!
 //! Decoding takes any number of frames one after another, skippable ones among them, with or without
 //! their size, and checks every checksum whatever the configuration says (F-083, T-42). Nothing else

@@ -1,4 +1,4 @@
-//! How is a Zstandard frame decoded without making a decoder for each?
+//! Decodes Zstandard frames with one decoder a thread.
 
 use std::cell::RefCell;
 

@@ -1,4 +1,4 @@
-//! What holds for chains of codecs on a chunk?
+//! Properties of chains of codecs on a chunk.
 #![cfg(all(feature = "bytes", feature = "transpose"))]
 
 mod common;

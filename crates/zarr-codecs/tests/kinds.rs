@@ -1,4 +1,4 @@
-//! Does the name of a codec alone say what kind of codec it is?
+//! The name of a codec decides what kind of codec it is.
 #![cfg(all(feature = "bytes", feature = "gzip", feature = "transpose"))]
 
 mod common;

@@ -1,4 +1,4 @@
-//! Does every codec of this build pass the kit that third parties use?
+//! Every codec of this build passes the kit that third parties use.
 
 mod common;
 

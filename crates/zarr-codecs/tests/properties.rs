@@ -1,4 +1,4 @@
-//! What holds for every codec of this build?
+//! Properties of every codec of this build.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! How is a Blosc buffer taken apart?
+//! Decodes the blocks of a Blosc buffer.
 //!
 //! C-Blosc does it, but for blocks of Snappy, which it lacks here, of Zstandard, for which it makes a decoder
 //! each time, and of zlib, which libdeflate decodes faster. The container itself is small: a header,

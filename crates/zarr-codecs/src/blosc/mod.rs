@@ -1,4 +1,4 @@
-//! How are bytes compressed as a Blosc 1 buffer?
+//! Compresses bytes as a Blosc 1 buffer.
 //!
 //! A buffer says itself how it was made, so decoding asks nothing of the configuration. Sizes in its
 //! header are compared with what is due before anything is allocated (F-085). Nothing may follow the

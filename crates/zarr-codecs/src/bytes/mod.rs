@@ -1,4 +1,4 @@
-//! How do elements become bytes? In C order, in a byte order (F-080).
+//! Stores elements as bytes, in C order and a byte order (F-080).
 //!
 //! v2 and the drafts say the byte order in the data type; there this codec is implied and has no words.
 

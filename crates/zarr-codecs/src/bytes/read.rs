@@ -1,4 +1,4 @@
-//! Which bytes of a plain chunk hold a part of it?
+//! Finds the bytes of a plain chunk that hold a part of it.
 //!
 //! A part that is a small share of its chunk is read in slabs: pieces along one axis with all that lies
 //! inside them. Each is one range.

@@ -1,4 +1,4 @@
-//! Which filters make up an LZMA stream, in the words of Python's `lzma` module?
+//! Reads and writes the filters of an LZMA stream as Python's `lzma` module names them.
 
 use std::ops::RangeInclusive;
 

@@ -1,4 +1,4 @@
-//! How are bytes compressed as LZMA: an xz file, an older `.lzma` file, or a raw stream?
+//! Compresses bytes as LZMA: an xz file, an older `.lzma` file, or a raw stream.
 //!
 //! As Python's `lzma` module does it, on which numcodecs' codec rests. An xz file may be several
 //! streams one after another with padding in multiples of four zeros, as its specification allows;

@@ -1,4 +1,4 @@
-//! How are elements stored in fewer bits?
+//! Stores elements in fewer bits.
 //!
 //! Two codecs have the word. numcodecs' packs bools, the first in the highest bit; final v3's own packs the
 //! bits of any number, the first in the lowest (F-098). In final v3 the former is `numcodecs.packbits`.

@@ -1,4 +1,4 @@
-//! How does numcodecs store eight bools in a byte?
+//! Stores eight bools in a byte, as numcodecs does.
 //!
 //! The first byte says how many bits at the end stand for nothing; then eight elements a byte, the first in
 //! the highest bit.

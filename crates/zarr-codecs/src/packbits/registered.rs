@@ -1,4 +1,4 @@
-//! How does final v3 store elements in some of their bits? (F-098)
+//! Stores some of the bits of each element, as final v3 does (F-098).
 //!
 //! Bits `first_bit` to `last_bit` of each number follow each other without a gap, the lowest first, into
 //! bytes filled from their lowest bit; zeros fill the last one. A byte before or after may say how many. Of

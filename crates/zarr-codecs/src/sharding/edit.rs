@@ -1,4 +1,4 @@
-//! How is a part of a shard written without decoding the rest of it?
+//! Writes a part of a shard without decoding the rest of it.
 //!
 //! The inner chunks that the part touches are encoded anew; the bytes of the others stay as they are, in C
 //! order. Where inner chunks share their bytes, they go on sharing them.

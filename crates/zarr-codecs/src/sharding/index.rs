@@ -1,4 +1,4 @@
-//! Where in a shard is each inner chunk? (F-088 … F-091)
+//! Reads and writes the index of a shard: where each inner chunk is (F-088 … F-091).
 
 use std::borrow::Cow;
 use std::ops::Range;

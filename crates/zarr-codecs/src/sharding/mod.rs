@@ -1,4 +1,4 @@
-//! How do many chunks share one object? (F-086 … F-094)
+//! Stores many chunks in one object (F-086 … F-094).
 //!
 //! A shard is made of inner chunks, each encoded on its own, and an index that tells where each is. Inner
 //! chunks of nothing but fill are left out. A part of a shard is read without the rest of it, and

@@ -1,4 +1,4 @@
-//! How is a part of a shard read without the rest of it?
+//! Reads a part of a shard without the rest of it.
 //!
 //! First its index, then the inner chunks that the part touches; neighbours in one request, and nothing
 //! between them. An inner chunk that is a shard itself is read in the same way.

@@ -1,4 +1,4 @@
-//! How is a whole shard made without being held?
+//! Encodes a whole shard piece by piece, without holding all of it.
 //!
 //! Its inner chunks are encoded one after the other, in C order, each when it is asked for; behind them comes
 //! the index. Where the index comes first, it tells of bytes that are not made yet, so all are made at once.

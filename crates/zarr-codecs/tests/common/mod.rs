@@ -1,4 +1,4 @@
-//! What do the property tests share?
+//! What the property tests share.
 
 use zarr_core::codec::CodecSpec;
 use zarr_core::{Dialect, Json, Registry};
