@@ -1,4 +1,4 @@
-//! A store in this process's memory: how are keys and values kept in a map?
+//! Stores keys and values in a map in this process's memory.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;

@@ -1,4 +1,4 @@
-//! What does `%20` mean?
+//! Decodes percent-encoded text, such as `%20`.
 
 /// The text meant; `None` if it is none.
 #[cfg(any(feature = "s3", feature = "azure", feature = "http", feature = "zip"))]

@@ -1,4 +1,4 @@
-//! Which folder or file does a URL name?
+//! Finds the folder or file that a URL names.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Is what is kept of a store what the store has?
+//! A cached value is the value that the store has.
 
 #![cfg(all(feature = "cache", feature = "memory"))]
 

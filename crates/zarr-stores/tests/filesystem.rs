@@ -1,4 +1,4 @@
-//! Does the file system store keep its promises on a disk?
+//! The file system store keeps its promises on a disk.
 
 #![cfg(feature = "filesystem")]
 

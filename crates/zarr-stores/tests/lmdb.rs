@@ -1,4 +1,4 @@
-//! Is an LMDB file a store like any other, whole at every moment, whatever its size?
+//! An LMDB file is a store like any other, whole at every moment, whatever its size.
 
 #![cfg(feature = "lmdb")]
 

@@ -1,4 +1,4 @@
-//! Do processes that write to one folder keep each other's values, even when one is killed?
+//! Processes that write to one folder keep each other's values, even when one is killed.
 //!
 //! Each test runs this test program again, as a child that does one test alone; the environment tells
 //! the child that it is one, and where to write.

@@ -1,4 +1,4 @@
-//! Does a wrapped store keep what the store behind it promises?
+//! A wrapped store keeps the promises of the store behind it.
 
 #![cfg(all(feature = "wrappers", feature = "memory", feature = "filesystem"))]
 

@@ -1,4 +1,4 @@
-//! Is a zip archive a store like any other, whole at every moment?
+//! A zip archive is a store like any other, whole at every moment.
 
 #![cfg(feature = "zip")]
 

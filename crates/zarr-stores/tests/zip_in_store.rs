@@ -1,4 +1,4 @@
-//! Is an archive that lies in another store read like one on a disk, and by no more bytes than that takes?
+//! An archive in another store is read like one on a disk, and fetches no more bytes than that takes.
 
 #![cfg(all(feature = "zip", feature = "memory", feature = "wrappers"))]
 

@@ -1,4 +1,4 @@
-//! How does everything below a prefix go?
+//! Erases everything below a prefix.
 //!
 //! Folder by folder, from the innermost out; each holds its lock alone while its keys go, so that no
 //! compare-and-swap falls between. The folder's lock file goes last, and then the folder (why that is

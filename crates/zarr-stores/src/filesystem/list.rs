@@ -1,4 +1,4 @@
-//! Which keys does a folder hold?
+//! Lists the keys in a folder.
 
 use std::fs::{self, DirEntry};
 use std::io;

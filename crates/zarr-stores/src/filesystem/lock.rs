@@ -1,4 +1,4 @@
-//! Who may change the keys of a folder?
+//! Locks the keys of a folder.
 //!
 //! A lock is the kernel's, taken on the file `.zarr-lock` in the folder that holds the key, and gone
 //! with the process that held it (decisions 0101 and 0102). It belongs to the opened file, and every lock

@@ -1,4 +1,4 @@
-//! A store in a folder: which operation of the system is behind each of a store's?
+//! Stores each value in a file below a folder.
 
 mod erase;
 mod list;

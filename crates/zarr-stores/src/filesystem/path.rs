@@ -1,4 +1,4 @@
-//! Which file holds the value of a key?
+//! Finds the file that holds the value of a key.
 //!
 //! The rules of [`StoreKey`](zarr_core::store::StoreKey) already keep `..`, empty segments and NUL out
 //! (decision 0119). What a disk adds to them is checked here, before the disk is touched, and the same

@@ -1,4 +1,4 @@
-//! What happens at the one file that holds a key's value?
+//! Reads and changes the one file that holds a key's value.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, IoSliceMut, Read};

@@ -1,4 +1,4 @@
-//! How does a value come into its place whole?
+//! Replaces a value as a whole.
 //!
 //! It is written to a file of its own beside its place and then renamed into it: a reader finds the old
 //! value or the new one, and so does whoever comes after a crash.

@@ -1,4 +1,4 @@
-//! How is LMDB called? Through the crate `heed`; all that knows of it is here.
+//! Calls LMDB through the crate `heed`; no other file knows of it.
 #![allow(unsafe_code)]
 
 use std::collections::HashMap;

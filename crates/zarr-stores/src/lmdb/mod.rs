@@ -1,4 +1,4 @@
-//! A store in an LMDB file: which of its transactions is behind each operation?
+//! Stores keys and values in an LMDB file, one transaction an operation.
 
 mod env;
 

@@ -1,4 +1,4 @@
-//! How is a container of Azure Blob Storage reached?
+//! Opens a container of Azure Blob Storage.
 
 use std::sync::Arc;
 

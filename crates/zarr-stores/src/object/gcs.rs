@@ -1,4 +1,4 @@
-//! How is a bucket of Google Cloud Storage reached?
+//! Opens a bucket of Google Cloud Storage.
 
 use std::sync::Arc;
 

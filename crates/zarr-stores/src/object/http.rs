@@ -1,4 +1,4 @@
-//! How is a folder of a web server read?
+//! Opens a folder of a web server for reading.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What do the files of `~/.aws` say?
+//! Reads the files of `~/.aws`.
 //!
 //! Keys, a region, an endpoint and the style of addresses. Where credentials come from a program, a role or a
 //! sign-on, the error says how to export them.

@@ -1,4 +1,4 @@
-//! How is a bucket of S3 reached, or of what speaks its protocol?
+//! Opens a bucket of S3, or of a server with its protocol.
 
 use std::sync::Arc;
 

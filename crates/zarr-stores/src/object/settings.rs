@@ -1,4 +1,4 @@
-//! What may be chosen, and which server does a URL mean?
+//! Holds the options of remote stores, and finds the server of a URL.
 
 use std::str::FromStr;
 use std::time::Duration;

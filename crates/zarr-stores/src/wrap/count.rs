@@ -1,4 +1,4 @@
-//! How many requests does a store answer, and how many bytes?
+//! Counts the requests to a store, and their bytes.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! How does a program do when its store fails now and then?
+//! Makes a store fail now and then, for tests.
 
 use std::io::{self, ErrorKind};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! How is a store made as slow as a distant one?
+//! Makes a store as slow as a remote one, for tests.
 
 use std::time::Duration;
 

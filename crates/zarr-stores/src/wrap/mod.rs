@@ -1,4 +1,4 @@
-//! Which stores are made of other stores?
+//! Holds the store wrappers: stores made of other stores.
 //!
 //! Each is written once, as one that waits. [`wrap`] lends it to callers that block.
 

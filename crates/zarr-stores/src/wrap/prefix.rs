@@ -1,4 +1,4 @@
-//! How is a part of a store a store of its own?
+//! Makes a store of the part of a store below a prefix.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! How is a store kept from being changed?
+//! Keeps a store from being changed.
 
 use std::sync::Arc;
 

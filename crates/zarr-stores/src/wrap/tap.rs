@@ -1,4 +1,4 @@
-//! What is asked of a store, and what becomes of it?
+//! Observes the calls to a store and their outcomes.
 
 use std::fmt;
 use std::ops::Deref;

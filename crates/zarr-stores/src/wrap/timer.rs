@@ -1,4 +1,4 @@
-//! How does a future wait, whatever runtime it is in, or in none?
+//! Makes a future wait, in any runtime or in none.
 //!
 //! One thread, made when it is first needed and anew in a forked process, wakes whoever's time has come.
 

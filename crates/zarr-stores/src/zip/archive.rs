@@ -1,4 +1,4 @@
-//! Where in an archive does the value of a key lie, and how is it read?
+//! Finds the value of a key in an archive, and reads it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;

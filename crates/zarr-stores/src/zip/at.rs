@@ -1,4 +1,4 @@
-//! How do several readers and a writer use one archive, each at a place of its own?
+//! Gives each reader of an archive, and its writer, a position of its own.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};

@@ -1,4 +1,4 @@
-//! How is an archive read that is a value of another store, without fetching all of it?
+//! Reads an archive that is a value of another store, without fetching all of it.
 //!
 //! Reading an archive is written once, for what has a size and gives bytes at a place. Here that is some pieces of the
 //! archive: whoever reads beyond them is stopped, the next piece is fetched, and the reading begins anew.

@@ -1,4 +1,4 @@
-//! A store in a zip archive: how are keys and values kept in one file?
+//! Stores keys and values in one zip archive.
 
 mod archive;
 mod at;

@@ -1,4 +1,4 @@
-//! How is an archive changed so that it is whole at every moment?
+//! Changes an archive so that it is whole at every moment.
 
 use std::ffi::OsString;
 use std::fs::{self, File, TryLockError};

@@ -1,4 +1,4 @@
-//! How are values kept in a folder, for this process and those to come, up to so many bytes?
+//! Keeps values in a folder, for this process and later ones, up to a number of bytes.
 //!
 //! An entry is a file that says what it is of, how long it is, and its checksum: one that is damaged is none. Files are
 //! renamed into their places. Locks on files keep a process from keeping what another has just replaced.

@@ -1,4 +1,4 @@
-//! How are values kept in memory, up to so many bytes?
+//! Keeps values in memory, up to a number of bytes.
 
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};

@@ -1,4 +1,4 @@
-//! How are values of a distant store kept near?
+//! Caches the values of a remote store.
 //!
 //! A whole value is kept under its key, parts of a value under its version: so what is put together is of one version,
 //! whatever others write meanwhile. Where it is kept, a [`Shelf`] knows: in memory or in a folder.

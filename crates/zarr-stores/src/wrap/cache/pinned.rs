@@ -1,4 +1,4 @@
-//! How are parts of one version of a value read, some of which are kept?
+//! Reads parts of one version of a value, some of them from the cache.
 
 use std::sync::{Arc, OnceLock};
 
