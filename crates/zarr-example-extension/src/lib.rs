@@ -1,4 +1,4 @@
-//! How does somebody else's crate add to Zarr?
+//! Shows how a third party's crate adds to Zarr.
 //!
 //! Each file is one extension, needs nothing but `zarr-core`, and is there to be copied.
 //!

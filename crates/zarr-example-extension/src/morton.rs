@@ -1,4 +1,4 @@
-//! A memory layout: how do the elements of a chunk follow each other along a Z-order curve?
+//! A memory layout: orders the elements of a chunk along a Z-order curve.
 //!
 //! Elements are ordered by their Morton codes: the bits of their coordinates, taken in turn from each
 //! axis, the last axis giving the lowest. Codes that lie outside the chunk are passed over, so that a

@@ -1,4 +1,4 @@
-//! A chunk grid: how does an array grow before its first element, too?
+//! A chunk grid: lets an array grow before its first element, too.
 //!
 //! `{"chunk_shape": [4, 5], "origin": [-3, 0]}`. Equal chunks lie on a lattice that reaches to both sides
 //! without end; `origin` is where on it the array's first element lies. The element of a coordinate is

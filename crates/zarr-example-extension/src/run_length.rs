@@ -1,4 +1,4 @@
-//! A codec: how are runs of one byte stored as a count and the byte?
+//! A codec: stores runs of one byte as a count and the byte.
 //!
 //! Encoded are pairs: how often, 1 to 255, and which byte. There are no parameters.
 

@@ -1,4 +1,4 @@
-//! A protocol extension of the drafts: how does a document say what its numbers are measured in?
+//! A protocol extension of the drafts: a document says in which unit its numbers are.
 //!
 //! `{"extension": URI, "must_understand": true, "configuration": {"unit": "K"}}` in the `extensions` of an
 //! array. Whoever understands it finds the unit as the attribute `units`, as in other conventions; whoever

@@ -1,4 +1,4 @@
-//! Which bits are a number in half, single and double precision? (RFC 8949, section 3.3)
+//! Reads and writes numbers in half, single and double precision (RFC 8949, section 3.3).
 
 /// The number that the bits behind an item's head are, whose additional information tells how many.
 pub(super) fn read(info: u8, bits: u64) -> f64 {

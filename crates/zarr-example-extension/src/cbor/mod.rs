@@ -1,4 +1,4 @@
-//! A metadata encoding: how are a draft's array and group documents said in CBOR? (RFC 8949)
+//! A metadata encoding: stores a draft's array and group documents as CBOR (RFC 8949).
 //!
 //! A hierarchy begins with `Draft::new().encoded(Arc::new(Cbor))` as its format. A document is the data
 //! item that JSON would be: the same document always gives the same bytes, members in their order, every

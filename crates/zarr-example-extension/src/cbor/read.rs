@@ -1,4 +1,4 @@
-//! What JSON does a CBOR data item say? (RFC 8949, sections 3 and 6.1)
+//! Reads a CBOR data item as JSON (RFC 8949, sections 3 and 6.1).
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! What CBOR data item says a JSON document? (RFC 8949, sections 3 and 4.1)
+//! Writes a JSON document as a CBOR data item (RFC 8949, sections 3 and 4.1).
 
 use zarr_core::Json;
 

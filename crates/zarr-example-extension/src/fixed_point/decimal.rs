@@ -1,4 +1,4 @@
-//! What decimal text says a fixed-point number exactly, and which number does text say?
+//! Writes a fixed-point number as exact decimal text, and reads such text.
 
 use super::FixedPoint;
 

@@ -1,4 +1,4 @@
-//! A data type: how are fixed-point numbers said, stored, and read by whoever does not know them?
+//! A data type: fixed-point numbers, which readers that do not know them read as integers.
 //!
 //! An element is a number times 2 to the power of `fraction_bits`, stored as an integer of four bytes.
 //! Final v3: `{"name": URI, "configuration": {"fraction_bits": 8}}`. The drafts: `{"extension": URI,

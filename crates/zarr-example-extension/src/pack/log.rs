@@ -1,4 +1,4 @@
-//! What do the records of a file come to, and how does it get more of them?
+//! Reads the records of a file into a map, and appends to it.
 //!
 //! A crash leaves at worst a record that is cut short or does not match its checksum, at the end: it never
 //! was. Anywhere else that is damage, and an error.

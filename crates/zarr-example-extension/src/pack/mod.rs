@@ -1,4 +1,4 @@
-//! A store: how are all keys kept in one file?
+//! A store: keeps all keys in one file.
 //!
 //! `pack://PATH`. What is set and what is erased is appended to the file as a record; a map in memory,
 //! built when the file is opened, tells where each value lies. One process writes at a time, as a lock on

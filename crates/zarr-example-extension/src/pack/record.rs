@@ -1,4 +1,4 @@
-//! How is one setting or erasing of a key told in bytes?
+//! Encodes one setting or erasing of a key as bytes.
 //!
 //! The key's size (4 bytes, little-endian), the value's (8 bytes; all ones for an erased key), a checksum
 //! of those and of all that follows (8 bytes), the key, the value.

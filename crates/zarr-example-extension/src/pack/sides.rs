@@ -1,4 +1,4 @@
-//! What does each side of the store do with the log?
+//! Implements each side of the store on the log.
 
 use zarr_core::StoreError;
 use zarr_core::store::{
