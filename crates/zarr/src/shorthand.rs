@@ -1,4 +1,4 @@
-//! How does a person name a codec?
+//! Parses the short text by which people name a codec.
 
 use zarr_core::codec::CodecSpec;
 use zarr_core::{AccessError, Error, Json, Object};

@@ -1,4 +1,4 @@
-//! Do codecs that not every dialect has pass where they can, and are they refused where they cannot?
+//! Codecs that not every dialect has are converted where they can be, and refused where they cannot.
 #![cfg(feature = "full")]
 
 use std::sync::Arc;

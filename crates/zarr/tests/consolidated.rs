@@ -1,4 +1,4 @@
-//! Do copies of documents stand for them, and stay true? (F-013, F-014, Z2-070 … Z2-074, draft-v3.md 3.4)
+//! Consolidated copies of documents are used, and stay true (F-013, F-014, Z2-070 … Z2-074, draft-v3.md 3.4).
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};

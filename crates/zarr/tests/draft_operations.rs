@@ -1,4 +1,4 @@
-//! What do the operations of the draft protocol do to a store, and what if it lacks a side?
+//! What the operations of the draft protocol do to a store, also to one that lacks a capability.
 #![cfg(feature = "memory")]
 
 use std::sync::{Arc, Mutex};

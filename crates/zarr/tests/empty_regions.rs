@@ -1,4 +1,4 @@
-//! Is a region without elements read and written, by every codec, in any rank?
+//! Every codec reads and writes regions without elements, in any rank.
 #![cfg(feature = "memory")]
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Does every example run?
+//! Every example runs.
 
 use std::path::Path;
 use std::process::Command;

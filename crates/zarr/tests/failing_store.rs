@@ -1,4 +1,4 @@
-//! Is what a store fails to read ever taken for absent?
+//! A value that the store fails to read is never taken for absent.
 #![cfg(all(feature = "memory", feature = "sharding"))]
 
 use std::io;

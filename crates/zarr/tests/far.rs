@@ -1,4 +1,4 @@
-//! Is the way to a far store taken as seldom as can be, and by many requests at once?
+//! Remote stores get as few round trips as possible, and many requests at once.
 
 #![cfg(all(feature = "http", feature = "s3", feature = "memory", feature = "sharding"))]
 

@@ -1,4 +1,4 @@
-//! What does changing the shape of an array ask of the store?
+//! Which requests a change of an array's shape sends to the store.
 #![cfg(feature = "memory")]
 
 use std::sync::{Arc, Mutex};

@@ -1,4 +1,4 @@
-//! Is what lies on a web server read right, whatever the server and the wire do?
+//! Values of a web server are read right, whatever the server and the connection do.
 
 #![cfg(all(feature = "http", feature = "memory"))]
 

@@ -1,4 +1,4 @@
-//! What does a selection ask of a store?
+//! Which requests a selection sends to a store.
 #![cfg(all(
     feature = "memory",
     feature = "gzip",

@@ -1,4 +1,4 @@
-//! Is what a selection reads and writes what memory would hold, by every road and in every kind of array?
+//! A selection reads and writes what plain memory would hold, by every path and in every kind of array.
 #![cfg(all(
     feature = "memory",
     feature = "ndarray",

@@ -1,4 +1,4 @@
-//! Do the inner chunks of a shard keep to themselves, whatever encodes them?
+//! The inner chunks of a shard do not disturb each other, whatever encodes them.
 #![cfg(all(
     feature = "memory",
     feature = "filesystem",

@@ -1,4 +1,4 @@
-//! What does a user read who needs what this build left out?
+//! Errors name the feature that this build left out.
 //!
 //! Builds with fewer features say more here: `cargo test -p zarr --no-default-features --test left_out`.
 

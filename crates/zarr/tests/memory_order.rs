@@ -1,4 +1,4 @@
-//! Does what is stored depend on how the caller's memory is laid out?
+//! What is stored does not depend on the layout of the caller's memory.
 #![cfg(all(feature = "memory", feature = "ndarray", feature = "sharding", feature = "transpose"))]
 
 use std::sync::Arc;

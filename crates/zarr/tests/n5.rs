@@ -1,4 +1,4 @@
-//! Are blocks of N5 found where N5 puts them? (F-102)
+//! Blocks of N5 are found where N5 stores them (F-102).
 #![cfg(feature = "full")]
 
 mod common;

@@ -1,4 +1,4 @@
-//! Are numbers narrower than the core's read and written by their values?
+//! Numbers narrower than the core's are read and written by their values.
 #![cfg(all(feature = "half", feature = "num-complex", feature = "packbits"))]
 
 use zarr::data_type::{FloatFormat, Rounding};

@@ -1,4 +1,4 @@
-//! Is a node whose name begins like another's ever taken for a part of it?
+//! A node whose name begins like another's is never taken for a part of it.
 #![cfg(feature = "memory")]
 
 use std::sync::Arc;

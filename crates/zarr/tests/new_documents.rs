@@ -1,4 +1,4 @@
-//! What is written into the documents of new nodes, so that others can read them?
+//! The documents of new nodes are written so that others can read them.
 #![cfg(all(
     feature = "memory",
     feature = "gzip",

@@ -1,4 +1,4 @@
-//! Are all nodes below a node opened, each of its documents read once?
+//! All nodes below a node are opened, and each of their documents is read once.
 #![cfg(feature = "memory")]
 
 use std::sync::{Arc, Mutex};

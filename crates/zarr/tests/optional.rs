@@ -1,4 +1,4 @@
-//! Are elements that may be missing read and written as zarrs reads and writes them?
+//! Nullable elements are read and written as zarrs reads and writes them.
 #![cfg(feature = "full")]
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Is a part that is read or written by itself the part of the whole, whatever codecs are around it?
+//! A part read or written by itself equals that part of the whole, whatever codecs are around it.
 #![cfg(all(
     feature = "memory",
     feature = "gzip",

@@ -1,4 +1,4 @@
-//! Is a damaged plain chunk told, also where the part that is read is in it?
+//! A damaged plain chunk is reported, also by a read of a part of it.
 #![cfg(feature = "memory")]
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What do the operations of the draft protocol ask of the store? (D-150 … D-174)
+//! Which requests the operations of the draft protocol send to the store (D-150 … D-174).
 
 use std::sync::{Arc, Mutex};
 

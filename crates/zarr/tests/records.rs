@@ -1,4 +1,4 @@
-//! Are records read, written and converted, as wholes and field by field?
+//! Records are read, written and converted, whole and field by field.
 #![cfg(feature = "filesystem")]
 
 use std::sync::{Arc, Barrier};

@@ -1,4 +1,4 @@
-//! Are arrays whose chunks have different lengths like any others?
+//! Arrays whose chunks have different lengths are like any others.
 #![cfg(all(feature = "memory", feature = "gzip", feature = "sharding", feature = "transpose"))]
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Which nodes cannot be created, in any dialect?
+//! Nodes that cannot be created, in any dialect.
 #![cfg(feature = "memory")]
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Which bytes of shards are fetched when parts of them are read, and of which version?
+//! Which bytes of shards a partial read fetches, and of which version.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Condvar, Mutex};

@@ -1,4 +1,4 @@
-//! Do readers of parts of a shard see one version of it at a time, while writers replace it in a loop?
+//! Readers of parts of a shard see one version of it at a time, while writers replace it in a loop.
 //!
 //! Every version holds `number + place` at each place, so that a mixture of two shows, and its inner chunks
 //! have other sizes than those of the version before, so that an index used with other bytes shows as well.

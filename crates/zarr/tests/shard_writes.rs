@@ -1,4 +1,4 @@
-//! What does changing a part of a shard cost, and what does it leave alone?
+//! What a change of a part of a shard costs, and what it leaves unchanged.
 
 use std::borrow::Cow;
 use std::env;

@@ -1,4 +1,4 @@
-//! Are shards read and written like any other chunks, and for less?
+//! Shards are read and written like any other chunks, and for fewer requests.
 
 use std::sync::{Arc, Mutex};
 

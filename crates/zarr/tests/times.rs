@@ -1,4 +1,4 @@
-//! Are times read and written as jiff's?
+//! Times are read and written as jiff's.
 #![cfg(all(feature = "jiff", feature = "memory"))]
 
 use zarr::data_type::NumpyTime;

@@ -1,4 +1,4 @@
-//! What harms a document, and what would a reader do with it?
+//! Damages documents, and does with them what a reader would do.
 
 use std::sync::Arc;
 
