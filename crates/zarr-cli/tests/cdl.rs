@@ -1,4 +1,4 @@
-//! Are datasets dumped as CDL, and made of it?
+//! Datasets are dumped as CDL, and generated from it.
 
 mod common;
 

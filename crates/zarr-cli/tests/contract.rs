@@ -1,4 +1,4 @@
-//! Do the words and answers that other programs rely on stay as they are?
+//! The words and answers that other programs rely on stay the same.
 
 mod common;
 

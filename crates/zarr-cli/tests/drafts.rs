@@ -1,4 +1,4 @@
-//! Does the program open every draft of 2019 and 2020, and copy what it does not write?
+//! The program opens every draft of 2019 and 2020, and copies what it does not write.
 
 mod common;
 

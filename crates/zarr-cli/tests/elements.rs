@@ -1,4 +1,4 @@
-//! Do elements go out and come in as they are?
+//! Elements are printed and read back unchanged.
 
 mod common;
 

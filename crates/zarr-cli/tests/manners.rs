@@ -1,4 +1,4 @@
-//! Does the program behave at the command line and in pipes?
+//! The program behaves well at the command line and in pipes.
 
 mod common;
 

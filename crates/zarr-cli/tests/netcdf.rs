@@ -1,4 +1,4 @@
-//! Does the program know netCDF datasets?
+//! The program knows netCDF datasets.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! Does a site's own program know the site's extensions?
+//! A site's own program knows the site's extensions.
 
 mod common;
 

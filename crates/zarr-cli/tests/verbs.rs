@@ -1,4 +1,4 @@
-//! Does each command do what it says?
+//! Each command does what it says.
 
 mod common;
 
