@@ -1,4 +1,4 @@
-//! What do parts of 1 GiB in shards cost: bytes fetched, peak of memory, seconds?
+//! Measures parts of 1 GiB in shards: bytes fetched, peak of memory, seconds.
 //!
 //! Each step runs in a process of its own, whose peak (Linux only) is that step's:
 //! `cargo run --release -p zarr-benches --example large_shards [FOLDER]`. It takes 3 GiB of disk.

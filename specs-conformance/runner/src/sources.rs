@@ -1,4 +1,4 @@
-//! Which tests does a source file have, and what do their doc comments say?
+//! Finds the tests of a source file, and their doc comments.
 
 /// A test as its source has it.
 #[derive(Clone, Debug, PartialEq, Eq)]

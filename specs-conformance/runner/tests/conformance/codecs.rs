@@ -1,4 +1,4 @@
-//! Does `docs/codecs/README.md` name every codec that there is, and say why others are not here?
+//! Checks that `docs/codecs/README.md` names every codec, and says why others are not here.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,4 +1,4 @@
-//! When are two things the same?
+//! Compares values, documents and bytes.
 
 use std::fmt::Write;
 

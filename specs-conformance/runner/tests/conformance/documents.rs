@@ -1,4 +1,4 @@
-//! Do documents survive being read and written again?
+//! Checks that documents survive being read and written again.
 //!
 //! A case is a whole document, or a list of fragments that are put into a document one by one.
 

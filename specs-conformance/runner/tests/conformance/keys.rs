@@ -1,4 +1,4 @@
-//! Can a key lead out of a store?
+//! Checks that no key leads out of a store.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Do we read what others wrote, and refuse what nobody may write?
+//! Reads what other implementations wrote, and checks that invalid data are refused.
 //!
 //! Each case of `families/` and of `cases/` becomes a test of its name. What a case waits for is said
 //! in `waiting.txt`; a waiting case that passes fails the run, so that the list can only shrink.

@@ -1,4 +1,4 @@
-//! Is broken data refused, without a panic and without harm?
+//! Checks that broken data are refused, without a panic and without harm.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! How much memory does a hostile store cost?
+//! Measures how much memory a hostile store costs.
 //!
 //! A process's peak never falls, so each case runs in a process of its own: the runner calls itself.
 

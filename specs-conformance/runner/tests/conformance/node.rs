@@ -1,4 +1,4 @@
-//! Is a store what its writer, and those who read it again, say it is?
+//! Compares a store with what its writer, and those who read it again, say of it.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;

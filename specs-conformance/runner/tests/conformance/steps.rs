@@ -1,4 +1,4 @@
-//! What does a case do to its store before it looks at it again?
+//! Takes the steps of a case before its store is looked at again.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Do the hierarchies written out in `cases/` mean what the specifications say?
+//! Checks that the hierarchies written out in `cases/` mean what the specifications say.
 //!
 //! The form of a case is described in `specs-conformance/README.md`.
 

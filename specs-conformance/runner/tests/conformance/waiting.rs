@@ -1,4 +1,4 @@
-//! Which cases wait, and for what?
+//! Reads which cases wait, and for what.
 
 use std::fs;
 use std::path::Path;
