@@ -1,4 +1,4 @@
-//! How are attributes set, deleted and renamed? (N-055)
+//! Sets, deletes and renames attributes (N-055).
 
 use zarr_core::metadata::NodeKind;
 use zarr_core::{AccessError, Error, Result};

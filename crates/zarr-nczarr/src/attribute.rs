@@ -1,4 +1,4 @@
-//! How are typed values kept in JSON? (N-040 … N-053)
+//! Converts typed values to JSON and back (N-040 … N-053).
 
 use zarr_core::data_type::{CoreType, FillValue};
 use zarr_core::{AccessError, Dialect, Json, missing_value};

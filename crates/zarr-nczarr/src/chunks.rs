@@ -1,4 +1,4 @@
-//! How is a variable cut into chunks if nobody says? (N-015)
+//! Chooses a chunk shape for a variable that was given none (N-015).
 
 use crate::schema::Dimension;
 

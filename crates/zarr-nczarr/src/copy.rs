@@ -1,4 +1,4 @@
-//! How does a dataset become another one, in another profile or dialect?
+//! Copies a dataset into another one, in another profile or dialect.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! How does a dataset begin?
+//! Creates a dataset.
 
 use std::sync::{Arc, OnceLock};
 

@@ -1,4 +1,4 @@
-//! How is a dataset opened, and what does its handle know?
+//! Opens a dataset, and holds what its handle knows.
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 

@@ -1,4 +1,4 @@
-//! How are dimensions, variables and groups defined? (N-001, N-002, N-010)
+//! Defines dimensions, variables and groups (N-001, N-002, N-010).
 
 use std::collections::HashSet;
 use std::sync::Arc;

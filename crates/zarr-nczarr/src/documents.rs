@@ -1,4 +1,4 @@
-//! What do the documents hold that are netCDF's own, in whichever spelling? (N-030 … N-036, N-080)
+//! Reads netCDF's own documents in every form, and writes them in one (N-030 … N-036, N-080).
 //!
 //! They are attributes, or members of `.zgroup` and `.zarray`, or keys of their own; in small letters or in
 //! capitals. What is written is of one form.

@@ -1,4 +1,4 @@
-//! Which elements of Zarr are which values of netCDF?
+//! Converts elements of Zarr to values of netCDF and back.
 
 use zarr_core::data_type::{CoreType, DataType, Repr};
 use zarr_core::metadata::ArrayMetadata;

@@ -1,4 +1,4 @@
-//! Which codecs are filters of netCDF, and the other way round? (N-070 … N-073)
+//! Converts codecs to filters of netCDF and back (N-070 … N-073).
 
 use zarr_core::codec::CodecSpec;
 use zarr_core::metadata::ArrayMetadata;

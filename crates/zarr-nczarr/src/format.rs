@@ -1,4 +1,4 @@
-//! What do documents of netCDF say that plain Zarr says otherwise?
+//! Translates what documents of netCDF say otherwise than plain Zarr.
 //!
 //! A format around v2's or v3's: what only netCDF's libraries write is told as Zarr has it, before the
 //! array's own reader sees it. Nothing here is written back.

@@ -1,4 +1,4 @@
-//! What is in a group, and how is it added to?
+//! Lists what is in a group, and adds to it.
 
 use zarr_core::Result;
 

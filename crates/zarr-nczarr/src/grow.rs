@@ -1,4 +1,4 @@
-//! How does an unlimited dimension grow, all variables that have it together? (N-012, N-013)
+//! Grows an unlimited dimension, and all variables that have it (N-012, N-013).
 //!
 //! First the arrays, then the elements, last the length that the group says. Whoever is cut short leaves arrays that
 //! are longer than the group says, or one longer than the other: both read, what was not written as fill.

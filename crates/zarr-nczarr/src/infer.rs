@@ -1,4 +1,4 @@
-//! Which dimensions has an array that does not refer to any? (N-092 … N-094)
+//! Infers the dimensions of an array that refers to none (N-092 … N-094).
 
 use zarr_core::metadata::ArrayMetadata;
 use zarr_core::{Dialect, Json};

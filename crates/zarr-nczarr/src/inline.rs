@@ -1,4 +1,4 @@
-//! How is a v3 dataset read whose documents lie in its root's alone? (N-101)
+//! Reads a v3 dataset whose documents are in its root's only (N-101).
 //!
 //! A branch of netcdf-c writes so, in words that are not JSON. As a store around the store, for reading: documents
 //! come out of the root's, chunks from where they lie.

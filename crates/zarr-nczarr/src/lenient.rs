@@ -1,4 +1,4 @@
-//! What do netCDF's libraries write that is not quite JSON? (N-053)
+//! Turns what netCDF's libraries write as almost JSON into JSON (N-053).
 
 /// The text with `True` and `False` in small letters, digits on both sides of every decimal point, and control
 /// characters in strings escaped, as netcdf-c 4.10 does not; `None` if it has other words that JSON has not, but for

@@ -1,4 +1,4 @@
-//! What does a dataset define, by its documents?
+//! Loads the definitions of a dataset from its documents.
 //!
 //! Groups first, then variables, since a variable may refer to dimensions of any group above. A variable that
 //! cannot be one is set apart; the others are read all the same.

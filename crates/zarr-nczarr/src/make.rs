@@ -1,4 +1,4 @@
-//! How does a variable become an array? (N-003, N-005, N-008, N-015, N-020 … N-022, N-060)
+//! Creates the array of a variable (N-003, N-005, N-008, N-015, N-020 … N-022, N-060).
 
 use zarr_core::data_type::{
     CoreType, DataType, Endian, FixedBytes, Variable as AnyLength, base64_encode,

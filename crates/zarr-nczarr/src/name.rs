@@ -1,4 +1,4 @@
-//! What may things of netCDF be called?
+//! Checks and compares the names of netCDF.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! What may be said of how elements are kept when a variable is there already? (N-054, N-060)
+//! Changes how elements are stored while a variable holds none (N-054, N-060).
 
 use zarr_core::data_type::Repr;
 use zarr_core::metadata::ArrayMetadata;

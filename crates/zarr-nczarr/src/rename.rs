@@ -1,4 +1,4 @@
-//! How do dimensions, variables and groups get other names, or go?
+//! Renames and deletes dimensions, variables and groups.
 //!
 //! At every moment the dataset opens: what is new is there before it is listed, and what is listed is there until
 //! it is no more. Nobody else may write what is renamed meanwhile: chunks are copied to other keys.

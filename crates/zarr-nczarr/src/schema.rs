@@ -1,4 +1,4 @@
-//! What does a dataset define? The model in memory, without data and without a store.
+//! The definitions of a dataset: the model in memory, without data and without a store.
 //!
 //! A [`Group`] without a name is the root, and with all below it a whole dataset. Dimensions are called by their full
 //! names: `/`, the names of the groups, and their own, joined by `/` (N-010). A name is found however its characters are

@@ -1,4 +1,4 @@
-//! Which elements of a variable does a caller mean?
+//! Selects elements of a variable by start, count and stride.
 
 use zarr_core::{AccessError, Selection, steps};
 

@@ -1,4 +1,4 @@
-//! Which data types of Zarr does netCDF's text become?
+//! The data types of Zarr that netCDF's text is stored as.
 //!
 //! Types to create arrays with: they spell themselves and their fill values as netCDF's libraries do. What is read
 //! is of the core's own types.

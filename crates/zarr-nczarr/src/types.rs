@@ -1,4 +1,4 @@
-//! Which types has netCDF?
+//! The types of netCDF.
 
 use std::fmt;
 

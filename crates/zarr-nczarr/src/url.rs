@@ -1,4 +1,4 @@
-//! Which dataset does a URL mean as netCDF's users type it? (N-112, N-114)
+//! Parses the URLs of datasets as netCDF's users type them (N-112, N-114).
 //!
 //! `file:///data/x#mode=nczarr,file`: the store's URL, and behind `#` how it is to be understood.
 

@@ -1,4 +1,4 @@
-//! What do attributes hold, and what do variables read to?
+//! The values that attributes hold and variables read to.
 
 use crate::types::Type;
 

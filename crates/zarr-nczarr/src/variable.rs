@@ -1,4 +1,4 @@
-//! How is a variable read and written?
+//! Reads and writes a variable.
 
 use zarr_core::{AccessError, Array, Cause, Error, Result};
 

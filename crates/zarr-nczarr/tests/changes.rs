@@ -1,4 +1,4 @@
-//! What may be changed of a dataset, and what not?
+//! What may be changed of a dataset, and what not.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! What does a copy keep, and what does it say that it does not?
+//! A copy keeps the definitions and values, and names what it does not keep.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! What is left when a writer is cut short, and what do several writers and readers see of each other?
+//! A writer that is cut short leaves a dataset that opens; concurrent writers and readers agree.
 
 mod common;
 

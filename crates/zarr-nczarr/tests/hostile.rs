@@ -1,4 +1,4 @@
-//! Do documents that crash netcdf-c, or that nobody may write, give clean errors, and leave the rest readable?
+//! Documents that crash netcdf-c, or that are invalid, give clean errors, and leave the rest readable.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! What are things called whose names can be typed in two ways? (N-001)
+//! Names that can be typed in two ways are found by both (N-001).
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! Is what was defined and written what is read, in every dialect, profile and store?
+//! What is defined and written is read back, in every dialect, profile and store.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! Does a URL as netCDF's users type it mean what they mean?
+//! URLs as netCDF's users type them open the datasets that they select.
 
 mod common;
 

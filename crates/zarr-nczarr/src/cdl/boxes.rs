@@ -1,4 +1,4 @@
-//! In which pieces are a variable's elements read or written, so that little memory is held?
+//! Cuts a variable into pieces that are read or written one at a time, so that little memory is held.
 
 use crate::slab::Slab;
 

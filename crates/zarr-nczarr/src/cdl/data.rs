@@ -1,4 +1,4 @@
-//! Which elements do the values of a data section become?
+//! Places the values of a data section in a variable's elements.
 //!
 //! Values come in C order. Braces stand around the records of an unlimited axis that is not the first, so a list is
 //! cut into *levels*: the first has the axes up to the next unlimited one, each brace opens the next level. What a list

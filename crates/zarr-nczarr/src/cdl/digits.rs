@@ -1,4 +1,4 @@
-//! With which digits is a floating-point number written?
+//! Writes floating-point numbers with the digits that `ncdump` writes.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! What does a CDL text say?
+//! Holds a parsed CDL text.
 
 use std::collections::HashMap;
 

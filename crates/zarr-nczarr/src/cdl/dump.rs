@@ -1,4 +1,4 @@
-//! How does a dataset become CDL?
+//! Writes a dataset as CDL.
 
 use std::io::{self, Write};
 

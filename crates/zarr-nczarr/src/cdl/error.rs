@@ -1,4 +1,4 @@
-//! What is wrong with a CDL text, and where?
+//! Describes what is wrong with a CDL text, and where.
 
 use std::error::Error;
 use std::fmt;

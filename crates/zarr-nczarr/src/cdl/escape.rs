@@ -1,4 +1,4 @@
-//! How are names and texts written with backslashes, and read again?
+//! Writes names and texts with backslashes, and reads them again.
 
 use std::fmt::Write;
 

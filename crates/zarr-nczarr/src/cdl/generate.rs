@@ -1,4 +1,4 @@
-//! How does CDL become a dataset?
+//! Makes a dataset from CDL.
 
 use zarr_core::{AccessError, Error, Result};
 

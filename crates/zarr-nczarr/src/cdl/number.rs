@@ -1,4 +1,4 @@
-//! Which value does a constant of CDL stand for, in which type?
+//! Reads the constants of CDL as values of a type.
 
 use crate::{Type, Values};
 

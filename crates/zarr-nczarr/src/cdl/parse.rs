@@ -1,4 +1,4 @@
-//! How is a CDL text read?
+//! Parses a CDL text.
 //!
 //! The grammar is that of `ncgen`: sections in a group, statements in a section.
 

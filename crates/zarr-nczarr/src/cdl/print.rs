@@ -1,4 +1,4 @@
-//! How is a dataset written as CDL?
+//! Prints the definitions and data of a dataset as CDL.
 
 use std::collections::HashMap;
 use std::io::{self, Write};

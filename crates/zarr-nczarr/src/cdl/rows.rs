@@ -1,4 +1,4 @@
-//! How do a variable's elements stand on lines?
+//! Prints a variable's elements in lines.
 
 use std::io::{self, Write};
 

@@ -1,4 +1,4 @@
-//! What has a CDL text declared so far?
+//! Holds what a CDL text has declared so far.
 //!
 //! Groups, dimensions and variables are kept flat and by number, since a statement may name what lies in any group by
 //! its path.

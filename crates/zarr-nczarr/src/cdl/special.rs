@@ -1,4 +1,4 @@
-//! What do the special attributes of CDL say, and how are they written?
+//! Reads and writes the special attributes of CDL.
 
 use zarr_core::Json;
 

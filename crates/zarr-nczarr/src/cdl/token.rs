@@ -1,4 +1,4 @@
-//! Of which words does a CDL text consist?
+//! Splits a CDL text into tokens.
 
 use super::error::CdlError;
 
