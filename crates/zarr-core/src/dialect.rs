@@ -1,4 +1,4 @@
-//! Whose words does a document use?
+//! The dialects of Zarr, and how strictly they are read.
 
 use std::fmt::{self, Write};
 use std::str::FromStr;

@@ -1,4 +1,4 @@
-//! Which Rust types are which data types?
+//! Maps Rust types to data types.
 
 use std::borrow::Cow;
 

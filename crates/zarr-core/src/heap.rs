@@ -1,4 +1,4 @@
-//! Where do elements of variable length lie in memory?
+//! Holds variable-length elements in memory.
 //!
 //! A view shows cells of equal size. The cell of a text says where the text is: in which buffer of a
 //! [`Heap`], from which byte, how many bytes. So views of texts are cut, turned and copied like any

@@ -1,4 +1,4 @@
-//! How is JSON held so that nothing of it is lost?
+//! Holds JSON without losing any of it.
 //!
 //! Attributes and fill values must survive a rewrite to the letter: integers beyond 2^53, the text of
 //! a number, the order of members (decision 0118; D-107, F-009, Z2-006). [`Json`] therefore keeps the

@@ -1,4 +1,4 @@
-//! How is memory for many elements asked for?
+//! Allocates memory for many elements.
 #![allow(unsafe_code)]
 
 /// From this size on, memory comes fresh from the system, and large pages are worth their while.

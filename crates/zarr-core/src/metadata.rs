@@ -1,4 +1,4 @@
-//! What is known of a node, whatever the dialect of its document?
+//! The metadata of a node, whatever the dialect of its document.
 //!
 //! The model speaks final v3, the widest of the dialects. Attributes are kept to the letter; a rewrite
 //! changes one member of the document itself (see [`crate::format::Place`]), so that what nobody here

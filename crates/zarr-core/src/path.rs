@@ -1,4 +1,4 @@
-//! Where in a hierarchy is a node?
+//! The path of a node in a hierarchy.
 //!
 //! A path is `/` and names joined by `/` (D-003 … D-006). Which names may be *created* is each format's
 //! rule (D-010 … D-013, F-020, Z2-002); what may be *opened* is only what every format shares.

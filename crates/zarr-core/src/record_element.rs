@@ -1,4 +1,4 @@
-//! Which Rust structs are which records?
+//! Maps Rust structs to records.
 
 use std::borrow::Cow;
 

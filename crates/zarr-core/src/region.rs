@@ -1,4 +1,4 @@
-//! What is a box of elements?
+//! A box of elements.
 
 use std::fmt;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! What does this program know by name?
+//! Maps names to codecs, data types, grids and stores.
 //!
 //! A registry is an ordinary value: no global table, no life before `main`. Two hierarchies in one
 //! process may know different things. A name that nobody registered is an error that says what would

@@ -1,4 +1,4 @@
-//! Which elements of an array does a caller mean, and in which order?
+//! Describes which elements of an array a caller selects, and in which order.
 //!
 //! A [`Selection`] is a wish: it knows nothing of the array. With the array's shape, grid and names it
 //! becomes a [`Part`], which is all that reading and writing know of. Each chunk that a part touches is

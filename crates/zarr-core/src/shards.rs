@@ -1,4 +1,4 @@
-//! How are chunks put together in shards, and taken apart again? (F-086)
+//! Puts chunks together in shards, and takes them apart again (F-086).
 
 use std::sync::Arc;
 

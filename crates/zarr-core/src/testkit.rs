@@ -1,4 +1,4 @@
-//! What must somebody's store, codec, data type or chunk grid pass?
+//! Checks that a third party's store, codec, data type or chunk grid keeps its promises.
 //!
 //! The checks panic at the first broken promise and say which one it is, so a store's test is
 //!

@@ -1,4 +1,4 @@
-//! How is a box of elements seen in memory, without a copy?
+//! Views a box of elements in memory, without a copy.
 //!
 //! A [`View`] is a strided window on cells of equal size; a [`ViewMut`] one that may be written and
 //! can be cut into disjoint pieces, each owned by one thread. Bounds are established when a view is

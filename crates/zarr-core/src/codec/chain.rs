@@ -1,4 +1,4 @@
-//! In which order do codecs follow each other, and how is a part of a chunk decoded?
+//! Runs the codecs of an array one after the other, and decodes whole chunks and parts.
 
 use std::borrow::Cow;
 use std::sync::Arc;

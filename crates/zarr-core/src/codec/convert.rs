@@ -1,4 +1,4 @@
-//! How is a chain said in another dialect?
+//! Converts a chain of codecs to another dialect.
 //!
 //! v2 and the drafts: an optional reversal of axes, `bytes`, then codecs on bytes. Final v3: any
 //! chain. Filters that final v3 knows as array codecs are lifted before `bytes` where only such ones

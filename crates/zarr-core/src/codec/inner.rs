@@ -1,4 +1,4 @@
-//! How is a chunk cut that is made of chunks?
+//! Describes how a chunk is divided into inner chunks.
 
 use std::fmt;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! How is a part of one encoded chunk read, or changed, without the rest of it?
+//! Defines how a part of one encoded chunk is read or changed without the rest of it.
 //!
 //! Free of input and output: a reading says which bytes of the chunk it wants, is given them, and so on until
 //! it wants no more; then it decodes. A change says what is new and what of the old bytes stays.

@@ -1,4 +1,4 @@
-//! Where do decoded bytes lie on their way?
+//! Keeps memory for decoded bytes between chunks.
 //!
 //! Chunk after chunk a thread needs memory of the same size. What a chain is done with waits here for the
 //! next one, so that it is neither asked of the system nor zeroed again.

@@ -1,4 +1,4 @@
-//! Which bytes of an element does a change of byte order turn round?
+//! Swaps the bytes of elements between byte orders.
 
 use super::{DataType, Endian, Record};
 

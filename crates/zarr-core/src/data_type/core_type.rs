@@ -1,4 +1,4 @@
-//! Which types does every dialect know, and what does each call them?
+//! The data types that every dialect knows, and their names in each.
 
 use super::{DataType, Endian, ParsedType, Repr};
 use crate::dialect::Dialect;

@@ -1,4 +1,4 @@
-//! How are moments and spans of time said in each dialect?
+//! Reads and writes NumPy's times as metadata of each dialect.
 //!
 //! NumPy's `datetime64` and `timedelta64` count a unit of time with 64 bits, from 1970-01-01T00:00Z or
 //! from anywhere. v2 says `<M8[ns]` and `<m8[25s]`, final v3 `numpy.datetime64` and `numpy.timedelta64`;

@@ -1,4 +1,4 @@
-//! What must a data type bring that the core does not know?
+//! Defines what a data type brings that the core does not know.
 
 use std::fmt::{Debug, Display};
 

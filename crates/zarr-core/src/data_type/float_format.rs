@@ -1,4 +1,4 @@
-//! How are the bits of a float laid out, and which of its numbers is nearest to another?
+//! Describes the bit layouts of floats, and rounds numbers to them.
 //!
 //! One table tells every binary format by the widths of its exponent and mantissa, its bias, and what it
 //! has beside finite numbers (F-034, F-052, F-054). Bits stand right-aligned in one, two, four or eight

@@ -1,4 +1,4 @@
-//! Which of jiff's times does a count of time mean, and which count is one of those?
+//! Converts counts of time to jiff's times and back.
 //!
 //! Nothing is rounded: a time that the other side cannot tell apart from its neighbours is an error.
 

@@ -1,4 +1,4 @@
-//! What is an element?
+//! Defines data types: what an element is.
 //!
 //! A data type says how many bytes an element has and what they mean, *without* byte order: that
 //! belongs to the chain (`bytes`), since two of the three dialects could not agree otherwise.

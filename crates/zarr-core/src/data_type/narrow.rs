@@ -1,4 +1,4 @@
-//! Which numbers of final v3's registry are narrower than the core's?
+//! The number types of final v3's registry that are narrower than the core's.
 //!
 //! Integers of two and four bits, and floats of other formats than IEEE 754's, each in a byte or two of its
 //! own; two floats make a complex number (F-052 … F-055). No other dialect has words for them.

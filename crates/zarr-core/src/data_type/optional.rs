@@ -1,4 +1,4 @@
-//! How is an element that may be missing held, and said?
+//! The data type of nullable elements, in memory and in metadata.
 //!
 //! In memory it is one byte, 1 if the element is there and 0 if it is missing, and the bytes of the element
 //! inside, zeros if it is missing. A chunk is not stored so: a codec keeps what is there apart from where it

@@ -1,4 +1,4 @@
-//! What are the fields of a record, and where does each lie?
+//! The data type of records: their fields, and the offset of each.
 //!
 //! A record is its fields one after the other, packed, in the order in which they were declared. In
 //! memory each field is native. Most records are stored in one byte order, which belongs to the chain;

@@ -1,4 +1,4 @@
-//! How are records said in each dialect?
+//! Reads and writes record types as metadata of each dialect.
 //!
 //! v2 has NumPy's list of fields, `[["a","<i4"],["b",">f8",[2]]]`; zarr-python 2.18 wrote the same list
 //! into the drafts, as an extension. Final v3 calls a record `struct`; zarr-python 3.1 called it

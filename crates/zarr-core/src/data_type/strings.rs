@@ -1,4 +1,4 @@
-//! How are texts of fixed length said in each dialect?
+//! Reads and writes fixed-length text types as metadata of each dialect.
 //!
 //! v2 has `|S7` (bytes) and `<U5` (UTF-32); final v3 calls them `null_terminated_bytes` and
 //! `fixed_length_utf32`; zarr-python 2.18 wrote them into the draft as extensions

@@ -1,4 +1,4 @@
-//! How are elements of any length said in each dialect?
+//! Reads and writes variable-length types as metadata of each dialect.
 //!
 //! Final v3 has `string` and `variable_length_bytes` (F-045, F-046). v2 has `|O`, whose first filter says
 //! what the objects are (Z2-040 … Z2-044); zarr-python 2.18 wrote that into the draft as an extension

@@ -1,4 +1,4 @@
-//! Where do copies of all documents lie, and what is in them? (draft-v3.md 3.4, Z2-070, F-013, F-014)
+//! Finds, reads and writes consolidated metadata (draft-v3.md 3.4, Z2-070, F-013, F-014).
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Which dialect does a store speak? (decision 0121)
+//! Detects the dialect of a store (decision 0121).
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! How do array and group documents become bytes, and bytes documents? (D-073, D-123, Q18)
+//! Encodes array and group documents as bytes, and decodes them (D-073, D-123, Q18).
 
 use std::fmt::Debug;
 

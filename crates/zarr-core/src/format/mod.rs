@@ -1,4 +1,4 @@
-//! Where does a dialect keep its documents, and how does it spell the model?
+//! Defines a format: where a dialect stores its documents, and how they become the model.
 //!
 //! A format is pure: keys and bytes, never input or output. Adding one is one file here and a line in
 //! `detect.rs`.

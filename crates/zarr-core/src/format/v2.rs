@@ -1,4 +1,4 @@
-//! How does v2 keep the model? (spec: Z2-001 … Z2-026)
+//! Zarr v2 as a format (Z2-001 … Z2-026).
 
 use super::{Child, Documents, Format, JsonEncoding, Place};
 use super::{

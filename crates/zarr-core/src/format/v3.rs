@@ -1,4 +1,4 @@
-//! How does final v3 keep the model? (spec: F-001 … F-021)
+//! Final v3 as a format (F-001 … F-021).
 
 use super::consolidated::INLINE;
 use super::{Child, Documents, Format, JsonEncoding, Place};

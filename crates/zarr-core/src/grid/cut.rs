@@ -1,4 +1,4 @@
-//! How is memory handed out along chunk borders?
+//! Splits output memory along chunk borders.
 //!
 //! Each tile owns its piece of the output: that pieces are disjoint is a fact of ownership, so no
 //! grid, not even a third party's, needs to be trusted with it.

@@ -1,4 +1,4 @@
-//! What is a chunk called? (D-044 … D-047, F-065 … F-067, Z2-020)
+//! Encodes chunk indices as keys, and parses keys (D-044 … D-047, F-065 … F-067, Z2-020).
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! How is an array cut into chunks?
+//! Defines chunk grids: how an array is divided into chunks.
 //!
 //! A grid answers one axis at a time, by ordinal: the first chunk of an axis has ordinal 0, whatever
 //! its index is called (decision 0117). Shapes, walks and overlaps are computed from that in [`tiles`].

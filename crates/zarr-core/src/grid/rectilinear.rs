@@ -1,4 +1,4 @@
-//! What if chunks have different lengths along an axis? (F-064)
+//! A grid whose chunks have different lengths along an axis (F-064).
 //!
 //! Lengths stay in runs: a document may say that an axis has a million million chunks.
 

@@ -1,4 +1,4 @@
-//! What if all chunks have one shape? (D-040 … D-043, F-060 … F-062)
+//! A grid whose chunks all have one shape (D-040 … D-043, F-060 … F-062).
 
 use super::{ChunkGrid, Span};
 use crate::dialect::Dialect;

@@ -1,4 +1,4 @@
-//! Which chunks does a part of an array touch, and which elements of each?
+//! Lists the chunks that a part of an array touches, and the elements of each.
 
 use super::{ChunkGrid, Span};
 use crate::region::{Region, element_count};

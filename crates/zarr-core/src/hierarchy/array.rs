@@ -1,4 +1,4 @@
-//! How is an array read and written?
+//! The handle of an array: reads and writes it.
 
 use std::sync::{Arc, Mutex};
 

@@ -1,4 +1,4 @@
-//! How is one chunk had as a whole?
+//! The handle of one whole chunk.
 
 use std::sync::Arc;
 

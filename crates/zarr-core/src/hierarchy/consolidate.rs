@@ -1,4 +1,4 @@
-//! How do copies of documents come about, and stay true?
+//! Makes the consolidated copies of documents, and keeps them true.
 //!
 //! A change of documents says first, in every holder of copies of them, that those are `stale`; then it is
 //! made; then the copies are made again of what lies there, and the word taken back. Each step is a

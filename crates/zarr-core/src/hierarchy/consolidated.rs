@@ -1,4 +1,4 @@
-//! How do copies of documents stand for the documents?
+//! Serves documents from their consolidated copies.
 //!
 //! As a store around the store: documents and the listing of documents come from the copies, everything
 //! else from where it lies. The array never learns of it.

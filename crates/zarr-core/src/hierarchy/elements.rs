@@ -1,4 +1,4 @@
-//! How do elements come from and go into Rust memory of their own type?
+//! Converts elements to and from Rust memory of their own type.
 
 use std::sync::Arc;
 

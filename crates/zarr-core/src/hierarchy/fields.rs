@@ -1,4 +1,4 @@
-//! How is one field of records read and written?
+//! Reads and writes one field of records.
 //!
 //! Reading decodes whole records and copies the field out of them. Writing is a guarded part of every
 //! chunk it touches, so that writers of different fields never lose each other's work (decision 0116).

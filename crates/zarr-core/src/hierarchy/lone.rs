@@ -1,4 +1,4 @@
-//! Is there a document of May 2019, which lies alone? (draft-v3.md 2.2, step 4)
+//! Finds a document of May 2019 in a folder without an entry point (draft-v3.md 2.2, step 4).
 //!
 //! Any folder may be asked, so that little is read of what may be anything: few files, and none that is huge.
 

@@ -1,4 +1,4 @@
-//! How does a caller find, read, write and change groups and arrays?
+//! Handles to find, read, write and change groups and arrays.
 //!
 //! [`Hierarchy`], [`Group`] and [`Array`] are handles: cheap to clone, free to go to other threads.
 //! Calls return when they are done; [`crate::aio`] has the same names for callers that wait.

@@ -1,4 +1,4 @@
-//! What is a node, and what can be done at a group?
+//! The handles of a node and of a group.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What does an open array know?
+//! Holds the state of an open array, and reads and writes its chunks.
 //!
 //! The state behind every handle of one array, for blocking callers and for those that wait: the
 //! metadata, the chain, and how one tile is read or written.

@@ -1,4 +1,4 @@
-//! What may a caller choose?
+//! The options of opening and creating.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Who does the work on many chunks?
+//! Runs the work on many chunks in parallel.
 //!
 //! A pool of this library's own, made when it is first needed and anew in a forked process; never the
 //! global one (decision 0130). Without the feature `rayon`, or with one thread, the caller does it all.

@@ -1,4 +1,4 @@
-//! How does an array grow and shrink without losing or reviving elements?
+//! Grows and shrinks an array without losing or reviving elements.
 //!
 //! Shrinking: document first, then forget what lies outside. Growing: forget first what lies where the
 //! array is to be, since another library, or a shrinking that was cut short, may have left something

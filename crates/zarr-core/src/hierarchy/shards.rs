@@ -1,4 +1,4 @@
-//! Which object holds a chunk, where many share one? (draft-v3.md 3.4, Q27)
+//! Finds a chunk in the object that it shares with others (draft-v3.md 3.4, Q27).
 //!
 //! The sharding storage transformer of zarr-python 2.13 to 2.18: an object holds the chunks of a block, in
 //! any order, and ends in their offsets and lengths.

@@ -1,4 +1,4 @@
-//! How do two writers of one key not lose each other's work?
+//! Changes the value of a key without losing the work of another writer.
 //!
 //! Get, change, set if it still is what was got; else again (decision 0104). Nothing is locked while
 //! a change is worked out. After some lost rounds writers of this process take turns at the key, each

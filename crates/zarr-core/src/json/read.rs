@@ -1,4 +1,4 @@
-//! How does a text that is known to be JSON become a value, its numbers as they are spelled?
+//! Parses text that is known to be JSON, and keeps its numbers as text.
 //!
 //! One pass over the text. That it is JSON has been checked before; should it not be, there is an error at the
 //! place where that shows.

@@ -1,4 +1,4 @@
-//! Which elements of a box are touched, and in which order?
+//! Describes which elements of a box are touched, and in which order.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! What does a selection mean of a certain array?
+//! Resolves a selection against the metadata of an array.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! How do the checks' arrays become bytes where the registry lacks `bytes` (F-080)?
+//! Stands in for the codec `bytes` (F-080) where the registry of a check lacks it.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! Does a codec keep what the traits of [`crate::codec`] promise?
+//! Checks that a codec keeps what the traits of [`crate::codec`] promise.
 
 mod array_to_array;
 mod array_to_bytes;

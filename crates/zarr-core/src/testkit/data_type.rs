@@ -1,4 +1,4 @@
-//! Does a data type keep what [`ExtensionType`](crate::data_type::ExtensionType) and the dialects promise?
+//! Checks that a data type keeps what [`ExtensionType`](crate::data_type::ExtensionType) and the dialects promise.
 
 mod array;
 mod fill;

@@ -1,4 +1,4 @@
-//! Does a chunk grid keep what [`ChunkGrid`] promises?
+//! Checks that a chunk grid keeps what [`ChunkGrid`] promises.
 
 mod array;
 

@@ -1,4 +1,4 @@
-//! Where do the arrays live that the checks write?
+//! Holds the arrays that the checks write.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,4 +1,4 @@
-//! What do the checks of codecs, data types and grids share?
+//! Holds what the checks of codecs, data types and grids share.
 
 use std::any::Any;
 use std::fmt::{Arguments, Display};

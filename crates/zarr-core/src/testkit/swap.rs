@@ -1,4 +1,4 @@
-//! Does a store keep its promises while several threads use one key?
+//! Checks that a store keeps its promises while several threads use one key.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

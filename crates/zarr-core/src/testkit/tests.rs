@@ -1,4 +1,4 @@
-//! Do the checks find a broken store, each by the promise that it breaks?
+//! The checks find each broken store by the promise that it breaks.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};

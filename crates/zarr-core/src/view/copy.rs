@@ -1,4 +1,4 @@
-//! How do cells get from one window to another?
+//! Copies cells from one window to another.
 //!
 //! Run by run where cells follow each other in both. Where they follow each other along one axis in the one and along
 //! another in the other, as behind a transposition, in squares: so that each line of the cache that is touched is

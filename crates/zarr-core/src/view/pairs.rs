@@ -1,4 +1,4 @@
-//! Where do the cells of a part lie, in memory that holds the whole and in memory of their own?
+//! Pairs the cells of a part in memory that holds the whole with those in memory of their own.
 
 use super::{Window, merged, steps};
 use crate::selection::{Elements, Part, Picks};

@@ -1,4 +1,4 @@
-//! How do numbers come from text and bits, rounded once and to the bit?
+//! Parses numbers from text and bits, rounded once and exact to the bit.
 
 use super::Result;
 use crate::data_type::FloatFormat;

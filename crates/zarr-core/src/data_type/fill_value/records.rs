@@ -1,4 +1,4 @@
-//! How is the fill value of a record said?
+//! Reads and writes the fill values of records.
 //!
 //! v2 and the drafts write the stored bytes in base64: there the byte order of each field counts, and
 //! what has none of its own is little-endian. Final v3 has an object with the value of every field, and

@@ -1,4 +1,4 @@
-//! How is a fill value said in a dialect's words?
+//! Writes a fill value as JSON of a dialect.
 
 use super::base64_encode;
 use super::numbers::{hex, native};

@@ -1,4 +1,4 @@
-//! What does a draft's array document say? (D-080 … D-117)
+//! Reads and writes a draft's array document (D-080 … D-117).
 
 use std::sync::Arc;
 

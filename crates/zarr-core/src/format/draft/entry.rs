@@ -1,4 +1,4 @@
-//! What does the entry point `zarr.json` say, and which draft does it follow? (D-070 … D-078, draft-v3.md 2.2)
+//! Reads the entry point `zarr.json`, and tells which draft it follows (D-070 … D-078, draft-v3.md 2.2).
 
 use std::sync::Arc;
 

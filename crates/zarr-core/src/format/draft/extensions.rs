@@ -1,4 +1,4 @@
-//! Which extensions must be understood, and are they? (D-075 … D-078, D-108, D-121)
+//! Checks the extensions that must be understood (D-075 … D-078, D-108, D-121).
 
 use super::filters;
 use super::tolerate;

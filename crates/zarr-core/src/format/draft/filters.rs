@@ -1,4 +1,4 @@
-//! Where do the drafts keep codecs other than the compressor?
+//! Reads and writes the codecs of a draft other than the compressor.
 //!
 //! In the text nowhere. zarr-python 2.12 to 2.18 hid them among the user's attributes, in v2's words (Q5);
 //! the filters extension of 2019 had a URI and no JSON, and is taken in the same words.

@@ -1,4 +1,4 @@
-//! How is a document of May 2019 read, when no draft said yet where anything lies? (draft-v3.md 2.2, step 4)
+//! Reads a document of May 2019, before the drafts had storage keys (draft-v3.md 2.2, step 4).
 
 use super::{array, parse_group};
 use crate::dialect::{Dialect, Era, Reading};

@@ -1,4 +1,4 @@
-//! How do the v3 drafts keep the model? (spec: D-070 … D-174)
+//! The v3 drafts as a format (D-070 … D-174).
 //!
 //! Read is what the texts of 2019 and 2020 say, and what zarr-python 2.12 to 2.18, GDAL and zarrita
 //! wrote; written is the text of 2020 in the form that zarr-python 2.18 opens (decision 0124).

@@ -1,4 +1,4 @@
-//! What does the sharding storage transformer of 2022 say? (draft-v3.md 3.4, Q27)
+//! Reads the metadata of the sharding storage transformer of 2022 (draft-v3.md 3.4, Q27).
 
 use crate::error::{MetadataError, Unsupported};
 use crate::json::Json;

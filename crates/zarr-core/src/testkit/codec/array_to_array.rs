@@ -1,4 +1,4 @@
-//! Does a codec from an array to an array keep its promises?
+//! Checks the promises of a codec from an array to an array.
 
 use super::layout::{filled, views};
 use super::{Subject, damaged};

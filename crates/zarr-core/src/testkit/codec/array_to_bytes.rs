@@ -1,4 +1,4 @@
-//! Does a codec from an array to bytes keep its promises?
+//! Checks the promises of a codec from an array to bytes.
 
 use std::borrow::Cow;
 

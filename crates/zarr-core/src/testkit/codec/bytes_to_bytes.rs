@@ -1,4 +1,4 @@
-//! Does a codec on bytes keep its promises?
+//! Checks the promises of a codec on bytes.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! How may the elements of one chunk lie in memory?
+//! Lays out the elements of one chunk in memory in different ways.
 
 use crate::heap::Heap;
 use crate::region::Region;

@@ -1,4 +1,4 @@
-//! Do the checks find a broken codec, each by the promise that it breaks?
+//! The checks find each broken codec by the promise that it breaks.
 
 mod arrays;
 mod flat;

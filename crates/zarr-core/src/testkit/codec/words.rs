@@ -1,4 +1,4 @@
-//! Are a codec's words read, refused and spelled as they should be?
+//! Checks that a codec's metadata are read, refused and written as they should be.
 
 use super::Subject;
 use crate::codec::{Codec, CodecSpec};

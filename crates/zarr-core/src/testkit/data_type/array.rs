@@ -1,4 +1,4 @@
-//! Are arrays of a data type written and read, and opened where it is not known?
+//! Checks that arrays of a data type are written and read, and opened where it is not known.
 
 use super::Subject;
 use crate::data_type::{DataType, Endian, FillValue, fill_value};

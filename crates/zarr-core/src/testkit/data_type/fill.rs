@@ -1,4 +1,4 @@
-//! Are a data type's fill values exact, there and back?
+//! Checks that a data type's fill values are exact in both directions.
 
 use super::Subject;
 use crate::data_type::{DataType, FillValue, fill_value};

@@ -1,4 +1,4 @@
-//! Are arrays of elements of any length written and read?
+//! Checks that arrays of variable-length elements are written and read.
 
 use super::Subject;
 use super::array::unknown_here;

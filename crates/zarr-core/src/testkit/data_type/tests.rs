@@ -1,4 +1,4 @@
-//! Do the checks find a broken data type, each by the promise that it breaks?
+//! The checks find each broken data type by the promise that it breaks.
 
 use std::fmt;
 use std::sync::Arc;

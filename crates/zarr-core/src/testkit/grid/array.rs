@@ -1,4 +1,4 @@
-//! Is an array of a chunk grid like plain memory, whatever regions are read and written?
+//! Checks that an array of a chunk grid is like plain memory, whatever regions are read and written.
 
 use std::sync::Arc;
 

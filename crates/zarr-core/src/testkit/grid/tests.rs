@@ -1,4 +1,4 @@
-//! Do the checks find a broken grid, each by the promise that it breaks?
+//! The checks find each broken grid by the promise that it breaks.
 
 use std::sync::Arc;
 
