@@ -6,7 +6,7 @@ use zarr_core::codec::{ChunkContext, Codec, CodecSpec};
 use zarr_core::data_type::DataType;
 use zarr_core::metadata::ArrayMetadata;
 use zarr_core::region::element_count;
-use zarr_core::{Dialect, Json, Node, Object, Result};
+use zarr_core::{Dialect, Json, Node, NodeKind, Object, Result};
 
 use crate::attribute;
 use crate::create::NewDataset;
@@ -37,6 +37,16 @@ pub struct Plan {
     pub bytes: u64,
     /// Variables of which chunks are not stored, and need not be in the copy: they read as zeros there, too.
     pub(crate) sparse: HashSet<String>,
+    /// Attributes that the copy has as the source's documents have them, whatever netCDF makes of them.
+    pub(crate) verbatim: Vec<Verbatim>,
+}
+
+/// Attributes of a group or a variable, in the words of the source's document.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Verbatim {
+    path: String,
+    kind: NodeKind,
+    attributes: Vec<(String, Json)>,
 }
 
 impl Dataset {
@@ -47,14 +57,20 @@ impl Dataset {
     /// What reading them meets.
     pub fn plan_copy(&self, new: &NewDataset) -> Result<Plan> {
         let root = self.schema();
-        let mut planning =
-            Planning { from: self, new, lost: Vec::new(), bytes: 0, sparse: HashSet::new() };
+        let mut planning = Planning {
+            from: self,
+            new,
+            lost: Vec::new(),
+            bytes: 0,
+            sparse: HashSet::new(),
+            verbatim: Vec::new(),
+        };
         let schema = planning.group(&root, "/")?;
         if new.profile == Profile::Pure {
             planning.unused(&root, &root, "/");
         }
-        let Planning { lost, bytes, sparse, .. } = planning;
-        Ok(Plan { schema, lost, bytes, sparse })
+        let Planning { lost, bytes, sparse, verbatim, .. } = planning;
+        Ok(Plan { schema, lost, bytes, sparse, verbatim })
     }
 
     /// Copies definitions and elements into `to`, a dataset with nothing in it, made as the plan was.
@@ -65,6 +81,12 @@ impl Dataset {
     /// As those of definition, reading and writing; what was copied until then stays.
     pub fn copy_to(&self, to: &Dataset, plan: &Plan, progress: &dyn Fn(&str, u64)) -> Result<()> {
         to.define(&plan.schema)?;
+        for Verbatim { path, kind, attributes } in &plan.verbatim {
+            to.change_sheet(path, *kind, |sheet| {
+                attributes.iter().for_each(|(name, json)| sheet.keep(name, json));
+                Ok(())
+            })?;
+        }
         let mut done = 0;
         self.copy_elements(to, plan, &plan.schema, "/", progress, &mut done)?;
         if self.hierarchy().is_consolidated()? {
@@ -126,6 +148,7 @@ pub(crate) struct Planning<'a> {
     pub lost: Vec<String>,
     bytes: u64,
     pub sparse: HashSet<String>,
+    verbatim: Vec<Verbatim>,
 }
 
 impl Planning<'_> {
@@ -136,7 +159,7 @@ impl Planning<'_> {
             // An array that is taken for a group of one.
             Node::Array(_) => Object::new(),
         };
-        copy.attributes = self.attributes(path, &group.attributes, &stored);
+        copy.attributes = self.attributes(path, NodeKind::Group, &group.attributes, &stored);
         copy.dimensions = group.dimensions.clone();
         for dimension in &mut copy.dimensions {
             if dimension.unlimited && self.new.profile == Profile::Pure {
@@ -185,10 +208,11 @@ impl Planning<'_> {
     fn attributes(
         &mut self,
         path: &str,
+        kind: NodeKind,
         attributes: &[Attribute],
         stored: &Object,
     ) -> Vec<Attribute> {
-        let mut kept = Vec::new();
+        let (mut kept, mut verbatim) = (Vec::new(), Vec::new());
         let plain = self.from.profile() == Profile::Pure;
         for name in stored.iter().map(|(name, _)| name).filter(|name| is_reserved(name)) {
             // Those that hold the model itself are in the plan in other words.
@@ -203,18 +227,19 @@ impl Planning<'_> {
                 self.lost.push(format!("{place}: netCDF has no attributes of this name"));
                 continue;
             }
+            let old = stored.get(&attribute.name).filter(|_| attribute.name != "_FillValue");
             match attribute::to_json(&attribute.value, self.new.dialect) {
                 Err(e) => {
                     self.lost.push(format!("{place}: {e}"));
                     continue;
                 }
+                Ok((json, _)) if let Some(old) = old.filter(|old| self.is_verbatim(old, &json)) => {
+                    verbatim.push((attribute.name.clone(), old.clone()));
+                }
                 Ok((json, _))
-                    if plain
-                        && attribute.name != "_FillValue"
-                        && stored.get(&attribute.name).is_some_and(|old| !is_same(old, &json)) =>
+                    if let Some(old) = old.filter(|old| plain && !is_same(old, &json)) =>
                 {
-                    let old = stored.get(&attribute.name).map(Json::brief).unwrap_or_default();
-                    self.lost.push(format!("{place}: {old} becomes {}", json.brief()));
+                    self.lost.push(format!("{place}: {} becomes {}", old.brief(), json.brief()));
                 }
                 Ok((json, _))
                     if self.new.profile == Profile::Pure && attribute.name != "_FillValue" =>
@@ -231,7 +256,23 @@ impl Planning<'_> {
             }
             kept.push(attribute.clone());
         }
+        if !verbatim.is_empty() {
+            self.verbatim.push(Verbatim { path: path.to_owned(), kind, attributes: verbatim });
+        }
         kept
+    }
+
+    /// Whether the copy has an attribute in the words of the source's document, which netCDF's would change. From plain
+    /// Zarr to plain Zarr all stay. Bare `NaN` and `Infinity` stay in the same dialect, also in NCZarr, as netcdf-c reads
+    /// them; readers of another dialect may take nothing but JSON (decision 38).
+    fn is_verbatim(&self, old: &Json, json: &Json) -> bool {
+        let is_plain = [self.from.profile(), self.new.profile] == [Profile::Pure; 2];
+        let is_same_dialect = self.from.dialect() == self.new.dialect;
+        !is_same(old, json)
+            && match old.has_bare_floats() {
+                true => is_same_dialect,
+                false => is_plain,
+            }
     }
 
     fn variable(&mut self, variable: &Variable, path: &str) -> Result<Option<Variable>> {
@@ -257,7 +298,8 @@ impl Planning<'_> {
             _ => {}
         }
         let metadata = self.from.variable(path)?.array()?.metadata();
-        copy.attributes = self.attributes(path, &copy.attributes, &metadata.attributes);
+        let stored = &metadata.attributes;
+        copy.attributes = self.attributes(path, NodeKind::Array, &copy.attributes, stored);
         copy.storage.filters = self.filters(path, variable);
         self.layout(path, &metadata);
         self.references(path, variable);

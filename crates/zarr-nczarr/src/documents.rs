@@ -370,6 +370,13 @@ impl Sheet {
         Ok(())
     }
 
+    /// Gives an attribute that is there the words of another document, which mean the same to netCDF.
+    pub fn keep(&mut self, name: &str, json: &Json) {
+        if let Some(at) = self.position(name) {
+            self.user[at].1 = json.clone();
+        }
+    }
+
     /// Whether there is a user's attribute of this name.
     pub fn contains(&self, name: &str) -> bool {
         self.position(name).is_some()
