@@ -80,6 +80,7 @@ def datasets():
         "durations": one(np.array([0, 3600], "m8[s]").astype("m8[ns]"), None, {"units": "seconds", "dtype": "i4"}),
         "texts": one(np.array(["", "north", "süd"], object)),
         "fixed texts": one(np.array(["", "ab", "é"])),
+        "fixed bytes": one(np.array([b"", b"ab", b"\xff\xfe", b"a\0b"], "S5")),
         "complex": one(np.array([0, 1 + 2j])),
         "scalars": xr.Dataset({"crs": ((), np.int32(0), {"grid_mapping_name": "latitude_longitude"}), "height": ((), 2.5), "zero": ((), 0.0)}),
         "sparse floats": sparse(np.nan, "f4"),
@@ -102,6 +103,8 @@ def expected_losses(name, source, target):
         return ["bools become ubytes"]
     if target == "nczarr-v2" and name == "complex":
         return ["no complex numbers"]
+    if target == "nczarr-v2" and name == "fixed bytes":
+        return ["bytes that are not UTF-8 stay"]
     # 24 of 25 chunks would have to be written, for their value not to become the missing one.
     if name == "sparse with a missing value" and source == 3 and target == "v2":
         return ["the missing value -1"]
@@ -133,7 +136,7 @@ def as_netcdf(dataset, target):
 
 def texts(variable):
     """Texts by themselves: those of v2 in NCZarr have one width and are bytes of UTF-8."""
-    decoded = lambda value: value.decode() if isinstance(value, bytes) else str(value)
+    decoded = lambda value: value.decode(errors="surrogateescape") if isinstance(value, bytes) else str(value)
     return [decoded(value) for value in variable.values.ravel().tolist()]
 
 
@@ -143,7 +146,9 @@ def compare(source, copy, raw, target):
     what = "raw" if raw else "decoded"
     if target in NETCDF:
         theirs, ours = as_netcdf(theirs, target), as_netcdf(ours, target)
-        for name in [name for name, variable in theirs.variables.items() if variable.dtype.kind in "OUST"]:
+        # NCZarr of v2 has one type of strings; elsewhere they keep their own.
+        kinds = "OUST" if target == "nczarr-v2" else ""
+        for name in [name for name, variable in theirs.variables.items() if variable.dtype.kind in kinds]:
             assert texts(theirs[name]) == texts(ours[name]), f"{what} {name}: {texts(ours[name])}"
             theirs, ours = theirs.drop_vars(name), ours.drop_vars(name)
     if not theirs.identical(ours):
@@ -189,11 +194,11 @@ def case(program, name, dataset, source_format, targets, folder):
             lost = copied(program, source, copy, target)
             due = expected_losses(name, source_format, target)
             assert len(lost) == len(due) and all(any(part in line for line in lost) for part in due), f"said {lost}"
-            if due and "bools" not in due[0]:
+            if due and not any(part in due[0] for part in ("bools", "UTF-8")):
                 continue
             for raw in (False, True):
                 compare(source, copy, raw, target)
-            if target == "nczarr-v2":
+            if target == "nczarr-v2" and name != "fixed bytes":
                 netcdf_reads(source, copy)
         except Exception as error:
             wrong.append(f"{name}, v{source_format} to {target}: {type(error).__name__}: {' '.join(str(error).split())[:500]}")

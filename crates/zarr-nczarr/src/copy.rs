@@ -11,20 +11,20 @@ use zarr_core::{Dialect, Json, Node, NodeKind, Object, Result};
 use crate::attribute;
 use crate::create::NewDataset;
 use crate::dataset::{Dataset, Profile};
-use crate::elements;
 use crate::filter;
 use crate::infer::full_name;
 use crate::missing;
 use crate::name::{check_name, is_reserved, is_virtual};
 use crate::schema::{Attribute, Filter, Group, Variable};
 use crate::slab::Slab;
+use crate::texts;
 use crate::types::Type;
 use crate::values::Values;
 
 /// About how many bytes are held at once.
-const BLOCK: u64 = 64 << 20;
+pub(crate) const BLOCK: u64 = 64 << 20;
 /// How many bytes a string is taken to have.
-const TEXT: u64 = 256;
+pub(crate) const TEXT: u64 = 256;
 
 /// What a copy is to define, and what it cannot keep.
 #[derive(Clone, Debug, PartialEq)]
@@ -113,6 +113,9 @@ impl Dataset {
             // One chunk each, of those that may be left out.
             let block = if is_sparse { 1 } else { BLOCK };
             for slab in slabs(&shape, &to.schema()?.storage.chunks, element, block) {
+                if texts::copy_slab(&from, &to, &slab)? {
+                    continue;
+                }
                 let values = kept(from.read_slab(&slab)?, variable.ty);
                 if !(is_sparse && missing::are_zeros(&values)) {
                     to.write_slab(&slab, values)?;
@@ -394,62 +397,6 @@ impl Planning<'_> {
             _ => false,
         }
     }
-
-    /// Whether strings of a copy in v2 have a width: in plain Zarr, if it is said.
-    fn is_wide(&self, copy: &Variable) -> bool {
-        self.new.profile == Profile::Nczarr
-            || copy.attribute("_nczarr_maxstrlen").is_some()
-            || self.from.schema().attribute("_nczarr_default_maxstrlen").is_some()
-    }
-
-    /// Makes strings wide enough for the texts that there are (N-060), and looks whether they are texts.
-    fn texts(&mut self, copy: &mut Variable, path: &str) -> Result<()> {
-        let from = self.from.variable(path)?;
-        let (shape, array) = (from.shape()?, from.array()?);
-        let fixed = match self.new.dialect {
-            Dialect::V2 => self.is_wide(copy),
-            _ => self.new.fixed_strings,
-        };
-        let (mut needed, mut are_texts) = (1, true);
-        for slab in slabs(&shape, &copy.storage.chunks, TEXT, BLOCK) {
-            let there = match shape.is_empty() {
-                true => Slab::all(&vec![1; array.shape().len()]),
-                false => slab.clone(),
-            };
-            let count = there.within(&array.shape());
-            if are_texts && !count.contains(&0) {
-                are_texts = elements::are_texts(&array, there.selection(&count))?;
-            }
-            if !fixed {
-                continue;
-            }
-            if let Values::String(list) = from.read_slab(&slab)? {
-                needed = list.iter().map(String::len).fold(needed, usize::max);
-            }
-        }
-        if !are_texts {
-            let why = "bytes that are not UTF-8 become U+FFFD";
-            self.lost.push(format!("{path}: {why}"));
-        }
-        if !fixed {
-            return Ok(());
-        }
-        let root = self.from.schema();
-        let said = copy.attribute("_nczarr_maxstrlen");
-        let said = said.or(root.attribute("_nczarr_default_maxstrlen"));
-        let said = said.and_then(|said| attribute::to_json(said, Dialect::V3).ok());
-        let said = said.and_then(|(json, _)| json.as_u64()).unwrap_or(128);
-        if needed as u64 > said {
-            let width = Values::Int(vec![i32::try_from(needed).unwrap_or(i32::MAX)]);
-            match copy.attributes.iter_mut().find(|a| a.name == "_nczarr_maxstrlen") {
-                Some(found) => found.value = width,
-                None => copy
-                    .attributes
-                    .push(Attribute { name: "_nczarr_maxstrlen".into(), value: width }),
-            }
-        }
-        Ok(())
-    }
 }
 
 /// Whether two values are one in JSON, numbers by what they are worth.
@@ -471,7 +418,12 @@ fn is_same(old: &Json, new: &Json) -> bool {
 }
 
 /// Slabs of whole chunks that cover a variable, each of about `block` bytes.
-fn slabs(shape: &[u64], chunks: &[u64], element: u64, block: u64) -> impl Iterator<Item = Slab> {
+pub(crate) fn slabs(
+    shape: &[u64],
+    chunks: &[u64],
+    element: u64,
+    block: u64,
+) -> impl Iterator<Item = Slab> {
     let rank = shape.len();
     let chunk = |axis: usize| chunks.get(axis).copied().unwrap_or(1).clamp(1, shape[axis].max(1));
     let mut steps: Vec<u64> = (0..rank).map(chunk).collect();

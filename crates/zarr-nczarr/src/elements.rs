@@ -100,20 +100,9 @@ fn decode(ty: Type, repr: Repr, bytes: &[u8]) -> Values {
 }
 
 /// N-061: a text ends at the first NUL.
-fn text_in(element: &[u8]) -> &[u8] {
+pub(crate) fn text_in(element: &[u8]) -> &[u8] {
     let end = element.iter().position(|&byte| byte == 0).unwrap_or(element.len());
     &element[..end]
-}
-
-/// Whether strings of a fixed width that are selected are all UTF-8; what is not reads as `\u{fffd}`.
-pub(crate) fn are_texts(array: &Array, selection: Selection) -> Result<bool> {
-    let repr = array.data_type().repr();
-    let Some(repr) = repr.filter(|repr| !matches!(repr, Repr::Variable | Repr::Utf32(_))) else {
-        return Ok(true);
-    };
-    let bytes = array.read_bytes(selection)?;
-    let mut elements = bytes.chunks_exact(repr.size().max(1));
-    Ok(elements.all(|element| std::str::from_utf8(text_in(element)).is_ok()))
 }
 
 fn utf32(element: &[u8]) -> String {

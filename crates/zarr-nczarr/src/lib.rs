@@ -61,6 +61,7 @@ mod rename;
 pub mod schema;
 mod slab;
 mod text_type;
+mod texts;
 mod types;
 mod url;
 mod values;

@@ -387,6 +387,7 @@ impl<'a> Loader<'a> {
             filters: filter::of(&flat),
             no_fill: metadata.fill_value.is_none(),
             unwritten: differs.then(|| fill.clone()),
+            text: None,
         };
         Ok((Variable { name: name.to_owned(), ty, dimensions, attributes, storage }, fill))
     }

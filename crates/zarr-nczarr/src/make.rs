@@ -161,11 +161,16 @@ impl Making<'_> {
                     Err(AccessError::Argument(why))
                 }
             },
-            Values::String(list)
-                if self.dialect() == Dialect::V2 && !self.nczarr() && self.has_width(variable) =>
-            {
-                Ok(base64_encode(list[0].as_bytes()).into())
-            }
+            Values::String(list) => match self.own_text(variable) {
+                Some(text) => Ok(text.fill.clone()),
+                None if self.dialect() == Dialect::V2
+                    && !self.nczarr()
+                    && self.has_width(variable) =>
+                {
+                    Ok(base64_encode(list[0].as_bytes()).into())
+                }
+                None => Ok(attribute::to_json(value, Dialect::V3)?.0),
+            },
             Values::Bool(list) => Ok(list[0].into()),
             Values::Complex64(list) => {
                 Ok(attribute::to_json(&list[0].to_vec().into(), Dialect::V3)?.0)
@@ -206,13 +211,20 @@ impl Making<'_> {
             }
             Type::String => {
                 let any_length = DataType::extension(AnyLength::Text);
-                return Ok(match self.has_width(variable) {
-                    false => any_length,
-                    true => self.texts(self.width(variable)?),
+                return Ok(match (self.own_text(variable), self.has_width(variable)) {
+                    (Some(text), _) => text.data_type.clone(),
+                    (None, false) => any_length,
+                    (None, true) => self.texts(self.width(variable)?),
                 });
             }
         };
         Ok(core.into())
+    }
+
+    /// What strings of one width are to be, where the profile can have another type than its own.
+    fn own_text<'v>(&self, variable: &'v schema::Variable) -> Option<&'v schema::FixedText> {
+        let is_fixed = self.has_width(variable) && self.nczarr();
+        variable.storage.text.as_ref().filter(|_| !is_fixed)
     }
 
     /// Whether strings are of a fixed width: in NCZarr of v2, in plain v2 where a width is said, and in v3 if asked.

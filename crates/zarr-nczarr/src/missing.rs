@@ -74,6 +74,13 @@ impl Planning<'_> {
             });
             let tells = is_masked && has_words && declared.is_none() && !is_byte;
             copy.storage.no_fill = false;
+            let is_plain = self.from.profile() == Profile::Pure;
+            if is_masked && !has_words && is_plain && self.has_names(path)? {
+                let data_type = from.array()?.metadata().data_type.to_string();
+                let what = format!("the missing value {}", self.document_fill(path)?);
+                let why = format!("v3 has no words for one of type `{data_type}`");
+                self.lost.push(format!("{path}: {what}; {why}"));
+            }
             if is_masked && has_words && !self.has_names(path)? {
                 copy.attributes.retain(|attribute| attribute.name != FILL);
             } else if (tells || is_told) && is_usual && self.new.profile == Profile::Nczarr {
@@ -111,6 +118,11 @@ impl Planning<'_> {
             copy.storage.no_fill = false;
         }
         Ok(())
+    }
+
+    /// The fill value of the source, in its document's words.
+    fn document_fill(&self, path: &str) -> Result<String> {
+        Ok(self.from.variable(path)?.array()?.metadata().declared_fill.brief())
     }
 
     /// Whether those who mask values take the array of the source for a variable: it names its dimensions, or says

@@ -5,6 +5,7 @@
 //! composed ([`crate::composed`]).
 
 use zarr_core::Json;
+use zarr_core::data_type::DataType;
 pub use zarr_core::data_type::Endian;
 
 use crate::name::position;
@@ -193,6 +194,17 @@ pub struct Storage {
     /// tells the fill value from the missing value (decision 0136). In NCZarr of v3 the type's own fill value stands here where
     /// an attribute tells it to xarray, as netCDF masks it without one.
     pub unwritten: Option<Values>,
+    /// Strings have one width, as plain Zarr has them. NCZarr of v2 has a type of its own in place of theirs.
+    pub text: Option<FixedText>,
+}
+
+/// Strings of one width.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FixedText {
+    /// The type of the array's elements: `|S5`, `<U5`.
+    pub data_type: DataType,
+    /// The array's fill value, in its document's words; of `|S5` it need not be text.
+    pub fill: Json,
 }
 
 /// A filter of netCDF (N-070, N-071).

@@ -1,0 +1,180 @@
+//! Keeps strings of one width when a dataset is copied: their bytes, and their data type where the copy can have it.
+
+use zarr_core::data_type::{DataType, FillValue, Repr};
+use zarr_core::metadata::ArrayMetadata;
+use zarr_core::{Array, Dialect, Result, Selection};
+
+use crate::attribute;
+use crate::copy::{BLOCK, Planning, TEXT, slabs};
+use crate::dataset::Profile;
+use crate::elements::text_in;
+use crate::schema::{Attribute, FixedText, Variable};
+use crate::slab::Slab;
+use crate::types::Type;
+use crate::values::Values;
+use crate::variable;
+
+const WIDTH: &str = "_nczarr_maxstrlen";
+
+/// Bytes of an element of strings that are bytes of one width.
+fn width_of(array: &Array) -> Option<usize> {
+    match array.data_type().repr()? {
+        Repr::Opaque(width) if width > 0 => Some(width),
+        _ => None,
+    }
+}
+
+/// The strings of one width in an array of plain Zarr: `|S5`, `<U5`.
+fn fixed_text(metadata: &ArrayMetadata, dialect: Dialect) -> Option<FixedText> {
+    let DataType::Extension(extension) = &metadata.data_type else { return None };
+    if !matches!(extension.repr(), Repr::Opaque(_) | Repr::Utf32(_)) {
+        return None;
+    }
+    let fill = FillValue::new(metadata.fill_bytes());
+    let fill = extension.fill_value_to_json(&fill, dialect).ok()?;
+    Some(FixedText { data_type: metadata.data_type.clone(), fill })
+}
+
+/// The part of a slab that the array has: along an unlimited dimension it may be shorter than others.
+fn there(array: &Array, slab: &Slab) -> Slab {
+    match slab.count.is_empty() {
+        true => slab.clone(),
+        false => Slab::new(slab.start.clone(), slab.within(&array.shape())),
+    }
+}
+
+/// What is selected by a slab, or the one element of a scalar.
+fn selection(array: &Array, slab: &Slab) -> Selection {
+    match slab.count.is_empty() {
+        true => Slab::all(&vec![1; array.shape().len()]).selection(&vec![1; array.shape().len()]),
+        false => slab.selection(&slab.count),
+    }
+}
+
+/// The bytes of each element.
+fn elements(bytes: &[u8], width: usize) -> impl Iterator<Item = &[u8]> {
+    bytes.chunks_exact(width)
+}
+
+/// Bytes without the NULs that pad them.
+fn trimmed(element: &[u8]) -> &[u8] {
+    let end = element.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+    &element[..end]
+}
+
+/// Copies a slab of strings as the bytes that they are, which need not be UTF-8; `false`, and nothing is copied, if
+/// either side has other elements.
+pub(crate) fn copy_slab(
+    from: &variable::Variable,
+    to: &variable::Variable,
+    slab: &Slab,
+) -> Result<bool> {
+    if to.ty()? != Type::String {
+        return Ok(false);
+    }
+    let (source, copy) = (from.array()?, to.array()?);
+    let (old, new) = (width_of(&source), width_of(&copy));
+    let is_wide = matches!(source.data_type().repr(), Some(Repr::Utf32(_)));
+    let is_same = is_wide && source.data_type() == copy.data_type();
+    if !(old.is_some() && new.is_some() || is_same) {
+        return Ok(false);
+    }
+    let there = there(&source, slab);
+    if there.count != slab.count {
+        // The rest is fill.
+        to.write_slab(slab, from.read_slab(slab)?)?;
+    }
+    if there.is_empty() {
+        return Ok(true);
+    }
+    let bytes = source.read_bytes(selection(&source, &there))?;
+    let bytes = match (old, new) {
+        (Some(old), Some(new)) => {
+            let mut padded = Vec::new();
+            for element in elements(&bytes, old) {
+                let (start, text) = (padded.len(), trimmed(element));
+                padded.extend_from_slice(&text[..text.len().min(new)]);
+                padded.resize(start + new, 0);
+            }
+            padded
+        }
+        _ => bytes,
+    };
+    copy.write_bytes(selection(&copy, &there), &bytes)?;
+    Ok(true)
+}
+
+impl Planning<'_> {
+    /// Gives the copy of strings a data type that holds them: the source's own between plain Zarr, and in NCZarr of v3;
+    /// else one that is wide enough for the texts that there are (N-060). Names what are no texts, if they have to be.
+    pub(crate) fn texts(&mut self, copy: &mut Variable, path: &str) -> Result<()> {
+        let from = self.from.variable(path)?;
+        let (shape, array) = (from.shape()?, from.array()?);
+        let fixed = match self.new.dialect {
+            Dialect::V2 => self.is_wide(copy),
+            _ => self.new.fixed_strings,
+        };
+        let is_own = self.new.profile == Profile::Nczarr && fixed;
+        if self.from.profile() == Profile::Pure && !is_own {
+            copy.storage.text = fixed_text(&array.metadata(), self.new.dialect);
+            if copy.storage.text.is_some() {
+                if self.new.profile == Profile::Pure {
+                    // The array's own document says it, which need not be text.
+                    copy.attributes.retain(|attribute| attribute.name != "_FillValue");
+                }
+                return Ok(());
+            }
+        }
+        let old = width_of(&array);
+        let (mut needed, mut are_texts) = (1, true);
+        for slab in slabs(&shape, &copy.storage.chunks, TEXT, BLOCK) {
+            let there = there(&array, &slab);
+            match old {
+                Some(_) if there.is_empty() => {}
+                Some(width) => {
+                    let bytes = array.read_bytes(selection(&array, &there))?;
+                    for element in elements(&bytes, width) {
+                        needed = needed.max(trimmed(element).len());
+                        are_texts &= std::str::from_utf8(text_in(element)).is_ok();
+                    }
+                }
+                None if fixed => {
+                    if let Values::String(list) = from.read_slab(&slab)? {
+                        needed = list.iter().map(String::len).fold(needed, usize::max);
+                    }
+                }
+                None => {}
+            }
+        }
+        if !are_texts {
+            let why = match fixed {
+                true => "stay as they are; readers of netCDF may refuse them",
+                false => "become U+FFFD",
+            };
+            self.lost.push(format!("{path}: bytes that are not UTF-8 {why}"));
+        }
+        if !fixed {
+            return Ok(());
+        }
+        let root = self.from.schema();
+        let said = copy.attribute(WIDTH);
+        let said = said.or(root.attribute("_nczarr_default_maxstrlen"));
+        let said = said.and_then(|said| attribute::to_json(said, Dialect::V3).ok());
+        let said = said.and_then(|(json, _)| json.as_u64()).unwrap_or(128);
+        if needed as u64 > said {
+            let width = Values::Int(vec![i32::try_from(needed).unwrap_or(i32::MAX)]);
+            match copy.attributes.iter_mut().find(|a| a.name == WIDTH) {
+                Some(found) => found.value = width,
+                None => copy.attributes.push(Attribute { name: WIDTH.into(), value: width }),
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether strings of a copy in v2 have a width: in plain Zarr, if it is said.
+    fn is_wide(&self, copy: &Variable) -> bool {
+        self.new.profile == Profile::Nczarr
+            || copy.attribute(WIDTH).is_some()
+            || self.from.schema().attribute("_nczarr_default_maxstrlen").is_some()
+    }
+}
