@@ -46,6 +46,8 @@ pub(crate) fn note(ty: Type, dialect: Dialect) -> String {
         Type::Uint64 => ("<u8", "uint64"),
         Type::Float => ("<f4", "float32"),
         Type::Double => ("<f8", "float64"),
+        Type::Complex64 => ("<c8", "complex64"),
+        Type::Complex128 => ("<c16", "complex128"),
         _ => ("|S128", "string"),
     };
     if dialect == Dialect::V3 { v3 } else { v2 }.to_owned()
@@ -105,7 +107,7 @@ pub(crate) fn to_json(values: &Values, dialect: Dialect) -> Result<(Json, String
 }
 
 /// The attribute `_FillValue` of a variable: as any other, but in v3 as xarray wants it, which takes floats for base64 of
-/// a little-endian double there, and characters for numbers.
+/// a little-endian double there, complex numbers for two of those, and characters for numbers.
 ///
 /// # Errors
 /// As [`to_json`].
@@ -113,19 +115,33 @@ pub(crate) fn fill_to_json(
     values: &Values,
     dialect: Dialect,
 ) -> Result<(Json, String), AccessError> {
-    let floats = match (values, dialect) {
+    let bytes = |number: [f64; 2]| number.map(f64::to_ne_bytes).concat();
+    let found = match (values, dialect) {
         (Values::Float(list), Dialect::V3) => {
             list.first().map(|value| (CoreType::Float32, value.to_ne_bytes().to_vec()))
         }
         (Values::Double(list), Dialect::V3) => {
             list.first().map(|value| (CoreType::Float64, value.to_ne_bytes().to_vec()))
         }
+        // The same words as of doubles.
+        (Values::Complex64(list), Dialect::V3) => {
+            list.first().map(|pair| (CoreType::Complex128, bytes(pair.map(f64::from))))
+        }
+        (Values::Complex128(list), Dialect::V3) => {
+            list.first().map(|pair| (CoreType::Complex128, bytes(*pair)))
+        }
+        (Values::Complex64(list), _) => {
+            return Ok((to_json(&list.concat().into(), dialect)?.0, note(values.ty(), dialect)));
+        }
+        (Values::Complex128(list), _) => {
+            return Ok((to_json(&list.concat().into(), dialect)?.0, note(values.ty(), dialect)));
+        }
         (Values::Char(bytes), Dialect::V3) if bytes.len() == 1 => {
             return Ok((u64::from(bytes[0]).into(), note(Type::Ubyte, dialect)));
         }
         _ => None,
     };
-    let spelled = floats
+    let spelled = found
         .and_then(|(core, bytes)| missing_value::to_json(&core.into(), &FillValue::new(bytes)));
     match spelled {
         Some(json) => Ok((json, note(values.ty(), dialect))),
@@ -143,14 +159,31 @@ pub(crate) fn fill_from_json(json: &Json, ty: Type) -> Result<Values, String> {
     }
     let value = typed(json, ty).or_else(|why| {
         let value = |core: CoreType| missing_value::from_json(&core.into(), json);
-        let float = |fill: FillValue| fill.as_bytes().try_into().map(f32::from_ne_bytes).ok();
-        let double = |fill: FillValue| fill.as_bytes().try_into().map(f64::from_ne_bytes).ok();
-        let found = match ty {
-            Type::Float => value(CoreType::Float32).and_then(float).map(|n| vec![n].into()),
-            Type::Double => value(CoreType::Float64).and_then(double).map(|n| vec![n].into()),
-            _ => None,
+        macro_rules! number {
+            ($core:ident, $rust:ty) => {{
+                let fill = value(CoreType::$core);
+                let bytes = fill.and_then(|fill| fill.as_bytes().try_into().ok());
+                bytes.map(|bytes| vec![<$rust>::from_ne_bytes(bytes)].into())
+            }};
+        }
+        macro_rules! pair {
+            ($core:ident, $rust:ty) => {{
+                let bytes = value(CoreType::$core)?.as_bytes().to_vec();
+                let (parts, _) = bytes.as_chunks::<{ size_of::<$rust>() }>();
+                let part = |at: usize| parts.get(at).map(|part| <$rust>::from_ne_bytes(*part));
+                Some(vec![[part(0)?, part(1)?]].into())
+            }};
+        }
+        let found = || -> Option<Values> {
+            match ty {
+                Type::Float => number!(Float32, f32),
+                Type::Double => number!(Float64, f64),
+                Type::Complex64 => pair!(Complex64, f32),
+                Type::Complex128 => pair!(Complex128, f64),
+                _ => None,
+            }
         };
-        found.ok_or(why)
+        found().ok_or(why)
     })?;
     match (value.len(), ty) {
         (1, _) => Ok(value),
@@ -435,6 +468,8 @@ mod tests {
             Values::Int(vec![-7]),
             Values::Uint64(vec![u64::MAX]),
             Values::String(vec!["none".into()]),
+            Values::Complex64(vec![[0.1, f32::INFINITY]]),
+            Values::Complex128(vec![[0.0, -2.5]]),
         ] {
             for dialect in [Dialect::V2, Dialect::V3] {
                 let Ok((json, _)) = fill_to_json(&value, dialect) else {

@@ -231,7 +231,11 @@ impl Planning<'_> {
                 continue;
             }
             let old = stored.get(&attribute.name).filter(|_| attribute.name != "_FillValue");
-            match attribute::to_json(&attribute.value, self.new.dialect) {
+            let said = match attribute.name.as_str() {
+                "_FillValue" => attribute::fill_to_json(&attribute.value, self.new.dialect),
+                _ => attribute::to_json(&attribute.value, self.new.dialect),
+            };
+            match said {
                 Err(e) => {
                     self.lost.push(format!("{place}: {e}"));
                     continue;

@@ -23,6 +23,7 @@ use crate::infer::{self, full_name};
 use crate::missing;
 use crate::name::check_name;
 use crate::schema::{Attribute, Dimension, Group, Opaque, Storage, Variable};
+use crate::types::Type;
 use crate::values::Values;
 
 /// Groups deeper than this are refused.
@@ -357,8 +358,11 @@ impl<'a> Loader<'a> {
         }
         // N-054, decision 0136: the fill value is the missing value, but for final v3, which knows it from the attribute.
         let dialect = self.hierarchy.dialect();
-        let masks_fill = dialect != Dialect::V3 && metadata.fill_value.is_some() && ty.is_atomic();
-        if masks_fill && declared.is_none() && !missing::is_same(&fill, &ty.default_fill()) {
+        let masks_fill =
+            dialect != Dialect::V3 && metadata.fill_value.is_some() && ty != Type::Bool;
+        // netCDF has no fill value of its own for complex numbers, which readers would mask without a word.
+        let is_usual = ty.is_atomic() && missing::is_same(&fill, &ty.default_fill());
+        if masks_fill && declared.is_none() && !is_usual {
             attributes.push(Attribute { name: "_FillValue".into(), value: fill.clone() });
         } else if masks_fill && declared.is_some() && self.profile == Profile::Pure {
             // As xarray has it.

@@ -78,8 +78,11 @@ impl Making<'_> {
         let shape: Vec<u64> = self.dimensions.iter().map(|dimension| dimension.len).collect();
         let (shape, stored) = if axis { (vec![1], vec![1]) } else { (shape, chunks.clone()) };
         let big = variable.storage.endian == Some(Endian::Big);
-        // Readers of v2 mask the fill value, and no bool is missing (decision 0136).
-        if !ty.is_atomic() && self.dialect() == Dialect::V2 {
+        // Readers of v2 mask the fill value; no bool is missing, and no complex number unless an attribute says one
+        // (decision 36).
+        let is_missing =
+            ty.is_atomic() || ty != Type::Bool && variable.attribute("_FillValue").is_some();
+        if !is_missing && self.dialect() == Dialect::V2 {
             variable.storage.no_fill = true;
         }
         let mut builder = self
@@ -182,9 +185,14 @@ impl Making<'_> {
         }
     }
 
-    /// Whether the fill value is among the attributes, too: not where xarray refuses it, of bytes in v3.
+    /// Whether the fill value is among the attributes, too: not where xarray refuses it, of bytes in v3 and of complex
+    /// numbers in v2.
     pub fn tells_fill(&self, variable: &schema::Variable) -> bool {
-        variable.ty != Type::Char || self.dialect() != Dialect::V3 || self.nczarr()
+        match variable.ty {
+            Type::Char => self.dialect() != Dialect::V3 || self.nczarr(),
+            Type::Complex64 | Type::Complex128 => self.dialect() == Dialect::V3,
+            _ => true,
+        }
     }
 
     pub fn data_type(&self, variable: &schema::Variable) -> Result<DataType, AccessError> {

@@ -23,16 +23,23 @@ pub(crate) fn is_same(a: &Values, b: &Values) -> bool {
         (Values::Double(a), Values::Double(b)) => {
             a.iter().map(|n| n.to_bits()).eq(b.iter().map(|n| n.to_bits()))
         }
+        (Values::Complex64(a), Values::Complex64(b)) => {
+            let bits = |pair: &[f32; 2]| pair.map(f32::to_bits);
+            a.iter().map(bits).eq(b.iter().map(bits))
+        }
+        (Values::Complex128(a), Values::Complex128(b)) => {
+            let bits = |pair: &[f64; 2]| pair.map(f64::to_bits);
+            a.iter().map(bits).eq(b.iter().map(bits))
+        }
         _ => a == b,
     }
 }
 
 /// Whether all values have no bit that is set.
 pub(crate) fn are_zeros(values: &Values) -> bool {
-    let is_pair = matches!(values, Values::Complex64(_) | Values::Complex128(_));
     zero(values.ty())
         .and_then(|zero| zero.repeated(values.len()))
-        .is_some_and(|zeros| !is_pair && is_same(values, &zeros))
+        .is_some_and(|zeros| is_same(values, &zeros))
 }
 
 /// What elements hold that nobody wrote where no fill value is defined.
@@ -56,12 +63,12 @@ impl Planning<'_> {
         let from = self.from.variable(path)?;
         let held = kept(from.entry()?.fill, copy.ty);
         let is_v3 = self.from.dialect() == Dialect::V3;
-        // Of bools and complex numbers no value is missing.
-        let is_whole = !variable.ty.is_atomic();
+        // Of bools no value is missing.
+        let is_whole = variable.ty == Type::Bool;
         copy.storage.unwritten = None;
         let declared = copy.attribute(FILL).cloned();
         // The fill value that netCDF masks without a word.
-        let is_usual = !is_whole
+        let is_usual = variable.ty.is_atomic()
             && !variable.storage.no_fill
             && self.from.profile() != Profile::Pure
             && is_same(&held, &copy.ty.default_fill());
@@ -100,7 +107,9 @@ impl Planning<'_> {
         let Some(becomes) = declared.clone().or_else(|| zero(copy.ty)) else { return Ok(()) };
         let (stored, all) = self.chunks(path)?;
         let absent = all.saturating_sub(stored);
-        if absent > all / 4 && are_zeros(&held) {
+        // Of complex numbers v2 has no such attribute.
+        let may_tell = declared.is_none() || copy.ty.is_atomic();
+        if absent > all / 4 && are_zeros(&held) && may_tell {
             // Without a fill value they stay zeros; the attribute is the missing value then.
             copy.storage.no_fill = true;
             self.sparse.insert(path.to_owned());

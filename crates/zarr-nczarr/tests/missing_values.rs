@@ -328,3 +328,52 @@ fn a_default_fill_value_is_told_to_xarray_alone() {
     let (store, ..) = copied(&copy, &NewDataset::nczarr_v2());
     assert_eq!(attribute(&store, Dialect::V2), None);
 }
+
+/// Decision 36: complex numbers, in the words that xarray 2026.9 writes and reads in v3. In v2 it masks the fill value.
+#[test]
+fn complex_numbers_keep_their_missing_value() {
+    let array = |fill: &str| {
+        format!(
+            r#"{{"zarr_format":2,"shape":[2],"dtype":"<c16","chunks":[2],"fill_value":{fill},"order":"C","compressor":null,"filters":null}}"#
+        )
+    };
+    let names = r#"{"_ARRAY_DIMENSIONS":["x"]}"#;
+    let store = holding(&[
+        (".zgroup", r#"{"zarr_format":2}"#),
+        ("v/.zarray", &array("[-1.0,2.0]")),
+        ("v/.zattrs", names),
+        ("zero/.zarray", &array("[0.0,0.0]")),
+        ("zero/.zattrs", names),
+        ("none/.zarray", &array("null")),
+        ("none/.zattrs", names),
+    ]);
+    let original = Dataset::open(store, &options()).unwrap();
+    let copied = |from: &Dataset, new: &NewDataset| {
+        let plan = from.plan_copy(new).unwrap();
+        let store = memory();
+        let to = Dataset::create(store.clone(), new, &options()).unwrap();
+        from.copy_to(&to, &plan, &|_, _| {}).unwrap();
+        assert_eq!(plan.lost, [""; 0], "{new:?}");
+        (Dataset::open(store.clone(), &options()).unwrap(), store)
+    };
+    let spelled = [
+        ("v", Some(r#"["AAAAAAAA8L8=","AAAAAAAAAEA="]"#)),
+        ("zero", Some(r#"["AAAAAAAAAAA=","AAAAAAAAAAA="]"#)),
+        ("none", None),
+    ];
+    for new in [NewDataset::pure(Dialect::V3), NewDataset::nczarr_v3()] {
+        let (copy, store) = copied(&original, &new);
+        for (name, due) in spelled {
+            let json = document(&store, &format!("{name}/zarr.json"));
+            let attributes = json.as_object().unwrap().get("attributes").unwrap();
+            let found = attributes.as_object().unwrap().get("_FillValue").map(Json::to_string);
+            assert_eq!(found.as_deref(), due, "{new:?}: {name}");
+        }
+        let (_, store) = copied(&copy, &NewDataset::pure(Dialect::V2));
+        for (name, due) in [("v", "[-1.0,2.0]"), ("zero", "[0.0,0.0]"), ("none", "null")] {
+            let json = document(&store, &format!("{name}/.zarray"));
+            let found = json.as_object().unwrap().get("fill_value").unwrap().to_string();
+            assert_eq!(found, due, "{new:?}: {name}");
+        }
+    }
+}

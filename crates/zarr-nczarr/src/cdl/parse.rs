@@ -417,7 +417,13 @@ impl<'a> Parser<'a> {
         let mut places = Vec::new();
         loop {
             let lexeme = self.lexer.next()?;
-            let why = match Constant::of(lexeme.token) {
+            let constant = match lexeme.token {
+                Token::Mark('{') if ty.is_some_and(own_types::is_pair) => {
+                    own_types::pair(&mut self.lexer).map(Some).map(Ok)?
+                }
+                token => Constant::of(token),
+            };
+            let why = match constant {
                 Ok(Some(constant)) => {
                     constants.push(constant);
                     places.push(lexeme.start);
