@@ -271,7 +271,7 @@ impl Planning<'_> {
 
     /// Whether the copy has an attribute in the words of the source's document, which netCDF's would change. From plain
     /// Zarr to plain Zarr all stay. Bare `NaN` and `Infinity` stay in the same dialect, also in NCZarr, as netcdf-c reads
-    /// them; readers of another dialect may take nothing but JSON (decision 38).
+    /// them; readers of another dialect may take nothing but JSON (decision 0138).
     fn is_verbatim(&self, old: &Json, json: &Json) -> bool {
         let is_plain = [self.from.profile(), self.new.profile] == [Profile::Pure; 2];
         let is_same_dialect = self.from.dialect() == self.new.dialect;

@@ -79,7 +79,7 @@ impl Making<'_> {
         let (shape, stored) = if axis { (vec![1], vec![1]) } else { (shape, chunks.clone()) };
         let big = variable.storage.endian == Some(Endian::Big);
         // Readers of v2 mask the fill value; no bool is missing, and no complex number unless an attribute says one
-        // (decision 36).
+        // (decision 0136).
         let is_missing =
             ty.is_atomic() || ty != Type::Bool && variable.attribute("_FillValue").is_some();
         if !is_missing && self.dialect() == Dialect::V2 {

@@ -199,7 +199,7 @@ fn what_netcdf_says_otherwise_is_named() {
     assert!(format!("{sum:?}").contains("checksum"), "{sum:?}");
 }
 
-/// Decision 38: netcdf-c 4.9 and 4.10 read bare floats in v2, with and without a note of their type. From plain Zarr to
+/// Decision 0138: netcdf-c 4.9 and 4.10 read bare floats in v2, with and without a note of their type. From plain Zarr to
 /// plain Zarr, attributes stay as they are.
 #[test]
 fn attributes_stay_as_their_document_has_them() {
@@ -252,7 +252,7 @@ fn attributes_stay_as_their_document_has_them() {
     }
 }
 
-/// Issue 13, point 13: `|S5` is bytes to xarray, which need not be UTF-8 nor end at the first NUL; `<U2` is text. The
+/// `|S5` is bytes to xarray, which need not be UTF-8 nor end at the first NUL; `<U2` is text. The
 /// documents are zarr-python 2's, but for chunks without a codec.
 #[test]
 fn strings_of_one_width_keep_their_bytes_and_their_type() {

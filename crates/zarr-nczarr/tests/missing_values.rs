@@ -329,7 +329,7 @@ fn a_default_fill_value_is_told_to_xarray_alone() {
     assert_eq!(attribute(&store, Dialect::V2), None);
 }
 
-/// Decision 36: complex numbers, in the words that xarray 2026.9 writes and reads in v3. In v2 it masks the fill value.
+/// Decision 0136: complex numbers, in the words that xarray 2026.9 writes and reads in v3. In v2 it masks the fill value.
 #[test]
 fn complex_numbers_keep_their_missing_value() {
     let array = |fill: &str| {
