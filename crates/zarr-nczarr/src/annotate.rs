@@ -212,7 +212,7 @@ fn found(known: &[Attribute], name: &str) -> Option<usize> {
     position(known.iter().map(|attribute| attribute.name.as_str()), name)
 }
 
-/// N-001, N-055.
+/// Refuses names that no attribute may have, and reserved ones (N-001, N-055).
 pub(crate) fn check_attribute_name(name: &str) -> Result<(), AccessError> {
     check_name(&composed(name))?;
     check_defined_attribute(name)

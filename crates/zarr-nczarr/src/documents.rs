@@ -133,7 +133,7 @@ impl GroupDocument {
     }
 }
 
-/// N-011.
+/// A dimension as it is written: its length, or an object with `size` and `unlimited` (N-011).
 fn dimension_json(dimension: &Dimension, dialect: Dialect) -> Json {
     match dimension.unlimited || dialect == Dialect::V3 {
         false => dimension.len.into(),

@@ -407,7 +407,7 @@ impl<'a> Loader<'a> {
         let xarray = self.options.xarray;
         let names = metadata.attributes.get("_ARRAY_DIMENSIONS").and_then(Json::as_array);
         if metadata.rank() == 0 {
-            // N-023.
+            // A scalar has no dimensions; names other than `_scalar_` contradict its shape (N-023).
             return match names.filter(|names| !names.is_empty() && xarray) {
                 None => Ok(Vec::new()),
                 Some([Json::String(name)]) if name == "_scalar_" => Ok(Vec::new()),

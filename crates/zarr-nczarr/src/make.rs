@@ -279,7 +279,6 @@ impl Making<'_> {
     ) -> Result<Vec<u64>, AccessError> {
         let said = &variable.storage.chunks;
         if variable.storage.contiguous && said.is_empty() {
-            // N-008.
             if let Some(grows) = self.dimensions.iter().find(|dimension| dimension.unlimited) {
                 let name = &grows.name;
                 let why = format!("contiguous storage along `{name}`, which is unlimited");

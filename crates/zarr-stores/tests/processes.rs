@@ -67,7 +67,6 @@ fn count_together(test: &str, open: fn(&Path) -> Arc<dyn Store>) {
     }
     let count = open(&path).readable().unwrap().get(&counter).unwrap().unwrap();
     assert_eq!(count[..], ((CHILDREN * ROUNDS) as u32).to_le_bytes());
-    // Decision 0146.
     assert!(!path.join("data/root/x/.zarr-lock").exists(), "a lock file stays");
 }
 

@@ -52,7 +52,6 @@ pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, M
     let ordered = context.data_type.has_byte_order();
     let mut parameters = Parameters::new(spec);
     if context.data_type.is_variable() {
-        // F-045.
         let why = format!("`{}` has no fixed size; it needs another codec", context.data_type);
         return Err(parameters.wrong("data type", why));
     }

@@ -70,7 +70,6 @@ pub(crate) fn build(
             return Err(parameters.wrong("index_location", why));
         }
     };
-    // F-087.
     let counts = counts(&context.shape, &inner_shape).ok_or_else(|| {
         let why = format!("{inner_shape:?} does not divide shards of {:?}", context.shape);
         parameters.wrong("chunk_shape", why)
@@ -84,7 +83,6 @@ pub(crate) fn build(
     let chain = Chain::build(&index_codecs, &index_context, registry)?;
     let index = IndexForm { chain, location };
     if index.size(&counts).is_none() {
-        // F-088.
         let why = "the index' size depends on what is in it; choose `bytes` and `crc32c`";
         return Err(MetadataError::invalid("codecs: sharding_indexed: index_codecs", why));
     }

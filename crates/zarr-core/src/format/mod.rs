@@ -291,7 +291,6 @@ fn object_of(
                 "bare `NaN` or `Infinity` is not JSON; write it as a string".into(),
             ));
         }
-        // Decision 0138.
         let what = "bare `NaN` or `Infinity` is not JSON; it is kept as it stands, and a copy into another format \
                     writes it as a string";
         reading.tolerate(what).map_err(refuse)?;

@@ -67,7 +67,6 @@ impl Format for V2 {
         };
         if let Some(bytes) = array {
             if group.is_some() {
-                // Z2-001.
                 reading
                     .tolerate("both `.zarray` and `.zgroup` are here; the array is taken")
                     .map_err(MetadataError::Json)?;
@@ -132,7 +131,7 @@ impl Format for V2 {
     }
 }
 
-/// Z2-004, Z2-011.
+/// Refuses a `zarr_format` other than the integer 2 (Z2-004, Z2-011).
 fn check_version(object: &Object) -> Result<(), MetadataError> {
     match object.get("zarr_format") {
         None => Err(MetadataError::Missing("zarr_format")),

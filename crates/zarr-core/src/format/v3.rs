@@ -31,7 +31,6 @@ impl Format for V3 {
         "v3"
     }
 
-    /// F-020.
     fn check_name(&self, name: &str) -> Result<(), AccessError> {
         let why = if name.bytes().all(|b| b == b'.') {
             "consists of periods"
@@ -59,7 +58,6 @@ impl Format for V3 {
             return Ok(None);
         };
         let object = parse_node_object(bytes, reading)?;
-        // F-003.
         match object.get("zarr_format") {
             None => return Err(MetadataError::Missing("zarr_format")),
             Some(json) if json.as_number() == Some("3") => {}
@@ -266,7 +264,7 @@ fn parse_array(
         _ => return Err(invalid("codecs", "a list of at least one codec is due")),
     };
 
-    // F-011.
+    // A transformer changes the stored bytes: none may be ignored (F-011).
     match object.get("storage_transformers") {
         None => {}
         Some(Json::Array(list)) => {
@@ -342,7 +340,7 @@ fn parse_group(
     Ok(GroupMetadata { attributes, unknown, implicit: false })
 }
 
-/// F-009.
+/// Takes the member `attributes`; null is read as an empty object (F-009).
 fn v3_attributes(object: &mut Object, reading: &mut Reading<'_>) -> Result<Object, MetadataError> {
     match object.remove("attributes") {
         Some(Json::Null) => {
@@ -354,7 +352,7 @@ fn v3_attributes(object: &mut Object, reading: &mut Reading<'_>) -> Result<Objec
     }
 }
 
-/// F-010.
+/// Reads the member `dimension_names`; null for all is read as absent (F-010).
 fn dimension_names(
     json: Option<&Json>,
     reading: &mut Reading<'_>,

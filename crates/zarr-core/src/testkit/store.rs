@@ -292,7 +292,7 @@ fn keys(store: &Checked) {
     store.holds(&names, "keys are listed in full, as they were set (D-137)");
 }
 
-/// T-62.
+/// Checks that a store shares no memory with its callers (T-62).
 fn buffers(store: &Checked) {
     let mut buffer = b"first".to_vec();
     store.set("k", &buffer);
@@ -307,7 +307,7 @@ fn buffers(store: &Checked) {
     );
 }
 
-/// F-111.
+/// Checks that a range of a value gives its bytes and no others (F-111).
 fn ranges(store: &Checked) {
     let value: Vec<u8> = (0..100).collect();
     store.set("k", &value);
@@ -319,7 +319,7 @@ fn ranges(store: &Checked) {
     check_absent(store.readable(), &key("absent"));
 }
 
-/// D-132, D-136, T-58.
+/// Checks that a listing has the keys below its prefix, and no others (D-132, D-136, T-58).
 fn prefixes(store: &Checked) {
     let names = ["a/b", "a/c", "a/d/e", "a/f/g", "a/f/h/i", "ab/x", "a.b/x", "a-b", "a0", "e/f/g"];
     store.holds(&[], "an empty store has no keys");
@@ -361,7 +361,7 @@ fn listings(store: &dyn ListableStore, names: &BTreeSet<String>) {
     assert_eq!(found, keys, "list: full, sorted, each once (D-137)");
 }
 
-/// D-135, F-111.
+/// Checks that keys and prefixes are erased, and no others, also when they are absent (D-135, F-111).
 fn erasing(store: &Checked) {
     let writeable = store.writeable();
     ok(writeable.erase(&key("no/such")), "erase of an absent key (D-135)");

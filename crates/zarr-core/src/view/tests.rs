@@ -13,7 +13,6 @@ fn numbers(n: u8) -> Vec<u8> {
 fn permuted_views_read_in_the_new_order() {
     let memory = numbers(24);
     let view = View::new(&memory, &[2, 3, 4], 1).permuted(&[2, 0, 1]);
-    // F-081.
     assert_eq!(
         view.to_bytes()[..],
         [0, 4, 8, 12, 16, 20, 1, 5, 9, 13, 17, 21, 2, 6, 10, 14, 18, 22, 3, 7, 11, 15, 19, 23]

@@ -148,7 +148,7 @@ impl Words<'_> {
         match repr {
             Repr::Bool => match (json.as_bool(), json.as_u64()) {
                 (Some(value), _) => Ok(vec![value as u8]),
-                // Decision 0138.
+                // Others write numbers (decision 0138).
                 (None, Some(value @ 0..=1)) => {
                     self.tolerate("a bool is `true` or `false`, not a number")?;
                     Ok(vec![value as u8])
@@ -404,7 +404,6 @@ mod tests {
             &[("[\"-Infinity\",\"NaN\"]", Some("7fc00000ff800000")), ("1", None), ("[1]", None)],
         );
         assert_eq!(read(Uint8, "7.0", Dialect::V3, Strictness::Tolerant).as_deref(), Some("07"));
-        // Decision 0138.
         for (text, bits) in [("0", Some("00")), ("1", Some("01")), ("2", None), ("\"1\"", None)] {
             assert_eq!(read(Bool, text, Dialect::V3, Strictness::Tolerant).as_deref(), bits);
         }

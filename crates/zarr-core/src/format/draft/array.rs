@@ -275,7 +275,7 @@ fn chunk_codecs(json: Option<&Json>) -> Result<Vec<CodecSpec>, MetadataError> {
     list.iter().map(codec).collect()
 }
 
-/// D-106.
+/// Reads the member `compressor` (D-106).
 fn compressor(json: Option<&Json>) -> Result<Option<CodecSpec>, MetadataError> {
     let object = match json {
         None | Some(Json::Null) => return Ok(None),

@@ -57,7 +57,7 @@ pub(crate) fn parse(
     let mut frozen = None;
     match version(format) {
         Some(Version { minor: 0 }) => {}
-        // Q19.
+        // A later minor version may be read, and is not written (Q19).
         Some(_) if asked.is_none() => {
             let what = format!("`{format}` is a later version than 3.0; what it adds is ignored");
             reading.warnings.push(what);

@@ -126,7 +126,7 @@ fn path_or_nothing(path: &NodePath) -> &str {
     if path.is_root() { "" } else { path.as_str() }
 }
 
-/// D-010 … D-013.
+/// Why a name cannot be that of a new node (D-010 … D-013).
 fn name_flaw(name: &str) -> Option<&'static str> {
     if !name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b)) {
         Some("has characters other than a-z A-Z 0-9 - _ .")
@@ -186,7 +186,6 @@ impl Format for Draft {
         };
         let (array, group) = (at(self.array_key(path)), at(self.group_key(path)));
         if array.is_some() && group.is_some() {
-            // D-165.
             reading
                 .tolerate("both an array's and a group's document are here; the array is taken")
                 .map_err(MetadataError::Json)?;
@@ -271,7 +270,6 @@ impl Format for Draft {
         StorePrefix::new(format!("meta/root{}/", path_or_nothing(path)))
     }
 
-    /// D-160.
     fn children(
         &self,
         path: &NodePath,
@@ -353,7 +351,7 @@ fn parse_group(
     if !object.contains("attributes") {
         tolerate(reading, "attributes", "it is missing; taken as empty")?;
     }
-    // D-121.
+    // Groups have no extensions, but one that must be understood is an error (D-121).
     if let Some(Json::Array(list)) = object.get("extensions")
         && let Some(must) = list.iter().find(|e| extensions::must_understand(e) != Some(false))
     {

@@ -71,7 +71,7 @@ fn spelled(
     Ok(())
 }
 
-/// F-017, Z2-061, D-063.
+/// Checks that unknown parameters are refused in v3, and ignored elsewhere (F-017, Z2-061, D-063).
 fn unknown_members(subject: &Subject<'_>, words: &CodecSpec) {
     let mut more = words.clone();
     more.configuration.insert("no such parameter", 1u64);
