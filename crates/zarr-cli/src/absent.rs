@@ -193,8 +193,9 @@ fn in_folder(url: &str, store: &dyn Store) -> Option<String> {
         });
     }
     let documents = ["zarr.json", ".zgroup", ".zarray", ".zmetadata"];
+    let most = zarr::Limits::default().document;
     let is_there = |key: StoreKey| {
-        let value = store.readable().and_then(|readable| readable.get(&key).ok());
+        let value = store.readable().and_then(|readable| readable.get_at_most(&key, most).ok());
         value.flatten().is_some()
     };
     let mut looked_into = prefixes.iter().take(LOOKED_INTO);

@@ -148,10 +148,12 @@ impl Dataset {
     /// [`AccessError::NotFound`] if nothing of Zarr is there; for documents that are broken.
     pub fn open(store: Arc<dyn Store>, options: &DatasetOptions) -> Result<Dataset> {
         match Self::open_plainly(store.clone(), options) {
-            Err(e) if may_be_inline(&e) => match inline::store(&store)? {
-                Some(store) => Self::open_plainly(store, options),
-                None => Err(e),
-            },
+            Err(e) if may_be_inline(&e) => {
+                match inline::store(&store, &options.zarr.options.limits)? {
+                    Some(store) => Self::open_plainly(store, options),
+                    None => Err(e),
+                }
+            }
             other => other,
         }
     }
@@ -172,7 +174,8 @@ impl Dataset {
         match located.and_then(|(hierarchy, base)| Self::of(hierarchy, base, options, &words)) {
             Err(e) if may_be_inline(&e) => {
                 let store = options.zarr.store(url).ok();
-                match store.map(|store| inline::store(&store)).transpose()?.flatten() {
+                let limits = &options.zarr.options.limits;
+                match store.map(|store| inline::store(&store, limits)).transpose()?.flatten() {
                     Some(store) => Self::open_plainly(store, options),
                     None => Err(e),
                 }

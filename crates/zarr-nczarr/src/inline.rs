@@ -9,7 +9,7 @@ use std::sync::Arc;
 use zarr_core::store::{
     Bytes, ListableStore, Listing, Pinned, ReadableStore, Store, StoreKey, StorePrefix, Whole,
 };
-use zarr_core::{Json, StoreError};
+use zarr_core::{Json, Limits, StoreError};
 
 use crate::lenient;
 
@@ -24,9 +24,12 @@ struct Inline {
 ///
 /// # Errors
 /// What the store met.
-pub(crate) fn store(store: &Arc<dyn Store>) -> Result<Option<Arc<dyn Store>>, StoreError> {
+pub(crate) fn store(
+    store: &Arc<dyn Store>,
+    limits: &Limits,
+) -> Result<Option<Arc<dyn Store>>, StoreError> {
     let Some(readable) = store.readable() else { return Ok(None) };
-    let root = readable.get(&StoreKey::new("zarr.json")?)?;
+    let root = readable.get_at_most(&StoreKey::new("zarr.json")?, limits.document)?;
     let documents = root.and_then(|bytes| documents(&bytes));
     Ok(documents.map(|documents| Arc::new(Inline { store: store.clone(), documents }) as _))
 }

@@ -10,7 +10,7 @@ use zarr_core::metadata::ArrayMetadata;
 use zarr_core::store::StoreKey;
 use zarr_core::{
     Array, Dialect, Error, ErrorKind, Hierarchy, Json, MetadataError, Node, NodeKind, NodePath,
-    Object, Result, Strictness, Warning,
+    Object, Result, StoreError, Strictness, Warning,
 };
 
 use crate::attribute;
@@ -454,9 +454,17 @@ pub(crate) fn old_documents(
     for name in names.iter().filter(|_| hierarchy.dialect() == Dialect::V2) {
         let key = format!("{}/{name}", path.relative());
         let key = StoreKey::new(key.trim_start_matches('/'))?;
-        if let Some(bytes) = readable.get(&key)? {
+        let limit = hierarchy.options().limits.document;
+        let at = |e: Error| e.at_path(path).at_key(&key);
+        let document = readable.get_at_most(&key, limit).map_err(|e| match e {
+            StoreError::TooLarge { .. } => {
+                at(e.into()).with_hint("raise `Limits::document` if you trust this data")
+            }
+            e => at(e.into()),
+        })?;
+        if let Some(bytes) = document {
             let json = Json::parse(&bytes).map_err(MetadataError::Json);
-            found.push((*name, json.map_err(|e| Error::from(e).at_path(path).at_key(&key))?));
+            found.push((*name, json.map_err(|e| at(e.into()))?));
         }
     }
     Ok(found)

@@ -60,8 +60,12 @@ impl WriteableStore for Counting {
 }
 
 impl ConditionalStore for Counting {
-    fn get_versioned(&self, key: &StoreKey) -> Result<Option<(Bytes, Version)>, StoreError> {
-        self.store.conditional().unwrap().get_versioned(key)
+    fn get_versioned(
+        &self,
+        key: &StoreKey,
+        limit: u64,
+    ) -> Result<Option<(Bytes, Version)>, StoreError> {
+        self.store.conditional().unwrap().get_versioned(key, limit)
     }
     fn set_if(
         &self,

@@ -69,8 +69,12 @@ impl WriteableStore for CutShort {
 }
 
 impl ConditionalStore for CutShort {
-    fn get_versioned(&self, key: &StoreKey) -> Result<Option<(Bytes, Version)>, StoreError> {
-        self.store.conditional().unwrap().get_versioned(key)
+    fn get_versioned(
+        &self,
+        key: &StoreKey,
+        limit: u64,
+    ) -> Result<Option<(Bytes, Version)>, StoreError> {
+        self.store.conditional().unwrap().get_versioned(key, limit)
     }
     fn set_if(
         &self,

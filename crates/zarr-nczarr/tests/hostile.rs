@@ -338,6 +338,47 @@ fn old_forms_are_read() {
     }
 }
 
+/// Decision 0142: documents of 2021 have the limit of all documents.
+#[test]
+fn old_documents_beyond_the_limit_are_refused() {
+    let declared = r#"{"dims":{"x":2},"vars":["v"],"groups":[]}"#;
+    let documents = [
+        (".zgroup", GROUP),
+        (".nczarr", r#"{"zarr_format":2,"nczarr_version":"1.0.0"}"#),
+        (".nczgroup", declared),
+        ("v/.zarray", ARRAY),
+        ("v/.nczvar", r#"{"dimrefs":["/x"],"storage":"chunked"}"#),
+        ("v/.nczattr", r#"{"types":{}}"#),
+    ];
+    for large in [".nczgroup", "v/.nczvar", "v/.nczattr"] {
+        let padding = " ".repeat(4096);
+        let pad = |(key, text): &(&'static str, &str)| match *key == large {
+            true => (*key, format!("{text}{padding}")),
+            false => (*key, (*text).to_owned()),
+        };
+        let padded: Vec<(&str, String)> = documents.iter().map(pad).collect();
+        let texts: Vec<(&str, &str)> =
+            padded.iter().map(|(key, text)| (*key, text.as_str())).collect();
+        let store = holding(&texts);
+        Dataset::open(store.clone(), &options()).unwrap();
+        let mut limited = options();
+        limited.zarr.options.limits.document = 1024;
+        let why = match Dataset::open(store, &limited) {
+            Err(error) => {
+                assert_eq!(error.kind(), ErrorKind::Limit, "{large}: {error}");
+                error.to_string()
+            }
+            // A variable is set apart.
+            Ok(dataset) => {
+                dataset.schema().opaque.first().map(|v| v.why.clone()).unwrap_or_default()
+            }
+        };
+        for part in [large, "more than the limit of 1024"] {
+            assert!(why.contains(part), "{large}: {why}");
+        }
+    }
+}
+
 /// N-022, N-033, N-065, N-073: the words of the branch of netcdf-c that writes v3 are read.
 #[test]
 fn v3_of_netcdf_c_is_read() {

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGua
 use bytes::Bytes;
 use zarr_core::store::{
     ConditionalStore, ListableStore, Listing, Payload, Pinned, ReadableStore, Store, StoreKey,
-    StorePrefix, Version, Whole, WriteableStore,
+    StorePrefix, Version, Whole, WriteableStore, check_size,
 };
 use zarr_core::{Access, StoreError};
 
@@ -137,7 +137,7 @@ impl ReadableStore for MemoryStore {
     }
 
     fn pin(&self, key: &StoreKey) -> Result<Option<Box<dyn Pinned>>, StoreError> {
-        let found = self.get_versioned(key)?;
+        let found = self.get_versioned(key, u64::MAX)?;
         Ok(found
             .map(|(value, version)| Box::new(Whole::new(key, value).with_version(version)) as _))
     }
@@ -200,10 +200,15 @@ impl ListableStore for MemoryStore {
 }
 
 impl ConditionalStore for MemoryStore {
-    fn get_versioned(&self, key: &StoreKey) -> Result<Option<(Bytes, Version)>, StoreError> {
+    fn get_versioned(
+        &self,
+        key: &StoreKey,
+        limit: u64,
+    ) -> Result<Option<(Bytes, Version)>, StoreError> {
         let values = self.values();
-        let value = values.map.get(key.as_str());
-        Ok(value.map(|value| (value.bytes.clone(), value.version())))
+        let Some(value) = values.map.get(key.as_str()) else { return Ok(None) };
+        check_size(key, value.bytes.len() as u64, limit)?;
+        Ok(Some((value.bytes.clone(), value.version())))
     }
 
     fn set_if(
@@ -286,7 +291,7 @@ mod tests {
         store.set(&key, Payload::new(&buffer[..])).unwrap();
         buffer.fill(9);
         assert_eq!(store.get(&key).unwrap().unwrap()[..], [1, 2, 3]);
-        store.get_into(&key, &mut buffer).unwrap();
+        store.get_into(&key, u64::MAX, &mut buffer).unwrap();
         buffer.fill(9);
         let before = store.get(&key).unwrap().unwrap();
         store.set(&key, Payload::new(vec![4])).unwrap();
@@ -299,7 +304,7 @@ mod tests {
         let store = MemoryStore::new();
         let key = StoreKey::new("k").unwrap();
         store.set(&key, Payload::new(b"v")).unwrap();
-        let (_, first) = store.get_versioned(&key).unwrap().unwrap();
+        let (_, first) = store.get_versioned(&key, u64::MAX).unwrap().unwrap();
         store.erase(&key).unwrap();
         store.set(&key, Payload::new(b"v")).unwrap();
         assert!(!store.set_if(&key, None, Some(&first)).unwrap());

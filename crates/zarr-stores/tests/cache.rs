@@ -120,14 +120,14 @@ fn what_others_write_is_seen_when_it_is_asked_for() {
         assert_eq!(get(&*store, "a").unwrap(), b"own");
         // An update stands on what is there.
         let conditional = store.conditional().unwrap();
-        let (value, was) = conditional.get_versioned(&key("a")).unwrap().unwrap();
+        let (value, was) = conditional.get_versioned(&key("a"), u64::MAX).unwrap().unwrap();
         assert_eq!(value, &b"theirs"[..]);
         set(&memory, "a", b"theirs again");
         let new = || Some(Payload::new(b"new"));
         assert!(!conditional.set_if(&key("a"), new(), Some(&was)).unwrap());
         // A lost update tells that what is kept is old.
         assert_eq!(get(&*store, "a").unwrap(), b"theirs again");
-        let was = memory.get_versioned(&key("a")).unwrap().unwrap().1;
+        let was = memory.get_versioned(&key("a"), u64::MAX).unwrap().unwrap().1;
         assert!(conditional.set_if(&key("a"), new(), Some(&was)).unwrap());
         assert_eq!(get(&*store, "a").unwrap(), b"new");
 

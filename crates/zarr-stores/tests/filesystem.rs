@@ -98,7 +98,7 @@ fn synchronised_writes_are_as_good_as_others() {
     let store = store.sync(true);
     set(&store, "a/b/c", b"one");
     set(&store, "a/b/c", b"two");
-    let (_, version) = store.get_versioned(&key("a/b/c")).unwrap().unwrap();
+    let (_, version) = store.get_versioned(&key("a/b/c"), u64::MAX).unwrap().unwrap();
     assert!(store.set_if(&key("a/b/c"), Some(Payload::new(b"three")), Some(&version)).unwrap());
     assert_eq!(get(&store, "a/b/c").as_deref(), Some(&b"three"[..]));
     store.erase(&key("a/b/c")).unwrap();
@@ -147,7 +147,7 @@ fn keys_that_could_lead_elsewhere_are_refused_and_nothing_is_written() {
             Ok(key) => {
                 let mut buf = vec![];
                 refused(store.get(&key).map(drop));
-                refused(store.get_into(&key, &mut buf).map(drop));
+                refused(store.get_into(&key, u64::MAX, &mut buf).map(drop));
                 refused(store.get_partial_values(&key, &[ByteRange::ALL]).map(drop));
                 refused(store.set(&key, Payload::new(b"v")));
                 refused(store.set_unguarded(&key, Payload::new(b"v")));
@@ -169,7 +169,7 @@ fn a_folder_is_no_value_and_a_file_is_no_folder() {
     let (_within, store) = fresh();
     set(&store, "a/b", b"v");
     assert_eq!(get(&store, "a"), None);
-    assert!(!store.get_into(&key("a"), &mut vec![1]).unwrap());
+    assert!(!store.get_into(&key("a"), u64::MAX, &mut vec![1]).unwrap());
     assert_eq!(store.get_partial_values(&key("a"), &[ByteRange::ALL]).unwrap(), None);
     assert_eq!(get(&store, "a/b/c"), None);
     store.erase(&key("a")).unwrap();
@@ -211,7 +211,7 @@ fn nothing_is_there_before_the_first_write() {
     let (_, version) = {
         let other = FilesystemStore::new(within.path().join("other"));
         set(&other, "k", b"v");
-        other.get_versioned(&key("k")).unwrap().unwrap()
+        other.get_versioned(&key("k"), u64::MAX).unwrap().unwrap()
     };
     assert!(!store.set_if(&key("a/k"), None, Some(&version)).unwrap());
     assert!(!store.root().exists());
@@ -366,7 +366,7 @@ fn writers_whose_folder_is_erased_under_them_begin_anew() {
                 let name = format!("a/b/{i}");
                 for round in 0..200u8 {
                     set(store, &name, &[round]);
-                    let now = store.get_versioned(&key(&name)).unwrap();
+                    let now = store.get_versioned(&key(&name), u64::MAX).unwrap();
                     let version = now.map(|(_, version)| version);
                     let value = (round % 2 == 0).then(|| Payload::new(vec![round]));
                     store.set_if(&key(&name), value, version.as_ref()).unwrap();
@@ -447,7 +447,7 @@ fn lock_files_go_with_the_handle_that_wrote() {
             set(store, name, b"v");
         }
         store.erase(&key("a/c/0/0")).unwrap();
-        let was = store.get_versioned(&key("b/k")).unwrap().map(|(_, version)| version);
+        let was = store.get_versioned(&key("b/k"), u64::MAX).unwrap().map(|(_, version)| version);
         assert!(store.set_if(&key("b/k"), Some(Payload::new(b"v")), was.as_ref()).unwrap());
     };
     let locks = || entries(store.root()).into_iter().filter(|name| name.ends_with(".zarr-lock"));

@@ -46,7 +46,7 @@ fn count_together(test: &str, open: fn(&Path) -> Arc<dyn Store>) {
         let swapper = store.conditional().unwrap();
         for _ in 0..ROUNDS {
             loop {
-                let now = swapper.get_versioned(&counter).unwrap();
+                let now = swapper.get_versioned(&counter, u64::MAX).unwrap();
                 let (value, version) = now.unzip();
                 let count = value.map_or(0, |v| u32::from_le_bytes(v[..].try_into().unwrap()));
                 let next = Payload::new((count + 1).to_le_bytes().to_vec());
@@ -81,7 +81,8 @@ fn threads_whose_handles_come_and_go_lose_nothing() {
                 for _ in 0..ROUNDS {
                     let store = FilesystemStore::new(folder.path());
                     loop {
-                        let (value, version) = store.get_versioned(&counter).unwrap().unzip();
+                        let (value, version) =
+                            store.get_versioned(&counter, u64::MAX).unwrap().unzip();
                         let next = Payload::new([value.unwrap_or_default(), "x".into()].concat());
                         if store.set_if(&counter, Some(next), version.as_ref()).unwrap() {
                             break;
@@ -132,7 +133,7 @@ fn a_killed_writer_leaves_the_old_value_or_the_new_one_and_no_lock() {
             if letter % 2 == 0 {
                 store.set(&key, value).unwrap();
             } else {
-                let was = store.get_versioned(&key).unwrap().map(|(_, version)| version);
+                let was = store.get_versioned(&key, u64::MAX).unwrap().map(|(_, version)| version);
                 store.set_if(&key, Some(value), was.as_ref()).unwrap();
             }
             println!("wrote");
@@ -149,7 +150,7 @@ fn a_killed_writer_leaves_the_old_value_or_the_new_one_and_no_lock() {
         thread::sleep(Duration::from_micros(round * 700));
         child.kill().unwrap();
         child.wait().unwrap();
-        let (value, version) = store.get_versioned(&key).unwrap().expect("it was there");
+        let (value, version) = store.get_versioned(&key, u64::MAX).unwrap().expect("it was there");
         assert!(whole(&value), "the value is a mixture of two");
         assert_ne!(value[0], first[0], "the child wrote");
         assert_eq!(store.list().unwrap(), std::slice::from_ref(&key));

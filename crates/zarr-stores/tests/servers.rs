@@ -178,7 +178,7 @@ fn change_parts(variable: &str, place: &str) {
     let key = StoreKey::new("value").expect("it is a key");
     for round in 0..ROUNDS {
         loop {
-            let found = conditional.get_versioned(&key).expect("it is read");
+            let found = conditional.get_versioned(&key, u64::MAX).expect("it is read");
             let (value, was) = found.unzip();
             let mut value = value.map_or(vec![0; PROCESSES * ROUNDS], |value| value.to_vec());
             value[round * PROCESSES + process] = 1;

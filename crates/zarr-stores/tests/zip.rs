@@ -160,7 +160,7 @@ fn a_second_writer_is_refused_and_then_sees_what_the_first_wrote() {
     first.flush().unwrap();
     // It was opened before there was an archive, and does not take the key for absent now.
     assert!(!second.set_if(&key("a"), Some(Payload::new(&b"x"[..])), None).unwrap());
-    let (_, version) = second.get_versioned(&key("a")).unwrap().unwrap();
+    let (_, version) = second.get_versioned(&key("a"), u64::MAX).unwrap().unwrap();
     assert!(second.set_if(&key("a"), None, Some(&version)).unwrap());
     set(&second, "b", b"two");
     assert!(first.set(&key("c"), Payload::new(&b"x"[..])).is_err());
@@ -381,7 +381,7 @@ fn a_failed_write_ends_the_handle_and_keeps_the_archive() {
             store.get(&key("a")).map(drop).unwrap_err(),
             store.pin(&key("a")).map(drop).unwrap_err(),
             store.get_exactly(&key("a"), &mut [0; 3]).map(drop).unwrap_err(),
-            store.get_versioned(&key("a")).map(drop).unwrap_err(),
+            store.get_versioned(&key("a"), u64::MAX).map(drop).unwrap_err(),
             store.list().map(drop).unwrap_err(),
             store.set(&key("e"), Payload::new(b"x")).unwrap_err(),
             store.set_if(&key("a"), None, Some(&version)).map(drop).unwrap_err(),

@@ -268,9 +268,13 @@ impl WriteableStore for Failing {
 }
 
 impl ConditionalStore for Failing {
-    fn get_versioned(&self, key: &StoreKey) -> Result<Option<(Bytes, Version)>, StoreError> {
+    fn get_versioned(
+        &self,
+        key: &StoreKey,
+        limit: u64,
+    ) -> Result<Option<(Bytes, Version)>, StoreError> {
         self.call()?;
-        self.inner.conditional().unwrap().get_versioned(key)
+        self.inner.conditional().unwrap().get_versioned(key, limit)
     }
     fn set_if(
         &self,

@@ -275,8 +275,12 @@ impl WriteableStore for Gated {
 }
 
 impl ConditionalStore for Gated {
-    fn get_versioned(&self, key: &StoreKey) -> Result<Option<(Bytes, Version)>, StoreError> {
-        self.memory.get_versioned(key)
+    fn get_versioned(
+        &self,
+        key: &StoreKey,
+        limit: u64,
+    ) -> Result<Option<(Bytes, Version)>, StoreError> {
+        self.memory.get_versioned(key, limit)
     }
     fn set_if(
         &self,

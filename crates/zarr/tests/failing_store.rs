@@ -55,9 +55,13 @@ impl ReadableStore for Withdrawn {
 }
 
 impl ConditionalStore for Withdrawn {
-    fn get_versioned(&self, key: &StoreKey) -> Result<Option<(Bytes, Version)>, StoreError> {
+    fn get_versioned(
+        &self,
+        key: &StoreKey,
+        limit: u64,
+    ) -> Result<Option<(Bytes, Version)>, StoreError> {
         self.check(key)?;
-        self.store.get_versioned(key)
+        self.store.get_versioned(key, limit)
     }
     fn set_if(
         &self,

@@ -5,6 +5,7 @@
 
 use std::env;
 use std::fs;
+use std::io::{Seek, SeekFrom, Write};
 use std::path::Path;
 use std::process::Command;
 
@@ -224,4 +225,60 @@ fn decoded_chunks_share_one_limit() {
         outcome.contains("more than the limit of") && outcome.contains("Limits::decoded"),
         "{outcome}"
     );
+}
+
+/// Decision 0142: an inner chunk takes no more memory than its elements justify, and neither does an index, whatever the
+/// index or the document says and however large the file is. The files have holes and take no room.
+#[test]
+fn hostile_shards_take_no_more_than_their_elements_justify() {
+    const GIB: u64 = 1 << 30;
+    let sharding = |shape: &str, codec: &str| {
+        format!(
+            r#"[{{"name":"sharding_indexed","configuration":{{"chunk_shape":{shape},"codecs":{codec},"index_codecs":[{{"name":"bytes","configuration":{{"endian":"little"}}}}]}}}}]"#
+        )
+    };
+    let bytes = r#"[{"name":"bytes"}]"#;
+    let shard = sharding("[1]", bytes);
+    let inner_chunk =
+        "inner chunk [0] is said to have 1073741824 bytes, more than the limit of 67108864";
+    let cases = [
+        ("inner chunks", sharding("[1]", bytes), 4, inner_chunk),
+        ("shards in shards", sharding("[1]", &shard), 4, inner_chunk),
+        (
+            "an index",
+            sharding("[1]", bytes),
+            GIB,
+            "sharding_indexed: decodes to more than the limit",
+        ),
+        (
+            "an index of shards",
+            sharding("[1]", &shard),
+            GIB,
+            "sharding_indexed: decodes to more than the limit",
+        ),
+    ];
+    for (what, codecs, length, says) in cases {
+        let folder = tempdir().unwrap();
+        let document = array(&codecs, "{}").replace("[4]", &format!("[{length}]"));
+        fs::write(folder.path().join("zarr.json"), document).unwrap();
+        fs::create_dir(folder.path().join("c")).unwrap();
+        let path = folder.path().join("c/0");
+        let mut index: Vec<u8> = [0, GIB].iter().flat_map(|n: &u64| n.to_le_bytes()).collect();
+        index.resize(64, 255);
+        let mut file = fs::File::create(&path).unwrap();
+        // As long as the index of many inner chunks is.
+        file.set_len(16 * GIB).unwrap();
+        file.seek(SeekFrom::End(-64)).unwrap();
+        file.write_all(&index).unwrap();
+        let (grown, outcome) = grown(folder.path(), Some(512 << 20));
+        assert!(outcome.contains(says), "{what}: {outcome}");
+        assert!(grown < 80 << 20, "{what}: {} MiB", grown >> 20);
+        if length == 4 {
+            let url = folder.path().to_str().unwrap();
+            let zarr::Node::Array(array) = zarr::open_rw(url).unwrap() else { panic!("an array") };
+            // A write that keeps the inner chunk would copy it.
+            let error = array.write(1..2, &[1u8]).unwrap_err().to_string();
+            assert!(error.contains("more than the limit of 67108864"), "{what}: {error}");
+        }
+    }
 }

@@ -218,6 +218,116 @@ fn a_chunk_without_an_end_is_refused() {
     }
 }
 
+/// Decision 0142: neither has the old value before a part of it is changed, guarded or not, be it a chunk or a document.
+#[test]
+fn an_old_value_without_an_end_is_refused() {
+    let server = Server::start();
+    const HEAD: &str = "200 OK\r\nETag: \"1\"\r\nLast-Modified: Mon, 05 Jan 2026 00:00:00 GMT\r\n\
+                        Content-Length: 1073741824";
+    let document = r#"{"zarr_format":3,"node_type":"array","shape":[10],"data_type":"uint8","chunk_grid":{"name":"regular","configuration":{"chunk_shape":[10]}},"chunk_key_encoding":{"name":"default"},"fill_value":0,"codecs":[{"name":"bytes"}]}"#;
+    for guard in [zarr::Guard::On, zarr::Guard::Off] {
+        let mut options = zarr::OpenOptions::new(zarr::standard()).read_write();
+        options.options.guard = guard;
+        server.set("bucket/zarr.json", document.as_bytes());
+        server.manners(|manners| manners.instead = None);
+        let hierarchy = zarr::Hierarchy::open(bucket(&server, false), &options).expect("it opens");
+        let array = hierarchy.array(&zarr::NodePath::root()).expect("it is an array");
+        for what in ["a chunk", "a document"] {
+            let sent = flood(&server, HEAD, false, b"x");
+            let error = match what {
+                "a chunk" => array.write(1..2, &[1u8]),
+                _ => array.update_attributes(|_| ()).map(drop),
+            };
+            let error = error.expect_err("it is too large");
+            assert_eq!(error.kind(), zarr::ErrorKind::Limit, "{guard:?}, {what}: {error}");
+            assert!(error.to_string().contains("1073741824 bytes"), "{guard:?}, {what}: {error}");
+            assert!(sent.load(SeqCst) < IN_BETWEEN, "{what}: {} bytes", sent.load(SeqCst));
+        }
+    }
+}
+
+/// An array of one shard of four inner chunks of one byte, or of as many shards of one.
+fn sharded(inner: &str) -> String {
+    let sharding = |shape: &str, codec: &str| {
+        format!(
+            r#"{{"name":"sharding_indexed","configuration":{{"chunk_shape":{shape},"codecs":[{codec}],"index_codecs":[{{"name":"bytes","configuration":{{"endian":"little"}}}}]}}}}"#
+        )
+    };
+    let codec = match inner {
+        "a shard" => sharding("[1]", &sharding("[1]", r#"{"name":"bytes"}"#)),
+        "zstd" => {
+            let zstd =
+                r#"{"name":"bytes"},{"name":"zstd","configuration":{"level":1,"checksum":false}}"#;
+            sharding("[1]", zstd)
+        }
+        _ => sharding("[1]", r#"{"name":"bytes"}"#),
+    };
+    format!(
+        r#"{{"zarr_format":3,"node_type":"array","shape":[4],"data_type":"uint8","chunk_grid":{{"name":"regular","configuration":{{"chunk_shape":[4]}}}},"chunk_key_encoding":{{"name":"default"}},"fill_value":0,"codecs":[{codec}]}}"#
+    )
+}
+
+/// Decision 0142: an inner chunk has no more bytes than its elements justify, whatever the shard's index says, and
+/// neither have all inner chunks together.
+#[test]
+fn an_inner_chunk_without_an_end_is_refused() {
+    let server = Server::start();
+    const TIB: u64 = 1 << 40;
+    let large = [[0, TIB], [u64::MAX; 2], [u64::MAX; 2], [u64::MAX; 2]];
+    let many = [0, 1, 2, 3].map(|n| [n * (61 << 20), 60 << 20]);
+    let cases = [("zstd", large, "inner chunk [0]"), ("bytes", large, "inner chunk [0]")];
+    let cases = cases.into_iter().chain([
+        ("a shard", large, "inner chunk [0]"),
+        ("zstd", many, "its inner chunks are said to have 188743680 bytes"),
+    ]);
+    for (inner, index, says) in cases {
+        server.manners(|manners| manners.instead = None);
+        server.set("data/zarr.json", sharded(inner).as_bytes());
+        let options = zarr::OpenOptions::new(zarr::standard());
+        let hierarchy = zarr::Hierarchy::open(web(&server), &options).expect("it opens");
+        let array = hierarchy.array(&zarr::NodePath::root()).expect("it is an array");
+        let sent = Arc::new(AtomicU64::new(0));
+        let count = sent.clone();
+        let index: Vec<u8> = index.iter().flatten().flat_map(|n| n.to_le_bytes()).collect();
+        always(&server, move |request, stream| {
+            let range = request.header("range").unwrap_or_default();
+            let size = TIB + 64;
+            let wanted = range.trim_start_matches("bytes=");
+            if wanted == "-64" || wanted.starts_with(&TIB.to_string()) {
+                let head = format!(
+                    "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes {TIB}-{}/{size}\r\nETag: \"1\"\r\n\
+                     Last-Modified: Mon, 05 Jan 2026 00:00:00 GMT\r\nContent-Length: 64\r\n\r\n",
+                    size - 1
+                );
+                let _ = stream.write_all(&[head.as_bytes(), &index].concat());
+                return Some(true);
+            }
+            let (first, last) = wanted.split_once('-').expect("a range");
+            let (first, last): (u64, u64) = (first.parse().unwrap(), last.parse().unwrap());
+            let due = last + 1 - first;
+            let head = format!(
+                "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes {wanted}/{size}\r\nETag: \"1\"\r\n\
+                 Last-Modified: Mon, 05 Jan 2026 00:00:00 GMT\r\nContent-Length: {due}\r\n\r\n"
+            );
+            let _ = stream.write_all(head.as_bytes());
+            let block = vec![0; 1 << 20];
+            // A reader that goes on and on is given an end after all.
+            for _ in 0..due.div_ceil(1 << 20).min(256) {
+                if stream.write_all(&block).is_err() {
+                    break;
+                }
+                count.fetch_add(1 << 20, SeqCst);
+            }
+            Some(false)
+        });
+        let error = array.read::<u8>(0..3).expect_err("it is too large");
+        let text = error.to_string();
+        assert!(text.contains(says) && text.contains("more than the limit of"), "{inner}: {text}");
+        assert_eq!(error.kind(), zarr::ErrorKind::CorruptData, "{inner}: {text}");
+        assert_eq!(sent.load(SeqCst), 0, "{inner}");
+    }
+}
+
 /// Decision 0142: nothing is allocated because a server announces it.
 #[test]
 fn an_announced_size_is_not_believed() {

@@ -113,3 +113,68 @@ fn copies_beyond_the_limit_are_passed_over_where_the_documents_are_there() {
     fs::remove_file(folder.path().join(".zgroup")).unwrap();
     assert_eq!(zarr::open(url).unwrap_err().kind(), ErrorKind::Limit);
 }
+
+/// Decision 0142: who changes documents below a root whose copies of them are too large to be read is told that the copies
+/// are untrue from then on. The file has holes and takes no room.
+#[test]
+fn a_change_below_copies_beyond_the_limit_warns() {
+    let beyond = |dialect: Dialect, document: &str| {
+        let folder = tempdir().unwrap();
+        let url = folder.path().to_str().unwrap();
+        let hierarchy = zarr::create(url, dialect).unwrap();
+        let array = hierarchy.create_array(&"/g/a".parse().unwrap()).shape(&[1]);
+        array.data_type_named("uint8").fill_value(7u64).create().unwrap();
+        let mut copies = fs::OpenOptions::new();
+        let copies = copies.create(true).append(true).open(folder.path().join(document)).unwrap();
+        copies.set_len(1 << 42).unwrap();
+        let below = folder.path().join("g/a");
+        let options = zarr::OpenOptions::new(zarr::standard());
+        let open = |options| zarr::open_with(below.to_str().unwrap(), &options).unwrap();
+        let array = open(options.clone().read_write()).into_array().unwrap();
+        array.update_attributes(|attributes| drop(attributes.insert("x", 1u64))).unwrap();
+        let warnings = array.hierarchy().warnings();
+        let [warning] = &warnings[..] else { panic!("{warnings:?}") };
+        assert!(warning.to_string().contains(url), "{warning}");
+        for part in
+            ["more than the limit of 67108864", "unchanged in the copies", "consolidate again"]
+        {
+            assert!(warning.what.contains(part), "{warning}");
+        }
+        let array = open(options).into_array().unwrap();
+        assert_eq!(array.hierarchy().warnings(), [], "a reader changes nothing");
+    };
+    beyond(Dialect::V2, ".zmetadata");
+    beyond(Dialect::V3, "zarr.json");
+}
+
+/// Decision 0142: a stored chunk has no more bytes than its elements justify, whether it is read, changed in part, or cut
+/// when its array shrinks, guarded or not. The file has holes and takes no room.
+#[test]
+fn a_chunk_beyond_the_limit_is_not_held() {
+    let folder = tempdir().unwrap();
+    let url = folder.path().to_str().unwrap();
+    let hierarchy = zarr::create(url, Dialect::V3).unwrap();
+    let array = hierarchy.create_array(&"/a".parse().unwrap()).shape(&[8]).chunks(&[4]);
+    array.data_type_named("uint8").codec(zarr::codec("gzip").unwrap()).create().unwrap();
+    fs::create_dir(folder.path().join("a/c")).unwrap();
+    for chunk in ["a/c/0", "a/c/1"] {
+        fs::File::create(folder.path().join(chunk)).unwrap().set_len(1 << 42).unwrap();
+    }
+    let options = zarr::OpenOptions::new(zarr::standard()).read_write();
+    let mut unguarded = options.clone();
+    unguarded.options.guard = zarr::Guard::Off;
+    for (options, shorter) in [(options, 6), (unguarded, 5)] {
+        let hierarchy = zarr::Hierarchy::locate(url, &options).unwrap().0;
+        let array = hierarchy.array(&"/a".parse().unwrap()).unwrap();
+        let read = array.read::<u8>(..).unwrap_err();
+        let changed = array.write(1..2, &[1u8]).unwrap_err();
+        let cut = array.resize(&[shorter]).unwrap_err();
+        for error in [read, changed, cut] {
+            assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
+            let why = "has 4398046511104 bytes, more than the limit of 67108864";
+            assert!(error.to_string().contains(why), "{error}");
+        }
+    }
+    // A whole chunk needs nothing of the old one.
+    hierarchy.array(&"/a".parse().unwrap()).unwrap().write(0..4, &[1u8; 4]).unwrap();
+}

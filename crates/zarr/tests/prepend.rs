@@ -257,12 +257,13 @@ impl ConditionalStore for Pranked {
     fn get_versioned(
         &self,
         key: &StoreKey,
+        limit: u64,
     ) -> std::result::Result<Option<(Bytes, Version)>, StoreError> {
         if key.as_str() == "a/zarr.json" {
             let prank = self.prank.lock().expect("no prank panics").take();
             prank.into_iter().for_each(|prank| prank());
         }
-        self.memory.get_versioned(key)
+        self.memory.get_versioned(key, limit)
     }
 
     fn set_if(

@@ -248,8 +248,12 @@ impl ReadableStore for Meeting {
 }
 
 impl ConditionalStore for Meeting {
-    fn get_versioned(&self, key: &StoreKey) -> Result<Option<(bytes::Bytes, Version)>, StoreError> {
-        let value = self.inner.conditional().expect("conditional").get_versioned(key);
+    fn get_versioned(
+        &self,
+        key: &StoreKey,
+        limit: u64,
+    ) -> Result<Option<(bytes::Bytes, Version)>, StoreError> {
+        let value = self.inner.conditional().expect("conditional").get_versioned(key, limit);
         self.meet(key);
         value
     }
@@ -471,8 +475,12 @@ impl Store for Between {
 }
 
 impl ConditionalStore for Between {
-    fn get_versioned(&self, key: &StoreKey) -> Result<Option<(bytes::Bytes, Version)>, StoreError> {
-        self.inner.conditional().expect("conditional").get_versioned(key)
+    fn get_versioned(
+        &self,
+        key: &StoreKey,
+        limit: u64,
+    ) -> Result<Option<(bytes::Bytes, Version)>, StoreError> {
+        self.inner.conditional().expect("conditional").get_versioned(key, limit)
     }
     fn set_if(
         &self,

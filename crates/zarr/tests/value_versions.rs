@@ -133,7 +133,8 @@ fn a_guarded_change_of_a_weakly_tagged_value_is_refused() {
     server.set("bucket/k", b"old");
     let store = bucket(&server);
     let conditional = store.conditional().expect("it compares and swaps");
-    let (_, version) = conditional.get_versioned(&key()).expect("it is read").expect("it is there");
+    let (_, version) =
+        conditional.get_versioned(&key(), u64::MAX).expect("it is read").expect("it is there");
     let error = conditional.set_if(&key(), Some(b"new"[..].into()), Some(&version));
     let error = error.expect_err("it cannot be guarded").to_string();
     assert!(error.contains("weak"), "{error}");

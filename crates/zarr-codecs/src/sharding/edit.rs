@@ -146,7 +146,7 @@ impl ChunkEdit for ShardEdit {
                     (end, size)
                 }
                 None => {
-                    let Some(range) = old.get(entry)? else { continue };
+                    let Some(range) = sharding.range(old, entry)? else { continue };
                     let size = range.end - range.start;
                     let start = *kept.entry(range.clone()).or_insert(end);
                     if start == end {

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use zarr_core::codec::{
     ArrayToBytes, Chain, ChunkContext, ChunkEdit, ChunkRead, Codec, CodecSpec, EncodedParts,
-    InnerChunks, Memo, Parameters,
+    InnerChunks, Memo, Parameters, most_encoded,
 };
 use zarr_core::data_type::{CoreType, FillValue};
 use zarr_core::grid::{RegularGrid, Tile, tiles};
@@ -26,7 +26,7 @@ use zarr_core::view::{View, ViewMut};
 use zarr_core::{CodecError, Dialect, Json, MetadataError, Object, Region, Registry};
 
 use self::edit::ShardEdit;
-use self::index::{IndexForm, Location};
+use self::index::{Index, IndexForm, Location};
 use self::read::{ShardMemo, ShardRead};
 use self::write::ShardWrite;
 
@@ -116,6 +116,41 @@ impl Sharding {
         })
     }
 
+    /// Which bytes of a shard are an entry's inner chunk; `None` if it is not stored.
+    ///
+    /// # Errors
+    /// As [`Index::get`]; [`CodecError::Corrupt`] for more bytes than its elements justify.
+    fn range(&self, index: &Index, entry: usize) -> Result<Option<Range<u64>>, CodecError> {
+        let range = index.get(entry)?;
+        let size = range.as_ref().map_or(0, |range| range.end - range.start);
+        let most = self.most(&[]);
+        if size > most {
+            let place = index.place(entry, &vec![1; self.inner_shape.len()]);
+            let indices: Vec<u64> = place.intervals().iter().map(|axis| axis.start).collect();
+            let why = format!(
+                "inner chunk {indices:?} is said to have {size} bytes, more than the limit of {most}"
+            );
+            return Err(CodecError::corrupt(CODEC, why));
+        }
+        Ok(range)
+    }
+
+    /// The most bytes that `counts` inner chunks along each axis may have; none: those of one.
+    fn most(&self, counts: &[u64]) -> u64 {
+        let lengths = self.inner_shape.iter().chain(counts);
+        let size = lengths.fold(self.cell as u64, |size, &len| size.saturating_mul(len));
+        most_encoded((!self.is_variable).then_some(size))
+    }
+
+    /// The bytes of the stored index of a shard of so many inner chunks.
+    ///
+    /// # Errors
+    /// [`CodecError::Limit`] if that is more than may be held.
+    fn index_size(&self, counts: &[u64]) -> Result<u64, CodecError> {
+        let (size, limit) = (self.index.size(counts), most_encoded(None));
+        size.filter(|size| *size <= limit).ok_or(CodecError::Limit { codec: CODEC, limit })
+    }
+
     /// The cell of an element of fill, in views of this heap.
     fn fill_cell(&self) -> Result<Vec<u8>, CodecError> {
         match self.is_variable {
@@ -170,8 +205,7 @@ impl InnerChunks for Sharding {
     }
 
     fn index_range(&self, shape: &[u64]) -> Result<ByteRange, CodecError> {
-        let size = self.index.size(&self.counts(shape)?);
-        Ok(self.index.range(size.unwrap_or(u64::MAX)))
+        Ok(self.index.range(self.index_size(&self.counts(shape)?)?))
     }
 
     fn index(&self, shape: &[u64], bytes: &[u8]) -> Result<Memo, CodecError> {
@@ -182,7 +216,7 @@ impl InnerChunks for Sharding {
     fn range(&self, index: &Memo, tile: &Tile) -> Result<Option<Range<u64>>, CodecError> {
         let memo = index.get_ref::<ShardMemo>();
         let memo = memo.ok_or_else(|| CodecError::corrupt(CODEC, "its index is not known"))?;
-        memo.index.get(memo.index.entry_of(tile))
+        Sharding::range(self, &memo.index, memo.index.entry_of(tile))
     }
 }
 

@@ -157,7 +157,7 @@ impl ShardRead {
     pub fn locate(&mut self, memo: Arc<ShardMemo>) -> Result<(), CodecError> {
         for touched in &mut self.touched {
             touched.entry = memo.index.entry_of(&touched.tile);
-            touched.range = memo.index.get(touched.entry)?;
+            touched.range = self.sharding.range(&memo.index, touched.entry)?;
             match &mut touched.bytes {
                 Wanted::Nothing => {}
                 Wanted::All(bytes) => *bytes = None,
@@ -180,6 +180,15 @@ impl ShardRead {
     fn want(&mut self) -> Result<(), CodecError> {
         let ranges: Result<Vec<_>, _> = self.touched.iter().map(Touched::wants).collect();
         self.wanted = merged(ranges?.concat());
+        // Inner chunks may each be larger than their elements, not all of them together.
+        let sizes = self.wanted.iter().map(|range| range.end - range.start);
+        let (size, most) = (sizes.fold(0, u64::saturating_add), self.sharding.most(&self.counts));
+        if size > most {
+            let why = format!(
+                "its inner chunks are said to have {size} bytes, more than the limit of {most}"
+            );
+            return Err(CodecError::corrupt(CODEC, why));
+        }
         Ok(())
     }
 }
@@ -215,7 +224,7 @@ impl ChunkRead for ShardRead {
             Some(memo) => self.locate(memo),
             None => {
                 self.memo = None;
-                Ok(())
+                self.sharding.index_size(&self.counts).map(drop)
             }
         }
     }

@@ -13,6 +13,9 @@ use crate::limits::Limits;
 /// So few bytes are not counted: each thread holds them once.
 const SMALL: u64 = 1 << 20;
 
+/// Bytes that any encoded chunk may have.
+const LEAST_ENCODED: u64 = 64 << 20;
+
 thread_local! {
     static LIMIT: Cell<Option<u64>> = const { Cell::new(None) };
     static HELD: Cell<u64> = const { Cell::new(0) };
@@ -52,6 +55,17 @@ pub(crate) fn limited<T>(limit: u64, work: impl FnOnce() -> T) -> T {
 /// The limit under which this thread works.
 pub(super) fn limit() -> u64 {
     LIMIT.get().unwrap_or_else(|| Limits::default().decoded)
+}
+
+/// The most bytes that an encoded chunk may have whose elements are `decoded` bytes: four times as many, and 64 MiB at
+/// least. Where that is not known, [`Limits::decoded`]. Nothing larger is fetched, whatever an index or a server
+/// says (decision 0142).
+pub fn most_encoded(decoded: Option<u64>) -> u64 {
+    let limit = limit();
+    match decoded {
+        Some(size) if limit != u64::MAX => size.saturating_mul(4).max(LEAST_ENCODED),
+        _ => limit,
+    }
 }
 
 /// Bytes that were taken, until they are dropped.

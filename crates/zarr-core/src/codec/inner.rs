@@ -24,7 +24,7 @@ pub trait InnerChunks: fmt::Debug + Send + Sync {
     /// Which bytes of the encoded chunk tell where they are.
     ///
     /// # Errors
-    /// As [`InnerChunks::grid`].
+    /// As [`InnerChunks::grid`]; [`CodecError::Limit`] for more bytes than may be held.
     fn index_range(&self, shape: &[u64]) -> Result<ByteRange, CodecError>;
 
     /// What those bytes say; worth being remembered as what [`super::ChunkRead::memo`] gives.
@@ -36,7 +36,8 @@ pub trait InnerChunks: fmt::Debug + Send + Sync {
     /// Which bytes of the encoded chunk are an inner chunk; `None` if it is all fill and not stored.
     ///
     /// # Errors
-    /// [`CodecError::Corrupt`] for an index that cannot be right.
+    /// [`CodecError::Corrupt`] for an index that cannot be right: one that says more bytes than
+    /// [`super::most_encoded`] is not believed.
     fn range(&self, index: &Memo, tile: &Tile) -> Result<Option<Range<u64>>, CodecError>;
 }
 

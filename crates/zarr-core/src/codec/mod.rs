@@ -15,6 +15,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
+pub use self::budget::most_encoded;
 pub use self::chain::Chain;
 pub use self::convert::respell;
 pub use self::inner::InnerChunks;

@@ -257,6 +257,7 @@ impl Room {
                 let done = update::update_for(
                     self,
                     &holder.key,
+                    self.options.limits.document,
                     |old| self.copy_again(&holder, old, &keys, &marks, &seen),
                     MOST_ROUNDS,
                 );

@@ -71,7 +71,8 @@ impl Opened {
         let memo = match memo {
             Some(memo) => memo,
             None => {
-                let index = value.read(&[chunks.index_range(shape)?]).map_err(outside)?.pop();
+                let range = self.decoding(|| chunks.index_range(shape))?;
+                let index = value.read(&[range]).map_err(outside)?.pop();
                 let memo = chunks.index(shape, &index.unwrap_or_default())?;
                 if let Some(version) = value.version() {
                     state.memos.put(part.key, version, memo.clone());
@@ -81,7 +82,7 @@ impl Opened {
         };
         let grid = chunks.grid(shape)?;
         let read = |buffer: &mut Vec<u8>, tile: &Tile, mut out: ViewMut<'_>| -> Result<()> {
-            let Some(range) = chunks.range(&memo, tile)? else {
+            let Some(range) = self.decoding(|| chunks.range(&memo, tile))? else {
                 out.fill(&state.fill);
                 return Ok(());
             };

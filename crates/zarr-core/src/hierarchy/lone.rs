@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::options::OpenOptions;
-use super::room::{Room, get, not_capable, note};
+use super::room::{Room, not_capable, note};
 use crate::error::{Result, StoreError};
 use crate::format::LoneDocument;
 use crate::store::{ByteRange, Listing, StoreKey, StorePrefix, aio};
@@ -80,7 +80,7 @@ async fn small(store: &dyn aio::Store, key: &StoreKey) -> Result<Option<Bytes>> 
     let beyond = ByteRange::Bounded { start: MOST_LONE_BYTES, len: 1 };
     match readable.get_partial_values(key, &[beyond]).await {
         Ok(_) => Ok(None),
-        Err(StoreError::Range { .. }) => get(store, key).await,
+        Err(StoreError::Range { .. }) => Ok(readable.get_at_most(key, MOST_LONE_BYTES).await?),
         Err(e) => Err(e.into()),
     }
 }

@@ -40,6 +40,7 @@ pub use self::options::{Consolidated, Guard, OpenOptions, Options};
 pub(crate) use self::purge::Ground;
 pub use self::resize::StoredSize;
 pub(crate) use self::room::Room;
+use self::room::is_too_large;
 use crate::dialect::{Dialect, Era, Warning};
 use crate::error::{AccessError, Error, Result};
 use crate::format::{Child, Documents, Format};
@@ -184,12 +185,15 @@ impl Hierarchy {
                 }
                 Ok(Some((hierarchy, probed))) => {
                     let draft = hierarchy.dialect() == Dialect::Draft;
-                    if below.is_empty()
-                        && !draft
-                        && options.access == Access::ReadWrite
-                        && let Some((hierarchy, path)) = Self::holding_copies(&base, options)
-                    {
-                        return Ok((hierarchy, path, Documents::new()));
+                    if below.is_empty() && !draft && options.access == Access::ReadWrite {
+                        let (holding, beyond) = Self::holding_copies(&base, options);
+                        let holder = holding.as_ref().map_or(&hierarchy, |(holder, _)| holder);
+                        beyond
+                            .into_iter()
+                            .for_each(|it| holder.room.warn(&it.place, vec![it.what]));
+                        if let Some((hierarchy, path)) = holding {
+                            return Ok((hierarchy, path, Documents::new()));
+                        }
                     }
                     if below.is_empty() || draft {
                         let path = node_below(&below).map_err(|e| e.at_store(url))?;
@@ -227,26 +231,42 @@ impl Hierarchy {
     }
 
     /// The topmost hierarchy above the one at a URL that has copies of documents, and where that lies in it:
-    /// who changes documents there has to change the copies, too.
-    fn holding_copies(url: &str, options: &OpenOptions) -> Option<(Hierarchy, NodePath)> {
+    /// who changes documents there has to change the copies, too. And warnings of copies that are too large to be
+    /// read and changed (decision 0142).
+    fn holding_copies(
+        url: &str,
+        options: &OpenOptions,
+    ) -> (Option<(Hierarchy, NodePath)>, Vec<Warning>) {
         let (mut base, mut below) = (url, Vec::new());
-        let mut found = None;
+        let (mut found, mut beyond) = (None, Vec::new());
+        let untrue = |at: &str, why: &str| {
+            let what = format!(
+                "{why}; what is changed below stays unchanged in the copies there: raise `Limits::document`, or \
+                 consolidate again"
+            );
+            Warning { place: at.to_owned(), what }
+        };
         while let Some((above, name)) = parent(base) {
             below.insert(0, name.to_owned());
             base = above;
-            let room = options.store(base).ok().and_then(|store| {
-                let room = Room::probe(guardable(store.clone()), options);
-                Some((now(room).ok().flatten()?, store))
-            });
-            match room {
-                None => break,
-                Some(((room, _), store)) if room.has_copies() => {
-                    found = Some((Self::of(room, store), node_below(&below).ok()?));
+            let Ok(store) = options.store(base) else { break };
+            match now(Room::probe(guardable(store.clone()), options)) {
+                Ok(Some((room, _))) if room.has_copies() => {
+                    let Ok(path) = node_below(&below) else { return (None, beyond) };
+                    found = Some((Self::of(room, store), path));
                 }
-                Some(_) => {}
+                Ok(Some((room, _))) => {
+                    let passed_over = room.take_warnings_of_copies().into_iter();
+                    beyond.extend(passed_over.map(|what| untrue(base, &what)));
+                }
+                Err(e) if is_too_large(&e) => {
+                    beyond.push(untrue(base, &e.cause().to_string()));
+                    break;
+                }
+                Ok(None) | Err(_) => break,
             }
         }
-        found
+        (found, beyond)
     }
 
     /// Whether the path segments below the store's root name a document that is the whole hierarchy.

@@ -16,7 +16,7 @@ use super::part::assembled;
 use super::room::Room;
 use super::shards::Shard;
 use super::update::{self, Edited};
-use crate::codec::{Chain, budget, scratch};
+use crate::codec::{Chain, budget, most_encoded, scratch};
 use crate::data_type::Repr;
 use crate::dialect::Strictness;
 use crate::error::{
@@ -35,8 +35,6 @@ use crate::view::{View, ViewMut};
 
 /// Bytes in which the handles of an array remember indices, unless told otherwise (decision 0108).
 const INDEX_MEMORY: u64 = 64 << 20;
-/// Bytes that any stored chunk may have.
-const LEAST_LIMIT: u64 = 64 << 20;
 
 /// Chunks of a known size of at most so many bytes are fetched without asking for it first.
 const SMALL: u64 = 1 << 20;
@@ -252,13 +250,15 @@ impl Opened {
                 Some(_) => self.decode_tile(state, tile, &key, buffer, out),
             };
         }
+        let most = self.most_stored(state, Some(&tile.chunk_shape));
         let mut found =
-            readable.get_into(&key, buffer).map_err(|e| self.at_chunk(tile, &key, e))?;
+            readable.get_into(&key, most, buffer).map_err(|e| self.at_chunk(tile, &key, e))?;
         if let Some(other) = other {
             if !found {
                 key = other;
-                found =
-                    readable.get_into(&key, buffer).map_err(|e| self.at_chunk(tile, &key, e))?;
+                found = readable
+                    .get_into(&key, most, buffer)
+                    .map_err(|e| self.at_chunk(tile, &key, e))?;
             } else {
                 let warned = now(self.warn_if_stored_twice(&key, &other));
                 warned.map_err(|e| self.at_chunk(tile, &key, e))?;
@@ -273,22 +273,17 @@ impl Opened {
         }
     }
 
-    /// Bytes that a stored chunk of `shape` may have: four times those of its elements, and 64 MiB at least, so that
-    /// a chunk of a wrong length is told as such. Where the elements, or the shape, do not tell,
-    /// [`crate::Limits::decoded`] (decision 0142).
-    fn most_stored(&self, state: &State, shape: Option<&[u64]>) -> u64 {
-        let most = self.room.options.limits.decoded;
-        let (Some(shape), Ok((_, _, repr)), false) =
-            (shape, state.access(), state.metadata.data_type.is_variable())
-        else {
-            return most;
+    /// Bytes that a stored chunk of `shape` may have; see [`most_encoded`]. Where the elements, or the shape, do not
+    /// tell, [`crate::Limits::decoded`] (decision 0142).
+    pub fn most_stored(&self, state: &State, shape: Option<&[u64]>) -> u64 {
+        let size = match (shape, state.access(), state.metadata.data_type.is_variable()) {
+            (Some(shape), Ok((_, _, repr)), false) => {
+                let count = shape.iter().chain(state.metadata.shards.iter().flatten());
+                Some(count.fold(repr.size() as u64, |size, &len| size.saturating_mul(len)))
+            }
+            _ => None,
         };
-        if most == u64::MAX {
-            return most;
-        }
-        let count = shape.iter().chain(state.metadata.shards.iter().flatten());
-        let size = count.fold(repr.size() as u64, |size, &len| size.saturating_mul(len));
-        size.saturating_mul(4).max(LEAST_LIMIT)
+        self.decoding(|| most_encoded(size))
     }
 
     /// Fetches an encoded chunk, of `shape` if that is known, from wherever it lies.
@@ -390,7 +385,8 @@ impl Opened {
                     let overlaid = self.overlay(state, tile, rest, part, span)?;
                     assembled(overlaid, old).await
                 };
-                now(update::update_for(&self.room, &key, edit, rounds))
+                let most = self.most_stored(state, Some(&tile.chunk_shape));
+                now(update::update_for(&self.room, &key, most, edit, rounds))
             }
         };
         result.map_err(|e| self.at_chunk(tile, &key, e))
@@ -434,7 +430,10 @@ impl Opened {
         let key = state.key(&tile.indices).map_err(|e| self.at(e))?;
         state.memos.forget(&key);
         let Some(other) = state.other_key(&tile.indices)? else { return Ok(key) };
-        let is_there = async |key: &StoreKey| self.room.get(key).await.map(|value| value.is_some());
+        let most = self.most_stored(state, Some(&tile.chunk_shape));
+        let is_there = async |key: &StoreKey| {
+            self.room.get_at_most(key, most).await.map(|value| value.is_some())
+        };
         if !is_there(&key).await.map_err(|e| self.at(e))? {
             let to_other =
                 matches!(state.metadata.chunk_keys, ChunkKeys::Draft { scalar_at_c0: true, .. });

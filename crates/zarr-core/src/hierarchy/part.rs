@@ -51,7 +51,7 @@ impl Opened {
         let mut remembered = state.memos.get(&key);
         for _ in 0..MOST_ROUNDS {
             let (version, memo) = remembered.take().unzip();
-            read.begin(memo.as_ref()).map_err(|e| at(e.into()))?;
+            self.decoding(|| read.begin(memo.as_ref())).map_err(|e| at(e.into()))?;
             let pinned = match &version {
                 Some(version) => readable.pin_as(&key, version).await,
                 None => readable.pin_for(&key, &read.wants()).await,
@@ -63,7 +63,7 @@ impl Opened {
                 Ok(None) | Err(StoreError::Changed { .. }) => continue,
                 Err(e) => return Err(at(e.into())),
             };
-            let supplied = supply(&*value, &mut read, version.is_some()).await;
+            let supplied = self.supply(&*value, &mut read, version.is_some()).await;
             // A chunk of another size is damaged, also where the part is in it.
             let found = value.size();
             match (supplied, due) {
@@ -100,7 +100,7 @@ impl Opened {
                     Some(old) => old.read(wants).await.map_err(outside)?,
                     None => Vec::new(),
                 };
-                edit.supply(bytes)?;
+                self.decoding(|| edit.supply(bytes))?;
             }
             return Ok(Rest::Part(edit));
         }
@@ -210,24 +210,31 @@ enum Stopped {
     Failed(Error),
 }
 
-/// Gives a reading all that it wants. What is `expected` to be a certain version, and was not looked at so far, is
-/// looked at in any case: what is remembered may be of a value that is gone.
-async fn supply(value: &dyn Pinned, read: &mut PartRead, expected: bool) -> Result<(), Stopped> {
-    if expected && value.size() == 0 && read.wants().is_empty() {
-        value.read(&[]).await.map_err(|e| match e {
-            StoreError::Changed { .. } => Stopped::Changed,
-            e => Stopped::Failed(e.into()),
-        })?;
+impl Opened {
+    /// Gives a reading all that it wants. What is `expected` to be a certain version, and was not looked at so far, is
+    /// looked at in any case: what is remembered may be of a value that is gone.
+    async fn supply(
+        &self,
+        value: &dyn Pinned,
+        read: &mut PartRead,
+        expected: bool,
+    ) -> Result<(), Stopped> {
+        if expected && value.size() == 0 && read.wants().is_empty() {
+            value.read(&[]).await.map_err(|e| match e {
+                StoreError::Changed { .. } => Stopped::Changed,
+                e => Stopped::Failed(e.into()),
+            })?;
+        }
+        while let wants @ [_, ..] = &read.wants()[..] {
+            let bytes = match value.read(wants).await {
+                Ok(bytes) => bytes,
+                Err(StoreError::Changed { .. }) => return Err(Stopped::Changed),
+                Err(e) => return Err(Stopped::Failed(outside(e))),
+            };
+            self.decoding(|| read.supply(bytes)).map_err(|e| Stopped::Failed(e.into()))?;
+        }
+        Ok(())
     }
-    while let wants @ [_, ..] = &read.wants()[..] {
-        let bytes = match value.read(wants).await {
-            Ok(bytes) => bytes,
-            Err(StoreError::Changed { .. }) => return Err(Stopped::Changed),
-            Err(e) => return Err(Stopped::Failed(outside(e))),
-        };
-        read.supply(bytes).map_err(|e| Stopped::Failed(e.into()))?;
-    }
-    Ok(())
 }
 
 /// What a chunk says of its own bytes is damage, if they are not there.

@@ -303,13 +303,15 @@ impl Opened {
         let key = state.key(&indices).map_err(|e| self.at(e))?;
         let at = |e: crate::Error| self.at(e).at_chunk(&indices).at_key(&key);
         let writeable = room.writeable().map_err(at)?;
+        let most = self.most_stored(state, Some(&stored));
         for _ in 0..MOST_ROUNDS {
             let found = match room.store.conditional() {
                 Some(conditional) => {
-                    let found = conditional.get_versioned(&key).await.map_err(|e| at(e.into()))?;
+                    let found =
+                        conditional.get_versioned(&key, most).await.map_err(|e| at(e.into()))?;
                     found.map(|(bytes, version)| (bytes, Some(version)))
                 }
-                None => room.get(&key).await.map_err(at)?.map(|bytes| (bytes, None)),
+                None => room.get_at_most(&key, most).await.map_err(at)?.map(|bytes| (bytes, None)),
             };
             let Some((old, version)) = found else { return Ok(true) };
             let edited = match keep.is_empty() {

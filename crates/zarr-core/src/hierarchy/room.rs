@@ -216,6 +216,15 @@ impl Room {
         }
     }
 
+    /// What was warned of copies that nobody needs.
+    pub fn take_warnings_of_copies(self) -> Vec<String> {
+        let all = self.warnings.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let of_copies = |warning: &Warning| {
+            StoreKey::new(&warning.place).is_ok_and(|key| consolidated::is_optional(&key))
+        };
+        all.into_iter().filter(of_copies).map(|warning| warning.what).collect()
+    }
+
     /// The error, at this store and node.
     pub fn at(&self, path: &NodePath, error: impl Into<Error>) -> Error {
         error.into().at_store(self.store.name()).at_path(path)
@@ -247,8 +256,9 @@ impl Room {
         Ok(Some(pinned.size()))
     }
 
-    pub async fn get(&self, key: &StoreKey) -> Result<Option<Bytes>> {
-        get(&*self.store, key).await
+    pub async fn get_at_most(&self, key: &StoreKey, limit: u64) -> Result<Option<Bytes>> {
+        let readable = self.store.readable().ok_or(not_capable("read", "readable"))?;
+        Ok(readable.get_at_most(key, limit).await?)
     }
 
     /// The documents of a node that are there.
@@ -525,7 +535,7 @@ impl Room {
             return there.map_or(Ok(()), |there| exists(&there));
         }
         if !leftovers.is_empty() {
-            if self.get(key).await?.is_some() {
+            if self.get_at_most(key, self.options.limits.document).await?.is_some() {
                 return exists(key);
             }
             for key in &leftovers {
@@ -537,7 +547,9 @@ impl Room {
                 true => Ok(()),
                 false => exists(key),
             },
-            None if self.get(key).await?.is_some() => exists(key),
+            None if self.get_at_most(key, self.options.limits.document).await?.is_some() => {
+                exists(key)
+            }
             None => Ok(writeable.set(key, bytes.into()).await?),
         }
     }
@@ -656,11 +668,6 @@ impl Room {
         }
         self.warn(place, warnings);
     }
-}
-
-pub(crate) async fn get(store: &dyn aio::Store, key: &StoreKey) -> Result<Option<Bytes>> {
-    let readable = store.readable().ok_or(not_capable("read", "readable"))?;
-    Ok(readable.get(key).await?)
 }
 
 /// A document, of as many bytes as one may have (decision 0142).

@@ -16,7 +16,7 @@ use super::part::whole;
 use super::room::Room;
 use crate::error::{AccessError, Result, StoreError};
 use crate::store::aio::Pinned;
-use crate::store::{ByteRange, Payload, StoreKey};
+use crate::store::{Payload, StoreKey, Whole, check_size};
 
 /// What a change makes of a value.
 pub(crate) enum Edited {
@@ -33,7 +33,7 @@ pub(crate) const ROUNDS_WITHOUT_TURN: u32 = 3;
 const MOST_ROUNDS: u32 = 100_000;
 const LONGEST_TURN: Duration = Duration::from_millis(50);
 
-/// Changes the value of `key`. With the guard on, `edit` may be called several times, each time with
+/// Changes a document, the value of `key`. With the guard on, `edit` may be called several times, each time with
 /// what the value is by then.
 pub(crate) async fn update(
     room: &Room,
@@ -46,16 +46,19 @@ pub(crate) async fn update(
         let mut edit = edit.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         edit(old.as_ref())
     };
-    match update_for(room, key, edit, MOST_ROUNDS).await? {
+    let limit = room.options.limits.document;
+    match update_for(room, key, limit, edit, MOST_ROUNDS).await? {
         true => Ok(()),
         false => Err(AccessError::Conflict { rounds: MOST_ROUNDS }.into()),
     }
 }
 
-/// As [`update`], but `edit` may wait, and it gives up with `false` after so many rounds.
+/// As [`update`], of a value of at most `limit` bytes, but `edit` may wait, and it gives up with `false` after so many
+/// rounds.
 pub(crate) async fn update_for<F: Future<Output = Result<Edited>>>(
     room: &Room,
     key: &StoreKey,
+    limit: u64,
     mut edit: impl FnMut(Option<Arc<dyn Pinned>>) -> F,
     rounds: u32,
 ) -> Result<bool> {
@@ -63,8 +66,16 @@ pub(crate) async fn update_for<F: Future<Output = Result<Edited>>>(
     if room.options.guard == Guard::Off {
         let not_readable = StoreError::NotCapable { operation: "read", capability: "readable" };
         let readable = room.store.readable().ok_or(not_readable)?;
-        let old = readable.pin_for(key, &[ByteRange::ALL]).await?;
-        match edit(old.map(Arc::from)).await? {
+        let old: Option<Arc<dyn Pinned>> = match room.store.waits() {
+            // All of it comes in one request.
+            true => {
+                let old = readable.get_at_most(key, limit).await?;
+                old.map(|old| Arc::new(Whole::new(key, old)) as _)
+            }
+            false => readable.pin(key).await?.map(Arc::from),
+        };
+        check_size(key, old.as_ref().map_or(0, |old| old.size()), limit)?;
+        match edit(old).await? {
             Edited::Set(value) => writeable.set_unguarded(key, value).await?,
             Edited::Erase => writeable.erase_unguarded(key).await?,
             Edited::Keep => {}
@@ -79,7 +90,7 @@ pub(crate) async fn update_for<F: Future<Output = Result<Edited>>>(
         // Callers that wait must not block; their rounds succeed by chance.
         let turns = round >= ROUNDS_WITHOUT_TURN && room.store.runs_in_place();
         let turn = turns.then(|| Turn::take(&room.store.name(), key));
-        let (old, was) = conditional.pin_versioned(key).await?.unzip();
+        let (old, was) = conditional.pin_versioned(key, limit).await?.unzip();
         let old: Option<Arc<dyn Pinned>> = old.map(Arc::from);
         // What is pinned stays so until the versions are compared.
         let done = match edit(old.clone()).await? {

@@ -151,14 +151,19 @@ pub trait WriteableStore: Send + Sync {
 /// Compare-and-swap on one key. See [`super::ConditionalStore`].
 #[async_trait]
 pub trait ConditionalStore: Send + Sync {
-    /// The value of `key` and its version.
-    async fn get_versioned(&self, key: &StoreKey) -> Result<Option<(Bytes, Version)>, StoreError>;
-    /// The value of `key`, to be read in part, and its version.
+    /// The value of `key`, of at most `limit` bytes, and its version.
+    async fn get_versioned(
+        &self,
+        key: &StoreKey,
+        limit: u64,
+    ) -> Result<Option<(Bytes, Version)>, StoreError>;
+    /// The value of `key`, of at most `limit` bytes, to be read in part, and its version.
     async fn pin_versioned(
         &self,
         key: &StoreKey,
+        limit: u64,
     ) -> Result<Option<(Box<dyn Pinned>, Version)>, StoreError> {
-        let found = self.get_versioned(key).await?;
+        let found = self.get_versioned(key, limit).await?;
         Ok(found.map(|(value, version)| (Box::new(super::Whole::new(key, value)) as _, version)))
     }
     /// Sets the value of `key`, if it still is what it `was`.
@@ -344,16 +349,21 @@ impl WriteableStore for Ready {
 
 #[async_trait]
 impl ConditionalStore for Ready {
-    async fn get_versioned(&self, key: &StoreKey) -> Result<Option<(Bytes, Version)>, StoreError> {
+    async fn get_versioned(
+        &self,
+        key: &StoreKey,
+        limit: u64,
+    ) -> Result<Option<(Bytes, Version)>, StoreError> {
         self.settled(key).await;
-        self.0.conditional().expect(NO_SIDE).get_versioned(key)
+        self.0.conditional().expect(NO_SIDE).get_versioned(key, limit)
     }
     async fn pin_versioned(
         &self,
         key: &StoreKey,
+        limit: u64,
     ) -> Result<Option<(Box<dyn Pinned>, Version)>, StoreError> {
         self.settled(key).await;
-        let found = self.0.conditional().expect(NO_SIDE).pin_versioned(key)?;
+        let found = self.0.conditional().expect(NO_SIDE).pin_versioned(key, limit)?;
         Ok(found.map(|(value, version)| (ready(value), version)))
     }
     async fn set_if(

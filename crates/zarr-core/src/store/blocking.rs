@@ -161,11 +161,15 @@ impl WriteableStore for Blocking {
 }
 
 impl ConditionalStore for Blocking {
-    fn get_versioned(&self, key: &StoreKey) -> Result<Option<(Bytes, Version)>, StoreError> {
-        wait(self.0.conditional().expect(NO_SIDE).get_versioned(key))
+    fn get_versioned(
+        &self,
+        key: &StoreKey,
+        limit: u64,
+    ) -> Result<Option<(Bytes, Version)>, StoreError> {
+        wait(self.0.conditional().expect(NO_SIDE).get_versioned(key, limit))
     }
-    fn pin_versioned(&self, key: &StoreKey) -> Result<Option<Versioned>, StoreError> {
-        let found = wait(self.0.conditional().expect(NO_SIDE).pin_versioned(key))?;
+    fn pin_versioned(&self, key: &StoreKey, limit: u64) -> Result<Option<Versioned>, StoreError> {
+        let found = wait(self.0.conditional().expect(NO_SIDE).pin_versioned(key, limit))?;
         Ok(found.map(|(value, version)| (blocking(value), version)))
     }
     fn set_if(

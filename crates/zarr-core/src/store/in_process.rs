@@ -85,8 +85,12 @@ impl WriteableStore for InProcess {
 }
 
 impl ConditionalStore for InProcess {
-    fn get_versioned(&self, key: &StoreKey) -> Result<Option<(Bytes, Version)>, StoreError> {
-        let value = self.inner().0.get(key)?;
+    fn get_versioned(
+        &self,
+        key: &StoreKey,
+        limit: u64,
+    ) -> Result<Option<(Bytes, Version)>, StoreError> {
+        let value = self.inner().0.get_at_most(key, limit)?;
         Ok(value.map(|bytes| (bytes.clone(), Version::of_content(bytes))))
     }
 

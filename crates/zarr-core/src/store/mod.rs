@@ -128,14 +128,15 @@ pub trait ReadableStore: Send + Sync {
         false
     }
 
-    /// Puts the value of `key` into `buf`, in place of what was there; `false` if it is absent.
+    /// Puts the value of `key`, of at most `limit` bytes, into `buf`, in place of what was there; `false` if it is
+    /// absent.
     ///
     /// Local stores fill a reused buffer without allocating.
     ///
     /// # Errors
-    /// As [`ReadableStore::get`].
-    fn get_into(&self, key: &StoreKey, buf: &mut Vec<u8>) -> Result<bool, StoreError> {
-        let value = self.get(key)?;
+    /// As [`ReadableStore::get_at_most`].
+    fn get_into(&self, key: &StoreKey, limit: u64, buf: &mut Vec<u8>) -> Result<bool, StoreError> {
+        let value = self.get_at_most(key, limit)?;
         buf.clear();
         buf.extend_from_slice(value.as_deref().unwrap_or_default());
         Ok(value.is_some())
@@ -292,19 +293,23 @@ pub type Versioned = (Box<dyn Pinned>, Version);
 
 /// Compare-and-swap on one key.
 pub trait ConditionalStore: Send + Sync {
-    /// The value of `key` and its version; `None` if it is absent.
+    /// The value of `key`, which has at most `limit` bytes, and its version; `None` if it is absent.
     ///
     /// # Errors
-    /// As [`ReadableStore::get`].
-    fn get_versioned(&self, key: &StoreKey) -> Result<Option<(Bytes, Version)>, StoreError>;
+    /// As [`ReadableStore::get_at_most`].
+    fn get_versioned(
+        &self,
+        key: &StoreKey,
+        limit: u64,
+    ) -> Result<Option<(Bytes, Version)>, StoreError>;
 
-    /// The value of `key`, to be read in part, and its version; `None` if it is absent. The version need not
-    /// be good for longer than the value is pinned.
+    /// The value of `key`, which has at most `limit` bytes, to be read in part, and its version; `None` if it is
+    /// absent. The version need not be good for longer than the value is pinned.
     ///
     /// # Errors
-    /// As [`ReadableStore::get`].
-    fn pin_versioned(&self, key: &StoreKey) -> Result<Option<Versioned>, StoreError> {
-        let found = self.get_versioned(key)?;
+    /// As [`ReadableStore::get_at_most`].
+    fn pin_versioned(&self, key: &StoreKey, limit: u64) -> Result<Option<Versioned>, StoreError> {
+        let found = self.get_versioned(key, limit)?;
         Ok(found.map(|(value, version)| (Box::new(Whole::new(key, value)) as _, version)))
     }
 

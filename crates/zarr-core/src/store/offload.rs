@@ -295,17 +295,25 @@ impl WriteableStore for Offloaded {
 
 #[async_trait]
 impl ConditionalStore for Offloaded {
-    async fn get_versioned(&self, key: &StoreKey) -> Result<Option<(Bytes, Version)>, StoreError> {
+    async fn get_versioned(
+        &self,
+        key: &StoreKey,
+        limit: u64,
+    ) -> Result<Option<(Bytes, Version)>, StoreError> {
         let (touched, key) = (Touched::from(key), key.clone());
-        self.call(touched, move |store| store.conditional().expect(NO_SIDE).get_versioned(&key))
-            .await
+        self.call(touched, move |store| {
+            store.conditional().expect(NO_SIDE).get_versioned(&key, limit)
+        })
+        .await
     }
     async fn pin_versioned(
         &self,
         key: &StoreKey,
+        limit: u64,
     ) -> Result<Option<(Box<dyn aio::Pinned>, Version)>, StoreError> {
         let (touched, key) = (Touched::from(key), key.clone());
-        let pin = move |store: &dyn Store| store.conditional().expect(NO_SIDE).pin_versioned(&key);
+        let pin =
+            move |store: &dyn Store| store.conditional().expect(NO_SIDE).pin_versioned(&key, limit);
         Ok(self.call(touched, pin).await?.map(|(value, version)| (offloaded(value), version)))
     }
     async fn set_if(

@@ -207,7 +207,7 @@ fn check_versioned(store: &dyn Store, conditional: &dyn ConditionalStore) {
     let key = key("pinned/swapped");
     let writeable = store.writeable().expect("the store is writeable");
     let set = |value: &'static [u8]| ok(writeable.set(&key, Payload::new(value)), "set");
-    let pin = || ok(conditional.pin_versioned(&key), "pin_versioned");
+    let pin = || ok(conditional.pin_versioned(&key, u64::MAX), "pin_versioned");
     let swap = |value: &'static [u8], was| {
         ok(conditional.set_if(&key, Some(Payload::new(value)), Some(was)), "set_if")
     };

@@ -266,13 +266,19 @@ impl WriteableStore for Numbered {
 }
 
 impl ConditionalStore for Numbered {
-    fn get_versioned(&self, key: &StoreKey) -> Result<Option<(Bytes, Version)>, StoreError> {
+    fn get_versioned(
+        &self,
+        key: &StoreKey,
+        limit: u64,
+    ) -> Result<Option<(Bytes, Version)>, StoreError> {
         let version = |number: u64| Version::new(number.to_le_bytes().to_vec());
+        let size = self.find(key).map_or(0, |(_, value)| value.len() as u64);
+        check_size(key, size, limit)?;
         Ok(self.find(key).map(|(number, value)| (value, version(number))))
     }
 
-    fn pin_versioned(&self, key: &StoreKey) -> Result<Option<Versioned>, StoreError> {
-        let Some((value, version)) = self.get_versioned(key)? else { return Ok(None) };
+    fn pin_versioned(&self, key: &StoreKey, limit: u64) -> Result<Option<Versioned>, StoreError> {
+        let Some((value, version)) = self.get_versioned(key, limit)? else { return Ok(None) };
         let mut store = self.clone();
         if self.is(Flaw::PinVersionedIsLive) {
             store.flaw = Flaw::PinIsLive;

@@ -190,7 +190,7 @@ fn is(store: &dyn ReadableStore, key: &StoreKey, expected: Option<&[u8]>, promis
     let pinned = ok(store.pin(key), "pin").map(|value| ok(value.read(&[ByteRange::ALL]), "read"));
     same(pinned.map(|parts| parts.concat()).as_deref(), "pin");
     let mut buf = b"what an earlier value left behind".to_vec();
-    let is_there = ok(store.get_into(key, &mut buf), "get_into");
+    let is_there = ok(store.get_into(key, u64::MAX, &mut buf), "get_into");
     same(is_there.then_some(&buf), "get_into");
     let mut out = vec![0xa5; if is_there { buf.len() } else { 3 }];
     let size = ok(store.get_exactly(key, &mut out), "get_exactly");

@@ -25,7 +25,7 @@ pub(super) fn check_replacing(store: &dyn Store) {
         let mut buf = Vec::new();
         while !done.load(Ordering::Relaxed) {
             if into {
-                let is_there = ok(readable.get_into(&key, &mut buf), "get_into");
+                let is_there = ok(readable.get_into(&key, u64::MAX, &mut buf), "get_into");
                 assert!(is_there, "{ABSENT}");
                 check(&buf);
             } else {
@@ -67,7 +67,7 @@ pub(super) fn check_conditional(make: &dyn Fn() -> Arc<dyn Store>) {
 /// What a key holds now, and its version.
 #[track_caller]
 fn now(store: &dyn ConditionalStore, key: &StoreKey) -> (Option<Vec<u8>>, Option<Version>) {
-    match ok(store.get_versioned(key), "get_versioned") {
+    match ok(store.get_versioned(key, u64::MAX), "get_versioned") {
         None => (None, None),
         Some((value, version)) => (Some(value.to_vec()), Some(version)),
     }
@@ -104,6 +104,15 @@ fn meaning(store: &dyn Store, conditional: &dyn ConditionalStore) {
         "set_if must not erase what was thought absent"
     );
     assert_eq!(value().as_deref(), Some(&b"one"[..]), "set_if that lost changes nothing");
+    for (limit, fits) in [(2, false), (3, true)] {
+        let got = conditional.get_versioned(&key, limit).map(|_| ());
+        let pinned = conditional.pin_versioned(&key, limit).map(|_| ());
+        for (call, found) in [("get_versioned", got), ("pin_versioned", pinned)] {
+            let promise = "refuses a value that is larger than its limit, and no other";
+            let refused = matches!(found, Err(StoreError::TooLarge { .. }));
+            assert!(refused != fits && (refused || found.is_ok()), "{call} {promise}");
+        }
+    }
     let one = version();
     assert_eq!(version(), one, "the version stays while the value does");
 

@@ -47,6 +47,7 @@ enum Flaw {
     ErasesBeforeSetting,
     UnguardedDoesNothing,
     IgnoresVersions,
+    IgnoresVersionedLimit,
     VersionIsLength,
     CreatesOverOthers,
     CannotEraseIf,
@@ -149,8 +150,8 @@ impl ReadableStore for Broken {
         ranges.iter().map(slice).collect::<Result<_, _>>().map(Some)
     }
 
-    fn get_into(&self, key: &StoreKey, buf: &mut Vec<u8>) -> Result<bool, StoreError> {
-        let value = self.get(key)?;
+    fn get_into(&self, key: &StoreKey, limit: u64, buf: &mut Vec<u8>) -> Result<bool, StoreError> {
+        let value = self.get_at_most(key, limit)?;
         if !self.is(Flaw::AppendsIntoBuffer) {
             buf.clear();
         }
@@ -254,8 +255,13 @@ impl ListableStore for Broken {
 }
 
 impl ConditionalStore for Broken {
-    fn get_versioned(&self, key: &StoreKey) -> Result<Option<(Bytes, Version)>, StoreError> {
-        let value = self.get(key)?;
+    fn get_versioned(
+        &self,
+        key: &StoreKey,
+        limit: u64,
+    ) -> Result<Option<(Bytes, Version)>, StoreError> {
+        let limit = if self.flaw == Flaw::IgnoresVersionedLimit { u64::MAX } else { limit };
+        let value = self.get_at_most(key, limit)?;
         Ok(value.map(|value| (value.clone(), self.version(&value))))
     }
 
@@ -338,6 +344,7 @@ fn each_broken_promise_is_found_and_named() {
         (Flaw::ErasesBeforeSetting, "absent while it was replaced"),
         (Flaw::UnguardedDoesNothing, "set_unguarded sets"),
         (Flaw::IgnoresVersions, "must not set what changed"),
+        (Flaw::IgnoresVersionedLimit, "get_versioned refuses a value that is larger"),
         (Flaw::VersionIsLength, "another value of the same length"),
         (Flaw::CreatesOverOthers, "must not create what is there"),
         (Flaw::CannotEraseIf, "what set_if erased is absent"),

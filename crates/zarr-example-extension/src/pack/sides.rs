@@ -3,14 +3,14 @@
 use zarr_core::StoreError;
 use zarr_core::store::{
     Bytes, ConditionalStore, ListableStore, Payload, ReadableStore, StoreKey, StorePrefix, Version,
-    WriteableStore,
+    WriteableStore, check_size,
 };
 
 use super::{PackStore, failed};
 
 impl ReadableStore for PackStore {
     fn get(&self, key: &StoreKey) -> Result<Option<Bytes>, StoreError> {
-        Ok(self.get_versioned(key)?.map(|(value, _)| value))
+        Ok(self.get_versioned(key, u64::MAX)?.map(|(value, _)| value))
     }
 }
 
@@ -46,10 +46,15 @@ impl ListableStore for PackStore {
 }
 
 impl ConditionalStore for PackStore {
-    fn get_versioned(&self, key: &StoreKey) -> Result<Option<(Bytes, Version)>, StoreError> {
+    fn get_versioned(
+        &self,
+        key: &StoreKey,
+        limit: u64,
+    ) -> Result<Option<(Bytes, Version)>, StoreError> {
         let mut log = self.log();
         let Some(value) = log.value(key.as_str()) else { return Ok(None) };
         let bytes = log.read(value).map_err(|e| failed("get", key.as_str(), e))?;
+        check_size(key, bytes.len() as u64, limit)?;
         Ok(Some((bytes.into(), value.version())))
     }
 

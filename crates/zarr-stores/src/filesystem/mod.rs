@@ -16,7 +16,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use zarr_core::store::{
     ConditionalStore, ListableStore, Payload, Pinned, ReadableStore, Store, StoreKey, StorePrefix,
-    Version, Versioned, WriteableStore,
+    Version, Versioned, WriteableStore, check_size,
 };
 use zarr_core::{Access, StoreError};
 
@@ -243,8 +243,8 @@ impl ReadableStore for FilesystemStore {
         true
     }
 
-    fn get_into(&self, key: &StoreKey, buf: &mut Vec<u8>) -> Result<bool, StoreError> {
-        Place::new(self, "get", key)?.read_into(buf)
+    fn get_into(&self, key: &StoreKey, limit: u64, buf: &mut Vec<u8>) -> Result<bool, StoreError> {
+        Place::new(self, "get", key)?.read_into(limit, buf)
     }
 
     fn get_exactly(&self, key: &StoreKey, out: &mut [u8]) -> Result<Option<u64>, StoreError> {
@@ -295,18 +295,21 @@ impl WriteableStore for FilesystemStore {
 }
 
 impl ConditionalStore for FilesystemStore {
-    fn get_versioned(&self, key: &StoreKey) -> Result<Option<(Bytes, Version)>, StoreError> {
-        Place::new(self, "get", key)?.read_versioned()
+    fn get_versioned(
+        &self,
+        key: &StoreKey,
+        limit: u64,
+    ) -> Result<Option<(Bytes, Version)>, StoreError> {
+        Place::new(self, "get", key)?.read_versioned(limit)
     }
 
     /// The open file and its mark, which no other file bears while this one is open.
     #[cfg(unix)]
-    fn pin_versioned(&self, key: &StoreKey) -> Result<Option<Versioned>, StoreError> {
-        let file = Place::new(self, "get", key)?.pin()?;
-        Ok(file.map(|file| {
-            let version = Version::of_mark(file.mark());
-            (Box::new(file) as _, version)
-        }))
+    fn pin_versioned(&self, key: &StoreKey, limit: u64) -> Result<Option<Versioned>, StoreError> {
+        let Some(file) = Place::new(self, "get", key)?.pin()? else { return Ok(None) };
+        check_size(key, file.size(), limit)?;
+        let version = Version::of_mark(file.mark());
+        Ok(Some((Box::new(file) as _, version)))
     }
 
     fn set_if(

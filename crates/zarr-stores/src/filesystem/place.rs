@@ -105,9 +105,15 @@ impl Place<'_> {
 
     /// The value and its version: its content, and which file it is, so that a value that was replaced by
     /// an equal one is told from one that was not.
-    pub(super) fn read_versioned(&self) -> Result<Option<(Bytes, Version)>, StoreError> {
+    pub(super) fn read_versioned(
+        &self,
+        limit: u64,
+    ) -> Result<Option<(Bytes, Version)>, StoreError> {
+        let Some((file, size)) = open(&self.path).map_err(|e| self.failed(e))? else {
+            return Ok(None);
+        };
+        check_size(self.key, size, limit)?;
         let read = || {
-            let Some((file, size)) = open(&self.path)? else { return Ok(None) };
             let mark = mark(&file.metadata()?);
             let value = Bytes::from(next_of(&file, size)?);
             Ok(Some((value.clone(), Version::of_content(value).marked(mark))))
@@ -130,7 +136,7 @@ impl Place<'_> {
     /// The version of the value that is there, of the same kind as `was`.
     fn version_like(&self, was: Option<&Version>) -> Result<Option<Version>, StoreError> {
         if !was.is_some_and(Version::is_mark) {
-            return Ok(self.read_versioned()?.map(|(_, version)| version));
+            return Ok(self.read_versioned(u64::MAX)?.map(|(_, version)| version));
         }
         let look = || match open(&self.path)? {
             Some((file, _)) => Ok(Some(Version::of_mark(mark(&file.metadata()?)))),
@@ -166,17 +172,17 @@ impl Place<'_> {
     }
 
     /// Puts the value into `buf`, in place of what was there; `false` if there is none.
-    pub(super) fn read_into(&self, buf: &mut Vec<u8>) -> Result<bool, StoreError> {
-        let mut read = || {
-            let Some((mut file, size)) = open(&self.path)? else {
-                buf.clear();
-                return Ok(false);
-            };
-            make_room(buf, size)?;
-            file.read_exact(buf)?;
-            Ok(true)
+    pub(super) fn read_into(&self, limit: u64, buf: &mut Vec<u8>) -> Result<bool, StoreError> {
+        let Some((mut file, size)) = open(&self.path).map_err(|e| self.failed(e))? else {
+            buf.clear();
+            return Ok(false);
         };
-        read().map_err(|e| self.failed(e))
+        check_size(self.key, size, limit)?;
+        let mut read = || {
+            make_room(buf, size)?;
+            file.read_exact(buf)
+        };
+        read().map(|()| true).map_err(|e| self.failed(e))
     }
 }
 

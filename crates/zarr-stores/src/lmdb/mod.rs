@@ -230,14 +230,17 @@ impl ReadableStore for LmdbStore {
         true
     }
 
-    fn get_into(&self, key: &StoreKey, buf: &mut Vec<u8>) -> Result<bool, StoreError> {
+    fn get_into(&self, key: &StoreKey, limit: u64, buf: &mut Vec<u8>) -> Result<bool, StoreError> {
         let name = self.name_of(key);
         buf.clear();
-        self.read("get", key.as_str(), |keys| {
+        let size = self.read("get", key.as_str(), |keys| {
             let value = keys.get(&name)?;
-            buf.extend_from_slice(value.unwrap_or_default());
-            Ok(value.is_some())
-        })
+            let size = value.map(|value| value.len() as u64);
+            buf.extend_from_slice(value.filter(|_| size <= Some(limit)).unwrap_or_default());
+            Ok(size)
+        })?;
+        check_size(key, size.unwrap_or(0), limit)?;
+        Ok(size.is_some())
     }
 
     fn get_exactly(&self, key: &StoreKey, out: &mut [u8]) -> Result<Option<u64>, StoreError> {
@@ -307,8 +310,12 @@ impl WriteableStore for LmdbStore {
 }
 
 impl ConditionalStore for LmdbStore {
-    fn get_versioned(&self, key: &StoreKey) -> Result<Option<(Bytes, Version)>, StoreError> {
-        let value = self.get(key)?;
+    fn get_versioned(
+        &self,
+        key: &StoreKey,
+        limit: u64,
+    ) -> Result<Option<(Bytes, Version)>, StoreError> {
+        let value = self.get_at_most(key, limit)?;
         Ok(value.map(|value| (value.clone(), Version::of_content(value))))
     }
 

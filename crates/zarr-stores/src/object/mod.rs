@@ -378,7 +378,8 @@ mod tests {
             conditional.set_if(&key, Some(vec![7; size].into()), was)
         };
         assert!(set(10, None).expect("it is set"));
-        let (_, version) = conditional.get_versioned(&key).expect("it is read").expect("there");
+        let (_, version) =
+            conditional.get_versioned(&key, u64::MAX).expect("it is read").expect("there");
         let error = set(11, Some(&version)).expect_err("it is too large").to_string();
         assert!(error.contains("it has 11 bytes") && error.contains("at most 10"), "{error}");
         let value = store.readable().expect("it can be read").get(&key).expect("it is read");

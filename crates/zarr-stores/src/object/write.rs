@@ -170,10 +170,14 @@ impl WriteableStore for ObjectStore {
 
 #[async_trait]
 impl ConditionalStore for ObjectStore {
-    async fn get_versioned(&self, key: &StoreKey) -> Result<Option<(Bytes, Version)>, StoreError> {
+    async fn get_versioned(
+        &self,
+        key: &StoreKey,
+        limit: u64,
+    ) -> Result<Option<(Bytes, Version)>, StoreError> {
         let asked = key.clone();
-        let whole = |shared: Arc<Shared>, backend| async move {
-            shared.whole(&backend, &asked, u64::MAX).await
+        let whole = move |shared: Arc<Shared>, backend| async move {
+            shared.whole(&backend, &asked, limit).await
         };
         let Some(fetched) = self.ask(whole).await? else { return Ok(None) };
         match fetched.stated.version() {

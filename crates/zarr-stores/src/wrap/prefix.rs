@@ -153,14 +153,19 @@ impl WriteableStore for PrefixStore {
 
 #[async_trait]
 impl ConditionalStore for PrefixStore {
-    async fn get_versioned(&self, key: &StoreKey) -> Result<Option<(Bytes, Version)>, StoreError> {
-        self.store.swapper("get")?.get_versioned(&self.key(key)?).await
+    async fn get_versioned(
+        &self,
+        key: &StoreKey,
+        limit: u64,
+    ) -> Result<Option<(Bytes, Version)>, StoreError> {
+        self.store.swapper("get")?.get_versioned(&self.key(key)?, limit).await
     }
     async fn pin_versioned(
         &self,
         key: &StoreKey,
+        limit: u64,
     ) -> Result<Option<(Box<dyn Pinned>, Version)>, StoreError> {
-        self.store.swapper("get")?.pin_versioned(&self.key(key)?).await
+        self.store.swapper("get")?.pin_versioned(&self.key(key)?, limit).await
     }
     async fn set_if(
         &self,

@@ -373,8 +373,12 @@ impl WriteableStore for TapStore {
 
 #[async_trait]
 impl ConditionalStore for TapStore {
-    async fn get_versioned(&self, key: &StoreKey) -> Result<Option<(Bytes, Version)>, StoreError> {
-        let ask = self.store.swapper("get_versioned")?.get_versioned(key);
+    async fn get_versioned(
+        &self,
+        key: &StoreKey,
+        limit: u64,
+    ) -> Result<Option<(Bytes, Version)>, StoreError> {
+        let ask = self.store.swapper("get_versioned")?.get_versioned(key, limit);
         let carried =
             |value: &Option<(Bytes, Version)>| found(value.as_ref().map(|(bytes, _)| bytes.len()));
         self.call("get_versioned", key.as_str(), &[], ask, carried).await
@@ -383,8 +387,9 @@ impl ConditionalStore for TapStore {
     async fn pin_versioned(
         &self,
         key: &StoreKey,
+        limit: u64,
     ) -> Result<Option<(Box<dyn Pinned>, Version)>, StoreError> {
-        let pinned = self.store.swapper("get_partial_values")?.pin_versioned(key).await;
+        let pinned = self.store.swapper("get_partial_values")?.pin_versioned(key, limit).await;
         let pinned = self.pinning(key, pinned).await?;
         Ok(pinned.map(|(value, version)| (self.pinned(key, value), version)))
     }
@@ -485,7 +490,7 @@ mod tests {
             let (readable, writeable) = (store.readable().unwrap(), store.writeable().unwrap());
             readable.get(&key).unwrap();
             writeable.set(&key, Payload::new(b"value")).unwrap();
-            readable.get_into(&key, &mut Vec::new()).unwrap();
+            readable.get_into(&key, u64::MAX, &mut Vec::new()).unwrap();
             let ranges = [ByteRange::From(1), ByteRange::Suffix(2)];
             readable.get_partial_values(&key, &ranges).unwrap();
             readable.pin(&key).unwrap().unwrap().read(&ranges[..1]).unwrap();

@@ -346,8 +346,12 @@ impl WriteableStore for ZipStore {
 }
 
 impl ConditionalStore for ZipStore {
-    fn get_versioned(&self, key: &StoreKey) -> Result<Option<(Bytes, Version)>, StoreError> {
-        let value = self.get(key)?;
+    fn get_versioned(
+        &self,
+        key: &StoreKey,
+        limit: u64,
+    ) -> Result<Option<(Bytes, Version)>, StoreError> {
+        let value = self.get_at_most(key, limit)?;
         Ok(value.map(|value| (value.clone(), Version::of_content(value))))
     }
 

@@ -220,7 +220,8 @@ async fn write_tile<T: Element>(
         }
     };
     let rounds = u32::MAX;
-    match update::update_for(&opened.room, &key, edit, rounds).await.map_err(at)? {
+    let most = opened.most_stored(state, Some(&tile.chunk_shape));
+    match update::update_for(&opened.room, &key, most, edit, rounds).await.map_err(at)? {
         true => Ok(()),
         false => Err(at(AccessError::Conflict { rounds }.into())),
     }

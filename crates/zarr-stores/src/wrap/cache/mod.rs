@@ -373,15 +373,20 @@ impl WriteableStore for CacheStore {
 
 #[async_trait]
 impl ConditionalStore for CacheStore {
-    async fn get_versioned(&self, key: &StoreKey) -> Result<Option<(Bytes, Version)>, StoreError> {
-        self.store.swapper("get")?.get_versioned(key).await
+    async fn get_versioned(
+        &self,
+        key: &StoreKey,
+        limit: u64,
+    ) -> Result<Option<(Bytes, Version)>, StoreError> {
+        self.store.swapper("get")?.get_versioned(key, limit).await
     }
 
     async fn pin_versioned(
         &self,
         key: &StoreKey,
+        limit: u64,
     ) -> Result<Option<(Box<dyn Pinned>, Version)>, StoreError> {
-        self.store.swapper("get")?.pin_versioned(key).await
+        self.store.swapper("get")?.pin_versioned(key, limit).await
     }
 
     async fn set_if(
