@@ -1,4 +1,4 @@
-"""CDL, with ncgen and ncdump 4.9.0 of Debian 12 (`apt-get install netcdf-bin`), on HDF5: do they make and print what we do?
+"""CDL, with ncgen and ncdump 4.9.0 of Debian 12 (`apt-get install netcdf-bin`), on HDF5: they make and print what we do.
 
 Texts of `specs-conformance/cdl` and texts made at random go through both: ours by `zarr gen` and `zarr dump`, theirs by `ncgen -k nc4` and
 `ncdump`. The outputs are equal to the byte; ncgen reads what `zarr dump` prints; and the stored texts are what ncdump prints (N-120 to N-122).

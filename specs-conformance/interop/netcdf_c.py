@@ -1,4 +1,4 @@
-"""NetCDF datasets, with netcdf-c 4.10.1 in PyPI's netCDF4 1.7.5.1.post1, and xarray 2026.9: who opens what another wrote?
+"""NetCDF datasets, with netcdf-c 4.10.1 in PyPI's netCDF4 1.7.5.1.post1, and xarray 2026.9: each opens what another wrote.
 
 netcdf-c writes a dataset, in NCZarr and in plain Zarr of v2; the program copies it, and netcdf-c reads the copy: dimensions, types, typed
 attributes, values, chunks, filters and byte orders are equal. So the program has read what netcdf-c wrote, and netcdf-c what the program wrote (N-003,

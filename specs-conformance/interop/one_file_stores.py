@@ -1,4 +1,4 @@
-"""Zip archives and LMDB files, with zarr-python 2.18.7 and 3.1.6: who can open what another wrote, and go on with it?
+"""Zip archives and LMDB files, with zarr-python 2.18.7 and 3.1.6: each opens what another wrote, and goes on with it.
 
 Run by the Python that has the one or the other.
 """

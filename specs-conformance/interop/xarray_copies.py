@@ -1,4 +1,4 @@
-"""xarray 2026.9 with zarr-python 3.1.6, and netcdf-c 4.10.1: does a copy mean what its source means?
+"""xarray 2026.9 with zarr-python 3.1.6, and netcdf-c 4.10.1: they read from a copy what they read from its source.
 
 xarray writes datasets in v2 and in v3; the program copies each into every format that xarray opens. xarray then reads source and copy:
 they are identical once decoded, where missing values are NaN and times are times, and raw, where attributes and stored numbers are
