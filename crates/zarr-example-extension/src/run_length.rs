@@ -49,7 +49,7 @@ impl BytesToBytes for RunLength {
         Ok(runs.flat_map(|run| [run.len() as u8, run[0]]).collect::<Vec<u8>>().into())
     }
 
-    /// The size is added up, and compared with what is due, before any memory is taken.
+    /// The size is added up, and compared with what is expected, before any memory is taken.
     fn decode<'a>(
         &self,
         encoded: Cow<'a, [u8]>,

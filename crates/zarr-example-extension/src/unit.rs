@@ -1,7 +1,7 @@
 //! A protocol extension of the drafts: a document says in which unit its numbers are.
 //!
 //! `{"extension": URI, "must_understand": true, "configuration": {"unit": "K"}}` in the `extensions` of an
-//! array. Whoever understands it finds the unit as the attribute `units`, as in other conventions; whoever
+//! array. A reader that understands it finds the unit as the attribute `units`, as in other conventions; one that
 //! does not must not take the numbers for something else.
 
 use zarr_core::{ArrayMetadata, Json, MetadataError, Object};

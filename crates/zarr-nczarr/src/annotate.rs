@@ -59,9 +59,9 @@ impl Group {
 impl Variable {
     /// Sets an attribute; one that is there keeps its place.
     ///
-    /// `_FillValue` is one value of the variable's type, and what elements hold that nobody wrote; `_nczarr_maxstrlen`
+    /// `_FillValue` is one value of the variable's type, and what elements hold that were never written; `_nczarr_maxstrlen`
     /// says how many bytes strings of a fixed width have. Both are said when the variable is defined, or here as long
-    /// as no element was written and nobody else writes (N-054, N-060).
+    /// as no element was written and no other writer writes (N-054, N-060).
     ///
     /// # Errors
     /// As [`Group::set_attribute`]; [`AccessError::Argument`] for those two, if they cannot be or come too late.

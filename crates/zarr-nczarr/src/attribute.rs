@@ -236,7 +236,7 @@ pub(crate) fn typed(json: &Json, ty: Type) -> Result<Values, String> {
     })
 }
 
-/// The values that JSON means for an attribute whose type nobody noted (N-051, N-052).
+/// The values that JSON means for an attribute whose type is not recorded (N-051, N-052).
 pub(crate) fn untyped(json: &Json) -> Values {
     let items = match json {
         Json::Array(items) if !items.is_empty() => &items[..],

@@ -192,7 +192,7 @@ impl Dataset {
         words: &OnceLock<Words>,
     ) -> Result<Dataset> {
         let (profile, told) = told(&hierarchy, &base, options)?;
-        // Somebody may have told it already; it is the same dataset.
+        // Another thread may have set it already; it is the same dataset.
         let words = *words.get_or_init(|| told);
         let options = options.clone();
         let snapshot = Loader::new(&hierarchy, &base, profile, words, &options).load()?;
@@ -241,7 +241,7 @@ impl Dataset {
         *self.inner.state.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(snapshot);
     }
 
-    /// Held by whoever changes definitions.
+    /// Held while definitions are changed.
     pub(crate) fn changing(&self) -> MutexGuard<'_, ()> {
         self.inner.changing.lock().unwrap_or_else(PoisonError::into_inner)
     }

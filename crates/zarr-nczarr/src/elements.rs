@@ -111,7 +111,7 @@ fn utf32(element: &[u8]) -> String {
     units.map(|unit| char::from_u32(unit).unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
 }
 
-/// What an element is that nobody wrote.
+/// The value of an element that was never written.
 pub(crate) fn fill(metadata: &ArrayMetadata, ty: Type) -> Values {
     let bytes = metadata.fill_bytes();
     match metadata.data_type.repr() {

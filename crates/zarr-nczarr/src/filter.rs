@@ -70,8 +70,8 @@ fn blosc(configuration: &Object) -> Option<Filter> {
     })
 }
 
-/// The codec that a filter of a variable of this type is, in final v3's words, or in v2's for one that nobody here
-/// knows.
+/// The codec that a filter of a variable of this type is, as final v3 writes it, or as v2 does for one that is not
+/// known here.
 pub(crate) fn codec(filter: &Filter, ty: Type) -> CodecSpec {
     let level = |level: i64| Object::new().with("level", level);
     match filter {

@@ -1,7 +1,7 @@
 //! Grows an unlimited dimension, and all variables that have it (N-012, N-013).
 //!
-//! First the arrays, then the elements, last the length that the group says. Whoever is cut short leaves arrays that
-//! are longer than the group says, or one longer than the other: both read, what was not written as fill.
+//! First the arrays, then the elements, last the length that the group says. A writer that is cut short leaves arrays
+//! that are longer than the group says, or one longer than the other: both read, what was not written as fill.
 
 use zarr_core::{AccessError, Array, Result};
 

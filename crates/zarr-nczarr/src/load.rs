@@ -436,7 +436,7 @@ impl<'a> Loader<'a> {
 
 const GROUPS: &str = "_nczarr_group";
 
-/// A name that a document lists, which nobody has checked.
+/// Checks a name that a document lists.
 fn check_listed(at: &NodePath, name: &str) -> Result<()> {
     at.child(name)
         .map(|_| ())

@@ -42,7 +42,7 @@ pub(crate) fn are_zeros(values: &Values) -> bool {
         .is_some_and(|zeros| is_same(values, &zeros))
 }
 
-/// What elements hold that nobody wrote where no fill value is defined.
+/// The value of elements that were never written where no fill value is defined.
 fn zero(ty: Type) -> Option<Values> {
     match ty {
         Type::Char | Type::String => Some(ty.default_fill()),

@@ -8,7 +8,7 @@ use zarr_core::AccessError;
 /// The longest name, in bytes.
 const MAX_NAME: usize = 256;
 
-/// Attributes that hold the model itself: nobody creates them, and no listing shows them (N-055).
+/// Attributes that hold the model itself: they cannot be created, and no listing shows them (N-055).
 const RESERVED: [&str; 14] = [
     "_nczarr_superblock",
     "_nczarr_group",

@@ -1,7 +1,7 @@
 //! Renames and deletes dimensions, variables and groups.
 //!
 //! At every moment the dataset opens: what is new is there before it is listed, and what is listed is there until
-//! it is no more. Nobody else may write what is renamed meanwhile: chunks are copied to other keys.
+//! it is no more. No other writer may write what is being renamed: chunks are copied to other keys.
 
 use zarr_core::metadata::NodeKind;
 use zarr_core::store::{Payload, StorePrefix};
@@ -190,7 +190,7 @@ impl Dataset {
             return Err(self.at(AccessError::Exists(what).into()));
         }
         let mut keys = listable.list_prefix(&from)?;
-        // Whoever lists a plain hierarchy meanwhile sees arrays that are whole.
+        // A concurrent listing of a plain hierarchy sees arrays that are whole.
         let is_document = |key: &str| {
             let name = key.rsplit('/').next().unwrap_or_default();
             name.starts_with(".z") || name == "zarr.json"

@@ -170,7 +170,7 @@ impl Variable {
         find(&self.attributes, name)
     }
 
-    /// The value of elements that nobody wrote: the declared fill value, or the type's own.
+    /// The value of elements that were never written: the declared fill value, or the type's own.
     pub fn fill(&self) -> Values {
         self.attribute("_FillValue").cloned().unwrap_or_else(|| self.ty.default_fill())
     }
@@ -188,9 +188,9 @@ pub struct Storage {
     pub endian: Option<Endian>,
     /// What the bytes of a chunk go through when they are written, the first first.
     pub filters: Vec<Filter>,
-    /// Elements that nobody wrote are not filled: they read as zero (N-054).
+    /// Elements that were never written are not filled: they read as zero (N-054).
     pub no_fill: bool,
-    /// One value: what elements hold that nobody wrote, where it is another than [`Variable::fill`]. Final v3 alone
+    /// One value: what elements hold that were never written, where it is another than [`Variable::fill`]. Final v3 alone
     /// tells the fill value from the missing value (decision 0136). In NCZarr of v3 the type's own fill value stands here where
     /// an attribute tells it to xarray, as netCDF masks it without one.
     pub unwritten: Option<Values>,

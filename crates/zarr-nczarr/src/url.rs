@@ -169,7 +169,7 @@ impl NcUrl {
     ///
     /// # Errors
     /// As [`Dataset::create`]: [`AccessError::Exists`] if one is there; [`AccessError::Argument`] if the modes say neither
-    /// `nczarr` nor `zarr`, or something that nobody knows.
+    /// `nczarr` nor `zarr`, or something unknown.
     pub fn create(&self, options: &DatasetOptions) -> Result<Dataset> {
         if let Some(word) = self.unknown.first() {
             let why = format!("mode `{word}` is not known");

@@ -73,7 +73,7 @@ impl MemoryStore {
         self
     }
 
-    /// The store of this name in this process; made empty when nobody named it before.
+    /// The store of this name in this process; made empty when it was not named before.
     ///
     /// A named store lives as long as the process.
     pub fn named(name: &str) -> Self {

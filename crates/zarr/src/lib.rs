@@ -104,7 +104,7 @@ pub fn create_with(url: &str, dialect: Dialect, options: &OpenOptions) -> Result
         other => return other,
     }
     match Hierarchy::begin(store.clone(), options.format(dialect), &options) {
-        // Somebody else began it at the same time.
+        // Another writer began it at the same time.
         Err(e) if e.kind() == ErrorKind::Exists => open(),
         other => other,
     }

@@ -8,7 +8,7 @@ use zarr_core::{AccessError, Error, Json, Object};
 /// Names are final v3's, with or without `numcodecs.`: `gzip`, `zstd:3`, `blosc` (lz4, byte shuffle),
 /// `blosc-zstd:5`, `lz4`, `bz2`, `lzma`, `zlib`, `crc32c`, `shuffle:4`, `pcodec`. `blosc-CNAME-SHUFFLE:LEVEL` says
 /// the inner codec and one of `noshuffle`, `shuffle`, `bitshuffle`. Any other name, a URI too, is taken as it
-/// is, a level as its `level`. Whoever needs other parameters writes what a v3 document has:
+/// is, a level as its `level`. For other parameters, write what a v3 document has:
 /// `{"name": NAME, "configuration": {…}}`.
 ///
 /// # Errors

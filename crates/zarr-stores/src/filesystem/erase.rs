@@ -145,7 +145,7 @@ fn erase_folder(store: &FilesystemStore, folder: &Path) -> Result<(), Failure> {
     }
     if folder != store.root && now.folders.is_empty() && !now.foreign {
         match held {
-            // Never another's lock file: one that came meanwhile keeps the folder.
+            // Never another's lock file: one that was made concurrently keeps the folder.
             None => drop(fs::remove_dir(folder)),
             Some(_held) => drop(remove(folder)?),
         }
@@ -189,7 +189,7 @@ fn hold(
 
 /// Removes the lock file of `folder`, held by the caller, and the folder; whether it is gone.
 ///
-/// It stays where someone set a key meanwhile, and where the system wants it to: no key was to go with
+/// It stays where another writer set a key concurrently, and where the system wants it to: no key was to go with
 /// it any more.
 fn remove(folder: &Path) -> io::Result<bool> {
     lock::unlink(folder)?;

@@ -13,7 +13,7 @@ use std::sync::{OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard
 use super::path::LOCK;
 use crate::opened::is_still_at;
 
-/// What others may do meanwhile.
+/// What others may do while it is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
     /// Set and erase as well, but not compare and swap.
@@ -36,7 +36,7 @@ pub(super) enum Held {
 impl Drop for Held {
     fn drop(&mut self) {
         if let Held::File(file) = self {
-            // Not left to the closing of the file: a process forked off meanwhile still has it open.
+            // Not left to the closing of the file: a process that was forked while it was held still has it open.
             let _ = file.unlock();
         }
     }
@@ -44,7 +44,7 @@ impl Drop for Held {
 
 /// Waits for the lock that `folder` has in this process alone, where the kernel's are not wanted.
 ///
-/// Folders share a few locks, so whoever holds one must not wait for another.
+/// Folders share a few locks, so a thread that holds one must not wait for another.
 pub(super) fn lock_in_process(folder: &Path, mode: Mode) -> Held {
     static LOCKS: [RwLock<()>; 64] = [const { RwLock::new(()) }; 64];
     static HASHER: OnceLock<RandomState> = OnceLock::new();
@@ -81,7 +81,7 @@ pub(super) fn lock(folder: &Path, mode: Mode) -> io::Result<Option<Held>> {
                 Ok(()) => break,
             }
         }
-        // Whoever erased the folder took the lock's file with it; then this lock guards nothing.
+        // The writer that erased the folder removed the lock's file with it; then this lock guards nothing.
         let guards = is_still_at(&path, &file);
         let held = Held::File(file);
         if guards? {

@@ -31,7 +31,7 @@ use crate::url;
 /// A folder; its keys are the paths of the files below it, and its values what they hold.
 ///
 /// **Whole values.** A value is written beside its place and renamed into it, so that readers, and
-/// whoever comes after a crash, find the old value or the new one. Only [`sync`](Self::sync) makes it
+/// readers after a crash, find the old value or the new one. Only [`sync`](Self::sync) makes it
 /// outlast a power failure.
 ///
 /// **Other writers.** `set` and `erase` hold the lock of the key's folder shared, `set_if` holds it
@@ -43,8 +43,8 @@ use crate::url;
 /// `C:`, with a segment of more than 255 bytes, with a segment that is one of its own names
 /// (`.zarr-lock`, `.zarr-tmp-...`), and keys whose path would be longer than the system takes.
 ///
-/// **Links.** A key cannot lead out of the folder, but a symbolic link in it can: whoever may place
-/// links there decides where they lead. Reading, listing and setting below a link to a folder follow
+/// **Links.** A key cannot lead out of the folder, but a symbolic link in it can: the users who may place
+/// links there decide where they lead. Reading, listing and setting below a link to a folder follow
 /// it; a link that leads back to a folder above it is not listed. `set` and `erase` of a link's own key
 /// replace and remove the link, `erase_prefix` removes the links it meets, and `erase_link` the one that a prefix or
 /// the root is: what is behind them stays.

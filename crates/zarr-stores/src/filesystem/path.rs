@@ -2,7 +2,7 @@
 //!
 //! The rules of [`StoreKey`](zarr_core::store::StoreKey) already keep `..`, empty segments and NUL out
 //! (decision 0119). What a disk adds to them is checked here, before the disk is touched, and the same
-//! way on every platform wherever that costs nobody a plain name.
+//! way on every platform wherever that refuses no plain name.
 
 use std::path::{Path, PathBuf};
 

@@ -255,7 +255,7 @@ impl Place<'_> {
                     return Ok(Some(Some(place.key.clone())));
                 }
             }
-            // No array is here, so that nobody compares and swaps its chunks: their locks are not needed, and who
+            // No array is here, so that no writer compares and swaps its chunks: their locks are not needed, and a thread that
             // holds one must not wait for another.
             for place in leftovers {
                 match place.link_below(self.folder()) {
@@ -306,7 +306,7 @@ impl Place<'_> {
             Err(_) => {}
         }
         match self.make_folder() {
-            // Both can be what is left of a folder that another thread made or erased meanwhile.
+            // Both can be what is left of a folder that another thread made or erased concurrently.
             Err(e) if !matches!(e.kind(), ErrorKind::NotFound | ErrorKind::AlreadyExists) => {
                 Err(self.failed(e))
             }
@@ -435,13 +435,13 @@ fn make_room(buf: &mut Vec<u8>, size: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Fills `buf` with the bytes from `offset` on, whatever other threads read of the file meanwhile.
+/// Fills `buf` with the bytes from `offset` on, whatever other threads read of the file concurrently.
 #[cfg(unix)]
 fn read_exact_at(file: &File, buf: &mut [u8], offset: u64) -> io::Result<()> {
     std::os::unix::fs::FileExt::read_exact_at(file, buf, offset)
 }
 
-/// Fills `buf` with the bytes from `offset` on, whatever other threads read of the file meanwhile.
+/// Fills `buf` with the bytes from `offset` on, whatever other threads read of the file concurrently.
 #[cfg(windows)]
 fn read_exact_at(file: &File, mut buf: &mut [u8], mut offset: u64) -> io::Result<()> {
     use std::os::windows::fs::FileExt;

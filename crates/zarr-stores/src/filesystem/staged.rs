@@ -1,7 +1,7 @@
 //! Replaces a value as a whole.
 //!
 //! It is written to a file of its own beside its place and then renamed into it: a reader finds the old
-//! value or the new one, and so does whoever comes after a crash.
+//! value or the new one, and so does a reader after a crash.
 
 use std::fs::{self, File};
 use std::hash::{BuildHasher, RandomState};
@@ -40,7 +40,7 @@ impl Staged {
     /// Moves the value to its place, over whatever is there.
     ///
     /// # Errors
-    /// [`ErrorKind::NotFound`] if the folder was erased meanwhile.
+    /// [`ErrorKind::NotFound`] if the folder was erased concurrently.
     pub(crate) fn move_to(mut self, place: &Path) -> io::Result<()> {
         if let Some(path) = &self.path {
             fs::rename(path, place)?;

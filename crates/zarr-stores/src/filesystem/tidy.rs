@@ -1,7 +1,7 @@
 //! Removes lock files, and what killed writers left, from the folders that a handle wrote to.
 //!
 //! A lock file stays while a handle may need it again, and goes when the handle is flushed or dropped, under the
-//! rules of docs/decisions/0002. A handle that cannot have the lock at once leaves the file to whoever holds it.
+//! rules of decision 0002. A handle that cannot have the lock at once leaves the file to the handle that holds it.
 
 use std::collections::HashSet;
 use std::fs::{self, File, TryLockError};
@@ -17,7 +17,7 @@ use crate::opened::is_still_at;
 /// Folders that are remembered at most; one more, and all are tidied at once.
 const MOST: usize = 4096;
 
-/// An unfinished file that nobody has written to for so long is a dead writer's.
+/// An unfinished file that was not written to for this long is a dead writer's.
 const DEAD: Duration = Duration::from_secs(3600);
 
 /// The folders that a handle and its clones wrote to since they were last tidied.
@@ -50,7 +50,7 @@ impl Written {
         }
     }
 
-    /// Removes from all folders that were noted the lock files, as far as nobody holds them, and the files of dead writers.
+    /// Removes from all folders that were noted the lock files, as far as no other handle holds them, and the files of dead writers.
     pub fn tidy(&self) {
         let written = mem::take(&mut self.folders().written);
         for folder in written {
@@ -79,8 +79,8 @@ impl Drop for Written {
     }
 }
 
-/// Removes the lock file of `folder`, if there is one and nobody else holds it. Whoever waits for it finds it gone and
-/// takes the next one; whoever holds it removes it later. Returns whether somebody holds it.
+/// Removes the lock file of `folder`, if there is one and no other handle holds it. A handle that waits for it finds it gone
+/// and takes the next one; one that holds it removes it later. Returns whether one holds it.
 fn remove_lock(folder: &Path) -> bool {
     match lock::open_existing(&folder.join(LOCK)) {
         Ok(file) => remove_opened(folder, &file),
@@ -95,12 +95,12 @@ fn remove_opened(folder: &Path, file: &File) -> bool {
         Err(TryLockError::WouldBlock) => return true,
         Err(TryLockError::Error(_)) => return false,
     }
-    // Another file may be there since, which somebody holds.
+    // Another file may be there since, which another handle holds.
     if is_still_at(&folder.join(LOCK), file).unwrap_or(false) {
-        // One that cannot go, another user's perhaps, is nobody's harm.
+        // One that cannot be removed, another user's perhaps, does no harm.
         let _ = lock::unlink(folder);
     }
-    // Not left to the closing of the file: a process forked off meanwhile still has it open.
+    // Not left to the closing of the file: a process that was forked while it was held still has it open.
     let _ = file.unlock();
     false
 }

@@ -75,7 +75,7 @@ fn make(base: &str, settings: &Settings, connector: Connector) -> object_store::
     Ok(Arc::new(builder.build()?))
 }
 
-/// Whether this machine is one of Azure's, as its firmware says, and so has credentials that nobody mentions.
+/// Whether this machine is one of Azure's, as its firmware says, and so has credentials that no setting mentions.
 fn is_in_azure() -> bool {
     const TAG: &str = "7783-7084-3265-9085-8269-3286-77";
     std::fs::read_to_string("/sys/class/dmi/id/chassis_asset_tag")

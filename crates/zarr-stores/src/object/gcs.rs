@@ -60,7 +60,7 @@ fn has_default_credentials() -> bool {
     [home, windows].into_iter().flatten().any(|path| path.is_file())
 }
 
-/// Whether this machine is one of Google's, as its firmware says, and so has credentials that nobody mentions.
+/// Whether this machine is one of Google's, as its firmware says, and so has credentials that no setting mentions.
 fn is_in_google() -> bool {
     std::fs::read_to_string("/sys/class/dmi/id/product_name")
         .is_ok_and(|name| name.contains("Google"))

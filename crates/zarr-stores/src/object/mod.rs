@@ -119,7 +119,7 @@ pub struct Traffic {
     pub requests: u64,
     /// Bytes of values received.
     pub received: u64,
-    /// Those of them that nobody asked for: gaps between ranges that were fetched with one request.
+    /// Those of them that were not requested: gaps between ranges that were fetched with one request.
     pub wasted: u64,
 }
 

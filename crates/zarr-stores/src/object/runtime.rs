@@ -61,13 +61,13 @@ fn start() -> io::Result<Handle> {
     started.recv().map_err(io::Error::other)?
 }
 
-/// Work on those threads, ended when nobody waits for it any more, unless it is one that must be finished.
+/// Work on those threads, ended when its caller no longer waits for it, unless it must be finished.
 ///
 /// The answer comes by a channel that knows nothing of runtimes: those of tokio's own refuse an answer to a task
 /// that has had many and did not yield, as a task that calls a blocking store cannot.
 pub(super) struct Task<T> {
     answer: Receiver<T>,
-    /// `None`: it is finished, whoever waits.
+    /// `None`: it is finished, also when no caller waits.
     work: Option<AbortHandle>,
 }
 

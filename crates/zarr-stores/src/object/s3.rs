@@ -77,7 +77,7 @@ fn make(
         if let Some(obstacle) = profile.obstacle() {
             return Err(wrong(obstacle));
         }
-        // Only a machine of Amazon's has credentials that nobody mentions.
+        // Only a machine of Amazon's has credentials that no setting mentions.
         if !is_in_ec2() {
             builder = builder.with_skip_signature(true);
         }

@@ -1,4 +1,4 @@
-//! Holds the store wrappers: stores made of other stores.
+//! Holds the store wrappers, which add something to another store.
 //!
 //! Each is written once, as one that waits. [`wrap`] lends it to callers that block.
 

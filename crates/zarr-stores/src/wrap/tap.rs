@@ -431,7 +431,7 @@ impl ConditionalStore for TapStore {
             None => (size, Outcome::Done),
             Some(_) => (0, Outcome::Lost),
         };
-        // For whoever counts calls it is one: to set a document if there is none.
+        // For those who count calls it is one: to set a document if there is none.
         self.call("set_if", key.as_str(), &[], ask, carried).await
     }
 }

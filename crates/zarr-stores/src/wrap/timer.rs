@@ -1,6 +1,6 @@
 //! Makes a future wait, in any runtime or in none.
 //!
-//! One thread, made when it is first needed and anew in a forked process, wakes whoever's time has come.
+//! One thread, made when it is first needed and anew in a forked process, wakes each future when its time has come.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -70,7 +70,7 @@ impl Clock {
         clock
     }
 
-    /// Wakes `waker` at `until`; `false` if nobody can.
+    /// Wakes `waker` at `until`; `false` if there is no thread that can.
     fn wake(&self, until: Instant, waker: &Waker) -> bool {
         if self.runs {
             let mut due = self.due.lock().unwrap_or_else(PoisonError::into_inner);

@@ -16,7 +16,7 @@ use zip::{CompressionMethod, ZipArchive};
 use super::at::{At, Source};
 
 /// Values that inflate to more than this, and more than [`FOLD`] times their stored size, are refused
-/// where no reader said how many bytes are due.
+/// where no reader said how many bytes to expect.
 const LARGE: u64 = 64 << 20;
 const FOLD: u64 = 200;
 

@@ -1,7 +1,7 @@
 //! Reads an archive that is a value of another store, without fetching all of it.
 //!
 //! Reading an archive is written once, for what has a size and gives bytes at a place. Here that is some pieces of the
-//! archive: whoever reads beyond them is stopped, the next piece is fetched, and the reading begins anew.
+//! archive: a read beyond them is stopped, the next piece is fetched, and the reading begins anew.
 
 use std::io::{self, ErrorKind};
 use std::ops::Range;
@@ -21,7 +21,7 @@ use super::failed;
 
 /// Bytes at the end that are fetched first: the end's record, its comment, and in a small archive the directory.
 const TAIL: u64 = 1 << 16;
-/// Bytes that are fetched where nobody knows how many are due.
+/// Bytes that are fetched where it is unknown how many are needed.
 const PIECE: u64 = 1 << 16;
 /// A directory larger than this is refused.
 const LARGEST_DIRECTORY: u64 = 1 << 30;
@@ -129,7 +129,7 @@ async fn reading<T>(
 }
 
 /// Where the directory begins, as the end's record in the archive's `tail` says, which begins at `start`. A guess:
-/// whoever reads the directory will see.
+/// the reader of the directory will see.
 fn directory_start(tail: &[u8], start: u64) -> Option<u64> {
     let find = |sign: &[u8], before: usize| tail.get(..before)?.windows(4).rposition(|w| w == sign);
     let end = find(b"PK\x05\x06", tail.len())?;

@@ -34,15 +34,15 @@ use crate::url;
 ///
 /// **Writing.** The first write copies the archive to `NAME.zip.zarr-part` beside it, and writes there. [`flush`]
 /// puts the copy in the archive's place, at one moment, without what was replaced or erased; so does the end
-/// of the last handle, which can tell nobody that it failed. Whoever reads meanwhile, or comes after a crash, finds the archive as it was before.
+/// of the last handle, which cannot report that it failed. Concurrent readers, and readers after a crash, find the archive as it was before.
 /// New values are stored as they are: chunks are compressed already.
 ///
 /// **Failures.** When a write or a flush fails, the archive stays as it was at the last flush and the copy goes. Every
 /// further call on the handle, reading too, is an error that says so: open the archive anew.
 ///
-/// **Other writers.** A process that was forked off cannot write through its parent's handle. From the first write to the flush nobody else can write: they get an error that says so.
-/// Compare-and-swap stands among the threads of the process, and, since whoever begins to write takes the archive
-/// as it is then, among processes.
+/// **Other writers.** A process that was forked off cannot write through its parent's handle. From the first write to the flush other writers get an error that says so.
+/// Compare-and-swap holds among the threads of the process, and, since a writer takes the archive as it is when it
+/// begins to write, among processes.
 ///
 /// [`flush`]: WriteableStore::flush
 ///
@@ -376,7 +376,7 @@ impl ConditionalStore for ZipStore {
         true
     }
 
-    /// Nobody else writes meanwhile, and the archive is the newest one.
+    /// No other writer is writing, and the archive is the newest one.
     fn create(
         &self,
         key: &StoreKey,

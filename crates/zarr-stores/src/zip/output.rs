@@ -1,7 +1,7 @@
 //! The file that a `ZipWriter` writes to, which never hands it an error.
 //!
 //! A `ZipWriter` that meets an error while it is dropped prints it. So the output keeps the first error of the system
-//! and drops all bytes that come after it. Whoever writes asks [`Output::check`] after each step.
+//! and drops all bytes that come after it. The writer calls [`Output::check`] after each step.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};

@@ -54,7 +54,7 @@ impl Drop for Part {
         // A process that was forked off leaves its parent's file and its parent's lock alone.
         if self.process == process::id() {
             if !self.is_in_place {
-                // While it is locked, so that it is nobody else's. One that cannot go is overwritten by the next writer.
+                // While it is locked, so that it is no other writer's. One that cannot be removed is overwritten by the next writer.
                 let _ = fs::remove_file(&self.path);
             }
             let _ = self.file.unlock();

@@ -1,7 +1,7 @@
 //! Caches the values of a remote store.
 //!
 //! A whole value is kept under its key, parts of a value under its version: so what is put together is of one version,
-//! whatever others write meanwhile. Where it is kept, a [`Shelf`] knows: in memory or in a folder.
+//! whatever others write concurrently. Where it is kept, a [`Shelf`] knows: in memory or in a folder.
 
 mod folder;
 mod memory;
@@ -211,7 +211,7 @@ impl CacheStore {
     }
 }
 
-/// A change whose caller went away: nobody knows whether it was made.
+/// A change whose caller went away: it is unknown whether it was made.
 struct Interrupted<'a> {
     shelf: &'a dyn Shelf,
     key: &'a StoreKey,

@@ -102,7 +102,7 @@ impl Pinned for CachePinned {
         }
         let fetched = self.fetch(&missing).await;
         if matches!(fetched, Err(StoreError::Changed { .. })) {
-            // Whoever begins anew finds what is there now.
+            // A reader that begins again finds what is there now.
             self.store.forget_key(&self.key).await?;
         }
         let mut fetched = fetched?.into_iter();
@@ -120,7 +120,7 @@ impl Pinned for CachePinned {
     }
 
     fn blocking(&self) -> Option<Arc<dyn store::Pinned>> {
-        // One that may yet have to be pinned is of a store of which nobody knows whether it waits.
+        // One that may yet have to be pinned is of a store that may be blocking or async.
         self.value.get()?.blocking()?;
         Some((Arc::new(self.clone()) as Arc<dyn Pinned>).into_blocking())
     }
