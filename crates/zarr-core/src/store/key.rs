@@ -1,4 +1,4 @@
-//! What may a key be?
+//! Checks keys and prefixes.
 //!
 //! Keys are UTF-8 and cannot lead out of a store (decision 0119, D-130, D-132, F-110).
 

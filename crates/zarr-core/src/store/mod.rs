@@ -1,4 +1,4 @@
-//! Where do keys and values live?
+//! Defines the store traits: where keys and values are stored.
 //!
 //! A store has any of four capabilities: the drafts' three, *readable*, *writeable* and *listable*
 //! (D-133 … D-137), and *conditional*, the compare-and-swap on which guarded writes stand. Asking for

@@ -1,4 +1,4 @@
-//! What is handed to a store to keep?
+//! Holds a value that a store is to set, in pieces.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! Which bytes of a value are meant?
+//! Describes a range of the bytes of a value.
 
 use std::fmt;
 use std::ops::Range;
