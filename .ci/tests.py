@@ -6,7 +6,7 @@ logs reports as `ok` ran. The sources say which tests are written: functions und
 
 It fails when a written test ran in no log, and when a test target ran no test at all, unless `.ci/not_run.txt` names the test. A line there is
 `FILE TEST REASON`, or `FILE TEST step:STEP` for a test that another step of `.ci/run` runs: that excuses it only while the step's log is not given. A line
-that excuses nothing is an error, too.
+that excuses nothing is an error, too. What a program says of cases that its sample left out is told with the numbers.
 """
 
 import collections
@@ -20,6 +20,9 @@ RUNNING = re.compile(r"^ +Running (?:unittests )?(\S+\.rs) \((\S+)\)$")
 DOC_TESTS = re.compile(r"^ +Doc-tests (\S+)$")
 # Not bound to the line's beginning: what a test prints itself may stand before it.
 OUTCOME = re.compile(r"\btest (.+?)(?: - should panic)? \.\.\. (ok|ignored|FAILED)\b")
+
+# What a program says that ran only some of its cases.
+SAMPLE = re.compile(r"^sample of \S+: \d+ of \d+ cases, (\d+) left out$", re.MULTILINE)
 
 
 class Target:
@@ -113,9 +116,11 @@ def check(top, metadata, logs, excused):
     """What is wrong, one line each, and a line with the numbers."""
     known = targets(top, metadata)
     everything = [target for several in known.values() for target in several]
-    documented = set()
+    documented, left_out = set(), 0
     for log in logs:
-        documented |= read_log(log.read_text(errors="replace"), known)
+        text = log.read_text(errors="replace")
+        documented |= read_log(text, known)
+        left_out += sum(map(int, SAMPLE.findall(text)))
     steps = {log.stem for log in logs}
     flaws, used, missed, total = [], set(), [], 0
     claimed = set()
@@ -177,7 +182,8 @@ def check(top, metadata, logs, excused):
     ran = sum(len(target.ran) for target in everything)
     ignored = {(target.root, name) for target in everything for name in target.ignored - target.ran}
     numbers = f"{matched} of {total} written tests ran, {len(documented)} examples in docs, and {ran - matched} cases that data describe; "
-    return flaws, numbers + f"{len(ignored)} were ignored"
+    sampled = f", {left_out} are not in the sample" if left_out else ""
+    return flaws, numbers + f"{len(ignored)} were ignored{sampled}"
 
 
 def main():

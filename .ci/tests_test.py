@@ -95,6 +95,11 @@ class Counting(unittest.TestCase):
         flaws, _ = self.check({"test": LOG}, **{"tests/common/more.rs": "#[test]\nfn five() {}\n"})
         self.assertEqual(flaws, ["one/tests/common/more.rs: `five` did not run"])
 
+    def test_what_a_sample_left_out_is_told(self):
+        sampled = LOG.replace("running 3 tests\n", "sample of through/: 30 of 400 cases, 370 left out\n\nrunning 3 tests\n")
+        flaws, numbers = self.check({"test": LOG, "servers": sampled})
+        self.assertEqual((flaws, numbers.partition("; ")[2]), ([], "0 were ignored, 370 are not in the sample"))
+
     def test_excuses_are_used_or_struck(self):
         short = LOG.replace("test one ... ok\n", "")
         key = ("one/tests/plain.rs", "one")

@@ -1,13 +1,16 @@
 //! Servers give back what was copied to them.
 //!
-//! Of each family, one case is copied to every server that the environment names, and compared from there; to the one of
-//! `ZARR_TEST_CORPUS` all of them are. `.ci/run servers` starts such servers.
+//! Of each family, one folder and one archive are copied to every server that the environment names, and compared from there; to the one
+//! of `ZARR_TEST_CORPUS` all cases are, or of the further ones a sample: with `ZARR_TEST_SAMPLE=12` those whose names have a checksum that
+//! 12 divides. `.ci/run servers` starts such servers and takes a sample; `.ci/nightly` takes all.
 
 use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
+use flate2::Crc;
 use libtest_mimic::{Completion, Trial};
 use zarr::store::{Payload, Store, StoreKey};
 use zarr::stores::FilesystemStore;
@@ -16,6 +19,10 @@ use zarr::{Access, Object};
 use crate::compare::{same, text};
 use crate::family::Family;
 use crate::{Case, Check, node, servers};
+
+/// How many cases could be copied to the server of `ZARR_TEST_CORPUS`, and how many are.
+static CORPUS: AtomicUsize = AtomicUsize::new(0);
+static TAKEN: AtomicUsize = AtomicUsize::new(0);
 
 /// What a case's store is, by how it comes to a server.
 #[derive(Clone, Copy, PartialEq)]
@@ -44,12 +51,18 @@ pub fn add(
     let corpus = servers::of("ZARR_TEST_CORPUS");
     for name in servers::all().iter().chain(&web).chain(&corpus).map(|server| server.name.clone()) {
         let all = corpus.iter().any(|server| server.name == name);
-        if !all && !is_first(&name, &family.name, kind) {
+        let id = format!("through/{name}/{}/{store_path}", family.name);
+        let is_first = is_first(&name, &family.name, kind);
+        let is_taken = is_first || (all && is_in_sample(&id, every()));
+        if all {
+            CORPUS.fetch_add(1, Ordering::Relaxed);
+            TAKEN.fetch_add(usize::from(is_taken), Ordering::Relaxed);
+        }
+        if !is_taken {
             continue;
         }
         let (family, case, format) = (family.clone(), case.clone(), format.to_owned());
         let store_path = store_path.to_owned();
-        let id = format!("through/{name}/{}/{store_path}", family.name);
         cases.push(Case::new(id, move || {
             let from = family.store(&store_path)?;
             // The fixtures of anndata are archives that were unpacked into folders of their names.
@@ -70,6 +83,31 @@ pub fn add(
             }
         }));
     }
+}
+
+/// One case in how many `ZARR_TEST_SAMPLE` asks for; without it, every case.
+fn every() -> u32 {
+    static EVERY: LazyLock<u32> = LazyLock::new(|| match std::env::var("ZARR_TEST_SAMPLE") {
+        Ok(every) => {
+            every.parse().ok().filter(|&every| every > 0).expect("`ZARR_TEST_SAMPLE` is a number")
+        }
+        Err(_) => 1,
+    });
+    *EVERY
+}
+
+/// Whether a case is one in so many: the same ones each time, whichever others there are.
+fn is_in_sample(id: &str, every: u32) -> bool {
+    let mut crc = Crc::new();
+    crc.update(id.as_bytes());
+    crc.sum().is_multiple_of(every)
+}
+
+/// How many cases go to the server of `ZARR_TEST_CORPUS`, for the log; nothing without such a server.
+pub fn sampled() -> Option<String> {
+    let (taken, all) = (TAKEN.load(Ordering::Relaxed), CORPUS.load(Ordering::Relaxed));
+    let left = all.checked_sub(taken)?;
+    (all > 0).then(|| format!("sample of through/: {taken} of {all} cases, {left} left out"))
 }
 
 /// Whether every value is there as it is at home.

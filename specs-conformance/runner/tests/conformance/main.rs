@@ -57,6 +57,9 @@ fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     match all(&home()) {
         Ok((trials, scratch)) => {
+            if let Some(sampled) = far::sampled() {
+                eprintln!("{sampled}");
+            }
             let conclusion = libtest_mimic::run(&arguments, trials);
             drop(scratch);
             conclusion.exit_code()
