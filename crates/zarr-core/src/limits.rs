@@ -5,6 +5,9 @@ use crate::error::MetadataError;
 /// The most that documents and chunks may demand (decision 0142).
 ///
 /// What a store announces is never trusted: these bounds hold whatever a document, a header or a server says.
+/// What a server may send beyond what was asked for, 64 KiB, is no member: it is thrown away, so that no data need more.
+/// Remote stores bound the keys of a listing by an option of their own, `max_listed`.
+///
 /// Raise one with [`crate::OpenOptions::limits`] where data are larger and come from someone you trust.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {

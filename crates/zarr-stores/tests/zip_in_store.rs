@@ -103,6 +103,31 @@ fn no_more_is_fetched_than_is_needed() {
     }
 }
 
+/// Decision 0142: what is fetched of a value is bounded by its size, which a reader's limit bounds, not by the size that the
+/// directory says it is stored in.
+#[test]
+fn a_stored_size_that_no_compression_makes_is_not_fetched() {
+    let next =
+        |n: &u64| Some(n.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407));
+    let noise = std::iter::successors(Some(1), next).map(|n: u64| (n >> 56) as u8).take(4 << 20);
+    let mut entries = BTreeMap::from([("b".to_owned(), noise.collect::<Vec<u8>>())]);
+    entries.insert("a.json".into(), b"{\"a\": 1}".to_vec());
+    let mut bytes = archive(&entries, CompressionMethod::Deflated, false);
+    let is_entry = |at: usize| {
+        bytes[at..].starts_with(b"PK\x01\x02") && bytes[at + 46..].starts_with(b"a.json")
+    };
+    let entry = (0..bytes.len() - 60).rfind(|&at| is_entry(at)).unwrap();
+    let most = bytes.len() as u32;
+    bytes[entry + 20..entry + 24].copy_from_slice(&most.to_le_bytes());
+    let counters = Counters::default();
+    let store = open(tapped(bytes, counters.clone())).unwrap();
+    let opened = counters.total();
+    let found = store.readable().unwrap().get_at_most(&key("a.json"), 100).unwrap();
+    assert_eq!(found.as_deref(), Some(&entries["a.json"][..]));
+    let fetched = counters.total().bytes - opened.bytes;
+    assert!(most > 1 << 20 && fetched < 200_000, "{fetched} of {most}");
+}
+
 /// What stands in a local header beyond what the directory lets expect is found all the same.
 #[test]
 fn long_headers_are_read() {

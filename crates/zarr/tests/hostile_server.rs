@@ -429,6 +429,46 @@ fn a_listing_whose_tokens_are_always_new_ends_with_an_error() {
     }
 }
 
+/// Decision 0142: a listing that gives new keys without an end ends where its keys have more bytes than the caller allows.
+#[test]
+fn a_listing_of_ever_new_keys_ends_with_an_error() {
+    const MOST: u64 = 3000;
+    let server = Server::start();
+    let endpoint = server.url("");
+    let mut options =
+        vec![("endpoint", endpoint.trim_end_matches('/')), ("skip_signature", "true")];
+    options.extend([("region", "us-east-1"), ("allow_http", "true"), ("max_listed", "65536")]);
+    options.extend(FEW_RETRIES);
+    let store = ObjectStore::open("s3://bucket", Access::ReadWrite, options).expect("it opens");
+    let store = store.into_blocking();
+    let listable = store.listable().expect("it can be listed");
+    let writeable = store.writeable().expect("it can be written");
+    let listings: [&dyn Fn() -> Result<(), StoreError>; 3] = [
+        &|| listable.list().map(drop),
+        &|| listable.list_dir(&StorePrefix::root()).map(drop),
+        &|| writeable.erase_prefix(&StorePrefix::root()),
+    ];
+    for list in listings {
+        let pages = AtomicU64::new(0);
+        always(&server, move |request, stream| {
+            if request.query.contains("delete") {
+                return answer(stream, "200 OK", "<DeleteResult></DeleteResult>");
+            }
+            // A reader that goes on and on is given an end after all.
+            let page = pages.fetch_add(1, SeqCst);
+            let body = S3_PAGE.replace("again", &format!("t{page}"));
+            let body = body.replace("<Key>a<", &format!("<Key>{}{page}<", "a".repeat(900)));
+            let last = || body.replace("<IsTruncated>true", "<IsTruncated>false");
+            answer(stream, "200 OK", &if page < MOST { body.clone() } else { last() })
+        });
+        server.asked();
+        let error = list().expect_err("it has no end").to_string();
+        assert!(error.contains("more than 65536 bytes of keys"), "{error}");
+        assert!(error.contains("`max_listed`"), "{error}");
+        assert!(server.asked().0.len() <= 200);
+    }
+}
+
 /// Pages without a key among others are no fault: servers skip what was erased.
 #[test]
 fn a_listing_may_have_empty_pages() {

@@ -32,6 +32,8 @@ struct State {
     /// The hashes of what was on them.
     entries: HashSet<u64>,
     hashes: RandomState,
+    /// How many bytes they had.
+    listed: u64,
     /// How many pages in a row had no entry.
     empty_pages: usize,
     /// The keys of a listing that no store key can say.
@@ -75,6 +77,8 @@ pub(super) enum Wrong {
     RepeatedPage,
     /// A listing goes on without giving anything.
     EmptyPages,
+    /// A listing has more bytes of keys than are held.
+    TooManyKeys { most: u64 },
     /// A redirect to what is no web server.
     BadRedirect,
     /// A redirect to a redirect, and so on.
@@ -98,6 +102,10 @@ impl fmt::Display for Wrong {
             Wrong::EmptyPages => write!(
                 f,
                 "the server gives more than {MOST_EMPTY_PAGES} empty pages of its listing in a row, which need not end"
+            ),
+            Wrong::TooManyKeys { most } => write!(
+                f,
+                "the listing has more than {most} bytes of keys; list a part of it, or raise the store's option `max_listed`"
             ),
             Wrong::BadRedirect => f.write_str("the server points to an address that is no http or https"),
             Wrong::EndlessRedirects => f.write_str("the server points from address to address without an end"),
@@ -146,9 +154,10 @@ pub(super) fn last_answer() -> Option<Answer> {
     last_failed()?.answer
 }
 
-/// What is wrong with a page of this task's listing: it was there before, none of its entries is new, or there are too
-/// many pages without any. A listing of such pages need not end (decision 0142).
-pub(super) fn wrong_page(uri: &str, entries: Vec<&str>) -> Option<Wrong> {
+/// What is wrong with a page of this task's listing: it was there before, none of its entries is new, there are too
+/// many pages without any, or the keys of all pages have more than `most` bytes. A listing of such pages need not end
+/// (decision 0142).
+pub(super) fn wrong_page(uri: &str, entries: Vec<&str>, most: u64) -> Option<Wrong> {
     with(|state| {
         if !state.pages.insert(uri.to_owned()) {
             return Some(Wrong::RepeatedPage);
@@ -160,9 +169,14 @@ pub(super) fn wrong_page(uri: &str, entries: Vec<&str>) -> Option<Wrong> {
         state.empty_pages = 0;
         let mut is_new = false;
         for entry in entries {
+            state.listed = state.listed.saturating_add(entry.len() as u64);
             is_new |= state.entries.insert(state.hashes.hash_one(entry));
         }
-        (!is_new).then_some(Wrong::RepeatedPage)
+        match (is_new, state.listed > most) {
+            (false, _) => Some(Wrong::RepeatedPage),
+            (true, true) => Some(Wrong::TooManyKeys { most }),
+            (true, false) => None,
+        }
     })
     .flatten()
 }

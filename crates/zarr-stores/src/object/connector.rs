@@ -49,6 +49,8 @@ pub(super) struct Connector {
     pub counts: Arc<Counts>,
     /// Whether redirects are followed (decision 0143).
     pub redirects: bool,
+    /// Bytes of keys that a listing may have.
+    pub max_listed: u64,
 }
 
 impl HttpConnector for Connector {
@@ -88,7 +90,7 @@ impl HttpService for Client {
         }
         let asked = Asked::of(&request);
         let answered = match self.send(request).await {
-            Ok(response) => asked.check(response).await,
+            Ok(response) => asked.check(response, self.connector.max_listed).await,
             Err(e) => Err(e),
         };
         if answered.is_err() {
@@ -141,7 +143,11 @@ impl Asked {
     }
 
     /// The answer, if it is one to what was asked; what is no value is read, and never without an end.
-    async fn check(&self, response: HttpResponse) -> Result<HttpResponse, HttpError> {
+    async fn check(
+        &self,
+        response: HttpResponse,
+        max_listed: u64,
+    ) -> Result<HttpResponse, HttpError> {
         let status = response.status();
         if !status.is_success() {
             let (parts, body) = response.into_parts();
@@ -166,7 +172,7 @@ impl Asked {
         let (parts, body) = response.into_parts();
         let mut body = whole(body).await?;
         if self.reads && pages::is_page(&self.uri) {
-            if let Some(wrong) = answer::wrong_page(&self.uri, pages::entries(&body)) {
+            if let Some(wrong) = answer::wrong_page(&self.uri, pages::entries(&body), max_listed) {
                 return Err(HttpError::new(HttpErrorKind::Decode, wrong));
             }
             body = pages::without_unusable_keys(body);

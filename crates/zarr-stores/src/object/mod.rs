@@ -137,7 +137,7 @@ impl ObjectStore {
     /// Options are those of `object_store`'s builders, by the names that environment variables have (`aws_region` or
     /// `region`, `azure_storage_account_name`, `google_service_account` …), and come before those; and
     /// `in_flight` (requests at a time, 64), `read_timeout` (seconds without a byte, 30), `max_retries` (10),
-    /// `retry_timeout` (seconds, 180) and `forbidden_is_absent` (`true` for a bucket that lists nothing to its readers
+    /// `retry_timeout` (seconds, 180), `max_listed` (bytes of keys in one listing, 4 GiB) and `forbidden_is_absent` (`true` for a bucket that lists nothing to its readers
     /// and therefore answers 403 for absent keys).
     ///
     /// # Errors
@@ -248,6 +248,7 @@ impl Shared {
             return Ok(connected.clone());
         }
         let connector = Connector {
+            max_listed: self.settings.max_listed,
             stall: self.settings.read_timeout,
             counts: self.counts.clone(),
             redirects: self.place.facts.redirects,

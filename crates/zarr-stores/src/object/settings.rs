@@ -18,6 +18,8 @@ pub(crate) struct Settings {
     pub read_timeout: Duration,
     pub max_retries: usize,
     pub retry_timeout: Duration,
+    /// Bytes of keys that one listing may have, which are held until it ends.
+    pub max_listed: u64,
     /// Whether a key that is forbidden is absent: a bucket that lists nothing to a reader answers 403 for absent keys.
     pub forbidden_is_absent: bool,
     /// What the server's own builder is told.
@@ -31,6 +33,7 @@ impl Default for Settings {
             read_timeout: Duration::from_secs(30),
             max_retries: 10,
             retry_timeout: Duration::from_secs(180),
+            max_listed: 4 << 30,
             forbidden_is_absent: false,
             options: Vec::new(),
         }
@@ -55,6 +58,7 @@ impl Settings {
             match name.as_str() {
                 "in_flight" => settings.in_flight = number()?.clamp(1, 1 << 16),
                 "max_retries" => settings.max_retries = number()?,
+                "max_listed" => settings.max_listed = number()? as u64,
                 "read_timeout" => settings.read_timeout = seconds()?,
                 "forbidden_is_absent" => settings.forbidden_is_absent = value == "true",
                 "retry_timeout" => settings.retry_timeout = seconds()?,

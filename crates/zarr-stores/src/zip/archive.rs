@@ -20,6 +20,11 @@ use super::at::{At, Source};
 const LARGE: u64 = 64 << 20;
 const FOLD: u64 = 200;
 
+/// Bytes by which a small value may be longer as it is stored.
+const LONGER: u64 = 64 << 10;
+/// Bytes that are made room for before they are there.
+const ROOM: u64 = 16 << 20;
+
 /// The size of a local header without its name and its extra fields, and of the fields that most have.
 const HEADER: u64 = 30;
 const EXTRA: u64 = 64;
@@ -227,8 +232,9 @@ impl<S: Source> Value<S> {
             }
         }
         let mut value = Vec::new();
-        // What is said of the size is believed up to what the file can hold, and beyond that as it comes.
-        value.reserve_exact(size.min(self.source.size()?) as usize);
+        // What is said of the size is believed a little, and beyond that as it comes: what the source says of its own
+        // size may be a server's word, or that of a file with holes (decision 0142).
+        value.reserve_exact(size.min(self.source.size()?).min(ROOM) as usize);
         self.each(|source| source.read_to_end(&mut value).map(drop))?;
         Ok(value)
     }
@@ -310,7 +316,11 @@ impl<S: Source> Value<S> {
         let stored = match &self.place {
             Place::Plain(range) => range.end - range.start,
             Place::Entry(entries, index) => {
-                entries.entry(*index).map_err(broken)?.compressed_size()
+                let entry = entries.entry(*index).map_err(broken)?;
+                let (size, stored) = (entry.size(), entry.compressed_size());
+                // No compression makes bytes much longer, so that a reader's limit bounds what is fetched, too. Where
+                // more is due after all, the reading asks for it piece by piece.
+                stored.min(size.saturating_add(size / 8).saturating_add(LONGER))
             }
         };
         let (header, _) = self.header()?;
