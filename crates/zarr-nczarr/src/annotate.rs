@@ -214,17 +214,24 @@ fn found(known: &[Attribute], name: &str) -> Option<usize> {
 
 /// Refuses names that no attribute may have, and reserved ones (N-001, N-055).
 pub(crate) fn check_attribute_name(name: &str) -> Result<(), AccessError> {
-    check_name(&composed(name))?;
-    check_defined_attribute(name)
+    let name = &*composed(name);
+    check_name(name)?;
+    match is_virtual(name) {
+        true => Err(own(name)),
+        false => check_defined_attribute(name),
+    }
 }
 
-/// N-055: what a definition may name an attribute. Plain Zarr has names that netCDF refuses, and CDL has words for them.
+/// N-055: what a definition may name an attribute. Plain Zarr has names that netCDF refuses or computes, and CDL has words
+/// for them.
 pub(crate) fn check_defined_attribute(name: &str) -> Result<(), AccessError> {
     let name = &*composed(name);
-    match is_reserved(name) || is_virtual(name) {
-        true => Err(AccessError::Argument(format!(
-            "attribute `{name}` is netCDF's own; choose another name"
-        ))),
+    match is_reserved(name) {
+        true => Err(own(name)),
         false => Ok(()),
     }
+}
+
+fn own(name: &str) -> AccessError {
+    AccessError::Argument(format!("attribute `{name}` is netCDF's own; choose another name"))
 }

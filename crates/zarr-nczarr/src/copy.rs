@@ -226,7 +226,8 @@ impl Planning<'_> {
         }
         for attribute in attributes {
             let place = format!("{path}: attribute `{}`", attribute.name);
-            if check_name(&attribute.name).is_err() || is_virtual(&attribute.name) {
+            let has_name = check_name(&attribute.name).is_ok() && !is_virtual(&attribute.name);
+            if !has_name && self.new.profile != Profile::Pure {
                 self.lost.push(format!("{place}: netCDF has no attributes of this name"));
                 continue;
             }

@@ -167,3 +167,47 @@ fn dimensions_of_length_0_are_read_again() {
         assert_eq!(dump(&made(&text, &new)), text);
     }
 }
+
+/// Names that CDL has for special attributes are those of attributes in plain Zarr: `ncdump` prints them as special ones.
+#[test]
+fn attributes_with_the_names_of_special_ones_are_read_again() {
+    let array = r#"{"zarr_format":2,"shape":[2],"dtype":"<i4","chunks":[2],"fill_value":null,"order":"C","compressor":null,"filters":null}"#;
+    let store = holding(&[
+        (".zgroup", r#"{"zarr_format":2}"#),
+        (".zattrs", r#"{"_Format":"mine","_IsNetcdf4":7,"_Storage":"here","ok":1}"#),
+        ("v/.zarray", array),
+        (
+            "v/.zattrs",
+            r#"{"_ARRAY_DIMENSIONS":["x"],"_Storage":"hello","_ChunkSizes":[1],"_NoFill":"maybe","_Codecs":"c","_Shuffle":"true","_Format":"f"}"#,
+        ),
+    ]);
+    let original = Dataset::open(store, &options()).unwrap();
+    let text = dump(&original);
+    assert!(text.contains("v:\\_ChunkSizes = 1 ;") && text.contains(":\\_Format"), "{text}");
+    for new in [
+        NewDataset::nczarr_v2(),
+        NewDataset::nczarr_v3(),
+        NewDataset::pure(Dialect::V2),
+        NewDataset::pure(Dialect::V3),
+    ] {
+        let again = made(&text, &new);
+        assert_eq!(dump(&again), text);
+        let variable = again.variable("v").unwrap().schema().unwrap();
+        let due = original.variable("v").unwrap().schema().unwrap();
+        assert_eq!(variable.attributes, due.attributes);
+        assert_eq!(
+            (&variable.storage.chunks[..], &variable.storage.filters[..]),
+            (&[2][..], &[][..])
+        );
+        // Copies into plain Zarr have them, those into NCZarr say that they do not.
+        let plan = original.plan_copy(&new).unwrap();
+        let count = if new.profile == zarr_nczarr::Profile::Pure { 0 } else { 9 };
+        assert_eq!(plan.lost.len(), count, "{:?}", plan.lost);
+    }
+    // Where CDL has no special attribute of the name, the text has to say what it means.
+    let text = "netcdf x { variables: int v ; :_Storage = \"chunked\" ; }";
+    let error = Document::parse(text).unwrap_err().to_string();
+    assert!(error.contains("`\\_Storage`"), "{error}");
+    // And callers name no attribute so.
+    assert!(original.root().set_attribute("_Storage", "x").is_err());
+}

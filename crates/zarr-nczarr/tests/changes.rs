@@ -161,7 +161,10 @@ fn what_cannot_be_is_refused() {
             assert_eq!(kind(root.set_attribute(name, "x")), ErrorKind::Argument, "{name}");
             let mut variable = v(Type::Int);
             variable.attributes.push(Attribute::new(name, "x"));
-            assert_eq!(define(&variable), ErrorKind::Argument, "{name}");
+            // Plain Zarr has attributes of such a name, which texts and copies define again.
+            if name != "_ChunkSizes" {
+                assert_eq!(define(&variable), ErrorKind::Argument, "{name}");
+            }
         }
         assert_eq!(kind(root.set_attribute("none", Values::Int(vec![]))), ErrorKind::Argument);
         assert_eq!(kind(root.delete_attribute("none")), ErrorKind::NotFound);

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::Type;
-use crate::name::composed;
+use crate::name::{composed, is_virtual};
 
 /// A name as CDL writes it.
 pub(super) fn name(name: &str) -> String {
@@ -33,6 +33,19 @@ pub(super) fn name(name: &str) -> String {
         }
     }
     written
+}
+
+/// The name of an attribute that a dataset has. One that CDL would take for a special attribute begins with a `\\`.
+pub(super) fn attribute_name(plain: &str) -> String {
+    match is_virtual(plain) {
+        true => format!("\\{plain}"),
+        false => name(plain),
+    }
+}
+
+/// Whether a name of an attribute is written so that it means no special attribute.
+pub(super) fn is_plain_attribute(written: &str) -> bool {
+    written.starts_with('\\')
 }
 
 /// The name that CDL writes so, as datasets keep it (N-001).

@@ -14,7 +14,7 @@ use super::scope::Scope;
 use super::special;
 use super::token::{Lexeme, Lexer, Token};
 use crate::schema::{Attribute, Dimension, Variable};
-use crate::{Type, Values, check_name, is_reserved};
+use crate::{Type, Values, check_name, is_reserved, is_virtual};
 
 /// The attribute that holds a variable's fill value.
 const FILL: &str = "_FillValue";
@@ -407,6 +407,7 @@ impl<'a> Parser<'a> {
         ty: Option<Type>,
     ) -> Result<(), CdlError> {
         let next = self.peek()?;
+        let is_plain = matches!(next.token, Token::Word(word) if escape::is_plain_attribute(word));
         // Plain Zarr has attributes without a name.
         let (name, at) = match next.token {
             Token::Mark('=') => (String::new(), next.start),
@@ -472,11 +473,18 @@ impl<'a> Parser<'a> {
         }
         let attribute = Attribute { name: name.clone(), value };
         let special = match variable {
+            _ if is_plain => Ok(false),
             Some(variable) => special::of_variable(self.scope.variable_mut(variable), &attribute),
             None => special::of_dataset(&mut self.provenance, &attribute),
         };
         if special.or_else(|why| self.error(at, why))? {
             return Ok(());
+        }
+        if is_virtual(&name) && !is_plain {
+            let why = format!(
+                "the attribute `{name}` is netCDF's own, and not of this place; one that only has its name is `\\{name}`"
+            );
+            return self.error(at, why);
         }
         if is_reserved(&name) {
             let why =

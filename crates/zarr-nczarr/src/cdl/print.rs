@@ -259,7 +259,8 @@ impl Printer<'_> {
         };
         let mut value = String::new();
         rows::push_attribute(&mut value, &attribute.value, self.printing.precision);
-        writeln!(self.out, "{blank}\t\t{ty}{owner}:{} = {value} ;", escape::name(&attribute.name))
+        let name = escape::attribute_name(&attribute.name);
+        writeln!(self.out, "{blank}\t\t{ty}{owner}:{name} = {value} ;")
     }
 
     /// A dimension as a variable of the group at `path` calls it: by its name alone where that means it.
