@@ -1,0 +1,120 @@
+"""Data of other formats, written by the programs that have them: each is named, with exit code 4; nothing is created in a
+file.
+
+h5py 3.16 and tifffile 2026.3 write files, z5py 3.0.2 and (in its own environment) zarr-python 2.18.7 containers of N5, icechunk 1.1
+a repository, kerchunk 0.2.10 references to the HDF5 file.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+warnings.simplefilter("ignore")
+DATA = np.arange(12, dtype="<i4").reshape(3, 4)
+
+
+def hdf5(folder):
+    import h5py
+
+    for name, block in (("plain.h5", 0), ("block.h5", 512)):
+        with h5py.File(folder / name, "w", userblock_size=block) as file:
+            file.create_dataset("g/v", data=DATA, chunks=(2, 2), compression="gzip")
+        yield name, "an HDF5 file"
+
+
+def tiff(folder):
+    import tifffile
+
+    for name, options in (("little.tif", {}), ("big.tif", {"byteorder": ">"}), ("large.tif", {"bigtiff": True})):
+        tifffile.imwrite(folder / name, DATA.astype("u2"), **options)
+        yield name, "a TIFF file"
+
+
+def icechunk(folder):
+    import icechunk
+    import zarr
+
+    repository = icechunk.Repository.create(icechunk.local_filesystem_storage(str(folder / "repository")))
+    session = repository.writable_session("main")
+    zarr.create_array(session.store, name="v", data=DATA)
+    session.commit("data")
+    yield "repository", "an Icechunk repository"
+
+
+def kerchunk(folder):
+    import h5py
+    from kerchunk.hdf import SingleHdf5ToZarr
+
+    with h5py.File(folder / "source.h5", "w") as file:
+        file.create_dataset("v", data=DATA, chunks=(2, 2))
+    references = SingleHdf5ToZarr(str(folder / "source.h5")).translate()
+    (folder / "references.json").write_text(json.dumps(references))
+    yield "references.json", "kerchunk"
+
+
+def n5_z5py(folder):
+    import z5py
+
+    with z5py.File(str(folder / "z5py.n5"), mode="w", use_zarr_format=False) as file:
+        file.create_dataset("g/v", data=DATA, chunks=(2, 2), compression="gzip")
+    yield "z5py.n5", "an N5 container"
+    yield "z5py.n5/g/v", "an N5 container"
+
+
+def n5_zarr(folder):
+    import zarr
+
+    group = zarr.open_group(zarr.N5Store(str(folder / "zarr.n5")), mode="w")
+    group.create_dataset("g/v", data=DATA, chunks=(2, 2))
+    yield "zarr.n5", "an N5 container"
+    yield "zarr.n5/g/v", "an N5 container"
+
+
+KINDS = {kind.__name__: kind for kind in (hdf5, tiff, icechunk, kerchunk, n5_z5py, n5_zarr)}
+
+
+def run(program, *arguments):
+    return subprocess.run([program, *arguments], capture_output=True, text=True)
+
+
+def check(program, path, name):
+    """What is wrong, if anything."""
+    for verb in ("info", "tree", "get", "dump"):
+        done = run(program, verb, str(path))
+        if done.returncode != 4 or name not in done.stderr:
+            return f"{verb} ends with {done.returncode}: {done.stderr.strip()[:300]}"
+    done = run(program, "create", str(path), "--shape", "2", "--dtype", "int8")
+    if path.is_file() and done.returncode == 0:
+        return "an array is created in it"
+    return None
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("program", help="the program `zarr` to be tested")
+    parser.add_argument("--kinds", default="hdf5,tiff,icechunk,kerchunk,n5_z5py", help="formats to be written, of those that the environment has")
+    arguments = parser.parse_args()
+    program = str(Path(arguments.program).resolve())
+    named = wrong = 0
+    with tempfile.TemporaryDirectory() as scratch:
+        for kind in arguments.kinds.split(","):
+            folder = Path(scratch, kind)
+            folder.mkdir()
+            for path, name in KINDS[kind](folder):
+                difference = check(program, folder / path, name)
+                if difference:
+                    wrong += 1
+                    print(f"{path}: {difference}")
+                else:
+                    named += 1
+    print(f"other formats: {named} equal, {wrong} wrong")
+    sys.exit(1 if wrong else 0)
+
+
+main()
