@@ -120,6 +120,9 @@ impl DatasetOptions {
     }
 }
 
+/// How often documents are read again beside threads that change some, before those wait.
+const READINGS: u32 = 3;
+
 /// A dataset: groups of dimensions, variables and attributes in a store.
 ///
 /// A handle is cheap to clone and free to go to other threads; all handles of one dataset share what they
@@ -206,15 +209,28 @@ impl Dataset {
     /// # Errors
     /// As [`Dataset::open`].
     pub fn refresh(&self) -> Result<()> {
+        // What was read before a change of this process does not take the place of what that change told.
+        for _ in 0..READINGS {
+            let old = self.snapshot();
+            let new = self.reloaded(&old)?;
+            let _changing = self.changing();
+            if Arc::ptr_eq(&old, &self.snapshot()) {
+                self.replace(new);
+                return Ok(());
+            }
+        }
+        let _changing = self.changing();
+        self.replace(self.reloaded(&self.snapshot())?);
+        Ok(())
+    }
+
+    fn reloaded(&self, old: &Snapshot) -> Result<Snapshot> {
         let inner = &self.inner;
         let words = Arc::new(OnceLock::from(inner.words));
-        let old = self.snapshot();
         // Documents may come out of copies, which are read when the hierarchy is opened.
         let options = inner.options.hierarchy(&words);
         let hierarchy = Hierarchy::open(old.hierarchy.store().clone(), &options)?;
-        let loader = Loader::new(&hierarchy, &inner.base, old.profile, inner.words, &inner.options);
-        self.replace(loader.load()?);
-        Ok(())
+        Loader::new(&hierarchy, &inner.base, old.profile, inner.words, &inner.options).load()
     }
 
     /// Whether a dataset of NCZarr's begins at the root of this hierarchy: by a look at its root alone.

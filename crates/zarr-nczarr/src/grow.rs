@@ -8,10 +8,11 @@ use zarr_core::{AccessError, Array, Result};
 use crate::dataset::Dataset;
 use crate::elements;
 use crate::infer::full_name;
+use crate::load::Snapshot;
 use crate::schema::Group;
 use crate::slab::Slab;
 use crate::values::Values;
-use crate::variable::{Variable, when_long_enough};
+use crate::variable::Variable;
 
 /// Dimensions, by their full names, and how long each is to be at least.
 type Lengths = Vec<(String, u64)>;
@@ -31,19 +32,38 @@ fn each_variable<'g>(
         .try_for_each(|below| each_variable(below, &full_name(path, &below.name), call))
 }
 
+/// Calls for the array of each variable, with how long each of its axes is due to be at least.
+fn each_array(
+    snapshot: &Snapshot,
+    lengths: &Lengths,
+    call: &mut impl FnMut(&Array, &dyn Fn(usize) -> u64) -> Result<()>,
+) -> Result<()> {
+    each_variable(&snapshot.root, "/", &mut |path, variable| {
+        let Some(entry) = snapshot.arrays.get(path) else { return Ok(()) };
+        let due = |axis: usize| {
+            let name = variable.dimensions.get(axis);
+            lengths.iter().find(|(other, _)| Some(other) == name).map_or(0, |(_, len)| *len)
+        };
+        call(&entry.array, &due)
+    })
+}
+
 impl Dataset {
     /// Makes dimensions at least so long, and every array that has them: other writers may have made them longer.
     fn lengthen(&self, lengths: &Lengths) -> Result<()> {
         let snapshot = self.snapshot();
         self.check_writeable(&snapshot)?;
-        each_variable(&snapshot.root, "/", &mut |path, variable| {
-            let Some(entry) = snapshot.arrays.get(path) else { return Ok(()) };
-            let due = |axis: usize| {
-                let name = variable.dimensions.get(axis);
-                lengths.iter().find(|(other, _)| Some(other) == name).map_or(0, |(_, len)| *len)
-            };
-            lengthen_array(&entry.array, due).map(|_| ())
-        })
+        each_array(&snapshot, lengths, &mut |array, due| lengthen_array(array, due))
+    }
+
+    /// Whether every array that is known here is known to be at least so long.
+    fn are_long_enough(&self, lengths: &Lengths) -> bool {
+        let mut all = true;
+        let check = &mut |array: &Array, due: &dyn Fn(usize) -> u64| {
+            all &= array.shape().iter().enumerate().all(|(axis, &len)| len >= due(axis));
+            Ok(())
+        };
+        each_array(&self.snapshot(), lengths, check).is_ok() && all
     }
 
     /// Tells the length of dimensions that have grown, in the groups that declare them and to the handles here.
@@ -58,8 +78,7 @@ impl Dataset {
                 Ok(())
             })?;
         }
-        self.know(lengths);
-        Ok(())
+        self.know(lengths)
     }
 
     /// Appends `count` records along an unlimited dimension: makes room for them in all variables that have it, has
@@ -107,15 +126,22 @@ impl Dataset {
         let lengths = vec![(dimension.to_owned(), end)];
         self.lengthen(&lengths)?;
         // The writer's own slabs lie within what is known now.
-        self.know(&lengths);
+        self.know(&lengths)?;
         write(start)?;
         self.publish(&lengths)?;
         Ok(start)
     }
 
     /// Lets the handles here write to records that are not told of yet.
-    fn know(&self, lengths: &Lengths) {
-        let _changing = self.changing();
+    fn know(&self, lengths: &Lengths) -> Result<()> {
+        let mut changing = self.changing();
+        // A refresh may have put arrays here whose documents it read before they grew. What they do not have would read
+        // as fill.
+        while !self.are_long_enough(lengths) {
+            drop(changing);
+            self.lengthen(lengths)?;
+            changing = self.changing();
+        }
         self.patch(|root, _| {
             for (full, len) in lengths {
                 let (group, name) = full.rsplit_once('/').unwrap_or(("", full));
@@ -126,6 +152,7 @@ impl Dataset {
                 }
             }
         });
+        Ok(())
     }
 }
 
@@ -216,7 +243,7 @@ impl Variable {
         } else {
             // It may have been left behind when others grew.
             lengthen_array(array, |axis| end[axis])?;
-            when_long_enough(array, || write(slab.selection(&slab.count)))?;
+            write(slab.selection(&slab.count))?;
         }
         match longer.is_empty() {
             true => Ok(()),

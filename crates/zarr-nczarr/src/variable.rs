@@ -1,6 +1,6 @@
 //! Reads and writes a variable.
 
-use zarr_core::{AccessError, Array, Cause, Error, Result};
+use zarr_core::{AccessError, Array, Error, Result};
 
 use crate::dataset::Dataset;
 use crate::elements;
@@ -121,7 +121,7 @@ impl Variable {
         }
         let there = slab.within(&array.shape());
         if there == slab.count {
-            return when_long_enough(&array, || elements::read(&array, ty, slab.selection(&there)));
+            return elements::read(&array, ty, slab.selection(&there));
         }
         let count = slab.len().and_then(|len| usize::try_from(len).ok());
         let all = count.and_then(|count| fill.repeated(count)).ok_or_else(|| {
@@ -131,23 +131,7 @@ impl Variable {
         if there.contains(&0) {
             return Ok(all);
         }
-        let read = || elements::read(&array, ty, slab.selection(&there));
-        let part = when_long_enough(&array, read)?;
+        let part = elements::read(&array, ty, slab.selection(&there))?;
         Ok(all.overlaid(&slab.count, part, &there))
     }
-}
-
-/// Calls again when the handle of the array knew an older, shorter shape: another thread that grows the array may have
-/// read the document before this one did, and told the handle after it.
-pub(crate) fn when_long_enough<T>(array: &Array, call: impl Fn() -> Result<T>) -> Result<T> {
-    const MOST_CALLS: usize = 16;
-    for _ in 1..MOST_CALLS {
-        match call() {
-            Err(e) if matches!(e.cause(), Cause::Access(AccessError::OutOfBounds { .. })) => {
-                array.refresh()?;
-            }
-            other => return other,
-        }
-    }
-    call()
 }

@@ -1,5 +1,7 @@
-//! An append that fails gives its place back (decision 0140).
+//! An append that fails gives its place back (decision 0140), and so does a prepend.
 #![cfg(feature = "memory")]
+
+mod common;
 
 use std::io;
 use std::sync::Arc;
@@ -12,7 +14,7 @@ use zarr::store::{
 use zarr::stores::MemoryStore;
 use zarr::{Array, Dialect, Hierarchy, OpenOptions, Result, StoreError};
 
-/// Memory that, when it is full, takes documents and no chunk from the third on.
+/// Memory that, when it is full, takes documents and no chunk from the third on, nor those before the one before the first.
 #[derive(Debug, Default)]
 struct Full {
     memory: MemoryStore,
@@ -23,8 +25,8 @@ struct Full {
 
 impl Full {
     fn check(&self, key: &StoreKey) -> Result<(), StoreError> {
-        let chunk = key.as_str().rsplit(['/', 'c', '.']).next().and_then(|n| n.parse::<u64>().ok());
-        if !self.is_full.load(SeqCst) || chunk.is_none_or(|chunk| chunk < 3) {
+        let chunk = key.as_str().rsplit(['/', 'c', '.']).next().and_then(|n| n.parse::<i64>().ok());
+        if !self.is_full.load(SeqCst) || chunk.is_none_or(|chunk| (-1..3).contains(&chunk)) {
             return Ok(());
         }
         if let Some(array) = self.others.lock().unwrap().take() {
@@ -143,6 +145,54 @@ fn a_place_that_others_appended_behind_is_kept_and_named() -> Result<()> {
         array.refresh()?;
         assert_eq!(array.shape(), [11], "{dialect}");
         assert_eq!(array.read::<u8>(9..)?, [8, 8], "{dialect}");
+    }
+    Ok(())
+}
+
+/// What a prepend that failed has stored is gone, also from the chunk that it shares with the array's first elements.
+#[tokio::test]
+async fn a_failed_prepend_leaves_the_array_as_it_was() -> Result<()> {
+    for dialect in [Dialect::V3, Dialect::Draft] {
+        for origin in [0, 1] {
+            let store = Arc::new(Full::default());
+            let options = common::knowing().read_write();
+            let hierarchy = Hierarchy::create(store.clone(), options.format(dialect), &options)?;
+            let array = hierarchy.create_array(&"/a".parse()?).shape(&[3]).data_type_named("u1");
+            let array = array.grid(common::offset(&[2], &[origin], &[3])).create()?;
+            array.write(.., &[1u8, 2, 3])?;
+            let waiting = zarr::aio::Hierarchy::from_blocking(array.hierarchy());
+            let waiting = waiting.array(array.path()).await?;
+            let contents = || -> Result<Vec<_>> {
+                let keys = store.memory.list()?;
+                let value = |key: StoreKey| Ok((store.memory.get(&key)?, key));
+                keys.into_iter().map(value).collect()
+            };
+            let before = contents()?;
+            store.is_full.store(true, SeqCst);
+            for _ in 0..3 {
+                let error = array.prepend(0, &[9u8; 6]).unwrap_err().to_string();
+                assert!(error.contains("no storage space"), "{error}");
+                assert!(!error.contains("fill value"), "{error}");
+                assert_eq!(array.shape(), [3], "{dialect}");
+                waiting.prepend(0, vec![9u8; 6]).await.unwrap_err();
+                assert_eq!(waiting.shape(), [3], "{dialect}");
+            }
+            store.is_full.store(false, SeqCst);
+            assert!(contents()? == before, "{dialect}, {origin}");
+            assert_eq!(array.read::<u8>(..)?, [1, 2, 3]);
+            array.prepend(0, &[4u8; 6])?;
+            assert_eq!(array.read::<u8>(..)?, [4, 4, 4, 4, 4, 4, 1, 2, 3]);
+            // Where others have appended meanwhile the place stays, and is named.
+            let other = Hierarchy::open(store.clone(), &options)?.array(array.path())?;
+            *store.others.lock().unwrap() = Some(other);
+            store.is_full.store(true, SeqCst);
+            let error = array.prepend(0, &[9u8; 6]).unwrap_err().to_string();
+            assert!(error.contains("elements 0..6 along axis 0 read as the fill value"), "{error}");
+            store.is_full.store(false, SeqCst);
+            array.refresh()?;
+            assert_eq!(array.shape(), [17], "{dialect}");
+            assert_eq!(array.read::<u8>(6..)?, [4, 4, 4, 4, 4, 4, 1, 2, 3, 8, 8]);
+        }
     }
     Ok(())
 }

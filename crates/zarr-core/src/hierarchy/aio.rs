@@ -531,8 +531,12 @@ impl Array {
     /// As there.
     pub async fn prepend<T: Element>(&self, axis: usize, elements: Vec<T>) -> Result<()> {
         self.opened.check_elements(&self.opened.state(), &elements)?;
-        let (state, place) = self.opened.grow_before(axis, elements.len()).await?;
-        self.write_elements(&state, &place.into(), state.span()?, elements).await
+        let grown = self.opened.grow_before(axis, elements.len()).await?;
+        let (state, part) = (&grown.state, (&grown.place).into());
+        match self.write_elements(state, &part, state.span()?, elements).await {
+            Ok(()) => Ok(()),
+            Err(e) => Err(self.opened.give_back_before(&grown, e).await),
+        }
     }
 
     /// See [`crate::Array::refresh`].
@@ -540,7 +544,7 @@ impl Array {
     /// # Errors
     /// As there.
     pub async fn refresh(&self) -> Result<()> {
-        self.opened.refresh().await.map(|_| ())
+        self.opened.refresh().await
     }
 
     /// See [`crate::Array::stored_chunks`].
@@ -573,8 +577,9 @@ impl Array {
     /// As there.
     pub async fn update_attributes(&self, change: impl FnMut(&mut Object)) -> Result<Object> {
         let room = &self.opened.room;
+        let before = self.opened.state();
         let attributes = change_attributes(room, self.path(), NodeKind::Array, change).await?;
-        self.opened.set_attributes(attributes.clone())?;
+        self.opened.set_attributes(&before, attributes.clone()).await?;
         Ok(attributes)
     }
 }

@@ -78,7 +78,7 @@ impl Array {
     /// # Errors
     /// As [`Hierarchy::array`].
     pub fn refresh(&self) -> Result<()> {
-        now(self.opened.refresh()).map(|_| ())
+        now(self.opened.refresh())
     }
 
     /// Reads what is selected.
@@ -451,12 +451,19 @@ impl Array {
     /// order: what had coordinate 0 has the coordinate after them. No stored element moves. Only a chunk
     /// grid that reaches before its origin can do so; those come from extensions.
     ///
+    /// As with [`Array::append`] the place is taken before the elements are stored, and given back if they cannot be,
+    /// unless others have changed the array's shape or grid meanwhile. A prepend that is killed, or whose future is
+    /// dropped, leaves the place: what was not stored reads as the fill value.
+    ///
     /// # Errors
     /// [`AccessError::Argument`] for another grid; otherwise as [`Array::append`].
     pub fn prepend<T: Element>(&self, axis: usize, elements: &[T]) -> Result<()> {
         self.opened.check_elements(&self.opened.state(), elements)?;
-        let (state, place) = now(self.opened.grow_before(axis, elements.len()))?;
-        self.write_elements(&state, &place.into(), elements)
+        let grown = now(self.opened.grow_before(axis, elements.len()))?;
+        match self.write_elements(&grown.state, &(&grown.place).into(), elements) {
+            Ok(()) => Ok(()),
+            Err(e) => Err(now(self.opened.give_back_before(&grown, e))),
+        }
     }
 
     /// Changes the user's attributes; see [`super::Group::update_attributes`].
@@ -465,8 +472,9 @@ impl Array {
     /// As there.
     pub fn update_attributes(&self, change: impl FnMut(&mut Object)) -> Result<Object> {
         let room = &self.hierarchy.room;
+        let before = self.opened.state();
         let attributes = now(change_attributes(room, self.path(), NodeKind::Array, change))?;
-        self.opened.set_attributes(attributes.clone())?;
+        now(self.opened.set_attributes(&before, attributes.clone()))?;
         Ok(attributes)
     }
 }

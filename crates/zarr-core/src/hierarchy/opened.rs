@@ -4,12 +4,13 @@
 //! metadata, the chain, and how one tile is read or written.
 
 use std::borrow::Cow;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 
 use super::fields::Span;
 use super::inner::ShardPart;
+use super::known::Known;
 use super::memos::Memos;
 use super::options::Guard;
 use super::part::assembled;
@@ -24,8 +25,7 @@ use crate::error::{
 };
 use crate::grid::{ChunkGrid, ChunkKeys, Tile};
 use crate::heap::{CELL, Heap};
-use crate::json::Object;
-use crate::metadata::{ArrayMetadata, NodeKind, NodeMetadata};
+use crate::metadata::{ArrayMetadata, NodeKind};
 use crate::path::NodePath;
 use crate::region::Region;
 use crate::selection::Part;
@@ -123,40 +123,22 @@ impl State {
 pub(crate) struct Opened {
     pub room: Arc<Room>,
     pub path: NodePath,
-    state: RwLock<Arc<State>>,
+    pub(super) known: Known,
 }
 
 impl Opened {
     pub fn new(room: Arc<Room>, path: NodePath, metadata: ArrayMetadata) -> Result<Opened> {
         let state = State::new(&room, &path, metadata).map_err(|e| room.at(&path, e))?;
-        Ok(Opened { room, path, state: RwLock::new(Arc::new(state)) })
+        Ok(Opened { room, path, known: Known::new(state) })
     }
 
     pub fn state(&self) -> Arc<State> {
-        self.state.read().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
+        self.known.now()
     }
 
-    /// Reads the document again.
-    pub async fn refresh(&self) -> Result<Arc<State>> {
-        match self.room.node(&self.path).await? {
-            NodeMetadata::Array(metadata) => self.replace(*metadata),
-            NodeMetadata::Group(_) => Err(self.at(wrong_kind(NodeKind::Group))),
-        }
-    }
-
-    pub fn replace(&self, metadata: ArrayMetadata) -> Result<Arc<State>> {
-        let state = Arc::new(State::new(&self.room, &self.path, metadata).map_err(|e| self.at(e))?);
-        *self.state.write().unwrap_or_else(|poisoned| poisoned.into_inner()) = state.clone();
-        Ok(state)
-    }
-
-    /// What a handle knows of the attributes becomes these; the rest stays as it is known now.
-    pub fn set_attributes(&self, attributes: Object) -> Result<()> {
-        let mut state = self.state.write().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let mut metadata = (*state.metadata).clone();
-        metadata.attributes = attributes;
-        *state = Arc::new(State::new(&self.room, &self.path, metadata).map_err(|e| self.at(e))?);
-        Ok(())
+    /// The state of the array that a document describes.
+    pub fn state_of(&self, metadata: ArrayMetadata) -> Result<Arc<State>> {
+        State::new(&self.room, &self.path, metadata).map(Arc::new).map_err(|e| self.at(e))
     }
 
     /// The store's writing side, if chunks of this array may be written.

@@ -5,12 +5,14 @@
 //! there (decision 0106). A chunk is changed only while the document still has the shape from which the
 //! change was worked out, and the grid, so that it cannot wipe what another writer has appended meanwhile.
 
+use std::ops::Range;
 use std::sync::Arc;
 
+use super::known::MOST_READINGS;
 use super::opened::{Opened, State, wrong_kind};
 use super::room::document;
 use super::update::Edited;
-use crate::error::{AccessError, MetadataError, Result, StoreError};
+use crate::error::{AccessError, Error, MetadataError, Result, StoreError};
 use crate::format::{Layout, Place};
 use crate::grid::ChunkGrid;
 use crate::json::Json;
@@ -22,7 +24,7 @@ use crate::store::StoreKey;
 const MOST_PROBES: u64 = 1_000_000;
 /// Looking for so many chunks one by one is cheaper than listing all.
 const FEW_PROBES: u64 = 4096;
-const MOST_ROUNDS: u32 = 10_000;
+pub(super) const MOST_ROUNDS: u32 = 10_000;
 
 /// What of an array is stored. See [`crate::Array::stored_size`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,6 +34,14 @@ pub struct StoredSize {
     pub chunks: u64,
     /// How many bytes they have.
     pub bytes: u64,
+}
+
+/// What came of a change of the shape.
+struct Reshaped {
+    state: Arc<State>,
+    old: Vec<u64>,
+    /// Whether what lies outside could be forgotten.
+    cut_off: Result<()>,
 }
 
 impl Opened {
@@ -63,77 +73,19 @@ impl Opened {
 
     /// Takes back what [`Opened::grow`] added along `axis`, since its elements could not be written because of `error`;
     /// unless the shape is no longer the one that it made (decision 0140). Returns the error.
-    pub async fn give_back(
-        &self,
-        axis: usize,
-        place: &Region,
-        error: crate::Error,
-    ) -> crate::Error {
+    pub async fn give_back(&self, axis: usize, place: &Region, error: Error) -> Error {
         let added = &place.intervals()[axis];
         let grown: Vec<u64> = place.intervals().iter().map(|range| range.end).collect();
         let mut old = grown.clone();
         old[axis] = added.start;
         let back = |now: &[u64]| Ok(if now == grown { old.clone() } else { now.to_vec() });
-        let given_back = match self.reshape(back).await {
-            Ok((_, was)) => was == grown,
-            // The document comes first: what then could not be erased lies outside the array.
-            Err(_) => self.state().metadata.shape == old,
-        };
-        if given_back {
-            return error;
+        // The document comes first: what then could not be erased lies outside the array.
+        let given_back =
+            self.reshape_and_cut(back).await.is_ok_and(|reshaped| reshaped.old == grown);
+        match given_back {
+            true => error,
+            false => left_as_fill(error, axis, added),
         }
-        error.with_hint(format!(
-            "elements {}..{} along axis {axis} read as the fill value; write them again",
-            added.start, added.end
-        ))
-    }
-
-    /// Makes the array longer by what `count` elements fill, before its first element along `axis`; returns
-    /// the array as it is then, and the place of the new elements. No stored element moves: a handle that
-    /// knows the array as it was still writes where it did. What a chunk stores before the array's first
-    /// element is fill, since every writer of whole chunks makes it so.
-    pub async fn grow_before(&self, axis: usize, count: usize) -> Result<(Arc<State>, Region)> {
-        let room = &self.room;
-        let whole = self.document()?;
-        for _ in 0..MOST_ROUNDS {
-            let (state, seen) = self.look().await?;
-            self.writeable(&state)?;
-            let (_, grid, _) = state.access().map_err(|e| self.at(e))?;
-            let old = state.metadata.shape.clone();
-            let more = extent_of(&old, axis, count).map_err(|e| self.at(e))?;
-            let grown = grid.grown_before(axis, more).ok_or_else(|| {
-                let why = format!("the chunk grid cannot grow before the start of axis {axis}; append instead, or choose a grid that reaches before its origin");
-                self.at(AccessError::Argument(why))
-            })?;
-            let mut new = old.clone();
-            let too_long = || {
-                let why = format!("axis {axis} would be longer than 64 bits can count");
-                self.at(AccessError::Argument(why))
-            };
-            new[axis] = old[axis].checked_add(more).ok_or_else(too_long)?;
-            let mut same = true;
-            let change = |json: Json| {
-                same = room.format.layout(&json) == seen;
-                match json {
-                    Json::Object(mut document) if same => {
-                        room.format.regrid(&mut document, &new, &*grown)?;
-                        Ok(Json::Object(document))
-                    }
-                    other => Ok(other),
-                }
-            };
-            room.edit(&self.path, &whole, change).await?;
-            if !same {
-                continue;
-            }
-            let mut metadata = (*state.metadata).clone();
-            (metadata.shape, metadata.grid) = (new.clone(), Some(grown));
-            let state = self.replace(metadata)?;
-            let place = new.iter().enumerate();
-            let place = place.map(|(a, &len)| if a == axis { 0..more } else { 0..len });
-            return Ok((state, Region::new(place)));
-        }
-        Err(self.at(AccessError::Conflict { rounds: MOST_ROUNDS }))
     }
 
     /// Changes the shape to what `to` makes of it; returns the array as it is then, and the shape it had.
@@ -141,6 +93,16 @@ impl Opened {
         &self,
         to: impl Fn(&[u64]) -> Result<Vec<u64>, AccessError>,
     ) -> Result<(Arc<State>, Vec<u64>)> {
+        let Reshaped { state, old, cut_off } = self.reshape_and_cut(to).await?;
+        cut_off?;
+        Ok((state, old))
+    }
+
+    /// As [`Opened::reshape`]; an error says that the shape is not known to have changed.
+    async fn reshape_and_cut(
+        &self,
+        to: impl Fn(&[u64]) -> Result<Vec<u64>, AccessError>,
+    ) -> Result<Reshaped> {
         let room = &self.room;
         room.writeable().map_err(|e| self.at(e))?;
         let whole = self.document()?;
@@ -155,7 +117,7 @@ impl Opened {
                 return Err(self.at(AccessError::Rank { expected: old.len(), found: new.len() }));
             }
             if new == old {
-                return Ok((state, old));
+                return Ok(Reshaped { state, old, cut_off: Ok(()) });
             }
             if let Ok((_, grid, _)) = state.access()
                 && let Some(axis) =
@@ -189,11 +151,14 @@ impl Opened {
             }
             let mut metadata = (*state.metadata).clone();
             metadata.shape = new.clone();
-            let state = self.replace(metadata)?;
+            let before = state;
+            let state = self.state_of(metadata)?;
+            self.settle(&before, &state).await;
             if forget && (0..old.len()).any(|axis| new[axis] < old[axis]) {
-                self.cut_off(&state, &old, &new, &room.format.layout(&after)).await?;
+                let cut_off = self.cut_off(&state, &old, &new, &room.format.layout(&after)).await;
+                return Ok(Reshaped { state, old, cut_off });
             }
-            return Ok((state, old));
+            return Ok(Reshaped { state, old, cut_off: Ok(()) });
         }
         Err(self.at(AccessError::Conflict { rounds: MOST_ROUNDS }))
     }
@@ -218,8 +183,9 @@ impl Opened {
         }
         chunks.sort();
         chunks.dedup();
+        let inside = Region::all(old);
         for ordinals in chunks {
-            if !self.forget(state, grid, &ordinals, old, layout).await? {
+            if !self.forget(state, grid, &ordinals, &inside, layout).await? {
                 return Ok(false);
             }
         }
@@ -242,8 +208,9 @@ impl Opened {
             };
             (0..new.len()).any(beyond)
         };
+        let inside = Region::all(new);
         for ordinals in self.existing(state, grid, old, reaches_out, None).await? {
-            if !self.forget(state, grid, &ordinals, new, layout).await? {
+            if !self.forget(state, grid, &ordinals, &inside, layout).await? {
                 // Somebody gave the array another shape: if it grew, they have made way themselves.
                 return Ok(());
             }
@@ -252,14 +219,27 @@ impl Opened {
     }
 
     /// The array's document, as a whole.
-    fn document(&self) -> Result<Place> {
+    pub(super) fn document(&self) -> Result<Place> {
         let place = self.room.format.shape_place(&self.path).map_err(|e| self.at(e))?;
         Ok(Place { member: None, ..place })
     }
 
     /// The array as its documents have it now, and what they say of where its elements are: one look tells
-    /// both what to change and whether it is still the same then.
-    async fn look(&self) -> Result<(Arc<State>, Layout)> {
+    /// both what to change and whether it is still the same then. The handles know that state, or a newer one.
+    pub(super) async fn look(&self) -> Result<(Arc<State>, Layout)> {
+        let mut first = None;
+        for _ in 0..MOST_READINGS {
+            let before = self.state();
+            let found = self.look_once().await?;
+            if self.learn(&before, &found.0) {
+                return Ok(found);
+            }
+            first.get_or_insert(found);
+        }
+        Ok(first.expect("the document was read"))
+    }
+
+    async fn look_once(&self) -> Result<(Arc<State>, Layout)> {
         let (room, document) = (&self.room, self.document()?);
         let found = room.documents(&self.path).await.map_err(|e| self.at(e))?;
         let bytes = found.iter().find(|(key, _)| *key == document.key).map(|(_, bytes)| bytes);
@@ -268,7 +248,7 @@ impl Opened {
         let json = room.format.encoding().decode(bytes).map_err(MetadataError::Json);
         let layout = room.format.layout(&json.map_err(|e| self.at(e))?.0);
         match room.parse(&self.path, &found).map_err(|e| self.at(e))? {
-            Some(NodeMetadata::Array(metadata)) => Ok((self.replace(*metadata)?, layout)),
+            Some(NodeMetadata::Array(metadata)) => Ok((self.state_of(*metadata)?, layout)),
             _ => Err(self.at(wrong_kind(NodeKind::Group))),
         }
     }
@@ -283,25 +263,26 @@ impl Opened {
     }
 
     /// Refills one chunk outside `inside`, while the array has this layout; `false` if it has not.
-    async fn forget(
+    pub(super) async fn forget(
         &self,
         state: &State,
         grid: &dyn ChunkGrid,
         ordinals: &[u64],
-        inside: &[u64],
+        inside: &Region,
         layout: &Layout,
     ) -> Result<bool> {
         let spans: Vec<_> =
             ordinals.iter().enumerate().map(|(axis, &o)| grid.span(axis, o)).collect();
         let indices: Vec<i64> = spans.iter().map(|s| s.index).collect();
         let stored: Vec<u64> = spans.iter().map(|s| s.stored).collect();
-        let keep = Region::new(spans.iter().zip(inside).map(|(s, &len)| {
-            let end = s.start.saturating_add(s.len).min(len).max(s.start);
-            s.before..s.before + (end - s.start)
+        let keep = Region::new(spans.iter().zip(inside.intervals()).map(|(s, inside)| {
+            let from = inside.start.saturating_sub(s.start).min(s.len);
+            let to = inside.end.saturating_sub(s.start).min(s.len).max(from);
+            s.before + from..s.before + to
         }));
         let room = &self.room;
         let key = state.key(&indices).map_err(|e| self.at(e))?;
-        let at = |e: crate::Error| self.at(e).at_chunk(&indices).at_key(&key);
+        let at = |e: Error| self.at(e).at_chunk(&indices).at_key(&key);
         let writeable = room.writeable().map_err(at)?;
         let most = self.most_stored(state, Some(&stored));
         for _ in 0..MOST_ROUNDS {
@@ -397,15 +378,15 @@ impl Opened {
 
     /// The ordinals of stored chunks inside the grid of `shape` that are `wanted`. With `among`, only
     /// chunks of those ordinals on that axis can be.
-    async fn existing(
+    pub(super) async fn existing(
         &self,
         state: &State,
         grid: &dyn ChunkGrid,
         shape: &[u64],
         wanted: impl Fn(&[u64]) -> bool,
-        among: Option<(usize, std::ops::Range<u64>)>,
+        among: Option<(usize, Range<u64>)>,
     ) -> Result<Vec<Vec<u64>>> {
-        let ranges: Vec<std::ops::Range<u64>> = (0..shape.len())
+        let ranges: Vec<Range<u64>> = (0..shape.len())
             .map(|axis| match &among {
                 Some((a, ordinals)) if *a == axis => ordinals.clone(),
                 _ => 0..grid.count(axis, shape[axis]),
@@ -443,8 +424,16 @@ impl Opened {
     }
 }
 
+/// The error of elements that were not written, and whose place stays.
+pub(super) fn left_as_fill(error: Error, axis: usize, place: &Range<u64>) -> Error {
+    error.with_hint(format!(
+        "elements {}..{} along axis {axis} read as the fill value; write them again",
+        place.start, place.end
+    ))
+}
+
 /// How much longer an array of this shape gets along `axis` when `count` elements are appended.
-fn extent_of(shape: &[u64], axis: usize, count: usize) -> Result<u64, AccessError> {
+pub(super) fn extent_of(shape: &[u64], axis: usize, count: usize) -> Result<u64, AccessError> {
     if axis >= shape.len() {
         return Err(AccessError::Argument(format!("there is no axis {axis}")));
     }
