@@ -111,8 +111,13 @@ class Rules(unittest.TestCase):
         self.assertTrue(line.startswith(CORE + "array/gone.rs"))
 
     def test_phrases_are_looked_for_in_comments(self):
+        phrase = {r"\bnobody\b": "the actor"}
         files = tree(x="// Nobody\nlet nobody = 1;\n")
-        self.assertEqual(list(structure.check_phrases(files, {r"\bnobody\b": "the actor"})), [f"{CORE}x.rs:1: Nobody: write the actor"])
+        self.assertEqual(list(structure.check_phrases(files, phrase, {})), [f"{CORE}x.rs:1: Nobody: write the actor"])
+        self.assertEqual(list(structure.check_phrases(files, {}, phrase)), [])
+        plain = structure.PLAIN_CRATES[0] + "src/x.rs"
+        files = {plain: structure.Source(plain, "// nobody")}
+        self.assertEqual(list(structure.check_phrases(files, {}, phrase)), [f"{plain}:1: nobody: write the actor"])
 
     def test_what_goes_beyond_its_budget_is_named(self):
         self.assertEqual(list(structure.check_budgets({"engine": 5}, {"engine": (5, 1)})), [])

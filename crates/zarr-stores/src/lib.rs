@@ -2,7 +2,7 @@
 //!
 //! - [`FilesystemStore`] (feature `filesystem`): a folder; keys are files.
 //! - [`MemoryStore`] (feature `memory`): a map in this process.
-//! - [`ZipStore`] (feature `zip`): an archive; keys are its entries. [`ZipInStore`]: one that lies in another store.
+//! - [`ZipStore`] (feature `zip`): an archive; keys are its entries. [`ZipInStore`]: one that is a value of another store.
 //! - [`LmdbStore`] (feature `lmdb`): an LMDB file; keys are its main database's.
 //! - `ObjectStore` (features `s3`, `gcs`, `azure`, `http`): a bucket, or a folder of a web server.
 //! - [`log`], [`TapStore`]: any store, telling of every call made on it. With the feature `wrappers`, such calls are counted

@@ -175,7 +175,7 @@ impl ListableStore for MemoryStore {
         values.below(prefix.as_str()).map(StoreKey::new).collect()
     }
 
-    /// Steps over whatever lies below each prefix it finds.
+    /// Skips the keys below each prefix that it finds.
     fn list_dir(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
         let values = self.values();
         let prefix = prefix.as_str();

@@ -1,12 +1,12 @@
 //! Decodes percent-encoded text, such as `%20`.
 
-/// The text meant; `None` if it is none.
+/// The decoded text; `None` if it is no UTF-8.
 #[cfg(any(feature = "s3", feature = "azure", feature = "http", feature = "zip"))]
 pub(crate) fn decoded_text(text: &str) -> Option<String> {
     String::from_utf8(decode(text)?).ok()
 }
 
-/// The bytes meant by `%20` and the like; `None` if a `%` stands before anything but two digits.
+/// The decoded bytes of `%20` and the like; `None` if anything but two digits follows a `%`.
 pub(crate) fn decode(text: &str) -> Option<Vec<u8>> {
     let mut pieces = text.as_bytes().split(|&b| b == b'%');
     let mut decoded = pieces.next()?.to_vec();

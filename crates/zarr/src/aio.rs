@@ -1,4 +1,4 @@
-//! The same names for callers that wait.
+//! The same names for async callers.
 //!
 //! ```
 //! # #[tokio::main(flavor = "current_thread")]
@@ -22,42 +22,42 @@ use zarr_core::{Dialect, OpenOptions, Result};
 
 use crate::standard;
 
-/// See [`crate::open`].
+/// The async version of [`crate::open`].
 ///
 /// # Errors
-/// As there.
+/// As [`crate::open`].
 pub async fn open(url: &str) -> Result<Node> {
     open_with(url, &OpenOptions::new(standard())).await
 }
 
-/// See [`crate::open_rw`].
+/// The async version of [`crate::open_rw`].
 ///
 /// # Errors
-/// As there.
+/// As [`crate::open_rw`].
 pub async fn open_rw(url: &str) -> Result<Node> {
     open_with(url, &OpenOptions::new(standard()).read_write()).await
 }
 
-/// See [`crate::open_with`].
+/// The async version of [`crate::open_with`].
 ///
 /// # Errors
-/// As there.
+/// As [`crate::open_with`].
 pub async fn open_with(url: &str, options: &OpenOptions) -> Result<Node> {
     Hierarchy::open_node(url, options).await
 }
 
-/// See [`crate::create`].
+/// The async version of [`crate::create`].
 ///
 /// # Errors
-/// As there.
+/// As [`crate::create`].
 pub async fn create(url: &str, dialect: Dialect) -> Result<Hierarchy> {
     create_with(url, dialect, &OpenOptions::new(standard())).await
 }
 
-/// See [`crate::create_with`].
+/// The async version of [`crate::create_with`].
 ///
 /// # Errors
-/// As there.
+/// As [`crate::create_with`].
 pub async fn create_with(url: &str, dialect: Dialect, options: &OpenOptions) -> Result<Hierarchy> {
     let (url, options) = (url.to_owned(), options.clone());
     let created = elsewhere(move || crate::create_with(&url, dialect, &options)).await?;

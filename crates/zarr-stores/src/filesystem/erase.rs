@@ -1,6 +1,6 @@
 //! Erases everything below a prefix.
 //!
-//! Folder by folder, from the innermost out; each holds its lock alone while its keys go, so that no
+//! Folder by folder, from the innermost out; each holds its lock exclusively while its keys are erased, so that no
 //! compare-and-swap falls between. The folder's lock file goes last, and then the folder (why that is
 //! safe: docs/decisions/0002).
 
@@ -189,7 +189,7 @@ fn hold(
 
 /// Removes the lock file of `folder`, held by the caller, and the folder; whether it is gone.
 ///
-/// It stays where another writer set a key concurrently, and where the system wants it to: no key was to go with
+/// It stays where another writer set a key concurrently, and where the system keeps it: no key was to go with
 /// it any more.
 fn remove(folder: &Path) -> io::Result<bool> {
     lock::unlink(folder)?;

@@ -91,7 +91,7 @@ impl FilesystemStore {
         Ok(())
     }
 
-    /// Whether any key lies below `folder`: an empty folder is no prefix (D-136).
+    /// Whether any key is below `folder`: an empty folder is no prefix (D-136).
     fn holds_any(&self, folder: &Path) -> io::Result<bool> {
         let mut holds = false;
         for_each(folder, |name, entry| {

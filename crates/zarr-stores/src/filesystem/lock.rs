@@ -42,7 +42,7 @@ impl Drop for Held {
     }
 }
 
-/// Waits for the lock that `folder` has in this process alone, where the kernel's are not wanted.
+/// Waits for the lock that `folder` has in this process only, where the kernel's are not used.
 ///
 /// Folders share a few locks, so a thread that holds one must not wait for another.
 pub(super) fn lock_in_process(folder: &Path, mode: Mode) -> Held {

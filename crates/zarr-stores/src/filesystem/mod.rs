@@ -35,12 +35,12 @@ use crate::url;
 /// outlast a power failure.
 ///
 /// **Other writers.** `set` and `erase` hold the lock of the key's folder shared, `set_if` holds it
-/// alone; so compare-and-swap stands among threads and processes, on one machine or, where the file
+/// only; so compare-and-swap holds among threads and processes, on one machine or, where the file
 /// system carries locks, on several. See [`locking`](Self::locking). The files that are locked, `.zarr-lock`, go when the
 /// store is flushed and when its last clone is dropped.
 ///
 /// **Keys.** Besides what is no [`StoreKey`], the store refuses keys with a `\`, with a segment like
-/// `C:`, with a segment of more than 255 bytes, with a segment that is one of its own names
+/// `C:`, with a segment of more than 255 bytes, with a segment that is a reserved name
 /// (`.zarr-lock`, `.zarr-tmp-...`), and keys whose path would be longer than the system takes.
 ///
 /// **Links.** A key cannot lead out of the folder, but a symbolic link in it can: the users who may place
@@ -128,7 +128,7 @@ impl FilesystemStore {
 
     /// Whether this disk takes `foo` and `FOO` for one name, so that two such keys are one value.
     ///
-    /// Tries it out with a file of its own in the folder, which is made if it is not there.
+    /// Tries it out with a separate file in the folder, which is made if it is not there.
     ///
     /// # Errors
     /// [`StoreError::ReadOnly`], or whatever kept the file from being made.
@@ -326,7 +326,7 @@ impl ConditionalStore for FilesystemStore {
         true
     }
 
-    /// The folder of `key` is locked while the others, which lie there, too, are looked for.
+    /// The folder of `key` is locked while the others, which are stored there, too, are looked for.
     fn create(
         &self,
         key: &StoreKey,

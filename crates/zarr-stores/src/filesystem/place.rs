@@ -104,7 +104,7 @@ impl Place<'_> {
     }
 
     /// The value and its version: its content, and which file it is, so that a value that was replaced by
-    /// an equal one is told from one that was not.
+    /// an equal one is distinguished from one that was not.
     pub(super) fn read_versioned(
         &self,
         limit: u64,
@@ -156,7 +156,7 @@ impl Place<'_> {
         match at_once(out) {
             Ok(read) if read == out.len() => return Ok(Some(read as u64)),
             Err(e) if is_absence(&e) => return Ok(None),
-            // What else there is, is told by the next.
+            // Other errors show in the next.
             _ => {}
         }
         let mut read = || {
@@ -216,7 +216,7 @@ impl Place<'_> {
         was: Option<&Version>,
     ) -> Result<bool, StoreError> {
         self.again(|| {
-            // Written before the lock is taken, so that others wait for the comparing alone.
+            // Written before the lock is taken, so that others wait only for the comparison.
             let staged = match value {
                 None => None,
                 Some(value) => match self.stage(value)? {
@@ -283,7 +283,7 @@ impl Place<'_> {
         above.filter(is_below).last()
     }
 
-    /// Tries until an attempt is not cut short by the folder's vanishing, which is said by `None`.
+    /// Tries until an attempt is not cut short because the folder vanished, for which it gives `None`.
     fn again<T>(
         &self,
         mut attempt: impl FnMut() -> Result<Option<T>, StoreError>,
@@ -412,7 +412,7 @@ fn is_settled(metadata: &std::fs::Metadata) -> bool {
     SystemTime::now().duration_since(changed).is_ok_and(|age| age > tick)
 }
 
-/// Files have no number here, so that none is told from all others.
+/// Files have no number here, so that none is distinguished from all others.
 #[cfg(not(unix))]
 fn is_settled(_: &std::fs::Metadata) -> bool {
     false

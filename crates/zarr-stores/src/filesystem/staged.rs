@@ -1,6 +1,6 @@
 //! Replaces a value as a whole.
 //!
-//! It is written to a file of its own beside its place and then renamed into it: a reader finds the old
+//! It is written to a separate file beside its place and then renamed into it: a reader finds the old
 //! value or the new one, and so does a reader after a crash.
 
 use std::fs::{self, File};
@@ -13,7 +13,7 @@ use zarr_core::store::Payload;
 
 use super::path::TEMP;
 
-/// Parts are gathered up to so many bytes before they are written.
+/// Parts are gathered up to this number of bytes before they are written.
 const GATHERED: usize = 1 << 16;
 
 /// A value written beside its place. Dropped before it is moved there, it is removed.

@@ -34,7 +34,7 @@ const READERS: u32 = 1024;
 pub(super) struct Env {
     env: heed::Env<WithoutTls>,
     keys: Database<'static, Bytes, Bytes>,
-    /// Held shared by transactions while they begin or last, and alone while the map grows.
+    /// Held shared by transactions while they begin or last, and exclusively while the map grows.
     gate: RwLock<()>,
     /// How many transactions last beyond the gate.
     moments: AtomicUsize,
@@ -115,7 +115,7 @@ impl Env {
         let mut tries = 0;
         let env = loop {
             // SAFETY: the flags are none that take LMDB's own locks or checks away. The file may be changed by
-            // nobody but LMDB while it is open, which is for its users to keep to, as the documentation says.
+            // LMDB only while it is open, which is for its users to keep to, as the documentation says.
             let opened = unsafe { options.flags(flags).open(path) };
             match opened {
                 // A handle of this process is just being closed.
@@ -220,7 +220,7 @@ impl Env {
 }
 
 /// Makes the files of an LMDB file that are not there, so that the process's umask decides who may use them. LMDB makes
-/// them for their owner alone.
+/// them only for their owner.
 fn make_files(path: &Path, in_folder: bool) {
     let files = match in_folder {
         true => [path.join("data.mdb"), path.join("lock.mdb")],

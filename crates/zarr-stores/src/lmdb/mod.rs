@@ -387,7 +387,7 @@ impl ListableStore for LmdbStore {
         Ok(listing)
     }
 
-    /// Jumps over what lies below each prefix that it finds.
+    /// Skips the keys below each prefix that it finds.
     fn list_dir(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
         let below = format!("{}{prefix}", self.below);
         let names = self.read("list", prefix.as_str(), |keys| {

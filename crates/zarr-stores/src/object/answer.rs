@@ -1,4 +1,4 @@
-//! Remembers what servers answered, so that errors are told apart by status and code, never by their text.
+//! Remembers what servers answered, so that errors are distinguished by status and code, never by their text.
 //!
 //! `object_store` has no public type for a failed answer. The connector sees each answer, and keeps the last one for
 //! the task that asked.
@@ -207,7 +207,7 @@ impl Answer {
         }
     }
 
-    /// Whether there is no such bucket, so that nothing can be said of its keys.
+    /// Whether there is no such bucket, so that nothing is known of its keys.
     pub fn is_missing_bucket(&self) -> bool {
         matches!(self.code.as_deref(), Some("NoSuchBucket" | "ContainerNotFound"))
     }
@@ -229,7 +229,7 @@ fn element(xml: &str, name: &str) -> Option<String> {
     Some(unescaped(text))
 }
 
-/// Text of XML as it is meant.
+/// Text of XML, unescaped.
 pub(super) fn unescaped(text: &str) -> String {
     [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&apos;", "'"), ("&amp;", "&")]
         .iter()

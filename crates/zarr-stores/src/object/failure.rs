@@ -1,4 +1,4 @@
-//! Makes errors of this library out of those of `object_store`: what the server meant, and what to do about it.
+//! Makes errors of this library out of those of `object_store`: what the server refused, and what to do about it.
 
 use std::io::{self, ErrorKind};
 
@@ -76,7 +76,7 @@ pub(super) fn is_draw(error: &Error) -> bool {
 
 /// What kept a request from being done: what the server said in a few words, and a way out.
 ///
-/// It is told from the types of the error's causes, and from the status and the code of the answer: never from a text,
+/// It is found from the types of the error's causes, and from the status and the code of the answer: never from a text,
 /// which has the URL in it.
 pub(super) fn failure(
     facts: &Facts,
@@ -113,7 +113,7 @@ pub(super) fn failure(
     StoreError::Io { operation, key: key.to_owned(), source }
 }
 
-/// What a server meant that refused a request.
+/// Why a server refused a request.
 fn refused(facts: &Facts, answer: &Answer) -> (ErrorKind, String) {
     if answer.is_missing_bucket() {
         let why = format!("there is no such {}; check its name and the endpoint", facts.bucket);

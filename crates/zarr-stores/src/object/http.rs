@@ -29,7 +29,7 @@ pub(super) fn place(
     let scheme = url.split(':').next().unwrap_or_default().to_ascii_lowercase();
     let prefix = decoded_prefix(url, path)?;
     let base = format!("{scheme}://{authority}");
-    // What stands before an `@` is a secret.
+    // What precedes an `@` is a secret.
     let host = authority.rsplit('@').next().unwrap_or_default();
     let name = format!("{scheme}://{host}/{path}").trim_end_matches('/').to_owned();
     let settings = settings.clone();

@@ -50,7 +50,7 @@ type Backend = Arc<dyn object_store::ObjectStore>;
 pub(crate) struct Facts {
     /// What holds the keys: a bucket, a container.
     bucket: &'static str,
-    /// Whether it gives the last so many bytes of a value without being told its size.
+    /// Whether it gives the last bytes of a value without knowing its size.
     suffixes: bool,
     /// Whether keys can be set, erased and listed.
     writes: bool,
@@ -78,7 +78,7 @@ pub(crate) struct Place {
 
 /// A bucket of S3, Google Cloud Storage or Azure, below a prefix; or a folder of a web server.
 ///
-/// It waits: [`Store`] is [`zarr_core::store::aio::Store`]. Its requests go on on threads of their own, so that
+/// It is async: [`Store`] is [`zarr_core::store::aio::Store`]. Its requests run on separate threads, so that
 /// it works in any runtime and without one. [`ObjectStore::into_blocking`] makes it one for callers that block.
 ///
 /// ```no_run
@@ -159,7 +159,7 @@ impl ObjectStore {
             connected: Mutex::default(),
         };
         let store = ObjectStore(Arc::new(shared));
-        // What is wrong with the settings is said now.
+        // Wrong settings are reported now.
         store.0.connected()?;
         Ok(store)
     }
@@ -265,7 +265,7 @@ impl Shared {
         Ok(made)
     }
 
-    /// The path of a key in the bucket, spelled as it is.
+    /// The path of a key in the bucket, not escaped.
     fn path(&self, key: &str) -> Result<Path, StoreError> {
         let whole = format!("{}{key}", self.place.prefix);
         let invalid = |why: String| StoreError::InvalidKey { key: key.to_owned(), why };

@@ -23,7 +23,7 @@ pub(super) fn is_page(uri: &str) -> bool {
     query.split('&').any(|word| matches!(word, "list-type=2" | "comp=list"))
 }
 
-/// The keys and prefixes of a page, as it spells them; what has none is an entry as a whole.
+/// The keys and prefixes of a page, as it writes them; what has none is an entry as a whole.
 pub(super) fn entries(page: &[u8]) -> Vec<&str> {
     let Ok(text) = std::str::from_utf8(page) else { return Vec::new() };
     let mut entries = Vec::new();

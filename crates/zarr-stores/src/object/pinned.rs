@@ -91,7 +91,7 @@ impl ObjectPinned {
         }
     }
 
-    /// Asks for the size and the version alone.
+    /// Requests only the size and the version.
     async fn look(&self) -> Result<(), StoreError> {
         let (key, condition) = (self.key.clone(), self.condition());
         let head = |shared: Arc<Shared>, backend: Backend| async move {

@@ -74,7 +74,7 @@ impl Profile {
         Some(Profile { name: name.to_owned(), values })
     }
 
-    /// What it says, in the builder's words.
+    /// Its settings, as keys of the builder.
     pub fn settings(&self) -> Vec<(Key, String)> {
         let known = KNOWN.into_iter();
         let mut settings: Vec<_> =

@@ -11,7 +11,7 @@ use super::answer::Wrong;
 
 /// How many redirects one request may meet.
 const MOST: usize = 10;
-/// What another address is told: which bytes, and of which version. Everything else might be a secret.
+/// The headers that another address gets: which bytes, and of which version. Everything else might be a secret.
 const KEPT: [HeaderName; 6] =
     [RANGE, IF_MATCH, IF_NONE_MATCH, IF_MODIFIED_SINCE, IF_UNMODIFIED_SINCE, ACCEPT];
 

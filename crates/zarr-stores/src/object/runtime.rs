@@ -15,7 +15,7 @@ use zarr_core::StoreError;
 
 use super::answer::Exchange;
 
-/// They wait for sockets; decoding has threads of its own.
+/// They wait for sockets; decoding has its own threads.
 const THREADS: usize = 2;
 
 /// The threads of one process, which take turns.

@@ -29,7 +29,7 @@ pub(super) fn place(
 ) -> Result<Place, StoreError> {
     let (base, bucket, prefix) = match url.to_ascii_lowercase().starts_with("https:") {
         false => (format!("s3://{authority}"), authority, prefix(path)),
-        // The bucket stands in the host, or else before everything else in the path.
+        // The bucket is in the host, or else before everything else in the path.
         true if authority.starts_with("s3.") || authority.ends_with("r2.cloudflarestorage.com") => {
             let (bucket, rest) = path.split_once('/').unwrap_or((path, ""));
             (format!("https://{authority}/{bucket}"), bucket, decoded_prefix(url, rest)?)

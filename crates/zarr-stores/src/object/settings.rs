@@ -22,7 +22,7 @@ pub(crate) struct Settings {
     pub max_listed: u64,
     /// Whether a key that is forbidden is absent: a bucket that lists nothing to a reader answers 403 for absent keys.
     pub forbidden_is_absent: bool,
-    /// What the server's own builder is told.
+    /// The settings of the server's own builder.
     pub options: Vec<(String, String)>,
 }
 
@@ -132,7 +132,7 @@ pub(super) fn parts(url: &str) -> Option<(String, &str, &str)> {
     Some((scheme.to_ascii_lowercase(), authority, path))
 }
 
-/// What comes before each key, from a path as it is spelled.
+/// What comes before each key, from a path as it is written.
 pub(super) fn prefix(path: &str) -> String {
     match path.trim_matches('/') {
         "" => String::new(),

@@ -113,7 +113,7 @@ fn unusable(error: reqwest::Error) -> Error {
     Error::Generic { store: "options", source: Box::new(error.without_url()) }
 }
 
-/// Asks the system for the addresses of a host, on a thread of its own: a thread that cannot be had is an error.
+/// Asks the system for the addresses of a host, on a separate thread: a thread that cannot be had is an error.
 #[derive(Debug)]
 struct Resolver;
 

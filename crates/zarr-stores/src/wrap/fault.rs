@@ -17,11 +17,11 @@ use super::timer::pause;
 pub enum Fault {
     /// The store refuses the call, as a server does with status 503: nothing was done.
     Unavailable,
-    /// The connection ends after the store did what it was told, and before it could say so.
+    /// The connection ends after the store made the change, and before it could answer.
     Dropped,
     /// The connection ends in the middle of what the store has to say.
     Truncated,
-    /// The store takes so long, and then does what it was told.
+    /// The store takes this long, and then makes the change.
     Stall(Duration),
 }
 

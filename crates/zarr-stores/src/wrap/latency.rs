@@ -10,7 +10,7 @@ use super::timer::pause;
 
 /// Holds up every call on a store, as a [`Tap`]: for trying out how a program does with a distant one.
 ///
-/// Calls are held up beside each other, as many as are in flight. A caller that waits is not blocked.
+/// Calls are delayed side by side, as many as are in flight. An async caller is not blocked.
 ///
 /// ```
 /// use std::{sync::Arc, time::Duration};

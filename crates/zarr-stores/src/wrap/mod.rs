@@ -1,6 +1,6 @@
 //! Holds the store wrappers, which add something to another store.
 //!
-//! Each is written once, as one that waits. [`wrap`] lends it to callers that block.
+//! Each is written once, as an async store. [`wrap`] lends it to blocking callers.
 
 #[cfg(feature = "cache")]
 mod cache;
@@ -40,7 +40,7 @@ pub use self::prefix::PrefixStore;
 pub use self::read_only::ReadOnlyStore;
 pub use self::tap::{Call, Outcome, Request, Tap, TapStore};
 
-/// What `make` makes of a blocking store, as a blocking store. One that waits stays one: as many requests are in flight.
+/// What `make` makes of a blocking store, as a blocking store. An async one stays async: as many requests are in flight.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -58,7 +58,7 @@ pub fn wrap<W: Store>(
     Arc::new(Blocking::new(Arc::new(make(store))))
 }
 
-/// `store`, each call on which is told to `tell` after it was answered, on the caller's thread.
+/// `store`; `tell` gets each call after it was answered, on the caller's thread.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -77,7 +77,7 @@ fn not_capable(operation: &'static str, capability: &'static str) -> StoreError 
     StoreError::NotCapable { operation, capability }
 }
 
-/// The sides of the store behind a wrapper, for an operation that wants one.
+/// The sides of the store behind a wrapper, for an operation that needs one.
 trait Sides {
     fn reader(&self, operation: &'static str) -> Result<&dyn ReadableStore, StoreError>;
     fn writer(&self, operation: &'static str) -> Result<&dyn WriteableStore, StoreError>;

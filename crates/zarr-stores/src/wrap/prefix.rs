@@ -12,7 +12,7 @@ use zarr_core::store::{ByteRange, Listing, Payload, StoreKey, StorePrefix, Versi
 
 use super::Sides;
 
-/// What lies below a prefix of any store; keys are those that follow the prefix.
+/// The part of a store below a prefix; keys are those that follow the prefix.
 ///
 /// Has the sides of the store behind it, and no others. Errors name keys in full.
 ///
@@ -33,7 +33,7 @@ pub struct PrefixStore {
 }
 
 impl PrefixStore {
-    /// What of `store` lies below `prefix`.
+    /// The part of `store` below `prefix`.
     pub fn new(store: Arc<dyn Store>, prefix: StorePrefix) -> Self {
         PrefixStore { store, prefix }
     }

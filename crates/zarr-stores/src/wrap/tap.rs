@@ -58,7 +58,7 @@ pub enum Outcome<'a> {
     Done,
     /// The value was read.
     Found,
-    /// So many keys and prefixes were listed.
+    /// This number of keys and prefixes was listed.
     Listed(usize),
     /// The key was absent.
     Absent,
@@ -94,13 +94,13 @@ impl fmt::Display for Call<'_> {
     }
 }
 
-/// What sees each call on a store, and may hold it up or let it fail. A closure is one that is told of it.
+/// Observes each call on a store, and may delay it or let it fail. A closure only observes.
 #[async_trait]
 pub trait Tap: Send + Sync + 'static {
     /// Called before the store is.
     ///
     /// # Errors
-    /// Then the store is not called, and the caller is told this.
+    /// Then the store is not called, and the caller gets this.
     async fn before(&self, _: &Request<'_>) -> Result<(), StoreError> {
         Ok(())
     }
@@ -108,10 +108,10 @@ pub trait Tap: Send + Sync + 'static {
     /// Called after the store answered.
     ///
     /// # Errors
-    /// Then the caller is told this, whatever the store did.
+    /// Then the caller gets this, whatever the store did.
     async fn after(&self, call: &Call<'_>) -> Result<(), StoreError>;
 
-    /// Whether it makes a store one that waits, of which many calls are better made at once.
+    /// Whether it makes a store async, of which many calls are better made at once.
     fn waits(&self) -> bool {
         false
     }
@@ -125,10 +125,10 @@ impl<F: Fn(&Call<'_>) + Send + Sync + 'static> Tap for F {
     }
 }
 
-/// Any store, of whose calls a [`Tap`] is told: a closure, [`Counters`], [`Latency`], [`Faults`].
+/// Any store, whose calls a [`Tap`] observes: a closure, [`Counters`], [`Latency`], [`Faults`].
 ///
-/// Has the sides of the store behind it, and no others. Several calls may be told of at once. A value that was pinned
-/// is told of when it is read.
+/// Has the sides of the store behind it, and no others. Several calls may be observed at once. A value that was pinned
+/// is observed when it is read.
 ///
 /// [`Counters`]: crate::Counters
 /// [`Latency`]: crate::Latency
@@ -173,7 +173,7 @@ fn listed(listing: &Listing) -> Carried {
 }
 
 impl TapStore {
-    /// `store`, of whose calls `tap` is told.
+    /// `store`, whose calls `tap` observes.
     pub fn new(store: Arc<dyn Store>, tap: impl Tap) -> Self {
         TapStore { store, tap: Arc::new(tap), calls: Arc::default() }
     }
@@ -204,7 +204,7 @@ impl TapStore {
         Box::new(TapPinned { value: value.into(), key: key.clone(), store: self.clone() })
     }
 
-    /// What was pinned; that nothing was is told as a reading.
+    /// What was pinned; that nothing was counts as a reading.
     async fn pinning<T>(
         &self,
         key: &StoreKey,
@@ -293,7 +293,7 @@ impl ReadableStore for TapStore {
     }
 }
 
-/// A value whose readings are told.
+/// A value whose readings are observed.
 #[derive(Clone)]
 struct TapPinned {
     value: Arc<dyn Pinned>,

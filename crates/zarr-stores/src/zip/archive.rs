@@ -35,14 +35,14 @@ const DOCUMENTS: [&str; 5] = ["zarr.json", ".zgroup", ".zarray", ".zmetadata", "
 /// The keys in an archive, those below one folder of it.
 #[derive(Debug)]
 pub(super) struct Directory {
-    /// Which folder of the archive the keys lie in: empty, or ending in `/`.
+    /// Which folder of the archive has the keys: empty, or ending in `/`.
     pub folder: Box<str>,
     places: BTreeMap<Box<str>, Place>,
     /// The names of entries that no key can say.
     unusable: BTreeSet<Box<str>>,
-    /// Where the archive's directory begins, behind all entries; `None` if an entry lies behind it.
+    /// Where the archive's directory begins, behind all entries; `None` if an entry follows it.
     pub start: Option<u64>,
-    /// Tells it from all others of this process; what lies in it is never overwritten.
+    /// Tells it from all others of this process; its contents are never overwritten.
     number: u64,
 }
 
@@ -97,7 +97,7 @@ pub(super) fn broken(error: zip::result::ZipError) -> io::Error {
 }
 
 impl Directory {
-    /// The directory of the archive in `source`, its keys those below `folder` of the hierarchy in it. That lies in the one folder
+    /// The directory of the archive in `source`, its keys those below `folder` of the hierarchy in it. That is in the one folder
     /// with a root's document, as netCDF writes it, unless the archive's top has one (N-114); if nothing lies
     /// below `folder` there, `folder` counts from the top.
     ///
@@ -232,8 +232,8 @@ impl<S: Source> Value<S> {
             }
         }
         let mut value = Vec::new();
-        // What is said of the size is believed a little, and beyond that as it comes: what the source says of its own
-        // size may be a server's word, or that of a file with holes (decision 0142).
+        // A stated size is believed a little, and beyond that as bytes come: the source's own size may be what a server
+        // claims, or that of a file with holes (decision 0142).
         value.reserve_exact(size.min(self.source.size()?).min(ROOM) as usize);
         self.each(|source| source.read_to_end(&mut value).map(drop))?;
         Ok(value)
@@ -267,7 +267,7 @@ impl<S: Source> Value<S> {
         }
     }
 
-    /// Whether the value lies in the archive as it is, and need not be inflated.
+    /// Whether the value is stored as it is, and need not be inflated.
     pub fn is_plain(&self) -> io::Result<bool> {
         let Place::Entry(entries, index) = &self.place else { return Ok(true) };
         let entry = entries.entry(*index).map_err(broken)?;
@@ -319,7 +319,7 @@ impl<S: Source> Value<S> {
                 let entry = entries.entry(*index).map_err(broken)?;
                 let (size, stored) = (entry.size(), entry.compressed_size());
                 // No compression makes bytes much longer, so that a reader's limit bounds what is fetched, too. Where
-                // more is due after all, the reading asks for it piece by piece.
+                // more is needed, the reading requests it piece by piece.
                 stored.min(size.saturating_add(size / 8).saturating_add(LONGER))
             }
         };
@@ -330,7 +330,7 @@ impl<S: Source> Value<S> {
 }
 
 impl<S: Source + 'static> Value<S> {
-    /// The value, for reading parts of it: straight from the file if it lies there as it is.
+    /// The value, for reading parts of it: straight from the file if it is stored there as it is.
     pub fn pin(self, key: &StoreKey) -> io::Result<Box<dyn Pinned>> {
         let version = self.version();
         Ok(match self.plain()? {
@@ -342,7 +342,7 @@ impl<S: Source + 'static> Value<S> {
     }
 }
 
-/// A value that lies in the archive as it is.
+/// A value that the archive stores as it is.
 struct PlainValue<S> {
     source: Arc<S>,
     range: Range<u64>,

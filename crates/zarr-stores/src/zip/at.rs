@@ -1,10 +1,10 @@
-//! Gives each reader of an archive, and its writer, a position of its own.
+//! Gives each reader of an archive, and its writer, its own position.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::sync::Arc;
 
-/// What an archive lies in.
+/// What contains an archive.
 pub(super) trait Source: Send + Sync {
     /// How many bytes it has.
     fn size(&self) -> io::Result<u64>;
@@ -32,7 +32,7 @@ impl<S> At<S> {
         At { source: source.clone(), at }
     }
 
-    /// How many bytes lie before it.
+    /// How many bytes precede it.
     pub fn position(&self) -> u64 {
         self.at
     }

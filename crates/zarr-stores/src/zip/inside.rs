@@ -25,7 +25,7 @@ const TAIL: u64 = 1 << 16;
 const PIECE: u64 = 1 << 16;
 /// A directory larger than this is refused.
 const LARGEST_DIRECTORY: u64 = 1 << 30;
-/// How often a reading may be stopped for want of a piece.
+/// How often a reading may be stopped because a piece is missing.
 const MOST_PIECES: usize = 64;
 
 /// A zip archive that is a value of another store, for reading.
@@ -110,7 +110,7 @@ async fn fetch(value: &dyn Pinned, range: &Range<u64>) -> Result<(u64, Bytes), S
     Ok((range.start, fetched.unwrap_or_default()))
 }
 
-/// What `read` finds, which is called again with one more piece as long as it is stopped for want of one.
+/// What `read` finds, which is called again with one more piece as long as it is stopped because one is missing.
 async fn reading<T>(
     value: &dyn Pinned,
     size: u64,
@@ -175,7 +175,7 @@ impl ZipInStore {
         Ok(ZipInStore(Arc::new(Inner { store, key: key.clone(), value, size, directory })))
     }
 
-    /// What is wrong, where the archive was not asked for by the reader: it does not begin anew of its own.
+    /// What is wrong, where the archive was not asked for by the reader: it does not begin again by itself.
     fn broken(&self, error: StoreError) -> StoreError {
         match error {
             StoreError::Changed { .. } => {
@@ -268,7 +268,7 @@ impl ReadableStore for ZipInStore {
     }
 }
 
-/// A value that lies in the archive as it is.
+/// A value that the archive stores as it is.
 #[derive(Clone)]
 struct Part {
     archive: ZipInStore,
@@ -361,7 +361,7 @@ pub(crate) fn open_chain(
         ));
     }
     let store = registry.open_store(above, Access::ReadOnly)?;
-    // Web addresses spell keys with `%20` and the like; buckets' do not.
+    // Web addresses write keys with `%20` and the like; buckets' do not.
     let decoded = match url.starts_with("http") {
         true => crate::percent::decoded_text(name)
             .ok_or_else(|| invalid("`%` stands before two hex digits"))?,
@@ -373,7 +373,7 @@ pub(crate) fn open_chain(
     Ok(Arc::new(Blocking::new(Arc::new(archive))))
 }
 
-/// What an archive lies in, its name, and the folder in it: empty, or with a `/` at its end. The archive is what is named
+/// What contains an archive, its name, and the folder in it: empty, or with a `/` at its end. The archive is what is named
 /// like one first, or else the last name of all.
 fn archive_in(url: &str) -> Option<(&str, &str, String)> {
     let path = url.find("://")? + 3;

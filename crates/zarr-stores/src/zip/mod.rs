@@ -28,7 +28,7 @@ use crate::url;
 /// A zip archive; its keys are the names of its entries, and its values what they hold.
 ///
 /// **Reading.** Entries may be stored or deflated, in zip64 too, and with the feature `zip-methods` compressed
-/// with bzip2, xz or Zstandard. Of entries with one name the last counts. A hierarchy may lie at the archive's top
+/// with bzip2, xz or Zstandard. Of entries with one name the last counts. A hierarchy may be at the archive's top
 /// or in its only folder, as netCDF writes it. Parts of a stored value are read without the rest.
 /// The archive is read as it was when the store was opened, or last flushed.
 ///
@@ -67,7 +67,7 @@ pub struct ZipStore(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     path: PathBuf,
-    /// Which folder of the hierarchy the keys lie in: empty, or ending in `/`.
+    /// Which folder of the hierarchy has the keys: empty, or ending in `/`.
     folder: Box<str>,
     access: Access,
     /// The process that opened it, the only one that may write through it.
@@ -94,7 +94,7 @@ impl State {
         }
     }
 
-    /// Throws away what was written since the last flush; every call to come is told why.
+    /// Throws away what was written since the last flush; every later call gets the reason.
     fn give_up(&mut self, why: &io::Error) {
         let why = format!(
             "an earlier write to this archive failed ({why}); it stays as it was at the last flush, \
@@ -182,7 +182,7 @@ impl Inner {
         Ok(archive.and_then(|archive| archive.find(key)))
     }
 
-    /// Lets `change` write, alone; the first time since the last flush, to a copy of the archive of now.
+    /// Lets `change` write, without other writers; the first time since the last flush, to a copy of the archive of now.
     ///
     /// A failed write ends the handle. A write that could not begin does not: nothing is lost by it.
     fn write<T>(
@@ -213,7 +213,7 @@ impl Inner {
         write().map_err(failed(operation, key))
     }
 
-    /// The state, alone. A write that a panic cut short counts as one that failed.
+    /// The state, locked. A write that a panic cut short counts as one that failed.
     fn to_write(&self) -> io::Result<RwLockWriteGuard<'_, State>> {
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
         if state.staging.as_ref().is_some_and(Staging::is_damaged) {
@@ -262,7 +262,7 @@ impl Inner {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        // Who wants to know whether it failed calls `flush`, as with the files of the standard library.
+        // A caller that needs to know whether it failed calls `flush`, as with the files of the standard library.
         let _ = self.flush();
     }
 }

@@ -30,7 +30,7 @@ impl Output {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How many bytes lie before the next one.
+    /// How many bytes precede the next one.
     pub fn position(&self) -> u64 {
         self.state().at.position()
     }

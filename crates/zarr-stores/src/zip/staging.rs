@@ -51,7 +51,7 @@ struct Part {
 
 impl Drop for Part {
     fn drop(&mut self) {
-        // A process that was forked off leaves its parent's file and its parent's lock alone.
+        // A process that was forked off does not touch its parent's file and its parent's lock.
         if self.process == process::id() {
             if !self.is_in_place {
                 // While it is locked, so that it is no other writer's. One that cannot be removed is overwritten by the next writer.

@@ -1,4 +1,4 @@
-//! Describes the copy of an array in the target's words.
+//! Describes the copy of an array as metadata of the target.
 
 use std::sync::Arc;
 
@@ -14,13 +14,13 @@ use super::{CopyOptions, WAYS_OUT, attributes_for, with_way_out};
 
 /// The copy of an array.
 pub(super) struct Described {
-    /// Its metadata, in the target's words.
+    /// Its metadata, as the target writes it.
     pub metadata: ArrayMetadata,
     /// Whether chunks of nothing but the source's fill value stay unstored, though the copy's is undefined.
     pub leaves_holes: bool,
     /// What is lost.
     pub not_kept: Option<String>,
-    /// What is said otherwise, with nothing lost.
+    /// What the target writes otherwise, with nothing lost.
     pub note: Option<String>,
 }
 
@@ -40,7 +40,7 @@ fn serializer(metadata: &ArrayMetadata) -> Option<CodecSpec> {
         return found;
     }
     let mut bytes = found.unwrap_or_else(|| CodecSpec::v3("bytes", Object::new()));
-    // What stood before it may have made single bytes of elements.
+    // The codecs before it may have made single bytes of elements.
     if metadata.data_type.has_byte_order() && !bytes.configuration.contains("endian") {
         bytes.configuration.insert("endian", "little");
     }
@@ -121,7 +121,7 @@ fn keep_missing_value(array: &Array, to: Dialect, described: &mut Described) -> 
     Ok(())
 }
 
-/// The metadata in the target's words, with other chunks, shards and codecs if they are asked for.
+/// The metadata as the target writes it, with other chunks, shards and codecs if they are asked for.
 fn in_words_of(
     target: &Hierarchy,
     array: &Array,

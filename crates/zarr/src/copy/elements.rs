@@ -11,7 +11,7 @@ use super::{CopyOptions, Progress, report};
 /// About how many bytes are held at once.
 const BLOCK: u64 = 64 << 20;
 
-/// How many bytes an element of any length is taken to have.
+/// How many bytes an element of variable length is taken to have.
 const LONG: u64 = 256;
 
 /// Copies all elements, in blocks of whole chunks of the copy. If it `leaves_holes`, chunks of nothing but the source's
@@ -36,7 +36,7 @@ pub(super) fn copy_elements(
         if !(leaves_holes && is_all(&fill, &bytes, &metadata)) {
             to.write_bytes(&block, &bytes)?;
         }
-        // Of elements of any length a total can only count the cells.
+        // Of elements of variable length a total can only count the cells.
         progress.bytes_done += block.element_count().unwrap_or(u64::MAX).saturating_mul(element);
         report(options, progress);
     }
@@ -55,7 +55,7 @@ fn is_all(element: &[u8], bytes: &[u8], metadata: &ArrayMetadata) -> bool {
 
 /// How many chunks of an array hold its fill value because they were never stored.
 pub(super) struct Holes {
-    /// How many; at least so many, where they are not few.
+    /// How many; a lower bound, where there are many.
     pub count: u64,
     /// How many chunks it has.
     pub total: u64,
@@ -63,7 +63,7 @@ pub(super) struct Holes {
     pub few: bool,
 }
 
-/// Counts the chunks that were never stored: by one listing, if each has a key of its own and the store lists; else by
+/// Counts the chunks that were never stored: by one listing, if each has its own key and the store lists; else by
 /// reading them until there are too many.
 pub(super) fn holes(array: &Array) -> Result<Holes> {
     let metadata = array.metadata();

@@ -1,6 +1,6 @@
 //! Copies groups and arrays from one hierarchy into another, whatever their dialects.
 //!
-//! [`copy`] first describes every node in the target's words (`describe`), so that everything that can be refused is
+//! [`copy`] first describes every node as metadata of the target (`describe`), so that everything that can be refused is
 //! refused before it writes; then it creates the nodes and copies the elements (`elements`).
 
 mod describe;
@@ -27,7 +27,7 @@ pub struct CopyOptions<'a> {
     pub codecs: Option<Vec<String>>,
     /// Refuses to copy what cannot be kept, in place of naming it in [`Progress::not_kept`].
     pub strict: bool,
-    /// Leaves out the nodes that the target has no words for, with all below them, and names them in
+    /// Leaves out the nodes that cannot be represented in the target, with all below them, and names them in
     /// [`Progress::skipped`].
     pub skip_unsupported: bool,
     /// Called after each block of elements.
@@ -168,7 +168,7 @@ pub fn copy(
 /// A node, its place in the target, and if it is an array what the copy is.
 type Planned = (Node, NodePath, Option<Described>);
 
-/// What the copy of an array is to be; nothing for a group. Refuses what the target has no words for.
+/// What the copy of an array is to be; nothing for a group. Refuses what cannot be represented in the target.
 fn planned(
     node: &Node,
     target: &Hierarchy,
@@ -191,7 +191,7 @@ fn planned(
     }
 }
 
-/// Whether the target has no words for a node, or for its name.
+/// Whether a node, or its name, cannot be represented in the target.
 fn may_skip(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::Argument)
 }
@@ -232,7 +232,7 @@ impl Datasets {
         let unnamed = arrays
             .filter(|(_, metadata)| metadata.rank() > 0 && !missing_value::has_names(metadata));
         let mut others: HashSet<_> = unnamed.map(|(array, _)| array.path().parent()).collect();
-        // An array that is copied alone is in no group.
+        // An array that is copied by itself is in no group.
         if let [Node::Array(array)] = nodes {
             others.insert(array.path().parent());
         }

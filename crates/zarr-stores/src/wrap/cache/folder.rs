@@ -24,10 +24,10 @@ const MAGIC: &[u8; 8] = b"zarrkpt1";
 /// The magic, the size of the words, the size of the value, the checksum of both.
 const HEAD: usize = 32;
 const LOCKS: u64 = 64;
-/// When the folder is full, it is emptied to so many eighths.
+/// When the folder is full, it is emptied to this number of eighths.
 const LEFT: u64 = 7;
 
-/// A folder for values of distant stores, up to so many bytes in all, which outlast the process.
+/// A folder for values of remote stores, up to a number of bytes in all, which outlast the process.
 ///
 /// Several processes may use one folder at a time. What is written through a store of it is kept, too. When it is full,
 /// what was not asked for in a long time makes room; each process counts what it kept itself, so that the limit is exceeded
@@ -35,8 +35,8 @@ const LEFT: u64 = 7;
 /// file is noticed, removed, and its value fetched anew.
 ///
 /// Entries belong to a store's name, usually its URL: a name must mean the same store to all who share a folder. Parts of
-/// values are kept where the store tells versions that hold beyond the process, such as ETags; of others, whole values
-/// alone.
+/// values are kept where the store tells versions that hold beyond the process, such as ETags; of others, only whole
+/// values.
 ///
 /// A process that dies in the middle of a write may leave the value of before in the folder, if another reads it in that
 /// moment.
@@ -133,7 +133,7 @@ fn present<T>(found: io::Result<T>) -> io::Result<Option<T>> {
     }
 }
 
-/// A name for words, as good as unique; what an entry is of stands in it, too.
+/// A name for words, as good as unique; an entry says itself, too, what it is of.
 fn hashed(words: &[&[u8]]) -> String {
     let sum = |algorithm| {
         let mut digest = Digest::new(algorithm);
@@ -232,7 +232,7 @@ impl OfStore {
         let value = checked(&mut file, words);
         match value {
             Some(_) => {
-                // What was used lately stays; where that cannot be told, what was kept lately.
+                // What was used lately stays; where that is unknown, what was kept lately.
                 let _ = file.set_modified(SystemTime::now());
             }
             None => {
@@ -299,7 +299,7 @@ fn next_epoch(mut file: &File) -> io::Result<u64> {
     Ok(epoch)
 }
 
-/// The epoch that stands in a lock's file.
+/// The epoch in a lock's file.
 fn read_epoch(mut file: &File) -> io::Result<u64> {
     let mut epoch = Vec::new();
     file.seek(SeekFrom::Start(0))?;
@@ -389,7 +389,7 @@ impl Shelf for OfStore {
         Ok(epoch)
     }
 
-    /// Forgets the store's every key: which entry is of which key stands in the entries alone.
+    /// Forgets the store's every key: only the entries themselves say of which key they are.
     fn forget_below(&self, _: &StorePrefix) -> io::Result<()> {
         for number in 0..LOCKS {
             let lock = open_lock(&self.folder.root.join(format!("locks/{number:02x}")))?;

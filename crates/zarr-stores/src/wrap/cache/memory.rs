@@ -19,9 +19,9 @@ const LOCKS: usize = 64;
 /// What an entry takes beside its key and its bytes, about.
 const OVERHEAD: u64 = 128;
 
-/// Memory for values, up to so many bytes in all, for any number of stores. Clones share it.
+/// Memory for values, up to a number of bytes in all, for any number of stores. Clones share it.
 ///
-/// When it is full, what was not asked for in a long time makes room. Each [`CacheStore`] has entries of its own.
+/// When it is full, what was not asked for in a long time makes room. Each [`CacheStore`] has its own entries.
 ///
 /// ```
 /// use std::sync::Arc;

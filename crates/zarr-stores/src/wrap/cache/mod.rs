@@ -41,7 +41,7 @@ enum What {
     /// There is no value.
     Absent,
     Whole(Bytes),
-    /// The value has so many bytes; parts of it may be kept.
+    /// The value has this number of bytes; parts of it may be kept.
     Size(u64),
 }
 
@@ -61,7 +61,7 @@ trait Shelf: Debug + Send + Sync {
     fn forget_below(&self, prefix: &StorePrefix) -> io::Result<()>;
     /// Whether parts of values of this version may be kept.
     fn takes_parts_of(&self, version: &Version) -> bool;
-    /// Whether it is on a disk: then what is written is kept, too, and callers that wait must not be kept waiting.
+    /// Whether it is on a disk: then what is written is kept, too, and async callers must not be blocked.
     fn is_on_disk(&self) -> bool;
 }
 
@@ -75,7 +75,7 @@ trait Shelf: Debug + Send + Sync {
 ///
 /// **Others' writes** are not seen while an old value is kept: until it must make room, is older than
 /// [`CacheStore::max_age`] allows, or [`CacheStore::forget`] is called. Parts of different versions of a value are never
-/// mixed. Compare-and-swap always asks the store itself: an update that stands on an old value is not lost
+/// mixed. Compare-and-swap always asks the store itself: an update of an old value is not lost
 /// upon a new one.
 #[derive(Clone, Debug)]
 pub struct CacheStore {
