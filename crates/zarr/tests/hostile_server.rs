@@ -550,7 +550,8 @@ fn a_draft_with_such_a_key_names_it_and_erasing_does_too() {
             "<Contents><Key>{key}</Key><Size>1</Size><LastModified>2026-01-05T00:00:00.000Z</LastModified></Contents>"
         )
     };
-    let keys = ["meta/root/../a.array.json", "meta/root/g.group.json", "zarr.json"].map(entry);
+    let keys = ["meta/root/../a.array.json", "data/./b", "meta/root/g.group.json", "zarr.json"];
+    let keys = keys.map(entry);
     let page = format!("<ListBucketResult>{}</ListBucketResult>", keys.concat());
     const CORE: &str = "https://purl.org/zarr/spec/protocol/core/3.0";
     let root = format!(
@@ -578,10 +579,22 @@ fn a_draft_with_such_a_key_names_it_and_erasing_does_too() {
     let warnings: Vec<_> = hierarchy.warnings().iter().map(ToString::to_string).collect();
     let names = |text: &String| text.contains("`meta/root/../a.array.json` is left out");
     assert!(warnings.iter().any(names), "{warnings:?}");
-    let erased = store.writeable().expect("it can be written").erase_prefix(&StorePrefix::root());
-    let error = erased.expect_err("a key stays").to_string();
-    assert!(error.contains("meta/root/../a.array.json"), "{error}");
-    assert!(server.asked().0.iter().any(|request| request.starts_with("POST")));
+    let posts = || server.asked().0.iter().filter(|asked| asked.starts_with("POST")).count();
+    // And again: what stays is named until it is gone.
+    for _ in 0..2 {
+        let writeable = store.writeable().expect("it can be written");
+        let error = writeable.erase_prefix(&StorePrefix::root()).expect_err("a key stays");
+        let error = error.to_string();
+        assert!(error.contains("`meta/root/../a.array.json`, `data/./b`"), "{error}");
+        assert_eq!(posts(), 1);
+    }
+    // All places of a node are erased, though each has a name that stays.
+    let options = zarr::OpenOptions::new(zarr::standard()).read_write();
+    let hierarchy = zarr::Hierarchy::open(store, &options).expect("it opens");
+    let group = "/g".parse().expect("a path");
+    let error = hierarchy.erase(&group).expect_err("a key stays").to_string();
+    assert!(error.contains("`data/./b`"), "{error}");
+    assert_eq!(posts(), 2);
 }
 
 /// What another host was told.

@@ -644,9 +644,12 @@ impl Room {
         for key in &keys {
             writeable.erase(key).await?;
         }
+        // A name that no key can say, below one of them, keeps none of the others.
+        let mut erased = Ok(());
         for prefix in &prefixes {
-            writeable.erase_prefix(prefix).await?;
+            erased = erased.and(writeable.erase_prefix(prefix).await);
         }
+        erased?;
         Ok(false)
     }
 

@@ -25,6 +25,8 @@ const PART: u64 = 16 << 20;
 const MOST_PARTS: u64 = 10_000;
 /// Parts of one value that are sent at a time.
 const PARTS_IN_FLIGHT: usize = 8;
+/// So many names that no key can say are named in an error.
+const MOST_NAMED: usize = 10;
 /// How often two conditional requests may meet on the server before that is an error.
 const MOST_DRAWS: u32 = 20;
 
@@ -106,15 +108,20 @@ impl Shared {
                 _ => {}
             }
         }
-        match answer::left_out().into_iter().next() {
-            None => Ok(()),
-            Some(key) => {
-                let source = std::io::Error::other(
-                    "no key of Zarr can say this name; all else is erased, remove it with the tools of the server",
-                );
-                Err(StoreError::Io { operation: "erase", key, source })
-            }
+        let left_out = answer::left_out();
+        if left_out.is_empty() {
+            return Ok(());
         }
+        let named =
+            left_out.iter().take(MOST_NAMED).map(|name| format!("`{}`", name.escape_debug()));
+        let mut named = named.collect::<Vec<_>>().join(", ");
+        if let more @ 1.. = left_out.len().saturating_sub(MOST_NAMED) {
+            named.push_str(&format!(" and {more} more"));
+        }
+        let source = std::io::Error::other(format!(
+            "no key of Zarr can say {named}; all else is erased; remove what is left with the tools of the server"
+        ));
+        Err(StoreError::Io { operation: "erase", key: prefix.to_string(), source })
     }
 }
 
