@@ -21,7 +21,7 @@ const TYPE: &str = "morton";
 #[derive(Clone, Copy, Debug)]
 struct Morton;
 
-/// Makes the codec from a document's words.
+/// Makes the codec from its metadata.
 ///
 /// # Errors
 /// [`MetadataError::Invalid`] for another `type` in a draft, for any parameter in final v3.
@@ -73,7 +73,7 @@ fn walk(shape: &[u64], bits: &[Bit], at: &mut [u64], place: u64, visit: &mut imp
     }
 }
 
-/// Copies cells between two orders of a chunk: `copy` is told the place along the curve and that in C order.
+/// Copies cells between two orders of a chunk: `copy` gets the place along the curve and that in C order.
 fn along_the_curve(shape: &[u64], mut copy: impl FnMut(usize, usize)) {
     let mut along = 0..;
     if !shape.contains(&0) {

@@ -1,6 +1,6 @@
 //! A chunk grid: lets an array grow before its first element, too.
 //!
-//! `{"chunk_shape": [4, 5], "origin": [-3, 0]}`. Equal chunks lie on a lattice that reaches to both sides
+//! `{"chunk_shape": [4, 5], "origin": [-3, 0]}`. Equal chunks form a lattice that reaches to both sides
 //! without end; `origin` is where on it the array's first element lies. The element of a coordinate is
 //! stored in the chunk of index `floor((origin + coordinate) / chunk length)`, which may be negative. To
 //! prepend elements takes as many from `origin`, and no stored element moves.
@@ -21,7 +21,7 @@ pub struct OffsetGrid {
 }
 
 impl OffsetGrid {
-    /// A grid of chunks of this shape, for an array of that one whose first element lies at `origin`.
+    /// A grid of chunks of this shape, for an array of that one whose first element is at `origin`.
     ///
     /// # Errors
     /// [`MetadataError::Invalid`] when ranks differ, a chunk has no extent, or indices would not fit 64 bits.
@@ -43,7 +43,7 @@ impl OffsetGrid {
         Ok(OffsetGrid { chunk_shape: chunk_shape.to_vec(), origin: origin.to_vec() })
     }
 
-    /// The index of the axis' first chunk, and how many of its elements lie before the array.
+    /// The index of the axis' first chunk, and how many of its elements precede the array.
     fn first(&self, axis: usize) -> (i64, u64) {
         let (at, len) = (self.origin[axis], self.chunk_shape[axis] as i64);
         (at.div_euclid(len), at.rem_euclid(len) as u64)

@@ -25,7 +25,7 @@ const CODEC: &str = "run-length";
 #[derive(Clone, Copy, Debug)]
 struct RunLength;
 
-/// Makes the codec from a document's words.
+/// Makes the codec from its metadata.
 ///
 /// # Errors
 /// [`MetadataError::Invalid`] for any parameter in final v3.

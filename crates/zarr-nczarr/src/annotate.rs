@@ -60,7 +60,7 @@ impl Variable {
     /// Sets an attribute; one that is there keeps its place.
     ///
     /// `_FillValue` is one value of the variable's type, and what elements hold that were never written; `_nczarr_maxstrlen`
-    /// says how many bytes strings of a fixed width have. Both are said when the variable is defined, or here as long
+    /// says how many bytes strings of a fixed width have. Both are given when the variable is defined, or here as long
     /// as no element was written and no other writer writes (N-054, N-060).
     ///
     /// # Errors

@@ -32,7 +32,7 @@ pub(crate) fn noted_type(note: &str, legacy: bool) -> Option<Type> {
     })
 }
 
-/// The type note of an attribute, in a dialect's words (N-003).
+/// The type note of an attribute, as a dialect writes it (N-003).
 pub(crate) fn note(ty: Type, dialect: Dialect) -> String {
     let (v2, v3) = match ty {
         Type::Byte => ("<i1", "int8"),
@@ -106,7 +106,7 @@ pub(crate) fn to_json(values: &Values, dialect: Dialect) -> Result<(Json, String
     }
 }
 
-/// The attribute `_FillValue` of a variable: as any other, but in v3 as xarray wants it, which takes floats for base64 of
+/// The attribute `_FillValue` of a variable: as any other, but in v3 as xarray needs it, which takes floats for base64 of
 /// a little-endian double there, complex numbers for two of those, and characters for numbers.
 ///
 /// # Errors

@@ -27,7 +27,7 @@ pub(crate) fn default(dimensions: &[Dimension], element: u64) -> Vec<u64> {
     }
 }
 
-/// The shape made smaller in all directions until it has at most so many elements, and then so that its last
+/// The shape made smaller in all directions until it has at most `most` elements, and then so that its last
 /// chunk is about as long as the others.
 fn scaled(shape: &[u64], most: u64) -> Vec<u64> {
     let total: f64 = shape.iter().map(|&len| len as f64).product();

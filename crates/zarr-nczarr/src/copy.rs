@@ -50,7 +50,7 @@ pub(crate) struct Verbatim {
 }
 
 impl Dataset {
-    /// What a copy of this dataset as `new` would be, and what it could not keep. Strings of any length are looked
+    /// What a copy of this dataset as `new` would be, and what it could not keep. Strings of variable length are looked
     /// through if they are to become strings of one width.
     ///
     /// # Errors
@@ -74,7 +74,7 @@ impl Dataset {
     }
 
     /// Copies definitions and elements into `to`, a dataset with nothing in it, made as the plan was.
-    /// `progress` is told how many bytes of elements are done, and of which variable. Where this dataset has consolidated
+    /// `progress` gets how many bytes of elements are done, and of which variable. Where this dataset has consolidated
     /// metadata, the copy has them, too.
     ///
     /// # Errors
@@ -332,7 +332,7 @@ impl Planning<'_> {
         Ok(Some(copy))
     }
 
-    /// Names what netCDF has no words for in the way in which elements are kept.
+    /// Names what netCDF cannot represent in the way in which elements are stored.
     fn layout(&mut self, path: &str, metadata: &ArrayMetadata) {
         let flat = metadata.clone().unsharded();
         let mut lose = |what: String| self.lost.push(format!("{path}: {what}"));

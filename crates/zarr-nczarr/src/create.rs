@@ -14,10 +14,10 @@ use crate::format::{NcFormat, Words};
 pub struct NewDataset {
     /// The dialect of its documents.
     pub dialect: Dialect,
-    /// How it says what Zarr alone does not: [`Profile::Nczarr`] or [`Profile::Pure`].
+    /// How it says what plain Zarr does not: [`Profile::Nczarr`] or [`Profile::Pure`].
     pub profile: Profile,
     /// Whether strings in v3 are of a fixed width, as those of v2 are, for netcdf-c's branch that reads v3; other
-    /// readers want them of any length (N-065).
+    /// readers need them of variable length (N-065).
     pub fixed_strings: bool,
 }
 
@@ -108,7 +108,7 @@ impl Dataset {
     /// [`zarr_core::Hierarchy::consolidate`] (N-100).
     ///
     /// # Errors
-    /// As there.
+    /// As [`zarr_core::Hierarchy::consolidate`].
     pub fn consolidate(&self) -> Result<usize> {
         self.hierarchy().consolidate()
     }

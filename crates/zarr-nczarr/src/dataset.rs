@@ -18,7 +18,7 @@ use crate::name::is_same;
 use crate::schema;
 use crate::variable::Variable;
 
-/// How a dataset says what Zarr alone does not.
+/// How a dataset says what plain Zarr does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Profile {
     /// In documents of NCZarr's own: dimensions, types of attributes, the order of things.
@@ -46,7 +46,7 @@ pub enum Lengths {
     /// As long as its longest array: what a writer who was cut short has begun is there, and reads as fill (N-013).
     #[default]
     Longest,
-    /// As long as its group says, which a writer says last: so a reader beside it sees whole records alone.
+    /// As long as its group says, which a writer says last: so a concurrent reader sees only whole records.
     Published,
 }
 
@@ -111,7 +111,7 @@ impl DatasetOptions {
         self
     }
 
-    /// The options for the hierarchy, whose documents are understood as `words` say, once that is told.
+    /// The options for the hierarchy, whose documents are understood as `words` say, once that is set.
     pub(crate) fn hierarchy(&self, words: &Arc<OnceLock<Words>>) -> OpenOptions {
         let words = words.clone();
         self.zarr
@@ -233,7 +233,7 @@ impl Dataset {
         Loader::new(&hierarchy, &inner.base, old.profile, inner.words, &inner.options).load()
     }
 
-    /// Whether a dataset of NCZarr's begins at the root of this hierarchy: by a look at its root alone.
+    /// Whether a dataset of NCZarr's begins at the root of this hierarchy: by a look only at its root.
     pub fn is_nczarr(hierarchy: &Hierarchy) -> bool {
         let options = DatasetOptions::of(OpenOptions::new(hierarchy.registry().clone()));
         let told = told(hierarchy, &NodePath::root(), &options);
@@ -262,7 +262,7 @@ impl Dataset {
         self.inner.changing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How it says what Zarr alone does not.
+    /// How it says what plain Zarr does not.
     pub fn profile(&self) -> Profile {
         self.snapshot().profile
     }

@@ -233,7 +233,7 @@ impl Group {
         outcome.map(|()| groups)
     }
 
-    /// The full name of the dimension that is meant by `name` here: a full name, or that of the nearest group
+    /// The full name of the dimension that `name` refers to here: a full name, or that of the nearest group
     /// that declares it.
     fn dimension(&self, root: &schema::Group, name: &str) -> Result<(String, Dimension)> {
         let mut group = self.path.as_str();

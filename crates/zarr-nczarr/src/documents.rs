@@ -1,6 +1,6 @@
 //! Reads netCDF's own documents in every form, and writes them in one (N-030 … N-036, N-080).
 //!
-//! They are attributes, or members of `.zgroup` and `.zarray`, or keys of their own; in small letters or in
+//! They are attributes, or members of `.zgroup` and `.zarray`, or separate keys; in small letters or in
 //! capitals. What is written is of one form.
 
 use zarr_core::{AccessError, Dialect, Json, MetadataError, Object};
@@ -55,7 +55,7 @@ impl Sources<'_> {
         found.map(GroupDocument::parse).transpose()
     }
 
-    /// What is said of the array; `None` if it has no such document.
+    /// The document of the array; `None` if it has no such document.
     pub fn array(&self) -> Result<Option<ArrayDocument>, MetadataError> {
         let found = self.find("_nczarr_array").or_else(|| self.old(&[".nczvar", ".nczarray"]));
         found.map(ArrayDocument::parse).transpose()
@@ -194,7 +194,7 @@ fn wrong(member: &str, json: &Json, due: &str) -> MetadataError {
     MetadataError::invalid(member, format!("{} stands for {due}", json.brief()))
 }
 
-/// What is said of an array (N-033).
+/// The document of an array (N-033).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ArrayDocument {
     /// The full names of its dimensions.
@@ -249,7 +249,7 @@ impl ArrayDocument {
 /// A node's attributes as their document has them, the user's apart from the model's own.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sheet {
-    /// Name, JSON, type note. A fill value of `null` is noted alone: the array's own document says it.
+    /// Name, JSON, type note. A fill value of `null` is only noted: the array's own document says it.
     user: Vec<(String, Json, Option<String>)>,
     /// Those that hold the model itself, but for the notes.
     own: Object,
@@ -318,7 +318,7 @@ impl Sheet {
         Ok(sheet)
     }
 
-    /// The user's attributes and their types; what does not fit its note is told in the second list.
+    /// The user's attributes and their types; the second list names what does not fit its note.
     pub fn attributes(&self, legacy: bool) -> (Vec<Attribute>, Vec<String>) {
         let mut troubles = Vec::new();
         let attribute = |(name, json, note): &(String, Json, Option<String>)| {
@@ -332,7 +332,7 @@ impl Sheet {
             });
             let value = match ty {
                 None => attribute::untyped(json),
-                // What a fill value means is told by its variable's type.
+                // The type of its variable gives a fill value its meaning.
                 Some(ty) if name == FILL => {
                     attribute::fill_from_json(json, ty).unwrap_or_else(|_| attribute::untyped(json))
                 }

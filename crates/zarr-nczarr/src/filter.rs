@@ -33,7 +33,7 @@ fn filter(spec: &CodecSpec) -> Filter {
     known.unwrap_or_else(|| Filter::Other(words(spec)))
 }
 
-/// A codec as a document of its dialect spells it.
+/// A codec as a document of its dialect writes it.
 fn words(spec: &CodecSpec) -> Json {
     let member = if spec.dialect == Dialect::V2 { "id" } else { "name" };
     let words = Object::new().with(member, spec.name.as_str());
@@ -45,12 +45,12 @@ fn words(spec: &CodecSpec) -> Json {
     .into()
 }
 
-/// The filter that a document spells so.
+/// The filter that a document writes so.
 pub(crate) fn from_json(json: &Json, ty: Type) -> Filter {
     filter(&codec(&Filter::Other(json.clone()), ty))
 }
 
-/// A filter of a variable of this type as a document spells it.
+/// A filter of a variable of this type as a document writes it.
 pub(crate) fn to_json(filter: &Filter, ty: Type) -> Json {
     words(&codec(filter, ty))
 }

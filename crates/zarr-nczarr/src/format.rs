@@ -1,6 +1,6 @@
 //! Translates what documents of netCDF say otherwise than plain Zarr.
 //!
-//! A format around v2's or v3's: what only netCDF's libraries write is told as Zarr has it, before the
+//! A format around v2's or v3's: what only netCDF's libraries write is given as Zarr has it, before the
 //! array's own reader sees it. Nothing here is written back.
 
 use std::sync::{Arc, OnceLock};
@@ -90,7 +90,7 @@ impl NcFormat {
     }
 }
 
-/// The fill value as Zarr spells it; `None` if it is that already.
+/// The fill value as Zarr writes it; `None` if it is that already.
 fn mended_fill(declared: &str, fill: &Json, dialect: Dialect, words: Words) -> Option<Json> {
     let plain = declared.trim_start_matches(['<', '>', '|', '=']);
     match (fill, plain) {
@@ -109,7 +109,7 @@ fn mended_fill(declared: &str, fill: &Json, dialect: Dialect, words: Words) -> O
         }
         (Json::String(text), _) => {
             let size: usize = plain.strip_prefix('S')?.parse().ok()?;
-            // N-064; zarr-python 2 does not pad what it encodes, and no text that is meant literally ends like that.
+            // N-064; zarr-python 2 does not pad what it encodes, and no literal text ends like that.
             let encoded = || {
                 let bytes = base64_decode(text);
                 bytes.is_some_and(|bytes| {

@@ -32,7 +32,7 @@ fn each_variable<'g>(
         .try_for_each(|below| each_variable(below, &full_name(path, &below.name), call))
 }
 
-/// Calls for the array of each variable, with how long each of its axes is due to be at least.
+/// Calls for the array of each variable, with the least length that each of its axes must have.
 fn each_array(
     snapshot: &Snapshot,
     lengths: &Lengths,
@@ -82,10 +82,10 @@ impl Dataset {
     }
 
     /// Appends `count` records along an unlimited dimension: makes room for them in all variables that have it, has
-    /// `write` fill it, and tells the new length last. `write` is told where the records begin; what it does
+    /// `write` fill it, and tells the new length last. `write` gets the place where the records begin; what it does
     /// not write reads as fill.
     ///
-    /// Appends of several writers get places of their own. A reader beside them that opens with
+    /// Appends of several writers get separate places. A reader beside them that opens with
     /// [`crate::Lengths::Published`] sees records that are whole, if one writer appends at a time.
     ///
     /// # Errors

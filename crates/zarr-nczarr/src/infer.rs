@@ -12,7 +12,7 @@ pub(crate) fn anonymous(len: u64) -> String {
 }
 
 /// The axes' names as the document has them; `None` for an axis without one that can be used. What breaks the
-/// rules of xarray is told, and passed over (N-093).
+/// rules of xarray gives a warning, and is ignored (N-093).
 pub(crate) fn names(
     metadata: &ArrayMetadata,
     dialect: Dialect,

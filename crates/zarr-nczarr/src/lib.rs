@@ -3,7 +3,7 @@
 //! Groups, dimensions that variables share, variables, and attributes with types, in any store and any dialect that
 //! the caller's registry knows. Any other Zarr data is read as such a dataset, too.
 //!
-//! - [`Dataset`], [`Group`], [`Variable`]: handles on what lies in a store. [`Slab`]: elements of a variable.
+//! - [`Dataset`], [`Group`], [`Variable`]: handles on what is in a store. [`Slab`]: elements of a variable.
 //! - [`schema`]: a whole dataset as defined, in memory. [`Type`], [`Values`]: types, and values of one of them.
 //! - [`cdl`]: datasets as text.
 //! - [`NewDataset`], [`DatasetOptions`], [`NcUrl`]: how datasets begin, are opened and are called.

@@ -267,7 +267,7 @@ impl<'a> Loader<'a> {
         Ok(declared)
     }
 
-    /// The array `name` in the group at `at`, and what is said of it.
+    /// The array `name` in the group at `at`, and its document.
     fn array(&self, at: &NodePath, name: &str) -> Result<Said> {
         check_listed(at, name)?;
         let path = at.child(name)?;
@@ -291,7 +291,7 @@ impl<'a> Loader<'a> {
     }
 
     /// Unlimited dimensions are as long as the longest of their arrays: one may have grown before its group
-    /// was told (N-013).
+    /// was written (N-013).
     fn lengthen(&self, root: &mut Group, found: &[Found]) {
         if self.options.lengths == Lengths::Published {
             return;
@@ -360,7 +360,7 @@ impl<'a> Loader<'a> {
         let dialect = self.hierarchy.dialect();
         let masks_fill =
             dialect != Dialect::V3 && metadata.fill_value.is_some() && ty != Type::Bool;
-        // netCDF has no fill value of its own for complex numbers, which readers would mask without a word.
+        // netCDF has no fill value for complex numbers, which readers would mask without a word.
         let is_usual = ty.is_atomic() && missing::is_same(&fill, &ty.default_fill());
         if masks_fill && declared.is_none() && !is_usual {
             attributes.push(Attribute { name: "_FillValue".into(), value: fill.clone() });
@@ -382,7 +382,7 @@ impl<'a> Loader<'a> {
         }
         let differs = is_hint || (dialect == Dialect::V3 && !missing::is_same(&told, &fill));
         let is_scalar = dimensions.is_empty();
-        // Shards are kept by Zarr alone.
+        // Only Zarr knows shards.
         let flat = ArrayMetadata::clone(&metadata).unsharded();
         let storage = Storage {
             chunks: flat.chunk_shape().filter(|_| !is_scalar).unwrap_or_default(),
@@ -396,7 +396,7 @@ impl<'a> Loader<'a> {
         Ok((Variable { name: name.to_owned(), ty, dimensions, attributes, storage }, fill))
     }
 
-    /// The dimensions of an array that nothing of netCDF's is said of.
+    /// The dimensions of an array without a document of netCDF.
     fn inferred(
         &mut self,
         root: &mut Group,
@@ -443,7 +443,7 @@ fn check_listed(at: &NodePath, name: &str) -> Result<()> {
         .map_err(|e| Error::from(MetadataError::invalid(GROUPS, e.to_string())).at_path(at))
 }
 
-/// The documents of 4.8.0 that lie beside a node's own.
+/// The documents of 4.8.0 that are stored beside a node's own.
 pub(crate) fn old_documents(
     hierarchy: &Hierarchy,
     path: &NodePath,
@@ -505,7 +505,7 @@ fn references(
             )));
         }
     }
-    // As the groups spell them.
+    // As the groups write them.
     let spelled = |name: &String| root.dimension_path(name).unwrap_or_else(|| name.clone());
     Ok(document.references.iter().map(spelled).collect())
 }

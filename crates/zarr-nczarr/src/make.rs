@@ -68,7 +68,7 @@ impl Making<'_> {
         }
         let data_type = self.data_type(variable)?;
         let chunks = self.chunks(variable, &data_type)?;
-        // In v2 netcdf-c wants an axis even of a scalar (N-020 … N-022).
+        // In v2 netcdf-c needs an axis even of a scalar (N-020 … N-022).
         let is_scalar = variable.dimensions.is_empty();
         let axis = is_scalar && self.nczarr() && self.dialect() == Dialect::V2;
         if axis {
@@ -235,7 +235,7 @@ impl Making<'_> {
         variable.storage.text.as_ref().filter(|_| !is_fixed)
     }
 
-    /// Whether strings are of a fixed width: in NCZarr of v2, in plain v2 where a width is said, and in v3 if asked.
+    /// Whether strings are of a fixed width: in NCZarr of v2, in plain v2 where a width is given, and in v3 if asked.
     fn has_width(&self, variable: &schema::Variable) -> bool {
         let is_said = || {
             variable.attribute(WIDTH).is_some()
@@ -248,7 +248,7 @@ impl Making<'_> {
         }
     }
 
-    /// Strings of so many bytes. Plain Zarr of v2 wants their fill value in base64 (N-064).
+    /// Strings of `width` bytes. Plain Zarr of v2 needs their fill value in base64 (N-064).
     pub fn texts(&self, width: usize) -> DataType {
         match self.dialect() {
             Dialect::V2 if !self.nczarr() => DataType::extension(FixedBytes { len: width }),
@@ -341,7 +341,7 @@ impl Making<'_> {
             && variable.attribute("_FillValue").is_none()
             && told.is_some_and(|told| missing::is_same(told, &default))
         {
-            // Without a note of its type it is xarray's alone.
+            // Without a note of its type it is only xarray's.
             object.insert("_FillValue", attribute::fill_to_json(&default, dialect)?.0);
         }
         Ok(object)

@@ -1,6 +1,6 @@
 //! Keeps what readers take for missing when a dataset is copied (decision 0136).
 //!
-//! In v2 the fill value is the missing value, in final v3 the attribute `_FillValue` alone is: see
+//! In v2 the fill value is the missing value, in final v3 only the attribute `_FillValue` is: see
 //! [`zarr_core::missing_value`].
 
 use zarr_core::{Dialect, ErrorKind, Result, missing_value};
@@ -129,7 +129,7 @@ impl Planning<'_> {
         Ok(())
     }
 
-    /// The fill value of the source, in its document's words.
+    /// The fill value of the source, as its document writes it.
     fn document_fill(&self, path: &str) -> Result<String> {
         Ok(self.from.variable(path)?.array()?.metadata().declared_fill.brief())
     }

@@ -81,7 +81,7 @@ pub(crate) fn is_same(one: &str, other: &str) -> bool {
     one == other || (!(one.is_ascii() && other.is_ascii()) && composed(one) == composed(other))
 }
 
-/// Which of these names is meant by `name`: the very same one, or else the first that is the same when composed.
+/// Which of these names `name` refers to: the very same one, or else the first that is the same when composed.
 pub(crate) fn position<'a>(
     mut names: impl Iterator<Item = &'a str> + Clone,
     name: &str,

@@ -48,7 +48,7 @@ impl Variable {
             return Ok(());
         }
         let mut metadata = ArrayMetadata::clone(&entry.array.metadata());
-        // What was read has forgotten how netCDF spells its texts.
+        // What was read has forgotten how netCDF writes its texts.
         metadata.data_type = match (variable.ty, metadata.data_type.repr()) {
             (Type::Char, _) => making.data_type(&variable).map_err(|e| self.at(e))?,
             (Type::String, _) if name == WIDTH => {

@@ -175,7 +175,7 @@ impl Dataset {
         }
     }
 
-    /// Copies all that lies below one node to another place, documents last.
+    /// Copies all keys below one node to another place, documents last.
     fn copy_keys(&self, from: &NodePath, to: &NodePath) -> Result<()> {
         let hierarchy = self.hierarchy();
         let store = hierarchy.store();

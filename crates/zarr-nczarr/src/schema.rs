@@ -64,7 +64,7 @@ pub struct Group {
     pub groups: Vec<Group>,
     /// Attributes, without those that hold the model itself or are computed (N-055).
     pub attributes: Vec<Attribute>,
-    /// Arrays that netCDF has no words for; Zarr may have.
+    /// Arrays that netCDF cannot represent; Zarr may.
     pub opaque: Vec<Opaque>,
 }
 
@@ -190,11 +190,11 @@ pub struct Storage {
     pub filters: Vec<Filter>,
     /// Elements that were never written are not filled: they read as zero (N-054).
     pub no_fill: bool,
-    /// One value: what elements hold that were never written, where it is another than [`Variable::fill`]. Final v3 alone
+    /// One value: what elements hold that were never written, where it is another than [`Variable::fill`]. Only final v3
     /// tells the fill value from the missing value (decision 0136). In NCZarr of v3 the type's own fill value stands here where
     /// an attribute tells it to xarray, as netCDF masks it without one.
     pub unwritten: Option<Values>,
-    /// Strings have one width, as plain Zarr has them. NCZarr of v2 has a type of its own in place of theirs.
+    /// Strings have one width, as plain Zarr has them. NCZarr of v2 has another type in place of theirs.
     pub text: Option<FixedText>,
 }
 
@@ -203,7 +203,7 @@ pub struct Storage {
 pub struct FixedText {
     /// The type of the array's elements: `|S5`, `<U5`.
     pub data_type: DataType,
-    /// The array's fill value, in its document's words; of `|S5` it need not be text.
+    /// The array's fill value, as its document writes it; of `|S5` it need not be text.
     pub fill: Json,
 }
 
@@ -233,7 +233,7 @@ pub enum Filter {
         shuffle: u8,
         block_size: u64,
     },
-    /// Any other codec, as the array's document spells it.
+    /// Any other codec, as the array's document writes it.
     Other(Json),
 }
 

@@ -26,7 +26,7 @@ impl Slab {
         Slab::new(vec![0; shape.len()], shape)
     }
 
-    /// The same, of every `stride`th element alone.
+    /// The same, of only every `stride`th element.
     #[must_use]
     pub fn with_stride(mut self, stride: impl Into<Vec<u64>>) -> Self {
         self.stride = stride.into();

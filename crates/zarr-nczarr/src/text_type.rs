@@ -1,6 +1,6 @@
 //! The data types of Zarr that netCDF's text is stored as.
 //!
-//! Types to create arrays with: they spell themselves and their fill values as netCDF's libraries do. What is read
+//! Types to create arrays with: they write themselves and their fill values as netCDF's libraries do. What is read
 //! is of the core's own types.
 
 use std::fmt;
@@ -12,7 +12,7 @@ use zarr_core::{Dialect, Json, MetadataError};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CharType;
 
-/// Text of at most so many bytes (N-060, N-065).
+/// Text of at most `width` bytes (N-060, N-065).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TextType {
     pub width: usize,

@@ -171,7 +171,7 @@ impl Planning<'_> {
         Ok(())
     }
 
-    /// Whether strings of a copy in v2 have a width: in plain Zarr, if it is said.
+    /// Whether strings of a copy in v2 have a width: in plain Zarr, if it is given.
     fn is_wide(&self, copy: &Variable) -> bool {
         self.new.profile == Profile::Nczarr
             || copy.attribute(WIDTH).is_some()

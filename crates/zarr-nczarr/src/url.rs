@@ -11,23 +11,23 @@ use crate::dataset::{Dataset, DatasetOptions, Profile};
 /// A URL, taken apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NcUrl {
-    /// The URL or path of the store, without what stands behind `#`.
+    /// The URL or path of the store, without what follows `#`.
     pub store: String,
     /// Which profile is asked for: `nczarr`, or `zarr` and what implies it.
     pub profile: Option<Profile>,
-    /// What the store is, if that is said: `file`, `zip` or `s3`.
+    /// What the store is, if that is given: `file`, `zip` or `s3`.
     pub storage: Option<Storage>,
-    /// The dialect of new documents, if `v2` or `v3` is said.
+    /// The dialect of new documents, if `v2` or `v3` is given.
     pub dialect: Option<Dialect>,
     /// Whether xarray's `_ARRAY_DIMENSIONS` are read and written: not with `noxarray`.
     pub xarray: bool,
-    /// Whether copies of all documents are read or made, if that is said: `consolidated`, `zmetadata`, `nozmetadata`.
+    /// Whether copies of all documents are read or made, if that is given: `consolidated`, `zmetadata`, `nozmetadata`.
     pub consolidated: Option<bool>,
     /// Words that mean nothing here.
     pub unknown: Vec<String>,
 }
 
-/// What a store is, in netCDF's words.
+/// What a store is, as netCDF names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Storage {
     /// A folder.
@@ -39,7 +39,7 @@ pub enum Storage {
 }
 
 impl NcUrl {
-    /// Takes a URL apart. Modes are told in any order and case, twice or not, as `mode=nczarr,file` or bare, as
+    /// Takes a URL apart. Modes are in any order and case, twice or not, as `mode=nczarr,file` or bare, as
     /// `#nczarr`.
     ///
     /// # Errors
@@ -92,7 +92,7 @@ impl NcUrl {
                 }
             }
         }
-        // With both, the plain form is asked for; `noxarray` alone asks for it, too, as netCDF's library takes it.
+        // With both, the plain form is asked for; `noxarray` by itself asks for it, too, as netCDF's library takes it.
         if parsed.profile.is_none() && nczarr {
             parsed.profile = Some(Profile::Nczarr);
         }
@@ -103,7 +103,7 @@ impl NcUrl {
     }
 
     /// The URL by which the registry finds the store. A new archive of NCZarr that is named as one, by its whole
-    /// path, has all keys in a folder of its own name, as netCDF's library wants it.
+    /// path, has all keys in a folder of the same name, as netCDF's library needs it.
     fn location(&self, begun: bool) -> String {
         let path = self.store.trim_end_matches('/');
         if self.storage != Some(Storage::Zip) {
@@ -113,7 +113,7 @@ impl NcUrl {
         let is_named =
             plain.strip_suffix(".zip").map(|stem| stem.rsplit('/').next().unwrap_or(stem));
         match (is_named, plain.starts_with('/')) {
-            // The scheme of archives wants a whole path.
+            // The scheme of archives needs a whole path.
             (Some(name), true) if begun && self.profile == Some(Profile::Nczarr) => {
                 format!("zip://{plain}/{name}")
             }
@@ -137,7 +137,7 @@ impl NcUrl {
         options
     }
 
-    /// Opens the dataset; what the modes leave open is told by the dataset itself.
+    /// Opens the dataset; what the modes leave open follows from the dataset itself.
     ///
     /// # Errors
     /// As [`Dataset::locate`]: [`AccessError::NotFound`] if nothing is there, or nothing of Zarr.
@@ -165,7 +165,7 @@ impl NcUrl {
         })
     }
 
-    /// Creates a dataset, in v2 if no dialect is said.
+    /// Creates a dataset, in v2 if no dialect is given.
     ///
     /// # Errors
     /// As [`Dataset::create`]: [`AccessError::Exists`] if one is there; [`AccessError::Argument`] if the modes say neither

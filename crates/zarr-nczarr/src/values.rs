@@ -174,7 +174,7 @@ impl Values {
         each!(self, values => values.len())
     }
 
-    /// The first value, so many times; `None` if there is no room for that, or no value.
+    /// The first value, `count` times; `None` if there is no room for that, or no value.
     pub(crate) fn repeated(&self, count: usize) -> Option<Values> {
         fn repeat<T: Clone>(values: &[T], count: usize) -> Option<Vec<T>> {
             let mut all = Vec::new();
@@ -185,7 +185,7 @@ impl Values {
         Some(same!(self, values => repeat(values, count)?))
     }
 
-    /// The values of a box of shape `count` in C order, `part` of shape `there` laid over its first corner.
+    /// The values of a box of shape `count` in C order, `part` of shape `there` merged into its first corner.
     pub(crate) fn overlaid(mut self, count: &[u64], part: Values, there: &[u64]) -> Values {
         // Both are read of one variable.
         both!(&mut self, part, all, part => overlay(all, count, part, there));

@@ -3,7 +3,7 @@
 //! A hierarchy begins with `Draft::new().encoded(Arc::new(Cbor))` as its format. A document is the data
 //! item that JSON would be: the same document always gives the same bytes, members in their order, every
 //! length and number in its shortest form. Nothing changes its value: a number that is neither an integer
-//! of 64 bits nor what a double holds is refused, and so are items that JSON has no words for.
+//! of 64 bits nor what a double holds is refused, and so are items that JSON cannot represent.
 
 mod float;
 mod read;

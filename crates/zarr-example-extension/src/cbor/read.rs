@@ -82,7 +82,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A text of so many bytes, or one in pieces, each a text of its own.
+    /// A text of `len` bytes, or one in pieces, each a separate text.
     fn text(&mut self, len: Option<u64>) -> Result<String, String> {
         let piece = |bytes: &[u8]| match str::from_utf8(bytes) {
             Ok(text) => Ok(text.to_owned()),

@@ -16,14 +16,14 @@ use zarr_core::{Dialect, Json, MetadataError, Object};
 /// The type's name.
 pub const URI: &str = "https://example.org/zarr/data-type/fixed-point/1.0";
 
-/// A number of 32 bits, so many of them behind the binary point.
+/// A number of 32 bits, some of them behind the binary point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FixedPoint {
     fraction_bits: u32,
 }
 
 impl FixedPoint {
-    /// The type with so many bits behind the point; `None` for more than 31.
+    /// The type with `fraction_bits` bits behind the point; `None` for more than 31.
     pub fn new(fraction_bits: u64) -> Option<FixedPoint> {
         u32::try_from(fraction_bits)
             .ok()
@@ -32,7 +32,7 @@ impl FixedPoint {
     }
 }
 
-/// Makes the type from a document's words; `None` if they are another's.
+/// Makes the type from its metadata; `None` if they are another type's.
 pub fn build(json: &Json, dialect: Dialect) -> Option<Result<ParsedType, MetadataError>> {
     let member = |name: &str| json.as_object().and_then(|object| object.get(name));
     let named = |name: &str| member(name).and_then(Json::as_str);

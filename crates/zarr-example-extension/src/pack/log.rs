@@ -12,7 +12,7 @@ use zarr_core::store::{Bytes, Version};
 
 use super::record;
 
-/// Where a value lies in the file.
+/// Where a value is in the file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Value {
     at: u64,
@@ -20,7 +20,7 @@ pub(super) struct Value {
 }
 
 impl Value {
-    /// The file only grows: no two values lie at one place.
+    /// The file only grows: no two values share a place.
     pub fn version(self) -> Version {
         Version::new(self.at.to_le_bytes().to_vec())
     }
@@ -82,7 +82,7 @@ impl Log {
         Ok(())
     }
 
-    /// Cuts off whatever lies behind the last record.
+    /// Cuts off the bytes behind the last record.
     fn cut(&self) -> io::Result<()> {
         self.file.as_ref().map_or(Ok(()), |file| file.set_len(self.end))
     }

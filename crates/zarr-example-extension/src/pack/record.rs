@@ -23,7 +23,7 @@ pub(super) fn write(key: &str, value: Option<&[u8]>, out: &mut Vec<u8>) -> u64 {
 }
 
 /// The key of the next record, its value's size, and its own; `None` at the end or at what a crash left of
-/// a record. Of the file so many bytes are `left`.
+/// a record. `left` bytes of the file remain.
 pub(super) fn read(
     file: &mut impl Read,
     left: u64,

@@ -57,7 +57,7 @@ enum Met<'a> {
     Close,
 }
 
-/// Calls `each` with everything in the list that begins at the lexer, and the byte it stands at; stops at the `;`.
+/// Calls `each` with everything in the list that begins at the lexer, and the byte at which that is; stops at the `;`.
 fn walk<'a, E: From<CdlError>>(
     lexer: &mut Lexer<'a>,
     layout: &Layout,

@@ -14,7 +14,7 @@ use crate::schema::Group;
 #[derive(Clone, Debug)]
 pub struct Document<'a> {
     pub(super) text: &'a str,
-    /// What stands behind `netcdf`.
+    /// The name that follows `netcdf`.
     pub name: String,
     /// What the dataset defines. The lengths of unlimited dimensions are those that the data need.
     pub root: Group,

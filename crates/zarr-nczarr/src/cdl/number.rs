@@ -8,7 +8,7 @@ use super::token::Token;
 /// A constant as a list of values has it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Constant<'a> {
-    /// A number with its suffix, or a spelled one.
+    /// A number with its suffix, or one written as a word.
     Number(&'a str),
     /// Between double quotes, escapes as written.
     Text(&'a str),
@@ -233,7 +233,7 @@ impl<'a> Constant<'a> {
         T::try_from(value).ok().or_else(|| self.without_sign(value, bits)).ok_or_else(why)
     }
 
-    /// Bytes have no sign of their own, and hexadecimal numbers tell bits: the value with the same bits.
+    /// Bytes have no sign, and hexadecimal numbers give bits: the value with the same bits.
     fn without_sign<T: TryFrom<i128>>(&self, value: i128, bits: usize) -> Option<T> {
         let hex = matches!(self, Constant::Number(number) if number.starts_with("0x") || number.starts_with("0X"));
         let range = 1_i128 << bits;
@@ -281,7 +281,7 @@ impl<'a> Constant<'a> {
     }
 }
 
-/// The value and type of a number that is spelled.
+/// The value and type of a number that is written as a word.
 fn spelled(word: &str) -> Option<(f64, Type)> {
     let (negative, name) = match word.strip_prefix('-') {
         Some(name) => (true, name),
@@ -445,7 +445,7 @@ fn integer<'a>(
             "{written} does not fit into its type, {ty}; use the suffix of a wider one"
         ));
     }
-    // Old files spell the negative numbers of signed types as unsigned ones, 255b for -1b.
+    // Old files write the negative numbers of signed types as unsigned ones, 255b for -1b.
     let wraps = !unsigned && value >= 1 << (bits - 1);
     Ok(Number::Integer(if wraps { value - (1 << bits) } else { value }, ty))
 }

@@ -19,7 +19,7 @@ use crate::{Type, Values, check_name, is_reserved, is_virtual};
 /// The attribute that holds a variable's fill value.
 const FILL: &str = "_FillValue";
 
-/// How deep groups may lie in each other.
+/// How deep groups may be nested.
 const MAX_DEPTH: usize = 200;
 
 /// How many dimensions a variable may have, in netCDF too.
@@ -256,7 +256,7 @@ impl<'a> Parser<'a> {
         Ok(found.is_some())
     }
 
-    /// What stands behind a type: variables, or an attribute of a variable.
+    /// What follows a type: variables, or an attribute of a variable.
     fn of_type(&mut self, group: usize, section: Section, ty: Type) -> Result<(), CdlError> {
         let mut after = self.lexer;
         let owner = after.next()?;

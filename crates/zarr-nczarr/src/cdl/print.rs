@@ -22,7 +22,7 @@ pub struct Printing {
     pub coordinates_only: bool,
     /// If there are any: of all data, those of these variables, by their names, in whichever group, or by full names.
     pub variables: Vec<String>,
-    /// If there are any: the data of these groups alone, by their names, at whichever depth, or by paths such as `/g1`.
+    /// If there are any: only the data of these groups, by their names, at whichever depth, or by paths such as `/g1`.
     pub groups: Vec<String>,
     /// With special attributes, of the dataset these.
     pub specials: Option<Provenance>,
@@ -32,7 +32,7 @@ pub struct Printing {
     pub width: Option<usize>,
 }
 
-/// Attributes of variables of these names stand behind a blank, since the name with a colon begins a section.
+/// Attributes of variables of these names follow a blank, since the name with a colon begins a section.
 const SECTIONS: [&str; 5] = ["variables", "dimensions", "data", "group", "types"];
 
 /// Writes the dataset below `root` as CDL, under the name `name`. `data` is asked to push the elements of each
@@ -78,7 +78,7 @@ impl Document<'_> {
     }
 }
 
-/// Writes so many elements that were not given.
+/// Writes `count` elements that were not given.
 fn gap(rows: &mut Rows<'_>, fill: &crate::Values, count: u64) -> io::Result<()> {
     (0..count).try_for_each(|_| rows.push(fill))
 }
@@ -263,7 +263,7 @@ impl Printer<'_> {
         writeln!(self.out, "{blank}\t\t{ty}{owner}:{name} = {value} ;")
     }
 
-    /// A dimension as a variable of the group at `path` calls it: by its name alone where that means it.
+    /// A dimension as a variable of the group at `path` calls it: by its name only, where that finds it.
     fn dimension(&self, full: &str, path: &str) -> String {
         let (of, name) = full.rsplit_once('/').unwrap_or(("", full));
         let mut group = Some(path);

@@ -41,7 +41,7 @@ pub(super) struct Frame {
 }
 
 impl<'a> Rows<'a> {
-    /// Writes what stands before the elements. No length of the frame's shape is 0.
+    /// Writes what precedes the elements. No length of the frame's shape is 0.
     pub(super) fn begin(
         out: &'a mut dyn Write,
         variable: &Variable,

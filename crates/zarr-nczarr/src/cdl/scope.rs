@@ -1,6 +1,6 @@
 //! Holds what a CDL text has declared so far.
 //!
-//! Groups, dimensions and variables are kept flat and by number, since a statement may name what lies in any group by
+//! Groups, dimensions and variables are kept flat and by number, since a statement may name what is in any group by
 //! its path.
 
 use std::collections::{HashMap, HashSet};
@@ -188,7 +188,7 @@ impl Scope {
             self.variables.into_iter().map(|declared| Some(declared.variable)).collect();
         let mut built: Vec<Option<Group>> = Vec::new();
         built.resize_with(self.groups.len(), || None);
-        // Groups come behind those they lie in.
+        // Groups come after those that contain them.
         for (number, member) in self.groups.into_iter().enumerate().rev() {
             let mut group = member.group;
             let own = member.dimensions.iter().filter_map(|&at| dimensions[at].take());

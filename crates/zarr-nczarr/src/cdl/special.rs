@@ -234,7 +234,7 @@ fn filter_of(text: &str) -> Result<Filter, String> {
                 numbers.get(1).and_then(|&level| u32::try_from(level).ok()).ok_or_else(wrong)?;
             Filter::Zstd { level: level as i32 }
         }
-        // After three numbers of its own: block size, level, shuffle, compressor.
+        // After three numbers that the filter sets itself: block size, level, shuffle, compressor.
         Some(&BLOSC) => Filter::Blosc {
             block_size: numbers.get(4).copied().unwrap_or(0),
             level: level(5)?,
@@ -256,7 +256,7 @@ fn filter_of(text: &str) -> Result<Filter, String> {
     })
 }
 
-/// A filter that has no attribute of its own, as HDF5 numbers it.
+/// A filter without a special attribute for it, as HDF5 numbers it.
 fn filter_text(filter: &Filter) -> Option<String> {
     Some(match filter {
         Filter::Bzip2 { level } => format!("{BZIP2},{level}"),

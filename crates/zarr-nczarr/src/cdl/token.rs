@@ -4,7 +4,7 @@ use super::error::CdlError;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Token<'a> {
-    /// A name, a keyword, or a number that is spelled, such as `NaN`. Escapes are as written.
+    /// A name, a keyword, or a number written as a word, such as `NaN`. Escapes are as written.
     Word(&'a str),
     /// A name behind the names of groups, each behind a `/`. Escapes are as written.
     Path(&'a str),
@@ -88,7 +88,7 @@ impl<'a> Lexer<'a> {
                     self.at += 1;
                     self.word();
                 }
-                // A `/` alone is the root.
+                // A single `/` is the root.
                 self.at = self.at.max(start + 1);
                 Token::Path(&self.text[start..self.at])
             }

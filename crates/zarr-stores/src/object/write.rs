@@ -25,7 +25,7 @@ const PART: u64 = 16 << 20;
 const MOST_PARTS: u64 = 10_000;
 /// Parts of one value that are sent at a time.
 const PARTS_IN_FLIGHT: usize = 8;
-/// So many names that no key can say are named in an error.
+/// The most names without a key that an error lists.
 const MOST_NAMED: usize = 10;
 /// How often two conditional requests may meet on the server before that is an error.
 const MOST_DRAWS: u32 = 20;
