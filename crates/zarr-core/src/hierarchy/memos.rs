@@ -1,4 +1,4 @@
-//! What is remembered of chunks that were read in part?
+//! Caches the indices of shards.
 //!
 //! The indices of shards, each under the version of its object, so that one is never used with the bytes of
 //! another (decision 0108). Bounded in bytes: what was not used for longest is forgotten first.

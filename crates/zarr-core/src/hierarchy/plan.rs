@@ -1,4 +1,4 @@
-//! Which parts of an array will be touched?
+//! Plans a read or a write: which parts of an array it touches.
 //!
 //! Everything about a request that can be told without the store, for callers that block and callers
 //! that wait.

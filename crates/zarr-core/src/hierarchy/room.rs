@@ -1,4 +1,4 @@
-//! What happens between a hierarchy and its store?
+//! Finds, reads, creates, changes and erases the documents of a hierarchy.
 //!
 //! Documents are found, read, created, changed and erased here, once for blocking callers and for
 //! those that wait.

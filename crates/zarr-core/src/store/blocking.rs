@@ -1,4 +1,4 @@
-//! How does a store that waits serve callers that block?
+//! Serves blocking callers with an async store.
 //!
 //! The caller's thread polls the future itself, and sleeps until it is woken. So a future that is ready at once costs
 //! nothing, and no runtime is entered: a caller may be inside one.

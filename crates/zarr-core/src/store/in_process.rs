@@ -1,4 +1,4 @@
-//! How are parts guarded in a store that cannot compare and swap?
+//! Guards partial writes in a store that cannot compare and swap.
 //!
 //! Within this process, by a lock for each of some groups of keys; other processes are not seen.
 

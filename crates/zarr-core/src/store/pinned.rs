@@ -1,4 +1,4 @@
-//! How is one value read in several calls, while others may set it?
+//! Reads one version of a value in several calls, while others may set it.
 
 use std::sync::Arc;
 
