@@ -12,9 +12,9 @@ use crate::session::Session;
 
 /// At most this many names are listed.
 const LISTED: usize = 10;
-/// So many folders are looked into for Zarr data.
+/// The most folders that are searched for Zarr data.
 const LOOKED_INTO: usize = 50;
-/// So many folders above are asked whether they are part of a hierarchy.
+/// The most folders above that are asked whether they are part of a hierarchy.
 const ABOVE: usize = 16;
 
 /// The failure of a command that found nothing, with what is there instead.
@@ -120,7 +120,7 @@ fn at_url(url: &str, options: &OpenOptions) -> Option<(String, ErrorKind)> {
     Some((why, ErrorKind::NotFound))
 }
 
-/// What is wrong with a URL that lies in a hierarchy: the topmost one above it.
+/// What is wrong with a URL inside a hierarchy: the topmost one above it.
 fn above(url: &str, options: &OpenOptions) -> Option<String> {
     let (mut base, mut names) = (url, Vec::new());
     let mut found = None;

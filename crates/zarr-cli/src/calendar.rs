@@ -97,7 +97,7 @@ fn digits(unit: TimeUnit) -> Option<u32> {
     }
 }
 
-/// The time of day after so many attoseconds, as fine as the unit.
+/// The time of day after a number of attoseconds, as fine as the unit.
 fn clock(attoseconds: i128, unit: TimeUnit) -> String {
     let seconds = attoseconds / 10i128.pow(18);
     let (hour, minute, second) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);

@@ -19,7 +19,7 @@ pub(crate) enum Failure {
     Told(u8),
     /// Standard input or a file of the program's own failed.
     Stream(&'static str, io::Error),
-    /// Whoever read standard output went away.
+    /// The reader of standard output went away.
     Closed,
 }
 

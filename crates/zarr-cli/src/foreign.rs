@@ -19,7 +19,7 @@ pub(crate) fn refuse(hierarchy: &Hierarchy, path: &NodePath) -> Result<(), Failu
     }
     let foreign = match hierarchy.foreign_keys(path) {
         Ok(foreign) => foreign,
-        // What cannot be listed cannot be told apart.
+        // What cannot be listed cannot be distinguished.
         Err(e) if e.kind() == ErrorKind::NotCapable => return Ok(()),
         Err(e) => return Err(e.into()),
     };

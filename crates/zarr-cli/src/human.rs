@@ -44,7 +44,7 @@ pub(crate) fn plural(n: u64, noun: &str) -> String {
     format!("{} {noun}{}", count(n), if n == 1 { "" } else { "s" })
 }
 
-/// `store file:///x.zarr: /a`; the store alone, where the node is its root.
+/// `store file:///x.zarr: /a`; only the store, where the node is its root.
 pub(crate) fn place(hierarchy: &Hierarchy, path: &NodePath) -> String {
     let store = hierarchy.store().name();
     match path {

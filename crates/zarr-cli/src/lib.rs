@@ -1,6 +1,6 @@
 //! The program `zarr`: look into, read, write and convert Zarr data.
 //!
-//! It is a library, too, so that a site with codecs, data types or stores of its own has them in its
+//! It is a library, too, so that a site with its own codecs, data types or stores has them in its
 //! own `zarr`:
 //!
 //! ```no_run
@@ -96,7 +96,7 @@ pub fn run(registry: Registry, args: impl Iterator<Item = OsString>) -> ExitCode
             return ExitCode::from(code);
         }
         Err(error) => {
-            // Help goes to standard output; whoever closed that does not want it.
+            // Help goes to standard output; a reader that closed that does not need it.
             let _ = error.print();
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }

@@ -3,16 +3,16 @@
 use zarr::store::{ByteRange, Store, StoreKey, StorePrefix};
 use zarr::{OpenOptions, StoreError};
 
-/// So many bytes of a file are looked at: HDF5 may begin behind 2,048 bytes of the user's own.
+/// The bytes of a file that are looked at: HDF5 may begin behind 2,048 bytes of the user's own.
 const HEAD: u64 = 4096;
-/// So many bytes of copies of documents are looked at; kerchunk puts its mark at their end.
+/// The bytes of copies of documents that are looked at; kerchunk puts its mark at their end.
 const COPIES: u64 = 16 << 20;
-/// So many folders above are asked whether they are an N5 container.
+/// The most folders above that are asked whether they are an N5 container.
 const ABOVE: usize = 8;
 
-/// What lies at a URL, if it is of a format that is known and not read: `an HDF5 file, as netCDF-4 files are, too`.
+/// What is at a URL, if it is of a format that is known and not read: `an HDF5 file, as netCDF-4 files are, too`.
 pub(crate) fn other_format(url: &str, options: &OpenOptions) -> Option<&'static str> {
-    // A web server answers for a folder, too, with a page of its own.
+    // A web server answers for a folder, too, with its own page.
     format_of_file(url, options).or_else(|| of_folder(url, options))
 }
 

@@ -9,7 +9,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 pub(crate) struct Progress(ProgressBar);
 
 impl Progress {
-    /// A bar for so many bytes. With `hidden`, or in a pipe, nothing is shown.
+    /// A bar for `total` bytes. With `hidden`, or in a pipe, nothing is shown.
     pub fn of_bytes(total: u64, hidden: bool) -> Progress {
         let shown = io::stderr().is_terminal() && !hidden;
         let target = match shown {

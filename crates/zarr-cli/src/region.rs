@@ -31,7 +31,7 @@ impl Which {
     }
 }
 
-/// The elements that are meant: axis by axis, in order. All axes stay.
+/// The selected elements: axis by axis, in order. All axes stay.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Elements(Vec<Along>);
 

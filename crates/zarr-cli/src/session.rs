@@ -391,7 +391,7 @@ impl Place {
         let keys = format.document_keys(&root).unwrap_or_default();
         let entry = format.entry_point().unwrap_or_default();
         for key in keys.into_iter().chain(entry.into_iter().map(|(key, _)| key)) {
-            // It is the first failure that is told.
+            // The first failure is reported.
             let _ = writeable.erase(&key);
         }
     }

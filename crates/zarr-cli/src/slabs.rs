@@ -64,7 +64,7 @@ fn cut<B>(
     ControlFlow::Continue(())
 }
 
-/// The positions around `at`, not before `start`, whose coordinates lie in the same chunk: the first, and the
+/// The positions around `at`, not before `start`, whose coordinates are in the same chunk: the first, and the
 /// one after the last.
 fn of_chunk(grid: &dyn ChunkGrid, axis: usize, along: &Along, at: u64, start: u64) -> (u64, u64) {
     let span = grid.span(axis, grid.locate(axis, along.at(at)));

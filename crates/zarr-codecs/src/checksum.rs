@@ -1,6 +1,6 @@
 //! Adds a checksum to a chunk, and checks it.
 //!
-//! It stands in four bytes before the chunk's or after them. One [`Guard`] serves every kind of checksum.
+//! It is stored in four bytes before the chunk's or after them. One [`Guard`] serves every kind of checksum.
 #![cfg_attr(
     not(feature = "full"),
     allow(dead_code, reason = "a build with few codecs needs few of these")
@@ -63,7 +63,7 @@ pub(crate) trait Checksum: Debug + Send + Sync + 'static {
         due == found
     }
 
-    /// The codec's words.
+    /// The codec's metadata.
     fn spelling(&self, place: Place, dialect: Dialect) -> Option<CodecSpec>;
 }
 
@@ -79,7 +79,7 @@ pub(crate) fn guard(checksum: impl Checksum, place: Place) -> Codec {
     Codec::bytes_to_bytes(Guard { checksum, place })
 }
 
-/// The words of a checksum that numcodecs puts at the start if nothing is said.
+/// The metadata of a checksum that numcodecs puts at the start by default.
 pub(crate) fn spelled_at_start(id: &str, place: Place, dialect: Dialect) -> Option<CodecSpec> {
     // Older releases of numcodecs do not know the parameter.
     let configuration = match place {

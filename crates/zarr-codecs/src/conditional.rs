@@ -1,6 +1,6 @@
 //! Records in each chunk which codecs were applied to it (F-103).
 //!
-//! Final v3's `conditional`: a header of bits stands before the bytes. Bit `i`, from the least significant of
+//! Final v3's `conditional`: a header of bits precedes the bytes. Bit `i`, from the least significant of
 //! the first byte, says whether codec `i` was applied.
 
 use std::borrow::Cow;

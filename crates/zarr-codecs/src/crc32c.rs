@@ -1,7 +1,7 @@
 //! Checks a chunk with a CRC-32C (F-084, T-01).
 //!
-//! The checksum, Castagnoli's, stands in four bytes, least significant first, after the bytes; where
-//! numcodecs' `location` is `start`, before them. The drafts have no words for it.
+//! The checksum, Castagnoli's, is stored in four bytes, least significant first, after the bytes; where
+//! numcodecs' `location` is `start`, before them. The drafts cannot represent it.
 
 use crc_fast::{CrcAlgorithm, checksum};
 use zarr_core::codec::{ChunkContext, Codec, CodecSpec, Parameters};

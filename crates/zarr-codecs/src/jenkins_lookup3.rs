@@ -1,7 +1,7 @@
 //! Checks a chunk with Bob Jenkins' lookup3.
 //!
 //! numcodecs' `jenkins_lookup3`: HDF5's checksum of metadata, in four bytes after the chunk's (v2.md 7).
-//! `prefix` stands before the chunk when the checksum is made, and is not stored.
+//! `prefix` precedes the chunk when the checksum is made, and is not stored.
 
 use zarr_core::codec::{ChunkContext, Codec, CodecSpec, Parameters};
 use zarr_core::{Dialect, Json, MetadataError, Object};
@@ -14,7 +14,7 @@ use crate::spelling::numcodecs;
 struct JenkinsLookup3 {
     initval: u32,
     prefix: Vec<u8>,
-    /// The prefix as the document spells it.
+    /// The prefix as the document writes it.
     words: Json,
 }
 

@@ -19,7 +19,7 @@ pub(crate) fn in_dialect(codec: impl Flat, dialect: Dialect) -> Codec {
     }
 }
 
-/// A codec on bytes that knows how many it makes of so many.
+/// A codec on bytes that knows the encoded size of any decoded size.
 pub(crate) trait Flat: BytesToBytes + Debug + Sized + 'static {
     const CODEC: &'static str;
 }

@@ -14,7 +14,7 @@ use crate::stream::{room, zeroed};
 
 const CODEC: &str = "lz4";
 
-/// No block holds more than so many bytes in one: a byte lengthens a match by 255.
+/// The most decoded bytes that one byte of a block holds: a byte lengthens a match by 255.
 const BEST_RATIO: u64 = 255;
 
 /// The lz4 codec.
@@ -70,7 +70,7 @@ impl BytesToBytes for Lz4 {
     }
 }
 
-/// The decoded size that stands before the block, and the block.
+/// The decoded size that precedes the block, and the block.
 fn split(encoded: &[u8]) -> Result<(u32, &[u8]), CodecError> {
     match encoded.split_first_chunk() {
         Some((size, block)) => Ok((u32::from_le_bytes(*size), block)),

@@ -1,7 +1,7 @@
 //! Stores a chunk of nullable elements.
 //!
 //! zarrs' `zarrs.optional`, `optional` before it was named so: two sizes of eight bytes each, little-endian,
-//! and so many bytes each. The first bytes are a chunk of bools, the mask of what is there; the second the
+//! then two parts of these sizes. The first bytes are a chunk of bools, the mask of what is there; the second the
 //! elements that are there, in C order along one axis, or nothing if there are none. Each part has codecs of
 //! its own.
 
@@ -124,7 +124,7 @@ impl Optional {
     }
 }
 
-/// No memory is taken before encoded bytes are known to be as many as are due.
+/// No memory is taken before encoded bytes are known to be as many as expected.
 fn check_size(due: Option<u64>, encoded: &[u8]) -> Result<(), CodecError> {
     let found = encoded.len() as u64;
     match due {

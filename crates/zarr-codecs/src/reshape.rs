@@ -24,7 +24,7 @@ enum Length {
 #[derive(Clone, Debug)]
 struct Reshape {
     lengths: Vec<Length>,
-    /// The lengths as the document spells them.
+    /// The lengths as the document writes them.
     words: Json,
 }
 
@@ -95,7 +95,7 @@ impl Reshape {
         if element_count(&shape) != Some(count) {
             return Err(wrong(few));
         }
-        // An axis made of others is where those are: as much stands before them, and behind.
+        // An axis made of others is where those are: as much precedes and follows them.
         for (out, length) in self.lengths.iter().enumerate() {
             let (Some(&first), Some(&last)) = (axes_of(length).first(), axes_of(length).last())
             else {

@@ -1,6 +1,6 @@
 //! Removes the axes of length 1 from a chunk.
 //!
-//! As zarrs does it: the elements stay where they are, and what follows sees the other axes alone; of a chunk of
+//! As zarrs does it: the elements stay where they are, and what follows sees only the other axes; of a chunk of
 //! one element, one axis.
 
 use zarr_core::codec::{ArrayToArray, ChunkContext, Codec, CodecSpec, Parameters};

@@ -1,7 +1,7 @@
 //! Decodes a stream without trusting it.
 //!
-//! Nothing here believes a size that stands in the data. Memory is asked for as data arrive, or at
-//! once where the format's best ratio shows that so few encoded bytes can hold so many decoded ones.
+//! Nothing here believes a size in the data. Memory is asked for as data arrive, or at
+//! once where the format's best ratio shows that the encoded bytes can hold all decoded ones.
 #![cfg_attr(
     not(feature = "full"),
     allow(dead_code, reason = "a build with few codecs needs few of these")
@@ -12,7 +12,7 @@ use std::io::{ErrorKind, Read};
 use zarr_core::CodecError;
 use zarr_core::codec::{DecodedSize, scratch};
 
-/// So many zero bytes.
+/// `size` zero bytes.
 ///
 /// # Errors
 /// [`CodecError::Limit`] when memory does not hold them.
@@ -44,7 +44,7 @@ pub(crate) fn room(
     }
 }
 
-/// All that `reader` gives, if that is what is due. It is read to its end, where checksums stand.
+/// All that `reader` gives, if that is what is expected. It is read to its end, where checksums are.
 ///
 /// # Errors
 /// [`CodecError::Length`], [`CodecError::Limit`], [`CodecError::Corrupt`].

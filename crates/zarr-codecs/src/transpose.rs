@@ -1,7 +1,7 @@
 //! Permutes the axes of a chunk (F-081).
 //!
 //! Encoded axis `i` is decoded axis `order[i]`. In v2 and the drafts this is the member `order` or
-//! `chunk_memory_layout` of the array, so the codec itself has no words there.
+//! `chunk_memory_layout` of the array, so the codec itself is not written there.
 
 use zarr_core::codec::{ArrayToArray, ChunkContext, Codec, CodecSpec, Parameters};
 use zarr_core::view::{View, ViewMut, is_permutation};

@@ -21,7 +21,7 @@ use crate::zstd_decoder::decompress;
 
 const CODEC: &str = "zstd";
 
-/// No frame holds more than so many bytes in one: a block of 128 KiB takes four.
+/// The most decoded bytes that one byte of a frame holds: a block of 128 KiB takes four.
 const BEST_RATIO: u64 = 1 << 15;
 
 thread_local! {

@@ -73,7 +73,7 @@ pub(super) fn create(
 
 /// Takes a new dataset back: half of one looks like a whole one that holds fill.
 pub(super) fn take_back(dataset: &Dataset) {
-    // It is the first failure that is told.
+    // The first failure is reported.
     let _ = dataset.hierarchy().erase(&zarr::NodePath::root());
 }
 

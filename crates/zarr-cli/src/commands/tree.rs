@@ -67,7 +67,7 @@ impl Tree {
         let mut code = None;
         for trouble in nodes.iter().filter_map(|node| node.trouble.as_ref()) {
             let exit_code = trouble.kind().exit_code();
-            // Whoever closed standard error does not want it.
+            // A reader that closed standard error does not need it.
             let _ = match session.is_json() {
                 true => {
                     let said = failure::said(
@@ -107,7 +107,7 @@ fn nodes(top: &Node) -> Result<Vec<Shown>, Failure> {
         }
         nodes.push(shown);
     }
-    // `/a-b` stands before `/a/b` as text; as paths the children of `/a` come first.
+    // `/a-b` comes before `/a/b` as text; as paths the children of `/a` come first.
     nodes.sort_by(|a, b| a.path.split('/').cmp(b.path.split('/')));
     Ok(nodes)
 }

@@ -13,7 +13,7 @@ use crate::planes::scatter;
 
 /// Blosc splits blocks into a stream for each byte of an element only up to this element size,
 const MAX_SPLITS: usize = 16;
-/// and only if each stream has at least so many bytes.
+/// and only if each stream has at least this number of bytes.
 const MIN_STREAM: usize = 128;
 
 fn damaged(why: &str) -> CodecError {

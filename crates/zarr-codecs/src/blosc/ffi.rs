@@ -1,6 +1,6 @@
 //! Calls C-Blosc.
 //!
-//! Only the calls that keep no state of their own are used, with one thread. This is the one file to
+//! Only the calls that keep no state are used, with one thread. This is the one file to
 //! change for another binding; see `docs/decisions/0001-blosc-src-instead-of-blosc.md`.
 #![allow(unsafe_code)]
 

@@ -1,7 +1,7 @@
 //! Compresses bytes as a Blosc 1 buffer.
 //!
 //! A buffer says itself how it was made, so decoding asks nothing of the configuration. Sizes in its
-//! header are compared with what is due before anything is allocated (F-085). Nothing may follow the
+//! header are compared with what is expected before anything is allocated (F-085). Nothing may follow the
 //! buffer. Snappy inside is decoded, not encoded: C-Blosc's is C++. Zstandard and zlib inside are
 //! decoded here, faster.
 
@@ -24,7 +24,7 @@ use crate::zstd_decoder::decompress;
 const CODEC: &str = "blosc";
 const HEADER: usize = 16;
 
-/// No buffer holds more than so many bytes in one: at best its blocks are Zstandard.
+/// The most decoded bytes that one byte of a buffer holds: at best its blocks are Zstandard.
 const BEST_RATIO: u64 = 1 << 15;
 
 /// The compressors, and their names as C takes them.
@@ -186,7 +186,7 @@ impl BytesToBytes for Blosc {
     }
 }
 
-/// What stands at the beginning of a buffer.
+/// The header of a buffer.
 #[derive(Clone, Copy, Debug)]
 struct Header {
     flags: u8,

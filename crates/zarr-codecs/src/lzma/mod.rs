@@ -42,7 +42,7 @@ struct Lzma {
     check: i64,
     preset: Option<u32>,
     filters: Vec<Filter>,
-    /// The filters as the document spells them.
+    /// The filters as the document writes them.
     words: Json,
 }
 
@@ -80,7 +80,7 @@ pub(crate) fn build(spec: &CodecSpec, _: &ChunkContext) -> Result<Codec, Metadat
         return Err(parameters.wrong("filters", why));
     }
     let lzma = Lzma { format, check, preset, filters, words };
-    // Chains that liblzma refuses are told now, not at the first chunk.
+    // Chains that liblzma refuses are an error now, not at the first chunk.
     if !lzma.filters.is_empty() && lzma.encoder(0).is_err() {
         return Err(parameters.wrong("filters", "cannot be chained like this for this format"));
     }
