@@ -1,9 +1,9 @@
 //! Reads elements out of lines of comma-separated values, as `zarr get --format csv` writes them (RFC 4180).
 
 use zarr::Json;
-use zarr::data_type::TimeKind;
+use zarr::data_type::{DataType, Scalar, TimeKind};
 
-use crate::element::{Kind, Long};
+use crate::element;
 use crate::human;
 use crate::nested::csv_columns;
 use crate::record::Item;
@@ -136,7 +136,7 @@ impl Item {
             Ok::<_, String>(taken)
         };
         match self {
-            Item::One(kind) => kind.read(&json_of(*kind, &take(1)?[0].text)?, out),
+            Item::One(one) => element::read(one, &json_of(one, &take(1)?[0].text)?, out),
             Item::Optional(inner) if inner.is_optional() => {
                 let cell = &take(1)?[0];
                 let json = match cell.is_empty() {
@@ -161,7 +161,7 @@ impl Item {
 }
 
 /// The JSON that says the same as a value of CSV.
-fn json_of(kind: Kind, text: &str) -> Result<Json, String> {
+fn json_of(data_type: &DataType, text: &str) -> Result<Json, String> {
     let number = |text: &str| {
         let plain = text.trim();
         let plain = plain.strip_prefix('+').unwrap_or(plain);
@@ -173,14 +173,17 @@ fn json_of(kind: Kind, text: &str) -> Result<Json, String> {
         };
         Json::from(word)
     };
-    Ok(match kind {
-        Kind::Bool => match text.trim().to_lowercase().as_str() {
+    if let DataType::Json | DataType::List(_) = data_type {
+        return Json::parse(text.as_bytes());
+    }
+    Ok(match data_type.scalar() {
+        Some(Scalar::Bool) => match text.trim().to_lowercase().as_str() {
             "true" | "1" => Json::from(true),
             "false" | "0" => Json::from(false),
             _ => Json::from(text),
         },
-        Kind::Int(_) | Kind::Uint(_) | Kind::Float(_) => number(text),
-        Kind::Complex(_) => {
+        Some(Scalar::Int(_) | Scalar::Uint(_) | Scalar::Float(_)) => number(text),
+        Some(Scalar::Complex(_)) => {
             let why = || format!("`{text}` is no complex number such as 1.0-2.0j");
             let parts = text.trim().strip_suffix('j').ok_or_else(why)?;
             let sign = |(at, letter): &(usize, char)| {
@@ -190,14 +193,15 @@ fn json_of(kind: Kind, text: &str) -> Result<Json, String> {
             let (at, _) = parts.char_indices().rfind(sign).ok_or_else(why)?;
             [number(&parts[..at]), number(&parts[at..])].into_iter().collect()
         }
-        Kind::Time(time) if time.kind == TimeKind::Timedelta => number(text),
-        Kind::Long(Long::Json | Long::Items(_)) => Json::parse(text.as_bytes())?,
+        Some(Scalar::Time(time)) if time.kind == TimeKind::Timedelta => number(text),
         _ => Json::from(text),
     })
 }
 
 #[cfg(test)]
 mod tests {
+    use zarr::data_type::CoreType;
+
     use super::*;
 
     fn texts(text: &str) -> Vec<Vec<String>> {
@@ -222,8 +226,9 @@ mod tests {
 
     #[test]
     fn lines_that_are_wrong_say_where() {
-        let why =
-            |text: &str, shape: &[u64]| elements(text, &Kind::Uint(8).into(), shape).unwrap_err();
+        let why = |text: &str, shape: &[u64]| {
+            elements(text, &DataType::from(CoreType::Uint8).into(), shape).unwrap_err()
+        };
         assert_eq!(
             why("1,2\n3,x\n", &[2, 2]),
             "line 2, value 2: \"x\" stands where a whole number is due"

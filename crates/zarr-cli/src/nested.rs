@@ -183,11 +183,11 @@ fn walk(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::element::Kind;
+    use zarr::data_type::{CoreType, DataType};
 
     fn lists(shape: &[u64], elements: &[u8]) -> String {
         let mut out = Vec::new();
-        let mut lists = Lists::new(Kind::Uint(8), shape);
+        let mut lists = Lists::new(DataType::from(CoreType::Uint8), shape);
         for piece in elements.chunks(2) {
             lists.push(piece, &mut out).unwrap();
         }
@@ -210,7 +210,9 @@ mod tests {
     fn lines_are_rows() {
         let lines = |shape: &[u64]| {
             let mut out = Vec::new();
-            Lines::of_csv(Kind::Uint(8), shape)?.push(&[1, 2, 3, 4], &mut out).unwrap();
+            Lines::of_csv(DataType::from(CoreType::Uint8), shape)?
+                .push(&[1, 2, 3, 4], &mut out)
+                .unwrap();
             String::from_utf8(out).ok()
         };
         assert_eq!(lines(&[4]).unwrap(), "1\n2\n3\n4\n");
@@ -222,16 +224,16 @@ mod tests {
 
     #[test]
     fn lists_are_read_nested_or_flat() {
-        let read = |text: &str, kind: Kind, shape: &[u64]| {
-            elements(&Json::parse(text.as_bytes()).unwrap(), kind, shape)
+        let read = |text: &str, kind: CoreType, shape: &[u64]| {
+            elements(&Json::parse(text.as_bytes()).unwrap(), DataType::from(kind), shape)
         };
-        let byte = Kind::Uint(8);
+        let byte = CoreType::Uint8;
         assert_eq!(read("[[1,2],[3,4]]", byte, &[2, 2]).unwrap(), [1, 2, 3, 4]);
         assert_eq!(read("[1,2,3,4]", byte, &[2, 2]).unwrap(), [1, 2, 3, 4]);
         assert_eq!(read("5", byte, &[]).unwrap(), [5]);
         assert_eq!(read("[5]", byte, &[]).unwrap(), [5]);
         assert!(read("[[],[]]", byte, &[2, 0]).unwrap().is_empty());
-        let complex = Kind::Complex(zarr::data_type::FloatFormat::FLOAT32);
+        let complex = CoreType::Complex64;
         assert_eq!(read("[[1,2],[3,4]]", complex, &[2]).unwrap().len(), 16);
         assert_eq!(read("[[1,2],[3,4]]", complex, &[1, 2]).unwrap().len(), 16);
         assert_eq!(read("[[[1,2]],[[3,4]]]", complex, &[2, 1]).unwrap().len(), 16);

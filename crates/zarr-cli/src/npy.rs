@@ -5,8 +5,8 @@
 
 use std::io::{self, Read};
 
-use zarr::data_type::{DataType, Endian, Field};
-use zarr::{Dialect, Json};
+use zarr::Json;
+use zarr::data_type::{DataType, Endian};
 
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
 
@@ -33,26 +33,17 @@ pub(crate) enum Trouble {
     Io(io::Error),
 }
 
-/// The little-endian `descr` of a data type; `None` if NumPy has none.
+/// The little-endian `descr` of a data type; `None` if no NumPy file can hold its elements.
 pub(crate) fn descr(data_type: &DataType) -> Option<Json> {
-    match data_type {
-        DataType::Unknown { fallback, .. } => descr(fallback.as_deref()?),
-        DataType::Record(record) => {
-            let field = |field: &Field| {
-                let mut items = vec![Json::from(field.name()), descr(field.data_type())?];
-                if !field.shape().is_empty() {
-                    items.push(Json::from(field.shape()));
-                }
-                Some(Json::Array(items))
-            };
-            record.fields().iter().map(field).collect::<Option<_>>().map(Json::Array)
-        }
-        // Objects would be pickled.
-        known if known.is_variable() => None,
-        known => {
-            known.spelling(Dialect::V2, Endian::Little).filter(|words| words.as_str().is_some())
+    fn is_held(data_type: &DataType) -> bool {
+        match data_type {
+            // Objects would be pickled, and NumPy's files do not name the types of `ml_dtypes`.
+            DataType::IntBits(_) | DataType::UintBits(_) | DataType::Minifloat(_) => false,
+            DataType::Record(record) => record.fields().iter().all(|f| is_held(f.data_type())),
+            other => !other.is_variable(),
         }
     }
+    data_type.resolved().filter(is_held)?.numpy_descr(Endian::Little)
 }
 
 impl Header {

@@ -8,20 +8,21 @@
 //! could be `null` itself, as a list of one, `[null]`.
 
 use zarr::Json;
-use zarr::data_type::DataType;
+use zarr::data_type::{DataType, Scalar};
 
-use crate::element::{Kind, LENGTH, Long, Style, say_text};
+use crate::element::{self, LENGTH, Style, say_text};
 
 /// What an element is: one value, a record of several, or one that may be missing.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Item {
-    One(Kind),
+    /// A value of a type of the library.
+    One(DataType),
     Record(Vec<Part>),
     Optional(Box<Item>),
 }
 
 /// A field of a record.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Part {
     name: String,
     shape: Vec<u64>,
@@ -30,21 +31,21 @@ pub(crate) struct Part {
     size: usize,
 }
 
-impl From<Kind> for Item {
-    fn from(kind: Kind) -> Self {
-        Item::One(kind)
+impl From<DataType> for Item {
+    fn from(data_type: DataType) -> Self {
+        Item::One(data_type)
     }
 }
 
 impl Item {
-    /// What elements of a type are; `None` if nobody here knows the type.
+    /// What elements of a type are; `None` if the type is unknown.
     pub fn of(data_type: &DataType) -> Option<Item> {
-        let record = match data_type {
+        let record = match data_type.resolved()? {
             DataType::Record(record) => record,
             DataType::Optional(optional) => {
                 return Item::of(optional.inner()).map(|item| Item::Optional(Box::new(item)));
             }
-            _ => return Kind::of(data_type).map(Item::One),
+            one => return Some(Item::One(one)),
         };
         let part = |field: &zarr::data_type::Field| {
             let item = Item::of(field.data_type())?;
@@ -57,7 +58,7 @@ impl Item {
     /// The elements of a stream, one by one.
     pub fn split<'a>(&self, stream: &'a [u8]) -> impl Iterator<Item = &'a [u8]> + use<'a> {
         let (mut rest, fixed) = (stream, self.size());
-        let is_long = matches!(self, Item::One(Kind::Long(_)));
+        let is_long = matches!(self, Item::One(one) if one.is_variable());
         std::iter::from_fn(move || {
             let size = match rest.first_chunk::<LENGTH>() {
                 _ if rest.is_empty() => return None,
@@ -73,7 +74,7 @@ impl Item {
     /// Bytes in an element; about as many, if it has any length.
     pub fn size(&self) -> usize {
         match self {
-            Item::One(kind) => kind.size(),
+            Item::One(one) => element::size(one),
             Item::Record(parts) => parts.iter().map(|part| part.size).sum(),
             Item::Optional(item) => 1 + item.size(),
         }
@@ -98,9 +99,8 @@ impl Item {
     /// Whether an element is said as a list.
     pub fn is_list(&self) -> bool {
         match self {
-            Item::One(kind) => {
-                matches!(kind, Kind::Complex(_) | Kind::Long(Long::Items(_) | Long::Json))
-            }
+            Item::One(DataType::Json | DataType::List(_)) => true,
+            Item::One(one) => matches!(one.scalar(), Some(Scalar::Complex(_))),
             Item::Record(_) => false,
             Item::Optional(item) => item.is_optional() || item.is_list(),
         }
@@ -134,7 +134,7 @@ impl Item {
     /// Appends an element, of exactly [`Item::size`] bytes, to `out`.
     pub fn say(&self, element: &[u8], style: Style, out: &mut String) {
         let parts = match self {
-            Item::One(kind) => return kind.say(element, style, out),
+            Item::One(one) => return element::write(one, element, style, out),
             Item::Optional(item) => return item.say_optional(element, style, out),
             Item::Record(parts) => parts,
         };
@@ -207,7 +207,7 @@ impl Item {
     /// Appends the bytes of the element that `json` means to `out`, or says why it means none.
     pub fn read(&self, json: &Json, out: &mut Vec<u8>) -> Result<(), String> {
         let parts = match self {
-            Item::One(kind) => return kind.read(json, out),
+            Item::One(one) => return element::read(one, json, out),
             Item::Optional(item) => return item.read_optional(json, out),
             Item::Record(parts) => parts,
         };
@@ -275,6 +275,8 @@ impl Part {
 
 #[cfg(test)]
 mod tests {
+    use zarr::data_type::CoreType;
+
     use super::*;
     use zarr::{Dialect, Registry};
 
@@ -300,12 +302,12 @@ mod tests {
         assert_eq!(said(Style::Json), text);
         assert_eq!(said(Style::Csv), "-2,é,NaN,7,8");
         assert_eq!(item.header().unwrap(), r#"a,e.x,"e.y, z",q.0.0.n,q.1.0.n"#);
-        assert_eq!(Item::from(Kind::Bool).header(), None);
+        assert_eq!(Item::from(DataType::from(CoreType::Bool)).header(), None);
     }
 
     #[test]
     fn what_is_missing_is_null_and_what_is_there_never_is() {
-        let number = Item::Optional(Box::new(Kind::Int(16).into()));
+        let number = Item::Optional(Box::new(DataType::from(CoreType::Int16).into()));
         let nested = Item::Optional(Box::new(number.clone()));
         let record = Item::Optional(Box::new(item(r#"[["a","|u1"],["b","|u1"]]"#)));
         for (item, json, bytes, csv) in [

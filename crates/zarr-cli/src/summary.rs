@@ -105,7 +105,7 @@ impl Summary {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::element::Kind;
+    use zarr::data_type::{CoreType, DataType};
 
     fn summary(shape: &[u64]) -> Option<Summary> {
         Summary::of(&Elements::all(shape))
@@ -116,7 +116,7 @@ mod tests {
         let count = summary.shown.count().unwrap();
         let bytes: Vec<u8> = (0..count).map(|n| (n % 100) as u8).collect();
         let mut out = Vec::new();
-        summary.write(&Kind::Uint(8).into(), &bytes, &mut out).unwrap();
+        summary.write(&DataType::from(CoreType::Uint8).into(), &bytes, &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 

@@ -111,9 +111,9 @@ impl<K: Kernel> BytesToBytes for Numbers<K> {
     fn encode<'a>(&self, decoded: Cow<'a, [u8]>) -> Result<Cow<'a, [u8]>, CodecError> {
         self.types.decoded.count(K::CODEC, decoded.len() as u64)?;
         let mut numbers = decoded.into_owned();
-        self.types.decoded.turn(&mut numbers);
+        self.types.decoded.byteswap(&mut numbers);
         let mut out = self.kernel.encode(self.types, numbers);
-        self.types.encoded.turn(&mut out);
+        self.types.encoded.byteswap(&mut out);
         Ok(Cow::Owned(out))
     }
 
@@ -125,9 +125,9 @@ impl<K: Kernel> BytesToBytes for Numbers<K> {
         let count = self.types.encoded.count(K::CODEC, encoded.len() as u64)?;
         size.check(K::CODEC, count * self.types.decoded.size() as u64)?;
         let mut numbers = encoded.into_owned();
-        self.types.encoded.turn(&mut numbers);
+        self.types.encoded.byteswap(&mut numbers);
         let mut out = self.kernel.decode(self.types, numbers);
-        self.types.decoded.turn(&mut out);
+        self.types.decoded.byteswap(&mut out);
         Ok(Cow::Owned(out))
     }
 

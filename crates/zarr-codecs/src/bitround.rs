@@ -5,7 +5,7 @@
 //! the sign. What would not fit is cut off instead. Decoding changes nothing.
 
 use zarr_core::codec::{ChunkContext, Codec, CodecSpec, Parameters};
-use zarr_core::data_type::{CoreType, Repr};
+use zarr_core::data_type::Scalar;
 use zarr_core::{Dialect, MetadataError, Object};
 
 use crate::arithmetic::{self, Kernel, Types};
@@ -24,25 +24,24 @@ pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, M
     arithmetic::build::<BitRound>(spec, context)
 }
 
-macro_rules! floats {
+/// Defines how numbers of one width are rounded, as unsigned integers of their bits.
+macro_rules! rounds {
     ($($T:ident $round:ident;)*) => {$(
-        /// Rounds floats that have so many bits of mantissa. NaN keeps its bits.
-        fn $round(bytes: &mut [u8], mantissa: u32, keepbits: u32) {
-            let Some(drop @ 1..) = mantissa.checked_sub(keepbits) else { return };
-            let below_half: $T = (1 << (drop - 1)) - 1;
-            let exponent = $T::MAX >> 1 & !((1 << mantissa) - 1);
-            each::<$T>(bytes, |x| match x & exponent == exponent {
-                true => x,
-                false => x.wrapping_add((x >> drop & 1) + below_half) >> drop << drop,
-            });
-        }
-    )*};
-}
-
-macro_rules! integers {
-    ($($T:ident $round:ident;)*) => {$(
-        /// Rounds integers; those that have a sign keep it.
-        fn $round(bytes: &mut [u8], signed: bool, keepbits: u32) {
+        /// A NaN keeps its bits, an integer its sign.
+        fn $round(bytes: &mut [u8], scalar: Scalar, keepbits: u32) {
+            if let Scalar::Float(format) = scalar {
+                let mantissa = format.mantissa_bits();
+                let Some(drop @ 1..) = mantissa.checked_sub(keepbits) else { return };
+                let below_half: $T = (1 << (drop - 1)) - 1;
+                let exponent = $T::MAX >> 1 & !((1 << mantissa) - 1);
+                return each::<$T>(bytes, |x| {
+                    if x & exponent == exponent {
+                        return x;
+                    }
+                    x.wrapping_add((x >> drop & 1) + below_half) >> drop << drop
+                });
+            }
+            let signed = matches!(scalar, Scalar::Int(_));
             each::<$T>(bytes, |x| {
                 let used = $T::BITS - x.leading_zeros();
                 let Some(drop @ 1..) = used.checked_sub(keepbits) else { return x };
@@ -55,8 +54,7 @@ macro_rules! integers {
     )*};
 }
 
-floats! { u16 floats16; u32 floats32; u64 floats64; }
-integers! { u8 integers8; u16 integers16; u32 integers32; u64 integers64; }
+rounds! { u8 round8; u16 round16; u32 round32; u64 round64; }
 
 impl Kernel for BitRound {
     const CODEC: &'static str = "bitround";
@@ -75,7 +73,7 @@ impl Kernel for BitRound {
     }
 
     fn is_in_v2(&self, types: Types) -> bool {
-        matches!(types.decoded.core.repr(), Repr::Float(_))
+        matches!(types.decoded.core.scalar(), Scalar::Float(_))
     }
 
     /// zarr-python knows no other name than numcodecs'.
@@ -88,22 +86,14 @@ impl Kernel for BitRound {
     }
 
     fn encode(&self, types: Types, mut numbers: Vec<u8>) -> Vec<u8> {
-        let (core, keep, bytes) = (types.decoded.core, self.keepbits, &mut numbers[..]);
-        match (core, core.repr()) {
-            (CoreType::Float16, _) => floats16(bytes, 10, keep),
-            (CoreType::Float32, _) => floats32(bytes, 23, keep),
-            (CoreType::Float64, _) => floats64(bytes, 52, keep),
-            (_, Repr::Int(size) | Repr::Uint(size)) => {
-                let signed = matches!(core.repr(), Repr::Int(_));
-                match size {
-                    1 => integers8(bytes, signed, keep),
-                    2 => integers16(bytes, signed, keep),
-                    4 => integers32(bytes, signed, keep),
-                    _ => integers64(bytes, signed, keep),
-                }
-            }
-            _ => unreachable!("a number type is an integer or a float"),
-        }
+        let scalar = types.decoded.core.scalar();
+        let round = match scalar.size() {
+            1 => round8,
+            2 => round16,
+            4 => round32,
+            _ => round64,
+        };
+        round(&mut numbers, scalar, self.keepbits);
         numbers
     }
 
@@ -118,6 +108,8 @@ mod tests {
 
     use zarr_core::codec::ArrayToArray;
     use zarr_core::view::{View, ViewMut};
+
+    use zarr_core::data_type::CoreType;
 
     use super::*;
     use crate::testing::{build_on, bytes_to_bytes, context, decode, encode, hex, refusal, words};

@@ -6,11 +6,13 @@
 use std::collections::HashMap;
 
 use zarr_core::codec::{ArrayToArray, ChunkContext, Codec, CodecSpec, Parameters};
-use zarr_core::data_type::{DataType, FillValue, Rounding};
+use zarr_core::data_type::{
+    DataType, FillValue, OutOfRange, Rounding, Scalar, load_bits, store_bits,
+};
 use zarr_core::view::{View, ViewMut};
 use zarr_core::{CodecError, Dialect, Json, MetadataError, Object, Registry};
 
-use crate::scalar::{OutOfRange, Scalars, decode_each, element, encode_each};
+use crate::elementwise::{decode_each, element, encode_each, real};
 
 const CODEC: &str = "cast_value";
 
@@ -26,10 +28,10 @@ struct CastValue {
 /// How numbers of one type become those of another.
 #[derive(Clone, Debug)]
 struct Cast {
-    from: Scalars,
-    to: Scalars,
+    from: Scalar,
+    to: Scalar,
     rounding: Rounding,
-    beyond: Option<OutOfRange>,
+    out_of_range: Option<OutOfRange>,
     /// What some numbers become, whatever else is said.
     map: Map,
     /// The type that they become numbers of.
@@ -51,7 +53,7 @@ pub(crate) fn build(
     let encoded = registry.parse_data_type(words, Dialect::V3)?.data_type;
     ChunkContext::new(encoded.clone(), []).element_size()?;
     let numbers = |data_type: &DataType| {
-        Scalars::of(data_type).ok_or_else(|| {
+        real(data_type).ok_or_else(|| {
             parameters.wrong("data_type", format!("`{data_type}` is not a type of real numbers"))
         })
     };
@@ -70,7 +72,7 @@ pub(crate) fn build(
             return Err(parameters.wrong("rounding", why));
         }
     };
-    let beyond = match parameters.string("out_of_range")? {
+    let out_of_range = match parameters.string("out_of_range")? {
         None => None,
         Some("clamp") => Some(OutOfRange::Clamp),
         Some("wrap") if to.wraps() => Some(OutOfRange::Wrap),
@@ -89,17 +91,17 @@ pub(crate) fn build(
         from,
         to,
         rounding,
-        beyond,
+        out_of_range,
         map: map("encode", &context.data_type, &encoded)?,
         name: encoded.to_string(),
     };
     // Bits of integers wrap; floats that come back of them do not.
-    let beyond = beyond.filter(|beyond| *beyond == OutOfRange::Clamp || from.wraps());
+    let out_of_range = out_of_range.filter(|beyond| *beyond == OutOfRange::Clamp || from.wraps());
     let decode = Cast {
         from: to,
         to: from,
         rounding,
-        beyond,
+        out_of_range,
         map: map("decode", &encoded, &context.data_type)?,
         name: context.data_type.to_string(),
     };
@@ -128,14 +130,14 @@ fn map(
     }
     let pairs = ways.get(way).map_or(Some(&[][..]), Json::as_array);
     let pairs = pairs.ok_or_else(|| wrong(&format!("`{way}` is a list of pairs")))?;
-    let numbers = Scalars::of(from).ok_or_else(|| wrong("is of numbers"))?;
+    let numbers = real(from).ok_or_else(|| wrong("is of numbers"))?;
     let mut map = Map::new();
     for pair in pairs {
         let Some([key, value]) = pair.as_array() else {
             return Err(wrong(&format!("{} is no pair of numbers", pair.brief())));
         };
         let key = numbers.load(element(from, key, NAME, parameters)?.as_bytes());
-        let value = Scalars::load_bits(element(to, value, NAME, parameters)?.as_bytes());
+        let value = load_bits(element(to, value, NAME, parameters)?.as_bytes());
         map.entry(key.key()).or_insert(value);
     }
     Ok(map)
@@ -149,10 +151,10 @@ impl Cast {
             true => None,
             false => self.map.get(&value.key()).copied(),
         };
-        let bits = mapped.or_else(|| self.to.bits(value, self.rounding, self.beyond));
+        let bits = mapped.or_else(|| self.to.cast(value, self.rounding, self.out_of_range));
         let bits =
             bits.ok_or_else(|| format!("{value} cannot be a number of type {}", self.name))?;
-        self.to.store(bits, to);
+        store_bits(bits, to);
         Ok(())
     }
 
@@ -207,7 +209,7 @@ impl ArrayToArray for CastValue {
 #[cfg(test)]
 mod tests {
     use zarr_core::data_type::CoreType::{self, *};
-    use zarr_core::data_type::{FloatFormat, Narrow};
+    use zarr_core::data_type::FloatFormat;
 
     use super::*;
     use crate::testing::{build_on, context, hex};
@@ -378,9 +380,9 @@ mod tests {
             [Int8, Int16, Int32, Int64, Uint8, Uint16, Uint32, Uint64, Float16, Float32, Float64]
                 .map(DataType::from)
                 .into();
-        let narrow = [Narrow::Int(2), Narrow::Int(4), Narrow::Uint(2), Narrow::Uint(4)];
-        types.extend(narrow.map(DataType::extension));
-        types.extend(FloatFormat::ALL.map(|format| DataType::extension(Narrow::Float(format))));
+        types.extend([2, 4].map(DataType::IntBits));
+        types.extend([2, 4].map(DataType::UintBits));
+        types.extend(FloatFormat::ALL.map(DataType::Minifloat));
         for from in &types {
             for to in &types {
                 let codec = made(from.clone(), &format!(r#"{{"data_type":"{to}"}}"#)).unwrap();

@@ -9,14 +9,14 @@ use std::collections::HashMap;
 use zarr_core::codec::{
     ArrayToBytes, BytesToBytes, ChunkContext, Codec, CodecSpec, DecodedSize, Parameters,
 };
-use zarr_core::data_type::{CoreType, Endian, Repr};
+use zarr_core::data_type::{CoreType, DataType, Endian, Repr, Scalar, ScalarValue};
 use zarr_core::heap::CELL;
 use zarr_core::region::element_count;
 use zarr_core::view::{View, ViewMut};
 use zarr_core::{CodecError, Dialect, Json, MetadataError, Object, Region};
 
 use crate::lifted::{Flat, in_dialect};
-use crate::number::{Number, NumberType, Wide, with_number};
+use crate::number::{Native, NumberType, with_scalar};
 use crate::stream::zeroed;
 
 const CODEC: &str = "categorize";
@@ -93,12 +93,11 @@ struct Categorize {
 
 /// Whether codes up to `most` are numbers of this type.
 fn has_codes(codes: NumberType, most: usize) -> bool {
-    match codes.core.repr() {
-        Repr::Int(size) => most >> (8 * size - 1).min(63) == 0,
-        Repr::Uint(size) => most >> (8 * size).min(63) == 0,
-        Repr::Float(2) => most <= 1 << 11,
-        Repr::Float(4) => most <= 1 << 24,
-        _ => true,
+    match codes.core.scalar() {
+        Scalar::Int(bits) => most >> (bits - 1).min(63) == 0,
+        Scalar::Uint(bits) => most >> bits.min(63) == 0,
+        Scalar::Float(format) => most <= 1 << (format.mantissa_bits() + 1),
+        _ => false,
     }
 }
 
@@ -117,7 +116,7 @@ pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, M
         None => return Err(parameters.wrong("dtype", "is none of texts, such as `<U5` or `|O`")),
     };
     let fits = match texts {
-        Texts::Objects => context.data_type.to_string() == "string",
+        Texts::Objects => context.data_type == DataType::String,
         _ => is_flat || context.element_size()? == texts.size(),
     };
     if !fits || texts == Texts::Objects && !is_flat {
@@ -173,13 +172,13 @@ impl Categorize {
     /// The codes of elements.
     fn look_up<'a>(&self, elements: impl ExactSizeIterator<Item = &'a [u8]>) -> Vec<u8> {
         let mut out = vec![0; elements.len() * self.codes.size()];
-        with_number!(self.codes.core, T => {
+        with_scalar!(self.codes.core, T => {
             for (element, out) in elements.zip(out.chunks_exact_mut(T::SIZE)) {
                 let code = self.code_of.get(element).copied().unwrap_or(0);
-                T::narrow(Wide::Integer(code.into())).store(out);
+                T::of(ScalarValue::Integer(code.into())).store(out);
             }
         });
-        self.codes.turn(&mut out);
+        self.codes.byteswap(&mut out);
         out
     }
 
@@ -187,20 +186,20 @@ impl Categorize {
     fn each_code(&self, encoded: &[u8], mut see: impl FnMut(usize)) -> Result<(), CodecError> {
         let mut turned = Cow::Borrowed(encoded);
         if self.codes.endian != Endian::NATIVE {
-            self.codes.turn(turned.to_mut());
+            self.codes.byteswap(turned.to_mut());
         }
         let known = self.elements.len();
-        with_number!(self.codes.core, T => {
+        with_scalar!(self.codes.core, T => {
             for code in turned.chunks_exact(T::SIZE) {
-                let place = match T::load(code).wide() {
-                    Wide::Integer(code) => usize::try_from(code).ok(),
-                    Wide::Float(code) if code.fract() == 0.0 && code >= 0.0 => Some(code as usize),
-                    Wide::Float(_) => None,
+                let place = match T::load(code).number() {
+                    ScalarValue::Integer(code) => usize::try_from(code).ok(),
+                    ScalarValue::Float(code) if code.fract() == 0.0 && code >= 0.0 => Some(code as usize),
+                    ScalarValue::Float(_) => None,
                 };
                 match place.filter(|&place| place < known) {
                     Some(place) => see(place),
                     None => {
-                        let why = format!("{:?} is the code of no label", T::load(code).wide());
+                        let why = format!("{:?} is the code of no label", T::load(code).number());
                         return Err(CodecError::corrupt(CODEC, why));
                     }
                 }
@@ -329,7 +328,7 @@ impl ArrayToBytes for Categorize {
 mod tests {
     use std::sync::Arc;
 
-    use zarr_core::data_type::{DataType, FixedUnicode, Variable};
+    use zarr_core::data_type::DataType;
     use zarr_core::heap::Heap;
 
     use super::*;
@@ -417,7 +416,7 @@ mod tests {
     /// Z2-040, numcodecs 0.15.2 and 0.16.6.
     #[test]
     fn objects_are_texts_of_any_length() {
-        let data_type = DataType::Extension(Arc::new(Variable::Text));
+        let data_type = DataType::String;
         let context = ChunkContext::new(data_type, vec![2, 3]);
         let words = format!(r#"{{"labels":{THREE},"dtype":"|O","astype":"|u1"}}"#);
         let built = build_on(Dialect::V2, CODEC, &words, &context);
@@ -453,7 +452,7 @@ mod tests {
     /// A codec on arrays in final v3, where no other library has it.
     #[test]
     fn arrays_become_numbers() {
-        let data_type = DataType::Extension(Arc::new(FixedUnicode { len: 2 }));
+        let data_type = DataType::FixedUtf32 { len: 2 };
         let context = ChunkContext::new(data_type, vec![6]);
         let words = format!(r#"{{"labels":{THREE},"dtype":"<U2","astype":"<u2"}}"#);
         let built = build_on(Dialect::V3, "numcodecs.categorize", &words, &context);

@@ -8,7 +8,7 @@ use zarr_core::codec::{ChunkContext, Codec, CodecSpec, Parameters};
 use zarr_core::{MetadataError, Object};
 
 use crate::arithmetic::{self, Kernel, Types};
-use crate::number::{Number, cast, each, with_number};
+use crate::number::{Native, cast, each, with_scalar};
 
 /// The delta codec.
 #[derive(Clone, Copy, Debug)]
@@ -31,19 +31,19 @@ impl Kernel for Delta {
     }
 
     fn encode(&self, types: Types, mut decoded: Vec<u8>) -> Vec<u8> {
-        with_number!(types.decoded.core, T => differences::<T>(&mut decoded));
+        with_scalar!(types.decoded.core, T => differences::<T>(&mut decoded));
         cast(types.decoded.core, types.encoded.core, decoded)
     }
 
     fn decode(&self, types: Types, encoded: Vec<u8>) -> Vec<u8> {
         let mut out = cast(types.encoded.core, types.decoded.core, encoded);
-        with_number!(types.decoded.core, T => sums::<T>(&mut out));
+        with_scalar!(types.decoded.core, T => sums::<T>(&mut out));
         out
     }
 }
 
 /// The first number stays as it is, to the sign of its zero.
-fn differences<T: Number>(numbers: &mut [u8]) {
+fn differences<T: Native>(numbers: &mut [u8]) {
     let mut before: Option<T> = None;
     each::<T>(numbers, |here| {
         let out = before.map_or(here, |before| here.minus(before));
@@ -52,7 +52,7 @@ fn differences<T: Number>(numbers: &mut [u8]) {
     });
 }
 
-fn sums<T: Number>(numbers: &mut [u8]) {
+fn sums<T: Native>(numbers: &mut [u8]) {
     let mut sum: Option<T> = None;
     each::<T>(numbers, |here| {
         let next = sum.map_or(here, |sum| sum.plus(here));
@@ -223,7 +223,7 @@ mod tests {
     #[test]
     fn times_are_counts() {
         let time = NumpyTime::from_typestr("<M8[s]").unwrap();
-        let data_type = DataType::Extension(std::sync::Arc::new(time));
+        let data_type = DataType::Time(time);
         let context = ChunkContext::new(data_type, vec![4]);
         let built = build_on(Dialect::V3, "delta", "{}", &context);
         let Ok(Codec::ArrayToArray(codec)) = built else { panic!("{built:?}") };

@@ -6,16 +6,16 @@
 //! number takes their type and anything else makes them 64-bit floats.
 
 use zarr_core::codec::{ChunkContext, Codec, CodecSpec, Parameters};
-use zarr_core::data_type::{CoreType, Repr};
+use zarr_core::data_type::{CoreType, Scalar, ScalarValue};
 use zarr_core::{Json, MetadataError, Object};
 
 use crate::arithmetic::{self, Kernel, Types};
-use crate::number::{Number, Wide, cast, each, with_number};
+use crate::number::{Native, cast, each, with_scalar};
 
 /// A number as Python reads it: without fraction and exponent it is an integer.
 #[derive(Clone, Debug)]
-struct Scalar {
-    value: Wide,
+struct Parameter {
+    value: ScalarValue,
     /// As the document spells it.
     text: Json,
 }
@@ -23,8 +23,8 @@ struct Scalar {
 /// The fixedscaleoffset codec.
 #[derive(Clone, Debug)]
 struct FixedScaleOffset {
-    scale: Scalar,
-    offset: Scalar,
+    scale: Parameter,
+    offset: Parameter,
 }
 
 /// Makes the codec.
@@ -32,29 +32,29 @@ pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, M
     arithmetic::build::<FixedScaleOffset>(spec, context)
 }
 
-impl Scalar {
+impl Parameter {
     fn read(parameters: &mut Parameters<'_>, name: &'static str) -> Result<Self, MetadataError> {
         let Some(json) = parameters.get(name) else {
             return Err(parameters.wrong(name, "is missing"));
         };
         let text = json.as_number().unwrap_or_default();
         let value = match (text.parse(), text.parse::<f64>()) {
-            (Ok(integer), _) => Wide::Integer(integer),
-            (_, Ok(float)) if float.is_finite() => Wide::Float(float),
+            (Ok(integer), _) => ScalarValue::Integer(integer),
+            (_, Ok(float)) if float.is_finite() => ScalarValue::Float(float),
             _ => return Err(parameters.wrong(name, format!("{} is not a number", json.brief()))),
         };
         let text = json.clone();
-        Ok(Scalar { value, text })
+        Ok(Parameter { value, text })
     }
 
     /// In integers of type `core`, if it and they are.
-    fn in_integers(&self, core: CoreType) -> Option<Wide> {
-        let Wide::Integer(value) = self.value else {
+    fn in_integers(&self, core: CoreType) -> Option<ScalarValue> {
+        let ScalarValue::Integer(value) = self.value else {
             return None;
         };
-        let fits = with_number!(core, T => match <T as Number>::narrow(self.value).wide() {
-            Wide::Integer(narrowed) => narrowed == value,
-            Wide::Float(_) => false,
+        let fits = with_scalar!(core, T => match <T as Native>::of(self.value).number() {
+            ScalarValue::Integer(narrowed) => narrowed == value,
+            ScalarValue::Float(_) => false,
         });
         fits.then_some(self.value)
     }
@@ -62,8 +62,8 @@ impl Scalar {
 
 /// The float type in which numbers of type `core` are scaled.
 fn float_of(core: CoreType) -> CoreType {
-    match core.repr() {
-        Repr::Float(_) => core,
+    match core.scalar() {
+        Scalar::Float(_) => core,
         _ => CoreType::Float64,
     }
 }
@@ -72,11 +72,11 @@ impl Kernel for FixedScaleOffset {
     const CODEC: &'static str = "fixedscaleoffset";
 
     fn read(_: &CodecSpec, parameters: &mut Parameters<'_>) -> Result<Self, MetadataError> {
-        let scale = Scalar::read(parameters, "scale")?;
-        let offset = Scalar::read(parameters, "offset")?;
+        let scale = Parameter::read(parameters, "scale")?;
+        let offset = Parameter::read(parameters, "offset")?;
         match scale.value {
-            Wide::Integer(0) => Err(parameters.wrong("scale", "is 0")),
-            Wide::Float(0.0) => Err(parameters.wrong("scale", "is 0")),
+            ScalarValue::Integer(0) => Err(parameters.wrong("scale", "is 0")),
+            ScalarValue::Float(0.0) => Err(parameters.wrong("scale", "is 0")),
             _ => Ok(FixedScaleOffset { scale, offset }),
         }
     }
@@ -91,16 +91,16 @@ impl Kernel for FixedScaleOffset {
         let (from, to) = (types.decoded.core, types.encoded.core);
         let whole_offset = self.offset.in_integers(from);
         if let Some(offset) = whole_offset {
-            with_number!(from, T => each::<T>(&mut decoded, |x| x.minus(T::narrow(offset))));
+            with_scalar!(from, T => each::<T>(&mut decoded, |x| x.minus(T::of(offset))));
             if let Some(scale) = self.scale.in_integers(from) {
-                with_number!(from, T => each::<T>(&mut decoded, |x| x.times(T::narrow(scale))));
+                with_scalar!(from, T => each::<T>(&mut decoded, |x| x.times(T::of(scale))));
                 return cast(from, to, decoded);
             }
         }
         let float = float_of(from);
         let mut out = cast(from, float, decoded);
-        with_number!(float, T => {
-            let (offset, scale) = (T::narrow(self.offset.value), T::narrow(self.scale.value));
+        with_scalar!(float, T => {
+            let (offset, scale) = (T::of(self.offset.value), T::of(self.scale.value));
             match whole_offset {
                 Some(_) => each::<T>(&mut out, |x| x.times(scale).rounded()),
                 None => each::<T>(&mut out, |x| x.minus(offset).times(scale).rounded()),
@@ -113,8 +113,8 @@ impl Kernel for FixedScaleOffset {
         let (from, to) = (types.encoded.core, types.decoded.core);
         let float = float_of(from);
         let mut out = cast(from, float, encoded);
-        with_number!(float, T => {
-            let (offset, scale) = (T::narrow(self.offset.value), T::narrow(self.scale.value));
+        with_scalar!(float, T => {
+            let (offset, scale) = (T::of(self.offset.value), T::of(self.scale.value));
             each::<T>(&mut out, |e| e.over(scale).plus(offset));
         });
         cast(float, to, out)

@@ -77,13 +77,13 @@ impl ArrayToBytes for Json2 {
 
 #[cfg(test)]
 mod tests {
-    use zarr_core::data_type::{CoreType, Variable};
+    use zarr_core::data_type::{CoreType, DataType};
 
     use super::*;
     use crate::testing::{Long, build_on, context};
 
     fn values(shape: &[u64]) -> Long {
-        Long::new(Variable::Json, "json2", "{}", shape)
+        Long::new(DataType::Json, "json2", "{}", shape)
     }
 
     fn stands_for(codec: &Long, text: &str, elements: &[&str]) {
@@ -122,7 +122,7 @@ mod tests {
     /// Z2-042: version 1.
     #[test]
     fn the_first_version_has_no_shape() {
-        let old = |shape: &[u64]| Long::new(Variable::Json, "json", "{}", shape);
+        let old = |shape: &[u64]| Long::new(DataType::Json, "json", "{}", shape);
         stands_for(&old(&[2]), r#"["a",["b"],"|O"]"#, &[r#""a""#, r#"["b"]"#]);
         stands_for(&old(&[2, 1]), r#"[["a"],["b"],"|O"]"#, &[r#""a""#, r#""b""#]);
         assert_eq!(old(&[2, 1]).decode(br#"[[1,2],3,"|O"]"#).unwrap(), [&b"[1,2]"[..], b"3"]);
@@ -178,7 +178,7 @@ mod tests {
     fn other_types_and_encodings_are_refused() {
         let error = build_on(Dialect::V2, "json2", "{}", &context(CoreType::Int8, &[1]));
         assert!(error.unwrap_err().to_string().contains("is stored otherwise"));
-        let json = zarr_core::data_type::DataType::Extension(std::sync::Arc::new(Variable::Json));
+        let json = DataType::Json;
         let context = ChunkContext::new(json, vec![1]);
         let error = build_on(Dialect::V2, "json2", r#"{"encoding":"utf-16"}"#, &context);
         assert!(error.unwrap_err().to_string().contains("`utf-16` is not UTF-8"));

@@ -68,6 +68,8 @@ mod crc32c;
 mod deflate;
 #[cfg(feature = "delta")]
 mod delta;
+#[cfg(any(feature = "cast_value", feature = "scale_offset"))]
+mod elementwise;
 #[cfg(feature = "fixedscaleoffset")]
 mod fixedscaleoffset;
 #[cfg(feature = "fletcher32")]
@@ -121,8 +123,6 @@ mod planes;
 mod quantize;
 #[cfg(feature = "reshape")]
 mod reshape;
-#[cfg(any(feature = "cast_value", feature = "scale_offset"))]
-mod scalar;
 #[cfg(feature = "scale_offset")]
 mod scale_offset;
 #[cfg(feature = "sharding")]

@@ -297,12 +297,12 @@ fn float(value: f64) -> Json {
 
 #[cfg(test)]
 mod tests {
-    use zarr_core::data_type::Variable;
+    use zarr_core::data_type::DataType;
 
     use crate::testing::{Long, hex};
 
     fn values(shape: &[u64]) -> Long {
-        Long::new(Variable::Json, "msgpack2", "{}", shape)
+        Long::new(DataType::Json, "msgpack2", "{}", shape)
     }
 
     fn stands_for(codec: &Long, digits: &str, elements: &[&str]) {
@@ -368,14 +368,14 @@ mod tests {
     /// Z2-042: version 1.
     #[test]
     fn the_first_version_has_no_shape() {
-        let old = Long::new(Variable::Json, "msgpack", "{}", &[2]);
+        let old = Long::new(DataType::Json, "msgpack", "{}", &[2]);
         stands_for(&old, "93 01 a162 a27c4f", &["1", r#""b""#]);
     }
 
     #[test]
     fn parameters_say_how_texts_and_floats_are_written() {
         let words = r#"{"use_single_float":true,"use_bin_type":false,"raw":false}"#;
-        let codec = Long::new(Variable::Json, "msgpack2", words, &[2]);
+        let codec = Long::new(DataType::Json, "msgpack2", words, &[2]);
         let text = format!("\"{}\"", "x".repeat(40));
         let encoded = hex(&["94 ca3fc00000 da0028", &"78".repeat(40), "a27c4f9102"].concat());
         assert_eq!(codec.encode(&["1.5", &text]).unwrap(), encoded);

@@ -1,14 +1,17 @@
-//! Lists the number types of numcodecs' arithmetic codecs, and casts one to another.
+//! Computes with numbers and casts them as NumPy does, for numcodecs' arithmetic codecs.
 //!
-//! As NumPy does: integers wrap, floats lose their fraction, rounding happens once.
+//! Integers wrap, floats lose their fraction, rounding happens once. Loops over elements are compiled for each Rust
+//! type: [`with_scalar!`] selects it.
 #![cfg_attr(
     not(feature = "full"),
     allow(dead_code, unused_imports, reason = "a build with few codecs needs few of these")
 )]
 
+use std::ops::{Add, Mul, Sub};
+
 use half::f16;
 use zarr_core::codec::{ChunkContext, CodecSpec, Parameters};
-use zarr_core::data_type::{CoreType, DataType, Endian};
+use zarr_core::data_type::{CoreType, DataType, Endian, Scalar, ScalarValue};
 use zarr_core::{CodecError, Dialect, MetadataError};
 
 /// A type of numbers as numcodecs names it: `<i4`.
@@ -16,27 +19,23 @@ use zarr_core::{CodecError, Dialect, MetadataError};
 pub(crate) struct NumberType {
     /// An integer or a float.
     pub(crate) core: CoreType,
-    /// How they lie in flat bytes.
+    /// Their order in flat bytes.
     pub(crate) endian: Endian,
 }
 
 impl NumberType {
     /// A core type in this machine's order; `None` if its elements are no integers or floats.
     pub(crate) fn native(core: CoreType) -> Option<NumberType> {
-        let number = !matches!(core, CoreType::Bool | CoreType::Complex64 | CoreType::Complex128);
-        let endian = Endian::NATIVE;
-        number.then_some(NumberType { core, endian })
+        let is_real = !matches!(core.scalar(), Scalar::Bool | Scalar::Complex(_));
+        is_real.then_some(NumberType { core, endian: Endian::NATIVE })
     }
 
     /// The type of the elements that a codec is built for; `None` if they are no integers or floats.
     pub(crate) fn of(spec: &CodecSpec, context: &ChunkContext) -> Option<NumberType> {
-        let native = match &context.data_type {
-            DataType::Core(core) => NumberType::native(*core)?,
+        let native = match context.data_type.scalar()? {
             // A time's counts are computed with as integers (F-047).
-            DataType::Extension(extension) if extension.repr() == CoreType::Int64.repr() => {
-                NumberType::native(CoreType::Int64)?
-            }
-            _ => return None,
+            Scalar::Time(_) => NumberType::native(CoreType::Int64)?,
+            scalar => NumberType::native(CoreType::of_scalar(scalar)?)?,
         };
         match spec.dialect {
             Dialect::V3 => Some(native),
@@ -67,21 +66,22 @@ impl NumberType {
 
     /// Bytes in a number.
     pub(crate) fn size(self) -> usize {
-        self.core.repr().size()
+        self.core.scalar().size()
     }
 
     /// How many numbers `bytes` bytes are.
     pub(crate) fn count(self, codec: &'static str, bytes: u64) -> Result<u64, CodecError> {
         let size = self.size() as u64;
-        let why = || format!("{bytes} bytes are not numbers of {size}");
         match bytes % size {
             0 => Ok(bytes / size),
-            _ => Err(CodecError::corrupt(codec, why())),
+            _ => {
+                Err(CodecError::corrupt(codec, format!("{bytes} bytes are not numbers of {size}")))
+            }
         }
     }
 
-    /// Turns numbers from their own byte order to the native one, or back.
-    pub(crate) fn turn(self, bytes: &mut [u8]) {
+    /// Swaps the bytes of numbers between their own order and the native one.
+    pub(crate) fn byteswap(self, bytes: &mut [u8]) {
         fn fixed<const N: usize>(bytes: &mut [u8]) {
             bytes.as_chunks_mut::<N>().0.iter_mut().for_each(|number| number.reverse());
         }
@@ -95,7 +95,7 @@ impl NumberType {
         }
     }
 
-    /// What these numbers are to the next codec, which expects native ones on arrays and little-endian ones
+    /// The data type that the next codec sees, which expects native numbers on arrays and little-endian ones
     /// on bytes.
     pub(crate) fn data_type(self) -> DataType {
         let here: DataType = self.core.into();
@@ -107,15 +107,8 @@ impl NumberType {
     }
 }
 
-/// A number that can stand for any other: integers and floats each in their widest type.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Wide {
-    Integer(i128),
-    Float(f64),
-}
-
-/// A number in native byte order.
-pub(crate) trait Number: Copy {
+/// A number of a Rust type, in native byte order.
+pub(crate) trait Native: Copy {
     const SIZE: usize;
     fn load(bytes: &[u8]) -> Self;
     fn store(self, bytes: &mut [u8]);
@@ -126,152 +119,85 @@ pub(crate) trait Number: Copy {
     fn over(self, other: Self) -> Self;
     /// The nearest integer, ties to even.
     fn rounded(self) -> Self;
-    fn wide(self) -> Wide;
-    fn narrow(wide: Wide) -> Self;
+    fn number(self) -> ScalarValue;
+    /// Cast as C does.
+    fn of(number: ScalarValue) -> Self;
 }
 
-macro_rules! bytes_of {
-    ($T:ty) => {
-        const SIZE: usize = size_of::<$T>();
-        fn load(bytes: &[u8]) -> Self {
-            <$T>::from_ne_bytes(*bytes.first_chunk().expect("the slice is one number long"))
+/// For each kind of numbers: its types, the methods that add, subtract and multiply, and the functions that divide,
+/// round, widen, and cast from an integer and from a float.
+macro_rules! natives {
+    ($($($T:ident)* => $plus:ident $minus:ident $times:ident, $over:expr, $rounded:expr, $number:expr, $of_integer:expr,
+        $of_float:expr;)*) => {$($(
+        impl Native for $T {
+            const SIZE: usize = size_of::<$T>();
+            fn load(bytes: &[u8]) -> Self {
+                <$T>::from_ne_bytes(*bytes.first_chunk().expect("the slice is one number long"))
+            }
+            fn store(self, bytes: &mut [u8]) {
+                bytes.copy_from_slice(&self.to_ne_bytes());
+            }
+            fn plus(self, other: Self) -> Self {
+                self.$plus(other)
+            }
+            fn minus(self, other: Self) -> Self {
+                self.$minus(other)
+            }
+            fn times(self, other: Self) -> Self {
+                self.$times(other)
+            }
+            fn over(self, other: Self) -> Self {
+                let over: fn($T, $T) -> $T = $over;
+                over(self, other)
+            }
+            fn rounded(self) -> Self {
+                let rounded: fn($T) -> $T = $rounded;
+                rounded(self)
+            }
+            fn number(self) -> ScalarValue {
+                $number(self.into())
+            }
+            fn of(number: ScalarValue) -> Self {
+                let (of_integer, of_float): (fn(i128) -> $T, fn(f64) -> $T) = ($of_integer, $of_float);
+                match number {
+                    ScalarValue::Integer(value) => of_integer(value),
+                    ScalarValue::Float(value) => of_float(value),
+                }
+            }
         }
-        fn store(self, bytes: &mut [u8]) {
-            bytes.copy_from_slice(&self.to_ne_bytes());
+    )*)*};
+}
+
+natives! {
+    i8 i16 i32 i64 u8 u16 u32 u64 => wrapping_add wrapping_sub wrapping_mul,
+        |a, b| a.checked_div(b).unwrap_or(0), |x| x, ScalarValue::Integer, |v| v as _,
+        // A cast in C goes through a wide integer here, so that -1.0 becomes 255 in a byte.
+        |v| if v < 0.0 { v as i64 as _ } else { v as u64 as _ };
+    f32 f64 => add sub mul, |a, b| a / b, |x| x.round_ties_even(), ScalarValue::Float, |v| v as _, |v| v as _;
+    f16 => add sub mul, |a, b| a / b, |x| f16::from_f32(x.to_f32().round_ties_even()), ScalarValue::Float,
+        |v| f16::from_f64(v as f64), f16::from_f64;
+}
+
+/// Runs `$body` with `$T` standing for the Rust type of a core type's integers or floats.
+macro_rules! with_scalar {
+    ($core:expr, $T:ident => $body:expr) => {
+        $crate::number::with_scalar!(@ $core, $T => $body; Int8 i8, Int16 i16, Int32 i32, Int64 i64, Uint8 u8,
+            Uint16 u16, Uint32 u32, Uint64 u64, Float16 half::f16, Float32 f32, Float64 f64)
+    };
+    (@ $core:expr, $T:ident => $body:expr; $($kind:ident $native:ty),*) => {
+        match $core {
+            $(zarr_core::data_type::CoreType::$kind => {
+                type $T = $native;
+                $body
+            })*
+            _ => unreachable!("a number type is an integer or a float"),
         }
     };
 }
+pub(crate) use with_scalar;
 
-macro_rules! integers {
-    ($($T:ident)*) => {$(
-        impl Number for $T {
-            bytes_of!($T);
-            fn plus(self, other: Self) -> Self {
-                self.wrapping_add(other)
-            }
-            fn minus(self, other: Self) -> Self {
-                self.wrapping_sub(other)
-            }
-            fn times(self, other: Self) -> Self {
-                self.wrapping_mul(other)
-            }
-            fn over(self, other: Self) -> Self {
-                self.checked_div(other).unwrap_or(0)
-            }
-            fn rounded(self) -> Self {
-                self
-            }
-            fn wide(self) -> Wide {
-                Wide::Integer(self.into())
-            }
-            fn narrow(wide: Wide) -> Self {
-                match wide {
-                    Wide::Integer(v) => v as $T,
-                    // A cast in C goes through a wide integer here, so that -1.0 becomes 255 in a byte.
-                    Wide::Float(v) if v < 0.0 => v as i64 as $T,
-                    Wide::Float(v) => v as u64 as $T,
-                }
-            }
-        }
-    )*};
-}
-
-macro_rules! floats {
-    ($($T:ident: $from:expr, $from_int:expr, $round:expr;)*) => {$(
-        impl Number for $T {
-            bytes_of!($T);
-            fn plus(self, other: Self) -> Self {
-                self + other
-            }
-            fn minus(self, other: Self) -> Self {
-                self - other
-            }
-            fn times(self, other: Self) -> Self {
-                self * other
-            }
-            fn over(self, other: Self) -> Self {
-                self / other
-            }
-            fn rounded(self) -> Self {
-                $round(self)
-            }
-            fn wide(self) -> Wide {
-                Wide::Float(self.into())
-            }
-            fn narrow(wide: Wide) -> Self {
-                match wide {
-                    Wide::Integer(v) => $from_int(v),
-                    Wide::Float(v) => $from(v),
-                }
-            }
-        }
-    )*};
-}
-
-integers! { i8 i16 i32 i64 u8 u16 u32 u64 }
-floats! {
-    f16: f16::from_f64, |v| f16::from_f64(v as f64), |v: f16| f16::from_f32(v.to_f32().round_ties_even());
-    f32: |v| v as f32, |v| v as f32, f32::round_ties_even;
-    f64: |v| v, |v| v as f64, f64::round_ties_even;
-}
-
-/// Runs `$body` with `$T` standing for the Rust type of a [`NumberType`]'s core type.
-macro_rules! with_number {
-    ($core:expr, $T:ident => $body:expr) => {{
-        use zarr_core::data_type::CoreType;
-        match $core {
-            CoreType::Int8 => {
-                type $T = i8;
-                $body
-            }
-            CoreType::Int16 => {
-                type $T = i16;
-                $body
-            }
-            CoreType::Int32 => {
-                type $T = i32;
-                $body
-            }
-            CoreType::Int64 => {
-                type $T = i64;
-                $body
-            }
-            CoreType::Uint8 => {
-                type $T = u8;
-                $body
-            }
-            CoreType::Uint16 => {
-                type $T = u16;
-                $body
-            }
-            CoreType::Uint32 => {
-                type $T = u32;
-                $body
-            }
-            CoreType::Uint64 => {
-                type $T = u64;
-                $body
-            }
-            CoreType::Float16 => {
-                type $T = half::f16;
-                $body
-            }
-            CoreType::Float32 => {
-                type $T = f32;
-                $body
-            }
-            CoreType::Float64 => {
-                type $T = f64;
-                $body
-            }
-            _ => unreachable!("a number type is an integer or a float"),
-        }
-    }};
-}
-pub(crate) use with_number;
-
-/// Replaces each number by what `f` makes of it.
-pub(crate) fn each<T: Number>(numbers: &mut [u8], mut f: impl FnMut(T) -> T) {
+/// Replaces each number by the result of `f`.
+pub(crate) fn each<T: Native>(numbers: &mut [u8], mut f: impl FnMut(T) -> T) {
     for bytes in numbers.chunks_exact_mut(T::SIZE) {
         f(T::load(bytes)).store(bytes);
     }
@@ -279,14 +205,14 @@ pub(crate) fn each<T: Number>(numbers: &mut [u8], mut f: impl FnMut(T) -> T) {
 
 /// The same numbers in another type.
 pub(crate) fn cast(from: CoreType, to: CoreType, numbers: Vec<u8>) -> Vec<u8> {
-    fn cast_each<A: Number, B: Number>(numbers: &[u8]) -> Vec<u8> {
+    fn cast_each<A: Native, B: Native>(numbers: &[u8]) -> Vec<u8> {
         let mut out = vec![0; numbers.len() / A::SIZE * B::SIZE];
         let pairs = numbers.chunks_exact(A::SIZE).zip(out.chunks_exact_mut(B::SIZE));
-        pairs.for_each(|(a, b)| B::narrow(A::load(a).wide()).store(b));
+        pairs.for_each(|(a, b)| B::of(A::load(a).number()).store(b));
         out
     }
     if from == to {
         return numbers;
     }
-    with_number!(from, A => with_number!(to, B => cast_each::<A, B>(&numbers)))
+    with_scalar!(from, A => with_scalar!(to, B => cast_each::<A, B>(&numbers)))
 }

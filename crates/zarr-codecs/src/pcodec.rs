@@ -15,7 +15,7 @@ use zarr_core::region::element_count;
 use zarr_core::view::{View, ViewMut};
 use zarr_core::{CodecError, Dialect, MetadataError, Object, Region};
 
-use crate::number::{Number, NumberType, with_number};
+use crate::number::{Native, NumberType, with_scalar};
 use crate::spelling::numcodecs;
 
 const CODEC: &str = "pcodec";
@@ -114,7 +114,7 @@ impl Pcodec {
             codec: CODEC,
             why: error.to_string(),
         };
-        with_number!(self.core(), T => {
+        with_scalar!(self.core(), T => {
             let numbers: Vec<T> = numbers.chunks_exact(T::SIZE).map(T::load).collect();
             simple_compress(&numbers, &self.how).map_err(refused)
         })
@@ -127,7 +127,7 @@ impl Pcodec {
         let broken = |error: pco::errors::PcoError| CodecError::corrupt(CODEC, error);
         let (header, mut rest) = FileDecompressor::new(file).map_err(broken)?;
         let mut out = Vec::new();
-        with_number!(self.core(), T => loop {
+        with_scalar!(self.core(), T => loop {
             let item = header.chunk_decompressor::<T, _>(rest).map_err(broken)?;
             let mut page = match item {
                 DecompressorItem::Chunk(page) => page,
@@ -144,7 +144,7 @@ impl Pcodec {
             if found as u64 > size.limit() {
                 size.check(CODEC, found as u64)?;
             }
-            let mut numbers = vec![T::narrow(crate::number::Wide::Integer(0)); page.n()];
+            let mut numbers = vec![T::of(zarr_core::data_type::ScalarValue::Integer(0)); page.n()];
             if !page.read(&mut numbers).map_err(broken)?.finished {
                 return Err(CodecError::corrupt(CODEC, "a page ends before its last number"));
             }
@@ -161,7 +161,7 @@ impl BytesToBytes for Pcodec {
     fn encode<'a>(&self, decoded: Cow<'a, [u8]>) -> Result<Cow<'a, [u8]>, CodecError> {
         self.numbers.count(CODEC, decoded.len() as u64)?;
         let mut numbers = decoded.into_owned();
-        self.numbers.turn(&mut numbers);
+        self.numbers.byteswap(&mut numbers);
         self.compress(&numbers).map(Cow::Owned)
     }
 
@@ -171,7 +171,7 @@ impl BytesToBytes for Pcodec {
         size: DecodedSize,
     ) -> Result<Cow<'a, [u8]>, CodecError> {
         let mut numbers = self.decompress(&encoded, size)?;
-        self.numbers.turn(&mut numbers);
+        self.numbers.byteswap(&mut numbers);
         Ok(Cow::Owned(numbers))
     }
 
@@ -301,7 +301,7 @@ mod tests {
             let (arrays, mut out) = (on_arrays(core, words), vec![0xa5; numbers.len()]);
             let view = ViewMut::new(&mut out, &[count], core.repr().size());
             arrays.decode_into(&hex(file), &[count], &Region::all(&[count]), view).unwrap();
-            NumberType { core, endian: zarr_core::data_type::Endian::Little }.turn(&mut out);
+            NumberType { core, endian: zarr_core::data_type::Endian::Little }.byteswap(&mut out);
             assert_eq!(out, numbers);
         }
     }
@@ -387,7 +387,7 @@ mod tests {
             }
         }
         let time = NumpyTime { kind: TimeKind::Datetime, unit: TimeUnit::Second, scale_factor: 1 };
-        let times = ChunkContext::new(DataType::extension(time), [4]);
+        let times = ChunkContext::new(DataType::Time(time), [4]);
         assert!(build_on(Dialect::V3, CODEC, "{}", &times).is_ok());
         let big = ChunkContext::new(DataType::from(CoreType::Int32).in_other_order(), [4]);
         assert!(build_on(Dialect::V2, CODEC, "{}", &big).is_err());

@@ -4,11 +4,11 @@
 //! point, ties to even, so that trailing bits are zero; then cast to `astype`. Decoding casts back.
 
 use zarr_core::codec::{ChunkContext, Codec, CodecSpec, Parameters};
-use zarr_core::data_type::Repr;
+use zarr_core::data_type::{CoreType, Scalar, ScalarValue};
 use zarr_core::{MetadataError, Object};
 
 use crate::arithmetic::{self, Kernel, Types};
-use crate::number::{Number, Wide, cast, each, with_number};
+use crate::number::{Native, cast, each, with_scalar};
 
 /// The quantize codec.
 #[derive(Clone, Copy, Debug)]
@@ -43,7 +43,7 @@ impl Kernel for Quantize {
     }
 
     fn refuses(&self, types: Types) -> Option<&'static str> {
-        let is_float = |core: zarr_core::data_type::CoreType| matches!(core.repr(), Repr::Float(_));
+        let is_float = |core: CoreType| matches!(core.scalar(), Scalar::Float(_));
         let good = is_float(types.decoded.core) && is_float(types.encoded.core);
         (!good).then_some("only floats are rounded")
     }
@@ -59,9 +59,9 @@ impl Kernel for Quantize {
             scaled if scaled.is_finite() => scaled.round_ties_even() / scale,
             _ => x,
         };
-        with_number!(types.decoded.core, T => each::<T>(&mut decoded, |x| match x.wide() {
-            Wide::Float(x) => T::narrow(Wide::Float(round(x))),
-            Wide::Integer(_) => x,
+        with_scalar!(types.decoded.core, T => each::<T>(&mut decoded, |x| match x.number() {
+            ScalarValue::Float(x) => T::of(ScalarValue::Float(round(x))),
+            ScalarValue::Integer(_) => x,
         }));
         cast(types.decoded.core, types.encoded.core, decoded)
     }

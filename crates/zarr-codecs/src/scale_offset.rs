@@ -4,20 +4,20 @@
 //! array's own type. A step whose result that type does not have is an error.
 
 use zarr_core::codec::{ArrayToArray, ChunkContext, Codec, CodecSpec, Parameters};
-use zarr_core::data_type::{FillValue, FloatFormat, Rounding};
+use zarr_core::data_type::{FillValue, FloatFormat, Rounding, Scalar, ScalarValue, store_bits};
 use zarr_core::view::{View, ViewMut};
 use zarr_core::{CodecError, Dialect, MetadataError, Object};
 
-use crate::scalar::{Scalar, Scalars, decode_each, element, encode_each};
+use crate::elementwise::{decode_each, element, encode_each, real};
 
 const CODEC: &str = "scale_offset";
 
 /// The scale_offset codec.
 #[derive(Clone, Debug)]
 struct ScaleOffset {
-    numbers: Scalars,
-    offset: Option<Scalar>,
-    scale: Option<Scalar>,
+    numbers: Scalar,
+    offset: Option<ScalarValue>,
+    scale: Option<ScalarValue>,
     /// The type of the numbers.
     name: String,
     configuration: Object,
@@ -27,7 +27,8 @@ struct ScaleOffset {
 pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, MetadataError> {
     let mut parameters = Parameters::new(spec);
     let data_type = &context.data_type;
-    let Some(numbers) = Scalars::of(data_type).filter(|numbers| *numbers != Scalars::Time) else {
+    let Some(numbers) = real(data_type).filter(|numbers| !matches!(numbers, Scalar::Time(_)))
+    else {
         let why = format!("`{data_type}` is not a type of integers or floats");
         return Err(parameters.wrong("data type", why));
     };
@@ -37,7 +38,7 @@ pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, M
         Ok::<_, MetadataError>(number.map(|number| numbers.load(number.as_bytes())))
     };
     let (offset, scale) = (read("offset")?, read("scale")?);
-    if let Some(Scalar::Integer(0) | Scalar::Float(0.0)) = scale {
+    if let Some(ScalarValue::Integer(0) | ScalarValue::Float(0.0)) = scale {
         return Err(parameters.wrong("scale", "is 0"));
     }
     parameters.finish()?;
@@ -90,7 +91,7 @@ impl ScaleOffset {
     /// Does these operations, where their second number is said.
     fn step(
         &self,
-        operations: [(Operation, Option<Scalar>); 2],
+        operations: [(Operation, Option<ScalarValue>); 2],
         from: &[u8],
         to: &mut [u8],
     ) -> Result<(), String> {
@@ -106,28 +107,27 @@ impl ScaleOffset {
                 )
             })?;
         }
-        match value {
-            // What NaN holds beside being one stays.
-            Scalar::Float(value) if value.is_nan() && is_nan(start) => to.copy_from_slice(from),
-            _ => {
-                let bits = self.numbers.bits(value, Rounding::NearestEven, None);
-                self.numbers.store(bits.expect("each step has given one of these numbers"), to);
-            }
+        // The payload of a NaN stays.
+        if value.is_nan() && start.is_nan() {
+            to.copy_from_slice(from);
+        } else {
+            let bits = self.numbers.cast(value, Rounding::NearestEven, None);
+            store_bits(bits.expect("each step has given one of these numbers"), to);
         }
         Ok(())
     }
 
-    fn one(&self, operation: Operation, a: Scalar, b: Scalar) -> Option<Scalar> {
+    fn one(&self, operation: Operation, a: ScalarValue, b: ScalarValue) -> Option<ScalarValue> {
         let result = match (self.numbers, a, b) {
-            (_, Scalar::Integer(a), Scalar::Integer(b)) => {
-                Scalar::Integer(operation.of_integers(a, b)?)
+            (_, ScalarValue::Integer(a), ScalarValue::Integer(b)) => {
+                ScalarValue::Integer(operation.of_integers(a, b)?)
             }
-            (Scalars::Float(format), Scalar::Float(a), Scalar::Float(b)) => {
-                return operation.of_floats(format, a, b).map(Scalar::Float);
+            (Scalar::Float(format), ScalarValue::Float(a), ScalarValue::Float(b)) => {
+                return operation.of_floats(format, a, b).map(ScalarValue::Float);
             }
             _ => return None,
         };
-        self.numbers.bits(result, Rounding::NearestEven, None).map(|_| result)
+        self.numbers.cast(result, Rounding::NearestEven, None).map(|_| result)
     }
 
     fn encode_one(&self, from: &[u8], to: &mut [u8]) -> Result<(), String> {
@@ -139,10 +139,6 @@ impl ScaleOffset {
         let operations = [(Operation::Over, self.scale), (Operation::Plus, self.offset)];
         self.step(operations, from, to)
     }
-}
-
-fn is_nan(value: Scalar) -> bool {
-    matches!(value, Scalar::Float(value) if value.is_nan())
 }
 
 impl ArrayToArray for ScaleOffset {
@@ -182,7 +178,7 @@ mod tests {
 
     use zarr_core::codec::Chain;
     use zarr_core::data_type::CoreType::*;
-    use zarr_core::data_type::{DataType, Narrow};
+    use zarr_core::data_type::DataType;
     use zarr_core::{Region, Registry};
 
     use super::*;
@@ -247,7 +243,7 @@ mod tests {
         assert!(back(Int8, words, &[31]).unwrap_err().contains("31 over 3"));
         let wide = r#"{"scale":18446744073709551615}"#;
         assert!(there(Uint64, wide, &u64::MAX.to_ne_bytes()).is_err());
-        let four = DataType::extension(Narrow::Int(4));
+        let four = DataType::IntBits(4);
         assert_eq!(there(four.clone(), r#"{"offset":-8}"#, &[0xff]), Ok(vec![7]));
         assert!(there(four, r#"{"offset":-8}"#, &[0]).is_err());
     }
@@ -273,7 +269,7 @@ mod tests {
         assert_eq!(there(Float32, words, &nan).unwrap(), nan);
         // Numbers without zero, offset and scale left away.
         let format = FloatFormat::from_name("float8_e8m0fnu").unwrap();
-        let scales = DataType::extension(Narrow::Float(format));
+        let scales = DataType::Minifloat(format);
         assert_eq!(there(scales.clone(), "{}", &[0x80]), Ok(vec![0x80]));
         assert_eq!(there(scales.clone(), r#"{"scale":4}"#, &[0x80]), Ok(vec![0x82]));
         assert!(there(scales, r#"{"offset":1}"#, &[0x7f]).is_err());

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use zarr_core::codec::{ArrayToBytes, BytesToBytes, ChunkContext, Codec, CodecSpec, DecodedSize};
-use zarr_core::data_type::{CoreType, DataType, Variable};
+use zarr_core::data_type::{CoreType, DataType};
 use zarr_core::heap::{CELL, Heap};
 use zarr_core::view::{View, ViewMut};
 use zarr_core::{CodecError, Dialect, Json, MetadataError, Region, Registry};
@@ -213,8 +213,7 @@ pub(crate) struct Long {
 
 impl Long {
     /// In v2's words.
-    pub fn new(data_type: Variable, name: &str, configuration: &str, shape: &[u64]) -> Long {
-        let data_type = DataType::Extension(Arc::new(data_type));
+    pub fn new(data_type: DataType, name: &str, configuration: &str, shape: &[u64]) -> Long {
         let context = ChunkContext::new(data_type, shape.to_vec());
         match build_on(Dialect::V2, name, configuration, &context) {
             Ok(Codec::ArrayToBytes(codec)) => Long { codec, shape: shape.to_vec() },

@@ -5,6 +5,7 @@
 //! memory an element is compact JSON.
 
 use zarr_core::codec::{ChunkContext, CodecSpec, Parameters};
+use zarr_core::data_type::DataType;
 use zarr_core::heap::CELL;
 use zarr_core::region::element_count;
 use zarr_core::view::{View, ViewMut};
@@ -26,13 +27,11 @@ pub(crate) struct Values {
 impl Values {
     /// Refuses elements that are no JSON values.
     pub fn check(spec: &CodecSpec, context: &ChunkContext) -> Result<(), MetadataError> {
-        match context.data_type.is_variable() && context.data_type.to_string() == "json" {
-            true => Ok(()),
-            false => {
-                let why = format!("`{}` is stored otherwise", context.data_type);
-                Err(Parameters::new(spec).wrong("data type", why))
-            }
+        if context.data_type == DataType::Json {
+            return Ok(());
         }
+        let why = format!("`{}` is stored otherwise", context.data_type);
+        Err(Parameters::new(spec).wrong("data type", why))
     }
 
     /// The parameters of these names that are said, as they stand.

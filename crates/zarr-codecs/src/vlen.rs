@@ -131,22 +131,22 @@ impl ArrayToBytes for Vlen {
 
 #[cfg(test)]
 mod tests {
-    use zarr_core::data_type::{CoreType, DataType, Variable};
+    use zarr_core::data_type::{CoreType, DataType};
 
     use super::*;
     use crate::testing::{Long, build_on, context, hex};
 
     fn text(len: u64) -> Long {
-        Long::new(Variable::Text, "vlen-utf8", "{}", &[len])
+        Long::new(DataType::String, "vlen-utf8", "{}", &[len])
     }
 
     fn bytes(len: u64) -> Long {
-        Long::new(Variable::Bytes, "vlen-bytes", "{}", &[len])
+        Long::new(DataType::Bytes, "vlen-bytes", "{}", &[len])
     }
 
     fn lists(dtype: &str, items: CoreType, len: u64) -> Long {
         let configuration = format!(r#"{{"dtype":"{dtype}"}}"#);
-        Long::new(Variable::Array(Box::new(items.into())), "vlen-array", &configuration, &[len])
+        Long::new(DataType::List(Box::new(items.into())), "vlen-array", &configuration, &[len])
     }
 
     fn stands_for<T: AsRef<[u8]>>(codec: &Long, digits: &str, elements: &[T]) {
@@ -180,7 +180,7 @@ mod tests {
     #[test]
     fn a_chunk_without_elements_is_its_count() {
         stands_for::<&str>(&text(0), "00000000", &[]);
-        let scalar = Long::new(Variable::Text, "vlen-utf8", "{}", &[]);
+        let scalar = Long::new(DataType::String, "vlen-utf8", "{}", &[]);
         stands_for(&scalar, "01000000 01000000 78", &["x"]);
     }
 
@@ -207,7 +207,7 @@ mod tests {
     fn absurd_counts_and_lengths_cost_nothing() {
         let most = u64::from(u32::MAX);
         for shape in [vec![most], vec![1 << 16, 1 << 16], vec![u64::MAX], vec![u64::MAX; 3]] {
-            let absurd = Long::new(Variable::Text, "vlen-utf8", "{}", &shape);
+            let absurd = Long::new(DataType::String, "vlen-utf8", "{}", &shape);
             let nothing = Region::new(shape.iter().map(|_| 0..0));
             for digits in
                 ["ffffffff", "00000000", "ffffffff ffffffff", "ffffffff 00000000 00000000"]
@@ -223,7 +223,7 @@ mod tests {
 
     #[test]
     fn parts_are_those_of_the_whole() {
-        let table = Long::new(Variable::Text, "vlen-utf8", "{}", &[2, 3]);
+        let table = Long::new(DataType::String, "vlen-utf8", "{}", &[2, 3]);
         let encoded = table.encode(&["a", "bb", "", "dddd", "é", "f"]).unwrap();
         let part = |region: Region| {
             let part = table.decode_part(&encoded, &region).unwrap();
@@ -237,20 +237,18 @@ mod tests {
     /// F-045, Z2-040.
     #[test]
     fn each_codec_has_its_own_type() {
-        let of = |data_type: Variable| {
-            ChunkContext::new(DataType::Extension(std::sync::Arc::new(data_type)), vec![2])
-        };
+        let of = |data_type: DataType| ChunkContext::new(data_type, vec![2]);
         for (name, dialect, context) in [
             ("vlen-utf8", Dialect::V3, context(CoreType::Int32, &[2])),
-            ("vlen-utf8", Dialect::V3, of(Variable::Bytes)),
-            ("vlen-bytes", Dialect::V3, of(Variable::Text)),
-            ("vlen-bytes", Dialect::V2, of(Variable::Json)),
-            ("vlen-array", Dialect::V2, of(Variable::Text)),
+            ("vlen-utf8", Dialect::V3, of(DataType::Bytes)),
+            ("vlen-bytes", Dialect::V3, of(DataType::String)),
+            ("vlen-bytes", Dialect::V2, of(DataType::Json)),
+            ("vlen-array", Dialect::V2, of(DataType::String)),
         ] {
             let error = build_on(dialect, name, "{}", &context).unwrap_err().to_string();
             assert!(error.contains("is stored otherwise"), "{error}");
         }
-        let error = build_on(Dialect::V3, "vlen-utf8", r#"{"level":1}"#, &of(Variable::Text));
+        let error = build_on(Dialect::V3, "vlen-utf8", r#"{"level":1}"#, &of(DataType::String));
         assert!(error.unwrap_err().to_string().contains("is not a parameter"));
     }
 }

@@ -431,7 +431,7 @@ impl BytesToBytes for Zfp {
     fn encode<'a>(&self, decoded: Cow<'a, [u8]>) -> Result<Cow<'a, [u8]>, CodecError> {
         let count = self.numbers.count(self.codec, decoded.len() as u64)?;
         let mut native = decoded.into_owned();
-        self.numbers.turn(&mut native);
+        self.numbers.byteswap(&mut native);
         // Whoever cut a chunk to another length has no shape for it.
         match element_count(&self.shape) == Some(count) {
             true => self.compress(&native, &self.shape),
@@ -446,7 +446,7 @@ impl BytesToBytes for Zfp {
         size: DecodedSize,
     ) -> Result<Cow<'a, [u8]>, CodecError> {
         let mut native = self.decompress(&encoded, None, size)?;
-        self.numbers.turn(&mut native);
+        self.numbers.byteswap(&mut native);
         Ok(Cow::Owned(native))
     }
 

@@ -6,7 +6,7 @@ mod common;
 use std::collections::{BTreeMap, BTreeSet};
 
 use zarr_core::codec::{Chain, ChunkContext, Codec, CodecSpec};
-use zarr_core::data_type::{CoreType, DataType, FixedUnicode, Variable};
+use zarr_core::data_type::{CoreType, DataType};
 use zarr_core::{Dialect, MetadataError};
 
 use common::{WORDS, registry, spec};
@@ -39,9 +39,9 @@ const MORE: [(&str, &str); 15] = [
 fn contexts() -> Vec<ChunkContext> {
     let core = [CoreType::Bool, CoreType::Uint8, CoreType::Int32, CoreType::Float64];
     let mut types: Vec<DataType> = core.into_iter().map(DataType::from).collect();
-    types.push(DataType::Extension(std::sync::Arc::new(FixedUnicode { len: 2 })));
-    types.push(DataType::Extension(std::sync::Arc::new(Variable::Text)));
-    types.push(DataType::Extension(std::sync::Arc::new(Variable::Bytes)));
+    types.push(DataType::FixedUtf32 { len: 2 });
+    types.push(DataType::String);
+    types.push(DataType::Bytes);
     types.into_iter().map(|data_type| ChunkContext::new(data_type, vec![2, 2])).collect()
 }
 

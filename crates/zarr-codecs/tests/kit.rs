@@ -2,10 +2,8 @@
 
 mod common;
 
-use std::sync::Arc;
-
 use zarr_core::codec::ChunkContext;
-use zarr_core::data_type::{CoreType, DataType, FixedBytes, FixedUnicode, Optional, Variable};
+use zarr_core::data_type::{CoreType, DataType, Optional};
 use zarr_core::testkit::{
     check_codec, check_codec_on, check_data_type, check_data_types_differ, check_lossy_codec,
     check_lossy_codec_on,
@@ -206,8 +204,8 @@ fn other_checksums_and_base64_keep_their_promises() {
 
 #[test]
 fn texts_keep_their_promises() {
-    let unicode = DataType::Extension(Arc::new(FixedUnicode { len: 2 }));
-    let bytes = DataType::Extension(Arc::new(FixedBytes { len: 2 }));
+    let unicode = DataType::FixedUtf32 { len: 2 };
+    let bytes = DataType::FixedBytes { len: 2 };
     for (data_type, words) in [
         (&unicode, r#"{"labels":["a","bc"],"dtype":"<U2","astype":"<u2"}"#),
         (&unicode, r#"{"labels":[],"dtype":">U2"}"#),
@@ -269,20 +267,20 @@ fn every_other_name_keeps_the_same_promises() {
     }
 }
 
-fn of_any_length(variable: Variable, shape: &[u64]) -> ChunkContext {
-    ChunkContext::new(DataType::Extension(Arc::new(variable)), shape.to_vec())
+fn of_any_length(data_type: DataType, shape: &[u64]) -> ChunkContext {
+    ChunkContext::new(data_type, shape.to_vec())
 }
 
 /// Elements of any length, and the codecs that make bytes of them.
 #[test]
 fn codecs_of_elements_of_any_length_keep_their_promises() {
-    let items = || Variable::Array(Box::new(CoreType::Int32.into()));
+    let items = || DataType::List(Box::new(CoreType::Int32.into()));
     for shape in [&[4, 3][..], &[3, 2, 4], &[7], &[1], &[], &[0]] {
         for (dialect, name, words, variable) in [
-            (Dialect::V3, "vlen-utf8", "{}", Variable::Text),
-            (Dialect::V2, "vlen-utf8", "{}", Variable::Text),
-            (Dialect::V3, "vlen-bytes", "{}", Variable::Bytes),
-            (Dialect::V2, "vlen-bytes", "{}", Variable::Bytes),
+            (Dialect::V3, "vlen-utf8", "{}", DataType::String),
+            (Dialect::V2, "vlen-utf8", "{}", DataType::String),
+            (Dialect::V3, "vlen-bytes", "{}", DataType::Bytes),
+            (Dialect::V2, "vlen-bytes", "{}", DataType::Bytes),
             (Dialect::V2, "vlen-array", r#"{"dtype":"<i4"}"#, items()),
         ] {
             if is_here(dialect, name) {
@@ -293,7 +291,7 @@ fn codecs_of_elements_of_any_length_keep_their_promises() {
         // The empty value, which nobody wrote, becomes null.
         for name in ["json2", "json", "msgpack2", "msgpack"] {
             if is_here(Dialect::V2, name) {
-                let context = of_any_length(Variable::Json, shape);
+                let context = of_any_length(DataType::Json, shape);
                 check_lossy_codec_on(&registry(), &spec(Dialect::V2, name, "{}"), &context);
             }
         }

@@ -7,16 +7,14 @@ use half::{bf16, f16};
 #[cfg(feature = "num-complex")]
 use num_complex::Complex;
 
-#[cfg(feature = "half")]
-use crate::data_type::FloatFormat;
-use crate::data_type::{DataType, Repr};
+use crate::data_type::{DataType, FloatFormat, Repr, Scalar};
 
 /// A Rust type that is an array's element.
 ///
 /// Elements of fixed size are so bit for bit; fixed-size raw types are `[u8; N]`. Elements of
-/// an extension's type are those of the representation it rests on: `i64` for
+/// other types are those of the representation it rests on: `i64` for
 /// [`NumpyTime`](crate::data_type::NumpyTime), `i8` for `int4`. The bits of floats of eight bits and fewer
-/// are `[u8; 1]`; [`FloatFormat`](crate::data_type::FloatFormat) knows their values.
+/// are `[u8; 1]`; [`Scalar::load`] gives their values.
 /// `half`'s `f16` and `bf16` and `num-complex`' `Complex` come with the features of those names.
 /// Bools are checked when they are read, so that no other byte becomes one. Elements of any length are
 /// `String` and `Vec<u8>`; those that may be missing are `Option<T>`.
@@ -49,21 +47,24 @@ pub trait Element: Clone + Default + Send + Sync + 'static {
     }
 }
 
-/// Whether elements of the type are so represented; integers of fewer bits fill a byte.
-fn rests_on(data_type: &DataType, repr: Repr) -> bool {
-    match data_type.repr() {
-        Some(Repr::IntBits(_)) => repr == Repr::Int(1),
-        Some(Repr::UintBits(_)) => repr == Repr::Uint(1),
-        found => found == Some(repr),
-    }
+/// Whether elements of the type are such numbers in memory; an integer of fewer bits fills a byte, a time is its count.
+fn rests_on(data_type: &DataType, scalar: Scalar) -> bool {
+    let Some(Repr::Scalar(found)) = data_type.repr() else { return false };
+    scalar
+        == match found {
+            Scalar::Int(1..8) => Scalar::Int(8),
+            Scalar::Uint(1..8) => Scalar::Uint(8),
+            Scalar::Time(_) => Scalar::Int(64),
+            found => found,
+        }
 }
 
 macro_rules! elements {
-    ($($rust:ty => $repr:expr),* $(,)?) => {$(
+    ($($rust:ty => $scalar:expr),* $(,)?) => {$(
         impl Element for $rust {
             const NAME: &'static str = stringify!($rust);
             fn is(data_type: &DataType) -> bool {
-                rests_on(data_type, $repr)
+                rests_on(data_type, $scalar)
             }
             fn room(count: usize) -> Option<Vec<Self>> {
                 crate::memory::zeroed(count)
@@ -82,26 +83,32 @@ macro_rules! elements {
 }
 
 elements! {
-    i8 => Repr::Int(1), i16 => Repr::Int(2), i32 => Repr::Int(4), i64 => Repr::Int(8),
-    u8 => Repr::Uint(1), u16 => Repr::Uint(2), u32 => Repr::Uint(4), u64 => Repr::Uint(8),
-    f32 => Repr::Float(4), f64 => Repr::Float(8),
+    i8 => Scalar::Int(8), i16 => Scalar::Int(16), i32 => Scalar::Int(32), i64 => Scalar::Int(64),
+    u8 => Scalar::Uint(8), u16 => Scalar::Uint(16), u32 => Scalar::Uint(32), u64 => Scalar::Uint(64),
+    f32 => Scalar::Float(FloatFormat::FLOAT32), f64 => Scalar::Float(FloatFormat::FLOAT64),
 }
 
 #[cfg(feature = "half")]
-elements! { f16 => Repr::Float(2), bf16 => Repr::FloatOf(FloatFormat::BFLOAT16) }
+elements! {
+    f16 => Scalar::Float(FloatFormat::FLOAT16), bf16 => Scalar::Float(FloatFormat::BFLOAT16),
+}
 
 #[cfg(feature = "num-complex")]
-elements! { Complex<f32> => Repr::Complex(8), Complex<f64> => Repr::Complex(16) }
+elements! {
+    Complex<f32> => Scalar::Complex(FloatFormat::FLOAT32),
+    Complex<f64> => Scalar::Complex(FloatFormat::FLOAT64),
+}
 
 #[cfg(all(feature = "half", feature = "num-complex"))]
 elements! {
-    Complex<f16> => Repr::Complex(4), Complex<bf16> => Repr::ComplexOf(FloatFormat::BFLOAT16),
+    Complex<f16> => Scalar::Complex(FloatFormat::FLOAT16),
+    Complex<bf16> => Scalar::Complex(FloatFormat::BFLOAT16),
 }
 
 impl Element for bool {
     const NAME: &'static str = "bool";
     fn is(data_type: &DataType) -> bool {
-        rests_on(data_type, Repr::Bool)
+        rests_on(data_type, Scalar::Bool)
     }
     fn room(count: usize) -> Option<Vec<Self>> {
         crate::memory::zeroed(count)
@@ -125,7 +132,7 @@ macro_rules! raw_elements {
                 match data_type.repr() {
                     Some(Repr::Opaque($n)) => true,
                     // The bits of a small float have no better type.
-                    Some(repr @ Repr::FloatOf(_)) => $n == 1 && repr.size() == 1,
+                    Some(Repr::Scalar(Scalar::Float(format))) => $n == 1 && format.size() == 1,
                     _ => false,
                 }
             }
@@ -158,8 +165,7 @@ fn room_for<T: Clone + Default>(count: usize) -> Option<Vec<T>> {
 impl Element for String {
     const NAME: &'static str = "String";
     fn is(data_type: &DataType) -> bool {
-        matches!(data_type, DataType::Extension(e) if e.repr() == Repr::Variable)
-            && data_type.to_string() == "string"
+        *data_type == DataType::String
     }
     fn room(count: usize) -> Option<Vec<Self>> {
         room_for(count)

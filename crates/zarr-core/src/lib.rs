@@ -55,6 +55,7 @@ mod suggestion;
 pub mod testkit;
 pub mod view;
 
+pub use data_type::{CoreType, DataType, Scalar};
 pub use dialect::{Dialect, Era, Reading, Strictness, Warning};
 pub use element::Element;
 pub use error::{

@@ -252,9 +252,7 @@ const N5_KEYS: ChunkKeys = ChunkKeys::V2 { separator: '/' };
 
 /// The codec that makes bytes of a data type's elements: mostly `bytes`, with a byte order where it needs one (F-080).
 pub(crate) fn bytes_codec(data_type: &DataType, endian: Endian) -> CodecSpec {
-    if let DataType::Extension(extension) = data_type
-        && let Some(serializer) = extension.serializer()
-    {
+    if let Some(serializer) = data_type.serializer() {
         return serializer;
     }
     if let DataType::Optional(optional) = data_type {
@@ -347,7 +345,7 @@ impl ArrayMetadata {
         }
         // An alias is kept where it means the same in the new dialect (T-39).
         let means = registry.parse_data_type(&self.declared_type, dialect);
-        let legacy = crate::data_type::record_words::is_legacy(&self.declared_type);
+        let legacy = crate::data_type::record_json::is_legacy(&self.declared_type);
         if dialect != Dialect::V3
             || legacy
             || !means.is_ok_and(|parsed| parsed.data_type == self.data_type)

@@ -9,7 +9,8 @@
 //! calls; `zarr-nczarr` spells and reads the attribute with [`to_json`] and [`from_json`].
 
 use crate::data_type::{
-    DataType, FillValue, FloatFormat, Repr, Rounding, base64_decode, base64_encode,
+    DataType, FillValue, FloatFormat, Repr, Rounding, Scalar, base64_decode, base64_encode,
+    load_bits,
 };
 use crate::dialect::Dialect;
 use crate::json::Json;
@@ -27,32 +28,29 @@ pub fn is_fill_value(dialect: Dialect) -> bool {
 pub fn to_json(data_type: &DataType, value: &FillValue) -> Option<Json> {
     let DataType::Core(core) = data_type else { return None };
     let bytes = value.as_bytes();
-    match core.repr() {
-        Repr::Int(_) | Repr::Uint(_) => {
+    match core.scalar() {
+        Scalar::Int(_) | Scalar::Uint(_) => {
             crate::data_type::fill_value::to_json(data_type, Some(value), Dialect::V3).ok()
         }
-        Repr::Float(size) => Some(float_to_json(FloatFormat::ieee(size), bytes)),
-        Repr::Complex(size) => {
-            let format = FloatFormat::ieee(size / 2);
-            Some(bytes.chunks(size / 2).map(|part| float_to_json(format, part)).collect())
+        Scalar::Float(format) => Some(float_to_json(format, bytes)),
+        Scalar::Complex(format) => {
+            Some(bytes.chunks(format.size()).map(|part| float_to_json(format, part)).collect())
         }
         _ => None,
     }
 }
 
 fn float_to_json(format: FloatFormat, bytes: &[u8]) -> Json {
-    let value = format.to_f64(format.load(bytes));
+    let value = format.to_f64(load_bits(bytes));
     base64_encode(&value.to_le_bytes()).into()
 }
 
 /// The missing value that the attribute `_FillValue` means for an array of this type: in xarray's spelling, or in that
 /// of fill values, which netcdf-c uses; `None` if it means none.
 pub fn from_json(data_type: &DataType, json: &Json) -> Option<FillValue> {
-    let repr = data_type.repr()?;
-    let of_base64 = match (repr, json) {
-        (Repr::Float(size), one) => float_from_json(FloatFormat::ieee(size), one),
-        (Repr::Complex(size), Json::Array(parts)) => {
-            let format = FloatFormat::ieee(size / 2);
+    let of_base64 = match (data_type.scalar(), json) {
+        (Some(Scalar::Float(format)), one) => float_from_json(format, one),
+        (Some(Scalar::Complex(format)), Json::Array(parts)) => {
             let parts: Option<Vec<_>> = match &parts[..] {
                 [_, _] => parts.iter().map(|part| float_from_json(format, part)).collect(),
                 _ => None,
@@ -77,9 +75,7 @@ fn float_from_json(format: FloatFormat, json: &Json) -> Option<Vec<u8>> {
     let bytes = base64_decode(json.as_str()?)?;
     let value = f64::from_le_bytes(bytes.try_into().ok()?);
     let bits = format.from_f64(value, Rounding::NearestEven)?;
-    let mut bytes = vec![0; format.size()];
-    format.store(bits, &mut bytes);
-    Some(bytes)
+    Some(Scalar::Float(format).element(bits))
 }
 
 /// Whether an array's document gives every axis a name, so that netCDF and xarray take the array for a variable. A
@@ -108,13 +104,8 @@ pub fn of(metadata: &ArrayMetadata, dialect: Dialect) -> Option<FillValue> {
 
 /// Whether an element is a float that is NaN.
 fn is_nan(data_type: &DataType, value: &FillValue) -> bool {
-    match data_type.repr() {
-        Some(Repr::Float(size)) => {
-            let format = FloatFormat::ieee(size);
-            format.to_f64(format.load(value.as_bytes())).is_nan()
-        }
-        _ => false,
-    }
+    let float = data_type.scalar().filter(|scalar| matches!(scalar, Scalar::Float(_)));
+    float.is_some_and(|float| float.load(value.as_bytes()).is_nan())
 }
 
 /// Gives an array of dialect `from`, a variable, the fill value and the attribute `_FillValue` with which readers of
@@ -159,7 +150,7 @@ pub fn convert(metadata: &mut ArrayMetadata, from: Dialect, to: Dialect) -> Opti
 fn is_text(data_type: &DataType) -> bool {
     let has_bytes =
         matches!(data_type.repr(), Some(Repr::Opaque(_) | Repr::Utf32(_) | Repr::Variable));
-    has_bytes && matches!(data_type, DataType::Extension(_))
+    has_bytes && !matches!(data_type, DataType::Raw { .. } | DataType::Unknown { .. })
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use bytemuck::Pod;
 
-use crate::data_type::{DataType, Record, Repr};
+use crate::data_type::{DataType, Record, Repr, Scalar};
 use crate::element::Element;
 
 /// A Rust struct that is an element of an array of records, bit for bit. The macro [`crate::record!`]
@@ -13,7 +13,7 @@ use crate::element::Element;
 /// ```
 /// use bytemuck::{Pod, Zeroable};
 /// use zarr_core::Element;
-/// use zarr_core::data_type::{CoreType, DataType, Field, FixedBytes, Record};
+/// use zarr_core::data_type::{CoreType, DataType, Field, Record};
 ///
 /// #[derive(Clone, Copy, Default, Pod, Zeroable)]
 /// #[repr(C, packed)]
@@ -26,7 +26,7 @@ use crate::element::Element;
 ///
 /// let data_type: DataType = Record::new([
 ///     Field::new("id", CoreType::Int32.into()),
-///     Field::new("name", DataType::Extension(std::sync::Arc::new(FixedBytes { len: 5 }))),
+///     Field::new("name", DataType::FixedBytes { len: 5 }),
 ///     Field::new("height", CoreType::Float64.into()),
 /// ])?
 /// .into();
@@ -92,7 +92,7 @@ field_elements! { num_complex::Complex<f32> num_complex::Complex<f64> }
 
 impl FieldElement for u8 {
     fn is_field(data_type: &DataType, shape: &[u64]) -> bool {
-        let is_bool = data_type.repr() == Some(Repr::Bool);
+        let is_bool = data_type.repr() == Some(Scalar::Bool.into());
         shape.is_empty() && (is_bool || <u8 as Element>::is(data_type))
     }
 

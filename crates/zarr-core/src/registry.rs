@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use crate::codec::{BuildCodec, BuildNesting, ChunkContext, Codec, CodecSpec, Names};
 use crate::data_type::{
-    CoreType, DataType, ParsedType, datetime, narrow, optional, record_words, strings, variable,
+    CoreType, DataType, ParsedType, datetime, minifloat, optional, record_json, strings, variable,
 };
 use crate::dialect::Dialect;
 use crate::error::{MetadataError, StoreError, Unsupported};
@@ -355,10 +355,10 @@ fn parse_v3(json: &Json, registry: &Registry) -> Parsed {
     if let Some(parsed) = json.as_str().and_then(raw_bits) {
         return parsed;
     }
-    if let Some(known) = variable::from_v3(name).or_else(|| narrow::from_v3(name)) {
+    if let Some(known) = variable::from_v3(name).or_else(|| minifloat::from_v3(name)) {
         return plain(known);
     }
-    if let Some(record) = record_words::from_v3(json, registry) {
+    if let Some(record) = record_json::from_v3(json, registry) {
         return record?.map_or_else(|| unknown(json), plain);
     }
     if let Some(optional) = optional::from_v3(json, registry) {
@@ -390,7 +390,7 @@ fn parse_v2(json: &Json, registry: &Registry) -> Parsed {
             }
         }
         Json::Array(fields) => {
-            record_words::from_descr(fields, registry)?.map_or_else(|| unknown(json), Ok)
+            record_json::from_descr(fields, registry)?.map_or_else(|| unknown(json), Ok)
         }
         _ => Err(format!("{} stands for a type", json.kind())),
     }
@@ -435,7 +435,7 @@ fn parse_draft(json: &Json, registry: &Registry) -> Parsed {
             });
             let record = || {
                 let fields = object.get("type").and_then(Json::as_array)?;
-                record_words::from_descr(fields, registry).ok().flatten()
+                record_json::from_descr(fields, registry).ok().flatten()
             };
             let known = known.or(void).or_else(record);
             Ok(known.unwrap_or_else(|| ParsedType {

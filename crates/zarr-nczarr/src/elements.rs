@@ -17,19 +17,18 @@ pub(crate) fn type_of(
     alias: Option<Type>,
     words: Words,
 ) -> Result<Type, String> {
-    let name = metadata.data_type.to_string();
-    let none = || Err(format!("netCDF has no type for `{name}`; read it as a Zarr array"));
-    let core = match &metadata.data_type {
+    let data_type = &metadata.data_type;
+    let none = || Err(format!("netCDF has no type for `{data_type}`; read it as a Zarr array"));
+    // Only the byte order tells one byte of `char` from a string of one (N-005).
+    let is_char =
+        (words.nczarr || words.narrow_u1) && metadata.declared_type.as_str() == Some(">S1");
+    let core = match data_type {
         DataType::Core(core) => core,
-        DataType::Raw { .. } if alias == Some(Type::String) => return Ok(Type::String),
-        DataType::Extension(_) => {
-            let is_char = metadata.declared_type.as_str() == Some(">S1");
-            return match is_char && (words.nczarr || words.narrow_u1) {
-                true => Ok(Type::Char),
-                false if name == "string" || digits_follow(&name, &["|S", "U"]) => Ok(Type::String),
-                false => none(),
-            };
+        DataType::FixedBytes { .. } if is_char => return Ok(Type::Char),
+        DataType::String | DataType::FixedBytes { .. } | DataType::FixedUtf32 { .. } => {
+            return Ok(Type::String);
         }
+        DataType::Raw { .. } if alias == Some(Type::String) => return Ok(Type::String),
         _ => return none(),
     };
     Ok(match core {
@@ -49,11 +48,6 @@ pub(crate) fn type_of(
         CoreType::Complex128 => Type::Complex128,
         _ => return none(),
     })
-}
-
-fn digits_follow(name: &str, prefixes: &[&str]) -> bool {
-    let rest = prefixes.iter().find_map(|prefix| name.strip_prefix(prefix));
-    rest.is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit()))
 }
 
 /// What native elements of fixed size are.

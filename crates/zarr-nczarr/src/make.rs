@@ -1,8 +1,6 @@
 //! Creates the array of a variable (N-003, N-005, N-008, N-015, N-020 … N-022, N-060).
 
-use zarr_core::data_type::{
-    CoreType, DataType, Endian, FixedBytes, Variable as AnyLength, base64_encode,
-};
+use zarr_core::data_type::{CoreType, DataType, Endian, base64_encode};
 use zarr_core::{
     AccessError, Array, Cause, Dialect, Json, MetadataError, Object, Result, Unsupported,
 };
@@ -214,15 +212,14 @@ impl Making<'_> {
                 return Ok(match self.dialect() {
                     Dialect::V3 if self.nczarr() => CoreType::Uint8.into(),
                     Dialect::V2 if self.nczarr() => DataType::extension(CharType),
-                    _ => DataType::extension(FixedBytes { len: 1 }),
+                    _ => DataType::FixedBytes { len: 1 },
                 });
             }
             Type::String => {
-                let any_length = DataType::extension(AnyLength::Text);
-                return Ok(match (self.own_text(variable), self.has_width(variable)) {
-                    (Some(text), _) => text.data_type.clone(),
-                    (None, false) => any_length,
-                    (None, true) => self.texts(self.width(variable)?),
+                return Ok(match self.own_text(variable) {
+                    Some(text) => text.data_type.clone(),
+                    None if self.has_width(variable) => self.texts(self.width(variable)?),
+                    None => DataType::String,
                 });
             }
         };
@@ -251,7 +248,7 @@ impl Making<'_> {
     /// Strings of `width` bytes. Plain Zarr of v2 needs their fill value in base64 (N-064).
     pub fn texts(&self, width: usize) -> DataType {
         match self.dialect() {
-            Dialect::V2 if !self.nczarr() => DataType::extension(FixedBytes { len: width }),
+            Dialect::V2 if !self.nczarr() => DataType::FixedBytes { len: width },
             _ => DataType::extension(TextType { width }),
         }
     }

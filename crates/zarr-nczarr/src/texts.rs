@@ -26,12 +26,11 @@ fn width_of(array: &Array) -> Option<usize> {
 
 /// The strings of one width in an array of plain Zarr: `|S5`, `<U5`.
 fn fixed_text(metadata: &ArrayMetadata, dialect: Dialect) -> Option<FixedText> {
-    let DataType::Extension(extension) = &metadata.data_type else { return None };
-    if !matches!(extension.repr(), Repr::Opaque(_) | Repr::Utf32(_)) {
+    if !matches!(metadata.data_type, DataType::FixedBytes { .. } | DataType::FixedUtf32 { .. }) {
         return None;
     }
     let fill = FillValue::new(metadata.fill_bytes());
-    let fill = extension.fill_value_to_json(&fill, dialect).ok()?;
+    let fill = metadata.data_type.element_to_json(&fill, dialect).ok()?;
     Some(FixedText { data_type: metadata.data_type.clone(), fill })
 }
 

@@ -30,7 +30,7 @@ impl fmt::Display for Rgb565 {
 
 impl ExtensionType for Rgb565 {
     fn repr(&self) -> Repr {
-        Repr::Uint(2)
+        CoreType::Uint16.repr()
     }
 
     fn spelling(&self, dialect: Dialect, endian: Endian) -> Option<Json> {

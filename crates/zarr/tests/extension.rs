@@ -309,7 +309,7 @@ impl ExtensionType for Odd {
         Some(Object::new().with("name", "https://example.org/odd").into())
     }
     fn repr(&self) -> Repr {
-        Repr::Int(1)
+        CoreType::Int8.repr()
     }
     fn fill_value_from_json(&self, _: &Json, _: Dialect) -> Result<FillValue, MetadataError> {
         Ok(FillValue::new([1]))

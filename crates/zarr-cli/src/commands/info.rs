@@ -12,7 +12,6 @@ use zarr::{
 
 use super::{Out, netcdf};
 use crate::calendar;
-use crate::element::Kind;
 use crate::failure::Failure;
 use crate::human;
 use crate::session::{Session, Target};
@@ -278,14 +277,14 @@ pub(super) fn describe_array(array: &Array, out: Out<'_>) -> Result<(), Failure>
     for (n, codec) in metadata.codecs.iter().enumerate() {
         line(out, if n == 0 { "codecs" } else { "" }, codec)?;
     }
-    let fill = match (&metadata.declared_fill, Kind::of(&metadata.data_type)) {
+    let fill = match (&metadata.declared_fill, &metadata.data_type) {
         (Json::Null, _) if matches!(metadata.data_type, DataType::Optional(_)) => "missing".into(),
         (Json::Null, _) => "undefined".into(),
         // `0` and `-9223372036854775808` mean little to people.
-        (_, Some(Kind::Time(time))) => {
+        (_, DataType::Time(time)) => {
             let fill = metadata.fill_bytes();
             let count = fill.first_chunk().expect("a count of time has eight bytes");
-            calendar::text(time, i64::from_ne_bytes(*count))
+            calendar::text(*time, i64::from_ne_bytes(*count))
         }
         (fill, _) => plain(fill),
     };

@@ -4,11 +4,10 @@ use std::io::{self, Read};
 use std::ops::ControlFlow;
 
 use clap::{Args, ValueEnum};
-use zarr::data_type::{ByteSwap, DataType, Endian};
-use zarr::{Array, Dialect, Json};
+use zarr::data_type::{ByteSwap, DataType, Endian, ParsedType};
+use zarr::{Array, Json};
 
 use crate::csv;
-use crate::element::Kind;
 use crate::failure::Failure;
 use crate::human;
 use crate::nested;
@@ -98,19 +97,21 @@ impl Put {
         let what = format!("{place}: standard input, read as {format}");
         let mut input = Input { from: input, what, swap: None, total, read: 0 };
         match (&kind, self.format) {
-            (Item::One(Kind::Long(_)), Format::Raw) => {
+            (Item::One(one), Format::Raw) if one.is_variable() => {
                 let mut stream = Vec::new();
                 input.from.read_to_end(&mut stream).map_err(Failure::input)?;
                 return Ok(array.write_le_bytes(region, &stream)?);
             }
-            (Item::One(Kind::Long(_)), Format::Npy) => {
+            (Item::One(one), Format::Npy) if one.is_variable() => {
                 let why = format!(
                     "NumPy files have no words for the type `{data_type}`; use --format json"
                 );
                 return Err(Failure::Usage(why));
             }
             // How long the text is, nobody can tell.
-            (Item::One(Kind::Long(_)), Format::Json | Format::Csv) => input.total = u64::MAX,
+            (Item::One(one), Format::Json | Format::Csv) if one.is_variable() => {
+                input.total = u64::MAX;
+            }
             _ => {}
         }
         match self.format {
@@ -138,12 +139,9 @@ impl Put {
 fn check(header: &Header, array: &Array, region: &Elements) -> Result<ByteSwap, String> {
     let data_type = array.data_type();
     let due = npy::descr(&data_type);
-    let meant = match &data_type {
-        DataType::Unknown { fallback: Some(fallback), .. } => fallback,
-        other => other,
-    };
-    let parsed = array.hierarchy().registry().parse_data_type(&header.descr, Dialect::V2).ok();
-    let swap = match (due, parsed.filter(|parsed| parsed.data_type == *meant)) {
+    let parsed = DataType::from_numpy_descr(&header.descr).ok();
+    let same = |parsed: &ParsedType| Some(&parsed.data_type) == data_type.resolved().as_ref();
+    let swap = match (due, parsed.filter(same)) {
         (Some(_), Some(parsed)) => {
             let stored = parsed.endian.unwrap_or(Endian::Little);
             ByteSwap::between(&parsed.data_type, stored, Endian::Little)

@@ -181,7 +181,7 @@ mod tests {
     use std::sync::Arc;
 
     use zarr_core::data_type::CoreType::{self, *};
-    use zarr_core::data_type::{Field, FloatFormat, Narrow, Record};
+    use zarr_core::data_type::{Field, FloatFormat, Record};
 
     use super::*;
     use crate::testing::{build_on, context, hex};
@@ -225,20 +225,20 @@ mod tests {
     /// F-052, F-053, F-055: what tensorstore 0.1.86 stores; bits above a narrower number count for nothing.
     #[test]
     fn narrow_numbers_have_zeros_above_them() {
-        let build = |narrow| {
-            let context = ChunkContext::new(DataType::extension(narrow), vec![3]);
+        let build = |narrow: DataType| {
+            let context = ChunkContext::new(narrow, vec![3]);
             match build_on(Dialect::V3, "bytes", r#"{"endian":"little"}"#, &context) {
                 Ok(Codec::ArrayToBytes(codec)) => codec,
                 other => panic!("{other:?}"),
             }
         };
-        let four = build(Narrow::Int(4));
+        let four = build(DataType::IntBits(4));
         let numbers = [0xff, 7, 0xf8];
         assert_eq!(four.encode(View::new(&numbers, &[3], 1)).unwrap()[..], hex("0f0708"));
         for stored in ["0f0708", "ff0708", "1ff7f8"] {
             assert_eq!(decode(&*four, &hex(stored), &[3], 1), numbers, "{stored}");
         }
-        let brain = build(Narrow::Complex(FloatFormat::BFLOAT16));
+        let brain = build(DataType::ComplexMinifloat(FloatFormat::BFLOAT16));
         let numbers: Vec<u8> =
             [0x3f80u16, 0xc000, 0, 1, 2, 3].iter().flat_map(|v| v.to_ne_bytes()).collect();
         let stored = hex("803f00c0 00000100 02000300");

@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 
 use zarr_core::codec::{ArrayToBytes, ChunkContext, Codec, CodecSpec, DecodedSize, Parameters};
-use zarr_core::data_type::Repr;
+use zarr_core::data_type::Scalar;
 use zarr_core::region::element_count;
 use zarr_core::view::{View, ViewMut};
 use zarr_core::{CodecError, Dialect, MetadataError, Object, Region};
@@ -42,8 +42,8 @@ struct PackBits {
 /// Makes the codec.
 pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, MetadataError> {
     let mut parameters = Parameters::new(spec);
-    let repr = context.data_type.repr();
-    let Some((numbers, number, all)) = repr.and_then(numbers) else {
+    let scalar = context.data_type.scalar();
+    let Some((numbers, number, all)) = scalar.and_then(numbers) else {
         let why = format!("`{}` has no bits of its own", context.data_type);
         return Err(parameters.wrong("data type", why));
     };
@@ -65,24 +65,16 @@ pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, M
         bits: (last - first + 1) as u32,
         number,
         numbers,
-        signed: matches!(repr, Some(Repr::Int(_) | Repr::IntBits(_))),
+        signed: matches!(scalar, Some(Scalar::Int(_) | Scalar::Time(_))),
         configuration: spec.configuration.clone(),
     }))
 }
 
 /// Numbers in an element, bytes of each in memory, and bits of each.
-fn numbers(repr: Repr) -> Option<(u64, usize, i64)> {
-    let whole = |numbers: u64, size: usize| (numbers, size, 8 * size as i64);
-    Some(match repr {
-        Repr::Bool => (1, 1, 1),
-        Repr::Int(size) | Repr::Uint(size) | Repr::Float(size) => whole(1, size),
-        Repr::Complex(size) => whole(2, size / 2),
-        Repr::IntBits(bits) | Repr::UintBits(bits) => (1, 1, bits.into()),
-        Repr::FloatOf(format) => (1, format.size(), format.bits().into()),
-        Repr::ComplexOf(format) => (2, format.size(), format.bits().into()),
-        _ => return None,
-    })
-    .filter(|(_, size, _)| matches!(size, 1 | 2 | 4 | 8))
+fn numbers(scalar: Scalar) -> Option<(u64, usize, i64)> {
+    let (part, bits) = (scalar.part(), scalar.bits());
+    let parts = scalar.size() / part.size();
+    matches!(part.size(), 1 | 2 | 4 | 8).then_some((parts as u64, part.size(), bits.into()))
 }
 
 impl PackBits {
@@ -226,7 +218,7 @@ impl ArrayToBytes for PackBits {
 mod tests {
     use std::sync::Arc;
 
-    use zarr_core::data_type::{CoreType, DataType, FloatFormat, Narrow};
+    use zarr_core::data_type::{CoreType, DataType, FloatFormat};
 
     use super::*;
     use crate::testing::{build_on, context, hex};
@@ -283,21 +275,26 @@ mod tests {
     /// F-098, T-50: the registry's sample, and each width; memory has the sign in all bits above.
     #[test]
     fn narrow_numbers_have_as_many_bits_as_they_need() {
-        let of = |narrow| codec(DataType::extension(narrow), "{}");
-        there_and_back(&*of(Narrow::Int(4)), 1, &[1, 0xff, 7], "f107");
-        there_and_back(&*of(Narrow::Int(2)), 1, &[1, 0xfe, 0, 0xff, 1], "c901");
-        there_and_back(&*of(Narrow::Uint(2)), 1, &[1, 2, 0, 3, 1], "c901");
-        there_and_back(&*of(Narrow::Uint(4)), 1, &[1, 0xf, 7], "f107");
+        let of = |narrow: DataType| codec(narrow, "{}");
+        there_and_back(&*of(DataType::IntBits(4)), 1, &[1, 0xff, 7], "f107");
+        there_and_back(&*of(DataType::IntBits(2)), 1, &[1, 0xfe, 0, 0xff, 1], "c901");
+        there_and_back(&*of(DataType::UintBits(2)), 1, &[1, 2, 0, 3, 1], "c901");
+        there_and_back(&*of(DataType::UintBits(4)), 1, &[1, 0xf, 7], "f107");
         let format = |name| FloatFormat::from_name(name).unwrap();
         let six = format("float6_e2m3fn");
-        there_and_back(&*of(Narrow::Float(six)), 1, &[0x3f, 0, 1, 0x20, 1], "3f1080 01");
-        there_and_back(&*of(Narrow::Complex(format("float4_e2m1fn"))), 2, &[1, 2, 15, 7], "217f");
+        there_and_back(&*of(DataType::Minifloat(six)), 1, &[0x3f, 0, 1, 0x20, 1], "3f1080 01");
+        there_and_back(
+            &*of(DataType::ComplexMinifloat(format("float4_e2m1fn"))),
+            2,
+            &[1, 2, 15, 7],
+            "217f",
+        );
         let brain: Vec<u8> = [0x3f80u16, 0xc000].iter().flat_map(|x| x.to_ne_bytes()).collect();
-        there_and_back(&*of(Narrow::Float(FloatFormat::BFLOAT16)), 2, &brain, "803f00c0");
-        let sign = codec(DataType::extension(Narrow::Int(4)), r#"{"first_bit":3}"#);
+        there_and_back(&*of(DataType::Minifloat(FloatFormat::BFLOAT16)), 2, &brain, "803f00c0");
+        let sign = codec(DataType::IntBits(4), r#"{"first_bit":3}"#);
         there_and_back(&*sign, 1, &[0xf8, 0, 0xf8], "05");
         for bad in [r#"{"last_bit":4}"#, r#"{"first_bit":4}"#] {
-            let four = ChunkContext::new(DataType::extension(Narrow::Int(4)), vec![4]);
+            let four = ChunkContext::new(DataType::IntBits(4), vec![4]);
             assert!(build_on(Dialect::V3, CODEC, bad, &four).is_err(), "{bad}");
         }
     }

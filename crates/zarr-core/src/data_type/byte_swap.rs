@@ -18,15 +18,15 @@ use super::{DataType, Endian, Record};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ByteSwap {
     cell: usize,
-    turns: Vec<Turn>,
+    turns: Vec<SwapRun>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Turn {
+enum SwapRun {
     /// Units one after the other.
     Units { offset: usize, size: usize, unit: usize },
     /// Records one after the other, each turned in the same way.
-    Each { offset: usize, size: usize, stride: usize, turns: Vec<Turn> },
+    Each { offset: usize, size: usize, stride: usize, turns: Vec<SwapRun> },
 }
 
 impl ByteSwap {
@@ -52,7 +52,7 @@ impl ByteSwap {
     pub fn unit(&self) -> Option<usize> {
         match self.turns[..] {
             [] => Some(1),
-            [Turn::Units { offset: 0, size, unit }] if size == self.cell => Some(unit),
+            [SwapRun::Units { offset: 0, size, unit }] if size == self.cell => Some(unit),
             _ => None,
         }
     }
@@ -67,14 +67,14 @@ impl ByteSwap {
     }
 }
 
-fn turn(turns: &[Turn], element: &mut [u8]) {
+fn turn(turns: &[SwapRun], element: &mut [u8]) {
     for step in turns {
         match step {
-            Turn::Units { offset, size, unit } => {
+            SwapRun::Units { offset, size, unit } => {
                 let units = element[*offset..offset + size].chunks_exact_mut(*unit);
                 units.for_each(<[u8]>::reverse);
             }
-            Turn::Each { offset, size, stride, turns } => {
+            SwapRun::Each { offset, size, stride, turns } => {
                 let records = element[*offset..offset + size].chunks_exact_mut(*stride);
                 records.for_each(|record| turn(turns, record));
             }
@@ -87,7 +87,7 @@ fn of_one(
     data_type: &DataType,
     is_turned: &dyn Fn(Option<Endian>) -> bool,
     offset: usize,
-    turns: &mut Vec<Turn>,
+    turns: &mut Vec<SwapRun>,
 ) {
     let size = data_type.repr().map_or(1, |repr| repr.size());
     match data_type {
@@ -98,18 +98,18 @@ fn of_one(
     }
 }
 
-fn of_plain(data_type: &DataType, offset: usize, size: usize, turns: &mut Vec<Turn>) {
+fn of_plain(data_type: &DataType, offset: usize, size: usize, turns: &mut Vec<SwapRun>) {
     let unit = data_type.repr().map_or(1, |repr| repr.swap_unit());
     if unit == 1 {
         return;
     }
     match turns.last_mut() {
-        Some(Turn::Units { offset: from, size: before, unit: same })
+        Some(SwapRun::Units { offset: from, size: before, unit: same })
             if *from + *before == offset && *same == unit =>
         {
             *before += size;
         }
-        _ => turns.push(Turn::Units { offset, size, unit }),
+        _ => turns.push(SwapRun::Units { offset, size, unit }),
     }
 }
 
@@ -117,7 +117,7 @@ fn of_record(
     record: &Record,
     is_turned: &dyn Fn(Option<Endian>) -> bool,
     base: usize,
-    turns: &mut Vec<Turn>,
+    turns: &mut Vec<SwapRun>,
 ) {
     for field in record.fields() {
         let (offset, size) = (base + field.offset(), field.size());
@@ -130,7 +130,7 @@ fn of_record(
                 let mut each = Vec::new();
                 of_record(inner, is_turned, 0, &mut each);
                 if !each.is_empty() {
-                    turns.push(Turn::Each { offset, size, stride: inner.size(), turns: each });
+                    turns.push(SwapRun::Each { offset, size, stride: inner.size(), turns: each });
                 }
             }
             plain if is_turned(field.endian()) => of_plain(plain, offset, size, turns),

@@ -1,6 +1,6 @@
 //! The data types that every dialect knows, and their names in each.
 
-use super::{DataType, Endian, ParsedType, Repr};
+use super::{DataType, Endian, FloatFormat, ParsedType, Repr, Scalar};
 use crate::dialect::Dialect;
 use crate::json::{Json, Object};
 
@@ -87,24 +87,34 @@ impl CoreType {
         }
     }
 
-    /// The representation of an element.
-    pub fn repr(self) -> Repr {
+    /// The kind of number that an element is.
+    pub const fn scalar(self) -> Scalar {
         match self {
-            CoreType::Bool => Repr::Bool,
-            CoreType::Int8 => Repr::Int(1),
-            CoreType::Int16 => Repr::Int(2),
-            CoreType::Int32 => Repr::Int(4),
-            CoreType::Int64 => Repr::Int(8),
-            CoreType::Uint8 => Repr::Uint(1),
-            CoreType::Uint16 => Repr::Uint(2),
-            CoreType::Uint32 => Repr::Uint(4),
-            CoreType::Uint64 => Repr::Uint(8),
-            CoreType::Float16 => Repr::Float(2),
-            CoreType::Float32 => Repr::Float(4),
-            CoreType::Float64 => Repr::Float(8),
-            CoreType::Complex64 => Repr::Complex(8),
-            CoreType::Complex128 => Repr::Complex(16),
+            CoreType::Bool => Scalar::Bool,
+            CoreType::Int8 => Scalar::Int(8),
+            CoreType::Int16 => Scalar::Int(16),
+            CoreType::Int32 => Scalar::Int(32),
+            CoreType::Int64 => Scalar::Int(64),
+            CoreType::Uint8 => Scalar::Uint(8),
+            CoreType::Uint16 => Scalar::Uint(16),
+            CoreType::Uint32 => Scalar::Uint(32),
+            CoreType::Uint64 => Scalar::Uint(64),
+            CoreType::Float16 => Scalar::Float(FloatFormat::FLOAT16),
+            CoreType::Float32 => Scalar::Float(FloatFormat::FLOAT32),
+            CoreType::Float64 => Scalar::Float(FloatFormat::FLOAT64),
+            CoreType::Complex64 => Scalar::Complex(FloatFormat::FLOAT32),
+            CoreType::Complex128 => Scalar::Complex(FloatFormat::FLOAT64),
         }
+    }
+
+    /// The representation of an element.
+    pub const fn repr(self) -> Repr {
+        Repr::Scalar(self.scalar())
+    }
+
+    /// The core's type of such numbers; `None` if it has none.
+    pub fn of_scalar(scalar: Scalar) -> Option<CoreType> {
+        CoreType::ALL.into_iter().find(|core| core.scalar() == scalar)
     }
 
     /// The type of this name in final v3.
@@ -137,17 +147,17 @@ impl CoreType {
 
     /// The type in a dialect's words.
     pub fn spelling(self, dialect: Dialect, endian: Endian) -> Option<Json> {
-        Some(match (dialect, self.repr()) {
+        Some(match (dialect, self.scalar()) {
             (Dialect::V3, _) => Json::from(self.name()),
             (Dialect::V2, _) => Json::from(self.typestr(endian)),
-            (Dialect::Draft, Repr::Bool) => Json::from("bool"),
-            (Dialect::Draft, Repr::Complex(_)) => Json::from(
+            (Dialect::Draft, Scalar::Bool) => Json::from("bool"),
+            (Dialect::Draft, Scalar::Complex(_)) => Json::from(
                 Object::new()
                     .with("extension", DRAFT_COMPLEX)
                     .with("type", self.typestr(endian))
                     .with("fallback", Json::Null),
             ),
-            (Dialect::Draft, repr) if repr.size() == 1 => Json::from(self.kind_and_size()),
+            (Dialect::Draft, scalar) if scalar.size() == 1 => Json::from(self.kind_and_size()),
             (Dialect::Draft, _) => Json::from(self.typestr(endian)),
         })
     }

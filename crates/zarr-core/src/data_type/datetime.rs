@@ -5,22 +5,19 @@
 //! the drafts have an extension for v2's words (Z2-033, F-047, draft-v3.md 3.3).
 
 use std::fmt;
-use std::sync::Arc;
 
-use super::{CoreType, DataType, Endian, ExtensionType, FillValue, ParsedType, Repr, fill_value};
-use crate::dialect::{Dialect, Strictness};
-use crate::error::MetadataError;
+use super::{CoreType, DataType, Endian, ParsedType};
+use crate::dialect::Dialect;
 use crate::json::{Json, Object};
 
 /// A count of units of time: `datetime64[ns]`, `timedelta64[25s]`. Elements are [`i64`].
 ///
 /// ```
-/// use std::sync::Arc;
 /// use zarr_core::data_type::{DataType, NumpyTime};
 ///
 /// let time = NumpyTime::from_typestr("<M8[25s]").ok_or("no time")?;
 /// assert_eq!(time.to_string(), "datetime64[25s]");
-/// let data_type = DataType::Extension(Arc::new(time));
+/// let data_type = DataType::Time(time);
 /// # Ok::<(), &str>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -172,7 +169,7 @@ impl TimeKind {
         }
     }
 
-    fn letter(self) -> char {
+    pub(super) fn letter(self) -> char {
         match self {
             TimeKind::Datetime => 'M',
             TimeKind::Timedelta => 'm',
@@ -190,12 +187,11 @@ impl fmt::Display for NumpyTime {
     }
 }
 
-impl ExtensionType for NumpyTime {
-    fn spelling(&self, dialect: Dialect, endian: Endian) -> Option<Json> {
-        let typestr =
-            || Some(format!("{}{}8{}", endian.mark(), self.kind.letter(), self.unit_text()?));
+impl NumpyTime {
+    /// The type as a dialect's metadata; `endian` is the stored byte order.
+    pub(super) fn spelling(&self, dialect: Dialect, endian: Endian) -> Option<Json> {
         Some(match dialect {
-            Dialect::V2 => Json::from(typestr()?),
+            Dialect::V2 => Json::from(self.typestr(endian)?),
             Dialect::V3 if !(1..=MAX_SCALE).contains(&self.scale_factor) => return None,
             Dialect::V3 => {
                 let configuration = Object::new()
@@ -204,50 +200,19 @@ impl ExtensionType for NumpyTime {
                 let name = format!("numpy.{}", self.kind.name());
                 Object::new().with("name", name).with("configuration", configuration).into()
             }
-            // Who does not know the extension reads integers (D-102).
+            // Readers that do not know the extension read integers (D-102).
             Dialect::Draft => Object::new()
                 .with("extension", DRAFT_TIME)
-                .with("type", typestr()?)
+                .with("type", self.typestr(endian)?)
                 .with("fallback", CoreType::Int64.typestr(endian))
                 .into(),
         })
     }
 
-    fn repr(&self) -> Repr {
-        Repr::Int(8)
+    /// `<M8[25s]`; `None` for a type without a unit.
+    pub(super) fn typestr(&self, endian: Endian) -> Option<String> {
+        Some(format!("{}{}8{}", endian.mark(), self.kind.letter(), self.unit_text()?))
     }
-
-    /// `"NaT"`, or the count in the words of an `int64` (F-047, Z2-030).
-    fn fill_value_from_json(
-        &self,
-        json: &Json,
-        dialect: Dialect,
-    ) -> Result<FillValue, MetadataError> {
-        if json.as_str() == Some("NaT") {
-            return Ok(FillValue::new(NumpyTime::NAT.to_ne_bytes()));
-        }
-        let count = CoreType::Int64.into();
-        fill_value::parse(&count, json, dialect, Strictness::Strict, &mut Vec::new())
-            .ok()
-            .flatten()
-            .ok_or_else(|| {
-                let why = format!("{} is neither a 64-bit integer nor \"NaT\"", json.brief());
-                MetadataError::invalid("fill_value", why)
-            })
-    }
-
-    /// The count, also for NaT: zarr-python reads nothing else in v2 and the drafts.
-    fn fill_value_to_json(
-        &self,
-        value: &FillValue,
-        dialect: Dialect,
-    ) -> Result<Json, MetadataError> {
-        fill_value::to_json(&CoreType::Int64.into(), Some(value), dialect)
-    }
-}
-
-fn extension(time: NumpyTime) -> DataType {
-    DataType::Extension(Arc::new(time))
 }
 
 /// `<M8[ns]`, `>m8[25s]`, also with `=`, `|` or no mark at all, which mean little-endian; `None` for
@@ -259,7 +224,7 @@ pub(crate) fn from_typestr(text: &str) -> Option<Result<ParsedType, String>> {
     }
     let endian = if text.starts_with('>') { Endian::Big } else { Endian::Little };
     Some(match NumpyTime::from_typestr(text) {
-        Some(time) => Ok(ParsedType { data_type: extension(time), endian: Some(endian) }),
+        Some(time) => Ok(ParsedType { data_type: DataType::Time(time), endian: Some(endian) }),
         None => Err(format!(
             "`{text}`: a time is written as `<M8[ns]` or `<m8[25s]`, with a unit out of Y M W D h m s ms \
              us ns ps fs as"
@@ -284,7 +249,7 @@ pub(crate) fn from_v3(
     let only = configuration.is_some_and(|c| c.len() == 2);
     Some(match (unit, scale) {
         (Some(unit), Some(scale_factor)) if only => {
-            Ok(extension(NumpyTime { kind, unit, scale_factor }))
+            Ok(DataType::Time(NumpyTime { kind, unit, scale_factor }))
         }
         _ => Err(format!(
             "`{name}` needs a configuration of `unit`, one of Y M W D h m s ms us ns ps fs as and generic, \
@@ -296,6 +261,7 @@ pub(crate) fn from_v3(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data_type::FillValue;
 
     fn parsed(text: &str) -> (String, Option<Endian>) {
         let parsed = from_typestr(text).unwrap().unwrap();
@@ -389,7 +355,7 @@ mod tests {
                             continue;
                         };
                         let back = registry.parse_data_type(&words, dialect).unwrap();
-                        assert_eq!(back.data_type, extension(time), "{words}");
+                        assert_eq!(back.data_type, DataType::Time(time), "{words}");
                         let says_order = dialect != Dialect::V3;
                         assert_eq!(back.endian, says_order.then_some(Endian::Big));
                     }
@@ -432,10 +398,10 @@ mod tests {
     /// Z2-030, Z2-053, F-047.
     #[test]
     fn fill_values_are_counts_or_nat() {
-        let time = NumpyTime::from_typestr("<M8[s]").unwrap();
+        let time = DataType::Time(NumpyTime::from_typestr("<M8[s]").unwrap());
         let read = |text: &str, dialect| {
             let json = Json::parse(text.as_bytes()).unwrap();
-            let fill = time.fill_value_from_json(&json, dialect).ok()?;
+            let fill = time.element_from_json(&json, dialect).ok()?;
             Some(i64::from_ne_bytes(fill.as_bytes().try_into().unwrap()))
         };
         for dialect in [Dialect::V2, Dialect::V3, Dialect::Draft] {
@@ -447,7 +413,7 @@ mod tests {
                 assert_eq!(read(bad, dialect), None, "{bad}");
             }
             let nat = FillValue::new(NumpyTime::NAT.to_ne_bytes());
-            let words = time.fill_value_to_json(&nat, dialect).unwrap();
+            let words = time.element_to_json(&nat, dialect).unwrap();
             assert_eq!(words.to_string(), "-9223372036854775808");
         }
     }

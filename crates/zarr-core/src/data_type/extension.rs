@@ -1,5 +1,6 @@
 //! Defines what a data type brings that the core does not know.
 
+use std::any::Any;
 use std::fmt::{Debug, Display};
 
 use super::{DataType, Endian, FillValue, Repr, fill_value};
@@ -8,10 +9,11 @@ use crate::dialect::Dialect;
 use crate::error::{CodecError, MetadataError};
 use crate::json::Json;
 
-/// A data type from an extension: a name, and the representation it rests on.
+/// A data type of a third party: a name, and the representation it rests on.
 ///
-/// Its `Display` is a short name for people and must tell it from every other type.
-pub trait ExtensionType: Debug + Display + Send + Sync {
+/// Its `Display` is a short name for people. Two are equal if they have the same representation and the same
+/// metadata, a name and a configuration, in every dialect.
+pub trait ExtensionType: Any + Debug + Display + Send + Sync {
     /// The type in a dialect's words; `endian` is the stored byte order, where the words say it.
     /// `None` if the dialect has none.
     fn spelling(&self, dialect: Dialect, endian: Endian) -> Option<Json>;
@@ -89,6 +91,23 @@ pub trait ExtensionType: Debug + Display + Send + Sync {
     }
 }
 
+impl dyn ExtensionType {
+    /// The type as the Rust type that implements it; `None` if that is another.
+    pub fn downcast_ref<T: ExtensionType>(&self) -> Option<&T> {
+        (self as &dyn Any).downcast_ref()
+    }
+}
+
+impl PartialEq for dyn ExtensionType {
+    fn eq(&self, other: &Self) -> bool {
+        let same = |dialect| {
+            self.spelling(dialect, Endian::Little) == other.spelling(dialect, Endian::Little)
+        };
+        self.repr() == other.repr()
+            && [Dialect::V3, Dialect::V2, Dialect::Draft].map(same) == [true; 3]
+    }
+}
+
 /// What an extension made of a document's words.
 #[derive(Clone, Debug)]
 pub struct ParsedType {
@@ -103,6 +122,7 @@ mod tests {
     use std::fmt;
 
     use super::*;
+    use crate::data_type::Scalar;
 
     #[derive(Debug)]
     struct Resting(Repr);
@@ -125,8 +145,8 @@ mod tests {
     #[test]
     fn fill_values_are_those_of_the_representation() {
         for (repr, fill, words) in [
-            (Repr::Int(2), (-7i16).to_ne_bytes().to_vec(), Json::from(-7i64)),
-            (Repr::Bool, vec![1], Json::from(true)),
+            (Scalar::Int(16).into(), (-7i16).to_ne_bytes().to_vec(), Json::from(-7i64)),
+            (Scalar::Bool.into(), vec![1], Json::from(true)),
             (Repr::Opaque(3), vec![1, 2, 3], Json::from(&[1u64, 2, 3][..])),
         ] {
             let (resting, fill) = (Resting(repr), FillValue::new(fill));
@@ -141,7 +161,11 @@ mod tests {
             assert!(resting.fill_value_to_json(&FillValue::zero(99), Dialect::V3).is_err());
             assert!(resting.fill_value_from_json(&Json::from("?"), Dialect::V3).is_err());
         }
-        for repr in [Repr::Utf32(1), Repr::Variable, Repr::Int(99)] {
+        for (repr, due) in [(Repr::Utf32(2), ">U2"), (Scalar::Uint(16).into(), ">u2")] {
+            let descr = crate::DataType::extension(Resting(repr)).numpy_descr(Endian::Big);
+            assert_eq!(descr, Some(due.into()));
+        }
+        for repr in [Repr::Utf32(1), Repr::Variable, Scalar::Int(792).into()] {
             let fill = Resting(repr).fill_value_from_json(&Json::from(0u64), Dialect::V3);
             assert!(fill.is_err(), "{repr:?}");
             let fill = FillValue::zero(repr.size());

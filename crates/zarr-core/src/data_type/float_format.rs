@@ -5,6 +5,7 @@
 //! bytes, zeros above them.
 
 use std::cmp::Ordering;
+use std::fmt::{self, Write};
 
 /// A binary floating-point format of up to 64 bits.
 ///
@@ -118,15 +119,6 @@ impl FloatFormat {
     /// The format of this name in [`FloatFormat::ALL`].
     pub fn from_name(name: &str) -> Option<FloatFormat> {
         FloatFormat::ALL.into_iter().find(|format| format.name == name)
-    }
-
-    /// IEEE 754's format of 2, 4 or 8 bytes.
-    pub(crate) fn ieee(size: usize) -> FloatFormat {
-        match size {
-            2 => FloatFormat::FLOAT16,
-            4 => FloatFormat::FLOAT32,
-            _ => FloatFormat::FLOAT64,
-        }
     }
 
     /// Its name in final v3.
@@ -320,23 +312,20 @@ impl FloatFormat {
         }
     }
 
-    /// The bits of native bytes.
-    pub fn load(self, bytes: &[u8]) -> u64 {
-        match *bytes {
-            [a] => a.into(),
-            [a, b] => u16::from_ne_bytes([a, b]).into(),
-            [a, b, c, d] => u32::from_ne_bytes([a, b, c, d]).into(),
-            _ => u64::from_ne_bytes(bytes.try_into().expect("a float has 1, 2, 4 or 8 bytes")),
-        }
-    }
-
-    /// The bits as native bytes.
-    pub fn store(self, bits: u64, bytes: &mut [u8]) {
-        match bytes.len() {
-            1 => bytes[0] = bits as u8,
-            2 => bytes.copy_from_slice(&(bits as u16).to_ne_bytes()),
-            4 => bytes.copy_from_slice(&(bits as u32).to_ne_bytes()),
-            _ => bytes.copy_from_slice(&bits.to_ne_bytes()),
+    /// Prints the number of these bits in the fewest digits that read back as the same bits.
+    pub(super) fn write_text(self, bits: u64, out: &mut String) -> fmt::Result {
+        match self.to_f64(bits) {
+            value if value.is_nan() => out.write_str("NaN"),
+            f64::INFINITY => out.write_str("Infinity"),
+            f64::NEG_INFINITY => out.write_str("-Infinity"),
+            value if self == FloatFormat::FLOAT64 => write!(out, "{value:?}"),
+            value if self == FloatFormat::FLOAT32 => write!(out, "{:?}", value as f32),
+            value => {
+                let digits = (0..9).map(|n| format!("{value:.n$e}"));
+                let mut short = digits.filter_map(|text| text.parse::<f64>().ok());
+                let same = |short: &f64| self.from_f64(*short, Rounding::NearestEven) == Some(bits);
+                write!(out, "{:?}", short.find(same).unwrap_or(value))
+            }
         }
     }
 }

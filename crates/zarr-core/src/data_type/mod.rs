@@ -11,10 +11,12 @@ pub(crate) mod fill_value;
 mod float_format;
 #[cfg(feature = "jiff")]
 mod jiff;
-pub(crate) mod narrow;
+pub(crate) mod minifloat;
+mod numpy;
 pub(crate) mod optional;
 mod record;
-pub(crate) mod record_words;
+pub(crate) mod record_json;
+mod scalar;
 pub(crate) mod strings;
 pub(crate) mod variable;
 
@@ -24,15 +26,15 @@ pub use self::datetime::{NumpyTime, TimeKind, TimeUnit};
 pub use self::extension::{ExtensionType, ParsedType};
 pub use self::fill_value::{FillValue, base64_decode, base64_encode};
 pub use self::float_format::{FloatFormat, Rounding};
-pub use self::narrow::Narrow;
 pub use self::optional::Optional;
 pub use self::record::{Field, Record};
-pub use self::strings::{FixedBytes, FixedUnicode};
-pub use self::variable::Variable;
+pub(crate) use self::scalar::integer_from_text;
+pub use self::scalar::{OutOfRange, Scalar, ScalarValue, load_bits, store_bits};
 
 use std::fmt;
 use std::sync::Arc;
 
+use crate::codec::CodecSpec;
 use crate::dialect::{Dialect, Strictness};
 use crate::error::{CodecError, MetadataError};
 use crate::json::Json;
@@ -73,103 +75,130 @@ impl Endian {
 pub enum Origin {
     /// From the caller, who gives them as memory has them.
     Caller,
-    /// From a store: what stored elements leave open is filled in.
+    /// From a store: bits that a store may hold in several forms become those of memory.
     Store,
     /// From a store whose dialect lets a bool be any byte: what is not 0 becomes 1.
     LenientStore,
 }
 
-/// The representation that a data type rests on: all that codecs ask.
+/// How a data type's elements are represented in memory: all that most codecs need to know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Repr {
-    /// One byte, 0 or 1.
-    Bool,
-    /// A two's complement integer of so many bytes.
-    Int(usize),
-    /// An unsigned integer of so many bytes.
-    Uint(usize),
-    /// An IEEE 754 number of so many bytes.
-    Float(usize),
-    /// Two IEEE 754 numbers, real and imaginary, of so many bytes together.
-    Complex(usize),
-    /// A two's complement integer of so many bits, fewer than eight, in a byte that it fills with its sign.
-    IntBits(u32),
-    /// An unsigned integer of so many bits, fewer than eight, in a byte.
-    UintBits(u32),
-    /// A float of a format that is not the core's.
-    FloatOf(FloatFormat),
-    /// Two such floats, real and imaginary.
-    ComplexOf(FloatFormat),
-    /// So many bytes without byte order.
+    /// One number.
+    Scalar(Scalar),
+    /// `n` bytes without byte order.
     Opaque(usize),
-    /// UTF-32: so many units of four bytes.
+    /// UTF-32: `n` units of four bytes.
     Utf32(usize),
     /// Any number of bytes. In memory a view shows their cells; see [`crate::heap`].
     Variable,
-    /// So many bytes of several fields, which the data type knows.
+    /// `n` bytes of several fields, which the data type knows.
     Record(usize),
-    /// So many bytes, of which the first says whether there are others: see [`Optional`].
+    /// `n` bytes, of which the first says whether there are others: see [`Optional`].
     Optional(usize),
+}
+
+impl From<Scalar> for Repr {
+    fn from(scalar: Scalar) -> Self {
+        Repr::Scalar(scalar)
+    }
 }
 
 impl Repr {
     /// How many bytes an element has in a view.
     pub fn size(self) -> usize {
         match self {
-            Repr::Bool => 1,
-            Repr::Int(n) | Repr::Uint(n) | Repr::Float(n) | Repr::Complex(n) | Repr::Opaque(n) => n,
-            Repr::IntBits(_) | Repr::UintBits(_) => 1,
-            Repr::FloatOf(format) => format.size(),
-            Repr::ComplexOf(format) => 2 * format.size(),
+            Repr::Scalar(scalar) => scalar.size(),
             Repr::Utf32(n) => 4 * n,
             Repr::Variable => crate::heap::CELL,
-            Repr::Record(n) | Repr::Optional(n) => n,
+            Repr::Opaque(n) | Repr::Record(n) | Repr::Optional(n) => n,
         }
     }
 
-    /// The bits of each byte that are stored: what fills a byte above a narrower integer is not (F-053).
+    /// The bits of each byte that are stored: what fills a byte above a narrower number is not (F-053).
     pub fn stored_mask(self) -> u8 {
         match self {
-            Repr::IntBits(bits) | Repr::UintBits(bits) => 0xff >> (8 - bits),
-            Repr::FloatOf(format) | Repr::ComplexOf(format) if format.size() == 1 => {
-                format.mask() as u8
-            }
+            Repr::Scalar(scalar) => scalar.stored_mask(),
             _ => 0xff,
         }
     }
 
-    /// The unit in which byte order turns bytes round; 1 if there is none. Those of a record's fields, and
-    /// that of an element that may be missing, are told by [`ByteSwap`] alone.
+    /// The number of bytes that a change of byte order reverses together; 1 if there is no byte order. Only
+    /// [`ByteSwap`] knows the units of a record's fields, and of an element that may be missing.
     pub fn swap_unit(self) -> usize {
         match self {
-            Repr::Bool | Repr::Opaque(_) | Repr::Record(_) | Repr::Variable => 1,
-            Repr::IntBits(_) | Repr::UintBits(_) | Repr::Optional(_) => 1,
-            Repr::FloatOf(format) | Repr::ComplexOf(format) => format.size(),
-            Repr::Int(n) | Repr::Uint(n) | Repr::Float(n) => n,
-            Repr::Complex(n) => n / 2,
+            Repr::Scalar(scalar) => scalar.part().size(),
             Repr::Utf32(_) => 4,
+            Repr::Opaque(_) | Repr::Record(_) | Repr::Variable | Repr::Optional(_) => 1,
         }
     }
 }
 
 /// The type of an array's elements.
-#[derive(Clone, Debug)]
+///
+/// Types of this library are variants, which callers can match on; a type of a third party is an
+/// [`Extension`](DataType::Extension).
+///
+/// ```
+/// use zarr_core::data_type::{CoreType, DataType};
+///
+/// fn describe(data_type: &DataType) -> &'static str {
+///     match data_type {
+///         DataType::Core(CoreType::Bool) => "truth values",
+///         DataType::Core(_) => "numbers",
+///         DataType::Time(_) => "times",
+///         DataType::String | DataType::FixedUtf32 { .. } => "text",
+///         _ => "something else",
+///     }
+/// }
+/// assert_eq!(describe(&DataType::String), "text");
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum DataType {
-    /// One that every dialect's core knows (complex numbers by extension in the drafts).
+    /// A type that every dialect's core knows (complex numbers by extension in the drafts).
     Core(CoreType),
-    /// So many bytes without meaning: `r24`, `|V3`, `raw_bytes`.
+    /// A two's complement integer of 2 or 4 bits, which fills a byte: `int4`.
+    IntBits(u32),
+    /// An unsigned integer of 2 or 4 bits, in a byte: `uint4`.
+    UintBits(u32),
+    /// A float that is not the core's: `bfloat16`, `float8_e5m2`.
+    Minifloat(FloatFormat),
+    /// Two floats that are not the core's, real and imaginary: `complex_bfloat16`, `complex_float16`.
+    ComplexMinifloat(FloatFormat),
+    /// A moment or a span of time: `numpy.datetime64`, `<m8[ns]`.
+    Time(NumpyTime),
+    /// Bytes padded with NULs: `|S7`, `null_terminated_bytes`.
+    FixedBytes {
+        /// Bytes in an element.
+        len: usize,
+    },
+    /// UTF-32 padded with NULs: `<U5`, `fixed_length_utf32`.
+    FixedUtf32 {
+        /// Code points in an element.
+        len: usize,
+    },
+    /// Bytes without meaning: `r24`, `|V3`, `raw_bytes`.
     Raw {
         /// Bytes in an element.
         size: usize,
     },
+    /// Text of any length in UTF-8: `string`.
+    String,
+    /// Bytes of any length: `variable_length_bytes`.
+    Bytes,
+    /// A JSON value, in memory compact JSON; only v2 has the type.
+    Json,
+    /// Any number of items of a type of fixed size, little-endian; only v2 has the type.
+    List(Box<DataType>),
     /// Several named fields.
     Record(Arc<Record>),
-    /// One whose elements may be missing.
+    /// A type whose elements may be missing.
     Optional(Arc<Optional>),
-    /// One that an extension brought.
+    /// A type of a third party.
     Extension(Arc<dyn ExtensionType>),
-    /// One that nobody here knows. With a fallback, elements are read as that (D-102).
+    /// A type that the registry does not know. With a fallback, elements are read as that (D-102).
     Unknown {
         /// As the document spells it.
         declared: Json,
@@ -179,25 +208,69 @@ pub enum DataType {
 }
 
 impl DataType {
-    /// One that an extension brought.
-    pub fn extension(extension: impl ExtensionType + 'static) -> DataType {
+    /// A type of a third party.
+    pub fn extension(extension: impl ExtensionType) -> DataType {
         DataType::Extension(Arc::new(extension))
     }
 
     /// The representation of an element; `None` if the type is unknown and has no fallback.
     pub fn repr(&self) -> Option<Repr> {
-        match self {
-            DataType::Core(core) => Some(core.repr()),
-            DataType::Raw { size } => Some(Repr::Opaque(*size)),
-            DataType::Record(record) => Some(Repr::Record(record.size())),
-            DataType::Optional(optional) => Some(Repr::Optional(optional.size())),
-            DataType::Extension(extension) => Some(extension.repr()),
-            DataType::Unknown { fallback, .. } => fallback.as_ref().and_then(|f| f.repr()),
+        Some(match self {
+            DataType::Core(core) => core.repr(),
+            DataType::IntBits(bits) => Scalar::Int(*bits).into(),
+            DataType::UintBits(bits) => Scalar::Uint(*bits).into(),
+            DataType::Minifloat(format) => Scalar::Float(*format).into(),
+            DataType::ComplexMinifloat(format) => Scalar::Complex(*format).into(),
+            DataType::Time(time) => Scalar::Time(*time).into(),
+            DataType::FixedBytes { len: size } | DataType::Raw { size } => Repr::Opaque(*size),
+            DataType::FixedUtf32 { len } => Repr::Utf32(*len),
+            DataType::String | DataType::Bytes | DataType::Json | DataType::List(_) => {
+                Repr::Variable
+            }
+            DataType::Record(record) => Repr::Record(record.size()),
+            DataType::Optional(optional) => Repr::Optional(optional.size()),
+            DataType::Extension(extension) => extension.repr(),
+            DataType::Unknown { fallback, .. } => return fallback.as_ref().and_then(|f| f.repr()),
+        })
+    }
+
+    /// The type of this library that elements can be handled as: the type itself, the fallback of an unknown type, or
+    /// for a third party's the plainest type of its representation. `None` if the type is unknown and has no fallback.
+    pub fn resolved(&self) -> Option<DataType> {
+        let repr = match self {
+            DataType::Extension(extension) => extension.repr(),
+            DataType::Unknown { fallback, .. } => return fallback.as_ref()?.resolved(),
+            known => return Some(known.clone()),
+        };
+        Some(match repr {
+            Repr::Scalar(scalar) => match (CoreType::of_scalar(scalar), scalar) {
+                (Some(core), _) => core.into(),
+                (_, Scalar::Int(bits @ 1..8)) => DataType::IntBits(bits),
+                (_, Scalar::Uint(bits @ 1..8)) => DataType::UintBits(bits),
+                (_, Scalar::Float(format)) => DataType::Minifloat(format),
+                (_, Scalar::Complex(format)) => DataType::ComplexMinifloat(format),
+                (_, Scalar::Time(time)) => DataType::Time(time),
+                _ => DataType::Raw { size: scalar.size() },
+            },
+            Repr::Utf32(len) => DataType::FixedUtf32 { len },
+            Repr::Variable => DataType::Bytes,
+            Repr::Opaque(size) | Repr::Record(size) | Repr::Optional(size) => {
+                DataType::Raw { size }
+            }
+        })
+    }
+
+    /// The kind of number that an element is; `None` for elements that are no numbers, and for integers of more
+    /// than 64 bits.
+    pub fn scalar(&self) -> Option<Scalar> {
+        match self.repr() {
+            Some(Repr::Scalar(scalar)) => Some(scalar).filter(|scalar| scalar.is_computable()),
+            _ => None,
         }
     }
 
-    /// The bits of each byte that are stored: see [`Repr::stored_mask`]. What says that an element is there is
-    /// among them.
+    /// The bits of each byte that are stored: see [`Repr::stored_mask`]. The byte that says that an element is
+    /// there is not masked.
     pub(crate) fn stored_mask(&self) -> u8 {
         match self {
             DataType::Optional(optional) => optional.inner().stored_mask(),
@@ -206,7 +279,7 @@ impl DataType {
     }
 
     /// Whether stored elements, or some of their fields, have a byte order. That of elements that may be missing
-    /// is their codec's own.
+    /// belongs to their codec.
     pub fn has_byte_order(&self) -> bool {
         match self {
             DataType::Record(record) => {
@@ -225,7 +298,7 @@ impl DataType {
         }
     }
 
-    /// What its elements are to who expects another byte order: raw bytes, if there is an order at all.
+    /// The type that a codec sees which expects another byte order: raw bytes, if there is an order at all.
     pub fn in_other_order(&self) -> DataType {
         match self.repr() {
             Some(repr) if repr.swap_unit() > 1 => DataType::Raw { size: repr.size() },
@@ -233,15 +306,27 @@ impl DataType {
         }
     }
 
-    /// The type in a dialect's words, and whether they say the byte order, too: there `endian` is used.
-    /// `None` if the dialect has no words for it.
+    /// The type as a dialect's metadata; `endian` is the stored byte order, where the metadata holds it.
+    /// `None` if the dialect cannot represent the type.
     pub fn spelling(&self, dialect: Dialect, endian: Endian) -> Option<Json> {
         match self {
             DataType::Core(core) => core.spelling(dialect, endian),
+            DataType::IntBits(_)
+            | DataType::UintBits(_)
+            | DataType::Minifloat(_)
+            | DataType::ComplexMinifloat(_) => {
+                (dialect == Dialect::V3).then(|| Json::from(self.to_string()))
+            }
+            DataType::Time(time) => time.spelling(dialect, endian),
+            DataType::FixedBytes { len } => Some(strings::bytes_spelling(*len, dialect)),
+            DataType::FixedUtf32 { len } => Some(strings::utf32_spelling(*len, dialect, endian)),
             DataType::Raw { size } => Some(match dialect {
                 Dialect::V2 => Json::from(format!("|V{size}")),
                 _ => Json::from(format!("r{}", size.checked_mul(8)?)),
             }),
+            DataType::String | DataType::Bytes | DataType::Json | DataType::List(_) => {
+                variable::spelling(self, dialect)
+            }
             DataType::Record(record) => record.spelling(dialect, endian),
             DataType::Optional(optional) => optional.spelling(dialect),
             DataType::Extension(extension) => extension.spelling(dialect, endian),
@@ -249,11 +334,19 @@ impl DataType {
         }
     }
 
-    /// The element that a document means where it says one as a fill value, in native byte order. A tolerant
-    /// reader's liberties are taken.
+    /// The codec that makes bytes of elements, where `bytes` cannot.
+    pub(crate) fn serializer(&self) -> Option<CodecSpec> {
+        match self {
+            DataType::Extension(extension) => extension.serializer(),
+            _ => variable::serializer(self),
+        }
+    }
+
+    /// The element that JSON stands for where a document has a fill value, in native byte order. What a tolerant
+    /// reader accepts is accepted.
     ///
     /// # Errors
-    /// [`MetadataError::Invalid`] with member `fill_value`, when it means none.
+    /// [`MetadataError::Invalid`] with member `fill_value`, for JSON that is no element.
     pub fn element_from_json(
         &self,
         json: &Json,
@@ -265,6 +358,18 @@ impl DataType {
             let why = format!("{} is not a value of {self}", json.brief());
             MetadataError::invalid("fill_value", why)
         })
+    }
+
+    /// The JSON of an element where a document has a fill value.
+    ///
+    /// # Errors
+    /// [`MetadataError`] if the dialect cannot represent the element.
+    pub fn element_to_json(
+        &self,
+        element: &FillValue,
+        dialect: Dialect,
+    ) -> Result<Json, MetadataError> {
+        fill_value::to_json(self, Some(element), dialect)
     }
 
     /// Makes sure that native elements, C order, are ones of this type, and brings stored ones into the
@@ -286,13 +391,29 @@ impl DataType {
             }
             DataType::Record(record) if self.needs_check() => record.check(elements, from),
             DataType::Optional(optional) => optional.check(elements, from),
+            DataType::FixedUtf32 { .. } => strings::check_utf32(elements),
             DataType::Extension(extension) => {
                 if from != Origin::Caller {
                     extension.settle(elements);
                 }
                 extension.check(elements)
             }
-            _ => Ok(()),
+            _ => match self.padded() {
+                Some(scalar) if from == Origin::Caller => minifloat::check(self, scalar, elements),
+                Some(scalar) => {
+                    minifloat::settle(scalar, elements);
+                    Ok(())
+                }
+                None => Ok(()),
+            },
+        }
+    }
+
+    /// The numbers of this type, if they have fewer bits than their bytes.
+    fn padded(&self) -> Option<Scalar> {
+        match self {
+            DataType::Extension(_) | DataType::Unknown { .. } => None,
+            _ => self.scalar().filter(|scalar| scalar.is_padded()),
         }
     }
 
@@ -303,7 +424,7 @@ impl DataType {
     pub fn check_element(&self, element: &[u8]) -> Result<(), CodecError> {
         match self {
             DataType::Extension(extension) => extension.check_element(element),
-            _ => Ok(()),
+            _ => variable::check(self, element),
         }
     }
 
@@ -324,26 +445,9 @@ impl DataType {
             DataType::Record(record) => {
                 record.fields().iter().any(|field| field.data_type().needs_check())
             }
-            DataType::Optional(_) => true,
+            DataType::Optional(_) | DataType::FixedUtf32 { .. } => true,
             DataType::Extension(extension) => extension.needs_check(),
-            _ => false,
-        }
-    }
-}
-
-impl PartialEq for DataType {
-    fn eq(&self, other: &Self) -> bool {
-        match (self, other) {
-            (DataType::Core(a), DataType::Core(b)) => a == b,
-            (DataType::Raw { size: a }, DataType::Raw { size: b }) => a == b,
-            (DataType::Record(a), DataType::Record(b)) => a == b,
-            (DataType::Optional(a), DataType::Optional(b)) => a == b,
-            (DataType::Extension(a), DataType::Extension(b)) => a.to_string() == b.to_string(),
-            (
-                DataType::Unknown { declared: a, fallback: f },
-                DataType::Unknown { declared: b, fallback: g },
-            ) => a == b && f == g,
-            _ => false,
+            _ => self.padded().is_some(),
         }
     }
 }
@@ -354,10 +458,27 @@ impl From<CoreType> for DataType {
     }
 }
 
+impl From<NumpyTime> for DataType {
+    fn from(time: NumpyTime) -> Self {
+        DataType::Time(time)
+    }
+}
+
 impl fmt::Display for DataType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             DataType::Core(core) => f.write_str(core.name()),
+            DataType::IntBits(bits) => write!(f, "int{bits}"),
+            DataType::UintBits(bits) => write!(f, "uint{bits}"),
+            DataType::Minifloat(format) => f.write_str(format.name()),
+            DataType::ComplexMinifloat(format) => write!(f, "complex_{}", format.name()),
+            DataType::Time(time) => write!(f, "{time}"),
+            DataType::FixedBytes { len } => write!(f, "|S{len}"),
+            DataType::FixedUtf32 { len } => write!(f, "U{len}"),
+            DataType::String => f.write_str("string"),
+            DataType::Bytes => f.write_str("variable_length_bytes"),
+            DataType::Json => f.write_str("json"),
+            DataType::List(items) => write!(f, "array of {items}"),
             DataType::Raw { size } => write!(f, "r{}", *size as u128 * 8),
             DataType::Record(record) => write!(f, "{record}"),
             DataType::Optional(optional) => write!(f, "{optional}"),

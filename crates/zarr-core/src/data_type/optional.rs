@@ -7,7 +7,7 @@
 use std::fmt;
 
 use super::record::MAX_DEPTH;
-use super::record_words::why;
+use super::record_json::why;
 use super::{DataType, Endian, FillValue, Origin, Repr, fill_value};
 use crate::codec::CodecSpec;
 use crate::dialect::Dialect;

@@ -4,28 +4,11 @@
 //! `fixed_length_utf32`; zarr-python 2.18 wrote them into the draft as extensions
 //! (Z2-034, F-048, F-049, draft-v3.md 3.3). Both are padded with NULs.
 
-use std::fmt;
-use std::sync::Arc;
-
 use super::fill_value::{base64_decode, base64_encode};
-use super::{DataType, Endian, ExtensionType, FillValue, ParsedType, Repr};
+use super::{DataType, Endian, ParsedType};
 use crate::dialect::Dialect;
-use crate::error::{CodecError, MetadataError};
+use crate::error::CodecError;
 use crate::json::{Json, Object};
-
-/// Bytes padded with NULs to a fixed length: `|S7`, `null_terminated_bytes`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FixedBytes {
-    /// Bytes in an element.
-    pub len: usize,
-}
-
-/// UTF-32 padded with NULs to a fixed length: `<U5`, `fixed_length_utf32`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FixedUnicode {
-    /// Code points in an element.
-    pub len: usize,
-}
 
 fn v3_object(name: &str, length_bytes: usize) -> Json {
     let configuration = Object::new().with("length_bytes", length_bytes as u64);
@@ -41,119 +24,75 @@ fn draft_object(what: &str, typestr: String) -> Json {
         .into()
 }
 
-impl fmt::Display for FixedBytes {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "|S{}", self.len)
+/// Bytes of fixed length as a dialect's metadata.
+pub(super) fn bytes_spelling(len: usize, dialect: Dialect) -> Json {
+    let typestr = format!("|S{len}");
+    match dialect {
+        Dialect::V2 => Json::from(typestr),
+        Dialect::V3 => v3_object("null_terminated_bytes", len),
+        Dialect::Draft => draft_object("bytestring", typestr),
     }
 }
 
-impl ExtensionType for FixedBytes {
-    fn spelling(&self, dialect: Dialect, _: Endian) -> Option<Json> {
-        Some(match dialect {
-            Dialect::V2 => Json::from(self.to_string()),
-            Dialect::V3 => v3_object("null_terminated_bytes", self.len),
-            Dialect::Draft => draft_object("bytestring", self.to_string()),
-        })
-    }
-
-    fn repr(&self) -> Repr {
-        Repr::Opaque(self.len)
-    }
-
-    fn fill_value_from_json(
-        &self,
-        json: &Json,
-        dialect: Dialect,
-    ) -> Result<FillValue, MetadataError> {
-        let mut bytes = match json {
-            Json::String(text) => base64_decode(text).ok_or_else(|| {
-                MetadataError::invalid("fill_value", format!("{} is not base64", json.brief()))
-            })?,
-            // Z2-052: zero bytes.
-            json if json.as_i64() == Some(0) && dialect != Dialect::V3 => vec![],
-            _ => {
-                let why = format!("base64 text is due, not {}", json.kind());
-                return Err(MetadataError::invalid("fill_value", why));
-            }
-        };
-        if bytes.len() > self.len {
-            let why = format!("{} bytes do not fit elements of {}", bytes.len(), self.len);
-            return Err(MetadataError::invalid("fill_value", why));
-        }
-        bytes.resize(self.len, 0);
-        Ok(FillValue::new(bytes))
-    }
-
-    fn fill_value_to_json(&self, value: &FillValue, _: Dialect) -> Result<Json, MetadataError> {
-        let bytes = value.as_bytes();
-        Ok(Json::from(if bytes.iter().all(|&b| b == 0) {
-            String::new()
-        } else {
-            base64_encode(bytes)
-        }))
+/// UTF-32 of fixed length as a dialect's metadata.
+pub(super) fn utf32_spelling(len: usize, dialect: Dialect, endian: Endian) -> Json {
+    let typestr = format!("{}U{len}", endian.mark());
+    match dialect {
+        Dialect::V2 => Json::from(typestr),
+        Dialect::V3 => v3_object("fixed_length_utf32", len * 4),
+        Dialect::Draft => draft_object("unicode", typestr),
     }
 }
 
-impl fmt::Display for FixedUnicode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "U{}", self.len)
+/// The fill value of bytes of fixed length.
+pub(super) fn bytes_from_json(
+    len: usize,
+    json: &Json,
+    dialect: Dialect,
+) -> Result<Vec<u8>, String> {
+    let mut bytes = match json {
+        Json::String(text) => base64_decode(text).ok_or("it is not base64")?,
+        // Z2-052: zero bytes.
+        json if json.as_i64() == Some(0) && dialect != Dialect::V3 => vec![],
+        _ => return Err(format!("base64 text is expected, not {}", json.kind())),
+    };
+    if bytes.len() > len {
+        return Err(format!("{} bytes do not fit elements of {len}", bytes.len()));
     }
+    bytes.resize(len, 0);
+    Ok(bytes)
 }
 
-impl ExtensionType for FixedUnicode {
-    fn spelling(&self, dialect: Dialect, endian: Endian) -> Option<Json> {
-        let typestr = format!("{}U{}", endian.mark(), self.len);
-        Some(match dialect {
-            Dialect::V2 => Json::from(typestr),
-            Dialect::V3 => v3_object("fixed_length_utf32", self.len * 4),
-            Dialect::Draft => draft_object("unicode", typestr),
-        })
-    }
+pub(super) fn bytes_to_json(element: &[u8]) -> Json {
+    let is_empty = element.iter().all(|&byte| byte == 0);
+    Json::from(if is_empty { String::new() } else { base64_encode(element) })
+}
 
-    fn repr(&self) -> Repr {
-        Repr::Utf32(self.len)
+/// The fill value of UTF-32 of fixed length.
+pub(super) fn utf32_from_json(
+    len: usize,
+    json: &Json,
+    dialect: Dialect,
+) -> Result<Vec<u8>, String> {
+    let text = match json {
+        Json::String(text) => text.as_str(),
+        json if json.as_i64() == Some(0) && dialect != Dialect::V3 => "",
+        _ => return Err(format!("text is expected, not {}", json.kind())),
+    };
+    let mut bytes: Vec<u8> = text.chars().flat_map(|c| u32::from(c).to_ne_bytes()).collect();
+    if bytes.len() > len * 4 {
+        return Err(format!("it does not fit {len} code points"));
     }
+    bytes.resize(len * 4, 0);
+    Ok(bytes)
+}
 
-    fn fill_value_from_json(
-        &self,
-        json: &Json,
-        dialect: Dialect,
-    ) -> Result<FillValue, MetadataError> {
-        let text = match json {
-            Json::String(text) => text.as_str(),
-            json if json.as_i64() == Some(0) && dialect != Dialect::V3 => "",
-            _ => {
-                let why = format!("text is due, not {}", json.kind());
-                return Err(MetadataError::invalid("fill_value", why));
-            }
-        };
-        let mut bytes: Vec<u8> = text.chars().flat_map(|c| u32::from(c).to_ne_bytes()).collect();
-        if bytes.len() > self.len * 4 {
-            let why = format!("{} does not fit {} code points", json.brief(), self.len);
-            return Err(MetadataError::invalid("fill_value", why));
-        }
-        bytes.resize(self.len * 4, 0);
-        Ok(FillValue::new(bytes))
-    }
-
-    fn fill_value_to_json(&self, value: &FillValue, _: Dialect) -> Result<Json, MetadataError> {
-        let text = decode_utf32(value.as_bytes())
-            .ok_or_else(|| MetadataError::invalid("fill_value", "it is no UTF-32"))?;
-        Ok(Json::from(text))
-    }
-
-    fn needs_check(&self) -> bool {
-        true
-    }
-
-    fn check(&self, elements: &[u8]) -> Result<(), CodecError> {
-        let (units, _) = elements.as_chunks::<4>();
-        match units.iter().map(|u| u32::from_ne_bytes(*u)).find(|&u| char::from_u32(u).is_none()) {
-            Some(unit) => {
-                Err(CodecError::corrupt("bytes", format!("{unit:#x} is not a code point")))
-            }
-            None => Ok(()),
-        }
+/// Refuses units that are no code points.
+pub(super) fn check_utf32(elements: &[u8]) -> Result<(), CodecError> {
+    let (units, _) = elements.as_chunks::<4>();
+    match units.iter().map(|u| u32::from_ne_bytes(*u)).find(|&u| char::from_u32(u).is_none()) {
+        Some(unit) => Err(CodecError::corrupt("bytes", format!("{unit:#x} is not a code point"))),
+        None => Ok(()),
     }
 }
 
@@ -184,14 +123,8 @@ pub(crate) fn from_typestr(text: &str) -> Option<Result<ParsedType, String>> {
     };
     let endian = if text.starts_with('>') { Endian::Big } else { Endian::Little };
     Some(Ok(match kind {
-        'S' => ParsedType {
-            data_type: DataType::Extension(Arc::new(FixedBytes { len })),
-            endian: None,
-        },
-        'U' => ParsedType {
-            data_type: DataType::Extension(Arc::new(FixedUnicode { len })),
-            endian: Some(endian),
-        },
+        'S' => ParsedType { data_type: DataType::FixedBytes { len }, endian: None },
+        'U' => ParsedType { data_type: DataType::FixedUtf32 { len }, endian: Some(endian) },
         _ => ParsedType { data_type: DataType::Raw { size: len }, endian: None },
     }))
 }
@@ -217,17 +150,16 @@ pub(crate) fn from_v3(
         ("fixed_length_utf32", Some(len)) if len % 4 != 0 => {
             Err("`length_bytes` is a multiple of 4".into())
         }
-        ("fixed_length_utf32", Some(len)) => {
-            Ok(DataType::Extension(Arc::new(FixedUnicode { len: len / 4 })))
-        }
+        ("fixed_length_utf32", Some(len)) => Ok(DataType::FixedUtf32 { len: len / 4 }),
         ("raw_bytes", Some(size)) => Ok(DataType::Raw { size }),
-        (_, Some(len)) => Ok(DataType::Extension(Arc::new(FixedBytes { len }))),
+        (_, Some(len)) => Ok(DataType::FixedBytes { len }),
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data_type::Origin;
 
     /// Z2-031, Z2-034, F-048.
     #[test]
@@ -248,16 +180,13 @@ mod tests {
     /// Z2-034, Z2-052, F-048: too long is an error, too short is padded.
     #[test]
     fn fill_values_fit_the_element() {
-        let s = FixedBytes { len: 3 };
-        assert_eq!(
-            s.fill_value_from_json(&"YQ==".into(), Dialect::V2).unwrap().as_bytes(),
-            b"a\0\0"
-        );
-        assert!(s.fill_value_from_json(&"YWFhYQ==".into(), Dialect::V2).is_err());
-        let u = FixedUnicode { len: 2 };
-        assert!(u.fill_value_from_json(&"abc".into(), Dialect::V3).is_err());
-        let fill = u.fill_value_from_json(&"é".into(), Dialect::V3).unwrap();
-        assert_eq!(u.fill_value_to_json(&fill, Dialect::V3).unwrap(), Json::from("é"));
-        assert!(u.check(&0xD800u32.to_ne_bytes()).is_err());
+        let s = DataType::FixedBytes { len: 3 };
+        assert_eq!(s.element_from_json(&"YQ==".into(), Dialect::V2).unwrap().as_bytes(), b"a\0\0");
+        assert!(s.element_from_json(&"YWFhYQ==".into(), Dialect::V2).is_err());
+        let u = DataType::FixedUtf32 { len: 2 };
+        assert!(u.element_from_json(&"abc".into(), Dialect::V3).is_err());
+        let fill = u.element_from_json(&"é".into(), Dialect::V3).unwrap();
+        assert_eq!(u.element_to_json(&fill, Dialect::V3).unwrap(), Json::from("é"));
+        assert!(u.check(&mut 0xD800u32.to_ne_bytes(), Origin::Store).is_err());
     }
 }

@@ -312,7 +312,7 @@ fn read_record(
     codecs: &mut [CodecSpec],
     reading: &mut Reading<'_>,
 ) -> Result<(), MetadataError> {
-    if !crate::data_type::record_words::is_legacy(declared) {
+    if !crate::data_type::record_json::is_legacy(declared) {
         return match fill {
             Json::String(_) => tolerate(reading, "fill_value", "base64 stands for an object"),
             _ => Ok(()),

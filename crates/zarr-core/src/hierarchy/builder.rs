@@ -312,7 +312,7 @@ fn type_named(name: &str, registry: &crate::Registry) -> Result<ParsedType, Stri
         registry.parse_data_type(&json, dialect).ok().filter(|p| p.data_type.repr().is_some())
     });
     let parsed = parsed.or_else(|| {
-        let data_type = DataType::Extension(Arc::new(NumpyTime::from_name(name)?));
+        let data_type = DataType::Time(NumpyTime::from_name(name)?);
         Some(ParsedType { data_type, endian: None })
     });
     parsed.ok_or_else(|| {

@@ -41,14 +41,13 @@ impl Opened {
             (DataType::Extension(extension), Some(memory)) if extension.needs_check() => {
                 extension.check(&memory).map_err(|e| self.at(e))
             }
-            (DataType::Record(_) | DataType::Optional(_), Some(memory)) => {
-                self.check_bytes(data_type, &memory)
-            }
+            // A `bool` of Rust's is one.
+            (DataType::Core(_), Some(_)) => Ok(()),
+            (data_type, Some(memory)) => self.check_bytes(data_type, &memory),
             (data_type, None) => elements
                 .iter()
                 .try_for_each(|element| data_type.check_element(element.as_bytes()))
                 .map_err(|e| self.at(e)),
-            _ => Ok(()),
         }
     }
 

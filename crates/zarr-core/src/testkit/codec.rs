@@ -11,7 +11,7 @@ use std::thread;
 
 use super::shared::{calm, elements, good, long_elements, sample, stream};
 use crate::codec::{ChunkContext, Codec, CodecSpec, DecodedSize};
-use crate::data_type::{CoreType, DataType, Endian, FloatFormat, Narrow};
+use crate::data_type::{CoreType, DataType, Endian, FloatFormat};
 use crate::dialect::Dialect;
 use crate::error::CodecError;
 use crate::heap::{CELL, Heap};
@@ -74,8 +74,7 @@ fn check_one(registry: &Registry, spec: &CodecSpec, context: &ChunkContext, exac
 fn check_all(registry: &Registry, spec: &CodecSpec, exact: bool) {
     let mut types: Vec<DataType> = CoreType::ALL.map(DataType::from).into();
     types.push(DataType::Raw { size: 3 });
-    let narrow = [Narrow::Int(4), Narrow::Complex(FloatFormat::BFLOAT16)];
-    types.extend(narrow.map(DataType::extension));
+    types.extend([DataType::IntBits(4), DataType::ComplexMinifloat(FloatFormat::BFLOAT16)]);
     let (mut taken, mut refusal) = (false, None);
     // In which dialects the codec's words made a codec again, for some chunks or for none yet.
     let mut again: Vec<(Dialect, Result<(), String>)> = Vec::new();

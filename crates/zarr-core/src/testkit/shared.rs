@@ -7,7 +7,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use crate::data_type::{DataType, Origin, Repr};
+use crate::data_type::{DataType, Origin, Repr, Scalar};
 use crate::dialect::Dialect;
 use crate::json::Json;
 
@@ -128,7 +128,7 @@ fn bend(data_type: &DataType, bytes: &mut [u8]) {
                 bend(optional.inner(), &mut element[1..]);
             }
         }
-        (_, Some(Repr::Bool)) => bytes.iter_mut().for_each(|byte| *byte &= 1),
+        (_, Some(Repr::Scalar(Scalar::Bool))) => bytes.iter_mut().for_each(|byte| *byte &= 1),
         (_, Some(Repr::Utf32(_))) => {
             let (units, _) = bytes.as_chunks_mut::<4>();
             units.iter_mut().for_each(|unit| {

@@ -10,7 +10,7 @@ mod decimal;
 
 use std::fmt;
 
-use zarr_core::data_type::{DataType, Endian, ExtensionType, FillValue, ParsedType, Repr};
+use zarr_core::data_type::{DataType, Endian, ExtensionType, FillValue, ParsedType, Repr, Scalar};
 use zarr_core::{Dialect, Json, MetadataError, Object};
 
 /// The type's name.
@@ -86,7 +86,7 @@ impl ExtensionType for FixedPoint {
     }
 
     fn repr(&self) -> Repr {
-        Repr::Int(4)
+        Scalar::Int(32).into()
     }
 
     fn fill_value_from_json(

@@ -9,9 +9,12 @@ mod records;
 mod write;
 
 pub use self::base64::{base64_decode, base64_encode};
-use self::numbers::{bit_string, bits_of_size, float_of_text, is_decimal, native, native_float};
+use self::numbers::{bit_string, bits_of_size, float_of_text, is_decimal, native};
 pub(crate) use self::write::{repr_to_json, to_json};
-use super::{DataType, FloatFormat, Repr, Rounding};
+use super::{
+    DataType, FloatFormat, Repr, Rounding, Scalar, ScalarValue, integer_from_text, strings,
+    variable,
+};
 use crate::dialect::{Dialect, Strictness};
 use crate::error::MetadataError;
 use crate::json::Json;
@@ -36,10 +39,11 @@ impl FillValue {
     pub fn zero_of(repr: Repr) -> Self {
         match repr {
             Repr::Variable => FillValue::zero(0),
-            Repr::FloatOf(format) | Repr::ComplexOf(format) => {
-                let number = |value| format.from_f64(value, Rounding::NearestEven);
-                let bits = number(0.0).or_else(|| number(1.0)).unwrap_or_default();
-                FillValue::new(native_float(format, bits).repeat(repr.size() / format.size()))
+            Repr::Scalar(scalar @ (Scalar::Float(_) | Scalar::Complex(_))) => {
+                let number =
+                    |value| scalar.cast(ScalarValue::Integer(value), Rounding::NearestEven, None);
+                let bits = number(0).or_else(|| number(1)).unwrap_or_default();
+                FillValue::new(scalar.element(bits).repeat(scalar.size() / scalar.part().size()))
             }
             _ => FillValue::zero(repr.size()),
         }
@@ -83,8 +87,12 @@ pub(crate) fn parse(
         )
     };
     let parsed = match data_type {
-        DataType::Core(core) => words.element(core.repr(), json),
         DataType::Raw { size } => words.raw(*size, json),
+        DataType::FixedBytes { len } => strings::bytes_from_json(*len, json, dialect),
+        DataType::FixedUtf32 { len } => strings::utf32_from_json(*len, json, dialect),
+        DataType::String | DataType::Bytes | DataType::Json | DataType::List(_) => {
+            variable::from_json(data_type, json, dialect)
+        }
         DataType::Record(record) => words.record(record, json),
         DataType::Optional(optional) => optional.element_of(json, |inner, json| {
             parse(inner, json, dialect, strictness, words.warnings)
@@ -101,6 +109,10 @@ pub(crate) fn parse(
             }));
         }
         DataType::Unknown { .. } => return Ok(None),
+        _ => {
+            let scalar = data_type.scalar().ok_or_else(|| invalid("it is no number".into()))?;
+            words.scalar(scalar, json)
+        }
     };
     parsed.map(|bytes| Some(FillValue::new(bytes))).map_err(invalid)
 }
@@ -133,20 +145,24 @@ impl Words<'_> {
     }
 
     fn element(&mut self, repr: Repr, json: &Json) -> Result<Vec<u8>> {
-        let size = repr.size();
-        let has_bits = !matches!(repr, Repr::Opaque(_) | Repr::Utf32(_) | Repr::Variable);
-        // D-114: the drafts spell the bits of any core type; final v3 those of floats.
-        if let (Dialect::Draft, Some(bits)) = (self.dialect, json.as_str().and_then(bit_string))
-            && has_bits
-        {
-            let bytes = bits.and_then(|bits| bits_of_size(bits, size))?;
-            if repr == Repr::Bool && bytes[0] > 1 {
+        match repr {
+            Repr::Scalar(scalar) if scalar.is_computable() => self.scalar(scalar, json),
+            Repr::Opaque(size) => self.raw(size, json),
+            other => Err(says_itself(other)),
+        }
+    }
+
+    fn scalar(&mut self, scalar: Scalar, json: &Json) -> Result<Vec<u8>> {
+        // D-114: the drafts write the bits of any core type; final v3 those of floats.
+        if let (Dialect::Draft, Some(bits)) = (self.dialect, json.as_str().and_then(bit_string)) {
+            let bytes = bits.and_then(|bits| bits_of_size(bits, scalar.size()))?;
+            if scalar == Scalar::Bool && bytes[0] > 1 {
                 return Err("a bool has bits 00 or 01".into());
             }
-            return Ok(bytes.chunks(repr.swap_unit()).flat_map(native).collect());
+            return Ok(bytes.chunks(scalar.part().size()).flat_map(native).collect());
         }
-        match repr {
-            Repr::Bool => match (json.as_bool(), json.as_u64()) {
+        match scalar {
+            Scalar::Bool => match (json.as_bool(), json.as_u64()) {
                 (Some(value), _) => Ok(vec![value as u8]),
                 // Others write numbers (decision 0138).
                 (None, Some(value @ 0..=1)) => {
@@ -155,31 +171,27 @@ impl Words<'_> {
                 }
                 _ => Err("a bool is `true` or `false`".into()),
             },
-            Repr::Int(size @ 1..=8) => self.signed(8 * size as u32, size, json),
-            Repr::IntBits(bits) => self.signed(bits, 1, json),
-            Repr::Uint(size @ 1..=8) => self.unsigned(8 * size as u32, size, json),
-            Repr::UintBits(bits) => self.unsigned(bits, 1, json),
-            Repr::Float(size @ (2 | 4 | 8)) => self.float(FloatFormat::ieee(size), json),
-            Repr::FloatOf(format) => self.float(format, json),
-            Repr::Complex(size @ (4 | 8 | 16)) => self.complex(FloatFormat::ieee(size / 2), json),
-            Repr::ComplexOf(format) => self.complex(format, json),
-            Repr::Opaque(size) => self.raw(size, json),
-            other => {
-                Err(format!("a type that rests on {other:?} says itself what its fill values are"))
+            Scalar::Int(_) | Scalar::Uint(_) => {
+                let value = ScalarValue::Integer(self.integer(json)?);
+                let bits = scalar.cast(value, Rounding::NearestEven, None).ok_or_else(|| {
+                    let (least, most) = scalar.range();
+                    format!("it lies outside {least}..={most}")
+                })?;
+                Ok(scalar.element(bits))
+            }
+            Scalar::Float(format) => self.float(format, json),
+            Scalar::Complex(format) => self.complex(format, json),
+            // NaT, or the count as an `int64` (F-047, Z2-030).
+            Scalar::Time(_) => {
+                let bits = match json {
+                    Json::String(text) if text == "NaT" => scalar.from_text(text),
+                    Json::Number(text) => text.parse().ok().map(|count: i64| count as u64),
+                    _ => None,
+                };
+                let bits = bits.ok_or("it is neither a 64-bit integer nor \"NaT\"")?;
+                Ok(scalar.element(bits))
             }
         }
-    }
-
-    fn signed(&mut self, bits: u32, size: usize, json: &Json) -> Result<Vec<u8>> {
-        let value = self.integer(json)?;
-        in_range(value, i128::MIN >> (128 - bits), i128::MAX >> (128 - bits))?;
-        Ok(native(&value.to_be_bytes()[16 - size..]))
-    }
-
-    fn unsigned(&mut self, bits: u32, size: usize, json: &Json) -> Result<Vec<u8>> {
-        let value = self.integer(json)?;
-        in_range(value, 0, (1i128 << bits) - 1)?;
-        Ok(native(&value.to_be_bytes()[16 - size..]))
     }
 
     fn complex(&mut self, format: FloatFormat, json: &Json) -> Result<Vec<u8>> {
@@ -212,14 +224,11 @@ impl Words<'_> {
         }
         let text = quoted.or(json.as_number());
         let text = text.ok_or_else(|| format!("{} stands for an integer", json.kind()))?;
-        if let Ok(value) = text.parse() {
-            return Ok(value);
+        let value = integer_from_text(text).ok_or("it is no integer, or too large")?;
+        if text.parse::<i128>().is_err() {
+            self.tolerate("an integer is written with a fraction or an exponent")?;
         }
-        let value =
-            text.parse::<f64>().ok().filter(|v| v.fract() == 0.0 && v.abs() <= (1u64 << 53) as f64);
-        let value = value.ok_or("it is no integer, or too large")?;
-        self.tolerate("an integer is written with a fraction or an exponent")?;
-        Ok(value as i128)
+        Ok(value)
     }
 
     fn float(&mut self, format: FloatFormat, json: &Json) -> Result<Vec<u8>> {
@@ -228,7 +237,7 @@ impl Words<'_> {
             Json::String(text) => self.float_word(format, text)?,
             _ => return Err(format!("{} stands for a float", json.kind())),
         };
-        Ok(native_float(format, bits))
+        Ok(Scalar::Float(format).element(bits))
     }
 
     fn float_word(&mut self, format: FloatFormat, text: &str) -> Result<u64> {
@@ -315,11 +324,8 @@ impl Words<'_> {
     }
 }
 
-fn in_range(value: i128, low: i128, high: i128) -> Result<()> {
-    (low..=high)
-        .contains(&value)
-        .then_some(())
-        .ok_or_else(|| format!("it lies outside {low}..={high}"))
+fn says_itself(repr: Repr) -> String {
+    format!("a type that rests on {repr:?} says itself what its fill values are")
 }
 
 #[cfg(test)]

@@ -39,13 +39,6 @@ pub(super) fn bits_of_size(bits: Vec<u8>, size: usize) -> Result<Vec<u8>> {
     }
 }
 
-/// The bits of a float, as this machine keeps them.
-pub(super) fn native_float(format: FloatFormat, bits: u64) -> Vec<u8> {
-    let mut bytes = vec![0; format.size()];
-    format.store(bits, &mut bytes);
-    bytes
-}
-
 pub(super) fn is_decimal(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c))
         && text.parse::<f64>().is_ok_and(f64::is_finite)

@@ -3,7 +3,8 @@
 use super::base64_encode;
 use super::numbers::{hex, native};
 use super::records::record_to_json;
-use super::{DataType, FillValue, FloatFormat, Repr};
+use super::{DataType, FillValue, FloatFormat, Repr, Scalar, says_itself, strings, variable};
+use crate::data_type::load_bits;
 use crate::dialect::Dialect;
 use crate::error::MetadataError;
 use crate::json::Json;
@@ -26,8 +27,13 @@ pub(crate) fn to_json(
     };
     let bytes = value.as_bytes();
     match data_type {
-        DataType::Core(core) => repr_to_json(core.repr(), bytes, dialect),
-        DataType::Raw { size } => repr_to_json(Repr::Opaque(*size), bytes, dialect),
+        DataType::FixedBytes { .. } => Ok(strings::bytes_to_json(bytes)),
+        DataType::FixedUtf32 { .. } => strings::decode_utf32(bytes)
+            .map(Json::from)
+            .ok_or_else(|| MetadataError::invalid("fill_value", "it is no UTF-32")),
+        DataType::String | DataType::Bytes | DataType::Json | DataType::List(_) => {
+            variable::to_json(data_type, bytes, dialect)
+        }
         DataType::Record(record) => record_to_json(record, bytes, dialect),
         DataType::Optional(optional) => optional.fill_to_json(bytes, dialect),
         DataType::Extension(extension) => extension.fill_value_to_json(value, dialect),
@@ -35,6 +41,10 @@ pub(crate) fn to_json(
             to_json(fallback, Some(value), dialect)
         }
         DataType::Unknown { .. } => Ok(Json::Null),
+        known => match known.repr() {
+            Some(repr) => repr_to_json(repr, bytes, dialect),
+            None => Ok(Json::Null),
+        },
     }
 }
 
@@ -44,39 +54,35 @@ pub(crate) fn repr_to_json(
     bytes: &[u8],
     dialect: Dialect,
 ) -> std::result::Result<Json, MetadataError> {
-    let big = native(bytes); // an involution: now most significant first
-    let wide = |sign: bool| {
-        let mut all = [if sign && big[0] >= 0x80 { 0xff } else { 0 }; 16];
-        all[16 - big.len()..].copy_from_slice(&big);
-        Json::Number(i128::from_be_bytes(all).to_string().into())
-    };
-    let complex = |format: FloatFormat| {
-        bytes.chunks(format.size()).map(|part| float_to_json(format, part, dialect)).collect()
-    };
     Ok(match repr {
-        Repr::Bool => Json::Bool(bytes[0] != 0),
-        Repr::Int(1..=8) | Repr::IntBits(_) => wide(true),
-        Repr::Uint(1..=8) | Repr::UintBits(_) => wide(false),
-        Repr::Float(size @ (2 | 4 | 8)) => float_to_json(FloatFormat::ieee(size), bytes, dialect),
-        Repr::FloatOf(format) => float_to_json(format, bytes, dialect),
-        Repr::Complex(size @ (4 | 8 | 16)) => complex(FloatFormat::ieee(size / 2)),
-        Repr::ComplexOf(format) => complex(format),
+        Repr::Scalar(scalar) if scalar.is_computable() => scalar_to_json(scalar, bytes, dialect),
         Repr::Opaque(_) => match dialect {
             Dialect::V3 => bytes.iter().map(|&b| Json::from(u64::from(b))).collect(),
             Dialect::V2 => Json::from(base64_encode(bytes)),
             Dialect::Draft => Json::from(format!("0x{}", hex(bytes))),
         },
-        other => {
-            let why =
-                format!("a type that rests on {other:?} says itself what its fill values are");
-            return Err(MetadataError::invalid("fill_value", why));
-        }
+        other => return Err(MetadataError::invalid("fill_value", says_itself(other))),
     })
+}
+
+/// A number as a dialect's metadata. A time is its count, also NaT: zarr-python reads nothing else in v2 and
+/// the drafts.
+fn scalar_to_json(scalar: Scalar, element: &[u8], dialect: Dialect) -> Json {
+    match scalar {
+        Scalar::Bool => Json::Bool(element[0] != 0),
+        Scalar::Float(format) => float_to_json(format, element, dialect),
+        Scalar::Complex(format) => {
+            let parts = element.chunks(format.size());
+            parts.map(|part| float_to_json(format, part, dialect)).collect()
+        }
+        Scalar::Time(_) => scalar_to_json(Scalar::Int(64), element, dialect),
+        Scalar::Int(_) | Scalar::Uint(_) => Json::Number(scalar.to_text(element).into()),
+    }
 }
 
 /// The shortest words that read back to the same bits (F-036, F-037, Z2-051, D-117).
 fn float_to_json(format: FloatFormat, bytes: &[u8], dialect: Dialect) -> Json {
-    let bits = format.load(bytes);
+    let bits = load_bits(bytes);
     let value = format.to_f64(bits);
     if value.is_nan() {
         return match dialect {

@@ -308,7 +308,7 @@ fn compressor(json: Option<&Json>) -> Result<Option<CodecSpec>, MetadataError> {
 fn void(size: usize, fill: Option<&FillValue>) -> (Json, Json) {
     let field: Json = ["".to_owned(), format!("|V{size}")].into_iter().map(Json::from).collect();
     let record = Object::new()
-        .with("extension", crate::data_type::record_words::DRAFT_RECORD)
+        .with("extension", crate::data_type::record_json::DRAFT_RECORD)
         .with("type", vec![field])
         .with("fallback", format!("r{}", size as u128 * 8));
     let fill = fill.map_or(Json::Null, |fill| Json::from(base64_encode(fill.as_bytes())));

@@ -4,7 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::{check_data_type, check_data_types_differ};
-use crate::data_type::{CoreType, DataType, Endian, ExtensionType, FillValue, ParsedType, Repr};
+use crate::data_type::{
+    CoreType, DataType, Endian, ExtensionType, FillValue, ParsedType, Repr, Scalar,
+};
 use crate::dialect::Dialect;
 use crate::error::{CodecError, MetadataError};
 use crate::json::{Json, Object};
@@ -84,9 +86,9 @@ impl ExtensionType for Length {
     fn repr(&self) -> Repr {
         match (self.flaw, self.unit.len()) {
             (HasNoSize, _) => Repr::Opaque(0),
-            (HasHugeSize, _) => Repr::Int(1 << 30),
+            (HasHugeSize, _) => Scalar::Int(1 << 30).into(),
             (TrustsWords, len) => Repr::Opaque(if len > 8 { 1 << 30 } else { 8 }),
-            _ => Repr::Int(8),
+            _ => Scalar::Int(64).into(),
         }
     }
 
@@ -230,11 +232,11 @@ fn sound_types_pass() {
 #[test]
 fn the_types_of_the_core_pass() {
     for core in CoreType::ALL {
-        let fills: &[&str] = match core.repr() {
-            Repr::Bool => &["true", "false"],
-            Repr::Int(_) => &["-1", "127"],
-            Repr::Uint(_) => &["255"],
-            Repr::Float(_) => &["0.5", "-0.0", "\"NaN\"", "\"-Infinity\"", "1e-4"],
+        let fills: &[&str] = match core.scalar() {
+            Scalar::Bool => &["true", "false"],
+            Scalar::Int(_) => &["-1", "127"],
+            Scalar::Uint(_) => &["255"],
+            Scalar::Float(_) => &["0.5", "-0.0", "\"NaN\"", "\"-Infinity\"", "1e-4"],
             _ => &["[1.5,\"NaN\"]", "[0,-1]"],
         };
         let fills: Vec<Json> = fills.iter().map(|text| json(text)).collect();

@@ -1,111 +1,57 @@
-//! The number types of final v3's registry that are narrower than the core's.
+//! Names the numbers of final v3's registry that are smaller than the core's, and checks their bytes.
 //!
-//! Integers of two and four bits, and floats of other formats than IEEE 754's, each in a byte or two of its
-//! own; two floats make a complex number (F-052 … F-055). No other dialect has words for them.
+//! Integers of two and four bits, and floats of other formats than IEEE 754's, each in a byte or two;
+//! two floats make a complex number (F-052 … F-055). No other dialect can represent them.
+//!
+//! In memory an integer fills its byte, so that elements are `i8` and `u8`; a float is in the low bits. A
+//! store may hold anything above the bits of a number; writers put zeros there.
 
-use std::fmt;
-
-use super::{CoreType, DataType, Endian, ExtensionType, FloatFormat, Repr};
-use crate::dialect::Dialect;
+use super::{CoreType, DataType, FloatFormat, Scalar};
 use crate::error::CodecError;
-use crate::json::Json;
-
-/// A number narrower than the core's: `int4`, `bfloat16`, `complex_float8_e5m2`.
-///
-/// In memory integers fill their byte, so that elements are `i8` and `u8`; floats stand in the low bits. A
-/// store may hold anything above them, but for zeros nothing is written there.
-///
-/// ```
-/// use zarr_core::data_type::{DataType, FloatFormat, Narrow};
-///
-/// let data_type = DataType::extension(Narrow::Float(FloatFormat::BFLOAT16));
-/// assert_eq!(data_type.to_string(), "bfloat16");
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Narrow {
-    /// A two's complement integer of 2 or 4 bits.
-    Int(u32),
-    /// An unsigned integer of 2 or 4 bits.
-    Uint(u32),
-    /// A float.
-    Float(FloatFormat),
-    /// Two floats, the real one first.
-    Complex(FloatFormat),
-}
 
 /// The type of this name; `None` for other names. `complex_float32` and `complex_float64` are the core's
 /// own under another name.
 pub(crate) fn from_v3(name: &str) -> Option<DataType> {
-    let narrow = match name {
-        "int2" => Narrow::Int(2),
-        "int4" => Narrow::Int(4),
-        "uint2" => Narrow::Uint(2),
-        "uint4" => Narrow::Uint(4),
-        "complex_float16" => Narrow::Complex(FloatFormat::FLOAT16),
-        "complex_float32" => return Some(CoreType::Complex64.into()),
-        "complex_float64" => return Some(CoreType::Complex128.into()),
+    Some(match name {
+        "int2" => DataType::IntBits(2),
+        "int4" => DataType::IntBits(4),
+        "uint2" => DataType::UintBits(2),
+        "uint4" => DataType::UintBits(4),
+        "complex_float16" => DataType::ComplexMinifloat(FloatFormat::FLOAT16),
+        "complex_float32" => CoreType::Complex64.into(),
+        "complex_float64" => CoreType::Complex128.into(),
         name => match name.strip_prefix("complex_") {
-            Some(part) => Narrow::Complex(FloatFormat::from_name(part)?),
-            None => Narrow::Float(FloatFormat::from_name(name)?),
+            Some(part) => DataType::ComplexMinifloat(FloatFormat::from_name(part)?),
+            None => DataType::Minifloat(FloatFormat::from_name(name)?),
         },
-    };
-    Some(DataType::extension(narrow))
+    })
 }
 
-impl Narrow {
-    /// A stored byte as memory has it.
-    fn settled(self, byte: u8) -> u8 {
-        match self {
-            Narrow::Int(bits) => ((byte << (8 - bits)) as i8 >> (8 - bits)) as u8,
-            _ => byte & self.repr().stored_mask(),
-        }
+/// A stored byte as memory has it.
+fn settled(scalar: Scalar, byte: u8) -> u8 {
+    match scalar {
+        Scalar::Int(bits) => ((byte << (8 - bits)) as i8 >> (8 - bits)) as u8,
+        _ => byte & scalar.stored_mask(),
     }
 }
 
-impl fmt::Display for Narrow {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Narrow::Int(bits) => write!(f, "int{bits}"),
-            Narrow::Uint(bits) => write!(f, "uint{bits}"),
-            Narrow::Float(format) => f.write_str(format.name()),
-            Narrow::Complex(format) => write!(f, "complex_{}", format.name()),
-        }
-    }
+/// Brings stored elements into the form that memory has.
+pub(super) fn settle(scalar: Scalar, elements: &mut [u8]) {
+    elements.iter_mut().for_each(|byte| *byte = settled(scalar, *byte));
 }
 
-impl ExtensionType for Narrow {
-    fn spelling(&self, dialect: Dialect, _: Endian) -> Option<Json> {
-        (dialect == Dialect::V3).then(|| Json::from(self.to_string()))
-    }
-
-    fn repr(&self) -> Repr {
-        match *self {
-            Narrow::Int(bits) => Repr::IntBits(bits),
-            Narrow::Uint(bits) => Repr::UintBits(bits),
-            Narrow::Float(format) => Repr::FloatOf(format),
-            Narrow::Complex(FloatFormat::FLOAT16) => Repr::Complex(4),
-            Narrow::Complex(format) => Repr::ComplexOf(format),
+/// Refuses bytes that memory has of no number.
+pub(super) fn check(
+    data_type: &DataType,
+    scalar: Scalar,
+    elements: &[u8],
+) -> Result<(), CodecError> {
+    match elements.iter().find(|byte| settled(scalar, **byte) != **byte) {
+        Some(byte) => {
+            let why = format!("{byte:#04x} is not a value of {data_type}");
+            Err(CodecError::corrupt("data type", why))
         }
-    }
-
-    fn settle(&self, elements: &mut [u8]) {
-        if self.needs_check() {
-            elements.iter_mut().for_each(|byte| *byte = self.settled(*byte));
-        }
-    }
-
-    fn needs_check(&self) -> bool {
-        self.repr().stored_mask() != 0xff
-    }
-
-    fn check(&self, elements: &[u8]) -> Result<(), CodecError> {
-        match elements.iter().find(|byte| self.needs_check() && self.settled(**byte) != **byte) {
-            Some(byte) => {
-                let why = format!("{byte:#04x} is not a value of {self}");
-                Err(CodecError::corrupt("data type", why))
-            }
-            None => Ok(()),
-        }
+        None => Ok(()),
     }
 }
 
@@ -113,7 +59,9 @@ impl ExtensionType for Narrow {
 mod tests {
     use super::*;
     use crate::Registry;
-    use crate::data_type::{FillValue, Origin};
+    use crate::data_type::{Endian, FillValue, Origin, Repr};
+    use crate::dialect::Dialect;
+    use crate::json::Json;
 
     fn parse(name: &str) -> DataType {
         Registry::new().parse_data_type(&name.into(), Dialect::V3).unwrap().data_type
@@ -121,10 +69,9 @@ mod tests {
 
     fn fill(data_type: &DataType, text: &str) -> Option<Vec<u8>> {
         let json = Json::parse(text.as_bytes()).unwrap();
-        let DataType::Extension(extension) = data_type else { panic!("{data_type}") };
-        let fill = extension.fill_value_from_json(&json, Dialect::V3).ok()?;
-        let said = extension.fill_value_to_json(&fill, Dialect::V3).unwrap();
-        assert_eq!(extension.fill_value_from_json(&said, Dialect::V3).unwrap(), fill, "{said}");
+        let fill = data_type.element_from_json(&json, Dialect::V3).ok()?;
+        let said = data_type.element_to_json(&fill, Dialect::V3).unwrap();
+        assert_eq!(data_type.element_from_json(&said, Dialect::V3).unwrap(), fill, "{said}");
         Some(fill.as_bytes().to_vec())
     }
 
@@ -144,7 +91,10 @@ mod tests {
         }
         assert_eq!(parse("complex_float32"), CoreType::Complex64.into());
         assert_eq!(parse("complex_float64"), CoreType::Complex128.into());
-        assert_eq!(parse("complex_float16").repr(), Some(Repr::Complex(4)));
+        assert_eq!(
+            parse("complex_float16").repr(),
+            Some(Repr::Scalar(Scalar::Complex(FloatFormat::FLOAT16)))
+        );
         for unknown in ["int3", "float8", "float8_e4m3FN", "complex_int4", "complex_", "Bfloat16"] {
             assert_eq!(parse(unknown).repr(), None, "{unknown}");
         }

@@ -75,41 +75,6 @@ impl Parser<'_> {
         }
     }
 
-    /// A list of `[name, type]` and `[name, type, shape]` (Z2-035).
-    fn descr(&mut self, fields: &[Json], depth: usize) -> Result<Record, String> {
-        check_depth(depth)?;
-        let field = |json: &Json| {
-            let items = json.as_array().unwrap_or_default();
-            let (Some(Json::String(name)), Some(kind), 2..=3) =
-                (items.first(), items.get(1), items.len())
-            else {
-                return Err("a field is `[name, type]` or `[name, type, shape]`".into());
-            };
-            let mut endian = None;
-            let data_type = match kind {
-                Json::Array(inner) => self.descr(inner, depth + 1)?.into(),
-                Json::String(_) => {
-                    let parsed = self.leaf(kind, Dialect::V2)?;
-                    endian = parsed.endian;
-                    parsed.data_type
-                }
-                other => return Err(format!("field `{name}`: {} stands for a type", other.kind())),
-            };
-            // A number alone is a shape of one axis.
-            let lengths = match items.get(2) {
-                None => Some(Vec::new()),
-                Some(Json::Array(lengths)) => lengths.iter().map(Json::as_u64).collect(),
-                Some(length) => length.as_u64().map(|length| vec![length]),
-            };
-            let shape =
-                lengths.ok_or_else(|| format!("field `{name}` has a shape that is none"))?;
-            let field = Field::new(name.as_str(), data_type).with_shape(&shape);
-            Ok(endian.into_iter().fold(field, Field::with_endian))
-        };
-        let fields = fields.iter().map(field).collect::<Result<Vec<_>, String>>()?;
-        Record::new(fields).map_err(why)
-    }
-
     /// The `fields` of a `struct`, objects of `name` and `data_type`, or of a `structured`, pairs of them
     /// (F-050, F-051).
     fn v3(&mut self, name: &str, configuration: &Object, depth: usize) -> Result<Record, String> {
@@ -139,7 +104,56 @@ impl Parser<'_> {
     }
 }
 
-/// Told before the fields are looked at, so that deep words cannot exhaust the stack.
+/// What makes a type of the metadata of a field.
+pub(super) type Leaf<'a> = &'a mut dyn FnMut(&Json) -> Result<ParsedType, String>;
+
+/// NumPy's list of fields, each `[name, type]` or `[name, type, shape]` (Z2-035).
+pub(super) fn of_descr(fields: &[Json], leaf: Leaf<'_>, depth: usize) -> Result<Record, String> {
+    check_depth(depth)?;
+    let field = |json: &Json| {
+        let items = json.as_array().unwrap_or_default();
+        let (Some(Json::String(name)), Some(kind), 2..=3) =
+            (items.first(), items.get(1), items.len())
+        else {
+            return Err("a field is `[name, type]` or `[name, type, shape]`".into());
+        };
+        let mut endian = None;
+        let data_type = match kind {
+            Json::Array(inner) => of_descr(inner, leaf, depth + 1)?.into(),
+            Json::String(_) => {
+                let parsed = leaf(kind)?;
+                endian = parsed.endian;
+                parsed.data_type
+            }
+            other => return Err(format!("field `{name}`: {} stands for a type", other.kind())),
+        };
+        // A number alone is a shape of one axis.
+        let lengths = match items.get(2) {
+            None => Some(Vec::new()),
+            Some(Json::Array(lengths)) => lengths.iter().map(Json::as_u64).collect(),
+            Some(length) => length.as_u64().map(|length| vec![length]),
+        };
+        let shape = lengths.ok_or_else(|| format!("field `{name}` has a shape that is none"))?;
+        let field = Field::new(name.as_str(), data_type).with_shape(&shape);
+        Ok(endian.into_iter().fold(field, Field::with_endian))
+    };
+    let fields = fields.iter().map(field).collect::<Result<Vec<_>, String>>()?;
+    Record::new(fields).map_err(why)
+}
+
+/// A byte order that all fields share is the array's, as it is of every other type.
+pub(super) fn with_shared_order(record: Record) -> ParsedType {
+    let mut orders = Vec::new();
+    note_orders(&record, &mut orders);
+    match orders[..] {
+        [endian] => {
+            ParsedType { data_type: record.reordered(&|_| None).into(), endian: Some(endian) }
+        }
+        _ => ParsedType { data_type: record.into(), endian: None },
+    }
+}
+
+/// Called before the fields are parsed, so that deep nesting cannot exhaust the stack.
 fn check_depth(depth: usize) -> Result<(), String> {
     match depth > MAX_DEPTH {
         true => Err(format!("records nest deeper than {MAX_DEPTH} levels")),
@@ -155,26 +169,14 @@ fn record_of(json: &Json) -> Option<(&str, &Object)> {
     ["struct", "structured"].contains(&name).then_some((name, configuration))
 }
 
-/// NumPy's list of fields, in v2 and in the drafts; `None` if it holds a type that nobody here knows.
-///
-/// A byte order that all fields share is the array's, as it is of every other type.
+/// NumPy's list of fields, in v2 and in the drafts; `None` if it has a type that the registry does not know.
 pub(crate) fn from_descr(
     fields: &[Json],
     registry: &Registry,
 ) -> Result<Option<ParsedType>, String> {
     let mut parser = Parser { registry, all_known: true };
-    let record = parser.descr(fields, 1)?;
-    if !parser.all_known {
-        return Ok(None);
-    }
-    let mut orders = Vec::new();
-    note_orders(&record, &mut orders);
-    Ok(Some(match orders[..] {
-        [endian] => {
-            ParsedType { data_type: record.reordered(&|_| None).into(), endian: Some(endian) }
-        }
-        _ => ParsedType { data_type: record.into(), endian: None },
-    }))
+    let record = of_descr(fields, &mut |kind| parser.leaf(kind, Dialect::V2), 1)?;
+    Ok(parser.all_known.then(|| with_shared_order(record)))
 }
 
 /// The byte orders of fields, each once.

@@ -1,0 +1,76 @@
+//! Applies a step to each element of a chunk, for final v3's `cast_value` and `scale_offset`.
+//!
+//! They compute with values, not with bits: exactly, then rounded once. [`zarr_core::data_type::Scalar`] loads and
+//! casts one.
+#![cfg_attr(
+    not(feature = "full"),
+    allow(dead_code, reason = "a build with few codecs needs few of these")
+)]
+
+use zarr_core::codec::{DecodedSize, Parameters};
+use zarr_core::data_type::{DataType, FillValue, Scalar};
+use zarr_core::view::{View, ViewMut};
+use zarr_core::{CodecError, Dialect, Json, MetadataError};
+
+use crate::stream::zeroed;
+
+/// The real numbers that elements of a type are; `None` if they are none.
+pub(crate) fn real(data_type: &DataType) -> Option<Scalar> {
+    data_type.scalar().filter(|scalar| !matches!(scalar, Scalar::Bool | Scalar::Complex(_)))
+}
+
+/// The element of type `data_type` in a parameter, written as a fill value is.
+pub(crate) fn element(
+    data_type: &DataType,
+    json: &Json,
+    name: &str,
+    parameters: &Parameters<'_>,
+) -> Result<FillValue, MetadataError> {
+    data_type.element_from_json(json, Dialect::V3).map_err(|error| match error {
+        MetadataError::Invalid { why, .. } => parameters.wrong(name, why),
+        other => other,
+    })
+}
+
+/// Makes a native element of another, or tells why not.
+pub(crate) type Step<'a> = &'a dyn Fn(&[u8], &mut [u8]) -> Result<(), String>;
+
+/// Applies `step` to each element of a chunk, which gives elements of `size` bytes.
+pub(crate) fn encode_each(
+    codec: &'static str,
+    chunk: &View<'_>,
+    size: usize,
+    step: Step<'_>,
+) -> Result<Vec<u8>, CodecError> {
+    let mut out = zeroed(codec, (chunk.len() as u64).saturating_mul(size as u64))?;
+    let pairs = chunk.to_bytes();
+    let mut pairs = pairs.chunks_exact(chunk.cell()).zip(out.chunks_exact_mut(size));
+    let done = pairs.try_for_each(|(from, to)| step(from, to));
+    done.map_err(|why| CodecError::Value { codec, why })?;
+    Ok(out)
+}
+
+/// Applies `step` to each encoded element, of `size` bytes, which gives those of `out`.
+pub(crate) fn decode_each(
+    codec: &'static str,
+    encoded: &[u8],
+    size: usize,
+    mut out: ViewMut<'_>,
+    step: Step<'_>,
+) -> Result<(), CodecError> {
+    let cell = out.cell();
+    let due = (out.len() as u64).saturating_mul(size as u64);
+    DecodedSize::Exactly(due).check(codec, encoded.len() as u64)?;
+    let all = |memory: &mut [u8]| {
+        let mut pairs = encoded.chunks_exact(size).zip(memory.chunks_exact_mut(cell));
+        let done = pairs.try_for_each(|(from, to)| step(from, to));
+        done.map_err(|why| CodecError::corrupt(codec, why))
+    };
+    if let Some(memory) = out.as_bytes_mut() {
+        return all(memory);
+    }
+    let mut decoded = zeroed(codec, (out.len() * cell) as u64)?;
+    all(&mut decoded)?;
+    out.copy_from(&View::new(&decoded, &out.shape(), cell));
+    Ok(())
+}
