@@ -1,8 +1,8 @@
-//! A process that was forked off cannot write into its parent's archive.
+//! A process that was forked off cannot write into its parent's archive, and cannot use its parent's LMDB file.
 //!
-//! This program runs itself again, as a child with nothing but this test, which then forks.
+//! This program runs itself again, as a child with nothing but one test, which then forks.
 
-#![cfg(all(target_os = "linux", feature = "zip"))]
+#![cfg(all(target_os = "linux", feature = "zip", feature = "lmdb"))]
 #![allow(unsafe_code, reason = "the standard library does not fork")]
 
 use std::env;
@@ -10,8 +10,11 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use zarr_core::store::{ConditionalStore, Payload, ReadableStore, StoreKey, WriteableStore};
-use zarr_stores::ZipStore;
+use zarr_core::store::{
+    ByteRange, ConditionalStore, ListableStore, Payload, ReadableStore, StoreKey, StorePrefix,
+    WriteableStore,
+};
+use zarr_stores::{LmdbStore, ZipStore};
 
 const PLACE: &str = "ZARR_STORES_TEST_ARCHIVE";
 
@@ -20,6 +23,25 @@ unsafe extern "C" {
     fn fork() -> i32;
     fn waitpid(process: i32, status: *mut i32, options: i32) -> i32;
     safe fn _exit(status: i32) -> !;
+}
+
+/// 0 in the child.
+fn forked() -> i32 {
+    // SAFETY: the child calls nothing that another thread may hold a lock of: the only other thread waits for this one.
+    unsafe { fork() }
+}
+
+fn wait_for(child: i32) {
+    let mut status = -1;
+    // SAFETY: the status is this function's own.
+    assert_eq!(unsafe { waitpid(child, &raw mut status, 0) }, child);
+    assert_eq!(status, 0, "the child was not refused");
+}
+
+/// Runs a test of this program again, alone, in a process of its own.
+fn run_again(test: &str, path: &Path) {
+    let mut child = Command::new(env::current_exe().unwrap());
+    assert!(child.args([test, "--exact"]).env(PLACE, path).status().unwrap().success());
 }
 
 /// What the forked process tries: whether it was told that it may not.
@@ -41,15 +63,11 @@ fn fork_and_write(path: &Path) {
     store.set(&key, Payload::new(b"one")).unwrap();
     store.flush().unwrap();
     store.set(&key, Payload::new(b"two")).unwrap();
-    // SAFETY: the child calls nothing that another thread may hold a lock of: the only other thread waits for this one.
-    let child = unsafe { fork() };
+    let child = forked();
     if child == 0 {
         _exit(i32::from(!is_refused(store, &key)));
     }
-    let mut status = -1;
-    // SAFETY: the status is this function's own.
-    assert_eq!(unsafe { waitpid(child, &raw mut status, 0) }, child);
-    assert_eq!(status, 0, "the child was not refused");
+    wait_for(child);
     // The parent still has its lock and its copy.
     let other = ZipStore::open(path).unwrap();
     assert!(other.set(&key, Payload::new(b"other")).is_err());
@@ -64,12 +82,80 @@ fn a_forked_process_cannot_write_into_its_parents_archive() {
     }
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.zip");
-    let mut child = Command::new(env::current_exe().unwrap());
-    child.args(["a_forked_process_cannot_write_into_its_parents_archive", "--exact"]);
-    assert!(child.env(PLACE, &path).status().unwrap().success());
+    run_again("a_forked_process_cannot_write_into_its_parents_archive", &path);
     let store = ZipStore::open(&path).unwrap();
     for (key, value) in [("a", "two"), ("b", "three")] {
         assert_eq!(store.get(&StoreKey::new(key).unwrap()).unwrap().unwrap(), value);
     }
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+/// What the forked process tries with the parent's LMDB file: whether each call said that it may not.
+fn is_refused_everything(store: &LmdbStore, path: &Path, key: &StoreKey) -> bool {
+    let told = |e: zarr_core::StoreError| {
+        let is_told = e.to_string().contains("this one was forked off it");
+        if !is_told {
+            eprintln!("{e}");
+        }
+        is_told
+    };
+    let value = || Payload::new(b"the child's");
+    store.set(key, value()).is_err_and(told)
+        && store.set_if(key, Some(value()), None).is_err_and(told)
+        && store.create(key, value(), &[], &[]).is_err_and(told)
+        && store.erase(key).is_err_and(told)
+        && store.erase_prefix(&StorePrefix::root()).is_err_and(told)
+        && store.flush().is_err_and(told)
+        && store.get(key).is_err_and(told)
+        && store.pin(key).is_err_and(told)
+        && store.list().is_err_and(told)
+        && LmdbStore::open(path).get(key).is_err_and(told)
+}
+
+fn fork_and_use_lmdb(path: &Path) {
+    let (key, other) = (StoreKey::new("a").unwrap(), StoreKey::new("b").unwrap());
+    let store = LmdbStore::open(path);
+    store.set(&key, Payload::new(b"one")).unwrap();
+    let child = forked();
+    if child == 0 {
+        // The end of the last handle closes nothing, so the file is still the parent's.
+        drop(store);
+        _exit(i32::from(!is_refused_everything(&LmdbStore::open(path), path, &key)));
+    }
+    wait_for(child);
+    let pinned = store.pin(&key).unwrap().unwrap();
+    let child = forked();
+    if child == 0 {
+        let is_refused =
+            is_refused_everything(&store, path, &key) && pinned.read(&[ByteRange::ALL]).is_err();
+        // The end of a reading changes nothing of the parent's, and does not open the file for the child.
+        drop((pinned, store));
+        let is_refused = is_refused
+            && is_refused_everything(&LmdbStore::open(path), path, &key)
+            && LmdbStore::open(path.with_extension("other"))
+                .set(&key, Payload::new(b"own"))
+                .is_ok();
+        _exit(i32::from(!is_refused));
+    }
+    wait_for(child);
+    // The parent's reading has its place still: what is written now does not take the pages that it reads.
+    for round in 0..20 {
+        store.set(&key, Payload::new(format!("{round}").as_bytes())).unwrap();
+        store.set(&other, Payload::new(&[round; 5000])).unwrap();
+    }
+    assert_eq!(pinned.read(&[ByteRange::ALL]).unwrap(), ["one"]);
+    drop(pinned);
+    assert_eq!(store.get(&key).unwrap().unwrap(), "19");
+}
+
+#[test]
+fn a_forked_process_cannot_use_its_parents_lmdb_file() {
+    if let Some(path) = env::var_os(PLACE) {
+        return fork_and_use_lmdb(Path::new(&path));
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.lmdb");
+    run_again("a_forked_process_cannot_use_its_parents_lmdb_file", &path);
+    let store = LmdbStore::open(&path);
+    assert_eq!(store.get(&StoreKey::new("a").unwrap()).unwrap().unwrap(), "19");
 }

@@ -4,8 +4,10 @@
 use std::collections::HashMap;
 use std::fs;
 use std::io::{self, ErrorKind, Write};
+use std::mem::ManuallyDrop;
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
+use std::process;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 use std::thread;
@@ -32,7 +34,9 @@ const READERS: u32 = 1024;
 
 /// An open file. A process opens each once, however many handles it has (LMDB forbids more).
 pub(super) struct Env {
-    env: heed::Env<WithoutTls>,
+    /// Only the process that opened it closes it.
+    env: ManuallyDrop<heed::Env<WithoutTls>>,
+    process: u32,
     keys: Database<'static, Bytes, Bytes>,
     /// Held shared by transactions while they begin or last, and exclusively while the map grows.
     gate: RwLock<()>,
@@ -40,10 +44,13 @@ pub(super) struct Env {
     moments: AtomicUsize,
 }
 
+/// Files that are open, each with the process that opened it.
+type OpenFiles = HashMap<PathBuf, (u32, Weak<Env>)>;
+
 /// What the file held at one moment, for as long as this lives.
 pub(super) struct Moment {
-    /// Ends before it is counted no more.
-    txn: Mutex<RoTxn<'static, WithoutTls>>,
+    /// Ends before it is counted no more, and only in the process that began it: it has a place among that one's readers.
+    txn: ManuallyDrop<Mutex<RoTxn<'static, WithoutTls>>>,
     env: Counted,
 }
 
@@ -81,7 +88,8 @@ fn failed(error: heed::Error) -> io::Error {
 impl Env {
     /// The file `path`, or `data.mdb` in the folder `path`; made if it is not there.
     pub fn open(path: &Path, in_folder: bool, map: Option<usize>) -> io::Result<Arc<Env>> {
-        static OPEN: Mutex<Option<HashMap<PathBuf, Weak<Env>>>> = Mutex::new(None);
+        static OPEN: Mutex<Option<OpenFiles>> = Mutex::new(None);
+        let process = process::id();
         let above = if in_folder { Some(path) } else { path.parent() };
         above.map_or(Ok(()), fs::create_dir_all)?;
         let path = match in_folder || path.exists() {
@@ -90,16 +98,25 @@ impl Env {
         };
         let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
         let open = open.get_or_insert_default();
-        open.retain(|_, env| env.strong_count() > 0);
-        if let Some(env) = open.get(&path).and_then(Weak::upgrade) {
+        open.retain(|_, (opener, env)| *opener != process || env.strong_count() > 0);
+        let known = open.get(&path);
+        if let Some(env) = known.and_then(|(_, env)| env.upgrade()) {
+            env.check_process()?;
             return Ok(env);
         }
-        let env = Arc::new(Env::open_new(&path, in_folder, map)?);
-        open.insert(path.canonicalize()?, Arc::downgrade(&env));
+        // What the parent had open stays open here, also when no handle is left.
+        let is_parents = known.is_some();
+        let env = Arc::new(Env::open_new(&path, in_folder, map, is_parents)?);
+        open.insert(path.canonicalize()?, (process, Arc::downgrade(&env)));
         Ok(env)
     }
 
-    fn open_new(path: &Path, in_folder: bool, map: Option<usize>) -> io::Result<Env> {
+    fn open_new(
+        path: &Path,
+        in_folder: bool,
+        map: Option<usize>,
+        is_parents: bool,
+    ) -> io::Result<Env> {
         let mut flags = EnvFlags::NO_META_SYNC | EnvFlags::NO_READ_AHEAD;
         if !in_folder {
             flags |= EnvFlags::NO_SUB_DIR;
@@ -118,6 +135,7 @@ impl Env {
             // LMDB only while it is open, which is for its users to keep to, as the documentation says.
             let opened = unsafe { options.flags(flags).open(path) };
             match opened {
+                Err(heed::Error::EnvAlreadyOpened) if is_parents => return Err(forked_off()),
                 // A handle of this process is just being closed.
                 Err(heed::Error::EnvAlreadyOpened) if tries < 100 => {
                     thread::sleep(Duration::from_millis(10));
@@ -140,7 +158,16 @@ impl Env {
             })
             .map_err(failed)?;
         let keys = keys.commit().flatten().expect("the database without a name is always there");
-        Ok(Env { env, keys, gate: RwLock::new(()), moments: AtomicUsize::new(0) })
+        let (env, process) = (ManuallyDrop::new(env), process::id());
+        Ok(Env { env, process, keys, gate: RwLock::new(()), moments: AtomicUsize::new(0) })
+    }
+
+    /// An error in a process that was forked off: LMDB takes its readers and writers for those of its parent.
+    fn check_process(&self) -> io::Result<()> {
+        match self.process == process::id() {
+            true => Ok(()),
+            false => Err(forked_off()),
+        }
     }
 
     /// What `ask` finds at one moment.
@@ -154,9 +181,9 @@ impl Env {
     /// What the file holds now, to be asked later.
     pub fn moment(self: &Arc<Self>) -> io::Result<Moment> {
         self.growing(|| {
-            let txn = self.env.clone().static_read_txn()?;
+            let txn = heed::Env::clone(&self.env).static_read_txn()?;
             self.moments.fetch_add(1, Ordering::AcqRel);
-            Ok(Moment { txn: Mutex::new(txn), env: Counted(self.clone()) })
+            Ok(Moment { txn: ManuallyDrop::new(Mutex::new(txn)), env: Counted(self.clone()) })
         })
     }
 
@@ -185,11 +212,13 @@ impl Env {
 
     /// Waits until the disk has what was written.
     pub fn sync(&self) -> io::Result<()> {
+        self.check_process()?;
         self.env.force_sync().map_err(failed)
     }
 
     /// Runs a transaction, again and again while the map is too small for it.
     fn growing<T>(&self, mut transact: impl FnMut() -> Result<T, Failed>) -> io::Result<T> {
+        self.check_process()?;
         loop {
             let shared = self.gate.read().unwrap_or_else(PoisonError::into_inner);
             let was = self.env.info().map_size;
@@ -236,6 +265,14 @@ fn make_files(path: &Path, in_folder: bool) {
     }
 }
 
+/// The error of a process that was forked off and uses a file that its parent opened.
+fn forked_off() -> io::Error {
+    io::Error::other(
+        "another process opened this LMDB file, and this one was forked off it: only the process that opened an LMDB \
+         file may use it; start another program, or open the file in the forked process alone",
+    )
+}
+
 /// Names the size of a map that the system refused.
 fn not_mapped(error: heed::Error, map: usize) -> io::Error {
     match error {
@@ -252,7 +289,7 @@ fn not_mapped(error: heed::Error, map: usize) -> io::Error {
 
 /// The system's error if `folder` takes no more bytes.
 fn no_space(folder: &Path) -> Option<io::Error> {
-    let path = folder.join(format!(".zarr-tmp-{:016x}", std::process::id()));
+    let path = folder.join(format!(".zarr-tmp-{:016x}", process::id()));
     let mut file = fs::File::options().write(true).create_new(true).open(&path).ok()?;
     // Less than the smallest LMDB file, so that no limit to the size of files strikes here first.
     let written = file.write_all(&[0; 4096]);
@@ -269,6 +306,7 @@ fn is_read_only(error: &io::Error) -> bool {
 impl Moment {
     /// What `ask` finds.
     pub fn read<T>(&self, ask: impl FnOnce(Snapshot<'_>) -> Result<T, Failed>) -> io::Result<T> {
+        self.env.0.check_process()?;
         let txn = self.txn.lock().unwrap_or_else(PoisonError::into_inner);
         ask(Snapshot { keys: &self.env.0.keys, txn: &txn }).map_err(failed)
     }
@@ -276,6 +314,24 @@ impl Moment {
     /// Tells it from every other of this file.
     pub fn number(&self) -> u64 {
         self.txn.lock().unwrap_or_else(PoisonError::into_inner).id() as u64
+    }
+}
+
+impl Drop for Moment {
+    fn drop(&mut self) {
+        if self.env.0.process == process::id() {
+            // SAFETY: it is dropped here alone, and nothing uses it afterwards.
+            unsafe { ManuallyDrop::drop(&mut self.txn) };
+        }
+    }
+}
+
+impl Drop for Env {
+    fn drop(&mut self) {
+        if self.process == process::id() {
+            // SAFETY: it is dropped here alone, and nothing uses it afterwards.
+            unsafe { ManuallyDrop::drop(&mut self.env) };
+        }
     }
 }
 

@@ -23,8 +23,8 @@ use crate::url;
 /// processes, changes a key, all at once. After a crash of the process everything is there that was set; after a
 /// power failure the last writes may be missing, unless [`WriteableStore::flush`] came after them.
 ///
-/// Handles of one file in a process share it. A process that was forked off must not use its parent's. Do not put the
-/// file on a network's file system.
+/// Handles of one file in a process share it. A process that was forked off cannot use its parent's: every call gets
+/// an error that says so, and it may not open that file either. Do not put the file on a network's file system.
 ///
 /// ```
 /// use zarr_core::store::{Payload, ReadableStore, StoreKey, WriteableStore};
