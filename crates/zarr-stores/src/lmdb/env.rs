@@ -320,7 +320,7 @@ impl Moment {
 impl Drop for Moment {
     fn drop(&mut self) {
         if self.env.0.process == process::id() {
-            // SAFETY: it is dropped here alone, and nothing uses it afterwards.
+            // SAFETY: it is dropped only here, and nothing uses it afterwards.
             unsafe { ManuallyDrop::drop(&mut self.txn) };
         }
     }
@@ -329,7 +329,7 @@ impl Drop for Moment {
 impl Drop for Env {
     fn drop(&mut self) {
         if self.process == process::id() {
-            // SAFETY: it is dropped here alone, and nothing uses it afterwards.
+            // SAFETY: it is dropped only here, and nothing uses it afterwards.
             unsafe { ManuallyDrop::drop(&mut self.env) };
         }
     }
