@@ -1,56 +1,44 @@
 //! Converts typed values to JSON and back (N-040 … N-053).
 
-use zarr_core::data_type::{CoreType, FillValue};
+use std::fmt;
+
+use zarr_core::data_type::{CoreType, FillValue, Rounding, Scalar, ScalarValue, store_bits};
 use zarr_core::{AccessError, Dialect, Json, missing_value};
 
+use crate::elements::decode;
 use crate::format::is_default_float;
 use crate::types::Type;
-use crate::values::Values;
+use crate::values::{Values, each_number};
 
 /// The type that an attribute's type note means: a type, or text that is JSON. `legacy` notes write `char` as
 /// strings of one byte.
 pub(crate) fn noted_type(note: &str, legacy: bool) -> Option<Type> {
     let plain = note.trim_start_matches(['<', '>', '|', '=']);
     Some(match plain {
-        "i1" | "int8" => Type::Byte,
-        "u1" | "uint8" => Type::Ubyte,
-        "i2" | "int16" => Type::Short,
-        "u2" | "uint16" => Type::Ushort,
-        "i4" | "int32" => Type::Int,
-        "u4" | "uint32" => Type::Uint,
-        "i8" | "int64" => Type::Int64,
-        "u8" | "uint64" => Type::Uint64,
-        "f4" | "float32" => Type::Float,
-        "f8" | "float64" => Type::Double,
         "char" | "U1" | "J0" | "json" => Type::Char,
         "S1" if note.starts_with('>') || legacy => Type::Char,
         "string" => Type::String,
-        _ => {
-            let digits = plain.strip_prefix('S')?;
-            digits.bytes().all(|b| b.is_ascii_digit()).then_some(Type::String)?
-        }
+        _ => match plain.strip_prefix('S') {
+            Some(digits) => digits.bytes().all(|b| b.is_ascii_digit()).then_some(Type::String)?,
+            None => {
+                let core = CoreType::ALL.into_iter();
+                let core = core.filter(|core| [core.name(), core.kind_and_size()].contains(&plain));
+                core.filter_map(Type::of_core).find(|ty| ty.is_atomic())?
+            }
+        },
     })
 }
 
 /// The type note of an attribute, as a dialect writes it (N-003).
 pub(crate) fn note(ty: Type, dialect: Dialect) -> String {
-    let (v2, v3) = match ty {
-        Type::Byte => ("<i1", "int8"),
-        Type::Ubyte => ("<u1", "uint8"),
-        Type::Char => (">S1", "char"),
-        Type::Short => ("<i2", "int16"),
-        Type::Ushort => ("<u2", "uint16"),
-        Type::Int => ("<i4", "int32"),
-        Type::Uint => ("<u4", "uint32"),
-        Type::Int64 => ("<i8", "int64"),
-        Type::Uint64 => ("<u8", "uint64"),
-        Type::Float => ("<f4", "float32"),
-        Type::Double => ("<f8", "float64"),
-        Type::Complex64 => ("<c8", "complex64"),
-        Type::Complex128 => ("<c16", "complex128"),
-        _ => ("|S128", "string"),
-    };
-    if dialect == Dialect::V3 { v3 } else { v2 }.to_owned()
+    match (ty, ty.core(), dialect) {
+        (_, Some(core), Dialect::V3) => core.name().into(),
+        (_, Some(core), _) => format!("<{}", core.kind_and_size()),
+        (Type::Char, _, Dialect::V3) => "char".into(),
+        (Type::Char, ..) => ">S1".into(),
+        (_, _, Dialect::V3) => "string".into(),
+        _ => "|S128".into(),
+    }
 }
 
 /// The note of a JSON value that is an attribute.
@@ -65,7 +53,7 @@ pub(crate) fn json_note(dialect: Dialect) -> &'static str {
 /// complex numbers.
 pub(crate) fn to_json(values: &Values, dialect: Dialect) -> Result<(Json, String), AccessError> {
     let refuse = |why: &str| AccessError::Argument(format!("an attribute cannot hold {why}"));
-    let list: Vec<Json> = match values {
+    let list: Vec<Json> = each_number!(values, list => list.iter().map(number_to_json).collect(),
         Values::Char(bytes) => {
             let text = std::str::from_utf8(bytes).map_err(|_| refuse("text that is not UTF-8"))?;
             // N-043: `42`, `true` and `"hi"` stay text. netcdf-c refuses a dataset of v2 in which the note of a user's
@@ -84,20 +72,10 @@ pub(crate) fn to_json(values: &Values, dialect: Dialect) -> Result<(Json, String
                 _ => (text.into(), note(Type::Char, dialect)),
             });
         }
-        Values::Byte(list) => list.iter().map(|&n| i64::from(n).into()).collect(),
-        Values::Ubyte(list) => list.iter().map(|&n| u64::from(n).into()).collect(),
-        Values::Short(list) => list.iter().map(|&n| i64::from(n).into()).collect(),
-        Values::Ushort(list) => list.iter().map(|&n| u64::from(n).into()).collect(),
-        Values::Int(list) => list.iter().map(|&n| i64::from(n).into()).collect(),
-        Values::Uint(list) => list.iter().map(|&n| u64::from(n).into()).collect(),
-        Values::Int64(list) => list.iter().map(|&n| n.into()).collect(),
-        Values::Uint64(list) => list.iter().map(|&n| n.into()).collect(),
-        Values::Float(list) => list.iter().map(|&n| float(n.into(), format!("{n:?}"))).collect(),
-        Values::Double(list) => list.iter().map(|&n| float(n, format!("{n:?}"))).collect(),
         Values::String(list) => list.iter().map(|text| text.as_str().into()).collect(),
         Values::Bool(_) => return Err(refuse("bools; make them ubytes")),
         Values::Complex64(_) | Values::Complex128(_) => return Err(refuse("complex numbers")),
-    };
+    );
     let note = note(values.ty(), dialect);
     match <[Json; 1]>::try_from(list) {
         Ok([one]) => Ok((one, note)),
@@ -193,12 +171,13 @@ pub(crate) fn fill_from_json(json: &Json, ty: Type) -> Result<Values, String> {
     }
 }
 
-/// N-045: `text` has all digits.
-fn float(value: f64, text: String) -> Json {
-    match value {
-        value if value.is_nan() => "NaN".into(),
-        f64::INFINITY => "Infinity".into(),
-        f64::NEG_INFINITY => "-Infinity".into(),
+/// A number with all its digits, or the word for it (N-045).
+fn number_to_json(number: &impl fmt::Debug) -> Json {
+    let text = format!("{number:?}");
+    match text.as_str() {
+        "NaN" => "NaN".into(),
+        "inf" => "Infinity".into(),
+        "-inf" => "-Infinity".into(),
         _ => Json::Number(text.into()),
     }
 }
@@ -212,28 +191,19 @@ pub(crate) fn typed(json: &Json, ty: Type) -> Result<Values, String> {
         Json::Array(items) => &items[..],
         one => std::slice::from_ref(one),
     };
-    macro_rules! all {
-        ($rust:ty) => {
-            Values::from(items.iter().map(integer::<$rust>).collect::<Result<Vec<$rust>, _>>()?)
-        };
-    }
-    Ok(match ty {
-        Type::Char => Values::text(&text(json)),
-        Type::String => Values::String(items.iter().map(text).collect()),
-        Type::Byte => all!(i8),
-        Type::Ubyte => all!(u8),
-        Type::Short => all!(i16),
-        Type::Ushort => all!(u16),
-        Type::Int => all!(i32),
-        Type::Uint => all!(u32),
-        Type::Int64 => all!(i64),
-        Type::Uint64 => all!(u64),
-        Type::Float => Values::Float(items.iter().map(single).collect::<Result<_, _>>()?),
-        Type::Double => Values::Double(items.iter().map(double).collect::<Result<_, _>>()?),
-        Type::Bool | Type::Complex64 | Type::Complex128 => {
-            return Err(format!("attributes of type {ty} are not known"));
+    match (ty, ty.core()) {
+        (Type::Char, _) => Ok(Values::text(&text(json))),
+        (Type::String, _) => Ok(Values::String(items.iter().map(text).collect())),
+        (_, Some(core)) if ty.is_atomic() => {
+            let scalar = core.scalar();
+            let mut bytes = vec![0; items.len() * scalar.size()];
+            for (item, element) in items.iter().zip(bytes.chunks_exact_mut(scalar.size())) {
+                store_bits(number(item, scalar)?, element);
+            }
+            Ok(decode(ty, scalar.into(), &bytes))
         }
-    })
+        _ => Err(format!("attributes of type {ty} are not known")),
+    }
 }
 
 /// The values that JSON means for an attribute whose type is not recorded (N-051, N-052).
@@ -254,7 +224,7 @@ pub(crate) fn untyped(json: &Json) -> Values {
         return Values::String(items.iter().map(text).collect());
     }
     let numbers = items.iter().any(|json| json.as_number().is_some());
-    if !numbers || !all(|json| double(json).is_ok()) {
+    if !numbers || !all(|json| number(json, CoreType::Float64.scalar()).is_ok()) {
         return Values::text(&text(json));
     }
     let whole: Option<Vec<i128>> =
@@ -307,46 +277,25 @@ fn write(json: &Json, out: &mut String) {
     }
 }
 
-fn integer<T: TryFrom<i128>>(json: &Json) -> Result<T, String> {
-    let value = match json {
-        Json::Bool(value) => Some(i128::from(*value)),
-        Json::Number(text) => text.parse().ok().or_else(|| {
-            // A writer may put a fraction behind whole numbers.
-            let value: f64 = text.parse().ok()?;
-            let whole = value.fract() == 0.0 && value.abs() <= (1u64 << 53) as f64;
-            whole.then_some(value as i128)
-        }),
+/// The bits of the number that JSON stands for, rounded once. Integers may have a fraction of zeros.
+fn number(json: &Json, scalar: Scalar) -> Result<u64, String> {
+    let is_float = matches!(scalar, Scalar::Float(_));
+    let float = |value| scalar.cast(ScalarValue::Float(value), Rounding::NearestEven, None);
+    let bits = match json {
+        Json::Bool(value) => scalar.from_text(if *value { "1" } else { "0" }),
+        Json::Number(text) if text.is_bare_float() => special(text).and_then(float),
+        Json::Number(text) if is_float && is_default_float(text) => float(DEFAULT_FLOAT),
+        Json::Number(text) => match (scalar.from_text(text), text.parse::<f64>()) {
+            (None, Ok(value)) if is_float || value.fract() == 0.0 => {
+                return Err(format!("{} is out of range", json.brief()));
+            }
+            (bits, _) => bits,
+        },
+        Json::String(text) if is_float => special(text).and_then(float),
         _ => None,
     };
-    let value = value.ok_or_else(|| format!("{} is no integer", json.brief()))?;
-    T::try_from(value).map_err(|_| format!("{value} is out of range"))
-}
-
-fn double(json: &Json) -> Result<f64, String> {
-    let none = || format!("{} is no number", json.brief());
-    match json {
-        Json::Bool(value) => Ok(f64::from(u8::from(*value))),
-        Json::Number(text) if text.is_bare_float() => special(text).ok_or_else(none),
-        Json::Number(text) if is_default_float(text) => Ok(DEFAULT_FLOAT),
-        Json::Number(text) => finite(text, text.parse().ok(), f64::is_finite),
-        Json::String(text) => special(text).ok_or_else(none),
-        _ => Err(none()),
-    }
-}
-
-/// A number that its type can hold.
-fn finite<T: Copy>(text: &str, value: Option<T>, is_finite: fn(T) -> bool) -> Result<T, String> {
-    value.filter(|&value| is_finite(value)).ok_or_else(|| format!("{text} is out of range"))
-}
-
-/// Rounded once, from the digits.
-fn single(json: &Json) -> Result<f32, String> {
-    match json {
-        Json::Number(text) if !text.is_bare_float() && !is_default_float(text) => {
-            finite(text, text.parse().ok(), f32::is_finite)
-        }
-        _ => double(json).map(|value| value as f32),
-    }
+    let what = if is_float { "number" } else { "integer" };
+    bits.ok_or_else(|| format!("{} is no {what}", json.brief()))
 }
 
 /// 15 × 2^119, which netCDF's library prints in six digits.

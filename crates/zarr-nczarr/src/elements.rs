@@ -1,12 +1,12 @@
 //! Converts elements of Zarr to values of netCDF and back.
 
-use zarr_core::data_type::{CoreType, DataType, Repr};
+use zarr_core::data_type::{DataType, Repr};
 use zarr_core::metadata::ArrayMetadata;
-use zarr_core::{AccessError, Array, Result, Selection};
+use zarr_core::{AccessError, Array, Element, Result, Selection};
 
 use crate::format::Words;
 use crate::types::Type;
-use crate::values::Values;
+use crate::values::{Values, each_number, with_number};
 
 /// The type that an array's elements are to netCDF (N-003 … N-006, N-063, N-065).
 ///
@@ -31,58 +31,25 @@ pub(crate) fn type_of(
         DataType::Raw { .. } if alias == Some(Type::String) => return Ok(Type::String),
         _ => return none(),
     };
-    Ok(match core {
-        CoreType::Int8 => Type::Byte,
-        CoreType::Uint8 if alias == Some(Type::Char) => Type::Char,
-        CoreType::Uint8 => Type::Ubyte,
-        CoreType::Int16 => Type::Short,
-        CoreType::Uint16 => Type::Ushort,
-        CoreType::Int32 => Type::Int,
-        CoreType::Uint32 => Type::Uint,
-        CoreType::Int64 => Type::Int64,
-        CoreType::Uint64 => Type::Uint64,
-        CoreType::Float32 => Type::Float,
-        CoreType::Float64 => Type::Double,
-        CoreType::Bool => Type::Bool,
-        CoreType::Complex64 => Type::Complex64,
-        CoreType::Complex128 => Type::Complex128,
-        _ => return none(),
-    })
+    match Type::of_core(*core) {
+        Some(Type::Ubyte) if alias == Some(Type::Char) => Ok(Type::Char),
+        Some(ty) => Ok(ty),
+        None => none(),
+    }
 }
 
-/// What native elements of fixed size are.
-fn decode(ty: Type, repr: Repr, bytes: &[u8]) -> Values {
-    macro_rules! numbers {
-        ($rust:ty) => {{
-            let (numbers, _) = bytes.as_chunks::<{ size_of::<$rust>() }>();
-            Values::from(numbers.iter().map(|n| <$rust>::from_ne_bytes(*n)).collect::<Vec<$rust>>())
-        }};
-    }
-    macro_rules! pairs {
-        ($rust:ty) => {{
-            let (pairs, _) = bytes.as_chunks::<{ 2 * size_of::<$rust>() }>();
-            let half = |pair: &[u8]| {
-                let (numbers, _) = pair.as_chunks::<{ size_of::<$rust>() }>();
-                [<$rust>::from_ne_bytes(numbers[0]), <$rust>::from_ne_bytes(numbers[1])]
-            };
-            Values::from(pairs.iter().map(|pair| half(pair)).collect::<Vec<[$rust; 2]>>())
-        }};
-    }
-    match ty {
-        Type::Byte => numbers!(i8),
-        Type::Ubyte => numbers!(u8),
+/// Native numbers.
+fn numbers<T: Element>(bytes: &[u8]) -> Vec<T> {
+    bytes.chunks_exact(T::SIZE).map(T::from_bytes).collect()
+}
+
+/// The values of native elements of fixed size.
+pub(crate) fn decode(ty: Type, repr: Repr, bytes: &[u8]) -> Values {
+    with_number!(ty, T => numbers::<T>(bytes).into(),
         Type::Char => Values::Char(bytes.to_vec()),
-        Type::Short => numbers!(i16),
-        Type::Ushort => numbers!(u16),
-        Type::Int => numbers!(i32),
-        Type::Uint => numbers!(u32),
-        Type::Int64 => numbers!(i64),
-        Type::Uint64 => numbers!(u64),
-        Type::Float => numbers!(f32),
-        Type::Double => numbers!(f64),
         Type::Bool => Values::Bool(bytes.iter().map(|&byte| byte != 0).collect()),
-        Type::Complex64 => pairs!(f32),
-        Type::Complex128 => pairs!(f64),
+        Type::Complex64 => Values::Complex64(numbers::<f32>(bytes).as_chunks().0.to_vec()),
+        Type::Complex128 => Values::Complex128(numbers::<f64>(bytes).as_chunks().0.to_vec()),
         Type::String => {
             let text = |element: &[u8]| match repr {
                 Repr::Utf32(_) => utf32(element),
@@ -90,7 +57,7 @@ fn decode(ty: Type, repr: Repr, bytes: &[u8]) -> Values {
             };
             Values::String(bytes.chunks_exact(repr.size().max(1)).map(text).collect())
         }
-    }
+    )
 }
 
 /// N-061: a text ends at the first NUL.
@@ -117,17 +84,7 @@ pub(crate) fn fill(metadata: &ArrayMetadata, ty: Type) -> Values {
 
 /// Reads what is selected.
 pub(crate) fn read(array: &Array, ty: Type, selection: Selection) -> Result<Values> {
-    Ok(match ty {
-        Type::Byte => array.read::<i8>(selection)?.into(),
-        Type::Ubyte => array.read::<u8>(selection)?.into(),
-        Type::Short => array.read::<i16>(selection)?.into(),
-        Type::Ushort => array.read::<u16>(selection)?.into(),
-        Type::Int => array.read::<i32>(selection)?.into(),
-        Type::Uint => array.read::<u32>(selection)?.into(),
-        Type::Int64 => array.read::<i64>(selection)?.into(),
-        Type::Uint64 => array.read::<u64>(selection)?.into(),
-        Type::Float => array.read::<f32>(selection)?.into(),
-        Type::Double => array.read::<f64>(selection)?.into(),
+    Ok(with_number!(ty, T => array.read::<T>(selection)?.into(),
         Type::Bool => array.read::<bool>(selection)?.into(),
         Type::Char => Values::Char(array.read_bytes(selection)?),
         Type::String if array.data_type().is_variable() => array.read::<String>(selection)?.into(),
@@ -135,7 +92,7 @@ pub(crate) fn read(array: &Array, ty: Type, selection: Selection) -> Result<Valu
             let repr = array.data_type().repr().unwrap_or(Repr::Opaque(1));
             decode(ty, repr, &array.read_bytes(selection)?)
         }
-    })
+    ))
 }
 
 /// Writes what is selected; `values` are of the array's type, and as many as it needs.
@@ -149,21 +106,11 @@ pub(crate) fn write(
     values: &Values,
     truncate: bool,
 ) -> Result<()> {
-    match values {
-        _ if values.ty() != ty => {
-            let array = format!("{} of {ty}", array.path());
-            Err(AccessError::ElementType { array, asked: values.ty().name() }.into())
-        }
-        Values::Byte(list) => array.write(selection, list),
-        Values::Ubyte(list) => array.write(selection, list),
-        Values::Short(list) => array.write(selection, list),
-        Values::Ushort(list) => array.write(selection, list),
-        Values::Int(list) => array.write(selection, list),
-        Values::Uint(list) => array.write(selection, list),
-        Values::Int64(list) => array.write(selection, list),
-        Values::Uint64(list) => array.write(selection, list),
-        Values::Float(list) => array.write(selection, list),
-        Values::Double(list) => array.write(selection, list),
+    if values.ty() != ty {
+        let array = format!("{} of {ty}", array.path());
+        return Err(AccessError::ElementType { array, asked: values.ty().name() }.into());
+    }
+    each_number!(values, list => array.write(selection, list),
         Values::Bool(list) => array.write(selection, list),
         Values::Char(bytes) => array.write_bytes(selection, bytes),
         Values::String(list) => match array.data_type().repr() {
@@ -183,7 +130,7 @@ pub(crate) fn write(
             let bytes: Vec<u8> = list.as_flattened().iter().flat_map(|n| n.to_ne_bytes()).collect();
             array.write_bytes(selection, &bytes)
         }
-    }
+    )
 }
 
 /// Texts padded to a fixed width (N-060, N-062).

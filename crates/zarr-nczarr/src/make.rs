@@ -194,36 +194,19 @@ impl Making<'_> {
     }
 
     pub fn data_type(&self, variable: &schema::Variable) -> Result<DataType, AccessError> {
-        let core = match variable.ty {
-            Type::Byte => CoreType::Int8,
-            Type::Ubyte => CoreType::Uint8,
-            Type::Short => CoreType::Int16,
-            Type::Ushort => CoreType::Uint16,
-            Type::Int => CoreType::Int32,
-            Type::Uint => CoreType::Uint32,
-            Type::Int64 => CoreType::Int64,
-            Type::Uint64 => CoreType::Uint64,
-            Type::Float => CoreType::Float32,
-            Type::Double => CoreType::Float64,
-            Type::Bool => CoreType::Bool,
-            Type::Complex64 => CoreType::Complex64,
-            Type::Complex128 => CoreType::Complex128,
-            Type::Char => {
-                return Ok(match self.dialect() {
-                    Dialect::V3 if self.nczarr() => CoreType::Uint8.into(),
-                    Dialect::V2 if self.nczarr() => DataType::extension(CharType),
-                    _ => DataType::FixedBytes { len: 1 },
-                });
-            }
-            Type::String => {
-                return Ok(match self.own_text(variable) {
-                    Some(text) => text.data_type.clone(),
-                    None if self.has_width(variable) => self.texts(self.width(variable)?),
-                    None => DataType::String,
-                });
-            }
-        };
-        Ok(core.into())
+        Ok(match (variable.ty, variable.ty.core()) {
+            (_, Some(core)) => core.into(),
+            (Type::Char, _) => match self.dialect() {
+                Dialect::V3 if self.nczarr() => CoreType::Uint8.into(),
+                Dialect::V2 if self.nczarr() => DataType::extension(CharType),
+                _ => DataType::FixedBytes { len: 1 },
+            },
+            _ => match self.own_text(variable) {
+                Some(text) => text.data_type.clone(),
+                None if self.has_width(variable) => self.texts(self.width(variable)?),
+                None => DataType::String,
+            },
+        })
     }
 
     /// What strings of one width are to be, where the profile can have another type than its own.

@@ -2,7 +2,26 @@
 
 use std::fmt;
 
+use zarr_core::CoreType;
+
 use crate::values::Values;
+
+/// The core's data types of netCDF's numbers.
+const CORE: [(Type, CoreType); 13] = [
+    (Type::Byte, CoreType::Int8),
+    (Type::Ubyte, CoreType::Uint8),
+    (Type::Short, CoreType::Int16),
+    (Type::Ushort, CoreType::Uint16),
+    (Type::Int, CoreType::Int32),
+    (Type::Uint, CoreType::Uint32),
+    (Type::Int64, CoreType::Int64),
+    (Type::Uint64, CoreType::Uint64),
+    (Type::Float, CoreType::Float32),
+    (Type::Double, CoreType::Float64),
+    (Type::Bool, CoreType::Bool),
+    (Type::Complex64, CoreType::Complex64),
+    (Type::Complex128, CoreType::Complex128),
+];
 
 /// A type of a netCDF variable or attribute (N-002, N-003).
 ///
@@ -73,13 +92,19 @@ impl Type {
     /// Bytes of one element; `None` for strings, whose width is the variable's.
     pub fn size(self) -> Option<usize> {
         match self {
-            Type::Byte | Type::Ubyte | Type::Char | Type::Bool => Some(1),
-            Type::Short | Type::Ushort => Some(2),
-            Type::Int | Type::Uint | Type::Float => Some(4),
-            Type::Int64 | Type::Uint64 | Type::Double | Type::Complex64 => Some(8),
-            Type::Complex128 => Some(16),
-            Type::String => None,
+            Type::Char => Some(1),
+            number => number.core().map(|core| core.scalar().size()),
         }
+    }
+
+    /// The core's data type of its elements; `None` for `char` and strings.
+    pub(crate) fn core(self) -> Option<CoreType> {
+        CORE.iter().find(|(ty, _)| *ty == self).map(|(_, core)| *core)
+    }
+
+    /// The type whose elements are of this data type.
+    pub(crate) fn of_core(core: CoreType) -> Option<Type> {
+        CORE.iter().find(|(_, other)| *other == core).map(|(ty, _)| *ty)
     }
 
     /// Whether it is one of the types that can be created.

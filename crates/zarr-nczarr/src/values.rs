@@ -30,13 +30,49 @@ pub enum Values {
 /// What an attribute holds.
 pub type AttributeValue = Values;
 
-/// The same words for whichever type the values are of.
+/// Calls a macro of this module with what it was called with and the name of every type.
+macro_rules! with_types {
+    ($macro:ident, $($given:tt)*) => {
+        $macro! { @ [$($given)*] Byte Ubyte Char Short Ushort Int Uint Int64 Uint64 Float Double String Bool Complex64
+            Complex128 }
+    };
+}
+
+/// The same expression for values of every type.
 macro_rules! each {
-    ($values:expr, $of:ident => $do:expr) => {
+    (@ [$values:expr, $of:pat => $do:expr] $($ty:ident)*) => {
+        match $values {
+            $(Values::$ty($of) => $do,)*
+        }
+    };
+    ($($given:tt)*) => { with_types! { each, $($given)* } };
+}
+
+/// The type of values.
+macro_rules! type_of {
+    (@ [$values:expr] $($ty:ident)*) => {
+        match $values {
+            $(Values::$ty(_) => Type::$ty,)*
+        }
+    };
+}
+
+/// Values of the same type.
+macro_rules! same {
+    (@ [$values:expr, $of:ident => $do:expr] $($ty:ident)*) => {
+        match $values {
+            $(Values::$ty($of) => Values::$ty($do),)*
+        }
+    };
+    ($($given:tt)*) => { with_types! { same, $($given)* } };
+}
+
+/// The same expression for the numbers of netCDF's atomic types; the arms behind it for other values.
+macro_rules! each_number {
+    ($values:expr, $of:pat => $do:expr, $($rest:tt)*) => {
         match $values {
             Values::Byte($of) => $do,
             Values::Ubyte($of) => $do,
-            Values::Char($of) => $do,
             Values::Short($of) => $do,
             Values::Ushort($of) => $do,
             Values::Int($of) => $do,
@@ -45,36 +81,29 @@ macro_rules! each {
             Values::Uint64($of) => $do,
             Values::Float($of) => $do,
             Values::Double($of) => $do,
-            Values::String($of) => $do,
-            Values::Bool($of) => $do,
-            Values::Complex64($of) => $do,
-            Values::Complex128($of) => $do,
+            $($rest)*
         }
     };
 }
+pub(crate) use each_number;
 
-/// Values of the same type, whichever it is.
-macro_rules! same {
-    ($values:expr, $of:ident => $do:expr) => {
-        match $values {
-            Values::Byte($of) => Values::Byte($do),
-            Values::Ubyte($of) => Values::Ubyte($do),
-            Values::Char($of) => Values::Char($do),
-            Values::Short($of) => Values::Short($do),
-            Values::Ushort($of) => Values::Ushort($do),
-            Values::Int($of) => Values::Int($do),
-            Values::Uint($of) => Values::Uint($do),
-            Values::Int64($of) => Values::Int64($do),
-            Values::Uint64($of) => Values::Uint64($do),
-            Values::Float($of) => Values::Float($do),
-            Values::Double($of) => Values::Double($do),
-            Values::String($of) => Values::String($do),
-            Values::Bool($of) => Values::Bool($do),
-            Values::Complex64($of) => Values::Complex64($do),
-            Values::Complex128($of) => Values::Complex128($do),
+/// Runs `$do` with `$T` standing for the Rust type of one of netCDF's atomic numbers; the arms behind it for other types.
+macro_rules! with_number {
+    ($ty:expr, $T:ident => $do:expr, $($rest:tt)*) => {
+        $crate::values::with_number!(@ $ty, $T => $do; Byte i8, Ubyte u8, Short i16, Ushort u16, Int i32, Uint u32,
+            Int64 i64, Uint64 u64, Float f32, Double f64; $($rest)*)
+    };
+    (@ $ty:expr, $T:ident => $do:expr; $($name:ident $rust:ty),*; $($rest:tt)*) => {
+        match $ty {
+            $(Type::$name => {
+                type $T = $rust;
+                $do
+            })*
+            $($rest)*
         }
     };
 }
+pub(crate) use with_number;
 
 /// Lays `part` of shape `there` over the first corner of `all` of shape `count`, row by row.
 fn overlay<T>(all: &mut [T], count: &[u64], part: Vec<T>, there: &[u64]) {
@@ -95,28 +124,15 @@ fn overlay<T>(all: &mut [T], count: &[u64], part: Vec<T>, there: &[u64]) {
     }
 }
 
-/// The same words for two of one type; nothing for two of different ones.
+/// The same expression for two of one type; nothing for two of different ones.
 macro_rules! both {
-    ($one:expr, $other:expr, $a:ident, $b:ident => $do:expr) => {
+    (@ [$one:expr, $other:expr, $a:ident, $b:ident => $do:expr] $($ty:ident)*) => {
         match ($one, $other) {
-            (Values::Byte($a), Values::Byte($b)) => $do,
-            (Values::Ubyte($a), Values::Ubyte($b)) => $do,
-            (Values::Char($a), Values::Char($b)) => $do,
-            (Values::Short($a), Values::Short($b)) => $do,
-            (Values::Ushort($a), Values::Ushort($b)) => $do,
-            (Values::Int($a), Values::Int($b)) => $do,
-            (Values::Uint($a), Values::Uint($b)) => $do,
-            (Values::Int64($a), Values::Int64($b)) => $do,
-            (Values::Uint64($a), Values::Uint64($b)) => $do,
-            (Values::Float($a), Values::Float($b)) => $do,
-            (Values::Double($a), Values::Double($b)) => $do,
-            (Values::String($a), Values::String($b)) => $do,
-            (Values::Bool($a), Values::Bool($b)) => $do,
-            (Values::Complex64($a), Values::Complex64($b)) => $do,
-            (Values::Complex128($a), Values::Complex128($b)) => $do,
+            $((Values::$ty($a), Values::$ty($b)) => $do,)*
             _ => {}
         }
     };
+    ($($given:tt)*) => { with_types! { both, $($given)* } };
 }
 
 impl Values {
@@ -150,23 +166,7 @@ impl Values {
 
     /// The type of each value.
     pub fn ty(&self) -> Type {
-        match self {
-            Values::Byte(_) => Type::Byte,
-            Values::Ubyte(_) => Type::Ubyte,
-            Values::Char(_) => Type::Char,
-            Values::Short(_) => Type::Short,
-            Values::Ushort(_) => Type::Ushort,
-            Values::Int(_) => Type::Int,
-            Values::Uint(_) => Type::Uint,
-            Values::Int64(_) => Type::Int64,
-            Values::Uint64(_) => Type::Uint64,
-            Values::Float(_) => Type::Float,
-            Values::Double(_) => Type::Double,
-            Values::String(_) => Type::String,
-            Values::Bool(_) => Type::Bool,
-            Values::Complex64(_) => Type::Complex64,
-            Values::Complex128(_) => Type::Complex128,
-        }
+        with_types!(type_of, self)
     }
 
     /// How many there are; of type `char`, how many bytes.
