@@ -6,7 +6,7 @@ use zarr::data_type::{DataType, Scalar, TimeKind};
 use crate::element;
 use crate::human;
 use crate::nested::csv_columns;
-use crate::record::Item;
+use crate::record::Shown;
 
 /// A value between commas.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ impl Cell {
 }
 
 /// The elements of a region of `shape`, row by row; of records, behind a line with their columns' names.
-pub(crate) fn elements(text: &str, kind: &Item, shape: &[u64]) -> Result<Vec<u8>, String> {
+pub(crate) fn elements(text: &str, kind: &DataType, shape: &[u64]) -> Result<Vec<u8>, String> {
     let why = "CSV has lines for at most two axes longer than 1, and for one of records; choose a --region";
     let columns = csv_columns(kind, shape).ok_or(why)?;
     let count = zarr::region::element_count(shape).unwrap_or(u64::MAX);
@@ -54,7 +54,7 @@ pub(crate) fn elements(text: &str, kind: &Item, shape: &[u64]) -> Result<Vec<u8>
         let mut rest = &cells[..];
         while !rest.is_empty() {
             let column = cells.len() - rest.len() + 1;
-            kind.read_cells(&mut rest, &mut out)
+            read_cells(kind, &mut rest, &mut out)
                 .map_err(|why| format!("line {line}, value {column}: {why}"))?;
         }
     }
@@ -127,36 +127,33 @@ fn lines(text: &str) -> Result<Vec<Vec<Cell>>, String> {
     Ok(lines)
 }
 
-impl Item {
-    /// Appends the element that the next values mean to `out`, and takes them away.
-    fn read_cells(&self, cells: &mut &[Cell], out: &mut Vec<u8>) -> Result<(), String> {
-        let mut take = |count: usize| {
-            let (taken, rest) = cells.split_at_checked(count).ok_or("a value is missing")?;
-            *cells = rest;
-            Ok::<_, String>(taken)
-        };
-        match self {
-            Item::One(one) => element::read(one, &json_of(one, &take(1)?[0].text)?, out),
-            Item::Optional(inner) if inner.is_optional() => {
-                let cell = &take(1)?[0];
-                let json = match cell.is_empty() {
-                    true => Json::Null,
-                    false => Json::parse(cell.text.as_bytes())?,
-                };
-                self.read(&json, out)
-            }
-            Item::Optional(inner) => {
-                let taken = take(inner.column_count())?;
-                if taken.iter().all(Cell::is_empty) {
-                    return self.read(&Json::Null, out);
-                }
-                out.push(1);
-                inner.read_cells(&mut &*taken, out)
-            }
-            Item::Record(parts) => parts.iter().try_for_each(|part| {
-                (0..part.count()).try_for_each(|_| part.item().read_cells(cells, out))
-            }),
+/// Appends the element that the next values stand for to `out`, and takes them away.
+fn read_cells(data_type: &DataType, cells: &mut &[Cell], out: &mut Vec<u8>) -> Result<(), String> {
+    let mut take = |count: usize| {
+        let (taken, rest) = cells.split_at_checked(count).ok_or("a value is missing")?;
+        *cells = rest;
+        Ok::<_, String>(taken)
+    };
+    match data_type {
+        DataType::Optional(optional) if optional.inner().is_optional() => {
+            let cell = &take(1)?[0];
+            let json =
+                if cell.is_empty() { Json::Null } else { Json::parse(cell.text.as_bytes())? };
+            data_type.read(&json, out)
         }
+        DataType::Optional(optional) => {
+            let taken = take(optional.inner().column_count())?;
+            if taken.iter().all(Cell::is_empty) {
+                return data_type.read(&Json::Null, out);
+            }
+            out.push(1);
+            read_cells(optional.inner(), &mut &*taken, out)
+        }
+        DataType::Record(record) => record.fields().iter().try_for_each(|field| {
+            let count = field.shape().iter().product();
+            (0..count).try_for_each(|_: u64| read_cells(field.data_type(), cells, out))
+        }),
+        one => element::read(one, &json_of(one, &take(1)?[0].text)?, out),
     }
 }
 
@@ -227,7 +224,7 @@ mod tests {
     #[test]
     fn lines_that_are_wrong_say_where() {
         let why = |text: &str, shape: &[u64]| {
-            elements(text, &DataType::from(CoreType::Uint8).into(), shape).unwrap_err()
+            elements(text, &DataType::from(CoreType::Uint8), shape).unwrap_err()
         };
         assert_eq!(
             why("1,2\n3,x\n", &[2, 2]),

@@ -34,7 +34,7 @@ pub(crate) fn size(data_type: &DataType) -> usize {
     }
 }
 
-/// Appends a little-endian element, as [`crate::record::Item::split`] gives it, to `out`.
+/// Appends a little-endian element, as [`crate::record::Shown::split`] gives it, to `out`.
 pub(crate) fn write(data_type: &DataType, element: &[u8], style: Style, out: &mut String) {
     let after_length = || element.get(LENGTH..).unwrap_or_default();
     match data_type {
@@ -85,6 +85,10 @@ pub(crate) fn write(data_type: &DataType, element: &[u8], style: Style, out: &mu
             }
         }
         DataType::List(_) => write(&DataType::Bytes, element, style, out),
+        DataType::Extension(_) | DataType::Unknown { .. } => {
+            let plain = data_type.resolved();
+            write(&plain.unwrap_or(DataType::Raw { size: 1 }), element, style, out);
+        }
         _ => match data_type.scalar() {
             Some(scalar) => write_number(scalar, &swapped(scalar, element), style, out),
             None => say_text(&base64_encode(element), style, out),
@@ -150,6 +154,9 @@ pub(crate) fn read(data_type: &DataType, json: &Json, out: &mut Vec<u8>) -> Resu
             let length = length.map_err(|_| format!("{} is too long", json.brief()))?;
             out.extend_from_slice(&length.to_le_bytes());
             out.extend_from_slice(&element);
+        }
+        DataType::Extension(_) | DataType::Unknown { .. } => {
+            return read(&data_type.resolved().ok_or("its type is unknown")?, json, out);
         }
         _ => match data_type.scalar() {
             Some(Scalar::Complex(format)) => match json.as_array() {

@@ -3,16 +3,17 @@
 use std::io::{self, Write};
 
 use zarr::Json;
+use zarr::data_type::DataType;
 
 use crate::element::Style;
-use crate::record::Item;
+use crate::record::Shown;
 
 /// Text is handed on in pieces of about so many bytes.
 const PIECE: usize = 1 << 16;
 
 /// Nested lists of JSON, written as elements come in.
 pub(crate) struct Lists {
-    kind: Item,
+    kind: DataType,
     /// Elements of one list at each depth.
     sizes: Vec<u64>,
     done: u64,
@@ -20,7 +21,7 @@ pub(crate) struct Lists {
 
 impl Lists {
     /// Lists of `shape`, which must have elements whose count fits 64 bits.
-    pub fn new(kind: impl Into<Item>, shape: &[u64]) -> Lists {
+    pub fn new(kind: impl Into<DataType>, shape: &[u64]) -> Lists {
         let mut sizes: Vec<u64> = shape
             .iter()
             .rev()
@@ -70,7 +71,7 @@ impl Lists {
 
 /// Lines of elements, written as they come in.
 pub(crate) struct Lines {
-    kind: Item,
+    kind: DataType,
     style: Style,
     columns: u64,
     done: u64,
@@ -78,13 +79,13 @@ pub(crate) struct Lines {
 
 impl Lines {
     /// One element a line, in JSON.
-    pub fn of_json(kind: impl Into<Item>) -> Lines {
+    pub fn of_json(kind: impl Into<DataType>) -> Lines {
         Lines { kind: kind.into(), style: Style::Json, columns: 1, done: 0 }
     }
 
     /// Comma-separated values for a shape of at most two axes longer than 1: a column, or rows. `None` for
     /// others. Records have a line each, and one axis.
-    pub fn of_csv(kind: impl Into<Item>, shape: &[u64]) -> Option<Lines> {
+    pub fn of_csv(kind: impl Into<DataType>, shape: &[u64]) -> Option<Lines> {
         let kind = kind.into();
         let columns = csv_columns(&kind, shape)?;
         Some(Lines { kind, style: Style::Csv, columns, done: 0 })
@@ -113,7 +114,7 @@ impl Lines {
 
 /// How many elements a line of CSV has: rows for at most two axes longer than 1, else `None`. Records have a line
 /// each, and one axis.
-pub(crate) fn csv_columns(kind: &Item, shape: &[u64]) -> Option<u64> {
+pub(crate) fn csv_columns(kind: &DataType, shape: &[u64]) -> Option<u64> {
     let long: Vec<u64> = shape.iter().copied().filter(|&len| len != 1).collect();
     if kind.header().is_some() {
         return (long.len() <= 1).then_some(1);
@@ -130,7 +131,7 @@ pub(crate) fn csv_columns(kind: &Item, shape: &[u64]) -> Option<u64> {
 /// The elements of nested lists of `shape`, or of one flat list of as many, in C order.
 pub(crate) fn elements(
     json: &Json,
-    kind: impl Into<Item>,
+    kind: impl Into<DataType>,
     shape: &[u64],
 ) -> Result<Vec<u8>, String> {
     let (kind, mut out) = (kind.into(), Vec::new());
@@ -153,7 +154,7 @@ pub(crate) fn elements(
 
 fn walk(
     json: &Json,
-    kind: &Item,
+    kind: &DataType,
     shape: &[u64],
     at: &mut Vec<usize>,
     out: &mut Vec<u8>,
@@ -183,7 +184,7 @@ fn walk(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use zarr::data_type::{CoreType, DataType};
+    use zarr::data_type::CoreType;
 
     fn lists(shape: &[u64], elements: &[u8]) -> String {
         let mut out = Vec::new();

@@ -3,7 +3,9 @@
 use std::io::{self, Write};
 
 use crate::element::Style;
-use crate::record::Item;
+use zarr::data_type::DataType;
+
+use crate::record::Shown;
 use crate::region::Elements;
 
 /// So many elements are printed whole, as by NumPy.
@@ -49,7 +51,7 @@ impl Summary {
     }
 
     /// Writes the elements that are shown, as `bytes` have them in C order: nested lists, a row on each line.
-    pub fn write(&self, kind: &Item, bytes: &[u8], out: &mut dyn Write) -> io::Result<()> {
+    pub fn write(&self, kind: &DataType, bytes: &[u8], out: &mut dyn Write) -> io::Result<()> {
         let texts = kind.split(bytes).map(|element| {
             let mut text = String::new();
             kind.say(element, Style::Json, &mut text);
@@ -105,7 +107,7 @@ impl Summary {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use zarr::data_type::{CoreType, DataType};
+    use zarr::data_type::CoreType;
 
     fn summary(shape: &[u64]) -> Option<Summary> {
         Summary::of(&Elements::all(shape))
@@ -116,7 +118,7 @@ mod tests {
         let count = summary.shown.count().unwrap();
         let bytes: Vec<u8> = (0..count).map(|n| (n % 100) as u8).collect();
         let mut out = Vec::new();
-        summary.write(&DataType::from(CoreType::Uint8).into(), &bytes, &mut out).unwrap();
+        summary.write(&DataType::from(CoreType::Uint8), &bytes, &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 

@@ -8,11 +8,11 @@ use zarr::Array;
 use zarr::data_type::DataType;
 
 use super::Out;
+use crate::element;
 use crate::failure::Failure;
 use crate::nested::{Lines, Lists};
 use crate::npy::{self, Header};
 use crate::progress::Progress;
-use crate::record::Item;
 use crate::region::{Elements, Which};
 use crate::session::{Session, Target};
 use crate::slabs;
@@ -87,7 +87,7 @@ impl Get {
         let array = node.into_array()?;
         let elements = self.which.of(&array)?;
         let summary = Summary::of(&elements).filter(|_| format == Format::Summary);
-        let result = match (summary, Item::of(&array.data_type())) {
+        let result = match (summary, array.data_type().resolved()) {
             (Some(summary), Some(kind)) => summarise(&array, &summary, &kind, out),
             _ => write(&array, &elements, format, out),
         };
@@ -107,7 +107,7 @@ impl Writer {
     fn new(array: &Array, shape: &[u64], format: Format) -> Result<Option<Writer>, Failure> {
         let data_type = array.data_type();
         // Without a kind, reading says what is not supported.
-        let Some(kind) = Item::of(&data_type) else {
+        let Some(kind) = data_type.resolved() else {
             return Ok(None);
         };
         let writer = match format {
@@ -151,7 +151,12 @@ impl Writer {
 }
 
 /// Writes the first and the last elements along each axis; no others are read.
-fn summarise(array: &Array, summary: &Summary, kind: &Item, out: Out<'_>) -> Result<(), Failure> {
+fn summarise(
+    array: &Array,
+    summary: &Summary,
+    kind: &DataType,
+    out: Out<'_>,
+) -> Result<(), Failure> {
     let bytes = array.read_le_bytes(&summary.shown)?;
     Ok(summary.write(kind, &bytes, out)?)
 }
@@ -164,7 +169,7 @@ fn write(array: &Array, elements: &Elements, format: Format, out: Out<'_>) -> Re
         return Err(probe.err().map_or_else(|| Failure::usage(why), Failure::from));
     };
     let metadata = array.metadata();
-    let item = Item::of(&metadata.data_type).map_or(1, |kind| kind.size() as u64);
+    let item = metadata.data_type.resolved().map_or(1, |kind| element::size(&kind) as u64);
     let total = elements.count().unwrap_or(u64::MAX).saturating_mul(item);
     let progress = Progress::of_bytes(total, total <= slabs::SIZE || io::stdout().is_terminal());
     let mut done = 0;

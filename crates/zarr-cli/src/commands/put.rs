@@ -8,12 +8,12 @@ use zarr::data_type::{ByteSwap, DataType, Endian, ParsedType};
 use zarr::{Array, Json};
 
 use crate::csv;
+use crate::element;
 use crate::failure::Failure;
 use crate::human;
 use crate::nested;
 use crate::npy::{self, Header, Trouble};
 use crate::progress::Progress;
-use crate::record::Item;
 use crate::region::{Elements, Which};
 use crate::session::{Care, Session, Target};
 use crate::slabs;
@@ -79,12 +79,12 @@ impl Put {
 
     fn write(&self, array: &Array, region: &Elements, input: &mut dyn Read) -> Result<(), Failure> {
         let data_type = array.data_type();
-        let Some(kind) = Item::of(&data_type) else {
+        let Some(kind) = data_type.resolved() else {
             // Says what is not supported.
             array.write_le_bytes(region, &[])?;
             return Ok(());
         };
-        let item = kind.size() as u64;
+        let item = element::size(&kind) as u64;
         let total = region.count().and_then(|n| n.checked_mul(item));
         let total = total.ok_or_else(|| Failure::usage("the region is too large"))?;
         let format = match self.format {
@@ -97,19 +97,19 @@ impl Put {
         let what = format!("{place}: standard input, read as {format}");
         let mut input = Input { from: input, what, swap: None, total, read: 0 };
         match (&kind, self.format) {
-            (Item::One(one), Format::Raw) if one.is_variable() => {
+            (one, Format::Raw) if one.is_variable() => {
                 let mut stream = Vec::new();
                 input.from.read_to_end(&mut stream).map_err(Failure::input)?;
                 return Ok(array.write_le_bytes(region, &stream)?);
             }
-            (Item::One(one), Format::Npy) if one.is_variable() => {
+            (one, Format::Npy) if one.is_variable() => {
                 let why = format!(
                     "NumPy files have no words for the type `{data_type}`; use --format json"
                 );
                 return Err(Failure::Usage(why));
             }
             // How long the text is, nobody can tell.
-            (Item::One(one), Format::Json | Format::Csv) if one.is_variable() => {
+            (one, Format::Json | Format::Csv) if one.is_variable() => {
                 input.total = u64::MAX;
             }
             _ => {}
@@ -254,7 +254,7 @@ impl Input<'_> {
     }
 
     /// Writes elements out of CSV, whose text must be held all at once.
-    fn lines(&mut self, array: &Array, region: &Elements, kind: &Item) -> Result<(), Failure> {
+    fn lines(&mut self, array: &Array, region: &Elements, kind: &DataType) -> Result<(), Failure> {
         let shape = region.shape();
         let text = String::from_utf8(self.text(&shape)?)
             .map_err(|_| self.wrong("is not text in UTF-8"))?;
@@ -265,7 +265,7 @@ impl Input<'_> {
     }
 
     /// Writes elements out of JSON, whose text must be held all at once.
-    fn lists(&mut self, array: &Array, region: &Elements, kind: Item) -> Result<(), Failure> {
+    fn lists(&mut self, array: &Array, region: &Elements, kind: DataType) -> Result<(), Failure> {
         let shape = region.shape();
         let text = self.text(&shape)?;
         let (json, _) =

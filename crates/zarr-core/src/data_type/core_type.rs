@@ -28,83 +28,50 @@ pub enum CoreType {
 /// Where zarr-python 2.18 says that a draft's complex types come from (draft-v3.md 3.3).
 const DRAFT_COMPLEX: &str = "https://zarr-specs.readthedocs.io/en/core-protocol-v3.0-dev/protocol/extensions/complex-dtypes/v1.0.html";
 
+/// Each type with its name in final v3 (F-030), its kind and size in v2 and the drafts, and its numbers, in the order of
+/// the variants.
+const TABLE: [(CoreType, &str, &str, Scalar); 14] = [
+    (CoreType::Bool, "bool", "b1", Scalar::Bool),
+    (CoreType::Int8, "int8", "i1", Scalar::Int(8)),
+    (CoreType::Int16, "int16", "i2", Scalar::Int(16)),
+    (CoreType::Int32, "int32", "i4", Scalar::Int(32)),
+    (CoreType::Int64, "int64", "i8", Scalar::Int(64)),
+    (CoreType::Uint8, "uint8", "u1", Scalar::Uint(8)),
+    (CoreType::Uint16, "uint16", "u2", Scalar::Uint(16)),
+    (CoreType::Uint32, "uint32", "u4", Scalar::Uint(32)),
+    (CoreType::Uint64, "uint64", "u8", Scalar::Uint(64)),
+    (CoreType::Float16, "float16", "f2", Scalar::Float(FloatFormat::FLOAT16)),
+    (CoreType::Float32, "float32", "f4", Scalar::Float(FloatFormat::FLOAT32)),
+    (CoreType::Float64, "float64", "f8", Scalar::Float(FloatFormat::FLOAT64)),
+    (CoreType::Complex64, "complex64", "c8", Scalar::Complex(FloatFormat::FLOAT32)),
+    (CoreType::Complex128, "complex128", "c16", Scalar::Complex(FloatFormat::FLOAT64)),
+];
+
 impl CoreType {
     /// Every core type.
-    pub const ALL: [CoreType; 14] = [
-        CoreType::Bool,
-        CoreType::Int8,
-        CoreType::Int16,
-        CoreType::Int32,
-        CoreType::Int64,
-        CoreType::Uint8,
-        CoreType::Uint16,
-        CoreType::Uint32,
-        CoreType::Uint64,
-        CoreType::Float16,
-        CoreType::Float32,
-        CoreType::Float64,
-        CoreType::Complex64,
-        CoreType::Complex128,
-    ];
+    pub const ALL: [CoreType; 14] = {
+        let mut all = [CoreType::Bool; 14];
+        let mut n = 0;
+        while n < all.len() {
+            all[n] = TABLE[n].0;
+            n += 1;
+        }
+        all
+    };
 
     /// Its name in final v3 (F-030).
-    pub fn name(self) -> &'static str {
-        match self {
-            CoreType::Bool => "bool",
-            CoreType::Int8 => "int8",
-            CoreType::Int16 => "int16",
-            CoreType::Int32 => "int32",
-            CoreType::Int64 => "int64",
-            CoreType::Uint8 => "uint8",
-            CoreType::Uint16 => "uint16",
-            CoreType::Uint32 => "uint32",
-            CoreType::Uint64 => "uint64",
-            CoreType::Float16 => "float16",
-            CoreType::Float32 => "float32",
-            CoreType::Float64 => "float64",
-            CoreType::Complex64 => "complex64",
-            CoreType::Complex128 => "complex128",
-        }
+    pub const fn name(self) -> &'static str {
+        TABLE[self as usize].1
     }
 
-    /// Its kind and size as v2 and the drafts say it, without byte order: `i4`.
-    pub fn kind_and_size(self) -> &'static str {
-        match self {
-            CoreType::Bool => "b1",
-            CoreType::Int8 => "i1",
-            CoreType::Int16 => "i2",
-            CoreType::Int32 => "i4",
-            CoreType::Int64 => "i8",
-            CoreType::Uint8 => "u1",
-            CoreType::Uint16 => "u2",
-            CoreType::Uint32 => "u4",
-            CoreType::Uint64 => "u8",
-            CoreType::Float16 => "f2",
-            CoreType::Float32 => "f4",
-            CoreType::Float64 => "f8",
-            CoreType::Complex64 => "c8",
-            CoreType::Complex128 => "c16",
-        }
+    /// Its kind and size as v2 and the drafts write it, without byte order: `i4`.
+    pub const fn kind_and_size(self) -> &'static str {
+        TABLE[self as usize].2
     }
 
     /// The kind of number that an element is.
     pub const fn scalar(self) -> Scalar {
-        match self {
-            CoreType::Bool => Scalar::Bool,
-            CoreType::Int8 => Scalar::Int(8),
-            CoreType::Int16 => Scalar::Int(16),
-            CoreType::Int32 => Scalar::Int(32),
-            CoreType::Int64 => Scalar::Int(64),
-            CoreType::Uint8 => Scalar::Uint(8),
-            CoreType::Uint16 => Scalar::Uint(16),
-            CoreType::Uint32 => Scalar::Uint(32),
-            CoreType::Uint64 => Scalar::Uint(64),
-            CoreType::Float16 => Scalar::Float(FloatFormat::FLOAT16),
-            CoreType::Float32 => Scalar::Float(FloatFormat::FLOAT32),
-            CoreType::Float64 => Scalar::Float(FloatFormat::FLOAT64),
-            CoreType::Complex64 => Scalar::Complex(FloatFormat::FLOAT32),
-            CoreType::Complex128 => Scalar::Complex(FloatFormat::FLOAT64),
-        }
+        TABLE[self as usize].3
     }
 
     /// The representation of an element.
@@ -170,7 +137,8 @@ mod tests {
     /// Z2-030, Z2-031, D-030, F-030.
     #[test]
     fn every_type_reads_back_from_its_own_words() {
-        for core in CoreType::ALL {
+        for (n, core) in CoreType::ALL.into_iter().enumerate() {
+            assert_eq!(core as usize, n, "the table has the order of the variants");
             assert_eq!(CoreType::from_name(core.name()), Some(core));
             for endian in [Endian::Little, Endian::Big] {
                 let parsed = CoreType::from_typestr(&core.typestr(endian)).unwrap();

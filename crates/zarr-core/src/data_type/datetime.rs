@@ -67,49 +67,35 @@ const DRAFT_TIME: &str =
 /// The most units that one step may be (F-047).
 const MAX_SCALE: u32 = i32::MAX as u32;
 
-impl TimeUnit {
-    const ALL: [TimeUnit; 14] = [
-        TimeUnit::Year,
-        TimeUnit::Month,
-        TimeUnit::Week,
-        TimeUnit::Day,
-        TimeUnit::Hour,
-        TimeUnit::Minute,
-        TimeUnit::Second,
-        TimeUnit::Millisecond,
-        TimeUnit::Microsecond,
-        TimeUnit::Nanosecond,
-        TimeUnit::Picosecond,
-        TimeUnit::Femtosecond,
-        TimeUnit::Attosecond,
-        TimeUnit::Generic,
-    ];
+/// Every unit with its name in NumPy, in the order of the variants.
+const UNITS: [(TimeUnit, &str); 14] = [
+    (TimeUnit::Year, "Y"),
+    (TimeUnit::Month, "M"),
+    (TimeUnit::Week, "W"),
+    (TimeUnit::Day, "D"),
+    (TimeUnit::Hour, "h"),
+    (TimeUnit::Minute, "m"),
+    (TimeUnit::Second, "s"),
+    (TimeUnit::Millisecond, "ms"),
+    (TimeUnit::Microsecond, "us"),
+    (TimeUnit::Nanosecond, "ns"),
+    (TimeUnit::Picosecond, "ps"),
+    (TimeUnit::Femtosecond, "fs"),
+    (TimeUnit::Attosecond, "as"),
+    (TimeUnit::Generic, "generic"),
+];
 
+impl TimeUnit {
     /// The unit as NumPy says it: `D`, `us`.
     pub fn name(self) -> &'static str {
-        match self {
-            TimeUnit::Year => "Y",
-            TimeUnit::Month => "M",
-            TimeUnit::Week => "W",
-            TimeUnit::Day => "D",
-            TimeUnit::Hour => "h",
-            TimeUnit::Minute => "m",
-            TimeUnit::Second => "s",
-            TimeUnit::Millisecond => "ms",
-            TimeUnit::Microsecond => "us",
-            TimeUnit::Nanosecond => "ns",
-            TimeUnit::Picosecond => "ps",
-            TimeUnit::Femtosecond => "fs",
-            TimeUnit::Attosecond => "as",
-            TimeUnit::Generic => "generic",
-        }
+        UNITS[self as usize].1
     }
 
     /// The unit of this name; microseconds have a Greek letter in two encodings, too (Z2-033, F-047).
     pub fn from_name(name: &str) -> Option<TimeUnit> {
         match name {
             "\u{3bc}s" | "\u{b5}s" => Some(TimeUnit::Microsecond),
-            _ => TimeUnit::ALL.into_iter().find(|unit| unit.name() == name),
+            _ => UNITS.iter().find(|(_, known)| *known == name).map(|(unit, _)| *unit),
         }
     }
 }
@@ -346,7 +332,8 @@ mod tests {
     fn every_unit_reads_back_from_its_own_words() {
         let registry = crate::Registry::new();
         for kind in [TimeKind::Datetime, TimeKind::Timedelta] {
-            for unit in TimeUnit::ALL {
+            for (n, (unit, name)) in UNITS.into_iter().enumerate() {
+                assert_eq!((unit as usize, unit.name()), (n, name));
                 for scale_factor in [1, 2, MAX_SCALE] {
                     let time = NumpyTime { kind, unit, scale_factor };
                     for dialect in [Dialect::V2, Dialect::V3, Dialect::Draft] {

@@ -258,7 +258,11 @@ impl Scalar {
             }
             _ => match self.load(element) {
                 ScalarValue::Float(_) => out.write_str("NaT"),
-                integer => write!(out, "{integer}"),
+                // Wide integers are slow to print.
+                ScalarValue::Integer(value) => match i64::try_from(value) {
+                    Ok(value) => write!(out, "{value}"),
+                    Err(_) => write!(out, "{value}"),
+                },
             },
         };
     }
