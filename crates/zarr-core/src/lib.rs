@@ -29,6 +29,7 @@
 //! this crate alone. The repository's guide `docs/extending.md` leads from `cargo new` to a published crate:
 //! its code, its test with `zarr_core::testkit`, its names and its promises.
 
+mod array;
 pub mod codec;
 pub mod data_type;
 mod dialect;

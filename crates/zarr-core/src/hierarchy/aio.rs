@@ -13,12 +13,12 @@ mod tiles;
 
 use std::sync::Arc;
 
-use super::elements::Cells;
-use super::fields::Span;
-use super::opened::{Opened, State, zeroed};
 use super::options::OpenOptions;
 use super::room::Room;
 use super::{ArrayBuilder, Chunk, Ground, change_attributes, wrong_kind};
+use crate::array::fields::Span;
+use crate::array::typed::Cells;
+use crate::array::{Opened, State, zeroed};
 use crate::dialect::{Dialect, Warning};
 use crate::element::Element;
 use crate::error::{AccessError, Error, Result};

@@ -2,12 +2,12 @@
 
 use std::sync::{Arc, Mutex};
 
-use super::elements::Cells;
-use super::fields::Span;
-use super::opened::{Opened, State, zeroed};
-use super::plan::work;
-use super::update::ROUNDS_WITHOUT_TURN;
-use super::{Chunk, Hierarchy, aio, change_attributes, parallel};
+use super::{Chunk, Hierarchy, aio, change_attributes};
+use crate::array::compare_and_swap::ROUNDS_WITHOUT_TURN;
+use crate::array::fields::Span;
+use crate::array::select::work;
+use crate::array::typed::Cells;
+use crate::array::{Opened, State, executor, zeroed};
 use crate::data_type::{ByteSwap, DataType, Endian, Origin, Repr};
 use crate::dialect::Dialect;
 use crate::element::Element;
@@ -204,14 +204,14 @@ impl Array {
         let (options, kind) = (&self.hierarchy.room.options, work(grid, part, span.element));
         let (tiles, out) = match Cut::new(grid, &state.metadata.shape, part, out) {
             Ok(cut) => {
-                return parallel::for_each(options, kind, cut, |buffer, (tile, out)| {
+                return executor::for_each(options, kind, cut, |buffer, (tile, out)| {
                     self.opened.read_span(state, &tile, span, buffer, out)
                 });
             }
             Err(scattered) => scattered,
         };
         let out = Mutex::new(out);
-        parallel::for_each(options, kind, tiles, |buffer, tile| {
+        executor::for_each(options, kind, tiles, |buffer, tile| {
             let shape = tile.within.shape();
             let elements = zeroed(&shape, span.size, "the region");
             let mut elements = elements.map_err(|e| self.opened.at(e))?;
@@ -321,7 +321,7 @@ impl Array {
         let contended: Mutex<Vec<Tile>> = Default::default();
         let tiles = tiles(grid, &state.metadata.shape, part);
         let kind = work(grid, part, span.element);
-        parallel::for_each(&self.hierarchy.room.options, kind, tiles, |room, tile| {
+        executor::for_each(&self.hierarchy.room.options, kind, tiles, |room, tile| {
             let part = tile.place.of(&data, room);
             if !self.opened.write_tile(state, &tile, part, span, ROUNDS_WITHOUT_TURN)? {
                 contended.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(tile);

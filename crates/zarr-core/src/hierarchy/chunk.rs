@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use super::aio;
 use super::array::Array;
-use super::opened::{Opened, State};
+use crate::array::{Opened, State};
 use crate::element::Element;
 use crate::error::Result;
 use crate::region::Region;

@@ -15,9 +15,9 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 
 use super::consolidated::{ConsolidatedStore, Copied, agree};
 use super::options::{Consolidated, OpenOptions};
-use super::part::whole;
 use super::room::{NewDocument, Room, document, documents, is_too_large};
-use super::update::{self, Edited};
+use crate::array::compare_and_swap::{self, Edited};
+use crate::array::part::whole;
 use crate::dialect::{Dialect, Era, Reading, Strictness};
 use crate::error::{AccessError, Cause, Error, MetadataError, Result};
 use crate::format::Documents;
@@ -254,7 +254,7 @@ impl Room {
             let keys: Vec<StoreKey> = keys.into_iter().collect();
             loop {
                 let seen = Mutex::new(Documents::new());
-                let done = update::update_for(
+                let done = compare_and_swap::update_for(
                     self,
                     &holder.key,
                     self.options.limits.document,
@@ -331,7 +331,7 @@ impl Room {
             change(&mut copies)?;
             Ok(holder.with_copies(old, Some(&copies))?.map_or(Edited::Keep, set))
         };
-        update::update(self, &holder.key, edit).await
+        compare_and_swap::update(self, &holder.key, edit).await
     }
 
     async fn remove_copies(&self, holder: &Holder) -> Result<()> {
@@ -340,7 +340,7 @@ impl Room {
             None => Ok(Edited::Keep),
             old => Ok(holder.with_copies(old, None)?.map_or(Edited::Erase, set)),
         };
-        update::update(self, &holder.key, edit).await
+        compare_and_swap::update(self, &holder.key, edit).await
     }
 
     /// An error if the documents of v2 lie in their copies alone (Z2-073).
@@ -382,7 +382,9 @@ impl Room {
             let edit = |old: Option<&Bytes>| {
                 Ok(holder.with_copies(old, Some(&copies))?.map_or(Edited::Keep, set))
             };
-            update::update(self, &holder.key, edit).await.map_err(|e| at(e).at_key(&holder.key))?;
+            compare_and_swap::update(self, &holder.key, edit)
+                .await
+                .map_err(|e| at(e).at_key(&holder.key))?;
             // Who changed a document before the copies were there did not know of them.
             if self.all_documents(&holder).await.map_err(at)?.1 == found {
                 *lock(&self.watched) = None;

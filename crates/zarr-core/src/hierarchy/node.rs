@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::array::Array;
 use super::builder::ArrayBuilder;
-use super::opened::wrong_kind;
 use super::{Hierarchy, change_attributes};
+use crate::array::wrong_kind;
 use crate::error::Result;
 use crate::format::Child;
 use crate::json::Object;

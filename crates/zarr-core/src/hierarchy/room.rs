@@ -13,7 +13,7 @@ use super::consolidate::Touched;
 use super::consolidated::Copied;
 use super::options::{OpenOptions, Options};
 use super::purge::Ground;
-use super::update::{self, Edited};
+use crate::array::compare_and_swap::{self, Edited};
 use crate::dialect::{Dialect, Era, Reading, Strictness, Warning};
 use crate::error::{AccessError, Cause, Error, MetadataError, Result, StoreError};
 use crate::format::{Documents, Format, Found, PROBES, Place, consolidated, detect};
@@ -599,7 +599,7 @@ impl Room {
             }
             Ok(Edited::Set(encoding.encode(&whole).map_err(MetadataError::Json)?.into()))
         };
-        update::update(self, &place.key, edit).await.map_err(at)?;
+        compare_and_swap::update(self, &place.key, edit).await.map_err(at)?;
         Ok(after)
     }
 
@@ -674,7 +674,7 @@ impl Room {
 }
 
 /// A document, of as many bytes as one may have (decision 0142).
-pub(super) async fn document(
+pub(crate) async fn document(
     store: &dyn aio::Store,
     key: &StoreKey,
     limits: &Limits,

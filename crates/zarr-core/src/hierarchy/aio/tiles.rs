@@ -6,16 +6,15 @@ use std::sync::Arc;
 use futures::stream::{self, StreamExt, TryStreamExt};
 
 use super::{Array, elsewhere};
+use crate::array::fields::Span;
+use crate::array::part::assembled;
+use crate::array::select::work;
+use crate::array::{Opened, State, compare_and_swap, zeroed};
 use crate::element::Element;
 use crate::error::{AccessError, Error, Result};
 use crate::grid::{Tile, tiles};
 use crate::heap::Heap;
-use crate::hierarchy::fields::Span;
-use crate::hierarchy::opened::{Opened, State, zeroed};
 use crate::hierarchy::options::Options;
-use crate::hierarchy::part::assembled;
-use crate::hierarchy::plan::work;
-use crate::hierarchy::update;
 use crate::selection::Part;
 use crate::store::aio::Pinned;
 use crate::view::{View, ViewMut};
@@ -221,7 +220,7 @@ async fn write_tile<T: Element>(
     };
     let rounds = u32::MAX;
     let most = opened.most_stored(state, Some(&tile.chunk_shape));
-    match update::update_for(&opened.room, &key, most, edit, rounds).await.map_err(at)? {
+    match compare_and_swap::update_for(&opened.room, &key, most, edit, rounds).await.map_err(at)? {
         true => Ok(()),
         false => Err(at(AccessError::Conflict { rounds }.into())),
     }
@@ -237,7 +236,7 @@ async fn on_pool<T: Send + 'static>(
     options: &Options,
     work: impl FnOnce() -> Result<T> + Send + 'static,
 ) -> Result<T> {
-    let Some(pool) = crate::hierarchy::parallel::pool(options) else {
+    let Some(pool) = crate::array::executor::pool(options) else {
         return elsewhere(work).await;
     };
     if pool.current_thread_index().is_some() {

@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
-use super::opened::{Opened, State};
-use super::parallel::Work;
+use super::executor::Work;
+use super::{Opened, State};
 use crate::error::{AccessError, Result};
 use crate::grid::{ChunkGrid, tiles};
 use crate::region::{Region, element_count};

@@ -3,8 +3,8 @@
 //! A pool of this library's own, made when it is first needed and anew in a forked process; never the
 //! global one (decision 0130). Without the feature `rayon`, or with one thread, the caller does it all.
 
-use super::options::Options;
 use crate::error::Result;
+use crate::hierarchy::Options;
 
 /// What the work on many chunks is like.
 #[derive(Clone, Copy, Debug)]

@@ -8,13 +8,13 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::compare_and_swap::Edited;
 use super::known::MOST_READINGS;
-use super::opened::{Opened, State, wrong_kind};
-use super::room::document;
-use super::update::Edited;
+use super::{Opened, State, wrong_kind};
 use crate::error::{AccessError, Error, MetadataError, Result, StoreError};
 use crate::format::{Layout, Place};
 use crate::grid::ChunkGrid;
+use crate::hierarchy::document;
 use crate::json::Json;
 use crate::metadata::{NodeKind, NodeMetadata};
 use crate::region::{Region, element_count};

@@ -6,12 +6,11 @@
 
 use std::sync::{Arc, PoisonError};
 
-use super::opened::{Opened, State, wrong_kind};
-use super::options::Guard;
-use super::room::document;
+use super::{Opened, State, wrong_kind};
 use crate::dialect::Dialect;
 use crate::error::{AccessError, Result};
 use crate::format::Documents;
+use crate::hierarchy::{Guard, document};
 use crate::metadata::{ArrayMetadata, NodeKind, NodeMetadata};
 use crate::selection::Part;
 

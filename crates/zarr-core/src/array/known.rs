@@ -15,7 +15,7 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
-use super::opened::{Opened, State, wrong_kind};
+use super::{Opened, State, wrong_kind};
 use crate::error::Result;
 use crate::json::Object;
 use crate::metadata::{NodeKind, NodeMetadata};

@@ -3,20 +3,33 @@
 //! The state behind every handle of one array, for blocking callers and for those that wait: the
 //! metadata, the chain, and how one tile is read or written.
 
+pub(crate) mod compare_and_swap;
+pub(crate) mod executor;
+pub(crate) mod fields;
+mod index_cache;
+mod inner;
+mod known;
+pub(crate) mod part;
+mod prepend;
+mod resize;
+pub(crate) mod select;
+mod shards;
+mod stale;
+pub(crate) mod typed;
+
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 
-use super::fields::Span;
-use super::inner::ShardPart;
-use super::known::Known;
-use super::memos::Memos;
-use super::options::Guard;
-use super::part::assembled;
-use super::room::Room;
-use super::shards::Shard;
-use super::update::{self, Edited};
+use self::compare_and_swap::Edited;
+use self::fields::Span;
+use self::index_cache::Memos;
+use self::inner::ShardPart;
+use self::known::Known;
+use self::part::assembled;
+pub use self::resize::StoredSize;
+use self::shards::Shard;
 use crate::codec::{Chain, budget, most_encoded, scratch};
 use crate::data_type::Repr;
 use crate::dialect::Strictness;
@@ -25,6 +38,7 @@ use crate::error::{
 };
 use crate::grid::{ChunkGrid, ChunkKeys, Tile};
 use crate::heap::{CELL, Heap};
+use crate::hierarchy::{Guard, Room};
 use crate::metadata::{ArrayMetadata, NodeKind};
 use crate::path::NodePath;
 use crate::region::Region;
@@ -368,7 +382,7 @@ impl Opened {
                     assembled(overlaid, old).await
                 };
                 let most = self.most_stored(state, Some(&tile.chunk_shape));
-                now(update::update_for(&self.room, &key, most, edit, rounds))
+                now(compare_and_swap::update_for(&self.room, &key, most, edit, rounds))
             }
         };
         result.map_err(|e| self.at_chunk(tile, &key, e))
@@ -544,7 +558,7 @@ pub(crate) fn wrong_kind(is: NodeKind) -> AccessError {
     AccessError::NodeKind { is: is.phrase(), wanted: wanted.phrase() }
 }
 
-pub(super) fn not_readable() -> crate::error::StoreError {
+pub(crate) fn not_readable() -> crate::error::StoreError {
     crate::error::StoreError::NotCapable { operation: "read", capability: "readable" }
 }
 

@@ -6,9 +6,9 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use super::compare_and_swap::Edited;
 use super::fields::Span;
-use super::opened::{Opened, State, not_readable, zeroed};
-use super::update::Edited;
+use super::{Opened, State, not_readable, zeroed};
 use crate::codec::{PartEdit, PartRead, Piece};
 use crate::error::{CodecError, Error, Result, StoreError};
 use crate::grid::Tile;
@@ -152,7 +152,7 @@ impl Opened {
 }
 
 /// The bytes of a value.
-pub(super) async fn whole(value: Option<&dyn Pinned>) -> Result<Option<Bytes>> {
+pub(crate) async fn whole(value: Option<&dyn Pinned>) -> Result<Option<Bytes>> {
     match value {
         None => Ok(None),
         Some(value) => Ok(value.read(&[ByteRange::ALL]).await?.pop()),
@@ -161,7 +161,7 @@ pub(super) async fn whole(value: Option<&dyn Pinned>) -> Result<Option<Bytes>> {
 
 /// What is to become of a chunk, whose kept bytes are those of `old`. A store that never waits copies them
 /// while it writes; for others they are fetched.
-pub(super) async fn assembled(overlaid: Overlaid, old: Option<Arc<dyn Pinned>>) -> Result<Edited> {
+pub(crate) async fn assembled(overlaid: Overlaid, old: Option<Arc<dyn Pinned>>) -> Result<Edited> {
     let pieces = match overlaid {
         Overlaid::Erased => return Ok(Edited::Erase),
         Overlaid::Stored(pieces) => pieces,

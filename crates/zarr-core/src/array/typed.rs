@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::opened::{Opened, State, zeroed};
+use super::{Opened, State, zeroed};
 use crate::data_type::{DataType, Origin};
 use crate::element::Element;
 use crate::error::{AccessError, CodecError, Result};

@@ -5,10 +5,10 @@
 
 use std::borrow::Cow;
 
-use super::opened::{Opened, State};
-use super::parallel;
+use super::executor;
 use super::part::{MOST_ROUNDS, outside};
-use super::plan::work;
+use super::select::work;
+use super::{Opened, State};
 use crate::codec::{InnerPart, Memo};
 use crate::error::{Cause, CodecError, Error, Result, StoreError};
 use crate::grid::{Cut, Tile, tiles};
@@ -104,7 +104,7 @@ impl Opened {
         let (options, cell) = (&self.room.options, out.cell());
         let out = order.iter().fold(out, |out, order| out.permuted(order));
         match Cut::new(&grid, shape, within, out) {
-            Ok(cut) => parallel::for_each(
+            Ok(cut) => executor::for_each(
                 options,
                 work(&grid, within, cell),
                 cut,

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use super::opened::{Opened, State};
+use super::{Opened, State};
 use super::resize::{MOST_ROUNDS, extent_of, left_as_fill};
 use crate::error::{AccessError, Error, Result};
 use crate::format::Layout;

@@ -11,10 +11,9 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 
-use super::options::Guard;
 use super::part::whole;
-use super::room::Room;
 use crate::error::{AccessError, Result, StoreError};
+use crate::hierarchy::{Guard, Room};
 use crate::store::aio::Pinned;
 use crate::store::{Payload, StoreKey, Whole, check_size};
 
