@@ -5,16 +5,15 @@
 mod read;
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
-use zarr_core::codec::{ArrayToBytes, ChunkContext, ChunkRead, Codec, CodecSpec, Parameters};
+use zarr_core::codec::{ArrayToBytes, ChunkContext, Codec, CodecSpec, Parameters, PartialDecoder};
 use zarr_core::data_type::{ByteSwap, DataType, Endian, Origin};
 use zarr_core::region::element_count;
 use zarr_core::selection::Part;
 use zarr_core::view::{View, ViewMut};
 use zarr_core::{CodecError, Dialect, MetadataError, Object, Region};
 
-use self::read::PartOfPlain;
+use self::read::Slabs;
 use crate::stream::zeroed;
 
 const CODEC: &str = "bytes";
@@ -154,9 +153,9 @@ impl ArrayToBytes for Bytes {
         self.plain.decode(encoded, shape, within, out)
     }
 
-    fn read(self: Arc<Self>, shape: &[u64], within: &Part) -> Option<Box<dyn ChunkRead>> {
-        let within = within.as_region().filter(|_| !self.checked)?;
-        PartOfPlain::new(self.plain.clone(), shape, within).map(|read| Box::new(read) as _)
+    fn partial(&self, shape: &[u64], within: &Part) -> Option<Box<dyn PartialDecoder + '_>> {
+        let within = within.as_region().filter(|part| !self.checked && !part.is_all(shape))?;
+        Slabs::new(&self.plain, shape, within).map(|slabs| Box::new(slabs) as _)
     }
 
     fn encoded_size(&self, shape: &[u64]) -> Option<u64> {

@@ -1,11 +1,13 @@
 //! Finds the bytes of a plain chunk that hold a part of it.
 //!
-//! A part that is a small share of its chunk is read in slabs: pieces along one axis with all that lies
+//! A part that is a small share of its chunk is read in slabs: pieces along one axis with all that is
 //! inside them. Each is one range.
 
-use zarr_core::codec::ChunkRead;
+use std::ops::Range;
+
+use zarr_core::codec::{ChunkIndex, PartialDecoder};
+use zarr_core::grid::{ChunkGrid, RegularGrid, Tile};
 use zarr_core::region::element_count;
-use zarr_core::store::{ByteRange, Bytes};
 use zarr_core::view::ViewMut;
 use zarr_core::{CodecError, Region};
 
@@ -14,28 +16,21 @@ use super::{CODEC, Plain};
 /// A further range costs about as much as so many further bytes, also in a local file.
 const RANGE: u64 = 4096;
 
-/// Reading a part of a plain chunk.
-pub(super) struct PartOfPlain {
-    codec: Plain,
-    /// The ranges, in order, and all of the same length.
-    starts: Vec<u64>,
-    len: u64,
-    /// What one range holds.
-    slab: Vec<u64>,
-    /// Of a range the part that is wanted, and where it lies in the whole part, but for the axes that the
-    /// ranges count.
-    within: Region,
-    /// The lengths of the axes that the ranges count.
-    counted: Vec<u64>,
-    bytes: Vec<Bytes>,
+/// A plain chunk in slabs.
+pub(super) struct Slabs<'a> {
+    codec: &'a Plain,
+    /// The axis along which a slab may be a part of the chunk; of those before it a slab has one index each.
+    axis: usize,
+    /// Bytes from one index of each axis up to that one to the next.
+    strides: Vec<u64>,
+    grid: RegularGrid,
 }
 
-impl PartOfPlain {
+impl<'a> Slabs<'a> {
     /// `None` if all of the chunk is read as cheaply.
-    pub(super) fn new(codec: Plain, shape: &[u64], within: &Region) -> Option<PartOfPlain> {
+    pub(super) fn new(codec: &'a Plain, shape: &[u64], within: &Region) -> Option<Slabs<'a>> {
         let cell = codec.cell as u64;
         let size = element_count(shape)?.checked_mul(cell)?;
-        let intervals = within.intervals();
         let lens = within.shape();
         let inside = |axis: usize| element_count(&shape[axis + 1..]).map(|n| n * cell);
         let cost = |axis: usize| {
@@ -46,68 +41,39 @@ impl PartOfPlain {
         if within.is_empty() || cost > size / 2 {
             return None;
         }
-        let stride = inside(axis)?;
-        let mut starts = vec![intervals[axis].start * stride];
-        for outer in (0..axis).rev() {
-            let stride = inside(outer)?;
-            let begin = |index: u64| starts.iter().map(move |start| start + index * stride);
-            starts = intervals[outer].clone().flat_map(begin).collect();
-        }
+        let strides = (0..=axis).map(inside).collect::<Option<_>>()?;
         let mut slab = vec![1; axis];
-        slab.push(lens[axis]);
-        slab.extend(&shape[axis + 1..]);
-        let mut inner: Vec<_> = vec![0..1; axis];
-        inner.push(0..lens[axis]);
-        inner.extend(intervals[axis + 1..].iter().cloned());
-        Some(PartOfPlain {
-            len: lens[axis] * stride,
-            codec,
-            starts,
-            slab,
-            within: Region::new(inner),
-            counted: lens[..axis].to_vec(),
-            bytes: Vec::new(),
-        })
+        slab.extend(&shape[axis..]);
+        let grid = RegularGrid::new(&slab, shape).ok()?;
+        Some(Slabs { codec, axis, strides, grid })
+    }
+
+    /// What of a slab is read.
+    fn rows<'t>(&self, at: &'t Tile) -> Result<(&'t Region, Range<u64>), CodecError> {
+        let within = at.within.as_region();
+        let within = within.ok_or_else(|| CodecError::corrupt(CODEC, "a slab is no box"))?;
+        Ok((within, within.intervals()[self.axis].clone()))
     }
 }
 
-impl ChunkRead for PartOfPlain {
-    fn begin(&mut self, _: Option<&zarr_core::codec::Memo>) -> Result<(), CodecError> {
-        self.bytes.clear();
-        Ok(())
+impl PartialDecoder for Slabs<'_> {
+    fn grid(&self) -> &dyn ChunkGrid {
+        &self.grid
     }
 
-    fn wants(&self) -> Vec<ByteRange> {
-        match self.bytes.is_empty() {
-            true => {
-                let range = |&start: &u64| ByteRange::Bounded { start, len: self.len };
-                self.starts.iter().map(range).collect()
-            }
-            false => Vec::new(),
-        }
+    fn segment(&self, _: Option<&ChunkIndex>, at: &Tile) -> Result<Option<Range<u64>>, CodecError> {
+        let (_, rows) = self.rows(at)?;
+        let (stride, outer) = self.strides.split_last().expect("a slab is cut along an axis");
+        let begin: u64 = at.ordinals.iter().zip(outer).map(|(index, stride)| index * stride).sum();
+        Ok(Some(begin + rows.start * stride..begin + rows.end * stride))
     }
 
-    fn supply(&mut self, bytes: Vec<Bytes>) -> Result<(), CodecError> {
-        self.bytes = bytes;
-        Ok(())
-    }
-
-    fn decode_into(&self, mut out: ViewMut<'_>) -> Result<(), CodecError> {
-        let all = out.shape();
-        for (number, bytes) in self.bytes.iter().enumerate() {
-            let mut rest = number as u64;
-            let mut place: Vec<_> = all.iter().map(|&len| 0..len).collect();
-            for (axis, len) in self.counted.iter().enumerate().rev() {
-                place[axis] = rest % len..rest % len + 1;
-                rest /= len;
-            }
-            let out = out.reborrow().part(&Region::new(place));
-            self.codec.decode(bytes, &self.slab, &self.within, out)?;
-        }
-        match self.bytes.len() == self.starts.len() {
-            true => Ok(()),
-            false => Err(CodecError::corrupt(CODEC, "the chunk is not read yet")),
-        }
+    fn decode(&self, bytes: &[u8], at: &Tile, out: ViewMut<'_>) -> Result<(), CodecError> {
+        let (within, rows) = self.rows(at)?;
+        let (mut shape, mut intervals) = (at.chunk_shape.clone(), within.intervals().to_vec());
+        shape[self.axis] = rows.end - rows.start;
+        intervals[self.axis] = 0..rows.end - rows.start;
+        self.codec.decode(bytes, &shape, &Region::new(intervals), out)
     }
 }
 
@@ -118,6 +84,7 @@ mod tests {
     use proptest::prelude::*;
     use zarr_core::codec::{ArrayToBytes, Codec};
     use zarr_core::data_type::CoreType;
+    use zarr_core::grid::tiles;
     use zarr_core::selection::Part;
     use zarr_core::{Dialect, Region};
 
@@ -139,23 +106,27 @@ mod tests {
         (0..shape.iter().product::<u64>() as u32).flat_map(u32::to_le_bytes).collect()
     }
 
-    /// What the part is, decoded out of the ranges alone; `None` if all of the chunk is read instead.
+    /// The ranges of a part; `None` if all of the chunk is read instead.
+    fn ranges(codec: &Arc<dyn ArrayToBytes>, shape: &[u64], within: &Region) -> Option<usize> {
+        let decoder = codec.partial(shape, &Part::from(within.clone()))?;
+        Some(tiles(decoder.grid(), shape, within).count())
+    }
+
+    /// The part, decoded out of the ranges alone; `None` if all of the chunk is read instead.
     fn in_parts(codec: &Arc<dyn ArrayToBytes>, shape: &[u64], within: &Region) -> Option<Vec<u8>> {
         let chunk = chunk(shape);
-        let mut read = codec.clone().read(shape, &Part::from(within.clone()))?;
-        read.begin(None).unwrap();
-        let wants = read.wants();
-        let ranges: Vec<_> =
-            wants.iter().map(|want| want.within(chunk.len() as u64).unwrap()).collect();
-        let bytes: u64 = ranges.iter().map(|range| range.end - range.start).sum();
-        assert!(bytes <= chunk.len() as u64 / 2, "{within:?} reads {bytes}");
-        let part = |range: &std::ops::Range<u64>| {
-            Bytes::copy_from_slice(&chunk[range.start as usize..range.end as usize])
-        };
-        read.supply(ranges.iter().map(part).collect()).unwrap();
-        assert!(read.wants().is_empty());
+        let decoder = codec.partial(shape, &Part::from(within.clone()))?;
+        assert_eq!(decoder.index().unwrap(), None);
         let mut out = vec![0; 4 * within.shape().iter().product::<u64>() as usize];
-        read.decode_into(ViewMut::new(&mut out, &within.shape(), 4)).unwrap();
+        let mut view = ViewMut::new(&mut out, &within.shape(), 4);
+        let mut read = 0;
+        for at in tiles(decoder.grid(), shape, within) {
+            let range = decoder.segment(None, &at).unwrap().expect("every slab is stored");
+            let bytes = &chunk[range.start as usize..range.end as usize];
+            read += bytes.len();
+            at.place.fill(view.reborrow(), |piece| decoder.decode(bytes, &at, piece)).unwrap();
+        }
+        assert!(read <= chunk.len() / 2, "{within:?} reads {read}");
         Some(out)
     }
 
@@ -179,8 +150,7 @@ mod tests {
         ] {
             let shape = &SHAPES[shape];
             let (codec, within) = (codec(shape, "big"), Region::new(within));
-            let read = codec.clone().read(shape, &Part::from(within.clone()));
-            assert_eq!(read.map(|read| read.wants().len()), ranges, "{within:?}");
+            assert_eq!(self::ranges(&codec, shape, &within), ranges, "{within:?}");
             if ranges.is_some() {
                 let found = in_parts(&codec, shape, &within).unwrap();
                 assert_eq!(found, whole(&codec, shape, &within), "{within:?}");

@@ -1,65 +1,94 @@
-//! Writes a part of a shard without decoding the rest of it.
+//! Changes a part of a shard without decoding the rest of it.
 //!
 //! The inner chunks that the part touches are encoded anew; the bytes of the others stay as they are, in C
 //! order. Where inner chunks share their bytes, they go on sharing them.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
 use zarr_core::CodecError;
-use zarr_core::codec::{ChunkEdit, ChunkRead, PartEdit, Patch, Piece};
+use zarr_core::codec::{PartialEncoder, PartialWrite, Splice, SplicePart};
+use zarr_core::grid::{Tile, tiles};
 use zarr_core::selection::Part;
-use zarr_core::store::{ByteRange, Bytes};
+use zarr_core::store::{ByteRange, Bytes, coalesce, slice};
 use zarr_core::view::{View, ViewMut};
 
-use super::index::{Index, Location};
-use super::read::{ShardMemo, ShardRead, Touched};
+use super::index::{Index, Location, entry_of};
+use super::read::Shard;
 use super::{CODEC, Sharding};
 use crate::stream::zeroed;
 
-/// Laying elements over a part of a shard.
-pub(super) struct ShardEdit(ShardRead);
+/// Merging elements into a part of a shard.
+pub(super) struct ShardEncoder {
+    sharding: Arc<Sharding>,
+    counts: Vec<u64>,
+    /// The inner chunks that change, in C order.
+    touched: Vec<Touched>,
+    /// The index of the shard, once it is known.
+    index: Option<Index>,
+    /// The bytes that are needed next, once the index is known.
+    needed: Vec<Range<u64>>,
+}
 
-impl ShardEdit {
+/// An inner chunk that changes.
+struct Touched {
+    tile: Tile,
+    entry: usize,
+    /// Its bytes as they were, if it is stored and some of its elements stay.
+    old: Option<Bytes>,
+}
+
+impl ShardEncoder {
     pub fn new(
         sharding: Arc<Sharding>,
         shape: &[u64],
         within: &Part,
-        is_there: bool,
-    ) -> Option<ShardEdit> {
-        let mut rest = ShardRead::of_rest(sharding, shape, within)?;
-        if !is_there {
-            let nothing = Index::empty(&rest.counts).ok()?;
-            rest.locate(ShardMemo::of(nothing)).ok()?;
-        }
-        Some(ShardEdit(rest))
+        is_stored: bool,
+    ) -> Option<ShardEncoder> {
+        let Shard { counts, grid, .. } = Shard::new(&sharding, shape).ok()?;
+        sharding.index_size(&counts).ok()?;
+        let touched = |tile: Tile| Touched { entry: entry_of(&tile, &counts), tile, old: None };
+        let mut touched: Vec<Touched> = tiles(&grid, shape, within).map(touched).collect();
+        touched.sort_by_key(|touched| touched.entry);
+        let index = if is_stored { None } else { Some(Index::empty(&counts).ok()?) };
+        Some(ShardEncoder { sharding, counts, touched, index, needed: Vec::new() })
+    }
+
+    /// The stored bytes of each inner chunk of which some elements stay.
+    fn kept(&self, index: &Index) -> Result<Vec<Option<Range<u64>>>, CodecError> {
+        let kept = |touched: &Touched| match touched.tile.covers() {
+            true => Ok(None),
+            false => self.sharding.range(index, touched.entry),
+        };
+        self.touched.iter().map(kept).collect()
     }
 }
 
 /// The pieces of a shard as they are put together.
 #[derive(Default)]
-struct Pieces(Vec<Piece>);
+struct Pieces(Vec<SplicePart>);
 
 impl Pieces {
     fn keep(&mut self, range: Range<u64>) {
         match self.0.last_mut() {
-            Some(Piece::Kept(last)) if last.end == range.start => last.end = range.end,
-            _ => self.0.push(Piece::Kept(range)),
+            Some(SplicePart::Copied(last)) if last.end == range.start => last.end = range.end,
+            _ => self.0.push(SplicePart::Copied(range)),
         }
     }
 
     fn add(&mut self, bytes: Vec<u8>) {
         match self.0.last_mut() {
-            Some(Piece::New(last)) => last.extend_from_slice(&bytes),
-            _ => self.0.push(Piece::New(bytes)),
+            Some(SplicePart::New(last)) => last.extend_from_slice(&bytes),
+            _ => self.0.push(SplicePart::New(bytes)),
         }
     }
 }
 
 impl Sharding {
-    /// The bytes of an inner chunk with its part of `part` laid over it; `None` if it is all fill then.
-    fn lay_over(&self, touched: &Touched, part: &View<'_>) -> Result<Option<Vec<u8>>, CodecError> {
+    /// The bytes of an inner chunk with its part of `part` merged into it; `None` if it is all fill then.
+    fn merge(&self, touched: &Touched, part: &View<'_>) -> Result<Option<Vec<u8>>, CodecError> {
         let mut room = Vec::new();
         let part = touched.tile.place.of(part, &mut room);
         let (shape, within) = (&self.inner_shape, &touched.tile.within);
@@ -70,7 +99,7 @@ impl Sharding {
         if within.is_all(shape) {
             return encoded(part);
         }
-        let old = touched.whole();
+        let old = touched.old.as_ref();
         if let Some(edit) = self.inner.edit(shape, within, old.is_some()) {
             return in_memory(edit, old.cloned().unwrap_or_default(), &part);
         }
@@ -80,7 +109,13 @@ impl Sharding {
         let mut memory = zeroed(CODEC, size)?;
         let mut view = ViewMut::new(&mut memory, shape, self.cell).with_heap(part.heap());
         if !touched.tile.covers() {
-            self.decode_inner(&Part::all(shape), old.map(|bytes| &bytes[..]), view.reborrow())?;
+            match old {
+                None => view.fill(&self.fill_cell()?),
+                Some(old) => {
+                    let all = Part::all(shape);
+                    self.inner.decode_into(Cow::Borrowed(old), shape, &all, view.reborrow())?;
+                }
+            }
         }
         view.scatter(within, &part);
         encoded(View::new(&memory, shape, self.cell).with_heap(part.heap()))
@@ -89,7 +124,7 @@ impl Sharding {
 
 /// An inner chunk that is a shard itself, after a change.
 fn in_memory(
-    mut edit: PartEdit,
+    mut edit: PartialWrite,
     old: Bytes,
     part: &View<'_>,
 ) -> Result<Option<Vec<u8>>, CodecError> {
@@ -98,49 +133,84 @@ fn in_memory(
         let range = range.ok_or_else(|| CodecError::corrupt(CODEC, "an inner chunk is cut short"));
         range.map(|range| old.slice(range.start as usize..range.end as usize))
     };
-    while let wants @ [_, ..] = &edit.wants()[..] {
-        let bytes = wants.iter().map(|range| cut(range.within(old.len() as u64)));
+    while let needs @ [_, ..] = &edit.needs()[..] {
+        let bytes = needs.iter().map(|range| cut(range.within(old.len() as u64)));
         let bytes = bytes.collect::<Result<_, _>>()?;
         edit.supply(bytes)?;
     }
-    let patch = edit.lay(part)?;
-    if patch.is_fill {
+    let splice = edit.apply(part)?;
+    if splice.is_fill {
         return Ok(None);
     }
     let mut bytes = Vec::new();
-    for piece in patch.pieces {
+    for piece in splice.parts {
         match piece {
-            Piece::New(new) => bytes.extend_from_slice(&new),
-            Piece::Kept(range) => bytes.extend_from_slice(&cut(Some(range))?),
+            SplicePart::New(new) => bytes.extend_from_slice(&new),
+            SplicePart::Copied(range) => bytes.extend_from_slice(&cut(Some(range))?),
         }
     }
     Ok(Some(bytes))
 }
 
-impl ChunkEdit for ShardEdit {
-    fn wants(&self) -> Vec<ByteRange> {
-        self.0.wants()
+impl PartialEncoder for ShardEncoder {
+    fn needs(&self) -> Vec<ByteRange> {
+        match self.index {
+            None => {
+                let size = self.sharding.index.size(&self.counts).unwrap_or(0);
+                vec![self.sharding.index.range(size)]
+            }
+            Some(_) => self.needed.iter().cloned().map(ByteRange::from).collect(),
+        }
     }
 
     fn supply(&mut self, bytes: Vec<Bytes>) -> Result<(), CodecError> {
-        self.0.supply(bytes)
+        let Some(index) = &self.index else {
+            let index = bytes.first().map(|bytes| &bytes[..]).unwrap_or_default();
+            let index = self.sharding.index.decode(index, &self.counts)?;
+            self.needed = coalesce(self.kept(&index)?.into_iter().flatten().collect(), 0);
+            // Inner chunks may each be larger than their elements, not all of them together.
+            let sizes = self.needed.iter().map(|range| range.end - range.start);
+            let size = sizes.fold(0, u64::saturating_add);
+            let most = self.sharding.most(&self.counts);
+            if size > most {
+                let why = format!(
+                    "its inner chunks are said to have {size} bytes, more than the limit of {most}"
+                );
+                return Err(CodecError::corrupt(CODEC, why));
+            }
+            self.index = Some(index);
+            return Ok(());
+        };
+        let read: Vec<(u64, Bytes)> =
+            self.needed.drain(..).map(|range| range.start).zip(bytes).collect();
+        let old = |range: Option<Range<u64>>| {
+            let cut = |range: Range<u64>| {
+                let cut_short = || format!("the bytes {range:?} are cut short");
+                slice(&read, &range).ok_or_else(|| CodecError::corrupt(CODEC, cut_short()))
+            };
+            range.map(cut).transpose()
+        };
+        let kept = self.kept(index)?.into_iter().map(old).collect::<Result<Vec<_>, _>>()?;
+        for (touched, old) in self.touched.iter_mut().zip(kept) {
+            touched.old = old;
+        }
+        Ok(())
     }
 
-    fn lay(&self, part: &View<'_>) -> Result<Patch, CodecError> {
-        let ShardRead { sharding, counts, .. } = &self.0;
-        self.0.check()?;
-        let Some(ShardMemo { index: old, .. }) = self.0.known() else {
-            return Err(CodecError::corrupt(CODEC, "its index is not read yet"));
+    fn apply(&self, part: &View<'_>) -> Result<Splice, CodecError> {
+        let ShardEncoder { sharding, counts, .. } = self;
+        let Some(old) = self.index.as_ref().filter(|_| self.needed.is_empty()) else {
+            return Err(CodecError::corrupt(CODEC, "the shard is not read yet"));
         };
         let mut index = Index::empty(counts)?;
         let mut pieces = Pieces::default();
         let mut kept: HashMap<Range<u64>, u64> = HashMap::new();
         let mut end = sharding.index.begin(counts);
-        let mut touched = self.0.touched.iter().peekable();
+        let mut touched = self.touched.iter().peekable();
         for entry in 0..old.len() {
             let (start, size) = match touched.next_if(|touched| touched.entry == entry) {
                 Some(touched) => {
-                    let Some(bytes) = sharding.lay_over(touched, part)? else { continue };
+                    let Some(bytes) = sharding.merge(touched, part)? else { continue };
                     let size = bytes.len() as u64;
                     pieces.add(bytes);
                     (end, size)
@@ -162,8 +232,8 @@ impl ChunkEdit for ShardEdit {
         let bytes = sharding.index.encode(&index)?;
         match sharding.index.location {
             Location::End => pieces.add(bytes),
-            Location::Start => pieces.0.insert(0, Piece::New(bytes)),
+            Location::Start => pieces.0.insert(0, SplicePart::New(bytes)),
         }
-        Ok(Patch { pieces: pieces.0, is_fill })
+        Ok(Splice { parts: pieces.0, is_fill })
     }
 }

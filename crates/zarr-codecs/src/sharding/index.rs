@@ -112,6 +112,12 @@ fn shape_of(counts: &[u64]) -> Vec<u64> {
     counts.iter().copied().chain([2]).collect()
 }
 
+/// Which entry is an inner chunk's, of so many along each axis.
+pub(super) fn entry_of(tile: &Tile, counts: &[u64]) -> usize {
+    let place = tile.indices.iter().zip(counts);
+    place.fold(0, |entry, (&index, &count)| entry * count as usize + index as usize)
+}
+
 impl Index {
     /// An index of inner chunks none of which is stored.
     pub fn empty(counts: &[u64]) -> Result<Index, CodecError> {
@@ -132,12 +138,6 @@ impl Index {
     /// How many entries it has.
     pub fn len(&self) -> usize {
         self.entries.len()
-    }
-
-    /// Which entry is an inner chunk's.
-    pub fn entry_of(&self, tile: &Tile) -> usize {
-        let place = tile.indices.iter().zip(&self.counts);
-        place.fold(0, |entry, (&index, &count)| entry * count as usize + index as usize)
     }
 
     /// Where in the shard the elements of an entry's inner chunk lie.

@@ -14,20 +14,19 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use zarr_core::codec::{
-    ArrayToBytes, Chain, ChunkContext, ChunkEdit, ChunkRead, Codec, CodecSpec, EncodedParts,
-    InnerChunks, Memo, Parameters, most_encoded,
+    ArrayToBytes, Chain, ChunkContext, Codec, CodecSpec, EncodedParts, Parameters, PartialDecoder,
+    PartialEncoder, most_encoded,
 };
 use zarr_core::data_type::{CoreType, FillValue};
-use zarr_core::grid::{RegularGrid, Tile, tiles};
+use zarr_core::grid::tiles;
 use zarr_core::heap::{CELL, Heap};
 use zarr_core::selection::Part;
-use zarr_core::store::ByteRange;
 use zarr_core::view::{View, ViewMut};
 use zarr_core::{CodecError, Dialect, Json, MetadataError, Object, Region, Registry};
 
-use self::edit::ShardEdit;
-use self::index::{Index, IndexForm, Location};
-use self::read::{ShardMemo, ShardRead};
+use self::edit::ShardEncoder;
+use self::index::{Index, IndexForm, Location, entry_of};
+use self::read::Shard;
 use self::write::ShardWrite;
 
 const CODEC: &str = "sharding_indexed";
@@ -70,6 +69,7 @@ pub(crate) fn build(
             return Err(parameters.wrong("index_location", why));
         }
     };
+    // F-087.
     let counts = counts(&context.shape, &inner_shape).ok_or_else(|| {
         let why = format!("{inner_shape:?} does not divide shards of {:?}", context.shape);
         parameters.wrong("chunk_shape", why)
@@ -83,6 +83,7 @@ pub(crate) fn build(
     let chain = Chain::build(&index_codecs, &index_context, registry)?;
     let index = IndexForm { chain, location };
     if index.size(&counts).is_none() {
+        // F-088.
         let why = "the index' size depends on what is in it; choose `bytes` and `crc32c`";
         return Err(MetadataError::invalid("codecs: sharding_indexed: index_codecs", why));
     }
@@ -172,52 +173,6 @@ impl Sharding {
             }
         }
     }
-
-    /// Decodes the part `within` of an inner chunk out of its bytes into memory of the part's shape; `None`
-    /// stands for fill.
-    fn decode_inner(
-        &self,
-        within: &Part,
-        encoded: Option<&[u8]>,
-        mut out: ViewMut<'_>,
-    ) -> Result<(), CodecError> {
-        match encoded {
-            None => {
-                out.fill(&self.fill_cell()?);
-                Ok(())
-            }
-            Some(encoded) => {
-                let shape = &self.inner_shape;
-                self.inner.decode_into(Cow::Borrowed(encoded), shape, within, out)
-            }
-        }
-    }
-}
-
-impl InnerChunks for Sharding {
-    fn grid(&self, shape: &[u64]) -> Result<RegularGrid, CodecError> {
-        self.counts(shape)?;
-        RegularGrid::new(&self.inner_shape, shape).map_err(|e| CodecError::corrupt(CODEC, e))
-    }
-
-    fn chain(&self) -> &Chain {
-        &self.inner
-    }
-
-    fn index_range(&self, shape: &[u64]) -> Result<ByteRange, CodecError> {
-        Ok(self.index.range(self.index_size(&self.counts(shape)?)?))
-    }
-
-    fn index(&self, shape: &[u64], bytes: &[u8]) -> Result<Memo, CodecError> {
-        let index = self.index.decode(bytes, &self.counts(shape)?)?;
-        Ok(ShardMemo::of(index).into_memo())
-    }
-
-    fn range(&self, index: &Memo, tile: &Tile) -> Result<Option<Range<u64>>, CodecError> {
-        let memo = index.get_ref::<ShardMemo>();
-        let memo = memo.ok_or_else(|| CodecError::corrupt(CODEC, "its index is not known"))?;
-        Sharding::range(self, &memo.index, memo.index.entry_of(tile))
-    }
 }
 
 impl ArrayToBytes for Sharding {
@@ -240,44 +195,40 @@ impl ArrayToBytes for Sharding {
         within: &Region,
         mut out: ViewMut<'_>,
     ) -> Result<(), CodecError> {
-        let grid = self.grid(shape)?;
-        let index = self.index.of_shard(encoded, &self.counts(shape)?)?;
-        for tile in tiles(&grid, shape, within) {
-            let range = index.get(index.entry_of(&tile))?;
-            let bytes = range.map(|range| {
+        let shard = Shard::new(self, shape)?;
+        let index = self.index.of_shard(encoded, &shard.counts)?;
+        let fill = self.fill_cell()?;
+        for tile in tiles(&shard.grid, shape, within) {
+            tile.place.fill(out.reborrow(), |mut piece| {
+                let Some(range) = index.get(entry_of(&tile, &shard.counts))? else {
+                    piece.fill(&fill);
+                    return Ok(());
+                };
                 let place = usize::try_from(range.start).ok().zip(usize::try_from(range.end).ok());
-                place.and_then(|(start, end)| encoded.get(start..end)).ok_or_else(|| {
-                    let size = encoded.len();
-                    let why = format!(
-                        "inner chunk {:?} at {range:?} leaves the {size} bytes",
-                        tile.indices
-                    );
+                let bytes = place.and_then(|(start, end)| encoded.get(start..end));
+                let bytes = bytes.ok_or_else(|| {
+                    let (size, indices) = (encoded.len(), &tile.indices);
+                    let why =
+                        format!("inner chunk {indices:?} at {range:?} leaves the {size} bytes");
                     CodecError::corrupt(CODEC, why)
-                })
-            });
-            let bytes = bytes.transpose()?;
-            let decode = |piece: ViewMut<'_>| self.decode_inner(&tile.within, bytes, piece);
-            tile.place.fill(out.reborrow(), decode)?;
+                })?;
+                shard.decode(bytes, &tile, piece)
+            })?;
         }
         Ok(())
     }
 
-    fn inner(&self) -> Option<&dyn InnerChunks> {
-        // Of a shard in a shard a part is read, too, and its index remembered; see `read`.
-        (!self.inner.has_inner()).then_some(self)
-    }
-
-    fn read(self: Arc<Self>, shape: &[u64], within: &Part) -> Option<Box<dyn ChunkRead>> {
-        ShardRead::of_part(self, shape, within).map(|read| Box::new(read) as _)
+    fn partial(&self, shape: &[u64], _: &Part) -> Option<Box<dyn PartialDecoder + '_>> {
+        Some(Box::new(Shard::new(self, shape).ok()?))
     }
 
     fn edit(
         self: Arc<Self>,
         shape: &[u64],
         within: &Part,
-        is_there: bool,
-    ) -> Option<Box<dyn ChunkEdit>> {
-        ShardEdit::new(self, shape, within, is_there).map(|edit| Box::new(edit) as _)
+        is_stored: bool,
+    ) -> Option<Box<dyn PartialEncoder>> {
+        Some(Box::new(ShardEncoder::new(self, shape, within, is_stored)?))
     }
 
     fn spelling(&self, dialect: Dialect) -> Option<CodecSpec> {

@@ -1,7 +1,7 @@
 //! Changes the value of a key without losing the work of another writer.
 //!
 //! Get, change, set if it still is what was got; else again (decision 0104). Nothing is locked while
-//! a change is worked out. After some lost rounds writers of this process take turns at the key, each
+//! a change is worked out. After some lost attempts writers of this process take turns at the key, each
 //! waiting a bounded time, so nothing can deadlock.
 
 use std::collections::HashSet;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 
-use super::part::whole;
+use super::chunk_writer::whole;
 use crate::error::{AccessError, Result, StoreError};
 use crate::hierarchy::{Guard, Room};
 use crate::store::aio::Pinned;
@@ -27,9 +27,10 @@ pub(crate) enum Edited {
     Keep,
 }
 
-/// Rounds that may be lost before a writer takes its turn.
-pub(crate) const ROUNDS_WITHOUT_TURN: u32 = 3;
-const MOST_ROUNDS: u32 = 100_000;
+/// Attempts that may be lost before a writer waits for its turn.
+pub(crate) const ATTEMPTS_WITHOUT_TURN: u32 = 3;
+/// Attempts after which a change of a chunk or a document is given up: before each, another writer was faster.
+pub(crate) const MAX_ATTEMPTS: u32 = 100_000;
 const LONGEST_TURN: Duration = Duration::from_millis(50);
 
 /// Changes a document, the value of `key`. With the guard on, `edit` may be called several times, each time with
@@ -46,32 +47,33 @@ pub(crate) async fn update(
         edit(old.as_ref())
     };
     let limit = room.options.limits.document;
-    match update_for(room, key, limit, edit, MOST_ROUNDS).await? {
-        true => Ok(()),
-        false => Err(AccessError::Conflict { rounds: MOST_ROUNDS }.into()),
-    }
+    unless_given_up(compare_and_swap(room, key, limit, edit, MAX_ATTEMPTS).await?)
+}
+
+/// An error unless a change was made within [`MAX_ATTEMPTS`].
+pub(crate) fn unless_given_up(is_done: bool) -> Result<()> {
+    if is_done { Ok(()) } else { Err(AccessError::Conflict { rounds: MAX_ATTEMPTS }.into()) }
 }
 
 /// As [`update`], of a value of at most `limit` bytes, but `edit` may wait, and it gives up with `false` after so many
-/// rounds.
-pub(crate) async fn update_for<F: Future<Output = Result<Edited>>>(
+/// attempts.
+pub(crate) async fn compare_and_swap<F: Future<Output = Result<Edited>>>(
     room: &Room,
     key: &StoreKey,
     limit: u64,
     mut edit: impl FnMut(Option<Arc<dyn Pinned>>) -> F,
-    rounds: u32,
+    attempts: u32,
 ) -> Result<bool> {
     let writeable = room.writeable()?;
     if room.options.guard == Guard::Off {
         let not_readable = StoreError::NotCapable { operation: "read", capability: "readable" };
         let readable = room.store.readable().ok_or(not_readable)?;
-        let old: Option<Arc<dyn Pinned>> = match room.store.waits() {
+        let old: Option<Arc<dyn Pinned>> = if room.store.blocking().is_none() {
             // All of it comes in one request.
-            true => {
-                let old = readable.get_at_most(key, limit).await?;
-                old.map(|old| Arc::new(Whole::new(key, old)) as _)
-            }
-            false => readable.pin(key).await?.map(Arc::from),
+            let old = readable.get_at_most(key, limit).await?;
+            old.map(|old| Arc::new(Whole::new(key, old)) as _)
+        } else {
+            readable.pin(key).await?.map(Arc::from)
         };
         check_size(key, old.as_ref().map_or(0, |old| old.size()), limit)?;
         match edit(old).await? {
@@ -85,9 +87,9 @@ pub(crate) async fn update_for<F: Future<Output = Result<Edited>>>(
         .store
         .conditional()
         .ok_or(StoreError::NotCapable { operation: "guard a change", capability: "conditional" })?;
-    for round in 0..rounds {
-        // Callers that wait must not block; their rounds succeed by chance.
-        let turns = round >= ROUNDS_WITHOUT_TURN && room.store.runs_in_place();
+    for attempt in 0..attempts {
+        // Async callers must not block; their attempts succeed by chance.
+        let turns = attempt >= ATTEMPTS_WITHOUT_TURN && room.store.runs_in_place();
         let turn = turns.then(|| Turn::take(&room.store.name(), key));
         let (old, was) = conditional.pin_versioned(key, limit).await?.unzip();
         let old: Option<Arc<dyn Pinned>> = old.map(Arc::from);
@@ -111,8 +113,8 @@ pub(crate) async fn update_for<F: Future<Output = Result<Edited>>>(
     Ok(false)
 }
 
-/// One writer's turn at a key, among those of this process that lost several rounds. Merely a
-/// courtesy: it makes rounds succeed, the compare-and-swap makes them right.
+/// One writer's turn at a key, among those of this process that lost several attempts. Merely a
+/// courtesy: it makes attempts succeed, the compare-and-swap makes them right.
 struct Turn(u64);
 
 #[derive(Default)]

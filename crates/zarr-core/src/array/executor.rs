@@ -3,15 +3,15 @@
 //! A pool of this library's own, made when it is first needed and anew in a forked process; never the
 //! global one (decision 0130). Without the feature `rayon`, or with one thread, the caller does it all.
 
-use crate::error::Result;
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::error::{AccessError, Error, Result};
 use crate::hierarchy::Options;
 
 /// What the work on many chunks is like.
 #[derive(Clone, Copy, Debug)]
-#[cfg_attr(
-    not(feature = "rayon"),
-    expect(dead_code, reason = "one thread does it, whatever it is")
-)]
 pub(crate) struct Work {
     /// Whether there is more than one chunk.
     pub many: bool,
@@ -54,6 +54,7 @@ pub(crate) fn for_each<T: Send>(
 ) -> Result<()> {
     use rayon::iter::{ParallelBridge, ParallelIterator};
 
+    let items = Stop::until_stopped(items);
     let Some(pool) = pool(options).filter(|_| many) else { return serially(items, work) };
     // A thread of the caller's own pool would begin another of the caller's tasks while it waits for this one, and
     // another one in that: each holds its chunks. One that belongs to no pool just waits.
@@ -111,7 +112,7 @@ pub(crate) fn for_each<T: Send>(
     items: impl Iterator<Item = T> + Send,
     work: impl Fn(&mut Vec<u8>, T) -> Result<()> + Sync,
 ) -> Result<()> {
-    serially(items, work)
+    serially(Stop::until_stopped(items), work)
 }
 
 fn serially<T>(
@@ -122,9 +123,139 @@ fn serially<T>(
     items.try_for_each(|item| work(&mut buffer, item))
 }
 
+/// Does work that borrows from a caller, on a pool's threads or on the caller's own.
+pub(crate) struct Spawner<'a, 's> {
+    #[cfg(feature = "rayon")]
+    scope: Option<&'a rayon::Scope<'s>>,
+    #[cfg(not(feature = "rayon"))]
+    scope: std::marker::PhantomData<(&'a (), &'s ())>,
+}
+
+impl<'s> Spawner<'_, 's> {
+    /// What `work` gives.
+    pub async fn run<T: Send + 's>(
+        &self,
+        work: impl FnOnce() -> Result<T> + Send + 's,
+    ) -> Result<T> {
+        #[cfg(feature = "rayon")]
+        if let Some(scope) = self.scope {
+            let (send, receive) = futures::channel::oneshot::channel();
+            scope.spawn(move |_| drop(send.send(work())));
+            return receive.await.unwrap_or_else(|_| Err(lost_worker()));
+        }
+        let _ = self.scope;
+        work()
+    }
+}
+
+/// What `poll` gives, whose work borrows from the caller and is done on the pool. On a thread of the pool itself the work
+/// is done in place: waiting for another thread might be waiting for itself.
+#[cfg(feature = "rayon")]
+pub(crate) fn with_pool<'s, T>(options: &Options, poll: impl FnOnce(&Spawner<'_, 's>) -> T) -> T {
+    match pool(options).filter(|pool| pool.current_thread_index().is_none()) {
+        Some(pool) => pool.in_place_scope(|scope| poll(&Spawner { scope: Some(scope) })),
+        None => poll(&Spawner { scope: None }),
+    }
+}
+
+/// What `poll` gives, whose work is done on the caller's thread.
+#[cfg(not(feature = "rayon"))]
+pub(crate) fn with_pool<'s, T>(_: &Options, poll: impl FnOnce(&Spawner<'_, 's>) -> T) -> T {
+    poll(&Spawner { scope: std::marker::PhantomData })
+}
+
+/// What `work` gives, done on the pool; on a thread of the pool itself, in place.
+#[cfg(feature = "rayon")]
+pub(crate) async fn on_pool<T: Send + 'static>(
+    options: &Options,
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> Result<T> {
+    let Some(pool) = pool(options) else { return elsewhere(work).await };
+    if pool.current_thread_index().is_some() {
+        return work();
+    }
+    let (send, receive) = futures::channel::oneshot::channel();
+    pool.spawn(move || drop(send.send(work())));
+    receive.await.unwrap_or_else(|_| Err(lost_worker()))
+}
+
+/// What `work` gives, done on a thread that may be busy.
+#[cfg(not(feature = "rayon"))]
+pub(crate) async fn on_pool<T: Send + 'static>(
+    _: &Options,
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> Result<T> {
+    elsewhere(work).await
+}
+
+/// Whether work that was begun for a future is still wanted.
+#[derive(Clone, Default)]
+pub(crate) struct Stop(Arc<AtomicBool>);
+
+thread_local! {
+    /// Tells this thread to begin no further chunk.
+    static STOP: RefCell<Option<Stop>> = const { RefCell::new(None) };
+}
+
+impl Stop {
+    /// Does work that [`for_each`] ends early once the future is gone.
+    pub fn watch<T>(&self, work: impl FnOnce() -> T) -> T {
+        struct Before(Option<Stop>);
+        impl Drop for Before {
+            fn drop(&mut self) {
+                STOP.set(self.0.take());
+            }
+        }
+        let _before = Before(STOP.replace(Some(self.clone())));
+        work()
+    }
+
+    /// The items, until nothing more is wanted.
+    fn until_stopped<T>(items: impl Iterator<Item = T>) -> impl Iterator<Item = T> {
+        let stop = STOP.with_borrow(Option::clone);
+        items.take_while(move |_| !stop.as_ref().is_some_and(|stop| stop.0.load(Ordering::Relaxed)))
+    }
+}
+
+/// What `work` gives, done on a thread that may block, and may wait for the pool; on a thread of the pool itself, in
+/// place. The work is told to stop if the future is dropped.
+pub(crate) async fn off_thread<T: Send + 'static>(
+    options: &Options,
+    work: impl FnOnce(&Stop) -> T + Send + 'static,
+) -> Option<T> {
+    struct Dropped(Stop);
+    impl Drop for Dropped {
+        fn drop(&mut self) {
+            self.0.0.store(true, Ordering::Relaxed);
+        }
+    }
+    #[cfg(feature = "rayon")]
+    if pool(options).is_some_and(|pool| pool.current_thread_index().is_some()) {
+        return Some(work(&Stop::default()));
+    }
+    let _ = options;
+    let dropped = Dropped(Stop::default());
+    let stop = dropped.0.clone();
+    crate::store::run(move || work(&stop)).await
+}
+
+/// What `work` gives, done on a thread that may block.
+///
+/// # Errors
+/// The work's own; that the thread ended before it was done.
+pub async fn elsewhere<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> Result<T> {
+    crate::store::run(work).await.unwrap_or_else(|| Err(lost_worker()))
+}
+
+pub(crate) fn lost_worker() -> Error {
+    AccessError::Argument("a worker thread ended before its work was done".into()).into()
+}
+
 /// The pool for these options; `None` if one thread is to do it.
 #[cfg(feature = "rayon")]
-pub(crate) fn pool(options: &Options) -> Option<std::sync::Arc<rayon::ThreadPool>> {
+fn pool(options: &Options) -> Option<std::sync::Arc<rayon::ThreadPool>> {
     use std::collections::HashMap;
     use std::sync::{Arc, LazyLock, Mutex};
 

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::codec::Memo;
+use crate::codec::ChunkIndex;
 use crate::store::{StoreKey, Version};
 
 /// About as many bytes go with everything that is remembered.
@@ -31,7 +31,7 @@ struct Held {
 #[derive(Debug)]
 struct Entry {
     version: Version,
-    memo: Memo,
+    memo: ChunkIndex,
     size: u64,
     used: u64,
 }
@@ -47,7 +47,7 @@ impl Memos {
     }
 
     /// What is remembered of a chunk, and of which version of it.
-    pub fn get(&self, key: &StoreKey) -> Option<(Version, Memo)> {
+    pub fn get(&self, key: &StoreKey) -> Option<(Version, ChunkIndex)> {
         let mut held = self.held();
         let entry = held.forget(key)?;
         let found = (entry.version.clone(), entry.memo.clone());
@@ -56,7 +56,7 @@ impl Memos {
     }
 
     /// Remembers what was learnt of a version of a chunk.
-    pub fn put(&self, key: &StoreKey, version: Version, memo: Memo) {
+    pub fn put(&self, key: &StoreKey, version: Version, memo: ChunkIndex) {
         let size = memo.size().saturating_add(key.as_str().len() as u64 * 2 + ENTRY);
         let mut held = self.held();
         held.forget(key);
@@ -108,7 +108,7 @@ mod tests {
     #[test]
     fn what_was_not_used_for_longest_is_forgotten() {
         let memos = Memos::new(10_000);
-        let memo = || Memo::new(Arc::new(()), 1000);
+        let memo = || ChunkIndex::new(Arc::new(()), 1000);
         let version = |n: u64| Version::of_mark([n, 0, 0, 0]);
         for n in 0..100 {
             memos.put(&key(n), version(n as u64), memo());
@@ -120,7 +120,7 @@ mod tests {
         assert_eq!(memos.get(&key(99)).unwrap().0, version(99));
         memos.put(&key(99), version(1), memo());
         assert_eq!(memos.get(&key(99)).unwrap().0, version(1));
-        memos.put(&key(99), version(2), Memo::new(Arc::new(()), 10_000));
+        memos.put(&key(99), version(2), ChunkIndex::new(Arc::new(()), 10_000));
         assert!(memos.get(&key(99)).is_none(), "it alone would be too much");
         (0..100).for_each(|n| memos.forget(&key(n)));
         let held = memos.held();

@@ -6,8 +6,8 @@
 
 use std::sync::Arc;
 
-use super::{Opened, State};
 use super::resize::{MOST_ROUNDS, extent_of, left_as_fill};
+use super::{ChunkLayout, Opened, State};
 use crate::error::{AccessError, Error, Result};
 use crate::format::Layout;
 use crate::grid::ChunkGrid;
@@ -33,7 +33,7 @@ impl Opened {
         for _ in 0..MOST_ROUNDS {
             let (old, seen) = self.look().await?;
             self.writeable(&old)?;
-            let (_, grid, _) = old.access().map_err(|e| self.at(e))?;
+            let ChunkLayout { grid, .. } = old.layout().map_err(|e| self.at(e))?;
             let shape = &old.metadata.shape;
             let more = extent_of(shape, axis, count).map_err(|e| self.at(e))?;
             let grid = grid.grown_before(axis, more).ok_or_else(|| {
@@ -74,7 +74,8 @@ impl Opened {
     async fn shrink_before(&self, grown: &Prepended) -> Result<bool> {
         let Prepended { state, place, axis, old, layout } = grown;
         let axis = *axis;
-        let (_, grid, _) = state.access()?;
+        let known = state.layout()?;
+        let grid = &*known.grid;
         let shape = &state.metadata.shape;
         let added = place.intervals()[axis].end;
         if added > 0 {
@@ -87,13 +88,13 @@ impl Opened {
             let inside = inside.map(|(a, &len)| if a == axis { added..len } else { 0..len });
             let inside = Region::new(inside);
             for ordinals in chunks {
-                if !self.forget(state, grid, &ordinals, &inside, layout).await? {
+                if !self.forget(&known, &ordinals, &inside, layout).await? {
                     return Ok(false);
                 }
             }
         }
-        let (_, was, _) = old.access()?;
-        if self.regrid(layout, &old.metadata.shape, was).await?.is_none() {
+        let ChunkLayout { grid: was, .. } = old.layout()?;
+        if self.regrid(layout, &old.metadata.shape, &*was).await?.is_none() {
             return Ok(false);
         }
         // A state of its own: one that was known is never known again.

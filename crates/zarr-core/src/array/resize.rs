@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::compare_and_swap::Edited;
 use super::known::MOST_READINGS;
-use super::{Opened, State, wrong_kind};
+use super::{ChunkLayout, Opened, State, wrong_kind};
 use crate::error::{AccessError, Error, MetadataError, Result, StoreError};
 use crate::format::{Layout, Place};
 use crate::grid::ChunkGrid;
@@ -119,7 +119,7 @@ impl Opened {
             if new == old {
                 return Ok(Reshaped { state, old, cut_off: Ok(()) });
             }
-            if let Ok((_, grid, _)) = state.access()
+            if let Ok(ChunkLayout { grid, .. }) = state.layout()
                 && let Some(axis) =
                     (0..new.len()).find(|&a| grid.reach(a).is_some_and(|reach| new[a] > reach))
             {
@@ -172,7 +172,8 @@ impl Opened {
         new: &[u64],
         layout: &Layout,
     ) -> Result<bool> {
-        let Ok((_, grid, _)) = state.access() else { return Ok(true) };
+        let Ok(known) = state.layout() else { return Ok(true) };
+        let grid = &*known.grid;
         let mut chunks: Vec<Vec<u64>> = Vec::new();
         for axis in (0..old.len()).filter(|&axis| new[axis] > old[axis]) {
             // From the chunk that holds the first new coordinate.
@@ -185,7 +186,7 @@ impl Opened {
         chunks.dedup();
         let inside = Region::all(old);
         for ordinals in chunks {
-            if !self.forget(state, grid, &ordinals, &inside, layout).await? {
+            if !self.forget(&known, &ordinals, &inside, layout).await? {
                 return Ok(false);
             }
         }
@@ -200,7 +201,8 @@ impl Opened {
         new: &[u64],
         layout: &Layout,
     ) -> Result<()> {
-        let Ok((_, grid, _)) = state.access() else { return Ok(()) };
+        let Ok(known) = state.layout() else { return Ok(()) };
+        let grid = &*known.grid;
         let reaches_out = |o: &[u64]| {
             let beyond = |axis: usize| {
                 let span = grid.span(axis, o[axis]);
@@ -210,7 +212,7 @@ impl Opened {
         };
         let inside = Region::all(new);
         for ordinals in self.existing(state, grid, old, reaches_out, None).await? {
-            if !self.forget(state, grid, &ordinals, &inside, layout).await? {
+            if !self.forget(&known, &ordinals, &inside, layout).await? {
                 // Somebody gave the array another shape: if it grew, they have made way themselves.
                 return Ok(());
             }
@@ -265,14 +267,13 @@ impl Opened {
     /// Refills one chunk outside `inside`, while the array has this layout; `false` if it has not.
     pub(super) async fn forget(
         &self,
-        state: &State,
-        grid: &dyn ChunkGrid,
+        known: &ChunkLayout,
         ordinals: &[u64],
         inside: &Region,
         layout: &Layout,
     ) -> Result<bool> {
         let spans: Vec<_> =
-            ordinals.iter().enumerate().map(|(axis, &o)| grid.span(axis, o)).collect();
+            ordinals.iter().enumerate().map(|(axis, &o)| known.grid.span(axis, o)).collect();
         let indices: Vec<i64> = spans.iter().map(|s| s.index).collect();
         let stored: Vec<u64> = spans.iter().map(|s| s.stored).collect();
         let keep = Region::new(spans.iter().zip(inside.intervals()).map(|(s, inside)| {
@@ -281,10 +282,10 @@ impl Opened {
             s.before + from..s.before + to
         }));
         let room = &self.room;
-        let key = state.key(&indices).map_err(|e| self.at(e))?;
+        let key = known.key(&indices).map_err(|e| self.at(e))?;
         let at = |e: Error| self.at(e).at_chunk(&indices).at_key(&key);
         let writeable = room.writeable().map_err(at)?;
-        let most = self.most_stored(state, Some(&stored));
+        let most = self.most_stored(known, Some(&stored));
         for _ in 0..MOST_ROUNDS {
             let found = match room.store.conditional() {
                 Some(conditional) => {
@@ -297,7 +298,7 @@ impl Opened {
             let Some((old, version)) = found else { return Ok(true) };
             let edited = match keep.is_empty() {
                 true => Edited::Erase,
-                false => self.scrubbed(state, &stored, &keep, &old).map_err(at)?,
+                false => self.scrubbed(known, &stored, &keep, &old).map_err(at)?,
             };
             // The chunk was read first: had anybody appended before, the document would show it now.
             if self.layout_now().await.map_err(at)?.as_ref() != Some(layout) {
@@ -329,16 +330,16 @@ impl Opened {
     pub async fn stored_chunks(&self) -> Result<u64> {
         self.room.listable().map_err(|e| self.at(e))?;
         let state = self.state();
-        let (_, grid, _) = state.access().map_err(|e| self.at(e))?;
-        Ok(self.stored(&state, grid, &state.metadata.shape).await?.len() as u64)
+        let ChunkLayout { grid, .. } = state.layout().map_err(|e| self.at(e))?;
+        Ok(self.stored(&state, &*grid, &state.metadata.shape).await?.len() as u64)
     }
 
     /// How many chunks of the array are stored, and in how many bytes, by one listing and a look at each.
     pub async fn stored_size(&self) -> Result<StoredSize> {
         self.room.listable().map_err(|e| self.at(e))?;
         let state = self.state();
-        let (_, grid, _) = state.access().map_err(|e| self.at(e))?;
-        let stored = self.stored_keys(&state, grid, &state.metadata.shape).await?;
+        let ChunkLayout { grid, .. } = state.layout().map_err(|e| self.at(e))?;
+        let stored = self.stored_keys(&state, &*grid, &state.metadata.shape).await?;
         let sizes = stored.iter().map(|(key, _)| async {
             self.room.size(key).await.map_err(|e| self.at(e).at_key(key))
         });

@@ -3,10 +3,8 @@
 //! Everything about a request that can be told without the store, for callers that block and callers
 //! that wait.
 
-use std::sync::Arc;
-
 use super::executor::Work;
-use super::{Opened, State};
+use super::{ChunkLayout, Opened};
 use crate::error::{AccessError, Result};
 use crate::grid::{ChunkGrid, tiles};
 use crate::region::{Region, element_count};
@@ -14,17 +12,21 @@ use crate::selection::{Part, Selected, Selection};
 
 impl Opened {
     /// The array as it is known, and what is selected of it.
-    pub fn prepare(&self, selection: impl Into<Selection>) -> Result<(Arc<State>, Selected)> {
-        let state = self.state();
-        state.access().map_err(|e| self.at(e))?;
-        let selected = selection.into().of(&state.metadata).map_err(|e| self.at(e))?;
-        Ok((state, selected))
+    pub fn prepare(&self, selection: impl Into<Selection>) -> Result<(ChunkLayout, Selected)> {
+        let layout = self.layout()?;
+        let selected = selection.into().of(&layout.metadata).map_err(|e| self.at(e))?;
+        Ok((layout, selected))
+    }
+
+    /// The array as it is known, if its chunks can be read and written here.
+    pub fn layout(&self) -> Result<ChunkLayout> {
+        self.state().layout().map_err(|e| self.at(e))
     }
 
     /// Regions along chunk borders that cover `region`, at most `parts` of them.
     pub fn write_plan(&self, region: impl Into<Selection>, parts: usize) -> Result<Vec<Region>> {
-        let (state, selected) = self.prepare(region)?;
-        let (_, grid, _) = state.access().map_err(|e| self.at(e))?;
+        let (layout, selected) = self.prepare(region)?;
+        let grid = &layout.grid;
         let Some(region) = selected.part.as_region().cloned() else {
             let why = "a plan is made of a region, one range of step 1 for each axis";
             return Err(self.at(AccessError::Argument(why.into())));
@@ -63,9 +65,12 @@ impl Opened {
     }
 
     /// The indices and the place in the array of the chunk with these ordinals.
-    pub fn chunk_place(&self, state: &State, ordinals: &[u64]) -> Result<(Vec<i64>, Region)> {
-        let (_, grid, _) = state.access().map_err(|e| self.at(e))?;
-        let shape = &state.metadata.shape;
+    pub fn chunk_place(
+        &self,
+        layout: &ChunkLayout,
+        ordinals: &[u64],
+    ) -> Result<(Vec<i64>, Region)> {
+        let (grid, shape) = (&layout.grid, &layout.metadata.shape);
         let counts: Vec<u64> = (0..shape.len()).map(|a| grid.count(a, shape[a])).collect();
         if ordinals.len() != counts.len()
             || ordinals.iter().zip(&counts).any(|(o, count)| o >= count)
@@ -84,9 +89,9 @@ impl Opened {
     }
 
     /// The ordinals of the chunks that a part touches, each once.
-    pub fn chunks_of(&self, state: &State, part: &Part) -> Result<Vec<Vec<u64>>> {
-        let (_, grid, _) = state.access().map_err(|e| self.at(e))?;
-        Ok(tiles(grid, &state.metadata.shape, part).map(|tile| tile.ordinals).collect())
+    pub fn chunks_of(&self, layout: &ChunkLayout, part: &Part) -> Vec<Vec<u64>> {
+        let chunks = tiles(&*layout.grid, &layout.metadata.shape, part);
+        chunks.map(|tile| tile.ordinals).collect()
     }
 }
 

@@ -4,17 +4,21 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::{Opened, State, zeroed};
-use crate::data_type::{DataType, Origin};
+use super::executor::{self, Stop};
+use super::fields::Span;
+use super::{ChunkLayout, Opened, State, zeroed};
+use crate::data_type::{DataType, Origin, Repr};
 use crate::element::Element;
 use crate::error::{AccessError, CodecError, Result};
 use crate::heap::{CELL, Heap};
 use crate::region::element_count;
+use crate::selection::Part;
+use crate::view::ViewMut;
 
 impl Opened {
     /// Refuses elements of another type than the array's.
     pub(crate) fn check_type<T: Element>(&self, state: &State) -> Result<()> {
-        state.access().map_err(|e| self.at(e))?;
+        state.check_supported().map_err(|e| self.at(e))?;
         match T::is(&state.metadata.data_type) {
             true => Ok(()),
             false => {
@@ -82,6 +86,138 @@ impl Opened {
                 hint,
             })
         })
+    }
+}
+
+impl Opened {
+    /// Reads elements for a caller that may block.
+    pub fn read_elements<T: Element>(
+        self: &Arc<Self>,
+        layout: &ChunkLayout,
+        part: &Part,
+        span: Span,
+        out: &mut [T],
+    ) -> Result<()> {
+        if layout.repr == Repr::Variable {
+            self.read_cells(layout, part)?.to_elements(out);
+            return Ok(());
+        }
+        if let Some(memory) = T::memory(out) {
+            return self.read(layout, part, span, memory, None);
+        }
+        let bytes = self.read_bytes(layout, part, span)?;
+        from_bytes(&bytes, span, out);
+        Ok(())
+    }
+
+    /// Reads elements as bytes for a caller that may block; those of any length each after its length.
+    pub fn read_bytes(
+        self: &Arc<Self>,
+        layout: &ChunkLayout,
+        part: &Part,
+        span: Span,
+    ) -> Result<Vec<u8>> {
+        if layout.repr == Repr::Variable {
+            return Ok(self.read_cells(layout, part)?.to_stream());
+        }
+        let mut bytes = zeroed(&part.shape(), span.size, "the region").map_err(|e| self.at(e))?;
+        self.read(layout, part, span, &mut bytes, None)?;
+        Ok(bytes)
+    }
+
+    fn read_cells(self: &Arc<Self>, layout: &ChunkLayout, part: &Part) -> Result<Cells> {
+        let mut cells = layout.cells(&part.shape()).map_err(|e| self.at(e))?;
+        self.read(layout, part, layout.span(), &mut cells.memory, Some(&cells.heap))?;
+        Ok(cells)
+    }
+
+    /// Reads elements for an async caller, into memory that comes back, whatever happens. From a local store a thread
+    /// that may block reads them as for a blocking caller, and stops after the current chunks if the future is dropped.
+    pub async fn read_elements_async<T: Element>(
+        self: &Arc<Self>,
+        layout: ChunkLayout,
+        part: Part,
+        span: Span,
+        mut out: Vec<T>,
+    ) -> (Vec<T>, Result<()>) {
+        let result = if !self.is_remote() {
+            let opened = self.clone();
+            let read = move |stop: &Stop| {
+                let result = stop.watch(|| opened.read_elements(&layout, &part, span, &mut out));
+                (out, result)
+            };
+            let options = &self.room.options;
+            let read = executor::off_thread(options, read).await;
+            return read.unwrap_or_else(|| (Vec::new(), Err(executor::lost_worker())));
+        } else if layout.repr == Repr::Variable {
+            self.read_cells_async(&layout, &part).await.map(|cells| cells.to_elements(&mut out))
+        } else if let Some(memory) = T::memory(&mut out) {
+            let memory = ViewMut::new(memory, &part.shape(), span.size);
+            self.read_async(&layout, &part, span, memory, None).await
+        } else {
+            let bytes = self.read_bytes_async(layout, part, span).await;
+            bytes.map(|bytes| from_bytes(&bytes, span, &mut out))
+        };
+        (out, result)
+    }
+
+    /// Reads elements as bytes for an async caller; those of any length each after its length.
+    pub async fn read_bytes_async(
+        self: &Arc<Self>,
+        layout: ChunkLayout,
+        part: Part,
+        span: Span,
+    ) -> Result<Vec<u8>> {
+        if !self.is_remote() {
+            let opened = self.clone();
+            let read = move |stop: &Stop| stop.watch(|| opened.read_bytes(&layout, &part, span));
+            let read = executor::off_thread(&self.room.options, read).await;
+            return read.unwrap_or_else(|| Err(executor::lost_worker()));
+        }
+        if layout.repr == Repr::Variable {
+            return Ok(self.read_cells_async(&layout, &part).await?.to_stream());
+        }
+        let shape = part.shape();
+        let mut bytes = zeroed(&shape, span.size, "the region").map_err(|e| self.at(e))?;
+        let out = ViewMut::new(&mut bytes, &shape, span.size);
+        self.read_async(&layout, &part, span, out, None).await?;
+        Ok(bytes)
+    }
+
+    async fn read_cells_async(
+        self: &Arc<Self>,
+        layout: &ChunkLayout,
+        part: &Part,
+    ) -> Result<Cells> {
+        let shape = part.shape();
+        let mut cells = layout.cells(&shape).map_err(|e| self.at(e))?;
+        let out = ViewMut::new(&mut cells.memory, &shape, CELL).with_heap(Some(&cells.heap));
+        self.read_async(layout, part, layout.span(), out, Some(cells.heap.clone())).await?;
+        Ok(cells)
+    }
+
+    /// Writes elements for a caller that may block.
+    pub fn write_elements<T: Element>(
+        self: &Arc<Self>,
+        layout: &ChunkLayout,
+        part: &Part,
+        elements: &[T],
+    ) -> Result<()> {
+        match T::as_memory(elements) {
+            Some(memory) => self.write(layout, part, layout.span(), &memory, None),
+            None => {
+                let contents = elements.iter().map(T::as_bytes);
+                let cells = layout.cells_of(contents).map_err(|e| self.at(e))?;
+                self.write(layout, part, layout.span(), &cells.memory, Some(&cells.heap))
+            }
+        }
+    }
+}
+
+/// Makes elements of native bytes.
+fn from_bytes<T: Element>(bytes: &[u8], span: Span, out: &mut [T]) {
+    for (element, bytes) in out.iter_mut().zip(bytes.chunks_exact(span.size)) {
+        *element = T::from_bytes(bytes);
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{
     ArrayToArray, ArrayToBytes, BytesToBytes, ChunkContext, Codec, CodecSpec, DecodedSize,
-    EncodedParts, InnerPart, PartEdit, PartRead, budget, scratch,
+    EncodedParts, PartialRead, PartialWrite, budget, scratch,
 };
 use crate::data_type::{CoreType, Origin};
 use crate::error::{CodecError, MetadataError};
@@ -175,43 +175,38 @@ impl Chain {
         self.serializer.encode_in_parts(self.arrays.iter().try_fold(chunk, turn)?)
     }
 
-    /// The part `within` of a chunk, if that is made of inner chunks which can be read one by one.
-    pub(crate) fn inner(&self, shape: &[u64], within: &Part) -> Option<InnerPart<'_>> {
-        let chunks = self.serializer.inner().filter(|_| self.bytes.is_empty())?;
-        let (shape, within, order) = self.turned(shape, within)?;
-        Some(InnerPart { chunks, shape, within, order })
-    }
-
-    /// Whether chunks are made of inner chunks.
-    pub fn has_inner(&self) -> bool {
-        self.serializer.inner().is_some()
-    }
-
-    /// How the part `within` of a chunk is read without all its bytes; `None` if it takes them all. What it
-    /// decodes are elements in the chunk's own order of axes.
-    pub fn read(&self, shape: &[u64], within: &Part) -> Option<PartRead> {
-        if !self.bytes.is_empty() || within.is_all(shape) {
-            return None;
-        }
-        let (shape, within, order) = self.turned(shape, within)?;
-        let read = self.serializer.clone().read(&shape, &within)?;
-        Some(PartRead::new(read, order))
-    }
-
-    /// How elements are laid over the part `within` of a chunk without decoding all of it; `None` if it takes
-    /// that; see [`ArrayToBytes::edit`].
-    pub fn edit(&self, shape: &[u64], within: &Part, is_there: bool) -> Option<PartEdit> {
+    /// How the part `within` of a chunk is read segment by segment; `None` if it takes all bytes at once.
+    pub fn partial(&self, shape: &[u64], within: &Part) -> Option<PartialRead<'_>> {
         if !self.bytes.is_empty() {
             return None;
         }
-        let (shape, within, order) = self.turned(shape, within)?;
-        let edit = self.serializer.clone().edit(&shape, &within, is_there)?;
-        Some(PartEdit::new(edit, order))
+        if self.arrays.is_empty() {
+            let decoder = self.serializer.partial(shape, within)?;
+            return Some(PartialRead::new(decoder, shape.to_vec(), within.clone(), Vec::new()));
+        }
+        let (shape, within, orders) = self.transposed(shape, within)?;
+        let decoder = self.serializer.partial(&shape, &within)?;
+        Some(PartialRead::new(decoder, shape, within, orders))
     }
 
-    /// The shape and the part as the serializer sees them, and how the part's own axes are turned on the
-    /// way; `None` if more happens there than turning.
-    fn turned(&self, shape: &[u64], within: &Part) -> Option<(Vec<u64>, Part, Vec<Vec<usize>>)> {
+    /// How elements are merged into the part `within` of a chunk without decoding all of it; `None` if it takes
+    /// that; see [`ArrayToBytes::edit`].
+    pub fn edit(&self, shape: &[u64], within: &Part, is_stored: bool) -> Option<PartialWrite> {
+        if !self.bytes.is_empty() {
+            return None;
+        }
+        let (shape, within, orders) = self.transposed(shape, within)?;
+        let encoder = self.serializer.clone().edit(&shape, &within, is_stored)?;
+        Some(PartialWrite::new(encoder, orders))
+    }
+
+    /// The shape and the part as the serializer sees them, and how the part's own axes are transposed on the
+    /// way; `None` if more than that happens there.
+    fn transposed(
+        &self,
+        shape: &[u64],
+        within: &Part,
+    ) -> Option<(Vec<u64>, Part, Vec<Vec<usize>>)> {
         let (mut shape, mut within, mut orders) = (shape.to_vec(), within.clone(), Vec::new());
         for (codec, _) in &self.arrays {
             let order = codec.axis_order()?;

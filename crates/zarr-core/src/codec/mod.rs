@@ -7,8 +7,7 @@
 pub(crate) mod budget;
 mod chain;
 mod convert;
-mod inner;
-mod part;
+mod partial;
 pub mod scratch;
 
 use std::borrow::Cow;
@@ -18,9 +17,10 @@ use std::sync::Arc;
 pub use self::budget::most_encoded;
 pub use self::chain::Chain;
 pub use self::convert::respell;
-pub use self::inner::InnerChunks;
-pub(crate) use self::inner::InnerPart;
-pub use self::part::{ChunkEdit, ChunkRead, EncodedParts, Memo, PartEdit, PartRead, Patch, Piece};
+pub use self::partial::{
+    ChunkIndex, EncodedParts, PartialDecoder, PartialEncoder, PartialRead, PartialWrite, Splice,
+    SplicePart,
+};
 
 use crate::data_type::{DataType, FillValue};
 use crate::dialect::Dialect;
@@ -298,27 +298,22 @@ pub trait ArrayToBytes: fmt::Debug + Send + Sync {
         out: ViewMut<'_>,
     ) -> Result<(), CodecError>;
 
-    /// The inner chunks that an encoded chunk is made of, if it is, and none of them of others.
-    fn inner(&self) -> Option<&dyn InnerChunks> {
-        None
-    }
-
-    /// How the part `within` of an encoded chunk is read without all its bytes; `None` if it takes them all.
-    fn read(self: Arc<Self>, shape: &[u64], within: &Part) -> Option<Box<dyn ChunkRead>> {
+    /// How the part `within` of an encoded chunk is read segment by segment; `None` if it takes all bytes at once.
+    fn partial(&self, shape: &[u64], within: &Part) -> Option<Box<dyn PartialDecoder + '_>> {
         let _ = (shape, within);
         None
     }
 
-    /// How elements are laid over the part `within` of an encoded chunk, where that takes less than decoding
-    /// and encoding all of it; `None` if it does not. Whether there is a chunk by now says `is_there`: what is
-    /// not is all fill.
+    /// How elements are merged into the part `within` of an encoded chunk, where that takes less than decoding and
+    /// encoding all of it; `None` if it does not. `is_stored` says whether there is a chunk: one that is not stored is
+    /// all fill.
     fn edit(
         self: Arc<Self>,
         shape: &[u64],
         within: &Part,
-        is_there: bool,
-    ) -> Option<Box<dyn ChunkEdit>> {
-        let _ = (shape, within, is_there);
+        is_stored: bool,
+    ) -> Option<Box<dyn PartialEncoder>> {
+        let _ = (shape, within, is_stored);
         None
     }
 

@@ -9,16 +9,12 @@
 //! finished, and later calls on that key wait for its end, so that it never lands after a later one. A call that
 //! changes several keys stops between two of them.
 
-mod tiles;
-
 use std::sync::Arc;
 
 use super::options::OpenOptions;
 use super::room::Room;
 use super::{ArrayBuilder, Chunk, Ground, change_attributes, wrong_kind};
-use crate::array::fields::Span;
-use crate::array::typed::Cells;
-use crate::array::{Opened, State, zeroed};
+use crate::array::{Opened, State};
 use crate::dialect::{Dialect, Warning};
 use crate::element::Element;
 use crate::error::{AccessError, Error, Result};
@@ -27,9 +23,10 @@ use crate::json::Object;
 use crate::metadata::{ArrayMetadata, GroupMetadata, NodeKind, NodeMetadata};
 use crate::path::NodePath;
 use crate::region::Region;
-use crate::selection::{Part, Selected, Selection};
+use crate::selection::Selection;
 use crate::store::aio::Store;
 
+pub use crate::array::executor::elsewhere;
 pub use crate::store::Offloaded;
 
 /// A tree of groups and arrays in a store that waits. See [`crate::Hierarchy`].
@@ -388,10 +385,13 @@ impl Array {
     /// # Errors
     /// As there.
     pub async fn read<T: Element>(&self, selection: impl Into<Selection>) -> Result<Vec<T>> {
-        let (state, selected) = self.opened.prepare(selection)?;
-        let mut elements = self.opened.room_for::<T>(&selected.shape)?;
-        self.read_elements(&state, &selected, &mut elements).await?;
-        Ok(elements)
+        let (layout, selected) = self.opened.prepare(selection)?;
+        self.opened.check_type::<T>(&layout)?;
+        let elements = self.opened.room_for::<T>(&selected.shape)?;
+        let span = layout.span();
+        let read = self.opened.read_elements_async(layout, selected.part, span, elements);
+        let (elements, result) = read.await;
+        result.map(|()| elements)
     }
 
     /// Reads what is selected into memory that is handed over and comes back, whatever happens.
@@ -401,37 +401,20 @@ impl Array {
     pub async fn read_into<T: Element>(
         &self,
         selection: impl Into<Selection>,
-        mut out: Vec<T>,
+        out: Vec<T>,
     ) -> (Vec<T>, Result<()>) {
-        let result = match self.opened.prepare(selection) {
-            Ok((state, selected)) => self.read_elements(&state, &selected, &mut out).await,
-            Err(e) => Err(e),
-        };
-        (out, result)
-    }
-
-    async fn read_elements<T: Element>(
-        &self,
-        state: &Arc<State>,
-        selected: &Selected,
-        out: &mut [T],
-    ) -> Result<()> {
-        self.opened.check_type::<T>(state)?;
-        self.opened.check_count(&selected.shape, out.len())?;
-        let part = &selected.part;
-        if state.metadata.data_type.is_variable() {
-            self.read_cells(state, part).await?.to_elements(out);
-            return Ok(());
+        let prepared = self.opened.prepare(selection).and_then(|(layout, selected)| {
+            self.opened.check_type::<T>(&layout)?;
+            self.opened.check_count(&selected.shape, out.len())?;
+            Ok((layout, selected.part))
+        });
+        match prepared {
+            Ok((layout, part)) => {
+                let span = layout.span();
+                self.opened.read_elements_async(layout, part, span, out).await
+            }
+            Err(e) => (out, Err(e)),
         }
-        if let Some(memory) = T::memory(out) {
-            return self.read_memory(state, part, state.span()?, memory, None).await;
-        }
-        let span = state.span()?;
-        let bytes = self.read_part(state, part, span).await?;
-        for (element, bytes) in out.iter_mut().zip(bytes.chunks_exact(span.size)) {
-            *element = T::from_bytes(bytes);
-        }
-        Ok(())
     }
 
     /// See [`crate::Array::read_bytes`].
@@ -439,31 +422,9 @@ impl Array {
     /// # Errors
     /// As there.
     pub async fn read_bytes(&self, selection: impl Into<Selection>) -> Result<Vec<u8>> {
-        let (state, selected) = self.opened.prepare(selection)?;
-        self.read_part(&state, &selected.part, state.span()?).await
-    }
-
-    pub(super) async fn read_part(
-        &self,
-        state: &Arc<State>,
-        part: &Part,
-        span: Span,
-    ) -> Result<Vec<u8>> {
-        if state.metadata.data_type.is_variable() {
-            return Ok(self.read_cells(state, part).await?.to_stream());
-        }
-        let mut bytes =
-            zeroed(&part.shape(), span.size, "the region").map_err(|e| self.opened.at(e))?;
-        self.read_memory(state, part, span, &mut bytes, None).await?;
-        Ok(bytes)
-    }
-
-    /// Reads elements of any length.
-    async fn read_cells(&self, state: &Arc<State>, part: &Part) -> Result<Cells> {
-        let mut cells = state.cells(&part.shape()).map_err(|e| self.opened.at(e))?;
-        let heap = cells.heap.clone();
-        self.read_memory(state, part, state.span()?, &mut cells.memory, Some(heap)).await?;
-        Ok(cells)
+        let (layout, selected) = self.opened.prepare(selection)?;
+        let span = layout.span();
+        self.opened.read_bytes_async(layout, selected.part, span).await
     }
 
     /// See [`crate::Array::write`]. The elements are taken, so that a dropped future needs nothing of
@@ -476,11 +437,21 @@ impl Array {
         selection: impl Into<Selection>,
         elements: Vec<T>,
     ) -> Result<()> {
-        let (state, selected) = self.opened.prepare(selection)?;
-        self.opened.check_elements(&state, &elements)?;
+        let (layout, selected) = self.opened.prepare(selection)?;
+        self.opened.check_elements(&layout, &elements)?;
         self.opened.check_count(&selected.shape, elements.len())?;
-        self.opened.check_still_there(&state, &selected.part).await?;
-        self.write_elements(&state, &selected.part, state.span()?, elements).await
+        self.opened.check_still_there(&layout, &selected.part).await?;
+        self.opened.write_async(&layout, &selected.part, layout.span(), elements).await
+    }
+
+    async fn write_at<T: Element>(
+        &self,
+        state: &Arc<State>,
+        place: &Region,
+        elements: Vec<T>,
+    ) -> Result<()> {
+        let layout = state.layout()?;
+        self.opened.write_async(&layout, &place.into(), layout.span(), elements).await
     }
 
     /// See [`crate::Array::write_plan`].
@@ -507,8 +478,8 @@ impl Array {
         &self,
         selection: impl Into<Selection>,
     ) -> Result<impl Iterator<Item = Chunk<Array>>> {
-        let (state, selected) = self.opened.prepare(selection)?;
-        Chunk::all(self.clone(), &self.opened, &state, &selected.part)
+        let (layout, selected) = self.opened.prepare(selection)?;
+        Chunk::all(self.clone(), &self.opened, &layout, &selected.part)
     }
 
     /// See [`crate::Array::append`]. A dropped future leaves the place that it took.
@@ -519,7 +490,7 @@ impl Array {
         self.opened.check_elements(&self.opened.state(), &elements)?;
         let (state, place) = self.opened.grow(axis, elements.len()).await?;
         let start = place.intervals()[axis].start;
-        match self.write_elements(&state, &(&place).into(), state.span()?, elements).await {
+        match self.write_at(&state, &place, elements).await {
             Ok(()) => Ok(start),
             Err(e) => Err(self.opened.give_back(axis, &place, e).await),
         }
@@ -532,8 +503,7 @@ impl Array {
     pub async fn prepend<T: Element>(&self, axis: usize, elements: Vec<T>) -> Result<()> {
         self.opened.check_elements(&self.opened.state(), &elements)?;
         let grown = self.opened.grow_before(axis, elements.len()).await?;
-        let (state, part) = (&grown.state, (&grown.place).into());
-        match self.write_elements(state, &part, state.span()?, elements).await {
+        match self.write_at(&grown.state, &grown.place, elements).await {
             Ok(()) => Ok(()),
             Err(e) => Err(self.opened.give_back_before(&grown, e).await),
         }
@@ -582,18 +552,4 @@ impl Array {
         self.opened.set_attributes(&before, attributes.clone()).await?;
         Ok(attributes)
     }
-}
-
-/// What `work` gives, done on a thread that may block.
-///
-/// # Errors
-/// The work's own; that the thread ended before it was done.
-pub async fn elsewhere<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T> + Send + 'static,
-) -> Result<T> {
-    crate::store::run(work).await.unwrap_or_else(|| Err(lost_worker()))
-}
-
-fn lost_worker() -> Error {
-    AccessError::Argument("a worker thread ended before its work was done".into()).into()
 }

@@ -1,26 +1,19 @@
 //! The handle of an array: reads and writes it.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use super::{Chunk, Hierarchy, aio, change_attributes};
-use crate::array::compare_and_swap::ROUNDS_WITHOUT_TURN;
-use crate::array::fields::Span;
-use crate::array::select::work;
-use crate::array::typed::Cells;
-use crate::array::{Opened, State, executor, zeroed};
+use super::{Chunk, Hierarchy, change_attributes};
+use crate::array::Opened;
 use crate::data_type::{ByteSwap, DataType, Endian, Origin, Repr};
 use crate::dialect::Dialect;
 use crate::element::Element;
 use crate::error::{AccessError, Result};
-use crate::grid::{Cut, Tile, tiles};
-use crate::heap::Heap;
 use crate::json::{Json, Object};
 use crate::metadata::{ArrayMetadata, NodeKind};
 use crate::path::NodePath;
 use crate::region::{Region, element_count};
-use crate::selection::{Part, Selection};
+use crate::selection::Selection;
 use crate::store::aio::now;
-use crate::view::{View, ViewMut};
 
 /// An array of a hierarchy.
 ///
@@ -88,10 +81,10 @@ impl Array {
     /// [`AccessError::Argument`] for the selection; [`AccessError::TooLarge`]; what the store or a codec
     /// meets.
     pub fn read<T: Element>(&self, selection: impl Into<Selection>) -> Result<Vec<T>> {
-        let (state, selected) = self.opened.prepare(selection)?;
-        self.opened.check_type::<T>(&state)?;
+        let (layout, selected) = self.opened.prepare(selection)?;
+        self.opened.check_type::<T>(&layout)?;
         let mut elements = self.opened.room_for::<T>(&selected.shape)?;
-        self.read_elements(&state, &selected.part, state.span()?, &mut elements)?;
+        self.opened.read_elements(&layout, &selected.part, layout.span(), &mut elements)?;
         Ok(elements)
     }
 
@@ -104,33 +97,10 @@ impl Array {
         selection: impl Into<Selection>,
         out: &mut [T],
     ) -> Result<()> {
-        let (state, selected) = self.opened.prepare(selection)?;
-        self.opened.check_type::<T>(&state)?;
+        let (layout, selected) = self.opened.prepare(selection)?;
+        self.opened.check_type::<T>(&layout)?;
         self.opened.check_count(&selected.shape, out.len())?;
-        self.read_elements(&state, &selected.part, state.span()?, out)
-    }
-
-    pub(super) fn read_elements<T: Element>(
-        &self,
-        state: &Arc<State>,
-        part: &Part,
-        span: Span,
-        out: &mut [T],
-    ) -> Result<()> {
-        if state.metadata.data_type.is_variable() {
-            self.read_cells(state, part)?.to_elements(out);
-            return Ok(());
-        }
-        if let Some(memory) = T::memory(out) {
-            return self.read_memory(state, part, span, memory, None);
-        }
-        let mut bytes =
-            zeroed(&part.shape(), span.size, "the region").map_err(|e| self.opened.at(e))?;
-        self.read_memory(state, part, span, &mut bytes, None)?;
-        for (element, bytes) in out.iter_mut().zip(bytes.chunks_exact(span.size)) {
-            *element = T::from_bytes(bytes);
-        }
-        Ok(())
+        self.opened.read_elements(&layout, &selected.part, layout.span(), out)
     }
 
     /// Reads what is selected as bytes: native elements in C order, whatever their type; elements of any length
@@ -139,22 +109,8 @@ impl Array {
     /// # Errors
     /// As [`Array::read`].
     pub fn read_bytes(&self, selection: impl Into<Selection>) -> Result<Vec<u8>> {
-        let (state, selected) = self.opened.prepare(selection)?;
-        let (_, _, repr) = state.access().map_err(|e| self.opened.at(e))?;
-        if repr == Repr::Variable {
-            return Ok(self.read_cells(&state, &selected.part)?.to_stream());
-        }
-        let mut bytes =
-            zeroed(&selected.shape, repr.size(), "the region").map_err(|e| self.opened.at(e))?;
-        self.read_memory(&state, &selected.part, state.span()?, &mut bytes, None)?;
-        Ok(bytes)
-    }
-
-    /// Reads elements of any length.
-    fn read_cells(&self, state: &Arc<State>, part: &Part) -> Result<Cells> {
-        let mut cells = state.cells(&part.shape()).map_err(|e| self.opened.at(e))?;
-        self.read_memory(state, part, state.span()?, &mut cells.memory, Some(&cells.heap))?;
-        Ok(cells)
+        let (layout, selected) = self.opened.prepare(selection)?;
+        self.opened.read_bytes(&layout, &selected.part, layout.span())
     }
 
     /// Reads what is selected as bytes: little-endian elements in C order. Above an integer of fewer bits than its
@@ -178,51 +134,6 @@ impl Array {
         }
     }
 
-    /// The same array for callers that wait, if its store waits: many requests are in flight at once, whatever
-    /// the number of threads (decision 0110).
-    fn waiting(&self) -> Option<aio::Array> {
-        let waits = self.opened.room.store.blocking().is_none();
-        waits.then(|| aio::Array { opened: self.opened.clone() })
-    }
-
-    /// Reads into native bytes, tile by tile. Each tile owns its piece of the memory, unless its elements
-    /// are scattered over it: then it waits for its turn to lay them there.
-    pub(super) fn read_memory(
-        &self,
-        state: &Arc<State>,
-        part: &Part,
-        span: Span,
-        memory: &mut [u8],
-        heap: Option<&Arc<Heap>>,
-    ) -> Result<()> {
-        if let Some(array) = self.waiting() {
-            return now(array.read_memory(state, part, span, memory, heap.cloned()));
-        }
-        let (_, grid, _) = state.access().map_err(|e| self.opened.at(e))?;
-        let heap = heap.map(|heap| &**heap);
-        let out = ViewMut::new(memory, &part.shape(), span.size).with_heap(heap);
-        let (options, kind) = (&self.hierarchy.room.options, work(grid, part, span.element));
-        let (tiles, out) = match Cut::new(grid, &state.metadata.shape, part, out) {
-            Ok(cut) => {
-                return executor::for_each(options, kind, cut, |buffer, (tile, out)| {
-                    self.opened.read_span(state, &tile, span, buffer, out)
-                });
-            }
-            Err(scattered) => scattered,
-        };
-        let out = Mutex::new(out);
-        executor::for_each(options, kind, tiles, |buffer, tile| {
-            let shape = tile.within.shape();
-            let elements = zeroed(&shape, span.size, "the region");
-            let mut elements = elements.map_err(|e| self.opened.at(e))?;
-            let here = ViewMut::new(&mut elements, &shape, span.size).with_heap(heap);
-            self.opened.read_span(state, &tile, span, buffer, here)?;
-            let mut out = out.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-            out.scatter(&tile.place, &View::new(&elements, &shape, span.size));
-            Ok(())
-        })
-    }
-
     /// Writes what is selected, after a look at the array's document: where another writer has shortened or erased the
     /// array since it was opened, that is an error, and nothing is written (not with the guard off). Parts of chunks are laid over what others write meanwhile; no element is
     /// lost. Of elements for the same place the last one in C order stays.
@@ -232,27 +143,11 @@ impl Array {
     /// [`AccessError::Replaced`] if the array is gone or another is in its place; those of
     /// [`Array::read`] for the selection; what the store or a codec meets.
     pub fn write<T: Element>(&self, selection: impl Into<Selection>, elements: &[T]) -> Result<()> {
-        let (state, selected) = self.opened.prepare(selection)?;
-        self.opened.check_elements(&state, elements)?;
+        let (layout, selected) = self.opened.prepare(selection)?;
+        self.opened.check_elements(&layout, elements)?;
         self.opened.check_count(&selected.shape, elements.len())?;
-        now(self.opened.check_still_there(&state, &selected.part))?;
-        self.write_elements(&state, &selected.part, elements)
-    }
-
-    fn write_elements<T: Element>(
-        &self,
-        state: &Arc<State>,
-        part: &Part,
-        elements: &[T],
-    ) -> Result<()> {
-        match T::as_memory(elements) {
-            Some(memory) => self.write_memory(state, part, state.span()?, &memory, None),
-            None => {
-                let contents = elements.iter().map(T::as_bytes);
-                let cells = state.cells_of(contents).map_err(|e| self.opened.at(e))?;
-                self.write_memory(state, part, state.span()?, &cells.memory, Some(&cells.heap))
-            }
-        }
+        now(self.opened.check_still_there(&layout, &selected.part))?;
+        self.opened.write_elements(&layout, &selected.part, elements)
     }
 
     /// Writes what is selected from bytes, as [`Array::read_bytes`] gives them.
@@ -260,28 +155,20 @@ impl Array {
     /// # Errors
     /// As [`Array::write`]; [`crate::CodecError::Corrupt`] for bytes that are no elements of the type.
     pub fn write_bytes(&self, selection: impl Into<Selection>, bytes: &[u8]) -> Result<()> {
-        let (state, selected) = self.opened.prepare(selection)?;
-        let (_, _, repr) = state.access().map_err(|e| self.opened.at(e))?;
-        if repr == Repr::Variable {
+        let (layout, selected) = self.opened.prepare(selection)?;
+        let (part, span) = (&selected.part, layout.span());
+        if layout.repr == Repr::Variable {
             let count = element_count(&selected.shape).unwrap_or(u64::MAX);
-            let cells = state.cells_of_stream(bytes, count).map_err(|e| self.opened.at(e))?;
-            now(self.opened.check_still_there(&state, &selected.part))?;
-            return self.write_memory(
-                &state,
-                &selected.part,
-                state.span()?,
-                &cells.memory,
-                Some(&cells.heap),
-            );
+            let cells = layout.cells_of_stream(bytes, count).map_err(|e| self.opened.at(e))?;
+            now(self.opened.check_still_there(&layout, part))?;
+            return self.opened.write(&layout, part, span, &cells.memory, Some(&cells.heap));
         }
-        let whole = bytes.len().is_multiple_of(repr.size());
-        self.opened.check_count(
-            &selected.shape,
-            if whole { bytes.len() / repr.size() } else { usize::MAX },
-        )?;
-        self.opened.check_bytes(&state.metadata.data_type, bytes)?;
-        now(self.opened.check_still_there(&state, &selected.part))?;
-        self.write_memory(&state, &selected.part, state.span()?, bytes, None)
+        let whole = bytes.len().is_multiple_of(span.size);
+        let count = if whole { bytes.len() / span.size } else { usize::MAX };
+        self.opened.check_count(&selected.shape, count)?;
+        self.opened.check_bytes(&layout.metadata.data_type, bytes)?;
+        now(self.opened.check_still_there(&layout, part))?;
+        self.opened.write(&layout, part, span, bytes, None)
     }
 
     /// Writes what is selected from bytes: little-endian elements in C order.
@@ -300,42 +187,6 @@ impl Array {
             data_type.check(&mut bytes, Origin::Store).map_err(|e| self.opened.at(e))?;
         }
         self.write_bytes(selection, &bytes)
-    }
-
-    pub(super) fn write_memory(
-        &self,
-        state: &Arc<State>,
-        part: &Part,
-        span: Span,
-        memory: &[u8],
-        heap: Option<&Arc<Heap>>,
-    ) -> Result<()> {
-        if let Some(array) = self.waiting() {
-            return now(array.write_memory(state, part, span, memory, heap));
-        }
-        let (_, grid, _) = state.access().map_err(|e| self.opened.at(e))?;
-        self.opened.writeable(state)?;
-        let heap = heap.map(|heap| &**heap);
-        let data = View::new(memory, &part.shape(), span.size).with_heap(heap);
-        // Where others keep being faster, the calling thread itself goes on, never a pool's (decision 0104).
-        let contended: Mutex<Vec<Tile>> = Default::default();
-        let tiles = tiles(grid, &state.metadata.shape, part);
-        let kind = work(grid, part, span.element);
-        executor::for_each(&self.hierarchy.room.options, kind, tiles, |room, tile| {
-            let part = tile.place.of(&data, room);
-            if !self.opened.write_tile(state, &tile, part, span, ROUNDS_WITHOUT_TURN)? {
-                contended.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(tile);
-            }
-            Ok(())
-        })?;
-        for tile in contended.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()) {
-            let (rounds, mut room) = (u32::MAX, Vec::new());
-            let part = tile.place.of(&data, &mut room);
-            if !self.opened.write_tile(state, &tile, part, span, rounds)? {
-                return Err(self.opened.at(AccessError::Conflict { rounds }));
-            }
-        }
-        Ok(())
     }
 
     /// Cuts a region along chunk borders into at most `parts` regions of about equal size, for writers
@@ -360,8 +211,8 @@ impl Array {
     /// # Errors
     /// As [`Array::read`], for the selection.
     pub fn chunks(&self, selection: impl Into<Selection>) -> Result<impl Iterator<Item = Chunk>> {
-        let (state, selected) = self.opened.prepare(selection)?;
-        Chunk::all(self.clone(), &self.opened, &state, &selected.part)
+        let (layout, selected) = self.opened.prepare(selection)?;
+        Chunk::all(self.clone(), &self.opened, &layout, &selected.part)
     }
 
     /// How many of its chunks are stored, or shards, where it has those: one listing. None at all, where there
@@ -441,7 +292,8 @@ impl Array {
         self.opened.check_elements(&self.opened.state(), elements)?;
         let (state, place) = now(self.opened.grow(axis, elements.len()))?;
         let start = place.intervals()[axis].start;
-        match self.write_elements(&state, &(&place).into(), elements) {
+        let write = |layout| self.opened.write_elements(&layout, &(&place).into(), elements);
+        match state.layout().and_then(write) {
             Ok(()) => Ok(start),
             Err(e) => Err(now(self.opened.give_back(axis, &place, e))),
         }
@@ -460,7 +312,8 @@ impl Array {
     pub fn prepend<T: Element>(&self, axis: usize, elements: &[T]) -> Result<()> {
         self.opened.check_elements(&self.opened.state(), elements)?;
         let grown = now(self.opened.grow_before(axis, elements.len()))?;
-        match self.write_elements(&grown.state, &(&grown.place).into(), elements) {
+        let write = |layout| self.opened.write_elements(&layout, &(&grown.place).into(), elements);
+        match grown.state.layout().and_then(write) {
             Ok(()) => Ok(()),
             Err(e) => Err(now(self.opened.give_back_before(&grown, e))),
         }
@@ -489,10 +342,10 @@ impl Array {
         &self,
         selection: impl Into<Selection>,
     ) -> Result<ndarray::ArrayD<T>> {
-        let (state, selected) = self.opened.prepare(selection)?;
-        self.opened.check_type::<T>(&state)?;
+        let (layout, selected) = self.opened.prepare(selection)?;
+        self.opened.check_type::<T>(&layout)?;
         let mut elements = self.opened.room_for::<T>(&selected.shape)?;
-        self.read_elements(&state, &selected.part, state.span()?, &mut elements)?;
+        self.opened.read_elements(&layout, &selected.part, layout.span(), &mut elements)?;
         let shape: Vec<usize> = selected.shape.iter().map(|&n| n as usize).collect();
         Ok(ndarray::ArrayD::from_shape_vec(shape, elements)
             .expect("as many elements as are selected"))

@@ -16,8 +16,8 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 use super::consolidated::{ConsolidatedStore, Copied, agree};
 use super::options::{Consolidated, OpenOptions};
 use super::room::{NewDocument, Room, document, documents, is_too_large};
+use crate::array::chunk_writer::whole;
 use crate::array::compare_and_swap::{self, Edited};
-use crate::array::part::whole;
 use crate::dialect::{Dialect, Era, Reading, Strictness};
 use crate::error::{AccessError, Cause, Error, MetadataError, Result};
 use crate::format::Documents;
@@ -254,7 +254,7 @@ impl Room {
             let keys: Vec<StoreKey> = keys.into_iter().collect();
             loop {
                 let seen = Mutex::new(Documents::new());
-                let done = compare_and_swap::update_for(
+                let done = compare_and_swap::compare_and_swap(
                     self,
                     &holder.key,
                     self.options.limits.document,

@@ -5,7 +5,6 @@
 
 use super::aio;
 use super::array::Array;
-use crate::array::zeroed;
 use crate::data_type::Field;
 use crate::element::Element;
 use crate::error::Result;
@@ -36,10 +35,10 @@ impl Array {
         field: &str,
         selection: impl Into<Selection>,
     ) -> Result<Vec<T>> {
-        let (state, selected) = self.opened.prepare(selection)?;
-        let (field, span) = self.opened.field_as::<T>(&state, field)?;
+        let (layout, selected) = self.opened.prepare(selection)?;
+        let (field, span) = self.opened.field_as::<T>(&layout, field)?;
         let mut elements = self.opened.room_for::<T>(&elements_of(&field, &selected.shape))?;
-        self.read_elements(&state, &selected.part, span, &mut elements)?;
+        self.opened.read_elements(&layout, &selected.part, span, &mut elements)?;
         Ok(elements)
     }
 
@@ -52,12 +51,9 @@ impl Array {
         field: &str,
         selection: impl Into<Selection>,
     ) -> Result<Vec<u8>> {
-        let (state, selected) = self.opened.prepare(selection)?;
-        let (_, span) = self.opened.field(&state, field)?;
-        let bytes = zeroed(&selected.shape, span.size, "the region");
-        let mut bytes = bytes.map_err(|e| self.opened.at(e))?;
-        self.read_memory(&state, &selected.part, span, &mut bytes, None)?;
-        Ok(bytes)
+        let (layout, selected) = self.opened.prepare(selection)?;
+        let (_, span) = self.opened.field(&layout, field)?;
+        self.opened.read_bytes(&layout, &selected.part, span)
     }
 
     /// Writes one field of the records that are selected; the other fields stay as they are, even if others
@@ -71,13 +67,13 @@ impl Array {
         selection: impl Into<Selection>,
         elements: &[T],
     ) -> Result<()> {
-        let (state, selected) = self.opened.prepare(selection)?;
-        let (field, span) = self.opened.field_as::<T>(&state, field)?;
+        let (layout, selected) = self.opened.prepare(selection)?;
+        let (field, span) = self.opened.field_as::<T>(&layout, field)?;
         self.opened.check_count(&elements_of(&field, &selected.shape), elements.len())?;
         self.opened.check_values(field.data_type(), elements)?;
         let memory = T::as_memory(elements).unwrap_or_default();
-        now(self.opened.check_still_there(&state, &selected.part))?;
-        self.write_memory(&state, &selected.part, span, &memory, None)
+        now(self.opened.check_still_there(&layout, &selected.part))?;
+        self.opened.write(&layout, &selected.part, span, &memory, None)
     }
 
     /// Writes one field from bytes: native elements, whatever their type.
@@ -90,14 +86,14 @@ impl Array {
         selection: impl Into<Selection>,
         bytes: &[u8],
     ) -> Result<()> {
-        let (state, selected) = self.opened.prepare(selection)?;
-        let (field, span) = self.opened.field(&state, field)?;
+        let (layout, selected) = self.opened.prepare(selection)?;
+        let (field, span) = self.opened.field(&layout, field)?;
         let whole = bytes.len().is_multiple_of(span.size);
         let count = if whole { bytes.len() / span.size } else { usize::MAX };
         self.opened.check_count(&selected.shape, count)?;
         self.opened.check_bytes(field.data_type(), bytes)?;
-        now(self.opened.check_still_there(&state, &selected.part))?;
-        self.write_memory(&state, &selected.part, span, bytes, None)
+        now(self.opened.check_still_there(&layout, &selected.part))?;
+        self.opened.write(&layout, &selected.part, span, bytes, None)
     }
 }
 
@@ -111,15 +107,12 @@ impl aio::Array {
         field: &str,
         selection: impl Into<Selection>,
     ) -> Result<Vec<T>> {
-        let (state, selected) = self.opened.prepare(selection)?;
-        let (field, span) = self.opened.field_as::<T>(&state, field)?;
-        let mut elements = self.opened.room_for::<T>(&elements_of(&field, &selected.shape))?;
-        if let Some(memory) = T::memory(&mut elements) {
-            self.read_memory(&state, &selected.part, span, memory, None).await?;
-            return Ok(elements);
-        }
-        let bytes = self.read_part(&state, &selected.part, span).await?;
-        Ok(bytes.chunks_exact(size_of::<T>()).map(T::from_bytes).collect())
+        let (layout, selected) = self.opened.prepare(selection)?;
+        let (field, span) = self.opened.field_as::<T>(&layout, field)?;
+        let elements = self.opened.room_for::<T>(&elements_of(&field, &selected.shape))?;
+        let read = self.opened.read_elements_async(layout, selected.part, span, elements);
+        let (elements, result) = read.await;
+        result.map(|()| elements)
     }
 
     /// See [`crate::Array::read_field_bytes`].
@@ -131,9 +124,9 @@ impl aio::Array {
         field: &str,
         selection: impl Into<Selection>,
     ) -> Result<Vec<u8>> {
-        let (state, selected) = self.opened.prepare(selection)?;
-        let (_, span) = self.opened.field(&state, field)?;
-        self.read_part(&state, &selected.part, span).await
+        let (layout, selected) = self.opened.prepare(selection)?;
+        let (_, span) = self.opened.field(&layout, field)?;
+        self.opened.read_bytes_async(layout, selected.part, span).await
     }
 
     /// See [`crate::Array::write_field`].
@@ -146,11 +139,11 @@ impl aio::Array {
         selection: impl Into<Selection>,
         elements: Vec<T>,
     ) -> Result<()> {
-        let (state, selected) = self.opened.prepare(selection)?;
-        let (field, span) = self.opened.field_as::<T>(&state, field)?;
+        let (layout, selected) = self.opened.prepare(selection)?;
+        let (field, span) = self.opened.field_as::<T>(&layout, field)?;
         self.opened.check_count(&elements_of(&field, &selected.shape), elements.len())?;
         self.opened.check_values(field.data_type(), &elements)?;
-        self.opened.check_still_there(&state, &selected.part).await?;
-        self.write_elements(&state, &selected.part, span, elements).await
+        self.opened.check_still_there(&layout, &selected.part).await?;
+        self.opened.write_async(&layout, &selected.part, span, elements).await
     }
 }

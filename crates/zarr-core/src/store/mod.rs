@@ -27,7 +27,8 @@ pub use self::offload::Offloaded;
 pub use self::offload::run;
 pub use self::payload::Payload;
 pub use self::pinned::{Pinned, Whole};
-pub use self::range::ByteRange;
+pub(crate) use self::range::find;
+pub use self::range::{ByteRange, coalesce, slice};
 use crate::error::StoreError;
 
 /// A key/value store whose calls return when they are done.

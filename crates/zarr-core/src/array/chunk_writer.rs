@@ -1,0 +1,538 @@
+//! Writes the chunks that a part of an array touches. Every chunk is written here: as a whole, or merged into what is
+//! stored, by [`compare_and_swap`].
+//!
+//! To a local store a thread of the pool encodes each chunk and stores it. To a remote store, and for async callers, many
+//! chunks are under way at the same time; store calls wait in the caller's future, encoding runs on the pool.
+
+use std::borrow::Cow;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures::stream::{self, StreamExt, TryStreamExt};
+
+use super::chunk_reader::outside;
+use super::compare_and_swap::{
+    ATTEMPTS_WITHOUT_TURN, Edited, MAX_ATTEMPTS, compare_and_swap, unless_given_up,
+};
+use super::executor;
+use super::fields::Span;
+use super::select::work;
+use super::{ChunkLayout, Opened, zeroed};
+use crate::codec::{PartialWrite, SplicePart, scratch};
+use crate::data_type::Repr;
+use crate::element::Element;
+use crate::error::{CodecError, Result, StoreError};
+use crate::grid::{ChunkKeys, Tile, tiles};
+use crate::heap::Heap;
+use crate::hierarchy::Guard;
+use crate::region::Region;
+use crate::selection::Part;
+use crate::store::aio::{Pinned, now};
+use crate::store::{ByteRange, Bytes, Payload, StoreKey};
+use crate::view::{View, ViewMut};
+
+/// Elements that are written to one chunk, or to several.
+enum Elements<'a> {
+    /// Lent by a caller that may block: its own thread encodes them.
+    Lent(View<'a>),
+    /// Shared with the threads of the pool, which encode them.
+    Shared(Shared),
+}
+
+/// Native elements of the shape of a part, in memory that goes to other threads.
+#[derive(Clone)]
+struct Shared {
+    memory: Arc<dyn Memory>,
+    heap: Option<Arc<Heap>>,
+    shape: Vec<u64>,
+    span: Span,
+}
+
+/// The bytes of native elements.
+trait Memory: Send + Sync {
+    fn bytes(&self) -> &[u8];
+}
+
+impl Memory for Vec<u8> {
+    fn bytes(&self) -> &[u8] {
+        self
+    }
+}
+
+/// Elements that Rust has in memory as they are needed.
+struct Typed<T>(Vec<T>);
+
+impl<T: Element> Memory for Typed<T> {
+    fn bytes(&self) -> &[u8] {
+        match T::as_memory(&self.0) {
+            Some(Cow::Borrowed(bytes)) => bytes,
+            _ => &[],
+        }
+    }
+}
+
+/// What of a stored chunk a change needs.
+enum ExistingChunk {
+    /// All of it; `None` if it is not stored.
+    Whole(Option<Bytes>),
+    /// What the codecs need.
+    Part(PartialWrite),
+}
+
+/// A chunk after a change.
+enum MergedChunk {
+    Stored(Vec<SplicePart>),
+    Erased,
+}
+
+impl Elements<'_> {
+    /// What `work` makes of the elements of a chunk, done by the thread that is to encode them.
+    async fn encode<T: Send + 'static>(
+        &self,
+        opened: &Opened,
+        tile: &Arc<Tile>,
+        work: impl FnOnce(View<'_>) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        match self {
+            Elements::Lent(elements) => work(elements.clone()),
+            Elements::Shared(shared) => {
+                let (shared, tile) = (shared.clone(), tile.clone());
+                let work = move || {
+                    let all = View::new(shared.memory.bytes(), &shared.shape, shared.span.size);
+                    let mut copy = Vec::new();
+                    work(tile.place.of(&all.with_heap(shared.heap.as_deref()), &mut copy))
+                };
+                executor::on_pool(&opened.room.options, work).await
+            }
+        }
+    }
+}
+
+impl Opened {
+    /// Writes elements that a caller which may block lends.
+    pub fn write(
+        self: &Arc<Self>,
+        layout: &ChunkLayout,
+        part: &Part,
+        span: Span,
+        memory: &[u8],
+        heap: Option<&Arc<Heap>>,
+    ) -> Result<()> {
+        self.writeable(layout)?;
+        let elements = View::new(memory, &part.shape(), span.size);
+        let elements = elements.with_heap(heap.map(|heap| &**heap));
+        if self.room.store.blocking().is_none() {
+            // Each chunk copies its elements when it begins.
+            let share = |tile: Tile| {
+                let (shape, mut copy) = (tile.within.shape(), Vec::new());
+                let memory = tile.place.of(&elements, &mut copy).to_bytes().into_owned();
+                let tile = Tile { place: Part::all(&shape), ..tile };
+                (tile, Shared { memory: Arc::new(memory), heap: heap.cloned(), shape, span })
+            };
+            return now(self.write_shared(layout, part, span, share));
+        }
+        let chunks = tiles(&*layout.grid, &layout.metadata.shape, part);
+        let kind = work(&*layout.grid, part, span.element);
+        // Where others keep being faster, the calling thread itself goes on, never a pool's (decision 0104).
+        let contended: Mutex<Vec<Tile>> = Mutex::default();
+        let write = |tile: &Arc<Tile>, copy: &mut Vec<u8>, attempts: u32| {
+            let elements = Elements::Lent(tile.place.of(&elements, copy));
+            now(self.write_chunk(layout, tile, span, &elements, attempts))
+        };
+        executor::for_each(&self.room.options, kind, chunks, |copy, tile| {
+            let tile = Arc::new(tile);
+            if !write(&tile, copy, ATTEMPTS_WITHOUT_TURN)? {
+                let mut contended = contended.lock().unwrap_or_else(PoisonError::into_inner);
+                contended.push(Arc::unwrap_or_clone(tile));
+            }
+            Ok(())
+        })?;
+        for tile in contended.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            let is_done = write(&Arc::new(tile), &mut Vec::new(), MAX_ATTEMPTS)?;
+            unless_given_up(is_done).map_err(|e| self.at(e))?;
+        }
+        Ok(())
+    }
+
+    /// Writes elements that an async caller hands over.
+    pub async fn write_async<T: Element>(
+        self: &Arc<Self>,
+        layout: &ChunkLayout,
+        part: &Part,
+        span: Span,
+        elements: Vec<T>,
+    ) -> Result<()> {
+        self.writeable(layout)?;
+        let (memory, heap): (Arc<dyn Memory>, _) = match T::as_memory(&elements) {
+            Some(Cow::Owned(memory)) => (Arc::new(memory), None),
+            Some(Cow::Borrowed(_)) => (Arc::new(Typed(elements)), None),
+            None => {
+                let contents = elements.iter().map(T::as_bytes);
+                let cells = layout.cells_of(contents).map_err(|e| self.at(e))?;
+                (Arc::new(cells.memory), Some(cells.heap))
+            }
+        };
+        let shared = Shared { memory, heap, shape: part.shape(), span };
+        self.write_shared(layout, part, span, |tile| (tile, shared.clone())).await
+    }
+
+    /// Writes chunks, as many at a time as the store likes.
+    async fn write_shared(
+        &self,
+        layout: &ChunkLayout,
+        part: &Part,
+        span: Span,
+        share: impl Fn(Tile) -> (Tile, Shared),
+    ) -> Result<()> {
+        let kind = work(&*layout.grid, part, span.element);
+        let chunks = tiles(&*layout.grid, &layout.metadata.shape, part);
+        let chunks = stream::iter(chunks).map(|tile| {
+            let (tile, shared) = share(tile);
+            async move {
+                let (tile, elements) = (Arc::new(tile), Elements::Shared(shared));
+                let is_done =
+                    self.write_chunk(layout, &tile, span, &elements, MAX_ATTEMPTS).await?;
+                unless_given_up(is_done).map_err(|e| self.at(e).at_chunk(&tile.indices))
+            }
+        });
+        let at_once = kind.at_once(self.room.store.in_flight());
+        chunks.buffer_unordered(at_once).try_collect().await
+    }
+
+    /// Writes one chunk. `false`: before each of so many `attempts` another writer was faster.
+    async fn write_chunk(
+        &self,
+        layout: &ChunkLayout,
+        tile: &Arc<Tile>,
+        span: Span,
+        elements: &Elements<'_>,
+        attempts: u32,
+    ) -> Result<bool> {
+        let key = self.write_key(layout, tile).await?;
+        let result = match (self.replaces(tile, span), elements) {
+            (true, Elements::Lent(part)) => {
+                self.write_whole(layout, tile, &key, part).await.map(|()| true)
+            }
+            (true, Elements::Shared(_)) => {
+                let keep_fill = self.room.options.keep_fill_chunks;
+                let (layout, at) = (layout.clone(), tile.clone());
+                let encode = move |part: View<'_>| {
+                    Ok(encode_whole(&layout, &at, &part, keep_fill)?.map(Cow::into_owned))
+                };
+                match elements.encode(self, tile, encode).await {
+                    Ok(chunk) => self.set_whole(&key, chunk.map(Into::into)).await.map(|()| true),
+                    Err(e) => Err(e),
+                }
+            }
+            (false, _) => {
+                let edit =
+                    |old: Option<Arc<dyn Pinned>>| self.merged(layout, tile, span, elements, old);
+                let most = self.most_stored(layout, Some(&tile.chunk_shape));
+                compare_and_swap(&self.room, &key, most, edit, attempts).await
+            }
+        };
+        result.map_err(|e| self.at_chunk(tile, &key, e))
+    }
+
+    /// What a stored chunk becomes with elements merged into it.
+    async fn merged(
+        &self,
+        layout: &ChunkLayout,
+        tile: &Arc<Tile>,
+        span: Span,
+        elements: &Elements<'_>,
+        old: Option<Arc<dyn Pinned>>,
+    ) -> Result<Edited> {
+        let existing = self.existing_chunk(layout, tile, span, old.as_deref()).await?;
+        let (keep_fill, limit) = (self.keeps_fill(layout), self.room.options.limits.decoded);
+        let (layout, at) = (layout.clone(), tile.clone());
+        let merge = move |part: View<'_>| {
+            let merge = || merge_into_chunk(&layout, &at, span, existing, &part, keep_fill);
+            crate::codec::budget::limited(limit, merge)
+        };
+        to_payload(elements.encode(self, tile, merge).await?, old).await
+    }
+
+    /// What is needed of a chunk, as it is now, to merge a part into it: into the `span` of each element.
+    async fn existing_chunk(
+        &self,
+        layout: &ChunkLayout,
+        tile: &Tile,
+        span: Span,
+        old: Option<&dyn Pinned>,
+    ) -> Result<ExistingChunk> {
+        let edit = || layout.chain.edit(&tile.chunk_shape, &tile.within, old.is_some());
+        if span.is_whole()
+            && let Some(mut write) = self.decoding(edit)
+        {
+            while let needs @ [_, ..] = &write.needs()[..] {
+                let bytes = match old {
+                    Some(old) => old.read(needs).await.map_err(outside)?,
+                    None => Vec::new(),
+                };
+                self.decoding(|| write.supply(bytes))?;
+            }
+            return Ok(ExistingChunk::Part(write));
+        }
+        whole(old).await.map(ExistingChunk::Whole)
+    }
+
+    /// Encodes a whole chunk, part after part if it can be, and sets it or erases it.
+    async fn write_whole(
+        &self,
+        layout: &ChunkLayout,
+        tile: &Tile,
+        key: &StoreKey,
+        part: &View<'_>,
+    ) -> Result<()> {
+        let keep_fill = self.room.options.keep_fill_chunks;
+        let is_all = tile.within.is_all(&tile.chunk_shape);
+        let parts = || layout.chain.encode_in_parts(part.clone());
+        if !is_all || parts().is_none() || !keep_fill && layout.is_fill(part) {
+            let chunk = encode_whole(layout, tile, part, keep_fill)?;
+            let stored = self.set_whole(key, chunk.as_deref().map(Payload::new)).await;
+            chunk.into_iter().for_each(scratch::give_back);
+            return stored;
+        }
+        // The codec's own error is returned, and not the store's, which says that it was not given bytes.
+        let refused = Mutex::new(None);
+        let refuse = |e: CodecError| {
+            let why = StoreError::Backend(e.to_string().into());
+            refused.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(e);
+            why
+        };
+        let make = || parts().into_iter().flatten().map(|made| made.map_err(&refuse));
+        let stored = self.set_whole(key, Some(Payload::default().and_made(make))).await;
+        match refused.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            Some(e) => Err(e.into()),
+            None => stored,
+        }
+    }
+
+    /// A draft's scalar keeps the key it has; a new one lies where the writer's profile says. Never are
+    /// both left behind (Q2): of two, the one that readers pass over goes.
+    pub async fn write_key(&self, layout: &ChunkLayout, tile: &Tile) -> Result<StoreKey> {
+        let key = layout.key(&tile.indices).map_err(|e| self.at(e))?;
+        layout.memos.forget(&key);
+        let Some(other) = layout.other_key(&tile.indices)? else { return Ok(key) };
+        let most = self.most_stored(layout, Some(&tile.chunk_shape));
+        let is_there = async |key: &StoreKey| {
+            self.room.get_at_most(key, most).await.map(|value| value.is_some())
+        };
+        if !is_there(&key).await.map_err(|e| self.at(e))? {
+            let to_other =
+                matches!(layout.metadata.chunk_keys, ChunkKeys::Draft { scalar_at_c0: true, .. });
+            let is_other = to_other || is_there(&other).await.map_err(|e| self.at(e))?;
+            return Ok(if is_other { other } else { key });
+        }
+        let erased = self.room.writeable().map_err(|e| self.at(e))?.erase(&other).await;
+        erased.map_err(|e| self.at(e).at_key(&other))?;
+        Ok(key)
+    }
+
+    /// Whether a tile may be set without looking at what is there. An edge chunk may not: another writer
+    /// may have made the array longer, and put elements where this handle sees only overhang. Nor may one
+    /// field of records.
+    pub fn replaces(&self, tile: &Tile, span: Span) -> bool {
+        span.is_whole() && tile.whole && (tile.covers() || self.room.options.guard == Guard::Off)
+    }
+
+    /// Whether a chunk is stored that a part made all fill.
+    pub fn keeps_fill(&self, layout: &ChunkLayout) -> bool {
+        let keeps = self.room.options.keep_fill_chunks || layout.metadata.fill_value.is_none();
+        keeps || !self.erases()
+    }
+
+    /// Whether a chunk can be erased without loss of what another writer did meanwhile (decision 0103).
+    pub fn erases(&self) -> bool {
+        let conditional = self.room.store.conditional();
+        self.room.options.guard == Guard::Off || conditional.is_none_or(|store| store.erases())
+    }
+
+    /// Sets or erases a whole chunk.
+    pub async fn set_whole(&self, key: &StoreKey, chunk: Option<Payload<'_>>) -> Result<()> {
+        let writeable = self.room.writeable()?;
+        match (chunk, self.room.options.guard) {
+            (Some(chunk), Guard::On) => writeable.set(key, chunk).await?,
+            (Some(chunk), Guard::Off) => writeable.set_unguarded(key, chunk).await?,
+            (None, Guard::On) => writeable.erase(key).await?,
+            (None, Guard::Off) => writeable.erase_unguarded(key).await?,
+        }
+        Ok(())
+    }
+
+    /// Erases a chunk, from wherever it lies.
+    pub async fn erase_chunk(&self, layout: &ChunkLayout, indices: &[i64]) -> Result<()> {
+        let writeable = self.writeable(layout)?;
+        let keys = [Some(layout.key(indices)?), layout.other_key(indices)?];
+        for key in keys.into_iter().flatten() {
+            layout.memos.forget(&key);
+            let erased = writeable.erase(&key).await;
+            erased.map_err(|e| self.at(e).at_chunk(indices).at_key(&key))?;
+        }
+        Ok(())
+    }
+
+    /// Sets everything of a chunk outside `keep` to the fill value; [`Edited::Keep`] if it is that already.
+    pub fn scrubbed(
+        &self,
+        layout: &ChunkLayout,
+        chunk_shape: &[u64],
+        keep: &Region,
+        old: &Bytes,
+    ) -> Result<Edited> {
+        let ChunkLayout { chain, repr, .. } = layout;
+        let repr = *repr;
+        let mut chunk = zeroed(chunk_shape, repr.size(), "a chunk")?;
+        let all = Part::all(chunk_shape);
+        let heap = (repr == Repr::Variable).then(|| Heap::holding(layout.content.clone()));
+        let heap = heap.transpose()?.map(|(heap, _)| heap);
+        let heap = heap.as_ref();
+        let whole = ViewMut::new(&mut chunk, chunk_shape, repr.size()).with_heap(heap);
+        self.decoding(|| chain.decode_into(Cow::Borrowed(old), chunk_shape, &all, whole))?;
+        let mut clean = zeroed(chunk_shape, repr.size(), "a chunk")?;
+        let mut view = ViewMut::new(&mut clean, chunk_shape, repr.size());
+        view.fill(&layout.fill);
+        view.part(keep).copy_from(&View::new(&chunk, chunk_shape, repr.size()).part(keep));
+        let is_clean = match heap {
+            Some(heap) => heap.elements().equal(&clean, &chunk),
+            None => clean == chunk,
+        };
+        if is_clean {
+            return Ok(Edited::Keep);
+        }
+        let view = View::new(&clean, chunk_shape, repr.size()).with_heap(heap);
+        if layout.is_fill(&view) && self.erases() {
+            return Ok(Edited::Erase);
+        }
+        Ok(Edited::Set(chain.encode(view)?.into_owned().into()))
+    }
+}
+
+/// A whole chunk, encoded; `None` if it need not be stored.
+fn encode_whole<'a>(
+    layout: &ChunkLayout,
+    tile: &Tile,
+    part: &View<'a>,
+    keep_fill: bool,
+) -> Result<Option<Cow<'a, [u8]>>> {
+    let is_left_out = |chunk: &View<'_>| !keep_fill && layout.is_fill(chunk);
+    if tile.within.is_all(&tile.chunk_shape) {
+        if is_left_out(part) {
+            return Ok(None);
+        }
+        return Ok(Some(layout.chain.encode(part.clone())?));
+    }
+    // An edge chunk is stored whole, what overhangs being fill (D-043, F-062, Z2-024).
+    let padded = padded(layout, tile, part, layout.span())?;
+    let chunk = View::new(&padded, &tile.chunk_shape, layout.repr.size()).with_heap(part.heap());
+    if is_left_out(&chunk) {
+        return Ok(None);
+    }
+    Ok(Some(Cow::Owned(layout.chain.encode(chunk)?.into_owned())))
+}
+
+/// A whole chunk of fill with `part` merged into it.
+fn padded(layout: &ChunkLayout, tile: &Tile, part: &View<'_>, span: Span) -> Result<Vec<u8>> {
+    let size = span.element;
+    let mut chunk = zeroed(&tile.chunk_shape, size, "a chunk")?;
+    let mut view = ViewMut::new(&mut chunk, &tile.chunk_shape, size).with_heap(part.heap());
+    if layout.fill.iter().any(|&b| b != 0) {
+        view.fill(&layout.fill);
+    }
+    view.span(span.offset, span.size).scatter(&tile.within, part);
+    Ok(chunk)
+}
+
+/// The chunk with `part` merged into it: into the `span` of each element.
+fn merge_into_chunk(
+    layout: &ChunkLayout,
+    tile: &Tile,
+    span: Span,
+    existing: ExistingChunk,
+    part: &View<'_>,
+    keep_fill: bool,
+) -> Result<MergedChunk> {
+    let (shape, size) = (&tile.chunk_shape, layout.repr.size());
+    // Elements that were there are in a heap that is dropped after this attempt.
+    let heap = part.heap().map(Heap::fork);
+    let heap = heap.as_ref();
+    let old = match existing {
+        ExistingChunk::Part(write) => {
+            let splice = write.apply(&part.clone().with_heap(heap))?;
+            let erased = splice.is_fill && !keep_fill;
+            return Ok(if erased {
+                MergedChunk::Erased
+            } else {
+                MergedChunk::Stored(splice.parts)
+            });
+        }
+        ExistingChunk::Whole(old) => old,
+    };
+    let chunk = match old {
+        None => padded(layout, tile, part, span)?,
+        Some(old) => {
+            let mut chunk = zeroed(shape, size, "a chunk")?;
+            let mut view = ViewMut::new(&mut chunk, shape, size).with_heap(heap);
+            let (old, all) = (Cow::Borrowed(&old[..]), Part::all(shape));
+            layout.chain.decode_into(old, shape, &all, view.reborrow())?;
+            view.span(span.offset, span.size).scatter(&tile.within, part);
+            chunk
+        }
+    };
+    let view = View::new(&chunk, shape, size).with_heap(heap);
+    if !keep_fill && layout.is_fill(&view) {
+        return Ok(MergedChunk::Erased);
+    }
+    Ok(MergedChunk::Stored(vec![SplicePart::New(layout.chain.encode(view)?.into_owned())]))
+}
+
+/// The bytes of a value.
+pub(crate) async fn whole(value: Option<&dyn Pinned>) -> Result<Option<Bytes>> {
+    match value {
+        None => Ok(None),
+        Some(value) => Ok(value.read(&[ByteRange::ALL]).await?.pop()),
+    }
+}
+
+/// What a chunk becomes, whose copied bytes are those of `old`. A blocking store copies them while it writes; for others
+/// they are fetched.
+async fn to_payload(merged: MergedChunk, old: Option<Arc<dyn Pinned>>) -> Result<Edited> {
+    let pieces = match merged {
+        MergedChunk::Erased => return Ok(Edited::Erase),
+        MergedChunk::Stored(pieces) => pieces,
+    };
+    let kept = |piece: &SplicePart| match piece {
+        SplicePart::Copied(range) => Some(ByteRange::from(range.clone())),
+        SplicePart::New(_) => None,
+    };
+    let kept: Vec<ByteRange> = pieces.iter().filter_map(kept).collect();
+    let Some(old) = old.filter(|_| !kept.is_empty()) else {
+        let new = |value: Payload<'static>, piece| match piece {
+            SplicePart::New(bytes) => value.and(bytes),
+            SplicePart::Copied(_) => value,
+        };
+        return Ok(Edited::Set(pieces.into_iter().fold(Payload::default(), new)));
+    };
+    let size = old.size();
+    let taken = kept.iter().try_fold(0u64, |taken, range| {
+        let range = range.within(size)?;
+        taken.checked_add(range.end - range.start)
+    });
+    if taken.is_none_or(|taken| taken > size) {
+        let why = format!("its inner chunks overlap or leave its {size} bytes");
+        return Err(CodecError::corrupt("codecs", why).into());
+    }
+    let blocking = old.blocking();
+    let fetched = match &blocking {
+        Some(_) => Vec::new(),
+        None => old.read(&kept).await?,
+    };
+    let mut fetched = fetched.into_iter();
+    let value =
+        pieces.into_iter().fold(Payload::default(), |value, piece| match (piece, &blocking) {
+            (SplicePart::New(bytes), _) => value.and(bytes),
+            (SplicePart::Copied(range), Some(old)) => value.and_kept(old, range),
+            (SplicePart::Copied(_), None) => value.and_shared(fetched.next().unwrap_or_default()),
+        });
+    Ok(Edited::Set(value))
+}
