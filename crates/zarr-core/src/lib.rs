@@ -52,6 +52,7 @@ pub mod selection;
 mod shards;
 pub mod store;
 mod suggestion;
+mod sync;
 #[cfg(feature = "testkit")]
 pub mod testkit;
 pub mod view;

@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use futures::stream::{self, StreamExt, TryStreamExt};
@@ -23,6 +23,7 @@ use crate::heap::Heap;
 use crate::selection::Part;
 use crate::store::aio::now;
 use crate::store::{self, ByteRange, ReadableStore, StoreKey, Version, aio, begun, coalesce, find};
+use crate::sync::lock;
 use crate::view::{View, ViewMut};
 
 /// How many versions of a chunk are begun, each of which another writer replaces, before the reading is given up.
@@ -101,7 +102,7 @@ impl Opened {
             let mut elements = elements.map_err(|e| self.at(e))?;
             let here = ViewMut::new(&mut elements, &shape, span.size).with_heap(heap);
             self.read_chunk(layout, store, &tile, span, buffer, here)?;
-            let mut out = out.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut out = lock(&out);
             out.scatter(&tile.place, &View::new(&elements, &shape, span.size));
             Ok(())
         })
@@ -308,7 +309,7 @@ impl Opened {
                     Ok(())
                 }
                 Some(found) if found != expected => {
-                    Err(at(CodecError::Length { codec: "bytes", expected, found }.into()))
+                    Err(at(CodecError::Length { codec: "codecs", expected, found }.into()))
                 }
                 Some(_) if direct => chain.check(&mut out).map_err(|e| at(e.into())),
                 Some(_) => self.decode_whole(layout, tile, &key, buffer, out),

@@ -5,7 +5,7 @@
 //! chunks are under way at the same time; store calls wait in the caller's future, encoding runs on the pool.
 
 use std::borrow::Cow;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use futures::stream::{self, StreamExt, TryStreamExt};
 
@@ -28,6 +28,7 @@ use crate::region::Region;
 use crate::selection::Part;
 use crate::store::aio::{Pinned, now};
 use crate::store::{ByteRange, Bytes, Payload, StoreKey};
+use crate::sync::{into_inner, lock};
 use crate::view::{View, ViewMut};
 
 /// Elements that are written to one chunk, or to several.
@@ -141,12 +142,12 @@ impl Opened {
         executor::for_each(&self.room.options, kind, chunks, |copy, tile| {
             let tile = Arc::new(tile);
             if !write(&tile, copy, ATTEMPTS_WITHOUT_TURN)? {
-                let mut contended = contended.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut contended = lock(&contended);
                 contended.push(Arc::unwrap_or_clone(tile));
             }
             Ok(())
         })?;
-        for tile in contended.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        for tile in into_inner(contended) {
             let is_done = write(&Arc::new(tile), &mut Vec::new(), MAX_ATTEMPTS)?;
             unless_given_up(is_done).map_err(|e| self.at(e))?;
         }
@@ -297,12 +298,12 @@ impl Opened {
         let refused = Mutex::new(None);
         let refuse = |e: CodecError| {
             let why = StoreError::Backend(e.to_string().into());
-            refused.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(e);
+            lock(&refused).get_or_insert(e);
             why
         };
         let make = || parts().into_iter().flatten().map(|made| made.map_err(&refuse));
         let stored = self.set_whole(key, Some(Payload::default().and_made(make))).await;
-        match refused.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        match lock(&refused).take() {
             Some(e) => Err(e.into()),
             None => stored,
         }

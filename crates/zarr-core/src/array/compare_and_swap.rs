@@ -16,6 +16,7 @@ use crate::error::{AccessError, Result, StoreError};
 use crate::hierarchy::{Guard, Room};
 use crate::store::aio::Pinned;
 use crate::store::{Payload, StoreKey, Whole, check_size};
+use crate::sync::lock;
 
 /// What a change makes of a value.
 pub(crate) enum Edited {
@@ -43,7 +44,7 @@ pub(crate) async fn update(
     let edit = &Mutex::new(edit);
     let edit = |old: Option<Arc<dyn Pinned>>| async move {
         let old = whole(old.as_deref()).await?;
-        let mut edit = edit.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut edit = lock(edit);
         edit(old.as_ref())
     };
     let limit = room.options.limits.document;
@@ -131,7 +132,7 @@ impl Turn {
         let (turnstile, hasher) = &*TURNSTILE;
         let id = hasher.hash_one((store, key.as_str()));
         let give_up = Instant::now() + LONGEST_TURN;
-        let mut taken = turnstile.taken.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut taken = lock(&turnstile.taken);
         while !taken.insert(id) {
             let left = give_up.saturating_duration_since(Instant::now());
             if left.is_zero() {
@@ -150,7 +151,7 @@ impl Turn {
 impl Drop for Turn {
     fn drop(&mut self) {
         let turnstile = &TURNSTILE.0;
-        turnstile.taken.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).remove(&self.0);
+        lock(&turnstile.taken).remove(&self.0);
         turnstile.freed.notify_all();
     }
 }

@@ -54,6 +54,8 @@ pub(crate) fn for_each<T: Send>(
 ) -> Result<()> {
     use rayon::iter::{ParallelBridge, ParallelIterator};
 
+    use crate::sync::lock;
+
     let items = Stop::until_stopped(items);
     let Some(pool) = pool(options).filter(|_| many) else { return serially(items, work) };
     // A thread of the caller's own pool would begin another of the caller's tasks while it waits for this one, and
@@ -73,7 +75,7 @@ pub(crate) fn for_each<T: Send>(
         return pool.install(|| all(items));
     }
     let left = std::sync::Mutex::new(Some(items));
-    let taken = || left.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take();
+    let taken = || lock(&left).take();
     std::thread::scope(|scope| {
         let wait = || taken().map_or(Ok(()), |items| pool.install(|| all(items)));
         match std::thread::Builder::new().spawn_scoped(scope, wait) {
@@ -259,6 +261,8 @@ fn pool(options: &Options) -> Option<std::sync::Arc<rayon::ThreadPool>> {
     use std::collections::HashMap;
     use std::sync::{Arc, LazyLock, Mutex};
 
+    use crate::sync::lock;
+
     /// By process and number of threads.
     type Pools = HashMap<(u32, usize), Arc<rayon::ThreadPool>>;
     static POOLS: LazyLock<Mutex<Pools>> = LazyLock::new(Default::default);
@@ -272,7 +276,7 @@ fn pool(options: &Options) -> Option<std::sync::Arc<rayon::ThreadPool>> {
     if threads == 1 {
         return None;
     }
-    let mut pools = POOLS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let mut pools = lock(&POOLS);
     let key = (std::process::id(), threads);
     if let Some(pool) = pools.get(&key) {
         return Some(pool.clone());

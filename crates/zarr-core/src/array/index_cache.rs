@@ -1,13 +1,14 @@
 //! Caches the indices of shards.
 //!
-//! The indices of shards, each under the version of its object, so that one is never used with the bytes of
-//! another (decision 0108). Bounded in bytes: what was not used for longest is forgotten first.
+//! Each is kept under the version of its chunk, so that one is never used with the bytes of another (decision 0108).
+//! Bounded in bytes: what was not used for longest is forgotten first.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use crate::codec::ChunkIndex;
 use crate::store::{StoreKey, Version};
+use crate::sync::lock;
 
 /// About as many bytes go with everything that is remembered.
 const ENTRY: u64 = 256;
@@ -43,7 +44,7 @@ impl Memos {
     }
 
     fn held(&self) -> MutexGuard<'_, Held> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.held)
     }
 
     /// What is remembered of a chunk, and of which version of it.

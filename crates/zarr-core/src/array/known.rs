@@ -13,12 +13,13 @@
 //! of the second was read after the first was installed, and so after whatever was refused at first. Three readings
 //! are enough: then a newer state is known.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, RwLock};
 
 use super::{Opened, State, wrong_kind};
 use crate::error::Result;
 use crate::json::Object;
 use crate::metadata::{NodeKind, NodeMetadata};
+use crate::sync::{read, write};
 
 /// Readings after which a state is known that is newer than the first of them.
 pub(super) const MOST_READINGS: u32 = 3;
@@ -33,12 +34,12 @@ impl Known {
     }
 
     pub fn now(&self) -> Arc<State> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+        read(&self.0).clone()
     }
 
     /// Whether `state` is known from now on: if `before` is known until now.
     fn install(&self, before: &Arc<State>, state: &Arc<State>) -> bool {
-        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut known = write(&self.0);
         let is_newest = Arc::ptr_eq(&known, before);
         if is_newest {
             *known = state.clone();

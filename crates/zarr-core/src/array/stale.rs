@@ -4,8 +4,6 @@
 //! forgotten, or damage another array. So each write gets the array's document first, once, however many chunks it
 //! covers, and compares it with the one it saw last (decision 0011). With the guard off nothing is compared.
 
-use std::sync::PoisonError;
-
 use super::{Opened, State, wrong_kind};
 use crate::dialect::Dialect;
 use crate::error::{AccessError, Result};
@@ -13,6 +11,7 @@ use crate::format::Documents;
 use crate::hierarchy::{Guard, document};
 use crate::metadata::{ArrayMetadata, NodeKind, NodeMetadata};
 use crate::selection::Part;
+use crate::sync::lock;
 
 const HINT: &str = "another writer gave the array another shape since it was opened; refresh it";
 
@@ -28,7 +27,7 @@ impl Opened {
         let at = |e: crate::Error| self.at(e);
         let limits = &room.options.limits;
         let found = document(&*room.store, &place.key, limits).await.map_err(at)?;
-        let seen = || state.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let seen = || lock(&state.seen);
         if found.is_some() && *seen() == found {
             return Ok(());
         }

@@ -10,12 +10,13 @@ use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use crate::error::CodecError;
 use crate::grid::{ChunkGrid, Tile, tiles};
 use crate::selection::Part;
 use crate::store::{ByteRange, Bytes};
+use crate::sync::lock;
 use crate::view::{View, ViewMut};
 
 /// An encoded chunk, part after part, each made when it is asked for; it ends with the first error.
@@ -58,18 +59,14 @@ impl ChunkIndex {
         self.size.load(Ordering::Relaxed)
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<u64, ChunkIndex>> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The index of the segment that begins at this byte.
     pub(crate) fn inner(&self, start: u64) -> Option<ChunkIndex> {
-        self.lock().get(&start).cloned()
+        lock(&self.inner).get(&start).cloned()
     }
 
     /// Keeps the index of the segment that begins at this byte; returns the one that is kept from now on.
     pub(crate) fn keep_inner(&self, start: u64, mut index: ChunkIndex) -> ChunkIndex {
-        let mut inner = self.lock();
+        let mut inner = lock(&self.inner);
         if let Some(known) = inner.get(&start) {
             return known.clone();
         }
