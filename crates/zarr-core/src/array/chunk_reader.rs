@@ -309,7 +309,7 @@ impl Opened {
                     Ok(())
                 }
                 Some(found) if found != expected => {
-                    Err(at(CodecError::Length { codec: "codecs", expected, found }.into()))
+                    Err(at(chain.wrong_plain_size(expected, found).into()))
                 }
                 Some(_) if direct => chain.check(&mut out).map_err(|e| at(e.into())),
                 Some(_) => self.decode_whole(layout, tile, &key, buffer, out),

@@ -405,6 +405,11 @@ impl Chain {
         let is_plain = self.bytes.is_empty() && self.arrays.iter().all(turns);
         is_plain.then(|| self.serializer.encoded_size(shape)).flatten()
     }
+
+    /// The error for such a chunk of another size.
+    pub(crate) fn wrong_plain_size(&self, expected: u64, found: u64) -> CodecError {
+        CodecError::Length { codec: "bytes", expected, found }
+    }
 }
 
 fn next_context(
