@@ -62,12 +62,14 @@ use crate::view::View;
 /// Bytes in which the handles of an array remember indices, unless told otherwise (decision 0108).
 const INDEX_MEMORY: u64 = 64 << 20;
 
+/// The chain of codecs of chunks, their grid, and how elements are represented.
+type Chunks = (Arc<Chain>, Arc<dyn ChunkGrid>, Repr);
+
 /// An array as it was when it was opened, or last changed through one of its handles.
 #[derive(Debug)]
 pub(crate) struct State {
     pub metadata: Arc<ArrayMetadata>,
-    /// The chain of codecs, the grid of chunks, and how elements are represented.
-    layout: Result<(Arc<Chain>, Arc<dyn ChunkGrid>, Repr), Unsupported>,
+    chunks: Result<Chunks, Unsupported>,
     prefix: StorePrefix,
     /// The cell of the fill value, as a view shows it.
     pub fill: Vec<u8>,
@@ -90,7 +92,7 @@ impl State {
             Err(MetadataError::Unsupported(unsupported)) => Err(unsupported),
             Err(invalid) => return Err(invalid.into()),
         };
-        let layout = match (chain, &metadata.grid, metadata.data_type.repr()) {
+        let chunks = match (chain, &metadata.grid, metadata.data_type.repr()) {
             (Ok(chain), Some(grid), Some(repr)) => Ok((Arc::new(chain), grid.clone(), repr)),
             (Err(unsupported), ..) => Err(unsupported),
             (Ok(_), ..) => {
@@ -106,7 +108,7 @@ impl State {
         };
         Ok(State {
             metadata: Arc::new(metadata),
-            layout,
+            chunks,
             prefix: room.format.chunk_prefix(path)?,
             fill,
             content,
@@ -117,7 +119,7 @@ impl State {
 
     /// How its chunks are stored, or why they cannot be read here.
     pub fn layout(self: &Arc<Self>) -> Result<ChunkLayout> {
-        match &self.layout {
+        match &self.chunks {
             Ok((chain, grid, repr)) => {
                 let (state, chain, grid) = (self.clone(), chain.clone(), grid.clone());
                 Ok(ChunkLayout { state, chain, grid, repr: *repr })
@@ -128,7 +130,7 @@ impl State {
 
     /// An error if its chunks cannot be read here.
     pub fn check_supported(&self) -> Result<()> {
-        match &self.layout {
+        match &self.chunks {
             Ok(_) => Ok(()),
             Err(unsupported) => Err(MetadataError::from(unsupported.clone()).into()),
         }
