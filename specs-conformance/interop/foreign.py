@@ -1,5 +1,5 @@
 """Data of other formats, written by the programs that have them: each is named, with exit code 4; nothing is created in a
-file.
+file, and what is created in a folder comes with a warning that names the format.
 
 h5py 3.16 and tifffile 2026.3 write files, z5py 3.0.2 and (in its own environment) zarr-python 2.18.7 containers of N5, icechunk 1.1
 a repository, kerchunk 0.2.10 references to the HDF5 file.
@@ -92,6 +92,8 @@ def check(program, path, name):
     done = run(program, "create", str(path), "--shape", "2", "--dtype", "int8")
     if path.is_file() and done.returncode == 0:
         return "an array is created in it"
+    if path.is_dir() and (done.returncode != 0 or f"this is {name}" not in done.stderr):
+        return f"create ends with {done.returncode} and does not name it: {done.stderr.strip()[:300]}"
     return None
 
 

@@ -6,6 +6,7 @@ use zarr::{Era, ErrorKind, Hierarchy, NodePath, Warning};
 
 use crate::failure::Failure;
 use crate::human;
+use crate::other_format::other_format;
 use crate::session::{Place, Session};
 
 /// At most this many are listed by name.
@@ -34,9 +35,18 @@ pub(crate) fn refuse(hierarchy: &Hierarchy, path: &NodePath) -> Result<(), Failu
     )))
 }
 
-/// Warns if files that are not Zarr's lie where a hierarchy or a node is about to be created.
-pub(crate) fn warn(session: &Session, place: &Place) {
+/// Warns if data of another format, or files that are not Zarr's, lie at `url`, where a hierarchy or a node is about to be
+/// created.
+pub(crate) fn warn(session: &Session, place: &Place, url: &str) {
     let hierarchy = &place.hierarchy;
+    // The folders of some formats hold nothing but folders.
+    let options = session.options().ok().filter(|_| place.begun);
+    if let Some(format) = options.and_then(|options| other_format(url, &options)) {
+        let what = format!(
+            "this is {format}; what is created lies among its files, and its programs know nothing of it"
+        );
+        session.warn_of(&[Warning { place: place.path.to_string(), what }]);
+    }
     let format = zarr::format::of_dialect(hierarchy.dialect());
     let mut prefixes = format.erasure(&place.path).map_or(Vec::new(), |(_, prefixes)| prefixes);
     if place.begun {

@@ -116,6 +116,44 @@ fn creating_among_files_that_are_not_zarrs_warns() {
     }
 }
 
+/// Issue 13, point 12: folders of other formats may hold nothing but folders.
+#[test]
+fn creating_in_a_folder_of_another_format_names_the_format() {
+    let folder = Folder::new();
+    folder.write("ice/refs/branch.main/ref.json", "{}");
+    folder.write("ice/snapshots/1CECHNKREP0F1RSTCMT0", "");
+    folder.write("n5/attributes.json", r#"{"n5": "2.5.1"}"#);
+    folder.write("other-n5/attributes.json", r#"{"n5": "2.5.1"}"#);
+    folder.write("delta/_delta_log/0.json", "{}");
+    for (target, format) in [
+        ("ice", "an Icechunk repository"),
+        ("n5", "an N5 container"),
+        ("other-n5/g", "an N5 container"),
+        ("delta", "a Delta table"),
+    ] {
+        for line in [
+            format!("create {target} --path a --shape 2 --dtype int8"),
+            format!("create {target} --path b --shape 2 --dtype int8"),
+        ] {
+            let run = folder.run(&line);
+            assert_eq!(run.code, 0, "{}", run.err);
+            // The second one lies in a hierarchy.
+            let is_first = line.contains("--path a");
+            assert_eq!(
+                run.err.contains(&format!("this is {format}")),
+                is_first,
+                "{line}: {}",
+                run.err
+            );
+        }
+    }
+    folder.good("create new --group");
+    folder.write("ice2/repo", "");
+    folder.write("ice2/snapshots/1CECHNKREP0F1RSTCMT0", "");
+    let copied = folder.run("copy new ice2");
+    assert!(copied.code == 0 && copied.err.contains("this is an Icechunk"), "{}", copied.err);
+}
+
 /// Decision 0144: of a link only the link goes, so that files behind it are none of this question.
 #[test]
 #[cfg(unix)]

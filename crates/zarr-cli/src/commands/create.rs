@@ -6,7 +6,7 @@ use zarr::{AccessError, Dialect, Error, ErrorKind, Json, Node, NodePath, Object}
 use crate::failure::Failure;
 use crate::foreign;
 use crate::parse::{self, Shape, Written};
-use crate::session::{Care, Place, Session, Target};
+use crate::session::{self, Care, Place, Session, Target};
 
 /// Create an array or a group, and the hierarchy around it if there is none
 #[derive(Debug, Args)]
@@ -91,7 +91,7 @@ impl Create {
         } else if !self.force {
             foreign::refuse(&place.hierarchy, &place.path)?;
         }
-        foreign::warn(session, &place);
+        foreign::warn(session, &place, &session::url(&self.target.target));
         let attributes: Object = self.attr.iter().cloned().collect();
         let created = match self.group {
             true => self.create_group(&place, attributes),
