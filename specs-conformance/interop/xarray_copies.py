@@ -4,7 +4,8 @@ xarray writes datasets in v2 and in v3; the program copies each into every forma
 they are identical once decoded, where missing values are NaN and times are times, and raw, where attributes and stored numbers are
 seen (decision 0136). Of the copy in `nczarr-v2` netcdf-c reads the values that xarray reads, masked where those are missing.
 
-What a format cannot keep, the program names as `not kept`; each such line is expected here by dataset and target, none is let pass.
+What a format cannot keep, the program names as `not kept` or `skipped`; each such line is expected here by dataset and target, none
+is let pass.
 The drafts are not asked: xarray opens them no more.
 """
 
@@ -81,6 +82,8 @@ def datasets():
         "texts": one(np.array(["", "north", "süd"], object)),
         "fixed texts": one(np.array(["", "ab", "é"])),
         "fixed bytes": one(np.array([b"", b"ab", b"\xff\xfe", b"a\0b"], "S5")),
+        "texts with a missing value": one(np.array(["", "miß", "b"], object), None, {"_FillValue": "miß"}),
+        "odd names": xr.Dataset({name: (("x",), np.arange(3.0)) for name in (".hidden", "-x", "e\u0301", "x:y")}, attrs={"CLASS": "x", "_Netcdf4Dimid": 1}),
         "complex": one(np.array([0, 1 + 2j])),
         "complex with a missing value": one(np.array([0, 1 + 2j, complex(np.nan, np.nan)]), None, {"_FillValue": np.complex128(-1 + 2j)}),
         "complex with NaN": one(np.array([0, complex(np.nan, np.nan)], "c8"), None, {"_FillValue": np.complex64(complex(np.nan, np.nan))}),
@@ -100,12 +103,16 @@ NETCDF = TARGETS[2:]
 
 def expected_losses(name, source, target):
     """What the program is to name, each by a part of its line."""
-    if name == "half floats" and target in NETCDF:
-        return ["netCDF has no type for `float16`"]
+    if name == "half floats" and target.startswith("nczarr"):
+        return ["skipped: /v: data type `float16`"]
+    if name == "odd names" and target.startswith("nczarr"):
+        return ["skipped: /-x: ", "skipped: /.hidden: ", "its name becomes `é`", "attribute `CLASS`", "attribute `_Netcdf4Dimid`"]
+    if name == "texts with a missing value" and (target == "v3" or target in NETCDF) and target not in ("v2", "zarr-v2"):
+        return ['the missing value "miß"']
     if target == "nczarr-v2" and name in ("bools", "a dataset"):
         return ["bools become ubytes"]
     if target == "nczarr-v2" and name.startswith("complex"):
-        return ["no complex numbers"]
+        return ["skipped: /v: netcdf-c has no complex numbers"]
     if target == "nczarr-v2" and name == "fixed bytes":
         return ["bytes that are not UTF-8 stay"]
     # 24 of 25 chunks would have to be written, for their value not to become the missing one.
@@ -115,9 +122,10 @@ def expected_losses(name, source, target):
 
 
 def copied(program, source, copy, target):
-    done = subprocess.run([program, "copy", str(source), str(copy), "--to", target], capture_output=True, text=True)
+    options = ["--skip-unsupported"] if target.startswith("nczarr") else []
+    done = subprocess.run([program, "copy", str(source), str(copy), "--to", target, *options], capture_output=True, text=True)
     assert done.returncode == 0, f"exit {done.returncode}: {done.stderr.strip()}"
-    return [line for line in done.stderr.splitlines() if line.startswith("not kept: ")]
+    return [line for line in done.stderr.splitlines() if line.startswith(("not kept: ", "skipped: "))]
 
 
 def opened(path, **options):
@@ -197,9 +205,11 @@ def case(program, name, dataset, source_format, targets, folder):
             lost = copied(program, source, copy, target)
             due = expected_losses(name, source_format, target)
             assert len(lost) == len(due) and all(any(part in line for line in lost) for part in due), f"said {lost}"
-            if due and not any(part in due[0] for part in ("bools", "UTF-8")):
+            # xarray opens the dataset all the same, and sees the attribute.
+            is_text = name == "texts with a missing value" and target == "nczarr-v2"
+            if due and not is_text and not any(part in due[0] for part in ("bools", "UTF-8")):
                 continue
-            for raw in (False, True):
+            for raw in (True,) if is_text else (False, True):
                 compare(source, copy, raw, target)
             if target == "nczarr-v2" and name != "fixed bytes":
                 netcdf_reads(source, copy)
@@ -220,7 +230,8 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         for source_format in (2, 3):
             for number, (name, dataset) in enumerate(datasets().items()):
-                if arguments.only in name:
+                # xarray writes no such dataset in v3.
+                if arguments.only in name and (source_format == 2 or name != "texts with a missing value"):
                     folder = Path(scratch, f"{source_format}-{number}")
                     folder.mkdir()
                     cases += len(targets)

@@ -323,28 +323,29 @@ impl Session {
 
     /// Says on standard error what a copy leaves behind.
     pub fn tell_lost(&self, lost: &[String]) {
-        for what in lost {
-            let _ = match self.global.json {
-                true => {
-                    let said = Json::from(Object::new().with("not_kept", what.as_str()));
-                    writeln!(io::stderr(), "{said}")
-                }
-                false => writeln!(io::stderr(), "not kept: {what}"),
-            };
-        }
+        self.tell(("not kept", "not_kept"), lost);
     }
 
     /// Says on standard error what a copy says otherwise than its source.
     pub fn tell_notes(&self, notes: &[String]) {
-        for what in notes {
-            let _ = writeln!(io::stderr(), "warning: {what}");
-        }
+        self.tell(("warning", "note"), notes);
     }
 
     /// Says on standard error which nodes a copy leaves out.
     pub fn tell_skipped(&self, skipped: &[String]) {
-        for what in skipped {
-            let _ = writeln!(io::stderr(), "skipped: {what}");
+        self.tell(("skipped", "skipped"), skipped);
+    }
+
+    /// Says lines that begin with a label, or are JSON with one member.
+    fn tell(&self, (label, member): (&str, &str), lines: &[String]) {
+        for what in lines {
+            let _ = match self.global.json {
+                true => {
+                    let said = Json::from(Object::new().with(member, what.as_str()));
+                    writeln!(io::stderr(), "{said}")
+                }
+                false => writeln!(io::stderr(), "{label}: {what}"),
+            };
         }
     }
 

@@ -3,6 +3,7 @@
 mod common;
 
 use common::Folder;
+use zarr::Json;
 
 /// Decision 0136: beyond a quarter of the chunks the fill value stays, and the program says so.
 #[test]
@@ -76,4 +77,107 @@ fn a_folder_without_a_document_is_shown_with_a_warning() {
         copied.err
     );
     assert!(folder.path("b.zarr/A/zarr.json").exists());
+}
+
+/// Issue 13, points 15 and 26: what netCDF has no type or no name for is copied as it is into plain Zarr, and is never lost
+/// without a word.
+#[cfg(not(windows))]
+#[test]
+fn arrays_that_netcdf_lacks_are_copied_into_plain_zarr_and_named_for_nczarr() {
+    let folder = Folder::new();
+    let odd = ["half", "g/.hidden", "-x", "e\u{301}", "-g/v"];
+    for from in ["v2", "v3"] {
+        let source = format!("{from}.zarr");
+        folder.good(&format!(
+            "create {source} --group --format {from} --attr CLASS=x --attr _Netcdf4Dimid=1"
+        ));
+        for (path, shape, dtype, dims) in [
+            ("half", "3", "float16", "--dims x"),
+            ("scalar", "''", "float16", ""),
+            ("g/.hidden", "3", "int32", "--dims x"),
+            ("-x", "3", "int32", "--dims=-x"),
+            ("e\u{301}", "3", "int32", "--dims x"),
+            ("-g/v", "3", "int32", "--dims x"),
+            ("temp", "3", "float32", "--dims x"),
+        ] {
+            folder.good(&format!(
+                "create {source} --path=/{path} --format {from} --shape {shape} --dtype {dtype} {dims} --attr k=1"
+            ));
+        }
+        for path in odd {
+            let fed = folder.feed(&format!("put {source} --path=/{path}"), b"[1,2,3]");
+            assert_eq!((fed.code, &*fed.err), (0, ""), "{path}");
+        }
+        for to in ["zarr-v2", "zarr-v3"] {
+            let target = format!("{from}-{to}");
+            folder.good(&format!("copy {source} {target} --to {to}"));
+            for path in odd {
+                let got = folder.good(&format!("get {target} --path=/{path}"));
+                let got = got.text().replace(".0", "").split_whitespace().collect::<String>();
+                assert_eq!(got, "[1,2,3]", "{path}");
+                let attributes = folder.good(&format!("attrs {target} --path=/{path} --json"));
+                assert_eq!(
+                    attributes.json().as_object().unwrap().get("k").unwrap().as_i64(),
+                    Some(1)
+                );
+            }
+            let info = folder.good(&format!("info {target} --path=/half --json")).json();
+            let names = info.as_object().unwrap().get("dimension_names").unwrap();
+            assert_eq!(names.to_string(), r#"["x"]"#, "{target}");
+            for attribute in ["CLASS", "_Netcdf4Dimid"] {
+                assert!(
+                    folder.good(&format!("attrs {target}")).text().contains(attribute),
+                    "{target}"
+                );
+            }
+            // Without its names xarray opens nothing of the group.
+            if (from, to) == ("v3", "zarr-v2") {
+                let attributes =
+                    std::fs::read_to_string(folder.path(&format!("{target}/scalar/.zattrs")));
+                assert!(attributes.unwrap().contains("_ARRAY_DIMENSIONS"), "{target}");
+            }
+        }
+        for to in ["nczarr-v2", "nczarr-v3"] {
+            let target = format!("{from}-{to}");
+            let why = folder.bad(&format!("copy {source} {target} --to {to}"), 4);
+            assert!(why.contains("--skip-unsupported") && why.contains(&source), "{why}");
+            assert!(!folder.path(&target).exists(), "{target}");
+            let copied =
+                folder.run(&format!("copy {source} {target} --to {to} --skip-unsupported"));
+            assert_eq!(copied.code, 0, "{}", copied.err);
+            let skipped = copied.err.lines().filter_map(|line| line.strip_prefix("skipped: "));
+            let skipped: Vec<&str> = skipped.filter_map(|line| line.split(": ").next()).collect();
+            assert_eq!(skipped, ["/-g", "/-g/v", "/-x", "/g/.hidden", "/half", "/scalar"]);
+            assert!(copied.err.contains("its name becomes `\u{e9}`"), "{}", copied.err);
+            let again = format!("copy {source} {target}-2 --to {to} --skip-unsupported --json");
+            let lines = folder.run(&again).err;
+            assert!(lines.lines().all(|line| Json::parse(line.as_bytes()).is_ok()), "{lines}");
+            assert!(lines.contains(r#"{"skipped":"/half: "#), "{lines}");
+            folder.good(&format!("get {target} --path=/\u{e9}"));
+        }
+    }
+}
+
+/// An array by itself is the one variable of a dataset.
+#[test]
+fn an_array_by_itself_that_netcdf_lacks_is_copied_into_plain_zarr() {
+    let folder = Folder::new();
+    folder.good("create half.zarr --shape 3 --dtype float16 --fill 5");
+    folder.good("copy half.zarr copy.zarr --to zarr-v2");
+    let got = folder.good("get copy.zarr --path /half");
+    assert_eq!(got.text().split_whitespace().collect::<String>(), "[5.0,5.0,5.0]");
+    folder.bad("copy half.zarr nc.zarr --to nczarr-v3", 4);
+}
+
+/// A broken document stops no copy that leaves it out, and is named.
+#[test]
+fn a_broken_document_is_an_error_or_skipped_by_name() {
+    let folder = Folder::new();
+    folder.good("create a.zarr --path good --format v2 --shape 3 --dtype int32");
+    folder.write("a.zarr/bad/.zarray", r#"{"zarr_format": 2, "shape": "x"}"#);
+    let refused = folder.run("copy a.zarr b.zarr --to zarr-v3");
+    assert!(refused.code == 4 && refused.err.contains("/bad"), "{}", refused.err);
+    let copied = folder.run("copy a.zarr b.zarr --to zarr-v3 --skip-unsupported");
+    assert!(copied.code == 0 && copied.err.contains("skipped: /bad: "), "{}", copied.err);
+    folder.good("get b.zarr --path good");
 }

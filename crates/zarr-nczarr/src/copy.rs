@@ -1,6 +1,6 @@
 //! Copies a dataset into another one, in another profile or dialect.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use zarr_core::codec::{ChunkContext, Codec, CodecSpec};
 use zarr_core::data_type::DataType;
@@ -14,7 +14,8 @@ use crate::dataset::{Dataset, Profile};
 use crate::filter;
 use crate::infer::full_name;
 use crate::missing;
-use crate::name::{check_name, is_reserved, is_virtual};
+use crate::name::{check_name, composed, is_reserved, is_virtual};
+use crate::others::Other;
 use crate::schema::{Attribute, Filter, Group, Variable};
 use crate::slab::Slab;
 use crate::texts;
@@ -33,6 +34,9 @@ pub struct Plan {
     pub schema: Group,
     /// What is not kept, each with its place.
     pub lost: Vec<String>,
+    /// Nodes that [`Dataset::copy_to`] leaves out. If the copy is plain Zarr, it can have them as the arrays and groups that
+    /// they are.
+    pub others: Vec<Other>,
     /// Bytes of elements in all.
     pub bytes: u64,
     /// Variables of which chunks are not stored, and need not be in the copy: they read as zeros there, too.
@@ -61,6 +65,7 @@ impl Dataset {
             from: self,
             new,
             lost: Vec::new(),
+            left: HashMap::new(),
             bytes: 0,
             sparse: HashSet::new(),
             verbatim: Vec::new(),
@@ -69,8 +74,9 @@ impl Dataset {
         if new.profile == Profile::Pure {
             planning.unused(&root, &root, "/");
         }
+        let others = planning.others(&schema)?;
         let Planning { lost, bytes, sparse, verbatim, .. } = planning;
-        Ok(Plan { schema, lost, bytes, sparse, verbatim })
+        Ok(Plan { schema, lost, others, bytes, sparse, verbatim })
     }
 
     /// Copies definitions and elements into `to`, a dataset with nothing in it, made as the plan was.
@@ -149,6 +155,8 @@ pub(crate) struct Planning<'a> {
     pub from: &'a Dataset,
     pub new: &'a NewDataset,
     pub lost: Vec<String>,
+    /// Why nodes are no part of the copy, by their names in the dataset.
+    pub left: HashMap<String, String>,
     bytes: u64,
     pub sparse: HashSet<String>,
     verbatim: Vec<Verbatim>,
@@ -164,20 +172,40 @@ impl Planning<'_> {
         };
         copy.attributes = self.attributes(path, NodeKind::Group, &group.attributes, &stored);
         copy.dimensions = group.dimensions.clone();
+        copy.dimensions.retain(|dimension| self.obstacle(&dimension.name).is_none());
         for dimension in &mut copy.dimensions {
             if dimension.unlimited && self.new.profile == Profile::Pure {
                 let name = full_name(path, &dimension.name);
                 self.lost.push(format!("{name}: plain Zarr does not say that it is unlimited"));
             }
         }
-        for opaque in &group.opaque {
-            self.lost.push(format!("{}: {}", full_name(path, &opaque.name), opaque.why));
-        }
+        let mut taken = HashSet::new();
+        let mut is_free = |planning: &mut Self, name: &str| {
+            let twice = || "another name there is the same, its characters composed".to_owned();
+            let why = match planning.obstacle(name) {
+                None => (!taken.insert(composed(name).into_owned())).then(twice),
+                why => why,
+            };
+            let is_free = why.is_none();
+            why.into_iter().for_each(|why| planning.leave(&full_name(path, name), why));
+            let composed = composed(name);
+            if is_free && composed != name {
+                let path = full_name(path, name);
+                planning.lost.push(format!(
+                    "{path}: its name becomes `{composed}`, its characters composed"
+                ));
+            }
+            is_free
+        };
         for variable in &group.variables {
-            copy.variables.extend(self.variable(variable, &full_name(path, &variable.name))?);
+            if is_free(self, &variable.name) {
+                copy.variables.extend(self.variable(variable, &full_name(path, &variable.name))?);
+            }
         }
         for below in &group.groups {
-            copy.groups.push(self.group(below, &full_name(path, &below.name))?);
+            if is_free(self, &below.name) {
+                copy.groups.push(self.group(below, &full_name(path, &below.name))?);
+            }
         }
         let names = copy.variables.iter().map(|variable| &variable.name);
         let groups = copy.groups.iter().map(|group| &group.name);
@@ -217,9 +245,18 @@ impl Planning<'_> {
     ) -> Vec<Attribute> {
         let (mut kept, mut verbatim) = (Vec::new(), Vec::new());
         let plain = self.from.profile() == Profile::Pure;
-        for name in stored.iter().map(|(name, _)| name).filter(|name| is_reserved(name)) {
-            // Those that hold the model itself are in the plan in other words.
-            if plain && !name.starts_with('_') {
+        // Those that hold the model itself are in the plan in other words.
+        let is_model = |name: &str| {
+            name.starts_with("_nczarr_") || matches!(name, "_ARRAY_DIMENSIONS" | "_NCProperties")
+        };
+        for (name, json) in stored.iter().filter(|(name, _)| plain && is_reserved(name)) {
+            if self.new.profile == Profile::Pure && (!is_model(name) || name == "_NCProperties") {
+                let json = match self.from.dialect() == self.new.dialect {
+                    true => json.clone(),
+                    false => json.clone().into_standard(),
+                };
+                verbatim.push((name.to_owned(), json));
+            } else if !is_model(name) {
                 self.lost
                     .push(format!("{path}: attribute `{name}`: netCDF has another use for it"));
             }
@@ -285,6 +322,12 @@ impl Planning<'_> {
 
     fn variable(&mut self, variable: &Variable, path: &str) -> Result<Option<Variable>> {
         let mut copy = variable.clone();
+        let own = |name: &String| name.rsplit('/').next().unwrap_or_default().to_owned();
+        let obstacle = variable.dimensions.iter().find_map(|name| self.obstacle(&own(name)));
+        if let Some(why) = obstacle {
+            self.leave(path, format!("its dimension: {why}"));
+            return Ok(None);
+        }
         let is_netcdf_c = is_netcdf_c(self.new);
         match variable.ty {
             // netcdf-c opens no dataset that has them.
@@ -297,7 +340,7 @@ impl Planning<'_> {
                 }
             }
             Type::Complex64 | Type::Complex128 if is_netcdf_c => {
-                self.lost.push(format!("{path}: not copied; netcdf-c has no complex numbers"));
+                self.leave(path, "netcdf-c has no complex numbers");
                 return Ok(None);
             }
             Type::Char if self.new.profile == Profile::Pure => {
@@ -314,6 +357,7 @@ impl Planning<'_> {
         self.missing_value(&mut copy, variable, path)?;
         if copy.ty == Type::String {
             self.texts(&mut copy, path)?;
+            self.missing_text(&mut copy, path);
         }
         let dimensions = self.from.variable(path)?.dimensions()?;
         for (chunk, dimension) in copy.storage.chunks.iter_mut().zip(&dimensions) {

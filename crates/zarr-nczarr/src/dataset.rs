@@ -277,6 +277,11 @@ impl Dataset {
         self.snapshot().hierarchy.clone()
     }
 
+    /// Where its root group is in that hierarchy.
+    pub fn root_path(&self) -> &NodePath {
+        &self.inner.base
+    }
+
     /// What it defines, all of it, as one value.
     pub fn schema(&self) -> Arc<schema::Group> {
         self.snapshot().root.clone()

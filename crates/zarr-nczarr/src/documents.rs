@@ -370,10 +370,12 @@ impl Sheet {
         Ok(())
     }
 
-    /// Gives an attribute that is there the words of another document, which mean the same to netCDF.
+    /// Gives an attribute the words of another document: one that is there and means the same to netCDF, or one that netCDF
+    /// does not show.
     pub fn keep(&mut self, name: &str, json: &Json) {
-        if let Some(at) = self.position(name) {
-            self.user[at].1 = json.clone();
+        match self.position(name) {
+            Some(at) => self.user[at].1 = json.clone(),
+            None => self.user.push((name.to_owned(), json.clone(), None)),
         }
     }
 

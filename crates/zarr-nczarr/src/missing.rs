@@ -129,6 +129,23 @@ impl Planning<'_> {
         Ok(())
     }
 
+    /// In NCZarr of v2 a text as fill value is itself, in plain Zarr it is base64: what is neither stops xarray from opening the
+    /// whole dataset. A copy of plain Zarr says it in the attribute alone, which netCDF takes for the missing value; every
+    /// element is stored.
+    pub(crate) fn missing_text(&mut self, copy: &mut Variable, path: &str) {
+        let is_netcdf_c = self.new.profile == Profile::Nczarr && self.new.dialect == Dialect::V2;
+        let Some(Values::String(texts)) = copy.attribute(FILL) else { return };
+        let Some(text) = texts.first().filter(|text| !text.is_empty()) else { return };
+        if is_netcdf_c && self.from.profile() == Profile::Pure && !copy.storage.no_fill {
+            let why = "netCDF sees it; xarray and zarr-python see a value, as they take a text for base64 there";
+            self.lost.push(format!(
+                "{path}: the missing value {}; {why}",
+                zarr_core::Json::from(text.as_str()).brief()
+            ));
+            copy.storage.no_fill = true;
+        }
+    }
+
     /// The fill value of the source, as its document writes it.
     fn document_fill(&self, path: &str) -> Result<String> {
         Ok(self.from.variable(path)?.array()?.metadata().declared_fill.brief())

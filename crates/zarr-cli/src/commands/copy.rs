@@ -5,6 +5,7 @@ use zarr::{CopyOptions, ErrorKind};
 
 use super::netcdf;
 use crate::failure::Failure;
+use crate::foreign;
 use crate::human;
 use crate::parse::{self, CopyTo, Shape};
 use crate::progress::Progress;
@@ -24,7 +25,7 @@ DST is a new hierarchy, or a new node in one that is there. Nothing is overwritt
 format has no words for is refused before the first element is written, or left out with --skip-unsupported. Arrays whose
 axes have names keep their missing values; what cannot be kept is told, and refused with --strict. A netCDF dataset (--to nczarr-v2,
 nczarr-v3, zarr-v2 or zarr-v3) keeps dimensions, types and typed attributes; what of it cannot be kept is
-told, and refused with --strict.")]
+told, and refused with --strict. Arrays that netCDF has no type or no name for are copied as they are into plain Zarr.")]
 pub(crate) struct Copy {
     /// Path or URL of the hierarchy, or of the node inside, to copy
     #[arg(value_name = "SRC")]
@@ -68,7 +69,6 @@ impl Copy {
             ("--chunks", self.chunks.is_some()),
             ("--shards", self.shards.is_some()),
             ("--codec", !self.codec.is_empty()),
-            ("--skip-unsupported", self.skip_unsupported),
         ];
         match said.into_iter().find(|(_, said)| *said) {
             Some((option, _)) => {
@@ -83,7 +83,8 @@ impl Copy {
         let to = match &self.to {
             Some(CopyTo::NetCdf(new)) => {
                 self.check_plain()?;
-                return netcdf::copy(session, (&self.source, &self.target), new, &self.care);
+                let places = (self.source.as_str(), self.target.as_str());
+                return netcdf::copy(session, places, new, self.skip_unsupported, &self.care);
             }
             Some(CopyTo::Zarr(written)) => Some(*written),
             None => None,
@@ -103,6 +104,7 @@ impl Copy {
             Err(e) if e.kind() != ErrorKind::NotFound => return Err(e.into()),
             _ => {}
         }
+        foreign::warn(session, &place, &session::url(&self.target));
         let bar = Progress::of_bytes(0, false);
         let told = |progress: &zarr::Progress| {
             bar.total(progress.bytes_total);
@@ -119,6 +121,7 @@ impl Copy {
             codecs,
             strict: session.is_strict(),
             skip_unsupported: self.skip_unsupported,
+            only: None,
             progress: Some(&told),
         };
         let copied = zarr::copy(&source, &place.hierarchy, &place.path, &options);

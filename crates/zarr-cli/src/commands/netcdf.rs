@@ -1,8 +1,8 @@
 //! Opens, makes and describes netCDF datasets.
 
 use zarr::nczarr::schema::{Group, Variable};
-use zarr::nczarr::{Dataset, DatasetOptions, NcUrl, NewDataset, Profile, Storage};
-use zarr::{Error, Hierarchy, Json, MetadataError, Node, Object};
+use zarr::nczarr::{Dataset, DatasetOptions, NcUrl, NewDataset, Other, Profile, Storage};
+use zarr::{CopyOptions, Error, ErrorKind, Hierarchy, Json, MetadataError, Node, NodePath, Object};
 
 use crate::failure::Failure;
 use crate::human;
@@ -77,17 +77,34 @@ pub(super) fn take_back(dataset: &Dataset) {
     let _ = dataset.hierarchy().erase(&zarr::NodePath::root());
 }
 
-/// Copies the dataset that `source` means to `target`, as `new`.
+/// Copies the dataset that `source` means to `target`, as `new`. Nodes that netCDF cannot represent are copied as they are
+/// into plain Zarr; into NCZarr they are left out, if the user asks for that.
 pub(super) fn copy(
     session: &Session,
     (source, target): (&str, &str),
     new: &NewDataset,
+    skip_unsupported: bool,
     care: &Care,
 ) -> Result<(), Failure> {
     new_dataset(target, Some(new))?;
     let from = url_of(source)?.open(&DatasetOptions::of(session.options()?))?;
-    let plan = from.plan_copy(new)?;
-    session.warn_of(&from.warnings());
+    let mut plan = from.plan_copy(new)?;
+    let (arrays, skipped) = others(&from, std::mem::take(&mut plan.others), new);
+    // Of those that are no variables more is said than that.
+    let is_other = |place: &str| {
+        let skipped = skipped.iter().map(|(path, _)| path);
+        arrays.iter().chain(skipped).any(|path| path.as_str() == place)
+    };
+    let mut warnings = from.warnings();
+    warnings.retain(|warning| {
+        !(warning.what.starts_with("is no variable: ") && is_other(&warning.place))
+    });
+    session.warn_of(&warnings);
+    if let (false, Some((path, why))) = (skip_unsupported, skipped.first()) {
+        return Err(left_behind(&from, path, why, skipped.len() - 1, new));
+    }
+    let mut skipped: Vec<String> =
+        skipped.iter().map(|(path, why)| format!("{path}: {why}")).collect();
     if session.is_strict()
         && let Some(what) = plan.lost.first()
     {
@@ -98,21 +115,32 @@ pub(super) fn copy(
         );
     }
     let to = create(session, target, Some(new), care)?;
+    let options = CopyOptions {
+        strict: session.is_strict(),
+        skip_unsupported,
+        only: Some(arrays.iter().cloned().collect()),
+        ..CopyOptions::default()
+    };
     let bar = Progress::of_bytes(plan.bytes, false);
     let copied = from.copy_to(&to, &plan, &|path, done| {
         bar.done(done);
         bar.message(path.to_owned());
     });
     drop(bar);
-    if let Err(e) = copied {
-        take_back(&to);
-        return Err(e.into());
-    }
+    let copied = copied.and_then(|()| match arrays.is_empty() {
+        true => Ok(zarr::Progress::default()),
+        false => copy_others(&from, &to, &arrays, options),
+    });
+    let copied = copied.inspect_err(|_| take_back(&to))?;
+    skipped.extend(copied.skipped);
+    session.tell_notes(&copied.notes);
     session.tell_lost(&plan.lost);
+    session.tell_lost(&copied.not_kept);
+    session.tell_skipped(&skipped);
     session.talk(&format!(
         "copied {}, {}, to {} as {} in {}",
-        human::plural(count(&plan.schema), "variable"),
-        human::size(plan.bytes),
+        human::plural(count(&plan.schema) + arrays.len() as u64, "variable"),
+        human::size(plan.bytes.saturating_add(copied.bytes_done)),
         session::url(target),
         match new.profile {
             Profile::Pure => "plain Zarr",
@@ -121,6 +149,65 @@ pub(super) fn copy(
         new.dialect,
     ));
     Ok(())
+}
+
+/// Of the nodes that no copy by netCDF has, those that plain Zarr can have, and the others, each with the reason.
+fn others(
+    from: &Dataset,
+    all: Vec<Other>,
+    new: &NewDataset,
+) -> (Vec<NodePath>, Vec<(NodePath, String)>) {
+    let (mut arrays, mut skipped) = (Vec::new(), Vec::new());
+    for Other { path, why } in all {
+        match from.hierarchy().node(&path) {
+            Err(e) if e.kind() == ErrorKind::InvalidMetadata => skipped.push((path, why)),
+            _ if new.profile == Profile::Pure => arrays.push(path),
+            _ => skipped.push((path, why)),
+        }
+    }
+    (arrays, skipped)
+}
+
+/// Copies nodes as those that they are, into the groups that a copy has already.
+fn copy_others(
+    from: &Dataset,
+    to: &Dataset,
+    nodes: &[NodePath],
+    mut options: CopyOptions<'_>,
+) -> zarr::Result<zarr::Progress> {
+    let base = from.hierarchy().node(from.root_path())?;
+    let at = match (&base, nodes) {
+        // An array that the dataset takes for the one variable of a group.
+        (Node::Array(_), [variable]) => {
+            options.only = None;
+            variable
+        }
+        _ => to.root_path(),
+    };
+    zarr::copy(&base, &to.hierarchy(), at, &options)
+}
+
+/// Refuses a copy that would lose a node.
+fn left_behind(
+    from: &Dataset,
+    path: &NodePath,
+    why: &str,
+    more: usize,
+    new: &NewDataset,
+) -> Failure {
+    let more = match more {
+        0 => String::new(),
+        more => format!(" (and {more} more)"),
+    };
+    let hint = match new.profile {
+        Profile::Pure => "leave such nodes out, each named, with `--skip-unsupported`",
+        _ => {
+            "copy to `zarr-v2` or `zarr-v3`, or leave such nodes out, each named, with `--skip-unsupported`"
+        }
+    };
+    let what = format!("the whole of it: {why}{more}");
+    let error = MetadataError::CannotSpell { format: "the copy", what, hint: hint.into() };
+    Error::from(error).at_store(from.hierarchy().store().name()).at_path(path).into()
 }
 
 fn count(group: &Group) -> u64 {

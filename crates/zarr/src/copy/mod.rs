@@ -30,6 +30,8 @@ pub struct CopyOptions<'a> {
     /// Leaves out the nodes that cannot be represented in the target, with all below them, and names them in
     /// [`Progress::skipped`].
     pub skip_unsupported: bool,
+    /// Copies only the nodes at these paths of the source; the target has the groups above them.
+    pub only: Option<HashSet<NodePath>>,
     /// Called after each block of elements.
     pub progress: Option<&'a (dyn Fn(&Progress) + Sync)>,
 }
@@ -73,26 +75,33 @@ pub fn copy(
     options: &CopyOptions<'_>,
 ) -> Result<Progress> {
     let from = source.hierarchy();
-    let nodes = from.tree(source.path())?;
+    let mut nodes = from.tree(source.path())?;
+    if let Some(only) = &options.only {
+        nodes.retain(|child| only.contains(&child.path));
+    }
     let nodes = nodes.iter().map(|child| from.node(&child.path)).collect::<Result<Vec<_>>>()?;
     let mut progress = Progress { nodes_total: nodes.len() as u64, ..Progress::default() };
     check_ranks(&nodes, options, &mut progress)?;
-    let datasets = Datasets::of(&nodes, from.dialect());
+    let datasets = match &options.only {
+        None => Datasets::of(&nodes, from.dialect()),
+        Some(_) => Datasets::of(&from.nodes(source.path())?, from.dialect()),
+    };
     let mut plan = Vec::new();
+    let mut left_out = HashSet::new();
     for node in nodes {
         let path = node.path().clone();
         let below =
             path.as_str()[source.path().as_str().trim_end_matches('/').len()..].trim_matches('/');
         let to = if below.is_empty() { at.clone() } else { at.join(below)? };
-        let skipped =
-            |above: &NodePath| plan.iter().all(|(node, ..): &Planned| node.path() != above);
-        if path != *source.path() && path.parent().is_some_and(|above| skipped(&above)) {
+        if path.parent().is_some_and(|above| left_out.contains(&above)) {
+            left_out.insert(path);
             continue;
         }
         let described = match planned(&node, target, &to, &datasets, options) {
             Err(e) if options.skip_unsupported && may_skip(&e) && path != *source.path() => {
                 let hint = e.hint().map_or_else(String::new, |hint| format!("; {hint}"));
                 progress.skipped.push(format!("{path}: {}{hint}", e.cause()));
+                left_out.insert(path);
                 continue;
             }
             described => described?,
@@ -164,9 +173,6 @@ pub fn copy(
     target.flush()?;
     Ok(progress)
 }
-
-/// A node, its place in the target, and if it is an array what the copy is.
-type Planned = (Node, NodePath, Option<Described>);
 
 /// What the copy of an array is to be; nothing for a group. Refuses what cannot be represented in the target.
 fn planned(
