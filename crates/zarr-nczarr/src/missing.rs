@@ -130,7 +130,7 @@ impl Planning<'_> {
     }
 
     /// In NCZarr of v2 a text as fill value is itself, in plain Zarr it is base64: what is neither stops xarray from opening the
-    /// whole dataset. A copy of plain Zarr says it in the attribute alone, which netCDF takes for the missing value; every
+    /// whole dataset. A copy of plain Zarr says it in the attribute only, which netCDF takes for the missing value; every
     /// element is stored.
     pub(crate) fn missing_text(&mut self, copy: &mut Variable, path: &str) {
         let is_netcdf_c = self.new.profile == Profile::Nczarr && self.new.dialect == Dialect::V2;
