@@ -5,8 +5,8 @@
 use zarr_core::store::StorePrefix;
 use zarr_core::{AccessError, Consolidated, Dialect, OpenOptions, Registry, Result, StoreError};
 
-use crate::create::NewDataset;
-use crate::dataset::{Dataset, DatasetOptions, Profile};
+use crate::edit::create::NewDataset;
+use crate::handles::dataset::{Dataset, DatasetOptions, Profile};
 
 /// A URL, taken apart.
 #[derive(Clone, Debug, PartialEq, Eq)]

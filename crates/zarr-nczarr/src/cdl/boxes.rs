@@ -1,6 +1,6 @@
 //! Cuts a variable into pieces that are read or written one at a time, so that little memory is held.
 
-use crate::slab::Slab;
+use crate::model::slab::Slab;
 
 /// About how many elements a piece has.
 const USUAL: u64 = 1 << 20;

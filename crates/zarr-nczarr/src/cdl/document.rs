@@ -6,7 +6,7 @@ use super::data::{self, Layout};
 use super::error::CdlError;
 use super::parse;
 use crate::Values;
-use crate::schema::Group;
+use crate::model::schema::Group;
 
 /// A CDL text that was read: what it defines, and where its data stand.
 ///

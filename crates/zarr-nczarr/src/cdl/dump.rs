@@ -8,7 +8,7 @@ use zarr_core::{AccessError, Error, Json, Node, Result};
 use super::boxes::Boxes;
 use super::document::Provenance;
 use super::print::{Printing, print};
-use crate::dataset::Dataset;
+use crate::handles::dataset::Dataset;
 
 impl Provenance {
     /// What the special attributes of a dataset say.

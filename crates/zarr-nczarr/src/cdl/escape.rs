@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::Type;
-use crate::name::{composed, is_virtual};
+use crate::model::name::{composed, is_virtual};
 
 /// A name as CDL writes it.
 pub(super) fn name(name: &str) -> String {

@@ -6,11 +6,11 @@ use super::boxes::Boxes;
 use super::document::Document;
 use super::error::CdlError;
 use super::special;
-use crate::dataset::Dataset;
-use crate::schema::Group;
-use crate::slab::Slab;
-use crate::values::Values;
-use crate::variable::Variable;
+use crate::handles::dataset::Dataset;
+use crate::handles::variable::Variable;
+use crate::model::schema::Group;
+use crate::model::slab::Slab;
+use crate::model::values::Values;
 
 impl From<CdlError> for Error {
     fn from(error: CdlError) -> Self {

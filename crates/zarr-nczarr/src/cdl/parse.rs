@@ -13,7 +13,7 @@ use super::own_types;
 use super::scope::Scope;
 use super::special;
 use super::token::{Lexeme, Lexer, Token};
-use crate::schema::{Attribute, Dimension, Variable};
+use crate::model::schema::{Attribute, Dimension, Variable};
 use crate::{Type, Values, check_name, is_reserved, is_virtual};
 
 /// The attribute that holds a variable's fill value.

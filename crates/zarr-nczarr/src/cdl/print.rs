@@ -10,8 +10,8 @@ use super::escape;
 use super::rows::{self, Frame, Rows};
 use super::special;
 use crate::Type;
-use crate::name::is_same;
-use crate::schema::{Attribute, Dimension, Group, Variable};
+use crate::model::name::is_same;
+use crate::model::schema::{Attribute, Dimension, Group, Variable};
 
 /// Which parts of a dataset are written, and how.
 #[derive(Clone, Debug, Default)]

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use super::digits::{Precision, push_number};
 use super::escape::{self, Script};
-use crate::schema::Variable;
+use crate::model::schema::Variable;
 use crate::{Type, Values};
 
 /// Beyond this many characters a line goes on in the next, unless told otherwise.

@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::escape;
 use super::token::Token;
-use crate::schema::{Attribute, Dimension, Group, Variable};
+use crate::model::schema::{Attribute, Dimension, Group, Variable};
 
 /// A group, and what it has, by number.
 #[derive(Default)]

@@ -4,8 +4,8 @@ use zarr_core::Json;
 
 use super::document::Provenance;
 use super::escape::{self, Script};
-use crate::filter;
-use crate::schema::{Attribute, Endian, Filter, Variable};
+use crate::documents::filter;
+use crate::model::schema::{Attribute, Endian, Filter, Variable};
 use crate::{Type, Values};
 
 /// What HDF5 calls netCDF's filters by.

@@ -11,7 +11,7 @@ use zarr_core::store::{
 };
 use zarr_core::{Json, Limits, StoreError};
 
-use crate::lenient;
+use crate::documents::lenient;
 
 /// A store, and documents that are not in it.
 #[derive(Debug)]

@@ -5,14 +5,14 @@
 
 use zarr_core::{AccessError, Array, Result};
 
-use crate::dataset::Dataset;
-use crate::elements;
-use crate::infer::full_name;
-use crate::load::Snapshot;
-use crate::schema::Group;
-use crate::slab::Slab;
-use crate::values::Values;
-use crate::variable::Variable;
+use crate::documents::infer::full_name;
+use crate::documents::load::Snapshot;
+use crate::handles::dataset::Dataset;
+use crate::handles::variable::Variable;
+use crate::model::elements;
+use crate::model::schema::Group;
+use crate::model::slab::Slab;
+use crate::model::values::Values;
 
 /// Dimensions, by their full names, and how long each is to be at least.
 type Lengths = Vec<(String, u64)>;
@@ -21,7 +21,7 @@ type Lengths = Vec<(String, u64)>;
 fn each_variable<'g>(
     group: &'g Group,
     path: &str,
-    call: &mut impl FnMut(&str, &'g crate::schema::Variable) -> Result<()>,
+    call: &mut impl FnMut(&str, &'g crate::model::schema::Variable) -> Result<()>,
 ) -> Result<()> {
     for variable in &group.variables {
         call(&full_name(path, &variable.name), variable)?;

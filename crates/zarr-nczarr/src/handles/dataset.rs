@@ -9,14 +9,14 @@ use zarr_core::{
     Result, Warning,
 };
 
-use crate::documents::Sources;
-use crate::format::{NcFormat, Words};
-use crate::group::Group;
-use crate::inline;
-use crate::load::{Loader, Snapshot, is_narrow_u1, old_documents};
-use crate::name::is_same;
-use crate::schema;
-use crate::variable::Variable;
+use crate::documents::format::{NcFormat, Words};
+use crate::documents::inline;
+use crate::documents::load::{Loader, Snapshot, is_narrow_u1, old_documents};
+use crate::documents::node_documents::Sources;
+use crate::handles::group::Group;
+use crate::handles::variable::Variable;
+use crate::model::name::is_same;
+use crate::model::schema;
 
 /// How a dataset says what plain Zarr does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

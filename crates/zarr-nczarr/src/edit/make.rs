@@ -5,18 +5,18 @@ use zarr_core::{
     AccessError, Array, Cause, Dialect, Json, MetadataError, Object, Result, Unsupported,
 };
 
-use crate::annotate::check_defined_attribute;
-use crate::attribute;
-use crate::chunks;
-use crate::dataset::{Dataset, Profile};
-use crate::documents::{ArrayDocument, Sheet};
-use crate::filter;
-use crate::load::Snapshot;
-use crate::missing;
-use crate::schema::{self, Dimension};
-use crate::text_type::{CharType, TextType};
-use crate::types::Type;
-use crate::values::Values;
+use crate::documents::filter;
+use crate::documents::load::Snapshot;
+use crate::documents::node_documents::{ArrayDocument, Sheet};
+use crate::documents::text_type::{CharType, TextType};
+use crate::edit::annotate::check_defined_attribute;
+use crate::edit::missing;
+use crate::handles::dataset::{Dataset, Profile};
+use crate::model::attribute;
+use crate::model::chunks;
+use crate::model::schema::{self, Dimension};
+use crate::model::types::Type;
+use crate::model::values::Values;
 
 /// The width of strings if nothing says one, in bytes (N-060).
 const DEFAULT_WIDTH: usize = 128;

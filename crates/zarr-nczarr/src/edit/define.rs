@@ -6,16 +6,16 @@ use std::sync::Arc;
 use zarr_core::metadata::NodeKind;
 use zarr_core::{AccessError, Error, NodePath, Object, Result};
 
-use crate::dataset::{Dataset, Profile};
-use crate::documents::{GroupDocument, Sheet};
-use crate::elements;
-use crate::group::Group;
-use crate::infer::full_name;
-use crate::load::{Entry, Snapshot};
-use crate::make::Making;
-use crate::name::{check_name, composed};
-use crate::schema::{self, Dimension};
-use crate::variable::Variable;
+use crate::documents::infer::full_name;
+use crate::documents::load::{Entry, Snapshot};
+use crate::documents::node_documents::{GroupDocument, Sheet};
+use crate::edit::make::Making;
+use crate::handles::dataset::{Dataset, Profile};
+use crate::handles::group::Group;
+use crate::handles::variable::Variable;
+use crate::model::elements;
+use crate::model::name::{check_name, composed};
+use crate::model::schema::{self, Dimension};
 
 impl Dataset {
     /// Where the node is that is called so here.

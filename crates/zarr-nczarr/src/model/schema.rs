@@ -8,9 +8,9 @@ use zarr_core::Json;
 use zarr_core::data_type::DataType;
 pub use zarr_core::data_type::Endian;
 
-use crate::name::position;
-use crate::types::Type;
-use crate::values::Values;
+use crate::model::name::position;
+use crate::model::types::Type;
+use crate::model::values::Values;
 
 /// A dimension, in the group that declares it.
 #[derive(Clone, Debug, PartialEq, Eq)]

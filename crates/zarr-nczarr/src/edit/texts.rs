@@ -4,15 +4,15 @@ use zarr_core::data_type::{DataType, FillValue, Repr};
 use zarr_core::metadata::ArrayMetadata;
 use zarr_core::{Array, Dialect, Result, Selection};
 
-use crate::attribute;
-use crate::copy::{BLOCK, Planning, TEXT, slabs};
-use crate::dataset::Profile;
-use crate::elements::text_in;
-use crate::schema::{Attribute, FixedText, Variable};
-use crate::slab::Slab;
-use crate::types::Type;
-use crate::values::Values;
-use crate::variable;
+use crate::edit::copy::{BLOCK, Planning, TEXT, slabs};
+use crate::handles::dataset::Profile;
+use crate::handles::variable;
+use crate::model::attribute;
+use crate::model::elements::text_in;
+use crate::model::schema::{Attribute, FixedText, Variable};
+use crate::model::slab::Slab;
+use crate::model::types::Type;
+use crate::model::values::Values;
 
 const WIDTH: &str = "_nczarr_maxstrlen";
 

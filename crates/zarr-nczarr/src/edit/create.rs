@@ -5,9 +5,9 @@ use std::sync::{Arc, OnceLock};
 use zarr_core::store::Store;
 use zarr_core::{AccessError, Dialect, Hierarchy, Json, NodePath, Object, Result};
 
-use crate::dataset::{Dataset, DatasetOptions, Profile};
-use crate::documents::{GroupDocument, Sheet};
-use crate::format::{NcFormat, Words};
+use crate::documents::format::{NcFormat, Words};
+use crate::documents::node_documents::{GroupDocument, Sheet};
+use crate::handles::dataset::{Dataset, DatasetOptions, Profile};
 
 /// What a new dataset is kept as.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,12 +3,12 @@
 use zarr_core::metadata::NodeKind;
 use zarr_core::{AccessError, Error, Result};
 
-use crate::dataset::Dataset;
-use crate::group::Group;
-use crate::name::{check_name, composed, is_reserved, is_virtual, position};
-use crate::schema::Attribute;
-use crate::values::Values;
-use crate::variable::Variable;
+use crate::handles::dataset::Dataset;
+use crate::handles::group::Group;
+use crate::handles::variable::Variable;
+use crate::model::name::{check_name, composed, is_reserved, is_virtual, position};
+use crate::model::schema::Attribute;
+use crate::model::values::Values;
 
 impl Group {
     /// Sets an attribute; one that is there keeps its place.

@@ -2,10 +2,10 @@
 
 use zarr_core::Result;
 
-use crate::dataset::{Dataset, normal};
-use crate::infer::full_name;
-use crate::schema;
-use crate::variable::Variable;
+use crate::documents::infer::full_name;
+use crate::handles::dataset::{Dataset, normal};
+use crate::handles::variable::Variable;
+use crate::model::schema;
 
 /// A group of a dataset.
 #[derive(Clone, Debug)]

@@ -5,11 +5,11 @@
 
 use zarr_core::{AccessError, Dialect, Json, MetadataError, Object};
 
-use crate::attribute::{self, json_note, noted_type};
-use crate::name::{composed, is_reserved, position};
-use crate::schema::{Attribute, Dimension};
-use crate::types::Type;
-use crate::values::Values;
+use crate::model::attribute::{self, json_note, noted_type};
+use crate::model::name::{composed, is_reserved, position};
+use crate::model::schema::{Attribute, Dimension};
+use crate::model::types::Type;
+use crate::model::values::Values;
 
 /// Where a node may have netCDF's documents.
 pub(crate) struct Sources<'a> {

@@ -4,16 +4,16 @@ use zarr_core::data_type::Repr;
 use zarr_core::metadata::ArrayMetadata;
 use zarr_core::{AccessError, Dialect, Error, Result};
 
-use crate::dataset::Profile;
-use crate::documents::Sheet;
-use crate::elements;
-use crate::load::Entry;
-use crate::make::Making;
-use crate::name::position;
-use crate::schema::Attribute;
-use crate::types::Type;
-use crate::values::Values;
-use crate::variable::Variable;
+use crate::documents::load::Entry;
+use crate::documents::node_documents::Sheet;
+use crate::edit::make::Making;
+use crate::handles::dataset::Profile;
+use crate::handles::variable::Variable;
+use crate::model::elements;
+use crate::model::name::position;
+use crate::model::schema::Attribute;
+use crate::model::types::Type;
+use crate::model::values::Values;
 
 const FILL: &str = "_FillValue";
 const WIDTH: &str = "_nczarr_maxstrlen";

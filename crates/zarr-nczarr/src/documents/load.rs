@@ -13,18 +13,18 @@ use zarr_core::{
     Object, Result, StoreError, Strictness, Warning,
 };
 
-use crate::attribute;
-use crate::dataset::{DatasetOptions, Lengths, Profile};
-use crate::documents::{ArrayDocument, GroupDocument, Sheet, Sources};
-use crate::elements;
-use crate::filter;
-use crate::format::Words;
-use crate::infer::{self, full_name};
-use crate::missing;
-use crate::name::check_name;
-use crate::schema::{Attribute, Dimension, Group, Opaque, Storage, Variable};
-use crate::types::Type;
-use crate::values::Values;
+use crate::documents::filter;
+use crate::documents::format::Words;
+use crate::documents::infer::{self, full_name};
+use crate::documents::node_documents::{ArrayDocument, GroupDocument, Sheet, Sources};
+use crate::edit::missing;
+use crate::handles::dataset::{DatasetOptions, Lengths, Profile};
+use crate::model::attribute;
+use crate::model::elements;
+use crate::model::name::check_name;
+use crate::model::schema::{Attribute, Dimension, Group, Opaque, Storage, Variable};
+use crate::model::types::Type;
+use crate::model::values::Values;
 
 /// Groups deeper than this are refused.
 const MAX_DEPTH: usize = 128;

@@ -3,8 +3,8 @@
 use zarr_core::metadata::ArrayMetadata;
 use zarr_core::{Dialect, Json};
 
-use crate::name::check_name;
-use crate::schema::{Dimension, Group};
+use crate::model::name::check_name;
+use crate::model::schema::{Dimension, Group};
 
 /// What netCDF's library calls dimensions without a name (N-092).
 pub(crate) fn anonymous(len: u64) -> String {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use zarr_core::CoreType;
 
-use crate::values::Values;
+use crate::model::values::Values;
 
 /// The core's data types of netCDF's numbers.
 const CORE: [(Type, CoreType); 13] = [

@@ -5,8 +5,8 @@ use std::sync::{Arc, OnceLock};
 
 use zarr_core::{Dialect, Node, NodePath, OpenOptions};
 
-use crate::format::{NcFormat, Words};
-use crate::load::is_narrow_u1;
+use crate::documents::format::{NcFormat, Words};
+use crate::documents::load::is_narrow_u1;
 
 /// How the hierarchy of `node` has to be opened so that characters of netcdf-c 4.8 and 4.9.0 are one byte each; `None` if
 /// no such characters are known of it. `options` are those that it was opened with.

@@ -4,8 +4,8 @@ use zarr_core::codec::CodecSpec;
 use zarr_core::metadata::ArrayMetadata;
 use zarr_core::{Dialect, Json, Object};
 
-use crate::schema::Filter;
-use crate::types::Type;
+use crate::model::schema::Filter;
+use crate::model::types::Type;
 
 /// The filters that an array's chunks go through, the first first.
 pub(crate) fn of(metadata: &ArrayMetadata) -> Vec<Filter> {

@@ -7,13 +7,13 @@ use zarr_core::metadata::NodeKind;
 use zarr_core::store::{Payload, StorePrefix};
 use zarr_core::{AccessError, Array, Dialect, NodePath, Object, Result, StoreError};
 
-use crate::dataset::{Dataset, Profile};
-use crate::define::taken;
-use crate::documents::{GroupDocument, Sheet};
-use crate::group::Group;
-use crate::infer::full_name;
-use crate::name::position;
-use crate::schema;
+use crate::documents::infer::full_name;
+use crate::documents::node_documents::{GroupDocument, Sheet};
+use crate::edit::define::taken;
+use crate::handles::dataset::{Dataset, Profile};
+use crate::handles::group::Group;
+use crate::model::name::position;
+use crate::model::schema;
 
 /// Calls for each variable at and below the group at `path`.
 fn variables(group: &schema::Group, path: &str) -> Vec<(String, Vec<String>)> {

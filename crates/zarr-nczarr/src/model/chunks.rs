@@ -1,6 +1,6 @@
 //! Chooses a chunk shape for a variable that was given none (N-015).
 
-use crate::schema::Dimension;
+use crate::model::schema::Dimension;
 
 /// About how large a chunk may become, in bytes.
 const LARGE: u64 = 16 << 20;

@@ -14,7 +14,7 @@ use zarr_core::{
     Reading, StoreError,
 };
 
-use crate::lenient;
+use crate::documents::lenient;
 
 /// How a dataset's documents are to be understood; told by its root.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

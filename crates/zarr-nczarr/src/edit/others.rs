@@ -4,11 +4,11 @@ use std::collections::{HashMap, HashSet};
 
 use zarr_core::{ErrorKind, NodePath, Result};
 
-use crate::copy::Planning;
-use crate::dataset::Profile;
-use crate::infer::full_name;
-use crate::name::{check_name, composed};
-use crate::schema::Group;
+use crate::documents::infer::full_name;
+use crate::edit::copy::Planning;
+use crate::handles::dataset::Profile;
+use crate::model::name::{check_name, composed};
+use crate::model::schema::Group;
 
 /// A node that is no part of a copy: netCDF has no type or no name for it, the dataset does not list it, or its document is
 /// broken.

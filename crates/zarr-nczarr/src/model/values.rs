@@ -1,6 +1,6 @@
 //! The values that attributes hold and variables read to.
 
-use crate::types::Type;
+use crate::model::types::Type;
 
 /// Values of one type, in a row: what an attribute holds, and a variable's elements in C order.
 ///
@@ -90,7 +90,7 @@ pub(crate) use each_number;
 /// Runs `$do` with `$T` standing for the Rust type of one of netCDF's atomic numbers; the arms behind it for other types.
 macro_rules! with_number {
     ($ty:expr, $T:ident => $do:expr, $($rest:tt)*) => {
-        $crate::values::with_number!(@ $ty, $T => $do; Byte i8, Ubyte u8, Short i16, Ushort u16, Int i32, Uint u32,
+        $crate::model::values::with_number!(@ $ty, $T => $do; Byte i8, Ubyte u8, Short i16, Ushort u16, Int i32, Uint u32,
             Int64 i64, Uint64 u64, Float f32, Double f64; $($rest)*)
     };
     (@ $ty:expr, $T:ident => $do:expr; $($name:ident $rust:ty),*; $($rest:tt)*) => {

@@ -5,12 +5,12 @@
 
 use zarr_core::{Dialect, ErrorKind, Result, missing_value};
 
-use crate::attribute;
-use crate::copy::{Planning, kept};
-use crate::dataset::Profile;
-use crate::schema::{Attribute, Variable};
-use crate::types::Type;
-use crate::values::Values;
+use crate::edit::copy::{Planning, kept};
+use crate::handles::dataset::Profile;
+use crate::model::attribute;
+use crate::model::schema::{Attribute, Variable};
+use crate::model::types::Type;
+use crate::model::values::Values;
 
 const FILL: &str = "_FillValue";
 

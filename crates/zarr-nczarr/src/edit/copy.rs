@@ -8,19 +8,19 @@ use zarr_core::metadata::ArrayMetadata;
 use zarr_core::region::element_count;
 use zarr_core::{Dialect, Json, Node, NodeKind, Object, Result};
 
-use crate::attribute;
-use crate::create::NewDataset;
-use crate::dataset::{Dataset, Profile};
-use crate::filter;
-use crate::infer::full_name;
-use crate::missing;
-use crate::name::{check_name, composed, is_reserved, is_virtual};
-use crate::others::Other;
-use crate::schema::{Attribute, Filter, Group, Variable};
-use crate::slab::Slab;
-use crate::texts;
-use crate::types::Type;
-use crate::values::Values;
+use crate::documents::filter;
+use crate::documents::infer::full_name;
+use crate::edit::create::NewDataset;
+use crate::edit::missing;
+use crate::edit::others::Other;
+use crate::edit::texts;
+use crate::handles::dataset::{Dataset, Profile};
+use crate::model::attribute;
+use crate::model::name::{check_name, composed, is_reserved, is_virtual};
+use crate::model::schema::{Attribute, Filter, Group, Variable};
+use crate::model::slab::Slab;
+use crate::model::types::Type;
+use crate::model::values::Values;
 
 /// About how many bytes are held at once.
 pub(crate) const BLOCK: u64 = 64 << 20;

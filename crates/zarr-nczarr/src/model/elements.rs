@@ -4,9 +4,9 @@ use zarr_core::data_type::{DataType, Repr};
 use zarr_core::metadata::ArrayMetadata;
 use zarr_core::{AccessError, Array, Element, Result, Selection};
 
-use crate::format::Words;
-use crate::types::Type;
-use crate::values::{Values, each_number, with_number};
+use crate::documents::format::Words;
+use crate::model::types::Type;
+use crate::model::values::{Values, each_number, with_number};
 
 /// The type that an array's elements are to netCDF (N-003 … N-006, N-063, N-065).
 ///

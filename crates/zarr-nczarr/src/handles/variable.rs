@@ -2,13 +2,13 @@
 
 use zarr_core::{AccessError, Array, Error, Result};
 
-use crate::dataset::Dataset;
-use crate::elements;
-use crate::load::Entry;
-use crate::schema::{self, Dimension};
-use crate::slab::Slab;
-use crate::types::Type;
-use crate::values::Values;
+use crate::documents::load::Entry;
+use crate::handles::dataset::Dataset;
+use crate::model::elements;
+use crate::model::schema::{self, Dimension};
+use crate::model::slab::Slab;
+use crate::model::types::Type;
+use crate::model::values::Values;
 
 /// A variable of a dataset.
 #[derive(Clone, Debug)]

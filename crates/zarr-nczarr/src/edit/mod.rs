@@ -1,0 +1,17 @@
+//! Changes to datasets: methods of the handles that create, define, rename, grow and copy.
+//!
+//! [`create`] makes an empty dataset. [`define`] adds dimensions, variables and groups, for which [`make`] creates the array of a
+//! variable and [`redefine`] creates it anew. [`annotate`] sets attributes, [`rename`] renames and deletes, [`grow`] makes
+//! unlimited dimensions longer. [`copy`] plans and makes a copy in another profile or dialect, [`missing`], [`others`] and [`texts`] with it.
+
+pub(crate) mod annotate;
+pub(crate) mod copy;
+pub(crate) mod create;
+pub(crate) mod define;
+pub(crate) mod grow;
+pub(crate) mod make;
+pub(crate) mod missing;
+pub(crate) mod others;
+pub(crate) mod redefine;
+pub(crate) mod rename;
+pub(crate) mod texts;
