@@ -175,7 +175,20 @@ natives! {
         |v| if v < 0.0 { v as i64 as _ } else { v as u64 as _ };
     f32 f64 => add sub mul, |a, b| a / b, |x| x.round_ties_even(), ScalarValue::Float, |v| v as _, |v| v as _;
     f16 => add sub mul, |a, b| a / b, |x| f16::from_f32(x.to_f32().round_ties_even()), ScalarValue::Float,
-        |v| f16::from_f64(v as f64), f16::from_f64;
+        |v| half_of(v as f64), half_of;
+}
+
+/// Rounds once. [`f16::from_f64`] rounds to 32 bits first on some processors.
+///
+/// Where 32 bits do not hold the number, the neighbour whose last bit is 1 is taken: it is no tie of fewer bits.
+fn half_of(value: f64) -> f16 {
+    let near = value as f32;
+    let (wide, bits) = (f64::from(near), near.to_bits());
+    if wide == value || value.is_nan() || bits & 1 == 1 {
+        return f16::from_f32(near);
+    }
+    let odd = if wide.abs() > value.abs() { bits - 1 } else { bits + 1 };
+    f16::from_f32(f32::from_bits(odd))
 }
 
 /// Runs `$body` with `$T` standing for the Rust type of a core type's integers or floats.
@@ -215,4 +228,31 @@ pub(crate) fn cast(from: CoreType, to: CoreType, numbers: Vec<u8>) -> Vec<u8> {
         return numbers;
     }
     with_scalar!(from, A => with_scalar!(to, B => cast_each::<A, B>(&numbers)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// NumPy 2.4.6: by way of 32 bits, the first two would be rounded twice.
+    #[test]
+    fn doubles_are_rounded_to_half_precision_once() {
+        for (double, half) in [
+            (0x3ff0_0200_0000_1000u64, 0x3c01),
+            (0xbff0_0200_0000_1000, 0xbc01),
+            (0x3ff0_0200_0000_0000, 0x3c00),
+            (0x40ef_fdff_ffff_ffff, 0x7bff),
+            (0x40ef_fe00_0000_0000, 0x7c00),
+            (0x3e70_0000_0000_0000, 0x0001),
+            (0x3e60_0000_0000_0001, 0x0001),
+            (0x3e60_0000_0000_0000, 0x0000),
+            (1, 0),
+            (0x7ff0_0000_0000_0000, 0x7c00),
+            (0x7fef_ffff_ffff_ffff, 0x7c00),
+        ] {
+            let found = f16::of(ScalarValue::Float(f64::from_bits(double)));
+            assert_eq!(found.to_bits(), half, "{double:#x}");
+        }
+        assert!(f16::of(ScalarValue::Float(f64::NAN)).is_nan());
+    }
 }

@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 
 use zarr_core::codec::{ArrayToBytes, ChunkContext, Codec, CodecSpec, Parameters};
+use zarr_core::data_type::DataType;
 use zarr_core::heap::{CELL, Heap};
 use zarr_core::region::element_count;
 use zarr_core::view::{View, ViewMut};
@@ -21,7 +22,7 @@ struct Vlen {
     name: &'static str,
     /// The parameters, which only `vlen-array` has.
     configuration: Object,
-    data_type: zarr_core::data_type::DataType,
+    data_type: DataType,
 }
 
 /// Makes the codec.
@@ -29,17 +30,19 @@ pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, M
     let data_type = context.data_type.clone();
     let mut parameters = Parameters::new(spec);
     let mut configuration = Object::new();
-    let (name, due) = match spec.name.as_str() {
-        "vlen-utf8" => ("vlen-utf8", "string"),
-        "vlen-bytes" => ("vlen-bytes", "variable_length_bytes"),
+    let (name, is_stored) = match spec.name.as_str() {
+        "vlen-utf8" => ("vlen-utf8", data_type == DataType::String),
+        "vlen-bytes" => ("vlen-bytes", data_type == DataType::Bytes),
         _ => {
             if let Some(dtype) = parameters.string("dtype")? {
                 configuration.insert("dtype", dtype);
             }
-            ("vlen-array", "array of")
+            ("vlen-array", matches!(data_type, DataType::List(_)))
         }
     };
-    if !data_type.is_variable() || !data_type.to_string().starts_with(due) {
+    // A third party's type says itself which codec stores it.
+    let is_foreign = matches!(data_type, DataType::Extension(_)) && data_type.is_variable();
+    if !is_stored && !is_foreign {
         return Err(parameters.wrong("data type", format!("`{data_type}` is stored otherwise")));
     }
     parameters.finish()?;

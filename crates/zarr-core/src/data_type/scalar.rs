@@ -352,3 +352,106 @@ pub fn store_bits(bits: u64, element: &mut [u8]) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data_type::CoreType;
+
+    const NEAR: Rounding = Rounding::NearestEven;
+
+    fn small(name: &str) -> Scalar {
+        Scalar::Float(FloatFormat::from_name(name).unwrap())
+    }
+
+    /// NumPy 2.4.6 with ml_dtypes 0.6.0: 0.1, -2.5, 3.3 and 0.001 cast from `float64`.
+    #[test]
+    fn floats_are_cast_as_ml_dtypes_casts_them() {
+        for (name, due) in [
+            ("bfloat16", [0x3dcd, 0xc020, 0x4053, 0x3a83]),
+            ("float8_e5m2", [0x2e, 0xc1, 0x43, 0x14]),
+            ("float8_e4m3fn", [0x1d, 0xc2, 0x45, 0x01]),
+            ("float6_e2m3fn", [0x01, 0x32, 0x15, 0x00]),
+            ("float4_e2m1fn", [0x00, 0x0c, 0x05, 0x00]),
+        ] {
+            let found = [0.1, -2.5, 3.3, 1e-3].map(|value| {
+                small(name).cast(ScalarValue::Float(value), NEAR, None).expect("it is in range")
+            });
+            assert_eq!(found, due, "{name}");
+        }
+    }
+
+    /// F-097: what is out of range, what wraps, what is clamped.
+    #[test]
+    fn casts_tell_what_is_out_of_range() {
+        use OutOfRange::{Clamp, Wrap};
+        use ScalarValue::{Float, Integer};
+        let time = Scalar::Time(NumpyTime::from_typestr("<M8[s]").unwrap());
+        for (scalar, value, out_of_range, due) in [
+            (Scalar::Int(8), Integer(-129), None, None),
+            (Scalar::Int(8), Integer(-129), Some(Wrap), Some(127u64)),
+            (Scalar::Int(8), Integer(-129), Some(Clamp), Some(-128i64 as u64)),
+            (Scalar::Int(4), Integer(9), Some(Wrap), Some(-7i64 as u64)),
+            (Scalar::Uint(64), Integer(1 << 64), Some(Wrap), Some(0)),
+            (Scalar::Uint(64), Integer(u64::MAX.into()), None, Some(u64::MAX)),
+            (Scalar::Bool, Integer(2), None, None),
+            (Scalar::Bool, Integer(1), None, Some(1)),
+            (Scalar::Int(32), Float(2.5), None, Some(2)),
+            (Scalar::Int(32), Float(f64::NAN), Some(Clamp), None),
+            (Scalar::Int(32), Float(1e300), Some(Clamp), Some(i32::MAX as u64)),
+            (time, Float(f64::NAN), None, Some(i64::MIN as u64)),
+            (time, Integer(i64::MIN.into()), None, None),
+            (Scalar::Float(FloatFormat::FLOAT32), Float(1e39), None, None),
+            (Scalar::Float(FloatFormat::FLOAT32), Float(1e39), Some(Clamp), Some(0x7f80_0000)),
+        ] {
+            let found = scalar.cast(value, NEAR, out_of_range);
+            assert_eq!(found, due, "{value} as {scalar:?}, {out_of_range:?}");
+        }
+        let towards_zero = Scalar::Int(8).cast(Float(-1.9), Rounding::TowardsZero, None);
+        assert_eq!(towards_zero, Some(-1i64 as u64));
+    }
+
+    #[test]
+    fn the_text_of_a_number_reads_back_as_its_bits() {
+        let scalars = CoreType::ALL.map(CoreType::scalar).into_iter();
+        let scalars = scalars.chain([Scalar::Int(4), Scalar::Uint(2), Scalar::Int(24)]);
+        for scalar in scalars.chain(FloatFormat::ALL.map(Scalar::Float)) {
+            if matches!(scalar, Scalar::Complex(_)) {
+                continue;
+            }
+            for value in [0, 1, 2, 3, -1, -2, 6] {
+                let Some(bits) = scalar.cast(ScalarValue::Integer(value), NEAR, None) else {
+                    continue;
+                };
+                let mut element = vec![0; scalar.size()];
+                scalar.store(bits, &mut element);
+                let text = scalar.to_text(&element);
+                let mut back = vec![0; scalar.size()];
+                scalar.store(scalar.from_text(&text).expect("it is a number"), &mut back);
+                assert_eq!(back, element, "{scalar:?} {text}");
+                let same = scalar.cast(scalar.load(&element), NEAR, None);
+                assert_eq!(same, Some(bits), "{scalar:?} {text}");
+            }
+        }
+        let complex = CoreType::Complex64.scalar();
+        let parts = [1f32.to_ne_bytes(), (-0.1f32).to_ne_bytes()].concat();
+        assert_eq!(complex.to_text(&parts), "1.0-0.1j");
+        assert_eq!(complex.load(&parts), ScalarValue::Float(1.0));
+        let time = Scalar::Time(NumpyTime::from_typestr("<m8[s]").unwrap());
+        assert_eq!(time.to_text(&i64::MIN.to_ne_bytes()), "NaT");
+        assert_eq!(time.from_text("NaT"), Some(i64::MIN as u64));
+        assert_eq!(Scalar::Uint(64).to_text(&u64::MAX.to_ne_bytes()), u64::MAX.to_string());
+        for (scalar, text) in [
+            (Scalar::Int(8), "128"),
+            (Scalar::Int(8), "1.5"),
+            (Scalar::Uint(8), "-1"),
+            (Scalar::Bool, "1"),
+            (Scalar::Float(FloatFormat::FLOAT32), "1e39"),
+            (small("float4_e2m1fn"), "NaN"),
+            (small("float8_e5m2"), "x"),
+        ] {
+            assert_eq!(scalar.from_text(text), None, "{scalar:?} {text}");
+        }
+        assert_eq!(Scalar::Int(16).from_text("1e3"), Some(1000));
+    }
+}
