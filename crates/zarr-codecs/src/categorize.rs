@@ -17,7 +17,7 @@ use zarr_core::{CodecError, Dialect, Json, MetadataError, Object, Region};
 
 use crate::lifted::{Flat, in_dialect};
 use crate::number::{Native, NumberType, with_scalar};
-use crate::stream::zeroed;
+use zarr_core::codec::scratch::zeroed;
 
 const CODEC: &str = "categorize";
 

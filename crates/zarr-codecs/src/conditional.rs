@@ -9,7 +9,7 @@ use std::sync::Arc;
 use zarr_core::codec::{BytesToBytes, ChunkContext, Codec, CodecSpec, DecodedSize, Parameters};
 use zarr_core::{CodecError, Dialect, MetadataError, Object, Registry};
 
-use crate::stream::zeroed;
+use zarr_core::codec::scratch::zeroed;
 
 const CODEC: &str = "conditional";
 

@@ -10,7 +10,8 @@ use zarr_core::codec::{BytesToBytes, ChunkContext, Codec, CodecSpec, DecodedSize
 use zarr_core::{CodecError, Dialect, MetadataError, Object};
 
 use crate::spelling::spelled;
-use crate::stream::{room, zeroed};
+use crate::stream::room;
+use zarr_core::codec::scratch::zeroed;
 
 const CODEC: &str = "lz4";
 

@@ -10,7 +10,7 @@ use zarr_core::codec::{BytesToBytes, ChunkContext, Codec, CodecSpec, DecodedSize
 use zarr_core::{CodecError, Dialect, MetadataError, Object};
 
 use crate::planes::{gather, scatter};
-use crate::stream::zeroed;
+use zarr_core::codec::scratch::zeroed;
 
 const CODEC: &str = "shuffle";
 

@@ -12,18 +12,6 @@ use std::io::{ErrorKind, Read};
 use zarr_core::CodecError;
 use zarr_core::codec::{DecodedSize, scratch};
 
-/// `size` zero bytes.
-///
-/// # Errors
-/// [`CodecError::Limit`] when memory does not hold them.
-pub(crate) fn zeroed(codec: &'static str, size: u64) -> Result<Vec<u8>, CodecError> {
-    let limit = CodecError::Limit { codec, limit: isize::MAX as u64 };
-    match usize::try_from(size) {
-        Ok(size) => bytemuck::allocation::try_zeroed_vec(size).map_err(|()| limit),
-        Err(_) => Err(limit),
-    }
-}
-
 /// Room for `size` bytes, whatever they are, if `encoded` bytes can hold that many when each holds at most `ratio`.
 ///
 /// # Errors

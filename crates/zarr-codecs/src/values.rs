@@ -11,7 +11,7 @@ use zarr_core::region::element_count;
 use zarr_core::view::{View, ViewMut};
 use zarr_core::{CodecError, Json, MetadataError, Object, Region};
 
-use crate::stream::zeroed;
+use zarr_core::codec::scratch::zeroed;
 
 /// What numcodecs says of objects.
 const OBJECTS: &str = "|O";

@@ -12,7 +12,7 @@ use zarr_core::region::element_count;
 use zarr_core::view::{View, ViewMut};
 use zarr_core::{CodecError, Dialect, MetadataError, Object, Region};
 
-use crate::stream::zeroed;
+use zarr_core::codec::scratch::zeroed;
 
 const NUMBER: usize = size_of::<u32>();
 

@@ -159,6 +159,13 @@ pub enum StoreError {
     Backend(#[source] Backend),
 }
 
+impl StoreError {
+    /// The error of an `operation` on a store that is not `capability`.
+    pub fn not_capable(operation: &'static str, capability: &'static str) -> StoreError {
+        StoreError::NotCapable { operation, capability }
+    }
+}
+
 /// Something valid that this build does not know.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unsupported {

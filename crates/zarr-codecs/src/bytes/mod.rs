@@ -14,7 +14,7 @@ use zarr_core::view::{View, ViewMut};
 use zarr_core::{CodecError, Dialect, MetadataError, Object, Region};
 
 use self::read::Slabs;
-use crate::stream::zeroed;
+use zarr_core::codec::scratch::zeroed;
 
 const CODEC: &str = "bytes";
 

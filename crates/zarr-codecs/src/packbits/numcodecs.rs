@@ -12,7 +12,7 @@ use zarr_core::{CodecError, Dialect, MetadataError, Object};
 
 use crate::lifted::{Flat, in_dialect};
 use crate::spelling;
-use crate::stream::zeroed;
+use zarr_core::codec::scratch::zeroed;
 
 /// numcodecs' packbits codec.
 #[derive(Clone, Copy, Debug)]

@@ -18,7 +18,7 @@ use zarr_core::view::{View, ViewMut};
 use super::index::{Index, Location, entry_of};
 use super::read::Shard;
 use super::{CODEC, Sharding};
-use crate::stream::zeroed;
+use zarr_core::codec::scratch::zeroed;
 
 /// Merging elements into a part of a shard.
 pub(super) struct ShardEncoder {

@@ -12,7 +12,7 @@ use zarr_core::view::{View, ViewMut};
 use zarr_core::{Region, region};
 
 use super::CODEC;
-use crate::stream::zeroed;
+use zarr_core::codec::scratch::zeroed;
 
 /// Where the index lies in a shard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use zarr_core::view::View;
 
 use super::index::{Index, Location};
 use super::{CODEC, Sharding};
-use crate::stream::zeroed;
+use zarr_core::codec::scratch::zeroed;
 
 /// Making the bytes of a shard.
 pub(super) struct ShardWrite<'a> {

@@ -15,7 +15,7 @@ use super::executor::{self, Spawner};
 use super::fields::Span;
 use super::select::work;
 use super::shards::Shard;
-use super::{ChunkLayout, Opened, not_readable, zeroed};
+use super::{ArrayCore, ChunkLayout, zeroed};
 use crate::codec::{ChunkIndex, PartialRead, budget, most_encoded};
 use crate::error::{Cause, CodecError, Error, Result, StoreError};
 use crate::grid::{Cut, Tile, tiles};
@@ -61,7 +61,7 @@ enum FetchedBytes {
     Ranges(Vec<Ranges>, Option<ChunkIndex>),
 }
 
-impl Opened {
+impl ArrayCore {
     /// Reads `part` into native elements, for a caller that may block. Each chunk owns its piece of the memory, unless
     /// its elements are scattered over it: then they are decoded apart and copied.
     pub fn read(
@@ -150,13 +150,13 @@ impl Opened {
                 let Some(fetched) = self.fetch(layout, &tile).await? else {
                     return Ok::<_, Error>((tile, None));
                 };
-                let (opened, layout, heap) = (self.clone(), layout.clone(), heap.clone());
+                let (core, layout, heap) = (self.clone(), layout.clone(), heap.clone());
                 let decode = move || {
                     let shape = tile.within.shape();
                     let mut elements = zeroed(&shape, span.size, "the region")?;
                     let out =
                         ViewMut::new(&mut elements, &shape, span.size).with_heap(heap.as_deref());
-                    opened.decode(&layout, &tile, span, &fetched, out)?;
+                    core.decode(&layout, &tile, span, &fetched, out)?;
                     Ok((tile, Some(elements)))
                 };
                 executor::on_pool(&self.room.options, decode).await
@@ -244,7 +244,7 @@ impl Opened {
         let key = layout.key(&tile.indices).map_err(|e| self.at(e))?;
         let at = |e: Error| self.at_chunk(tile, &key, e);
         let expected = layout.chain.encoded_size(&tile.chunk_shape);
-        let mut known = layout.memos.get(&key);
+        let mut known = layout.index_cache.get(&key);
         for _ in 0..MOST_VERSIONS {
             let (version, index) = known.take().unzip();
             let pinned = match &version {
@@ -262,7 +262,7 @@ impl Opened {
                 Err(e) => return Err(at(e.into())),
             };
             let bytes = SegmentBytes::Local(&*value);
-            let segments = SegmentRead { opened: self, layout, key: &key, bytes };
+            let segments = SegmentRead { core: self, layout, key: &key, bytes };
             let read = segments.read(partial, index, || value.version(), out.reborrow());
             match read {
                 Err(e) if is_changed(&e) => continue,
@@ -375,7 +375,7 @@ impl Opened {
                     return Err(self.at_chunk(tile, key, not_fetched()));
                 }
             };
-            let segments = SegmentRead { opened: self, layout, key, bytes };
+            let segments = SegmentRead { core: self, layout, key, bytes };
             let read = segments.read(&partial, index, || None, out);
             read.map_err(|e| self.at_chunk(tile, key, e))
         })
@@ -402,7 +402,11 @@ impl Opened {
     ) -> Result<Option<Fetched>> {
         let key = layout.key(&tile.indices).map_err(|e| self.at(e))?;
         let at = |e: Error| self.at_chunk(tile, &key, e);
-        let store = self.room.store.readable().ok_or_else(|| self.at(not_readable()))?;
+        let store = self
+            .room
+            .store
+            .readable()
+            .ok_or_else(|| self.at(StoreError::not_capable("read", "readable")))?;
         let expected = layout.chain.encoded_size(&tile.chunk_shape);
         let range = self.decoding(|| partial.decoder().index()).map_err(|e| at(e.into()))?;
         let first = match range {
@@ -412,7 +416,7 @@ impl Opened {
                 all.map_err(&at)?.into_iter().map(ByteRange::from).collect()
             }
         };
-        let mut known = layout.memos.get(&key);
+        let mut known = layout.index_cache.get(&key);
         for _ in 0..MOST_VERSIONS {
             let (version, index) = known.take().unzip();
             let pinned = match &version {
@@ -436,7 +440,7 @@ impl Opened {
                 }
             };
             if let Some((version, index)) = value.version().zip(index.clone()) {
-                layout.memos.put(&key, version, index);
+                layout.index_cache.put(&key, version, index);
             }
             return Ok(Some(Fetched { key, bytes: FetchedBytes::Ranges(ranges, index) }));
         }
@@ -509,7 +513,11 @@ impl Opened {
         indices: &[i64],
         shape: Option<&[u64]>,
     ) -> Result<Option<(StoreKey, Bytes)>> {
-        let store = self.room.store.readable().ok_or_else(|| self.at(not_readable()))?;
+        let store = self
+            .room
+            .store
+            .readable()
+            .ok_or_else(|| self.at(StoreError::not_capable("read", "readable")))?;
         let most = self.most_stored(layout, shape);
         if let Some(per_shard) = &layout.metadata.shards {
             let shard = Shard::of(indices, per_shard);
@@ -590,7 +598,7 @@ impl SegmentBytes<'_> {
 
 /// Reads segments of one version of one chunk.
 struct SegmentRead<'a> {
-    opened: &'a Opened,
+    core: &'a ArrayCore,
     layout: &'a ChunkLayout,
     key: &'a StoreKey,
     bytes: SegmentBytes<'a>,
@@ -602,12 +610,12 @@ const ALL: Range<u64> = 0..u64::MAX;
 impl<'a> SegmentRead<'a> {
     /// The segments in ranges that were fetched so far.
     fn fetched(
-        opened: &'a Opened,
+        core: &'a ArrayCore,
         layout: &'a ChunkLayout,
         key: &'a StoreKey,
         ranges: &'a [Ranges],
     ) -> Self {
-        SegmentRead { opened, layout, key, bytes: SegmentBytes::Fetched(ranges) }
+        SegmentRead { core, layout, key, bytes: SegmentBytes::Fetched(ranges) }
     }
 
     /// Reads a part of the chunk. The index is kept under the version of the chunk, if that is known.
@@ -620,10 +628,10 @@ impl<'a> SegmentRead<'a> {
     ) -> Result<()> {
         let keep = |index: &ChunkIndex| {
             if let Some(version) = version() {
-                self.layout.memos.put(self.key, version, index.clone());
+                self.layout.index_cache.put(self.key, version, index.clone());
             }
         };
-        let range = self.opened.decoding(|| partial.decoder().index())?;
+        let range = self.core.decoding(|| partial.decoder().index())?;
         let index = match (index, range) {
             (None, Some(range)) => {
                 let mut buffer = Vec::new();
@@ -666,14 +674,14 @@ impl<'a> SegmentRead<'a> {
         };
         // Other threads read some of them, under the same limit.
         let read = |buffer: &mut Vec<u8>, at: &Tile, out: ViewMut<'_>| {
-            self.opened.decoding(|| read_one(buffer, at, out))
+            self.core.decoding(|| read_one(buffer, at, out))
         };
         let (grid, shape, within) = (decoder.grid(), partial.shape(), partial.within());
         let mut kind = work(grid, within, out.cell());
         kind.many &= kind.total > FEW_BYTES;
         match Cut::new(grid, shape, within, partial.transposed(out)) {
             Ok(pieces) => {
-                let options = &self.opened.room.options;
+                let options = &self.core.room.options;
                 executor::for_each(options, kind, pieces, |buffer, (at, out)| {
                     read(buffer, &at, out)
                 })
@@ -694,7 +702,7 @@ impl<'a> SegmentRead<'a> {
         index: Option<&ChunkIndex>,
     ) -> Result<Vec<Range<u64>>> {
         let mut missing = Vec::new();
-        self.opened.decoding(|| self.find_missing(partial, ALL, index, &mut missing))?;
+        self.core.decoding(|| self.find_missing(partial, ALL, index, &mut missing))?;
         Ok(missing)
     }
 

@@ -16,7 +16,7 @@ use super::compare_and_swap::{
 use super::executor;
 use super::fields::Span;
 use super::select::work;
-use super::{ChunkLayout, Opened, zeroed};
+use super::{ArrayCore, ChunkLayout, zeroed};
 use crate::codec::{PartialWrite, SplicePart, scratch};
 use crate::data_type::Repr;
 use crate::element::Element;
@@ -89,7 +89,7 @@ impl Elements<'_> {
     /// What `work` makes of the elements of a chunk, done by the thread that is to encode them.
     async fn encode<T: Send + 'static>(
         &self,
-        opened: &Opened,
+        core: &ArrayCore,
         tile: &Arc<Tile>,
         work: impl FnOnce(View<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
@@ -102,13 +102,13 @@ impl Elements<'_> {
                     let mut copy = Vec::new();
                     work(tile.place.of(&all.with_heap(shared.heap.as_deref()), &mut copy))
                 };
-                executor::on_pool(&opened.room.options, work).await
+                executor::on_pool(&core.room.options, work).await
             }
         }
     }
 }
 
-impl Opened {
+impl ArrayCore {
     /// Writes elements that a caller which may block lends.
     pub fn write(
         self: &Arc<Self>,
@@ -313,7 +313,7 @@ impl Opened {
     /// both left behind (Q2): of two, the one that readers pass over goes.
     pub async fn write_key(&self, layout: &ChunkLayout, tile: &Tile) -> Result<StoreKey> {
         let key = layout.key(&tile.indices).map_err(|e| self.at(e))?;
-        layout.memos.forget(&key);
+        layout.index_cache.forget(&key);
         let Some(other) = layout.other_key(&tile.indices)? else { return Ok(key) };
         let most = self.most_stored(layout, Some(&tile.chunk_shape));
         let is_there = async |key: &StoreKey| {
@@ -366,7 +366,7 @@ impl Opened {
         let writeable = self.writeable(layout)?;
         let keys = [Some(layout.key(indices)?), layout.other_key(indices)?];
         for key in keys.into_iter().flatten() {
-            layout.memos.forget(&key);
+            layout.index_cache.forget(&key);
             let erased = writeable.erase(&key).await;
             erased.map_err(|e| self.at(e).at_chunk(indices).at_key(&key))?;
         }

@@ -67,7 +67,7 @@ pub(crate) async fn compare_and_swap<F: Future<Output = Result<Edited>>>(
 ) -> Result<bool> {
     let writeable = room.writeable()?;
     if room.options.guard == Guard::Off {
-        let not_readable = StoreError::NotCapable { operation: "read", capability: "readable" };
+        let not_readable = StoreError::not_capable("read", "readable");
         let readable = room.store.readable().ok_or(not_readable)?;
         let old: Option<Arc<dyn Pinned>> = if room.store.blocking().is_none() {
             // All of it comes in one request.
@@ -84,10 +84,8 @@ pub(crate) async fn compare_and_swap<F: Future<Output = Result<Edited>>>(
         }
         return Ok(true);
     }
-    let conditional = room
-        .store
-        .conditional()
-        .ok_or(StoreError::NotCapable { operation: "guard a change", capability: "conditional" })?;
+    let conditional =
+        room.store.conditional().ok_or(StoreError::not_capable("guard a change", "conditional"))?;
     for attempt in 0..attempts {
         // Async callers must not block; their attempts succeed by chance.
         let turns = attempt >= ATTEMPTS_WITHOUT_TURN && room.store.runs_in_place();

@@ -1,6 +1,6 @@
 //! Finds one field of records: which bytes of each element are meant.
 
-use super::{ChunkLayout, Opened};
+use super::{ArrayCore, ChunkLayout};
 use crate::data_type::{DataType, Field, Repr};
 use crate::element::Element;
 use crate::error::{AccessError, Result};
@@ -25,7 +25,7 @@ impl Span {
     }
 }
 
-impl Opened {
+impl ArrayCore {
     /// The field that a path names.
     pub fn field(&self, layout: &ChunkLayout, path: &str) -> Result<(Field, Span)> {
         let argument = |why: String| Err(self.at(AccessError::Argument(why)));

@@ -15,14 +15,14 @@ const ENTRY: u64 = 256;
 
 /// What the handles of one array remember of its chunks.
 #[derive(Debug)]
-pub(crate) struct Memos {
+pub(crate) struct IndexCache {
     limit: u64,
     held: Mutex<Held>,
 }
 
 #[derive(Debug, Default)]
 struct Held {
-    memos: HashMap<StoreKey, Entry>,
+    index_cache: HashMap<StoreKey, Entry>,
     /// Which was used when.
     uses: BTreeMap<u64, StoreKey>,
     size: u64,
@@ -37,10 +37,10 @@ struct Entry {
     used: u64,
 }
 
-impl Memos {
+impl IndexCache {
     /// Remembers as much as takes at most `limit` bytes.
-    pub fn new(limit: u64) -> Memos {
-        Memos { limit, held: Mutex::default() }
+    pub fn new(limit: u64) -> IndexCache {
+        IndexCache { limit, held: Mutex::default() }
     }
 
     fn held(&self) -> MutexGuard<'_, Held> {
@@ -84,11 +84,11 @@ impl Held {
         entry.used = self.clock;
         self.size += entry.size;
         self.uses.insert(entry.used, key.clone());
-        self.memos.insert(key.clone(), entry);
+        self.index_cache.insert(key.clone(), entry);
     }
 
     fn forget(&mut self, key: &StoreKey) -> Option<Entry> {
-        let entry = self.memos.remove(key)?;
+        let entry = self.index_cache.remove(key)?;
         self.uses.remove(&entry.used);
         self.size -= entry.size;
         Some(entry)
@@ -108,23 +108,23 @@ mod tests {
     /// Decision 0108: bounded in bytes, oldest use first.
     #[test]
     fn what_was_not_used_for_longest_is_forgotten() {
-        let memos = Memos::new(10_000);
+        let index_cache = IndexCache::new(10_000);
         let memo = || ChunkIndex::new(Arc::new(()), 1000);
         let version = |n: u64| Version::of_mark([n, 0, 0, 0]);
         for n in 0..100 {
-            memos.put(&key(n), version(n as u64), memo());
-            assert!(memos.get(&key(0)).is_some(), "the first is used again and again");
-            assert!(memos.held().size <= 10_000);
+            index_cache.put(&key(n), version(n as u64), memo());
+            assert!(index_cache.get(&key(0)).is_some(), "the first is used again and again");
+            assert!(index_cache.held().size <= 10_000);
         }
-        let kept: Vec<usize> = (0..100).filter(|n| memos.get(&key(*n)).is_some()).collect();
+        let kept: Vec<usize> = (0..100).filter(|n| index_cache.get(&key(*n)).is_some()).collect();
         assert_eq!(kept, [0, 94, 95, 96, 97, 98, 99]);
-        assert_eq!(memos.get(&key(99)).unwrap().0, version(99));
-        memos.put(&key(99), version(1), memo());
-        assert_eq!(memos.get(&key(99)).unwrap().0, version(1));
-        memos.put(&key(99), version(2), ChunkIndex::new(Arc::new(()), 10_000));
-        assert!(memos.get(&key(99)).is_none(), "it alone would be too much");
-        (0..100).for_each(|n| memos.forget(&key(n)));
-        let held = memos.held();
-        assert_eq!((held.size, held.uses.len(), held.memos.len()), (0, 0, 0));
+        assert_eq!(index_cache.get(&key(99)).unwrap().0, version(99));
+        index_cache.put(&key(99), version(1), memo());
+        assert_eq!(index_cache.get(&key(99)).unwrap().0, version(1));
+        index_cache.put(&key(99), version(2), ChunkIndex::new(Arc::new(()), 10_000));
+        assert!(index_cache.get(&key(99)).is_none(), "it alone would be too much");
+        (0..100).for_each(|n| index_cache.forget(&key(n)));
+        let held = index_cache.held();
+        assert_eq!((held.size, held.uses.len(), held.index_cache.len()), (0, 0, 0));
     }
 }

@@ -15,7 +15,7 @@
 
 use std::sync::{Arc, RwLock};
 
-use super::{Opened, State, wrong_kind};
+use super::{ArrayCore, ArrayState, wrong_kind};
 use crate::error::Result;
 use crate::json::Object;
 use crate::metadata::{NodeKind, NodeMetadata};
@@ -26,19 +26,19 @@ pub(super) const MOST_READINGS: u32 = 3;
 
 /// The state that the handles of an array know.
 #[derive(Debug)]
-pub(super) struct Known(RwLock<Arc<State>>);
+pub(super) struct Known(RwLock<Arc<ArrayState>>);
 
 impl Known {
-    pub fn new(state: State) -> Known {
+    pub fn new(state: ArrayState) -> Known {
         Known(RwLock::new(Arc::new(state)))
     }
 
-    pub fn now(&self) -> Arc<State> {
+    pub fn now(&self) -> Arc<ArrayState> {
         read(&self.0).clone()
     }
 
     /// Whether `state` is known from now on: if `before` is known until now.
-    fn install(&self, before: &Arc<State>, state: &Arc<State>) -> bool {
+    fn install(&self, before: &Arc<ArrayState>, state: &Arc<ArrayState>) -> bool {
         let mut known = write(&self.0);
         let is_newest = Arc::ptr_eq(&known, before);
         if is_newest {
@@ -48,10 +48,10 @@ impl Known {
     }
 }
 
-impl Opened {
+impl ArrayCore {
     /// Tells the handles of a state whose document was read while they knew `before`; `false` if they have learned of
     /// another one since.
-    pub(super) fn learn(&self, before: &Arc<State>, state: &Arc<State>) -> bool {
+    pub(super) fn learn(&self, before: &Arc<ArrayState>, state: &Arc<ArrayState>) -> bool {
         self.known.install(before, state)
     }
 
@@ -71,7 +71,7 @@ impl Opened {
     }
 
     /// Tells the handles what a swap has made of the array that they knew as `before`, or a later state.
-    pub(super) async fn settle(&self, before: &Arc<State>, state: &Arc<State>) {
+    pub(super) async fn settle(&self, before: &Arc<ArrayState>, state: &Arc<ArrayState>) {
         if !self.learn(before, state) {
             // The swap is done, whatever the store answers now. If it does not answer, the handles know what they knew.
             let _ = self.refresh().await;
@@ -79,7 +79,7 @@ impl Opened {
     }
 
     /// Tells the handles that the attributes have become these since they knew `before`; the rest stays as it is known.
-    pub async fn set_attributes(&self, before: &Arc<State>, attributes: Object) -> Result<()> {
+    pub async fn set_attributes(&self, before: &Arc<ArrayState>, attributes: Object) -> Result<()> {
         let mut metadata = (*before.metadata).clone();
         metadata.attributes = attributes;
         self.settle(before, &self.state_of(metadata)?).await;

@@ -1,7 +1,7 @@
 //! Reads and writes the elements of one array.
 //!
 //! # A read
-//! 1. A handle checks the selection and takes the newest [`State`] of the array ([`select`]). A [`ChunkLayout`] says how its
+//! 1. A handle checks the selection and takes the newest [`ArrayState`] of the array ([`select`]). A [`ChunkLayout`] says how its
 //!    chunks are stored: the chain of codecs, the grid, the representation of elements.
 //! 2. [`chunk_reader`] cuts the output into one piece for each chunk that the selection touches. No two pieces overlap, so
 //!    several threads fill them at the same time ([`executor`]).
@@ -43,7 +43,7 @@ use std::sync::{Arc, Mutex};
 use bytes::Bytes;
 
 use self::fields::Span;
-use self::index_cache::Memos;
+use self::index_cache::IndexCache;
 use self::known::Known;
 pub use self::resize::StoredSize;
 use crate::codec::Chain;
@@ -67,7 +67,7 @@ type Chunks = (Arc<Chain>, Arc<dyn ChunkGrid>, Repr);
 
 /// An array as it was when it was opened, or last changed through one of its handles.
 #[derive(Debug)]
-pub(crate) struct State {
+pub(crate) struct ArrayState {
     pub metadata: Arc<ArrayMetadata>,
     chunks: Result<Chunks, Unsupported>,
     prefix: StorePrefix,
@@ -76,13 +76,13 @@ pub(crate) struct State {
     /// The bytes of the fill value, which every heap of the array's holds.
     pub content: Bytes,
     /// What is remembered of its chunks.
-    pub memos: Memos,
+    pub index_cache: IndexCache,
     /// The array's document as a write saw it last, if it said the same.
     pub seen: Mutex<Option<Bytes>>,
 }
 
-impl State {
-    fn new(room: &Room, path: &NodePath, metadata: ArrayMetadata) -> Result<State> {
+impl ArrayState {
+    fn new(room: &Room, path: &NodePath, metadata: ArrayMetadata) -> Result<ArrayState> {
         let chain = match metadata.chain(&room.registry, room.format.dialect()) {
             // D-031: a strict reader takes no other byte for a bool than 0 and 1.
             Ok(chain) if room.options.strictness == Strictness::Strict => {
@@ -106,13 +106,13 @@ impl State {
             true => Heap::holding(content.clone())?.1.as_bytes().to_vec(),
             false => content.to_vec(),
         };
-        Ok(State {
+        Ok(ArrayState {
             metadata: Arc::new(metadata),
             chunks,
             prefix: room.format.chunk_prefix(path)?,
             fill,
             content,
-            memos: Memos::new(room.options.index_memory.unwrap_or(INDEX_MEMORY)),
+            index_cache: IndexCache::new(room.options.index_memory.unwrap_or(INDEX_MEMORY)),
             seen: Mutex::default(),
         })
     }
@@ -162,19 +162,19 @@ impl State {
     }
 }
 
-/// An array as one call knows it: how its chunks are stored, and all else that its [`State`] says.
+/// An array as one call knows it: how its chunks are stored, and all else that its [`ArrayState`] says.
 #[derive(Clone, Debug)]
 pub(crate) struct ChunkLayout {
-    pub state: Arc<State>,
+    pub state: Arc<ArrayState>,
     pub chain: Arc<Chain>,
     pub grid: Arc<dyn ChunkGrid>,
     pub repr: Repr,
 }
 
 impl Deref for ChunkLayout {
-    type Target = State;
+    type Target = ArrayState;
 
-    fn deref(&self) -> &State {
+    fn deref(&self) -> &ArrayState {
         &self.state
     }
 }
@@ -193,29 +193,29 @@ impl ChunkLayout {
 
 /// What all handles of one array share.
 #[derive(Debug)]
-pub(crate) struct Opened {
+pub(crate) struct ArrayCore {
     pub room: Arc<Room>,
     pub path: NodePath,
     known: Known,
 }
 
-impl Opened {
-    pub fn new(room: Arc<Room>, path: NodePath, metadata: ArrayMetadata) -> Result<Opened> {
-        let state = State::new(&room, &path, metadata).map_err(|e| room.at(&path, e))?;
-        Ok(Opened { room, path, known: Known::new(state) })
+impl ArrayCore {
+    pub fn new(room: Arc<Room>, path: NodePath, metadata: ArrayMetadata) -> Result<ArrayCore> {
+        let state = ArrayState::new(&room, &path, metadata).map_err(|e| room.at(&path, e))?;
+        Ok(ArrayCore { room, path, known: Known::new(state) })
     }
 
-    pub fn state(&self) -> Arc<State> {
+    pub fn state(&self) -> Arc<ArrayState> {
         self.known.now()
     }
 
     /// The state of the array that a document describes.
-    pub fn state_of(&self, metadata: ArrayMetadata) -> Result<Arc<State>> {
-        State::new(&self.room, &self.path, metadata).map(Arc::new).map_err(|e| self.at(e))
+    pub fn state_of(&self, metadata: ArrayMetadata) -> Result<Arc<ArrayState>> {
+        ArrayState::new(&self.room, &self.path, metadata).map(Arc::new).map_err(|e| self.at(e))
     }
 
     /// The store's writing side, if chunks of this array may be written.
-    pub fn writeable(&self, state: &State) -> Result<&dyn WriteableStore> {
+    pub fn writeable(&self, state: &ArrayState) -> Result<&dyn WriteableStore> {
         let writeable = self.room.writeable().map_err(|e| self.at(e))?;
         match &state.metadata.shards {
             None => Ok(writeable),
@@ -243,10 +243,6 @@ impl Opened {
 pub(crate) fn wrong_kind(is: NodeKind) -> AccessError {
     let wanted = if is == NodeKind::Group { NodeKind::Array } else { NodeKind::Group };
     AccessError::NodeKind { is: is.phrase(), wanted: wanted.phrase() }
-}
-
-pub(crate) fn not_readable() -> crate::error::StoreError {
-    crate::error::StoreError::NotCapable { operation: "read", capability: "readable" }
 }
 
 /// Zeroed memory for elements, or an error that says how much it would have been.

@@ -6,8 +6,9 @@
 
 use std::sync::Arc;
 
-use super::resize::{MOST_ROUNDS, extent_of, left_as_fill};
-use super::{ChunkLayout, Opened, State};
+use super::compare_and_swap::MAX_ATTEMPTS;
+use super::resize::{extent_of, left_as_fill};
+use super::{ArrayCore, ArrayState, ChunkLayout};
 use crate::error::{AccessError, Error, Result};
 use crate::format::Layout;
 use crate::grid::ChunkGrid;
@@ -16,21 +17,21 @@ use crate::region::Region;
 
 /// An array that grew before its first element.
 pub(crate) struct Prepended {
-    pub state: Arc<State>,
+    pub state: Arc<ArrayState>,
     /// The place of the new elements.
     pub place: Region,
     axis: usize,
     /// The array as it was.
-    old: Arc<State>,
+    old: Arc<ArrayState>,
     /// What its document says since it grew.
     layout: Layout,
 }
 
-impl Opened {
+impl ArrayCore {
     /// Makes the array longer by what `count` elements fill, before its first element along `axis`. A handle that
     /// knows the array as it was still writes where it did.
     pub async fn grow_before(&self, axis: usize, count: usize) -> Result<Prepended> {
-        for _ in 0..MOST_ROUNDS {
+        for _ in 0..MAX_ATTEMPTS {
             let (old, seen) = self.look().await?;
             self.writeable(&old)?;
             let ChunkLayout { grid, .. } = old.layout().map_err(|e| self.at(e))?;
@@ -55,10 +56,10 @@ impl Opened {
             let place = place.map(|(a, &len)| if a == axis { 0..more } else { 0..len });
             return Ok(Prepended { state, place: Region::new(place), axis, old, layout });
         }
-        Err(self.at(AccessError::Conflict { rounds: MOST_ROUNDS }))
+        Err(self.at(AccessError::Conflict { rounds: MAX_ATTEMPTS }))
     }
 
-    /// Takes back what [`Opened::grow_before`] added, since its elements could not be written because of `error`; unless
+    /// Takes back what [`ArrayCore::grow_before`] added, since its elements could not be written because of `error`; unless
     /// the array is no longer the one that it made, or not all of the place can be made fill (decision 0140). Returns
     /// the error.
     pub async fn give_back_before(&self, grown: &Prepended, error: Error) -> Error {

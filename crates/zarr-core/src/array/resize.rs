@@ -8,9 +8,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::compare_and_swap::Edited;
+use super::compare_and_swap::{Edited, MAX_ATTEMPTS};
 use super::known::MOST_READINGS;
-use super::{ChunkLayout, Opened, State, wrong_kind};
+use super::{ArrayCore, ArrayState, ChunkLayout, wrong_kind};
 use crate::error::{AccessError, Error, MetadataError, Result, StoreError};
 use crate::format::{Layout, Place};
 use crate::grid::ChunkGrid;
@@ -24,7 +24,6 @@ use crate::store::StoreKey;
 const MOST_PROBES: u64 = 1_000_000;
 /// Looking for so many chunks one by one is cheaper than listing all.
 const FEW_PROBES: u64 = 4096;
-pub(super) const MOST_ROUNDS: u32 = 10_000;
 
 /// What of an array is stored. See [`crate::Array::stored_size`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,13 +37,13 @@ pub struct StoredSize {
 
 /// What came of a change of the shape.
 struct Reshaped {
-    state: Arc<State>,
+    state: Arc<ArrayState>,
     old: Vec<u64>,
     /// Whether what lies outside could be forgotten.
     cut_off: Result<()>,
 }
 
-impl Opened {
+impl ArrayCore {
     /// Gives the array a new shape.
     pub async fn resize(&self, shape: &[u64]) -> Result<()> {
         self.reshape(|_| Ok(shape.to_vec())).await.map(|_| ())
@@ -52,7 +51,7 @@ impl Opened {
 
     /// Makes the array longer along `axis` by what `count` elements fill; returns the array as it is
     /// then, and the place of the new elements.
-    pub async fn grow(&self, axis: usize, count: usize) -> Result<(Arc<State>, Region)> {
+    pub async fn grow(&self, axis: usize, count: usize) -> Result<(Arc<ArrayState>, Region)> {
         let longer = |old: &[u64]| {
             let mut shape = old.to_vec();
             let more = extent_of(old, axis, count)?;
@@ -71,7 +70,7 @@ impl Opened {
         Ok((state, Region::new(place)))
     }
 
-    /// Takes back what [`Opened::grow`] added along `axis`, since its elements could not be written because of `error`;
+    /// Takes back what [`ArrayCore::grow`] added along `axis`, since its elements could not be written because of `error`;
     /// unless the shape is no longer the one that it made (decision 0140). Returns the error.
     pub async fn give_back(&self, axis: usize, place: &Region, error: Error) -> Error {
         let added = &place.intervals()[axis];
@@ -92,13 +91,13 @@ impl Opened {
     pub async fn reshape(
         &self,
         to: impl Fn(&[u64]) -> Result<Vec<u64>, AccessError>,
-    ) -> Result<(Arc<State>, Vec<u64>)> {
+    ) -> Result<(Arc<ArrayState>, Vec<u64>)> {
         let Reshaped { state, old, cut_off } = self.reshape_and_cut(to).await?;
         cut_off?;
         Ok((state, old))
     }
 
-    /// As [`Opened::reshape`]; an error says that the shape is not known to have changed.
+    /// As [`ArrayCore::reshape`]; an error says that the shape is not known to have changed.
     async fn reshape_and_cut(
         &self,
         to: impl Fn(&[u64]) -> Result<Vec<u64>, AccessError>,
@@ -108,7 +107,7 @@ impl Opened {
         let whole = self.document()?;
         let place = room.format.shape_place(&self.path).map_err(|e| self.at(e))?;
         let member = place.member.unwrap_or("shape");
-        for _ in 0..MOST_ROUNDS {
+        for _ in 0..MAX_ATTEMPTS {
             let (state, seen) = self.look().await?;
             self.writeable(&state)?;
             let old = state.metadata.shape.clone();
@@ -160,14 +159,14 @@ impl Opened {
             }
             return Ok(Reshaped { state, old, cut_off: Ok(()) });
         }
-        Err(self.at(AccessError::Conflict { rounds: MOST_ROUNDS }))
+        Err(self.at(AccessError::Conflict { rounds: MAX_ATTEMPTS }))
     }
 
     /// Forgets whatever is stored where an array of shape `old` is to grow to `new`; `false` if its layout
     /// changed meanwhile.
     async fn make_way(
         &self,
-        state: &Arc<State>,
+        state: &Arc<ArrayState>,
         old: &[u64],
         new: &[u64],
         layout: &Layout,
@@ -196,7 +195,7 @@ impl Opened {
     /// Forgets what lies outside `new`.
     async fn cut_off(
         &self,
-        state: &Arc<State>,
+        state: &Arc<ArrayState>,
         old: &[u64],
         new: &[u64],
         layout: &Layout,
@@ -228,7 +227,7 @@ impl Opened {
 
     /// The array as its documents have it now, and what they say of where its elements are: one look tells
     /// both what to change and whether it is still the same then. The handles know that state, or a newer one.
-    pub(super) async fn look(&self) -> Result<(Arc<State>, Layout)> {
+    pub(super) async fn look(&self) -> Result<(Arc<ArrayState>, Layout)> {
         let mut first = None;
         for _ in 0..MOST_READINGS {
             let before = self.state();
@@ -241,7 +240,7 @@ impl Opened {
         Ok(first.expect("the document was read"))
     }
 
-    async fn look_once(&self) -> Result<(Arc<State>, Layout)> {
+    async fn look_once(&self) -> Result<(Arc<ArrayState>, Layout)> {
         let (room, document) = (&self.room, self.document()?);
         let found = room.documents(&self.path).await.map_err(|e| self.at(e))?;
         let bytes = found.iter().find(|(key, _)| *key == document.key).map(|(_, bytes)| bytes);
@@ -286,7 +285,7 @@ impl Opened {
         let at = |e: Error| self.at(e).at_chunk(&indices).at_key(&key);
         let writeable = room.writeable().map_err(at)?;
         let most = self.most_stored(known, Some(&stored));
-        for _ in 0..MOST_ROUNDS {
+        for _ in 0..MAX_ATTEMPTS {
             let found = match room.store.conditional() {
                 Some(conditional) => {
                     let found =
@@ -323,7 +322,7 @@ impl Opened {
                 return Ok(true);
             }
         }
-        Err(at(AccessError::Conflict { rounds: MOST_ROUNDS }.into()))
+        Err(at(AccessError::Conflict { rounds: MAX_ATTEMPTS }.into()))
     }
 
     /// How many chunks of the array are stored, by one listing.
@@ -351,7 +350,7 @@ impl Opened {
     /// The ordinals of all stored chunks inside the grid of `shape`.
     async fn stored(
         &self,
-        state: &State,
+        state: &ArrayState,
         grid: &dyn ChunkGrid,
         shape: &[u64],
     ) -> Result<Vec<Vec<u64>>> {
@@ -362,7 +361,7 @@ impl Opened {
     /// The keys of all stored chunks inside the grid of `shape`, and the chunks' ordinals.
     async fn stored_keys(
         &self,
-        state: &State,
+        state: &ArrayState,
         grid: &dyn ChunkGrid,
         shape: &[u64],
     ) -> Result<Vec<(StoreKey, Vec<u64>)>> {
@@ -381,7 +380,7 @@ impl Opened {
     /// chunks of those ordinals on that axis can be.
     pub(super) async fn existing(
         &self,
-        state: &State,
+        state: &ArrayState,
         grid: &dyn ChunkGrid,
         shape: &[u64],
         wanted: impl Fn(&[u64]) -> bool,
@@ -415,10 +414,7 @@ impl Opened {
                 Ok(all.into_iter().filter(|ordinals: &Vec<u64>| wanted(ordinals)).collect())
             }
             _ => {
-                let error = StoreError::NotCapable {
-                    operation: "find the chunks to forget",
-                    capability: "listable",
-                };
+                let error = StoreError::not_capable("find the chunks to forget", "listable");
                 Err(self.at(error).with_hint("set `keep_cut_off` to leave them"))
             }
         }

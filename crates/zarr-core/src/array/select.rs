@@ -4,13 +4,13 @@
 //! that wait.
 
 use super::executor::Work;
-use super::{ChunkLayout, Opened};
+use super::{ArrayCore, ChunkLayout};
 use crate::error::{AccessError, Result};
 use crate::grid::{ChunkGrid, tiles};
 use crate::region::{Region, element_count};
 use crate::selection::{Part, Selected, Selection};
 
-impl Opened {
+impl ArrayCore {
     /// The array as it is known, and what is selected of it.
     pub fn prepare(&self, selection: impl Into<Selection>) -> Result<(ChunkLayout, Selected)> {
         let layout = self.layout()?;

@@ -4,7 +4,7 @@
 //! forgotten, or damage another array. So each write gets the array's document first, once, however many chunks it
 //! covers, and compares it with the one it saw last (decision 0011). With the guard off nothing is compared.
 
-use super::{Opened, State, wrong_kind};
+use super::{ArrayCore, ArrayState, wrong_kind};
 use crate::dialect::Dialect;
 use crate::error::{AccessError, Result};
 use crate::format::Documents;
@@ -15,9 +15,9 @@ use crate::sync::lock;
 
 const HINT: &str = "another writer gave the array another shape since it was opened; refresh it";
 
-impl Opened {
+impl ArrayCore {
     /// An error if `part` of the array as this handle knows it is no part of the array as it is now.
-    pub async fn check_still_there(&self, state: &State, part: &Part) -> Result<()> {
+    pub async fn check_still_there(&self, state: &ArrayState, part: &Part) -> Result<()> {
         let room = &self.room;
         if room.options.guard == Guard::Off || room.store.readable().is_none() {
             return Ok(());

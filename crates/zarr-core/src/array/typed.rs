@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use super::executor::{self, Stop};
 use super::fields::Span;
-use super::{ChunkLayout, Opened, State, zeroed};
+use super::{ArrayCore, ArrayState, ChunkLayout, zeroed};
 use crate::data_type::{DataType, Origin, Repr};
 use crate::element::Element;
 use crate::error::{AccessError, CodecError, Result};
@@ -15,9 +15,9 @@ use crate::region::element_count;
 use crate::selection::Part;
 use crate::view::ViewMut;
 
-impl Opened {
+impl ArrayCore {
     /// Refuses elements of another type than the array's.
-    pub(crate) fn check_type<T: Element>(&self, state: &State) -> Result<()> {
+    pub(crate) fn check_type<T: Element>(&self, state: &ArrayState) -> Result<()> {
         state.check_supported().map_err(|e| self.at(e))?;
         match T::is(&state.metadata.data_type) {
             true => Ok(()),
@@ -29,7 +29,11 @@ impl Opened {
     }
 
     /// Refuses elements of another type, and such as are none of it.
-    pub(crate) fn check_elements<T: Element>(&self, state: &State, elements: &[T]) -> Result<()> {
+    pub(crate) fn check_elements<T: Element>(
+        &self,
+        state: &ArrayState,
+        elements: &[T],
+    ) -> Result<()> {
         self.check_type::<T>(state)?;
         self.check_values(&state.metadata.data_type, elements)
     }
@@ -89,7 +93,7 @@ impl Opened {
     }
 }
 
-impl Opened {
+impl ArrayCore {
     /// Reads elements for a caller that may block.
     pub fn read_elements<T: Element>(
         self: &Arc<Self>,
@@ -141,9 +145,9 @@ impl Opened {
         mut out: Vec<T>,
     ) -> (Vec<T>, Result<()>) {
         let result = if !self.is_remote() {
-            let opened = self.clone();
+            let core = self.clone();
             let read = move |stop: &Stop| {
-                let result = stop.watch(|| opened.read_elements(&layout, &part, span, &mut out));
+                let result = stop.watch(|| core.read_elements(&layout, &part, span, &mut out));
                 (out, result)
             };
             let options = &self.room.options;
@@ -169,8 +173,8 @@ impl Opened {
         span: Span,
     ) -> Result<Vec<u8>> {
         if !self.is_remote() {
-            let opened = self.clone();
-            let read = move |stop: &Stop| stop.watch(|| opened.read_bytes(&layout, &part, span));
+            let core = self.clone();
+            let read = move |stop: &Stop| stop.watch(|| core.read_bytes(&layout, &part, span));
             let read = executor::off_thread(&self.room.options, read).await;
             return read.unwrap_or_else(|| Err(executor::lost_worker()));
         }
@@ -231,7 +235,7 @@ pub(crate) struct Cells {
     pub heap: Arc<Heap>,
 }
 
-impl State {
+impl ArrayState {
     /// Cells for a region of an array whose elements have any length, none of them filled yet.
     pub fn cells(&self, region: &[u64]) -> Result<Cells> {
         let (heap, _) = Heap::holding(self.content.clone())?;

@@ -251,7 +251,7 @@ impl Chain {
         }
         let next = next_context(&**codec, context, shape)?;
         let _taken = budget::take(next.size().unwrap_or(u64::MAX))?;
-        let mut scratch = zeroed(next.size())?;
+        let mut scratch = scratch::zeroed("codecs", next.size())?;
         let heap = out.heap();
         let whole = ViewMut::new(&mut scratch, &next.shape, cell_of(&next)).with_heap(heap);
         self.decode_from(step + 1, encoded, &next.shape, &Part::all(&next.shape), whole)?;
@@ -259,7 +259,7 @@ impl Chain {
             return codec.decode(&scratch, out);
         }
         let here = ChunkContext::new(context.data_type.clone(), shape.to_vec());
-        let mut decoded = zeroed(here.size())?;
+        let mut decoded = scratch::zeroed("codecs", here.size())?;
         codec.decode(&scratch, ViewMut::new(&mut decoded, shape, cell_of(&here)))?;
         out.gather(within, &View::new(&decoded, shape, cell_of(&here)));
         Ok(())
@@ -354,7 +354,7 @@ impl Chain {
         let bounds = within.bounds();
         let (inside, shape_inside) = (within.moved_back(&bounds), bounds.shape());
         let size = element_count(&shape_inside).and_then(|count| count.checked_mul(cell as u64));
-        let mut memory = zeroed(size)?;
+        let mut memory = scratch::zeroed("codecs", size)?;
         let view = ViewMut::new(&mut memory, &shape_inside, cell).with_heap(out.heap());
         self.serializer.decode_into(encoded, shape, &bounds, view)?;
         out.gather(&inside, &View::new(&memory, &shape_inside, cell));
@@ -423,12 +423,4 @@ fn next_context(
 
 fn cell_of(context: &ChunkContext) -> usize {
     context.data_type.repr().map_or(1, |r| r.size())
-}
-
-fn zeroed(size: Option<u64>) -> Result<Vec<u8>, CodecError> {
-    let limit = CodecError::Limit { codec: "codecs", limit: isize::MAX as u64 };
-    match size.and_then(|n| usize::try_from(n).ok()) {
-        Some(n) => bytemuck::allocation::try_zeroed_vec(n).map_err(|()| limit),
-        None => Err(limit),
-    }
 }

@@ -7,6 +7,8 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::error::CodecError;
+
 /// A thread keeps no more than so many bytes, and so many pieces.
 const MOST_BYTES: usize = 64 << 20;
 const MOST_PIECES: usize = 4;
@@ -61,6 +63,16 @@ pub fn take(size: usize) -> Option<Vec<u8>> {
         }
         None => bytemuck::allocation::try_zeroed_vec(size).ok(),
     }
+}
+
+/// Zeroed memory of `size` bytes.
+///
+/// # Errors
+/// [`CodecError::Limit`] if there is not so much, or the size cannot be counted.
+pub fn zeroed(codec: &'static str, size: impl Into<Option<u64>>) -> Result<Vec<u8>, CodecError> {
+    let size = size.into().and_then(|size| usize::try_from(size).ok());
+    let memory = size.and_then(|size| bytemuck::allocation::try_zeroed_vec(size).ok());
+    memory.ok_or(CodecError::Limit { codec, limit: isize::MAX as u64 })
 }
 
 /// As [`give`], of bytes that may be lent.

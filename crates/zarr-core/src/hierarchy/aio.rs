@@ -14,7 +14,7 @@ use std::sync::Arc;
 use super::options::OpenOptions;
 use super::room::Room;
 use super::{ArrayBuilder, Chunk, Ground, change_attributes, wrong_kind};
-use crate::array::{Opened, State};
+use crate::array::{ArrayCore, ArrayState};
 use crate::dialect::{Dialect, Warning};
 use crate::element::Element;
 use crate::error::{AccessError, Error, Result};
@@ -55,7 +55,7 @@ pub struct Group {
 /// An array. See [`crate::Array`].
 #[derive(Clone, Debug)]
 pub struct Array {
-    pub(super) opened: Arc<Opened>,
+    pub(super) core: Arc<ArrayCore>,
 }
 
 impl Hierarchy {
@@ -156,7 +156,7 @@ impl Hierarchy {
     }
 
     fn array_of(&self, path: &NodePath, metadata: ArrayMetadata) -> Result<Array> {
-        Ok(Array { opened: Arc::new(Opened::new(self.room.clone(), path.clone(), metadata)?) })
+        Ok(Array { core: Arc::new(ArrayCore::new(self.room.clone(), path.clone(), metadata)?) })
     }
 
     fn group_of(&self, path: &NodePath, metadata: GroupMetadata) -> Group {
@@ -308,7 +308,7 @@ impl Node {
     pub fn into_group(self) -> Result<Group> {
         match self {
             Node::Group(group) => Ok(group),
-            Node::Array(array) => Err(array.opened.at(wrong_kind(NodeKind::Array))),
+            Node::Array(array) => Err(array.core.at(wrong_kind(NodeKind::Array))),
         }
     }
 }
@@ -362,17 +362,17 @@ impl Group {
 impl Array {
     /// The same array as a blocking one: both share what they know of it.
     pub fn from_blocking(array: &crate::Array) -> Array {
-        Array { opened: array.opened.clone() }
+        Array { core: array.core.clone() }
     }
 
     /// Where it is.
     pub fn path(&self) -> &NodePath {
-        &self.opened.path
+        &self.core.path
     }
 
     /// See [`crate::Array::metadata`].
     pub fn metadata(&self) -> Arc<ArrayMetadata> {
-        self.opened.state().metadata.clone()
+        self.core.state().metadata.clone()
     }
 
     /// How many elements along each axis.
@@ -385,11 +385,11 @@ impl Array {
     /// # Errors
     /// As there.
     pub async fn read<T: Element>(&self, selection: impl Into<Selection>) -> Result<Vec<T>> {
-        let (layout, selected) = self.opened.prepare(selection)?;
-        self.opened.check_type::<T>(&layout)?;
-        let elements = self.opened.room_for::<T>(&selected.shape)?;
+        let (layout, selected) = self.core.prepare(selection)?;
+        self.core.check_type::<T>(&layout)?;
+        let elements = self.core.room_for::<T>(&selected.shape)?;
         let span = layout.span();
-        let read = self.opened.read_elements_async(layout, selected.part, span, elements);
+        let read = self.core.read_elements_async(layout, selected.part, span, elements);
         let (elements, result) = read.await;
         result.map(|()| elements)
     }
@@ -403,15 +403,15 @@ impl Array {
         selection: impl Into<Selection>,
         out: Vec<T>,
     ) -> (Vec<T>, Result<()>) {
-        let prepared = self.opened.prepare(selection).and_then(|(layout, selected)| {
-            self.opened.check_type::<T>(&layout)?;
-            self.opened.check_count(&selected.shape, out.len())?;
+        let prepared = self.core.prepare(selection).and_then(|(layout, selected)| {
+            self.core.check_type::<T>(&layout)?;
+            self.core.check_count(&selected.shape, out.len())?;
             Ok((layout, selected.part))
         });
         match prepared {
             Ok((layout, part)) => {
                 let span = layout.span();
-                self.opened.read_elements_async(layout, part, span, out).await
+                self.core.read_elements_async(layout, part, span, out).await
             }
             Err(e) => (out, Err(e)),
         }
@@ -422,9 +422,9 @@ impl Array {
     /// # Errors
     /// As there.
     pub async fn read_bytes(&self, selection: impl Into<Selection>) -> Result<Vec<u8>> {
-        let (layout, selected) = self.opened.prepare(selection)?;
+        let (layout, selected) = self.core.prepare(selection)?;
         let span = layout.span();
-        self.opened.read_bytes_async(layout, selected.part, span).await
+        self.core.read_bytes_async(layout, selected.part, span).await
     }
 
     /// See [`crate::Array::write`]. The elements are taken, so that a dropped future needs nothing of
@@ -437,21 +437,21 @@ impl Array {
         selection: impl Into<Selection>,
         elements: Vec<T>,
     ) -> Result<()> {
-        let (layout, selected) = self.opened.prepare(selection)?;
-        self.opened.check_elements(&layout, &elements)?;
-        self.opened.check_count(&selected.shape, elements.len())?;
-        self.opened.check_still_there(&layout, &selected.part).await?;
-        self.opened.write_async(&layout, &selected.part, layout.span(), elements).await
+        let (layout, selected) = self.core.prepare(selection)?;
+        self.core.check_elements(&layout, &elements)?;
+        self.core.check_count(&selected.shape, elements.len())?;
+        self.core.check_still_there(&layout, &selected.part).await?;
+        self.core.write_async(&layout, &selected.part, layout.span(), elements).await
     }
 
     async fn write_at<T: Element>(
         &self,
-        state: &Arc<State>,
+        state: &Arc<ArrayState>,
         place: &Region,
         elements: Vec<T>,
     ) -> Result<()> {
         let layout = state.layout()?;
-        self.opened.write_async(&layout, &place.into(), layout.span(), elements).await
+        self.core.write_async(&layout, &place.into(), layout.span(), elements).await
     }
 
     /// See [`crate::Array::write_plan`].
@@ -459,7 +459,7 @@ impl Array {
     /// # Errors
     /// As there.
     pub fn write_plan(&self, region: impl Into<Selection>, parts: usize) -> Result<Vec<Region>> {
-        self.opened.write_plan(region, parts)
+        self.core.write_plan(region, parts)
     }
 
     /// See [`crate::Array::chunk`].
@@ -467,7 +467,7 @@ impl Array {
     /// # Errors
     /// As there.
     pub fn chunk(&self, indices: &[u64]) -> Result<Chunk<Array>> {
-        Chunk::new(self.clone(), &self.opened, indices)
+        Chunk::new(self.clone(), &self.core, indices)
     }
 
     /// See [`crate::Array::chunks`].
@@ -478,8 +478,8 @@ impl Array {
         &self,
         selection: impl Into<Selection>,
     ) -> Result<impl Iterator<Item = Chunk<Array>>> {
-        let (layout, selected) = self.opened.prepare(selection)?;
-        Chunk::all(self.clone(), &self.opened, &layout, &selected.part)
+        let (layout, selected) = self.core.prepare(selection)?;
+        Chunk::all(self.clone(), &self.core, &layout, &selected.part)
     }
 
     /// See [`crate::Array::append`]. A dropped future leaves the place that it took.
@@ -487,12 +487,12 @@ impl Array {
     /// # Errors
     /// As there.
     pub async fn append<T: Element>(&self, axis: usize, elements: Vec<T>) -> Result<u64> {
-        self.opened.check_elements(&self.opened.state(), &elements)?;
-        let (state, place) = self.opened.grow(axis, elements.len()).await?;
+        self.core.check_elements(&self.core.state(), &elements)?;
+        let (state, place) = self.core.grow(axis, elements.len()).await?;
         let start = place.intervals()[axis].start;
         match self.write_at(&state, &place, elements).await {
             Ok(()) => Ok(start),
-            Err(e) => Err(self.opened.give_back(axis, &place, e).await),
+            Err(e) => Err(self.core.give_back(axis, &place, e).await),
         }
     }
 
@@ -501,11 +501,11 @@ impl Array {
     /// # Errors
     /// As there.
     pub async fn prepend<T: Element>(&self, axis: usize, elements: Vec<T>) -> Result<()> {
-        self.opened.check_elements(&self.opened.state(), &elements)?;
-        let grown = self.opened.grow_before(axis, elements.len()).await?;
+        self.core.check_elements(&self.core.state(), &elements)?;
+        let grown = self.core.grow_before(axis, elements.len()).await?;
         match self.write_at(&grown.state, &grown.place, elements).await {
             Ok(()) => Ok(()),
-            Err(e) => Err(self.opened.give_back_before(&grown, e).await),
+            Err(e) => Err(self.core.give_back_before(&grown, e).await),
         }
     }
 
@@ -514,7 +514,7 @@ impl Array {
     /// # Errors
     /// As there.
     pub async fn refresh(&self) -> Result<()> {
-        self.opened.refresh().await
+        self.core.refresh().await
     }
 
     /// See [`crate::Array::stored_chunks`].
@@ -522,7 +522,7 @@ impl Array {
     /// # Errors
     /// As there.
     pub async fn stored_chunks(&self) -> Result<u64> {
-        self.opened.stored_chunks().await
+        self.core.stored_chunks().await
     }
 
     /// See [`crate::Array::stored_size`].
@@ -530,7 +530,7 @@ impl Array {
     /// # Errors
     /// As there.
     pub async fn stored_size(&self) -> Result<crate::StoredSize> {
-        self.opened.stored_size().await
+        self.core.stored_size().await
     }
 
     /// See [`crate::Array::resize`].
@@ -538,7 +538,7 @@ impl Array {
     /// # Errors
     /// As there.
     pub async fn resize(&self, shape: &[u64]) -> Result<()> {
-        self.opened.resize(shape).await
+        self.core.resize(shape).await
     }
 
     /// See [`crate::Array::update_attributes`].
@@ -546,10 +546,10 @@ impl Array {
     /// # Errors
     /// As there.
     pub async fn update_attributes(&self, change: impl FnMut(&mut Object)) -> Result<Object> {
-        let room = &self.opened.room;
-        let before = self.opened.state();
+        let room = &self.core.room;
+        let before = self.core.state();
         let attributes = change_attributes(room, self.path(), NodeKind::Array, change).await?;
-        self.opened.set_attributes(&before, attributes.clone()).await?;
+        self.core.set_attributes(&before, attributes.clone()).await?;
         Ok(attributes)
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Chunk, Hierarchy, change_attributes};
-use crate::array::Opened;
+use crate::array::ArrayCore;
 use crate::data_type::{ByteSwap, DataType, Endian, Origin, Repr};
 use crate::dialect::Dialect;
 use crate::element::Element;
@@ -23,17 +23,17 @@ use crate::store::aio::now;
 #[derive(Clone, Debug)]
 pub struct Array {
     hierarchy: Hierarchy,
-    pub(super) opened: Arc<Opened>,
+    pub(super) core: Arc<ArrayCore>,
 }
 
 impl Array {
-    pub(crate) fn new(hierarchy: Hierarchy, opened: Arc<Opened>) -> Array {
-        Array { hierarchy, opened }
+    pub(crate) fn new(hierarchy: Hierarchy, core: Arc<ArrayCore>) -> Array {
+        Array { hierarchy, core }
     }
 
     /// Where it is.
     pub fn path(&self) -> &NodePath {
-        &self.opened.path
+        &self.core.path
     }
 
     /// The hierarchy it is part of.
@@ -43,7 +43,7 @@ impl Array {
 
     /// What is known of it: as it was when it was opened, or last changed through one of its handles.
     pub fn metadata(&self) -> Arc<ArrayMetadata> {
-        self.opened.state().metadata.clone()
+        self.core.state().metadata.clone()
     }
 
     /// How many elements along each axis.
@@ -71,7 +71,7 @@ impl Array {
     /// # Errors
     /// As [`Hierarchy::array`].
     pub fn refresh(&self) -> Result<()> {
-        now(self.opened.refresh())
+        now(self.core.refresh())
     }
 
     /// Reads what is selected.
@@ -81,10 +81,10 @@ impl Array {
     /// [`AccessError::Argument`] for the selection; [`AccessError::TooLarge`]; what the store or a codec
     /// meets.
     pub fn read<T: Element>(&self, selection: impl Into<Selection>) -> Result<Vec<T>> {
-        let (layout, selected) = self.opened.prepare(selection)?;
-        self.opened.check_type::<T>(&layout)?;
-        let mut elements = self.opened.room_for::<T>(&selected.shape)?;
-        self.opened.read_elements(&layout, &selected.part, layout.span(), &mut elements)?;
+        let (layout, selected) = self.core.prepare(selection)?;
+        self.core.check_type::<T>(&layout)?;
+        let mut elements = self.core.room_for::<T>(&selected.shape)?;
+        self.core.read_elements(&layout, &selected.part, layout.span(), &mut elements)?;
         Ok(elements)
     }
 
@@ -97,10 +97,10 @@ impl Array {
         selection: impl Into<Selection>,
         out: &mut [T],
     ) -> Result<()> {
-        let (layout, selected) = self.opened.prepare(selection)?;
-        self.opened.check_type::<T>(&layout)?;
-        self.opened.check_count(&selected.shape, out.len())?;
-        self.opened.read_elements(&layout, &selected.part, layout.span(), out)
+        let (layout, selected) = self.core.prepare(selection)?;
+        self.core.check_type::<T>(&layout)?;
+        self.core.check_count(&selected.shape, out.len())?;
+        self.core.read_elements(&layout, &selected.part, layout.span(), out)
     }
 
     /// Reads what is selected as bytes: native elements in C order, whatever their type; elements of any length
@@ -109,8 +109,8 @@ impl Array {
     /// # Errors
     /// As [`Array::read`].
     pub fn read_bytes(&self, selection: impl Into<Selection>) -> Result<Vec<u8>> {
-        let (layout, selected) = self.opened.prepare(selection)?;
-        self.opened.read_bytes(&layout, &selected.part, layout.span())
+        let (layout, selected) = self.core.prepare(selection)?;
+        self.core.read_bytes(&layout, &selected.part, layout.span())
     }
 
     /// Reads what is selected as bytes: little-endian elements in C order. Above an integer of fewer bits than its
@@ -143,11 +143,11 @@ impl Array {
     /// [`AccessError::Replaced`] if the array is gone or another is in its place; those of
     /// [`Array::read`] for the selection; what the store or a codec meets.
     pub fn write<T: Element>(&self, selection: impl Into<Selection>, elements: &[T]) -> Result<()> {
-        let (layout, selected) = self.opened.prepare(selection)?;
-        self.opened.check_elements(&layout, elements)?;
-        self.opened.check_count(&selected.shape, elements.len())?;
-        now(self.opened.check_still_there(&layout, &selected.part))?;
-        self.opened.write_elements(&layout, &selected.part, elements)
+        let (layout, selected) = self.core.prepare(selection)?;
+        self.core.check_elements(&layout, elements)?;
+        self.core.check_count(&selected.shape, elements.len())?;
+        now(self.core.check_still_there(&layout, &selected.part))?;
+        self.core.write_elements(&layout, &selected.part, elements)
     }
 
     /// Writes what is selected from bytes, as [`Array::read_bytes`] gives them.
@@ -155,20 +155,20 @@ impl Array {
     /// # Errors
     /// As [`Array::write`]; [`crate::CodecError::Corrupt`] for bytes that are no elements of the type.
     pub fn write_bytes(&self, selection: impl Into<Selection>, bytes: &[u8]) -> Result<()> {
-        let (layout, selected) = self.opened.prepare(selection)?;
+        let (layout, selected) = self.core.prepare(selection)?;
         let (part, span) = (&selected.part, layout.span());
         if layout.repr == Repr::Variable {
             let count = element_count(&selected.shape).unwrap_or(u64::MAX);
-            let cells = layout.cells_of_stream(bytes, count).map_err(|e| self.opened.at(e))?;
-            now(self.opened.check_still_there(&layout, part))?;
-            return self.opened.write(&layout, part, span, &cells.memory, Some(&cells.heap));
+            let cells = layout.cells_of_stream(bytes, count).map_err(|e| self.core.at(e))?;
+            now(self.core.check_still_there(&layout, part))?;
+            return self.core.write(&layout, part, span, &cells.memory, Some(&cells.heap));
         }
         let whole = bytes.len().is_multiple_of(span.size);
         let count = if whole { bytes.len() / span.size } else { usize::MAX };
-        self.opened.check_count(&selected.shape, count)?;
-        self.opened.check_bytes(&layout.metadata.data_type, bytes)?;
-        now(self.opened.check_still_there(&layout, part))?;
-        self.opened.write(&layout, part, span, bytes, None)
+        self.core.check_count(&selected.shape, count)?;
+        self.core.check_bytes(&layout.metadata.data_type, bytes)?;
+        now(self.core.check_still_there(&layout, part))?;
+        self.core.write(&layout, part, span, bytes, None)
     }
 
     /// Writes what is selected from bytes: little-endian elements in C order.
@@ -184,7 +184,7 @@ impl Array {
         let mut bytes = bytes.to_vec();
         self.turn_to_little_endian(&mut bytes);
         if narrow {
-            data_type.check(&mut bytes, Origin::Store).map_err(|e| self.opened.at(e))?;
+            data_type.check(&mut bytes, Origin::Store).map_err(|e| self.core.at(e))?;
         }
         self.write_bytes(selection, &bytes)
     }
@@ -195,7 +195,7 @@ impl Array {
     /// # Errors
     /// As [`Array::read`], for the selection; [`AccessError::Argument`] for one that is no region.
     pub fn write_plan(&self, region: impl Into<Selection>, parts: usize) -> Result<Vec<Region>> {
-        self.opened.write_plan(region, parts)
+        self.core.write_plan(region, parts)
     }
 
     /// The chunk with these indices.
@@ -203,7 +203,7 @@ impl Array {
     /// # Errors
     /// [`AccessError::Argument`] if the array has no such chunk.
     pub fn chunk(&self, indices: &[u64]) -> Result<Chunk> {
-        Chunk::new(self.clone(), &self.opened, indices)
+        Chunk::new(self.clone(), &self.core, indices)
     }
 
     /// The chunks that a selection touches, each once: handles that parallel writers can share out.
@@ -211,8 +211,8 @@ impl Array {
     /// # Errors
     /// As [`Array::read`], for the selection.
     pub fn chunks(&self, selection: impl Into<Selection>) -> Result<impl Iterator<Item = Chunk>> {
-        let (layout, selected) = self.opened.prepare(selection)?;
-        Chunk::all(self.clone(), &self.opened, &layout, &selected.part)
+        let (layout, selected) = self.core.prepare(selection)?;
+        Chunk::all(self.clone(), &self.core, &layout, &selected.part)
     }
 
     /// How many of its chunks are stored, or shards, where it has those: one listing. None at all, where there
@@ -221,7 +221,7 @@ impl Array {
     /// # Errors
     /// [`crate::StoreError::NotCapable`] if the store cannot list; what the store meets.
     pub fn stored_chunks(&self) -> Result<u64> {
-        now(self.opened.stored_chunks())
+        now(self.core.stored_chunks())
     }
 
     /// As [`Array::stored_chunks`], and in how many bytes: one listing, and a look at each chunk.
@@ -229,7 +229,7 @@ impl Array {
     /// # Errors
     /// As [`Array::stored_chunks`].
     pub fn stored_size(&self) -> Result<super::StoredSize> {
-        now(self.opened.stored_size())
+        now(self.core.stored_size())
     }
 
     /// Gives the array a new shape. What is cut off is forgotten, inside edge chunks, too, unless
@@ -238,7 +238,7 @@ impl Array {
     /// # Errors
     /// [`AccessError::Rank`], [`AccessError::ReadOnly`]; what the store meets.
     pub fn resize(&self, shape: &[u64]) -> Result<()> {
-        now(self.opened.resize(shape))
+        now(self.core.resize(shape))
     }
 
     /// As [`Array::resize`], to what `to` makes of the shape that the array has, which it is asked again whenever
@@ -251,7 +251,7 @@ impl Array {
         &self,
         to: impl Fn(&[u64]) -> Result<Vec<u64>, AccessError>,
     ) -> Result<Vec<u64>> {
-        now(self.opened.reshape(to)).map(|(_, old)| old)
+        now(self.core.reshape(to)).map(|(_, old)| old)
     }
 
     /// Gives the axes other names: in final v3 the document's, else those that xarray looks for among the attributes.
@@ -259,16 +259,16 @@ impl Array {
     /// # Errors
     /// [`AccessError::Rank`] if there is not one for each axis; [`AccessError::ReadOnly`]; what the store meets.
     pub fn rename_dimensions(&self, names: &[String]) -> Result<()> {
-        let (opened, expected) = (&self.opened, self.shape().len());
+        let (core, expected) = (&self.core, self.shape().len());
         if names.len() != expected {
-            return Err(opened.at(AccessError::Rank { expected, found: names.len() }));
+            return Err(core.at(AccessError::Rank { expected, found: names.len() }));
         }
         let names: Json = names.iter().map(|name| Json::from(name.as_str())).collect();
-        let mut place = opened.room.format.attributes_place(&opened.path, NodeKind::Array)?;
+        let mut place = core.room.format.attributes_place(&core.path, NodeKind::Array)?;
         match self.hierarchy.dialect() {
             Dialect::V3 => {
                 place.member = Some("dimension_names");
-                now(opened.room.edit(&opened.path, &place, |_| Ok(names.clone())))?;
+                now(core.room.edit(&core.path, &place, |_| Ok(names.clone())))?;
             }
             Dialect::V2 | Dialect::Draft => {
                 self.update_attributes(|attributes| {
@@ -289,13 +289,13 @@ impl Array {
     /// # Errors
     /// [`AccessError::Count`] if the elements do not fill whole slices; otherwise as [`Array::write`].
     pub fn append<T: Element>(&self, axis: usize, elements: &[T]) -> Result<u64> {
-        self.opened.check_elements(&self.opened.state(), elements)?;
-        let (state, place) = now(self.opened.grow(axis, elements.len()))?;
+        self.core.check_elements(&self.core.state(), elements)?;
+        let (state, place) = now(self.core.grow(axis, elements.len()))?;
         let start = place.intervals()[axis].start;
-        let write = |layout| self.opened.write_elements(&layout, &(&place).into(), elements);
+        let write = |layout| self.core.write_elements(&layout, &(&place).into(), elements);
         match state.layout().and_then(write) {
             Ok(()) => Ok(start),
-            Err(e) => Err(now(self.opened.give_back(axis, &place, e))),
+            Err(e) => Err(now(self.core.give_back(axis, &place, e))),
         }
     }
 
@@ -310,12 +310,12 @@ impl Array {
     /// # Errors
     /// [`AccessError::Argument`] for another grid; otherwise as [`Array::append`].
     pub fn prepend<T: Element>(&self, axis: usize, elements: &[T]) -> Result<()> {
-        self.opened.check_elements(&self.opened.state(), elements)?;
-        let grown = now(self.opened.grow_before(axis, elements.len()))?;
-        let write = |layout| self.opened.write_elements(&layout, &(&grown.place).into(), elements);
+        self.core.check_elements(&self.core.state(), elements)?;
+        let grown = now(self.core.grow_before(axis, elements.len()))?;
+        let write = |layout| self.core.write_elements(&layout, &(&grown.place).into(), elements);
         match grown.state.layout().and_then(write) {
             Ok(()) => Ok(()),
-            Err(e) => Err(now(self.opened.give_back_before(&grown, e))),
+            Err(e) => Err(now(self.core.give_back_before(&grown, e))),
         }
     }
 
@@ -325,9 +325,9 @@ impl Array {
     /// As there.
     pub fn update_attributes(&self, change: impl FnMut(&mut Object)) -> Result<Object> {
         let room = &self.hierarchy.room;
-        let before = self.opened.state();
+        let before = self.core.state();
         let attributes = now(change_attributes(room, self.path(), NodeKind::Array, change))?;
-        now(self.opened.set_attributes(&before, attributes.clone()))?;
+        now(self.core.set_attributes(&before, attributes.clone()))?;
         Ok(attributes)
     }
 }
@@ -342,10 +342,10 @@ impl Array {
         &self,
         selection: impl Into<Selection>,
     ) -> Result<ndarray::ArrayD<T>> {
-        let (layout, selected) = self.opened.prepare(selection)?;
-        self.opened.check_type::<T>(&layout)?;
-        let mut elements = self.opened.room_for::<T>(&selected.shape)?;
-        self.opened.read_elements(&layout, &selected.part, layout.span(), &mut elements)?;
+        let (layout, selected) = self.core.prepare(selection)?;
+        self.core.check_type::<T>(&layout)?;
+        let mut elements = self.core.room_for::<T>(&selected.shape)?;
+        self.core.read_elements(&layout, &selected.part, layout.span(), &mut elements)?;
         let shape: Vec<usize> = selected.shape.iter().map(|&n| n as usize).collect();
         Ok(ndarray::ArrayD::from_shape_vec(shape, elements)
             .expect("as many elements as are selected"))
@@ -361,11 +361,11 @@ impl Array {
         elements: ndarray::ArrayView<'_, T, D>,
     ) -> Result<()> {
         let selection = selection.into();
-        let due = self.opened.prepare(&selection)?.1.shape;
+        let due = self.core.prepare(&selection)?.1.shape;
         let shape: Vec<u64> = elements.shape().iter().map(|&n| n as u64).collect();
         if shape != due {
             let why = format!("an array of shape {shape:?} does not fill a selection of {due:?}");
-            return Err(self.opened.at(AccessError::Argument(why)));
+            return Err(self.core.at(AccessError::Argument(why)));
         }
         match elements.as_slice() {
             Some(slice) => self.write(selection, slice),

@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use super::aio;
 use super::array::Array;
-use crate::array::{ChunkLayout, Opened};
+use crate::array::{ArrayCore, ChunkLayout};
 use crate::element::Element;
 use crate::error::Result;
 use crate::region::Region;
@@ -21,32 +21,32 @@ use crate::store::aio::now;
 #[derive(Debug)]
 pub struct Chunk<A = Array> {
     array: A,
-    opened: Arc<Opened>,
+    core: Arc<ArrayCore>,
     layout: ChunkLayout,
     indices: Vec<i64>,
     region: Region,
 }
 
 impl<A: Clone> Chunk<A> {
-    pub(super) fn new(array: A, opened: &Arc<Opened>, ordinals: &[u64]) -> Result<Self> {
-        let layout = opened.layout()?;
-        let (indices, region) = opened.chunk_place(&layout, ordinals)?;
-        Ok(Chunk { array, opened: opened.clone(), layout, indices, region })
+    pub(super) fn new(array: A, core: &Arc<ArrayCore>, ordinals: &[u64]) -> Result<Self> {
+        let layout = core.layout()?;
+        let (indices, region) = core.chunk_place(&layout, ordinals)?;
+        Ok(Chunk { array, core: core.clone(), layout, indices, region })
     }
 
     pub(super) fn all(
         array: A,
-        opened: &Arc<Opened>,
+        core: &Arc<ArrayCore>,
         layout: &ChunkLayout,
         part: &Part,
     ) -> Result<impl Iterator<Item = Self> + use<A>> {
-        let place = |ordinals: Vec<u64>| opened.chunk_place(layout, &ordinals);
-        let places = opened.chunks_of(layout, part).into_iter().map(place);
+        let place = |ordinals: Vec<u64>| core.chunk_place(layout, &ordinals);
+        let places = core.chunks_of(layout, part).into_iter().map(place);
         let places = places.collect::<Result<Vec<_>>>()?;
-        let (opened, layout) = (opened.clone(), layout.clone());
+        let (core, layout) = (core.clone(), layout.clone());
         Ok(places.into_iter().map(move |(indices, region)| {
-            let (array, opened, layout) = (array.clone(), opened.clone(), layout.clone());
-            Chunk { array, opened, layout, indices, region }
+            let (array, core, layout) = (array.clone(), core.clone(), layout.clone());
+            Chunk { array, core, layout, indices, region }
         }))
     }
 }
@@ -93,7 +93,7 @@ impl Chunk {
     /// # Errors
     /// What the store meets.
     pub fn encoded(&self) -> Result<Option<Bytes>> {
-        now(self.opened.encoded(&self.layout, &self.indices))
+        now(self.core.encoded(&self.layout, &self.indices))
     }
 
     /// Erases it: its elements are fill from then on.
@@ -101,7 +101,7 @@ impl Chunk {
     /// # Errors
     /// [`crate::AccessError::ReadOnly`]; what the store meets.
     pub fn erase(&mut self) -> Result<()> {
-        now(self.opened.erase_chunk(&self.layout, &self.indices))
+        now(self.core.erase_chunk(&self.layout, &self.indices))
     }
 }
 
@@ -127,7 +127,7 @@ impl Chunk<aio::Array> {
     /// # Errors
     /// What the store meets.
     pub async fn encoded(&self) -> Result<Option<Bytes>> {
-        self.opened.encoded(&self.layout, &self.indices).await
+        self.core.encoded(&self.layout, &self.indices).await
     }
 
     /// Erases it: its elements are fill from then on.
@@ -135,7 +135,7 @@ impl Chunk<aio::Array> {
     /// # Errors
     /// [`crate::AccessError::ReadOnly`]; what the store meets.
     pub async fn erase(&mut self) -> Result<()> {
-        self.opened.erase_chunk(&self.layout, &self.indices).await
+        self.core.erase_chunk(&self.layout, &self.indices).await
     }
 }
 

@@ -17,7 +17,7 @@ use super::consolidated::{ConsolidatedStore, Copied, agree};
 use super::options::{Consolidated, OpenOptions};
 use super::room::{NewDocument, Room, document, documents, is_too_large};
 use crate::array::chunk_writer::whole;
-use crate::array::compare_and_swap::{self, Edited};
+use crate::array::compare_and_swap::{self, Edited, MAX_ATTEMPTS};
 use crate::dialect::{Dialect, Era, Reading, Strictness};
 use crate::error::{AccessError, Cause, Error, MetadataError, Result};
 use crate::format::Documents;
@@ -28,8 +28,6 @@ use crate::path::NodePath;
 use crate::registry::Access;
 use crate::store::aio::Pinned;
 use crate::store::{Listing, StoreKey};
-
-const MOST_ROUNDS: u32 = 1000;
 
 fn set(document: Bytes) -> Edited {
     Edited::Set(document.into())
@@ -259,10 +257,10 @@ impl Room {
                     &holder.key,
                     self.options.limits.document,
                     |old| self.copy_again(&holder, old, &keys, &marks, &seen),
-                    MOST_ROUNDS,
+                    MAX_ATTEMPTS,
                 );
                 if !done.await? {
-                    return Err(AccessError::Conflict { rounds: MOST_ROUNDS }.into());
+                    return Err(AccessError::Conflict { rounds: MAX_ATTEMPTS }.into());
                 }
                 marks.clear();
                 // A holder may come to be again what it was, and a comparison takes it for unchanged.
@@ -375,7 +373,7 @@ impl Room {
             self.create_draft_group().await.map_err(at)?;
             self.draft_copies.store(true, Ordering::Relaxed);
         }
-        for _ in 0..MOST_ROUNDS {
+        for _ in 0..MAX_ATTEMPTS {
             let (nodes, found) = self.all_documents(&holder).await.map_err(at)?;
             let entries = self.decoded(found.clone()).map_err(at)?.into_iter().collect();
             let copies = Copies { entries, stale: Vec::new() };
@@ -391,7 +389,7 @@ impl Room {
                 return Ok(nodes);
             }
         }
-        Err(at(AccessError::Conflict { rounds: MOST_ROUNDS }.into()))
+        Err(at(AccessError::Conflict { rounds: MAX_ATTEMPTS }.into()))
     }
 
     /// Takes the copies of all documents away; `false` if there are none.

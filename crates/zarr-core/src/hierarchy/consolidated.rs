@@ -74,7 +74,7 @@ impl ConsolidatedStore {
     }
 
     fn inner(&self) -> Result<&dyn ReadableStore, StoreError> {
-        let lacks = StoreError::NotCapable { operation: "read", capability: "readable" };
+        let lacks = StoreError::not_capable("read", "readable");
         self.inner.readable().ok_or(lacks)
     }
 }
@@ -159,7 +159,7 @@ impl ListableStore for ConsolidatedStore {
         if self.lists(prefix) {
             return Ok(self.copied.below(prefix));
         }
-        let lacks = StoreError::NotCapable { operation: "list", capability: "listable" };
+        let lacks = StoreError::not_capable("list", "listable");
         self.inner.listable().ok_or(lacks)?.list_prefix(prefix).await
     }
 

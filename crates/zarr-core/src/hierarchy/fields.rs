@@ -35,10 +35,10 @@ impl Array {
         field: &str,
         selection: impl Into<Selection>,
     ) -> Result<Vec<T>> {
-        let (layout, selected) = self.opened.prepare(selection)?;
-        let (field, span) = self.opened.field_as::<T>(&layout, field)?;
-        let mut elements = self.opened.room_for::<T>(&elements_of(&field, &selected.shape))?;
-        self.opened.read_elements(&layout, &selected.part, span, &mut elements)?;
+        let (layout, selected) = self.core.prepare(selection)?;
+        let (field, span) = self.core.field_as::<T>(&layout, field)?;
+        let mut elements = self.core.room_for::<T>(&elements_of(&field, &selected.shape))?;
+        self.core.read_elements(&layout, &selected.part, span, &mut elements)?;
         Ok(elements)
     }
 
@@ -51,9 +51,9 @@ impl Array {
         field: &str,
         selection: impl Into<Selection>,
     ) -> Result<Vec<u8>> {
-        let (layout, selected) = self.opened.prepare(selection)?;
-        let (_, span) = self.opened.field(&layout, field)?;
-        self.opened.read_bytes(&layout, &selected.part, span)
+        let (layout, selected) = self.core.prepare(selection)?;
+        let (_, span) = self.core.field(&layout, field)?;
+        self.core.read_bytes(&layout, &selected.part, span)
     }
 
     /// Writes one field of the records that are selected; the other fields stay as they are, even if others
@@ -67,13 +67,13 @@ impl Array {
         selection: impl Into<Selection>,
         elements: &[T],
     ) -> Result<()> {
-        let (layout, selected) = self.opened.prepare(selection)?;
-        let (field, span) = self.opened.field_as::<T>(&layout, field)?;
-        self.opened.check_count(&elements_of(&field, &selected.shape), elements.len())?;
-        self.opened.check_values(field.data_type(), elements)?;
+        let (layout, selected) = self.core.prepare(selection)?;
+        let (field, span) = self.core.field_as::<T>(&layout, field)?;
+        self.core.check_count(&elements_of(&field, &selected.shape), elements.len())?;
+        self.core.check_values(field.data_type(), elements)?;
         let memory = T::as_memory(elements).unwrap_or_default();
-        now(self.opened.check_still_there(&layout, &selected.part))?;
-        self.opened.write(&layout, &selected.part, span, &memory, None)
+        now(self.core.check_still_there(&layout, &selected.part))?;
+        self.core.write(&layout, &selected.part, span, &memory, None)
     }
 
     /// Writes one field from bytes: native elements, whatever their type.
@@ -86,14 +86,14 @@ impl Array {
         selection: impl Into<Selection>,
         bytes: &[u8],
     ) -> Result<()> {
-        let (layout, selected) = self.opened.prepare(selection)?;
-        let (field, span) = self.opened.field(&layout, field)?;
+        let (layout, selected) = self.core.prepare(selection)?;
+        let (field, span) = self.core.field(&layout, field)?;
         let whole = bytes.len().is_multiple_of(span.size);
         let count = if whole { bytes.len() / span.size } else { usize::MAX };
-        self.opened.check_count(&selected.shape, count)?;
-        self.opened.check_bytes(field.data_type(), bytes)?;
-        now(self.opened.check_still_there(&layout, &selected.part))?;
-        self.opened.write(&layout, &selected.part, span, bytes, None)
+        self.core.check_count(&selected.shape, count)?;
+        self.core.check_bytes(field.data_type(), bytes)?;
+        now(self.core.check_still_there(&layout, &selected.part))?;
+        self.core.write(&layout, &selected.part, span, bytes, None)
     }
 }
 
@@ -107,10 +107,10 @@ impl aio::Array {
         field: &str,
         selection: impl Into<Selection>,
     ) -> Result<Vec<T>> {
-        let (layout, selected) = self.opened.prepare(selection)?;
-        let (field, span) = self.opened.field_as::<T>(&layout, field)?;
-        let elements = self.opened.room_for::<T>(&elements_of(&field, &selected.shape))?;
-        let read = self.opened.read_elements_async(layout, selected.part, span, elements);
+        let (layout, selected) = self.core.prepare(selection)?;
+        let (field, span) = self.core.field_as::<T>(&layout, field)?;
+        let elements = self.core.room_for::<T>(&elements_of(&field, &selected.shape))?;
+        let read = self.core.read_elements_async(layout, selected.part, span, elements);
         let (elements, result) = read.await;
         result.map(|()| elements)
     }
@@ -124,9 +124,9 @@ impl aio::Array {
         field: &str,
         selection: impl Into<Selection>,
     ) -> Result<Vec<u8>> {
-        let (layout, selected) = self.opened.prepare(selection)?;
-        let (_, span) = self.opened.field(&layout, field)?;
-        self.opened.read_bytes_async(layout, selected.part, span).await
+        let (layout, selected) = self.core.prepare(selection)?;
+        let (_, span) = self.core.field(&layout, field)?;
+        self.core.read_bytes_async(layout, selected.part, span).await
     }
 
     /// See [`crate::Array::write_field`].
@@ -139,11 +139,11 @@ impl aio::Array {
         selection: impl Into<Selection>,
         elements: Vec<T>,
     ) -> Result<()> {
-        let (layout, selected) = self.opened.prepare(selection)?;
-        let (field, span) = self.opened.field_as::<T>(&layout, field)?;
-        self.opened.check_count(&elements_of(&field, &selected.shape), elements.len())?;
-        self.opened.check_values(field.data_type(), &elements)?;
-        self.opened.check_still_there(&layout, &selected.part).await?;
-        self.opened.write_async(&layout, &selected.part, span, elements).await
+        let (layout, selected) = self.core.prepare(selection)?;
+        let (field, span) = self.core.field_as::<T>(&layout, field)?;
+        self.core.check_count(&elements_of(&field, &selected.shape), elements.len())?;
+        self.core.check_values(field.data_type(), &elements)?;
+        self.core.check_still_there(&layout, &selected.part).await?;
+        self.core.write_async(&layout, &selected.part, span, elements).await
     }
 }

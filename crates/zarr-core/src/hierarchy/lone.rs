@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::options::OpenOptions;
-use super::room::{Room, not_capable, note};
+use super::room::{Room, note};
 use crate::error::{Result, StoreError};
 use crate::format::LoneDocument;
 use crate::store::{ByteRange, Listing, StoreKey, StorePrefix, aio};
@@ -76,7 +76,7 @@ impl Room {
 
 /// The value, if it is there and has no more bytes than a document may have.
 async fn small(store: &dyn aio::Store, key: &StoreKey) -> Result<Option<Bytes>> {
-    let readable = store.readable().ok_or(not_capable("read", "readable"))?;
+    let readable = store.readable().ok_or(StoreError::not_capable("read", "readable"))?;
     let beyond = ByteRange::Bounded { start: MOST_LONE_BYTES, len: 1 };
     match readable.get_partial_values(key, &[beyond]).await {
         Ok(_) => Ok(None),

@@ -29,7 +29,7 @@ pub(crate) use self::purge::Ground;
 use self::room::is_too_large;
 pub(crate) use self::room::{Room, document};
 pub use crate::array::StoredSize;
-pub(crate) use crate::array::{Opened, wrong_kind};
+pub(crate) use crate::array::{ArrayCore, wrong_kind};
 use crate::dialect::{Dialect, Era, Warning};
 use crate::error::{AccessError, Error, Result};
 use crate::format::{Child, Documents, Format};
@@ -317,8 +317,8 @@ impl Hierarchy {
     }
 
     fn array_of(&self, path: &NodePath, metadata: crate::metadata::ArrayMetadata) -> Result<Array> {
-        let opened = Opened::new(self.room.clone(), path.clone(), metadata)?;
-        Ok(Array::new(self.clone(), Arc::new(opened)))
+        let core = ArrayCore::new(self.room.clone(), path.clone(), metadata)?;
+        Ok(Array::new(self.clone(), Arc::new(core)))
     }
 
     fn group_of(&self, path: &NodePath, metadata: GroupMetadata) -> Group {

@@ -6,7 +6,7 @@
 use std::collections::{BTreeSet, HashSet};
 use std::io::ErrorKind::{PermissionDenied, Unsupported};
 
-use super::room::{Room, not_capable};
+use super::room::Room;
 use crate::error::{Cause, Error, ErrorKind, Result, StoreError};
 use crate::format::consolidated::is_document;
 use crate::format::is_zarr_key;
@@ -44,7 +44,7 @@ impl Room {
             (Some(true), None) => {
                 let hint =
                     "create the array without purging; what lies there is then read as its chunks";
-                let lacks = not_capable("find the chunks to purge", "listable");
+                let lacks = StoreError::not_capable("find the chunks to purge", "listable");
                 return Err(Error::from(lacks).with_hint(hint));
             }
         }

@@ -46,11 +46,6 @@ pub(crate) struct Room {
     pub warnings: Mutex<Vec<Warning>>,
 }
 
-/// A missing side of a store, by the operation that wanted it.
-pub(super) fn not_capable(operation: &'static str, capability: &'static str) -> StoreError {
-    StoreError::NotCapable { operation, capability }
-}
-
 /// A document that is about to be created.
 pub(super) struct NewDocument<'a> {
     key: &'a StoreKey,
@@ -237,16 +232,16 @@ impl Room {
         if let Some(why) = self.format.frozen() {
             return Err(AccessError::Frozen(why.to_owned()).into());
         }
-        Ok(self.store.writeable().ok_or(not_capable("write", "writeable"))?)
+        Ok(self.store.writeable().ok_or(StoreError::not_capable("write", "writeable"))?)
     }
 
     pub fn listable(&self) -> Result<&dyn aio::ListableStore, StoreError> {
-        self.store.listable().ok_or(not_capable("list", "listable"))
+        self.store.listable().ok_or(StoreError::not_capable("list", "listable"))
     }
 
     /// How many bytes a value has; `None` if it is absent.
     pub async fn size(&self, key: &StoreKey) -> Result<Option<u64>> {
-        let readable = self.store.readable().ok_or(not_capable("read", "readable"))?;
+        let readable = self.store.readable().ok_or(StoreError::not_capable("read", "readable"))?;
         let last = [ByteRange::Suffix(1)];
         let Some(pinned) = readable.pin_for(key, &last).await? else { return Ok(None) };
         if pinned.size() == 0 {
@@ -257,7 +252,7 @@ impl Room {
     }
 
     pub async fn get_at_most(&self, key: &StoreKey, limit: u64) -> Result<Option<Bytes>> {
-        let readable = self.store.readable().ok_or(not_capable("read", "readable"))?;
+        let readable = self.store.readable().ok_or(StoreError::not_capable("read", "readable"))?;
         Ok(readable.get_at_most(key, limit).await?)
     }
 
@@ -679,7 +674,7 @@ pub(crate) async fn document(
     key: &StoreKey,
     limits: &Limits,
 ) -> Result<Option<Bytes>> {
-    let readable = store.readable().ok_or(not_capable("read", "readable"))?;
+    let readable = store.readable().ok_or(StoreError::not_capable("read", "readable"))?;
     readable.get_at_most(key, limits.document).await.map_err(|e| {
         let error = Error::from(e);
         match is_too_large(&error) {

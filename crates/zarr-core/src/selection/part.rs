@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::codec::scratch;
 use crate::region::{Region, element_count};
 use crate::view::{View, ViewMut};
 
@@ -280,7 +281,8 @@ impl Part {
             return fill(whole.part(region));
         }
         let (shape, cell, heap) = (self.shape(), whole.cell(), whole.heap());
-        let mut memory = memory(&shape, cell)?;
+        let size = element_count(&shape).and_then(|count| count.checked_mul(cell as u64));
+        let mut memory = scratch::zeroed("memory", size)?;
         fill(ViewMut::new(&mut memory, &shape, cell).with_heap(heap))?;
         whole.scatter(self, &View::new(&memory, &shape, cell));
         Ok(())
@@ -300,15 +302,5 @@ impl From<&Region> for Part {
 impl From<&Part> for Part {
     fn from(part: &Part) -> Part {
         part.clone()
-    }
-}
-
-fn memory(shape: &[u64], cell: usize) -> Result<Vec<u8>, crate::CodecError> {
-    let size = element_count(shape).and_then(|count| count.checked_mul(cell as u64));
-    let size = size.and_then(|size| usize::try_from(size).ok());
-    let limit = crate::CodecError::Limit { codec: "memory", limit: isize::MAX as u64 };
-    match size.filter(|&size| isize::try_from(size).is_ok()) {
-        Some(size) => bytemuck::allocation::try_zeroed_vec(size).map_err(|()| limit),
-        None => Err(limit),
     }
 }

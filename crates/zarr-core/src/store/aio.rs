@@ -190,10 +190,7 @@ pub trait ConditionalStore: Send + Sync {
         leftovers: &[StoreKey],
     ) -> Result<Option<StoreKey>, StoreError> {
         let _ = (key, value, absent, leftovers);
-        Err(StoreError::NotCapable {
-            operation: "create",
-            capability: "able to create in one step",
-        })
+        Err(StoreError::not_capable("create", "able to create in one step"))
     }
 }
 

@@ -48,7 +48,7 @@ fn documents(root: &[u8]) -> Option<BTreeMap<StoreKey, Bytes>> {
 
 impl Inline {
     fn inner(&self) -> Result<&dyn ReadableStore, StoreError> {
-        let lacks = StoreError::NotCapable { operation: "read", capability: "readable" };
+        let lacks = StoreError::not_capable("read", "readable");
         self.store.readable().ok_or(lacks)
     }
 }

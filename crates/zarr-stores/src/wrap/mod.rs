@@ -73,10 +73,6 @@ pub fn log(
     wrap(store, |store| TapStore::new(store, tell))
 }
 
-fn not_capable(operation: &'static str, capability: &'static str) -> StoreError {
-    StoreError::NotCapable { operation, capability }
-}
-
 /// The sides of the store behind a wrapper, for an operation that needs one.
 trait Sides {
     fn reader(&self, operation: &'static str) -> Result<&dyn ReadableStore, StoreError>;
@@ -87,15 +83,15 @@ trait Sides {
 
 impl Sides for dyn Store {
     fn reader(&self, operation: &'static str) -> Result<&dyn ReadableStore, StoreError> {
-        self.readable().ok_or_else(|| not_capable(operation, "readable"))
+        self.readable().ok_or_else(|| StoreError::not_capable(operation, "readable"))
     }
     fn writer(&self, operation: &'static str) -> Result<&dyn WriteableStore, StoreError> {
-        self.writeable().ok_or_else(|| not_capable(operation, "writeable"))
+        self.writeable().ok_or_else(|| StoreError::not_capable(operation, "writeable"))
     }
     fn lister(&self, operation: &'static str) -> Result<&dyn ListableStore, StoreError> {
-        self.listable().ok_or_else(|| not_capable(operation, "listable"))
+        self.listable().ok_or_else(|| StoreError::not_capable(operation, "listable"))
     }
     fn swapper(&self, operation: &'static str) -> Result<&dyn ConditionalStore, StoreError> {
-        self.conditional().ok_or_else(|| not_capable(operation, "conditional"))
+        self.conditional().ok_or_else(|| StoreError::not_capable(operation, "conditional"))
     }
 }

@@ -152,7 +152,7 @@ impl ZipInStore {
         key: &StoreKey,
         folder: &str,
     ) -> Result<ZipInStore, StoreError> {
-        let not_readable = StoreError::NotCapable { operation: "open", capability: "readable" };
+        let not_readable = StoreError::not_capable("open", "readable");
         let readable = store.readable().ok_or(not_readable)?;
         let suffix = [ByteRange::Suffix(TAIL)];
         let Some(value) = readable.pin_for(key, &suffix).await? else {
