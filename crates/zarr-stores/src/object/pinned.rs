@@ -13,7 +13,7 @@ use futures::future::try_join_all;
 use object_store::{GetOptions, GetRange};
 use zarr_core::StoreError;
 use zarr_core::store::aio::Pinned;
-use zarr_core::store::{ByteRange, StoreKey, Version};
+use zarr_core::store::{self, ByteRange, StoreKey, Version, coalesce};
 
 use super::answer::Wrong;
 use super::read::{Fetched, Stated};
@@ -273,33 +273,24 @@ struct Span {
     wasted: u64,
 }
 
-/// Ranges put together where what lies between them costs less than a request.
+/// Ranges put together where what is between them costs less than a request.
 fn merged(ranges: impl Iterator<Item = Range<u64>>) -> Vec<Span> {
-    let mut ranges: Vec<_> = ranges.filter(|range| !range.is_empty()).collect();
-    ranges.sort_by_key(|range| range.start);
-    let mut spans: Vec<Span> = Vec::new();
-    for range in ranges {
-        match spans.last_mut() {
-            Some(last) if range.start <= last.range.end.saturating_add(GAP) => {
-                last.wasted += range.start.saturating_sub(last.range.end);
-                last.range.end = last.range.end.max(range.end);
-            }
-            _ => spans.push(Span { range, wasted: 0 }),
-        }
-    }
-    spans
+    let ranges: Vec<_> = ranges.filter(|range| !range.is_empty()).collect();
+    let needed = coalesce(ranges.clone(), 0);
+    let span = |range: Range<u64>| {
+        let inside = needed.iter().filter(|needed| range.contains(&needed.start));
+        let size: u64 = inside.map(|needed| needed.end - needed.start).sum();
+        Span { wasted: range.end - range.start - size, range }
+    };
+    coalesce(ranges, GAP).into_iter().map(span).collect()
 }
 
-/// The bytes of a range out of what was fetched.
+/// The bytes of a range out of pieces that were fetched, which may overlap.
 fn slice(fetched: &[(u64, Bytes)], range: &Range<u64>) -> Option<Bytes> {
     if range.is_empty() {
         return Some(Bytes::new());
     }
-    fetched.iter().find_map(|(start, bytes)| {
-        let begin = usize::try_from(range.start.checked_sub(*start)?).ok()?;
-        let end = usize::try_from(range.end - start).ok()?;
-        (end <= bytes.len()).then(|| bytes.slice(begin..end))
-    })
+    fetched.chunks(1).find_map(|piece| store::slice(piece, range))
 }
 
 #[cfg(test)]
