@@ -33,14 +33,20 @@ fn g() {}
 '''
 
 
+def path(name):
+    """The file of a name, `__` for `/`: of zarr-nczarr for `nczarr__…`, else of core."""
+    crate, name = (structure.NCZARR, name.removeprefix("nczarr__")) if name.startswith("nczarr__") else (CORE, name)
+    return crate + name.replace("__", "/") + ".rs"
+
+
 def tree(**files):
-    """Sources of core by their names, `__` for `/`."""
-    named = {CORE + name.replace("__", "/") + ".rs": text for name, text in files.items()}
+    """Sources by their names."""
+    named = {path(name): text for name, text in files.items()}
     return {path: structure.Source(path, text) for path, text in named.items()}
 
 
 def broken(rule, **files):
-    return [line.removeprefix(CORE) for line in rule(tree(**files))]
+    return [line.removeprefix(CORE).removeprefix(structure.NCZARR) for line in rule(tree(**files))]
 
 
 class Sources(unittest.TestCase):
@@ -86,6 +92,11 @@ class Rules(unittest.TestCase):
             (structure.imports_run_down, {"codec__x": "use crate::store::{ByteRange, Store};"},
              ["codec/x.rs:1: crate::store::{ByteRange, Store}"]),
             (structure.imports_run_down, {"codec__x": "use crate::store::ByteRange;", "array__x": "use crate::store::Store;"}, []),
+            (structure.folders_of_nczarr_import_down, {"nczarr__documents__x": "use crate::edit::grow;", "nczarr__url": "use crate::cdl::x;"},
+             ["documents/x.rs:1: crate::edit"]),
+            (structure.folders_of_nczarr_import_down, {"nczarr__model__x": "use crate::{Dataset, Type};"}, ["model/x.rs:1: crate::{"]),
+            (structure.folders_of_nczarr_import_down, {"nczarr__model__x": "use crate::Type;", "nczarr__edit__x": "use crate::model::Type;"},
+             ["model/x.rs:1: crate::Type"]),
             (structure.headers_are_statements, {"x": "//! What is it? (D-001)\n"}, ["x.rs:1: What is it? (D-001)"]),
             (structure.headers_are_statements, {"x": "//! It is.\n//!\n//! Is it?\n"}, []),
             (structure.locks_are_taken_in_one_place, {"x": "PoisonError::into_inner", "sync": "PoisonError::into_inner"},

@@ -42,13 +42,14 @@ mod model;
 mod url;
 
 pub use documents::narrow::narrow_characters;
-pub use edit::copy::Plan;
+pub use edit::copy::plan::Other;
+pub use edit::copy::plan::Plan;
 pub use edit::create::NewDataset;
-pub use edit::others::Other;
-pub use handles::dataset::{Dataset, DatasetOptions, Lengths, Profile};
+pub use handles::dataset::Dataset;
 pub use handles::group::Group;
 pub use handles::variable::Variable;
 pub use model::name::{check_name, composed, is_reserved, is_virtual};
+pub use model::options::{DatasetOptions, Lengths, Profile};
 pub use model::schema::{self, Attribute, Dimension, Endian, Filter};
 pub use model::slab::Slab;
 pub use model::types::Type;

@@ -6,7 +6,8 @@ use zarr_core::store::StorePrefix;
 use zarr_core::{AccessError, Consolidated, Dialect, OpenOptions, Registry, Result, StoreError};
 
 use crate::edit::create::NewDataset;
-use crate::handles::dataset::{Dataset, DatasetOptions, Profile};
+use crate::handles::dataset::Dataset;
+use crate::model::options::{DatasetOptions, Profile};
 
 /// A URL, taken apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,7 +24,7 @@ pub struct NcUrl {
     pub xarray: bool,
     /// Whether copies of all documents are read or made, if that is given: `consolidated`, `zmetadata`, `nozmetadata`.
     pub consolidated: Option<bool>,
-    /// Words that mean nothing here.
+    /// Conventions that mean nothing here.
     pub unknown: Vec<String>,
 }
 

@@ -121,7 +121,7 @@ fn walk<'a, E: From<CdlError>>(
                 None => {
                     return Err(error(format!(
                         "a value is wanted here, and this is {}",
-                        told(token)
+                        describe(token)
                     )));
                 }
             },
@@ -131,7 +131,7 @@ fn walk<'a, E: From<CdlError>>(
             token => {
                 let why = format!(
                     "a `,` or the end of the values is wanted here, and this is {}",
-                    told(token)
+                    describe(token)
                 );
                 return Err(error(why));
             }
@@ -140,7 +140,7 @@ fn walk<'a, E: From<CdlError>>(
 }
 
 /// A token in a message.
-pub(super) fn told(token: Token<'_>) -> String {
+pub(super) fn describe(token: Token<'_>) -> String {
     let short = |text: &str| -> String {
         let mut short: String = text.chars().take(40).flat_map(char::escape_debug).collect();
         if text.chars().nth(40).is_some() {

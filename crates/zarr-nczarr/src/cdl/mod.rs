@@ -16,7 +16,6 @@
 
 mod boxes;
 mod data;
-mod digits;
 mod document;
 mod dump;
 mod error;
@@ -26,13 +25,14 @@ mod number;
 mod own_types;
 mod parse;
 mod print;
+mod printf_g;
 mod rows;
 mod scope;
 mod special;
 mod token;
 
-pub use digits::Precision;
 pub use document::{Document, Provenance};
 pub use error::CdlError;
 pub use print::{Printing, print};
+pub use printf_g::Precision;
 pub use rows::Rows;

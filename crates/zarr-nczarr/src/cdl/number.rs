@@ -55,7 +55,7 @@ impl<'a> Constant<'a> {
             Token::Word("NIL" | "Nil" | "nil") => Constant::Nil,
             Token::Word("TRUE") => Constant::Truth(true),
             Token::Word("FALSE") => Constant::Truth(false),
-            Token::Word(word) if spelled(word).is_some() => Constant::Number(word),
+            Token::Word(word) if number_of(word).is_some() => Constant::Number(word),
             _ => return Ok(None),
         }))
     }
@@ -118,7 +118,7 @@ impl<'a> Constant<'a> {
 
     /// Whether the type of a number is written with it.
     pub fn has_suffix(&self) -> bool {
-        matches!(self, Constant::Number(number) if spelled(number).is_none()
+        matches!(self, Constant::Number(number) if number_of(number).is_none()
             && number.ends_with(|last: char| last.is_ascii_alphabetic())
             && !number.starts_with("0x"))
     }
@@ -282,7 +282,7 @@ impl<'a> Constant<'a> {
 }
 
 /// The value and type of a number that is written as a word.
-fn spelled(word: &str) -> Option<(f64, Type)> {
+fn number_of(word: &str) -> Option<(f64, Type)> {
     let (negative, name) = match word.strip_prefix('-') {
         Some(name) => (true, name),
         None => (false, word),
@@ -316,7 +316,7 @@ fn largest(digits: &str) -> Option<f64> {
 
 impl<'a> Number<'a> {
     fn read(written: &'a str) -> Result<Number<'a>, String> {
-        if let Some((value, ty)) = spelled(written) {
+        if let Some((value, ty)) = number_of(written) {
             return Ok(Number::NotFinite(value, ty));
         }
         let unsigned = written.trim_start_matches(['+', '-']);

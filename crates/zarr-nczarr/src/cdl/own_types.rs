@@ -1,6 +1,6 @@
 //! Reads the types that are not atomic, and that `dump` declares: bools and complex numbers (N-006).
 
-use super::data::told;
+use super::data::describe;
 use super::error::CdlError;
 use super::number::Constant;
 use super::token::{Lexer, Token};
@@ -40,7 +40,7 @@ pub(super) fn pair<'a>(lexer: &mut Lexer<'a>) -> Result<Constant<'a>, CdlError> 
     let mut parts = [""; 2];
     for (part, end) in parts.iter_mut().zip([',', '}']) {
         let lexeme = lexer.next()?;
-        let wrong = |token| format!("a number is wanted here, and this is {}", told(token));
+        let wrong = |token| format!("a number is wanted here, and this is {}", describe(token));
         match Constant::of(lexeme.token) {
             Ok(Some(Constant::Number(number))) => *part = number,
             _ => return Err(lexer.error(lexeme.start, wrong(lexeme.token))),
@@ -49,7 +49,7 @@ pub(super) fn pair<'a>(lexer: &mut Lexer<'a>) -> Result<Constant<'a>, CdlError> 
         if lexeme.token != Token::Mark(end) {
             let why = format!(
                 "`{end}` is wanted in a complex number, which is two numbers, and this is {}",
-                told(lexeme.token)
+                describe(lexeme.token)
             );
             return Err(lexer.error(lexeme.start, why));
         }

@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use super::data::{self, Layout, told};
+use super::data::{self, Layout, describe};
 use super::document::{Data, Document, Provenance};
 use super::error::CdlError;
 use super::escape;
@@ -29,8 +29,10 @@ pub(super) fn parse(text: &str) -> Result<Document<'_>, CdlError> {
     let mut lexer = Lexer::new(text, if text.starts_with('\u{feff}') { 3 } else { 0 });
     let begin = lexer.next()?;
     if !matches!(begin.token, Token::Word("netcdf" | "NETCDF" | "netCDF")) {
-        let why =
-            format!("a CDL text begins with `netcdf NAME {{`, and this is {}", told(begin.token));
+        let why = format!(
+            "a CDL text begins with `netcdf NAME {{`, and this is {}",
+            describe(begin.token)
+        );
         return Err(lexer.error(begin.start, why));
     }
     let (title, _) = lexer.title()?;
@@ -42,7 +44,7 @@ pub(super) fn parse(text: &str) -> Result<Document<'_>, CdlError> {
     if end.token != Token::End {
         let why = format!(
             "the dataset ended with its `}}`, and here is {}; take it away",
-            told(end.token)
+            describe(end.token)
         );
         return Err(parser.lexer.error(end.start, why));
     }
@@ -88,7 +90,7 @@ impl<'a> Parser<'a> {
         let lexeme = self.lexer.next()?;
         if lexeme.token != Token::Mark(mark) {
             let why =
-                format!("`{mark}` is wanted here, {what}, and this is {}", told(lexeme.token));
+                format!("`{mark}` is wanted here, {what}, and this is {}", describe(lexeme.token));
             return self.error(lexeme.start, why);
         }
         Ok(lexeme.end)
@@ -106,7 +108,10 @@ impl<'a> Parser<'a> {
                 };
                 self.error(
                     lexeme.start,
-                    format!("the name of {what} is wanted here, and this is {}{hint}", told(token)),
+                    format!(
+                        "the name of {what} is wanted here, and this is {}{hint}",
+                        describe(token)
+                    ),
                 )
             }
         }
@@ -198,7 +203,7 @@ impl<'a> Parser<'a> {
                     at,
                     format!(
                         "{} is neither a variable declared before nor an atomic type",
-                        told(token)
+                        describe(token)
                     ),
                 ),
             };
@@ -207,7 +212,7 @@ impl<'a> Parser<'a> {
             (Section::Data, token @ (Token::Word(_) | Token::Path(_))) if next.token == Token::Mark('=') => {
                 self.wants('=', "before data")?;
                 let Some(variable) = self.scope.find_variable(group, token) else {
-                    let why = format!("the variable {} was not declared; declare it in `variables:`", told(token));
+                    let why = format!("the variable {} was not declared; declare it in `variables:`", describe(token));
                     return self.error(at, why);
                 };
                 self.data_of(variable, at)
@@ -221,7 +226,7 @@ impl<'a> Parser<'a> {
                 format!(
                     "{} declares a type: enum, opaque, vlen and compound types are not kept in Zarr; declare \
                      variables of atomic types instead",
-                    told(token)
+                    describe(token)
                 ),
             ),
             (section, Token::Word(word)) => match (section, self.ty(word)) {
@@ -264,7 +269,7 @@ impl<'a> Parser<'a> {
             let Some(variable) = self.scope.find_variable(group, owner.token) else {
                 let why = format!(
                     "the variable {} was not declared before its attribute",
-                    told(owner.token)
+                    describe(owner.token)
                 );
                 return self.error(owner.start, why);
             };
@@ -287,7 +292,7 @@ impl<'a> Parser<'a> {
                 token => {
                     let why = format!(
                         "`,` or `;` is wanted behind a variable, and this is {}",
-                        told(token)
+                        describe(token)
                     );
                     return self.error(lexeme.start, why);
                 }
@@ -311,7 +316,7 @@ impl<'a> Parser<'a> {
                 let Some(path) = self.scope.find_dimension(group, lexeme.token) else {
                     let why = format!(
                         "the dimension {} was not declared here or above; declare it in `dimensions:`",
-                        told(lexeme.token)
+                        describe(lexeme.token)
                     );
                     return self.error(lexeme.start, why);
                 };
@@ -329,7 +334,7 @@ impl<'a> Parser<'a> {
                     token => {
                         let why = format!(
                             "`,` or `)` is wanted behind a dimension, and this is {}",
-                            told(token)
+                            describe(token)
                         );
                         return self.error(lexeme.start, why);
                     }
@@ -374,7 +379,7 @@ impl<'a> Parser<'a> {
                 token => {
                     let why = format!(
                         "a length or UNLIMITED is wanted here, and this is {}",
-                        told(token)
+                        describe(token)
                     );
                     return self.error(lexeme.start, why);
                 }
@@ -391,7 +396,7 @@ impl<'a> Parser<'a> {
                 token => {
                     let why = format!(
                         "`,` or `;` is wanted behind a dimension, and this is {}",
-                        told(token)
+                        describe(token)
                     );
                     return self.error(lexeme.start, why);
                 }
@@ -435,14 +440,16 @@ impl<'a> Parser<'a> {
                         token => {
                             let why = format!(
                                 "`,` or `;` is wanted behind a value, and this is {}",
-                                told(token)
+                                describe(token)
                             );
                             return self.error(end.start, why);
                         }
                     }
                 }
                 Ok(None) if lexeme.token == Token::Mark(';') && constants.is_empty() => break,
-                Ok(None) => format!("a value is wanted here, and this is {}", told(lexeme.token)),
+                Ok(None) => {
+                    format!("a value is wanted here, and this is {}", describe(lexeme.token))
+                }
                 Err(why) => why,
             };
             return self.error(lexeme.start, why);
@@ -541,5 +548,5 @@ fn lost(section: Section, token: Token<'_>) -> String {
         Section::Variables => "a type and a variable, an attribute, or another section",
         Section::Data => "`variable = values`, or `group:`",
     };
-    format!("{what} is wanted here, and this is {}", told(token))
+    format!("{what} is wanted here, and this is {}", describe(token))
 }

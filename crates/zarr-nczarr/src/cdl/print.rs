@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-use super::digits::Precision;
 use super::document::{Document, Provenance};
 use super::error::CdlError;
 use super::escape;
+use super::printf_g::Precision;
 use super::rows::{self, Frame, Rows};
 use super::special;
 use crate::Type;
@@ -28,7 +28,7 @@ pub struct Printing {
     pub specials: Option<Provenance>,
     /// With how many digits.
     pub precision: Precision,
-    /// How long a line of data may be, in bytes; 80 unless told otherwise.
+    /// How long a line of data may be, in bytes; 80 by default.
     pub width: Option<usize>,
 }
 
@@ -245,7 +245,7 @@ impl Printer<'_> {
             self.attribute(&owner, attribute, blank)?;
         }
         if self.printing.specials.is_some() {
-            for (name, value) in special::told(variable, &variable.storage.chunks) {
+            for (name, value) in special::to_cdl(variable, &variable.storage.chunks) {
                 writeln!(self.out, "{blank}\t\t{owner}:{name} = {value} ;")?;
             }
         }

@@ -2,12 +2,12 @@
 
 use std::io::{self, Write};
 
-use super::digits::{Precision, push_number};
 use super::escape::{self, Script};
+use super::printf_g::{Precision, push_number};
 use crate::model::schema::Variable;
 use crate::{Type, Values};
 
-/// Beyond this many characters a line goes on in the next, unless told otherwise.
+/// Beyond this many characters a line goes on in the next, by default.
 pub(super) const LINE: usize = 80;
 
 /// Writes the elements of one variable as they come, in C order, as `ncdump` does.

@@ -106,7 +106,7 @@ pub(super) fn of_dataset(
 }
 
 /// The special attributes of a variable, in the order in which `ncdump` writes them, as CDL writes their values.
-pub(super) fn told(variable: &Variable, chunks: &[u64]) -> Vec<(&'static str, String)> {
+pub(super) fn to_cdl(variable: &Variable, chunks: &[u64]) -> Vec<(&'static str, String)> {
     let text = |text: &str| format!("\"{text}\"");
     let mut specials = vec![("_Storage", text("chunked"))];
     if !chunks.is_empty() {

@@ -11,34 +11,32 @@ use zarr_core::grid::ChunkGrid;
 use zarr_core::store::{Bytes, Listing, StoreKey, StorePrefix};
 use zarr_core::{
     AccessError, Dialect, Era, Json, MetadataError, NodeKind, NodeMetadata, NodePath, Object,
-    Reading, StoreError,
+    OpenOptions, Reading, StoreError,
 };
 
 use crate::documents::lenient;
+use crate::model::options::{Conventions, DatasetOptions};
+use crate::model::types::is_default_float;
 
-/// How a dataset's documents are to be understood; told by its root.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Words {
-    /// Whether fill values of text are plain text, and `>S1` is `char`.
-    pub nczarr: bool,
-    /// Whether `U1` is one byte (N-081).
-    pub narrow_u1: bool,
-}
-
-/// A format, and how netCDF speaks in it.
+/// A format of Zarr, read by the conventions of netCDF.
 #[derive(Clone, Debug)]
 pub(crate) struct NcFormat {
     pub inner: Arc<dyn Format>,
-    /// Empty until the root has told.
-    pub words: Arc<OnceLock<Words>>,
+    /// Empty until the root is read.
+    pub conventions: Arc<OnceLock<Conventions>>,
 }
 
 /// The default fill value of float and double, exactly.
 const DEFAULT_FLOAT: &str = "9.969209968386869e36";
 
-/// Whether a number is what netCDF's library prints of that in six digits (N-045).
-pub(crate) fn is_default_float(text: &str) -> bool {
-    text.parse::<f64>() == Ok(9.96921e36)
+impl DatasetOptions {
+    /// The options for the hierarchy, whose documents are understood by `conventions`, once that is set.
+    pub(crate) fn hierarchy(&self, conventions: &Arc<OnceLock<Conventions>>) -> OpenOptions {
+        let conventions = conventions.clone();
+        self.zarr.clone().wrap_format(move |inner| {
+            Arc::new(NcFormat { inner, conventions: conventions.clone() })
+        })
+    }
 }
 
 impl NcFormat {
@@ -69,20 +67,20 @@ impl NcFormat {
         Some(Json::from(members.collect::<Object>()).to_string().into())
     }
 
-    /// An array's document, told as Zarr tells it; `None` if it is that already.
+    /// An array's document in the form of plain Zarr; `None` if it is that already.
     fn mended(&self, bytes: &Bytes) -> Option<Bytes> {
         let Json::Object(mut object) = Json::parse_tolerant(bytes).ok()?.0 else { return None };
-        let words = self.words.get().copied().unwrap_or_default();
+        let conventions = self.conventions.get().copied().unwrap_or_default();
         let member = if self.dialect() == Dialect::V3 { "data_type" } else { "dtype" };
         let mut declared = object.get(member)?.as_str()?.to_owned();
         let mut changed = false;
-        if words.narrow_u1 && declared.trim_start_matches(['<', '>', '|']) == "U1" {
+        if conventions.narrow_u1 && declared.trim_start_matches(['<', '>', '|']) == "U1" {
             declared = ">S1".into();
             object.insert(member, declared.as_str());
             changed = true;
         }
         let fill = object.get("fill_value")?;
-        if let Some(fill) = mended_fill(&declared, fill, self.dialect(), words) {
+        if let Some(fill) = mended_fill(&declared, fill, self.dialect(), conventions) {
             object.insert("fill_value", fill);
             changed = true;
         }
@@ -91,20 +89,25 @@ impl NcFormat {
 }
 
 /// The fill value as Zarr writes it; `None` if it is that already.
-fn mended_fill(declared: &str, fill: &Json, dialect: Dialect, words: Words) -> Option<Json> {
+fn mended_fill(
+    declared: &str,
+    fill: &Json,
+    dialect: Dialect,
+    conventions: Conventions,
+) -> Option<Json> {
     let plain = declared.trim_start_matches(['<', '>', '|', '=']);
     match (fill, plain) {
         (Json::Number(text), "f4" | "f8" | "float32" | "float64") => {
             is_default_float(text).then(|| Json::Number(DEFAULT_FLOAT.into()))
         }
-        (Json::String(text), "uint8") if words.nczarr => {
+        (Json::String(text), "uint8") if conventions.nczarr => {
             Some(u64::from(text.bytes().next().unwrap_or(0)).into())
         }
         (Json::String(text), _) if dialect == Dialect::V3 => {
             // `r64`, of which the other library says the fill value as a text (N-065).
             let bits: usize = plain.strip_prefix('r')?.parse().ok()?;
             let mut bytes = text.clone().into_bytes();
-            (words.nczarr && bytes.len() <= bits / 8).then(|| bytes.resize(bits / 8, 0))?;
+            (conventions.nczarr && bytes.len() <= bits / 8).then(|| bytes.resize(bits / 8, 0))?;
             Some(bytes.into_iter().map(|byte| Json::from(u64::from(byte))).collect())
         }
         (Json::String(text), _) => {
@@ -116,7 +119,7 @@ fn mended_fill(declared: &str, fill: &Json, dialect: Dialect, words: Words) -> O
                     bytes.len() == size || (bytes.len() < size && text.ends_with('='))
                 })
             };
-            match text.is_empty() || text.len() > size || (!words.nczarr && encoded()) {
+            match text.is_empty() || text.len() > size || (!conventions.nczarr && encoded()) {
                 true => None,
                 false => {
                     let mut bytes = text.clone().into_bytes();
@@ -254,8 +257,8 @@ mod tests {
 
     fn fill(declared: &str, text: &str, dialect: Dialect, nczarr: bool) -> String {
         let fill = Json::parse(text.as_bytes()).unwrap();
-        let words = Words { nczarr, narrow_u1: false };
-        mended_fill(declared, &fill, dialect, words).unwrap_or(fill).to_string()
+        let conventions = Conventions { nczarr, narrow_u1: false };
+        mended_fill(declared, &fill, dialect, conventions).unwrap_or(fill).to_string()
     }
 
     /// N-045, N-064, N-065.

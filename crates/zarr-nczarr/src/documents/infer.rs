@@ -3,7 +3,7 @@
 use zarr_core::metadata::ArrayMetadata;
 use zarr_core::{Dialect, Json};
 
-use crate::model::name::check_name;
+use crate::model::name::{check_name, full_name};
 use crate::model::schema::{Dimension, Group};
 
 /// What netCDF's library calls dimensions without a name (N-092).
@@ -106,11 +106,6 @@ pub(crate) fn dimensions(
         full_name(path, name)
     });
     found.collect()
-}
-
-/// The full name of what is called `name` in the group at `path`.
-pub(crate) fn full_name(path: &str, name: &str) -> String {
-    format!("{}/{name}", path.trim_end_matches('/'))
 }
 
 /// The groups above the one at `path`, the nearest first.

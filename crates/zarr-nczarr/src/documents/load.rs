@@ -14,17 +14,17 @@ use zarr_core::{
 };
 
 use crate::documents::filter;
-use crate::documents::format::Words;
-use crate::documents::infer::{self, full_name};
-use crate::documents::node_documents::{ArrayDocument, GroupDocument, Sheet, Sources};
-use crate::edit::missing;
-use crate::handles::dataset::{DatasetOptions, Lengths, Profile};
+use crate::documents::infer;
+use crate::documents::node_attributes::NodeAttributes;
+use crate::documents::node_documents::{ArrayDocument, GroupDocument, Sources};
 use crate::model::attribute;
 use crate::model::elements;
 use crate::model::name::check_name;
+use crate::model::name::full_name;
+use crate::model::options::{Conventions, DatasetOptions, Lengths, Profile};
 use crate::model::schema::{Attribute, Dimension, Group, Opaque, Storage, Variable};
 use crate::model::types::Type;
-use crate::model::values::Values;
+use crate::model::values::{Values, is_identical};
 
 /// Groups deeper than this are refused.
 const MAX_DEPTH: usize = 128;
@@ -53,7 +53,7 @@ pub(crate) struct Loader<'a> {
     /// The node that is the root group.
     pub base: &'a NodePath,
     pub profile: Profile,
-    pub words: Words,
+    pub conventions: Conventions,
     pub options: &'a DatasetOptions,
     found: Vec<Found>,
     warnings: Vec<Warning>,
@@ -63,11 +63,11 @@ pub(crate) struct Loader<'a> {
 struct Found {
     group: String,
     name: String,
-    node: Result<Said>,
+    node: Result<FoundArray>,
 }
 
 /// An array, and what netCDF's documents say of it.
-struct Said {
+struct FoundArray {
     array: Array,
     document: Option<ArrayDocument>,
     notes: Vec<(String, String)>,
@@ -78,11 +78,11 @@ impl<'a> Loader<'a> {
         hierarchy: &'a Hierarchy,
         base: &'a NodePath,
         profile: Profile,
-        words: Words,
+        conventions: Conventions,
         options: &'a DatasetOptions,
     ) -> Self {
         let (found, warnings) = (Vec::new(), Vec::new());
-        Loader { hierarchy, base, profile, words, options, found, warnings }
+        Loader { hierarchy, base, profile, conventions, options, found, warnings }
     }
 
     /// Reads all documents.
@@ -97,9 +97,9 @@ impl<'a> Loader<'a> {
         for Found { group, name, node } in found {
             let path = full_name(&group, &name);
             let built = match node {
-                Ok(said) => self
-                    .variable(&mut root, &group, &name, &said)
-                    .map(|(variable, fill)| (variable, Entry { array: said.array, fill })),
+                Ok(found) => self
+                    .variable(&mut root, &group, &name, &found)
+                    .map(|(variable, fill)| (variable, Entry { array: found.array, fill })),
                 Err(error) => Err(error),
             };
             let Some(here) = root.group_mut(&group) else { continue };
@@ -160,7 +160,7 @@ impl<'a> Loader<'a> {
         let name = self.base.name().or(store.trim_end_matches('/').rsplit('/').next());
         let name = name.and_then(|name| name.split('.').next()).unwrap_or_default();
         let name = if check_name(name).is_ok() { name } else { "data" }.to_owned();
-        let node = Ok(Said { array, document: None, notes: Vec::new() });
+        let node = Ok(FoundArray { array, document: None, notes: Vec::new() });
         self.found.push(Found { group: "/".into(), name, node });
         Ok(Some(Group::new("")))
     }
@@ -189,8 +189,8 @@ impl<'a> Loader<'a> {
         };
         let notes = if self.profile == Profile::Pure { Vec::new() } else { sources.notes() };
         let mut group = Group::new(path.rsplit('/').next().unwrap_or_default());
-        let sheet = Sheet::read(&metadata.attributes, &notes);
-        let (attributes, troubles) = sheet.attributes(self.profile == Profile::Legacy);
+        let node_attributes = NodeAttributes::read(&metadata.attributes, &notes);
+        let (attributes, troubles) = node_attributes.attributes(self.profile == Profile::Legacy);
         self.warn(path, troubles);
         group.attributes = attributes;
         let declared = match declared {
@@ -268,7 +268,7 @@ impl<'a> Loader<'a> {
     }
 
     /// The array `name` in the group at `at`, and its document.
-    fn array(&self, at: &NodePath, name: &str) -> Result<Said> {
+    fn array(&self, at: &NodePath, name: &str) -> Result<FoundArray> {
         check_listed(at, name)?;
         let path = at.child(name)?;
         let array = self.hierarchy.array(&path).map_err(|e| match e.kind() {
@@ -279,7 +279,7 @@ impl<'a> Loader<'a> {
             _ => e,
         })?;
         if self.profile == Profile::Pure {
-            return Ok(Said { array, document: None, notes: Vec::new() });
+            return Ok(FoundArray { array, document: None, notes: Vec::new() });
         }
         let old = self.old(&path, &[".nczvar", ".nczarray", ".nczattr", ".nczattrs"])?;
         let metadata = array.metadata();
@@ -287,7 +287,7 @@ impl<'a> Loader<'a> {
             Sources { attributes: &metadata.attributes, members: &metadata.unknown, old: &old };
         let document = sources.array().map_err(|e| Error::from(e).at_path(&path))?;
         let notes = sources.notes();
-        Ok(Said { array, document, notes })
+        Ok(FoundArray { array, document, notes })
     }
 
     /// Unlimited dimensions are as long as the longest of their arrays: one may have grown before its group
@@ -297,7 +297,9 @@ impl<'a> Loader<'a> {
             return;
         }
         for found in found {
-            let Ok(Said { array, document: Some(document), .. }) = &found.node else { continue };
+            let Ok(FoundArray { array, document: Some(document), .. }) = &found.node else {
+                continue;
+            };
             for (reference, len) in document.references.iter().zip(array.shape()) {
                 let (group, name) = reference.rsplit_once('/').unwrap_or(("", reference));
                 let group = root.group_mut(group);
@@ -316,13 +318,13 @@ impl<'a> Loader<'a> {
         root: &mut Group,
         group: &str,
         name: &str,
-        Said { array, document, notes }: &Said,
+        FoundArray { array, document, notes }: &FoundArray,
     ) -> Result<(Variable, Values)> {
         let metadata = array.metadata();
         let path = array.path();
         let at = |e: MetadataError| Error::from(e).at_path(path);
         let alias = document.as_ref().and_then(|document| document.alias);
-        let ty = elements::type_of(&metadata, alias, self.words).map_err(|why| {
+        let ty = elements::type_of(&metadata, alias, self.conventions).map_err(|why| {
             let unsupported = zarr_core::Unsupported {
                 what: "data type",
                 name: metadata.data_type.to_string(),
@@ -334,13 +336,14 @@ impl<'a> Loader<'a> {
             Some(document) => references(root, document, &metadata).map_err(at)?,
             None => self.inferred(root, group, name, &metadata).map_err(at)?,
         };
-        let sheet = Sheet::read(&metadata.attributes, notes);
-        let (mut attributes, mut troubles) = sheet.attributes(self.profile == Profile::Legacy);
+        let node_attributes = NodeAttributes::read(&metadata.attributes, notes);
+        let (mut attributes, mut troubles) =
+            node_attributes.attributes(self.profile == Profile::Legacy);
         // The fill value is read below, in the variable's type.
         troubles.retain(|trouble| !trouble.starts_with("attribute `_FillValue` "));
         self.warn(&full_name(group, name), troubles);
         let fill = elements::fill(&metadata, ty);
-        let declared = sheet.json("_FillValue");
+        let declared = node_attributes.json("_FillValue");
         if declared.is_some() && !metadata.attributes.contains("_FillValue") {
             set(&mut attributes, "_FillValue", Some(fill.clone()));
         } else if let Some(json) = declared {
@@ -361,26 +364,26 @@ impl<'a> Loader<'a> {
         let masks_fill =
             dialect != Dialect::V3 && metadata.fill_value.is_some() && ty != Type::Bool;
         // netCDF has no fill value for complex numbers, which readers would mask without a word.
-        let is_usual = ty.is_atomic() && missing::is_same(&fill, &ty.default_fill());
+        let is_usual = ty.is_atomic() && is_identical(&fill, &ty.default_fill());
         if masks_fill && declared.is_none() && !is_usual {
             attributes.push(Attribute { name: "_FillValue".into(), value: fill.clone() });
         } else if masks_fill && declared.is_some() && self.profile == Profile::Pure {
             // As xarray has it.
             set(&mut attributes, "_FillValue", Some(fill.clone()));
         }
-        let told = attributes.iter().find(|attribute| attribute.name == "_FillValue");
-        let told = told.map_or_else(|| ty.default_fill(), |told| told.value.clone());
+        let masked = attributes.iter().find(|attribute| attribute.name == "_FillValue");
+        let masked = masked.map_or_else(|| ty.default_fill(), |masked| masked.value.clone());
         // An attribute without a note tells xarray the default fill value; it is none of netCDF's.
         let is_hint = dialect == Dialect::V3
             && self.profile != Profile::Pure
             && declared.is_some()
             && !notes.iter().any(|(noted, _)| noted == "_FillValue")
-            && missing::is_same(&told, &fill)
-            && missing::is_same(&told, &ty.default_fill());
+            && is_identical(&masked, &fill)
+            && is_identical(&masked, &ty.default_fill());
         if is_hint {
             set(&mut attributes, "_FillValue", None);
         }
-        let differs = is_hint || (dialect == Dialect::V3 && !missing::is_same(&told, &fill));
+        let differs = is_hint || (dialect == Dialect::V3 && !is_identical(&masked, &fill));
         let is_scalar = dimensions.is_empty();
         // Only Zarr knows shards.
         let flat = ArrayMetadata::clone(&metadata).unsharded();
@@ -506,8 +509,8 @@ fn references(
         }
     }
     // As the groups write them.
-    let spelled = |name: &String| root.dimension_path(name).unwrap_or_else(|| name.clone());
-    Ok(document.references.iter().map(spelled).collect())
+    let canonical = |name: &String| root.dimension_path(name).unwrap_or_else(|| name.clone());
+    Ok(document.references.iter().map(canonical).collect())
 }
 
 /// Sets or takes away an attribute.

@@ -1,6 +1,7 @@
 //! Documents of netCDF: how each era wrote groups, arrays and attributes, and the definitions that they hold.
 //!
-//! [`node_documents`] parses and writes the members that NCZarr adds to documents of Zarr; [`format`] and [`lenient`] make
+//! [`node_documents`] parses and writes the members that NCZarr adds to documents of Zarr, [`node_attributes`] the attributes with
+//! their types; [`format`] and [`lenient`] make
 //! what netCDF's libraries write into what Zarr's own readers take; [`inline`] finds documents that are all in the root's, and
 //! [`narrow`] opens plain Zarr of old libraries. [`load`] reads all documents of a dataset into definitions, [`infer`] finds
 //! dimensions where no document names them. [`filter`] converts codecs, [`text_type`] the data types of text.
@@ -12,5 +13,6 @@ pub(crate) mod inline;
 pub(crate) mod lenient;
 pub(crate) mod load;
 pub(crate) mod narrow;
+pub(crate) mod node_attributes;
 pub(crate) mod node_documents;
 pub(crate) mod text_type;

@@ -5,8 +5,9 @@ use std::sync::{Arc, OnceLock};
 
 use zarr_core::{Dialect, Node, NodePath, OpenOptions};
 
-use crate::documents::format::{NcFormat, Words};
+use crate::documents::format::NcFormat;
 use crate::documents::load::is_narrow_u1;
+use crate::model::options::Conventions;
 
 /// How the hierarchy of `node` has to be opened so that characters of netcdf-c 4.8 and 4.9.0 are one byte each; `None` if
 /// no such characters are known of it. `options` are those that it was opened with.
@@ -16,11 +17,11 @@ pub fn narrow_characters(node: &Node, options: &OpenOptions) -> Option<OpenOptio
     if node.hierarchy().dialect() != Dialect::V2 || !may_be_narrow(node) {
         return None;
     }
-    let words = Arc::new(OnceLock::from(Words { nczarr: false, narrow_u1: true }));
+    let conventions = Arc::new(OnceLock::from(Conventions { nczarr: false, narrow_u1: true }));
     Some(
-        options
-            .clone()
-            .wrap_format(move |inner| Arc::new(NcFormat { inner, words: words.clone() })),
+        options.clone().wrap_format(move |inner| {
+            Arc::new(NcFormat { inner, conventions: conventions.clone() })
+        }),
     )
 }
 

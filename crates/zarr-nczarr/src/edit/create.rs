@@ -5,9 +5,11 @@ use std::sync::{Arc, OnceLock};
 use zarr_core::store::Store;
 use zarr_core::{AccessError, Dialect, Hierarchy, Json, NodePath, Object, Result};
 
-use crate::documents::format::{NcFormat, Words};
-use crate::documents::node_documents::{GroupDocument, Sheet};
-use crate::handles::dataset::{Dataset, DatasetOptions, Profile};
+use crate::documents::format::NcFormat;
+use crate::documents::node_attributes::NodeAttributes;
+use crate::documents::node_documents::GroupDocument;
+use crate::handles::dataset::Dataset;
+use crate::model::options::{Conventions, DatasetOptions, Profile};
 
 /// What a new dataset is kept as.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,7 +59,7 @@ impl NewDataset {
             own.insert("_nczarr_group", GroupDocument::default().to_json(self.dialect));
             own.insert("_nczarr_superblock", superblock);
         }
-        Sheet::with_own(own).into_object(self.dialect, nczarr)
+        NodeAttributes::with_own(own).into_object(self.dialect, nczarr)
     }
 }
 
@@ -86,12 +88,12 @@ impl Dataset {
         options.pure |= new.profile == Profile::Pure;
         options.fixed_strings |= new.fixed_strings;
         options.zarr = options.zarr.any_dialect();
-        let words = Words { nczarr: new.profile == Profile::Nczarr, narrow_u1: false };
-        let words = Arc::new(OnceLock::from(words));
+        let conventions = Conventions { nczarr: new.profile == Profile::Nczarr, narrow_u1: false };
+        let conventions = Arc::new(OnceLock::from(conventions));
         let inner = options.zarr.format(new.dialect);
-        let format = Arc::new(NcFormat { inner, words: words.clone() });
+        let format = Arc::new(NcFormat { inner, conventions: conventions.clone() });
         let root = NodePath::root();
-        let hierarchy = Hierarchy::begin(store, format, &options.hierarchy(&words))?;
+        let hierarchy = Hierarchy::begin(store, format, &options.hierarchy(&conventions))?;
         match new.dialect {
             // A draft's hierarchy begins with its root group.
             Dialect::Draft => {
@@ -101,7 +103,7 @@ impl Dataset {
                 hierarchy.create_group(&root, new.root())?;
             }
         }
-        Dataset::of(hierarchy, root, &options, &words)
+        Dataset::of(hierarchy, root, &options, &conventions)
     }
 
     /// Makes copies of all documents, so that a reader needs no others; see

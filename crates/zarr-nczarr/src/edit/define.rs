@@ -6,15 +6,17 @@ use std::sync::Arc;
 use zarr_core::metadata::NodeKind;
 use zarr_core::{AccessError, Error, NodePath, Object, Result};
 
-use crate::documents::infer::full_name;
 use crate::documents::load::{Entry, Snapshot};
-use crate::documents::node_documents::{GroupDocument, Sheet};
-use crate::edit::make::Making;
-use crate::handles::dataset::{Dataset, Profile};
+use crate::documents::node_attributes::NodeAttributes;
+use crate::documents::node_documents::GroupDocument;
+use crate::edit::create_variable::VariableContext;
+use crate::handles::dataset::Dataset;
 use crate::handles::group::Group;
 use crate::handles::variable::Variable;
 use crate::model::elements;
+use crate::model::name::full_name;
 use crate::model::name::{check_name, composed};
+use crate::model::options::Profile;
 use crate::model::schema::{self, Dimension};
 
 impl Dataset {
@@ -37,11 +39,11 @@ impl Dataset {
 
     /// Changes a node's attributes in its newest document, and again if another writer was faster. A change that
     /// fails leaves the document as it is.
-    pub(crate) fn change_sheet<T>(
+    pub(crate) fn change_attributes<T>(
         &self,
         path: &str,
         kind: NodeKind,
-        mut change: impl FnMut(&mut Sheet) -> Result<T>,
+        mut change: impl FnMut(&mut NodeAttributes) -> Result<T>,
     ) -> Result<T> {
         let snapshot = self.snapshot();
         self.check_writeable(&snapshot)?;
@@ -49,10 +51,10 @@ impl Dataset {
         let noted = snapshot.profile == Profile::Nczarr;
         let mut outcome = None;
         let edit = |attributes: &mut Object| {
-            let mut sheet = Sheet::of(attributes);
-            let done = change(&mut sheet);
+            let mut node_attributes = NodeAttributes::of(attributes);
+            let done = change(&mut node_attributes);
             if done.is_ok() {
-                *attributes = sheet.into_object(dialect, noted);
+                *attributes = node_attributes.into_object(dialect, noted);
             }
             outcome = Some(done);
         };
@@ -75,7 +77,9 @@ impl Dataset {
             return self.check_writeable(&snapshot);
         }
         let dialect = snapshot.hierarchy.dialect();
-        self.change_sheet(path, NodeKind::Group, |sheet| sheet.change_group(dialect, &mut change))
+        self.change_attributes(path, NodeKind::Group, |node_attributes| {
+            node_attributes.change_group(dialect, &mut change)
+        })
     }
 
     /// Makes the handles know what has been written.
@@ -211,7 +215,7 @@ impl Group {
             if nczarr {
                 own.insert("_nczarr_group", GroupDocument::default().to_json(dialect));
             }
-            let attributes = Sheet::with_own(own).into_object(dialect, nczarr);
+            let attributes = NodeAttributes::with_own(own).into_object(dialect, nczarr);
             snapshot.hierarchy.create_group(&self.dataset.node_path(&path)?, attributes)?;
             made.push(name);
             Ok(())
@@ -321,10 +325,11 @@ impl Group {
             *name = full;
             dimensions.push(dimension);
         }
-        let array = Making { dataset: &self.dataset, snapshot, dimensions: &dimensions };
+        let context = VariableContext { dataset: &self.dataset, snapshot, dimensions: &dimensions };
         let node = self.dataset.node_path(&path)?;
-        let (array, storage) =
-            array.make(&path, &mut variable).map_err(|e| self.dataset.at(e).at_path(&node))?;
+        let (array, storage) = context
+            .create_variable(&path, &mut variable)
+            .map_err(|e| self.dataset.at(e).at_path(&node))?;
         variable.storage = storage;
         let fill = elements::fill(&array.metadata(), variable.ty);
         Ok((variable, Entry { array, fill }))

@@ -5,11 +5,11 @@
 
 use zarr_core::{AccessError, Array, Result};
 
-use crate::documents::infer::full_name;
 use crate::documents::load::Snapshot;
 use crate::handles::dataset::Dataset;
 use crate::handles::variable::Variable;
 use crate::model::elements;
+use crate::model::name::full_name;
 use crate::model::schema::Group;
 use crate::model::slab::Slab;
 use crate::model::values::Values;
@@ -98,8 +98,8 @@ impl Dataset {
         write: impl FnOnce(u64) -> Result<()>,
     ) -> Result<u64> {
         let known = self.dimension(dimension)?;
-        let spelled = self.schema().dimension_path(dimension);
-        let dimension = spelled.as_deref().unwrap_or(dimension);
+        let stored_name = self.schema().dimension_path(dimension);
+        let dimension = stored_name.as_deref().unwrap_or(dimension);
         if !known.unlimited {
             let why =
                 format!("dimension `{dimension}` is not unlimited; it has length {}", known.len);

@@ -5,12 +5,12 @@ use zarr_core::metadata::ArrayMetadata;
 use zarr_core::{AccessError, Dialect, Error, Result};
 
 use crate::documents::load::Entry;
-use crate::documents::node_documents::Sheet;
-use crate::edit::make::Making;
-use crate::handles::dataset::Profile;
+use crate::documents::node_attributes::NodeAttributes;
+use crate::edit::create_variable::VariableContext;
 use crate::handles::variable::Variable;
 use crate::model::elements;
 use crate::model::name::position;
+use crate::model::options::Profile;
 use crate::model::schema::Attribute;
 use crate::model::types::Type;
 use crate::model::values::Values;
@@ -42,19 +42,19 @@ impl Variable {
             (Some(at), None) => drop(variable.attributes.remove(at)),
             (None, None) => return Err(dataset.absent("attribute", name)),
         }
-        let making = Making { dataset, snapshot: &snapshot, dimensions: &[] };
-        let fill = making.fill(&mut variable).map_err(|e| self.at(e))?;
+        let context = VariableContext { dataset, snapshot: &snapshot, dimensions: &[] };
+        let fill = context.fill(&mut variable).map_err(|e| self.at(e))?;
         if variable == old {
             return Ok(());
         }
         let mut metadata = ArrayMetadata::clone(&entry.array.metadata());
         // What was read has forgotten how netCDF writes its texts.
         metadata.data_type = match (variable.ty, metadata.data_type.repr()) {
-            (Type::Char, _) => making.data_type(&variable).map_err(|e| self.at(e))?,
+            (Type::Char, _) => context.data_type(&variable).map_err(|e| self.at(e))?,
             (Type::String, _) if name == WIDTH => {
-                making.texts(making.width(&variable).map_err(|e| self.at(e))?)
+                context.texts(context.width(&variable).map_err(|e| self.at(e))?)
             }
-            (Type::String, Some(Repr::Opaque(width))) => making.texts(width),
+            (Type::String, Some(Repr::Opaque(width))) => context.texts(width),
             _ => metadata.data_type,
         };
         let stored = entry.array.stored_chunks()?;
@@ -68,13 +68,14 @@ impl Variable {
         let [fill, other] = fill;
         metadata.fill_value = Some(fill.or(other).map_err(|e| self.at(Error::from(e)))?);
         let dialect = snapshot.hierarchy.dialect();
-        let mut sheet = Sheet::of(&metadata.attributes);
-        let told = name != FILL || making.tells_fill(&variable);
+        let mut node_attributes = NodeAttributes::of(&metadata.attributes);
+        let told = name != FILL || context.tells_fill(&variable);
         match variable.attribute(name).filter(|_| told) {
-            Some(value) => sheet.set(name, value, dialect).map_err(|e| self.at(e))?,
-            None => drop(sheet.remove(name)),
+            Some(value) => node_attributes.set(name, value, dialect).map_err(|e| self.at(e))?,
+            None => drop(node_attributes.remove(name)),
         }
-        metadata.attributes = sheet.into_object(dialect, snapshot.profile == Profile::Nczarr);
+        metadata.attributes =
+            node_attributes.into_object(dialect, snapshot.profile == Profile::Nczarr);
         let builder = snapshot.hierarchy.create_array(entry.array.path()).overwrite(true);
         let array = builder.from_metadata(metadata).create()?;
         let fill = elements::fill(&array.metadata(), variable.ty);

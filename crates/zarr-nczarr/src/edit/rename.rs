@@ -7,12 +7,14 @@ use zarr_core::metadata::NodeKind;
 use zarr_core::store::{Payload, StorePrefix};
 use zarr_core::{AccessError, Array, Dialect, NodePath, Object, Result, StoreError};
 
-use crate::documents::infer::full_name;
-use crate::documents::node_documents::{GroupDocument, Sheet};
+use crate::documents::node_attributes::NodeAttributes;
+use crate::documents::node_documents::GroupDocument;
 use crate::edit::define::taken;
-use crate::handles::dataset::{Dataset, Profile};
+use crate::handles::dataset::Dataset;
 use crate::handles::group::Group;
+use crate::model::name::full_name;
 use crate::model::name::position;
+use crate::model::options::Profile;
 use crate::model::schema;
 
 /// Calls for each variable at and below the group at `path`.
@@ -165,9 +167,9 @@ impl Dataset {
         let simple = |name: &String| name.rsplit('/').next().unwrap_or_default().to_owned();
         let names: Vec<String> = references.iter().map(simple).collect();
         array.update_attributes(|attributes: &mut Object| {
-            let mut sheet = Sheet::of(attributes);
-            sheet.refer(references, &names);
-            *attributes = sheet.into_object(dialect, noted);
+            let mut node_attributes = NodeAttributes::of(attributes);
+            node_attributes.refer(references, &names);
+            *attributes = node_attributes.into_object(dialect, noted);
         })?;
         match dialect {
             Dialect::V3 => array.rename_dimensions(&names),

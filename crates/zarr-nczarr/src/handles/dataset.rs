@@ -5,120 +5,17 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use zarr_core::GroupMetadata;
 use zarr_core::store::Store;
 use zarr_core::{
-    AccessError, Dialect, Error, ErrorKind, Hierarchy, Node, NodePath, OpenOptions, Registry,
-    Result, Warning,
+    AccessError, Dialect, Error, ErrorKind, Hierarchy, Node, NodePath, OpenOptions, Result, Warning,
 };
 
-use crate::documents::format::{NcFormat, Words};
 use crate::documents::inline;
 use crate::documents::load::{Loader, Snapshot, is_narrow_u1, old_documents};
 use crate::documents::node_documents::Sources;
 use crate::handles::group::Group;
 use crate::handles::variable::Variable;
-use crate::model::name::is_same;
+use crate::model::name::{is_same, normal};
+use crate::model::options::{Conventions, DatasetOptions, Profile};
 use crate::model::schema;
-
-/// How a dataset says what plain Zarr does not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Profile {
-    /// In documents of NCZarr's own: dimensions, types of attributes, the order of things.
-    Nczarr,
-    /// Not at all: dimensions are those that xarray and final v3 name.
-    Pure,
-    /// In documents of NCZarr's own, as netcdf-c wrote them before 4.9.3. Read, not written.
-    Legacy,
-}
-
-impl Profile {
-    /// `nczarr`, `pure`, `legacy`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Profile::Nczarr => "nczarr",
-            Profile::Pure => "pure",
-            Profile::Legacy => "legacy",
-        }
-    }
-}
-
-/// How long an unlimited dimension is to a reader.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Lengths {
-    /// As long as its longest array: what a writer who was cut short has begun is there, and reads as fill (N-013).
-    #[default]
-    Longest,
-    /// As long as its group says, which a writer says last: so a concurrent reader sees only whole records.
-    Published,
-}
-
-/// How a dataset is opened.
-#[derive(Clone, Debug)]
-pub struct DatasetOptions {
-    /// How the hierarchy below is opened: access, registry, strictness, consolidated metadata.
-    ///
-    /// A strict reader refuses a dataset with a variable that is broken; a tolerant one sets it apart.
-    pub zarr: OpenOptions,
-    /// Whether to look past all documents of NCZarr's own (`mode=zarr`).
-    pub pure: bool,
-    /// Whether xarray's `_ARRAY_DIMENSIONS` are read and written.
-    pub xarray: bool,
-    /// Whether an array without references takes a dimension of the same name and length from a group above.
-    pub share_dimensions: bool,
-    /// How long unlimited dimensions are.
-    pub lengths: Lengths,
-    /// Whether texts that are too long for their variable are cut, at the end of a character (N-062).
-    pub truncate: bool,
-    /// Whether new strings in v3 are of a fixed width; see [`crate::NewDataset::fixed_strings`].
-    pub fixed_strings: bool,
-}
-
-impl DatasetOptions {
-    /// Read-only, as the dataset says, knowing what `registry` knows.
-    pub fn new(registry: impl Into<Arc<Registry>>) -> Self {
-        Self::of(OpenOptions::new(registry))
-    }
-
-    /// As the dataset says, the hierarchy being opened so.
-    pub fn of(zarr: OpenOptions) -> Self {
-        DatasetOptions {
-            zarr,
-            pure: false,
-            xarray: true,
-            share_dimensions: false,
-            lengths: Lengths::default(),
-            truncate: false,
-            fixed_strings: false,
-        }
-    }
-
-    /// Handles may write, too.
-    #[must_use]
-    pub fn read_write(mut self) -> Self {
-        self.zarr = self.zarr.read_write();
-        self
-    }
-
-    /// Looks past all documents of NCZarr's own.
-    #[must_use]
-    pub fn pure(mut self) -> Self {
-        self.pure = true;
-        self
-    }
-
-    /// Says how long unlimited dimensions are.
-    #[must_use]
-    pub fn lengths(mut self, lengths: Lengths) -> Self {
-        self.lengths = lengths;
-        self
-    }
-
-    /// The options for the hierarchy, whose documents are understood as `words` say, once that is set.
-    pub(crate) fn hierarchy(&self, words: &Arc<OnceLock<Words>>) -> OpenOptions {
-        let words = words.clone();
-        self.zarr
-            .clone()
-            .wrap_format(move |inner| Arc::new(NcFormat { inner, words: words.clone() }))
-    }
-}
 
 /// How often documents are read again beside threads that change some, before those wait.
 const READINGS: u32 = 3;
@@ -138,7 +35,7 @@ pub(crate) struct Inner {
     /// The node that is the root group.
     pub base: NodePath,
     pub options: DatasetOptions,
-    pub words: Words,
+    pub conventions: Conventions,
     state: RwLock<Arc<Snapshot>>,
     /// Held while definitions are changed, so that no change of this process is overlooked.
     changing: Mutex<()>,
@@ -162,9 +59,9 @@ impl Dataset {
     }
 
     fn open_plainly(store: Arc<dyn Store>, options: &DatasetOptions) -> Result<Dataset> {
-        let words = Arc::default();
-        let hierarchy = Hierarchy::open(store, &options.hierarchy(&words))?;
-        Self::of(hierarchy, NodePath::root(), options, &words)
+        let conventions = Arc::default();
+        let hierarchy = Hierarchy::open(store, &options.hierarchy(&conventions))?;
+        Self::of(hierarchy, NodePath::root(), options, &conventions)
     }
 
     /// The dataset at a path or URL of a store, or of a group inside a hierarchy.
@@ -172,9 +69,10 @@ impl Dataset {
     /// # Errors
     /// As [`Dataset::open`].
     pub fn locate(url: &str, options: &DatasetOptions) -> Result<Dataset> {
-        let words = Arc::default();
-        let located = Hierarchy::locate(url, &options.hierarchy(&words));
-        match located.and_then(|(hierarchy, base)| Self::of(hierarchy, base, options, &words)) {
+        let conventions = Arc::default();
+        let located = Hierarchy::locate(url, &options.hierarchy(&conventions));
+        match located.and_then(|(hierarchy, base)| Self::of(hierarchy, base, options, &conventions))
+        {
             Err(e) if may_be_inline(&e) => {
                 let store = options.zarr.store(url).ok();
                 let limits = &options.zarr.options.limits;
@@ -192,15 +90,15 @@ impl Dataset {
         hierarchy: Hierarchy,
         base: NodePath,
         options: &DatasetOptions,
-        words: &OnceLock<Words>,
+        conventions: &OnceLock<Conventions>,
     ) -> Result<Dataset> {
-        let (profile, told) = told(&hierarchy, &base, options)?;
+        let (profile, detected) = detect(&hierarchy, &base, options)?;
         // Another thread may have set it already; it is the same dataset.
-        let words = *words.get_or_init(|| told);
+        let conventions = *conventions.get_or_init(|| detected);
         let options = options.clone();
-        let snapshot = Loader::new(&hierarchy, &base, profile, words, &options).load()?;
+        let snapshot = Loader::new(&hierarchy, &base, profile, conventions, &options).load()?;
         let state = RwLock::new(Arc::new(snapshot));
-        let inner = Inner { base, options, words, state, changing: Mutex::default() };
+        let inner = Inner { base, options, conventions, state, changing: Mutex::default() };
         Ok(Dataset { inner: Arc::new(inner) })
     }
 
@@ -226,18 +124,18 @@ impl Dataset {
 
     fn reloaded(&self, old: &Snapshot) -> Result<Snapshot> {
         let inner = &self.inner;
-        let words = Arc::new(OnceLock::from(inner.words));
+        let conventions = Arc::new(OnceLock::from(inner.conventions));
         // Documents may come out of copies, which are read when the hierarchy is opened.
-        let options = inner.options.hierarchy(&words);
+        let options = inner.options.hierarchy(&conventions);
         let hierarchy = Hierarchy::open(old.hierarchy.store().clone(), &options)?;
-        Loader::new(&hierarchy, &inner.base, old.profile, inner.words, &inner.options).load()
+        Loader::new(&hierarchy, &inner.base, old.profile, inner.conventions, &inner.options).load()
     }
 
     /// Whether a dataset of NCZarr's begins at the root of this hierarchy: by a look only at its root.
     pub fn is_nczarr(hierarchy: &Hierarchy) -> bool {
         let options = DatasetOptions::of(OpenOptions::new(hierarchy.registry().clone()));
-        let told = told(hierarchy, &NodePath::root(), &options);
-        told.is_ok_and(|(profile, _)| profile != Profile::Pure)
+        let detected = detect(hierarchy, &NodePath::root(), &options);
+        detected.is_ok_and(|(profile, _)| profile != Profile::Pure)
     }
 
     /// As [`Dataset::is_nczarr`], of the root that `node` is, which was read already. Only a group of v2
@@ -245,8 +143,8 @@ impl Dataset {
     pub fn begins_at(node: &Node) -> bool {
         let Node::Group(group) = node else { return false };
         let options = DatasetOptions::of(OpenOptions::new(node.hierarchy().registry().clone()));
-        let told = told_by(node.hierarchy(), node.path(), group.metadata(), &options);
-        told.is_ok_and(|(profile, _)| profile != Profile::Pure)
+        let detected = detect_in(node.hierarchy(), node.path(), group.metadata(), &options);
+        detected.is_ok_and(|(profile, _)| profile != Profile::Pure)
     }
 
     pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
@@ -366,32 +264,27 @@ fn may_be_inline(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::InvalidMetadata | ErrorKind::Unsupported)
 }
 
-/// A path as it is kept: `/`, or names each preceded by `/`.
-pub(crate) fn normal(path: &str) -> String {
-    format!("/{}", path.trim_matches('/'))
-}
-
 /// The profile, and how documents are to be understood, by the node that is the root.
-fn told(
+fn detect(
     hierarchy: &Hierarchy,
     base: &NodePath,
     options: &DatasetOptions,
-) -> Result<(Profile, Words)> {
+) -> Result<(Profile, Conventions)> {
     match hierarchy.node(base)? {
-        Node::Group(group) => told_by(hierarchy, base, group.metadata(), options),
-        Node::Array(_) => Ok((Profile::Pure, Words::default())),
+        Node::Group(group) => detect_in(hierarchy, base, group.metadata(), options),
+        Node::Array(_) => Ok((Profile::Pure, Conventions::default())),
     }
 }
 
 /// The same, by what the root's documents say.
-fn told_by(
+fn detect_in(
     hierarchy: &Hierarchy,
     base: &NodePath,
     root: &GroupMetadata,
     options: &DatasetOptions,
-) -> Result<(Profile, Words)> {
+) -> Result<(Profile, Conventions)> {
     let narrow_u1 = is_narrow_u1(&root.attributes);
-    let pure = (Profile::Pure, Words { nczarr: false, narrow_u1 });
+    let pure = (Profile::Pure, Conventions { nczarr: false, narrow_u1 });
     if options.pure {
         return Ok(pure);
     }
@@ -402,7 +295,7 @@ fn told_by(
     };
     Ok(match found {
         None => pure,
-        Some((_, true)) => (Profile::Nczarr, Words { nczarr: true, narrow_u1: false }),
-        Some((_, false)) => (Profile::Legacy, Words { nczarr: true, narrow_u1: true }),
+        Some((_, true)) => (Profile::Nczarr, Conventions { nczarr: true, narrow_u1: false }),
+        Some((_, false)) => (Profile::Legacy, Conventions { nczarr: true, narrow_u1: true }),
     })
 }

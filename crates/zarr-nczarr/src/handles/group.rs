@@ -2,9 +2,10 @@
 
 use zarr_core::Result;
 
-use crate::documents::infer::full_name;
-use crate::handles::dataset::{Dataset, normal};
+use crate::handles::dataset::Dataset;
 use crate::handles::variable::Variable;
+use crate::model::name::full_name;
+use crate::model::name::normal;
 use crate::model::schema;
 
 /// A group of a dataset.

@@ -5,9 +5,9 @@ use std::fmt;
 use zarr_core::data_type::{CoreType, FillValue, Rounding, Scalar, ScalarValue, store_bits};
 use zarr_core::{AccessError, Dialect, Json, missing_value};
 
-use crate::documents::format::is_default_float;
 use crate::model::elements::decode;
 use crate::model::types::Type;
+use crate::model::types::is_default_float;
 use crate::model::values::{Values, each_number};
 
 /// The type that an attribute's type note means: a type, or text that is JSON. `legacy` notes write `char` as

@@ -4,7 +4,7 @@ use zarr_core::data_type::{DataType, Repr};
 use zarr_core::metadata::ArrayMetadata;
 use zarr_core::{AccessError, Array, Element, Result, Selection};
 
-use crate::documents::format::Words;
+use crate::model::options::Conventions;
 use crate::model::types::Type;
 use crate::model::values::{Values, each_number, with_number};
 
@@ -15,13 +15,13 @@ use crate::model::values::{Values, each_number, with_number};
 pub(crate) fn type_of(
     metadata: &ArrayMetadata,
     alias: Option<Type>,
-    words: Words,
+    conventions: Conventions,
 ) -> Result<Type, String> {
     let data_type = &metadata.data_type;
     let none = || Err(format!("netCDF has no type for `{data_type}`; read it as a Zarr array"));
     // Only the byte order tells one byte of `char` from a string of one (N-005).
-    let is_char =
-        (words.nczarr || words.narrow_u1) && metadata.declared_type.as_str() == Some(">S1");
+    let is_char = (conventions.nczarr || conventions.narrow_u1)
+        && metadata.declared_type.as_str() == Some(">S1");
     let core = match data_type {
         DataType::Core(core) => core,
         DataType::FixedBytes { .. } if is_char => return Ok(Type::Char),

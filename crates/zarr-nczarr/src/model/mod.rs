@@ -8,6 +8,7 @@ pub(crate) mod attribute;
 pub(crate) mod chunks;
 pub(crate) mod elements;
 pub(crate) mod name;
+pub(crate) mod options;
 pub mod schema;
 pub(crate) mod slab;
 pub(crate) mod types;

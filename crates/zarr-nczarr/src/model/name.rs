@@ -100,6 +100,16 @@ pub fn is_virtual(name: &str) -> bool {
     VIRTUAL.contains(&name)
 }
 
+/// The full name of what is called `name` in the group at `path`.
+pub(crate) fn full_name(path: &str, name: &str) -> String {
+    format!("{}/{name}", path.trim_end_matches('/'))
+}
+
+/// A path as it is kept: `/`, or names each preceded by `/`.
+pub(crate) fn normal(path: &str) -> String {
+    format!("/{}", path.trim_matches('/'))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

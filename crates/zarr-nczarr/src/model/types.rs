@@ -143,6 +143,11 @@ impl fmt::Display for Type {
     }
 }
 
+/// Whether a number is what netCDF's library prints of that in six digits (N-045).
+pub(crate) fn is_default_float(text: &str) -> bool {
+    text.parse::<f64>() == Ok(9.96921e36)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -231,6 +231,27 @@ impl From<&str> for Values {
     }
 }
 
+/// Whether two values are one, to the bit.
+pub(crate) fn is_identical(a: &Values, b: &Values) -> bool {
+    match (a, b) {
+        (Values::Float(a), Values::Float(b)) => {
+            a.iter().map(|n| n.to_bits()).eq(b.iter().map(|n| n.to_bits()))
+        }
+        (Values::Double(a), Values::Double(b)) => {
+            a.iter().map(|n| n.to_bits()).eq(b.iter().map(|n| n.to_bits()))
+        }
+        (Values::Complex64(a), Values::Complex64(b)) => {
+            let bits = |pair: &[f32; 2]| pair.map(f32::to_bits);
+            a.iter().map(bits).eq(b.iter().map(bits))
+        }
+        (Values::Complex128(a), Values::Complex128(b)) => {
+            let bits = |pair: &[f64; 2]| pair.map(f64::to_bits);
+            a.iter().map(bits).eq(b.iter().map(bits))
+        }
+        _ => a == b,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

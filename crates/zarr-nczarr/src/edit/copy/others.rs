@@ -4,21 +4,11 @@ use std::collections::{HashMap, HashSet};
 
 use zarr_core::{ErrorKind, NodePath, Result};
 
-use crate::documents::infer::full_name;
-use crate::edit::copy::Planning;
-use crate::handles::dataset::Profile;
+use crate::edit::copy::plan::{Other, Planning};
+use crate::model::name::full_name;
 use crate::model::name::{check_name, composed};
+use crate::model::options::Profile;
 use crate::model::schema::Group;
-
-/// A node that is no part of a copy: netCDF has no type or no name for it, the dataset does not list it, or its document is
-/// broken.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Other {
-    /// The node, in the source's hierarchy.
-    pub path: NodePath,
-    /// Why it is no part of the copy.
-    pub why: String,
-}
 
 impl Planning<'_> {
     /// Leaves the array or the group at `path` out of the copy.

@@ -4,11 +4,11 @@ use zarr_core::data_type::{DataType, FillValue, Repr};
 use zarr_core::metadata::ArrayMetadata;
 use zarr_core::{Array, Dialect, Result, Selection};
 
-use crate::edit::copy::{BLOCK, Planning, TEXT, slabs};
-use crate::handles::dataset::Profile;
+use crate::edit::copy::plan::{BLOCK, Planning, TEXT, slabs};
 use crate::handles::variable;
 use crate::model::attribute;
 use crate::model::elements::text_in;
+use crate::model::options::Profile;
 use crate::model::schema::{Attribute, FixedText, Variable};
 use crate::model::slab::Slab;
 use crate::model::types::Type;
@@ -156,11 +156,11 @@ impl Planning<'_> {
             return Ok(());
         }
         let root = self.from.schema();
-        let said = copy.attribute(WIDTH);
-        let said = said.or(root.attribute("_nczarr_default_maxstrlen"));
-        let said = said.and_then(|said| attribute::to_json(said, Dialect::V3).ok());
-        let said = said.and_then(|(json, _)| json.as_u64()).unwrap_or(128);
-        if needed as u64 > said {
+        let width = copy.attribute(WIDTH);
+        let width = width.or(root.attribute("_nczarr_default_maxstrlen"));
+        let width = width.and_then(|width| attribute::to_json(width, Dialect::V3).ok());
+        let width = width.and_then(|(json, _)| json.as_u64()).unwrap_or(128);
+        if needed as u64 > width {
             let width = Values::Int(vec![i32::try_from(needed).unwrap_or(i32::MAX)]);
             match copy.attributes.iter_mut().find(|a| a.name == WIDTH) {
                 Some(found) => found.value = width,

@@ -1,4 +1,4 @@
-//! Copies a dataset into another one, in another profile or dialect.
+//! Plans a copy of a dataset in another profile or dialect: what it defines, and what it cannot keep.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,17 +6,15 @@ use zarr_core::codec::{ChunkContext, Codec, CodecSpec};
 use zarr_core::data_type::DataType;
 use zarr_core::metadata::ArrayMetadata;
 use zarr_core::region::element_count;
-use zarr_core::{Dialect, Json, Node, NodeKind, Object, Result};
+use zarr_core::{Dialect, Json, Node, NodeKind, NodePath, Object, Result};
 
 use crate::documents::filter;
-use crate::documents::infer::full_name;
 use crate::edit::create::NewDataset;
-use crate::edit::missing;
-use crate::edit::others::Other;
-use crate::edit::texts;
-use crate::handles::dataset::{Dataset, Profile};
+use crate::handles::dataset::Dataset;
 use crate::model::attribute;
+use crate::model::name::full_name;
 use crate::model::name::{check_name, composed, is_reserved, is_virtual};
+use crate::model::options::Profile;
 use crate::model::schema::{Attribute, Filter, Group, Variable};
 use crate::model::slab::Slab;
 use crate::model::types::Type;
@@ -26,6 +24,16 @@ use crate::model::values::Values;
 pub(crate) const BLOCK: u64 = 64 << 20;
 /// How many bytes a string is taken to have.
 pub(crate) const TEXT: u64 = 256;
+
+/// A node that is no part of a copy: netCDF has no type or no name for it, the dataset does not list it, or its document is
+/// broken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Other {
+    /// The node, in the source's hierarchy.
+    pub path: NodePath,
+    /// Why it is no part of the copy.
+    pub why: String,
+}
 
 /// What a copy is to define, and what it cannot keep.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,9 +56,9 @@ pub struct Plan {
 /// Attributes of a group or a variable, in the words of the source's document.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Verbatim {
-    path: String,
-    kind: NodeKind,
-    attributes: Vec<(String, Json)>,
+    pub path: String,
+    pub kind: NodeKind,
+    pub attributes: Vec<(String, Json)>,
 }
 
 impl Dataset {
@@ -77,62 +85,6 @@ impl Dataset {
         let others = planning.others(&schema)?;
         let Planning { lost, bytes, sparse, verbatim, .. } = planning;
         Ok(Plan { schema, lost, others, bytes, sparse, verbatim })
-    }
-
-    /// Copies definitions and elements into `to`, a dataset with nothing in it, made as the plan was.
-    /// `progress` gets how many bytes of elements are done, and of which variable. Where this dataset has consolidated
-    /// metadata, the copy has them, too.
-    ///
-    /// # Errors
-    /// As those of definition, reading and writing; what was copied until then stays.
-    pub fn copy_to(&self, to: &Dataset, plan: &Plan, progress: &dyn Fn(&str, u64)) -> Result<()> {
-        to.define(&plan.schema)?;
-        for Verbatim { path, kind, attributes } in &plan.verbatim {
-            to.change_sheet(path, *kind, |sheet| {
-                attributes.iter().for_each(|(name, json)| sheet.keep(name, json));
-                Ok(())
-            })?;
-        }
-        let mut done = 0;
-        self.copy_elements(to, plan, &plan.schema, "/", progress, &mut done)?;
-        if self.hierarchy().is_consolidated()? {
-            to.consolidate()?;
-        }
-        to.flush()
-    }
-
-    fn copy_elements(
-        &self,
-        to: &Dataset,
-        plan: &Plan,
-        group: &Group,
-        path: &str,
-        progress: &dyn Fn(&str, u64),
-        done: &mut u64,
-    ) -> Result<()> {
-        for variable in &group.variables {
-            let path = full_name(path, &variable.name);
-            let (from, to) = (self.variable(&path)?, to.variable(&path)?);
-            let shape = from.shape()?;
-            let element = variable.ty.size().map_or(TEXT, |size| size as u64);
-            let is_sparse = plan.sparse.contains(&path);
-            // One chunk each, of those that may be left out.
-            let block = if is_sparse { 1 } else { BLOCK };
-            for slab in slabs(&shape, &to.schema()?.storage.chunks, element, block) {
-                if texts::copy_slab(&from, &to, &slab)? {
-                    continue;
-                }
-                let values = kept(from.read_slab(&slab)?, variable.ty);
-                if !(is_sparse && missing::are_zeros(&values)) {
-                    to.write_slab(&slab, values)?;
-                }
-                *done += slab.len().unwrap_or(0).saturating_mul(element);
-                progress(&path, *done);
-            }
-        }
-        group.groups.iter().try_for_each(|below| {
-            self.copy_elements(to, plan, below, &full_name(path, &below.name), progress, done)
-        })
     }
 }
 

@@ -5,9 +5,9 @@ use std::fmt::Write;
 /// How many significant digits numbers have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Precision {
-    /// Of a float; 7 unless told otherwise, 9 to read back the same.
+    /// Of a float; 7 by default, 9 to read back the same.
     pub float: usize,
-    /// Of a double; 15 unless told otherwise, 17 to read back the same.
+    /// Of a double; 15 by default, 17 to read back the same.
     pub double: usize,
 }
 

@@ -7,16 +7,17 @@ use zarr_core::{
 
 use crate::documents::filter;
 use crate::documents::load::Snapshot;
-use crate::documents::node_documents::{ArrayDocument, Sheet};
+use crate::documents::node_attributes::NodeAttributes;
+use crate::documents::node_documents::ArrayDocument;
 use crate::documents::text_type::{CharType, TextType};
-use crate::edit::annotate::check_defined_attribute;
-use crate::edit::missing;
-use crate::handles::dataset::{Dataset, Profile};
+use crate::edit::set_attributes::check_defined_attribute;
+use crate::handles::dataset::Dataset;
 use crate::model::attribute;
 use crate::model::chunks;
+use crate::model::options::Profile;
 use crate::model::schema::{self, Dimension};
 use crate::model::types::Type;
-use crate::model::values::Values;
+use crate::model::values::{Values, is_identical};
 
 /// The width of strings if nothing says one, in bytes (N-060).
 const DEFAULT_WIDTH: usize = 128;
@@ -26,14 +27,14 @@ const DEFAULT_WIDTH_NAME: &str = "_nczarr_default_maxstrlen";
 /// The largest width, in bytes.
 const MAX_WIDTH: i128 = 1 << 24;
 
-/// An array that is made for a variable.
-pub(crate) struct Making<'a> {
+/// Where a variable is created, and its dimensions.
+pub(crate) struct VariableContext<'a> {
     pub dataset: &'a Dataset,
     pub snapshot: &'a Snapshot,
     pub dimensions: &'a [Dimension],
 }
 
-impl Making<'_> {
+impl VariableContext<'_> {
     fn dialect(&self) -> Dialect {
         self.snapshot.hierarchy.dialect()
     }
@@ -42,8 +43,8 @@ impl Making<'_> {
         self.snapshot.profile == Profile::Nczarr
     }
 
-    /// Creates the array, and tells how its elements are kept.
-    pub fn make(
+    /// Creates the array of a variable; returns it, and how its elements are stored.
+    pub fn create_variable(
         &self,
         path: &str,
         variable: &mut schema::Variable,
@@ -120,7 +121,7 @@ impl Making<'_> {
         Ok((array, storage))
     }
 
-    /// The fill value, told as JSON; the declared one becomes one value of the variable's type (N-054).
+    /// The fill value, unwritten as JSON; the declared one becomes one value of the variable's type (N-054).
     pub fn fill(&self, variable: &mut schema::Variable) -> Result<Json, AccessError> {
         let ty = variable.ty;
         let declared = variable.attributes.iter_mut().find(|a| a.name == "_FillValue");
@@ -239,10 +240,10 @@ impl Making<'_> {
     /// How many bytes strings have (N-060).
     pub fn width(&self, variable: &schema::Variable) -> Result<usize, AccessError> {
         let own = variable.attribute(WIDTH);
-        let Some(said) = own.or(self.snapshot.root.attribute(DEFAULT_WIDTH_NAME)) else {
+        let Some(given) = own.or(self.snapshot.root.attribute(DEFAULT_WIDTH_NAME)) else {
             return Ok(DEFAULT_WIDTH);
         };
-        let (json, _) = attribute::to_json(said, Dialect::V3)?;
+        let (json, _) = attribute::to_json(given, Dialect::V3)?;
         let width = json.as_number().and_then(|text| text.parse::<i128>().ok());
         let width = width.filter(|width| (1..=MAX_WIDTH).contains(width));
         width.and_then(|width| usize::try_from(width).ok()).ok_or_else(|| {
@@ -257,8 +258,8 @@ impl Making<'_> {
         variable: &schema::Variable,
         data_type: &DataType,
     ) -> Result<Vec<u64>, AccessError> {
-        let said = &variable.storage.chunks;
-        if variable.storage.contiguous && said.is_empty() {
+        let given = &variable.storage.chunks;
+        if variable.storage.contiguous && given.is_empty() {
             if let Some(grows) = self.dimensions.iter().find(|dimension| dimension.unlimited) {
                 let name = &grows.name;
                 let why = format!("contiguous storage along `{name}`, which is unlimited");
@@ -266,16 +267,16 @@ impl Making<'_> {
             }
             return Ok(self.dimensions.iter().map(|dimension| dimension.len.max(1)).collect());
         }
-        if said.is_empty() {
+        if given.is_empty() {
             let element = data_type.repr().map_or(1, |repr| repr.size() as u64);
             return Ok(chunks::default(self.dimensions, element));
         }
-        if said.len() != self.dimensions.len() {
-            let (said, due) = (said.len(), self.dimensions.len());
-            let why = format!("{said} chunk lengths for {due} dimensions");
+        if given.len() != self.dimensions.len() {
+            let (given, expected) = (given.len(), self.dimensions.len());
+            let why = format!("{given} chunk lengths for {expected} dimensions");
             return Err(AccessError::Argument(why));
         }
-        for (&length, dimension) in said.iter().zip(self.dimensions) {
+        for (&length, dimension) in given.iter().zip(self.dimensions) {
             // Plain Zarr lets a chunk reach beyond the array.
             let any = dimension.unlimited || !self.nczarr();
             let most = if any { u64::MAX } else { dimension.len.max(1) };
@@ -287,7 +288,7 @@ impl Making<'_> {
                 return Err(AccessError::Argument(why));
             }
         }
-        Ok(said.clone())
+        Ok(given.clone())
     }
 
     /// The array's attributes, the model's own behind the user's (N-020 … N-022, N-033, N-036).
@@ -313,13 +314,14 @@ impl Making<'_> {
         }
         let mut attributes = variable.attributes.clone();
         attributes.retain(|attribute| attribute.name != "_FillValue" || self.tells_fill(variable));
-        let mut object = Sheet::new(&attributes, own, dialect)?.into_object(dialect, nczarr);
+        let mut object =
+            NodeAttributes::new(&attributes, own, dialect)?.into_object(dialect, nczarr);
         let default = variable.ty.default_fill();
-        let told = variable.storage.unwritten.as_ref();
+        let unwritten = variable.storage.unwritten.as_ref();
         if nczarr
             && dialect == Dialect::V3
             && variable.attribute("_FillValue").is_none()
-            && told.is_some_and(|told| missing::is_same(told, &default))
+            && unwritten.is_some_and(|unwritten| is_identical(unwritten, &default))
         {
             // Without a note of its type it is only xarray's.
             object.insert("_FillValue", attribute::fill_to_json(&default, dialect)?.0);

@@ -5,41 +5,20 @@
 
 use zarr_core::{Dialect, ErrorKind, Result, missing_value};
 
-use crate::edit::copy::{Planning, kept};
-use crate::handles::dataset::Profile;
+use crate::edit::copy::plan::{Planning, kept};
 use crate::model::attribute;
+use crate::model::options::Profile;
 use crate::model::schema::{Attribute, Variable};
 use crate::model::types::Type;
-use crate::model::values::Values;
+use crate::model::values::{Values, is_identical};
 
 const FILL: &str = "_FillValue";
-
-/// Whether two values are one, to the bit.
-pub(crate) fn is_same(a: &Values, b: &Values) -> bool {
-    match (a, b) {
-        (Values::Float(a), Values::Float(b)) => {
-            a.iter().map(|n| n.to_bits()).eq(b.iter().map(|n| n.to_bits()))
-        }
-        (Values::Double(a), Values::Double(b)) => {
-            a.iter().map(|n| n.to_bits()).eq(b.iter().map(|n| n.to_bits()))
-        }
-        (Values::Complex64(a), Values::Complex64(b)) => {
-            let bits = |pair: &[f32; 2]| pair.map(f32::to_bits);
-            a.iter().map(bits).eq(b.iter().map(bits))
-        }
-        (Values::Complex128(a), Values::Complex128(b)) => {
-            let bits = |pair: &[f64; 2]| pair.map(f64::to_bits);
-            a.iter().map(bits).eq(b.iter().map(bits))
-        }
-        _ => a == b,
-    }
-}
 
 /// Whether all values have no bit that is set.
 pub(crate) fn are_zeros(values: &Values) -> bool {
     zero(values.ty())
         .and_then(|zero| zero.repeated(values.len()))
-        .is_some_and(|zeros| is_same(values, &zeros))
+        .is_some_and(|zeros| is_identical(values, &zeros))
 }
 
 /// The value of elements that were never written where no fill value is defined.
@@ -71,13 +50,13 @@ impl Planning<'_> {
         let is_usual = variable.ty.is_atomic()
             && !variable.storage.no_fill
             && self.from.profile() != Profile::Pure
-            && is_same(&held, &copy.ty.default_fill());
+            && is_identical(&held, &copy.ty.default_fill());
         if self.new.dialect == Dialect::V3 {
             let is_masked = !is_v3 && !is_whole && !variable.storage.no_fill;
             let has_words = !matches!(copy.ty, Type::Char | Type::String);
             let is_byte = is_usual && matches!(copy.ty, Type::Byte | Type::Ubyte);
             let is_told = variable.storage.unwritten.as_ref().is_some_and(|told| {
-                is_usual && declared.is_none() && is_same(told, &copy.ty.default_fill())
+                is_usual && declared.is_none() && is_identical(told, &copy.ty.default_fill())
             });
             let tells = is_masked && has_words && declared.is_none() && !is_byte;
             copy.storage.no_fill = false;
@@ -97,7 +76,7 @@ impl Planning<'_> {
             } else if tells || is_told {
                 copy.attributes.push(Attribute::new(FILL, held.clone()));
             }
-            copy.storage.unwritten = (!is_same(&copy.fill(), &held)).then_some(held);
+            copy.storage.unwritten = (!is_identical(&copy.fill(), &held)).then_some(held);
             return Ok(());
         }
         if (!is_v3 && !is_whole) || (declared.is_none() && is_usual) {
@@ -113,7 +92,7 @@ impl Planning<'_> {
             // Without a fill value they stay zeros; the attribute is the missing value then.
             copy.storage.no_fill = true;
             self.sparse.insert(path.to_owned());
-        } else if absent > all / 4 && !is_same(&becomes, &held) && !is_whole {
+        } else if absent > all / 4 && !is_identical(&becomes, &held) && !is_whole {
             let what = match &declared {
                 Some(_) => "its missing value",
                 None => "that no value is missing",

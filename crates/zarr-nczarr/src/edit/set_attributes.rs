@@ -149,10 +149,12 @@ impl Place {
         let (dataset, path, kind) = self.parts();
         let _changing = dataset.changing();
         let dialect = dataset.dialect();
-        dataset.change_sheet(path, kind, |sheet| {
+        dataset.change_attributes(path, kind, |node_attributes| {
             let mut all = attributes.iter();
-            all.try_for_each(|attribute| sheet.set(&attribute.name, &attribute.value, dialect))
-                .map_err(|e| self.at(e))
+            all.try_for_each(|attribute| {
+                node_attributes.set(&attribute.name, &attribute.value, dialect)
+            })
+            .map_err(|e| self.at(e))
         })?;
         self.patch(|known| {
             for attribute in attributes {
@@ -172,9 +174,11 @@ impl Place {
         let (dataset, path, kind) = self.parts();
         let _changing = dataset.changing();
         self.check(name)?;
-        dataset.change_sheet(path, kind, |sheet| match sheet.remove(name) {
-            true => Ok(()),
-            false => Err(dataset.absent("attribute", name)),
+        dataset.change_attributes(path, kind, |node_attributes| {
+            match node_attributes.remove(name) {
+                true => Ok(()),
+                false => Err(dataset.absent("attribute", name)),
+            }
         })?;
         self.patch(|known| {
             if let Some(at) = found(known, name) {
@@ -189,11 +193,11 @@ impl Place {
         let _changing = dataset.changing();
         self.check(name)?;
         self.check(to)?;
-        dataset.change_sheet(path, kind, |sheet| {
-            if sheet.contains(to) {
+        dataset.change_attributes(path, kind, |node_attributes| {
+            if node_attributes.contains(to) {
                 return Err(self.at(AccessError::Exists("an attribute of this name")));
             }
-            match sheet.rename(name, to) {
+            match node_attributes.rename(name, to) {
                 true => Ok(()),
                 false => Err(dataset.absent("attribute", name)),
             }
