@@ -190,7 +190,7 @@ impl Input<'_> {
             return Err(self.wrong(why));
         }
         if let Some(swap) = &self.swap {
-            swap.turn(&mut bytes);
+            swap.apply(&mut bytes);
         }
         Ok(bytes)
     }

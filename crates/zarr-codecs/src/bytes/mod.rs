@@ -109,7 +109,7 @@ impl Plain {
             (Some(unit), None) => out.copy_swapped(&part, unit),
             (_, narrow) => {
                 let mut elements = part.to_bytes().into_owned();
-                self.swap.turn(&mut elements);
+                self.swap.apply(&mut elements);
                 if let Some((data_type, _)) = narrow {
                     data_type.check(&mut elements, Origin::Store)?;
                 }
@@ -135,7 +135,7 @@ impl ArrayToBytes for Bytes {
         }
         let Some(unit) = self.plain.unit else {
             let mut out = chunk.to_bytes().into_owned();
-            self.plain.swap.turn(&mut out);
+            self.plain.swap.apply(&mut out);
             return Ok(Cow::Owned(out));
         };
         let mut out = zeroed(CODEC, (chunk.len() * self.plain.cell) as u64)?;

@@ -2,8 +2,7 @@
 
 use super::{DataType, Endian, Record};
 
-/// The bytes of an element that are turned round together, so that elements stored in one byte order
-/// become those of another.
+/// The runs of bytes in an element that a change of byte order reverses.
 ///
 /// ```
 /// use zarr_core::data_type::{ByteSwap, CoreType, Endian, Field, Record};
@@ -11,129 +10,130 @@ use super::{DataType, Endian, Record};
 /// let fields = [Field::new("n", CoreType::Uint8.into()), Field::new("x", CoreType::Int16.into())];
 /// let swap = ByteSwap::between(&Record::new(fields)?.into(), Endian::Big, Endian::Little);
 /// let mut elements = [1, 2, 3, 4, 5, 6];
-/// swap.turn(&mut elements);
+/// swap.apply(&mut elements);
 /// assert_eq!(elements, [1, 3, 2, 4, 6, 5]);
 /// # Ok::<(), zarr_core::MetadataError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ByteSwap {
-    cell: usize,
-    turns: Vec<SwapRun>,
+    element_size: usize,
+    runs: Vec<SwapRun>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum SwapRun {
     /// Units one after the other.
     Units { offset: usize, size: usize, unit: usize },
-    /// Records one after the other, each turned in the same way.
-    Each { offset: usize, size: usize, stride: usize, turns: Vec<SwapRun> },
+    /// Records one after the other, each swapped in the same way.
+    Each { offset: usize, size: usize, stride: usize, runs: Vec<SwapRun> },
 }
 
 impl ByteSwap {
-    /// What turns elements that are stored as `stored` into ones as `wanted`. A field that is stored
-    /// in a byte order of its own is turned from that.
+    /// Swaps elements that are stored as `stored` into ones as `wanted`. A field with its own byte order is swapped from that.
     pub fn between(data_type: &DataType, stored: Endian, wanted: Endian) -> ByteSwap {
         ByteSwap::new(data_type, &|own: Option<Endian>| own.unwrap_or(stored) != wanted)
     }
 
-    /// What turns whatever has a byte order: between native elements and ones of the other order.
+    /// Swaps everything that has a byte order: between native elements and ones of the other order.
     pub fn of_all(data_type: &DataType) -> ByteSwap {
         ByteSwap::new(data_type, &|_| true)
     }
 
-    fn new(data_type: &DataType, is_turned: &dyn Fn(Option<Endian>) -> bool) -> ByteSwap {
-        let mut turns = Vec::new();
-        let cell = data_type.repr().map_or(1, |repr| repr.size());
-        of_one(data_type, is_turned, 0, &mut turns);
-        ByteSwap { cell, turns }
+    fn new(data_type: &DataType, is_swapped: &dyn Fn(Option<Endian>) -> bool) -> ByteSwap {
+        let mut runs = Vec::new();
+        let element_size = data_type.repr().map_or(1, |repr| repr.size());
+        of_one(data_type, is_swapped, 0, &mut runs);
+        ByteSwap { element_size, runs }
     }
 
-    /// The unit, if elements are nothing but units of one size; 1 if nothing is turned.
+    /// The unit, if elements are nothing but units of one size; 1 if nothing is swapped.
     pub fn unit(&self) -> Option<usize> {
-        match self.turns[..] {
+        match self.runs[..] {
             [] => Some(1),
-            [SwapRun::Units { offset: 0, size, unit }] if size == self.cell => Some(unit),
+            [SwapRun::Units { offset: 0, size, unit }] if size == self.element_size => Some(unit),
             _ => None,
         }
     }
 
-    /// Turns elements round, one after the other.
-    pub fn turn(&self, elements: &mut [u8]) {
+    /// Swaps elements, one after the other.
+    pub fn apply(&self, elements: &mut [u8]) {
         match self.unit() {
             Some(1) => {}
             Some(unit) => elements.chunks_exact_mut(unit).for_each(<[u8]>::reverse),
-            None => elements.chunks_exact_mut(self.cell).for_each(|one| turn(&self.turns, one)),
+            None => {
+                elements.chunks_exact_mut(self.element_size).for_each(|one| apply(&self.runs, one))
+            }
         }
     }
 }
 
-fn turn(turns: &[SwapRun], element: &mut [u8]) {
-    for step in turns {
+fn apply(runs: &[SwapRun], element: &mut [u8]) {
+    for step in runs {
         match step {
             SwapRun::Units { offset, size, unit } => {
                 let units = element[*offset..offset + size].chunks_exact_mut(*unit);
                 units.for_each(<[u8]>::reverse);
             }
-            SwapRun::Each { offset, size, stride, turns } => {
+            SwapRun::Each { offset, size, stride, runs } => {
                 let records = element[*offset..offset + size].chunks_exact_mut(*stride);
-                records.for_each(|record| turn(turns, record));
+                records.for_each(|record| apply(runs, record));
             }
         }
     }
 }
 
-/// An element behind so many bytes.
+/// The runs of one element behind `offset` bytes.
 fn of_one(
     data_type: &DataType,
-    is_turned: &dyn Fn(Option<Endian>) -> bool,
+    is_swapped: &dyn Fn(Option<Endian>) -> bool,
     offset: usize,
-    turns: &mut Vec<SwapRun>,
+    runs: &mut Vec<SwapRun>,
 ) {
     let size = data_type.repr().map_or(1, |repr| repr.size());
     match data_type {
-        DataType::Record(record) => of_record(record, is_turned, offset, turns),
-        DataType::Optional(optional) => of_one(optional.inner(), is_turned, offset + 1, turns),
-        plain if is_turned(None) => of_plain(plain, offset, size, turns),
+        DataType::Record(record) => of_record(record, is_swapped, offset, runs),
+        DataType::Optional(optional) => of_one(optional.inner(), is_swapped, offset + 1, runs),
+        plain if is_swapped(None) => of_plain(plain, offset, size, runs),
         _ => {}
     }
 }
 
-fn of_plain(data_type: &DataType, offset: usize, size: usize, turns: &mut Vec<SwapRun>) {
+fn of_plain(data_type: &DataType, offset: usize, size: usize, runs: &mut Vec<SwapRun>) {
     let unit = data_type.repr().map_or(1, |repr| repr.swap_unit());
     if unit == 1 {
         return;
     }
-    match turns.last_mut() {
+    match runs.last_mut() {
         Some(SwapRun::Units { offset: from, size: before, unit: same })
             if *from + *before == offset && *same == unit =>
         {
             *before += size;
         }
-        _ => turns.push(SwapRun::Units { offset, size, unit }),
+        _ => runs.push(SwapRun::Units { offset, size, unit }),
     }
 }
 
 fn of_record(
     record: &Record,
-    is_turned: &dyn Fn(Option<Endian>) -> bool,
+    is_swapped: &dyn Fn(Option<Endian>) -> bool,
     base: usize,
-    turns: &mut Vec<SwapRun>,
+    runs: &mut Vec<SwapRun>,
 ) {
     for field in record.fields() {
         let (offset, size) = (base + field.offset(), field.size());
         match field.data_type() {
             DataType::Record(inner) if inner.size() == size => {
-                of_record(inner, is_turned, offset, turns);
+                of_record(inner, is_swapped, offset, runs);
             }
-            // Not one by one: a few words of a document may stand for a million records.
+            // Not one by one: a short document may describe a million records.
             DataType::Record(inner) => {
                 let mut each = Vec::new();
-                of_record(inner, is_turned, 0, &mut each);
+                of_record(inner, is_swapped, 0, &mut each);
                 if !each.is_empty() {
-                    turns.push(SwapRun::Each { offset, size, stride: inner.size(), turns: each });
+                    runs.push(SwapRun::Each { offset, size, stride: inner.size(), runs: each });
                 }
             }
-            plain if is_turned(field.endian()) => of_plain(plain, offset, size, turns),
+            plain if is_swapped(field.endian()) => of_plain(plain, offset, size, runs),
             _ => {}
         }
     }
@@ -150,7 +150,7 @@ mod tests {
 
     fn turned(data_type: &DataType, stored: Endian) -> Vec<u8> {
         let mut element: Vec<u8> = (0..data_type.repr().unwrap().size() as u8).collect();
-        ByteSwap::between(data_type, stored, Endian::Little).turn(&mut element);
+        ByteSwap::between(data_type, stored, Endian::Little).apply(&mut element);
         element
     }
 
@@ -196,6 +196,6 @@ mod tests {
         ]);
         assert_eq!(turned(&few, Endian::Big), [1, 0, 2, 4, 3, 5, 7, 6]);
         let many = record([Field::new("q", inner).with_shape(&[1000, 1000])]);
-        assert_eq!(ByteSwap::of_all(&many).turns.len(), 1);
+        assert_eq!(ByteSwap::of_all(&many).runs.len(), 1);
     }
 }

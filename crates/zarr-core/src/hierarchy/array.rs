@@ -130,7 +130,7 @@ impl Array {
 
     fn turn_to_little_endian(&self, bytes: &mut [u8]) {
         if Endian::NATIVE == Endian::Big {
-            ByteSwap::of_all(&self.data_type()).turn(bytes);
+            ByteSwap::of_all(&self.data_type()).apply(bytes);
         }
     }
 

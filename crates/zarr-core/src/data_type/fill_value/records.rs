@@ -36,7 +36,7 @@ impl Words<'_> {
                     n => return Err(format!("base64 of {n} bytes for {}", record.size())),
                 }
                 let data_type = DataType::from(record.clone());
-                ByteSwap::between(&data_type, Endian::Little, Endian::NATIVE).turn(&mut bytes);
+                ByteSwap::between(&data_type, Endian::Little, Endian::NATIVE).apply(&mut bytes);
                 data_type.check(&mut bytes, Origin::LenientStore).map_err(|e| e.to_string())?;
                 Ok(bytes)
             }
@@ -80,7 +80,7 @@ pub(super) fn record_to_json(
     if dialect != Dialect::V3 {
         let mut bytes = bytes.to_vec();
         let data_type = DataType::from(record.clone());
-        ByteSwap::between(&data_type, Endian::Little, Endian::NATIVE).turn(&mut bytes);
+        ByteSwap::between(&data_type, Endian::Little, Endian::NATIVE).apply(&mut bytes);
         return Ok(Json::from(base64_encode(&bytes)));
     }
     let mut object = Object::new();
@@ -123,7 +123,7 @@ mod tests {
         assert_eq!(again, Some(value.clone()), "{back}");
         let mut element = value.as_bytes().to_vec();
         if Endian::NATIVE == Endian::Big {
-            ByteSwap::of_all(&data_type).turn(&mut element);
+            ByteSwap::of_all(&data_type).apply(&mut element);
         }
         Some(element)
     }
