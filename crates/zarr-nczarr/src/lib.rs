@@ -5,7 +5,7 @@
 //!
 //! - [`Dataset`], [`Group`], [`Variable`]: handles on what is in a store. [`Slab`]: elements of a variable.
 //! - [`schema`]: a whole dataset as defined, in memory. [`Type`], [`Values`]: types, and values of one of them.
-//! - [`cdl`]: datasets as text.
+//! - `cdl`: datasets as text (feature `cdl`, on by default in this crate).
 //! - [`NewDataset`], [`DatasetOptions`], [`NcUrl`]: how datasets begin, are opened and are called.
 //!
 //! ```
@@ -34,6 +34,7 @@
 
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "cdl")]
 pub mod cdl;
 mod documents;
 mod edit;

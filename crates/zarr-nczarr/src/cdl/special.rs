@@ -70,7 +70,10 @@ pub(super) fn of_variable(variable: &mut Variable, attribute: &Attribute) -> Res
                 "`_Codecs` is a list of codecs in JSON, such as \"[{\\\"id\\\": \\\"zlib\\\", \\\"level\\\": 1}]\"",
             )?;
             let ty = variable.ty;
-            storage.filters = codecs.iter().map(|codec| filter::from_json(codec, ty)).collect();
+            storage.filters = codecs
+                .iter()
+                .map(|codec| filter::of_codec(&filter::codec(&Filter::Other(codec.clone()), ty)))
+                .collect();
         }
         _ => return Ok(false),
     }
@@ -132,8 +135,10 @@ pub(super) fn to_cdl(variable: &Variable, chunks: &[u64]) -> Vec<(&'static str, 
     }
     if filters.iter().any(|filter| matches!(filter, Filter::Other(_))) {
         let mut value = String::new();
-        let codecs: Json =
-            filters.iter().map(|filter| filter::to_json(filter, variable.ty)).collect();
+        let codecs: Json = filters
+            .iter()
+            .map(|filter| filter::to_json(&filter::codec(filter, variable.ty)))
+            .collect();
         escape::push_text(&mut value, codecs.to_string().as_bytes(), Script::Unicode);
         specials.push(("_Codecs", text(&value)));
     }

@@ -10,10 +10,11 @@ use crate::model::types::Type;
 /// The filters that an array's chunks go through, the first first.
 pub(crate) fn of(metadata: &ArrayMetadata) -> Vec<Filter> {
     let own = ["bytes", "transpose", "vlen-utf8"];
-    metadata.codecs.iter().filter(|spec| !own.contains(&spec.name.as_str())).map(filter).collect()
+    metadata.codecs.iter().filter(|spec| !own.contains(&spec.name.as_str())).map(of_codec).collect()
 }
 
-fn filter(spec: &CodecSpec) -> Filter {
+/// The filter that a codec is.
+pub(crate) fn of_codec(spec: &CodecSpec) -> Filter {
     let name = spec.name.strip_prefix("numcodecs.").unwrap_or(&spec.name);
     let number = |member: &str| spec.configuration.get(member).and_then(Json::as_i64);
     let level = |member: &str| number(member).and_then(|level| u8::try_from(level).ok());
@@ -30,29 +31,19 @@ fn filter(spec: &CodecSpec) -> Filter {
         "blosc" => blosc(&spec.configuration),
         _ => None,
     };
-    known.unwrap_or_else(|| Filter::Other(words(spec)))
+    known.unwrap_or_else(|| Filter::Other(to_json(spec)))
 }
 
-/// A codec as a document of its dialect writes it.
-fn words(spec: &CodecSpec) -> Json {
+/// A codec in the JSON of its dialect.
+pub(crate) fn to_json(spec: &CodecSpec) -> Json {
     let member = if spec.dialect == Dialect::V2 { "id" } else { "name" };
-    let words = Object::new().with(member, spec.name.as_str());
+    let object = Object::new().with(member, spec.name.as_str());
     match spec.dialect {
-        Dialect::V2 => words.into_iter().chain(spec.configuration.clone()).collect::<Object>(),
-        _ if spec.configuration.is_empty() => words,
-        _ => words.with("configuration", spec.configuration.clone()),
+        Dialect::V2 => object.into_iter().chain(spec.configuration.clone()).collect::<Object>(),
+        _ if spec.configuration.is_empty() => object,
+        _ => object.with("configuration", spec.configuration.clone()),
     }
     .into()
-}
-
-/// The filter that a document writes so.
-pub(crate) fn from_json(json: &Json, ty: Type) -> Filter {
-    filter(&codec(&Filter::Other(json.clone()), ty))
-}
-
-/// A filter of a variable of this type as a document writes it.
-pub(crate) fn to_json(filter: &Filter, ty: Type) -> Json {
-    words(&codec(filter, ty))
 }
 
 const SHUFFLES: [&str; 3] = ["noshuffle", "shuffle", "bitshuffle"];

@@ -149,21 +149,6 @@ impl Values {
         }
     }
 
-    /// No values, of this type.
-    pub(crate) fn none(ty: Type) -> Values {
-        ty.default_fill().split_off(1)
-    }
-
-    /// Takes away what begins at `at`, which is not beyond the end.
-    pub(crate) fn split_off(&mut self, at: usize) -> Values {
-        same!(self, values => values.split_off(at))
-    }
-
-    /// Adds values of the same type behind these.
-    pub(crate) fn append(&mut self, other: Values) {
-        both!(self, other, values, other => values.extend(other));
-    }
-
     /// The type of each value.
     pub fn ty(&self) -> Type {
         with_types!(type_of, self)
@@ -195,6 +180,25 @@ impl Values {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+}
+
+/// Gathers values one after the other, as the reader of CDL does.
+#[cfg(feature = "cdl")]
+impl Values {
+    /// No values, of this type.
+    pub(crate) fn none(ty: Type) -> Values {
+        ty.default_fill().split_off(1)
+    }
+
+    /// Takes away what begins at `at`, which is not beyond the end.
+    pub(crate) fn split_off(&mut self, at: usize) -> Values {
+        same!(self, values => values.split_off(at))
+    }
+
+    /// Adds values of the same type behind these.
+    pub(crate) fn append(&mut self, other: Values) {
+        both!(self, other, values, other => values.extend(other));
     }
 }
 
