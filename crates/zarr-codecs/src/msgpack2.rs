@@ -1,10 +1,14 @@
 //! Stores JSON values as MessagePack (Z2-042).
 //!
-//! The same list as that of `json2`, as [`crate::values`] says. JSON has no words for bytes, times and
-//! other extensions of MessagePack, nor for members without a text as name: such chunks are refused.
+//! The same list as that of `json2`, see [`crate::values`]. JSON cannot represent bytes, times and
+//! other extensions of MessagePack, nor members without a text as name: such chunks are refused.
 
 use std::borrow::Cow;
 
+use rmp::Marker;
+use rmp::decode::bytes::BytesReadError;
+use rmp::decode::{self, Bytes, RmpRead, ValueReadError};
+use rmp::encode::{self, ByteBuf};
 use zarr_core::codec::{ArrayToBytes, ChunkContext, Codec, CodecSpec, Parameters};
 use zarr_core::view::{View, ViewMut};
 use zarr_core::{CodecError, Dialect, Json, MetadataError, Object, Region};
@@ -41,9 +45,9 @@ pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, M
 
 impl ArrayToBytes for MsgPack2 {
     fn encode<'a>(&self, chunk: View<'a>) -> Result<Cow<'a, [u8]>, CodecError> {
-        let mut out = Vec::new();
+        let mut out = ByteBuf::new();
         self.write(&Json::Array(self.values.list(&chunk)?), &mut out)?;
-        Ok(Cow::Owned(out))
+        Ok(Cow::Owned(out.into_vec()))
     }
 
     fn decode_into(
@@ -53,8 +57,8 @@ impl ArrayToBytes for MsgPack2 {
         within: &Region,
         mut out: ViewMut<'_>,
     ) -> Result<(), CodecError> {
-        let mut reader = Reader { rest: encoded };
-        let read = reader.value(0).and_then(|list| match reader.rest.len() {
+        let mut reader = Reader(Bytes::new(encoded));
+        let read = reader.value(0).and_then(|list| match reader.rest().len() {
             0 => Ok(list),
             more => Err(format!("{more} bytes follow the list")),
         });
@@ -68,19 +72,24 @@ impl ArrayToBytes for MsgPack2 {
     }
 }
 
+/// Writing to memory does not fail.
 impl MsgPack2 {
-    fn write(&self, value: &Json, out: &mut Vec<u8>) -> Result<(), CodecError> {
+    fn write(&self, value: &Json, out: &mut ByteBuf) -> Result<(), CodecError> {
         match value {
-            Json::Null => out.push(0xc0),
-            Json::Bool(value) => out.push(0xc2 + u8::from(*value)),
+            Json::Null => {
+                let Ok(()) = encode::write_nil(out);
+            }
+            Json::Bool(value) => {
+                let Ok(()) = encode::write_bool(out, *value);
+            }
             Json::Number(text) => self.write_number(text, out)?,
             Json::String(text) => self.write_text(text, out)?,
             Json::Array(items) => {
-                self.write_head(items.len(), 0x90, 16, 0xdc, out)?;
+                let Ok(_) = encode::write_array_len(out, self.len(items.len())?);
                 items.iter().try_for_each(|item| self.write(item, out))?;
             }
             Json::Object(members) => {
-                self.write_head(members.len(), 0x80, 16, 0xde, out)?;
+                let Ok(_) = encode::write_map_len(out, self.len(members.len())?);
                 for (name, item) in members.iter() {
                     self.write_text(name, out)?;
                     self.write(item, out)?;
@@ -90,124 +99,60 @@ impl MsgPack2 {
         Ok(())
     }
 
-    fn write_text(&self, text: &str, out: &mut Vec<u8>) -> Result<(), CodecError> {
-        match u8::try_from(text.len()) {
-            Ok(len @ 32..) if self.young => out.extend([0xd9, len]),
-            _ => self.write_head(text.len(), 0xa0, 32, 0xda, out)?,
-        }
-        out.extend_from_slice(text.as_bytes());
-        Ok(())
-    }
-
-    /// A length: in the first byte if it is less than `few`, else in two bytes after `wide`, or in four.
-    fn write_head(
-        &self,
-        len: usize,
-        narrow: u8,
-        few: u8,
-        wide: u8,
-        out: &mut Vec<u8>,
-    ) -> Result<(), CodecError> {
-        match (u8::try_from(len), u16::try_from(len), u32::try_from(len)) {
-            (Ok(len), ..) if len < few => out.push(narrow | len),
-            (_, Ok(len), _) => {
-                out.push(wide);
-                out.extend(len.to_be_bytes());
-            }
-            (.., Ok(len)) => {
-                out.push(wide + 1);
-                out.extend(len.to_be_bytes());
+    fn write_text(&self, text: &str, out: &mut ByteBuf) -> Result<(), CodecError> {
+        let len = self.len(text.len())?;
+        match u16::try_from(len) {
+            Ok(len @ 32..256) if !self.young => {
+                let bytes = out.as_mut_vec();
+                bytes.push(Marker::Str16.to_u8());
+                bytes.extend(len.to_be_bytes());
             }
             _ => {
-                let limit = u32::MAX.into();
-                return Err(CodecError::Limit { codec: self.values.codec, limit });
+                let Ok(_) = encode::write_str_len(out, len);
             }
         }
+        out.as_mut_vec().extend_from_slice(text.as_bytes());
         Ok(())
     }
 
-    fn write_number(&self, text: &str, out: &mut Vec<u8>) -> Result<(), CodecError> {
-        if let Ok(value) = text.parse::<u64>() {
-            match (u8::try_from(value), u16::try_from(value), u32::try_from(value)) {
-                (Ok(value @ 0..=0x7f), ..) => out.push(value),
-                (Ok(value), ..) => out.extend([0xcc, value]),
-                (_, Ok(value), _) => {
-                    out.push(0xcd);
-                    out.extend(value.to_be_bytes());
-                }
-                (.., Ok(value)) => {
-                    out.push(0xce);
-                    out.extend(value.to_be_bytes());
-                }
-                _ => {
-                    out.push(0xcf);
-                    out.extend(value.to_be_bytes());
-                }
-            }
+    /// The length of a text, list or object as MessagePack holds it.
+    fn len(&self, len: usize) -> Result<u32, CodecError> {
+        let limit = u32::MAX;
+        let too_long = |_| CodecError::Limit { codec: self.values.codec, limit: limit.into() };
+        u32::try_from(len).map_err(too_long)
+    }
+
+    fn write_number(&self, text: &str, out: &mut ByteBuf) -> Result<(), CodecError> {
+        if let Ok(value) = text.parse() {
+            let Ok(_) = encode::write_uint(out, value);
             return Ok(());
         }
         // `-0` is a float: there is no such integer.
-        if let Some(value) = text.parse::<i64>().ok().filter(|&value| value != 0) {
-            match (i8::try_from(value), i16::try_from(value), i32::try_from(value)) {
-                (Ok(value @ -32..), ..) => out.push(value as u8),
-                (Ok(value), ..) => out.extend([0xd0, value as u8]),
-                (_, Ok(value), _) => {
-                    out.push(0xd1);
-                    out.extend(value.to_be_bytes());
-                }
-                (.., Ok(value)) => {
-                    out.push(0xd2);
-                    out.extend(value.to_be_bytes());
-                }
-                _ => {
-                    out.push(0xd3);
-                    out.extend(value.to_be_bytes());
-                }
-            }
+        if let Some(value) = text.parse().ok().filter(|&value| value != 0) {
+            let Ok(_) = encode::write_sint(out, value);
             return Ok(());
         }
         let whole = !text.contains(['.', 'e', 'E']) && text != "-0";
-        match text.parse::<f64>() {
-            Ok(value) if value.is_finite() && !whole && self.single => {
-                out.push(0xca);
-                out.extend((value as f32).to_be_bytes());
-            }
-            Ok(value) if value.is_finite() && !whole => {
-                out.push(0xcb);
-                out.extend(value.to_be_bytes());
-            }
-            _ => {
-                let why = format!("{text} is too large for MessagePack");
-                return Err(CodecError::Value { codec: self.values.codec, why });
-            }
-        }
+        let float = text.parse::<f64>().ok().filter(|value| value.is_finite() && !whole);
+        let Some(value) = float else {
+            let why = format!("{text} is too large for MessagePack");
+            return Err(CodecError::Value { codec: self.values.codec, why });
+        };
+        let Ok(()) = if self.single {
+            encode::write_f32(out, value as f32)
+        } else {
+            encode::write_f64(out, value)
+        };
         Ok(())
     }
 }
 
 /// Reads MessagePack.
-struct Reader<'a> {
-    rest: &'a [u8],
-}
+struct Reader<'a>(Bytes<'a>);
 
 impl<'a> Reader<'a> {
-    fn bytes(&mut self, len: usize) -> Result<&'a [u8], String> {
-        let (bytes, rest) = self
-            .rest
-            .split_at_checked(len)
-            .ok_or_else(|| format!("{len} bytes are due, where {} are left", self.rest.len()))?;
-        self.rest = rest;
-        Ok(bytes)
-    }
-
-    fn array<const N: usize>(&mut self) -> Result<[u8; N], String> {
-        self.bytes(N).map(|bytes| bytes.try_into().expect("as many bytes as were asked for"))
-    }
-
-    /// A length of so many bytes.
-    fn len(&mut self, size: usize) -> Result<usize, String> {
-        let bytes = self.bytes(size)?;
-        Ok(bytes.iter().fold(0, |len, &byte| len << 8 | usize::from(byte)))
+    fn rest(&self) -> &'a [u8] {
+        self.0.remaining_slice()
     }
 
     /// One value, at this depth.
@@ -215,77 +160,107 @@ impl<'a> Reader<'a> {
         if depth > Json::MAX_DEPTH {
             return Err(format!("nests deeper than {} levels", Json::MAX_DEPTH));
         }
-        let [head] = self.array()?;
-        let low = usize::from(head);
-        Ok(match head {
-            0x00..=0x7f => Json::from(u64::from(head)),
-            0xe0..=0xff => Json::from(i64::from(head as i8)),
-            0xc0 => Json::Null,
-            0xc2 | 0xc3 => Json::Bool(head == 0xc3),
-            0xcc => Json::from(u64::from(u8::from_be_bytes(self.array()?))),
-            0xcd => Json::from(u64::from(u16::from_be_bytes(self.array()?))),
-            0xce => Json::from(u64::from(u32::from_be_bytes(self.array()?))),
-            0xcf => Json::from(u64::from_be_bytes(self.array()?)),
-            0xd0 => Json::from(i64::from(i8::from_be_bytes(self.array()?))),
-            0xd1 => Json::from(i64::from(i16::from_be_bytes(self.array()?))),
-            0xd2 => Json::from(i64::from(i32::from_be_bytes(self.array()?))),
-            0xd3 => Json::from(i64::from_be_bytes(self.array()?)),
-            0xca => float(f32::from_be_bytes(self.array()?).into()),
-            0xcb => float(f64::from_be_bytes(self.array()?)),
-            0xa0..=0xbf => self.text(low & 0x1f)?,
-            0xd9..=0xdb => {
-                let len = self.len(1 << (head - 0xd9))?;
-                self.text(len)?
+        let marker = decode::read_marker(&mut self.0).map_err(|e| too_short(e.into()))?;
+        let input = &mut self.0;
+        let number = match marker {
+            Marker::FixPos(value) => Ok(Json::from(u64::from(value))),
+            Marker::FixNeg(value) => Ok(Json::from(i64::from(value))),
+            Marker::U8 => input.read_data_u8().map(|value| Json::from(u64::from(value))),
+            Marker::U16 => input.read_data_u16().map(|value| Json::from(u64::from(value))),
+            Marker::U32 => input.read_data_u32().map(|value| Json::from(u64::from(value))),
+            Marker::U64 => input.read_data_u64().map(Json::from),
+            Marker::I8 => input.read_data_i8().map(|value| Json::from(i64::from(value))),
+            Marker::I16 => input.read_data_i16().map(|value| Json::from(i64::from(value))),
+            Marker::I32 => input.read_data_i32().map(|value| Json::from(i64::from(value))),
+            Marker::I64 => input.read_data_i64().map(Json::from),
+            Marker::F32 => input.read_data_f32().map(|value| float(value.into())),
+            Marker::F64 => input.read_data_f64().map(float),
+            Marker::Null => Ok(Json::Null),
+            Marker::False | Marker::True => Ok(Json::Bool(marker == Marker::True)),
+            _ => return self.long_value(marker, depth),
+        };
+        number.map_err(too_short)
+    }
+
+    /// A value with a length.
+    fn long_value(&mut self, marker: Marker, depth: usize) -> Result<Json, String> {
+        let len = match marker {
+            Marker::FixStr(len) | Marker::FixArray(len) | Marker::FixMap(len) => Ok(len.into()),
+            Marker::Str8 => self.0.read_data_u8().map(u32::from),
+            Marker::Str16 | Marker::Array16 | Marker::Map16 => {
+                self.0.read_data_u16().map(u32::from)
             }
-            0x90..=0x9f => self.items(low & 0x0f, depth)?,
-            0xdc | 0xdd => {
-                let len = self.len(2 << (head - 0xdc))?;
-                self.items(len, depth)?
+            Marker::Str32 | Marker::Array32 | Marker::Map32 => self.0.read_data_u32(),
+            Marker::Bin8 | Marker::Bin16 | Marker::Bin32 => {
+                return Err("a value is bytes, which JSON cannot represent".into());
             }
-            0x80..=0x8f => self.members(low & 0x0f, depth)?,
-            0xde | 0xdf => {
-                let len = self.len(2 << (head - 0xde))?;
-                self.members(len, depth)?
-            }
-            0xc4..=0xc6 => return Err("a value is bytes, for which JSON has no words".into()),
-            0xc7..=0xc9 | 0xd4..=0xd8 => {
-                return Err("a value is an extension, for which JSON has no words".into());
-            }
-            0xc1 => return Err("the byte c1 begins no value".into()),
-        })
+            Marker::Reserved => return Err("the byte c1 begins no value".into()),
+            _ => return Err("a value is an extension, which JSON cannot represent".into()),
+        };
+        let len = len.map_err(too_short)? as usize;
+        match marker {
+            Marker::FixArray(_) | Marker::Array16 | Marker::Array32 => self.items(len, depth),
+            Marker::FixMap(_) | Marker::Map16 | Marker::Map32 => self.members(len, depth),
+            _ => self.text(len),
+        }
     }
 
     fn text(&mut self, len: usize) -> Result<Json, String> {
-        let text = std::str::from_utf8(self.bytes(len)?);
+        let rest = self.rest();
+        let (text, rest) = rest
+            .split_at_checked(len)
+            .ok_or_else(|| format!("{len} bytes are expected, {} are left", rest.len()))?;
+        self.0 = Bytes::new(rest);
+        let text = std::str::from_utf8(text);
         text.map(Json::from).map_err(|e| format!("a text is not UTF-8: {e}"))
     }
 
-    /// So many values, each at least one byte.
+    /// `len` values, each at least one byte.
     fn items(&mut self, len: usize, depth: usize) -> Result<Json, String> {
         self.holds(len)?;
         (0..len).map(|_| self.value(depth + 1)).collect()
     }
 
-    /// So many names and values, each at least two bytes.
+    /// `len` names and values, each pair at least two bytes.
     fn members(&mut self, len: usize, depth: usize) -> Result<Json, String> {
         self.holds(len.saturating_mul(2))?;
         let member = |_| match (self.value(depth + 1)?, self.value(depth + 1)?) {
             (Json::String(name), value) => Ok((name, value)),
-            (name, _) => Err(format!("{} names a member, where a text is due", name.brief())),
+            (name, _) => Err(format!("{} names a member, where a text is expected", name.brief())),
         };
         let members: Result<Object, String> = (0..len).map(member).collect();
         members.map(Json::Object)
     }
 
     fn holds(&self, least: usize) -> Result<(), String> {
-        match least <= self.rest.len() {
-            true => Ok(()),
-            false => Err(format!("{} bytes do not hold {least}", self.rest.len())),
+        let len = self.rest().len();
+        if least > len {
+            return Err(format!("{len} bytes do not hold {least}"));
         }
+        Ok(())
     }
 }
 
-/// As in `json2`: JSON has no words for these.
+/// The message for a value that continues after the end of the bytes.
+fn too_short(error: ValueReadError<BytesReadError>) -> String {
+    match error {
+        ValueReadError::InvalidMarkerRead(BytesReadError::InsufficientBytes {
+            expected,
+            actual,
+            ..
+        })
+        | ValueReadError::InvalidDataRead(BytesReadError::InsufficientBytes {
+            expected,
+            actual,
+            ..
+        }) => {
+            format!("{expected} bytes are expected, {actual} are left")
+        }
+        _ => "a value cannot be read".into(),
+    }
+}
+
+/// As in `json2`: JSON cannot represent NaN and infinities, which become texts.
 fn float(value: f64) -> Json {
     match value {
         _ if value.is_finite() => Json::Number(format!("{value:?}").into()),
@@ -400,15 +375,15 @@ mod tests {
     #[test]
     fn damage_is_told() {
         let why = |digits: &str| values(&[1]).damage(&hex(digits));
-        assert_eq!(why(""), "1 bytes are due, where 0 are left");
+        assert_eq!(why(""), "1 bytes are expected, 0 are left");
         assert_eq!(why("c0"), "it is no list");
-        assert_eq!(why("93 c40101 a27c4f 9101"), "a value is bytes, for which JSON has no words");
+        assert_eq!(why("93 c40101 a27c4f 9101"), "a value is bytes, which JSON cannot represent");
         assert_eq!(
             why("93 d4ff01 a27c4f 9101"),
-            "a value is an extension, for which JSON has no words"
+            "a value is an extension, which JSON cannot represent"
         );
         assert_eq!(why("93 c1 a27c4f 9101"), "the byte c1 begins no value");
-        assert_eq!(why("93 810102 a27c4f 9101"), "1 names a member, where a text is due");
+        assert_eq!(why("93 810102 a27c4f 9101"), "1 names a member, where a text is expected");
         assert!(why("93 a1ff a27c4f 9101").starts_with("a text is not UTF-8"));
         assert_eq!(why("93 01 a27c4f 9101 00"), "1 bytes follow the list");
     }
@@ -419,7 +394,7 @@ mod tests {
         let why = |digits: &str| values(&[1]).damage(&hex(digits));
         assert_eq!(why("ddffffffff"), "0 bytes do not hold 4294967295");
         assert!(why("dfffffffff 00").contains("do not hold"));
-        assert!(why("dbffffffff 00").contains("4294967295 bytes are due"));
+        assert!(why("dbffffffff 00").contains("4294967295 bytes are expected"));
         let deep = values(&[1]).damage(&[0x91; 100_000]);
         assert_eq!(deep, "nests deeper than 128 levels");
         let nested = ["ddffffffff", &"dd00000fff".repeat(1000)].concat();
