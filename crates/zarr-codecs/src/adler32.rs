@@ -6,7 +6,7 @@
 use zarr_core::codec::{ChunkContext, Codec, CodecSpec, Parameters};
 use zarr_core::{Dialect, MetadataError};
 
-use crate::checksum::{Checksum, Place, guard, spelled_at_start};
+use crate::util::checksum::{Checksum, Place, guard, spelled_at_start};
 
 /// The adler32 codec.
 #[derive(Clone, Copy, Debug)]
@@ -66,8 +66,8 @@ impl Checksum for Adler32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::checksum::tests::guards;
     use crate::testing::{build, noise, refusal, words};
+    use crate::util::checksum::tests::guards;
 
     /// numcodecs 0.15.2 and 0.16.6.
     #[test]

@@ -5,8 +5,8 @@
 use zarr_core::codec::{ChunkContext, Codec, CodecSpec, Parameters};
 use zarr_core::{MetadataError, Object};
 
-use crate::arithmetic::{self, Kernel, Types};
-use crate::number::cast;
+use crate::util::arithmetic::{self, Kernel, Types};
+use crate::util::number::cast;
 
 /// The astype codec.
 #[derive(Clone, Copy, Debug)]

@@ -8,7 +8,7 @@ use zarr_core::codec::{BytesToBytes, ChunkContext, Codec, CodecSpec, DecodedSize
 use zarr_core::data_type::{base64_decode, base64_encode};
 use zarr_core::{CodecError, Dialect, MetadataError, Object};
 
-use crate::spelling::numcodecs;
+use crate::util::spelling::numcodecs;
 
 const CODEC: &str = "base64";
 

@@ -8,8 +8,8 @@ use zarr_core::codec::{ChunkContext, Codec, CodecSpec, Parameters};
 use zarr_core::data_type::Scalar;
 use zarr_core::{Dialect, MetadataError, Object};
 
-use crate::arithmetic::{self, Kernel, Types};
-use crate::number::each;
+use crate::util::arithmetic::{self, Kernel, Types};
+use crate::util::number::each;
 
 /// The bitround codec.
 #[derive(Clone, Copy, Debug)]

@@ -12,8 +12,8 @@ use bzip2::write::BzEncoder;
 use zarr_core::codec::{BytesToBytes, ChunkContext, Codec, CodecSpec, DecodedSize, Parameters};
 use zarr_core::{CodecError, Dialect, MetadataError, Object};
 
-use crate::spelling::spelled;
-use crate::stream::{read_all, read_into};
+use crate::util::bounded_read::{read_all, read_into};
+use crate::util::spelling::spelled;
 
 const CODEC: &str = "bz2";
 

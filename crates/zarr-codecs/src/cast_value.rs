@@ -12,7 +12,7 @@ use zarr_core::data_type::{
 use zarr_core::view::{View, ViewMut};
 use zarr_core::{CodecError, Dialect, Json, MetadataError, Object, Registry};
 
-use crate::elementwise::{decode_each, element, encode_each, real};
+use crate::util::elementwise::{decode_each, element, encode_each, real};
 
 const CODEC: &str = "cast_value";
 

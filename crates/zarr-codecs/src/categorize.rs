@@ -15,8 +15,8 @@ use zarr_core::region::element_count;
 use zarr_core::view::{View, ViewMut};
 use zarr_core::{CodecError, Dialect, Json, MetadataError, Object, Region};
 
-use crate::lifted::{Flat, in_dialect};
-use crate::number::{Native, NumberType, with_scalar};
+use crate::util::number::{Native, NumberType, with_scalar};
+use crate::util::v3_adapter::{Flat, in_dialect};
 use zarr_core::codec::scratch::zeroed;
 
 const CODEC: &str = "categorize";
@@ -272,7 +272,7 @@ impl BytesToBytes for Categorize {
     }
 
     fn spelling(&self, dialect: Dialect) -> Option<CodecSpec> {
-        crate::spelling::numcodecs(dialect, CODEC, self.words(dialect))
+        crate::util::spelling::numcodecs(dialect, CODEC, self.words(dialect))
     }
 }
 

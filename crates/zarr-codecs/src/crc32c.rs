@@ -7,7 +7,7 @@ use crc_fast::{CrcAlgorithm, checksum};
 use zarr_core::codec::{ChunkContext, Codec, CodecSpec, Parameters};
 use zarr_core::{Dialect, MetadataError, Object};
 
-use crate::checksum::{Checksum, Place, guard};
+use crate::util::checksum::{Checksum, Place, guard};
 
 const CODEC: &str = "crc32c";
 
@@ -47,8 +47,8 @@ mod tests {
     use zarr_core::codec::{BytesToBytes, DecodedSize};
 
     use super::*;
-    use crate::checksum::tests::guards;
     use crate::testing::{build, encode, hex, refusal, words};
+    use crate::util::checksum::tests::guards;
 
     fn at_end() -> std::sync::Arc<dyn BytesToBytes> {
         build(Dialect::V3, "crc32c", "{}")

@@ -9,8 +9,8 @@ use zarr_core::codec::{ChunkContext, Codec, CodecSpec, Parameters};
 use zarr_core::data_type::{CoreType, Scalar, ScalarValue};
 use zarr_core::{Json, MetadataError, Object};
 
-use crate::arithmetic::{self, Kernel, Types};
-use crate::number::{Native, cast, each, with_scalar};
+use crate::util::arithmetic::{self, Kernel, Types};
+use crate::util::number::{Native, cast, each, with_scalar};
 
 /// A number as Python reads it: without fraction and exponent it is an integer.
 #[derive(Clone, Debug)]

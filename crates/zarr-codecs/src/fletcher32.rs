@@ -8,8 +8,8 @@
 use zarr_core::codec::{ChunkContext, Codec, CodecSpec, Parameters};
 use zarr_core::{Dialect, MetadataError, Object};
 
-use crate::checksum::{Checksum, Place, guard};
-use crate::spelling::numcodecs;
+use crate::util::checksum::{Checksum, Place, guard};
+use crate::util::spelling::numcodecs;
 
 /// The fletcher32 codec.
 #[derive(Clone, Copy, Debug)]
@@ -74,8 +74,8 @@ impl Checksum for Fletcher32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::checksum::tests::guards;
     use crate::testing::{build, decode, hex, noise, refusal, words};
+    use crate::util::checksum::tests::guards;
 
     /// numcodecs 0.15.2 and 0.16.6, which fail for no bytes at all.
     #[test]

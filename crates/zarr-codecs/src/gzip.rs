@@ -11,9 +11,9 @@ use flate2::bufread::MultiGzDecoder;
 use zarr_core::codec::{BytesToBytes, ChunkContext, Codec, CodecSpec, DecodedSize, scratch};
 use zarr_core::{CodecError, Dialect, MetadataError};
 
-use crate::at_once;
-use crate::deflate::{self, Level};
-use crate::stream::{read_all, read_into};
+use crate::util::bounded_read::{read_all, read_into};
+use crate::util::deflate::{self, Level};
+use crate::util::libdeflate;
 
 const CODEC: &str = "gzip";
 
@@ -31,7 +31,7 @@ pub(crate) fn build(spec: &CodecSpec, _: &ChunkContext) -> Result<Codec, Metadat
 
 impl BytesToBytes for Gzip {
     fn encode<'a>(&self, decoded: Cow<'a, [u8]>) -> Result<Cow<'a, [u8]>, CodecError> {
-        if let Some(encoded) = at_once::to_gzip(&decoded, self.level.0) {
+        if let Some(encoded) = libdeflate::to_gzip(&decoded, self.level.0) {
             scratch::give_back(decoded);
             return Ok(Cow::Owned(encoded));
         }
@@ -54,7 +54,7 @@ impl BytesToBytes for Gzip {
     }
 
     fn decode_into(&self, encoded: Cow<'_, [u8]>, out: &mut [u8]) -> Result<(), CodecError> {
-        match at_once::gzip(&encoded, out) {
+        match libdeflate::gzip(&encoded, out) {
             true => Ok(()),
             false => read_into(CODEC, MultiGzDecoder::new(&encoded[..]), out),
         }

@@ -6,8 +6,8 @@
 use zarr_core::codec::{ChunkContext, Codec, CodecSpec, Parameters};
 use zarr_core::{Dialect, Json, MetadataError, Object};
 
-use crate::checksum::{Checksum, Place, guard};
-use crate::spelling::numcodecs;
+use crate::util::checksum::{Checksum, Place, guard};
+use crate::util::spelling::numcodecs;
 
 /// The jenkins_lookup3 codec.
 #[derive(Clone, Debug)]
@@ -140,8 +140,8 @@ impl Checksum for JenkinsLookup3 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::checksum::tests::guards;
     use crate::testing::{build, noise, refusal, words};
+    use crate::util::checksum::tests::guards;
 
     /// numcodecs 0.15.2 and 0.16.6.
     #[test]

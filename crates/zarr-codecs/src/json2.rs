@@ -1,6 +1,6 @@
 //! Stores JSON values as text (Z2-042).
 //!
-//! The text is one list, as [`crate::values`] says. Python's bare `NaN` and `Infinity` are read as strings.
+//! The text is one list, as [`crate::util::values`] says. Python's bare `NaN` and `Infinity` are read as strings.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use zarr_core::codec::{ArrayToBytes, ChunkContext, Codec, CodecSpec, Parameters}
 use zarr_core::view::{View, ViewMut};
 use zarr_core::{CodecError, Dialect, Json, MetadataError, Object, Region};
 
-use crate::values::Values;
+use crate::util::values::Values;
 
 /// The codecs `json2` and `json`.
 #[derive(Clone, Debug)]

@@ -19,23 +19,10 @@
 //! }
 //! ```
 
-mod spelling;
-mod stream;
-
 #[cfg(feature = "adler32")]
 mod adler32;
-#[cfg(any(
-    feature = "astype",
-    feature = "bitround",
-    feature = "delta",
-    feature = "fixedscaleoffset",
-    feature = "quantize"
-))]
-mod arithmetic;
 #[cfg(feature = "astype")]
 mod astype;
-#[cfg(any(feature = "gzip", feature = "zlib", feature = "blosc"))]
-mod at_once;
 #[cfg(feature = "base64")]
 mod base64;
 #[cfg(feature = "bitround")]
@@ -50,48 +37,24 @@ mod bz2;
 mod cast_value;
 #[cfg(feature = "categorize")]
 mod categorize;
-#[cfg(any(
-    feature = "adler32",
-    feature = "crc32",
-    feature = "crc32c",
-    feature = "fletcher32",
-    feature = "jenkins_lookup3"
-))]
-mod checksum;
 #[cfg(feature = "conditional")]
 mod conditional;
 #[cfg(feature = "crc32")]
 mod crc32;
 #[cfg(feature = "crc32c")]
 mod crc32c;
-#[cfg(any(feature = "gzip", feature = "zlib"))]
-mod deflate;
 #[cfg(feature = "delta")]
 mod delta;
-#[cfg(any(feature = "cast_value", feature = "scale_offset"))]
-mod elementwise;
 #[cfg(feature = "fixedscaleoffset")]
 mod fixedscaleoffset;
 #[cfg(feature = "fletcher32")]
 mod fletcher32;
 #[cfg(feature = "gzip")]
 mod gzip;
-#[cfg(any(feature = "reshape", feature = "squeeze"))]
-mod in_order;
 #[cfg(feature = "jenkins_lookup3")]
 mod jenkins_lookup3;
 #[cfg(feature = "json2")]
 mod json2;
-#[cfg(any(
-    feature = "astype",
-    feature = "bitround",
-    feature = "categorize",
-    feature = "delta",
-    feature = "fixedscaleoffset",
-    feature = "packbits",
-    feature = "quantize"
-))]
-mod lifted;
 #[cfg(feature = "lz4")]
 mod lz4;
 #[cfg(feature = "lzma")]
@@ -100,25 +63,12 @@ mod lzma;
 mod msgpack2;
 #[cfg(feature = "n5_default")]
 mod n5_default;
-#[cfg(any(
-    feature = "astype",
-    feature = "bitround",
-    feature = "categorize",
-    feature = "delta",
-    feature = "fixedscaleoffset",
-    feature = "pcodec",
-    feature = "quantize",
-    feature = "zfp"
-))]
-mod number;
 #[cfg(feature = "optional")]
 mod optional;
 #[cfg(feature = "packbits")]
 mod packbits;
 #[cfg(feature = "pcodec")]
 mod pcodec;
-#[cfg(any(feature = "shuffle", feature = "blosc"))]
-mod planes;
 #[cfg(feature = "quantize")]
 mod quantize;
 #[cfg(feature = "reshape")]
@@ -129,14 +79,11 @@ mod scale_offset;
 mod sharding;
 #[cfg(feature = "shuffle")]
 mod shuffle;
-#[cfg(all(target_arch = "x86_64", any(feature = "shuffle", feature = "blosc")))]
-mod simd;
 #[cfg(feature = "squeeze")]
 mod squeeze;
 #[cfg(feature = "transpose")]
 mod transpose;
-#[cfg(any(feature = "json2", feature = "msgpack2"))]
-mod values;
+mod util;
 #[cfg(any(feature = "vlen-utf8", feature = "vlen-bytes", feature = "vlen-array"))]
 mod vlen;
 #[cfg(feature = "zfp")]

@@ -9,8 +9,8 @@ use lz4::block::{CompressionMode, compress_bound, compress_to_buffer, decompress
 use zarr_core::codec::{BytesToBytes, ChunkContext, Codec, CodecSpec, DecodedSize, Parameters};
 use zarr_core::{CodecError, Dialect, MetadataError, Object};
 
-use crate::spelling::spelled;
-use crate::stream::room;
+use crate::util::bounded_read::room;
+use crate::util::spelling::spelled;
 use zarr_core::codec::scratch::zeroed;
 
 const CODEC: &str = "lz4";

@@ -1,6 +1,6 @@
 //! Stores JSON values as MessagePack (Z2-042).
 //!
-//! The same list as that of `json2`, see [`crate::values`]. JSON cannot represent bytes, times and
+//! The same list as that of `json2`, see [`crate::util::values`]. JSON cannot represent bytes, times and
 //! other extensions of MessagePack, nor members without a text as name: such chunks are refused.
 
 use std::borrow::Cow;
@@ -13,7 +13,7 @@ use zarr_core::codec::{ArrayToBytes, ChunkContext, Codec, CodecSpec, Parameters}
 use zarr_core::view::{View, ViewMut};
 use zarr_core::{CodecError, Dialect, Json, MetadataError, Object, Region};
 
-use crate::values::Values;
+use crate::util::values::Values;
 
 /// The codecs `msgpack2` and `msgpack`.
 #[derive(Clone, Debug)]

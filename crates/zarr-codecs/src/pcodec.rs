@@ -15,8 +15,8 @@ use zarr_core::region::element_count;
 use zarr_core::view::{View, ViewMut};
 use zarr_core::{CodecError, Dialect, MetadataError, Object, Region};
 
-use crate::number::{Native, NumberType, with_scalar};
-use crate::spelling::numcodecs;
+use crate::util::number::{Native, NumberType, with_scalar};
+use crate::util::spelling::numcodecs;
 
 const CODEC: &str = "pcodec";
 

@@ -7,8 +7,8 @@ use zarr_core::codec::{ChunkContext, Codec, CodecSpec, Parameters};
 use zarr_core::data_type::{CoreType, Scalar, ScalarValue};
 use zarr_core::{MetadataError, Object};
 
-use crate::arithmetic::{self, Kernel, Types};
-use crate::number::{Native, cast, each, with_scalar};
+use crate::util::arithmetic::{self, Kernel, Types};
+use crate::util::number::{Native, cast, each, with_scalar};
 
 /// The quantize codec.
 #[derive(Clone, Copy, Debug)]

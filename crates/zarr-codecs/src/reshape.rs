@@ -8,7 +8,7 @@ use zarr_core::region::element_count;
 use zarr_core::view::{View, ViewMut};
 use zarr_core::{CodecError, Dialect, Json, MetadataError, Object};
 
-use crate::in_order;
+use crate::util::reshape_common;
 
 const CODEC: &str = "reshape";
 
@@ -118,11 +118,11 @@ impl ArrayToArray for Reshape {
     }
 
     fn encode(&self, chunk: View<'_>) -> Result<Vec<u8>, CodecError> {
-        Ok(in_order::encode(&chunk))
+        Ok(reshape_common::encode(&chunk))
     }
 
     fn decode(&self, encoded: &[u8], out: ViewMut<'_>) -> Result<(), CodecError> {
-        in_order::decode(CODEC, encoded, out)
+        reshape_common::decode(CODEC, encoded, out)
     }
 
     fn spelling(&self, dialect: Dialect) -> Option<CodecSpec> {

@@ -8,7 +8,7 @@ use zarr_core::data_type::{FillValue, FloatFormat, Rounding, Scalar, ScalarValue
 use zarr_core::view::{View, ViewMut};
 use zarr_core::{CodecError, Dialect, MetadataError, Object};
 
-use crate::elementwise::{decode_each, element, encode_each, real};
+use crate::util::elementwise::{decode_each, element, encode_each, real};
 
 const CODEC: &str = "scale_offset";
 

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use zarr_core::codec::{BytesToBytes, ChunkContext, Codec, CodecSpec, DecodedSize, Parameters};
 use zarr_core::{CodecError, Dialect, MetadataError, Object};
 
-use crate::planes::{gather, scatter};
+use crate::util::shuffle_kernel::{gather, scatter};
 use zarr_core::codec::scratch::zeroed;
 
 const CODEC: &str = "shuffle";

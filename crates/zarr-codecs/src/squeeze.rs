@@ -7,7 +7,7 @@ use zarr_core::codec::{ArrayToArray, ChunkContext, Codec, CodecSpec, Parameters}
 use zarr_core::view::{View, ViewMut};
 use zarr_core::{CodecError, Dialect, MetadataError, Object};
 
-use crate::in_order;
+use crate::util::reshape_common;
 
 const CODEC: &str = "zarrs.squeeze";
 
@@ -32,11 +32,11 @@ impl ArrayToArray for Squeeze {
     }
 
     fn encode(&self, chunk: View<'_>) -> Result<Vec<u8>, CodecError> {
-        Ok(in_order::encode(&chunk))
+        Ok(reshape_common::encode(&chunk))
     }
 
     fn decode(&self, encoded: &[u8], out: ViewMut<'_>) -> Result<(), CodecError> {
-        in_order::decode(CODEC, encoded, out)
+        reshape_common::decode(CODEC, encoded, out)
     }
 
     fn spelling(&self, dialect: Dialect) -> Option<CodecSpec> {

@@ -18,8 +18,8 @@ use zfp_rs::{
     ZfpFieldMut, ZfpHeaderMask, ZfpScalar, ZfpScalarType, ZfpStreamAlignment,
 };
 
-use crate::number::NumberType;
-use crate::spelling::numcodecs;
+use crate::util::number::NumberType;
+use crate::util::spelling::numcodecs;
 
 const ZFP: &str = "zfp";
 const ZFPY: &str = "zfpy";

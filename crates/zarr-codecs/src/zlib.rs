@@ -10,9 +10,9 @@ use flate2::write::ZlibEncoder;
 use zarr_core::codec::{BytesToBytes, ChunkContext, Codec, CodecSpec, DecodedSize, scratch};
 use zarr_core::{CodecError, Dialect, MetadataError};
 
-use crate::at_once;
-use crate::deflate::{self, Level};
-use crate::stream::{no_rest, read_all, read_into};
+use crate::util::bounded_read::{no_rest, read_all, read_into};
+use crate::util::deflate::{self, Level};
+use crate::util::libdeflate;
 
 const CODEC: &str = "zlib";
 
@@ -30,7 +30,7 @@ pub(crate) fn build(spec: &CodecSpec, _: &ChunkContext) -> Result<Codec, Metadat
 
 impl BytesToBytes for Zlib {
     fn encode<'a>(&self, decoded: Cow<'a, [u8]>) -> Result<Cow<'a, [u8]>, CodecError> {
-        if let Some(encoded) = at_once::to_zlib(&decoded, self.level.0) {
+        if let Some(encoded) = libdeflate::to_zlib(&decoded, self.level.0) {
             scratch::give_back(decoded);
             return Ok(Cow::Owned(encoded));
         }
@@ -56,7 +56,7 @@ impl BytesToBytes for Zlib {
     }
 
     fn decode_into(&self, encoded: Cow<'_, [u8]>, out: &mut [u8]) -> Result<(), CodecError> {
-        if at_once::zlib(&encoded, out) {
+        if libdeflate::zlib(&encoded, out) {
             return Ok(());
         }
         let mut reader = ZlibDecoder::new(&encoded[..]);

@@ -15,8 +15,8 @@ use zstd::bulk::Compressor;
 use zstd::stream::read::Decoder;
 use zstd::zstd_safe::{self, CParameter, get_error_name};
 
-use crate::spelling::spelled;
-use crate::stream::{read_all, room};
+use crate::util::bounded_read::{read_all, room};
+use crate::util::spelling::spelled;
 use crate::zstd_decoder::decompress;
 
 const CODEC: &str = "zstd";

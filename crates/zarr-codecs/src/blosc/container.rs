@@ -9,7 +9,7 @@ use zarr_core::CodecError;
 use zarr_core::codec::scratch;
 
 use super::{CODEC, Header};
-use crate::planes::scatter;
+use crate::util::shuffle_kernel::scatter;
 
 /// Blosc splits blocks into a stream for each byte of an element only up to this element size,
 const MAX_SPLITS: usize = 16;
@@ -153,7 +153,7 @@ mod tests {
         (c"lz4", lz4),
         (c"zstd", zstd),
         #[cfg(feature = "libdeflate")]
-        (c"zlib", crate::at_once::zlib),
+        (c"zlib", crate::util::libdeflate::zlib),
     ];
 
     #[test]

@@ -16,9 +16,9 @@ use zarr_core::codec::{
 };
 use zarr_core::{CodecError, Dialect, Json, MetadataError, Object};
 
-use crate::at_once;
-use crate::spelling::spelled;
-use crate::stream::room;
+use crate::util::bounded_read::room;
+use crate::util::libdeflate;
+use crate::util::spelling::spelled;
 use crate::zstd_decoder::decompress;
 
 const CODEC: &str = "blosc";
@@ -263,7 +263,7 @@ impl Header {
             }
             // Where libdeflate is not there or refuses a stream, C-Blosc decides.
             ZLIB if !self.bit_shuffled()
-                && container::decode(self, encoded, out, at_once::zlib).is_ok() =>
+                && container::decode(self, encoded, out, libdeflate::zlib).is_ok() =>
             {
                 return Ok(());
             }

@@ -16,8 +16,8 @@ use zarr_core::codec::{BytesToBytes, ChunkContext, Codec, CodecSpec, DecodedSize
 use zarr_core::{CodecError, Dialect, Json, MetadataError, Object};
 
 use self::filter::{Filter, Options, chain, is_preset};
-use crate::spelling::spelled;
-use crate::stream::{no_rest, read_all, read_into};
+use crate::util::bounded_read::{no_rest, read_all, read_into};
+use crate::util::spelling::spelled;
 
 const CODEC: &str = "lzma";
 

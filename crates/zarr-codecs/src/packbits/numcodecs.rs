@@ -10,8 +10,8 @@ use zarr_core::data_type::CoreType;
 use zarr_core::region::element_count;
 use zarr_core::{CodecError, Dialect, MetadataError, Object};
 
-use crate::lifted::{Flat, in_dialect};
-use crate::spelling;
+use crate::util::spelling;
+use crate::util::v3_adapter::{Flat, in_dialect};
 use zarr_core::codec::scratch::zeroed;
 
 /// numcodecs' packbits codec.

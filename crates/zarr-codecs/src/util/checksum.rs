@@ -12,7 +12,7 @@ use std::fmt::Debug;
 use zarr_core::codec::{BytesToBytes, Codec, CodecSpec, DecodedSize, Parameters};
 use zarr_core::{CodecError, Dialect, MetadataError, Object};
 
-use crate::spelling::numcodecs;
+use crate::util::spelling::numcodecs;
 
 /// Bytes that a checksum takes.
 const SIZE: usize = 4;

@@ -194,7 +194,7 @@ fn half_of(value: f64) -> f16 {
 /// Runs `$body` with `$T` standing for the Rust type of a core type's integers or floats.
 macro_rules! with_scalar {
     ($core:expr, $T:ident => $body:expr) => {
-        $crate::number::with_scalar!(@ $core, $T => $body; Int8 i8, Int16 i16, Int32 i32, Int64 i64, Uint8 u8,
+        $crate::util::number::with_scalar!(@ $core, $T => $body; Int8 i8, Int16 i16, Int32 i32, Int64 i64, Uint8 u8,
             Uint16 u16, Uint32 u32, Uint64 u64, Float16 half::f16, Float32 f32, Float64 f64)
     };
     (@ $core:expr, $T:ident => $body:expr; $($kind:ident $native:ty),*) => {

@@ -10,8 +10,8 @@ use zarr_core::codec::{BytesToBytes, ChunkContext, Codec, CodecSpec, DecodedSize
 use zarr_core::data_type::Endian;
 use zarr_core::{CodecError, Dialect, MetadataError, Object};
 
-use crate::lifted::{Flat, in_dialect};
-use crate::number::NumberType;
+use crate::util::number::NumberType;
+use crate::util::v3_adapter::{Flat, in_dialect};
 
 /// Arithmetic on native numbers.
 pub(crate) trait Kernel: Debug + Send + Sync + Sized + 'static {

@@ -38,7 +38,7 @@ pub(crate) fn scatter(size: usize, from: &[u8], to: &mut [u8]) {
     fn fixed<const N: usize>(count: usize, from: &[u8], to: &mut [[u8; N]]) {
         let planes: [&[u8]; N] = std::array::from_fn(|byte| &from[byte * count..][..count]);
         #[cfg(target_arch = "x86_64")]
-        let done = crate::simd::scatter(from, to);
+        let done = crate::util::simd::scatter(from, to);
         #[cfg(not(target_arch = "x86_64"))]
         let done = 0;
         for (i, element) in to.iter_mut().enumerate().skip(done) {

@@ -3,8 +3,8 @@
 use zarr_core::codec::{CodecSpec, Parameters};
 use zarr_core::{CodecError, Dialect, MetadataError, Object};
 
-use crate::spelling::spelled;
-use crate::stream;
+use crate::util::bounded_read;
+use crate::util::spelling::spelled;
 
 /// How hard to look for repetitions, 0 to 9.
 #[derive(Clone, Copy, Debug)]
@@ -36,5 +36,5 @@ impl Level {
 /// Room for `size` decoded bytes: no deflate stream holds more than 1032 in one, since the longest
 /// match, of 258 bytes, takes two bits.
 pub(crate) fn room(codec: &'static str, size: u64, encoded: &[u8]) -> Result<Vec<u8>, CodecError> {
-    stream::room(codec, size, encoded.len(), 1032)
+    bounded_read::room(codec, size, encoded.len(), 1032)
 }
