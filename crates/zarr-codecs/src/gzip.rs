@@ -6,8 +6,8 @@
 use std::borrow::Cow;
 use std::io::Write;
 
-use flate2::GzBuilder;
 use flate2::bufread::MultiGzDecoder;
+use flate2::{Compression, GzBuilder};
 use zarr_core::codec::{BytesToBytes, ChunkContext, Codec, CodecSpec, DecodedSize, scratch};
 use zarr_core::{CodecError, Dialect, MetadataError};
 
@@ -35,7 +35,8 @@ impl BytesToBytes for Gzip {
             scratch::give_back(decoded);
             return Ok(Cow::Owned(encoded));
         }
-        let mut writer = GzBuilder::new().mtime(0).write(Vec::new(), self.level.compression());
+        let mut writer =
+            GzBuilder::new().mtime(0).write(Vec::new(), Compression::new(self.level.0));
         let written = writer.write_all(&decoded).and_then(|()| writer.finish());
         written.map(Cow::Owned).map_err(|e| CodecError::corrupt(CODEC, e))
     }

@@ -5,6 +5,7 @@
 use std::borrow::Cow;
 use std::io::Write;
 
+use flate2::Compression;
 use flate2::bufread::ZlibDecoder;
 use flate2::write::ZlibEncoder;
 use zarr_core::codec::{BytesToBytes, ChunkContext, Codec, CodecSpec, DecodedSize, scratch};
@@ -34,7 +35,7 @@ impl BytesToBytes for Zlib {
             scratch::give_back(decoded);
             return Ok(Cow::Owned(encoded));
         }
-        let mut writer = ZlibEncoder::new(Vec::new(), self.level.compression());
+        let mut writer = ZlibEncoder::new(Vec::new(), Compression::new(self.level.0));
         let written = writer.write_all(&decoded).and_then(|()| writer.finish());
         written.map(Cow::Owned).map_err(|e| CodecError::corrupt(CODEC, e))
     }

@@ -2,10 +2,6 @@
 //!
 //! Nothing here believes a size in the data. Memory is asked for as data arrive, or at
 //! once where the format's best ratio shows that the encoded bytes can hold all decoded ones.
-#![cfg_attr(
-    not(feature = "full"),
-    allow(dead_code, reason = "a build with few codecs needs few of these")
-)]
 
 use std::io::{ErrorKind, Read};
 

@@ -1,10 +1,6 @@
 //! Adds a checksum to a chunk, and checks it.
 //!
 //! It is stored in four bytes before the chunk's or after them. One [`Guard`] serves every kind of checksum.
-#![cfg_attr(
-    not(feature = "full"),
-    allow(dead_code, reason = "a build with few codecs needs few of these")
-)]
 
 use std::borrow::Cow;
 use std::fmt::Debug;

@@ -23,10 +23,6 @@ impl Level {
         Ok(Level(u32::try_from(level).unwrap_or(6)))
     }
 
-    pub(crate) fn compression(self) -> flate2::Compression {
-        flate2::Compression::new(self.0)
-    }
-
     pub(crate) fn spelling(self, dialect: Dialect, v3: &str, v2: &str) -> Option<CodecSpec> {
         let configuration = Object::new().with("level", u64::from(self.0));
         spelled(dialect, v3, v2, configuration)

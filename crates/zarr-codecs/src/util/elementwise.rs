@@ -2,10 +2,6 @@
 //!
 //! They compute with values, not with bits: exactly, then rounded once. [`zarr_core::data_type::Scalar`] loads and
 //! casts one.
-#![cfg_attr(
-    not(feature = "full"),
-    allow(dead_code, reason = "a build with few codecs needs few of these")
-)]
 
 use zarr_core::codec::{DecodedSize, Parameters};
 use zarr_core::data_type::{DataType, FillValue, Scalar};

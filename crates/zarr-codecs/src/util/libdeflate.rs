@@ -5,34 +5,25 @@
 //! Of no bytes at all the checksum is nearly all zeros, which proves nothing. Without its feature nothing is done at
 //! once.
 
-pub(crate) use self::kept::*;
+pub(crate) use self::calls::*;
 
 #[cfg(feature = "libdeflate")]
-mod kept {
+mod calls {
     use std::cell::RefCell;
 
-    use libdeflater::Decompressor;
-    #[cfg(any(feature = "gzip", feature = "zlib"))]
-    use libdeflater::{CompressionLvl, Compressor};
-    #[cfg(any(feature = "gzip", feature = "zlib"))]
+    use libdeflater::{CompressionLvl, Compressor, Decompressor};
     use zarr_core::codec::scratch;
 
     thread_local! {
         static DECODER: RefCell<Decompressor> = RefCell::new(Decompressor::new());
-    }
-
-    #[cfg(any(feature = "gzip", feature = "zlib"))]
-    thread_local! {
         /// Of the level that it was last used with.
         static ENCODER: RefCell<Option<(u32, Compressor)>> = const { RefCell::new(None) };
     }
 
     /// Of fewer bytes libdeflate makes more than it could.
-    #[cfg(any(feature = "gzip", feature = "zlib"))]
     const WORTH: usize = 1 << 10;
 
     /// What `encode` makes of memory of the size that `bound` tells, with the encoder of this level.
-    #[cfg(any(feature = "gzip", feature = "zlib"))]
     fn to(
         decoded: &[u8],
         level: u32,
@@ -58,21 +49,18 @@ mod kept {
     }
 
     /// `decoded` as a single gzip member without a time; `None` where that is not done at once.
-    #[cfg(feature = "gzip")]
     pub(crate) fn to_gzip(decoded: &[u8], level: u32) -> Option<Vec<u8>> {
         let bound = |encoder: &mut Compressor| encoder.gzip_compress_bound(decoded.len());
         to(decoded, level, bound, |encoder, out| encoder.gzip_compress(decoded, out).ok())
     }
 
     /// `decoded` as a zlib stream; `None` where that is not done at once.
-    #[cfg(feature = "zlib")]
     pub(crate) fn to_zlib(decoded: &[u8], level: u32) -> Option<Vec<u8>> {
         let bound = |encoder: &mut Compressor| encoder.zlib_compress_bound(decoded.len());
         to(decoded, level, bound, |encoder, out| encoder.zlib_compress(decoded, out).ok())
     }
 
     /// Fills `out` from a single gzip member; `false` if `encoded` is anything else.
-    #[cfg(feature = "gzip")]
     pub(crate) fn gzip(encoded: &[u8], out: &mut [u8]) -> bool {
         let decoded = DECODER.with_borrow_mut(|decoder| decoder.gzip_decompress(encoded, out));
         let trailer = [libdeflater::crc32(out), out.len() as u32].map(u32::to_le_bytes);
@@ -80,7 +68,6 @@ mod kept {
     }
 
     /// Fills `out` from a zlib stream; `false` if `encoded` is anything else.
-    #[cfg(any(feature = "zlib", feature = "blosc"))]
     pub(crate) fn zlib(encoded: &[u8], out: &mut [u8]) -> bool {
         let decoded = DECODER.with_borrow_mut(|decoder| decoder.zlib_decompress(encoded, out));
         let trailer = libdeflater::adler32(out).to_be_bytes();
@@ -89,25 +76,21 @@ mod kept {
 }
 
 #[cfg(not(feature = "libdeflate"))]
-mod kept {
+mod calls {
     //! As above, and nothing is done.
 
-    #[cfg(feature = "gzip")]
     pub(crate) fn to_gzip(_: &[u8], _: u32) -> Option<Vec<u8>> {
         None
     }
 
-    #[cfg(feature = "zlib")]
     pub(crate) fn to_zlib(_: &[u8], _: u32) -> Option<Vec<u8>> {
         None
     }
 
-    #[cfg(feature = "gzip")]
     pub(crate) fn gzip(_: &[u8], _: &mut [u8]) -> bool {
         false
     }
 
-    #[cfg(any(feature = "zlib", feature = "blosc"))]
     pub(crate) fn zlib(_: &[u8], _: &mut [u8]) -> bool {
         false
     }

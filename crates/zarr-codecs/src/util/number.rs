@@ -2,10 +2,6 @@
 //!
 //! Integers wrap, floats lose their fraction, rounding happens once. Loops over elements are compiled for each Rust
 //! type: [`with_scalar!`] selects it.
-#![cfg_attr(
-    not(feature = "full"),
-    allow(dead_code, unused_imports, reason = "a build with few codecs needs few of these")
-)]
 
 use std::ops::{Add, Mul, Sub};
 

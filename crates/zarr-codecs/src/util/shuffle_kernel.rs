@@ -4,7 +4,6 @@
 //! the last whole element stay where they are.
 
 /// Gathers the bytes of `from`, elements of `size` bytes, into `to`, which is as long.
-#[cfg(any(feature = "shuffle", test))]
 pub(crate) fn gather(size: usize, from: &[u8], to: &mut [u8]) {
     fn fixed<const N: usize>(count: usize, from: &[[u8; N]], to: &mut [u8]) {
         for (byte, plane) in to.chunks_exact_mut(count).enumerate() {

@@ -1,8 +1,4 @@
 //! Writes the metadata of a codec in each dialect.
-#![cfg_attr(
-    not(feature = "full"),
-    allow(dead_code, reason = "a build with few codecs needs few of these")
-)]
 
 use zarr_core::codec::CodecSpec;
 use zarr_core::{Dialect, Object};
