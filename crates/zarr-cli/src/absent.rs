@@ -84,10 +84,8 @@ fn no_node(hierarchy: &Hierarchy, path: &NodePath) -> Option<String> {
         Some(if hierarchy.node(&whole).is_ok() { whole } else { near })
     });
     let meant = near.or_else(|| elsewhere(hierarchy, path));
-    let has = match names.is_empty() {
-        true => "has no nodes".to_owned(),
-        false => format!("has {}", list(&names)),
-    };
+    let has =
+        if names.is_empty() { "has no nodes".to_owned() } else { format!("has {}", list(&names)) };
     Some(format!("there is no node {path}; {above} {has}{}", meaning(meant.as_ref())))
 }
 

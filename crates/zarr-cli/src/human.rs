@@ -4,10 +4,8 @@ use zarr::{Hierarchy, Json, NodePath};
 
 /// The text with control characters escaped, for a terminal.
 pub(crate) fn printable(text: &str) -> String {
-    let escaped = |c: char| match c.is_control() {
-        true => c.escape_debug().collect::<String>(),
-        false => c.into(),
-    };
+    let escaped =
+        |c: char| if c.is_control() { c.escape_debug().collect::<String>() } else { c.into() };
     text.chars().map(escaped).collect()
 }
 

@@ -116,9 +116,10 @@ pub fn run(registry: Registry, args: impl Iterator<Item = OsString>) -> ExitCode
                 }
                 failure => failure,
             };
-            let said = match session.is_json() {
-                true => failure.json().map(|json| json.to_string()),
-                false => failure.line(),
+            let said = if session.is_json() {
+                failure.json().map(|json| json.to_string())
+            } else {
+                failure.line()
             };
             if let Some(said) = said {
                 let _ = writeln!(io::stderr(), "{said}");

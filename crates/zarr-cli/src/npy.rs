@@ -62,15 +62,12 @@ impl Header {
         let total = (before + dictionary.len() + 1).next_multiple_of(64);
         let len = total - before;
         let mut bytes = MAGIC.to_vec();
-        match wide {
-            false => {
-                bytes.extend([1, 0]);
-                bytes.extend((len as u16).to_le_bytes());
-            }
-            true => {
-                bytes.extend([if dictionary.is_ascii() { 2 } else { 3 }, 0]);
-                bytes.extend((len as u32).to_le_bytes());
-            }
+        if wide {
+            bytes.extend([if dictionary.is_ascii() { 2 } else { 3 }, 0]);
+            bytes.extend((len as u32).to_le_bytes());
+        } else {
+            bytes.extend([1, 0]);
+            bytes.extend((len as u16).to_le_bytes());
         }
         bytes.extend(dictionary.as_bytes());
         bytes.resize(total - 1, b' ');
@@ -166,10 +163,7 @@ impl<'a> Dictionary<'a> {
     }
 
     fn expect(&mut self, what: char) -> Result<(), String> {
-        match self.take(what) {
-            true => Ok(()),
-            false => Err(format!("lacks a `{what}`")),
-        }
+        if self.take(what) { Ok(()) } else { Err(format!("lacks a `{what}`")) }
     }
 
     fn string(&mut self) -> Result<&'a str, String> {

@@ -12,9 +12,10 @@ impl Progress {
     /// A bar for `total` bytes. With `hidden`, or in a pipe, nothing is shown.
     pub fn of_bytes(total: u64, hidden: bool) -> Progress {
         let shown = io::stderr().is_terminal() && !hidden;
-        let target = match shown {
-            true => ProgressDrawTarget::stderr_with_hz(10),
-            false => ProgressDrawTarget::hidden(),
+        let target = if shown {
+            ProgressDrawTarget::stderr_with_hz(10)
+        } else {
+            ProgressDrawTarget::hidden()
         };
         let bar = ProgressBar::with_draw_target(Some(total), target);
         let template = "{wide_msg} {bar:30} {bytes}/{total_bytes} {bytes_per_sec} {eta}";

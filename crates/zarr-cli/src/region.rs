@@ -170,12 +170,11 @@ impl Elements {
                 (None, _) => {
                     let names: Vec<String> =
                         known.iter().flatten().map(|name| format!("`{name}`")).collect();
-                    return Err(at(match names.is_empty() {
-                        true => "the array's dimensions have no names; use --region".to_owned(),
-                        false => {
-                            let names = names.join(", ");
-                            format!("there is no dimension `{name}`; the array has {names}")
-                        }
+                    return Err(at(if names.is_empty() {
+                        "the array's dimensions have no names; use --region".to_owned()
+                    } else {
+                        let names = names.join(", ");
+                        format!("there is no dimension `{name}`; the array has {names}")
                     }));
                 }
             };

@@ -309,14 +309,13 @@ impl Session {
 
     pub fn warn_of(&self, warnings: &[Warning]) {
         for warning in warnings {
-            let _ = match self.global.json {
-                true => {
-                    let said = Object::new()
-                        .with("place", warning.place.as_str())
-                        .with("message", warning.what.as_str());
-                    writeln!(io::stderr(), "{}", Json::from(Object::new().with("warning", said)))
-                }
-                false => writeln!(io::stderr(), "warning: {warning}"),
+            let _ = if self.global.json {
+                let said = Object::new()
+                    .with("place", warning.place.as_str())
+                    .with("message", warning.what.as_str());
+                writeln!(io::stderr(), "{}", Json::from(Object::new().with("warning", said)))
+            } else {
+                writeln!(io::stderr(), "warning: {warning}")
             };
         }
     }
@@ -339,12 +338,11 @@ impl Session {
     /// Says lines that begin with a label, or are JSON with one member.
     fn tell(&self, (label, member): (&str, &str), lines: &[String]) {
         for what in lines {
-            let _ = match self.global.json {
-                true => {
-                    let said = Json::from(Object::new().with(member, what.as_str()));
-                    writeln!(io::stderr(), "{said}")
-                }
-                false => writeln!(io::stderr(), "{label}: {what}"),
+            let _ = if self.global.json {
+                let said = Json::from(Object::new().with(member, what.as_str()));
+                writeln!(io::stderr(), "{said}")
+            } else {
+                writeln!(io::stderr(), "{label}: {what}")
             };
         }
     }

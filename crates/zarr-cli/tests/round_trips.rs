@@ -22,9 +22,10 @@ fn text(bytes: &[u8]) -> String {
 fn files(folder: &Path, above: &str, found: &mut BTreeMap<String, Vec<u8>>) {
     for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
         let name = format!("{above}{}", entry.file_name().to_string_lossy());
-        match entry.path().is_dir() {
-            true => files(&entry.path(), &format!("{name}/"), found),
-            false => drop(found.insert(name, std::fs::read(entry.path()).expect("a file"))),
+        if entry.path().is_dir() {
+            files(&entry.path(), &format!("{name}/"), found)
+        } else {
+            drop(found.insert(name, std::fs::read(entry.path()).expect("a file")))
         }
     }
 }

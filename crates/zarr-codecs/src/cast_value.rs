@@ -147,10 +147,7 @@ impl Cast {
     /// Casts one element.
     fn step(&self, from: &[u8], to: &mut [u8]) -> Result<(), String> {
         let value = self.from.load(from);
-        let mapped = match self.map.is_empty() {
-            true => None,
-            false => self.map.get(&value.key()).copied(),
-        };
+        let mapped = if self.map.is_empty() { None } else { self.map.get(&value.key()).copied() };
         let bits = mapped.or_else(|| self.to.cast(value, self.rounding, self.out_of_range));
         let bits =
             bits.ok_or_else(|| format!("{value} cannot be a number of type {}", self.name))?;
@@ -178,9 +175,10 @@ impl CastValue {
         let stored = self.encode.one(fill).map_err(|why| wrong(&why))?;
         let again = self.decode.one(&stored).map_err(|why| wrong(&why))?;
         let (before, after) = (self.encode.from.load(fill), self.encode.from.load(&again));
-        match before.key() == after.key() {
-            true => Ok(FillValue::new(stored)),
-            false => Err(wrong(&format!("{before} comes back as {after}"))),
+        if before.key() == after.key() {
+            Ok(FillValue::new(stored))
+        } else {
+            Err(wrong(&format!("{before} comes back as {after}")))
         }
     }
 }

@@ -458,10 +458,7 @@ mod tests {
         let built = build_on(Dialect::V3, "numcodecs.categorize", &words, &context);
         let Ok(Codec::ArrayToArray(codec)) = built else { panic!("{built:?}") };
         assert_eq!(codec.encoded(&context).unwrap().data_type.to_string(), "uint16");
-        let texts: Vec<u8> = match cfg!(target_endian = "big") {
-            true => turned(TEXTS),
-            false => hex(TEXTS),
-        };
+        let texts: Vec<u8> = if cfg!(target_endian = "big") { turned(TEXTS) } else { hex(TEXTS) };
         let codes: Vec<u8> = [1u16, 2, 0, 0, 3, 0].iter().flat_map(|x| x.to_ne_bytes()).collect();
         assert_eq!(codec.encode(View::new(&texts, &[6], 8)).unwrap(), codes);
         let spelled = Json::from(codec.spelling(Dialect::V3).unwrap().configuration);

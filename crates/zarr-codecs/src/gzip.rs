@@ -55,9 +55,10 @@ impl BytesToBytes for Gzip {
     }
 
     fn decode_into(&self, encoded: Cow<'_, [u8]>, out: &mut [u8]) -> Result<(), CodecError> {
-        match libdeflate::gzip(&encoded, out) {
-            true => Ok(()),
-            false => read_into(CODEC, MultiGzDecoder::new(&encoded[..]), out),
+        if libdeflate::gzip(&encoded, out) {
+            Ok(())
+        } else {
+            read_into(CODEC, MultiGzDecoder::new(&encoded[..]), out)
         }
     }
 

@@ -145,9 +145,10 @@ impl ArrayToArray for ScaleOffset {
     fn encoded(&self, decoded: &ChunkContext) -> Result<ChunkContext, MetadataError> {
         let fill = |fill: &FillValue| {
             let mut out = vec![0; self.numbers.size()];
-            let done = match fill.as_bytes().len() == out.len() {
-                true => self.encode_one(fill.as_bytes(), &mut out),
-                false => Err("it has another type".into()),
+            let done = if fill.as_bytes().len() == out.len() {
+                self.encode_one(fill.as_bytes(), &mut out)
+            } else {
+                Err("it has another type".into())
             };
             let wrong = |why| MetadataError::invalid("codecs: scale_offset", why);
             done.map_err(|why| wrong(format!("of the fill value: {why}")))?;

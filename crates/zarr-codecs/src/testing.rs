@@ -142,9 +142,10 @@ pub(crate) fn heeds_sizes(codec: &dyn BytesToBytes, decoded: &[u8]) {
             assert!(matches!(result, Err(CodecError::Length { .. })), "{wrong}: {result:?}");
         }
         let result = codec.decode(Cow::Borrowed(&encoded), DecodedSize::AtMost(wrong));
-        match wrong > len {
-            true => assert_eq!(result.unwrap()[..], *decoded),
-            false => assert!(matches!(result, Err(CodecError::Limit { .. })), "{result:?}"),
+        if wrong > len {
+            assert_eq!(result.unwrap()[..], *decoded)
+        } else {
+            assert!(matches!(result, Err(CodecError::Limit { .. })), "{result:?}")
         }
     }
 }

@@ -61,9 +61,10 @@ pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, M
         _ => !with_header,
     });
     let Some(numbers) = numbers else {
-        let known = match with_header {
-            true => "int32, int64, float32 and float64",
-            false => "integers of 8 to 64 bits, float32 and float64",
+        let known = if with_header {
+            "int32, int64, float32 and float64"
+        } else {
+            "integers of 8 to 64 bits, float32 and float64"
         };
         let why = format!("`{}` is not a type that {codec} encodes: {known}", context.data_type);
         return Err(parameters.wrong("data type", why));
@@ -72,10 +73,7 @@ pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, M
         let why = format!("{:?} has more than 4 axes that zfp would have to see", context.shape);
         return Err(parameters.wrong("chunk shape", why));
     }
-    let mode = match with_header {
-        true => zfpy_mode(&mut parameters)?,
-        false => zfp_mode(&mut parameters)?,
-    };
+    let mode = if with_header { zfpy_mode(&mut parameters)? } else { zfp_mode(&mut parameters)? };
     let axes = zfp_shape(codec, &context.shape).map_or(1, |axes| axes.len());
     if let Err(error) = config(mode, scalar_type(numbers.core), axes) {
         return Err(parameters.wrong("mode", error));
@@ -433,9 +431,10 @@ impl BytesToBytes for Zfp {
         let mut native = decoded.into_owned();
         self.numbers.byteswap(&mut native);
         // Whoever cut a chunk to another length has no shape for it.
-        match element_count(&self.shape) == Some(count) {
-            true => self.compress(&native, &self.shape),
-            false => self.compress(&native, &[count]),
+        if element_count(&self.shape) == Some(count) {
+            self.compress(&native, &self.shape)
+        } else {
+            self.compress(&native, &[count])
         }
         .map(Cow::Owned)
     }

@@ -93,9 +93,10 @@ impl Create {
         }
         foreign::warn(session, &place, &session::url(&self.target.target));
         let attributes: Object = self.attr.iter().cloned().collect();
-        let created = match self.group {
-            true => self.create_group(&place, attributes),
-            false => self.create_array(&place, attributes),
+        let created = if self.group {
+            self.create_group(&place, attributes)
+        } else {
+            self.create_array(&place, attributes)
         };
         if created.is_err() {
             place.take_back();

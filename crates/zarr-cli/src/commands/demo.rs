@@ -126,9 +126,10 @@ fn hex(bytes: &[u8]) -> String {
 /// The text as one word of a shell.
 fn word(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-:\\".contains(c);
-    match text.chars().all(plain) {
-        true => text.to_owned(),
-        false => format!("'{}'", text.replace('\'', "'\\''")),
+    if text.chars().all(plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
     }
 }
 

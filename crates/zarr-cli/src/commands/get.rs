@@ -75,9 +75,10 @@ enum Format {
 impl Get {
     pub fn run(&self, session: &Session, out: Out<'_>) -> Result<(), Failure> {
         let is_terminal = io::stdout().is_terminal();
-        let format = self.format.unwrap_or(match is_terminal && !session.is_json() {
-            true => Format::Summary,
-            false => Format::Json,
+        let format = self.format.unwrap_or(if is_terminal && !session.is_json() {
+            Format::Summary
+        } else {
+            Format::Json
         });
         if matches!(format, Format::Raw | Format::Npy) && is_terminal {
             let why = "bytes are not for terminals; redirect them to a file or a program";

@@ -127,9 +127,12 @@ pub(super) fn copy(
         bar.message(path.to_owned());
     });
     drop(bar);
-    let copied = copied.and_then(|()| match arrays.is_empty() {
-        true => Ok(zarr::Progress::default()),
-        false => copy_others(&from, &to, &arrays, options),
+    let copied = copied.and_then(|()| {
+        if arrays.is_empty() {
+            Ok(zarr::Progress::default())
+        } else {
+            copy_others(&from, &to, &arrays, options)
+        }
     });
     let copied = copied.inspect_err(|_| take_back(&to))?;
     skipped.extend(copied.skipped);
@@ -224,9 +227,10 @@ pub(super) fn dataset_of(hierarchy: &Hierarchy, options: DatasetOptions) -> Opti
 
 /// As [`dataset_of`], for a node that was opened: its root is read again only if the node is not the root.
 pub(super) fn dataset_with(node: &Node, options: DatasetOptions) -> Option<Dataset> {
-    match node.path().is_root() && !Dataset::begins_at(node) {
-        true => None,
-        false => dataset_of(node.hierarchy(), options),
+    if node.path().is_root() && !Dataset::begins_at(node) {
+        None
+    } else {
+        dataset_of(node.hierarchy(), options)
     }
 }
 

@@ -126,9 +126,10 @@ impl Put {
                 let swap = check(&header, array, region).map_err(|why| input.wrong(why))?;
                 input.swap = Some(swap);
                 let long = header.shape.iter().filter(|&&len| len > 1).count();
-                match header.fortran_order && long > 1 {
-                    true => input.transposed(array, region, item),
-                    false => input.stream(array, region, item),
+                if header.fortran_order && long > 1 {
+                    input.transposed(array, region, item)
+                } else {
+                    input.stream(array, region, item)
                 }
             }
         }

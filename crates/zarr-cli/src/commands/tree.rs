@@ -56,29 +56,27 @@ impl Tree {
                 shown.axes = netcdf::axes(&dataset, path.as_str());
             }
         }
-        match session.is_json() {
-            true => {
-                let list: Json = nodes.iter().map(members).collect();
-                writeln!(out, "{:#}", Json::from(Object::new().with("nodes", list)))?;
-            }
-            false => write!(out, "{}", draw(&nodes))?,
+        if session.is_json() {
+            let list: Json = nodes.iter().map(members).collect();
+            writeln!(out, "{:#}", Json::from(Object::new().with("nodes", list)))?;
+        } else {
+            write!(out, "{}", draw(&nodes))?
         }
         session.warn(node.hierarchy());
         let mut code = None;
         for trouble in nodes.iter().filter_map(|node| node.trouble.as_ref()) {
             let exit_code = trouble.kind().exit_code();
             // A reader that closed standard error does not need it.
-            let _ = match session.is_json() {
-                true => {
-                    let said = failure::said(
-                        trouble.kind().name(),
-                        exit_code,
-                        &trouble.to_string(),
-                        Some(trouble),
-                    );
-                    writeln!(io::stderr(), "{said}")
-                }
-                false => writeln!(io::stderr(), "error: {trouble}"),
+            let _ = if session.is_json() {
+                let said = failure::said(
+                    trouble.kind().name(),
+                    exit_code,
+                    &trouble.to_string(),
+                    Some(trouble),
+                );
+                writeln!(io::stderr(), "{said}")
+            } else {
+                writeln!(io::stderr(), "error: {trouble}")
             };
             code.get_or_insert(exit_code);
         }

@@ -87,10 +87,8 @@ pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, M
         Some(_) => None,
     };
     let Some(shuffle) = shuffle else {
-        let due = match own {
-            true => "is `noshuffle`, `shuffle` or `bitshuffle`",
-            false => "is -1, 0, 1 or 2",
-        };
+        let due =
+            if own { "is `noshuffle`, `shuffle` or `bitshuffle`" } else { "is -1, 0, 1 or 2" };
         return Err(parameters.wrong("shuffle", due));
     };
     let least = i64::from(shuffle != Shuffle::None);
@@ -120,9 +118,10 @@ impl Blosc {
 impl BytesToBytes for Blosc {
     fn check_encodes(&self) -> Result<(), CodecError> {
         let why = "snappy is decoded, not encoded; choose another `cname`";
-        match self.compressor == c"snappy" {
-            true => Err(CodecError::Value { codec: CODEC, why: why.into() }),
-            false => Ok(()),
+        if self.compressor == c"snappy" {
+            Err(CodecError::Value { codec: CODEC, why: why.into() })
+        } else {
+            Ok(())
         }
     }
 

@@ -161,9 +161,10 @@ pub(super) fn chain(filters: &[Filter], most: u64) -> Result<Filters, Error> {
         match filter {
             Filter::Lzma { second, options } => {
                 let options = options.to_liblzma(most)?;
-                match second {
-                    true => out.lzma2(&options),
-                    false => out.lzma1(&options),
+                if *second {
+                    out.lzma2(&options)
+                } else {
+                    out.lzma1(&options)
                 };
             }
             Filter::Delta { distance } => {

@@ -11,8 +11,9 @@ use zarr_core::{Dialect, MetadataError};
 
 /// Makes the codec that the name means in its dialect.
 pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, MetadataError> {
-    match spec.dialect == Dialect::V3 && spec.name == "packbits" {
-        true => registered::build(spec, context),
-        false => numcodecs::build(spec, context),
+    if spec.dialect == Dialect::V3 && spec.name == "packbits" {
+        registered::build(spec, context)
+    } else {
+        numcodecs::build(spec, context)
     }
 }

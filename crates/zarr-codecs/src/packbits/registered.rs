@@ -88,9 +88,10 @@ impl PackBits {
     /// A stored number, as it is in memory.
     fn extended(&self, bits: u64) -> u64 {
         let spare = 64 - self.bits;
-        match self.signed {
-            true => (((bits << spare) as i64 >> spare) as u64) << self.first,
-            false => bits << self.first,
+        if self.signed {
+            (((bits << spare) as i64 >> spare) as u64) << self.first
+        } else {
+            bits << self.first
         }
     }
 
@@ -102,9 +103,10 @@ impl PackBits {
 /// A native number, zeros above it.
 fn load<const N: usize>(bytes: &[u8; N]) -> u64 {
     let mut wide = [0; 8];
-    match cfg!(target_endian = "big") {
-        true => wide[8 - N..].copy_from_slice(bytes),
-        false => wide[..N].copy_from_slice(bytes),
+    if cfg!(target_endian = "big") {
+        wide[8 - N..].copy_from_slice(bytes)
+    } else {
+        wide[..N].copy_from_slice(bytes)
     }
     u64::from_ne_bytes(wide)
 }
@@ -112,9 +114,10 @@ fn load<const N: usize>(bytes: &[u8; N]) -> u64 {
 /// The lowest bytes of a number, as a native one.
 fn store<const N: usize>(number: u64, bytes: &mut [u8; N]) {
     let wide = number.to_ne_bytes();
-    match cfg!(target_endian = "big") {
-        true => bytes.copy_from_slice(&wide[8 - N..]),
-        false => bytes.copy_from_slice(&wide[..N]),
+    if cfg!(target_endian = "big") {
+        bytes.copy_from_slice(&wide[8 - N..])
+    } else {
+        bytes.copy_from_slice(&wide[..N])
     }
 }
 

@@ -58,9 +58,8 @@ impl ShardEncoder {
 
     /// The stored bytes of each inner chunk of which some elements stay.
     fn kept(&self, index: &Index) -> Result<Vec<Option<Range<u64>>>, CodecError> {
-        let kept = |touched: &Touched| match touched.tile.covers() {
-            true => Ok(None),
-            false => self.sharding.range(index, touched.entry),
+        let kept = |touched: &Touched| {
+            if touched.tile.covers() { Ok(None) } else { self.sharding.range(index, touched.entry) }
         };
         self.touched.iter().map(kept).collect()
     }
@@ -92,9 +91,12 @@ impl Sharding {
         let mut room = Vec::new();
         let part = touched.tile.place.of(part, &mut room);
         let (shape, within) = (&self.inner_shape, &touched.tile.within);
-        let encoded = |chunk: View<'_>| match self.is_fill(&chunk) {
-            true => Ok(None),
-            false => Ok(Some(self.inner.encode(chunk)?.into_owned())),
+        let encoded = |chunk: View<'_>| {
+            if self.is_fill(&chunk) {
+                Ok(None)
+            } else {
+                Ok(Some(self.inner.encode(chunk)?.into_owned()))
+            }
         };
         if within.is_all(shape) {
             return encoded(part);

@@ -154,12 +154,11 @@ impl Sharding {
 
     /// The cell of an element of fill, in views of this heap.
     fn fill_cell(&self) -> Result<Vec<u8>, CodecError> {
-        match self.is_variable {
-            true => {
-                let content = self.fill.as_bytes().to_vec();
-                Ok(Heap::holding(content.into())?.1.as_bytes().to_vec())
-            }
-            false => Ok(self.fill.as_bytes().to_vec()),
+        if self.is_variable {
+            let content = self.fill.as_bytes().to_vec();
+            Ok(Heap::holding(content.into())?.1.as_bytes().to_vec())
+        } else {
+            Ok(self.fill.as_bytes().to_vec())
         }
     }
 

@@ -19,12 +19,11 @@ pub(crate) fn room(
     ratio: u64,
 ) -> Result<Vec<u8>, CodecError> {
     let most = (encoded as u64).saturating_mul(ratio);
-    match size <= most {
-        true => {
-            let room = usize::try_from(size).ok().and_then(scratch::take);
-            room.ok_or(CodecError::Limit { codec, limit: isize::MAX as u64 })
-        }
-        false => Err(CodecError::Length { codec, expected: size, found: most }),
+    if size <= most {
+        let room = usize::try_from(size).ok().and_then(scratch::take);
+        room.ok_or(CodecError::Limit { codec, limit: isize::MAX as u64 })
+    } else {
+        Err(CodecError::Length { codec, expected: size, found: most })
     }
 }
 
@@ -58,10 +57,7 @@ pub(crate) fn read_into(
     let mut filled = 0;
     loop {
         let mut extra = [0];
-        let rest = match filled < out.len() {
-            true => &mut out[filled..],
-            false => &mut extra[..],
-        };
+        let rest = if filled < out.len() { &mut out[filled..] } else { &mut extra[..] };
         match reader.read(rest) {
             Ok(0) => return size.check(codec, filled as u64),
             Ok(n) => filled += n,

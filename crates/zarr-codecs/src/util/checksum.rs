@@ -96,12 +96,13 @@ impl<C: Checksum> Guard<C> {
             return Err(CodecError::corrupt(C::CODEC, "the checksum is cut off"));
         };
         let (due, found) = (self.checksum.sum(bytes), u32::from_le_bytes(*found));
-        match self.checksum.is(due, found) {
-            true => Ok(bytes),
-            false => Err(CodecError::corrupt(
+        if self.checksum.is(due, found) {
+            Ok(bytes)
+        } else {
+            Err(CodecError::corrupt(
                 C::CODEC,
                 format!("checksum is {due:08x}, but {found:08x} is stored"),
-            )),
+            ))
         }
     }
 }

@@ -15,9 +15,10 @@ impl Level {
     /// absent, and -1 for zlib's own choice, which is 6.
     pub(crate) fn read(spec: &CodecSpec) -> Result<Level, MetadataError> {
         let mut parameters = Parameters::new(spec);
-        let level = match spec.dialect == Dialect::V3 && spec.name == "gzip" {
-            true => parameters.integer("level", 0..=9, None)?,
-            false => parameters.integer("level", -1..=9, Some(1))?,
+        let level = if spec.dialect == Dialect::V3 && spec.name == "gzip" {
+            parameters.integer("level", 0..=9, None)?
+        } else {
+            parameters.integer("level", -1..=9, Some(1))?
         };
         parameters.finish()?;
         Ok(Level(u32::try_from(level).unwrap_or(6)))
