@@ -166,6 +166,28 @@ fn a_missing_text_is_an_attribute_alone_in_nczarr_of_v2() {
     assert_eq!(text.array().unwrap().stored_chunks().unwrap(), 3);
 }
 
+/// N-064, Z2-052: zarr-python 3 writes `eHl6` for `xyz` in `|S4`; netcdf-c writes texts without a superblock, too, and the
+/// attribute beside them.
+#[test]
+fn a_fill_value_of_bytes_is_base64_unless_the_attribute_repeats_it() {
+    let array = r#"{"zarr_format":2,"shape":[1],"dtype":"|S4","chunks":[1],"fill_value":"eHl6","order":"C","compressor":null,"filters":null}"#;
+    let store = holding(&[
+        (".zgroup", r#"{"zarr_format":2}"#),
+        ("bytes/.zarray", array),
+        ("bytes/.zattrs", r#"{"_ARRAY_DIMENSIONS":["x"]}"#),
+        ("text/.zarray", array),
+        ("text/.zattrs", r#"{"_ARRAY_DIMENSIONS":["x"],"_FillValue":"eHl6"}"#),
+    ]);
+    let original = Dataset::open(store, &options()).unwrap();
+    let (copy, _) = copied(&original, &NewDataset::pure(Dialect::V2));
+    for dataset in [&original, &copy] {
+        for (name, due) in [("bytes", "xyz"), ("text", "eHl6")] {
+            let variable = dataset.variable(name).unwrap();
+            assert_eq!(variable.read().unwrap(), vec![due.to_owned()].into(), "{name}");
+        }
+    }
+}
+
 /// What netCDF has no words for though it reads it: shards, orders, chunks, checksums, JSON, bytes that are no text.
 #[test]
 fn what_netcdf_says_otherwise_is_named() {

@@ -67,8 +67,9 @@ impl NcFormat {
         Some(Json::from(members.collect::<Object>()).to_string().into())
     }
 
-    /// An array's document in the form of plain Zarr; `None` if it is that already.
-    fn mended(&self, bytes: &Bytes) -> Option<Bytes> {
+    /// An array's document, in the form of plain Zarr; `None` if it is that already. `missing` is the attribute `_FillValue` of
+    /// the array, if it is a text in a document of its own.
+    fn mended(&self, bytes: &Bytes, missing: Option<&str>) -> Option<Bytes> {
         let Json::Object(mut object) = Json::parse_tolerant(bytes).ok()?.0 else { return None };
         let conventions = self.conventions.get().copied().unwrap_or_default();
         let member = if self.dialect() == Dialect::V3 { "data_type" } else { "dtype" };
@@ -80,7 +81,9 @@ impl NcFormat {
             changed = true;
         }
         let fill = object.get("fill_value")?;
-        if let Some(fill) = mended_fill(&declared, fill, self.dialect(), conventions) {
+        let is_literal =
+            conventions.nczarr || missing.is_some_and(|text| fill.as_str() == Some(text));
+        if let Some(fill) = mended_fill(&declared, fill, self.dialect(), conventions, is_literal) {
             object.insert("fill_value", fill);
             changed = true;
         }
@@ -88,12 +91,13 @@ impl NcFormat {
     }
 }
 
-/// The fill value as Zarr writes it; `None` if it is that already.
+/// The fill value as Zarr writes it; `None` if it is that already. One of bytes `is_literal` where NCZarr wrote it.
 fn mended_fill(
     declared: &str,
     fill: &Json,
     dialect: Dialect,
     conventions: Conventions,
+    is_literal: bool,
 ) -> Option<Json> {
     let plain = declared.trim_start_matches(['<', '>', '|', '=']);
     match (fill, plain) {
@@ -112,14 +116,9 @@ fn mended_fill(
         }
         (Json::String(text), _) => {
             let size: usize = plain.strip_prefix('S')?.parse().ok()?;
-            // N-064; zarr-python 2 does not pad what it encodes, and no literal text ends like that.
-            let encoded = || {
-                let bytes = base64_decode(text);
-                bytes.is_some_and(|bytes| {
-                    bytes.len() == size || (bytes.len() < size && text.ends_with('='))
-                })
-            };
-            match text.is_empty() || text.len() > size || (!conventions.nczarr && encoded()) {
+            // N-064; zarr-python does not pad bytes before it encodes them.
+            let encoded = || base64_decode(text).is_some_and(|bytes| bytes.len() <= size);
+            match text.is_empty() || text.len() > size || (!is_literal && encoded()) {
                 true => None,
                 false => {
                     let mut bytes = text.clone().into_bytes();
@@ -165,6 +164,11 @@ impl Format for NcFormat {
             return self.inner.parse(path, found, reading);
         }
         let mut found = found.clone();
+        let missing = found.iter().find(|(key, _)| key.as_str().ends_with(".zattrs"));
+        let missing = missing.and_then(|(_, bytes)| Json::parse_tolerant(bytes).ok());
+        let missing =
+            missing.and_then(|(json, _)| Some(json.as_object()?.get("_FillValue")?.clone()));
+        let missing = missing.as_ref().and_then(Json::as_str);
         for (key, bytes) in &mut found {
             if Json::parse(bytes).is_err()
                 && let Some(strict) = self.strict(key, bytes, reading)
@@ -172,7 +176,7 @@ impl Format for NcFormat {
                 *bytes = strict;
             }
             let of_array = key.as_str().ends_with(".zarray") || key.as_str().ends_with("zarr.json");
-            if let Some(mended) = of_array.then(|| self.mended(bytes)).flatten() {
+            if let Some(mended) = of_array.then(|| self.mended(bytes, missing)).flatten() {
                 *bytes = mended;
             }
         }
@@ -258,7 +262,7 @@ mod tests {
     fn fill(declared: &str, text: &str, dialect: Dialect, nczarr: bool) -> String {
         let fill = Json::parse(text.as_bytes()).unwrap();
         let conventions = Conventions { nczarr, narrow_u1: false };
-        mended_fill(declared, &fill, dialect, conventions).unwrap_or(fill).to_string()
+        mended_fill(declared, &fill, dialect, conventions, nczarr).unwrap_or(fill).to_string()
     }
 
     /// N-045, N-064, N-065.
@@ -269,9 +273,12 @@ mod tests {
         assert_eq!(fill("<f4", "9.96921e+35", v2, true), "9.96921e+35");
         assert_eq!(fill("<i4", "9.96921e+36", v2, true), "9.96921e+36");
         assert_eq!(fill("|S6", "\"none\"", v2, true), "\"bm9uZQAA\"");
-        // Base64 of exactly the size is that, where netCDF did not write.
+        // Base64 of at most the size is that, where netCDF did not write.
         assert_eq!(fill("|S3", "\"eHl6\"", v2, false), "\"eHl6\"");
-        assert_eq!(fill("|S4", "\"eHl6\"", v2, false), "\"ZUhsNg==\"");
+        // zarr-python 3 writes it so of `xyz` in `|S4`.
+        assert_eq!(fill("|S4", "\"eHl6\"", v2, false), "\"eHl6\"");
+        assert_eq!(fill("|S4", "\"none!\"", v2, false), "\"none!\"");
+        assert_eq!(fill("|S6", "\"no!\"", v2, false), "\"bm8hAAAA\"");
         assert_eq!(fill("|S5", "\"//4=\"", v2, false), "\"//4=\"");
         assert_eq!(fill("|S5", "\"//4=\"", v2, true), "\"Ly80PQA=\"");
         assert_eq!(fill("|S4", "\"eHl6\"", v2, true), "\"ZUhsNg==\"");
