@@ -90,14 +90,18 @@ pub(super) fn copy(
     let from = url_of(source)?.open(&DatasetOptions::of(session.options()?))?;
     let mut plan = from.plan_copy(new)?;
     let (arrays, skipped) = others(&from, std::mem::take(&mut plan.others), new);
-    // Of those that are no variables more is said than that.
+    // Of these the copy says more: nodes that are no variables, and attributes.
     let is_other = |place: &str| {
         let skipped = skipped.iter().map(|(path, _)| path);
         arrays.iter().chain(skipped).any(|path| path.as_str() == place)
     };
     let mut warnings = from.warnings();
     warnings.retain(|warning| {
-        !(warning.what.starts_with("is no variable: ") && is_other(&warning.place))
+        let is_attribute = warning.what.starts_with("attribute `");
+        let is_node = ["is no variable: ", "is not shown: "];
+        let is_node = is_node.iter().any(|begin| warning.what.starts_with(begin));
+        !(is_attribute && warning.what.contains("` is not shown: ")
+            || is_node && is_other(&warning.place))
     });
     session.warn_of(&warnings);
     if let (false, Some((path, why))) = (skip_unsupported, skipped.first()) {

@@ -19,12 +19,14 @@ use crate::documents::node_attributes::NodeAttributes;
 use crate::documents::node_documents::{ArrayDocument, GroupDocument, Sources};
 use crate::model::attribute;
 use crate::model::elements;
-use crate::model::name::check_name;
-use crate::model::name::full_name;
+use crate::model::name::{check_name, full_name, is_hidden};
 use crate::model::options::{Conventions, DatasetOptions, Lengths, Profile};
 use crate::model::schema::{Attribute, Dimension, Group, Opaque, Storage, Variable};
 use crate::model::types::Type;
 use crate::model::values::{Values, is_identical};
+
+/// Why some attributes are not shown.
+const HIDDEN: &str = "netCDF's library has another use for its name; `zarr attrs` prints it";
 
 /// Groups deeper than this are refused.
 const MAX_DEPTH: usize = 128;
@@ -135,6 +137,14 @@ impl<'a> Loader<'a> {
         is_its_own && (unknown || self.options.zarr.options.strictness == Strictness::Tolerant)
     }
 
+    /// Warns of attributes of plain Zarr that no listing shows (N-055).
+    fn warn_of_hidden(&mut self, place: &str, attributes: &Object) {
+        let hidden = attributes.iter().map(|(name, _)| name);
+        let hidden = hidden.filter(|name| self.profile == Profile::Pure && is_hidden(name));
+        let what = |name| format!("attribute `{name}` is not shown: {HIDDEN}");
+        self.warn(place, hidden.map(what).collect());
+    }
+
     fn warn(&mut self, place: &str, what: Vec<String>) {
         let warnings = what.into_iter().map(|what| Warning { place: place.to_owned(), what });
         self.warnings.extend(warnings);
@@ -192,6 +202,7 @@ impl<'a> Loader<'a> {
         let node_attributes = NodeAttributes::read(&metadata.attributes, &notes);
         let (attributes, troubles) = node_attributes.attributes(self.profile == Profile::Legacy);
         self.warn(path, troubles);
+        self.warn_of_hidden(path, &metadata.attributes);
         group.attributes = attributes;
         let declared = match declared {
             Some(declared) => declared,
@@ -252,11 +263,14 @@ impl<'a> Loader<'a> {
         }
         let mut declared = GroupDocument::default();
         let children = self.hierarchy.children(at)?;
-        let mut named: Vec<(&str, Option<NodeKind>)> = children
+        let (hidden, mut named): (Vec<_>, Vec<(&str, Option<NodeKind>)>) = children
             .iter()
             .filter_map(|child| Some((child.path.name()?, child.kind)))
-            .filter(|(name, _)| !name.starts_with('.'))
-            .collect();
+            .partition(|(name, _)| name.starts_with('.'));
+        for (name, _) in hidden {
+            let what = "is not shown: a netCDF name begins with no period";
+            self.warn(&full_name(path, name), vec![what.into()]);
+        }
         named.sort_unstable_by_key(|(name, _)| *name);
         for (name, kind) in named {
             match kind {
@@ -342,6 +356,7 @@ impl<'a> Loader<'a> {
         // The fill value is read below, in the variable's type.
         troubles.retain(|trouble| !trouble.starts_with("attribute `_FillValue` "));
         self.warn(&full_name(group, name), troubles);
+        self.warn_of_hidden(&full_name(group, name), &metadata.attributes);
         let fill = elements::fill(&metadata, ty);
         let declared = node_attributes.json("_FillValue");
         if declared.is_some() && !metadata.attributes.contains("_FillValue") {

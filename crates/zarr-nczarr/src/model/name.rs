@@ -95,6 +95,14 @@ pub fn is_reserved(name: &str) -> bool {
     RESERVED.contains(&name)
 }
 
+/// Whether an attribute of this name is HDF5's or the netCDF library's own, so that no listing shows what users of plain
+/// Zarr keep there.
+pub(crate) fn is_hidden(name: &str) -> bool {
+    is_reserved(name)
+        && !name.starts_with("_nczarr_")
+        && !matches!(name, "_ARRAY_DIMENSIONS" | "_NCProperties")
+}
+
 /// Whether an attribute of this name is computed and never stored (N-055).
 pub fn is_virtual(name: &str) -> bool {
     VIRTUAL.contains(&name)

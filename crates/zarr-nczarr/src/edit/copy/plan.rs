@@ -12,8 +12,7 @@ use crate::documents::filter;
 use crate::edit::create::NewDataset;
 use crate::handles::dataset::Dataset;
 use crate::model::attribute;
-use crate::model::name::full_name;
-use crate::model::name::{check_name, composed, is_reserved, is_virtual};
+use crate::model::name::{check_name, composed, full_name, is_hidden, is_virtual};
 use crate::model::options::Profile;
 use crate::model::schema::{Attribute, Filter, Group, Variable};
 use crate::model::slab::Slab;
@@ -198,17 +197,15 @@ impl Planning<'_> {
         let (mut kept, mut verbatim) = (Vec::new(), Vec::new());
         let plain = self.from.profile() == Profile::Pure;
         // Those that hold the model itself are in the plan in other words.
-        let is_model = |name: &str| {
-            name.starts_with("_nczarr_") || matches!(name, "_ARRAY_DIMENSIONS" | "_NCProperties")
-        };
-        for (name, json) in stored.iter().filter(|(name, _)| plain && is_reserved(name)) {
-            if self.new.profile == Profile::Pure && (!is_model(name) || name == "_NCProperties") {
+        let is_pure = self.new.profile == Profile::Pure;
+        for (name, json) in stored.iter().filter(|_| plain) {
+            if is_pure && (is_hidden(name) || name == "_NCProperties") {
                 let json = match self.from.dialect() == self.new.dialect {
                     true => json.clone(),
                     false => json.clone().into_standard(),
                 };
                 verbatim.push((name.to_owned(), json));
-            } else if !is_model(name) {
+            } else if is_hidden(name) {
                 self.lost
                     .push(format!("{path}: attribute `{name}`: netCDF has another use for it"));
             }
