@@ -50,6 +50,24 @@ fn what_is_skipped_is_named() {
     assert_eq!(folder.run("tree b.zarr").text(), "/\n└── good  int8 (2,)\n");
 }
 
+/// Decision 0119: folders have no names with a backslash, which zarr-python takes for a slash; other stores may.
+#[cfg(not(windows))]
+#[test]
+fn a_name_with_a_backslash_is_skipped_by_name_on_the_way_into_a_folder() {
+    let folder = Folder::new();
+    for path in ["/good", "/a\\b"] {
+        folder.good(&format!("create a.zip --format v2 --path {path} --shape 2 --dtype int8"));
+    }
+    let why = folder.bad("copy a.zip b.zarr", 2);
+    assert!(why.contains("/a\\b") && why.contains("separates folders"), "{why}");
+    assert!(!folder.path("b.zarr/good/.zarray").exists());
+    let copied = folder.run("copy a.zip c.zarr --skip-unsupported");
+    assert!(copied.code == 0 && copied.err.contains("skipped: /a\\b: "), "{}", copied.err);
+    folder.good("get c.zarr --path good");
+    folder.good("copy a.zip d.zip");
+    folder.good("get d.zip --path /a\\b");
+}
+
 /// Decision 0137: a name is one line of the tree, whatever characters it has.
 #[cfg(not(windows))]
 #[test]

@@ -97,7 +97,9 @@ pub fn copy(
             left_out.insert(path);
             continue;
         }
-        let described = match planned(&node, target, &to, &datasets, options) {
+        let described = planned(&node, target, &to, &datasets, options)
+            .and_then(|described| place(target, &to, described.is_some()).map(|()| described));
+        let described = match described {
             Err(e) if options.skip_unsupported && may_skip(&e) && path != *source.path() => {
                 let hint = e.hint().map_or_else(String::new, |hint| format!("; {hint}"));
                 progress.skipped.push(format!("{path}: {}{hint}", e.cause()));
@@ -123,15 +125,6 @@ pub fn copy(
             && from.dialect() != Dialect::Draft
         {
             progress.notes.push(format!("{path}: the group has no document; the copy has one"));
-        }
-        match target.node(&to) {
-            Ok(Node::Group(group)) if makes_way(&group, described.is_some())? => {}
-            Ok(_) => {
-                let taken = Error::from(AccessError::Exists("a node"));
-                return Err(taken.at_store(target.store().name()).at_path(&to));
-            }
-            Err(e) if e.kind() == ErrorKind::NotFound => {}
-            Err(e) => return Err(e),
         }
         plan.push((node, to, described));
     }
@@ -194,6 +187,19 @@ fn planned(
             target.check_array(to, &described.metadata).map_err(with_way_out)?;
             Ok(Some(described))
         }
+    }
+}
+
+/// Refuses a place in the target that is taken, or that its store has no keys for.
+fn place(target: &Hierarchy, to: &NodePath, for_array: bool) -> Result<()> {
+    match target.node(to) {
+        Ok(Node::Group(group)) if makes_way(&group, for_array)? => Ok(()),
+        Ok(_) => {
+            let taken = Error::from(AccessError::Exists("a node"));
+            Err(taken.at_store(target.store().name()).at_path(to))
+        }
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
+        Err(e) => Err(e),
     }
 }
 
