@@ -208,6 +208,33 @@ fn other_arrays_are_left_out() {
     assert!(run.err.starts_with("warning: /m: is no variable: "), "{}", run.err);
 }
 
+/// N-055, decision 0137: what no netCDF program shows is named.
+#[test]
+fn attributes_and_arrays_that_are_not_printed_are_named() {
+    let folder = Folder::new();
+    for format in ["v2", "v3"] {
+        let target = format!("{format}.zarr");
+        folder.good(&format!("create {target} --format {format} --group --attr CLASS=a"));
+        let options = "--shape 2 --dtype int8 --dims x --attr NAME=b --attr ok=1";
+        folder.good(&format!("create {target} --path v {options}"));
+        folder.good(&format!("create {target} --path .w {options}"));
+        let dump = folder.run(&format!("dump {target}"));
+        assert_eq!(dump.code, 0, "{}", dump.err);
+        assert!(dump.text().contains("v:ok = 1") && !dump.text().contains("NAME"));
+        assert_eq!(dump.err.lines().count(), 3, "{}", dump.err);
+        for due in [
+            "warning: /: attribute `CLASS` is not shown: ",
+            "warning: /.w: is not shown: ",
+            "warning: /v: attribute `NAME` is not shown: ",
+        ] {
+            assert!(dump.err.lines().any(|line| line.starts_with(due)), "{due}: {}", dump.err);
+        }
+        // Copies keep them.
+        folder.good(&format!("copy {target} {target}-copy --to zarr-v3"));
+        assert!(folder.good(&format!("attrs {target}-copy --path v")).text().contains("NAME"));
+    }
+}
+
 /// Decision 0137: names with a colon are ordinary, for variables, groups and dimensions, in folders and archives.
 #[test]
 #[cfg(not(windows))]

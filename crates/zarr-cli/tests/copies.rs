@@ -27,7 +27,11 @@ fn a_chunk_shape_of_another_rank_is_an_error() {
     assert_eq!(folder.run("create a.zarr --shape 8,8 --dtype int8").code, 0);
     let refused = folder.run("copy a.zarr b.zarr --chunks 2");
     assert_eq!(refused.code, 2, "{}", refused.err);
-    assert!(refused.err.contains("chunks of 1 axes for an array of 2"), "{}", refused.err);
+    assert!(
+        refused.err.contains("a.zarr: chunks of 1 axis for an array of 2 axes"),
+        "{}",
+        refused.err
+    );
     assert_eq!(folder.run("copy a.zarr b.zarr --chunks 2,2").code, 0);
 }
 

@@ -216,12 +216,16 @@ fn check_ranks(nodes: &[Node], options: &CopyOptions<'_>, progress: &mut Progres
         let (fit, others): (Vec<&Array>, Vec<_>) =
             arrays.partition(|array| array.shape().len() == shape.len());
         if let (true, Some(first)) = (fit.is_empty(), others.first()) {
-            let why = format!(
-                "{what} of {} axes for an array of {}; give one length for each axis",
-                shape.len(),
-                first.shape().len()
-            );
-            return Err(Error::from(AccessError::Argument(why)).at_path(first.path()));
+            let axes = |count: usize| match count {
+                1 => "1 axis".to_owned(),
+                count => format!("{count} axes"),
+            };
+            let (asked, due) = (axes(shape.len()), axes(first.shape().len()));
+            let why =
+                format!("{what} of {asked} for an array of {due}; give one length for each axis");
+            let store = first.hierarchy().store().name();
+            let error = Error::from(AccessError::Argument(why));
+            return Err(error.at_store(store).at_path(first.path()));
         }
         let kept = others.iter().map(|array| {
             let rank = array.shape().len();
