@@ -68,7 +68,7 @@ impl NcFormat {
     }
 
     /// An array's document, in the form of plain Zarr; `None` if it is that already. `missing` is the attribute `_FillValue` of
-    /// the array, if it is a text in a document of its own.
+    /// the array, if it is a text in `.zattrs`.
     fn mended(&self, bytes: &Bytes, missing: Option<&str>) -> Option<Bytes> {
         let Json::Object(mut object) = Json::parse_tolerant(bytes).ok()?.0 else { return None };
         let conventions = self.conventions.get().copied().unwrap_or_default();
