@@ -228,7 +228,8 @@ impl ArrayCore {
                 let edit =
                     |old: Option<Arc<dyn Pinned>>| self.merged(layout, tile, span, elements, old);
                 let most = self.most_stored(layout, Some(&tile.chunk_shape));
-                compare_and_swap(&self.room, &key, most, edit, attempts).await
+                compare_and_swap(&self.room, self.room.options.guard, &key, most, edit, attempts)
+                    .await
             }
         };
         result.map_err(|e| self.at_chunk(tile, &key, e))

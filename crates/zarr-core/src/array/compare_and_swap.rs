@@ -48,7 +48,9 @@ pub(crate) async fn update(
         edit(old.as_ref())
     };
     let limit = room.options.limits.document;
-    unless_given_up(compare_and_swap(room, key, limit, edit, MAX_ATTEMPTS).await?)
+    unless_given_up(
+        compare_and_swap(room, room.options.guard, key, limit, edit, MAX_ATTEMPTS).await?,
+    )
 }
 
 /// An error unless a change was made within [`MAX_ATTEMPTS`].
@@ -60,13 +62,14 @@ pub(crate) fn unless_given_up(is_done: bool) -> Result<()> {
 /// attempts.
 pub(crate) async fn compare_and_swap<F: Future<Output = Result<Edited>>>(
     room: &Room,
+    guard: Guard,
     key: &StoreKey,
     limit: u64,
     mut edit: impl FnMut(Option<Arc<dyn Pinned>>) -> F,
     attempts: u32,
 ) -> Result<bool> {
     let writeable = room.writeable()?;
-    if room.options.guard == Guard::Off {
+    if guard == Guard::Off {
         let not_readable = StoreError::not_capable("read", "readable");
         let readable = room.store.readable().ok_or(not_readable)?;
         let old: Option<Arc<dyn Pinned>> = if room.store.blocking().is_none() {

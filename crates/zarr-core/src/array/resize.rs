@@ -7,18 +7,21 @@
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::compare_and_swap::{Edited, MAX_ATTEMPTS};
+use super::chunk_writer::whole;
+use super::compare_and_swap::{Edited, MAX_ATTEMPTS, compare_and_swap, unless_given_up};
 use super::known::MOST_READINGS;
 use super::{ArrayCore, ArrayState, ChunkLayout, wrong_kind};
 use crate::error::{AccessError, Error, MetadataError, Result, StoreError};
 use crate::format::{Layout, Place};
 use crate::grid::ChunkGrid;
-use crate::hierarchy::document;
+use crate::hierarchy::{Guard, document};
 use crate::json::Json;
 use crate::metadata::{NodeKind, NodeMetadata};
 use crate::region::{Region, element_count};
 use crate::store::StoreKey;
+use crate::store::aio::Pinned;
 
 /// The most chunks that are looked for one by one where the store cannot list.
 const MOST_PROBES: u64 = 1_000_000;
@@ -280,49 +283,31 @@ impl ArrayCore {
             let to = inside.end.saturating_sub(s.start).min(s.len).max(from);
             s.before + from..s.before + to
         }));
-        let room = &self.room;
         let key = known.key(&indices).map_err(|e| self.at(e))?;
         let at = |e: Error| self.at(e).at_chunk(&indices).at_key(&key);
-        let writeable = room.writeable().map_err(at)?;
-        let most = self.most_stored(known, Some(&stored));
-        for _ in 0..MAX_ATTEMPTS {
-            let found = match room.store.conditional() {
-                Some(conditional) => {
-                    let found =
-                        conditional.get_versioned(&key, most).await.map_err(|e| at(e.into()))?;
-                    found.map(|(bytes, version)| (bytes, Some(version)))
+        let (stored, keep, is_same) = (&stored, &keep, &AtomicBool::new(true));
+        let edit = |old: Option<Arc<dyn Pinned>>| async move {
+            let edited = match old {
+                None => return Ok(Edited::Keep),
+                Some(_) if keep.is_empty() => Edited::Erase,
+                Some(old) => {
+                    let old = whole(Some(&*old)).await?.unwrap_or_default();
+                    self.scrubbed(known, stored, keep, &old)?
                 }
-                None => room.get_at_most(&key, most).await.map_err(at)?.map(|bytes| (bytes, None)),
-            };
-            let Some((old, version)) = found else { return Ok(true) };
-            let edited = match keep.is_empty() {
-                true => Edited::Erase,
-                false => self.scrubbed(known, &stored, &keep, &old).map_err(at)?,
             };
             // The chunk was read first: had anybody appended before, the document would show it now.
-            if self.layout_now().await.map_err(at)?.as_ref() != Some(layout) {
-                return Ok(false);
+            if self.layout_now().await?.as_ref() == Some(layout) {
+                return Ok(edited);
             }
-            let value = match edited {
-                Edited::Keep => return Ok(true),
-                Edited::Erase => None,
-                Edited::Set(value) => Some(value),
-            };
-            let done = match (room.store.conditional(), &version, value) {
-                // What lies outside is a whole chunk, and goes even where nothing can be erased with care.
-                (Some(conditional), Some(version), value)
-                    if value.is_some() || conditional.erases() =>
-                {
-                    conditional.set_if(&key, value, Some(version)).await
-                }
-                (_, _, Some(value)) => writeable.set(&key, value).await.map(|()| true),
-                (_, _, None) => writeable.erase(&key).await.map(|()| true),
-            };
-            if done.map_err(|e| at(e.into()))? {
-                return Ok(true);
-            }
-        }
-        Err(at(AccessError::Conflict { rounds: MAX_ATTEMPTS }.into()))
+            is_same.store(false, Ordering::Relaxed);
+            Ok(Edited::Keep)
+        };
+        // Also for callers who turned the guard off, where the store can do it: writers elsewhere may know the old shape.
+        let guard = self.room.store.conditional().map_or(Guard::Off, |_| Guard::On);
+        let most = self.most_stored(known, Some(stored));
+        let is_done = compare_and_swap(&self.room, guard, &key, most, edit, MAX_ATTEMPTS).await;
+        unless_given_up(is_done.map_err(at)?).map_err(at)?;
+        Ok(is_same.load(Ordering::Relaxed))
     }
 
     /// How many chunks of the array are stored, by one listing.

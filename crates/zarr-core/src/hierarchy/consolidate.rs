@@ -254,6 +254,7 @@ impl Room {
                 let seen = Mutex::new(Documents::new());
                 let done = compare_and_swap::compare_and_swap(
                     self,
+                    self.options.guard,
                     &holder.key,
                     self.options.limits.document,
                     |old| self.copy_again(&holder, old, &keys, &marks, &seen),
