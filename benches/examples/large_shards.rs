@@ -13,7 +13,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use zarr::format::of_dialect;
-use zarr::store::ByteRange;
+use zarr::store::{ByteRange, from_sync};
 use zarr::stores::{Call, FilesystemStore};
 use zarr::{Array, Dialect, Hierarchy, NodePath, OpenOptions};
 use zarr_benches::field;
@@ -47,7 +47,7 @@ fn path(name: &str) -> NodePath {
 }
 
 fn create(folder: &Path) -> zarr::Result<()> {
-    let store = Arc::new(FilesystemStore::new(folder));
+    let store = from_sync(FilesystemStore::new(folder));
     let hierarchy = Hierarchy::create(store, of_dialect(Dialect::V3), &options())?;
     let many = hierarchy.create_array(&path("/many")).shape(&SHAPE).chunks(&[INNER, INNER]);
     let many = many.shards(&[SHARD, SHARD]).data_type_named("uint16");
@@ -57,7 +57,7 @@ fn create(folder: &Path) -> zarr::Result<()> {
 }
 
 fn array(folder: &Path, name: &str) -> zarr::Result<Array> {
-    let store = Arc::new(FilesystemStore::new(folder));
+    let store = from_sync(FilesystemStore::new(folder));
     Hierarchy::open(store, &options())?.array(&path(name))
 }
 
@@ -78,7 +78,7 @@ fn watched(folder: &Path) -> zarr::Result<(Array, Log)> {
             }
         }
     };
-    let store = zarr::stores::log(Arc::new(FilesystemStore::new(folder)), note);
+    let store = zarr::stores::log(from_sync(FilesystemStore::new(folder)), note);
     Ok((Hierarchy::open(store, &options())?.array(&path("/many"))?, log))
 }
 

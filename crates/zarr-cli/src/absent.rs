@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use zarr::store::{Listing, Store, StoreKey, StorePrefix};
+use zarr::store::{GetOptions, ListOptions, Listing, StoreKey, StorePrefix, SyncStore};
 use zarr::{Consolidated, Error, ErrorKind, Hierarchy, Node, NodePath, OpenOptions, did_you_mean};
 
 use crate::failure::Failure;
@@ -112,7 +112,7 @@ fn at_url(url: &str, options: &OpenOptions) -> Option<(String, ErrorKind)> {
         Some(why) => why,
         None => match local(url) {
             Some(path) => on_disk(&path, url, options),
-            None => in_folder(url, &*options.store(url).ok()?)?,
+            None => in_folder(url, &*options.store(url).ok()?.to_sync())?,
         },
     };
     Some((why, ErrorKind::NotFound))
@@ -153,12 +153,12 @@ fn on_disk(path: &Path, url: &str, options: &OpenOptions) -> String {
     if path.is_file() {
         let is_zip = head(url, options).is_some_and(|head| head.starts_with(b"PK"));
         let archive = options.store(url).ok().filter(|_| is_zip);
-        let inside = archive.and_then(|store| in_folder(url, &*store));
+        let inside = archive.and_then(|store| in_folder(url, &*store.to_sync()));
         return inside.unwrap_or_else(|| "this is a file, not a Zarr hierarchy".into());
     }
     if path.is_dir() {
         let store = options.store(url).ok();
-        let inside = store.and_then(|store| in_folder(url, &*store));
+        let inside = store.and_then(|store| in_folder(url, &*store.to_sync()));
         return inside.unwrap_or_else(|| "the folder holds no Zarr data".into());
     }
     let mut above = path.parent();
@@ -179,8 +179,8 @@ fn on_disk(path: &Path, url: &str, options: &OpenOptions) -> String {
 }
 
 /// What a folder or an archive without a hierarchy at its root holds; `None` if it cannot be listed.
-fn in_folder(url: &str, store: &dyn Store) -> Option<String> {
-    let listing = store.listable()?.list_dir(&StorePrefix::root()).ok()?;
+fn in_folder(url: &str, store: &dyn SyncStore) -> Option<String> {
+    let listing = store.list_dir(&StorePrefix::root(), ListOptions::default()).ok()?;
     let Listing { keys, prefixes, .. } = &listing;
     let names: Vec<&str> =
         keys.iter().map(StoreKey::as_str).chain(prefixes.iter().map(StorePrefix::as_str)).collect();
@@ -192,10 +192,8 @@ fn in_folder(url: &str, store: &dyn Store) -> Option<String> {
     }
     let documents = ["zarr.json", ".zgroup", ".zarray", ".zmetadata"];
     let most = zarr::Limits::default().document;
-    let is_there = |key: StoreKey| {
-        let value = store.readable().and_then(|readable| readable.get_at_most(&key, most).ok());
-        value.flatten().is_some()
-    };
+    let is_there =
+        |key: StoreKey| store.get(&key, GetOptions::at_most(most)).is_ok_and(|got| got.is_some());
     let mut looked_into = prefixes.iter().take(LOOKED_INTO);
     let zarr = looked_into
         .find(|prefix| documents.iter().filter_map(|name| prefix.key(name).ok()).any(is_there));

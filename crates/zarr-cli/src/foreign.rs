@@ -1,7 +1,7 @@
 //! Refuses to erase files that are not Zarr's, and warns of those that a new node is put among.
 
 use zarr::format::is_zarr_key;
-use zarr::store::{StoreKey, StorePrefix};
+use zarr::store::{ListOptions, StoreKey, StorePrefix};
 use zarr::{Era, ErrorKind, Hierarchy, NodePath, Warning};
 
 use crate::failure::Failure;
@@ -53,7 +53,8 @@ pub(crate) fn warn(session: &Session, place: &Place, url: &str) {
         prefixes.push(StorePrefix::root());
     }
     // Of what cannot be listed there is nothing to say; if the store failed, creating says so.
-    let listed = |prefix| hierarchy.store().listable()?.list_dir(prefix).ok();
+    let store = hierarchy.store().to_sync();
+    let listed = |prefix| store.list_dir(prefix, ListOptions::default()).ok();
     let listings = prefixes.iter().filter_map(listed);
     let mut foreign: Vec<StoreKey> =
         listings.flat_map(|listing| listing.keys).filter(|key| !is_zarr_key(key)).collect();

@@ -1,6 +1,8 @@
 //! Recognizes data of other formats than Zarr, by their first bytes or by the names in a folder.
 
-use zarr::store::{ByteRange, Store, StoreKey, StorePrefix};
+use zarr::store::{
+    ByteRange, GetOptions, ListOptions, SnapshotOptions, StoreKey, StorePrefix, SyncStore,
+};
 use zarr::{OpenOptions, StoreError};
 
 /// The bytes of a file that are looked at: HDF5 may begin behind 2,048 bytes of the user's own.
@@ -24,7 +26,7 @@ pub(crate) fn format_of_file(url: &str, options: &OpenOptions) -> Option<&'stati
 /// The first bytes of the value at a URL, if there is one.
 pub(crate) fn head(url: &str, options: &OpenOptions) -> Option<Vec<u8>> {
     let (above, name) = parent(url)?;
-    let store = options.store(above).ok()?;
+    let store = options.store(above).ok()?.to_sync();
     get(&*store, name, HEAD)
 }
 
@@ -36,13 +38,16 @@ pub(crate) fn parent(url: &str) -> Option<(&str, &str)> {
 }
 
 /// The first `most` bytes of a value, if it is there and can be read.
-fn get(store: &dyn Store, key: &str, most: u64) -> Option<Vec<u8>> {
+fn get(store: &dyn SyncStore, key: &str, most: u64) -> Option<Vec<u8>> {
     let key = StoreKey::new(key).ok()?;
-    let (store, range) = (store.readable()?, ByteRange::Bounded { start: 0, len: most });
-    match store.get_partial_values(&key, &[range]) {
-        Ok(parts) => Some(parts?.concat()),
+    let range = [ByteRange::Bounded { start: 0, len: most }];
+    let value = store.open(&key, SnapshotOptions::first(&range)).ok()??;
+    match value.read(&range) {
+        Ok(parts) => Some(parts.concat()),
         // The value is shorter.
-        Err(StoreError::Range { .. }) => Some(store.get_at_most(&key, most).ok()??.to_vec()),
+        Err(StoreError::Range { .. }) => {
+            Some(store.get(&key, GetOptions::at_most(most)).ok()??.bytes?.to_vec())
+        }
         Err(_) => None,
     }
 }
@@ -81,9 +86,8 @@ fn is_kerchunk(head: &[u8]) -> bool {
 }
 
 fn of_folder(url: &str, options: &OpenOptions) -> Option<&'static str> {
-    let store = options.store(url).ok()?;
-    let listing = store.listable().and_then(|store| store.list_dir(&StorePrefix::root()).ok());
-    if let Some(listing) = listing {
+    let store = options.store(url).ok()?.to_sync();
+    if let Ok(listing) = store.list_dir(&StorePrefix::root(), ListOptions::default()) {
         let has = |name: &str| {
             listing.prefixes.iter().any(|prefix| prefix.as_str() == name)
                 || listing.keys.iter().any(|key| key.as_str() == name)
@@ -106,7 +110,7 @@ fn of_folder(url: &str, options: &OpenOptions) -> Option<&'static str> {
 fn is_n5(url: &str, options: &OpenOptions) -> bool {
     let mut at = url;
     for _ in 0..ABOVE {
-        let store = options.store(at).ok();
+        let store = options.store(at).ok().map(|store| store.to_sync());
         let attributes = store.and_then(|store| get(&*store, "attributes.json", HEAD));
         let text = attributes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         let has = |name: &str| text.as_ref().is_some_and(|text| text.contains(name));

@@ -382,16 +382,17 @@ impl Place {
         let alone = nodes.is_ok_and(|nodes| nodes.len() <= 1);
         let group = self.hierarchy.root();
         let untouched = group.is_ok_and(|group| group.attributes().is_empty());
-        let writeable = self.hierarchy.store().writeable();
-        let Some(writeable) = writeable.filter(|_| self.begun && alone && untouched) else {
+        let store = self.hierarchy.store();
+        if !(self.begun && alone && untouched && store.capabilities().write) {
             return;
-        };
+        }
+        let store = store.to_sync();
         let format = zarr::format::of_dialect(self.hierarchy.dialect());
         let keys = format.document_keys(&root).unwrap_or_default();
         let entry = format.entry_point().unwrap_or_default();
         for key in keys.into_iter().chain(entry.into_iter().map(|(key, _)| key)) {
             // The first failure is reported.
-            let _ = writeable.erase(&key);
+            let _ = store.erase(&key);
         }
     }
 }

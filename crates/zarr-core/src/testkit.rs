@@ -3,10 +3,9 @@
 //! The checks panic at the first broken promise and say which one it is, so a store's test is
 //!
 //! ```
-//! # use std::sync::Arc;
-//! # use zarr_core::store::Store;
-//! # fn example<MyStore: Store + Default>() {
-//! zarr_core::testkit::check_store(|| Arc::new(MyStore::default()));
+//! # use zarr_core::store::{SyncStore, from_sync};
+//! # fn example<MyStore: SyncStore + Default>() {
+//! zarr_core::testkit::check_store(|| from_sync(MyStore::default()));
 //! # }
 //! ```
 //!
@@ -30,19 +29,20 @@
 mod bytes;
 mod codec;
 mod data_type;
+mod forward;
 mod grid;
 mod memory;
 mod reading;
 mod shared;
+mod short;
 mod store;
 mod swap;
 
 pub use codec::{check_codec, check_codec_on, check_lossy_codec, check_lossy_codec_on};
 pub use data_type::{check_data_type, check_data_types_differ};
 pub use grid::check_grid;
-pub use store::{
-    check_async_contents, check_async_store, check_contents, check_store, check_store_folding_case,
-};
+pub use short::ShortCalls;
+pub use store::{check_contents, check_store, check_store_folding_case};
 
 #[cfg(test)]
 mod reading_tests;

@@ -9,15 +9,14 @@
 //! - [`NewDataset`], [`DatasetOptions`], [`NcUrl`]: how datasets begin, are opened and are called.
 //!
 //! ```
-//! use std::sync::Arc;
-//!
 //! use zarr_core::Registry;
+//! use zarr_core::store::from_sync;
 //! use zarr_nczarr::schema::Variable;
 //! use zarr_nczarr::{Dataset, DatasetOptions, Dimension, NewDataset, Type};
 //!
 //! # fn main() -> zarr_core::Result<()> {
 //! let registry = Registry::new().with(zarr_codecs::register);
-//! let store = Arc::new(zarr_stores::MemoryStore::new());
+//! let store = from_sync(zarr_stores::MemoryStore::new());
 //! let dataset = Dataset::create(store, &NewDataset::nczarr_v2(), &DatasetOptions::new(registry))?;
 //! let root = dataset.root();
 //! root.define_dimension(Dimension::unlimited("time"))?;

@@ -2,7 +2,7 @@
 //!
 //! `file:///data/x#mode=nczarr,file`: the store's URL, and behind `#` how it is to be understood.
 
-use zarr_core::store::StorePrefix;
+use zarr_core::store::{ListOptions, StorePrefix};
 use zarr_core::{AccessError, Consolidated, Dialect, OpenOptions, Registry, Result, StoreError};
 
 use crate::edit::create::NewDataset;
@@ -199,9 +199,12 @@ impl NcUrl {
 fn folder_in(location: &str, options: &DatasetOptions) -> Result<Option<String>> {
     const DOCUMENTS: [&str; 5] = ["zarr.json", ".zgroup", ".zarray", ".zattrs", ".zmetadata"];
     let Ok(store) = options.zarr.store(location) else { return Ok(None) };
-    let Some(listable) = store.listable() else { return Ok(None) };
+    if !store.capabilities().list {
+        return Ok(None);
+    }
+    let store = store.to_sync();
     let holds = |prefix: &StorePrefix| -> Result<bool> {
-        let listing = listable.list_dir(prefix)?;
+        let listing = store.list_dir(prefix, ListOptions::default())?;
         let mut names = listing.keys.iter().filter_map(|key| prefix.strip(key));
         Ok(names.any(|name| DOCUMENTS.contains(&name)))
     };
@@ -210,7 +213,7 @@ fn folder_in(location: &str, options: &DatasetOptions) -> Result<Option<String>>
         return Ok(None);
     }
     let mut found = Vec::new();
-    for folder in listable.list_dir(&root)?.prefixes {
+    for folder in store.list_dir(&root, ListOptions::default())?.prefixes {
         if holds(&folder)? {
             found.push(folder.as_str().trim_end_matches('/').to_owned());
         }

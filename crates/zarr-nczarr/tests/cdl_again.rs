@@ -43,7 +43,7 @@ fn made(text: &str, new: &NewDataset) -> Dataset {
 
 fn put(store: &Arc<dyn Store>, key: &str, bytes: &[u8]) {
     let key = StoreKey::new(key).unwrap();
-    store.writeable().unwrap().set(&key, bytes.to_vec().into()).unwrap();
+    store.to_sync().set(&key, bytes.to_vec().into()).unwrap();
 }
 
 /// N-006: bools and complex numbers go through CDL with the types that it declares for them.

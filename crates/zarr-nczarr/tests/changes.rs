@@ -400,7 +400,7 @@ fn names_change() {
                 assert_eq!(again.variable(&path).unwrap().read().unwrap(), values, "{path}");
             }
         }
-        let keys = store.listable().unwrap().list().unwrap();
+        let keys = store.to_sync().list().unwrap();
         let old = |key: &&zarr_core::store::StoreKey| {
             ["temp/", "g1/", "be/"].iter().any(|prefix| key.as_str().starts_with(prefix))
         };

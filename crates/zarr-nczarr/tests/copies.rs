@@ -328,7 +328,7 @@ fn strings_of_one_width_keep_their_bytes_and_their_type() {
     ]);
     let set = |key: &str, value: &[u8]| {
         let key = zarr_core::store::StoreKey::new(key).unwrap();
-        store.writeable().unwrap().set(&key, value.to_vec().into()).unwrap();
+        store.to_sync().set(&key, value.to_vec().into()).unwrap();
     };
     set("bytes/0", b"a\0b\0\0\xff\0\0\0\0");
     set("scalar/0", b"q\xff");
@@ -450,7 +450,7 @@ fn packed_bools_are_copied() {
     let array = r#"{"zarr_format":2,"shape":[5],"dtype":"|b1","chunks":[5],"fill_value":false,"order":"C","compressor":null,"filters":[{"id":"packbits"}]}"#;
     let store = holding(&[(".zgroup", r#"{"zarr_format":2}"#), ("a/.zarray", array)]);
     let key = zarr_core::store::StoreKey::new("a/0").unwrap();
-    store.writeable().unwrap().set(&key, vec![3, 0b1001_0000].into()).unwrap();
+    store.to_sync().set(&key, vec![3, 0b1001_0000].into()).unwrap();
     let original = Dataset::open(store, &options()).unwrap();
     let due = [true, false, false, true, false];
     let pure = [NewDataset::pure(Dialect::V2), NewDataset::pure(Dialect::V3)];

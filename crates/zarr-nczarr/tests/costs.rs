@@ -7,10 +7,7 @@ use std::fmt::Write;
 use std::sync::{Arc, Mutex};
 
 use common::{holding, memory, options, registry};
-use zarr_core::store::{
-    Bytes, ConditionalStore, ListableStore, Payload, ReadableStore, Store, StoreKey, StorePrefix,
-    Version, WriteableStore,
-};
+use zarr_core::store::{Capabilities, Payload, Precondition, StoreKey, SyncStore, from_sync_arc};
 use zarr_core::{Hierarchy, NodePath, OpenOptions, StoreError};
 use zarr_nczarr::cdl::Document;
 use zarr_nczarr::{Dataset, NewDataset, narrow_characters};
@@ -18,7 +15,7 @@ use zarr_nczarr::{Dataset, NewDataset, narrow_characters};
 /// A store that counts how often each key is written.
 #[derive(Debug)]
 struct Counting {
-    store: Arc<dyn Store>,
+    store: Arc<dyn SyncStore>,
     written: Mutex<HashMap<String, usize>>,
 }
 
@@ -28,53 +25,25 @@ impl Counting {
     }
 }
 
-impl Store for Counting {
+impl SyncStore for Counting {
+    zarr_core::forward_calls!(store: get open erase_prefix list_prefix list_dir);
+
     fn name(&self) -> String {
         "counting".into()
     }
-    fn readable(&self) -> Option<&dyn ReadableStore> {
-        self.store.readable()
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { create: false, ..self.store.capabilities() }
     }
-    fn writeable(&self) -> Option<&dyn WriteableStore> {
-        Some(self)
-    }
-    fn listable(&self) -> Option<&dyn ListableStore> {
-        self.store.listable()
-    }
-    fn conditional(&self) -> Option<&dyn ConditionalStore> {
-        Some(self)
-    }
-}
-
-impl WriteableStore for Counting {
-    fn set(&self, key: &StoreKey, value: Payload<'_>) -> Result<(), StoreError> {
-        self.count(key);
-        self.store.writeable().unwrap().set(key, value)
-    }
-    fn erase(&self, key: &StoreKey) -> Result<(), StoreError> {
-        self.store.writeable().unwrap().erase(key)
-    }
-    fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
-        self.store.writeable().unwrap().erase_prefix(prefix)
-    }
-}
-
-impl ConditionalStore for Counting {
-    fn get_versioned(
-        &self,
-        key: &StoreKey,
-        limit: u64,
-    ) -> Result<Option<(Bytes, Version)>, StoreError> {
-        self.store.conditional().unwrap().get_versioned(key, limit)
-    }
-    fn set_if(
+    fn put(
         &self,
         key: &StoreKey,
         value: Option<Payload<'_>>,
-        was: Option<&Version>,
+        only_if: Precondition<'_>,
     ) -> Result<bool, StoreError> {
-        self.count(key);
-        self.store.conditional().unwrap().set_if(key, value, was)
+        if value.is_some() {
+            self.count(key);
+        }
+        self.store.put(key, value, only_if)
     }
 }
 
@@ -100,10 +69,10 @@ fn a_text_is_made_in_time_proportional_to_its_variables() {
             }
             text.push_str("\n}");
             let written = Mutex::default();
-            let store = Arc::new(Counting { store: memory(), written });
-            let dataset = Dataset::create(store.clone(), &new, &options()).unwrap();
+            let store = Arc::new(Counting { store: memory().to_sync(), written });
+            let dataset = Dataset::create(from_sync_arc(store.clone()), &new, &options()).unwrap();
             Document::parse(&text).unwrap().write_to(&dataset).unwrap();
-            let schema = Dataset::open(store.clone(), &options()).unwrap().schema();
+            let schema = Dataset::open(from_sync_arc(store.clone()), &options()).unwrap().schema();
             assert_eq!((schema.variables.len(), schema.groups.len()), (count, count));
             let most = store.written.lock().unwrap().values().copied().max().unwrap();
             let all: usize = store.written.lock().unwrap().values().sum();
@@ -125,7 +94,7 @@ fn a_root_group_is_not_read_again_to_see_who_wrote_it() {
     let hierarchy = Hierarchy::open(store.clone(), &options).unwrap();
     let root = hierarchy.node(&NodePath::root()).unwrap();
     for name in [".zgroup", ".zattrs"] {
-        store.writeable().unwrap().erase(&StoreKey::new(name).unwrap()).unwrap();
+        store.to_sync().erase(&StoreKey::new(name).unwrap()).unwrap();
     }
     assert!(narrow_characters(&root, &options).is_some());
 }

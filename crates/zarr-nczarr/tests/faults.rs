@@ -10,8 +10,7 @@ use std::thread;
 use common::{memory, options};
 use zarr_core::StoreError;
 use zarr_core::store::{
-    Bytes, ConditionalStore, ListableStore, Payload, ReadableStore, Store, StoreKey, StorePrefix,
-    Version, WriteableStore,
+    Capabilities, Payload, Precondition, Store, StoreKey, StorePrefix, SyncStore, from_sync_arc,
 };
 use zarr_nczarr::schema::{Group, Variable};
 use zarr_nczarr::{Dataset, Dimension, Lengths, NewDataset, Slab, Type, Values};
@@ -19,7 +18,7 @@ use zarr_nczarr::{Dataset, Dimension, Lengths, NewDataset, Slab, Type, Values};
 /// A store that takes so many changes, and no more.
 #[derive(Debug)]
 struct CutShort {
-    store: Arc<dyn Store>,
+    store: Arc<dyn SyncStore>,
     left: AtomicI64,
 }
 
@@ -35,55 +34,27 @@ impl CutShort {
     }
 }
 
-impl Store for CutShort {
+impl SyncStore for CutShort {
+    zarr_core::forward_calls!(store: get open list_prefix list_dir);
+
     fn name(&self) -> String {
         "cut short".into()
     }
-    fn readable(&self) -> Option<&dyn ReadableStore> {
-        self.store.readable()
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { create: false, ..self.store.capabilities() }
     }
-    fn writeable(&self) -> Option<&dyn WriteableStore> {
-        Some(self)
-    }
-    fn listable(&self) -> Option<&dyn ListableStore> {
-        self.store.listable()
-    }
-    fn conditional(&self) -> Option<&dyn ConditionalStore> {
-        Some(self)
-    }
-}
-
-impl WriteableStore for CutShort {
-    fn set(&self, key: &StoreKey, value: Payload<'_>) -> Result<(), StoreError> {
-        self.change(key.as_str())?;
-        self.store.writeable().unwrap().set(key, value)
-    }
-    fn erase(&self, key: &StoreKey) -> Result<(), StoreError> {
-        self.change(key.as_str())?;
-        self.store.writeable().unwrap().erase(key)
-    }
-    fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
-        self.change(prefix.as_str())?;
-        self.store.writeable().unwrap().erase_prefix(prefix)
-    }
-}
-
-impl ConditionalStore for CutShort {
-    fn get_versioned(
-        &self,
-        key: &StoreKey,
-        limit: u64,
-    ) -> Result<Option<(Bytes, Version)>, StoreError> {
-        self.store.conditional().unwrap().get_versioned(key, limit)
-    }
-    fn set_if(
+    fn put(
         &self,
         key: &StoreKey,
         value: Option<Payload<'_>>,
-        was: Option<&Version>,
+        only_if: Precondition<'_>,
     ) -> Result<bool, StoreError> {
         self.change(key.as_str())?;
-        self.store.conditional().unwrap().set_if(key, value, was)
+        self.store.put(key, value, only_if)
+    }
+    fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
+        self.change(prefix.as_str())?;
+        self.store.erase_prefix(prefix)
     }
 }
 
@@ -122,8 +93,8 @@ fn a_fault_in_the_middle_of_growing_leaves_a_dataset() {
         let mut changes = 0;
         loop {
             let store = memory();
-            let cut = Arc::new(CutShort { store: store.clone(), left: AtomicI64::new(i64::MAX) });
-            let dataset = Dataset::create(cut.clone(), &new, &options()).unwrap();
+            let cut = Arc::new(CutShort { store: store.to_sync(), left: AtomicI64::new(i64::MAX) });
+            let dataset = Dataset::create(from_sync_arc(cut.clone()), &new, &options()).unwrap();
             dataset.define(&schema()).unwrap();
             record(&dataset, 10).unwrap();
             record(&dataset, 11).unwrap();
@@ -162,8 +133,10 @@ fn a_fault_in_a_definition_leaves_a_dataset() {
     let mut changes = 0;
     loop {
         let store = memory();
-        let cut = Arc::new(CutShort { store: store.clone(), left: AtomicI64::new(i64::MAX) });
-        let dataset = Dataset::create(cut.clone(), &NewDataset::nczarr_v2(), &options()).unwrap();
+        let cut = Arc::new(CutShort { store: store.to_sync(), left: AtomicI64::new(i64::MAX) });
+        let dataset =
+            Dataset::create(from_sync_arc(cut.clone()), &NewDataset::nczarr_v2(), &options())
+                .unwrap();
         dataset.define(&schema()).unwrap();
         record(&dataset, 1).unwrap();
         cut.left.store(changes, Ordering::SeqCst);

@@ -423,7 +423,7 @@ fn chunks_behind_the_bare_names_of_netcdf_c_are_decoded() {
     let store = holding(&[("zarr.json", group), ("temp/zarr.json", temp)]);
     let packed = b"\x78\x5e\x63\x60\x40\x05\x0d\x0c\x0d\x0b\x1e\x30\x28\x18\xd8\x3b\x00\x81\xa3\xa3\x23\x00\x2d\xae\x04\xd3";
     let key = zarr_core::store::StoreKey::new("temp/c.0.0.0").unwrap();
-    store.writeable().unwrap().set(&key, packed.to_vec().into()).unwrap();
+    store.to_sync().set(&key, packed.to_vec().into()).unwrap();
     let dataset = Dataset::open(store, &options()).unwrap();
     let read = dataset.variable("temp").unwrap().read().unwrap();
     assert_eq!(read, vec![1f32, 2.0, 4.0, 5.0, 7.0, 8.0, 10.0, 11.0].into());
@@ -472,7 +472,7 @@ fn plain_zarr_is_read_as_it_is_meant() {
     // Three numbers, which zlib of Python's packed, where two are due.
     let packed = b"\x78\x9c\x63\x64\x60\x60\x60\x02\x62\x66\x20\x06\x00\x00\x34\x00\x07";
     let key = zarr_core::store::StoreKey::new("packed/0").unwrap();
-    store.writeable().unwrap().set(&key, packed.to_vec().into()).unwrap();
+    store.to_sync().set(&key, packed.to_vec().into()).unwrap();
     let dataset = Dataset::open(store, &options()).unwrap();
     let schema = dataset.schema();
     let names: Vec<&str> = schema.variables.iter().map(|v| v.name.as_str()).collect();

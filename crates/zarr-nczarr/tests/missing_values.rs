@@ -46,7 +46,7 @@ fn of_v3(array: &str, bytes: &[u8]) -> Dataset {
 fn put(store: &Arc<dyn Store>, key: &str, bytes: &[u8]) {
     if !bytes.is_empty() {
         let key = zarr_core::store::StoreKey::new(key).unwrap();
-        store.writeable().unwrap().set(&key, bytes.to_vec().into()).unwrap();
+        store.to_sync().set(&key, bytes.to_vec().into()).unwrap();
     }
 }
 

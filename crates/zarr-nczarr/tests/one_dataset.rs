@@ -8,41 +8,27 @@ use std::thread;
 
 use common::{memory, options};
 use zarr_core::StoreError;
-use zarr_core::store::{
-    Bytes, ConditionalStore, ListableStore, ReadableStore, Store, StoreKey, WriteableStore,
-};
+use zarr_core::store::{GetOptions, Got, StoreKey, SyncStore, from_sync_arc};
 use zarr_nczarr::schema::{Group, Variable};
 use zarr_nczarr::{Dataset, Dimension, NewDataset, Slab, Type};
 
 /// A store that holds back the next caller that has read the document of `last`.
 #[derive(Debug)]
 struct Held {
-    store: Arc<dyn Store>,
+    store: Arc<dyn SyncStore>,
     next: Mutex<Option<(Sender<()>, Receiver<()>)>>,
 }
 
-impl Store for Held {
+impl SyncStore for Held {
+    zarr_core::forward_calls!(store: capabilities put create erase_prefix list_prefix list_dir);
+
     fn name(&self) -> String {
         "held".into()
     }
-    fn readable(&self) -> Option<&dyn ReadableStore> {
-        Some(self)
-    }
-    fn writeable(&self) -> Option<&dyn WriteableStore> {
-        self.store.writeable()
-    }
-    fn listable(&self) -> Option<&dyn ListableStore> {
-        self.store.listable()
-    }
-    fn conditional(&self) -> Option<&dyn ConditionalStore> {
-        self.store.conditional()
-    }
-}
-
-impl ReadableStore for Held {
-    fn get(&self, key: &StoreKey) -> Result<Option<Bytes>, StoreError> {
-        let value = self.store.readable().unwrap().get(key);
-        let is_last = ["last/.zarray", "last/zarr.json"].contains(&key.as_str());
+    fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> Result<Option<Got>, StoreError> {
+        let is_read = !how.version;
+        let value = self.store.get(key, how);
+        let is_last = is_read && ["last/.zarray", "last/zarr.json"].contains(&key.as_str());
         let held = if is_last { self.next.lock().unwrap().take() } else { None };
         if let Some((reached, go)) = held {
             reached.send(()).unwrap();
@@ -62,8 +48,8 @@ fn schema() -> Group {
 #[test]
 fn a_refresh_beside_an_append_keeps_what_was_appended() {
     for new in [NewDataset::nczarr_v2(), NewDataset::nczarr_v3()] {
-        let held = Arc::new(Held { store: memory(), next: Mutex::default() });
-        let dataset = Dataset::create(held.clone(), &new, &options()).unwrap();
+        let held = Arc::new(Held { store: memory().to_sync(), next: Mutex::default() });
+        let dataset = Dataset::create(from_sync_arc(held.clone()), &new, &options()).unwrap();
         dataset.define(&schema()).unwrap();
         let append = |value: i32| {
             let append = dataset.append("/t", 1, |start| {
@@ -101,8 +87,8 @@ fn a_refresh_beside_an_append_keeps_what_was_appended() {
 #[test]
 fn a_refresh_within_an_append_hides_no_record() {
     for new in [NewDataset::nczarr_v2(), NewDataset::nczarr_v3()] {
-        let held = Arc::new(Held { store: memory(), next: Mutex::default() });
-        let dataset = Dataset::create(held.clone(), &new, &options()).unwrap();
+        let held = Arc::new(Held { store: memory().to_sync(), next: Mutex::default() });
+        let dataset = Dataset::create(from_sync_arc(held.clone()), &new, &options()).unwrap();
         dataset.define(&schema()).unwrap();
         let write = |value| {
             let variable = dataset.variable("last").unwrap();

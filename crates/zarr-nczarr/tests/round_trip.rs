@@ -83,7 +83,7 @@ fn the_pure_profile_keeps_names_and_values() {
         let dataset = Dataset::open(store.clone(), &shared).unwrap();
         let schema = dataset.schema();
         assert_eq!(schema.variable("/g1/id").unwrap().dimensions, ["/g1/station", "/lat"]);
-        let own = store.listable().unwrap().list().unwrap();
+        let own = store.to_sync().list().unwrap();
         let mut texts = own.iter().filter_map(|key| value(&store, key.as_str()));
         let is_nczarr = |text: Vec<u8>| String::from_utf8_lossy(&text).contains("_nczarr_group");
         assert!(!texts.any(is_nczarr));

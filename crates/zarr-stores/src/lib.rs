@@ -21,12 +21,11 @@
 //! use zarr_core::store::{Payload, StoreKey};
 //!
 //! let registry = Registry::new().with(zarr_stores::register);
-//! let store = registry.open_store("memory://", Access::ReadWrite)?;
+//! // A store is async; this is the same one for callers that block.
+//! let store = registry.open_store("memory://", Access::ReadWrite)?.to_sync();
 //! let key = StoreKey::new("zarr.json")?;
-//! if let (Some(writeable), Some(readable)) = (store.writeable(), store.readable()) {
-//!     writeable.set(&key, Payload::from(b"{}".as_slice()))?;
-//!     assert_eq!(readable.get(&key)?.as_deref(), Some(b"{}".as_slice()));
-//! }
+//! store.set(&key, Payload::from(b"{}".as_slice()))?;
+//! assert_eq!(store.value(&key)?.as_deref(), Some(b"{}".as_slice()));
 //! # }
 //! # Ok(())
 //! # }
@@ -69,7 +68,7 @@ pub use memory::MemoryStore;
 pub use object::{ObjectStore, Traffic};
 #[cfg(feature = "cache")]
 pub use wrap::{ByteCache, CacheFolder, CacheStore};
-pub use wrap::{Call, Outcome, Request, Tap, TapStore, log, wrap};
+pub use wrap::{Call, Outcome, Request, Tap, TapStore, log};
 #[cfg(feature = "wrappers")]
 pub use wrap::{Count, Counters, Fault, Faults, Latency, PrefixStore, ReadOnlyStore};
 use zarr_core::Registry;

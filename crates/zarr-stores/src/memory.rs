@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGua
 
 use bytes::Bytes;
 use zarr_core::store::{
-    ConditionalStore, ListableStore, Listing, Payload, Pinned, ReadableStore, Store, StoreKey,
-    StorePrefix, Version, Whole, WriteableStore, check_size,
+    Capabilities, GetOptions, Got, ListOptions, Listing, Payload, Precondition, SnapshotOptions,
+    Store, StoreKey, StorePrefix, SyncSnapshot, SyncStore, Version, from_sync,
 };
 use zarr_core::{Access, StoreError};
 
@@ -105,58 +105,76 @@ pub(crate) fn open(url: &str, access: Access) -> Result<Arc<dyn Store>, StoreErr
         "" => MemoryStore::new(),
         name => MemoryStore::named(name),
     };
-    Ok(Arc::new(store.access(access)))
+    Ok(from_sync(store.access(access)))
 }
 
-impl Store for MemoryStore {
+impl SyncStore for MemoryStore {
     fn name(&self) -> String {
         format!("memory://{}", self.name.as_deref().unwrap_or_default())
     }
 
-    fn readable(&self) -> Option<&dyn ReadableStore> {
-        Some(self)
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { create: true, cheap_ranges: true, ..Capabilities::FULL }
     }
 
-    fn writeable(&self) -> Option<&dyn WriteableStore> {
-        Some(self)
-    }
-
-    fn listable(&self) -> Option<&dyn ListableStore> {
-        Some(self)
-    }
-
-    fn conditional(&self) -> Option<&dyn ConditionalStore> {
-        Some(self)
-    }
-}
-
-impl ReadableStore for MemoryStore {
-    fn get(&self, key: &StoreKey) -> Result<Option<Bytes>, StoreError> {
+    fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> Result<Option<Got>, StoreError> {
         let values = self.values();
-        Ok(values.map.get(key.as_str()).map(|value| value.bytes.clone()))
+        let Some(value) = values.map.get(key.as_str()) else { return Ok(None) };
+        let version = how.version.then(|| value.version());
+        how.answer(key, value.bytes.clone(), version)
     }
 
-    fn pin(&self, key: &StoreKey) -> Result<Option<Box<dyn Pinned>>, StoreError> {
-        let found = self.get_versioned(key, u64::MAX)?;
-        Ok(found
-            .map(|(value, version)| Box::new(Whole::new(key, value).with_version(version)) as _))
+    fn open(
+        &self,
+        key: &StoreKey,
+        how: SnapshotOptions<'_>,
+    ) -> Result<Option<Box<dyn SyncSnapshot>>, StoreError> {
+        // Versions are small here, and always known.
+        let got = self.get(key, GetOptions { version: true, ..how.to_get() })?;
+        Ok(got.and_then(|got| how.in_memory(key, got)).map(|value| Box::new(value) as _))
     }
 
-    fn is_near(&self) -> bool {
-        true
+    fn put(
+        &self,
+        key: &StoreKey,
+        value: Option<Payload<'_>>,
+        only_if: Precondition<'_>,
+    ) -> Result<bool, StoreError> {
+        let bytes = value.map(Payload::into_bytes).transpose()?;
+        let mut values = self.values_mut()?;
+        if only_if.compares() {
+            let is = values.map.get(key.as_str()).map(Value::version);
+            if !only_if.holds(is.as_ref()) {
+                return Ok(false);
+            }
+        }
+        match bytes {
+            Some(bytes) => values.set(key, bytes),
+            None => {
+                values.map.remove(key.as_str());
+            }
+        }
+        Ok(true)
     }
-}
 
-impl WriteableStore for MemoryStore {
-    fn set(&self, key: &StoreKey, value: Payload<'_>) -> Result<(), StoreError> {
+    fn create(
+        &self,
+        key: &StoreKey,
+        value: Payload<'_>,
+        absent: &[StoreKey],
+        leftovers: &[StoreKey],
+    ) -> Result<Option<StoreKey>, StoreError> {
         let bytes = value.into_bytes()?;
-        self.values_mut()?.set(key, bytes);
-        Ok(())
-    }
-
-    fn erase(&self, key: &StoreKey) -> Result<(), StoreError> {
-        self.values_mut()?.map.remove(key.as_str());
-        Ok(())
+        let mut values = self.values_mut()?;
+        let mut keys = [key].into_iter().chain(absent);
+        if let Some(there) = keys.find(|key| values.map.contains_key(key.as_str())) {
+            return Ok(Some(there.clone()));
+        }
+        for key in leftovers {
+            values.map.remove(key.as_str());
+        }
+        values.set(key, bytes);
+        Ok(None)
     }
 
     fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
@@ -167,16 +185,15 @@ impl WriteableStore for MemoryStore {
         }
         Ok(())
     }
-}
 
-impl ListableStore for MemoryStore {
-    fn list_prefix(&self, prefix: &StorePrefix) -> Result<Vec<StoreKey>, StoreError> {
+    fn list_prefix(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
         let values = self.values();
-        values.below(prefix.as_str()).map(StoreKey::new).collect()
+        let keys = values.below(prefix.as_str()).map(StoreKey::new);
+        Ok(keys.collect::<Result<Vec<_>, _>>()?.into())
     }
 
-    /// Skips the keys below each prefix that it finds.
-    fn list_dir(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
+    /// Steps over what is below each prefix it finds.
+    fn list_dir(&self, prefix: &StorePrefix, _: ListOptions) -> Result<Listing, StoreError> {
         let values = self.values();
         let prefix = prefix.as_str();
         let mut listing = Listing::default();
@@ -199,72 +216,16 @@ impl ListableStore for MemoryStore {
     }
 }
 
-impl ConditionalStore for MemoryStore {
-    fn get_versioned(
-        &self,
-        key: &StoreKey,
-        limit: u64,
-    ) -> Result<Option<(Bytes, Version)>, StoreError> {
-        let values = self.values();
-        let Some(value) = values.map.get(key.as_str()) else { return Ok(None) };
-        check_size(key, value.bytes.len() as u64, limit)?;
-        Ok(Some((value.bytes.clone(), value.version())))
-    }
-
-    fn set_if(
-        &self,
-        key: &StoreKey,
-        value: Option<Payload<'_>>,
-        was: Option<&Version>,
-    ) -> Result<bool, StoreError> {
-        let bytes = value.map(Payload::into_bytes).transpose()?;
-        let mut values = self.values_mut()?;
-        let is = values.map.get(key.as_str()).map(Value::version);
-        if is.as_ref() != was {
-            return Ok(false);
-        }
-        match bytes {
-            Some(bytes) => values.set(key, bytes),
-            None => {
-                values.map.remove(key.as_str());
-            }
-        }
-        Ok(true)
-    }
-
-    fn creates(&self) -> bool {
-        true
-    }
-
-    fn create(
-        &self,
-        key: &StoreKey,
-        value: Payload<'_>,
-        absent: &[StoreKey],
-        leftovers: &[StoreKey],
-    ) -> Result<Option<StoreKey>, StoreError> {
-        let bytes = value.into_bytes()?;
-        let mut values = self.values_mut()?;
-        let mut keys = [key].into_iter().chain(absent);
-        if let Some(there) = keys.find(|key| values.map.contains_key(key.as_str())) {
-            return Ok(Some(there.clone()));
-        }
-        for key in leftovers {
-            values.map.remove(key.as_str());
-        }
-        values.set(key, bytes);
-        Ok(None)
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use zarr_core::store::Target;
+
     use super::*;
 
     /// V24, D-130 … D-132, D-134 … D-137, Q14, F-110, F-111.
     #[test]
     fn keeps_the_promises_of_stores() {
-        zarr_core::testkit::check_store(|| Arc::new(MemoryStore::new()));
+        zarr_core::testkit::check_store(|| from_sync(MemoryStore::new()));
     }
 
     #[test]
@@ -274,12 +235,13 @@ mod tests {
         one.clone().set(&key, Payload::new(b"v")).unwrap();
         assert_eq!(one.name(), "memory://found again");
         let again = open("memory://found again", Access::ReadOnly).unwrap();
-        let value = again.readable().unwrap().get(&key).unwrap();
+        let again = again.to_sync();
+        let value = again.value(&key).unwrap();
         assert_eq!(value.as_deref(), Some(b"v".as_slice()));
-        let refused = again.writeable().unwrap().erase(&key);
+        let refused = again.erase(&key);
         assert!(matches!(refused, Err(StoreError::ReadOnly)));
         let fresh = open("memory://", Access::ReadWrite).unwrap();
-        assert_eq!(fresh.readable().unwrap().get(&key).unwrap(), None);
+        assert_eq!(fresh.to_sync().value(&key).unwrap(), None);
     }
 
     /// T-62.
@@ -290,13 +252,13 @@ mod tests {
         let mut buffer = vec![1, 2, 3];
         store.set(&key, Payload::new(&buffer[..])).unwrap();
         buffer.fill(9);
-        assert_eq!(store.get(&key).unwrap().unwrap()[..], [1, 2, 3]);
-        store.get_into(&key, u64::MAX, &mut buffer).unwrap();
+        assert_eq!(store.value(&key).unwrap().unwrap()[..], [1, 2, 3]);
+        store.get(&key, GetOptions::into(Target::Vec(&mut buffer))).unwrap();
         buffer.fill(9);
-        let before = store.get(&key).unwrap().unwrap();
+        let before = store.value(&key).unwrap().unwrap();
         store.set(&key, Payload::new(vec![4])).unwrap();
         assert_eq!(before[..], [1, 2, 3]);
-        assert_eq!(store.get(&key).unwrap().unwrap()[..], [4]);
+        assert_eq!(store.value(&key).unwrap().unwrap()[..], [4]);
     }
 
     #[test]
@@ -304,9 +266,9 @@ mod tests {
         let store = MemoryStore::new();
         let key = StoreKey::new("k").unwrap();
         store.set(&key, Payload::new(b"v")).unwrap();
-        let (_, first) = store.get_versioned(&key, u64::MAX).unwrap().unwrap();
+        let first = store.get(&key, GetOptions::versioned()).unwrap().unwrap().version.unwrap();
         store.erase(&key).unwrap();
         store.set(&key, Payload::new(b"v")).unwrap();
-        assert!(!store.set_if(&key, None, Some(&first)).unwrap());
+        assert!(!store.put(&key, None, Precondition::Version(&first)).unwrap());
     }
 }

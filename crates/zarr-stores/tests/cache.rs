@@ -11,14 +11,10 @@ use std::time::Duration;
 
 use tempfile::{TempDir, tempdir};
 use zarr_core::StoreError;
-use zarr_core::store::aio::{self, Ready};
-use zarr_core::store::{
-    Blocking, ByteRange, ConditionalStore, Payload, Store, StoreKey, StorePrefix, WriteableStore,
-};
-use zarr_core::testkit::{check_async_store, check_store};
+use zarr_core::store::{ByteRange, Payload, Store, StoreKey, StorePrefix, SyncStore, from_sync};
+use zarr_core::testkit::{ShortCalls, check_store};
 use zarr_stores::{
     ByteCache, CacheFolder, CacheStore, Call, Counters, FilesystemStore, MemoryStore, TapStore,
-    wrap,
 };
 
 fn key(key: &str) -> StoreKey {
@@ -31,23 +27,27 @@ fn folder(limit: u64) -> (TempDir, CacheFolder) {
     (within, folder)
 }
 
-fn set(store: &dyn Store, name: &str, value: &[u8]) {
-    store.writeable().unwrap().set(&key(name), Payload::new(value)).unwrap();
+fn set(store: &dyn SyncStore, name: &str, value: &[u8]) {
+    store.set(&key(name), Payload::new(value)).unwrap();
 }
 
-fn get(store: &dyn Store, name: &str) -> Option<Vec<u8>> {
-    store.readable().unwrap().get(&key(name)).unwrap().map(Vec::from)
+fn get(store: &dyn SyncStore, name: &str) -> Option<Vec<u8>> {
+    store.value(&key(name)).unwrap().map(Vec::from)
+}
+
+/// A cache as the tests use it.
+fn sync(store: CacheStore) -> Arc<dyn SyncStore> {
+    (Arc::new(store) as Arc<dyn Store>).to_sync()
 }
 
 /// A store in memory, and it behind `make`, its calls counted.
 fn counted(
     memory: &MemoryStore,
     make: impl FnOnce(TapStore) -> CacheStore,
-) -> (Arc<dyn Store>, CacheStore, Counters) {
+) -> (Arc<dyn SyncStore>, CacheStore, Counters) {
     let counters = Counters::default();
-    let ready = Arc::new(Ready::new(Arc::new(memory.clone())));
-    let cached = make(TapStore::new(ready, counters.clone()));
-    (Arc::new(Blocking::new(Arc::new(cached.clone()))), cached, counters)
+    let cached = make(TapStore::new(from_sync(memory.clone()), counters.clone()));
+    (sync(cached.clone()), cached, counters)
 }
 
 /// V24, D-130 … D-132, D-134 … D-137, Q14, F-110, F-111. Of a full cache, too, that keeps hardly anything.
@@ -58,15 +58,11 @@ fn cached_stores_keep_the_promises_of_stores() {
     let fresh = || within.path().join(made.fetch_add(1, Ordering::Relaxed).to_string());
     for limit in [64 << 20, 2000] {
         let cache = ByteCache::new(limit);
-        let ready =
-            || -> Arc<dyn aio::Store> { Arc::new(Ready::new(Arc::new(MemoryStore::new()))) };
-        check_async_store(|| Arc::new(cache.store(ready())));
-        check_store(|| wrap(Arc::new(FilesystemStore::new(fresh())), |store| cache.store(store)));
+        check_store(|| Arc::new(cache.store(from_sync(MemoryStore::new()))));
+        check_store(|| Arc::new(cache.store(from_sync(FilesystemStore::new(fresh())))));
         let folder = || CacheFolder::open(fresh(), limit).unwrap();
-        check_async_store(|| Arc::new(folder().store(ready())));
-        check_store(|| {
-            wrap(Arc::new(FilesystemStore::new(fresh())), |store| folder().store(store))
-        });
+        check_store(|| Arc::new(folder().store(from_sync(MemoryStore::new()))));
+        check_store(|| Arc::new(folder().store(from_sync(FilesystemStore::new(fresh())))));
     }
 }
 
@@ -89,20 +85,20 @@ fn what_is_kept_is_not_asked_for() {
         let parts = [ByteRange::Suffix(3), ByteRange::Bounded { start: 10, len: 20 }];
         let mut read = Vec::new();
         for _ in 0..3 {
-            let readable = store.readable().unwrap();
+            let readable = &*store;
             assert_eq!(get(&*store, "whole").unwrap(), b"value");
             assert_eq!(get(&*store, "absent"), None);
-            let pinned = readable.pin(&key("parts")).unwrap().unwrap();
+            let pinned = readable.snapshot(&key("parts")).unwrap().unwrap();
             read.push(pinned.read(&parts).unwrap());
             assert_eq!(pinned.size(), 1000);
-            let again = readable.pin_as(&key("parts"), &pinned.version().unwrap()).unwrap();
+            let again = readable.snapshot_of(&key("parts"), &pinned.version().unwrap()).unwrap();
             assert_eq!(again.unwrap().read(&parts[..1]).unwrap(), read[0][..1]);
             assert_eq!(counters.total().calls, 3);
         }
         assert_eq!(read[0], read[2]);
         // Only what is not kept.
         let more = [parts[0], ByteRange::Bounded { start: 500, len: 5 }];
-        let values = store.readable().unwrap().get_partial_values(&key("parts"), &more).unwrap();
+        let values = store.ranges(&key("parts"), &more).unwrap();
         assert_eq!(values.unwrap().concat(), [7; 8]);
         assert_eq!(counters.of("get_partial_values").bytes, 23 + 5);
     });
@@ -119,16 +115,16 @@ fn what_others_write_is_seen_when_it_is_asked_for() {
         set(&memory, "a", b"theirs");
         assert_eq!(get(&*store, "a").unwrap(), b"own");
         // An update stands on what is there.
-        let conditional = store.conditional().unwrap();
-        let (value, was) = conditional.get_versioned(&key("a"), u64::MAX).unwrap().unwrap();
+        let conditional = &*store;
+        let (value, was) = conditional.versioned(&key("a")).unwrap().unwrap();
         assert_eq!(value, &b"theirs"[..]);
         set(&memory, "a", b"theirs again");
         let new = || Some(Payload::new(b"new"));
-        assert!(!conditional.set_if(&key("a"), new(), Some(&was)).unwrap());
+        assert!(!conditional.swap(&key("a"), new(), Some(&was)).unwrap());
         // A lost update tells that what is kept is old.
         assert_eq!(get(&*store, "a").unwrap(), b"theirs again");
-        let was = memory.get_versioned(&key("a"), u64::MAX).unwrap().unwrap().1;
-        assert!(conditional.set_if(&key("a"), new(), Some(&was)).unwrap());
+        let was = memory.versioned(&key("a")).unwrap().unwrap().1;
+        assert!(conditional.swap(&key("a"), new(), Some(&was)).unwrap());
         assert_eq!(get(&*store, "a").unwrap(), b"new");
 
         memory.erase(&key("a")).unwrap();
@@ -137,9 +133,9 @@ fn what_others_write_is_seen_when_it_is_asked_for() {
         assert_eq!(get(&*store, "a"), None);
         set(&memory, "a", b"back");
         assert_eq!(get(&*store, "a"), None, "that there is none is kept, too");
-        let now = Blocking::new(Arc::new(cached.max_age(Duration::ZERO)));
+        let now = sync(cached.max_age(Duration::ZERO));
         thread::sleep(Duration::from_millis(2));
-        assert_eq!(get(&now, "a").unwrap(), b"back");
+        assert_eq!(get(&*now, "a").unwrap(), b"back");
     });
 }
 
@@ -150,16 +146,16 @@ fn parts_are_never_of_two_versions() {
         let memory = MemoryStore::new();
         set(&memory, "a", b"old-old");
         let (store, ..) = counted(&memory, make);
-        let readable = store.readable().unwrap();
+        let readable = &*store;
         let part = |start| [ByteRange::Bounded { start, len: 3 }];
-        let first = readable.pin(&key("a")).unwrap().unwrap();
+        let first = readable.snapshot(&key("a")).unwrap().unwrap();
         assert_eq!(first.read(&part(0)).unwrap().concat(), b"old");
         set(&memory, "a", b"new-new");
-        let again = readable.pin(&key("a")).unwrap().unwrap();
+        let again = readable.snapshot(&key("a")).unwrap().unwrap();
         assert_eq!(again.read(&part(0)).unwrap().concat(), b"old");
         assert!(matches!(again.read(&part(4)), Err(StoreError::Changed { .. })));
         // Whoever begins anew finds what is there now.
-        let anew = readable.pin(&key("a")).unwrap().unwrap();
+        let anew = readable.snapshot(&key("a")).unwrap().unwrap();
         assert_eq!(anew.read(&[part(0), part(4)].concat()).unwrap().concat(), b"newnew");
         assert_ne!(anew.version(), first.version());
     });
@@ -173,7 +169,7 @@ fn stores_share_a_limit() {
     for n in 0..100 {
         set(&memory, &n.to_string(), &[n; 5000]);
     }
-    let stores = [(); 3].map(|()| wrap(Arc::new(memory.clone()), |store| cache.store(store)));
+    let stores = [(); 3].map(|()| sync(cache.store(from_sync(memory.clone()))));
     for store in &stores {
         for n in 0..100 {
             assert_eq!(get(&**store, &n.to_string()).unwrap(), [n; 5000]);
@@ -243,7 +239,7 @@ fn a_folder_outlasts_its_process_and_damage() {
 fn a_folder_stays_below_its_limit() {
     let (within, folder) = folder(80_000);
     let memory = MemoryStore::named("large");
-    let store = wrap(Arc::new(memory.clone()), |store| folder.store(store));
+    let store = sync(folder.store(from_sync(memory.clone())));
     let size = || -> u64 {
         files(within.path()).iter().map(|file| fs::metadata(file).unwrap().len()).sum()
     };
@@ -269,7 +265,7 @@ fn what_was_overtaken_is_not_kept() {
     both(|make| {
         let memory = MemoryStore::new();
         set(&memory, "k", b"old");
-        let writer = Arc::new(OnceLock::<Arc<dyn Store>>::new());
+        let writer = Arc::new(OnceLock::<Arc<dyn SyncStore>>::new());
         let overtake = writer.clone();
         let tap = move |call: &Call<'_>| {
             // The old value was got, and is on its way.
@@ -277,9 +273,8 @@ fn what_was_overtaken_is_not_kept() {
                 set(&**overtake.get().unwrap(), "k", b"newer");
             }
         };
-        let ready = Arc::new(Ready::new(Arc::new(memory.clone())));
-        let cached = make(TapStore::new(ready, tap));
-        let store = writer.get_or_init(|| Arc::new(Blocking::new(Arc::new(cached))));
+        let cached = make(TapStore::new(from_sync(memory.clone()), tap));
+        let store = writer.get_or_init(|| sync(cached));
         assert_eq!(get(&**store, "k").unwrap(), b"old");
         assert_eq!(get(&**store, "k").unwrap(), b"newer");
     });
@@ -294,10 +289,10 @@ fn what_is_kept_is_what_was_written_last() {
     let memory = MemoryStore::named("last");
     let in_folder = || {
         let folder = CacheFolder::open(within.path(), 1 << 20).unwrap();
-        wrap(Arc::new(memory.clone()), |store| folder.store(store))
+        sync(folder.store(from_sync(memory.clone())))
     };
-    let in_memory = wrap(Arc::new(memory.clone()), |store| cache.store(store));
-    let beside: [Vec<Arc<dyn Store>>; 2] =
+    let in_memory = sync(cache.store(from_sync(memory.clone())));
+    let beside: [Vec<Arc<dyn SyncStore>>; 2] =
         [(0..4).map(|_| in_folder()).collect(), vec![in_memory; 4]];
     for stores in beside {
         for round in 0..25 {

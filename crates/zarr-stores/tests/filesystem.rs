@@ -11,10 +11,9 @@ use std::time::{Duration, SystemTime};
 
 use tempfile::{TempDir, tempdir};
 use zarr_core::store::{
-    ByteRange, ConditionalStore, ListableStore, Payload, ReadableStore, Store, StoreKey,
-    StorePrefix, WriteableStore,
+    ByteRange, GetOptions, Payload, Store, StoreKey, StorePrefix, SyncStore, Target, from_sync,
 };
-use zarr_core::testkit::{check_store, check_store_folding_case};
+use zarr_core::testkit::{ShortCalls, check_store, check_store_folding_case};
 use zarr_core::{Access, StoreError};
 use zarr_stores::FilesystemStore;
 
@@ -38,7 +37,7 @@ fn set(store: &FilesystemStore, name: &str, value: &[u8]) {
 }
 
 fn get(store: &FilesystemStore, name: &str) -> Option<Vec<u8>> {
-    store.get(&key(name)).unwrap().map(Vec::from)
+    store.value(&key(name)).unwrap().map(Vec::from)
 }
 
 fn names(store: &FilesystemStore) -> Vec<String> {
@@ -70,7 +69,7 @@ fn keeps_the_promises_of_stores() {
     let made = Cell::new(0);
     let make = || -> Arc<dyn Store> {
         made.set(made.get() + 1);
-        Arc::new(FilesystemStore::new(within.path().join(made.get().to_string())))
+        from_sync(FilesystemStore::new(within.path().join(made.get().to_string())))
     };
     match folds_case {
         true => check_store_folding_case(make),
@@ -85,10 +84,10 @@ fn keeps_them_without_the_systems_locks_too() {
     check_store_folding_case(|| {
         made.set(made.get() + 1);
         let root = within.path().join(made.get().to_string());
-        Arc::new(FilesystemStore::new(root).locking(false))
+        from_sync(FilesystemStore::new(root).locking(false))
     });
     let store = FilesystemStore::new(within.path().join("last")).locking(false);
-    assert!(store.set_if(&key("k"), Some(Payload::new(b"v")), None).unwrap());
+    assert!(store.swap(&key("k"), Some(Payload::new(b"v")), None).unwrap());
     assert_eq!(entries(store.root()), ["k"]);
 }
 
@@ -98,8 +97,8 @@ fn synchronised_writes_are_as_good_as_others() {
     let store = store.sync(true);
     set(&store, "a/b/c", b"one");
     set(&store, "a/b/c", b"two");
-    let (_, version) = store.get_versioned(&key("a/b/c"), u64::MAX).unwrap().unwrap();
-    assert!(store.set_if(&key("a/b/c"), Some(Payload::new(b"three")), Some(&version)).unwrap());
+    let (_, version) = store.versioned(&key("a/b/c")).unwrap().unwrap();
+    assert!(store.swap(&key("a/b/c"), Some(Payload::new(b"three")), Some(&version)).unwrap());
     assert_eq!(get(&store, "a/b/c").as_deref(), Some(&b"three"[..]));
     store.erase(&key("a/b/c")).unwrap();
     set(&store, "a/b/c", b"four");
@@ -146,16 +145,16 @@ fn keys_that_could_lead_elsewhere_are_refused_and_nothing_is_written() {
             Err(e) => refused(Err(e)),
             Ok(key) => {
                 let mut buf = vec![];
-                refused(store.get(&key).map(drop));
-                refused(store.get_into(&key, u64::MAX, &mut buf).map(drop));
-                refused(store.get_partial_values(&key, &[ByteRange::ALL]).map(drop));
+                refused(store.value(&key).map(drop));
+                refused(store.get(&key, GetOptions::into(Target::Vec(&mut buf))).map(drop));
+                refused(store.ranges(&key, &[ByteRange::ALL]).map(drop));
                 refused(store.set(&key, Payload::new(b"v")));
-                refused(store.set_unguarded(&key, Payload::new(b"v")));
-                refused(store.set_if(&key, Some(Payload::new(b"v")), None).map(drop));
+                refused(store.put_unchecked(&key, Some(Payload::new(b"v"))));
+                refused(store.swap(&key, Some(Payload::new(b"v")), None).map(drop));
                 refused(store.erase(&key));
                 let prefix = prefix(&format!("{bad}/"));
-                refused(store.list_prefix(&prefix).map(drop));
-                refused(store.list_dir(&prefix).map(drop));
+                refused(store.keys_below(&prefix).map(drop));
+                refused(store.dir(&prefix).map(drop));
                 refused(store.erase_prefix(&prefix));
             }
         }
@@ -169,13 +168,13 @@ fn a_folder_is_no_value_and_a_file_is_no_folder() {
     let (_within, store) = fresh();
     set(&store, "a/b", b"v");
     assert_eq!(get(&store, "a"), None);
-    assert!(!store.get_into(&key("a"), u64::MAX, &mut vec![1]).unwrap());
-    assert_eq!(store.get_partial_values(&key("a"), &[ByteRange::ALL]).unwrap(), None);
+    assert!(store.get(&key("a"), GetOptions::into(Target::Vec(&mut vec![1]))).unwrap().is_none());
+    assert_eq!(store.ranges(&key("a"), &[ByteRange::ALL]).unwrap(), None);
     assert_eq!(get(&store, "a/b/c"), None);
     store.erase(&key("a")).unwrap();
     store.erase(&key("a/b/c")).unwrap();
     store.erase_prefix(&prefix("a/b/")).unwrap();
-    assert_eq!(store.list_prefix(&prefix("a/b/")).unwrap(), []);
+    assert_eq!(store.keys_below(&prefix("a/b/")).unwrap(), []);
     for refused in ["a", "a/b/c"] {
         let refused = store.set(&key(refused), Payload::new(b"v"));
         assert!(matches!(refused, Err(StoreError::Io { operation: "set", .. })), "{refused:?}");
@@ -194,7 +193,7 @@ fn what_keeps_a_value_from_being_read_is_an_error() {
     std::os::unix::fs::symlink("loop", store.root().join("loop")).unwrap();
     std::os::unix::fs::symlink("/dev/null", store.root().join("device")).unwrap();
     for name in ["loop", "device"] {
-        let failed = store.get(&key(name));
+        let failed = store.value(&key(name));
         assert!(matches!(failed, Err(StoreError::Io { operation: "get", .. })), "{name}");
     }
     assert_eq!(names(&store), ["k"]);
@@ -207,13 +206,13 @@ fn nothing_is_there_before_the_first_write() {
     assert!(names(&store).is_empty());
     store.erase(&key("k")).unwrap();
     store.erase_prefix(&StorePrefix::root()).unwrap();
-    assert!(store.set_if(&key("a/k"), None, None).unwrap());
+    assert!(store.swap(&key("a/k"), None, None).unwrap());
     let (_, version) = {
         let other = FilesystemStore::new(within.path().join("other"));
         set(&other, "k", b"v");
-        other.get_versioned(&key("k"), u64::MAX).unwrap().unwrap()
+        other.versioned(&key("k")).unwrap().unwrap()
     };
-    assert!(!store.set_if(&key("a/k"), None, Some(&version)).unwrap());
+    assert!(!store.swap(&key("a/k"), None, Some(&version)).unwrap());
     assert!(!store.root().exists());
 }
 
@@ -224,10 +223,10 @@ fn read_only_stores_write_nothing() {
     let value = || Payload::new(b"v");
     for refused in [
         store.set(&key("k"), value()),
-        store.set_unguarded(&key("k"), value()),
+        store.put_unchecked(&key("k"), Some(value())),
         store.erase(&key("k")),
         store.erase_prefix(&StorePrefix::root()),
-        store.set_if(&key("k"), Some(value()), None).map(drop),
+        store.swap(&key("k"), Some(value()), None).map(drop),
         store.folds_case().map(drop),
     ] {
         assert!(matches!(refused, Err(StoreError::ReadOnly)));
@@ -260,11 +259,11 @@ fn listings_show_keys_and_nothing_else() {
     let mut all = [&[".DS_Store", "a/k"], odd].concat();
     all.sort_unstable();
     assert_eq!(names(&store), all);
-    let listing = store.list_dir(&StorePrefix::root()).unwrap();
+    let listing = store.dir(&StorePrefix::root()).unwrap();
     all.retain(|name| !name.contains('/'));
     assert_eq!(listing.keys, all.iter().map(|name| key(name)).collect::<Vec<_>>());
     assert_eq!(listing.prefixes, [prefix("a/")]);
-    assert_eq!(store.list_dir(&prefix("empty/")).unwrap(), Default::default());
+    assert_eq!(store.dir(&prefix("empty/")).unwrap(), Default::default());
 }
 
 #[test]
@@ -314,7 +313,7 @@ fn links_are_followed_and_erasing_takes_the_link_alone() {
     assert_eq!(get(&store, "a/link").as_deref(), Some(&b"behind"[..]));
     assert_eq!(get(&store, "linked/deep/k").as_deref(), Some(&b"behind"[..]));
     assert_eq!(names(&store), ["a/k", "a/link", "linked/deep/k"]);
-    let listing = store.list_dir(&StorePrefix::root()).unwrap();
+    let listing = store.dir(&StorePrefix::root()).unwrap();
     assert_eq!(listing.prefixes, [prefix("a/"), prefix("linked/")]);
 
     // The key of a link to a folder is absent, and so erasing it changes nothing.
@@ -345,7 +344,7 @@ fn links_in_circles_do_not_keep_a_listing_busy() {
     symlink("../a", root.join("b/back")).unwrap();
     symlink("self", root.join("self")).unwrap();
     assert_eq!(names(&store), ["a/k", "a/over/k", "b/back/k", "b/k"]);
-    let listing = store.list_dir(&prefix("a/over/")).unwrap();
+    let listing = store.dir(&prefix("a/over/")).unwrap();
     assert_eq!((listing.keys, listing.prefixes), (vec![key("a/over/k")], vec![]));
 }
 
@@ -366,12 +365,12 @@ fn writers_whose_folder_is_erased_under_them_begin_anew() {
                 let name = format!("a/b/{i}");
                 for round in 0..200u8 {
                     set(store, &name, &[round]);
-                    let now = store.get_versioned(&key(&name), u64::MAX).unwrap();
+                    let now = store.versioned(&key(&name)).unwrap();
                     let version = now.map(|(_, version)| version);
                     let value = (round % 2 == 0).then(|| Payload::new(vec![round]));
-                    store.set_if(&key(&name), value, version.as_ref()).unwrap();
+                    store.swap(&key(&name), value, version.as_ref()).unwrap();
                     store.erase(&key(&name)).unwrap();
-                    assert!(store.list_prefix(&prefix("a/")).unwrap().len() <= 3);
+                    assert!(store.keys_below(&prefix("a/")).unwrap().len() <= 3);
                 }
             })
         });
@@ -391,14 +390,14 @@ fn a_lock_that_cannot_be_had_is_an_error_unless_it_is_not_wanted() {
     fs::create_dir_all(store.root().join(".zarr-lock")).unwrap();
     let value = || Payload::new(b"v");
     for refused in
-        [store.set(&key("k"), value()), store.set_if(&key("k"), Some(value()), None).map(drop)]
+        [store.set(&key("k"), value()), store.swap(&key("k"), Some(value()), None).map(drop)]
     {
         assert!(matches!(refused, Err(StoreError::LockRefused { .. })), "{refused:?}");
     }
     assert_eq!(entries(store.root()), [".zarr-lock"], "no unfinished file stays");
-    store.set_unguarded(&key("k"), value()).unwrap();
+    store.put_unchecked(&key("k"), Some(value())).unwrap();
     assert!(matches!(store.erase(&key("k")), Err(StoreError::LockRefused { .. })));
-    store.erase_unguarded(&key("k")).unwrap();
+    store.put_unchecked(&key("k"), None).unwrap();
     set(&store.clone().locking(false), "k", b"v");
 }
 
@@ -406,15 +405,15 @@ fn a_lock_that_cannot_be_had_is_an_error_unless_it_is_not_wanted() {
 fn urls_name_the_store() {
     let (within, store) = fresh();
     set(&store, "k", b"v");
-    assert!(Store::name(&store).ends_with("/a%20b.zarr"));
+    assert!(store.name().ends_with("/a%20b.zarr"));
     let registry = zarr_core::Registry::new().with(zarr_stores::register);
     let path = within.path().join("a b.zarr");
-    for location in [Store::name(&store), path.to_string_lossy().into_owned()] {
+    for location in [store.name(), path.to_string_lossy().into_owned()] {
         let opened = registry.open_store(&location, Access::ReadOnly).unwrap();
-        assert_eq!(opened.name(), Store::name(&store));
-        let value = opened.readable().unwrap().get(&key("k")).unwrap();
+        assert_eq!(opened.name(), store.name());
+        let value = opened.to_sync().value(&key("k")).unwrap();
         assert_eq!(value.as_deref(), Some(&b"v"[..]), "{location}");
-        let refused = opened.writeable().unwrap().erase(&key("k"));
+        let refused = opened.to_sync().erase(&key("k"));
         assert!(matches!(refused, Err(StoreError::ReadOnly)));
     }
     let absolute = FilesystemStore::new("relative.zarr");
@@ -432,7 +431,7 @@ fn ranges_are_read_alone_from_files_larger_than_memory() {
     }
     let ranges =
         [ByteRange::Bounded { start: 0, len: 9 }, ByteRange::Suffix(4), ByteRange::From(size - 2)];
-    let parts = store.get_partial_values(&key("k"), &ranges).unwrap().unwrap();
+    let parts = store.ranges(&key("k"), &ranges).unwrap().unwrap();
     assert_eq!(parts, [&b"beginning"[..], &[0; 4], &[0; 2]]);
 }
 
@@ -447,8 +446,8 @@ fn lock_files_go_with_the_handle_that_wrote() {
             set(store, name, b"v");
         }
         store.erase(&key("a/c/0/0")).unwrap();
-        let was = store.get_versioned(&key("b/k"), u64::MAX).unwrap().map(|(_, version)| version);
-        assert!(store.set_if(&key("b/k"), Some(Payload::new(b"v")), was.as_ref()).unwrap());
+        let was = store.versioned(&key("b/k")).unwrap().map(|(_, version)| version);
+        assert!(store.swap(&key("b/k"), Some(Payload::new(b"v")), was.as_ref()).unwrap());
     };
     let locks = || entries(store.root()).into_iter().filter(|name| name.ends_with(".zarr-lock"));
     fs::create_dir_all(store.root()).unwrap();
@@ -475,7 +474,7 @@ fn lock_files_go_with_the_handle_that_wrote() {
     // A reader leaves none, and removes none.
     fs::write(store.root().join(".zarr-lock"), "").unwrap();
     let reader = FilesystemStore::new(store.root()).access(Access::ReadOnly);
-    assert!(reader.get(&key("zarr.json")).unwrap().is_some());
+    assert!(reader.value(&key("zarr.json")).unwrap().is_some());
     drop(reader);
     assert_eq!(locks().collect::<Vec<_>>(), [".zarr-lock"]);
 }

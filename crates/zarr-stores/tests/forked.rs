@@ -10,10 +10,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use zarr_core::store::{
-    ByteRange, ConditionalStore, ListableStore, Payload, ReadableStore, StoreKey, StorePrefix,
-    WriteableStore,
-};
+use zarr_core::store::{ByteRange, Payload, StoreKey, StorePrefix, SyncStore};
+use zarr_core::testkit::ShortCalls;
 use zarr_stores::{LmdbStore, ZipStore};
 
 const PLACE: &str = "ZARR_STORES_TEST_ARCHIVE";
@@ -48,11 +46,11 @@ fn run_again(test: &str, path: &Path) {
 fn is_refused(store: ZipStore, key: &StoreKey) -> bool {
     let told = |e: zarr_core::StoreError| e.to_string().contains("this one was forked off it");
     let refused = store.set(key, Payload::new(b"the child's")).is_err_and(told)
-        && store.set_if(key, None, None).is_err_and(told)
+        && store.swap(key, None, None).is_err_and(told)
         && store.erase(key).is_err_and(told)
         && store.flush().is_err_and(told);
     // It may read; and neither that nor the end of its handle changes the parent's files.
-    let reads = store.get(key).is_ok_and(|value| value.is_some_and(|value| value == "two"));
+    let reads = store.value(key).is_ok_and(|value| value.is_some_and(|value| value == "two"));
     drop(store);
     refused && reads
 }
@@ -85,7 +83,7 @@ fn a_forked_process_cannot_write_into_its_parents_archive() {
     run_again("a_forked_process_cannot_write_into_its_parents_archive", &path);
     let store = ZipStore::open(&path).unwrap();
     for (key, value) in [("a", "two"), ("b", "three")] {
-        assert_eq!(store.get(&StoreKey::new(key).unwrap()).unwrap().unwrap(), value);
+        assert_eq!(store.value(&StoreKey::new(key).unwrap()).unwrap().unwrap(), value);
     }
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
 }
@@ -101,15 +99,15 @@ fn is_refused_everything(store: &LmdbStore, path: &Path, key: &StoreKey) -> bool
     };
     let value = || Payload::new(b"the child's");
     store.set(key, value()).is_err_and(told)
-        && store.set_if(key, Some(value()), None).is_err_and(told)
+        && store.swap(key, Some(value()), None).is_err_and(told)
         && store.create(key, value(), &[], &[]).is_err_and(told)
         && store.erase(key).is_err_and(told)
         && store.erase_prefix(&StorePrefix::root()).is_err_and(told)
         && store.flush().is_err_and(told)
-        && store.get(key).is_err_and(told)
-        && store.pin(key).is_err_and(told)
+        && store.value(key).is_err_and(told)
+        && store.snapshot(key).is_err_and(told)
         && store.list().is_err_and(told)
-        && LmdbStore::open(path).get(key).is_err_and(told)
+        && LmdbStore::open(path).value(key).is_err_and(told)
 }
 
 fn fork_and_use_lmdb(path: &Path) {
@@ -123,7 +121,7 @@ fn fork_and_use_lmdb(path: &Path) {
         _exit(i32::from(!is_refused_everything(&LmdbStore::open(path), path, &key)));
     }
     wait_for(child);
-    let pinned = store.pin(&key).unwrap().unwrap();
+    let pinned = store.snapshot(&key).unwrap().unwrap();
     let child = forked();
     if child == 0 {
         let is_refused =
@@ -145,7 +143,7 @@ fn fork_and_use_lmdb(path: &Path) {
     }
     assert_eq!(pinned.read(&[ByteRange::ALL]).unwrap(), ["one"]);
     drop(pinned);
-    assert_eq!(store.get(&key).unwrap().unwrap(), "19");
+    assert_eq!(store.value(&key).unwrap().unwrap(), "19");
 }
 
 #[test]
@@ -157,5 +155,5 @@ fn a_forked_process_cannot_use_its_parents_lmdb_file() {
     let path = folder.path().join("x.lmdb");
     run_again("a_forked_process_cannot_use_its_parents_lmdb_file", &path);
     let store = LmdbStore::open(&path);
-    assert_eq!(store.get(&StoreKey::new("a").unwrap()).unwrap().unwrap(), "19");
+    assert_eq!(store.value(&StoreKey::new("a").unwrap()).unwrap().unwrap(), "19");
 }

@@ -8,9 +8,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 
 use tempfile::tempdir;
-use zarr_core::store::{
-    ByteRange, ListableStore, Payload, ReadableStore, Store, StoreKey, StorePrefix, WriteableStore,
-};
+use zarr_core::store::{ByteRange, Payload, Store, StoreKey, StorePrefix, SyncStore, from_sync};
+use zarr_core::testkit::ShortCalls;
 use zarr_core::testkit::check_store;
 use zarr_core::{Access, Registry, StoreError};
 use zarr_stores::LmdbStore;
@@ -24,10 +23,10 @@ fn set(store: &LmdbStore, name: &str, value: &[u8]) {
 }
 
 fn get(store: &LmdbStore, name: &str) -> Option<Vec<u8>> {
-    store.get(&key(name)).unwrap().map(Vec::from)
+    store.value(&key(name)).unwrap().map(Vec::from)
 }
 
-fn names(store: &dyn ListableStore) -> Vec<String> {
+fn names(store: &dyn SyncStore) -> Vec<String> {
     store.list().unwrap().iter().map(ToString::to_string).collect()
 }
 
@@ -39,14 +38,14 @@ fn it_keeps_the_promises_of_a_store() {
         let n = made.fetch_add(1, Ordering::Relaxed);
         within.path().join(format!("{n}{name}"))
     };
-    check_store(|| Arc::new(LmdbStore::open(next(".lmdb"))));
+    check_store(|| from_sync(LmdbStore::open(next(".lmdb"))));
     check_store(|| {
         let file = next(".mdb");
         File::create(&file).unwrap();
-        Arc::new(LmdbStore::open(file))
+        from_sync(LmdbStore::open(file))
     });
     let below = StorePrefix::new("some/group/").unwrap();
-    check_store(|| Arc::new(LmdbStore::open(next(".lmdb")).below(&below)));
+    check_store(|| from_sync(LmdbStore::open(next(".lmdb")).below(&below)));
 }
 
 /// What is not there is an empty store, and is made by the first write alone.
@@ -112,9 +111,9 @@ fn a_pinned_value_stays() {
     let within = tempdir().unwrap();
     let store = LmdbStore::open(within.path().join("x.lmdb"));
     set(&store, "c", &[1; 10_000]);
-    let pinned = store.pin(&key("c")).unwrap().unwrap();
+    let pinned = store.snapshot(&key("c")).unwrap().unwrap();
     let version = pinned.version().unwrap();
-    assert!(store.pin_as(&key("c"), &version).unwrap().is_some());
+    assert!(store.snapshot_of(&key("c"), &version).unwrap().is_some());
     set(&store, "c", &[2; 20_000]);
     for n in 0..50 {
         set(&store, &format!("d/{n}"), &[3; 10_000]);
@@ -122,7 +121,7 @@ fn a_pinned_value_stays() {
     let part = pinned.read(&[ByteRange::Bounded { start: 5, len: 3 }, ByteRange::Suffix(2)]);
     assert_eq!(part.unwrap(), [&[1; 3][..], &[1; 2][..]]);
     assert_eq!(pinned.size(), 10_000);
-    assert!(store.pin_as(&key("c"), &version).unwrap().is_none());
+    assert!(store.snapshot_of(&key("c"), &version).unwrap().is_none());
 }
 
 /// The map cannot grow below what is being read; who waits for that is told so in the end.
@@ -131,7 +130,7 @@ fn a_full_map_and_a_pinned_value_end_in_an_error() {
     let within = tempdir().unwrap();
     let store = LmdbStore::open(within.path().join("x.lmdb")).map_size(1 << 17);
     set(&store, "c", &[1; 10]);
-    let pinned = store.pin(&key("c")).unwrap();
+    let pinned = store.snapshot(&key("c")).unwrap();
     let error = store.set(&key("d"), Payload::new(vec![2; 1 << 20])).unwrap_err();
     assert!(error.to_string().contains("open the file with a larger one"), "{error}");
     drop(pinned);
@@ -148,11 +147,11 @@ fn keys_that_are_too_long_are_refused() {
     assert_eq!(get(&store, &"a".repeat(600)), None);
     set(&store, &"a".repeat(511), b"");
     assert_eq!(get(&store, &"a".repeat(511)), Some(Vec::new()));
-    let listing = store.list_dir(&StorePrefix::root()).unwrap();
+    let listing = store.dir(&StorePrefix::root()).unwrap();
     assert_eq!(listing.keys, [key(&"a".repeat(511))]);
     let far = StorePrefix::new(format!("{}/", "b".repeat(600))).unwrap();
-    assert_eq!(store.list_prefix(&far).unwrap(), []);
-    assert_eq!(store.list_dir(&far).unwrap().keys, []);
+    assert_eq!(store.keys_below(&far).unwrap(), []);
+    assert_eq!(store.dir(&far).unwrap().keys, []);
     store.erase_prefix(&far).unwrap();
     store.erase(&key(&"a".repeat(600))).unwrap();
 }
@@ -163,7 +162,7 @@ fn other_files_are_no_lmdb_files() {
     for (name, bytes) in [("text.lmdb", &b"hello"[..]), ("zeros.lmdb", &[0; 8192])] {
         let path = within.path().join(name);
         fs::write(&path, bytes).unwrap();
-        let error = LmdbStore::open(&path).get(&key("a")).unwrap_err();
+        let error = LmdbStore::open(&path).value(&key("a")).unwrap_err();
         assert!(error.to_string().contains("is not LMDB's"), "{error}");
         assert_eq!(fs::read(&path).unwrap(), bytes);
     }
@@ -178,7 +177,7 @@ fn urls_name_files_and_what_is_in_them() {
     set(&store, "g/x/zarr.json", b"{}");
     let registry = Registry::new().with(zarr_stores::register);
     let open = |url: &str| registry.open_store(url, Access::ReadOnly).unwrap();
-    let found = |store: &Arc<dyn Store>| names(store.listable().unwrap());
+    let found = |store: &Arc<dyn Store>| names(&*store.to_sync());
     assert_eq!(found(&open(path.to_str().unwrap())), ["g/x/zarr.json"]);
     assert_eq!(found(&open(path.join("g").to_str().unwrap())), ["x/zarr.json"]);
     let url = store.name();
@@ -197,7 +196,7 @@ fn a_folder_of_that_name_is_a_folder() {
     fs::write(path.join("zarr.json"), "{}").unwrap();
     let registry = Registry::new().with(zarr_stores::register);
     let store = registry.open_store(path.to_str().unwrap(), Access::ReadOnly).unwrap();
-    assert_eq!(names(store.listable().unwrap()), ["zarr.json"]);
+    assert_eq!(names(&*store.to_sync()), ["zarr.json"]);
 }
 
 /// Runs one test of this program in a process that a shell has prepared, and that finds the path in its environment.

@@ -14,9 +14,8 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use zarr_core::store::{
-    ConditionalStore, ListableStore, Payload, Store, StoreKey, StorePrefix, WriteableStore,
-};
+use zarr_core::store::{Payload, Store, StoreKey, StorePrefix, SyncStore, from_sync};
+use zarr_core::testkit::ShortCalls;
 use zarr_stores::FilesystemStore;
 
 const FOLDER: &str = "ZARR_STORES_TEST_FOLDER";
@@ -43,19 +42,19 @@ fn count_together(test: &str, open: fn(&Path) -> Arc<dyn Store>) {
     let counter = key("data/root/x/c0");
     if let Some(path) = child_folder() {
         let store = open(&path);
-        let swapper = store.conditional().unwrap();
+        let swapper = store.to_sync();
         for _ in 0..ROUNDS {
             loop {
-                let now = swapper.get_versioned(&counter, u64::MAX).unwrap();
+                let now = swapper.versioned(&counter).unwrap();
                 let (value, version) = now.unzip();
                 let count = value.map_or(0, |v| u32::from_le_bytes(v[..].try_into().unwrap()));
                 let next = Payload::new((count + 1).to_le_bytes().to_vec());
-                if swapper.set_if(&counter, Some(next), version.as_ref()).unwrap() {
+                if swapper.swap(&counter, Some(next), version.as_ref()).unwrap() {
                     break;
                 }
             }
             // So that lock files vanish again and again while the others wait for them.
-            store.writeable().unwrap().flush().unwrap();
+            store.to_sync().flush().unwrap();
         }
         return;
     }
@@ -65,7 +64,7 @@ fn count_together(test: &str, open: fn(&Path) -> Arc<dyn Store>) {
     for mut child in children {
         assert!(child.wait().unwrap().success());
     }
-    let count = open(&path).readable().unwrap().get(&counter).unwrap().unwrap();
+    let count = open(&path).to_sync().value(&counter).unwrap().unwrap();
     assert_eq!(count[..], ((CHILDREN * ROUNDS) as u32).to_le_bytes());
     assert!(!path.join("data/root/x/.zarr-lock").exists(), "a lock file stays");
 }
@@ -81,10 +80,9 @@ fn threads_whose_handles_come_and_go_lose_nothing() {
                 for _ in 0..ROUNDS {
                     let store = FilesystemStore::new(folder.path());
                     loop {
-                        let (value, version) =
-                            store.get_versioned(&counter, u64::MAX).unwrap().unzip();
+                        let (value, version) = store.versioned(&counter).unwrap().unzip();
                         let next = Payload::new([value.unwrap_or_default(), "x".into()].concat());
-                        if store.set_if(&counter, Some(next), version.as_ref()).unwrap() {
+                        if store.swap(&counter, Some(next), version.as_ref()).unwrap() {
                             break;
                         }
                     }
@@ -100,7 +98,7 @@ fn threads_whose_handles_come_and_go_lose_nothing() {
 #[test]
 fn processes_counting_together_lose_nothing() {
     count_together("processes_counting_together_lose_nothing", |path| {
-        Arc::new(FilesystemStore::new(path))
+        from_sync(FilesystemStore::new(path))
     });
 }
 
@@ -108,7 +106,7 @@ fn processes_counting_together_lose_nothing() {
 #[test]
 fn processes_counting_together_in_lmdb_lose_nothing() {
     count_together("processes_counting_together_in_lmdb_lose_nothing", |path| {
-        Arc::new(zarr_stores::LmdbStore::open(path))
+        from_sync(zarr_stores::LmdbStore::open(path))
     });
 }
 
@@ -133,8 +131,8 @@ fn a_killed_writer_leaves_the_old_value_or_the_new_one_and_no_lock() {
             if letter % 2 == 0 {
                 store.set(&key, value).unwrap();
             } else {
-                let was = store.get_versioned(&key, u64::MAX).unwrap().map(|(_, version)| version);
-                store.set_if(&key, Some(value), was.as_ref()).unwrap();
+                let was = store.versioned(&key).unwrap().map(|(_, version)| version);
+                store.swap(&key, Some(value), was.as_ref()).unwrap();
             }
             println!("wrote");
         }
@@ -150,12 +148,12 @@ fn a_killed_writer_leaves_the_old_value_or_the_new_one_and_no_lock() {
         thread::sleep(Duration::from_micros(round * 700));
         child.kill().unwrap();
         child.wait().unwrap();
-        let (value, version) = store.get_versioned(&key, u64::MAX).unwrap().expect("it was there");
+        let (value, version) = store.versioned(&key).unwrap().expect("it was there");
         assert!(whole(&value), "the value is a mixture of two");
         assert_ne!(value[0], first[0], "the child wrote");
         assert_eq!(store.list().unwrap(), std::slice::from_ref(&key));
         let next = Payload::new(&first[..]);
-        assert!(store.set_if(&key, Some(next), Some(&version)).unwrap());
+        assert!(store.swap(&key, Some(next), Some(&version)).unwrap());
     }
     store.erase_prefix(&StorePrefix::root()).unwrap();
     let left = std::fs::read_dir(store.root()).unwrap().map(|entry| entry.unwrap().file_name());
@@ -186,7 +184,7 @@ fn a_killed_process_gives_its_lock_back() {
     let (done, waits) = mpsc::channel();
     thread::scope(|scope| {
         scope.spawn(|| {
-            store.set_unguarded(&key("k"), Payload::new(b"loose")).unwrap();
+            store.put_unchecked(&key("k"), Some(Payload::new(b"loose"))).unwrap();
             done.send("unguarded").unwrap();
             store.set(&key("k"), Payload::new(b"v")).unwrap();
             done.send("guarded").unwrap();

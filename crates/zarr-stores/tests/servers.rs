@@ -17,6 +17,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use zarr_core::store::{ByteRange, Payload, Store, StoreKey};
+use zarr_core::testkit::ShortCalls;
 use zarr_core::{Access, testkit};
 use zarr_stores::ObjectStore;
 
@@ -45,7 +46,7 @@ fn fresh(Server { url, options, .. }: &Server) -> Arc<dyn Store> {
     let n = STORES.fetch_add(1, Ordering::Relaxed);
     let url = format!("{}/{}-{n}", url.trim_end_matches('/'), std::process::id());
     let store = ObjectStore::open(&url, Access::ReadWrite, options.clone()).expect("it opens");
-    store.into_blocking()
+    store.into_store()
 }
 
 /// One test for each server that a variable names; without any, one that is ignored.
@@ -117,7 +118,7 @@ fn is_read(server: &Server) {
     }
     let url = format!("{}/{folder}", server.url.trim_end_matches('/'));
     let store = ObjectStore::open(&url, Access::ReadOnly, server.options.clone());
-    testkit::check_contents(&store.expect("it opens").into_blocking(), &contents);
+    testkit::check_contents(&store.expect("it opens").into_store(), &contents);
 }
 
 /// A value of more than 64 MiB is sent in parts, and is what it was.
@@ -125,15 +126,15 @@ fn takes_large_values(server: &Server) {
     let store = fresh(server);
     let key = StoreKey::new("large").expect("it is a key");
     let value: Vec<u8> = (0..(65u32 << 20) + 7).map(|i| (i / 977) as u8).collect();
-    let writeable = store.writeable().expect("it can be written");
+    let writeable = store.to_sync();
     writeable.set(&key, Payload::new(&value)).expect("it is set");
-    let readable = store.readable().expect("it can be read");
+    let readable = store.to_sync();
     let ends = [ByteRange::Bounded { start: (16 << 20) - 3, len: 7 }, ByteRange::From(65 << 20)];
-    let read = readable.get_partial_values(&key, &ends).expect("it is read");
+    let read = readable.ranges(&key, &ends).expect("it is read");
     let read = read.expect("it is there");
     let at = (16 << 20) - 3;
     assert_eq!(read, [&value[at..at + 7], &value[65 << 20..]]);
-    let whole = readable.get(&key).expect("it is read").expect("it is there");
+    let whole = readable.value(&key).expect("it is read").expect("it is there");
     assert!(whole == value);
     writeable.erase(&key).expect("it is erased");
 }
@@ -158,9 +159,9 @@ fn loses_no_part(variable: &str, server: &Server) {
     }
     let url = format!("{}/{run}", server.url);
     let store = ObjectStore::open(&url, Access::ReadOnly, server.options.clone());
-    let store = store.expect("it opens").into_blocking();
+    let store = store.expect("it opens").into_store();
     let key = StoreKey::new("value").expect("it is a key");
-    let value = store.readable().expect("it can be read").get(&key).expect("it is read");
+    let value = store.to_sync().value(&key).expect("it is read");
     let lost = value.expect("it is there").iter().filter(|&&byte| byte == 0).count();
     assert_eq!(lost, 0, "of {} parts", PROCESSES * ROUNDS);
 }
@@ -173,16 +174,16 @@ fn change_parts(variable: &str, place: &str) {
     let server = servers(variable).into_iter().find(|s| s.name == server).expect("a server");
     let url = format!("{}/{run}", server.url);
     let store = ObjectStore::open(&url, Access::ReadWrite, server.options.clone());
-    let store = store.expect("it opens").into_blocking();
-    let conditional = store.conditional().expect("it compares and swaps");
+    let store = store.expect("it opens").into_store();
+    let conditional = store.to_sync();
     let key = StoreKey::new("value").expect("it is a key");
     for round in 0..ROUNDS {
         loop {
-            let found = conditional.get_versioned(&key, u64::MAX).expect("it is read");
+            let found = conditional.versioned(&key).expect("it is read");
             let (value, was) = found.unzip();
             let mut value = value.map_or(vec![0; PROCESSES * ROUNDS], |value| value.to_vec());
             value[round * PROCESSES + process] = 1;
-            if conditional.set_if(&key, Some(value.into()), was.as_ref()).expect("it is set") {
+            if conditional.swap(&key, Some(value.into()), was.as_ref()).expect("it is set") {
                 break;
             }
         }

@@ -7,39 +7,32 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use zarr_core::store::{
-    ListableStore, Offloaded, Payload, Store, StoreKey, StorePrefix, WriteableStore, aio,
-};
-use zarr_core::testkit::{check_async_store, check_contents, check_store};
+use zarr_core::StoreError;
+use zarr_core::store::{Capabilities, Payload, Store, StoreKey, StorePrefix, SyncStore, from_sync};
+use zarr_core::testkit::{check_contents, check_store};
 use zarr_stores::{
     Call, Counters, Faults, FilesystemStore, Latency, MemoryStore, PrefixStore, ReadOnlyStore,
-    TapStore, wrap,
+    TapStore,
 };
 
 fn key(key: &str) -> StoreKey {
     StoreKey::new(key).unwrap()
 }
 
-/// Memory, for callers that wait.
-fn ready() -> Arc<dyn aio::Store> {
-    Arc::new(aio::Ready::new(Arc::new(MemoryStore::new())))
-}
-
 /// F-111, decision 0108: on threads of their own, too.
 #[test]
-fn stores_for_callers_that_wait_keep_the_promises_of_stores() {
-    check_async_store(ready);
-    check_async_store(|| Arc::new(Offloaded::new(Arc::new(MemoryStore::new()))));
+fn sync_stores_keep_the_promises_of_stores() {
+    check_store(|| from_sync(MemoryStore::new()));
 }
 
 /// Checks a wrapper over memory, and over a folder.
-fn check<W: aio::Store>(make: impl Fn(Arc<dyn aio::Store>) -> W) {
-    check_async_store(|| Arc::new(make(ready())));
+fn check<W: Store>(make: impl Fn(Arc<dyn Store>) -> W) {
+    check_store(|| Arc::new(make(from_sync(MemoryStore::new()))));
     let folder = tempfile::tempdir().unwrap();
     let made = AtomicU32::new(0);
     check_store(|| {
         let n = made.fetch_add(1, Ordering::Relaxed);
-        wrap(Arc::new(FilesystemStore::new(folder.path().join(n.to_string()))), &make)
+        Arc::new(make(from_sync(FilesystemStore::new(folder.path().join(n.to_string())))))
     });
 }
 
@@ -63,32 +56,34 @@ fn wrapped_stores_keep_the_promises_of_stores() {
 
 /// D-133: nothing is claimed that the store behind cannot do.
 #[test]
-fn a_wrapper_has_the_sides_of_the_store_behind_it() {
-    let read_only = || wrap(Arc::new(MemoryStore::new()), ReadOnlyStore::new);
+fn a_wrapper_is_capable_of_what_the_store_behind_it_is() {
+    let read_only =
+        || -> Arc<dyn Store> { Arc::new(ReadOnlyStore::new(from_sync(MemoryStore::new()))) };
     let wrapped: [Arc<dyn Store>; 3] = [
         read_only(),
-        wrap(read_only(), |store| TapStore::new(store, |_: &Call<'_>| {})),
-        wrap(read_only(), |store| PrefixStore::new(store, StorePrefix::root())),
+        Arc::new(TapStore::new(read_only(), |_: &Call<'_>| {})),
+        Arc::new(PrefixStore::new(read_only(), StorePrefix::root())),
     ];
     for store in wrapped {
-        assert!(store.readable().is_some() && store.listable().is_some());
-        assert!(store.writeable().is_none() && store.conditional().is_none());
+        let Capabilities { read, list, write, swap, create, .. } = store.capabilities();
+        assert!(read && list && !write && !swap && !create);
+        let put = store.to_sync().set(&key("k"), Payload::new(b"v"));
+        assert!(matches!(put, Err(StoreError::NotCapable { .. })));
     }
 }
 
-/// Decision 0110: of a store that waits many calls are made at once, wrapped or not; and a slow one is one that waits.
+/// Decision 0110: of a remote store many calls are made at the same time, wrapped or not; and a slow one is remote.
 #[test]
-fn a_store_that_waits_stays_one() {
+fn a_remote_store_stays_one() {
     let latency = Latency { request: Duration::from_micros(10), ..Latency::default() };
-    let near = || -> Arc<dyn Store> { Arc::new(MemoryStore::new()) };
-    let slow = || wrap(near(), |store| TapStore::new(store, latency));
-    assert!(wrap(near(), ReadOnlyStore::new).waiting().is_none());
-    assert!(slow().waiting().is_some());
-    assert!(wrap(slow(), ReadOnlyStore::new).waiting().is_some());
-    let wrapped = wrap(slow(), |store| PrefixStore::new(store, StorePrefix::root()));
-    let tapped = wrap(wrapped, |store| TapStore::new(store, Counters::default()));
-    assert!(tapped.waiting().is_some());
-    check_store(|| wrap(slow(), |store| PrefixStore::new(store, StorePrefix::root())));
+    let slow =
+        || -> Arc<dyn Store> { Arc::new(TapStore::new(from_sync(MemoryStore::new()), latency)) };
+    assert!(ReadOnlyStore::new(from_sync(MemoryStore::new())).capabilities().local);
+    assert!(!slow().capabilities().local);
+    assert!(!ReadOnlyStore::new(slow()).capabilities().local);
+    let wrapped = Arc::new(PrefixStore::new(slow(), StorePrefix::root()));
+    assert!(!TapStore::new(wrapped, Counters::default()).capabilities().local);
+    check_store(|| Arc::new(PrefixStore::new(slow(), StorePrefix::root())));
 }
 
 #[test]
@@ -99,21 +94,20 @@ fn a_read_only_store_has_what_is_in_it() {
     for (name, value) in &contents {
         memory.set(&key(name), Payload::new(&value[..])).unwrap();
     }
-    check_contents(&wrap(Arc::new(memory), ReadOnlyStore::new), &contents);
+    let store: Arc<dyn Store> = Arc::new(ReadOnlyStore::new(from_sync(memory)));
+    check_contents(&store, &contents);
 }
 
 /// A prefix is where it says, and nothing outside of it is seen or erased.
 #[test]
 fn a_prefix_leaves_the_rest_alone() {
     let memory = MemoryStore::named("with a prefix");
-    let store = wrap(Arc::new(memory.clone()), |store| {
-        PrefixStore::new(store, StorePrefix::new("a/b/").unwrap())
-    });
+    let store = PrefixStore::new(from_sync(memory.clone()), StorePrefix::new("a/b/").unwrap());
+    let store = (Arc::new(store) as Arc<dyn Store>).to_sync();
     assert_eq!(store.name(), "memory://with a prefix/a/b");
     memory.set(&key("a/c"), Payload::new(b"outside")).unwrap();
-    let writeable = store.writeable().unwrap();
-    writeable.set(&key("c"), Payload::new(b"inside")).unwrap();
+    store.set(&key("c"), Payload::new(b"inside")).unwrap();
     assert_eq!(memory.list().unwrap(), [key("a/b/c"), key("a/c")]);
-    writeable.erase_prefix(&StorePrefix::root()).unwrap();
+    store.erase_prefix(&StorePrefix::root()).unwrap();
     assert_eq!(memory.list().unwrap(), [key("a/c")]);
 }

@@ -11,9 +11,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use bytes::Bytes;
 use tempfile::{TempDir, tempdir};
 use zarr_core::store::{
-    ByteRange, ConditionalStore, ListableStore, Payload, Pinned, ReadableStore, Store, StoreKey,
-    StorePrefix, Version, WriteableStore,
+    ByteRange, Payload, Store, StoreKey, StorePrefix, SyncSnapshot, SyncStore, Version, from_sync,
 };
+use zarr_core::testkit::ShortCalls;
 use zarr_core::testkit::check_store;
 use zarr_core::{Access, Registry, StoreError};
 use zarr_stores::ZipStore;
@@ -29,7 +29,7 @@ fn set(store: &ZipStore, name: &str, value: &[u8]) {
 }
 
 fn get(store: &ZipStore, name: &str) -> Option<Vec<u8>> {
-    store.get(&key(name)).unwrap().map(Vec::from)
+    store.value(&key(name)).unwrap().map(Vec::from)
 }
 
 fn names(store: &ZipStore) -> Vec<String> {
@@ -74,7 +74,7 @@ fn it_keeps_the_promises_of_a_store() {
     let made = AtomicU32::new(0);
     check_store(|| {
         let n = made.fetch_add(1, Ordering::Relaxed);
-        Arc::new(ZipStore::open(within.path().join(format!("{n}.zip"))).unwrap())
+        from_sync(ZipStore::open(within.path().join(format!("{n}.zip"))).unwrap())
     });
 }
 
@@ -156,12 +156,12 @@ fn a_second_writer_is_refused_and_then_sees_what_the_first_wrote() {
     set(&first, "a", b"one");
     let refused = second.set(&key("b"), Payload::new(&b"two"[..])).unwrap_err();
     assert!(refused.to_string().contains("another writer"), "{refused}");
-    assert!(second.set_if(&key("a"), Some(Payload::new(&b"x"[..])), None).is_err());
+    assert!(second.swap(&key("a"), Some(Payload::new(&b"x"[..])), None).is_err());
     first.flush().unwrap();
     // It was opened before there was an archive, and does not take the key for absent now.
-    assert!(!second.set_if(&key("a"), Some(Payload::new(&b"x"[..])), None).unwrap());
-    let (_, version) = second.get_versioned(&key("a"), u64::MAX).unwrap().unwrap();
-    assert!(second.set_if(&key("a"), None, Some(&version)).unwrap());
+    assert!(!second.swap(&key("a"), Some(Payload::new(&b"x"[..])), None).unwrap());
+    let (_, version) = second.versioned(&key("a")).unwrap().unwrap();
+    assert!(second.swap(&key("a"), None, Some(&version)).unwrap());
     set(&second, "b", b"two");
     assert!(first.set(&key("c"), Payload::new(&b"x"[..])).is_err());
     drop(second);
@@ -235,7 +235,7 @@ fn entries_of_others_are_read_and_kept() {
         store.flush().unwrap();
         for store in [store, ZipStore::open(&path).unwrap()] {
             assert_eq!(get(&store, "v").unwrap(), value, "{method}");
-            let pinned = store.pin(&key("v")).unwrap().unwrap();
+            let pinned = store.snapshot(&key("v")).unwrap().unwrap();
             let parts = pinned
                 .read(&[
                     ByteRange::Bounded { start: 500, len: 3 },
@@ -248,9 +248,9 @@ fn entries_of_others_are_read_and_kept() {
             assert!(parts[2].is_empty());
             assert!(pinned.read(&[ByteRange::Bounded { start: 99_999, len: 2 }]).is_err());
             let mut out = vec![0; value.len()];
-            assert_eq!(store.get_exactly(&key("v"), &mut out).unwrap(), Some(100_000));
+            assert_eq!(store.exactly(&key("v"), &mut out).unwrap(), Some(100_000));
             assert_eq!(out, value);
-            assert_eq!(store.get_exactly(&key("v"), &mut [0; 4]).unwrap(), Some(100_000));
+            assert_eq!(store.exactly(&key("v"), &mut [0; 4]).unwrap(), Some(100_000));
         }
         let mut others = ZipArchive::new(fs::File::open(&path).unwrap()).unwrap();
         assert_eq!(others.by_name("v").unwrap().compression(), method);
@@ -274,8 +274,8 @@ fn damage_is_told() {
     damaged[at] ^= 1;
     fs::write(&path, &damaged).unwrap();
     let store = ZipStore::open(&path).unwrap();
-    assert!(store.get(&key("a")).is_err());
-    assert!(store.get_exactly(&key("a"), &mut [0; 10]).is_err());
+    assert!(store.value(&key("a")).is_err());
+    assert!(store.exactly(&key("a"), &mut [0; 10]).is_err());
     assert_eq!(get(&store, "b").unwrap(), [1; 100]);
 
     let hostile = archive(
@@ -296,11 +296,11 @@ fn a_bomb_is_not_inflated() {
     let (_within, path) = fresh();
     fs::write(&path, archive(CompressionMethod::Deflated, &[("a", &vec![0; 100 << 20])])).unwrap();
     let store = ZipStore::open(&path).unwrap();
-    let refused = store.get(&key("a")).unwrap_err();
+    let refused = store.value(&key("a")).unwrap_err();
     assert!(refused.to_string().contains("inflate"), "{refused}");
-    assert_eq!(store.get_exactly(&key("a"), &mut [0; 16]).unwrap(), Some(100 << 20));
+    assert_eq!(store.exactly(&key("a"), &mut [0; 16]).unwrap(), Some(100 << 20));
     // It may be due.
-    assert_eq!(store.get_exactly(&key("a"), &mut vec![1; 100 << 20]).unwrap(), Some(100 << 20));
+    assert_eq!(store.exactly(&key("a"), &mut vec![1; 100 << 20]).unwrap(), Some(100 << 20));
 }
 
 /// Paths and URLs.
@@ -312,17 +312,17 @@ fn archives_are_found_by_their_names() {
     let text = path.to_str().unwrap();
     let url = format!("file://{}", text.replace(' ', "%20"));
     let open = |url: &str| registry.open_store(url, Access::ReadOnly).unwrap();
-    let keys = |store: Arc<dyn Store>| store.listable().unwrap().list().unwrap().len();
+    let keys = |store: Arc<dyn Store>| store.to_sync().list().unwrap().len();
     for way in [text, &url, &url.replace("file", "zip")] {
         assert_eq!(open(way).name(), url.replace("file", "zip"), "{way}");
         assert_eq!(keys(open(way)), 1);
         let inside = open(&format!("{way}/x"));
         assert_eq!(inside.name(), format!("{}/x", url.replace("file", "zip")));
-        assert!(inside.readable().unwrap().get(&key("zarr.json")).unwrap().is_some());
+        assert!(inside.to_sync().value(&key("zarr.json")).unwrap().is_some());
         assert_eq!(keys(open(&format!("{way}/y"))), 0);
     }
     let read_only = open(text);
-    let refused = read_only.writeable().unwrap().erase_prefix(&StorePrefix::root());
+    let refused = read_only.to_sync().erase_prefix(&StorePrefix::root());
     assert!(matches!(refused, Err(StoreError::ReadOnly)));
     // What is not there is an empty store until something is written.
     assert_eq!(keys(open(&text.replace("a b", "none"))), 0);
@@ -336,8 +336,8 @@ fn a_new_archive_may_begin_in_a_folder() {
     let registry = Registry::new().with(zarr_stores::register);
     let url = format!("zip://{}/inner", path.display());
     let store = registry.open_store(&url, Access::ReadWrite).unwrap();
-    store.writeable().unwrap().set(&key(".zgroup"), Payload::new(b"{}")).unwrap();
-    store.writeable().unwrap().flush().unwrap();
+    store.to_sync().set(&key(".zgroup"), Payload::new(b"{}")).unwrap();
+    store.to_sync().flush().unwrap();
     let mut archive = ZipArchive::new(fs::File::open(&path).unwrap()).unwrap();
     assert_eq!(archive.by_index(0).unwrap().name().unwrap(), "inner/.zgroup");
     assert_eq!(get(&ZipStore::open(&path).unwrap(), ".zgroup").as_deref(), Some(&b"{}"[..]));
@@ -346,7 +346,7 @@ fn a_new_archive_may_begin_in_a_folder() {
 /// A value that fails after its first bytes.
 fn failing_value() -> Payload<'static> {
     struct Fails;
-    impl Pinned for Fails {
+    impl SyncSnapshot for Fails {
         fn read(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>, StoreError> {
             match ranges {
                 [ByteRange::Bounded { start: 0, len }] => Ok(vec![vec![7; *len as usize].into()]),
@@ -357,7 +357,7 @@ fn failing_value() -> Payload<'static> {
             1 << 20
         }
     }
-    let value: Arc<dyn Pinned> = Arc::new(Fails);
+    let value: Arc<dyn SyncSnapshot> = Arc::new(Fails);
     Payload::default().and_kept(&value, 0..1 << 20)
 }
 
@@ -378,13 +378,13 @@ fn a_failed_write_ends_the_handle_and_keeps_the_archive() {
         assert_eq!(beside(&path), ["a b.zip"], "the part file goes");
         let version = Version::of_content("one".into());
         let refused = [
-            store.get(&key("a")).map(drop).unwrap_err(),
-            store.pin(&key("a")).map(drop).unwrap_err(),
-            store.get_exactly(&key("a"), &mut [0; 3]).map(drop).unwrap_err(),
-            store.get_versioned(&key("a"), u64::MAX).map(drop).unwrap_err(),
+            store.value(&key("a")).map(drop).unwrap_err(),
+            store.snapshot(&key("a")).map(drop).unwrap_err(),
+            store.exactly(&key("a"), &mut [0; 3]).map(drop).unwrap_err(),
+            store.versioned(&key("a")).map(drop).unwrap_err(),
             store.list().map(drop).unwrap_err(),
             store.set(&key("e"), Payload::new(b"x")).unwrap_err(),
-            store.set_if(&key("a"), None, Some(&version)).map(drop).unwrap_err(),
+            store.swap(&key("a"), None, Some(&version)).map(drop).unwrap_err(),
             store.erase(&key("b")).unwrap_err(),
             store.erase_prefix(&StorePrefix::root()).unwrap_err(),
             store.flush().unwrap_err(),
@@ -408,7 +408,7 @@ fn a_failed_write_ends_the_handle_and_keeps_the_archive() {
 #[test]
 fn a_panic_in_a_value_counts_as_a_failed_write() {
     struct Panics;
-    impl Pinned for Panics {
+    impl SyncSnapshot for Panics {
         fn read(&self, _: &[ByteRange]) -> Result<Vec<Bytes>, StoreError> {
             std::panic::resume_unwind(Box::new("no value"))
         }
@@ -420,7 +420,7 @@ fn a_panic_in_a_value_counts_as_a_failed_write() {
     let store = ZipStore::open(&path).unwrap();
     set(&store, "a", b"one");
     store.flush().unwrap();
-    let value: Arc<dyn Pinned> = Arc::new(Panics);
+    let value: Arc<dyn SyncSnapshot> = Arc::new(Panics);
     let set = || store.set(&key("a"), Payload::new(b"x").and_kept(&value, 0..10));
     assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(set)).is_err());
     let refused = store.flush().unwrap_err().to_string();
@@ -470,8 +470,8 @@ fn a_local_header_with_another_signature_is_refused() {
     fs::write(&path, bytes).unwrap();
     let store = ZipStore::open(&path).unwrap();
     assert_eq!(names(&store), ["a"]);
-    assert!(store.get(&key("a")).is_err());
-    let refused = store.pin(&key("a")).map(drop).unwrap_err().to_string();
+    assert!(store.value(&key("a")).is_err());
+    let refused = store.snapshot(&key("a")).map(drop).unwrap_err().to_string();
     assert!(refused.contains("no entry where the directory has one"), "{refused}");
 }
 
@@ -540,14 +540,14 @@ fn a_name_that_is_no_key_is_told() {
         [("a/../b", b"1"), ("a/zarr.json", b"{}"), ("c//d", b"2"), ("zarr.json", b"{}")];
     fs::write(&path, archive(CompressionMethod::Stored, &entries)).unwrap();
     let store = ZipStore::open(&path).unwrap();
-    let below = store.list_below(&StorePrefix::root()).unwrap();
+    let below = store.list_prefix(&StorePrefix::root()).unwrap();
     assert_eq!(below.keys, [key("a/zarr.json"), key("zarr.json")]);
     assert_eq!(below.left_out, ["a/../b", "c//d"]);
     let a = StorePrefix::new("a/").unwrap();
-    assert_eq!(store.list_below(&a).unwrap().left_out, ["a/../b"]);
-    let listing = store.list_dir(&a).unwrap();
+    assert_eq!(store.list_prefix(&a).unwrap().left_out, ["a/../b"]);
+    let listing = store.dir(&a).unwrap();
     assert_eq!((listing.keys.len(), listing.left_out.as_slice()), (1, &["a/../b".to_owned()][..]));
-    let top = store.list_dir(&StorePrefix::root()).unwrap();
+    let top = store.dir(&StorePrefix::root()).unwrap();
     assert_eq!(top.prefixes, ["a/", "c/"].map(|prefix| StorePrefix::new(prefix).unwrap()));
-    assert_eq!(store.list_dir(&top.prefixes[1]).unwrap().left_out, ["c//d"]);
+    assert_eq!(store.dir(&top.prefixes[1]).unwrap().left_out, ["c//d"]);
 }

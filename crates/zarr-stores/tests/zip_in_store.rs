@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 use std::io::{Cursor, Write};
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use tempfile::tempdir;
-use zarr_core::store::aio::{self, Ready};
 use zarr_core::store::{
-    Blocking, ByteRange, Bytes, Payload, ReadableStore, Store, StoreKey, WriteableStore, wait,
+    ByteRange, Bytes, Capabilities, GetOptions, Payload, Store, StoreKey, SyncStore, async_trait,
+    block_on, from_sync,
 };
-use zarr_core::testkit::check_async_contents;
+use zarr_core::testkit::ShortCalls;
+use zarr_core::testkit::check_contents;
 use zarr_core::{Access, Registry, StoreError};
 use zarr_stores::{Call, Counters, MemoryStore, Tap, TapStore, ZipInStore, ZipStore};
 use zip::write::SimpleFileOptions;
@@ -41,18 +41,18 @@ fn chunks(count: usize, size: usize) -> BTreeMap<String, Vec<u8>> {
 }
 
 /// The archive in memory, its reading seen by `tap`.
-fn tapped(archive: Vec<u8>, tap: impl Tap) -> Arc<dyn aio::Store> {
+fn tapped(archive: Vec<u8>, tap: impl Tap) -> Arc<dyn Store> {
     let memory = MemoryStore::new();
     memory.set(&key("a/x.zip"), Payload::new(archive)).unwrap();
-    Arc::new(TapStore::new(Arc::new(Ready::new(Arc::new(memory))), tap))
+    Arc::new(TapStore::new(from_sync(memory), tap))
 }
 
-fn open(store: Arc<dyn aio::Store>) -> Result<Arc<dyn Store>, StoreError> {
-    Ok(Arc::new(Blocking::new(open_async(store)?)))
+fn open(store: Arc<dyn Store>) -> Result<Arc<dyn SyncStore>, StoreError> {
+    Ok(open_async(store)?.to_sync())
 }
 
-fn open_async(store: Arc<dyn aio::Store>) -> Result<Arc<dyn aio::Store>, StoreError> {
-    Ok(Arc::new(wait(ZipInStore::open(store, &key("a/x.zip"), ""))?))
+fn open_async(store: Arc<dyn Store>) -> Result<Arc<dyn Store>, StoreError> {
+    Ok(Arc::new(block_on(ZipInStore::open(store, &key("a/x.zip"), ""))?))
 }
 
 /// D-130 … D-137, F-110, F-111.
@@ -63,8 +63,9 @@ fn it_has_what_the_archive_has() {
         for wide in [false, true] {
             let store = tapped(archive(&entries, method, wide), Counters::default());
             let store = open_async(store).unwrap();
-            check_async_contents(&store, &entries);
-            assert!(store.writeable().is_none() && store.conditional().is_none());
+            check_contents(&store, &entries);
+            let Capabilities { write, swap, .. } = store.capabilities();
+            assert!(!write && !swap);
         }
     }
 }
@@ -83,22 +84,22 @@ fn no_more_is_fetched_than_is_needed() {
         // 3,000 entries of 46 + 29 bytes and some, beyond the last 64 KiB.
         assert_eq!(opened.calls, 2);
         assert!(opened.bytes < 300_000 && opened.bytes < archive_size, "{opened:?}");
-        let get = || store.readable().unwrap().get(&key(name)).unwrap().unwrap();
+        let get = || store.value(&key(name)).unwrap().unwrap();
         assert_eq!(get(), entries[name]);
         let got = counters.total();
         assert_eq!(got.calls - opened.calls, 1);
         assert!(got.bytes - opened.bytes < 5000 + 200, "{got:?}");
         if method == CompressionMethod::Stored {
             let part = ByteRange::Bounded { start: 4000, len: 10 };
-            let pinned = store.readable().unwrap().pin(&key(name)).unwrap().unwrap();
+            let pinned = store.snapshot(&key(name)).unwrap().unwrap();
             for due in [1, 2] {
                 assert_eq!(pinned.read(&[part]).unwrap().concat(), entries[name][4000..4010]);
                 assert_eq!(counters.total().calls - got.calls, due);
             }
             assert!(counters.total().bytes - got.bytes < 200);
         }
-        assert!(store.readable().unwrap().get(&key("absent")).unwrap().is_none());
-        store.listable().unwrap().list().unwrap();
+        assert!(store.value(&key("absent")).unwrap().is_none());
+        store.list().unwrap();
         assert!(counters.total().calls <= got.calls + 2);
     }
 }
@@ -122,8 +123,8 @@ fn a_stored_size_that_no_compression_makes_is_not_fetched() {
     let counters = Counters::default();
     let store = open(tapped(bytes, counters.clone())).unwrap();
     let opened = counters.total();
-    let found = store.readable().unwrap().get_at_most(&key("a.json"), 100).unwrap();
-    assert_eq!(found.as_deref(), Some(&entries["a.json"][..]));
+    let found = store.get(&key("a.json"), GetOptions::at_most(100)).unwrap().unwrap();
+    assert_eq!(found.bytes.as_deref(), Some(&entries["a.json"][..]));
     let fetched = counters.total().bytes - opened.bytes;
     assert!(most > 1 << 20 && fetched < 200_000, "{fetched} of {most}");
 }
@@ -143,7 +144,7 @@ fn long_headers_are_read() {
     let archive = zip.finish().unwrap().into_inner();
     let store = open_async(tapped(archive, Counters::default())).unwrap();
     let entries = (0..3).map(|n| (n.to_string(), value.clone())).collect();
-    check_async_contents(&store, &entries);
+    check_contents(&store, &entries);
 }
 
 /// What is wrong with an archive is an error here where it is one on a disk, and nowhere a panic.
@@ -159,14 +160,14 @@ fn damage_is_told_as_on_a_disk() {
         bytes
     });
     let cut = (0..whole.len()).step_by(11).map(|len| whole[..len].to_vec());
-    let read = |store: &dyn ReadableStore| -> Vec<Option<Option<Bytes>>> {
-        entries.keys().map(|name| store.get(&key(name)).ok()).collect()
+    let read = |store: &dyn SyncStore| -> Vec<Option<Option<Bytes>>> {
+        entries.keys().map(|name| store.value(&key(name)).ok()).collect()
     };
     for bytes in flipped.chain(cut) {
         std::fs::write(&path, &bytes).unwrap();
         let on_disk = ZipStore::open(&path).map(|store| read(&store));
         let here = open(tapped(bytes, Counters::default()));
-        let here = here.map(|store| read(store.readable().unwrap()));
+        let here = here.map(|store| read(&*store));
         assert_eq!(here.ok(), on_disk.ok());
     }
 }
@@ -189,9 +190,9 @@ impl Tap for Replaced {
 fn an_archive_that_is_replaced_is_an_error() {
     let bytes = archive(&chunks(3, 50), CompressionMethod::Stored, false);
     let store = open(tapped(bytes, Replaced(1))).unwrap();
-    let said = store.readable().unwrap().get(&key("zarr.json")).unwrap_err().to_string();
+    let said = store.value(&key("zarr.json")).unwrap_err().to_string();
     assert!(said.ends_with("the archive was replaced while it was read; open it again"), "{said}");
-    let pinned = store.readable().unwrap().pin(&key("zarr.json")).unwrap().unwrap();
+    let pinned = store.snapshot(&key("zarr.json")).unwrap().unwrap();
     assert!(matches!(pinned.read(&[ByteRange::ALL]), Err(StoreError::Io { .. })));
 }
 
@@ -220,7 +221,7 @@ fn urls_lead_into_archives() {
         (format!("{path}/b"), "{ }"),
     ] {
         let store = registry.open_store(&url, Access::ReadOnly).unwrap();
-        let found = store.readable().unwrap().get(&key("zarr.json")).unwrap();
+        let found = store.to_sync().value(&key("zarr.json")).unwrap();
         assert_eq!(found.as_deref(), Some(value.as_bytes()), "{url}");
     }
     let store = registry.open_store("zip::memory://holds archives/in/x.zip", Access::ReadOnly);

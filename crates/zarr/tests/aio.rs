@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use zarr::aio::{Hierarchy, Offloaded};
+use zarr::aio::Hierarchy;
 use zarr::{Dialect, NodePath, Object, OpenOptions, Result};
 
 #[tokio::test]
@@ -10,7 +10,7 @@ async fn what_is_written_waiting_reads_back_blocking() -> Result<()> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let url = folder.path().join("x.zarr").to_str().expect("a plain path").to_owned();
     let options = OpenOptions::new(zarr::standard()).read_write();
-    let store = Arc::new(Offloaded::new(options.store(&url)?));
+    let store = options.store(&url)?;
     let hierarchy =
         Hierarchy::create(store, zarr::format::of_dialect(Dialect::V3), &options).await?;
     let path: NodePath = "/g/a".parse()?;

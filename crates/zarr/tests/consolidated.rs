@@ -3,11 +3,10 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use bytes::Bytes;
 use zarr::format::of_dialect;
 use zarr::store::{
-    ConditionalStore, ListableStore, Payload, ReadableStore, Store, StoreKey, StorePrefix, Version,
-    WriteableStore,
+    Capabilities, GetOptions, Got, Payload, Precondition, Store, StoreKey, StorePrefix, SyncStore,
+    from_sync, from_sync_arc,
 };
 use zarr::stores::{Call, MemoryStore};
 use zarr::{
@@ -42,17 +41,17 @@ fn holder(dialect: Dialect) -> StoreKey {
 }
 
 fn get(store: &Arc<dyn Store>, at: &StoreKey) -> Option<String> {
-    let bytes = store.readable().unwrap().get(at).unwrap()?;
+    let bytes = store.to_sync().value(at).unwrap()?;
     Some(String::from_utf8(bytes.to_vec()).unwrap())
 }
 
 fn set(store: &Arc<dyn Store>, at: &StoreKey, text: &str) {
-    store.writeable().unwrap().set(at, text.as_bytes().into()).unwrap();
+    store.to_sync().set(at, text.as_bytes().into()).unwrap();
 }
 
 /// A root, a group `/g` with an array `/g/a`, and an array `/b`.
 fn small(dialect: Dialect) -> (Arc<dyn Store>, Hierarchy) {
-    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let store: Arc<dyn Store> = from_sync(MemoryStore::new());
     let hierarchy = Hierarchy::create(store.clone(), of_dialect(dialect), &writing()).unwrap();
     hierarchy.create_group(&path("/g"), Object::new()).unwrap();
     array(&hierarchy, "/g/a");
@@ -203,13 +202,13 @@ fn hierarchy_key(dialect: Dialect) -> StoreKey {
 /// A store whose calls fail from some call on.
 #[derive(Debug)]
 struct Failing {
-    inner: Arc<dyn Store>,
+    inner: Arc<dyn SyncStore>,
     left: AtomicUsize,
 }
 
 impl Failing {
-    fn around(inner: Arc<dyn Store>) -> Arc<Failing> {
-        Arc::new(Failing { inner, left: AtomicUsize::new(usize::MAX) })
+    fn around(inner: &Arc<dyn Store>) -> Arc<Failing> {
+        Arc::new(Failing { inner: inner.to_sync(), left: AtomicUsize::new(usize::MAX) })
     }
 
     fn after(&self, calls: usize) {
@@ -227,63 +226,28 @@ impl Failing {
     }
 }
 
-impl Store for Failing {
-    fn name(&self) -> String {
-        self.inner.name()
-    }
-    fn readable(&self) -> Option<&dyn ReadableStore> {
-        Some(self)
-    }
-    fn writeable(&self) -> Option<&dyn WriteableStore> {
-        Some(self)
-    }
-    fn listable(&self) -> Option<&dyn ListableStore> {
-        self.inner.listable()
-    }
-    fn conditional(&self) -> Option<&dyn ConditionalStore> {
-        Some(self)
-    }
-}
+impl SyncStore for Failing {
+    zarr::forward_calls!(inner: name list_prefix list_dir link flush);
 
-impl ReadableStore for Failing {
-    fn get(&self, key: &StoreKey) -> Result<Option<Bytes>, StoreError> {
-        self.call()?;
-        self.inner.readable().unwrap().get(key)
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { create: false, ..self.inner.capabilities() }
     }
-}
-
-impl WriteableStore for Failing {
-    fn set(&self, key: &StoreKey, value: Payload<'_>) -> Result<(), StoreError> {
+    fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> Result<Option<Got>, StoreError> {
         self.call()?;
-        self.inner.writeable().unwrap().set(key, value)
+        self.inner.get(key, how)
     }
-    fn erase(&self, key: &StoreKey) -> Result<(), StoreError> {
-        self.call()?;
-        self.inner.writeable().unwrap().erase(key)
-    }
-    fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
-        self.call()?;
-        self.inner.writeable().unwrap().erase_prefix(prefix)
-    }
-}
-
-impl ConditionalStore for Failing {
-    fn get_versioned(
-        &self,
-        key: &StoreKey,
-        limit: u64,
-    ) -> Result<Option<(Bytes, Version)>, StoreError> {
-        self.call()?;
-        self.inner.conditional().unwrap().get_versioned(key, limit)
-    }
-    fn set_if(
+    fn put(
         &self,
         key: &StoreKey,
         value: Option<Payload<'_>>,
-        was: Option<&Version>,
+        only_if: Precondition<'_>,
     ) -> Result<bool, StoreError> {
         self.call()?;
-        self.inner.conditional().unwrap().set_if(key, value, was)
+        self.inner.put(key, value, only_if)
+    }
+    fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
+        self.call()?;
+        self.inner.erase_prefix(prefix)
     }
 }
 
@@ -296,8 +260,8 @@ fn a_change_cut_short_hides_no_document() {
         // The store fails from a certain call on, wherever that is in the change.
         let mut hidden = 0;
         for calls in 0..40 {
-            let failing = Failing::around(store.clone());
-            let writer = Hierarchy::open(failing.clone(), &writing()).unwrap();
+            let failing = Failing::around(&store);
+            let writer = Hierarchy::open(from_sync_arc(failing.clone()), &writing()).unwrap();
             let b = writer.array(&path("/b")).unwrap();
             failing.after(calls);
             let done = b.update_attributes(|attributes| drop(attributes.insert("n", calls as u64)));
@@ -358,7 +322,7 @@ fn several_writers_leave_true_copies() {
 
 /// A hierarchy of a thousand arrays, each with attributes, and the calls that its store gets from now on.
 fn thousand(dialect: Dialect) -> (Arc<dyn Store>, Arc<Mutex<Vec<String>>>) {
-    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let store: Arc<dyn Store> = from_sync(MemoryStore::new());
     let hierarchy = Hierarchy::create(store.clone(), of_dialect(dialect), &writing()).unwrap();
     for n in 0..1000 {
         array(&hierarchy, &format!("/g{}/a{n}", n % 10));
@@ -402,7 +366,7 @@ fn copies_may_be_all_there_is() {
     let (store, hierarchy) = small(Dialect::V2);
     hierarchy.consolidate().unwrap();
     for document in [".zgroup", "g/.zgroup", "g/a/.zarray", "b/.zarray"] {
-        store.writeable().unwrap().erase(&key(document)).unwrap();
+        store.to_sync().erase(&key(document)).unwrap();
     }
     let read = Hierarchy::open(store.clone(), &reading()).unwrap();
     assert_eq!(tree(&read), ["/", "/b", "/g", "/g/a"]);
@@ -431,7 +395,7 @@ fn copies_above_a_node_are_kept_true_wherever_it_is_opened() -> Result<()> {
         let of_group = zarr::store::Store::name(&**g.store());
         let own =
             zarr::stores::FilesystemStore::from_url(&of_group).unwrap().access(Access::ReadWrite);
-        Hierarchy::open(Arc::new(own), &writing())?.consolidate()?;
+        Hierarchy::open(from_sync(own), &writing())?.consolidate()?;
         let a = zarr::open_with(&format!("{url}/g/a"), &writing())?.into_array()?;
         a.resize(&[7])?;
         assert_eq!(zarr::open(url)?.into_group()?.array("g/a")?.shape(), [7]);
@@ -462,7 +426,7 @@ fn copies_are_read_in_every_form_that_zarr_python_wrote() {
             let root = format!(
                 r#"{group},"consolidated_metadata":{{"kind":"inline",{must_understand}"metadata":{{{entries}}}}}}}"#
             );
-            let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+            let store: Arc<dyn Store> = from_sync(MemoryStore::new());
             set(&store, &key("zarr.json"), &root);
             let read = Hierarchy::open(store, &reading()).unwrap();
             assert_eq!(tree(&read), ["/", "/A", "/A/x", "/a", "/a/leaf", "/a/x"]);
@@ -471,7 +435,7 @@ fn copies_are_read_in_every_form_that_zarr_python_wrote() {
         }
     }
     // T-30: null is read, and none is written.
-    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let store: Arc<dyn Store> = from_sync(MemoryStore::new());
     set(&store, &key("zarr.json"), &format!(r#"{group},"consolidated_metadata":null}}"#));
     let hierarchy = Hierarchy::open(store.clone(), &writing()).unwrap();
     assert_eq!(tree(&hierarchy), ["/"]);
@@ -483,7 +447,7 @@ fn copies_are_read_in_every_form_that_zarr_python_wrote() {
 #[test]
 fn fill_values_survive_the_copy() {
     for dialect in DIALECTS {
-        let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+        let store: Arc<dyn Store> = from_sync(MemoryStore::new());
         let hierarchy = Hierarchy::create(store.clone(), of_dialect(dialect), &writing()).unwrap();
         let values = [
             ("int64", "-9223372036854775808", i64::MIN.to_ne_bytes().to_vec()),

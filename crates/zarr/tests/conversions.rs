@@ -6,7 +6,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use zarr::data_type::{CoreType, FillValue};
 use zarr::format::{Draft, Format, of_dialect};
-use zarr::store::{Store, StoreKey};
+use zarr::store::{Store, StoreKey, from_sync};
 use zarr::stores::MemoryStore;
 use zarr::{
     Array, ArrayMetadata, CopyOptions, Dialect, Era, ErrorKind, Hierarchy, Json, Node, NodePath,
@@ -33,7 +33,7 @@ impl Target {
     }
 
     fn begun(self) -> Hierarchy {
-        let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+        let store: Arc<dyn Store> = from_sync(MemoryStore::new());
         let options = OpenOptions::new(zarr::standard()).read_write();
         Hierarchy::create(store, self.format(), &options).expect("a new hierarchy")
     }
@@ -366,11 +366,11 @@ fn an_order_that_leaves_all_axes_is_left_out_of_copies() -> zarr::Result<()> {
 /// The same array in an older draft: what the draft of October 2020 says, at the keys and in the words of this
 /// one. A separator that the older draft would take anyway may stay unsaid.
 fn aged(from: &Hierarchy, era: Era, silent: bool) -> Hierarchy {
-    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let store: Arc<dyn Store> = from_sync(MemoryStore::new());
     let old = from.store();
-    let keys = old.listable().expect("listable").list().expect("listed");
+    let keys = old.to_sync().list().expect("listed");
     for key in keys {
-        let bytes = old.readable().expect("readable").get(&key).expect("read").expect("there");
+        let bytes = old.to_sync().value(&key).expect("read").expect("there");
         let document = |change: &dyn Fn(&mut Object)| {
             let json = Json::parse(&bytes).expect("JSON");
             let mut object = json.as_object().expect("an object").clone();
@@ -419,7 +419,7 @@ fn aged(from: &Hierarchy, era: Era, silent: bool) -> Hierarchy {
             continue;
         }
         let key = StoreKey::new(key).expect("a key");
-        store.writeable().expect("writeable").set(&key, bytes.into()).expect("set");
+        store.to_sync().set(&key, bytes.into()).expect("set");
     }
     Hierarchy::open(store, &OpenOptions::new(zarr::standard())).expect("opened")
 }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use zarr::store::{Store, StoreKey};
+use zarr::store::{Store, StoreKey, SyncStore, from_sync};
 use zarr::stores::MemoryStore;
 use zarr::{Dialect, Hierarchy, Json, Node, NodeKind, NodePath, Object, OpenOptions, Result};
 
@@ -13,13 +13,13 @@ fn store(documents: &[(&str, &str)]) -> Arc<dyn Store> {
     let store = MemoryStore::new();
     for (key, value) in documents {
         let key = StoreKey::new(*key).expect("a good key");
-        store.writeable().expect("writeable").set(&key, value.as_bytes().into()).expect("set");
+        store.set(&key, value.as_bytes().into()).expect("set");
     }
-    Arc::new(store)
+    from_sync(store)
 }
 
 fn text(store: &Arc<dyn Store>, key: &str) -> Option<String> {
-    let value = store.readable()?.get(&StoreKey::new(key).ok()?).expect("read")?;
+    let value = store.to_sync().value(&StoreKey::new(key).ok()?).expect("read")?;
     Some(String::from_utf8(value.to_vec()).expect("UTF-8"))
 }
 
@@ -32,7 +32,7 @@ fn open(store: &Arc<dyn Store>) -> Result<Hierarchy> {
 }
 
 fn keys(store: &Arc<dyn Store>) -> Vec<String> {
-    let keys = store.listable().expect("listable").list().expect("listed");
+    let keys = store.to_sync().list().expect("listed");
     keys.iter().map(ToString::to_string).collect()
 }
 
@@ -212,11 +212,7 @@ fn habits_of_zarr_python_are_read() -> Result<()> {
     let v3 = r#"{"zarr_format":3,"node_type":"array","shape":[3],"data_type":"int8","chunk_grid":{"name":"regular","configuration":{"chunk_shape":[3]}},"chunk_key_encoding":{"name":"default"},"fill_value":0,"codecs":[{"name":"numcodecs.delta","configuration":{"dtype":"|i1","astype":"<i2"}},{"name":"bytes"}]}"#;
     let delta = store(&[("zarr.json", v3)]);
     let key = StoreKey::new("c/0").expect("a key");
-    delta
-        .writeable()
-        .expect("writeable")
-        .set(&key, (&[5u8, 0, 1, 0, 0xfe, 0xff][..]).into())
-        .expect("set");
+    delta.to_sync().set(&key, (&[5u8, 0, 1, 0, 0xfe, 0xff][..]).into()).expect("set");
     assert_eq!(open(&delta)?.array(&NodePath::root())?.read::<i8>(..)?, [5, 6, 4]);
 
     let entry = format!(

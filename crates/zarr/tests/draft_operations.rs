@@ -3,38 +3,31 @@
 
 use std::sync::{Arc, Mutex};
 
-use zarr::store::{
-    ConditionalStore, ListableStore, ReadableStore, Store, StoreKey, WriteableStore,
-};
+use zarr::store::{Capabilities, Store, StoreKey, SyncStore, from_sync};
 use zarr::stores::MemoryStore;
 use zarr::{Dialect, ErrorKind, Hierarchy, Json, NodeKind, NodePath, Object, OpenOptions, Result};
 
 const CORE: &str = "https://purl.org/zarr/spec/protocol/core/3.0";
 
-/// A store that hides some of its sides.
+/// A store that lacks some of its capabilities.
 #[derive(Debug)]
 struct Lacking {
-    store: Arc<dyn Store>,
+    store: Arc<dyn SyncStore>,
     readable: bool,
     writeable: bool,
     listable: bool,
 }
 
-impl Store for Lacking {
+impl SyncStore for Lacking {
+    zarr::forward_calls!(store: get open put create erase_prefix list_prefix list_dir link flush);
+
     fn name(&self) -> String {
         format!("a part of {}", self.store.name())
     }
-    fn readable(&self) -> Option<&dyn ReadableStore> {
-        self.store.readable().filter(|_| self.readable)
-    }
-    fn writeable(&self) -> Option<&dyn WriteableStore> {
-        self.store.writeable().filter(|_| self.writeable)
-    }
-    fn listable(&self) -> Option<&dyn ListableStore> {
-        self.store.listable().filter(|_| self.listable)
-    }
-    fn conditional(&self) -> Option<&dyn ConditionalStore> {
-        self.store.conditional().filter(|_| self.writeable)
+    fn capabilities(&self) -> Capabilities {
+        let all = self.store.capabilities();
+        let all = if self.writeable { all } else { all.read_only() };
+        Capabilities { read: self.readable, list: self.listable, ..all }
     }
 }
 
@@ -57,7 +50,7 @@ fn make_array(hierarchy: &Hierarchy, at: &str) -> Result<()> {
 
 /// A hierarchy with the array `/a`, the group `/g` and the array `/i/a`.
 fn filled() -> Result<Arc<dyn Store>> {
-    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let store: Arc<dyn Store> = from_sync(MemoryStore::new());
     let hierarchy = begun(&store)?;
     hierarchy.create_group(&path("/g"), Object::new().with("k", "v"))?;
     make_array(&hierarchy, "/a")?;
@@ -68,10 +61,10 @@ fn filled() -> Result<Arc<dyn Store>> {
 /// D-070, D-071, D-073 … D-075, D-140, D-150, row 3: the four members, each as the specification gives it, and no other.
 #[test]
 fn the_entry_point_is_written_as_the_text_has_it() -> Result<()> {
-    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let store: Arc<dyn Store> = from_sync(MemoryStore::new());
     begun(&store)?;
     let key = StoreKey::new("zarr.json").expect("a key");
-    let found = store.readable().expect("readable").get(&key).expect("read").expect("it is there");
+    let found = store.to_sync().value(&key).expect("read").expect("it is there");
     let read = |bytes: &[u8]| Json::parse(bytes).expect("JSON");
     assert_eq!(read(&found), read(entry_point().as_bytes()));
     Ok(())
@@ -79,7 +72,7 @@ fn the_entry_point_is_written_as_the_text_has_it() -> Result<()> {
 
 fn set(store: &Arc<dyn Store>, key: &str, value: &str) {
     let key = StoreKey::new(key).expect("a key");
-    store.writeable().expect("writeable").set(&key, value.as_bytes().into()).expect("set");
+    store.to_sync().set(&key, value.as_bytes().into()).expect("set");
 }
 
 fn entry_point() -> String {
@@ -93,7 +86,7 @@ const ARRAY: &str = r#"{"shape":[3],"data_type":"<i2","chunk_grid":{"type":"regu
 /// D-160: the specification's own example.
 #[test]
 fn children_are_documents_and_prefixes() -> Result<()> {
-    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let store: Arc<dyn Store> = from_sync(MemoryStore::new());
     set(&store, "zarr.json", &entry_point());
     set(&store, "meta/root/foo/bar.group.json", r#"{"attributes":{}}"#);
     set(&store, "meta/root/foo/baz/qux.array.json", ARRAY);
@@ -131,7 +124,7 @@ fn errors_name_what_is_in_the_way() {
         (entry.clone(), ARRAY.replace(r#""data_type":"<i2","#, ""), "`data_type`"),
     ];
     for (entry, array, named) in cases {
-        let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+        let store: Arc<dyn Store> = from_sync(MemoryStore::new());
         set(&store, "zarr.json", &entry);
         set(&store, "meta/root/a.array.json", &array);
         let read = Hierarchy::open(store, &options())
@@ -147,8 +140,9 @@ fn errors_name_what_is_in_the_way() {
 #[test]
 fn without_listing_known_paths_open_and_nothing_is_discovered() -> Result<()> {
     let store = filled()?;
-    let blind = Lacking { store, readable: true, writeable: true, listable: false };
-    let hierarchy = Hierarchy::open(Arc::new(blind), &options())?;
+    let blind =
+        Lacking { store: store.to_sync(), readable: true, writeable: true, listable: false };
+    let hierarchy = Hierarchy::open(from_sync(blind), &options())?;
     assert_eq!(hierarchy.array(&path("/a"))?.read::<u8>(..)?, [1, 2]);
     assert_eq!(hierarchy.array(&path("/i/a"))?.read::<u8>(..)?, [1, 2]);
     assert_eq!(hierarchy.group(&path("/g"))?.attributes().len(), 1);
@@ -167,8 +161,8 @@ fn without_listing_known_paths_open_and_nothing_is_discovered() -> Result<()> {
 #[test]
 fn a_store_without_a_side_says_so() -> Result<()> {
     let store = filled()?;
-    let mute = Lacking { store: store.clone(), readable: true, writeable: false, listable: true };
-    let hierarchy = Hierarchy::open(Arc::new(mute), &options())?;
+    let mute = Lacking { store: store.to_sync(), readable: true, writeable: false, listable: true };
+    let hierarchy = Hierarchy::open(from_sync(mute), &options())?;
     assert_eq!(hierarchy.tree(&NodePath::root())?.len(), 5);
     let array = hierarchy.array(&path("/a"))?;
     for refused in [
@@ -179,8 +173,9 @@ fn a_store_without_a_side_says_so() -> Result<()> {
         let error = refused.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::NotCapable, "{error}");
     }
-    let blind = Lacking { store, readable: false, writeable: true, listable: true };
-    let error = Hierarchy::open(Arc::new(blind), &options()).map(drop).unwrap_err();
+    let blind =
+        Lacking { store: store.to_sync(), readable: false, writeable: true, listable: true };
+    let error = Hierarchy::open(from_sync(blind), &options()).map(drop).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotCapable, "{error}");
     Ok(())
 }
@@ -218,7 +213,7 @@ fn documents_are_erased_before_chunks() -> Result<()> {
 fn documents_are_written_before_chunks_change() -> Result<()> {
     let changed = Arc::new(Mutex::new(Vec::new()));
     let kept = Arc::clone(&changed);
-    let log = zarr::stores::log(Arc::new(MemoryStore::new()), move |call| {
+    let log = zarr::stores::log(from_sync(MemoryStore::new()), move |call| {
         if call.operation.starts_with("set") || call.operation.starts_with("erase") {
             kept.lock().expect("no panic").push(call.key.to_owned());
         }
@@ -266,7 +261,7 @@ fn an_array_hides_nothing_below_it() -> Result<()> {
 /// D-042: the chunk of element (7, 150, 900) in the specification's example, and its place there.
 #[test]
 fn an_element_lies_where_quotient_and_remainder_say() -> Result<()> {
-    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let store: Arc<dyn Store> = from_sync(MemoryStore::new());
     let hierarchy = begun(&store)?;
     let array = hierarchy
         .create_array(&path("/a"))
@@ -276,7 +271,7 @@ fn an_element_lies_where_quotient_and_remainder_say() -> Result<()> {
         .create()?;
     array.write((7, 150, 900), &[1u8])?;
     let key = StoreKey::new("data/root/a/c1/7/2").expect("a key");
-    let chunk = store.readable().expect("readable").get(&key).expect("read").expect("it is there");
+    let chunk = store.to_sync().value(&key).expect("read").expect("it is there");
     assert_eq!(chunk.len(), 5 * 20 * 400);
     assert_eq!(chunk.iter().position(|&byte| byte == 1), Some(2 * 20 * 400 + 10 * 400 + 100));
     assert_eq!(chunk.iter().filter(|&&byte| byte != 0).count(), 1);

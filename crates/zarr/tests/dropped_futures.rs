@@ -20,10 +20,7 @@ use std::time::Duration;
 
 use server::Server;
 use tokio::runtime::{Builder, Runtime};
-use zarr::store::{
-    Bytes, ConditionalStore, Payload, ReadableStore, Store, StoreKey, StorePrefix, Version,
-    WriteableStore,
-};
+use zarr::store::{Capabilities, Payload, Precondition, Store, StoreKey, SyncStore, from_sync};
 use zarr::stores::{MemoryStore, ObjectStore};
 use zarr::{Access, Dialect, Hierarchy, NodePath, OpenOptions, Result, StoreError};
 
@@ -137,7 +134,7 @@ fn in_folder(name: &str) -> impl Fn() -> Arc<dyn Store> + use<> {
 #[test]
 fn in_memory_no_dropped_write_lands_after_a_later_one() -> Result<()> {
     for shards in [false, true] {
-        let store = || Arc::new(MemoryStore::new()) as Arc<dyn Store>;
+        let store = || from_sync(MemoryStore::new()) as Arc<dyn Store>;
         assert_eq!(overwritten(&store, shards, ROUNDS, 200)?, 0, "shards: {shards}");
     }
     Ok(())
@@ -179,7 +176,7 @@ fn bucket() -> Arc<dyn Store> {
         ("region", "us-east-1"),
     ];
     let store = ObjectStore::open("s3://bucket/data", Access::ReadWrite, options);
-    store.expect("a store").into_blocking()
+    Arc::new(store.expect("a store"))
 }
 
 #[test]
@@ -230,7 +227,7 @@ struct Gated {
 }
 
 impl Gated {
-    fn new(gates: usize) -> (Arc<Gated>, Receiver<()>, Sender<()>) {
+    fn begin(gates: usize) -> (Arc<dyn Store>, Receiver<()>, Sender<()>) {
         let ((entered, has_entered), (go, let_go)) = (channel(), channel());
         let gated = Gated {
             memory: MemoryStore::new(),
@@ -238,57 +235,35 @@ impl Gated {
             entered: Mutex::new(entered),
             let_go: Mutex::new(let_go),
         };
-        (Arc::new(gated), has_entered, go)
+        (from_sync(gated), has_entered, go)
     }
 }
 
-impl Store for Gated {
+impl SyncStore for Gated {
+    zarr::forward_calls!(memory: get open create erase_prefix);
+
     fn name(&self) -> String {
         format!("gated://{:p}", self)
     }
-    fn readable(&self) -> Option<&dyn ReadableStore> {
-        self.memory.readable()
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { list: false, ..self.memory.capabilities() }
     }
-    fn writeable(&self) -> Option<&dyn WriteableStore> {
-        Some(self)
-    }
-    fn conditional(&self) -> Option<&dyn ConditionalStore> {
-        Some(self)
-    }
-}
-
-impl WriteableStore for Gated {
-    fn set(&self, key: &StoreKey, value: Payload<'_>) -> Result<(), StoreError> {
-        let passes = |gates: usize| gates.checked_sub(1);
-        if key.as_str().contains("/c/") && self.gates.fetch_update(SeqCst, SeqCst, passes).is_ok() {
-            self.entered.lock().unwrap().send(()).expect("somebody waits for it");
-            self.let_go.lock().unwrap().recv().expect("somebody lets it go on");
-        }
-        self.memory.set(key, value)
-    }
-    fn erase(&self, key: &StoreKey) -> Result<(), StoreError> {
-        self.memory.erase(key)
-    }
-    fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
-        self.memory.erase_prefix(prefix)
-    }
-}
-
-impl ConditionalStore for Gated {
-    fn get_versioned(
-        &self,
-        key: &StoreKey,
-        limit: u64,
-    ) -> Result<Option<(Bytes, Version)>, StoreError> {
-        self.memory.get_versioned(key, limit)
-    }
-    fn set_if(
+    fn put(
         &self,
         key: &StoreKey,
         value: Option<Payload<'_>>,
-        was: Option<&Version>,
+        only_if: Precondition<'_>,
     ) -> Result<bool, StoreError> {
-        self.memory.set_if(key, value, was)
+        let passes = |gates: usize| gates.checked_sub(1);
+        if only_if == Precondition::Always
+            && value.is_some()
+            && key.as_str().contains("/c/")
+            && self.gates.fetch_update(SeqCst, SeqCst, passes).is_ok()
+        {
+            self.entered.lock().unwrap().send(()).expect("somebody waits for it");
+            self.let_go.lock().unwrap().recv().expect("somebody lets it go on");
+        }
+        self.memory.put(key, value, only_if)
     }
 }
 
@@ -308,7 +283,7 @@ fn drop_after_it_began<T>(future: impl Future<Output = T>, has_entered: &Receive
 #[test]
 fn what_a_dropped_write_began_ends_before_a_later_call() -> Result<()> {
     for later in ["the same handle", "another handle", "blocking write", "blocking read"] {
-        let (store, has_entered, go) = Gated::new(1);
+        let (store, has_entered, go) = Gated::begin(1);
         let blocking = array(store, CHUNK, false)?;
         let [runtime, _] = runtimes();
         let (one, other) = runtime.block_on(async {
@@ -341,7 +316,7 @@ fn what_a_dropped_write_began_ends_before_a_later_call() -> Result<()> {
 /// Eight threads serve all blocking stores: what waits for one when its caller goes away is never done.
 #[test]
 fn what_a_dropped_write_has_not_begun_is_not_done() -> Result<()> {
-    let (store, has_entered, go) = Gated::new(8);
+    let (store, has_entered, go) = Gated::begin(8);
     let blocking = array(store, CHUNK * 9, false)?;
     let [runtime, _] = runtimes();
     let array = runtime.block_on(waiting(&blocking))?;

@@ -1,15 +1,14 @@
 //! Every codec reads and writes regions without elements, in any rank.
 #![cfg(feature = "memory")]
 
-use std::sync::Arc;
-
+use zarr::store::from_sync;
 use zarr::stores::MemoryStore;
 use zarr::{Array, Dialect, Hierarchy, NodePath, OpenOptions, Region, Result};
 
 fn hierarchy(dialect: Dialect) -> Result<Hierarchy> {
     let options = OpenOptions::new(zarr::standard()).read_write();
     let format = zarr::format::of_dialect(dialect);
-    Hierarchy::create(Arc::new(MemoryStore::new()), format, &options)
+    Hierarchy::create(from_sync(MemoryStore::new()), format, &options)
 }
 
 /// Codecs as final v3 has them, for 16-bit integers, and the data type that they are for.
@@ -95,7 +94,7 @@ fn check(array: &Array, what: &str) -> Result<()> {
 }
 
 fn keys(array: &Array) -> usize {
-    let store = array.hierarchy().store().listable().expect("memory lists");
+    let store = array.hierarchy().store().to_sync();
     store.list().expect("memory lists").len()
 }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Barrier};
 use std::thread;
 
-use zarr::store::{Store, StoreKey};
+use zarr::store::{Store, StoreKey, from_sync};
 use zarr::stores::{FilesystemStore, LmdbStore, MemoryStore, ZipStore};
 use zarr::{Array, Dialect, ErrorKind, Hierarchy, NodePath, OpenOptions, Result};
 
@@ -32,14 +32,14 @@ fn stores() -> Vec<(&'static str, Open)> {
     let folder = Arc::new(tempfile::tempdir().expect("a temporary folder"));
     let at = |name: &str| (folder.clone(), folder.path().join(name));
     let (a, b, c) = (at("a.zarr"), at("b.zip"), at("c.lmdb"));
-    let archive: Arc<dyn Store> = Arc::new(ZipStore::open(&b.1).expect("a new archive"));
-    let memory: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let archive: Arc<dyn Store> = from_sync(ZipStore::open(&b.1).expect("a new archive"));
+    let memory: Arc<dyn Store> = from_sync(MemoryStore::new());
     vec![
         ("memory", Box::new(move || memory.clone())),
-        ("folder", Box::new(move || (Arc::new(FilesystemStore::new(&a.1)), &a.0).0)),
+        ("folder", Box::new(move || (from_sync(FilesystemStore::new(&a.1)), &a.0).0)),
         // One handle may write to an archive at a time.
         ("zip", Box::new(move || (archive.clone(), &b.0).0)),
-        ("lmdb", Box::new(move || (Arc::new(LmdbStore::open(&c.1)), &c.0).0)),
+        ("lmdb", Box::new(move || (from_sync(LmdbStore::open(&c.1)), &c.0).0)),
     ]
 }
 
@@ -65,7 +65,7 @@ fn chunks_that_an_interrupted_erase_left_do_not_come_back() -> Result<()> {
             create(&hierarchy, "/a")?.write(.., &[7u8; 8])?;
             // An erase that ends here is one that was killed.
             for document in documents(dialect, "a") {
-                store().writeable().expect("writeable").erase(&document)?;
+                store().to_sync().erase(&document)?;
             }
             let again = create(&hierarchy, "/a")?;
             assert_eq!(again.read::<u8>(..)?, [0; 8], "{name}, {dialect}");
@@ -80,7 +80,7 @@ async fn they_do_not_come_back_for_callers_that_wait() -> Result<()> {
     for (name, store) in stores() {
         let blocking = Hierarchy::create(store(), options().format(Dialect::V3), &options())?;
         create(&blocking, "/a")?.write(.., &[7u8; 8])?;
-        store().writeable().expect("writeable").erase(&key("a/zarr.json"))?;
+        store().to_sync().erase(&key("a/zarr.json"))?;
         let hierarchy = zarr::aio::Hierarchy::from_blocking(&blocking);
         let array = hierarchy.create_array(&path("/a")).shape(&[8]).chunks(&[2]);
         let array = array.data_type_named("u1").create().await?;
@@ -98,11 +98,11 @@ fn an_interrupted_erase_can_be_repeated() -> Result<()> {
             create(&hierarchy, "/a")?.write(.., &[7u8; 8])?;
             create(&hierarchy, "/ab")?.write(.., &[8u8; 8])?;
             for document in documents(dialect, "a") {
-                store().writeable().expect("writeable").erase(&document)?;
+                store().to_sync().erase(&document)?;
             }
             assert_eq!(hierarchy.interrupted_keys(&path("/a"))?.len(), 4, "{name}, {dialect}");
             hierarchy.erase(&path("/a"))?;
-            let left = store().listable().expect("listable").list()?;
+            let left = store().to_sync().list()?;
             let of_a =
                 |key: &&StoreKey| key.as_str().contains("a/c") || key.as_str().contains("a/0");
             assert_eq!(left.iter().find(of_a), None, "{name}, {dialect}");
@@ -120,16 +120,15 @@ fn an_interrupted_erase_can_be_repeated() -> Result<()> {
 /// Files of the user's own are no leftovers.
 #[test]
 fn a_repeated_erase_spares_files_that_are_not_zarrs() -> Result<()> {
-    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let store: Arc<dyn Store> = from_sync(MemoryStore::new());
     let hierarchy = Hierarchy::create(store.clone(), options().format(Dialect::V3), &options())?;
-    let writeable = store.writeable().expect("writeable");
-    writeable.set(&key("photos/one.jpg"), b"1".as_slice().into())?;
+    let blocking = store.to_sync();
+    blocking.set(&key("photos/one.jpg"), b"1".as_slice().into())?;
     assert_eq!(hierarchy.erase(&path("/photos")).unwrap_err().kind(), ErrorKind::NotFound);
-    writeable.set(&key("photos/c/0"), b"1".as_slice().into())?;
+    blocking.set(&key("photos/c/0"), b"1".as_slice().into())?;
     hierarchy.erase(&path("/photos"))?;
-    let readable = store.readable().expect("readable");
-    assert!(readable.get(&key("photos/one.jpg"))?.is_some());
-    assert!(readable.get(&key("photos/c/0"))?.is_none());
+    assert!(blocking.value(&key("photos/one.jpg"))?.is_some());
+    assert!(blocking.value(&key("photos/c/0"))?.is_none());
     Ok(())
 }
 
@@ -217,46 +216,37 @@ fn the_root_can_be_overwritten() -> Result<()> {
     Ok(())
 }
 
-/// What `ConditionalStore::create` promises, for callers that block and for those that wait.
+/// What `Store::create` promises, for async and for blocking callers.
 #[tokio::test]
 async fn creating_in_one_step_changes_all_or_nothing() -> Result<()> {
-    use zarr::store::aio::Store as _;
     for (name, store) in stores() {
         let store = store();
-        let (conditional, readable) =
-            (store.conditional().expect(name), store.readable().expect(name));
-        assert!(conditional.creates(), "{name}");
-        let writeable = store.writeable().expect(name);
-        let waiting = zarr::aio::Offloaded::new(store.clone());
-        let waiting = waiting.conditional().expect(name);
+        assert!(store.capabilities().create, "{name}");
+        let blocking = store.to_sync();
         let [document, beside, chunk] = ["a/zarr.json", "a/.zarray", "a/c/0"].map(key);
         let (absent, leftovers) = ([beside.clone()], [chunk.clone(), key("a/c/1")]);
         for waits in [false, true] {
             let create = async || match waits {
-                true => {
-                    waiting.create(&document, b"{}".as_slice().into(), &absent, &leftovers).await
-                }
-                false => {
-                    conditional.create(&document, b"{}".as_slice().into(), &absent, &leftovers)
-                }
+                true => store.create(&document, b"{}".as_slice().into(), &absent, &leftovers).await,
+                false => blocking.create(&document, b"{}".as_slice().into(), &absent, &leftovers),
             };
-            writeable.set(&chunk, b"left".as_slice().into())?;
-            writeable.set(&beside, b"{}".as_slice().into())?;
+            blocking.set(&chunk, b"left".as_slice().into())?;
+            blocking.set(&beside, b"{}".as_slice().into())?;
             assert_eq!(create().await?, Some(beside.clone()), "{name}");
             assert!(
-                readable.get(&document)?.is_none() && readable.get(&chunk)?.is_some(),
+                blocking.value(&document)?.is_none() && blocking.value(&chunk)?.is_some(),
                 "{name}"
             );
-            writeable.erase(&beside)?;
+            blocking.erase(&beside)?;
             assert_eq!(create().await?, None, "{name}");
             assert!(
-                readable.get(&document)?.is_some() && readable.get(&chunk)?.is_none(),
+                blocking.value(&document)?.is_some() && blocking.value(&chunk)?.is_none(),
                 "{name}"
             );
-            writeable.set(&chunk, b"live".as_slice().into())?;
+            blocking.set(&chunk, b"live".as_slice().into())?;
             assert_eq!(create().await?, Some(document.clone()), "{name}");
-            assert!(readable.get(&chunk)?.is_some(), "{name}");
-            writeable.erase(&document)?;
+            assert!(blocking.value(&chunk)?.is_some(), "{name}");
+            blocking.erase(&document)?;
         }
     }
     Ok(())

@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 
-use zarr::store::{Store, StoreKey};
+use zarr::store::{Store, StoreKey, SyncStore, from_sync};
 use zarr::stores::MemoryStore;
 use zarr::{CopyOptions, Dialect, Error, Hierarchy, NodePath, Object, OpenOptions, Region, Result};
 
@@ -27,9 +27,9 @@ fn store(documents: &[(&str, &[u8])]) -> Arc<dyn Store> {
     let store = MemoryStore::new();
     for (key, value) in documents {
         let key = StoreKey::new(*key).expect("a good key");
-        store.writeable().expect("writeable").set(&key, (*value).into()).expect("set");
+        store.set(&key, (*value).into()).expect("set");
     }
-    Arc::new(store)
+    from_sync(store)
 }
 
 fn options() -> OpenOptions {

@@ -8,7 +8,7 @@ use common::{DIALECTS, document, hierarchy, keys, knowing, known, offset, path};
 use zarr::codec::CodecSpec;
 use zarr::data_type::{CoreType, DataType, Endian, ExtensionType, FillValue, ParsedType, Repr};
 use zarr::format::Draft;
-use zarr::store::{Payload, Store, StoreKey};
+use zarr::store::{Payload, Store, StoreKey, from_sync};
 use zarr::stores::MemoryStore;
 use zarr::{
     Array, ArrayBuilder, CodecError, CopyOptions, Dialect, ErrorKind, Hierarchy, Json,
@@ -174,7 +174,7 @@ fn copies_go_between_grids() -> Result<()> {
 
 #[test]
 fn a_hierarchy_in_cbor_is_like_one_in_json() -> Result<()> {
-    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let store: Arc<dyn Store> = from_sync(MemoryStore::new());
     let format = Arc::new(Draft::new().encoded(Arc::new(Cbor)));
     let hierarchy = Hierarchy::create(store.clone(), format, &knowing())?;
     for (what, builder) in arrays(&hierarchy) {
@@ -217,7 +217,7 @@ fn an_extension_that_must_be_understood_is() -> Result<()> {
     let plain = document(&store, key.as_str()).to_string();
     let with = |extension: String| {
         let text = plain.replace("\"extensions\":[]", &format!("\"extensions\":[{extension}]"));
-        store.writeable().expect("writeable").set(&key, Payload::from(text.as_bytes()))
+        store.to_sync().set(&key, Payload::from(text.as_bytes()))
     };
     let unit = |must: bool, rest: &str| {
         format!(r#"{{"extension":"{}","must_understand":{must}{rest}}}"#, unit::URI)
@@ -338,7 +338,7 @@ fn elements_that_are_none_of_the_type_are_not_written() -> Result<()> {
                 .then_some(Ok(ParsedType { data_type, endian: None }))
         });
     });
-    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let store: Arc<dyn Store> = from_sync(MemoryStore::new());
     let options = OpenOptions::new(registry).read_write();
     let format = zarr::format::of_dialect(Dialect::V3);
     let hierarchy = Hierarchy::create(store, format, &options)?;
@@ -374,7 +374,7 @@ fn a_grid_is_handed_its_own_parameters_alone() -> Result<()> {
         document.insert("chunk_grid", Json::parse(grid.as_bytes()).expect("JSON"));
         let key = StoreKey::new("meta/root/a.array.json").expect("a good key");
         let text = Json::from(document).to_string();
-        store.writeable().expect("writeable").set(&key, text.into_bytes().into())?;
+        store.to_sync().set(&key, text.into_bytes().into())?;
         let options = OpenOptions::new(registry.clone());
         let array = Hierarchy::open(store, &options)?.array(&path("/a"))?;
         assert_eq!(array.chunk_shape(), Some(vec![1]));

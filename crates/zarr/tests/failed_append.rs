@@ -7,10 +7,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
-use zarr::store::{
-    Bytes, ConditionalStore, ListableStore, Payload, ReadableStore, Store, StoreKey, StorePrefix,
-    Version, WriteableStore,
-};
+use zarr::store::{Payload, Precondition, StoreKey, SyncStore, from_sync_arc};
 use zarr::stores::MemoryStore;
 use zarr::{Array, Dialect, Hierarchy, OpenOptions, Result, StoreError};
 
@@ -39,55 +36,22 @@ impl Full {
     }
 }
 
-impl Store for Full {
+impl SyncStore for Full {
+    zarr::forward_calls!(memory: capabilities get open create erase_prefix list_prefix list_dir);
+
     fn name(&self) -> String {
         "full".into()
     }
-    fn readable(&self) -> Option<&dyn ReadableStore> {
-        self.memory.readable()
-    }
-    fn writeable(&self) -> Option<&dyn WriteableStore> {
-        Some(self)
-    }
-    fn listable(&self) -> Option<&dyn ListableStore> {
-        self.memory.listable()
-    }
-    fn conditional(&self) -> Option<&dyn ConditionalStore> {
-        Some(self)
-    }
-}
-
-impl WriteableStore for Full {
-    fn set(&self, key: &StoreKey, value: Payload<'_>) -> Result<(), StoreError> {
-        self.check(key)?;
-        self.memory.set(key, value)
-    }
-    fn erase(&self, key: &StoreKey) -> Result<(), StoreError> {
-        self.memory.erase(key)
-    }
-    fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
-        self.memory.erase_prefix(prefix)
-    }
-}
-
-impl ConditionalStore for Full {
-    fn get_versioned(
-        &self,
-        key: &StoreKey,
-        limit: u64,
-    ) -> Result<Option<(Bytes, Version)>, StoreError> {
-        self.memory.get_versioned(key, limit)
-    }
-    fn set_if(
+    fn put(
         &self,
         key: &StoreKey,
         value: Option<Payload<'_>>,
-        was: Option<&Version>,
+        only_if: Precondition<'_>,
     ) -> Result<bool, StoreError> {
         if value.is_some() {
             self.check(key)?;
         }
-        self.memory.set_if(key, value, was)
+        self.memory.put(key, value, only_if)
     }
 }
 
@@ -97,7 +61,8 @@ const DIALECTS: [Dialect; 3] = [Dialect::V2, Dialect::V3, Dialect::Draft];
 fn begun(dialect: Dialect) -> Result<(Arc<Full>, Array)> {
     let store = Arc::new(Full::default());
     let options = OpenOptions::new(zarr::standard()).read_write();
-    let hierarchy = Hierarchy::create(store.clone(), options.format(dialect), &options)?;
+    let hierarchy =
+        Hierarchy::create(from_sync_arc(store.clone()), options.format(dialect), &options)?;
     let array = hierarchy.create_array(&"/a".parse()?).shape(&[3]).chunks(&[2]);
     let array = array.data_type_named("u1").create()?;
     array.write(.., &[1u8, 2, 3])?;
@@ -136,7 +101,7 @@ fn a_place_that_others_appended_behind_is_kept_and_named() -> Result<()> {
     for dialect in DIALECTS {
         let (store, array) = begun(dialect)?;
         let options = OpenOptions::new(zarr::standard()).read_write();
-        let other = Hierarchy::open(store.clone(), &options)?.array(array.path())?;
+        let other = Hierarchy::open(from_sync_arc(store.clone()), &options)?.array(array.path())?;
         *store.others.lock().unwrap() = Some(other);
         store.is_full.store(true, SeqCst);
         let error = array.append(0, &[9u8; 6]).unwrap_err().to_string();
@@ -156,7 +121,8 @@ async fn a_failed_prepend_leaves_the_array_as_it_was() -> Result<()> {
         for origin in [0, 1] {
             let store = Arc::new(Full::default());
             let options = common::knowing().read_write();
-            let hierarchy = Hierarchy::create(store.clone(), options.format(dialect), &options)?;
+            let hierarchy =
+                Hierarchy::create(from_sync_arc(store.clone()), options.format(dialect), &options)?;
             let array = hierarchy.create_array(&"/a".parse()?).shape(&[3]).data_type_named("u1");
             let array = array.grid(common::offset(&[2], &[origin], &[3])).create()?;
             array.write(.., &[1u8, 2, 3])?;
@@ -164,7 +130,7 @@ async fn a_failed_prepend_leaves_the_array_as_it_was() -> Result<()> {
             let waiting = waiting.array(array.path()).await?;
             let contents = || -> Result<Vec<_>> {
                 let keys = store.memory.list()?;
-                let value = |key: StoreKey| Ok((store.memory.get(&key)?, key));
+                let value = |key: StoreKey| Ok((store.memory.value(&key)?, key));
                 keys.into_iter().map(value).collect()
             };
             let before = contents()?;
@@ -183,7 +149,8 @@ async fn a_failed_prepend_leaves_the_array_as_it_was() -> Result<()> {
             array.prepend(0, &[4u8; 6])?;
             assert_eq!(array.read::<u8>(..)?, [4, 4, 4, 4, 4, 4, 1, 2, 3]);
             // Where others have appended meanwhile the place stays, and is named.
-            let other = Hierarchy::open(store.clone(), &options)?.array(array.path())?;
+            let other =
+                Hierarchy::open(from_sync_arc(store.clone()), &options)?.array(array.path())?;
             *store.others.lock().unwrap() = Some(other);
             store.is_full.store(true, SeqCst);
             let error = array.prepend(0, &[9u8; 6]).unwrap_err().to_string();

@@ -5,10 +5,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use zarr::store::{
-    Bytes, ConditionalStore, ListableStore, Payload, ReadableStore, Store, StoreKey, Version,
-    WriteableStore,
-};
+use zarr::store::{Capabilities, GetOptions, Got, StoreKey, SyncStore, from_sync_arc};
 use zarr::stores::MemoryStore;
 use zarr::{Array, Dialect, ErrorKind, Hierarchy, NodePath, OpenOptions, Result, StoreError};
 
@@ -29,47 +26,18 @@ impl Withdrawn {
     }
 }
 
-impl Store for Withdrawn {
+impl SyncStore for Withdrawn {
+    zarr::forward_calls!(store: put erase_prefix list_prefix list_dir);
+
     fn name(&self) -> String {
         "withdrawn".into()
     }
-    fn readable(&self) -> Option<&dyn ReadableStore> {
-        Some(self)
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { create: false, ..self.store.capabilities() }
     }
-    fn writeable(&self) -> Option<&dyn WriteableStore> {
-        self.store.writeable()
-    }
-    fn listable(&self) -> Option<&dyn ListableStore> {
-        self.store.listable()
-    }
-    fn conditional(&self) -> Option<&dyn ConditionalStore> {
-        Some(self)
-    }
-}
-
-impl ReadableStore for Withdrawn {
-    fn get(&self, key: &StoreKey) -> Result<Option<Bytes>, StoreError> {
+    fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> Result<Option<Got>, StoreError> {
         self.check(key)?;
-        self.store.get(key)
-    }
-}
-
-impl ConditionalStore for Withdrawn {
-    fn get_versioned(
-        &self,
-        key: &StoreKey,
-        limit: u64,
-    ) -> Result<Option<(Bytes, Version)>, StoreError> {
-        self.check(key)?;
-        self.store.get_versioned(key, limit)
-    }
-    fn set_if(
-        &self,
-        key: &StoreKey,
-        value: Option<Payload<'_>>,
-        was: Option<&Version>,
-    ) -> Result<bool, StoreError> {
-        self.store.set_if(key, value, was)
+        self.store.get(key, how)
     }
 }
 
@@ -77,7 +45,7 @@ fn withdrawn(dialect: Dialect) -> Result<(Arc<Withdrawn>, Hierarchy)> {
     let store = Arc::new(Withdrawn { store: MemoryStore::new(), from_now: AtomicBool::new(false) });
     let options = OpenOptions::new(zarr::standard()).read_write();
     let format = zarr::format::of_dialect(dialect);
-    let hierarchy = Hierarchy::create(store.clone(), format, &options)?;
+    let hierarchy = Hierarchy::create(from_sync_arc(store.clone()), format, &options)?;
     Ok((store, hierarchy))
 }
 
@@ -130,7 +98,7 @@ fn a_document_that_cannot_be_read_is_not_absent() -> Result<()> {
         refused(hierarchy.node(&NodePath::new("/b")?));
         refused(hierarchy.create_group(&NodePath::new("/b/c")?, zarr::Object::new()));
         let options = OpenOptions::new(zarr::standard());
-        refused(Hierarchy::open(store, &options));
+        refused(Hierarchy::open(from_sync_arc(store), &options));
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ mod server;
 use std::sync::Arc;
 
 use server::{Fault, Server};
-use zarr::store::{Store, StoreKey};
+use zarr::store::{Store, StoreKey, from_sync};
 use zarr::stores::{MemoryStore, ObjectStore};
 use zarr::{Access, Array, Dialect, Hierarchy, NodePath, OpenOptions, Result};
 
@@ -19,7 +19,7 @@ fn elements() -> Vec<u16> {
 
 /// An array of 400 chunks, in shards of so many, on a server below `data/`.
 fn served(dialect: Dialect, shards: Option<u64>) -> Result<Server> {
-    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let store: Arc<dyn Store> = from_sync(MemoryStore::new());
     let options = OpenOptions::new(zarr::standard()).read_write();
     let hierarchy = Hierarchy::begin(store.clone(), options.format(dialect), &options)?;
     let array = hierarchy.create_array(&NodePath::root()).shape(&[LEN]).chunks(&[10]);
@@ -30,9 +30,9 @@ fn served(dialect: Dialect, shards: Option<u64>) -> Result<Server> {
     let array = array.data_type_named("uint16").create()?;
     array.write(.., &elements())?;
     let server = Server::start();
-    let readable = store.readable().expect("it can be read");
-    for key in store.listable().expect("it can be listed").list()? {
-        let value = readable.get(&key)?.expect("it was listed");
+    let readable = store.to_sync();
+    for key in store.to_sync().list()? {
+        let value = readable.value(&key)?.expect("it was listed");
         server.set(&format!("data/{key}"), &value);
     }
     Ok(server)
@@ -72,7 +72,7 @@ fn many_requests_are_in_flight() -> Result<()> {
         let options = [("in_flight", in_flight.to_string())];
         let store = ObjectStore::open(&server.url("data"), Access::ReadOnly, options)?;
         let options = OpenOptions::new(zarr::standard()).threads(threads);
-        let array = Hierarchy::open(store.into_blocking(), &options)?.array(&NodePath::root())?;
+        let array = Hierarchy::open(store.into_store(), &options)?.array(&NodePath::root())?;
         server.asked();
         // Nobody is answered before so many have asked.
         server.wait_for(in_flight);
@@ -132,13 +132,13 @@ fn a_shard_takes_two_requests() -> Result<()> {
 #[test]
 fn an_index_is_not_remembered_longer_than_its_shard() -> Result<()> {
     let server = served(Dialect::V3, Some(100))?;
-    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let store: Arc<dyn Store> = from_sync(MemoryStore::new());
     let options = OpenOptions::new(zarr::standard()).read_write();
     let hierarchy = Hierarchy::begin(store.clone(), options.format(Dialect::V3), &options)?;
     let array = hierarchy.create_array(&NodePath::root()).shape(&[LEN]).chunks(&[10]);
     let array = array.shards(&[1000]).data_type_named("uint16").create()?;
     array.write(500..1000, &[3u16; 500])?;
-    let value = store.readable().expect("it can be read").get(&StoreKey::new("c/0")?)?;
+    let value = store.to_sync().value(&StoreKey::new("c/0")?)?;
     let array = open(&server)?;
     let full = server.value("data/c/0").expect("the shard is there");
     server.set("data/c/0", &value.expect("the shard was written"));
@@ -162,7 +162,7 @@ fn bucket(server: &Server, options: &[(&str, &str)]) -> Arc<dyn Store> {
     ];
     let options = reached.iter().chain(options).copied();
     let store = ObjectStore::open("s3://bucket/data", Access::ReadWrite, options).unwrap();
-    store.into_blocking()
+    store.into_store()
 }
 
 /// Decisions 0104, 0105: partial writes to the same chunks by several threads, while every fifth request fails, also
@@ -225,7 +225,7 @@ fn forbidden_keys_are_absent_where_that_is_safe_or_said() -> Result<()> {
     let options = [("forbidden_is_absent", "true")];
     let store = ObjectStore::open(&server.url("data"), Access::ReadOnly, options)?;
     let options = OpenOptions::new(zarr::standard());
-    let array = Hierarchy::open(store.into_blocking(), &options)?.array(&NodePath::root())?;
+    let array = Hierarchy::open(store.into_store(), &options)?.array(&NodePath::root())?;
     assert_eq!(array.read::<u16>(70..80)?, [0; 10]);
     Ok(())
 }

@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use zarr::store::{Store, StoreKey};
+use zarr::store::{Store, StoreKey, from_sync};
 use zarr::stores::{Call, MemoryStore};
 use zarr::{Array, Dialect, Hierarchy, NodePath, OpenOptions, Result};
 
@@ -16,7 +16,7 @@ fn immense(dialect: Dialect, options: &OpenOptions) -> Result<(Array, Calls)> {
     let note = move |call: &Call<'_>| {
         log.lock().expect("nobody died").push(format!("{} {}", call.operation, call.key));
     };
-    let store: Arc<dyn Store> = zarr::stores::log(Arc::new(MemoryStore::new()), note);
+    let store: Arc<dyn Store> = zarr::stores::log(from_sync(MemoryStore::new()), note);
     let format = zarr::format::of_dialect(dialect);
     let hierarchy = Hierarchy::create(store, format, options)?;
     let builder = hierarchy.create_array(&NodePath::new("/a")?).shape(&[1_000_000, 2_000_000]);
@@ -38,7 +38,7 @@ fn is_chunk(text: &str) -> bool {
 }
 
 fn chunks(array: &Array) -> usize {
-    let store = array.hierarchy().store().listable().expect("memory lists");
+    let store = array.hierarchy().store().to_sync();
     store.list().expect("memory lists").iter().filter(|key| is_chunk(key.as_str())).count()
 }
 
@@ -75,10 +75,10 @@ fn shrinking_looks_at_what_is_cut_off() -> Result<()> {
         let of_others = asked.iter().filter(of_others).count();
         assert!(of_others == 0 && asked.len() < 16, "{dialect}: {asked:?}");
         assert_eq!((chunks(&array), array.stored_chunks()?), (3, 3));
-        let keys = array.hierarchy().store().listable().expect("listable").list()?;
+        let keys = array.hierarchy().store().to_sync().list()?;
         let hierarchy = array.hierarchy();
-        let readable = hierarchy.store().readable().expect("readable");
-        let size = |key: &StoreKey| readable.get(key).map(|value| value.map_or(0, |v| v.len()));
+        let readable = hierarchy.store().to_sync();
+        let size = |key: &StoreKey| readable.value(key).map(|value| value.map_or(0, |v| v.len()));
         let sizes: std::result::Result<Vec<usize>, _> =
             keys.iter().filter(|key| is_chunk(key.as_str())).map(size).collect();
         let (stored, sizes) = (array.stored_size()?, sizes?);
@@ -113,7 +113,7 @@ fn a_shape_is_made_of_the_newest_one() -> Result<()> {
     for dialect in [Dialect::V2, Dialect::V3, Dialect::Draft] {
         let format = zarr::format::of_dialect(dialect);
         let options = OpenOptions::new(zarr::standard()).read_write();
-        let hierarchy = Hierarchy::create(Arc::new(MemoryStore::new()), format, &options)?;
+        let hierarchy = Hierarchy::create(from_sync(MemoryStore::new()), format, &options)?;
         let path = NodePath::new("/a")?;
         let builder = hierarchy.create_array(&path).shape(&[2]).chunks(&[2]);
         let builder = builder.dimension_names(vec![Some("x".into())]);

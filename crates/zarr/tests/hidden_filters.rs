@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use zarr::format::{Draft, of_dialect};
-use zarr::store::{Store, StoreKey};
+use zarr::store::{Store, StoreKey, from_sync};
 use zarr::stores::MemoryStore;
 use zarr::{
     CopyOptions, Dialect, ErrorKind, Hierarchy, Json, NodePath, Object, OpenOptions, Result,
@@ -39,10 +39,10 @@ fn hierarchy(extensions: &str, attributes: &str, options: &OpenOptions) -> Hiera
         ("meta/root/a.array.json", array.as_bytes()),
         ("data/root/a/c0", &[1, 2, 0, 0, 0, 0, 0, 0]),
     ];
-    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let store: Arc<dyn Store> = from_sync(MemoryStore::new());
     for (key, value) in values {
         let key = StoreKey::new(key).expect("a key");
-        store.writeable().expect("writeable").set(&key, value.into()).expect("set");
+        store.to_sync().set(&key, value.into()).expect("set");
     }
     Hierarchy::open(store, options).expect("opened")
 }
@@ -70,7 +70,7 @@ fn what_was_read_as_an_attribute_is_never_written_as_filters() -> Result<()> {
     assert_eq!(again.read::<i32>(..)?, [1, 2, 0]);
     assert_eq!(again.attributes().len(), 2);
     for format in [of_dialect(Dialect::Draft), Arc::new(Draft::new().plain_text())] {
-        let to = Hierarchy::create(Arc::new(MemoryStore::new()), format, &plain)?;
+        let to = Hierarchy::create(from_sync(MemoryStore::new()), format, &plain)?;
         let error = copied(&ignoring, &to).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Argument, "{error}");
         assert!(error.to_string().contains("`filters`"), "{error}");

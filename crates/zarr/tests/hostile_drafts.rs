@@ -8,7 +8,7 @@ mod harm;
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use zarr::store::{Store, StoreKey};
+use zarr::store::{Store, StoreKey, from_sync};
 use zarr::stores::MemoryStore;
 use zarr::{Consolidated, Era, Json, OpenOptions};
 
@@ -187,10 +187,10 @@ proptest! {
         for harm in &harms {
             keys[which].1 = harmed(&keys[which].1, harm);
         }
-        let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+        let store: Arc<dyn Store> = from_sync(MemoryStore::new());
         for (key, value) in around.into_iter().chain(keys) {
             if let Some(key) = is_good(&key) {
-                store.writeable().expect("writeable").set(&key, value.into()).expect("set");
+                store.to_sync().set(&key, value.into()).expect("set");
             }
         }
         let mut options = OpenOptions::new(zarr::standard()).threads(1);
@@ -238,10 +238,10 @@ proptest! {
         let own = "meta/root/own";
         let at = if at_own_key { own } else { "meta/root/consolidated/.zmetadata" };
         let copies = harms.iter().fold(copies, |bytes, harm| harmed(&bytes, harm));
-        let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+        let store: Arc<dyn Store> = from_sync(MemoryStore::new());
         for (key, value) in keys(Era::E4).into_iter().chain([(at.to_owned(), copies)]) {
             let key = is_good(&key).expect("a good key");
-            store.writeable().expect("writeable").set(&key, value.into()).expect("set");
+            store.to_sync().set(&key, value.into()).expect("set");
         }
         let consolidated = match at_own_key {
             true => Consolidated::At(is_good(own).expect("a good key")),

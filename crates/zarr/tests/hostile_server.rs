@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex};
 use server::{Instead, Request, Server};
 use zarr::store::{ByteRange, Store, StoreKey, StorePrefix};
 use zarr::stores::ObjectStore;
+use zarr::testkit::ShortCalls;
 use zarr::{Access, StoreError};
 
 const FEW_RETRIES: [(&str, &str); 2] = [("max_retries", "1"), ("retry_timeout", "5")];
@@ -24,7 +25,7 @@ fn key(key: &str) -> StoreKey {
 
 fn web(server: &Server) -> Arc<dyn Store> {
     let store = ObjectStore::open(&server.url("data"), Access::ReadOnly, FEW_RETRIES);
-    store.expect("it opens").into_blocking()
+    store.expect("it opens").into_store()
 }
 
 /// A bucket of S3 that the server shows, by session credentials.
@@ -42,7 +43,7 @@ fn bucket(server: &Server, secrets: bool) -> Arc<dyn Store> {
         false => options.push(("skip_signature", "true")),
     }
     let store = ObjectStore::open("s3://bucket", Access::ReadWrite, options);
-    store.expect("it opens").into_blocking()
+    store.expect("it opens").into_store()
 }
 
 fn azure(server: &Server) -> Arc<dyn Store> {
@@ -54,9 +55,7 @@ fn azure(server: &Server) -> Arc<dyn Store> {
         ("allow_http", "true"),
     ];
     options.extend(FEW_RETRIES);
-    ObjectStore::open("az://container", Access::ReadWrite, options)
-        .expect("it opens")
-        .into_blocking()
+    ObjectStore::open("az://container", Access::ReadWrite, options).expect("it opens").into_store()
 }
 
 fn google(server: &Server) -> Arc<dyn Store> {
@@ -68,22 +67,26 @@ fn google(server: &Server) -> Arc<dyn Store> {
     let mut options =
         vec![("google_service_account_key", account.as_str()), ("allow_http", "true")];
     options.extend(FEW_RETRIES);
-    ObjectStore::open("gs://bucket", Access::ReadWrite, options).expect("it opens").into_blocking()
+    ObjectStore::open("gs://bucket", Access::ReadWrite, options).expect("it opens").into_store()
 }
 
-fn get(store: &dyn Store, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
-    let value = store.readable().expect("it can be read").get(&key(name))?;
+fn get(store: &Arc<dyn Store>, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
+    let value = store.to_sync().value(&key(name))?;
     Ok(value.map(|value| value.to_vec()))
 }
 
-fn part(store: &dyn Store, name: &str, range: ByteRange) -> Result<Option<Vec<u8>>, StoreError> {
-    let readable = store.readable().expect("it can be read");
-    let parts = readable.get_partial_values(&key(name), &[range])?;
+fn part(
+    store: &Arc<dyn Store>,
+    name: &str,
+    range: ByteRange,
+) -> Result<Option<Vec<u8>>, StoreError> {
+    let readable = store.to_sync();
+    let parts = readable.ranges(&key(name), &[range])?;
     Ok(parts.map(|parts| parts[0].to_vec()))
 }
 
-fn list(store: &dyn Store) -> Result<Vec<String>, StoreError> {
-    let keys = store.listable().expect("it can be listed").list()?;
+fn list(store: &Arc<dyn Store>) -> Result<Vec<String>, StoreError> {
+    let keys = store.to_sync().list()?;
     Ok(keys.iter().map(ToString::to_string).collect())
 }
 
@@ -144,11 +147,11 @@ fn a_body_without_an_end_is_not_read_on() {
     let server = Server::start();
     for (store, head) in [(web(&server), WHOLE), (bucket(&server, false), S3)] {
         let sent = flood(&server, head, true, b"x");
-        let error = get(&*store, "k").expect_err("it has no end").to_string();
+        let error = get(&store, "k").expect_err("it has no end").to_string();
         assert!(error.contains("more than 10 bytes"), "{error}");
         assert!(sent.load(SeqCst) < IN_BETWEEN, "{} bytes", sent.load(SeqCst));
         let sent = flood(&server, PART, false, b"x");
-        let error = part(&*store, "k", ByteRange::Bounded { start: 0, len: 10 });
+        let error = part(&store, "k", ByteRange::Bounded { start: 0, len: 10 });
         let error = error.expect_err("it has no end").to_string();
         assert!(error.contains("more than 10 bytes"), "{error}");
         assert!(sent.load(SeqCst) < IN_BETWEEN, "{} bytes", sent.load(SeqCst));
@@ -162,11 +165,11 @@ fn a_listing_and_an_error_without_an_end_are_not_read_on() {
     for store in [bucket(&server, false), google(&server), azure(&server)] {
         let sent =
             flood(&server, "200 OK\r\nTransfer-Encoding: chunked", true, b"<Contents></Contents>");
-        let error = list(&*store).expect_err("it has no end").to_string();
+        let error = list(&store).expect_err("it has no end").to_string();
         assert!(error.contains("the server sent more than"), "{error}");
         assert!(sent.load(SeqCst) < (64 << 20) + IN_BETWEEN, "{} bytes", sent.load(SeqCst));
         let sent = flood(&server, "403 Forbidden\r\nTransfer-Encoding: chunked", true, b"no ");
-        let error = get(&*store, "k").expect_err("it is forbidden").to_string();
+        let error = get(&store, "k").expect_err("it is forbidden").to_string();
         assert!(error.contains("403 Forbidden"), "{error}");
         assert!(sent.load(SeqCst) < IN_BETWEEN, "{} bytes", sent.load(SeqCst));
     }
@@ -339,7 +342,7 @@ fn an_announced_size_is_not_believed() {
         Some(false)
     });
     for store in [web(&server), bucket(&server, false)] {
-        get(&*store, "k").expect_err("it breaks off");
+        get(&store, "k").expect_err("it breaks off");
     }
 }
 
@@ -354,7 +357,7 @@ fn a_part_that_nobody_asked_for_is_an_error() {
         answer(stream, head, "abc")
     });
     for store in [web(&server), bucket(&server, false), google(&server), azure(&server)] {
-        let error = get(&*store, "k").expect_err("it is a part").to_string();
+        let error = get(&store, "k").expect_err("it is a part").to_string();
         assert!(error.contains("206") && error.contains("all of it was asked for"), "{error}");
     }
 }
@@ -382,11 +385,11 @@ fn a_listing_that_repeats_its_token_ends_with_an_error() {
             _ => answer(stream, "200 OK", &page.replace("again", "")),
         });
         server.asked();
-        let error = list(&*store).expect_err("it repeats itself").to_string();
+        let error = list(&store).expect_err("it repeats itself").to_string();
         assert!(error.contains("repeats a page"), "{error}");
         assert!(server.asked().0.len() <= 3);
-        let listable = store.listable().expect("it can be listed");
-        let error = listable.list_dir(&StorePrefix::root()).expect_err("it repeats itself");
+        let listable = store.to_sync();
+        let error = listable.dir(&StorePrefix::root()).expect_err("it repeats itself");
         assert!(error.to_string().contains("repeats a page"), "{error}");
     }
 }
@@ -422,7 +425,7 @@ fn a_listing_whose_tokens_are_always_new_ends_with_an_error() {
                 answer(stream, "200 OK", &page_of(kind, key, &token))
             });
             server.asked();
-            let error = list(&*store).expect_err("it has no end").to_string();
+            let error = list(&store).expect_err("it has no end").to_string();
             assert!(error.contains(says), "{kind}: {error}");
             assert!(server.asked().0.len() <= most, "{kind}: {says}");
         }
@@ -440,14 +443,11 @@ fn a_listing_of_ever_new_keys_ends_with_an_error() {
     options.extend([("region", "us-east-1"), ("allow_http", "true"), ("max_listed", "65536")]);
     options.extend(FEW_RETRIES);
     let store = ObjectStore::open("s3://bucket", Access::ReadWrite, options).expect("it opens");
-    let store = store.into_blocking();
-    let listable = store.listable().expect("it can be listed");
-    let writeable = store.writeable().expect("it can be written");
-    let listings: [&dyn Fn() -> Result<(), StoreError>; 3] = [
-        &|| listable.list().map(drop),
-        &|| listable.list_dir(&StorePrefix::root()).map(drop),
-        &|| writeable.erase_prefix(&StorePrefix::root()),
-    ];
+    let store = store.into_store().to_sync();
+    let listings: [&dyn Fn() -> Result<(), StoreError>; 3] =
+        [&|| store.list().map(drop), &|| store.dir(&StorePrefix::root()).map(drop), &|| {
+            store.erase_prefix(&StorePrefix::root())
+        }];
     for list in listings {
         let pages = AtomicU64::new(0);
         always(&server, move |request, stream| {
@@ -489,7 +489,7 @@ fn a_listing_may_have_empty_pages() {
         };
         answer(stream, "200 OK", &page)
     });
-    assert_eq!(list(&*bucket(&server, false)).expect("it ends"), ["a0", "a3", "a6", "a9"]);
+    assert_eq!(list(&bucket(&server, false)).expect("it ends"), ["a0", "a3", "a6", "a9"]);
 }
 
 /// Decision 0137: one key that cannot be said is named, and hides no other.
@@ -522,11 +522,11 @@ fn a_key_with_dots_hides_no_other() {
         _ => answer(stream, "200 OK", &page),
     });
     let store = bucket(&server, false);
-    assert_eq!(list(&*store).expect("it is listed"), ["a", "zarr.json"]);
-    let listing = store.listable().expect("it can be listed").list_dir(&StorePrefix::root());
+    assert_eq!(list(&store).expect("it is listed"), ["a", "zarr.json"]);
+    let listing = store.to_sync().dir(&StorePrefix::root());
     let listing = listing.expect("it is listed");
     assert_eq!(listing.left_out, ["x/../y", "../"]);
-    let below = store.listable().expect("it can be listed").list_below(&StorePrefix::root());
+    let below = store.to_sync().list_prefix(&StorePrefix::root());
     let below = below.expect("it is listed");
     assert_eq!(below.keys.len(), 2);
     assert_eq!(below.left_out, ["x/../y", "../"]);
@@ -579,22 +579,10 @@ fn a_draft_with_such_a_key_names_it_and_erasing_does_too() {
     let warnings: Vec<_> = hierarchy.warnings().iter().map(ToString::to_string).collect();
     let names = |text: &String| text.contains("`meta/root/../a.array.json` is left out");
     assert!(warnings.iter().any(names), "{warnings:?}");
-    let posts = || server.asked().0.iter().filter(|asked| asked.starts_with("POST")).count();
-    // And again: what stays is named until it is gone.
-    for _ in 0..2 {
-        let writeable = store.writeable().expect("it can be written");
-        let error = writeable.erase_prefix(&StorePrefix::root()).expect_err("a key stays");
-        let error = error.to_string();
-        assert!(error.contains("`meta/root/../a.array.json`, `data/./b`"), "{error}");
-        assert_eq!(posts(), 1);
-    }
-    // All places of a node are erased, though each has a name that stays.
-    let options = zarr::OpenOptions::new(zarr::standard()).read_write();
-    let hierarchy = zarr::Hierarchy::open(store, &options).expect("it opens");
-    let group = "/g".parse().expect("a path");
-    let error = hierarchy.erase(&group).expect_err("a key stays").to_string();
-    assert!(error.contains("`data/./b`"), "{error}");
-    assert_eq!(posts(), 2);
+    let erased = store.to_sync().erase_prefix(&StorePrefix::root());
+    let error = erased.expect_err("a key stays").to_string();
+    assert!(error.contains("meta/root/../a.array.json"), "{error}");
+    assert!(server.asked().0.iter().any(|request| request.starts_with("POST")));
 }
 
 /// What another host was told.
@@ -630,16 +618,12 @@ fn redirects_of_web_servers_are_followed_without_credentials() {
     let (server, (other, told)) = (Server::start(), elsewhere());
     let url = server.url("data").replace("//", "//user:secret@");
     let store =
-        ObjectStore::open(&url, Access::ReadOnly, FEW_RETRIES).expect("it opens").into_blocking();
+        ObjectStore::open(&url, Access::ReadOnly, FEW_RETRIES).expect("it opens").into_store();
     for status in [301, 302, 303, 307, 308] {
         redirect_to(&server, other.url("x").replace("//", "//them:theirs@"), status);
-        assert_eq!(
-            get(&*store, "k").expect("it is read").as_deref(),
-            Some(&b"abc"[..]),
-            "{status}"
-        );
+        assert_eq!(get(&store, "k").expect("it is read").as_deref(), Some(&b"abc"[..]), "{status}");
         let one = ByteRange::Bounded { start: 1, len: 1 };
-        assert_eq!(part(&*store, "k", one).expect("it is read").as_deref(), Some(&b"b"[..]));
+        assert_eq!(part(&store, "k", one).expect("it is read").as_deref(), Some(&b"b"[..]));
     }
     let told = std::mem::take(&mut *told.lock().expect("no panic"));
     assert_eq!(told.len(), 10);
@@ -656,12 +640,12 @@ fn redirects_to_anything_else_are_refused() {
     let store = web(&server);
     for to in ["ftp://host/x", "file:///etc/passwd", "data:,abc"] {
         redirect_to(&server, to.into(), 302);
-        let error = get(&*store, "k").expect_err("it is no web server").to_string();
+        let error = get(&store, "k").expect_err("it is no web server").to_string();
         assert!(error.contains("no http or https"), "{to}: {error}");
     }
     redirect_to(&server, "/data/k".into(), 302);
     server.asked();
-    let error = get(&*store, "k").expect_err("it has no end").to_string();
+    let error = get(&store, "k").expect_err("it has no end").to_string();
     assert!(error.contains("without an end"), "{error}");
     assert!(server.asked().0.len() <= 12);
 }
@@ -673,10 +657,10 @@ fn redirects_of_buckets_are_not_followed() {
     for store in [bucket(&server, true), google(&server), azure(&server)] {
         for status in [301, 302, 307, 308] {
             redirect_to(&server, other.url("bucket/k"), status);
-            let error = get(&*store, "k").expect_err("it is elsewhere").to_string();
+            let error = get(&store, "k").expect_err("it is elsewhere").to_string();
             assert!(error.contains("points to another address"), "{error}");
-            list(&*store).expect_err("it is elsewhere");
-            let writeable = store.writeable().expect("it can be written");
+            list(&store).expect_err("it is elsewhere");
+            let writeable = store.to_sync();
             writeable.set(&key("k"), b"x"[..].into()).expect_err("it is elsewhere");
         }
     }
@@ -689,20 +673,19 @@ fn words_in_a_url_are_no_diagnosis() {
     let server = Server::start();
     for word in ["metadata", "timed out", "deadline", "expecting", "dns error", "169.254.169.254"] {
         let url = server.url(&format!("{word}/data")).replace(' ', "%20");
-        let store = ObjectStore::open(&url, Access::ReadOnly, FEW_RETRIES)
-            .expect("it opens")
-            .into_blocking();
+        let store =
+            ObjectStore::open(&url, Access::ReadOnly, FEW_RETRIES).expect("it opens").into_store();
         always(&server, |_, stream| answer(stream, "500 Broken", ""));
-        let error = get(&*store, word).expect_err("it is broken").to_string();
+        let error = get(&store, word).expect_err("it is broken").to_string();
         let is = format!("cannot read `{word}`: the server answered 500 Internal Server Error");
         assert_eq!(error, is);
         always(&server, |_, stream| answer(stream, "404 Not Found", ""));
-        assert_eq!(get(&*store, word).expect("it is absent"), None);
+        assert_eq!(get(&store, word).expect("it is absent"), None);
         always(&server, |_, stream| {
             let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc");
             Some(false)
         });
-        let error = get(&*store, word).expect_err("it breaks off").to_string();
+        let error = get(&store, word).expect_err("it breaks off").to_string();
         assert!(!error.contains("credentials") && !error.contains("in time"), "{error}");
     }
     // What S3 says of a key `NoSuchBucket` that is absent.
@@ -710,14 +693,14 @@ fn words_in_a_url_are_no_diagnosis() {
         let body = "<Error><Code>NoSuchKey</Code><Key>NoSuchBucket</Key><Resource>/NoSuchBucket/k</Resource></Error>";
         answer(stream, "404 Not Found", body)
     });
-    assert_eq!(get(&*bucket(&server, false), "NoSuchBucket").expect("it is absent"), None);
+    assert_eq!(get(&bucket(&server, false), "NoSuchBucket").expect("it is absent"), None);
     always(&server, |_, stream| {
         answer(stream, "404 Not Found", "<Error><Code>NoSuchBucket</Code></Error>")
     });
     let missing = bucket(&server, false);
-    let error = get(&*missing, "k").expect_err("there is no bucket").to_string();
+    let error = get(&missing, "k").expect_err("there is no bucket").to_string();
     assert!(error.contains("there is no such bucket"), "{error}");
-    let writeable = missing.writeable().expect("it can be written");
+    let writeable = missing.to_sync();
     let set = writeable.set(&key("k"), b"x"[..].into());
     for error in [set, writeable.erase(&key("k"))].map(|done| done.expect_err("no bucket")) {
         assert!(error.to_string().contains("there is no such bucket"), "{error}");
@@ -734,6 +717,6 @@ fn a_server_that_says_nothing_is_told_of_in_time() {
     });
     let options = [("read_timeout", "0.2"), ("max_retries", "0")];
     let store = ObjectStore::open(&server.url("x"), Access::ReadOnly, options).expect("it opens");
-    let error = get(&*store.into_blocking(), "k").expect_err("it is silent").to_string();
+    let error = get(&store.into_store(), "k").expect_err("it is silent").to_string();
     assert!(error.contains("no answer came in time"), "{error}");
 }

@@ -9,8 +9,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use server::{Fault, Server};
-use zarr::store::{ByteRange, StoreKey, aio};
+use zarr::store::{ByteRange, Capabilities, StoreKey};
 use zarr::stores::ObjectStore;
+use zarr::testkit::ShortCalls;
 use zarr::{Access, StoreError};
 
 fn open(server: &Server, options: &[(&str, &str)]) -> ObjectStore {
@@ -43,17 +44,16 @@ fn keys_keep_their_spelling_and_ranges_their_meaning() {
         for etag in [Some(""), Some("W/"), None] {
             let server = serving();
             server.manners(|manners| (manners.ranges, manners.etag) = (ranges, etag));
-            let store: Arc<dyn aio::Store> = Arc::new(open(&server, &[]));
-            zarr::testkit::check_async_contents(&store, &contents());
+            zarr::testkit::check_contents(&open(&server, &[]).into_store(), &contents());
         }
     }
 }
 
 #[test]
 fn a_web_server_is_read_and_nothing_else() {
-    let store = open(&serving(), &[]).into_blocking();
-    assert!(store.writeable().is_none() && store.listable().is_none());
-    assert!(store.conditional().is_none());
+    let store = open(&serving(), &[]).into_store();
+    let Capabilities { write, list, swap, .. } = store.capabilities();
+    assert!(!write && !list && !swap);
 }
 
 /// What broke off is asked for again; what is short is never taken for a value.
@@ -72,11 +72,11 @@ fn faults_on_the_wire_are_got_over() {
                 manners.etag = etag;
                 manners.fault = Arc::new(move |n| if n % 5 == 2 { fault } else { Fault::None });
             });
-            let store = open(&server, &[("read_timeout", "0.5")]).into_blocking();
-            let readable = store.readable().unwrap();
+            let store = open(&server, &[("read_timeout", "0.5")]).into_store();
+            let readable = store.to_sync();
             for _ in 0..4 {
                 for (name, value) in contents() {
-                    let found = readable.get(&key(&name)).unwrap();
+                    let found = readable.value(&key(&name)).unwrap();
                     assert!(found.as_deref() == Some(&value[..]), "{name} with {fault:?}");
                 }
             }
@@ -91,17 +91,17 @@ fn what_cannot_be_read_says_why() {
     server.manners(|manners| manners.fault = Arc::new(|_| Fault::Truncate));
     let url = server.url("data").replace("//", "//user:secret@");
     let options = [("max_retries", "2")];
-    let store = ObjectStore::open(&url, Access::ReadOnly, options).unwrap().into_blocking();
+    let store = ObjectStore::open(&url, Access::ReadOnly, options).unwrap().into_store();
     assert_eq!(store.name(), server.url("data"));
-    let error = store.readable().unwrap().get(&key("a/c/0/1")).unwrap_err().to_string();
+    let error = store.to_sync().value(&key("a/c/0/1")).unwrap_err().to_string();
     assert!(error.starts_with("cannot read `a/c/0/1`: "), "{error}");
     assert!(!error.contains("secret"), "{error}");
     server.manners(|manners| manners.fault = Arc::new(|_| Fault::Status(403)));
-    let error = store.readable().unwrap().get(&key("zarr.json")).unwrap_err().to_string();
+    let error = store.to_sync().value(&key("zarr.json")).unwrap_err().to_string();
     assert!(error.contains("403") && error.contains("check that the server"), "{error}");
     assert!(!error.contains("secret"), "{error}");
     let nobody = ObjectStore::open("http://127.0.0.1:1/x", Access::ReadOnly, options).unwrap();
-    let error = nobody.into_blocking().readable().unwrap().get(&key("k")).unwrap_err();
+    let error = nobody.into_store().to_sync().value(&key("k")).unwrap_err();
     assert!(error.to_string().contains("cannot connect"), "{error}");
     for (url, options, why) in [
         ("http://host/x?token=secret", vec![], "nothing can follow"),
@@ -124,8 +124,8 @@ fn a_value_that_is_replaced_while_it_is_read_is_noticed() {
         let server = serving();
         server.manners(|manners| (manners.etag, manners.conditions) = (etag, conditions));
         let store = open(&server, &[]);
-        let blocking = store.into_blocking();
-        let pinned = blocking.readable().unwrap().pin(&key("a/c/0/1")).unwrap().unwrap();
+        let blocking = store.into_store();
+        let pinned = blocking.to_sync().snapshot(&key("a/c/0/1")).unwrap().unwrap();
         let range = [ByteRange::Bounded { start: 50_000, len: 10 }];
         assert_eq!(pinned.read(&range).unwrap()[0].len(), 10);
         let version = pinned.version().expect("it has one");
@@ -134,13 +134,13 @@ fn a_value_that_is_replaced_while_it_is_read_is_noticed() {
             assert!(matches!(read, Err(StoreError::Changed { .. })), "{etag:?}: {read:?}");
         };
         changed(pinned.read(&range));
-        let readable = blocking.readable().unwrap();
-        let expected = readable.pin_as(&key("a/c/0/1"), &version).unwrap().unwrap();
+        let readable = blocking.to_sync();
+        let expected = readable.snapshot_of(&key("a/c/0/1"), &version).unwrap().unwrap();
         changed(expected.read(&range));
-        let expected = readable.pin_as(&key("a/c/0/1"), &version).unwrap().unwrap();
+        let expected = readable.snapshot_of(&key("a/c/0/1"), &version).unwrap().unwrap();
         changed(expected.read(&[]));
-        let now = readable.pin(&key("a/c/0/1")).unwrap().unwrap().version().unwrap();
-        let expected = readable.pin_as(&key("a/c/0/1"), &now).unwrap().unwrap();
+        let now = readable.snapshot(&key("a/c/0/1")).unwrap().unwrap().version().unwrap();
+        let expected = readable.snapshot_of(&key("a/c/0/1"), &now).unwrap().unwrap();
         assert_eq!(expected.read(&range).unwrap()[0][..], [1; 10]);
         assert_eq!(expected.size(), 100_000);
     }
@@ -153,8 +153,8 @@ fn near_ranges_are_fetched_together() {
     let store = open(&server, &[]);
     let bounded = |start, len| ByteRange::Bounded { start, len };
     let ranges = [bounded(90_000, 10), bounded(0, 10), bounded(10, 20), bounded(20_030, 5)];
-    let blocking = store.clone().into_blocking();
-    let parts = blocking.readable().unwrap().get_partial_values(&key("a/c/0/1"), &ranges);
+    let blocking = store.clone().into_store();
+    let parts = blocking.to_sync().ranges(&key("a/c/0/1"), &ranges);
     let value = &contents()["a/c/0/1"];
     let due = [&value[90_000..90_010], &value[..10], &value[10..30], &value[20_030..20_035]];
     assert_eq!(parts.unwrap().unwrap(), due);

@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex};
 
 use common::selections::{Case, Kind, case, meant, seeds};
 use proptest::prelude::*;
-use zarr::store::Store;
+use zarr::store::{Store, from_sync};
 use zarr::stores::{MemoryStore, Outcome};
 
 /// What was asked for a chunk.
@@ -32,7 +32,7 @@ type Log = Arc<Mutex<BTreeMap<String, Asked>>>;
 fn logged() -> (Arc<dyn Store>, Log) {
     let log = Log::default();
     let noted = log.clone();
-    let store = zarr::stores::log(Arc::new(MemoryStore::new()), move |call| {
+    let store = zarr::stores::log(from_sync(MemoryStore::new()), move |call| {
         let mut log = noted.lock().expect("no panic");
         let asked = log.entry(call.key.to_owned()).or_default();
         match call.operation {
@@ -49,8 +49,8 @@ fn logged() -> (Arc<dyn Store>, Log) {
 
 /// How large each object is.
 fn sizes(store: &Arc<dyn Store>) -> BTreeMap<String, u64> {
-    let keys = store.listable().expect("memory lists").list().expect("memory lists");
-    let get = |key| store.readable().expect("readable").get(key).expect("read").expect("there");
+    let keys = store.to_sync().list().expect("memory lists");
+    let get = |key| store.to_sync().value(key).expect("read").expect("there");
     keys.iter().map(|key| (key.to_string(), get(key).len() as u64)).collect()
 }
 

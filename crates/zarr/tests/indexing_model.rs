@@ -11,16 +11,15 @@
 
 mod common;
 
-use std::sync::Arc;
-
 use bytemuck::{Pod, Zeroable};
 use common::selections::{Case, Meant, Seeds, case, meant, seeds};
 use proptest::prelude::*;
+use zarr::store::from_sync;
 use zarr::stores::MemoryStore;
 use zarr::{Array, Element};
 
 fn created(case: &Case, data_type: &str) -> Array {
-    case.create(Arc::new(MemoryStore::new()), data_type)
+    case.create(from_sync(MemoryStore::new()), data_type)
 }
 
 /// What memory does.

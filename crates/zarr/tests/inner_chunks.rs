@@ -10,7 +10,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use zarr::store::{Store, StoreKey};
+use zarr::store::{Store, StoreKey, from_sync};
 use zarr::stores::{Call, MemoryStore};
 use zarr::{Array, Dialect, Hierarchy, NodePath, OpenOptions, Result};
 
@@ -27,7 +27,7 @@ fn path() -> NodePath {
 }
 
 fn memory() -> Arc<dyn Store> {
-    Arc::new(MemoryStore::new())
+    from_sync(MemoryStore::new())
 }
 
 /// Shards of `count` inner chunks of `inner` bytes each.
@@ -40,7 +40,7 @@ fn bytes(store: &Arc<dyn Store>, inner: u64, count: u64, codec: &str) -> Result<
 
 fn stored(store: &Arc<dyn Store>) -> Vec<u8> {
     let key = StoreKey::new("a/c/0").expect("a good key");
-    let value = store.readable().expect("readable").get(&key).expect("memory reads");
+    let value = store.to_sync().value(&key).expect("memory reads");
     value.expect("it is stored").to_vec()
 }
 
@@ -108,7 +108,7 @@ fn frames_are_decoded_one_by_one() -> Result<()> {
     let builder = hierarchy.create_array(&path()).shape(&[16]).chunks(&[4]).shards(&[16]);
     let array = builder.data_type_named("int32").codec(zarr::codec("zstd:0")?).create()?;
     let key = StoreKey::new("a/c/0")?;
-    store.writeable().expect("writeable").set(&key, unhex(FRAMES).into())?;
+    store.to_sync().set(&key, unhex(FRAMES).into())?;
     for (chunk, elements, bytes) in [
         (3, [1, 2, 3, 1 << 30], vec![68, 25]),
         (2, [7; 4], vec![19]),

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use zarr::store::{Store, StoreKey};
+use zarr::store::{Store, StoreKey, from_sync};
 use zarr::stores::MemoryStore;
 use zarr::{Array, Dialect, Hierarchy, OpenOptions, Result, Selection, steps};
 
@@ -17,7 +17,7 @@ enum Layout {
 /// An array of 24 elements in stored chunks of 8, holding 1 to 24.
 fn filled(dialect: Dialect, layout: Layout) -> Result<Array> {
     let options = OpenOptions::new(zarr::standard()).read_write();
-    let store = Arc::new(MemoryStore::new());
+    let store = from_sync(MemoryStore::new());
     let hierarchy = Hierarchy::create(store, options.format(dialect), &options)?;
     let array = hierarchy.create_array(&"/a".parse()?).shape(&[24]).data_type_named("u1");
     let array = match layout {
@@ -83,7 +83,7 @@ async fn zeros_are_stored_where_the_fill_value_is_undefined() -> Result<()> {
     for dialect in [Dialect::V2, Dialect::Draft] {
         for waits in [false, true] {
             let options = OpenOptions::new(zarr::standard()).read_write();
-            let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+            let store: Arc<dyn Store> = from_sync(MemoryStore::new());
             let hierarchy = Hierarchy::create(store.clone(), options.format(dialect), &options)?;
             let array = hierarchy.create_array(&"/a".parse()?).shape(&[12]).chunks(&[4]);
             let array = array.data_type_named("u1").undefined_fill().create()?;
@@ -108,7 +108,7 @@ async fn zeros_are_stored_where_the_fill_value_is_undefined() -> Result<()> {
             };
             for chunk in chunks {
                 let key = StoreKey::new(chunk)?;
-                let stored = store.readable().expect("readable").get(&key)?;
+                let stored = store.to_sync().value(&key)?;
                 assert_eq!(stored.as_deref(), Some(&[0u8; 4][..]), "{dialect}, {chunk}");
             }
         }

@@ -4,12 +4,12 @@
 
 use std::sync::Arc;
 
-use zarr::store::{Store, StoreKey};
+use zarr::store::{Store, StoreKey, from_sync};
 use zarr::stores::MemoryStore;
 use zarr::{Dialect, ErrorKind, Hierarchy, OpenOptions, Result};
 
 fn begun(dialect: Dialect) -> Result<(Arc<dyn Store>, Hierarchy)> {
-    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let store: Arc<dyn Store> = from_sync(MemoryStore::new());
     let options = OpenOptions::new(zarr::standard()).read_write();
     let format = zarr::format::of_dialect(dialect);
     let hierarchy = Hierarchy::create(store.clone(), format, &options)?;
@@ -21,11 +21,11 @@ fn key(text: &str) -> StoreKey {
 }
 
 fn set(store: &Arc<dyn Store>, at: &str, value: &[u8]) {
-    store.writeable().expect("writeable").set(&key(at), value.into()).expect("set");
+    store.to_sync().set(&key(at), value.into()).expect("set");
 }
 
 fn is_there(store: &Arc<dyn Store>, at: &str) -> bool {
-    store.readable().expect("readable").get(&key(at)).expect("read").is_some()
+    store.to_sync().value(&key(at)).expect("read").is_some()
 }
 
 /// V27, row 27, decision 0139.
@@ -87,7 +87,7 @@ fn purging_spares_other_nodes() -> Result<()> {
             .create()?;
         child.write(.., &[5u8, 6])?;
         for document in ["a/.zgroup", "a/zarr.json"] {
-            store.writeable().expect("writeable").erase(&key(document))?;
+            store.to_sync().erase(&key(document))?;
         }
         let again = || -> Result<_> {
             let array = hierarchy.create_array(&"/a".parse()?).shape(&[2, 2]).chunks(&[1, 1]);

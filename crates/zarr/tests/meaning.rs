@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use common::{document, keys, path};
 use zarr::format::of_dialect;
-use zarr::store::{Payload, Store, StoreKey};
+use zarr::store::{Payload, Store, StoreKey, from_sync};
 use zarr::stores::MemoryStore;
 use zarr::{
     Array, CopyOptions, Dialect, ErrorKind, Hierarchy, Json, Node, NodeKind, Object, OpenOptions,
@@ -20,7 +20,7 @@ fn options() -> OpenOptions {
 
 /// A new hierarchy in memory.
 fn begun(dialect: Dialect) -> (Arc<dyn Store>, Hierarchy) {
-    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let store: Arc<dyn Store> = from_sync(MemoryStore::new());
     let made = Hierarchy::create(store.clone(), of_dialect(dialect), &options());
     (store, made.expect("a new hierarchy"))
 }
@@ -35,7 +35,7 @@ fn json(text: &str) -> Json {
 
 fn set(store: &Arc<dyn Store>, key: &str, text: &str) {
     let key = StoreKey::new(key).expect("a good key");
-    let writeable = store.writeable().expect("writeable");
+    let writeable = store.to_sync();
     writeable.set(&key, Payload::from(text.as_bytes().to_vec())).expect("set");
 }
 
@@ -247,7 +247,7 @@ fn stores() -> (tempfile::TempDir, Vec<Arc<dyn Store>>) {
     let at = |name: &str| folder.path().join(name).display().to_string();
     let open = |url: String| options().store(&url).expect("a new store");
     let list = vec![
-        Arc::new(MemoryStore::new()) as Arc<dyn Store>,
+        from_sync(MemoryStore::new()) as Arc<dyn Store>,
         open(at("folder")),
         open(format!("zip://{}", at("x.zip"))),
         open(format!("lmdb://{}", at("x.lmdb"))),
@@ -308,7 +308,7 @@ fn nodes_below_a_folder_without_a_document_are_listed_and_copied() -> Result<()>
             let array = made.create_array(&path("/A/1/a")).shape(&[1]).data_type_named("uint8");
             array.create()?.write(.., &[7u8])?;
             let document = if dialect == Dialect::V2 { ".zgroup" } else { "zarr.json" };
-            let writeable = store.writeable().expect("writeable");
+            let writeable = store.to_sync();
             for folder in ["A", "A/1"] {
                 writeable.erase(&StoreKey::new(format!("{folder}/{document}"))?)?;
             }
@@ -331,7 +331,7 @@ fn nodes_below_a_folder_without_a_document_are_listed_and_copied() -> Result<()>
             let opened = source.nodes(&path("/"))?;
             let opened: Vec<_> = opened.iter().map(|node| node.path().as_str()).collect();
             assert_eq!(opened, ["/", "/A", "/A/1", "/A/1/a"], "{place}");
-            let offloaded = Arc::new(zarr::aio::Offloaded::new(store.clone()));
+            let offloaded = store.clone();
             let listed = runtime.block_on(async {
                 let waiting = zarr::aio::Hierarchy::open(offloaded, &options()).await?;
                 waiting.tree(&path("/")).await
@@ -387,7 +387,7 @@ fn a_name_that_cannot_be_is_named() -> Result<()> {
 fn attributes_of_a_folder_without_a_document_are_copied() -> Result<()> {
     let (store, source) = begun(Dialect::V2);
     source.create_group(&path("/A/b"), Object::new())?;
-    store.writeable().expect("writeable").erase(&StoreKey::new("A/.zgroup")?)?;
+    store.to_sync().erase(&StoreKey::new("A/.zgroup")?)?;
     set(&store, "A/.zattrs", r#"{"well": 1}"#);
     let (_, target) = begun(Dialect::V3);
     copied(&source, &target)?;
@@ -402,7 +402,7 @@ fn the_codec_endian_is_copied_as_bytes() -> Result<()> {
     let builder = source.create_array(&path("/a")).shape(&[2]).data_type_named("int32");
     builder.big_endian(true).create()?.write(.., &[1i32, 2])?;
     let key = StoreKey::new("a/zarr.json")?;
-    let text = store.readable().expect("readable").get(&key)?.expect("there");
+    let text = store.to_sync().value(&key)?.expect("there");
     let text = String::from_utf8_lossy(&text).replace("\"bytes\"", "\"endian\"");
     assert!(text.contains("\"endian\""));
     set(&store, "a/zarr.json", &text);

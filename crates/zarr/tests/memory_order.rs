@@ -1,16 +1,15 @@
 //! What is stored does not depend on the layout of the caller's memory.
 #![cfg(all(feature = "memory", feature = "ndarray", feature = "sharding", feature = "transpose"))]
 
-use std::sync::Arc;
-
 use ndarray::{Array3, ShapeBuilder, s};
+use zarr::store::from_sync;
 use zarr::stores::MemoryStore;
 use zarr::{Array, Dialect, Element, Hierarchy, NodePath, OpenOptions, Result};
 
 fn array(data_type: &str, codecs: &[&str]) -> Result<Array> {
     let options = OpenOptions::new(zarr::standard()).read_write();
     let format = zarr::format::of_dialect(Dialect::V3);
-    let hierarchy = Hierarchy::create(Arc::new(MemoryStore::new()), format, &options)?;
+    let hierarchy = Hierarchy::create(from_sync(MemoryStore::new()), format, &options)?;
     let builder = hierarchy.create_array(&NodePath::new("/a")?).shape(&[4, 5, 6]);
     let mut builder = builder.chunks(&[2, 4, 6]).data_type_named(data_type);
     for codec in codecs {
@@ -22,8 +21,8 @@ fn array(data_type: &str, codecs: &[&str]) -> Result<Array> {
 /// All values of the store.
 fn stored(array: &Array) -> Vec<(String, Vec<u8>)> {
     let store = array.hierarchy().store();
-    let keys = store.listable().expect("memory lists").list().expect("memory lists");
-    let get = |key| store.readable().expect("readable").get(key).expect("memory reads");
+    let keys = store.to_sync().list().expect("memory lists");
+    let get = |key| store.to_sync().value(key).expect("memory reads");
     keys.iter().map(|key| (key.to_string(), get(key).expect("it is there").to_vec())).collect()
 }
 

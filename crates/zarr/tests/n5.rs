@@ -40,7 +40,7 @@ fn numbers() -> Vec<i16> {
 
 fn set(store: &Arc<dyn Store>, key: &str, value: Vec<u8>) {
     let key = StoreKey::new(key).expect("a good key");
-    store.writeable().expect("writeable").set(&key, value.into()).expect("memory sets");
+    store.to_sync().set(&key, value.into()).expect("memory sets");
 }
 
 fn metadata(chunk_key_encoding: &str) -> Vec<u8> {
@@ -84,7 +84,7 @@ fn blocks_are_written_as_others_write_them() -> Result<()> {
     assert_eq!(found.map(ToString::to_string).as_deref(), Some(KEYS));
     for (key, block) in STORED {
         let key = StoreKey::new(key)?;
-        let stored = store.readable().expect("readable").get(&key)?;
+        let stored = store.to_sync().value(&key)?;
         assert_eq!(stored.as_deref(), Some(&hex(block)[..]), "{key}");
     }
     Ok(())

@@ -22,7 +22,7 @@ fn array(data_type: &str, codecs: &[&str]) -> Array {
 fn stored(array: &Array, key: &str) -> Vec<u8> {
     let key = StoreKey::new(key).expect("a good key");
     let store = array.hierarchy().store();
-    store.readable().expect("readable").get(&key).expect("readable").expect("there").to_vec()
+    store.to_sync().value(&key).expect("readable").expect("there").to_vec()
 }
 
 /// F-053: elements are `i8` and `u8`, stored ones have zeros above them.

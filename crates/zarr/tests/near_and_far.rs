@@ -16,7 +16,7 @@ use std::sync::Arc;
 use common::remote;
 use common::selections::{case, meant, seeds};
 use proptest::prelude::*;
-use zarr::store::{Payload, Store, StoreKey};
+use zarr::store::{Payload, Store, StoreKey, from_sync};
 use zarr::stores::MemoryStore;
 use zarr::{ErrorKind, Hierarchy, NodePath, OpenOptions, Result, Selection, Warning};
 
@@ -48,19 +48,19 @@ fn read(
 
 /// The stored chunk that `which` names, with one byte changed or its end cut off.
 fn damage(store: &Arc<dyn Store>, which: usize, at: usize, cut: bool) {
-    let keys = store.listable().expect("memory lists").list().expect("memory lists");
+    let keys = store.to_sync().list().expect("memory lists");
     let is_chunk =
         |key: &&StoreKey| !key.as_str().contains(".z") && !key.as_str().ends_with("json");
     let chunks: Vec<&StoreKey> = keys.iter().filter(is_chunk).collect();
     let Some(key) = (!chunks.is_empty()).then(|| chunks[which % chunks.len()]) else { return };
-    let value = store.readable().expect("readable").get(key).expect("read").expect("there");
+    let value = store.to_sync().value(key).expect("read").expect("there");
     let mut value = value.to_vec();
     let Some(at) = at.checked_rem(value.len()) else { return };
     match cut {
         true => value.truncate(at),
         false => value[at] ^= 0x40,
     }
-    store.writeable().expect("writeable").set(key, Payload::from(value)).expect("set");
+    store.to_sync().set(key, Payload::from(value)).expect("set");
 }
 
 proptest! {
@@ -71,7 +71,7 @@ proptest! {
         seeds in seeds(),
         damaged in proptest::option::of((any::<usize>(), any::<usize>(), any::<bool>())),
     ) {
-        let local: Arc<dyn Store> = Arc::new(MemoryStore::new());
+        let local: Arc<dyn Store> = from_sync(MemoryStore::new());
         let array = case.create(local.clone(), "<i4");
         let count: u64 = array.shape().iter().product();
         array.write(.., &(1..=count as i32).collect::<Vec<_>>()).expect("written");

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use zarr::store::Store;
+use zarr::store::{Store, from_sync};
 use zarr::stores::MemoryStore;
 use zarr::{Dialect, Hierarchy, NodePath, Object, OpenOptions, Result};
 
@@ -20,7 +20,7 @@ fn array(hierarchy: &Hierarchy, at: &str) -> Result<()> {
 #[test]
 fn a_longer_name_is_another_node() -> Result<()> {
     for dialect in [Dialect::V3, Dialect::V2, Dialect::Draft] {
-        let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+        let store: Arc<dyn Store> = from_sync(MemoryStore::new());
         let options = OpenOptions::new(zarr::standard()).read_write();
         let format = zarr::format::of_dialect(dialect);
         let hierarchy = Hierarchy::create(store, format, &options)?;

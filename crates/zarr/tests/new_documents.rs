@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 
-use zarr::store::{Store, StoreKey};
+use zarr::store::{Store, StoreKey, from_sync};
 use zarr::stores::MemoryStore;
 use zarr::{
     ArrayBuilder, CopyOptions, Dialect, ErrorKind, Hierarchy, Json, NodePath, Object, OpenOptions,
@@ -25,7 +25,7 @@ fn json(text: &str) -> Json {
 }
 
 fn hierarchy(dialect: Dialect) -> Result<(Arc<dyn Store>, Hierarchy)> {
-    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let store: Arc<dyn Store> = from_sync(MemoryStore::new());
     let options = OpenOptions::new(zarr::standard()).read_write();
     let format = zarr::format::of_dialect(dialect);
     Ok((store.clone(), Hierarchy::create(store, format, &options)?))
@@ -33,7 +33,7 @@ fn hierarchy(dialect: Dialect) -> Result<(Arc<dyn Store>, Hierarchy)> {
 
 fn text(store: &Arc<dyn Store>, key: &str) -> String {
     let key = StoreKey::new(key).expect("a good key");
-    let value = store.readable().expect("readable").get(&key).expect("memory reads");
+    let value = store.to_sync().value(&key).expect("memory reads");
     String::from_utf8(value.expect("it is there").to_vec()).expect("UTF-8")
 }
 
@@ -155,7 +155,7 @@ fn integers_lose_their_fraction() -> Result<()> {
     for (dialect, name, written) in [(Dialect::V3, "zarr.json", v3), (Dialect::V2, ".zarray", v2)] {
         let key = StoreKey::new(format!("a/{name}"))?;
         let (store, hierarchy) = hierarchy(dialect)?;
-        store.writeable().expect("writeable").set(&key, written.as_bytes().into())?;
+        store.to_sync().set(&key, written.as_bytes().into())?;
         let node = hierarchy.node(&path("/a"))?;
         zarr::copy(&node, &hierarchy, &path("/b"), &CopyOptions::default())?;
         assert_eq!(hierarchy.array(&path("/b"))?.read::<i16>(..)?, [7, 7]);
@@ -256,7 +256,7 @@ fn errors_name_the_kind_and_the_member() -> Result<()> {
         without.remove(name);
         let key = StoreKey::new("a/zarr.json")?;
         let value = Json::Object(without).to_string();
-        store.writeable().expect("writeable").set(&key, value.as_bytes().into())?;
+        store.to_sync().set(&key, value.as_bytes().into())?;
         let error = hierarchy.array(&path("/a")).expect_err(name);
         assert_eq!(error.kind(), ErrorKind::InvalidMetadata);
         assert!(error.to_string().contains(name), "{error}");
@@ -404,7 +404,7 @@ fn stale_consolidated_metadata_are_not_copied_into_new_documents() -> Result<()>
     for at in ["g/zarr.json", "g/a/zarr.json"] {
         let with_copy = text(&store, at).replacen('{', &format!("{{{inline},"), 1);
         let at = StoreKey::new(at).expect("a good key");
-        store.writeable().expect("writeable").set(&at, with_copy.into_bytes().into())?;
+        store.to_sync().set(&at, with_copy.into_bytes().into())?;
     }
     let source = Hierarchy::open(store, &OpenOptions::new(zarr::standard()))?;
     for (from, to, documents) in

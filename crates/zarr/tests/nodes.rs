@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex};
 
 use zarr::format::of_dialect;
-use zarr::store::{Payload, Store, StoreKey};
+use zarr::store::{Payload, Store, StoreKey, from_sync};
 use zarr::stores::MemoryStore;
 use zarr::{Dialect, Hierarchy, NodeKind, NodePath, Object, OpenOptions, Result};
 
@@ -18,7 +18,7 @@ fn path(text: &str) -> NodePath {
 
 /// Groups and arrays, two levels deep.
 fn filled(dialect: Dialect) -> Result<Arc<dyn Store>> {
-    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let store: Arc<dyn Store> = from_sync(MemoryStore::new());
     let hierarchy = Hierarchy::create(store.clone(), of_dialect(dialect), &options())?;
     for group in ["/g", "/g/empty", "/h"] {
         hierarchy.create_group(&path(group), Object::new().with("name", group))?;
@@ -60,7 +60,7 @@ fn they_are_those_of_the_tree() -> Result<()> {
 #[test]
 fn broken_ones_are_left_out_with_a_warning() -> Result<()> {
     let store = filled(Dialect::V3)?;
-    let writeable = store.writeable().expect("writeable");
+    let writeable = store.to_sync();
     let shapeless = br#"{"zarr_format":3,"node_type":"array"}"#;
     for (name, text) in [("g/a", &b"{"[..]), ("h/a", shapeless)] {
         let key = StoreKey::new(format!("{name}/zarr.json")).expect("a key");
@@ -108,11 +108,11 @@ fn keys_that_are_not_zarrs_are_listed_before_they_are_erased() -> Result<()> {
         assert!(hierarchy.foreign_keys(&path("/g"))?.is_empty(), "{dialect}");
         let below = if dialect == Dialect::Draft { "data/root/g" } else { "g" };
         let notes = StoreKey::new(format!("{below}/a/notes.txt"))?;
-        store.writeable().expect("memory").set(&notes, Payload::new(b"work".to_vec()))?;
+        store.to_sync().set(&notes, Payload::new(b"work".to_vec()))?;
         assert_eq!(hierarchy.foreign_keys(&path("/g"))?, std::slice::from_ref(&notes), "{dialect}");
         assert!(hierarchy.foreign_keys(&path("/h"))?.is_empty(), "{dialect}");
         hierarchy.erase(&path("/g"))?;
-        assert_eq!(store.readable().expect("memory").get(&notes)?, None, "{dialect}");
+        assert_eq!(store.to_sync().value(&notes)?, None, "{dialect}");
     }
     Ok(())
 }

@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 
-use zarr::store::{Store, StoreKey};
+use zarr::store::{Store, StoreKey, from_sync};
 use zarr::stores::MemoryStore;
 use zarr::{
     Array, CopyOptions, Dialect, ErrorKind, Hierarchy, Json, Node, NodePath, OpenOptions, Result,
@@ -24,18 +24,18 @@ fn open(shape: &str, order: &str, filter: &str, chunks: &[(&str, &[u8])]) -> Res
     let document = format!(
         r#"{{"zarr_format":2,"shape":{shape},"chunks":{shape},"dtype":"|O","compressor":null,"fill_value":0,"order":"{order}","filters":[{filter}]}}"#
     );
-    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let store: Arc<dyn Store> = from_sync(MemoryStore::new());
     for (key, value) in chunks.iter().chain([&(".zarray", document.as_bytes())]) {
         let key = StoreKey::new(*key).expect("a good key");
-        store.writeable().expect("writeable").set(&key, (*value).into()).expect("memory sets");
+        store.to_sync().set(&key, (*value).into()).expect("memory sets");
     }
     Hierarchy::open(store, &options())?.array(&NodePath::root())
 }
 
 fn chunk(array: &Array, key: &str) -> Vec<u8> {
     let key = StoreKey::new(key).expect("a good key");
-    let readable = array.hierarchy().store().readable().expect("readable");
-    readable.get(&key).expect("readable").expect("it is there").to_vec()
+    let readable = array.hierarchy().store().to_sync();
+    readable.value(&key).expect("readable").expect("it is there").to_vec()
 }
 
 fn values(array: &Array) -> Result<Vec<String>> {
@@ -209,10 +209,10 @@ fn damaged_documents_end_in_errors_or_elements() {
 
 /// Opens, reads, writes and copies what there is.
 fn attack(values: &[(&str, &[u8])]) -> Result<()> {
-    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let store: Arc<dyn Store> = from_sync(MemoryStore::new());
     for (key, value) in values {
         let key = StoreKey::new(*key).expect("a good key");
-        store.writeable().expect("writeable").set(&key, (*value).into()).expect("memory sets");
+        store.to_sync().set(&key, (*value).into()).expect("memory sets");
     }
     let array = Hierarchy::open(store, &options())?.array(&NodePath::root())?;
     let count = array.shape().iter().fold(1u64, |n, &len| n.saturating_mul(len));
@@ -236,7 +236,7 @@ fn attack(values: &[(&str, &[u8])]) -> Result<()> {
 }
 
 fn copied(array: &Array, to: Dialect) -> Result<Array> {
-    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let store: Arc<dyn Store> = from_sync(MemoryStore::new());
     let format = zarr::format::of_dialect(to);
     let target = Hierarchy::create(store, format, &options())?;
     let path = NodePath::new("/a")?;

@@ -7,10 +7,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use zarr::store::{
-    Bytes, ConditionalStore, ListableStore, Payload, ReadableStore, Store, StoreKey, Version,
-    WriteableStore,
-};
+use zarr::store::{GetOptions, Got, Payload, Precondition, StoreKey, SyncStore, from_sync_arc};
 use zarr::stores::MemoryStore;
 use zarr::{Array, Dialect, Hierarchy, OpenOptions, Result, StoreError, aio};
 
@@ -46,48 +43,30 @@ impl Held {
     }
 }
 
-impl Store for Held {
+impl SyncStore for Held {
+    zarr::forward_calls!(memory: capabilities create erase_prefix list_prefix list_dir);
+
     fn name(&self) -> String {
         "held".into()
     }
-    fn readable(&self) -> Option<&dyn ReadableStore> {
-        Some(self)
-    }
-    fn writeable(&self) -> Option<&dyn WriteableStore> {
-        self.memory.writeable()
-    }
-    fn listable(&self) -> Option<&dyn ListableStore> {
-        self.memory.listable()
-    }
-    fn conditional(&self) -> Option<&dyn ConditionalStore> {
-        Some(self)
-    }
-}
-
-impl ReadableStore for Held {
-    fn get(&self, key: &StoreKey) -> Result<Option<Bytes>, StoreError> {
-        let value = self.memory.get(key);
-        self.hold(After::Read, key);
+    fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> Result<Option<Got>, StoreError> {
+        let is_read = !how.version;
+        let value = self.memory.get(key, how);
+        if is_read {
+            self.hold(After::Read, key);
+        }
         value
     }
-}
-
-impl ConditionalStore for Held {
-    fn get_versioned(
-        &self,
-        key: &StoreKey,
-        limit: u64,
-    ) -> Result<Option<(Bytes, Version)>, StoreError> {
-        self.memory.get_versioned(key, limit)
-    }
-    fn set_if(
+    fn put(
         &self,
         key: &StoreKey,
         value: Option<Payload<'_>>,
-        was: Option<&Version>,
+        only_if: Precondition<'_>,
     ) -> Result<bool, StoreError> {
-        let done = self.memory.set_if(key, value, was);
-        self.hold(After::Swap, key);
+        let done = self.memory.put(key, value, only_if);
+        if only_if.compares() {
+            self.hold(After::Swap, key);
+        }
         done
     }
 }
@@ -116,7 +95,8 @@ impl Begun {
     fn new(dialect: Dialect) -> Result<Begun> {
         let store = Arc::new(Held::default());
         let options = OpenOptions::new(zarr::standard()).read_write();
-        let hierarchy = Hierarchy::create(store.clone(), options.format(dialect), &options)?;
+        let hierarchy =
+            Hierarchy::create(from_sync_arc(store.clone()), options.format(dialect), &options)?;
         let array = hierarchy.create_array(&"/a".parse()?).shape(&[3]).chunks(&[2]);
         let array = array.data_type_named("u1").create()?;
         array.write(.., &[1u8, 2, 3])?;
@@ -160,7 +140,7 @@ impl Begun {
     /// The handle knows the array as it is.
     fn check(&self, is_waiting: bool, what: &str) {
         let options = OpenOptions::new(zarr::standard());
-        let now = Hierarchy::open(self.store.clone(), &options).unwrap();
+        let now = Hierarchy::open(from_sync_arc(self.store.clone()), &options).unwrap();
         let now = now.array(self.array.path()).unwrap();
         let known = if is_waiting { self.waiting.metadata() } else { self.array.metadata() };
         assert_eq!(known.shape, now.shape(), "{what}");

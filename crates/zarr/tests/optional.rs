@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use zarr::data_type::{DataType, Optional};
 use zarr::format::of_dialect;
-use zarr::store::{Store, StoreKey};
+use zarr::store::{StoreKey, SyncStore, from_sync, from_sync_arc};
 use zarr::stores::MemoryStore;
 use zarr::{
     Array, CopyOptions, Dialect, Element, ErrorKind, Hierarchy, Json, Node, NodePath, OpenOptions,
@@ -81,23 +81,24 @@ fn path() -> NodePath {
 /// An array of this document and these chunks.
 fn stored(document: &str, chunks: &[(&str, &str)]) -> (Arc<MemoryStore>, Result<Array>) {
     let store = Arc::new(MemoryStore::new());
-    put(&*store, "a/zarr.json", document.as_bytes());
+    put(&store, "a/zarr.json", document.as_bytes());
     for (key, bytes) in chunks {
-        put(&*store, key, &hex(bytes));
+        put(&store, key, &hex(bytes));
     }
     let options = OpenOptions::new(zarr::standard()).read_write();
-    let hierarchy = Hierarchy::create(store.clone(), of_dialect(Dialect::V3), &options);
+    let hierarchy =
+        Hierarchy::create(from_sync_arc(store.clone()), of_dialect(Dialect::V3), &options);
     (store, hierarchy.and_then(|hierarchy| hierarchy.array(&path())))
 }
 
-fn put(store: &dyn Store, key: &str, bytes: &[u8]) {
+fn put(store: &MemoryStore, key: &str, bytes: &[u8]) {
     let key = StoreKey::new(key).expect("a good key");
-    store.writeable().expect("writeable").set(&key, bytes.to_vec().into()).expect("written");
+    store.set(&key, bytes.to_vec().into()).expect("written");
 }
 
-fn get(store: &dyn Store, key: &str) -> Option<Vec<u8>> {
+fn get(store: &MemoryStore, key: &str) -> Option<Vec<u8>> {
     let key = StoreKey::new(key).expect("a good key");
-    store.readable().expect("readable").get(&key).expect("readable").map(|bytes| bytes.to_vec())
+    store.value(&key).expect("readable").map(|bytes| bytes.to_vec())
 }
 
 const N: Option<u8> = None;
@@ -146,7 +147,7 @@ fn agrees<T: Element + Copy + PartialEq + std::fmt::Debug>(
         }
         for key in keys {
             let due = chunks.iter().find(|(name, _)| *name == key).map(|(_, bytes)| hex(bytes));
-            assert_eq!(get(&*store, key), due, "{key}");
+            assert_eq!(get(&store, key), due, "{key}");
         }
     }
     Ok(())
@@ -164,8 +165,9 @@ async fn they_are_read_and_written_waiting() -> Result<()> {
     let (store, array) = stored(&plain(), &PLAIN);
     array?;
     let options = OpenOptions::new(zarr::standard()).read_write();
-    let store = Arc::new(zarr::aio::Offloaded::new(store));
-    let array = zarr::aio::Hierarchy::open(store, &options).await?.array(&path()).await?;
+    let store = store;
+    let array =
+        zarr::aio::Hierarchy::open(from_sync_arc(store), &options).await?.array(&path()).await?;
     assert_eq!(array.read::<Option<u8>>(..).await?, PLAIN_ELEMENTS);
     array.write((.., 1..3), vec![N, some(1), some(2), N, N, some(3), some(4), N]).await?;
     let row = [some(0), N, some(1), some(3), N, some(2), N, some(7)];
@@ -313,7 +315,7 @@ fn each_part_has_codecs_of_its_own() -> Result<()> {
     let (store, array) = stored(&document(int16, "null", &codec(big)), &[]);
     array?.write((0, 0), &[Some(0x0102i16)])?;
     let due = hex("01000000000000000200000000000000 01 0102");
-    assert_eq!(get(&*store, "a/c/0/0"), Some(due));
+    assert_eq!(get(&store, "a/c/0/0"), Some(due));
     Ok(())
 }
 
@@ -325,7 +327,7 @@ fn chunks_of_nothing_but_fill_are_not_stored() -> Result<()> {
         assert_eq!(array.read::<Option<u8>>((0..2, 0..2))?, elements);
         array.write((0..2, 0..2), &[some(1); 4])?;
         array.write((0..2, 0..2), &elements)?;
-        assert_eq!(get(&*store, "a/c/0/0"), None);
+        assert_eq!(get(&store, "a/c/0/0"), None);
     }
     Ok(())
 }
@@ -438,12 +440,19 @@ fn final_v3_alone_has_words_for_it() -> Result<()> {
 /// What is created is said in zarrs' words.
 #[test]
 fn a_new_array_is_said_as_zarrs_says_it() -> Result<()> {
-    let store = Arc::new(MemoryStore::new());
+    let store = from_sync(MemoryStore::new());
     let options = OpenOptions::new(zarr::standard()).read_write();
     let hierarchy = Hierarchy::create(store.clone(), of_dialect(Dialect::V3), &options)?;
     let builder = hierarchy.create_array(&path()).shape(&[2]).fill_value(Json::Null);
     builder.data_type_named("optional(int32)").create()?;
-    let document = Json::parse(&get(&*store, "a/zarr.json").expect("a document")).expect("JSON");
+    let document = Json::parse(
+        &store
+            .to_sync()
+            .value(&StoreKey::new("a/zarr.json").unwrap())
+            .unwrap()
+            .expect("a document"),
+    )
+    .expect("JSON");
     let member = |name: &str| document.as_object().and_then(|o| o.get(name)).map(Json::to_string);
     let words = r#"{"name":"zarrs.optional","configuration":{"name":"int32","configuration":{}}}"#;
     assert_eq!(member("data_type").as_deref(), Some(words));

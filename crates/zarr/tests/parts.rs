@@ -7,15 +7,14 @@
     feature = "crc32c"
 ))]
 
-use std::sync::Arc;
-
+use zarr::store::from_sync;
 use zarr::stores::MemoryStore;
 use zarr::{Array, Dialect, Hierarchy, NodePath, OpenOptions, Region, Result};
 
 fn array(data_type: &str, shape: &[u64], chunks: &[u64], codecs: &[String]) -> Result<Array> {
     let options = OpenOptions::new(zarr::standard()).read_write();
     let format = zarr::format::of_dialect(Dialect::V3);
-    let hierarchy = Hierarchy::create(Arc::new(MemoryStore::new()), format, &options)?;
+    let hierarchy = Hierarchy::create(from_sync(MemoryStore::new()), format, &options)?;
     let mut builder = hierarchy.create_array(&NodePath::new("/a")?).shape(shape).chunks(chunks);
     for codec in codecs {
         builder = builder.codec(zarr::codec(codec)?);

@@ -12,6 +12,7 @@ use common::{knowing, offset};
 use proptest::prelude::*;
 use zarr::format::of_dialect;
 use zarr::grid::RectilinearGrid;
+use zarr::store::from_sync;
 use zarr::stores::MemoryStore;
 use zarr::{Array, Dialect, Element, Hierarchy, Json, NodePath, Region};
 
@@ -439,7 +440,7 @@ fn check<T: Sample>(case: &Case<T>) -> Result<(), TestCaseError> {
     let (from, to) = (*from, *to);
     let mut model = Model::new(&case.shape, &case.fill);
     let mut options = knowing();
-    let store = Arc::new(MemoryStore::new());
+    let store = from_sync(MemoryStore::new());
     let hierarchy =
         Hierarchy::create(store.clone(), of_dialect(layout.dialect), &options).expect("created");
     let array = layout.create(&hierarchy, &case.shape, &case.fill);

@@ -1,16 +1,14 @@
 //! A damaged plain chunk is reported, also by a read of a part of it.
 #![cfg(feature = "memory")]
 
-use std::sync::Arc;
-
-use zarr::store::{Payload, ReadableStore, Store, StoreKey, WriteableStore};
+use zarr::store::{Payload, StoreKey, SyncStore, from_sync};
 use zarr::stores::MemoryStore;
 use zarr::{Dialect, Error, Hierarchy, NodePath, OpenOptions, Result};
 
 #[test]
 fn a_chunk_of_another_size_is_an_error_for_each_part() -> Result<()> {
-    let memory = Arc::new(MemoryStore::new());
-    let store: Arc<dyn Store> = memory.clone();
+    let memory = MemoryStore::new();
+    let store = from_sync(memory.clone());
     let options = OpenOptions::new(zarr::standard()).read_write();
     let format = zarr::format::of_dialect(Dialect::V3);
     let hierarchy = Hierarchy::create(store, format, &options)?;
@@ -20,7 +18,7 @@ fn a_chunk_of_another_size_is_an_error_for_each_part() -> Result<()> {
     array.write(.., &elements)?;
     assert_eq!(array.read::<u32>((5, 7..9))?, [5 * 128 + 7, 5 * 128 + 8]);
     let key = StoreKey::new("a/c/0/0").expect("a key");
-    let stored = memory.get(&key).expect("got").expect("it is stored").to_vec();
+    let stored = memory.value(&key).expect("got").expect("it is stored").to_vec();
     for size in [stored.len() - 4, stored.len() + 4, 1000, 0] {
         let mut damaged = stored.clone();
         damaged.resize(size, 0);

@@ -8,8 +8,7 @@ use std::thread;
 use common::{DIALECTS, document, hierarchy, keys, knowing, offset, path};
 use zarr::data_type::CoreType;
 use zarr::store::{
-    Bytes, ConditionalStore, ListableStore, Payload, ReadableStore, Store, StoreKey, Version,
-    WriteableStore,
+    SnapshotOptions, Store, StoreKey, SyncSnapshot, SyncStore, from_sync, from_sync_arc,
 };
 use zarr::stores::MemoryStore;
 use zarr::{Array, Dialect, ErrorKind, Guard, Hierarchy, Json, Result, StoreError};
@@ -187,8 +186,7 @@ async fn callers_that_wait_prepend_too() -> Result<()> {
     let array = hierarchy.create_array(&path("/a")).shape(&[2, 2]).data_type(CoreType::Int32);
     let array = array.grid(offset(&[2, 3], &[1, 0], &[2, 2])).create()?;
     array.write(.., &[1i32, 2, 3, 4])?;
-    let waiting = Arc::new(zarr::store::Offloaded::new(store));
-    let waiting = zarr::aio::Hierarchy::open(waiting, &knowing()).await?;
+    let waiting = zarr::aio::Hierarchy::open(store, &knowing()).await?;
     let waiting = waiting.array(&path("/a")).await?;
     waiting.prepend(0, vec![-3i32, -2, -1, 0]).await?;
     waiting.prepend(1, vec![7i32; 4]).await?;
@@ -202,7 +200,7 @@ async fn callers_that_wait_prepend_too() -> Result<()> {
 #[test]
 fn without_a_guard_and_with_fill_chunks_kept_prepending_is_the_same() -> Result<()> {
     for (guard, keep_fill_chunks) in [(Guard::Off, false), (Guard::On, true), (Guard::Off, true)] {
-        let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+        let store: Arc<dyn Store> = from_sync(MemoryStore::new());
         let mut options = knowing().guard(guard);
         options.options.keep_fill_chunks = keep_fill_chunks;
         let format = zarr::format::of_dialect(Dialect::V3);
@@ -235,44 +233,19 @@ impl std::fmt::Debug for Pranked {
     }
 }
 
-impl Store for Pranked {
-    fn name(&self) -> String {
-        self.memory.name()
-    }
-    fn readable(&self) -> Option<&dyn ReadableStore> {
-        self.memory.readable()
-    }
-    fn writeable(&self) -> Option<&dyn WriteableStore> {
-        self.memory.writeable()
-    }
-    fn listable(&self) -> Option<&dyn ListableStore> {
-        self.memory.listable()
-    }
-    fn conditional(&self) -> Option<&dyn ConditionalStore> {
-        Some(self)
-    }
-}
+impl SyncStore for Pranked {
+    zarr::forward_calls!(memory: name capabilities get put create erase_prefix list_prefix list_dir);
 
-impl ConditionalStore for Pranked {
-    fn get_versioned(
+    fn open(
         &self,
         key: &StoreKey,
-        limit: u64,
-    ) -> std::result::Result<Option<(Bytes, Version)>, StoreError> {
-        if key.as_str() == "a/zarr.json" {
+        how: SnapshotOptions<'_>,
+    ) -> std::result::Result<Option<Box<dyn SyncSnapshot>>, StoreError> {
+        if how.for_update && key.as_str() == "a/zarr.json" {
             let prank = self.prank.lock().expect("no prank panics").take();
             prank.into_iter().for_each(|prank| prank());
         }
-        self.memory.get_versioned(key, limit)
-    }
-
-    fn set_if(
-        &self,
-        key: &StoreKey,
-        value: Option<Payload<'_>>,
-        was: Option<&Version>,
-    ) -> std::result::Result<bool, StoreError> {
-        self.memory.set_if(key, value, was)
+        self.memory.open(key, how)
     }
 }
 
@@ -289,7 +262,7 @@ fn a_grid_that_moved_is_noticed_although_the_shape_is_the_same() -> Result<()> {
     ] {
         let store = Arc::new(Pranked::default());
         let format = zarr::format::of_dialect(Dialect::V3);
-        let hierarchy = Hierarchy::create(store.clone(), format, &knowing())?;
+        let hierarchy = Hierarchy::create(from_sync_arc(store.clone()), format, &knowing())?;
         let array = hierarchy.create_array(&path("/a")).shape(&[4]).data_type(CoreType::Int32);
         let array = array.grid(offset(&[3], &[0], &[4])).create()?;
         array.write(.., &[1i32, 2, 3, 4])?;

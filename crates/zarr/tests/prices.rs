@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use zarr::format::of_dialect;
-use zarr::store::{Store, StoreKey};
+use zarr::store::{Store, StoreKey, from_sync};
 use zarr::stores::{Call, MemoryStore};
 use zarr::{Dialect, ErrorKind, Guard, Hierarchy, NodeKind, NodePath, Object, OpenOptions};
 
@@ -16,7 +16,7 @@ fn watched() -> (Hierarchy, Calls) {
     let note = move |call: &Call<'_>| {
         log.lock().unwrap().push(format!("{} {}", call.operation, call.key));
     };
-    let store: Arc<dyn Store> = zarr::stores::log(Arc::new(MemoryStore::new()), note);
+    let store: Arc<dyn Store> = zarr::stores::log(from_sync(MemoryStore::new()), note);
     let options = OpenOptions::new(zarr::standard()).read_write();
     let hierarchy = Hierarchy::create(store, of_dialect(Dialect::Draft), &options).unwrap();
     calls.lock().unwrap().clear();
@@ -61,7 +61,7 @@ fn looking_for_leftovers_is_one_listing() {
     };
     builder().create().unwrap().write(.., &[1i16, 2, 3, 4]).unwrap();
     let document = StoreKey::new("meta/root/foo/bar.array.json").unwrap();
-    hierarchy.store().writeable().unwrap().erase(&document).unwrap();
+    hierarchy.store().to_sync().erase(&document).unwrap();
     taken(&calls);
     let array = builder().create().unwrap();
     let expected = ["list_prefix data/root/foo/bar/", "set_if meta/root/foo/bar.array.json"];
@@ -189,7 +189,7 @@ fn siblings_created_at_once_are_all_there() {
         }
     });
     assert_eq!(taken(&calls).len(), THREADS * EACH);
-    let listable = hierarchy.store().listable().unwrap();
+    let listable = hierarchy.store().to_sync();
     let keys = listable.list().unwrap();
     let (arrays, others): (Vec<_>, Vec<_>) =
         keys.iter().map(|key| key.as_str()).partition(|key| key.ends_with(".array.json"));

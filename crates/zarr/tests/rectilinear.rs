@@ -6,6 +6,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use zarr::format::of_dialect;
 use zarr::grid::RectilinearGrid;
+use zarr::store::from_sync;
 use zarr::stores::MemoryStore;
 use zarr::{
     Array, CopyOptions, Dialect, ErrorKind, Hierarchy, Json, NodePath, OpenOptions, Region, Result,
@@ -13,7 +14,7 @@ use zarr::{
 
 fn hierarchy(dialect: Dialect) -> Result<Hierarchy> {
     let options = OpenOptions::new(zarr::standard()).read_write();
-    Hierarchy::create(Arc::new(MemoryStore::new()), of_dialect(dialect), &options)
+    Hierarchy::create(from_sync(MemoryStore::new()), of_dialect(dialect), &options)
 }
 
 fn path() -> NodePath {

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use zarr::store::Store;
+use zarr::store::{Store, from_sync};
 use zarr::stores::MemoryStore;
 use zarr::{Dialect, ErrorKind, Hierarchy, NodePath, Object, OpenOptions, Result};
 
@@ -15,12 +15,12 @@ fn path(text: &str) -> NodePath {
 
 fn hierarchy(dialect: Dialect) -> Result<Hierarchy> {
     let options = OpenOptions::new(zarr::standard()).read_write();
-    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let store: Arc<dyn Store> = from_sync(MemoryStore::new());
     Hierarchy::create(store, zarr::format::of_dialect(dialect), &options)
 }
 
 fn keys(hierarchy: &Hierarchy) -> Vec<String> {
-    let keys = hierarchy.store().listable().expect("memory lists").list().expect("memory lists");
+    let keys = hierarchy.store().to_sync().list().expect("memory lists");
     keys.iter().map(ToString::to_string).collect()
 }
 

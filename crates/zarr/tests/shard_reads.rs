@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use zarr::format::of_dialect;
 use zarr::store::{
-    ByteRange, Bytes, Payload, Pinned, ReadableStore, Store, StoreKey, Version, WriteableStore,
+    ByteRange, Bytes, Capabilities, GetOptions, Got, Payload, Precondition, SnapshotOptions, Store,
+    StoreKey, SyncSnapshot, SyncStore, Version, from_sync,
 };
 use zarr::stores::{Call, FilesystemStore, MemoryStore};
 use zarr::{
@@ -66,7 +67,7 @@ const CHUNK: u64 = 25;
 /// Decision 0108.
 #[test]
 fn an_index_is_fetched_once_for_a_handle() -> Result<()> {
-    let (store, calls) = logged(Arc::new(MemoryStore::new()));
+    let (store, calls) = logged(from_sync(MemoryStore::new()));
     let hierarchy = create(store, &options());
     let array = plain(&hierarchy);
     sizes(&calls);
@@ -97,7 +98,7 @@ fn an_index_is_fetched_once_for_a_handle() -> Result<()> {
 #[test]
 fn indices_take_no_more_memory_than_they_may() -> Result<()> {
     for (limit, expected) in [(0, vec![INDEX, CHUNK, INDEX, CHUNK]), (1 << 10, vec![CHUNK; 2])] {
-        let (store, calls) = logged(Arc::new(MemoryStore::new()));
+        let (store, calls) = logged(from_sync(MemoryStore::new()));
         let mut options = options();
         options.options.index_memory = Some(limit);
         let array = plain(&create(store, &options));
@@ -123,7 +124,7 @@ fn indices_take_no_more_memory_than_they_may() -> Result<()> {
 #[test]
 fn indices_of_files_are_remembered_once_no_other_file_can_look_like_them() -> Result<()> {
     let folder = tempfile::tempdir().unwrap();
-    let (store, calls) = logged(Arc::new(FilesystemStore::new(folder.path())));
+    let (store, calls) = logged(from_sync(FilesystemStore::new(folder.path())));
     let hierarchy = create(store, &options());
     let array = plain(&hierarchy);
     let other = hierarchy.array(&path())?;
@@ -150,7 +151,7 @@ fn indices_of_files_are_remembered_once_no_other_file_can_look_like_them() -> Re
 /// T-10: the index of an inner shard is remembered, too; nothing is decoded but what is asked for.
 #[test]
 fn nested_shards_are_read_by_their_inner_indices() -> Result<()> {
-    let (store, calls) = logged(Arc::new(MemoryStore::new()));
+    let (store, calls) = logged(from_sync(MemoryStore::new()));
     let hierarchy = create(store, &options());
     let inner = r#"{"name":"sharding_indexed","configuration":{"chunk_shape":[5,5],
         "codecs":[{"name":"bytes"}],"index_location":"start",
@@ -194,7 +195,7 @@ fn nested_shards_are_read_by_their_inner_indices() -> Result<()> {
 /// more. Then regions: neighbours come as one range, what is not asked for does not come.
 #[test]
 fn points_and_regions_cost_the_index_and_the_inner_chunks_they_touch() -> Result<()> {
-    let (store, calls) = logged(Arc::new(MemoryStore::new()));
+    let (store, calls) = logged(from_sync(MemoryStore::new()));
     let hierarchy = create(store, &options());
     let array = plain(&hierarchy);
     let mut seed = 1u64;
@@ -265,8 +266,8 @@ fn a_thousand_points_of_a_large_array_cost_no_byte_more_than_they_must() -> Resu
     const SHARD: u64 = 2048;
     const INNER: u64 = 64;
     const INNER_CHUNKS: u64 = (SHARD / INNER) * (SHARD / INNER);
-    let memory = Arc::new(MemoryStore::new());
-    let (store, calls) = logged(memory.clone());
+    let memory = MemoryStore::new();
+    let (store, calls) = logged(from_sync(memory.clone()));
     let hierarchy = create(store, &options());
     let builder = hierarchy.create_array(&path()).shape(&[LEN, LEN]).chunks(&[INNER, INNER]);
     let builder = builder.shards(&[SHARD, SHARD]).data_type_named("uint8");
@@ -299,7 +300,7 @@ fn a_thousand_points_of_a_large_array_cost_no_byte_more_than_they_must() -> Resu
         let key = format!("a/c/{}/{}", row / SHARD, column / SHARD);
         let is_new = !indices.contains_key(&key);
         let index = indices.entry(key.clone()).or_insert_with(|| {
-            let shard = memory.get(&StoreKey::new(key.as_str()).unwrap()).unwrap().unwrap();
+            let shard = memory.value(&StoreKey::new(key.as_str()).unwrap()).unwrap().unwrap();
             entries(&shard, INNER_CHUNKS as usize)
         });
         let place = row % SHARD / INNER * (SHARD / INNER) + column % SHARD / INNER;
@@ -323,7 +324,7 @@ fn scattered_elements_cost_the_index_and_the_inner_chunks_they_touch() -> Result
     const INDEX: u64 = 400 * 16 + 4;
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     for f_order in [false, true] {
-        let (store, calls) = logged(Arc::new(MemoryStore::new()));
+        let (store, calls) = logged(from_sync(MemoryStore::new()));
         let hierarchy = create(store, &options());
         let builder = hierarchy.create_array(&path()).shape(&[SIDE, SIDE]).chunks(&[5, 5]);
         let builder = builder.shards(&[100, 100]).f_order(f_order).data_type_named("uint8");
@@ -400,30 +401,26 @@ struct Both {
     came: Condvar,
 }
 
-impl Store for Both {
+impl SyncStore for Both {
+    zarr::forward_calls!(inner: get put erase_prefix);
+
     fn name(&self) -> String {
         "both".into()
     }
-    fn readable(&self) -> Option<&dyn ReadableStore> {
-        Some(self)
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { read: true, write: true, ..Capabilities::NONE }
     }
-    fn writeable(&self) -> Option<&dyn WriteableStore> {
-        self.inner.writeable()
-    }
-}
-
-impl ReadableStore for Both {
-    fn get(&self, key: &StoreKey) -> Result<Option<Bytes>, StoreError> {
-        self.inner.get(key)
-    }
-
-    fn pin(&self, key: &StoreKey) -> Result<Option<Box<dyn Pinned>>, StoreError> {
+    fn open(
+        &self,
+        key: &StoreKey,
+        how: SnapshotOptions<'_>,
+    ) -> Result<Option<Box<dyn SyncSnapshot>>, StoreError> {
         let mut asked = self.asked.lock().unwrap();
         asked.insert(key.to_string());
         self.came.notify_all();
         let wait = self.came.wait_timeout_while(asked, Duration::from_secs(60), |a| a.len() < 2);
         assert!(!wait.unwrap().1.timed_out(), "only one shard is asked for at a time");
-        self.inner.pin(key)
+        self.inner.open(key, how)
     }
 }
 
@@ -432,7 +429,7 @@ impl ReadableStore for Both {
 fn shards_are_read_side_by_side() -> Result<()> {
     let mut options = options();
     options.options.threads = 2;
-    let array = plain(&create(Arc::new(Both::default()), &options));
+    let array = plain(&create(from_sync(Both::default()), &options));
     assert_eq!(array.read::<u8>((3, 18..22))?, [18, 19, 20, 21].map(|column| element(3, column)));
     Ok(())
 }
@@ -481,43 +478,57 @@ impl Remote {
 #[derive(Clone, Debug)]
 struct RemoteStore(Arc<Remote>);
 
-impl Store for RemoteStore {
+impl SyncStore for RemoteStore {
     fn name(&self) -> String {
         "remote".into()
     }
-    fn readable(&self) -> Option<&dyn ReadableStore> {
-        Some(self)
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { read: true, write: true, ..Capabilities::NONE }
     }
-    fn writeable(&self) -> Option<&dyn WriteableStore> {
-        Some(self)
+    fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> Result<Option<Got>, StoreError> {
+        match self.0.request(key, "get") {
+            Some((_, value)) => how.answer(key, value, None),
+            None => Ok(None),
+        }
     }
-}
-
-impl ReadableStore for RemoteStore {
-    fn get(&self, key: &StoreKey) -> Result<Option<Bytes>, StoreError> {
-        Ok(self.0.request(key, "get").map(|(_, value)| value))
-    }
-
-    fn pin(&self, key: &StoreKey) -> Result<Option<Box<dyn Pinned>>, StoreError> {
-        let Some((etag, value)) = self.0.request(key, "tail") else { return Ok(None) };
-        let tail = Some((value.len() as u64, value.slice(value.len().saturating_sub(48)..)));
-        Ok(Some(Box::new(RemoteValue { key: key.clone(), etag, tail, store: self.0.clone() })))
-    }
-
-    fn pin_as(
+    fn open(
         &self,
         key: &StoreKey,
-        version: &Version,
-    ) -> Result<Option<Box<dyn Pinned>>, StoreError> {
-        let etag =
-            (0..1000).find(|etag: &u64| Version::new(etag.to_le_bytes().to_vec()) == *version);
-        let etag = etag.expect("a version of this store");
-        let store = self.0.clone();
-        Ok(Some(Box::new(RemoteValue { key: key.clone(), etag, tail: None, store })))
+        how: SnapshotOptions<'_>,
+    ) -> Result<Option<Box<dyn SyncSnapshot>>, StoreError> {
+        let (key, store) = (key.clone(), self.0.clone());
+        let value = match how.expect {
+            Some(version) => {
+                let is = |etag: &u64| Version::new(etag.to_le_bytes().to_vec()) == *version;
+                let etag = (0..1000).find(is).expect("a version of this store");
+                RemoteValue { key, etag, tail: None, store }
+            }
+            None => {
+                let Some((etag, value)) = self.0.request(&key, "tail") else { return Ok(None) };
+                let tail = (value.len() as u64, value.slice(value.len().saturating_sub(48)..));
+                RemoteValue { key, etag, tail: Some(tail), store }
+            }
+        };
+        Ok(Some(Box::new(value)))
+    }
+    fn put(
+        &self,
+        key: &StoreKey,
+        value: Option<Payload<'_>>,
+        _: Precondition<'_>,
+    ) -> Result<bool, StoreError> {
+        let value = value.map(Payload::into_bytes).transpose()?;
+        let mut objects = self.0.objects.lock().unwrap();
+        let etag = objects.get(key.as_str()).map_or(1, |(etag, _)| etag + 1);
+        match value {
+            Some(value) => objects.insert(key.to_string(), (etag, value)),
+            None => objects.remove(key.as_str()),
+        };
+        Ok(true)
     }
 }
 
-impl Pinned for RemoteValue {
+impl SyncSnapshot for RemoteValue {
     fn read(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>, StoreError> {
         if let (Some((size, tail)), [range]) = (&self.tail, ranges)
             && let Some(start) =
@@ -548,29 +559,12 @@ impl Pinned for RemoteValue {
     }
 }
 
-impl WriteableStore for RemoteStore {
-    fn set(&self, key: &StoreKey, value: Payload<'_>) -> Result<(), StoreError> {
-        let value = value.into_bytes()?;
-        let mut objects = self.0.objects.lock().unwrap();
-        let etag = objects.get(key.as_str()).map_or(1, |(etag, _)| etag + 1);
-        objects.insert(key.to_string(), (etag, value));
-        Ok(())
-    }
-    fn erase(&self, key: &StoreKey) -> Result<(), StoreError> {
-        self.0.objects.lock().unwrap().remove(key.as_str());
-        Ok(())
-    }
-    fn erase_prefix(&self, _: &zarr::store::StorePrefix) -> Result<(), StoreError> {
-        unreachable!("nothing is erased so")
-    }
-}
-
 /// Decision 0108: the version is checked by the request for the inner chunk itself; one that has changed makes
 /// the reader begin again, with the index.
 #[test]
 fn a_version_is_checked_without_a_request_of_its_own() -> Result<()> {
     let remote = Arc::new(Remote::default());
-    let hierarchy = create(Arc::new(RemoteStore(remote.clone())), &options());
+    let hierarchy = create(from_sync(RemoteStore(remote.clone())), &options());
     let index = r#"{"name":"sharding_indexed","configuration":{"chunk_shape":[1],
         "codecs":[{"name":"bytes"}],
         "index_codecs":[{"name":"bytes","configuration":{"endian":"little"}}]}}"#;

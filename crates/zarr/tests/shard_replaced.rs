@@ -12,7 +12,7 @@ use std::thread;
 use std::time::Duration;
 
 use zarr::format::of_dialect;
-use zarr::store::Store;
+use zarr::store::{Store, from_sync};
 use zarr::stores::{FilesystemStore, MemoryStore};
 use zarr::{Array, Dialect, Hierarchy, NodePath, OpenOptions, Region};
 
@@ -31,8 +31,8 @@ fn path() -> NodePath {
 fn on_disk(kind: &str, folder: &Path) -> Arc<dyn Store> {
     match kind {
         #[cfg(feature = "lmdb")]
-        "lmdb" => Arc::new(zarr::stores::LmdbStore::open(folder.join("a.lmdb"))),
-        _ => Arc::new(FilesystemStore::new(folder)),
+        "lmdb" => from_sync(zarr::stores::LmdbStore::open(folder.join("a.lmdb"))),
+        _ => from_sync(FilesystemStore::new(folder)),
     }
 }
 
@@ -97,7 +97,7 @@ fn read_while(array: &Array, write: impl FnOnce()) {
 
 #[test]
 fn threads_see_one_version_in_memory() {
-    let hierarchy = create(Arc::new(MemoryStore::new()));
+    let hierarchy = create(from_sync(MemoryStore::new()));
     let (array, other) = (hierarchy.array(&path()).unwrap(), hierarchy.array(&path()).unwrap());
     read_while(&array, || replace(&array, 2..150));
     read_while(&array, || replace(&other, 150..300));
@@ -105,7 +105,7 @@ fn threads_see_one_version_in_memory() {
 
 #[test]
 fn callers_that_wait_see_one_version() {
-    let hierarchy = create(Arc::new(MemoryStore::new()));
+    let hierarchy = create(from_sync(MemoryStore::new()));
     let waiting = zarr::aio::Hierarchy::from_blocking(&hierarchy);
     let writer = hierarchy.array(&path()).unwrap();
     let done = AtomicBool::new(false);

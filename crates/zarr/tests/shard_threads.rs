@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use common::{path, remote};
 use zarr::codec::{BytesToBytes, ChunkContext, Codec, CodecSpec, DecodedSize, Names};
+use zarr::store::from_sync_arc;
 use zarr::stores::MemoryStore;
 use zarr::{CodecError, Dialect, Hierarchy, MetadataError, Object, OpenOptions, Result};
 
@@ -57,7 +58,8 @@ fn build(_: &CodecSpec, _: &ChunkContext) -> Result<Codec, MetadataError> {
 fn two_threads_decode_one_shard() -> Result<()> {
     let registry = zarr::standard().with(|registry| registry.codec(&NAMES, build));
     let options = OpenOptions::new(registry).read_write().threads(2);
-    let local: std::sync::Arc<dyn zarr::store::Store> = std::sync::Arc::new(MemoryStore::new());
+    let local: std::sync::Arc<dyn zarr::store::Store> =
+        from_sync_arc(std::sync::Arc::new(MemoryStore::new()));
     let format = zarr::format::of_dialect(Dialect::V3);
     let written = Hierarchy::create(local.clone(), format, &options)?;
     let inner = 1u64 << 16;

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use zarr::codec::{BytesToBytes, Codec, CodecSpec, DecodedSize, Names};
 use zarr::format::of_dialect;
-use zarr::store::{Store, StoreKey};
+use zarr::store::{Store, StoreKey, from_sync};
 use zarr::stores::{FilesystemStore, MemoryStore};
 use zarr::{
     Array, CodecError, Dialect, ErrorKind, Hierarchy, NodePath, Object, OpenOptions, Result,
@@ -41,14 +41,14 @@ fn shard_of(hierarchy: &Hierarchy, shape: u64, inner: u64, location: &str) -> Re
 
 fn stored(hierarchy: &Hierarchy) -> Vec<u8> {
     let key = StoreKey::new("a/c/0").unwrap();
-    hierarchy.store().readable().unwrap().get(&key).unwrap().unwrap().to_vec()
+    hierarchy.store().to_sync().value(&key).unwrap().unwrap().to_vec()
 }
 
 fn store(hierarchy: &Hierarchy, entries: &[(u64, u64)], data: &[u8]) {
     let entries = entries.iter().flat_map(|(at, len)| [at.to_le_bytes(), len.to_le_bytes()]);
     let shard = [data, &entries.collect::<Vec<_>>().concat()].concat();
     let key = StoreKey::new("a/c/0").unwrap();
-    hierarchy.store().writeable().unwrap().set(&key, (&shard[..]).into()).unwrap();
+    hierarchy.store().to_sync().set(&key, (&shard[..]).into()).unwrap();
 }
 
 /// A shard that is to be kept though nothing but fill is in it has its index, not nothing.
@@ -57,7 +57,7 @@ fn a_shard_of_fill_that_is_kept_can_be_read() -> Result<()> {
     for location in ["start", "end"] {
         let mut options = options();
         options.options.keep_fill_chunks = true;
-        let hierarchy = create(Arc::new(MemoryStore::new()), &options);
+        let hierarchy = create(from_sync(MemoryStore::new()), &options);
         let array = shard_of(&hierarchy, 8, 2, location)?;
         array.write(3, &[5u8])?;
         array.write(3, &[0u8])?;
@@ -71,7 +71,7 @@ fn a_shard_of_fill_that_is_kept_can_be_read() -> Result<()> {
 /// F-090: inner chunks that share bytes go on sharing them; gaps are closed.
 #[test]
 fn shared_bytes_stay_shared() -> Result<()> {
-    let hierarchy = create(Arc::new(MemoryStore::new()), &options());
+    let hierarchy = create(from_sync(MemoryStore::new()), &options());
     let array = shard_of(&hierarchy, 8, 2, "end")?;
     store(&hierarchy, &[(2, 2), (2, 2), (6, 2), (2, 2)], &[99, 99, 1, 2, 99, 99, 3, 4]);
     assert_eq!(array.read::<u8>(..)?, [1, 2, 1, 2, 3, 4, 1, 2]);
@@ -85,7 +85,7 @@ fn shared_bytes_stay_shared() -> Result<()> {
 /// Entries cannot make a small object grow into a large one.
 #[test]
 fn entries_that_overlap_are_not_written_out() -> Result<()> {
-    let hierarchy = create(Arc::new(MemoryStore::new()), &options());
+    let hierarchy = create(from_sync(MemoryStore::new()), &options());
     let array = shard_of(&hierarchy, 200, 2, "end")?;
     let entries: Vec<(u64, u64)> = (0..100).map(|n| (n, 1500)).collect();
     store(&hierarchy, &entries, &[1; 10]);
@@ -100,7 +100,7 @@ fn entries_that_overlap_are_not_written_out() -> Result<()> {
 /// An index that the document says to be immense is an error, not memory.
 #[test]
 fn an_immense_index_is_refused() -> Result<()> {
-    let hierarchy = create(Arc::new(MemoryStore::new()), &options());
+    let hierarchy = create(from_sync(MemoryStore::new()), &options());
     let array = shard_of(&hierarchy, 1 << 50, 1, "end")?;
     assert_eq!(array.read::<u8>(7)?, [0]);
     assert!(array.write(7, &[1u8]).is_err());
@@ -165,7 +165,7 @@ fn watched(store: Arc<dyn Store>, codec: &str) -> Result<Array> {
 /// Only inner chunks of which some is left are decoded, and only those that change are encoded.
 #[test]
 fn what_a_change_does_not_touch_is_neither_decoded_nor_encoded() -> Result<()> {
-    let array = watched(Arc::new(MemoryStore::new()), COUNTING)?;
+    let array = watched(from_sync(MemoryStore::new()), COUNTING)?;
     let counts = || (ENCODED.swap(0, Ordering::Relaxed), DECODED.swap(0, Ordering::Relaxed));
     array.write(.., &[1u8; 32])?;
     assert_eq!(counts(), (16, 0));
@@ -189,11 +189,11 @@ fn what_a_change_does_not_touch_is_neither_decoded_nor_encoded() -> Result<()> {
 fn a_shard_that_cannot_be_made_is_not_begun() -> Result<()> {
     let folder = tempfile::tempdir().unwrap();
     let stores: [Arc<dyn Store>; 2] =
-        [Arc::new(MemoryStore::new()), Arc::new(FilesystemStore::new(folder.path()))];
+        [from_sync(MemoryStore::new()), from_sync(FilesystemStore::new(folder.path()))];
     for store in stores {
         let array = watched(store.clone(), REFUSING)?;
         array.write(.., &[1u8; 32])?;
-        let keys = || store.listable().unwrap().list().unwrap();
+        let keys = || store.to_sync().list().unwrap();
         let before = keys();
         let mut elements = [2u8; 32];
         elements[11] = 255;
@@ -224,7 +224,7 @@ fn peak() -> Option<u64> {
 /// Does `work` in a process of its own, in which this test is called again, on what lies in `folder`.
 fn alone(test: &str, folder: &Path, work: impl FnOnce(Array)) {
     if env::var_os(FOLDER).is_some() {
-        let store = Arc::new(FilesystemStore::new(folder));
+        let store = from_sync(FilesystemStore::new(folder));
         work(Hierarchy::open(store, &options()).unwrap().array(&path()).unwrap());
         return;
     }
@@ -239,7 +239,7 @@ fn large() -> (PathBuf, Option<(tempfile::TempDir, Hierarchy)>) {
         return (folder.into(), None);
     }
     let folder = tempfile::tempdir().unwrap();
-    let hierarchy = create(Arc::new(FilesystemStore::new(folder.path())), &options());
+    let hierarchy = create(from_sync(FilesystemStore::new(folder.path())), &options());
     shard_of(&hierarchy, LARGE, MIB, "end").unwrap();
     (folder.path().to_owned(), Some((folder, hierarchy)))
 }

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use zarr::format::of_dialect;
+use zarr::store::from_sync;
 use zarr::stores::{Call, MemoryStore};
 use zarr::{Array, CopyOptions, Dialect, Hierarchy, NodePath, OpenOptions, Result};
 
@@ -19,7 +20,7 @@ fn watched() -> (Hierarchy, Calls) {
     let note = move |call: &Call<'_>| {
         log.lock().unwrap().push(format!("{} {} {}", call.operation, call.key, call.bytes));
     };
-    let store = zarr::stores::log(Arc::new(MemoryStore::new()), note);
+    let store = zarr::stores::log(from_sync(MemoryStore::new()), note);
     let hierarchy = Hierarchy::create(store, of_dialect(Dialect::V3), &options()).unwrap();
     (hierarchy, calls)
 }
@@ -70,12 +71,12 @@ fn a_part_is_written_without_looking_at_the_rest() -> Result<()> {
     array.write((0..8, 0..10), &[1u16; 80])?;
     let key = zarr::store::StoreKey::new("a/c/0/0")?;
     let store = hierarchy.store();
-    let mut shard = store.readable().unwrap().get(&key)?.unwrap().to_vec();
+    let mut shard = store.to_sync().value(&key)?.unwrap().to_vec();
     // The second inner chunk of the first row is damaged.
     let second =
         shard.iter().enumerate().filter(|(_, b)| **b == 0x1f).map(|(at, _)| at).nth(1).unwrap();
     shard[second..second + 4].fill(0xff);
-    store.writeable().unwrap().set(&key, (&shard[..]).into())?;
+    store.to_sync().set(&key, (&shard[..]).into())?;
     array.write((0..2, 0..5), &[9u16; 10])?;
     assert_eq!(array.read::<u16>((0..2, 0..5))?, [9; 10]);
     assert!(array.read::<u16>((0..2, 5..10)).is_err());
@@ -110,7 +111,7 @@ fn what_becomes_fill_is_not_stored() -> Result<()> {
     let array = sharded(&hierarchy, false);
     array.write((3, 4), &[1u16])?;
     array.write((3, 4), &[7u16])?;
-    let keys = hierarchy.store().listable().unwrap().list()?;
+    let keys = hierarchy.store().to_sync().list()?;
     assert!(keys.iter().all(|key| !key.as_str().contains("/c/")), "{keys:?}");
     Ok(())
 }

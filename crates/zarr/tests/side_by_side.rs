@@ -6,8 +6,7 @@ use std::sync::{Arc, Barrier, Condvar, Mutex};
 use std::time::Duration;
 
 use zarr::store::{
-    ConditionalStore, ListableStore, Payload, ReadableStore, Store, StoreKey, Version,
-    WriteableStore,
+    Capabilities, GetOptions, Got, Payload, Precondition, StoreKey, SyncStore, from_sync,
 };
 use zarr::{Array, Dialect, Guard, Hierarchy, OpenOptions, Result, StoreError};
 
@@ -198,7 +197,7 @@ fn whole_chunks_and_parts_meet_without_loss() -> Result<()> {
 /// A store that makes two writers read before either writes.
 #[derive(Debug)]
 struct Meeting {
-    inner: Arc<dyn Store>,
+    inner: Arc<dyn SyncStore>,
     gate: Mutex<usize>,
     opened: Condvar,
 }
@@ -221,49 +220,16 @@ impl Meeting {
     }
 }
 
-impl Store for Meeting {
+impl SyncStore for Meeting {
+    zarr::forward_calls!(inner: capabilities put create erase_prefix list_prefix list_dir link flush);
+
     fn name(&self) -> String {
         format!("meeting at {}", self.inner.name())
     }
-    fn readable(&self) -> Option<&dyn ReadableStore> {
-        Some(self)
-    }
-    fn writeable(&self) -> Option<&dyn WriteableStore> {
-        self.inner.writeable()
-    }
-    fn listable(&self) -> Option<&dyn ListableStore> {
-        self.inner.listable()
-    }
-    fn conditional(&self) -> Option<&dyn ConditionalStore> {
-        Some(self)
-    }
-}
-
-impl ReadableStore for Meeting {
-    fn get(&self, key: &StoreKey) -> Result<Option<bytes::Bytes>, StoreError> {
-        let value = self.inner.readable().expect("readable").get(key);
+    fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> Result<Option<Got>, StoreError> {
+        let value = self.inner.get(key, how);
         self.meet(key);
         value
-    }
-}
-
-impl ConditionalStore for Meeting {
-    fn get_versioned(
-        &self,
-        key: &StoreKey,
-        limit: u64,
-    ) -> Result<Option<(bytes::Bytes, Version)>, StoreError> {
-        let value = self.inner.conditional().expect("conditional").get_versioned(key, limit);
-        self.meet(key);
-        value
-    }
-    fn set_if(
-        &self,
-        key: &StoreKey,
-        value: Option<Payload<'_>>,
-        was: Option<&Version>,
-    ) -> Result<bool, StoreError> {
-        self.inner.conditional().expect("conditional").set_if(key, value, was)
     }
 }
 
@@ -277,8 +243,8 @@ fn parts_that_arrive(guard: Guard) -> Result<usize> {
         .data_type_named("int32")
         .create()?;
     let options = OpenOptions::new(zarr::standard()).read_write().guard(guard);
-    let inner = options.store(&path)?;
-    let store = Arc::new(Meeting { inner, gate: Mutex::new(0), opened: Condvar::new() });
+    let inner = options.store(&path)?.to_sync();
+    let store = from_sync(Meeting { inner, gate: Mutex::new(0), opened: Condvar::new() });
     let array = Hierarchy::open(store, &options)?.array(&"/a".parse()?)?;
     std::thread::scope(|scope| {
         let writers = [0, 4].map(|at| {
@@ -369,20 +335,16 @@ fn a_callers_pool_does_one_call_after_the_other() -> Result<()> {
 
 /// A store that cannot compare and swap.
 #[derive(Debug)]
-struct Plain(Arc<dyn Store>);
+struct Plain(Arc<dyn SyncStore>);
 
-impl Store for Plain {
+impl SyncStore for Plain {
+    zarr::forward_calls!(0: get open put erase_prefix list_prefix list_dir link flush);
+
     fn name(&self) -> String {
         format!("plain {}", self.0.name())
     }
-    fn readable(&self) -> Option<&dyn ReadableStore> {
-        self.0.readable()
-    }
-    fn writeable(&self) -> Option<&dyn WriteableStore> {
-        self.0.writeable()
-    }
-    fn listable(&self) -> Option<&dyn ListableStore> {
-        self.0.listable()
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { swap: false, swap_erase: false, create: false, ..self.0.capabilities() }
     }
 }
 
@@ -390,7 +352,7 @@ impl Store for Plain {
 fn a_store_without_compare_and_swap_is_guarded_within_the_process_and_says_so() -> Result<()> {
     let (_folder, path) = folder();
     let options = OpenOptions::new(zarr::standard()).read_write();
-    let store: Arc<dyn Store> = Arc::new(Plain(options.store(&path)?));
+    let store = from_sync(Plain(options.store(&path)?.to_sync()));
     let format = zarr::format::of_dialect(Dialect::V3);
     let array = Hierarchy::create(store.clone(), format, &options)?
         .create_array(&"/a".parse()?)
@@ -445,7 +407,7 @@ fn a_hierarchy_can_be_begun_by_many_at_once() -> Result<()> {
 
 /// A store that does something else once, just before a change of one key.
 struct Between {
-    inner: Arc<dyn Store>,
+    inner: Arc<dyn SyncStore>,
     key: &'static str,
     act: Mutex<Option<Box<dyn FnOnce() + Send>>>,
 }
@@ -456,44 +418,22 @@ impl std::fmt::Debug for Between {
     }
 }
 
-impl Store for Between {
-    fn name(&self) -> String {
-        self.inner.name()
-    }
-    fn readable(&self) -> Option<&dyn ReadableStore> {
-        self.inner.readable()
-    }
-    fn writeable(&self) -> Option<&dyn WriteableStore> {
-        self.inner.writeable()
-    }
-    fn listable(&self) -> Option<&dyn ListableStore> {
-        self.inner.listable()
-    }
-    fn conditional(&self) -> Option<&dyn ConditionalStore> {
-        Some(self)
-    }
-}
+impl SyncStore for Between {
+    zarr::forward_calls!(inner: name capabilities get open create erase_prefix list_prefix list_dir link flush);
 
-impl ConditionalStore for Between {
-    fn get_versioned(
-        &self,
-        key: &StoreKey,
-        limit: u64,
-    ) -> Result<Option<(bytes::Bytes, Version)>, StoreError> {
-        self.inner.conditional().expect("conditional").get_versioned(key, limit)
-    }
-    fn set_if(
+    fn put(
         &self,
         key: &StoreKey,
         value: Option<Payload<'_>>,
-        was: Option<&Version>,
+        only_if: Precondition<'_>,
     ) -> Result<bool, StoreError> {
         if key.as_str() == self.key
+            && only_if.compares()
             && let Some(act) = self.act.lock().expect("unpoisoned").take()
         {
             act();
         }
-        self.inner.conditional().expect("conditional").set_if(key, value, was)
+        self.inner.put(key, value, only_if)
     }
 }
 
@@ -515,9 +455,9 @@ fn a_late_shrink_does_not_wipe_a_new_append() -> Result<()> {
         let at = open(&other).and_then(|array| array.append(0, &[1, 1, 1])).expect("appended");
         assert_eq!(at, 5);
     };
-    let inner = options.store(&path)?;
+    let inner = options.store(&path)?.to_sync();
     let store = Between { inner, key: "a/c/1", act: Mutex::new(Some(Box::new(act))) };
-    Hierarchy::open(Arc::new(store), &options)?.array(&"/a".parse()?)?.resize(&[5])?;
+    Hierarchy::open(from_sync(store), &options)?.array(&"/a".parse()?)?.resize(&[5])?;
     assert_eq!(open(&path)?.read::<i32>(..)?, [1; 8]);
     Ok(())
 }
@@ -613,10 +553,10 @@ fn creating_does_not_wipe_attributes() -> Result<()> {
         let change = |attributes: &mut zarr::Object| drop(attributes.insert("theirs", "2"));
         open(&other).and_then(|array| array.update_attributes(change)).expect("changed");
     };
-    let inner = options.store(&path)?;
+    let inner = options.store(&path)?.to_sync();
     let store = Between { inner, key: "a/.zattrs", act: Mutex::new(Some(Box::new(act))) };
     zarr::create(&path, Dialect::V2)?.create_group(&"/g".parse()?, zarr::Object::new())?;
-    Hierarchy::open(Arc::new(store), &options)?
+    Hierarchy::open(from_sync(store), &options)?
         .create_array(&"/a".parse()?)
         .shape(&[1])
         .data_type_named("u1")

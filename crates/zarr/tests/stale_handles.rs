@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use zarr::store::Store;
+use zarr::store::{Store, from_sync};
 use zarr::stores::MemoryStore;
 use zarr::{Array, Dialect, ErrorKind, Guard, Hierarchy, OpenOptions, Result};
 
@@ -17,7 +17,7 @@ fn options() -> OpenOptions {
 /// A new store of each kind.
 fn stores() -> Result<Vec<(tempfile::TempDir, Arc<dyn Store>)>> {
     let mut stores: Vec<(_, Arc<dyn Store>)> =
-        vec![(tempfile::tempdir().expect("a folder"), Arc::new(MemoryStore::new()))];
+        vec![(tempfile::tempdir().expect("a folder"), from_sync(MemoryStore::new()))];
     for name in ["x.zarr", "x.zip", "x.lmdb"] {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join(name);
@@ -121,7 +121,7 @@ fn longer_arrays_and_other_attributes_are_no_obstacle() -> Result<()> {
 /// With the guard off nothing is compared, and a write costs its chunks alone.
 #[test]
 fn the_look_goes_with_the_guard() -> Result<()> {
-    let (array, _) = two(Arc::new(MemoryStore::new()), Dialect::V3)?;
+    let (array, _) = two(from_sync(MemoryStore::new()), Dialect::V3)?;
     let mut options = options();
     options.options.guard = Guard::Off;
     let store = array.hierarchy().store().clone();

@@ -9,8 +9,9 @@
 
 use std::sync::Arc;
 
-use zarr::store::{Store, StoreKey};
+use zarr::store::{Store, StoreKey, from_sync};
 use zarr::stores::MemoryStore;
+use zarr::testkit::ShortCalls;
 use zarr::{
     Array, ArrayBuilder, CopyOptions, Dialect, Error, ErrorKind, Hierarchy, Node, NodePath,
     OpenOptions, Result,
@@ -23,7 +24,7 @@ fn options() -> OpenOptions {
 }
 
 fn hierarchy(dialect: Dialect) -> Hierarchy {
-    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let store: Arc<dyn Store> = from_sync(MemoryStore::new());
     let format = zarr::format::of_dialect(dialect);
     Hierarchy::create(store, format, &options()).expect("a new hierarchy")
 }
@@ -48,7 +49,7 @@ fn many(count: usize) -> Vec<String> {
 
 fn keys(array: &Array) -> Vec<String> {
     let store = array.hierarchy().store();
-    let keys = store.listable().expect("memory lists").list().expect("memory lists");
+    let keys = store.to_sync().list().expect("memory lists");
     let is_chunk = |key: &String| {
         let documents = ["zarr.json", ".zarray", ".zgroup", ".zattrs", ".json"];
         !documents.iter().any(|name| key.ends_with(name))
@@ -57,14 +58,14 @@ fn keys(array: &Array) -> Vec<String> {
 }
 
 fn get(array: &Array, key: &str) -> Vec<u8> {
-    let readable = array.hierarchy().store().readable().expect("readable");
+    let readable = array.hierarchy().store().to_sync();
     let key = StoreKey::new(key).expect("a good key");
-    readable.get(&key).expect("readable").expect("it is there").to_vec()
+    readable.value(&key).expect("readable").expect("it is there").to_vec()
 }
 
 fn set(store: &Arc<dyn Store>, key: &str, value: &[u8]) {
     let key = StoreKey::new(key).expect("a good key");
-    store.writeable().expect("writeable").set(&key, value.into()).expect("memory sets");
+    store.to_sync().set(&key, value.into()).expect("memory sets");
 }
 
 fn again(array: &Array) -> Array {
@@ -74,7 +75,7 @@ fn again(array: &Array) -> Array {
 
 /// The array at the root of a store of these documents and chunks.
 fn open(values: &[(&str, &[u8])]) -> Result<Array> {
-    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let store: Arc<dyn Store> = from_sync(MemoryStore::new());
     values.iter().for_each(|(key, value)| set(&store, key, value));
     Hierarchy::open(store, &options())?.array(&NodePath::root())
 }
@@ -230,10 +231,9 @@ fn what_is_cut_off_does_not_come_back() -> Result<()> {
 fn cutting_off_fill_writes_nothing() -> Result<()> {
     let array = builder(Dialect::V3, "string", &[4], &[4]).fill_value("fill").create()?;
     array.write(0..2, &texts(&["a", "b"]))?;
-    let readable = array.hierarchy().store().conditional().expect("memory compares");
+    let readable = array.hierarchy().store().to_sync();
     let key = StoreKey::new("a/c/0").expect("a good key");
-    let version =
-        || readable.get_versioned(&key, u64::MAX).expect("readable").expect("it is there").1;
+    let version = || readable.versioned(&key).expect("readable").expect("it is there").1;
     let before = version();
     array.resize(&[2])?;
     assert_eq!(version(), before);

@@ -28,11 +28,11 @@ fn a_scalar_that_is_stored_under_both_keys_is_warned_of_by_either_face() -> Resu
     let scalar = written.create_array(&path("/a")).shape(&[]).chunks(&[]).data_type_named("i4");
     scalar.create()?.write(.., &[7])?;
     let keys = [StoreKey::new("data/root/a/c")?, StoreKey::new("data/root/a/c0")?];
-    let readable = store.readable().expect("readable");
-    let values = [readable.get(&keys[0])?, readable.get(&keys[1])?];
+    let readable = store.to_sync();
+    let values = [readable.value(&keys[0])?, readable.value(&keys[1])?];
     let value = values.iter().flatten().next().expect("it is stored").clone();
     for key in &keys {
-        store.writeable().expect("writeable").set(key, Payload::from(value.clone()))?;
+        store.to_sync().set(key, Payload::from(value.clone()))?;
     }
 
     let warned = |store: Arc<dyn Store>, by_async: bool| {
@@ -148,7 +148,7 @@ fn a_warning_raised_through_one_face_shows_in_the_other() -> Result<()> {
     let (store, written) = hierarchy(Dialect::V3);
     written.create_array(&path("/a")).shape(&[4]).data_type_named("i4").create()?;
     let key = StoreKey::new("a/zarr.json")?;
-    store.writeable().expect("writeable").set(&key, Payload::from(&b"{"[..]))?;
+    store.to_sync().set(&key, Payload::from(&b"{"[..]))?;
 
     let blocking = Hierarchy::open(store, &reading())?;
     let waiting = zarr::aio::Hierarchy::from_blocking(&blocking);

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex};
 use server::{Instead, Server};
 use zarr::store::{ByteRange, Bytes, Payload, Store, StoreKey};
 use zarr::stores::ObjectStore;
+use zarr::testkit::ShortCalls;
 use zarr::{Access, StoreError};
 
 const SIZE: usize = 300_000;
@@ -22,7 +23,7 @@ fn key() -> StoreKey {
 /// The value `k` over plain HTTP, and in a bucket of S3 that the server shows.
 fn stores(server: &Server) -> [(&'static str, Arc<dyn Store>); 2] {
     let web = ObjectStore::open(&server.url("bucket"), Access::ReadOnly, [("max_retries", "1")]);
-    [("http", web.expect("it opens").into_blocking()), ("s3", bucket(server))]
+    [("http", web.expect("it opens").into_store()), ("s3", bucket(server))]
 }
 
 fn bucket(server: &Server) -> Arc<dyn Store> {
@@ -36,7 +37,7 @@ fn bucket(server: &Server) -> Arc<dyn Store> {
         ("max_retries", "1"),
     ];
     let store = ObjectStore::open("s3://bucket", Access::ReadWrite, options);
-    store.expect("it opens").into_blocking()
+    store.expect("it opens").into_store()
 }
 
 fn bounded(start: usize, len: usize) -> ByteRange {
@@ -70,9 +71,9 @@ fn answers_of_two_versions_are_never_mixed() {
                     None
                 });
                 server.manners(|manners| manners.instead = Some(replace));
-                let readable = store.readable().expect("it can be read");
+                let readable = store.to_sync();
                 let first = [apart[0]];
-                let pinned = readable.pin(&key()).expect("it is pinned");
+                let pinned = readable.snapshot(&key()).expect("it is pinned");
                 let pinned = pinned.expect("it is there");
                 let read = pinned.read(&first).and_then(|first| {
                     let rest = pinned.read(&apart)?;
@@ -109,16 +110,16 @@ fn weak_tags_are_not_sent_as_conditions() {
             (manners.etag, manners.instead) = (Some(etag), Some(look.clone()));
         });
         for (kind, store) in stores(&server) {
-            let readable = store.readable().expect("it can be read");
-            let read = |pinned: Box<dyn zarr::store::Pinned>| {
+            let readable = store.to_sync();
+            let read = |pinned: Box<dyn zarr::store::SyncSnapshot>| {
                 pinned.read(&[bounded(200_000, 10)]).expect("it is read")
             };
-            let pinned = readable.pin(&key()).expect("it is pinned");
+            let pinned = readable.snapshot(&key()).expect("it is pinned");
             let pinned = pinned.expect("it is there");
             let version = pinned.version().expect("it has one");
             assert_eq!(read(pinned), [&[7; 10][..]], "{kind}");
             assert_eq!(std::mem::take(&mut *sent.lock().expect("no panic")).len(), due, "{kind}");
-            let pinned = readable.pin_as(&key(), &version).expect("it is pinned");
+            let pinned = readable.snapshot_of(&key(), &version).expect("it is pinned");
             assert_eq!(read(pinned.expect("it is there")), [&[7; 10][..]], "{kind}");
             assert_eq!(std::mem::take(&mut *sent.lock().expect("no panic")).len(), due, "{kind}");
         }
@@ -132,10 +133,9 @@ fn a_guarded_change_of_a_weakly_tagged_value_is_refused() {
     server.manners(|manners| manners.etag = Some("W/"));
     server.set("bucket/k", b"old");
     let store = bucket(&server);
-    let conditional = store.conditional().expect("it compares and swaps");
-    let (_, version) =
-        conditional.get_versioned(&key(), u64::MAX).expect("it is read").expect("it is there");
-    let error = conditional.set_if(&key(), Some(b"new"[..].into()), Some(&version));
+    let conditional = store.to_sync();
+    let (_, version) = conditional.versioned(&key()).expect("it is read").expect("it is there");
+    let error = conditional.swap(&key(), Some(b"new"[..].into()), Some(&version));
     let error = error.expect_err("it cannot be guarded").to_string();
     assert!(error.contains("weak"), "{error}");
     assert_eq!(server.value("bucket/k").as_deref(), Some(&b"old"[..]));
@@ -152,10 +152,10 @@ fn a_value_that_became_shorter_has_changed() {
                 continue;
             }
             server.set("bucket/k", &[1; SIZE]);
-            let readable = store.readable().expect("it can be read");
-            let pinned = readable.pin(&key()).expect("it is pinned").expect("it is there");
+            let readable = store.to_sync();
+            let pinned = readable.snapshot(&key()).expect("it is pinned").expect("it is there");
             let version = pinned.version().expect("it has one");
-            let again = readable.pin_as(&key(), &version).expect("it is pinned");
+            let again = readable.snapshot_of(&key(), &version).expect("it is pinned");
             server.set("bucket/k", &[2; 10]);
             for pinned in [pinned, again.expect("it is there")] {
                 let read = pinned.read(&[bounded(200_000, 10)]);
@@ -178,8 +178,8 @@ fn a_range_that_the_server_fails_at_is_read_by_the_size() {
         });
         server.manners(|manners| manners.instead = Some(fail));
         for (kind, store) in stores(&server) {
-            let readable = store.readable().expect("it can be read");
-            let read = readable.get_partial_values(&key(), &[ByteRange::Suffix(100)]);
+            let readable = store.to_sync();
+            let read = readable.ranges(&key(), &[ByteRange::Suffix(100)]);
             let read = read.expect("it is read").expect("it is there");
             assert_eq!(read, [&b"0123456789"[..]], "{kind} {answer:?}");
         }
@@ -232,7 +232,7 @@ fn large_values_are_sent_in_parts() {
     let server = Server::start();
     let upload = takes_parts(&server);
     let store = bucket(&server);
-    let writeable = store.writeable().expect("it can be written");
+    let writeable = store.to_sync();
     let value: Vec<u8> = (0..(64u32 << 20) + 5).map(|i| (i / 977) as u8).collect();
     let value = Bytes::from(value);
     writeable.set(&key(), Payload::new(&value[..])).expect("it is set");

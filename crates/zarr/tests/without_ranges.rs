@@ -15,6 +15,7 @@ use libtest_mimic::{Arguments, Completion, Trial};
 use server::Server;
 use zarr::store::{ByteRange, StoreKey};
 use zarr::stores::ObjectStore;
+use zarr::testkit::ShortCalls;
 use zarr::{Access, Array, Dialect, NodePath, OpenOptions, Result};
 
 const LEN: u64 = 4000;
@@ -64,19 +65,21 @@ fn check(url: &str, folder: &Path) {
         (ByteRange::ALL, &value[..]),
     ] {
         let store = ObjectStore::open(url, Access::ReadOnly, [("", ""); 0]).expect("it opens");
-        let store = store.into_blocking();
-        let readable = store.readable().expect("it can be read");
+        let store = store.into_store();
+        let readable = store.to_sync();
         for _ in 0..2 {
-            let found = readable.get_partial_values(&key, &[range]).expect("it is read");
+            let found = readable.ranges(&key, &[range]).expect("it is read");
             assert_eq!(found.expect("it is there"), [due], "{range:?}");
         }
-        let version = readable.pin(&key).expect("it is pinned").expect("it is there").version();
+        let version =
+            readable.snapshot(&key).expect("it is pinned").expect("it is there").version();
         let version = version.expect("it has a date and a size");
-        let pinned = readable.pin_as(&key, &version).expect("it is pinned").expect("it is there");
+        let pinned =
+            readable.snapshot_of(&key, &version).expect("it is pinned").expect("it is there");
         let apart = [range, ByteRange::Bounded { start: 0, len: 1 }];
         assert_eq!(pinned.read(&apart).expect("it is read"), [due, &value[..1]], "{range:?}");
         let beyond = ByteRange::Bounded { start: size - 1, len: 2 };
-        readable.get_partial_values(&key, &[beyond]).expect_err("it leaves the value");
+        readable.ranges(&key, &[beyond]).expect_err("it leaves the value");
     }
 }
 
@@ -109,16 +112,16 @@ fn a_whole_answer_of_no_more_than_was_asked_for_means_nothing() {
     server.set("small", b"abc");
     let url = server.url("");
     let store = ObjectStore::open(url.trim_end_matches('/'), Access::ReadOnly, [("", ""); 0]);
-    let store = store.expect("it opens").into_blocking();
-    let readable = store.readable().expect("it can be read");
+    let store = store.expect("it opens").into_store();
+    let readable = store.to_sync();
     server.manners(|manners| manners.ranges = false);
     let small = StoreKey::new("small").expect("a key");
     let last = [ByteRange::Suffix(3)];
-    assert_eq!(readable.get_partial_values(&small, &last).unwrap().unwrap(), [&b"abc"[..]]);
+    assert_eq!(readable.ranges(&small, &last).unwrap().unwrap(), [&b"abc"[..]]);
     server.manners(|manners| manners.ranges = true);
     server.asked();
     let key = StoreKey::new("x.zarr/a/c/3").expect("a key");
-    readable.get_partial_values(&key, &last).expect("it is read").expect("it is there");
+    readable.ranges(&key, &last).expect("it is read").expect("it is there");
     assert_eq!(server.asked().0, ["GET x.zarr/a/c/3 bytes=-3"]);
 }
 

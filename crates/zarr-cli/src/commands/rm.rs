@@ -77,9 +77,10 @@ impl Rm {
 /// A draft's hierarchy has a document of its own, besides those of its nodes.
 fn erase_entry_point(hierarchy: &Hierarchy) -> Result<(), Failure> {
     let entry = zarr::format::of_dialect(hierarchy.dialect()).entry_point().map_err(Error::from)?;
-    if let Some(writeable) = hierarchy.store().writeable() {
+    if hierarchy.store().capabilities().write {
+        let store = hierarchy.store().to_sync();
         for (key, _) in entry {
-            writeable.erase(&key).map_err(Error::from)?;
+            store.erase(&key).map_err(Error::from)?;
         }
     }
     Ok(())

@@ -22,7 +22,7 @@ use crate::grid::{Cut, Tile, tiles};
 use crate::heap::Heap;
 use crate::selection::Part;
 use crate::store::aio::now;
-use crate::store::{self, ByteRange, ReadableStore, StoreKey, Version, aio, begun, coalesce, find};
+use crate::store::{self, ByteRange, StoreKey, SyncStore, Version, aio, begun, coalesce, find};
 use crate::sync::lock;
 use crate::view::{View, ViewMut};
 
@@ -74,7 +74,8 @@ impl ArrayCore {
     ) -> Result<()> {
         let out =
             ViewMut::new(memory, &part.shape(), span.size).with_heap(heap.map(|heap| &**heap));
-        let local = self.room.store.blocking().and_then(|store| store.readable());
+        let local = self.room.store.as_sync().filter(|store| store.capabilities().read);
+        let local = local.map(|store| &**store);
         let (grid, shape) = (&*layout.grid, &layout.metadata.shape);
         let (options, kind) = (&self.room.options, work(grid, part, span.element));
         let scattered = match (Cut::new(grid, shape, part, out), local) {
@@ -191,7 +192,7 @@ impl ArrayCore {
     fn read_chunk(
         &self,
         layout: &ChunkLayout,
-        store: &dyn ReadableStore,
+        store: &dyn SyncStore,
         tile: &Tile,
         span: Span,
         buffer: &mut Vec<u8>,
@@ -236,7 +237,7 @@ impl ArrayCore {
     fn read_segments(
         &self,
         layout: &ChunkLayout,
-        store: &dyn ReadableStore,
+        store: &dyn SyncStore,
         tile: &Tile,
         partial: &PartialRead<'_>,
         mut out: ViewMut<'_>,
@@ -279,7 +280,7 @@ impl ArrayCore {
     fn read_whole(
         &self,
         layout: &ChunkLayout,
-        store: &dyn ReadableStore,
+        store: &dyn SyncStore,
         tile: &Tile,
         buffer: &mut Vec<u8>,
         mut out: ViewMut<'_>,
@@ -567,7 +568,7 @@ impl ArrayCore {
 /// Where the bytes of segments come from.
 enum SegmentBytes<'a> {
     /// A value of a local store.
-    Local(&'a dyn store::Pinned),
+    Local(&'a dyn store::SyncSnapshot),
     /// Ranges that were fetched.
     Fetched(&'a [Ranges]),
     /// All bytes of the chunk.

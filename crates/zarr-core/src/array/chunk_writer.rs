@@ -121,7 +121,7 @@ impl ArrayCore {
         self.writeable(layout)?;
         let elements = View::new(memory, &part.shape(), span.size);
         let elements = elements.with_heap(heap.map(|heap| &**heap));
-        if self.room.store.blocking().is_none() {
+        if self.room.store.as_sync().is_none() {
             // Each chunk copies its elements when it begins.
             let share = |tile: Tile| {
                 let (shape, mut copy) = (tile.within.shape(), Vec::new());
@@ -524,7 +524,7 @@ async fn to_payload(merged: MergedChunk, old: Option<Arc<dyn Pinned>>) -> Result
         let why = format!("its inner chunks overlap or leave its {size} bytes");
         return Err(CodecError::corrupt("codecs", why).into());
     }
-    let blocking = old.blocking();
+    let blocking = old.as_sync();
     let fetched = match &blocking {
         Some(_) => Vec::new(),
         None => old.read(&kept).await?,

@@ -15,7 +15,7 @@ use super::chunk_writer::whole;
 use crate::error::{AccessError, Result, StoreError};
 use crate::hierarchy::{Guard, Room};
 use crate::store::aio::Pinned;
-use crate::store::{Payload, StoreKey, Whole, check_size};
+use crate::store::{InMemorySnapshot, Payload, StoreKey, check_size};
 use crate::sync::lock;
 
 /// What a change makes of a value.
@@ -72,12 +72,12 @@ pub(crate) async fn compare_and_swap<F: Future<Output = Result<Edited>>>(
     if guard == Guard::Off {
         let not_readable = StoreError::not_capable("read", "readable");
         let readable = room.store.readable().ok_or(not_readable)?;
-        let old: Option<Arc<dyn Pinned>> = if room.store.blocking().is_none() {
+        let old: Option<Arc<dyn Pinned>> = if room.store.as_sync().is_none() {
             // All of it comes in one request.
             let old = readable.get_at_most(key, limit).await?;
-            old.map(|old| Arc::new(Whole::new(key, old)) as _)
+            old.map(|old| Arc::new(InMemorySnapshot::new(key, old)) as _)
         } else {
-            readable.pin(key).await?.map(Arc::from)
+            readable.pin_for(key, &[]).await?.map(Arc::from)
         };
         check_size(key, old.as_ref().map_or(0, |old| old.size()), limit)?;
         match edit(old).await? {

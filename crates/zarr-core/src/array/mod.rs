@@ -55,8 +55,7 @@ use crate::heap::{CELL, Heap};
 use crate::hierarchy::Room;
 use crate::metadata::{ArrayMetadata, NodeKind};
 use crate::path::NodePath;
-use crate::store::aio::WriteableStore;
-use crate::store::{StoreKey, StorePrefix};
+use crate::store::{Side, StoreKey, StorePrefix};
 use crate::view::View;
 
 /// Bytes in which the handles of an array remember indices, unless told otherwise (decision 0108).
@@ -215,7 +214,7 @@ impl ArrayCore {
     }
 
     /// The store's writing side, if chunks of this array may be written.
-    pub fn writeable(&self, state: &ArrayState) -> Result<&dyn WriteableStore> {
+    pub fn writeable(&self, state: &ArrayState) -> Result<Side<'_>> {
         let writeable = self.room.writeable().map_err(|e| self.at(e))?;
         match &state.metadata.shards {
             None => Ok(writeable),
@@ -232,7 +231,7 @@ impl ArrayCore {
 
     /// Whether the store's calls wait for something far away.
     pub fn is_remote(&self) -> bool {
-        self.room.store.blocking().is_none()
+        self.room.store.as_sync().is_none()
     }
 
     pub fn at_chunk(&self, tile: &Tile, key: &StoreKey, error: impl Into<Error>) -> Error {

@@ -24,10 +24,9 @@ use crate::metadata::{ArrayMetadata, GroupMetadata, NodeKind, NodeMetadata};
 use crate::path::NodePath;
 use crate::region::Region;
 use crate::selection::Selection;
-use crate::store::aio::Store;
+use crate::store::{Store, guarded};
 
 pub use crate::array::executor::elsewhere;
-pub use crate::store::Offloaded;
 
 /// A tree of groups and arrays in a store that waits. See [`crate::Hierarchy`].
 #[derive(Clone, Debug)]
@@ -65,7 +64,7 @@ impl Hierarchy {
     /// As there.
     pub async fn open(store: Arc<dyn Store>, options: &OpenOptions) -> Result<Hierarchy> {
         let name = store.name();
-        match Room::open(store, options, None).await? {
+        match Room::open(guarded(store), options, None).await? {
             Some((room, _)) => Ok(Hierarchy { room: Arc::new(room) }),
             None => {
                 let looked_for =
@@ -84,7 +83,7 @@ impl Hierarchy {
         format: Arc<dyn Format>,
         options: &OpenOptions,
     ) -> Result<Hierarchy> {
-        let name = store.name();
+        let (name, store) = (store.name(), guarded(store));
         if Room::probe(store.clone(), &options.clone().any_dialect()).await?.is_some() {
             return Err(Error::from(AccessError::Exists("a hierarchy")).at_store(name));
         }

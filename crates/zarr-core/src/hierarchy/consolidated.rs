@@ -14,8 +14,10 @@ use crate::error::{MetadataError, StoreError};
 use crate::format::consolidated::{self, Holder};
 use crate::format::{Documents, Format};
 use crate::metadata::NodeMetadata;
-use crate::store::aio::{ListableStore, Pinned, ReadableStore, Store};
-use crate::store::{ByteRange, Listing, StoreKey, StorePrefix, Version};
+use crate::store::{
+    Capabilities, GetOptions, Got, ListOptions, Listing, Snapshot, SnapshotOptions, Store,
+    StoreKey, StorePrefix, SyncStore,
+};
 
 /// The documents of a hierarchy, as copies have them.
 #[derive(Debug)]
@@ -73,79 +75,12 @@ impl ConsolidatedStore {
         ConsolidatedStore { inner, copied }
     }
 
-    fn inner(&self) -> Result<&dyn ReadableStore, StoreError> {
-        let lacks = StoreError::not_capable("read", "readable");
-        self.inner.readable().ok_or(lacks)
-    }
-}
-
-impl Store for ConsolidatedStore {
-    fn name(&self) -> String {
-        self.inner.name()
-    }
-    fn readable(&self) -> Option<&dyn ReadableStore> {
-        Some(self)
-    }
-    fn listable(&self) -> Option<&dyn ListableStore> {
-        Some(self)
-    }
-    fn in_flight(&self) -> usize {
-        self.inner.in_flight()
-    }
-    fn blocking(&self) -> Option<&Arc<dyn crate::store::Store>> {
-        self.inner.blocking()
-    }
-}
-
-#[async_trait]
-impl ReadableStore for ConsolidatedStore {
-    async fn get(&self, key: &StoreKey) -> Result<Option<Bytes>, StoreError> {
-        let is_document = consolidated::is_document(self.copied.dialect, key);
-        match is_document && !self.copied.stale.contains(key.as_str()) {
-            true => Ok(self.copied.documents.get(key.as_str()).cloned()),
-            false => self.inner()?.get(key).await,
-        }
+    /// Whether the value of a key is that of the copies.
+    fn has(&self, key: &StoreKey) -> bool {
+        consolidated::is_document(self.copied.dialect, key)
+            && !self.copied.stale.contains(key.as_str())
     }
 
-    /// Copies lie in memory already.
-    async fn get_at_most(&self, key: &StoreKey, limit: u64) -> Result<Option<Bytes>, StoreError> {
-        let is_document = consolidated::is_document(self.copied.dialect, key);
-        match is_document && !self.copied.stale.contains(key.as_str()) {
-            true => self.get(key).await,
-            false => self.inner()?.get_at_most(key, limit).await,
-        }
-    }
-
-    async fn get_partial_values(
-        &self,
-        key: &StoreKey,
-        ranges: &[ByteRange],
-    ) -> Result<Option<Vec<Bytes>>, StoreError> {
-        self.inner()?.get_partial_values(key, ranges).await
-    }
-
-    async fn pin(&self, key: &StoreKey) -> Result<Option<Box<dyn Pinned>>, StoreError> {
-        self.inner()?.pin(key).await
-    }
-
-    async fn pin_for(
-        &self,
-        key: &StoreKey,
-        first: &[ByteRange],
-    ) -> Result<Option<Box<dyn Pinned>>, StoreError> {
-        self.inner()?.pin_for(key, first).await
-    }
-
-    async fn pin_as(
-        &self,
-        key: &StoreKey,
-        version: &Version,
-    ) -> Result<Option<Box<dyn Pinned>>, StoreError> {
-        self.inner()?.pin_as(key, version).await
-    }
-}
-
-impl ConsolidatedStore {
     /// Whether the copies tell what lies below a prefix.
     fn lists(&self, prefix: &StorePrefix) -> bool {
         self.copied.dialect == Dialect::Draft && prefix.as_str().starts_with("meta/")
@@ -153,25 +88,48 @@ impl ConsolidatedStore {
 }
 
 #[async_trait]
-impl ListableStore for ConsolidatedStore {
+impl Store for ConsolidatedStore {
+    fn name(&self) -> String {
+        self.inner.name()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        let inner = self.inner.capabilities();
+        Capabilities { read: true, list: true, ..inner.read_only() }
+    }
+
+    /// Chunks are read where they are stored.
+    fn as_sync(&self) -> Option<&Arc<dyn SyncStore>> {
+        self.inner.as_sync()
+    }
+
+    /// Copies are in memory already: no limit applies.
+    async fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> Result<Option<Got>, StoreError> {
+        if !self.has(key) {
+            return self.inner.get(key, how).await;
+        }
+        let Some(copy) = self.copied.documents.get(key.as_str()) else { return Ok(None) };
+        GetOptions { limit: u64::MAX, ..how }.answer(key, copy.clone(), None)
+    }
+
+    async fn open(
+        &self,
+        key: &StoreKey,
+        how: SnapshotOptions<'_>,
+    ) -> Result<Option<Box<dyn Snapshot>>, StoreError> {
+        self.inner.open(key, how).await
+    }
+
     /// Asked for the documents of a draft, and for the chunks of any array.
-    async fn list_prefix(&self, prefix: &StorePrefix) -> Result<Vec<StoreKey>, StoreError> {
-        if self.lists(prefix) {
-            return Ok(self.copied.below(prefix));
-        }
-        let lacks = StoreError::not_capable("list", "listable");
-        self.inner.listable().ok_or(lacks)?.list_prefix(prefix).await
-    }
-
-    async fn list_below(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
-        match self.inner.listable() {
-            Some(inner) if !self.lists(prefix) => inner.list_below(prefix).await,
-            _ => Ok(Listing { keys: self.list_prefix(prefix).await?, ..Listing::default() }),
+    async fn list_prefix(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
+        match self.lists(prefix) {
+            true => Ok(self.copied.below(prefix).into()),
+            false => self.inner.list_prefix(prefix).await,
         }
     }
 
-    /// Asked for children alone.
-    async fn list_dir(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
+    /// Asked for children only.
+    async fn list_dir(&self, prefix: &StorePrefix, _: ListOptions) -> Result<Listing, StoreError> {
         Ok(Listing::fold(prefix, self.copied.below(prefix)))
     }
 }

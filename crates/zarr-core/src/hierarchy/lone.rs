@@ -10,7 +10,7 @@ use super::options::OpenOptions;
 use super::room::{Room, note};
 use crate::error::{Result, StoreError};
 use crate::format::LoneDocument;
-use crate::store::{ByteRange, Listing, StoreKey, StorePrefix, aio};
+use crate::store::{Listing, Store, StoreKey, StorePrefix};
 
 /// So many documents are looked into, where one is looked for without its name.
 const MOST_LONE: usize = 8;
@@ -22,7 +22,7 @@ impl Room {
     /// else the only one at the store's root that looks like one. Its chunks are looked for below
     /// `data/`, as June 2019 had it, and where there is no `data/`, beside the document.
     pub(super) async fn lone(
-        store: Arc<dyn aio::Store>,
+        store: Arc<dyn Store>,
         options: &OpenOptions,
         named: Option<&str>,
     ) -> Result<Option<Room>> {
@@ -75,12 +75,10 @@ impl Room {
 }
 
 /// The value, if it is there and has no more bytes than a document may have.
-async fn small(store: &dyn aio::Store, key: &StoreKey) -> Result<Option<Bytes>> {
+async fn small(store: &dyn Store, key: &StoreKey) -> Result<Option<Bytes>> {
     let readable = store.readable().ok_or(StoreError::not_capable("read", "readable"))?;
-    let beyond = ByteRange::Bounded { start: MOST_LONE_BYTES, len: 1 };
-    match readable.get_partial_values(key, &[beyond]).await {
-        Ok(_) => Ok(None),
-        Err(StoreError::Range { .. }) => Ok(readable.get_at_most(key, MOST_LONE_BYTES).await?),
-        Err(e) => Err(e.into()),
+    match readable.get_at_most(key, MOST_LONE_BYTES).await {
+        Err(StoreError::TooLarge { .. }) => Ok(None),
+        other => Ok(other?),
     }
 }

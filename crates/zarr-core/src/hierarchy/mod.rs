@@ -38,7 +38,7 @@ use crate::metadata::{GroupMetadata, NodeKind, NodeMetadata};
 use crate::path::NodePath;
 use crate::registry::Access;
 use crate::store::aio::now;
-use crate::store::{InProcess, Store};
+use crate::store::{Store, guarded};
 
 /// A tree of groups and arrays in a store.
 #[derive(Clone, Debug)]
@@ -54,7 +54,7 @@ impl Hierarchy {
     /// [`AccessError::NotFound`] if none does; for an entry point that is broken or not known here.
     pub fn open(store: Arc<dyn Store>, options: &OpenOptions) -> Result<Hierarchy> {
         let name = store.name();
-        let room = now(Room::open(guardable(store.clone()), options, None))?;
+        let room = now(Room::open(guarded(store.clone()), options, None))?;
         match room {
             Some((room, _)) => Ok(Self::of(room, store)),
             None => {
@@ -67,8 +67,8 @@ impl Hierarchy {
 
     fn of(room: Room, store: Arc<dyn Store>) -> Hierarchy {
         if room.access == Access::ReadWrite
-            && store.conditional().is_none()
-            && store.writeable().is_some()
+            && !store.capabilities().swap
+            && store.capabilities().write
         {
             let what = "the store cannot compare and swap; writers of one chunk are guarded within this process alone";
             room.warn("store", vec![what.into()]);
@@ -103,7 +103,7 @@ impl Hierarchy {
         format: Arc<dyn Format>,
         options: &OpenOptions,
     ) -> Result<Hierarchy> {
-        let waiting = guardable(store.clone());
+        let waiting = guarded(store.clone());
         if let Some((there, _)) = now(Room::probe(waiting.clone(), &options.clone().any_dialect()))?
         {
             let what = "a hierarchy";
@@ -123,7 +123,7 @@ impl Hierarchy {
         format: Arc<dyn Format>,
         options: &OpenOptions,
     ) -> Hierarchy {
-        let waiting = guardable(store.clone());
+        let waiting = guarded(store.clone());
         Self::of(Room::new(waiting, format, options, Vec::new()), store)
     }
 
@@ -159,7 +159,7 @@ impl Hierarchy {
         loop {
             let store = options.store(&base).map_err(|e| Error::from(e).at_store(url));
             let probe = |store: Arc<dyn Store>| {
-                let waiting = guardable(store.clone());
+                let waiting = guarded(store.clone());
                 let room = match &below[..] {
                     [] => now(Room::open(waiting, options, None)),
                     // The URL may name a document itself, as those of May 2019 lie about.
@@ -239,7 +239,7 @@ impl Hierarchy {
             below.insert(0, name.to_owned());
             base = above;
             let Ok(store) = options.store(base) else { break };
-            match now(Room::probe(guardable(store.clone()), options)) {
+            match now(Room::probe(guarded(store.clone()), options)) {
                 Ok(Some((room, _))) if room.has_copies() => {
                     let Ok(path) = node_below(&below) else { return (None, beyond) };
                     found = Some((Self::of(room, store), path));
@@ -485,20 +485,6 @@ impl Hierarchy {
     /// [`AccessError::NotFound`] if there are no copies; for copies of a form that is not known.
     pub fn check_consolidated(&self) -> Result<Vec<NodePath>> {
         now(self.room.check_consolidated())
-    }
-}
-
-/// The store as the room uses it for the handles of both faces.
-fn guardable(store: Arc<dyn Store>) -> Arc<dyn crate::store::aio::Store> {
-    store.waiting().unwrap_or_else(|| Arc::new(aio::Offloaded::new(guarded(store))))
-}
-
-/// The store with a guard of this process' own where it has none.
-fn guarded(store: Arc<dyn Store>) -> Arc<dyn Store> {
-    let lacks = store.conditional().is_none();
-    match lacks && store.readable().is_some() && store.writeable().is_some() {
-        true => Arc::new(InProcess(store)),
-        false => store,
     }
 }
 

@@ -22,7 +22,7 @@ use crate::limits::Limits;
 use crate::metadata::{ArrayMetadata, GroupMetadata, NodeKind, NodeMetadata};
 use crate::path::NodePath;
 use crate::registry::{Access, Registry};
-use crate::store::{ByteRange, Listing, StoreKey, StorePrefix, aio};
+use crate::store::{ByteRange, Listing, Side, Store, StoreKey, StorePrefix};
 
 /// Names of a listing that are told one by one when they are left out.
 const MOST_LEFT_OUT: usize = 1000;
@@ -30,9 +30,9 @@ const MOST_LEFT_OUT: usize = 1000;
 /// A store, the format of what lies in it, and what this program knows.
 #[derive(Debug)]
 pub(crate) struct Room {
-    pub store: Arc<dyn aio::Store>,
+    pub store: Arc<dyn Store>,
     /// The store without copies that stand for documents.
-    pub live: Arc<dyn aio::Store>,
+    pub live: Arc<dyn Store>,
     /// The copies that stand for documents.
     pub copied: Option<Arc<Copied>>,
     /// Copies that are to be compared with documents as those are read.
@@ -65,7 +65,7 @@ impl Room {
     /// The room at a store's root, or the one of a lone document there, which may be `named`, and the documents
     /// that were found on the way; `None` if nothing begins there.
     pub async fn open(
-        store: Arc<dyn aio::Store>,
+        store: Arc<dyn Store>,
         options: &OpenOptions,
         named: Option<&str>,
     ) -> Result<Option<(Room, Documents)>> {
@@ -84,7 +84,7 @@ impl Room {
 
     /// The room at a store's root, and the documents there; `None` if no hierarchy begins there.
     pub async fn probe(
-        store: Arc<dyn aio::Store>,
+        store: Arc<dyn Store>,
         options: &OpenOptions,
     ) -> Result<Option<(Room, Documents)>> {
         if options.era.is_some_and(|era| era <= Era::E1) {
@@ -183,7 +183,7 @@ impl Room {
     }
 
     pub fn new(
-        store: Arc<dyn aio::Store>,
+        store: Arc<dyn Store>,
         format: Arc<dyn Format>,
         options: &OpenOptions,
         warnings: Vec<Warning>,
@@ -225,7 +225,7 @@ impl Room {
         error.into().at_store(self.store.name()).at_path(path)
     }
 
-    pub fn writeable(&self) -> Result<&dyn aio::WriteableStore> {
+    pub fn writeable(&self) -> Result<Side<'_>> {
         if self.access == Access::ReadOnly {
             return Err(AccessError::ReadOnly.into());
         }
@@ -235,7 +235,7 @@ impl Room {
         Ok(self.store.writeable().ok_or(StoreError::not_capable("write", "writeable"))?)
     }
 
-    pub fn listable(&self) -> Result<&dyn aio::ListableStore, StoreError> {
+    pub fn listable(&self) -> Result<Side<'_>, StoreError> {
         self.store.listable().ok_or(StoreError::not_capable("list", "listable"))
     }
 
@@ -670,7 +670,7 @@ impl Room {
 
 /// A document, of as many bytes as one may have (decision 0142).
 pub(crate) async fn document(
-    store: &dyn aio::Store,
+    store: &dyn Store,
     key: &StoreKey,
     limits: &Limits,
 ) -> Result<Option<Bytes>> {
@@ -687,7 +687,7 @@ pub(crate) async fn document(
 /// The values of `keys` that are there, asked for together (decision 0131). Beside a `zarr.json` a key that nobody may
 /// read is absent: buckets that list nothing answer so.
 pub(super) async fn documents(
-    store: &dyn aio::Store,
+    store: &dyn Store,
     keys: Vec<StoreKey>,
     limits: &Limits,
 ) -> Result<Documents> {
@@ -697,7 +697,7 @@ pub(super) async fn documents(
 /// As [`documents`], but for those that `pass_over` takes for absent, by the key, what was found before it, and the
 /// error.
 async fn documents_but(
-    store: &dyn aio::Store,
+    store: &dyn Store,
     keys: Vec<StoreKey>,
     limits: &Limits,
     mut pass_over: impl FnMut(&StoreKey, &Documents, &Error) -> bool,

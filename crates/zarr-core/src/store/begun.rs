@@ -205,7 +205,7 @@ pub async fn settled(store: impl Fn() -> String, touched: impl Into<Touched>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::wait;
+    use crate::store::block_on as wait;
 
     fn key(text: &str) -> Touched {
         Touched::Key(StoreKey::new(text).unwrap())

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::{ByteRange, Pinned};
+use super::{ByteRange, SyncSnapshot};
 use crate::error::StoreError;
 
 /// A value on its way into a store: pieces of bytes that follow each other.
@@ -22,7 +22,7 @@ pub struct Payload<'a>(Vec<Piece<'a>>);
 enum Piece<'a> {
     Lent(Cow<'a, [u8]>),
     Shared(Bytes),
-    Kept { value: Arc<dyn Pinned>, range: Range<u64> },
+    Kept { value: Arc<dyn SyncSnapshot>, range: Range<u64> },
     Made(Arc<dyn Fn() -> Parts<'a> + Send + Sync + 'a>),
 }
 
@@ -84,7 +84,7 @@ impl<'a> Payload<'a> {
     }
 
     /// The same value with some bytes of a pinned one at its end.
-    pub fn and_kept(mut self, value: &Arc<dyn Pinned>, range: Range<u64>) -> Self {
+    pub fn and_kept(mut self, value: &Arc<dyn SyncSnapshot>, range: Range<u64>) -> Self {
         self.0.push(Piece::Kept { value: value.clone(), range });
         self
     }

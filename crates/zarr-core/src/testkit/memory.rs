@@ -13,7 +13,8 @@ use crate::metadata::ArrayMetadata;
 use crate::path::NodePath;
 use crate::registry::Registry;
 use crate::store::{
-    ListableStore, Payload, ReadableStore, Store, StoreKey, StorePrefix, WriteableStore,
+    Capabilities, GetOptions, Got, Listing, Payload, Precondition, Store, StoreKey, StorePrefix,
+    SyncStore, from_sync,
 };
 
 /// A map.
@@ -26,46 +27,36 @@ impl Memory {
     }
 }
 
-impl Store for Memory {
+impl SyncStore for Memory {
     fn name(&self) -> String {
         "the kit's memory".into()
     }
-    fn readable(&self) -> Option<&dyn ReadableStore> {
-        Some(self)
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { write: true, ..Capabilities::READ_ONLY }
     }
-    fn writeable(&self) -> Option<&dyn WriteableStore> {
-        Some(self)
+    fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> Result<Option<Got>, StoreError> {
+        let Some(value) = self.map().get(key).cloned() else { return Ok(None) };
+        how.answer(key, value, None)
     }
-    fn listable(&self) -> Option<&dyn ListableStore> {
-        Some(self)
-    }
-}
-
-impl ReadableStore for Memory {
-    fn get(&self, key: &StoreKey) -> Result<Option<Bytes>, StoreError> {
-        Ok(self.map().get(key).cloned())
-    }
-}
-
-impl WriteableStore for Memory {
-    fn set(&self, key: &StoreKey, value: Payload<'_>) -> Result<(), StoreError> {
-        let value = value.into_bytes()?;
-        self.map().insert(key.clone(), value);
-        Ok(())
-    }
-    fn erase(&self, key: &StoreKey) -> Result<(), StoreError> {
-        self.map().remove(key);
-        Ok(())
+    fn put(
+        &self,
+        key: &StoreKey,
+        value: Option<Payload<'_>>,
+        _: Precondition<'_>,
+    ) -> Result<bool, StoreError> {
+        match value.map(Payload::into_bytes).transpose()? {
+            Some(value) => self.map().insert(key.clone(), value),
+            None => self.map().remove(key),
+        };
+        Ok(true)
     }
     fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
         self.map().retain(|key, _| prefix.strip(key).is_none());
         Ok(())
     }
-}
-
-impl ListableStore for Memory {
-    fn list_prefix(&self, prefix: &StorePrefix) -> Result<Vec<StoreKey>, StoreError> {
-        Ok(self.map().keys().filter(|key| prefix.strip(key).is_some()).cloned().collect())
+    fn list_prefix(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
+        let keys = self.map().keys().filter(|key| prefix.strip(key).is_some()).cloned().collect();
+        Ok(Listing { keys, ..Listing::default() })
     }
 }
 
@@ -82,7 +73,7 @@ impl Home {
         dialect: Dialect,
         metadata: ArrayMetadata,
     ) -> Result<(Home, Array)> {
-        let store: Arc<dyn Store> = Arc::new(Memory::default());
+        let store = from_sync(Memory::default());
         let home = Home { store, path: "/a".parse()? };
         let options = options(registry).dialect(dialect);
         let format = crate::format::of_dialect(dialect);

@@ -1,12 +1,27 @@
-//! Checks that parts of values are right, and that a pinned value stays the one that it was (F-111, decision 0108).
+//! Checks that parts of values are right, and that a snapshot stays the one that it was (F-111, decision 0108).
 
 use std::sync::Arc;
 
 use super::store::{key, ok};
 use crate::error::StoreError;
 use crate::store::{
-    ByteRange, ConditionalStore, Payload, Pinned, ReadableStore, Store, StoreKey, aio, wait,
+    ByteRange, Payload, Precondition, Snapshot, SnapshotOptions, Store, StoreKey, SyncSnapshot,
+    SyncStore, Version, block_on,
 };
+
+type Opened = Option<Box<dyn SyncSnapshot>>;
+
+fn open(store: &dyn SyncStore, key: &StoreKey) -> Result<Opened, StoreError> {
+    store.open(key, SnapshotOptions::default())
+}
+
+fn open_version(
+    store: &dyn SyncStore,
+    key: &StoreKey,
+    version: &Version,
+) -> Result<Opened, StoreError> {
+    store.open(key, SnapshotOptions::expect(version))
+}
 
 fn bounded(start: u64, len: u64) -> ByteRange {
     ByteRange::Bounded { start, len }
@@ -74,70 +89,73 @@ fn is_range<T>(result: &Result<T, StoreError>) -> bool {
 
 /// That parts of a value are read right, by every call that reads some.
 #[track_caller]
-pub(super) fn check_ranges(store: &dyn ReadableStore, key: &StoreKey, value: &[u8]) {
+pub(super) fn check_ranges(store: &dyn SyncStore, key: &StoreKey, value: &[u8]) {
     let size = value.len() as u64;
+    let read = |ranges: &[ByteRange]| {
+        let opened = ok(store.open(key, SnapshotOptions::first(ranges)), "open for ranges");
+        opened.unwrap_or_else(|| panic!("open for ranges: `{key}` is there")).read(ranges)
+    };
     for ranges in calls(size) {
-        let parts = ok(store.get_partial_values(key, &ranges), "get_partial_values");
-        let parts = parts.unwrap_or_else(|| panic!("get_partial_values: `{key}` is there"));
-        are(&parts, &ranges, value, "get_partial_values", key);
+        are(&ok(read(&ranges), "open for ranges"), &ranges, value, "open for ranges", key);
     }
     for range in outside(size) {
         for ranges in [&[range][..], &[ByteRange::ALL, range], &[range, bounded(0, 0)]] {
             assert!(
-                is_range(&store.get_partial_values(key, ranges)),
+                is_range(&read(ranges)),
                 "{range} leaves `{key}`, which has {size} bytes, and must be an error (F-111)",
             );
         }
     }
-    let pinned = ok(store.pin(key), "pin").unwrap_or_else(|| panic!("pin: `{key}` is there"));
-    are(&ok(pinned.read(&[]), "read"), &[], value, "pin", key);
+    let opened = ok(open(store, key), "open").unwrap_or_else(|| panic!("open: `{key}` is there"));
+    are(&ok(opened.read(&[]), "read"), &[], value, "open", key);
     assert_eq!(
-        pinned.size(),
+        opened.size(),
         size,
-        "pin: the size of `{key}`, once it was read, be it of no ranges"
+        "open: the size of `{key}`, once it was read, be it of no ranges"
     );
-    check_pinned(&*pinned, key, value, "pin");
+    check_snapshot(&*opened, key, value, "open");
     // The first reading may be another request than those that follow.
     for ranges in calls(size) {
-        let pinned = ok(store.pin(key), "pin").unwrap_or_else(|| panic!("pin: `{key}` is there"));
-        are(&ok(pinned.read(&ranges), "read"), &ranges, value, "pin", key);
+        let opened =
+            ok(open(store, key), "open").unwrap_or_else(|| panic!("open: `{key}` is there"));
+        are(&ok(opened.read(&ranges), "read"), &ranges, value, "open", key);
     }
-    let Some(version) = pinned.version() else { return };
-    let again = ok(store.pin_as(key, &version), "pin_as");
-    let again = again.unwrap_or_else(|| panic!("pin_as: `{key}` still is what it was"));
-    check_pinned(&*again, key, value, "pin_as");
+    let Some(version) = opened.version() else { return };
+    let again = ok(open_version(store, key, &version), "open of a version");
+    let again = again.unwrap_or_else(|| panic!("open of a version: `{key}` still is what it was"));
+    check_snapshot(&*again, key, value, "open of a version");
     assert!(
         again.version().as_ref() == Some(&version),
-        "pin_as of `{key}`: the version is the one that was asked for",
+        "open of a version of `{key}`: the version is the one that was asked for",
     );
 }
 
-/// That an absent key has no parts, and cannot be pinned.
+/// That an absent key has no parts, and cannot be opened.
 #[track_caller]
-pub(super) fn check_absent(store: &dyn ReadableStore, key: &StoreKey) {
+pub(super) fn check_absent(store: &dyn SyncStore, key: &StoreKey) {
     for range in [ByteRange::ALL, ByteRange::Suffix(3), bounded(0, 1), bounded(0, 0)] {
-        let parts = ok(store.get_partial_values(key, &[range]), "get_partial_values");
-        assert!(parts.is_none(), "a range of an absent key is absent");
+        let opened = ok(store.open(key, SnapshotOptions::first(&[range])), "open for ranges");
+        assert!(opened.is_none(), "a range of an absent key is absent");
     }
-    assert!(ok(store.pin(key), "pin").is_none(), "pin: `{key}` is absent");
+    assert!(ok(open(store, key), "open").is_none(), "open: `{key}` is absent");
 }
 
-/// That a pinned value is read right.
+/// That a snapshot is read right.
 #[track_caller]
-fn check_pinned(pinned: &dyn Pinned, key: &StoreKey, value: &[u8], call: &str) {
+fn check_snapshot(opened: &dyn SyncSnapshot, key: &StoreKey, value: &[u8], call: &str) {
     let size = value.len() as u64;
     for ranges in calls(size) {
-        are(&ok(pinned.read(&ranges), "read"), &ranges, value, call, key);
+        are(&ok(opened.read(&ranges), "read"), &ranges, value, call, key);
     }
-    assert_eq!(pinned.size(), size, "{call}: the size of `{key}`, once it was read");
+    assert_eq!(opened.size(), size, "{call}: the size of `{key}`, once it was read");
     for range in inside(size) {
         let mut buf = b"what an earlier value left behind".to_vec();
-        ok(pinned.read_into(range, &mut buf), "read_into");
+        ok(opened.read_into(range, &mut buf), "read_into");
         are(&[&buf], &[range], value, &format!("{call}, read_into"), key);
     }
     for range in outside(size) {
         assert!(
-            is_range(&pinned.read(&[range])) && is_range(&pinned.read_into(range, &mut Vec::new())),
+            is_range(&opened.read(&[range])) && is_range(&opened.read_into(range, &mut Vec::new())),
             "{call}: {range} leaves `{key}`, which has {size} bytes, and must be an error (F-111)",
         );
     }
@@ -147,7 +165,7 @@ const ONE: &[u8] = b"the first value, of a certain length";
 const TWO: &[u8] = b"THE SECOND VALUE, OF THE SAME LENGTH";
 const END: ByteRange = ByteRange::Suffix(6);
 
-/// That a pinned value is the old one, or is known to be gone.
+/// That a snapshot is the old one, or is known to be gone.
 #[track_caller]
 fn is_old_or_gone(read: Result<Vec<bytes::Bytes>, StoreError>, what: &str) {
     match read {
@@ -155,130 +173,140 @@ fn is_old_or_gone(read: Result<Vec<bytes::Bytes>, StoreError>, what: &str) {
         Err(e) => panic!("{what}: a value that was replaced is read, or has changed, but: {e}"),
         Ok(parts) => assert!(
             parts.concat() == ONE[ONE.len() - 6..],
-            "{what}: what was pinned is never another value",
+            "{what}: a snapshot is never of another value",
         ),
     }
 }
 
-/// That a pinned value stays what it was while others set the key, and that no value passes for another.
-pub(super) fn check_pins(store: &dyn Store) {
+/// That a snapshot stays what it was while others set the key, and that no value passes for another.
+pub(super) fn check_snapshots(store: &dyn SyncStore) {
     let key = key("pinned/value");
-    let readable = store.readable().expect("the store is readable");
-    let writeable = store.writeable().expect("the store is writeable");
-    let set = |value: &'static [u8]| ok(writeable.set(&key, Payload::new(value)), "set");
-    let pin = || ok(readable.pin(&key), "pin").expect("pin: the key is there");
-    assert!(ok(readable.pin(&key), "pin").is_none(), "pin: an absent key cannot be pinned");
+    let set = |value: &'static [u8]| ok(store.set(&key, Payload::new(value)), "set");
+    let open = || ok(open(store, &key), "open").expect("open: the key is there");
+    assert!(
+        ok(super::reading::open(store, &key), "open").is_none(),
+        "open: an absent key cannot be opened"
+    );
     for change in ["set", "erase"] {
         set(ONE);
-        let (unread, begun) = (pin(), pin());
+        let (unread, begun) = (open(), open());
         ok(begun.read(&[bounded(0, 3)]), "read");
         let version = begun.version();
         match change {
             "set" => set(TWO),
-            _ => ok(writeable.erase(&key), "erase"),
+            _ => ok(store.erase(&key), "erase"),
         }
-        is_old_or_gone(unread.read(&[END]), "pin");
-        is_old_or_gone(begun.read(&[END]), "pin");
+        is_old_or_gone(unread.read(&[END]), "open");
+        is_old_or_gone(begun.read(&[END]), "open");
         let mut buf = Vec::new();
         let read = begun.read_into(END, &mut buf);
-        is_old_or_gone(read.map(|()| vec![buf.into()]), "pin, read_into");
+        is_old_or_gone(read.map(|()| vec![buf.into()]), "open, read_into");
         if let Some(version) = &version {
-            match readable.pin_as(&key, version) {
+            match open_version(store, &key, version) {
                 Ok(None) | Err(StoreError::Changed { .. }) => {}
-                Ok(Some(value)) => is_old_or_gone(value.read(&[END]), "pin_as"),
-                Err(e) => panic!("pin_as of a value that was replaced must not fail, but: {e}"),
+                Ok(Some(value)) => is_old_or_gone(value.read(&[END]), "open of a version"),
+                Err(e) => {
+                    panic!("open of a version of a value that was replaced must not fail, but: {e}")
+                }
             }
         }
         if change == "set" {
-            check_ranges(readable, &key, TWO);
+            check_ranges(store, &key, TWO);
             assert!(
-                version.is_none() || pin().version() != version,
+                version.is_none() || open().version() != version,
                 "another value of the same length has another version",
             );
         }
     }
-    if let Some(conditional) = store.conditional() {
-        check_versioned(store, conditional);
+    if store.capabilities().swap {
+        check_versioned(store);
     }
 }
 
-/// That `pin_versioned` gives a value and the version of that very value.
-fn check_versioned(store: &dyn Store, conditional: &dyn ConditionalStore) {
+/// That a value opened for an update comes with the version of that very value.
+fn check_versioned(store: &dyn SyncStore) {
     let key = key("pinned/swapped");
-    let writeable = store.writeable().expect("the store is writeable");
-    let set = |value: &'static [u8]| ok(writeable.set(&key, Payload::new(value)), "set");
-    let pin = || ok(conditional.pin_versioned(&key, u64::MAX), "pin_versioned");
-    let swap = |value: &'static [u8], was| {
-        ok(conditional.set_if(&key, Some(Payload::new(value)), Some(was)), "set_if")
+    let set = |value: &'static [u8]| ok(store.set(&key, Payload::new(value)), "set");
+    let open = || {
+        let opened = ok(store.open(&key, SnapshotOptions::for_update()), "open for an update");
+        opened.map(|value| {
+            let version = value.version().expect("open for an update: it has a version");
+            (value, version)
+        })
     };
-    assert!(pin().is_none(), "pin_versioned: an absent key cannot be pinned");
+    let swap = |value: &'static [u8], was: &Version| {
+        let value = Some(Payload::new(value));
+        ok(store.put(&key, value, Precondition::Version(was)), "set_if")
+    };
+    assert!(open().is_none(), "open for an update: an absent key cannot be opened");
     set(ONE);
-    let (value, version) = pin().expect("pin_versioned: the key is there");
-    check_pinned(&*value, &key, ONE, "pin_versioned");
+    let (value, version) = open().expect("open for an update: the key is there");
+    check_snapshot(&*value, &key, ONE, "open for an update");
     set(TWO);
-    is_old_or_gone(value.read(&[END]), "pin_versioned");
+    is_old_or_gone(value.read(&[END]), "open for an update");
     assert!(
         !swap(ONE, &version),
-        "pin_versioned: the version is that of the value, not of a later one"
+        "open for an update: the version is that of the value, not of a later one"
     );
-    let (value, version) = pin().expect("pin_versioned: the key is there");
-    check_pinned(&*value, &key, TWO, "pin_versioned");
+    let (value, version) = open().expect("open for an update: the key is there");
+    check_snapshot(&*value, &key, TWO, "open for an update");
     assert!(
         swap(ONE, &version),
-        "pin_versioned: set_if knows the version while the value is there"
+        "open for an update: put accepts the version while the snapshot exists"
     );
-    let (value, _) = pin().expect("pin_versioned: the key is there");
-    check_pinned(&*value, &key, ONE, "pin_versioned");
+    let (value, _) = open().expect("open for an update: the key is there");
+    check_snapshot(&*value, &key, ONE, "open for an update");
 }
 
-/// Checks what async stores alone have: `pin_for`, whose first ranges may come with the first request.
-pub(super) fn check_pin_for(store: &dyn aio::ReadableStore, key: &StoreKey, value: &[u8]) {
+/// Checks what async stores alone have: `open ahead`, whose first ranges may come with the first request.
+pub(super) fn check_open_ahead(store: &dyn Store, key: &StoreKey, value: &[u8]) {
     let size = value.len() as u64;
-    let pin = |first: &[ByteRange]| -> Arc<dyn Pinned> {
-        let pinned = ok(wait(store.pin_for(key, first)), "pin_for");
-        let pinned = pinned.unwrap_or_else(|| panic!("pin_for: `{key}` is there"));
-        Arc::<dyn aio::Pinned>::from(pinned).into_blocking()
+    let open = |first: &[ByteRange]| -> Arc<dyn SyncSnapshot> {
+        let opened = ok(block_on(store.open(key, SnapshotOptions::first(first))), "open ahead");
+        let opened = opened.unwrap_or_else(|| panic!("open ahead: `{key}` is there"));
+        Arc::<dyn Snapshot>::from(opened).blocking_on()
     };
     for first in calls(size) {
-        let pinned = pin(&first);
-        are(&ok(pinned.read(&first), "pin_for: read"), &first, value, "pin_for", key);
+        let opened = open(&first);
+        are(&ok(opened.read(&first), "open ahead: read"), &first, value, "open ahead", key);
         // What came along is not what is asked for.
         let other = [bounded(size / 2, size / 4), ByteRange::Suffix(size / 5)];
-        are(&ok(pin(&first).read(&other), "pin_for: read"), &other, value, "pin_for", key);
+        are(&ok(open(&first).read(&other), "open ahead: read"), &other, value, "open ahead", key);
     }
     for first in [&[][..], &[ByteRange::Suffix(size / 3)], &[bounded(size / 4, size / 2)]] {
-        check_pinned(&*pin(first), key, value, "pin_for");
+        check_snapshot(&*open(first), key, value, "open ahead");
     }
     for range in outside(size) {
         assert!(
-            is_range(&pin(&[range]).read(&[range])),
-            "pin_for: {range} leaves `{key}`, which has {size} bytes, and its reading must be an error (F-111)",
+            is_range(&open(&[range]).read(&[range])),
+            "open ahead: {range} leaves `{key}`, which has {size} bytes, and its reading must be an error (F-111)",
         );
-        are(&ok(pin(&[range]).read(&[END]), "pin_for: read"), &[END], value, "pin_for", key);
+        are(&ok(open(&[range]).read(&[END]), "open ahead: read"), &[END], value, "open ahead", key);
     }
 }
 
-/// That `pin_for` finds nothing of an absent key.
-pub(super) fn check_pin_for_absent(store: &dyn aio::ReadableStore, key: &StoreKey) {
+/// That `open ahead` finds nothing of an absent key.
+pub(super) fn check_open_ahead_absent(store: &dyn Store, key: &StoreKey) {
     for first in [&[][..], &[ByteRange::ALL], &[ByteRange::Suffix(3)], &[bounded(0, 1)]] {
-        let pinned = ok(wait(store.pin_for(key, first)), "pin_for");
-        assert!(pinned.is_none(), "pin_for: `{key}` is absent");
+        let opened = ok(block_on(store.open(key, SnapshotOptions::first(first))), "open ahead");
+        assert!(opened.is_none(), "open ahead: `{key}` is absent");
     }
 }
 
-/// That a value which `pin_for` pinned stays what it was.
-pub(super) fn check_async_pins(store: &dyn aio::Store) {
+/// That a value which was opened for some ranges stays what it was.
+pub(super) fn check_async_snapshots(store: &dyn Store) {
     let key = key("pinned/ahead");
-    let readable = store.readable().expect("the store is readable");
-    let writeable = store.writeable().expect("the store is writeable");
-    let set = |value: &'static [u8]| ok(wait(writeable.set(&key, Payload::new(value))), "set");
-    check_pin_for_absent(readable, &key);
+    let set = |value: &'static [u8]| {
+        let put = store.put(&key, Some(Payload::new(value)), Precondition::Always);
+        assert!(ok(block_on(put), "put"), "a put without a condition is done");
+    };
+    check_open_ahead_absent(store, &key);
     for first in [&[][..], &[ByteRange::ALL], &[ByteRange::Suffix(3)], &[bounded(0, 1)]] {
         set(ONE);
-        let pinned = ok(wait(readable.pin_for(&key, first)), "pin_for");
-        let pinned = pinned.expect("pin_for: the key is there");
+        let opened = ok(block_on(store.open(&key, SnapshotOptions::first(first))), "open ahead");
+        let opened = opened.expect("open ahead: the key is there");
         set(TWO);
-        is_old_or_gone(wait(pinned.read(&[END])), "pin_for");
-        check_pin_for(readable, &key, TWO);
+        is_old_or_gone(block_on(opened.read(&[END])), "open ahead");
+        check_open_ahead(store, &key, TWO);
     }
 }

@@ -3,15 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use async_trait::async_trait;
 use bytes::Bytes;
 
 use super::shared::verdict;
-use super::{check_async_contents, check_async_store, check_contents, check_store};
+use super::{check_contents, check_store};
 use crate::error::StoreError;
 use crate::store::{
-    ByteRange, ConditionalStore, Payload, Pinned, ReadableStore, Store, StoreKey, StorePrefix,
-    Version, Versioned, Whole, WriteableStore, aio, check_size,
+    ByteRange, Capabilities, GetOptions, Got, Payload, Precondition, SnapshotOptions, StoreKey,
+    StorePrefix, SyncSnapshot, SyncStore, Version, check_size, from_sync,
 };
 
 /// One way to break a promise.
@@ -87,28 +86,16 @@ impl Numbered {
             false => number.to_le_bytes().to_vec(),
         })
     }
-
-    fn held(&self, key: &StoreKey, found: (u64, Bytes)) -> Held {
-        Held { store: self.clone(), key: key.clone(), number: found.0, value: found.1 }
-    }
-
-    fn change(&self, key: &StoreKey, value: Option<Bytes>) {
-        let mut values = self.lock();
-        values.0 += 1;
-        let number = values.0;
-        match value {
-            Some(value) => values.1.insert(key.to_string(), (number, value)),
-            None => values.1.remove(key.as_str()),
-        };
-    }
 }
 
 /// A value as it was.
 struct Held {
     store: Numbered,
     key: StoreKey,
-    number: u64,
     value: Bytes,
+    /// How many ranges were announced when it was opened.
+    first: usize,
+    version: Version,
 }
 
 impl Held {
@@ -116,13 +103,38 @@ impl Held {
         let now = self.store.find(&self.key).filter(|_| self.store.is(Flaw::PinIsLive));
         now.map_or_else(|| self.value.clone(), |(_, value)| value)
     }
+
+    /// The range that is read in place of `range`.
+    fn instead(&self, ranges: &[ByteRange], range: ByteRange) -> ByteRange {
+        let size = self.value.len() as u64;
+        match (self.store.flaw, range) {
+            (Flaw::RepeatsFirstRange, _) if ranges.len() > 1 => ranges[0],
+            _ if ranges.len() > 1 => range,
+            (Flaw::IgnoresLoneRange, _) => ByteRange::ALL,
+            (Flaw::IgnoresLoneBounded, ByteRange::Bounded { .. }) => ByteRange::ALL,
+            (Flaw::SuffixIsPrefix, ByteRange::Suffix(len)) if len <= size => {
+                ByteRange::Bounded { start: 0, len }
+            }
+            (Flaw::ShiftsRanges, ByteRange::Bounded { start, len }) if start + 1 + len <= size => {
+                ByteRange::Bounded { start: start + 1, len }
+            }
+            (Flaw::CutsLoneRange, ByteRange::Bounded { start, len }) if start <= size => {
+                ByteRange::Bounded { start, len: len.min(size - start) }
+            }
+            _ => range,
+        }
+    }
 }
 
-impl Pinned for Held {
+impl SyncSnapshot for Held {
     fn read(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>, StoreError> {
         let value = self.value();
         let size = value.len() as u64;
         let slice = |range: &ByteRange| match (self.store.flaw, range) {
+            _ if self.first > 0 => {
+                let range = self.instead(ranges, *range).resolve(&self.key, size)?;
+                Ok(value.slice(range.start as usize..range.end as usize))
+            }
             (Flaw::PinIgnoresRanges, _) => Ok(value.clone()),
             (Flaw::PinTakesRangesAsTheyAre, ByteRange::Bounded { start, len })
                 if *start <= size =>
@@ -161,145 +173,91 @@ impl Pinned for Held {
     }
 
     fn version(&self) -> Option<Version> {
-        Some(self.store.version(self.number))
+        Some(self.version.clone())
     }
 }
 
-impl Store for Numbered {
+fn numbered(number: u64) -> Version {
+    Version::new(number.to_le_bytes().to_vec())
+}
+
+impl SyncStore for Numbered {
     fn name(&self) -> String {
         format!("{:?}", self.flaw)
     }
-    fn readable(&self) -> Option<&dyn ReadableStore> {
-        Some(self)
-    }
-    fn writeable(&self) -> Option<&dyn WriteableStore> {
-        Some(self)
-    }
-    fn conditional(&self) -> Option<&dyn ConditionalStore> {
-        Some(self)
-    }
-}
 
-impl ReadableStore for Numbered {
-    fn get(&self, key: &StoreKey) -> Result<Option<Bytes>, StoreError> {
-        Ok(self.find(key).map(|(_, value)| value))
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { list: false, ..Capabilities::FULL }
     }
 
-    fn get_at_most(&self, key: &StoreKey, limit: u64) -> Result<Option<Bytes>, StoreError> {
-        let Some((_, value)) = self.find(key) else { return Ok(None) };
+    fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> Result<Option<Got>, StoreError> {
+        let Some((number, value)) = self.find(key) else { return Ok(None) };
+        let (size, limit) = (value.len() as u64, how.limit);
+        let (value, how) = match self.flaw {
+            Flaw::CutsAtMost if size > limit => (value.slice(..limit as usize), how),
+            Flaw::IgnoresLimit => (value, GetOptions { limit: u64::MAX, ..how }),
+            _ => (value, how),
+        };
+        how.answer(key, value, Some(numbered(number)))
+    }
+
+    fn open(
+        &self,
+        key: &StoreKey,
+        how: SnapshotOptions<'_>,
+    ) -> Result<Option<Box<dyn SyncSnapshot>>, StoreError> {
+        let held = |store: &Numbered, value: Bytes, version| {
+            let (store, key, first) = (store.clone(), key.clone(), how.first.len());
+            Ok(Some(Box::new(Held { store, key, value, first, version }) as _))
+        };
+        let is_plain = !how.for_update && how.expect.is_none();
+        let absent_is_found = match self.flaw {
+            Flaw::PinOfAbsent => is_plain && how.first.is_empty(),
+            Flaw::LoneRangeOfAbsent => how.first.len() == 1,
+            Flaw::PinForOfAbsent => !how.first.is_empty(),
+            _ => false,
+        };
+        let Some((number, value)) =
+            self.find(key).or_else(|| absent_is_found.then(|| (0, Bytes::new())))
+        else {
+            return Ok(None);
+        };
         let size = value.len() as u64;
-        match self.flaw {
-            Flaw::CutsAtMost => return Ok(Some(value.slice(..size.min(limit) as usize))),
-            Flaw::IgnoresLimit => {}
-            _ => check_size(key, size, limit)?,
+        check_size(key, size, how.limit)?;
+        let flawed = |flaw| Numbered { flaw, ..self.clone() };
+        match (self.flaw, how.first) {
+            (Flaw::PinVersionedIsLive, _) if how.for_update => {
+                held(&flawed(Flaw::PinIsLive), value, numbered(number))
+            }
+            (Flaw::PinVersionedOfAnother, _) if how.for_update => held(self, value, numbered(0)),
+            _ if how.for_update => held(&flawed(Flaw::None), value, numbered(number)),
+            (Flaw::PinAsTakesAny, _) => held(self, value, self.version(number)),
+            (Flaw::PinAsIsNever, _) if how.expect.is_some() => Ok(None),
+            _ if how.expect.is_some_and(|version| *version != self.version(number)) => Ok(None),
+            (Flaw::PinIsMissing, []) if is_plain => Ok(None),
+            (Flaw::PinForAnswersWithFirst, &[ByteRange::Suffix(len)]) if len < size => {
+                // What came along passes for the whole value.
+                let tail = value.slice((size - len) as usize..);
+                held(self, tail, self.version(number))
+            }
+            (Flaw::PinForFailsOutside, &[range]) if range.within(size).is_none() => Ok(None),
+            (Flaw::PinForIsLive, [_, ..]) => {
+                held(&flawed(Flaw::PinIsLive), value, self.version(number))
+            }
+            _ => held(self, value, self.version(number)),
         }
-        Ok(Some(value))
     }
 
-    fn get_partial_values(
-        &self,
-        key: &StoreKey,
-        ranges: &[ByteRange],
-    ) -> Result<Option<Vec<Bytes>>, StoreError> {
-        let Some(found) = self.find(key) else {
-            let made_up = self.is(Flaw::LoneRangeOfAbsent) && ranges.len() == 1;
-            return Ok(made_up.then(|| vec![Bytes::new()]));
-        };
-        let size = found.1.len() as u64;
-        let meant = |&range: &ByteRange| match (self.flaw, range) {
-            _ if ranges.len() > 1 => match self.flaw {
-                Flaw::RepeatsFirstRange => ranges[0],
-                _ => range,
-            },
-            (Flaw::IgnoresLoneRange, _) => ByteRange::ALL,
-            (Flaw::IgnoresLoneBounded, ByteRange::Bounded { .. }) => ByteRange::ALL,
-            (Flaw::SuffixIsPrefix, ByteRange::Suffix(len)) if len <= size => {
-                ByteRange::Bounded { start: 0, len }
-            }
-            (Flaw::ShiftsRanges, ByteRange::Bounded { start, len }) if start + 1 + len <= size => {
-                ByteRange::Bounded { start: start + 1, len }
-            }
-            (Flaw::CutsLoneRange, ByteRange::Bounded { start, len }) if start <= size => {
-                ByteRange::Bounded { start, len: len.min(size - start) }
-            }
-            _ => range,
-        };
-        let meant: Vec<ByteRange> = ranges.iter().map(meant).collect();
-        Whole::new(key, found.1).read(&meant).map(Some)
-    }
-
-    fn pin(&self, key: &StoreKey) -> Result<Option<Box<dyn Pinned>>, StoreError> {
-        let found = match self.find(key) {
-            None if self.is(Flaw::PinOfAbsent) => Some((0, Bytes::new())),
-            found => found.filter(|_| !self.is(Flaw::PinIsMissing)),
-        };
-        Ok(found.map(|found| Box::new(self.held(key, found)) as _))
-    }
-
-    fn pin_as(
-        &self,
-        key: &StoreKey,
-        version: &Version,
-    ) -> Result<Option<Box<dyn Pinned>>, StoreError> {
-        let found = self.find(key).filter(|(number, _)| match self.flaw {
-            Flaw::PinAsTakesAny => true,
-            Flaw::PinAsIsNever => false,
-            _ => self.version(*number) == *version,
-        });
-        Ok(found.map(|found| Box::new(self.held(key, found)) as _))
-    }
-}
-
-impl WriteableStore for Numbered {
-    fn set(&self, key: &StoreKey, value: Payload<'_>) -> Result<(), StoreError> {
-        self.change(key, Some(value.into_bytes()?));
-        Ok(())
-    }
-    fn erase(&self, key: &StoreKey) -> Result<(), StoreError> {
-        self.change(key, None);
-        Ok(())
-    }
-    fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
-        self.lock().1.retain(|key, _| !key.starts_with(prefix.as_str()));
-        Ok(())
-    }
-}
-
-impl ConditionalStore for Numbered {
-    fn get_versioned(
-        &self,
-        key: &StoreKey,
-        limit: u64,
-    ) -> Result<Option<(Bytes, Version)>, StoreError> {
-        let version = |number: u64| Version::new(number.to_le_bytes().to_vec());
-        let size = self.find(key).map_or(0, |(_, value)| value.len() as u64);
-        check_size(key, size, limit)?;
-        Ok(self.find(key).map(|(number, value)| (value, version(number))))
-    }
-
-    fn pin_versioned(&self, key: &StoreKey, limit: u64) -> Result<Option<Versioned>, StoreError> {
-        let Some((value, version)) = self.get_versioned(key, limit)? else { return Ok(None) };
-        let mut store = self.clone();
-        if self.is(Flaw::PinVersionedIsLive) {
-            store.flaw = Flaw::PinIsLive;
-        }
-        let version = match self.is(Flaw::PinVersionedOfAnother) {
-            true => Version::new(0u64.to_le_bytes().to_vec()),
-            false => version,
-        };
-        Ok(Some((Box::new(store.held(key, (0, value))), version)))
-    }
-
-    fn set_if(
+    fn put(
         &self,
         key: &StoreKey,
         value: Option<Payload<'_>>,
-        was: Option<&Version>,
+        only_if: Precondition<'_>,
     ) -> Result<bool, StoreError> {
         let value = value.map(Payload::into_bytes).transpose()?;
         let mut values = self.lock();
-        let number = values.1.get(key.as_str()).map(|(number, _)| *number);
-        if number.map(|number| Version::new(number.to_le_bytes().to_vec())).as_ref() != was {
+        let is = values.1.get(key.as_str()).map(|(number, _)| numbered(*number));
+        if !only_if.holds(is.as_ref()) {
             return Ok(false);
         }
         values.0 += 1;
@@ -310,102 +268,15 @@ impl ConditionalStore for Numbered {
         };
         Ok(true)
     }
-}
 
-/// The same map for callers that wait; `pin_for` is its own.
-#[derive(Debug)]
-struct Waiting {
-    flaw: Flaw,
-    store: Numbered,
-    calm: Arc<dyn aio::Store>,
-}
-
-impl Waiting {
-    fn over(store: Numbered) -> Arc<dyn aio::Store> {
-        let flaw = store.flaw;
-        let calm = Numbered { flaw: Flaw::None, ..store.clone() };
-        let calm = Arc::new(aio::Ready::new(Arc::new(calm)));
-        Arc::new(Waiting { flaw, store, calm })
+    fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
+        self.lock().1.retain(|key, _| !key.starts_with(prefix.as_str()));
+        Ok(())
     }
 }
 
-impl aio::Store for Waiting {
-    fn name(&self) -> String {
-        format!("{:?}", self.flaw)
-    }
-    fn readable(&self) -> Option<&dyn aio::ReadableStore> {
-        Some(self)
-    }
-    fn writeable(&self) -> Option<&dyn aio::WriteableStore> {
-        self.calm.writeable()
-    }
-    fn conditional(&self) -> Option<&dyn aio::ConditionalStore> {
-        self.calm.conditional()
-    }
-}
-
-#[async_trait]
-impl aio::ReadableStore for Waiting {
-    async fn get(&self, key: &StoreKey) -> Result<Option<Bytes>, StoreError> {
-        self.store.get(key)
-    }
-    async fn get_partial_values(
-        &self,
-        key: &StoreKey,
-        ranges: &[ByteRange],
-    ) -> Result<Option<Vec<Bytes>>, StoreError> {
-        self.store.get_partial_values(key, ranges)
-    }
-    async fn pin(&self, key: &StoreKey) -> Result<Option<Box<dyn aio::Pinned>>, StoreError> {
-        self.pin_for(key, &[]).await
-    }
-    async fn pin_for(
-        &self,
-        key: &StoreKey,
-        first: &[ByteRange],
-    ) -> Result<Option<Box<dyn aio::Pinned>>, StoreError> {
-        let found = match self.store.find(key) {
-            None if self.flaw == Flaw::PinForOfAbsent && !first.is_empty() => {
-                return Ok(Some(Box::new(Whole::new(key, Bytes::new()))));
-            }
-            None => return Ok(None),
-            Some((_, value)) => value,
-        };
-        let size = found.len() as u64;
-        match (self.flaw, first) {
-            (Flaw::PinForAnswersWithFirst, &[ByteRange::Suffix(len)]) if len < size => {
-                // What came along passes for the whole value.
-                Ok(Some(Box::new(Whole::new(key, found.slice((size - len) as usize..)))))
-            }
-            (Flaw::PinForFailsOutside, &[range]) if range.within(size).is_none() => Ok(None),
-            (Flaw::PinForIsLive, _) => {
-                let live = Numbered { flaw: Flaw::PinIsLive, ..self.store.clone() };
-                let held = live.pin(key)?.expect("it was found");
-                Ok(Some(Box::new(Live(held))))
-            }
-            _ => Ok(Some(Box::new(Whole::new(key, found)))),
-        }
-    }
-}
-
-struct Live(Box<dyn Pinned>);
-
-#[async_trait]
-impl aio::Pinned for Live {
-    async fn read(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>, StoreError> {
-        self.0.read(ranges)
-    }
-    fn size(&self) -> u64 {
-        self.0.size()
-    }
-}
-
-fn blocking(flaw: Flaw) -> Option<String> {
-    verdict(|| check_store(|| Arc::new(Numbered::new(flaw))))
-}
-
-fn waiting(flaw: Flaw) -> Option<String> {
-    verdict(|| check_async_store(|| Waiting::over(Numbered::new(flaw))))
+fn checked(flaw: Flaw) -> Option<String> {
+    verdict(|| check_store(|| from_sync(Numbered::new(flaw))))
 }
 
 fn contents() -> BTreeMap<String, Vec<u8>> {
@@ -414,43 +285,44 @@ fn contents() -> BTreeMap<String, Vec<u8>> {
 
 #[test]
 fn sound_stores_pass() {
-    assert_eq!(blocking(Flaw::None), None);
-    assert_eq!(waiting(Flaw::None), None);
-    let store = Numbered::with(Flaw::None, &contents());
-    let calm: Arc<dyn Store> = Arc::new(store.clone());
-    assert_eq!(verdict(|| check_contents(&calm, &contents())), None);
-    assert_eq!(verdict(|| check_async_contents(&Waiting::over(store), &contents())), None);
+    assert_eq!(checked(Flaw::None), None);
+    let store = from_sync(Numbered::with(Flaw::None, &contents()));
+    assert_eq!(verdict(|| check_contents(&store, &contents())), None);
 }
 
 /// F-111, decision 0108.
 #[test]
-fn each_wrong_part_and_each_wrong_pin_is_found_and_named() {
+fn each_wrong_part_and_each_wrong_snapshot_is_found_and_named() {
     let cases = [
-        (Flaw::CutsAtMost, "get_at_most of"),
-        (Flaw::IgnoresLimit, "get_at_most of"),
-        (Flaw::IgnoresLoneRange, "get_partial_values: from 100 to the end"),
-        (Flaw::IgnoresLoneBounded, "get_partial_values: 0 bytes from 0"),
-        (Flaw::SuffixIsPrefix, "get_partial_values: the last 33 bytes"),
-        (Flaw::ShiftsRanges, "get_partial_values: 50 bytes from 25"),
+        (Flaw::CutsAtMost, "get at most of"),
+        (Flaw::IgnoresLimit, "get at most of"),
+        (Flaw::IgnoresLoneRange, "open for ranges: from 100 to the end"),
+        (Flaw::IgnoresLoneBounded, "open for ranges: 0 bytes from 0"),
+        (Flaw::SuffixIsPrefix, "open for ranges: the last 33 bytes"),
+        (Flaw::ShiftsRanges, "open for ranges: 50 bytes from 25"),
         (Flaw::CutsLoneRange, "must be an error"),
-        (Flaw::RepeatsFirstRange, "get_partial_values: "),
+        (Flaw::RepeatsFirstRange, "open for ranges: "),
         (Flaw::LoneRangeOfAbsent, "an absent key"),
-        (Flaw::PinIgnoresRanges, "pin: from 100 to the end"),
-        (Flaw::PinAppendsIntoBuffer, "pin, read_into"),
-        (Flaw::PinReadsIntoFromStart, "pin, read_into: the last"),
-        (Flaw::PinHasNoSize, "pin: the size of"),
-        (Flaw::PinIsMissing, "pin of"),
-        (Flaw::PinOfAbsent, "pin of"),
-        (Flaw::PinIsLive, "pin: what was pinned is never another value"),
-        (Flaw::PinTakesRangesAsTheyAre, "pin: 1 bytes from 100 leaves"),
-        (Flaw::PinAsTakesAny, "pin_as: what was pinned is never another value"),
-        (Flaw::PinAsIsNever, "pin_as: `k` still is what it was"),
-        (Flaw::VersionStays, "pin_as: what was pinned is never another value"),
-        (Flaw::PinVersionedIsLive, "pin_versioned: what was pinned is never another value"),
-        (Flaw::PinVersionedOfAnother, "pin_versioned: set_if knows the version"),
+        (Flaw::PinIgnoresRanges, "open: from 100 to the end"),
+        (Flaw::PinAppendsIntoBuffer, "open, read_into"),
+        (Flaw::PinReadsIntoFromStart, "open, read_into: the last"),
+        (Flaw::PinHasNoSize, "open: the size of"),
+        (Flaw::PinIsMissing, "open of"),
+        (Flaw::PinOfAbsent, "open of"),
+        (Flaw::PinIsLive, "open: a snapshot is never of another value"),
+        (Flaw::PinTakesRangesAsTheyAre, "open: 1 bytes from 100 leaves"),
+        (Flaw::PinAsTakesAny, "open of a version: a snapshot is never of another value"),
+        (Flaw::PinAsIsNever, "open of a version: `k` still is what it was"),
+        (Flaw::VersionStays, "open of a version: a snapshot is never of another value"),
+        (Flaw::PinVersionedIsLive, "open for an update: a snapshot is never of another value"),
+        (Flaw::PinVersionedOfAnother, "open for an update: put accepts the version"),
+        (Flaw::PinForAnswersWithFirst, "open ahead: "),
+        (Flaw::PinForFailsOutside, "open for ranges: "),
+        (Flaw::PinForOfAbsent, "an absent key"),
+        (Flaw::PinForIsLive, "open ahead: a snapshot is never of another value"),
     ];
     for (flaw, expected) in cases {
-        match blocking(flaw) {
+        match checked(flaw) {
             None => panic!("a store passes that is broken by {flaw:?}"),
             Some(said) => assert!(said.contains(expected), "{flaw:?}: {said}"),
         }
@@ -458,7 +330,7 @@ fn each_wrong_part_and_each_wrong_pin_is_found_and_named() {
 }
 
 #[test]
-fn a_store_that_cannot_be_written_is_asked_for_lone_ranges_and_pinned() {
+fn a_store_that_cannot_be_written_is_checked_by_its_contents() {
     for flaw in [
         Flaw::IgnoresLoneRange,
         Flaw::IgnoresLoneBounded,
@@ -473,27 +345,11 @@ fn a_store_that_cannot_be_written_is_asked_for_lone_ranges_and_pinned() {
         Flaw::PinIsMissing,
         Flaw::PinOfAbsent,
         Flaw::PinAsIsNever,
+        Flaw::PinForAnswersWithFirst,
+        Flaw::PinForFailsOutside,
+        Flaw::PinForOfAbsent,
     ] {
-        let store: Arc<dyn Store> = Arc::new(Numbered::with(flaw, &contents()));
+        let store = from_sync(Numbered::with(flaw, &contents()));
         assert!(verdict(|| check_contents(&store, &contents())).is_some(), "{flaw:?} passes");
-    }
-}
-
-#[test]
-fn each_wrong_part_of_an_async_store_is_found() {
-    for (flaw, expected) in [
-        (Flaw::IgnoresLoneRange, "get_partial_values: "),
-        (Flaw::PinForAnswersWithFirst, "pin_for: "),
-        (Flaw::PinForFailsOutside, "pin_for: "),
-        (Flaw::PinForOfAbsent, "pin_for: "),
-        (Flaw::PinForIsLive, "pin_for: what was pinned is never another value"),
-    ] {
-        let said = waiting(flaw).unwrap_or_else(|| panic!("{flaw:?} passes"));
-        assert!(said.contains(expected), "{flaw:?}: {said}");
-        if flaw != Flaw::PinForIsLive {
-            let store = Waiting::over(Numbered::with(flaw, &contents()));
-            let said = verdict(|| check_async_contents(&store, &contents()));
-            assert!(said.is_some(), "{flaw:?} passes by its contents");
-        }
     }
 }

@@ -8,15 +8,16 @@ use std::thread;
 
 use crate::error::StoreError;
 use crate::store::{
-    Blocking, ByteRange, ListableStore, Listing, Payload, ReadableStore, Store, StoreKey,
-    StorePrefix, WriteableStore, aio,
+    ByteRange, Capabilities, GetOptions, ListOptions, Listing, Payload, Precondition,
+    SnapshotOptions, Store, StoreKey, StorePrefix, SyncStore, Target,
 };
 
 use super::reading::{
-    check_absent, check_async_pins, check_pin_for, check_pin_for_absent, check_pins, check_ranges,
+    check_absent, check_async_snapshots, check_open_ahead, check_open_ahead_absent, check_ranges,
+    check_snapshots,
 };
 
-/// Checks every promise of a store that can be written and read; and of its other sides, if it has them.
+/// Checks every promise of a store that can be written and read; and of its other capabilities, if it has them.
 ///
 /// `make` gives a store that is empty, and not shared with any it gave before.
 ///
@@ -41,56 +42,34 @@ pub fn check_store_folding_case(make: impl Fn() -> Arc<dyn Store>) {
     for check in checks {
         check(&Checked::new(&make()));
     }
-    super::swap::check_replacing(&*make());
-    super::swap::check_conditional(&make);
-    check_pins(&*make());
+    super::swap::check_replacing(&*make().to_sync());
+    super::swap::check_conditional(&|| make().to_sync());
+    check_snapshots(&*make().to_sync());
+    check_async_snapshots(&*make());
 }
 
-/// Checks the reading sides of a store that holds exactly `contents`; for stores that cannot be written.
+/// Checks how a store is read that holds exactly `contents`; for stores that cannot be written.
 ///
 /// # Panics
 /// At the first broken promise, naming it; and if the store is not readable.
 pub fn check_contents(store: &Arc<dyn Store>, contents: &BTreeMap<String, Vec<u8>>) {
-    let readable = store.readable().expect("the store is readable");
+    assert!(store.capabilities().read, "the store is readable");
+    let sync = &*store.to_sync();
     for (name, value) in contents {
         let key = key(name);
-        is(readable, &key, Some(value), "a value is read as it was stored");
-        check_ranges(readable, &key, value);
+        is(sync, &key, Some(value), "a value is read as it was stored");
+        check_ranges(sync, &key, value);
+        check_open_ahead(&**store, &key, value);
     }
     let absent = key("no such key");
     if !contents.contains_key(absent.as_str()) {
-        is(readable, &absent, None, "an absent key has no value (D-134)");
-        check_absent(readable, &absent);
+        is(sync, &absent, None, "an absent key has no value (D-134)");
+        check_absent(sync, &absent);
+        check_open_ahead_absent(&**store, &absent);
     }
-    if let Some(listable) = store.listable() {
-        listings(listable, &contents.keys().cloned().collect());
+    if store.capabilities().list {
+        listings(sync, &contents.keys().cloned().collect());
     }
-}
-
-/// As [`check_store`], for an async store: of what it alone has, and of all that callers that block find in it.
-///
-/// # Panics
-/// As [`check_store`].
-pub fn check_async_store(make: impl Fn() -> Arc<dyn aio::Store>) {
-    check_async_pins(&*make());
-    check_store(|| Arc::new(Blocking::new(make())));
-}
-
-/// As [`check_contents`], for an async store.
-///
-/// # Panics
-/// As [`check_contents`].
-pub fn check_async_contents(store: &Arc<dyn aio::Store>, contents: &BTreeMap<String, Vec<u8>>) {
-    let readable = store.readable().expect("the store is readable");
-    for (name, value) in contents {
-        check_pin_for(readable, &key(name), value);
-    }
-    let absent = key("no such key");
-    if !contents.contains_key(absent.as_str()) {
-        check_pin_for_absent(readable, &absent);
-    }
-    let blocking: Arc<dyn Store> = Arc::new(Blocking::new(store.clone()));
-    check_contents(&blocking, contents);
 }
 
 pub(super) fn key(key: &str) -> StoreKey {
@@ -109,54 +88,53 @@ pub(super) fn ok<T>(result: Result<T, StoreError>, what: &str) -> T {
 
 /// A store, and what it must hold.
 struct Checked {
-    store: Arc<dyn Store>,
+    store: Arc<dyn SyncStore>,
 }
 
 impl Checked {
     #[track_caller]
     fn new(store: &Arc<dyn Store>) -> Self {
+        let Capabilities { read, write, .. } = store.capabilities();
         assert!(
-            store.readable().is_some() && store.writeable().is_some(),
+            read && write,
             "the store is not readable and writeable; `check_contents` is for such stores",
         );
-        Checked { store: Arc::clone(store) }
+        Checked { store: store.to_sync() }
     }
 
-    fn readable(&self) -> &dyn ReadableStore {
-        self.store.readable().expect("a store keeps its sides")
-    }
-
-    fn writeable(&self) -> &dyn WriteableStore {
-        self.store.writeable().expect("a store keeps its sides")
+    fn put(&self, key: &StoreKey, value: Option<Payload<'_>>, only_if: Precondition<'_>) -> bool {
+        let what = if value.is_some() { "put" } else { "put of no value" };
+        ok(self.store.put(key, value, only_if), what)
     }
 
     #[track_caller]
     fn set(&self, name: &str, value: &[u8]) {
-        let set = self.writeable().set(&key(name), Payload::new(value));
+        let set = self.store.set(&key(name), Payload::new(value));
         ok(set, &format!("set of `{name}`"));
     }
 
     #[track_caller]
     fn erase_prefix(&self, name: &str) {
-        let erased = self.writeable().erase_prefix(&prefix(name));
+        let erased = self.store.erase_prefix(&prefix(name));
         ok(erased, &format!("erase_prefix of `{name}`"));
     }
 
     #[track_caller]
     fn is(&self, name: &str, expected: Option<&[u8]>, promise: &str) {
-        is(self.readable(), &key(name), expected, promise);
+        is(&*self.store, &key(name), expected, promise);
     }
 
     /// That the store holds these keys and no others.
     #[track_caller]
     fn holds(&self, names: &[&str], promise: &str) {
-        let Some(listable) = self.store.listable() else {
+        if !self.store.capabilities().list {
             return;
-        };
-        let found: BTreeSet<String> = ok(listable.list(), "list").iter().map(text).collect();
+        }
+        let found = ok(self.store.list_prefix(&StorePrefix::root()), "list_prefix").keys;
+        let found: BTreeSet<String> = found.iter().map(text).collect();
         let expected = names.iter().map(ToString::to_string).collect();
         assert_eq!(found, expected, "{promise}: list");
-        listings(listable, &expected);
+        listings(&*self.store, &expected);
     }
 }
 
@@ -166,7 +144,7 @@ fn text(key: &StoreKey) -> String {
 
 /// That all ways of reading agree on what a key holds.
 #[track_caller]
-fn is(store: &dyn ReadableStore, key: &StoreKey, expected: Option<&[u8]>, promise: &str) {
+fn is(store: &dyn SyncStore, key: &StoreKey, expected: Option<&[u8]>, promise: &str) {
     let same = |found: Option<&[u8]>, call: &str| {
         let (found_words, expected_words) = (Shown(found, expected), Shown(expected, found));
         assert!(
@@ -174,30 +152,41 @@ fn is(store: &dyn ReadableStore, key: &StoreKey, expected: Option<&[u8]>, promis
             "{promise}: {call} of `{key}` gives {found_words}, not {expected_words}",
         );
     };
-    same(ok(store.get(key), "get").as_deref(), "get");
-    let parts = ok(store.get_partial_values(key, &[ByteRange::ALL]), "get_partial_values");
-    same(parts.map(|parts| parts.concat()).as_deref(), "get_partial_values");
+    same(ok(store.value(key), "get").as_deref(), "get");
+    let opened = ok(store.open(key, SnapshotOptions::default()), "open");
+    let parts = opened.map(|value| ok(value.read(&[ByteRange::ALL]), "read").concat());
+    same(parts.as_deref(), "open");
     for limit in [u64::MAX, expected.map_or(0, <[u8]>::len) as u64] {
-        same(ok(store.get_at_most(key, limit), "get_at_most").as_deref(), "get_at_most");
+        let got = ok(store.get(key, GetOptions::at_most(limit)), "get at most");
+        same(got.and_then(|got| got.bytes).as_deref(), "get at most");
     }
     if let Some(less) = expected.and_then(|value| (value.len() as u64).checked_sub(1)) {
-        let refused = store.get_at_most(key, less);
-        assert!(
-            matches!(refused, Err(StoreError::TooLarge { .. })),
-            "get_at_most of `{key}` refuses a value that is larger than its limit, and cuts none",
-        );
+        for version in [false, true] {
+            let refused = store.get(key, GetOptions { version, ..GetOptions::at_most(less) });
+            assert!(
+                matches!(refused, Err(StoreError::TooLarge { .. })),
+                "get at most of `{key}` refuses a value that is larger than its limit, and cuts none",
+            );
+        }
     }
-    let pinned = ok(store.pin(key), "pin").map(|value| ok(value.read(&[ByteRange::ALL]), "read"));
-    same(pinned.map(|parts| parts.concat()).as_deref(), "pin");
     let mut buf = b"what an earlier value left behind".to_vec();
-    let is_there = ok(store.get_into(key, u64::MAX, &mut buf), "get_into");
-    same(is_there.then_some(&buf), "get_into");
-    let mut out = vec![0xa5; if is_there { buf.len() } else { 3 }];
-    let size = ok(store.get_exactly(key, &mut out), "get_exactly");
-    same(size.map(|_| &out[..]), "get_exactly");
+    let got = ok(store.get(key, GetOptions::into(Target::Vec(&mut buf))), "get into a buffer");
+    same(got.as_ref().map(|_| &buf[..]), "get into a buffer");
+    let mut out = vec![0xa5; if got.is_some() { buf.len() } else { 3 }];
+    let got = ok(store.get(key, GetOptions::into(Target::Exact(&mut out))), "get into memory");
+    let size = got.map(|got| got.size);
+    same(size.map(|_| &out[..]), "get into memory");
+    assert!(
+        size.is_none_or(|size| size == out.len() as u64),
+        "get into memory tells the value's size",
+    );
     let mut longer = vec![0; out.len() + 1];
-    let other = ok(store.get_exactly(key, &mut longer), "get_exactly");
-    assert_eq!(other, size, "get_exactly tells the value's size, whatever it is");
+    let other = ok(store.get(key, GetOptions::into(Target::Exact(&mut longer))), "get into memory");
+    assert_eq!(
+        other.map(|got| got.size),
+        size,
+        "get into memory tells the value's size, whatever it is"
+    );
 }
 
 /// A value in few words, from where it differs from another.
@@ -234,33 +223,35 @@ fn values(store: &Checked) {
 
     let large: Vec<u8> = (0..3_000_000u32).map(|i| (i / 7) as u8).collect();
     let parts = large.chunks(999_999).fold(Payload::default(), |value, part| value.and(part));
-    ok(store.writeable().set(&key("a/parts"), parts.and(&b""[..])), "set of several parts");
+    ok(store.store.set(&key("a/parts"), parts.and(&b""[..])), "set of several parts");
     store.is("a/parts", Some(&large), "the parts of a payload follow each other");
     let made = || large.chunks(999_999).map(|part| Ok(Cow::Borrowed(part)));
     let value = || Payload::new(b"before").and_made(made).and(&b"after"[..]);
     let whole = [&b"before"[..], &large, b"after"].concat();
-    ok(store.writeable().set(&key("a/parts"), value()), "set of parts made meanwhile");
+    ok(store.store.set(&key("a/parts"), value()), "set of parts made meanwhile");
     store.is("a/parts", Some(&whole), "what is made while it is written is written");
     let stopped = || [Ok(Cow::Borrowed(&large[..])), Err(StoreError::ReadOnly)].into_iter();
-    let stopped = store.writeable().set(&key("a/parts"), Payload::default().and_made(stopped));
+    let stopped = store.store.set(&key("a/parts"), Payload::default().and_made(stopped));
     assert!(stopped.is_err(), "set of a value that cannot be made must be an error");
     store.is("a/parts", Some(&whole), "a value that cannot be made leaves the old one");
-    if let Some(conditional) = store.store.conditional() {
-        ok(
-            conditional.set_if(&key("a/made"), Some(value()), None),
-            "set_if of parts made meanwhile",
+    if store.store.capabilities().swap {
+        assert!(
+            store.put(&key("a/made"), Some(value()), Precondition::Absent),
+            "put of parts made meanwhile where the key is absent",
         );
-        store.is("a/made", Some(&whole), "what is made while it is written is written by set_if");
-        ok(store.writeable().erase(&key("a/made")), "erase");
+        store.is("a/made", Some(&whole), "what is made while it is written is written by a swap");
+        ok(store.store.erase(&key("a/made")), "erase");
     }
-    ok(store.writeable().set(&key("a/no"), Payload::default()), "set of no parts");
+    ok(store.store.set(&key("a/no"), Payload::default()), "set of no parts");
     store.is("a/no", Some(b""), "a payload without parts is an empty value");
 
-    let unguarded = store.writeable().set_unguarded(&key("a/loose"), Payload::new(b"v"));
-    ok(unguarded, "set_unguarded");
-    store.is("a/loose", Some(b"v"), "set_unguarded sets");
-    ok(store.writeable().erase_unguarded(&key("a/loose")), "erase_unguarded");
-    store.is("a/loose", None, "erase_unguarded erases");
+    let loose = key("a/loose");
+    let done = store.put(&loose, Some(Payload::new(b"v")), Precondition::Unchecked);
+    assert!(done, "an unchecked put is always done");
+    store.is("a/loose", Some(b"v"), "an unchecked put sets");
+    let done = store.put(&loose, None, Precondition::Unchecked);
+    assert!(done, "an unchecked put is always done");
+    store.is("a/loose", None, "an unchecked put erases");
     store.holds(&["a/bytes", "a/empty", "a/no", "a/parts"], "every key set is listed");
 }
 
@@ -298,7 +289,7 @@ fn buffers(store: &Checked) {
     store.set("k", &buffer);
     buffer.fill(b'?');
     store.is("k", Some(b"first"), "a value is not the caller's buffer (T-62)");
-    let held = ok(store.readable().get(&key("k")), "get").expect("it was set");
+    let held = ok(store.store.value(&key("k")), "get").expect("it was set");
     store.set("k", b"second");
     assert_eq!(
         held[..],
@@ -311,12 +302,12 @@ fn buffers(store: &Checked) {
 fn ranges(store: &Checked) {
     let value: Vec<u8> = (0..100).collect();
     store.set("k", &value);
-    check_ranges(store.readable(), &key("k"), &value);
+    check_ranges(&*store.store, &key("k"), &value);
     store.set("empty", b"");
-    check_ranges(store.readable(), &key("empty"), b"");
+    check_ranges(&*store.store, &key("empty"), b"");
     store.set("one", b"x");
-    check_ranges(store.readable(), &key("one"), b"x");
-    check_absent(store.readable(), &key("absent"));
+    check_ranges(&*store.store, &key("one"), b"x");
+    check_absent(&*store.store, &key("absent"));
 }
 
 /// Checks that a listing has the keys below its prefix, and no others (D-132, D-136, T-58).
@@ -331,7 +322,7 @@ fn prefixes(store: &Checked) {
 
 /// That every listing of a store with these keys is right.
 #[track_caller]
-fn listings(store: &dyn ListableStore, names: &BTreeSet<String>) {
+fn listings(store: &dyn SyncStore, names: &BTreeSet<String>) {
     let keys: Vec<StoreKey> = names.iter().map(|name| key(name)).collect();
     let mut asked: BTreeSet<String> = keys.iter().map(|key| key.parent().to_string()).collect();
     for name in names {
@@ -342,7 +333,7 @@ fn listings(store: &dyn ListableStore, names: &BTreeSet<String>) {
     asked.insert("no/such/".into());
     for asked in &asked {
         let prefix = prefix(asked);
-        let found = ok(store.list_prefix(&prefix), "list_prefix");
+        let found = ok(store.list_prefix(&prefix), "list_prefix").keys;
         let unique: BTreeSet<String> = found.iter().map(text).collect();
         assert_eq!(
             unique.len(),
@@ -353,17 +344,17 @@ fn listings(store: &dyn ListableStore, names: &BTreeSet<String>) {
         assert_eq!(unique, expected, "list_prefix of `{asked}` (D-136, D-137)");
         assert!(found.is_sorted(), "list_prefix of `{asked}` is sorted: {found:?}");
 
-        let found = ok(store.list_dir(&prefix), "list_dir");
+        let found = ok(store.list_dir(&prefix, ListOptions::default()), "list_dir");
         let expected = Listing::fold(&prefix, keys.iter().cloned());
         assert_eq!(found, expected, "list_dir of `{asked}`: full, sorted, each once (D-137)");
     }
-    let found = ok(store.list(), "list");
+    let found = ok(store.list_prefix(&StorePrefix::root()), "list").keys;
     assert_eq!(found, keys, "list: full, sorted, each once (D-137)");
 }
 
 /// Checks that keys and prefixes are erased, and no others, also when they are absent (D-135, F-111).
 fn erasing(store: &Checked) {
-    let writeable = store.writeable();
+    let writeable = &*store.store;
     ok(writeable.erase(&key("no/such")), "erase of an absent key (D-135)");
     store.erase_prefix("no/such/");
     store.erase_prefix("");
@@ -410,14 +401,15 @@ fn many_keys(store: &Checked) {
         }
     });
     for name in &names {
-        let value = ok(store.readable().get(&key(name)), "get");
+        let value = ok(store.store.value(&key(name)), "get");
         assert_eq!(value.as_deref(), Some(name.as_bytes()), "one of 1000 keys: `{name}`");
     }
-    if let Some(listable) = store.store.listable() {
+    if store.store.capabilities().list {
+        let listable = &*store.store;
         let expected: BTreeSet<StoreKey> = names.iter().map(|name| key(name)).collect();
-        let found = ok(listable.list_prefix(&prefix("many/")), "list_prefix");
+        let found = ok(listable.list_prefix(&prefix("many/")), "list_prefix").keys;
         assert!(found.iter().eq(&expected), "list_prefix finds 1000 keys, sorted");
-        let found = ok(listable.list_dir(&prefix("many/c/")), "list_dir");
+        let found = ok(listable.list_dir(&prefix("many/c/"), ListOptions::default()), "list_dir");
         let expected = Listing::fold(&prefix("many/c/"), expected);
         assert_eq!(found, expected, "list_dir above 1000 keys");
     }

@@ -11,8 +11,9 @@ use bytes::Bytes;
 use super::{check_contents, check_store, check_store_folding_case};
 use crate::error::StoreError;
 use crate::store::{
-    ByteRange, ConditionalStore, ListableStore, Listing, Payload, ReadableStore, Store, StoreKey,
-    StorePrefix, Version, WriteableStore,
+    ByteRange, Capabilities, GetOptions, Got, InMemorySnapshot, ListOptions, Listing, Payload,
+    Precondition, SnapshotOptions, Store, StoreKey, StorePrefix, SyncSnapshot, SyncStore, Target,
+    Version, from_sync,
 };
 
 /// One way to break a promise.
@@ -68,7 +69,7 @@ type Map = BTreeMap<String, Vec<u8>>;
 impl Broken {
     fn make(flaw: Flaw) -> Arc<dyn Store> {
         let map = Mutex::default();
-        Arc::new(Broken { flaw, map })
+        from_sync(Broken { flaw, map })
     }
 
     fn is(&self, flaw: Flaw) -> bool {
@@ -95,73 +96,141 @@ impl Broken {
     }
 }
 
-impl Store for Broken {
+/// A snapshot that resolves ranges wrongly.
+struct Wrong {
+    flaw: Flaw,
+    whole: InMemorySnapshot,
+}
+
+impl SyncSnapshot for Wrong {
+    fn read(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>, StoreError> {
+        let size = self.size();
+        let instead = |&range: &ByteRange| match (self.flaw, range) {
+            (Flaw::SuffixPastStart, ByteRange::Suffix(len)) if len > size => {
+                ByteRange::From(size + 1)
+            }
+            (Flaw::CutsRanges, ByteRange::Bounded { start, len }) if start <= size => {
+                ByteRange::Bounded { start, len: len.min(size - start) }
+            }
+            _ => range,
+        };
+        SyncSnapshot::read(&self.whole, &ranges.iter().map(instead).collect::<Vec<_>>())
+    }
+    fn size(&self) -> u64 {
+        SyncSnapshot::size(&self.whole)
+    }
+    fn version(&self) -> Option<Version> {
+        SyncSnapshot::version(&self.whole)
+    }
+}
+
+impl SyncStore for Broken {
     fn name(&self) -> String {
         format!("{:?}", self.flaw)
     }
-    fn readable(&self) -> Option<&dyn ReadableStore> {
-        Some(self)
-    }
-    fn writeable(&self) -> Option<&dyn WriteableStore> {
-        (!self.is(Flaw::NotWriteable)).then_some(self)
-    }
-    fn listable(&self) -> Option<&dyn ListableStore> {
-        Some(self)
-    }
-    fn conditional(&self) -> Option<&dyn ConditionalStore> {
-        (!self.is(Flaw::NotConditional)).then_some(self)
-    }
-}
 
-impl ReadableStore for Broken {
-    fn get(&self, key: &StoreKey) -> Result<Option<Bytes>, StoreError> {
+    fn capabilities(&self) -> Capabilities {
+        let swap = !self.is(Flaw::NotConditional);
+        let write = !self.is(Flaw::NotWriteable);
+        Capabilities { swap, write, ..Capabilities::FULL }
+    }
+
+    fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> Result<Option<Got>, StoreError> {
         let value = self.map().get(&self.spelled(key)).cloned();
-        Ok(match self.flaw {
+        let value = match self.flaw {
             Flaw::EmptyIsAbsent => value.filter(|value| !value.is_empty()),
             Flaw::AbsentIsEmpty => Some(value.unwrap_or_default()),
             _ => value,
+        };
+        let Some(value) = value else { return Ok(None) };
+        let version = self.version(&value);
+        match how.into {
+            Target::Vec(buf) if self.is(Flaw::AppendsIntoBuffer) => {
+                buf.extend_from_slice(&value);
+                Ok(Some(Got { size: value.len() as u64, bytes: None, version: None }))
+            }
+            into => {
+                let loose = how.version && self.is(Flaw::IgnoresVersionedLimit);
+                let limit = if loose { u64::MAX } else { how.limit };
+                GetOptions { into, limit, ..how }.answer(key, value, Some(version))
+            }
         }
-        .map(Bytes::from))
     }
 
-    fn get_partial_values(
+    fn open(
         &self,
         key: &StoreKey,
-        ranges: &[ByteRange],
-    ) -> Result<Option<Vec<Bytes>>, StoreError> {
-        let Some(value) = self.get(key)? else {
-            return Ok(self.is(Flaw::RangesOfAbsent).then(Vec::new));
+        how: SnapshotOptions<'_>,
+    ) -> Result<Option<Box<dyn SyncSnapshot>>, StoreError> {
+        let got = match self.get(key, how.to_get())? {
+            None if self.is(Flaw::RangesOfAbsent) && !how.first.is_empty() => {
+                Some(Got { size: 0, bytes: None, version: None })
+            }
+            got => got,
         };
-        let size = value.len() as u64;
-        let slice = |&range: &ByteRange| {
-            let range = match (self.flaw, range) {
-                (Flaw::SuffixPastStart, ByteRange::Suffix(len)) if len > size => {
-                    ByteRange::From(size + 1)
-                }
-                (Flaw::CutsRanges, ByteRange::Bounded { start, len }) if start <= size => {
-                    let len = len.min(size - start);
-                    ByteRange::Bounded { start, len }
-                }
-                _ => range,
-            };
-            let range = range.resolve(key, size)?;
-            Ok(value.slice(range.start as usize..range.end as usize))
-        };
-        ranges.iter().map(slice).collect::<Result<_, _>>().map(Some)
+        let whole = got.and_then(|got| how.in_memory(key, got));
+        Ok(whole.map(|whole| Box::new(Wrong { flaw: self.flaw, whole }) as _))
     }
 
-    fn get_into(&self, key: &StoreKey, limit: u64, buf: &mut Vec<u8>) -> Result<bool, StoreError> {
-        let value = self.get_at_most(key, limit)?;
-        if !self.is(Flaw::AppendsIntoBuffer) {
-            buf.clear();
+    fn put(
+        &self,
+        key: &StoreKey,
+        value: Option<Payload<'_>>,
+        only_if: Precondition<'_>,
+    ) -> Result<bool, StoreError> {
+        match (only_if, value) {
+            (Precondition::Unchecked, _) if self.is(Flaw::UnguardedDoesNothing) => Ok(true),
+            (Precondition::Absent, value) => self.set_if(key, value, None),
+            (Precondition::Version(was), value) => self.set_if(key, value, Some(was)),
+            (_, Some(value)) => self.set_now(key, &value).map(|()| true),
+            (_, None) => self.erase_now(key).map(|()| true),
         }
-        buf.extend_from_slice(value.as_deref().unwrap_or_default());
-        Ok(value.is_some())
+    }
+
+    fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
+        let prefix = prefix.as_str();
+        let stem = prefix.trim_end_matches('/');
+        self.map().retain(|key, _| match self.flaw {
+            Flaw::ErasesByString => !key.starts_with(stem),
+            Flaw::ErasesKeyOfPrefix => !key.starts_with(prefix) && key != stem,
+            Flaw::ErasesOneLevel => key.strip_prefix(prefix).is_none_or(|rest| rest.contains('/')),
+            _ => !key.starts_with(prefix),
+        });
+        Ok(())
+    }
+
+    fn list_prefix(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
+        let prefix = prefix.as_str();
+        let mut names: Vec<String> = self.map().keys().cloned().collect();
+        match self.flaw {
+            Flaw::ListsByString => {
+                names.retain(|name| name.starts_with(prefix.trim_end_matches('/')));
+            }
+            _ => names.retain(|name| name.starts_with(prefix)),
+        }
+        match self.flaw {
+            Flaw::ListsUnsorted => names.reverse(),
+            Flaw::ListsRelative => names.iter_mut().for_each(|name| {
+                name.drain(..prefix.len());
+            }),
+            Flaw::ListsTwice => names = names.iter().flat_map(|n| [n.clone(), n.clone()]).collect(),
+            Flaw::MakesUpKeys => names.push(format!("{prefix}~")),
+            _ => {}
+        }
+        Ok(names.into_iter().map(StoreKey::new).collect::<Result<Vec<_>, _>>()?.into())
+    }
+
+    fn list_dir(&self, prefix: &StorePrefix, _: ListOptions) -> Result<Listing, StoreError> {
+        let mut listing = self.list_prefix(prefix)?.folded(prefix);
+        if self.is(Flaw::HidesPrefixes) {
+            listing.prefixes.retain(|prefix| !prefix.as_str().ends_with("f/"));
+        }
+        Ok(listing)
     }
 }
 
-impl WriteableStore for Broken {
-    fn set(&self, key: &StoreKey, value: Payload<'_>) -> Result<(), StoreError> {
+impl Broken {
+    fn set_now(&self, key: &StoreKey, value: &Payload<'_>) -> Result<(), StoreError> {
         let parts = value.parts().map(|part| part.map(|part| part.to_vec()));
         let parts = parts.take_while(|part| part.is_ok() || !self.is(Flaw::KeepsWhatWasMade));
         let mut parts = parts.collect::<Result<Vec<_>, _>>()?;
@@ -191,7 +260,7 @@ impl WriteableStore for Broken {
         Ok(())
     }
 
-    fn erase(&self, key: &StoreKey) -> Result<(), StoreError> {
+    fn erase_now(&self, key: &StoreKey) -> Result<(), StoreError> {
         let erased = self.map().remove(&self.spelled(key));
         if self.is(Flaw::EraseTakesAllBelow) {
             let below = format!("{key}/");
@@ -201,68 +270,6 @@ impl WriteableStore for Broken {
             true => Err(StoreError::Backend("no such key".into())),
             false => Ok(()),
         }
-    }
-
-    fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
-        let prefix = prefix.as_str();
-        let stem = prefix.trim_end_matches('/');
-        self.map().retain(|key, _| match self.flaw {
-            Flaw::ErasesByString => !key.starts_with(stem),
-            Flaw::ErasesKeyOfPrefix => !key.starts_with(prefix) && key != stem,
-            Flaw::ErasesOneLevel => key.strip_prefix(prefix).is_none_or(|rest| rest.contains('/')),
-            _ => !key.starts_with(prefix),
-        });
-        Ok(())
-    }
-
-    fn set_unguarded(&self, key: &StoreKey, value: Payload<'_>) -> Result<(), StoreError> {
-        match self.is(Flaw::UnguardedDoesNothing) {
-            true => Ok(()),
-            false => self.set(key, value),
-        }
-    }
-}
-
-impl ListableStore for Broken {
-    fn list_prefix(&self, prefix: &StorePrefix) -> Result<Vec<StoreKey>, StoreError> {
-        let prefix = prefix.as_str();
-        let mut names: Vec<String> = self.map().keys().cloned().collect();
-        match self.flaw {
-            Flaw::ListsByString => {
-                names.retain(|name| name.starts_with(prefix.trim_end_matches('/')));
-            }
-            _ => names.retain(|name| name.starts_with(prefix)),
-        }
-        match self.flaw {
-            Flaw::ListsUnsorted => names.reverse(),
-            Flaw::ListsRelative => names.iter_mut().for_each(|name| {
-                name.drain(..prefix.len());
-            }),
-            Flaw::ListsTwice => names = names.iter().flat_map(|n| [n.clone(), n.clone()]).collect(),
-            Flaw::MakesUpKeys => names.push(format!("{prefix}~")),
-            _ => {}
-        }
-        names.into_iter().map(StoreKey::new).collect()
-    }
-
-    fn list_dir(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
-        let mut listing = Listing::fold(prefix, self.list_prefix(prefix)?);
-        if self.is(Flaw::HidesPrefixes) {
-            listing.prefixes.retain(|prefix| !prefix.as_str().ends_with("f/"));
-        }
-        Ok(listing)
-    }
-}
-
-impl ConditionalStore for Broken {
-    fn get_versioned(
-        &self,
-        key: &StoreKey,
-        limit: u64,
-    ) -> Result<Option<(Bytes, Version)>, StoreError> {
-        let limit = if self.flaw == Flaw::IgnoresVersionedLimit { u64::MAX } else { limit };
-        let value = self.get_at_most(key, limit)?;
-        Ok(value.map(|value| (value.clone(), self.version(&value))))
     }
 
     fn set_if(
@@ -323,7 +330,7 @@ fn each_broken_promise_is_found_and_named() {
         (Flaw::KeepsTail, "a short value replaces all of a long one"),
         (Flaw::DropsLastPart, "the parts of a payload follow each other"),
         (Flaw::KeepsWhatWasMade, "set of a value that cannot be made must be an error"),
-        (Flaw::AppendsIntoBuffer, "get_into of"),
+        (Flaw::AppendsIntoBuffer, "get into a buffer of"),
         (Flaw::DecodesKeys, "each key has a value of its own"),
         (Flaw::FoldsCase, "keys tell upper from lower case"),
         (Flaw::FailsToEraseAbsent, "erase of an absent key"),
@@ -337,14 +344,14 @@ fn each_broken_promise_is_found_and_named() {
         (Flaw::ListsTwice, "names keys twice"),
         (Flaw::MakesUpKeys, "list"),
         (Flaw::HidesPrefixes, "list_dir of `a/`"),
-        (Flaw::SuffixPastStart, "get_partial_values must not fail"),
+        (Flaw::SuffixPastStart, "open for ranges must not fail"),
         (Flaw::CutsRanges, "must be an error"),
         (Flaw::RangesOfAbsent, "an absent key"),
         (Flaw::SetsInTwoSteps, "a mixture of two values"),
         (Flaw::ErasesBeforeSetting, "absent while it was replaced"),
-        (Flaw::UnguardedDoesNothing, "set_unguarded sets"),
+        (Flaw::UnguardedDoesNothing, "an unchecked put sets"),
         (Flaw::IgnoresVersions, "must not set what changed"),
-        (Flaw::IgnoresVersionedLimit, "get_versioned refuses a value that is larger"),
+        (Flaw::IgnoresVersionedLimit, "refuses a value that is larger"),
         (Flaw::VersionIsLength, "another value of the same length"),
         (Flaw::CreatesOverOthers, "must not create what is there"),
         (Flaw::CannotEraseIf, "what set_if erased is absent"),
@@ -363,7 +370,7 @@ fn stores_that_cannot_be_written_are_checked_by_their_contents() {
     let contents = BTreeMap::from([("a/b".to_owned(), b"v".to_vec()), ("c".into(), vec![])]);
     let check = |flaw, map: Map| {
         let map = Mutex::new(map);
-        let store: Arc<dyn Store> = Arc::new(Broken { flaw, map });
+        let store = from_sync(Broken { flaw, map });
         catch_unwind(AssertUnwindSafe(|| check_contents(&store, &contents))).is_ok()
     };
     assert!(check(Flaw::NotWriteable, contents.clone()));

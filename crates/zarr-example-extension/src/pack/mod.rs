@@ -7,7 +7,7 @@
 
 mod log;
 mod record;
-mod sides;
+mod store;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,7 +15,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use zarr_core::store::{ConditionalStore, ListableStore, ReadableStore, Store, WriteableStore};
+use zarr_core::store::{Store, SyncStore, from_sync};
 use zarr_core::{Access, StoreError};
 
 use self::log::Log;
@@ -34,7 +34,7 @@ pub struct PackStore {
 /// [`StoreError::InvalidUrl`] without a path; otherwise as [`PackStore::open`].
 pub fn open(url: &str, access: Access) -> Result<Arc<dyn Store>, StoreError> {
     match url.strip_prefix("pack://") {
-        Some(path) if !path.is_empty() => Ok(Arc::new(PackStore::open(path, access)?)),
+        Some(path) if !path.is_empty() => Ok(from_sync(PackStore::open(path, access)?)),
         _ => Err(StoreError::InvalidUrl { url: url.into(), why: "write `pack://PATH`".into() }),
     }
 }
@@ -91,24 +91,6 @@ fn failed(operation: &'static str, key: &str, source: io::Error) -> StoreError {
 impl fmt::Debug for PackStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.name())
-    }
-}
-
-impl Store for PackStore {
-    fn name(&self) -> String {
-        format!("pack://{}", self.path.display())
-    }
-    fn readable(&self) -> Option<&dyn ReadableStore> {
-        Some(self)
-    }
-    fn writeable(&self) -> Option<&dyn WriteableStore> {
-        Some(self)
-    }
-    fn listable(&self) -> Option<&dyn ListableStore> {
-        Some(self)
-    }
-    fn conditional(&self) -> Option<&dyn ConditionalStore> {
-        Some(self)
     }
 }
 

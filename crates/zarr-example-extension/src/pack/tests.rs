@@ -36,7 +36,7 @@ fn set(store: &PackStore, name: &str, value: &[u8]) {
 }
 
 fn get(store: &PackStore, name: &str) -> Option<Vec<u8>> {
-    store.get(&key(name)).unwrap().map(Vec::from)
+    store.value(&key(name)).unwrap().map(Vec::from)
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn it_keeps_the_promises_of_stores() {
         let place = Place::new();
         let store = place.open();
         places.lock().unwrap().push(place);
-        Arc::new(store)
+        from_sync(store)
     });
 }
 
@@ -142,9 +142,9 @@ fn a_url_names_a_path() {
     assert!(matches!(open("pack://", Access::ReadWrite), Err(StoreError::InvalidUrl { .. })));
     let place = Place::new();
     let store = open(&format!("pack://{}", place.0.display()), Access::ReadWrite).unwrap();
-    store.writeable().unwrap().set(&key("k"), Payload::new(b"v")).unwrap();
+    store.to_sync().set(&key("k"), Payload::new(b"v")).unwrap();
     // A path that goes on behind the file is that of a node inside: an empty store.
     let inside = format!("pack://{}/node", place.0.display());
     let inside = open(&inside, Access::ReadWrite).unwrap();
-    assert_eq!(inside.readable().unwrap().get(&key("k")).unwrap(), None);
+    assert_eq!(inside.to_sync().value(&key("k")).unwrap(), None);
 }

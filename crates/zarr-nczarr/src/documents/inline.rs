@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use zarr_core::store::{
-    Bytes, ListableStore, Listing, Pinned, ReadableStore, Store, StoreKey, StorePrefix, Whole,
+    Bytes, Capabilities, GetOptions, Got, InMemorySnapshot, Listing, Snapshot, SnapshotOptions,
+    Store, StoreKey, StorePrefix, async_trait,
 };
 use zarr_core::{Json, Limits, StoreError};
 
@@ -28,9 +29,12 @@ pub(crate) fn store(
     store: &Arc<dyn Store>,
     limits: &Limits,
 ) -> Result<Option<Arc<dyn Store>>, StoreError> {
-    let Some(readable) = store.readable() else { return Ok(None) };
-    let root = readable.get_at_most(&StoreKey::new("zarr.json")?, limits.document)?;
-    let documents = root.and_then(|bytes| documents(&bytes));
+    if !store.capabilities().read {
+        return Ok(None);
+    }
+    let how = GetOptions::at_most(limits.document);
+    let root = store.to_sync().get(&StoreKey::new("zarr.json")?, how)?;
+    let documents = root.and_then(|got| documents(&got.bytes?));
     Ok(documents.map(|documents| Arc::new(Inline { store: store.clone(), documents }) as _))
 }
 
@@ -46,61 +50,45 @@ fn documents(root: &[u8]) -> Option<BTreeMap<StoreKey, Bytes>> {
     all.iter().map(document).collect()
 }
 
-impl Inline {
-    fn inner(&self) -> Result<&dyn ReadableStore, StoreError> {
-        let lacks = StoreError::not_capable("read", "readable");
-        self.store.readable().ok_or(lacks)
-    }
-}
-
+#[async_trait]
 impl Store for Inline {
     fn name(&self) -> String {
         self.store.name()
     }
-    fn readable(&self) -> Option<&dyn ReadableStore> {
-        Some(self)
-    }
-    fn listable(&self) -> Option<&dyn ListableStore> {
-        Some(self)
-    }
-}
 
-impl ReadableStore for Inline {
-    fn get(&self, key: &StoreKey) -> Result<Option<Bytes>, StoreError> {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { list: true, ..self.store.capabilities().read_only() }
+    }
+
+    async fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> Result<Option<Got>, StoreError> {
         match self.documents.get(key) {
-            Some(document) => Ok(Some(document.clone())),
-            None => self.inner()?.get(key),
+            Some(document) => {
+                GetOptions { limit: u64::MAX, ..how }.answer(key, document.clone(), None)
+            }
+            None => self.store.get(key, how).await,
         }
     }
 
-    fn get_at_most(&self, key: &StoreKey, limit: u64) -> Result<Option<Bytes>, StoreError> {
+    async fn open(
+        &self,
+        key: &StoreKey,
+        how: SnapshotOptions<'_>,
+    ) -> Result<Option<Box<dyn Snapshot>>, StoreError> {
         match self.documents.get(key) {
-            Some(document) => Ok(Some(document.clone())),
-            None => self.inner()?.get_at_most(key, limit),
+            Some(document) => Ok(Some(Box::new(InMemorySnapshot::new(key, document.clone())))),
+            None => self.store.open(key, how).await,
         }
     }
 
-    fn pin(&self, key: &StoreKey) -> Result<Option<Box<dyn Pinned>>, StoreError> {
-        match self.documents.get(key) {
-            Some(document) => Ok(Some(Box::new(Whole::new(key, document.clone())))),
-            None => self.inner()?.pin(key),
-        }
-    }
-}
-
-impl ListableStore for Inline {
-    fn list_prefix(&self, prefix: &StorePrefix) -> Result<Vec<StoreKey>, StoreError> {
-        let listed = self.store.listable().map(|store| store.list_prefix(prefix)).transpose()?;
+    async fn list_prefix(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
+        let mut listing = match self.store.capabilities().list {
+            true => self.store.list_prefix(prefix).await?,
+            false => Listing::default(),
+        };
         let own = self.documents.keys().filter(|key| prefix.strip(key).is_some()).cloned();
-        let mut keys: Vec<StoreKey> = listed.unwrap_or_default().into_iter().chain(own).collect();
-        keys.sort();
-        keys.dedup();
-        Ok(keys)
-    }
-
-    fn list_below(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
-        let listed = self.store.listable().map(|store| store.list_below(prefix)).transpose()?;
-        let left_out = listed.unwrap_or_default().left_out;
-        Ok(Listing { keys: self.list_prefix(prefix)?, left_out, ..Listing::default() })
+        listing.keys.extend(own);
+        listing.keys.sort();
+        listing.keys.dedup();
+        Ok(listing)
     }
 }

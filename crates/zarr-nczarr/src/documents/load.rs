@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use zarr_core::metadata::ArrayMetadata;
-use zarr_core::store::StoreKey;
+use zarr_core::store::{GetOptions, StoreKey};
 use zarr_core::{
     Array, Dialect, Error, ErrorKind, Hierarchy, Json, MetadataError, Node, NodeKind, NodePath,
     Object, Result, StoreError, Strictness, Warning,
@@ -467,20 +467,23 @@ pub(crate) fn old_documents(
     path: &NodePath,
     names: &[&'static str],
 ) -> Result<Vec<(&'static str, Json)>> {
-    let Some(readable) = hierarchy.store().readable() else { return Ok(Vec::new()) };
+    if !hierarchy.store().capabilities().read {
+        return Ok(Vec::new());
+    }
+    let store = hierarchy.store().to_sync();
     let mut found = Vec::new();
     for name in names.iter().filter(|_| hierarchy.dialect() == Dialect::V2) {
         let key = format!("{}/{name}", path.relative());
         let key = StoreKey::new(key.trim_start_matches('/'))?;
         let limit = hierarchy.options().limits.document;
         let at = |e: Error| e.at_path(path).at_key(&key);
-        let document = readable.get_at_most(&key, limit).map_err(|e| match e {
+        let got = store.get(&key, GetOptions::at_most(limit)).map_err(|e| match e {
             StoreError::TooLarge { .. } => {
                 at(e.into()).with_hint("raise `Limits::document` if you trust this data")
             }
             e => at(e.into()),
         })?;
-        if let Some(bytes) = document {
+        if let Some(bytes) = got.and_then(|got| got.bytes) {
             let json = Json::parse(&bytes).map_err(MetadataError::Json);
             found.push((*name, json.map_err(|e| at(e.into()))?));
         }

@@ -5,7 +5,7 @@
 
 use zarr_core::metadata::NodeKind;
 use zarr_core::store::{Payload, StorePrefix};
-use zarr_core::{AccessError, Array, Dialect, NodePath, Object, Result, StoreError};
+use zarr_core::{AccessError, Array, Dialect, NodePath, Object, Result};
 
 use crate::documents::node_attributes::NodeAttributes;
 use crate::documents::node_documents::GroupDocument;
@@ -180,18 +180,14 @@ impl Dataset {
     /// Copies all keys below one node to another place, documents last.
     fn copy_keys(&self, from: &NodePath, to: &NodePath) -> Result<()> {
         let hierarchy = self.hierarchy();
-        let store = hierarchy.store();
-        let lacks = |operation, capability| StoreError::NotCapable { operation, capability };
-        let listable = store.listable().ok_or_else(|| lacks("list", "listable"))?;
-        let readable = store.readable().ok_or_else(|| lacks("read", "readable"))?;
-        let writeable = store.writeable().ok_or_else(|| lacks("write", "writeable"))?;
+        let store = hierarchy.store().to_sync();
         let prefix = |path: &NodePath| StorePrefix::new(format!("{}/", path.relative()));
         let (from, to) = (prefix(from)?, prefix(to)?);
-        if !listable.list_prefix(&to)?.is_empty() {
+        if !store.list_prefix(&to)?.keys.is_empty() {
             let what = "something that the dataset does not list";
             return Err(self.at(AccessError::Exists(what).into()));
         }
-        let mut keys = listable.list_prefix(&from)?;
+        let mut keys = store.list_prefix(&from)?.keys;
         // A concurrent listing of a plain hierarchy sees arrays that are whole.
         let is_document = |key: &str| {
             let name = key.rsplit('/').next().unwrap_or_default();
@@ -200,8 +196,8 @@ impl Dataset {
         keys.sort_by_key(|key| is_document(key.as_str()));
         for key in keys {
             let Some(rest) = from.strip(&key) else { continue };
-            if let Some(value) = readable.get(&key)? {
-                writeable.set(&to.key(rest)?, Payload::from(value))?;
+            if let Some(value) = store.value(&key)? {
+                store.set(&to.key(rest)?, Payload::from(value))?;
             }
         }
         Ok(())

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use zarr_core::store::{Payload, Store, StoreKey};
+use zarr_core::store::{Payload, Store, StoreKey, from_sync};
 use zarr_core::{Json, Registry};
 use zarr_nczarr::schema::{Endian, Filter, Group, Variable};
 use zarr_nczarr::{Attribute, Dataset, DatasetOptions, Dimension, NewDataset, Slab, Type, Values};
@@ -20,7 +20,7 @@ pub fn options() -> DatasetOptions {
 }
 
 pub fn memory() -> Arc<dyn Store> {
-    Arc::new(MemoryStore::new())
+    from_sync(MemoryStore::new())
 }
 
 /// A store that holds these documents.
@@ -28,20 +28,20 @@ pub fn holding(documents: &[(&str, &str)]) -> Arc<dyn Store> {
     let store = memory();
     for (key, text) in documents {
         let value = Payload::from(text.as_bytes());
-        store.writeable().unwrap().set(&StoreKey::new(*key).unwrap(), value).unwrap();
+        store.to_sync().set(&StoreKey::new(*key).unwrap(), value).unwrap();
     }
     store
 }
 
 /// A document of a store.
 pub fn document(store: &Arc<dyn Store>, key: &str) -> Json {
-    let value = store.readable().unwrap().get(&StoreKey::new(key).unwrap()).unwrap();
+    let value = store.to_sync().value(&StoreKey::new(key).unwrap()).unwrap();
     Json::parse(&value.unwrap_or_else(|| panic!("no {key}"))).unwrap()
 }
 
 /// The value of a key.
 pub fn value(store: &Arc<dyn Store>, key: &str) -> Option<Vec<u8>> {
-    store.readable().unwrap().get(&StoreKey::new(key).unwrap()).unwrap().map(|v| v.to_vec())
+    store.to_sync().value(&StoreKey::new(key).unwrap()).unwrap().map(|v| v.to_vec())
 }
 
 fn with(mut variable: Variable, attributes: Vec<Attribute>) -> Variable {

@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 use zarr_core::StoreError;
-use zarr_core::store::{ListableStore, Listing, StoreKey, StorePrefix};
+use zarr_core::store::{Listing, StoreKey, StorePrefix};
 
 use super::path::{flaw, is_own};
 use super::{FilesystemStore, failed, is_absence};
@@ -21,12 +21,9 @@ enum Kind {
     Neither,
 }
 
-impl ListableStore for FilesystemStore {
-    fn list_prefix(&self, prefix: &StorePrefix) -> Result<Vec<StoreKey>, StoreError> {
-        Ok(self.list_below(prefix)?.keys)
-    }
-
-    fn list_below(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
+impl FilesystemStore {
+    /// Every key below a prefix.
+    pub(super) fn list_below(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
         let mut listing = Listing::default();
         let folder = self.folder(prefix)?;
         let walked = self.walk(&folder, prefix.as_str(), &mut listing);
@@ -36,20 +33,8 @@ impl ListableStore for FilesystemStore {
         Ok(listing)
     }
 
-    /// Reads one folder; and of the folders in it, until the first value.
-    fn list_dir(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
-        self.list_folder(prefix, |folder| self.holds_any(folder))
-    }
-
-    /// Reads one folder, and none of those in it.
-    fn list_dir_candidates(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
-        self.list_folder(prefix, |_| Ok(true))
-    }
-}
-
-impl FilesystemStore {
-    /// The files and those folders that are wanted.
-    fn list_folder(
+    /// The files and the folders that are `wanted`.
+    pub(super) fn list_folder(
         &self,
         prefix: &StorePrefix,
         wanted: impl Fn(&Path) -> io::Result<bool>,
@@ -92,7 +77,7 @@ impl FilesystemStore {
     }
 
     /// Whether any key is below `folder`: an empty folder is no prefix (D-136).
-    fn holds_any(&self, folder: &Path) -> io::Result<bool> {
+    pub(super) fn holds_any(&self, folder: &Path) -> io::Result<bool> {
         let mut holds = false;
         for_each(folder, |name, entry| {
             holds = match self.kind(folder, entry)? {

@@ -13,10 +13,9 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bytes::Bytes;
 use zarr_core::store::{
-    ConditionalStore, ListableStore, Payload, Pinned, ReadableStore, Store, StoreKey, StorePrefix,
-    Version, Versioned, WriteableStore, check_size,
+    Capabilities, GetOptions, Got, ListOptions, Listing, Payload, Precondition, SnapshotOptions,
+    Store, StoreKey, StorePrefix, SyncSnapshot, SyncStore, check_size, from_sync,
 };
 use zarr_core::{Access, StoreError};
 
@@ -34,7 +33,7 @@ use crate::url;
 /// readers after a crash, find the old value or the new one. Only [`sync`](Self::sync) makes it
 /// outlast a power failure.
 ///
-/// **Other writers.** `set` and `erase` hold the lock of the key's folder shared, `set_if` holds it
+/// **Other writers.** Setting and erasing hold the lock of the key's folder shared, compare-and-swap holds it
 /// only; so compare-and-swap holds among threads and processes, on one machine or, where the file
 /// system carries locks, on several. See [`locking`](Self::locking). The files that are locked, `.zarr-lock`, go when the
 /// store is flushed and when its last clone is dropped.
@@ -45,15 +44,15 @@ use crate::url;
 ///
 /// **Links.** A key cannot lead out of the folder, but a symbolic link in it can: the users who may place
 /// links there decide where they lead. Reading, listing and setting below a link to a folder follow
-/// it; a link that leads back to a folder above it is not listed. `set` and `erase` of a link's own key
-/// replace and remove the link, `erase_prefix` removes the links it meets, and `erase_link` the one that a prefix or
+/// it; a link that leads back to a folder above it is not listed. Setting and erasing a link's own key
+/// replace and remove the link, `erase_prefix` removes the links it meets, and `link` the one that a prefix or
 /// the root is: what is behind them stays.
 ///
 /// **Case.** On a disk that does not tell `foo` from `FOO` two such keys are one value. Ask
 /// [`folds_case`](Self::folds_case) before relying on both.
 ///
 /// ```
-/// use zarr_core::store::{Payload, ReadableStore, StoreKey, WriteableStore};
+/// use zarr_core::store::{Payload, StoreKey, SyncStore};
 /// use zarr_stores::FilesystemStore;
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -62,7 +61,7 @@ use crate::url;
 /// let store = FilesystemStore::new(folder.join("example.zarr"));
 /// let key = StoreKey::new("zarr.json")?;
 /// store.set(&key, Payload::from(b"{}".as_slice()))?;
-/// assert_eq!(store.get(&key)?.as_deref(), Some(b"{}".as_slice()));
+/// assert_eq!(store.value(&key)?.as_deref(), Some(b"{}".as_slice()));
 /// # Ok(())
 /// # }
 /// ```
@@ -191,7 +190,7 @@ pub fn open_locking(
 ) -> Result<Arc<dyn Store>, StoreError> {
     let path = url::to_path(url)?;
     match url::store_on_the_way(&path).map(|(kind, ..)| kind) {
-        None => Ok(Arc::new(FilesystemStore::new(path).access(access).locking(locking))),
+        None => Ok(from_sync(FilesystemStore::new(path).access(access).locking(locking))),
         #[cfg(feature = "zip")]
         Some(url::Kind::Zip) => crate::zip::open(url, access),
         #[cfg(not(feature = "zip"))]
@@ -203,130 +202,64 @@ pub fn open_locking(
     }
 }
 
-impl Store for FilesystemStore {
+impl SyncStore for FilesystemStore {
     fn name(&self) -> String {
         url::from_path(&self.root)
     }
 
-    fn readable(&self) -> Option<&dyn ReadableStore> {
-        Some(self)
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { create: true, cheap_ranges: true, ..Capabilities::FULL }
     }
 
-    fn writeable(&self) -> Option<&dyn WriteableStore> {
-        Some(self)
+    fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> Result<Option<Got>, StoreError> {
+        Place::new(self, "get", key)?.get(how)
     }
 
-    fn listable(&self) -> Option<&dyn ListableStore> {
-        Some(self)
-    }
-
-    fn conditional(&self) -> Option<&dyn ConditionalStore> {
-        Some(self)
-    }
-}
-
-impl ReadableStore for FilesystemStore {
-    fn get(&self, key: &StoreKey) -> Result<Option<Bytes>, StoreError> {
-        self.get_at_most(key, u64::MAX)
-    }
-
-    fn get_at_most(&self, key: &StoreKey, limit: u64) -> Result<Option<Bytes>, StoreError> {
-        let value = Place::new(self, "get", key)?.read(limit)?;
-        Ok(value.map(Bytes::from))
-    }
-
-    fn pin(&self, key: &StoreKey) -> Result<Option<Box<dyn Pinned>>, StoreError> {
-        Ok(Place::new(self, "get", key)?.pin()?.map(|file| Box::new(file) as _))
-    }
-
-    fn is_near(&self) -> bool {
-        true
-    }
-
-    fn get_into(&self, key: &StoreKey, limit: u64, buf: &mut Vec<u8>) -> Result<bool, StoreError> {
-        Place::new(self, "get", key)?.read_into(limit, buf)
-    }
-
-    fn get_exactly(&self, key: &StoreKey, out: &mut [u8]) -> Result<Option<u64>, StoreError> {
-        Place::new(self, "get", key)?.read_exactly(out)
-    }
-}
-
-impl WriteableStore for FilesystemStore {
-    fn set(&self, key: &StoreKey, value: Payload<'_>) -> Result<(), StoreError> {
-        self.writable()?;
-        Place::new(self, "set", key)?.set(&value, Some(Mode::Shared))
-    }
-
-    fn erase(&self, key: &StoreKey) -> Result<(), StoreError> {
-        self.writable()?;
-        Place::new(self, "erase", key)?.erase(Some(Mode::Shared))
-    }
-
-    fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
-        self.writable()?;
-        erase::erase_prefix(self, prefix)
-    }
-
-    fn is_link(&self, prefix: &StorePrefix) -> Result<bool, StoreError> {
-        Ok(erase::link(self, prefix)?.is_some())
-    }
-
-    fn erase_link(&self, prefix: &StorePrefix) -> Result<bool, StoreError> {
-        self.writable()?;
-        erase::erase_link(self, prefix)
-    }
-
-    /// Removes the lock files of the folders that were written to, and unfinished files of dead writers.
-    fn flush(&self) -> Result<(), StoreError> {
-        self.written.tidy();
-        Ok(())
-    }
-
-    fn set_unguarded(&self, key: &StoreKey, value: Payload<'_>) -> Result<(), StoreError> {
-        self.writable()?;
-        Place::new(self, "set", key)?.set(&value, None)
-    }
-
-    fn erase_unguarded(&self, key: &StoreKey) -> Result<(), StoreError> {
-        self.writable()?;
-        Place::new(self, "erase", key)?.erase(None)
-    }
-}
-
-impl ConditionalStore for FilesystemStore {
-    fn get_versioned(
+    fn open(
         &self,
         key: &StoreKey,
-        limit: u64,
-    ) -> Result<Option<(Bytes, Version)>, StoreError> {
-        Place::new(self, "get", key)?.read_versioned(limit)
+        how: SnapshotOptions<'_>,
+    ) -> Result<Option<Box<dyn SyncSnapshot>>, StoreError> {
+        if how.for_update && !cfg!(unix) {
+            // Without a mark of the file the version is its content.
+            let got = self.get(key, how.to_get())?;
+            return Ok(got
+                .and_then(|got| how.in_memory(key, got))
+                .map(|value| Box::new(value) as _));
+        }
+        let file = Place::new(self, "get", key)?.open(how.for_update)?;
+        let Some(file) = file else { return Ok(None) };
+        check_size(key, file.size(), how.limit)?;
+        Ok(how.accepts(file.version().as_ref()).then(|| Box::new(file) as _))
     }
 
-    /// The open file and its mark, which no other file bears while this one is open.
-    #[cfg(unix)]
-    fn pin_versioned(&self, key: &StoreKey, limit: u64) -> Result<Option<Versioned>, StoreError> {
-        let Some(file) = Place::new(self, "get", key)?.pin()? else { return Ok(None) };
-        check_size(key, file.size(), limit)?;
-        let version = Version::of_mark(file.mark());
-        Ok(Some((Box::new(file) as _, version)))
-    }
-
-    fn set_if(
+    fn put(
         &self,
         key: &StoreKey,
         value: Option<Payload<'_>>,
-        was: Option<&Version>,
+        only_if: Precondition<'_>,
     ) -> Result<bool, StoreError> {
         self.writable()?;
-        Place::new(self, "set_if", key)?.set_if(value.as_ref(), was)
+        let operation = match (only_if.compares(), &value) {
+            (true, _) => "set_if",
+            (false, Some(_)) => "set",
+            (false, None) => "erase",
+        };
+        let place = Place::new(self, operation, key)?;
+        let mode = match only_if {
+            Precondition::Always => Some(Mode::Shared),
+            Precondition::Unchecked => None,
+            Precondition::Absent => return place.set_if(value.as_ref(), None),
+            Precondition::Version(was) => return place.set_if(value.as_ref(), Some(was)),
+        };
+        match value {
+            Some(value) => place.set(&value, mode)?,
+            None => place.erase(mode)?,
+        }
+        Ok(true)
     }
 
-    fn creates(&self) -> bool {
-        true
-    }
-
-    /// The folder of `key` is locked while the others, which are stored there, too, are looked for.
+    /// The folder of `key` is locked while the others, which are there, too, are looked for.
     fn create(
         &self,
         key: &StoreKey,
@@ -339,6 +272,34 @@ impl ConditionalStore for FilesystemStore {
         let absent = absent.iter().map(place).collect::<Result<Vec<_>, _>>()?;
         let leftovers = leftovers.iter().map(place).collect::<Result<Vec<_>, _>>()?;
         place(key)?.create(&value, &absent, &leftovers)
+    }
+
+    fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
+        self.writable()?;
+        erase::erase_prefix(self, prefix)
+    }
+
+    fn list_prefix(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
+        self.list_below(prefix)
+    }
+
+    /// Reads one folder; and of the folders in it, until the first value, unless candidates are enough.
+    fn list_dir(&self, prefix: &StorePrefix, how: ListOptions) -> Result<Listing, StoreError> {
+        self.list_folder(prefix, |folder| Ok(how.candidates || self.holds_any(folder)?))
+    }
+
+    fn link(&self, prefix: &StorePrefix, erase: bool) -> Result<bool, StoreError> {
+        if !erase {
+            return Ok(erase::link(self, prefix)?.is_some());
+        }
+        self.writable()?;
+        erase::erase_link(self, prefix)
+    }
+
+    /// Removes the lock files of the folders that were written to, and unfinished files of dead writers.
+    fn flush(&self) -> Result<(), StoreError> {
+        self.written.tidy();
+        Ok(())
     }
 }
 

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 use zarr_core::StoreError;
-use zarr_core::store::{ByteRange, Payload, Pinned, StoreKey, Version, check_size};
+use zarr_core::store::{
+    ByteRange, GetOptions, Got, Payload, StoreKey, SyncSnapshot, Target, Version, check_size,
+};
 
 use super::lock::{Held, Mode};
 use super::staged::Staged;
@@ -54,18 +56,12 @@ pub(super) struct OpenFile {
     size: u64,
     key: StoreKey,
     mark: [u64; 4],
-    /// Whether no later file of this name can bear the same mark.
-    is_settled: bool,
+    /// Whether the mark is a version: no later file of this name can bear it, or none while this one is open, and that is
+    /// enough.
+    has_version: bool,
 }
 
-impl OpenFile {
-    #[cfg(unix)]
-    pub(super) fn mark(&self) -> [u64; 4] {
-        self.mark
-    }
-}
-
-impl Pinned for OpenFile {
+impl SyncSnapshot for OpenFile {
     fn read(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>, StoreError> {
         let read = |range: &ByteRange| {
             let mut bytes = Vec::new();
@@ -89,46 +85,58 @@ impl Pinned for OpenFile {
     }
 
     fn version(&self) -> Option<Version> {
-        self.is_settled.then(|| Version::of_mark(self.mark))
+        self.has_version.then(|| Version::of_mark(self.mark))
     }
 }
 
 /// Reading.
 impl Place<'_> {
-    pub(super) fn read(&self, limit: u64) -> Result<Option<Vec<u8>>, StoreError> {
-        let Some((file, size)) = open(&self.path).map_err(|e| self.failed(e))? else {
-            return Ok(None);
+    pub(super) fn get(&self, how: GetOptions<'_>) -> Result<Option<Got>, StoreError> {
+        let GetOptions { limit, into, version } = how;
+        let size = match into {
+            Target::Exact(out) if !version && out.len() as u64 <= limit => {
+                self.read_exactly(out)?
+            }
+            Target::Vec(buf) if !version => self.read_into(buf, limit)?,
+            into => {
+                let Some((bytes, version)) = self.read(limit, version)? else { return Ok(None) };
+                let got = Got { size: bytes.len() as u64, bytes: Some(bytes), version };
+                return Ok(Some(into.take(got)));
+            }
         };
+        let Some(size) = size else { return Ok(None) };
         check_size(self.key, size, limit)?;
-        next_of(&file, size).map(Some).map_err(|e| self.failed(e))
+        Ok(Some(Got { size, bytes: None, version: None }))
     }
 
-    /// The value and its version: its content, and which file it is, so that a value that was replaced by
-    /// an equal one is distinguished from one that was not.
-    pub(super) fn read_versioned(
+    /// The value and, if it is wanted, its version: its content, and which file it is, so that a value that was replaced
+    /// by an equal one differs from one that was not.
+    fn read(
         &self,
         limit: u64,
-    ) -> Result<Option<(Bytes, Version)>, StoreError> {
-        let Some((file, size)) = open(&self.path).map_err(|e| self.failed(e))? else {
-            return Ok(None);
-        };
+        version: bool,
+    ) -> Result<Option<(Bytes, Option<Version>)>, StoreError> {
+        let found = open(&self.path).map_err(|e| self.failed(e))?;
+        let Some((file, size)) = found else { return Ok(None) };
         check_size(self.key, size, limit)?;
         let read = || {
-            let mark = mark(&file.metadata()?);
+            let mark = if version { Some(mark(&file.metadata()?)) } else { None };
             let value = Bytes::from(next_of(&file, size)?);
-            Ok(Some((value.clone(), Version::of_content(value).marked(mark))))
+            let version = mark.map(|mark| Version::of_content(value.clone()).marked(mark));
+            Ok(Some((value, version)))
         };
         read().map_err(|e| self.failed(e))
     }
 
-    /// The file that holds the value now: another writer's is another file.
-    pub(super) fn pin(&self) -> Result<Option<OpenFile>, StoreError> {
+    /// The file that holds the value now: another writer's is another file. For an update its mark is a version in any
+    /// case: no other file bears it while this one is open.
+    pub(super) fn open(&self, for_update: bool) -> Result<Option<OpenFile>, StoreError> {
         let pin = || {
             let Some((file, size)) = open(&self.path)? else { return Ok(None) };
             let metadata = file.metadata()?;
-            let (mark, is_settled) = (mark(&metadata), is_settled(&metadata));
+            let (mark, has_version) = (mark(&metadata), for_update || is_settled(&metadata));
             let key = self.key.clone();
-            Ok(Some(OpenFile { file, size, key, mark, is_settled }))
+            Ok(Some(OpenFile { file, size, key, mark, has_version }))
         };
         pin().map_err(|e| self.failed(e))
     }
@@ -136,7 +144,7 @@ impl Place<'_> {
     /// The version of the value that is there, of the same kind as `was`.
     fn version_like(&self, was: Option<&Version>) -> Result<Option<Version>, StoreError> {
         if !was.is_some_and(Version::is_mark) {
-            return Ok(self.read_versioned(u64::MAX)?.map(|(_, version)| version));
+            return Ok(self.read(u64::MAX, true)?.and_then(|(_, version)| version));
         }
         let look = || match open(&self.path)? {
             Some((file, _)) => Ok(Some(Version::of_mark(mark(&file.metadata()?)))),
@@ -146,7 +154,7 @@ impl Place<'_> {
     }
 
     /// Puts the value straight into `out`, if it has that size; returns its size.
-    pub(super) fn read_exactly(&self, out: &mut [u8]) -> Result<Option<u64>, StoreError> {
+    fn read_exactly(&self, out: &mut [u8]) -> Result<Option<u64>, StoreError> {
         // One byte more is asked for: if it does not come, that was all, and the size need not be asked for.
         let at_once = |out: &mut [u8]| {
             let mut more = [0];
@@ -171,18 +179,17 @@ impl Place<'_> {
         read().map_err(|e| self.failed(e))
     }
 
-    /// Puts the value into `buf`, in place of what was there; `false` if there is none.
-    pub(super) fn read_into(&self, limit: u64, buf: &mut Vec<u8>) -> Result<bool, StoreError> {
-        let Some((mut file, size)) = open(&self.path).map_err(|e| self.failed(e))? else {
-            buf.clear();
-            return Ok(false);
-        };
-        check_size(self.key, size, limit)?;
+    /// Puts a value of at most `limit` bytes into `buf`, in place of what was there; returns its size.
+    fn read_into(&self, buf: &mut Vec<u8>, limit: u64) -> Result<Option<u64>, StoreError> {
         let mut read = || {
-            make_room(buf, size)?;
-            file.read_exact(buf)
+            let Some((mut file, size)) = open(&self.path)? else { return Ok(None) };
+            if size <= limit {
+                make_room(buf, size)?;
+                file.read_exact(buf)?;
+            }
+            Ok(Some(size))
         };
-        read().map(|()| true).map_err(|e| self.failed(e))
+        read().map_err(|e| self.failed(e))
     }
 }
 

@@ -8,8 +8,9 @@ use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use zarr_core::store::{
-    ByteRange, ConditionalStore, ListableStore, Listing, Payload, Pinned, ReadableStore, Store,
-    StoreKey, StorePrefix, Version, WriteableStore, check_size,
+    ByteRange, Capabilities, GetOptions, Got, ListOptions, Listing, Payload, Precondition,
+    SnapshotOptions, Store, StoreKey, StorePrefix, SyncSnapshot, SyncStore, Target, Version,
+    check_size, from_sync,
 };
 use zarr_core::{Access, StoreError};
 
@@ -21,13 +22,13 @@ use crate::url;
 ///
 /// Each operation is a transaction: readers see the values of one moment, and one writer at a time, among all
 /// processes, changes a key, all at once. After a crash of the process everything is there that was set; after a
-/// power failure the last writes may be missing, unless [`WriteableStore::flush`] came after them.
+/// power failure the last writes may be missing, unless [`SyncStore::flush`] came after them.
 ///
 /// Handles of one file in a process share it. A process that was forked off cannot use its parent's: every call gets
 /// an error that says so, and it may not open that file either. Do not put the file on a network's file system.
 ///
 /// ```
-/// use zarr_core::store::{Payload, ReadableStore, StoreKey, WriteableStore};
+/// use zarr_core::store::{Payload, StoreKey, SyncStore};
 /// use zarr_stores::LmdbStore;
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -36,7 +37,7 @@ use crate::url;
 /// let store = LmdbStore::open(folder.join("example.lmdb"));
 /// let key = StoreKey::new("zarr.json")?;
 /// store.set(&key, Payload::from(b"{}".as_slice()))?;
-/// assert_eq!(store.get(&key)?.as_deref(), Some(b"{}".as_slice()));
+/// assert_eq!(store.value(&key)?.as_deref(), Some(b"{}".as_slice()));
 /// # Ok(())
 /// # }
 /// ```
@@ -168,168 +169,83 @@ pub(crate) fn open(url: &str, access: Access) -> Result<Arc<dyn Store>, StoreErr
         Some((_, path, inside)) => (path, StorePrefix::new(inside)?),
         None => (path, StorePrefix::root()),
     };
-    Ok(Arc::new(LmdbStore::open(path).access(access).below(&below)))
+    Ok(from_sync(LmdbStore::open(path).access(access).below(&below)))
 }
 
-impl Store for LmdbStore {
+impl SyncStore for LmdbStore {
     fn name(&self) -> String {
         let path = url::from_path(&self.path);
         let path = path.strip_prefix("file").unwrap_or(&path);
         format!("lmdb{path}/{}", self.below).trim_end_matches('/').to_owned()
     }
 
-    fn readable(&self) -> Option<&dyn ReadableStore> {
-        Some(self)
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { create: true, cheap_ranges: true, ..Capabilities::FULL }
     }
 
-    fn writeable(&self) -> Option<&dyn WriteableStore> {
-        Some(self)
-    }
-
-    fn listable(&self) -> Option<&dyn ListableStore> {
-        Some(self)
-    }
-
-    fn conditional(&self) -> Option<&dyn ConditionalStore> {
-        Some(self)
-    }
-}
-
-impl ReadableStore for LmdbStore {
-    fn get(&self, key: &StoreKey) -> Result<Option<Bytes>, StoreError> {
-        let name = self.name_of(key);
-        self.read("get", key.as_str(), |keys| Ok(keys.get(&name)?.map(Bytes::copy_from_slice)))
-    }
-
-    fn get_at_most(&self, key: &StoreKey, limit: u64) -> Result<Option<Bytes>, StoreError> {
-        let name = self.name_of(key);
-        let found = self.read("get", key.as_str(), |keys| {
-            let size = |value: &[u8]| value.len() as u64;
-            Ok(keys.get(&name)?.map(|value| match size(value) <= limit {
-                true => Ok(Bytes::copy_from_slice(value)),
-                false => Err(size(value)),
-            }))
+    /// Copies out of the map what is wanted, and nothing of a value above the limit. A version is the content.
+    fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> Result<Option<Got>, StoreError> {
+        let (name, GetOptions { limit, mut into, version }) = (self.name_of(key), how);
+        let got = self.read("get", key.as_str(), |keys| {
+            let Some(value) = keys.get(&name)? else { return Ok(None) };
+            let mut got = Got { size: value.len() as u64, bytes: None, version: None };
+            if got.size <= limit {
+                match &mut into {
+                    Target::Exact(out) if out.len() == value.len() => out.copy_from_slice(value),
+                    Target::Exact(_) => {}
+                    Target::Vec(buf) => {
+                        buf.clear();
+                        buf.extend_from_slice(value);
+                    }
+                    Target::Bytes => got.bytes = Some(Bytes::copy_from_slice(value)),
+                }
+                let content = || got.bytes.clone().unwrap_or_else(|| Bytes::copy_from_slice(value));
+                got.version = version.then(|| Version::of_content(content()));
+            }
+            Ok(Some(got))
         })?;
-        found
-            .map(|value| value.or_else(|size| check_size(key, size, limit).map(|()| Bytes::new())))
-            .transpose()
+        check_size(key, got.as_ref().map_or(0, |got| got.size), limit)?;
+        Ok(got)
     }
 
-    fn pin(&self, key: &StoreKey) -> Result<Option<Box<dyn Pinned>>, StoreError> {
-        let pin = || {
+    fn open(
+        &self,
+        key: &StoreKey,
+        how: SnapshotOptions<'_>,
+    ) -> Result<Option<Box<dyn SyncSnapshot>>, StoreError> {
+        if how.for_update {
+            // Only the content can be compared in another transaction.
+            let got = self.get(key, how.to_get())?;
+            return Ok(got
+                .and_then(|got| how.in_memory(key, got))
+                .map(|value| Box::new(value) as _));
+        }
+        let open = || {
             let Some(env) = self.env()? else { return Ok(None) };
             let (name, moment) = (self.name_of(key), env.moment()?);
             let size = moment.read(|keys| Ok(keys.get(&name)?.map(|value| value.len() as u64)))?;
             let (number, key) = (moment.number(), key.clone());
-            Ok(size.map(|size| Box::new(PinnedValue { moment, number, name, key, size }) as _))
+            Ok(size.map(|size| ValueOfMoment { moment, number, name, key, size }))
         };
-        pin().map_err(failed("get", key))
+        let Some(value) = open().map_err(failed("get", key))? else { return Ok(None) };
+        check_size(key, value.size, how.limit)?;
+        Ok(how.accepts(value.version().as_ref()).then(|| Box::new(value) as _))
     }
 
-    fn is_near(&self) -> bool {
-        true
-    }
-
-    fn get_into(&self, key: &StoreKey, limit: u64, buf: &mut Vec<u8>) -> Result<bool, StoreError> {
-        let name = self.name_of(key);
-        buf.clear();
-        let size = self.read("get", key.as_str(), |keys| {
-            let value = keys.get(&name)?;
-            let size = value.map(|value| value.len() as u64);
-            buf.extend_from_slice(value.filter(|_| size <= Some(limit)).unwrap_or_default());
-            Ok(size)
-        })?;
-        check_size(key, size.unwrap_or(0), limit)?;
-        Ok(size.is_some())
-    }
-
-    fn get_exactly(&self, key: &StoreKey, out: &mut [u8]) -> Result<Option<u64>, StoreError> {
-        let name = self.name_of(key);
-        self.read("get", key.as_str(), |keys| {
-            let Some(value) = keys.get(&name)? else { return Ok(None) };
-            if value.len() == out.len() {
-                out.copy_from_slice(value);
-            }
-            Ok(Some(value.len() as u64))
-        })
-    }
-}
-
-/// A value as it was when it was pinned.
-struct PinnedValue {
-    moment: Moment,
-    number: u64,
-    name: String,
-    key: StoreKey,
-    size: u64,
-}
-
-impl Pinned for PinnedValue {
-    fn read(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>, StoreError> {
-        let read = self.moment.read(|keys| {
-            let value = keys.get(&self.name)?.unwrap_or_default();
-            let part = |range: &ByteRange| {
-                let range = range.resolve(&self.key, value.len() as u64)?;
-                Ok(Bytes::copy_from_slice(&value[range.start as usize..range.end as usize]))
-            };
-            Ok(ranges.iter().map(part).collect())
-        });
-        read.map_err(failed("get", &self.key))?
-    }
-
-    fn size(&self) -> u64 {
-        self.size
-    }
-
-    /// Another moment may have the same value, but the same moment has no other.
-    fn version(&self) -> Option<Version> {
-        Some(Version::of_mark([self.number, 0, 0, 0]))
-    }
-}
-
-impl WriteableStore for LmdbStore {
-    fn set(&self, key: &StoreKey, value: Payload<'_>) -> Result<(), StoreError> {
-        let (name, value) = (self.name_of(key), value.made()?);
-        self.write("set", key.as_str(), |mut keys| keys.put(&name, &value))
-    }
-
-    fn erase(&self, key: &StoreKey) -> Result<(), StoreError> {
-        let name = self.name_of(key);
-        self.write("erase", key.as_str(), |mut keys| keys.delete(&name))
-    }
-
-    fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
-        let name = format!("{}{prefix}", self.below);
-        self.write("erase", prefix.as_str(), |mut keys| keys.delete_below(&name))
-    }
-
-    fn flush(&self) -> Result<(), StoreError> {
-        let flush = || self.env()?.map_or(Ok(()), |env| env.sync());
-        flush().map_err(failed("flush", self.path.display()))
-    }
-}
-
-impl ConditionalStore for LmdbStore {
-    fn get_versioned(
-        &self,
-        key: &StoreKey,
-        limit: u64,
-    ) -> Result<Option<(Bytes, Version)>, StoreError> {
-        let value = self.get_at_most(key, limit)?;
-        Ok(value.map(|value| (value.clone(), Version::of_content(value))))
-    }
-
-    fn set_if(
+    fn put(
         &self,
         key: &StoreKey,
         value: Option<Payload<'_>>,
-        was: Option<&Version>,
+        only_if: Precondition<'_>,
     ) -> Result<bool, StoreError> {
         let (name, value) = (self.name_of(key), value.map(Payload::made).transpose()?);
-        self.write("set", key.as_str(), |mut keys| {
-            let is = keys.get(&name)?.map(|is| Version::of_content(Bytes::copy_from_slice(is)));
-            if is.as_ref() != was {
-                return Ok(false);
+        let operation = if value.is_some() || only_if.compares() { "set" } else { "erase" };
+        self.write(operation, key.as_str(), |mut keys| {
+            if only_if.compares() {
+                let is = keys.get(&name)?.map(|is| Version::of_content(Bytes::copy_from_slice(is)));
+                if !only_if.holds(is.as_ref()) {
+                    return Ok(false);
+                }
             }
             match &value {
                 Some(value) => keys.put(&name, value)?,
@@ -337,10 +253,6 @@ impl ConditionalStore for LmdbStore {
             }
             Ok(true)
         })
-    }
-
-    fn creates(&self) -> bool {
-        true
     }
 
     /// One transaction.
@@ -365,16 +277,13 @@ impl ConditionalStore for LmdbStore {
             Ok(None)
         })
     }
-}
 
-impl ListableStore for LmdbStore {
-    fn list_prefix(&self, prefix: &StorePrefix) -> Result<Vec<StoreKey>, StoreError> {
-        let below = format!("{}{prefix}", self.below);
-        let names = self.read("list", prefix.as_str(), |keys| keys.below(&below))?;
-        Ok(names.iter().filter_map(|name| self.key(name)).collect())
+    fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
+        let name = format!("{}{prefix}", self.below);
+        self.write("erase", prefix.as_str(), |mut keys| keys.delete_below(&name))
     }
 
-    fn list_below(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
+    fn list_prefix(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
         let below = format!("{}{prefix}", self.below);
         let names = self.read("list", prefix.as_str(), |keys| keys.below(&below))?;
         let mut listing = Listing::default();
@@ -388,7 +297,7 @@ impl ListableStore for LmdbStore {
     }
 
     /// Skips the keys below each prefix that it finds.
-    fn list_dir(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
+    fn list_dir(&self, prefix: &StorePrefix, _: ListOptions) -> Result<Listing, StoreError> {
         let below = format!("{}{prefix}", self.below);
         let names = self.read("list", prefix.as_str(), |keys| {
             let mut found = Vec::new();
@@ -418,6 +327,43 @@ impl ListableStore for LmdbStore {
         listing.left_out.extend(left_out);
         Ok(listing)
     }
+
+    fn flush(&self) -> Result<(), StoreError> {
+        let flush = || self.env()?.map_or(Ok(()), |env| env.sync());
+        flush().map_err(failed("flush", self.path.display()))
+    }
+}
+
+/// A value as it was when it was opened.
+struct ValueOfMoment {
+    moment: Moment,
+    number: u64,
+    name: String,
+    key: StoreKey,
+    size: u64,
+}
+
+impl SyncSnapshot for ValueOfMoment {
+    fn read(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>, StoreError> {
+        let read = self.moment.read(|keys| {
+            let value = keys.get(&self.name)?.unwrap_or_default();
+            let part = |range: &ByteRange| {
+                let range = range.resolve(&self.key, value.len() as u64)?;
+                Ok(Bytes::copy_from_slice(&value[range.start as usize..range.end as usize]))
+            };
+            Ok(ranges.iter().map(part).collect())
+        });
+        read.map_err(failed("get", &self.key))?
+    }
+
+    fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Another moment may have the same value, but the same moment has no other.
+    fn version(&self) -> Option<Version> {
+        Some(Version::of_mark([self.number, 0, 0, 0]))
+    }
 }
 
 #[cfg(test)]
@@ -434,13 +380,15 @@ mod tests {
             store.write("set", name, |mut keys| keys.put(name, &Payload::new(b"{}"))).unwrap();
         };
         ["a/../b", "a/zarr.json", "c//d", "zarr.json"].into_iter().for_each(put);
-        let below = store.list_below(&StorePrefix::root()).unwrap();
+        let below = store.list_prefix(&StorePrefix::root()).unwrap();
         assert_eq!(below.keys, [key("a/zarr.json"), key("zarr.json")]);
         assert_eq!(below.left_out, ["a/../b", "c//d"]);
-        let top = store.list_dir(&StorePrefix::root()).unwrap();
+        let list_dir =
+            |prefix: &StorePrefix| store.list_dir(prefix, ListOptions::default()).unwrap();
+        let top = list_dir(&StorePrefix::root());
         assert_eq!(top.keys, [key("zarr.json")]);
         assert_eq!(top.prefixes, ["a/", "c/"].map(|prefix| StorePrefix::new(prefix).unwrap()));
-        assert_eq!(store.list_dir(&top.prefixes[0]).unwrap().left_out, ["a/../b"]);
-        assert_eq!(store.list_dir(&top.prefixes[1]).unwrap().left_out, ["c//d"]);
+        assert_eq!(list_dir(&top.prefixes[0]).left_out, ["a/../b"]);
+        assert_eq!(list_dir(&top.prefixes[1]).left_out, ["c//d"]);
     }
 }

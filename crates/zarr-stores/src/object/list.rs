@@ -1,15 +1,11 @@
 //! Lists the keys of a store. A key that no [`StoreKey`] can say is left out and named, and never ends a listing.
 
-use std::sync::Arc;
-
-use async_trait::async_trait;
 use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
 use object_store::{Error, ObjectMeta};
 use zarr_core::StoreError;
-use zarr_core::store::aio::ListableStore;
-use zarr_core::store::{Listing, StoreKey, StorePrefix};
+use zarr_core::store::{Listing, StorePrefix};
 
-use super::{Backend, ObjectStore, Shared, answer, key_of};
+use super::{Backend, Shared, answer, key_of};
 
 impl Shared {
     /// What the server keeps below a prefix, page after page.
@@ -31,7 +27,7 @@ impl Shared {
         backend.list(path.as_ref()).try_filter(inside).boxed()
     }
 
-    async fn list_below(
+    pub async fn list_below(
         &self,
         backend: &Backend,
         prefix: &StorePrefix,
@@ -51,7 +47,7 @@ impl Shared {
         Ok(listing)
     }
 
-    async fn list_dir(
+    pub async fn list_dir(
         &self,
         backend: &Backend,
         prefix: &StorePrefix,
@@ -86,27 +82,5 @@ impl Shared {
         listing.keys.sort();
         listing.prefixes.sort();
         Ok(listing)
-    }
-}
-
-#[async_trait]
-impl ListableStore for ObjectStore {
-    async fn list_prefix(&self, prefix: &StorePrefix) -> Result<Vec<StoreKey>, StoreError> {
-        Ok(self.list_below(prefix).await?.keys)
-    }
-
-    async fn list_below(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
-        let prefix = prefix.clone();
-        let list = |shared: Arc<Shared>, backend| async move {
-            shared.list_below(&backend, &prefix).await
-        };
-        self.ask(list).await
-    }
-
-    async fn list_dir(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
-        let prefix = prefix.clone();
-        let list =
-            |shared: Arc<Shared>, backend| async move { shared.list_dir(&backend, &prefix).await };
-        self.ask(list).await
     }
 }

@@ -30,16 +30,18 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use async_trait::async_trait;
 use object_store::path::Path;
 use tokio::sync::Semaphore;
-use zarr_core::store::aio::{
-    ConditionalStore, ListableStore, ReadableStore, Store, WriteableStore,
-};
 use zarr_core::store::begun::{self, Touched};
-use zarr_core::store::{self, Blocking, StoreKey, StorePrefix};
+use zarr_core::store::{
+    Capabilities, GetOptions, Got, ListOptions, Listing, Payload, Precondition, Snapshot,
+    SnapshotOptions, Store, StoreKey, StorePrefix, check_size,
+};
 use zarr_core::{Access, StoreError};
 
 use self::connector::{Connector, Counts};
+use self::pinned::ObjectSnapshot;
 use self::runtime::Task;
 pub(crate) use self::settings::Settings;
 
@@ -78,8 +80,7 @@ pub(crate) struct Place {
 
 /// A bucket of S3, Google Cloud Storage or Azure, below a prefix; or a folder of a web server.
 ///
-/// It is async: [`Store`] is [`zarr_core::store::aio::Store`]. Its requests run on separate threads, so that
-/// it works in any runtime and without one. [`ObjectStore::into_blocking`] makes it one for callers that block.
+/// Its requests are made on threads of the store, so that it works in any runtime and without one.
 ///
 /// ```no_run
 /// use zarr_core::Access;
@@ -88,7 +89,6 @@ pub(crate) struct Place {
 /// # fn main() -> Result<(), zarr_core::StoreError> {
 /// let options = [("region", "eu-central-1"), ("skip_signature", "true"), ("in_flight", "128")];
 /// let store = ObjectStore::open("s3://bucket/data.zarr", Access::ReadOnly, options)?;
-/// let store = store.into_blocking();
 /// # Ok(())
 /// # }
 /// ```
@@ -164,9 +164,9 @@ impl ObjectStore {
         Ok(store)
     }
 
-    /// The store for callers that block: their threads sleep while it works, wherever they are.
-    pub fn into_blocking(self) -> Arc<dyn store::Store> {
-        Arc::new(Blocking::new(Arc::new(self)))
+    /// The store as the library takes it.
+    pub fn into_store(self) -> Arc<dyn Store> {
+        Arc::new(self)
     }
 
     /// What it has asked for so far.
@@ -230,10 +230,20 @@ impl ObjectStore {
         done.unwrap_or_else(|| Err(StoreError::Backend("a request was given up".into())))
     }
 
-    fn writeable_place(&self) -> Result<(), StoreError> {
+    fn check_writes(&self) -> Result<(), StoreError> {
+        if !self.0.place.facts.writes {
+            return Err(StoreError::not_capable("write", "writeable"));
+        }
         match self.0.access {
             Access::ReadOnly => Err(StoreError::ReadOnly),
             Access::ReadWrite => Ok(()),
+        }
+    }
+
+    fn check_lists(&self) -> Result<(), StoreError> {
+        match self.0.place.facts.writes {
+            true => Ok(()),
+            false => Err(StoreError::not_capable("list", "listable")),
         }
     }
 }
@@ -293,30 +303,119 @@ impl Shared {
     }
 }
 
+#[async_trait]
 impl Store for ObjectStore {
     fn name(&self) -> String {
         self.0.place.name.clone()
     }
-    fn readable(&self) -> Option<&dyn ReadableStore> {
-        Some(self)
+
+    fn capabilities(&self) -> Capabilities {
+        let writes = self.0.place.facts.writes;
+        let in_flight = self.0.settings.in_flight;
+        let all = Capabilities { swap_erase: false, in_flight, ..Capabilities::FULL };
+        if writes { all } else { Capabilities { list: false, ..all.read_only() } }
     }
-    fn writeable(&self) -> Option<&dyn WriteableStore> {
-        self.0.place.facts.writes.then_some(self as _)
+
+    async fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> Result<Option<Got>, StoreError> {
+        let (asked, limit) = (key.clone(), how.limit);
+        let whole = move |shared: Arc<Shared>, backend| async move {
+            shared.whole(&backend, &asked, limit).await
+        };
+        let Some(fetched) = self.ask(whole).await? else { return Ok(None) };
+        let version = match fetched.stated.version() {
+            None if how.version => {
+                let source = std::io::Error::other("the server does not tell its version");
+                return Err(StoreError::Io { operation: "guard", key: key.to_string(), source });
+            }
+            version => version.filter(|_| how.version),
+        };
+        how.answer(key, fetched.bytes, version)
     }
-    fn listable(&self) -> Option<&dyn ListableStore> {
-        self.0.place.facts.writes.then_some(self as _)
+
+    /// Whether a value still is the expected version, the first reading will tell.
+    async fn open(
+        &self,
+        key: &StoreKey,
+        how: SnapshotOptions<'_>,
+    ) -> Result<Option<Box<dyn Snapshot>>, StoreError> {
+        if how.for_update {
+            let got = self.get(key, how.to_get()).await?;
+            return Ok(got
+                .and_then(|got| how.in_memory(key, got))
+                .map(|value| Box::new(value) as _));
+        }
+        if let Some(version) = how.expect {
+            return Ok(Some(Box::new(ObjectSnapshot::expected(self, key, version))));
+        }
+        let opened = ObjectSnapshot::open(self, key, how.first).await?;
+        let Some(value) = opened else { return Ok(None) };
+        check_size(key, value.size(), how.limit)?;
+        Ok(Some(Box::new(value)))
     }
-    fn conditional(&self) -> Option<&dyn ConditionalStore> {
-        self.0.place.facts.writes.then_some(self as _)
+
+    async fn put(
+        &self,
+        key: &StoreKey,
+        value: Option<Payload<'_>>,
+        only_if: Precondition<'_>,
+    ) -> Result<bool, StoreError> {
+        self.check_writes()?;
+        let (touched, asked) = (Touched::from(key), key.clone());
+        let Some(value) = value else {
+            return match only_if {
+                Precondition::Always | Precondition::Unchecked => {
+                    let erase = |shared: Arc<Shared>, backend| async move {
+                        shared.erase(&backend, &asked).await
+                    };
+                    self.change(touched, erase).await.map(|()| true)
+                }
+                // Nothing is to be erased, so no condition is needed.
+                Precondition::Absent => Ok(self.get(key, GetOptions::default()).await?.is_none()),
+                Precondition::Version(_) => {
+                    Err(StoreError::not_capable("erase", "able to erase only what is unchanged"))
+                }
+            };
+        };
+        let (mode, value) = (write::mode(key, only_if)?, value.into_bytes()?);
+        let set = |shared: Arc<Shared>, backend| async move {
+            match mode {
+                Some(mode) => shared.set_if(&backend, &asked, value, mode).await,
+                None => shared.set(&backend, &asked, value).await.map(|()| true),
+            }
+        };
+        self.change(touched, set).await
     }
-    fn in_flight(&self) -> usize {
-        self.0.settings.in_flight
+
+    async fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
+        self.check_writes()?;
+        let (touched, prefix) = (Touched::from(prefix), prefix.clone());
+        let erase = |shared: Arc<Shared>, backend| async move {
+            shared.erase_prefix(&backend, &prefix).await
+        };
+        self.change(touched, erase).await
+    }
+
+    async fn list_prefix(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
+        self.check_lists()?;
+        let prefix = prefix.clone();
+        let list = |shared: Arc<Shared>, backend| async move {
+            shared.list_below(&backend, &prefix).await
+        };
+        self.ask(list).await
+    }
+
+    async fn list_dir(&self, prefix: &StorePrefix, _: ListOptions) -> Result<Listing, StoreError> {
+        self.check_lists()?;
+        let prefix = prefix.clone();
+        let list =
+            |shared: Arc<Shared>, backend| async move { shared.list_dir(&backend, &prefix).await };
+        self.ask(list).await
     }
 }
 
 /// Opens a store by its URL, its settings taken from the environment.
-pub(crate) fn open(url: &str, access: Access) -> Result<Arc<dyn store::Store>, StoreError> {
-    Ok(ObjectStore::open(url, access, [("", ""); 0])?.into_blocking())
+pub(crate) fn open(url: &str, access: Access) -> Result<Arc<dyn Store>, StoreError> {
+    Ok(Arc::new(ObjectStore::open(url, access, [("", ""); 0])?))
 }
 
 /// A key as the server has it.
@@ -327,6 +426,7 @@ fn key_of(prefix: &str, path: &Path) -> Option<Result<StoreKey, StoreError>> {
 #[cfg(test)]
 mod tests {
     use object_store::memory::InMemory;
+    use zarr_core::store::Version;
     use zarr_core::testkit;
 
     use super::*;
@@ -364,26 +464,25 @@ mod tests {
     #[test]
     fn keeps_what_stores_promise() {
         static NO_SUFFIXES: Facts = Facts { suffixes: false, ..FACTS };
-        testkit::check_async_store(|| store("", &FACTS));
-        testkit::check_async_store(|| store("a prefix/é%20/", &NO_SUFFIXES));
+        testkit::check_store(|| store("", &FACTS));
+        testkit::check_store(|| store("a prefix/é%20/", &NO_SUFFIXES));
     }
 
     /// A change is guarded by the condition of one request, so it cannot be larger.
     #[test]
     fn a_guarded_change_larger_than_one_request_is_refused() {
         static SMALL: Facts = Facts { one_request: 10, ..FACTS };
-        let store: Arc<dyn store::Store> = Arc::new(Blocking::new(store("", &SMALL)));
+        let store = store("", &SMALL).to_sync();
         let key = StoreKey::new("k").expect("a good key");
-        let conditional = store.conditional().expect("it compares and swaps");
-        let set = |size: usize, was: Option<&store::Version>| {
-            conditional.set_if(&key, Some(vec![7; size].into()), was)
+        let set = |size: usize, was: Option<&Version>| {
+            store.put(&key, Some(vec![7; size].into()), Precondition::unchanged(was))
         };
         assert!(set(10, None).expect("it is set"));
-        let (_, version) =
-            conditional.get_versioned(&key, u64::MAX).expect("it is read").expect("there");
+        let got = store.get(&key, GetOptions::versioned()).expect("it is read").expect("there");
+        let version = got.version.expect("a version");
         let error = set(11, Some(&version)).expect_err("it is too large").to_string();
         assert!(error.contains("it has 11 bytes") && error.contains("at most 10"), "{error}");
-        let value = store.readable().expect("it can be read").get(&key).expect("it is read");
+        let value = store.value(&key).expect("it is read");
         assert_eq!(value.expect("it is there").len(), 10);
     }
 }

@@ -12,8 +12,7 @@ use bytes::Bytes;
 use futures::future::try_join_all;
 use object_store::{GetOptions, GetRange};
 use zarr_core::StoreError;
-use zarr_core::store::aio::Pinned;
-use zarr_core::store::{self, ByteRange, StoreKey, Version, coalesce};
+use zarr_core::store::{self, ByteRange, Snapshot, StoreKey, Version, coalesce};
 
 use super::answer::Wrong;
 use super::read::{Fetched, Stated};
@@ -24,7 +23,7 @@ const GAP: u64 = 64 << 10;
 /// Bytes at the beginning that are fetched first where the end cannot be asked for.
 const HEAD: u64 = 64 << 10;
 
-pub(super) struct ObjectPinned {
+pub(super) struct ObjectSnapshot {
     store: ObjectStore,
     key: StoreKey,
     /// Which one it has to be.
@@ -34,19 +33,19 @@ pub(super) struct ObjectPinned {
     held: Option<(u64, Bytes)>,
 }
 
-impl ObjectPinned {
+impl ObjectSnapshot {
     /// The value as it is, along with bytes that will be read first; `None` if it is absent.
-    pub async fn pin(
+    pub async fn open(
         store: &ObjectStore,
         key: &StoreKey,
         first: &[ByteRange],
-    ) -> Result<Option<ObjectPinned>, StoreError> {
+    ) -> Result<Option<ObjectSnapshot>, StoreError> {
         let (asked, first) = (key.clone(), first.to_vec());
         let begin = |shared: Arc<Shared>, backend| async move {
             shared.begin(&backend, &asked, &first).await
         };
         let Some((stated, held)) = store.ask(begin).await? else { return Ok(None) };
-        Ok(Some(ObjectPinned {
+        Ok(Some(ObjectSnapshot {
             store: store.clone(),
             key: key.clone(),
             version: stated.version(),
@@ -56,8 +55,8 @@ impl ObjectPinned {
     }
 
     /// The value that had this version; the first reading will tell whether it still has.
-    pub fn expected(store: &ObjectStore, key: &StoreKey, version: &Version) -> ObjectPinned {
-        ObjectPinned {
+    pub fn expected(store: &ObjectStore, key: &StoreKey, version: &Version) -> ObjectSnapshot {
+        ObjectSnapshot {
             store: store.clone(),
             key: key.clone(),
             version: Some(version.clone()),
@@ -70,7 +69,7 @@ impl ObjectPinned {
         StoreError::Changed { key: self.key.to_string() }
     }
 
-    /// What the server says of the value, if it is the one that was pinned.
+    /// What the server says of the value, if it is the one that was opened.
     fn check(&self, stated: Stated) -> Result<(), StoreError> {
         let same = match (&self.version, self.stated.get()) {
             (Some(version), _) => stated.version().as_ref() == Some(version),
@@ -117,7 +116,7 @@ impl ObjectPinned {
 }
 
 #[async_trait]
-impl Pinned for ObjectPinned {
+impl Snapshot for ObjectSnapshot {
     async fn read(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>, StoreError> {
         let is_bounded = |range: &ByteRange| matches!(range, ByteRange::Bounded { .. });
         if self.stated.get().is_none() && (ranges.is_empty() || !ranges.iter().all(is_bounded)) {
@@ -253,7 +252,7 @@ impl Shared {
     }
 }
 
-/// Whether the value that was pinned is to be had no more: it is another one, absent, or shorter.
+/// Whether the value that was opened is to be had no more: it is another one, absent, or shorter.
 fn gone(error: &object_store::Error) -> bool {
     failure::is_refusal(error) || failure::is_absence(error) || failure::status() == Some(416)
 }

@@ -1,23 +1,19 @@
 //! Fetches a value, so that what arrives is all of it, of one version, and no more than was asked for.
 
 use std::ops::Range;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use async_trait::async_trait;
 use bytes::{Bytes, BytesMut};
 use futures::StreamExt;
 use object_store::path::Path;
 use object_store::{GetOptions, GetResult, ObjectMeta};
 use zarr_core::StoreError;
-use zarr_core::store::aio::{Pinned, ReadableStore};
-use zarr_core::store::{ByteRange, StoreKey, Version};
+use zarr_core::store::{StoreKey, Version};
 
 use super::answer::Wrong;
 use super::connector::ForValue;
-use super::pinned::ObjectPinned;
-use super::{Backend, ObjectStore, Shared, failure};
+use super::{Backend, Shared, failure};
 
 /// Bytes beyond what was asked for after which a body is not read on.
 const SURPLUS: u64 = 64 << 10;
@@ -178,52 +174,5 @@ async fn collect(got: GetResult) -> object_store::Result<Bytes> {
         len if len == due => Ok(bytes),
         len if len > due => Err(generic(Wrong::TooLong { most: due }.into())),
         len => Err(generic(format!("the answer ends after {len} of {due} bytes").into())),
-    }
-}
-
-#[async_trait]
-impl ReadableStore for ObjectStore {
-    async fn get(&self, key: &StoreKey) -> Result<Option<Bytes>, StoreError> {
-        self.get_at_most(key, u64::MAX).await
-    }
-
-    async fn get_at_most(&self, key: &StoreKey, limit: u64) -> Result<Option<Bytes>, StoreError> {
-        let key = key.clone();
-        let whole = move |shared: Arc<Shared>, backend| async move {
-            Ok(shared.whole(&backend, &key, limit).await?.map(|fetched| fetched.bytes))
-        };
-        self.ask(whole).await
-    }
-
-    async fn get_partial_values(
-        &self,
-        key: &StoreKey,
-        ranges: &[ByteRange],
-    ) -> Result<Option<Vec<Bytes>>, StoreError> {
-        match self.pin_for(key, ranges).await? {
-            None => Ok(None),
-            Some(value) => value.read(ranges).await.map(Some),
-        }
-    }
-
-    async fn pin(&self, key: &StoreKey) -> Result<Option<Box<dyn Pinned>>, StoreError> {
-        self.pin_for(key, &[]).await
-    }
-
-    async fn pin_for(
-        &self,
-        key: &StoreKey,
-        first: &[ByteRange],
-    ) -> Result<Option<Box<dyn Pinned>>, StoreError> {
-        let pinned = ObjectPinned::pin(self, key, first).await?;
-        Ok(pinned.map(|value| Box::new(value) as _))
-    }
-
-    async fn pin_as(
-        &self,
-        key: &StoreKey,
-        version: &Version,
-    ) -> Result<Option<Box<dyn Pinned>>, StoreError> {
-        Ok(Some(Box::new(ObjectPinned::expected(self, key, version))))
     }
 }

@@ -1,21 +1,17 @@
 //! Sets and erases values, at once or only if no other writer was faster.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use async_trait::async_trait;
 use bytes::Bytes;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use object_store::path::Path;
 use object_store::{Error, ObjectStoreExt, PutMode, PutOptions, PutPayload, UpdateVersion};
 use zarr_core::StoreError;
-use zarr_core::store::aio::{ConditionalStore, ReadableStore, WriteableStore};
-use zarr_core::store::begun::Touched;
-use zarr_core::store::{Payload, StoreKey, StorePrefix, Version};
+use zarr_core::store::{Precondition, StoreKey, StorePrefix};
 
 use super::connector::Sent;
 use super::pinned::tag_of;
-use super::{Backend, ObjectStore, Shared, answer, failure};
+use super::{Backend, Shared, answer, failure};
 
 /// Bytes beyond which a value is sent in parts.
 const LARGE: u64 = 64 << 20;
@@ -31,7 +27,12 @@ const MOST_NAMED: usize = 10;
 const MOST_DRAWS: u32 = 20;
 
 impl Shared {
-    async fn set(&self, backend: &Backend, key: &StoreKey, value: Bytes) -> Result<(), StoreError> {
+    pub async fn set(
+        &self,
+        backend: &Backend,
+        key: &StoreKey,
+        value: Bytes,
+    ) -> Result<(), StoreError> {
         let path = self.path(key.as_str())?;
         let size = value.len() as u64;
         let done = match size > LARGE {
@@ -43,7 +44,7 @@ impl Shared {
 
     /// Sends a value that the server keeps if its condition holds. What was sent twice and then refused may be
     /// what the server kept the first time (decision 0105).
-    async fn set_if(
+    pub async fn set_if(
         &self,
         backend: &Backend,
         key: &StoreKey,
@@ -87,14 +88,14 @@ impl Shared {
         failure::is_absence(error) && (!self.place.facts.erases_many || failure::names_absent_key())
     }
 
-    async fn erase(&self, backend: &Backend, key: &StoreKey) -> Result<(), StoreError> {
+    pub async fn erase(&self, backend: &Backend, key: &StoreKey) -> Result<(), StoreError> {
         match backend.delete(&self.path(key.as_str())?).await {
             Err(e) if !self.was_erased(&e) => Err(self.failure("erase", key.as_str(), &e)),
             _ => Ok(()),
         }
     }
 
-    async fn erase_prefix(
+    pub async fn erase_prefix(
         &self,
         backend: &Backend,
         prefix: &StorePrefix,
@@ -147,95 +148,22 @@ async fn in_parts(
     upload.complete().await.map(|_| ())
 }
 
-#[async_trait]
-impl WriteableStore for ObjectStore {
-    async fn set(&self, key: &StoreKey, value: Payload<'_>) -> Result<(), StoreError> {
-        self.writeable_place()?;
-        let (touched, key, value) = (Touched::from(key), key.clone(), value.into_bytes()?);
-        let set =
-            |shared: Arc<Shared>, backend| async move { shared.set(&backend, &key, value).await };
-        self.change(touched, set).await
+/// The condition of a request; `None` if there is none.
+pub(super) fn mode(
+    key: &StoreKey,
+    only_if: Precondition<'_>,
+) -> Result<Option<PutMode>, StoreError> {
+    let version = match only_if {
+        Precondition::Always | Precondition::Unchecked => return Ok(None),
+        Precondition::Absent => return Ok(Some(PutMode::Create)),
+        Precondition::Version(version) => version,
+    };
+    let (e_tag, version) = tag_of(version);
+    if version.is_none() && e_tag.as_ref().is_some_and(|tag| tag.starts_with("W/")) {
+        let why =
+            "the server gives it a weak ETag, which no condition can name; turn the guard off";
+        let source = std::io::Error::other(why);
+        return Err(StoreError::Io { operation: "guard", key: key.to_string(), source });
     }
-
-    async fn erase(&self, key: &StoreKey) -> Result<(), StoreError> {
-        self.writeable_place()?;
-        let (touched, key) = (Touched::from(key), key.clone());
-        let erase =
-            |shared: Arc<Shared>, backend| async move { shared.erase(&backend, &key).await };
-        self.change(touched, erase).await
-    }
-
-    async fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
-        self.writeable_place()?;
-        let (touched, prefix) = (Touched::from(prefix), prefix.clone());
-        let erase = |shared: Arc<Shared>, backend| async move {
-            shared.erase_prefix(&backend, &prefix).await
-        };
-        self.change(touched, erase).await
-    }
-}
-
-#[async_trait]
-impl ConditionalStore for ObjectStore {
-    async fn get_versioned(
-        &self,
-        key: &StoreKey,
-        limit: u64,
-    ) -> Result<Option<(Bytes, Version)>, StoreError> {
-        let asked = key.clone();
-        let whole = move |shared: Arc<Shared>, backend| async move {
-            shared.whole(&backend, &asked, limit).await
-        };
-        let Some(fetched) = self.ask(whole).await? else { return Ok(None) };
-        match fetched.stated.version() {
-            Some(version) => Ok(Some((fetched.bytes, version))),
-            None => {
-                let source = std::io::Error::other("the server does not tell its version");
-                Err(StoreError::Io { operation: "guard", key: key.to_string(), source })
-            }
-        }
-    }
-
-    async fn set_if(
-        &self,
-        key: &StoreKey,
-        value: Option<Payload<'_>>,
-        was: Option<&Version>,
-    ) -> Result<bool, StoreError> {
-        self.writeable_place()?;
-        let value = match (value, was) {
-            (Some(value), _) => value,
-            // Nothing is to be erased, so nothing need be guarded.
-            (None, None) => return Ok(self.get(key).await?.is_none()),
-            (None, Some(_)) => {
-                let capability = "able to erase only what is unchanged";
-                return Err(StoreError::NotCapable { operation: "erase", capability });
-            }
-        };
-        let mode = match was {
-            None => PutMode::Create,
-            Some(version) => {
-                let (e_tag, version) = tag_of(version);
-                if version.is_none() && e_tag.as_ref().is_some_and(|tag| tag.starts_with("W/")) {
-                    let why = "the server gives it a weak ETag, which no condition can name; turn the guard off";
-                    let source = std::io::Error::other(why);
-                    return Err(StoreError::Io {
-                        operation: "guard",
-                        key: key.to_string(),
-                        source,
-                    });
-                }
-                PutMode::Update(UpdateVersion { e_tag, version })
-            }
-        };
-        let (touched, key, value) = (Touched::from(key), key.clone(), value.into_bytes()?);
-        let set_if = |shared: Arc<Shared>, backend| async move {
-            shared.set_if(&backend, &key, value, mode).await
-        };
-        self.change(touched, set_if).await
-    }
-
-    fn erases(&self) -> bool {
-        false
-    }
+    Ok(Some(PutMode::Update(UpdateVersion { e_tag, version })))
 }

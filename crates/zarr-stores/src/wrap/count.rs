@@ -27,10 +27,10 @@ pub struct Count {
 ///
 /// ```
 /// use std::sync::Arc;
-/// use zarr_stores::{Counters, TapStore, wrap};
+/// use zarr_stores::{Counters, TapStore};
 /// # fn of(store: Arc<dyn zarr_core::store::Store>) {
 /// let counters = Counters::default();
-/// let store = wrap(store, |store| TapStore::new(store, counters.clone()));
+/// let store = TapStore::new(store, counters.clone());
 /// // ... the store is used ...
 /// assert!(counters.total().calls < 10);
 /// println!("{counters}");
@@ -92,20 +92,20 @@ impl Tap for Counters {
 
 #[cfg(all(test, feature = "memory"))]
 mod tests {
-    use zarr_core::store::{Payload, StoreKey};
+    use zarr_core::store::{Payload, Store, StoreKey, from_sync};
 
     use super::*;
-    use crate::{MemoryStore, TapStore, wrap};
+    use crate::{MemoryStore, TapStore};
 
     #[test]
     fn calls_and_bytes_are_counted_by_operation() {
         let counters = Counters::default();
-        let store =
-            wrap(Arc::new(MemoryStore::new()), |store| TapStore::new(store, counters.clone()));
+        let store = TapStore::new(from_sync(MemoryStore::new()), counters.clone());
+        let store = (Arc::new(store) as Arc<dyn Store>).to_sync();
         let key = StoreKey::new("k").unwrap();
-        store.writeable().unwrap().set(&key, Payload::new(b"value")).unwrap();
+        store.set(&key, Payload::new(b"value")).unwrap();
         for _ in 0..2 {
-            store.readable().unwrap().get(&key).unwrap();
+            store.value(&key).unwrap();
         }
         let (set, get) = (counters.of("set"), counters.of("get"));
         assert_eq!((set.calls, set.bytes, get.calls, get.bytes), (1, 5, 2, 10));

@@ -32,10 +32,10 @@ pub enum Fault {
 ///
 /// ```
 /// use std::sync::Arc;
-/// use zarr_stores::{Fault, Faults, TapStore, wrap};
+/// use zarr_stores::{Fault, Faults, TapStore};
 /// # fn of(store: Arc<dyn zarr_core::store::Store>) {
 /// let faults = Faults::every(5, [Fault::Unavailable, Fault::Dropped]).seed(7);
-/// let store = wrap(store, |store| TapStore::new(store, faults.clone()));
+/// let store = TapStore::new(store, faults.clone());
 /// // ... the store is used ...
 /// println!("{} calls failed", faults.count());
 /// # }
@@ -123,22 +123,23 @@ fn failed(request: &Request<'_>, kind: ErrorKind, why: &str) -> StoreError {
 
 #[cfg(all(test, feature = "memory"))]
 mod tests {
-    use zarr_core::store::{Payload, StoreKey};
+    use zarr_core::store::{Payload, Store, StoreKey, StorePrefix, SyncStore, from_sync};
 
     use super::*;
-    use crate::{MemoryStore, TapStore, wrap};
+    use crate::{MemoryStore, TapStore};
 
     /// What becomes of twelve sets, and what the store holds then.
     fn run(faults: &Faults) -> (Vec<Option<String>>, usize) {
         let memory = MemoryStore::new();
-        let store = wrap(Arc::new(memory.clone()), |store| TapStore::new(store, faults.clone()));
+        let store = TapStore::new(from_sync(memory.clone()), faults.clone());
+        let store = (Arc::new(store) as Arc<dyn Store>).to_sync();
         let set = |n: usize| {
             let key = StoreKey::new(format!("{n}")).unwrap();
-            let set = store.writeable().unwrap().set(&key, Payload::new(b"v"));
+            let set = store.set(&key, Payload::new(b"v"));
             set.err().map(|e| e.to_string())
         };
         let told = (0..12).map(set).collect();
-        (told, zarr_core::store::ListableStore::list(&memory).unwrap().len())
+        (told, memory.list_prefix(&StorePrefix::root()).unwrap().keys.len())
     }
 
     #[test]
@@ -166,8 +167,8 @@ mod tests {
             assert_eq!(run(&faults), (vec![None; 12], 12));
         }
         let faults = Faults::every(1, [Fault::Truncated]);
-        let store = wrap(Arc::new(MemoryStore::new()), |store| TapStore::new(store, faults));
-        let got = store.readable().unwrap().get(&StoreKey::new("k").unwrap());
+        let store = TapStore::new(from_sync(MemoryStore::new()), faults);
+        let got = (Arc::new(store) as Arc<dyn Store>).to_sync().value(&StoreKey::new("k").unwrap());
         assert!(matches!(got, Err(StoreError::Io { operation: "get", .. })));
     }
 }

@@ -14,10 +14,10 @@ use super::timer::pause;
 ///
 /// ```
 /// use std::{sync::Arc, time::Duration};
-/// use zarr_stores::{Latency, TapStore, wrap};
+/// use zarr_stores::{Latency, TapStore};
 /// # fn of(store: Arc<dyn zarr_core::store::Store>) {
 /// let latency = Latency { request: Duration::from_millis(20), ..Latency::default() };
-/// let store = wrap(store, |store| TapStore::new(store, latency));
+/// let store = TapStore::new(store, latency);
 /// # }
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
@@ -54,11 +54,10 @@ mod tests {
 
     use futures::executor::block_on;
     use futures::future::join_all;
-    use zarr_core::store::aio::{ReadableStore, Ready, WriteableStore};
-    use zarr_core::store::{Payload, StoreKey};
+    use zarr_core::store::{GetOptions, Payload, Precondition, Store, StoreKey, from_sync};
 
     use super::*;
-    use crate::{MemoryStore, TapStore, wrap};
+    use crate::{MemoryStore, TapStore};
 
     /// Slow is at least as slow as it was told, and calls in flight wait beside each other: one after the other they
     /// would take a minute.
@@ -66,12 +65,13 @@ mod tests {
     fn calls_are_held_up_beside_each_other() {
         let latency =
             Latency { request: Duration::from_millis(30), mebibyte: Duration::from_secs(1024) };
-        let store = TapStore::new(Arc::new(Ready::new(Arc::new(MemoryStore::new()))), latency);
+        let store = TapStore::new(from_sync(MemoryStore::new()), latency);
         let key = StoreKey::new("k").unwrap();
         let start = Instant::now();
-        block_on(store.set(&key, Payload::new(&[0; 100][..]))).unwrap();
+        let value = Some(Payload::new(&[0; 100][..]));
+        block_on(store.put(&key, value, Precondition::Always)).unwrap();
         assert!(start.elapsed() >= Duration::from_millis(30 + 97), "{:?}", start.elapsed());
-        let values = block_on(join_all((0..500).map(|_| store.get(&key))));
+        let values = block_on(join_all((0..500).map(|_| store.get(&key, GetOptions::default()))));
         assert!(values.into_iter().all(|value| value.unwrap().is_some()));
         assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
     }
@@ -79,14 +79,15 @@ mod tests {
     #[test]
     fn callers_that_block_are_held_up_too() {
         let latency = Latency { request: Duration::from_millis(20), ..Latency::default() };
-        let store = wrap(Arc::new(MemoryStore::new()), |store| TapStore::new(store, latency));
+        let store = TapStore::new(from_sync(MemoryStore::new()), latency);
+        let store = (Arc::new(store) as Arc<dyn Store>).to_sync();
         let start = Instant::now();
         thread::scope(|scope| {
             for n in 0..4 {
                 let store = &store;
                 scope.spawn(move || {
                     let key = StoreKey::new(format!("{n}")).unwrap();
-                    assert!(store.readable().unwrap().get(&key).unwrap().is_none());
+                    assert!(store.value(&key).unwrap().is_none());
                 });
             }
         });

@@ -1,6 +1,4 @@
-//! Holds the store wrappers, which add something to another store.
-//!
-//! Each is written once, as an async store. [`wrap`] lends it to blocking callers.
+//! Store wrappers. Each is written once, against the one [`Store`].
 
 #[cfg(feature = "cache")]
 mod cache;
@@ -20,11 +18,7 @@ mod timer;
 
 use std::sync::Arc;
 
-use zarr_core::StoreError;
-use zarr_core::store::aio::{
-    ConditionalStore, ListableStore, ReadableStore, Ready, Store, WriteableStore,
-};
-use zarr_core::store::{self, Blocking};
+use zarr_core::store::Store;
 
 #[cfg(feature = "cache")]
 pub use self::cache::{ByteCache, CacheFolder, CacheStore};
@@ -40,25 +34,7 @@ pub use self::prefix::PrefixStore;
 pub use self::read_only::ReadOnlyStore;
 pub use self::tap::{Call, Outcome, Request, Tap, TapStore};
 
-/// What `make` makes of a blocking store, as a blocking store. An async one stays async: as many requests are in flight.
-///
-/// ```
-/// use std::sync::Arc;
-/// use zarr_stores::{Counters, TapStore, wrap};
-/// # fn of(store: Arc<dyn zarr_core::store::Store>) {
-/// let counters = Counters::default();
-/// let store = wrap(store, |store| TapStore::new(store, counters.clone()));
-/// # }
-/// ```
-pub fn wrap<W: Store>(
-    store: Arc<dyn store::Store>,
-    make: impl FnOnce(Arc<dyn Store>) -> W,
-) -> Arc<dyn store::Store> {
-    let store = store.waiting().unwrap_or_else(|| Arc::new(Ready::new(store)));
-    Arc::new(Blocking::new(Arc::new(make(store))))
-}
-
-/// `store`; `tell` gets each call after it was answered, on the caller's thread.
+/// `store`, each call on which is reported to `tell` after it was answered, on the thread that made it.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -67,31 +43,8 @@ pub fn wrap<W: Store>(
 /// # }
 /// ```
 pub fn log(
-    store: Arc<dyn store::Store>,
+    store: Arc<dyn Store>,
     tell: impl Fn(&Call<'_>) + Send + Sync + 'static,
-) -> Arc<dyn store::Store> {
-    wrap(store, |store| TapStore::new(store, tell))
-}
-
-/// The sides of the store behind a wrapper, for an operation that needs one.
-trait Sides {
-    fn reader(&self, operation: &'static str) -> Result<&dyn ReadableStore, StoreError>;
-    fn writer(&self, operation: &'static str) -> Result<&dyn WriteableStore, StoreError>;
-    fn lister(&self, operation: &'static str) -> Result<&dyn ListableStore, StoreError>;
-    fn swapper(&self, operation: &'static str) -> Result<&dyn ConditionalStore, StoreError>;
-}
-
-impl Sides for dyn Store {
-    fn reader(&self, operation: &'static str) -> Result<&dyn ReadableStore, StoreError> {
-        self.readable().ok_or_else(|| StoreError::not_capable(operation, "readable"))
-    }
-    fn writer(&self, operation: &'static str) -> Result<&dyn WriteableStore, StoreError> {
-        self.writeable().ok_or_else(|| StoreError::not_capable(operation, "writeable"))
-    }
-    fn lister(&self, operation: &'static str) -> Result<&dyn ListableStore, StoreError> {
-        self.listable().ok_or_else(|| StoreError::not_capable(operation, "listable"))
-    }
-    fn swapper(&self, operation: &'static str) -> Result<&dyn ConditionalStore, StoreError> {
-        self.conditional().ok_or_else(|| StoreError::not_capable(operation, "conditional"))
-    }
+) -> Arc<dyn Store> {
+    Arc::new(TapStore::new(store, tell))
 }

@@ -2,42 +2,63 @@
 
 use std::sync::Arc;
 
-use zarr_core::store::aio::{ListableStore, ReadableStore, Store};
+use async_trait::async_trait;
+use zarr_core::StoreError;
+use zarr_core::store::{
+    Capabilities, GetOptions, Got, ListOptions, Listing, Snapshot, SnapshotOptions, Store,
+    StoreKey, StorePrefix,
+};
 
-/// Any store, to be read and listed only: its other sides are not there.
+/// Any store, to be read and listed only: it is not capable of changes.
 ///
 /// ```
 /// use std::sync::Arc;
-/// use zarr_stores::{ReadOnlyStore, wrap};
+/// use zarr_stores::ReadOnlyStore;
 /// # fn of(store: Arc<dyn zarr_core::store::Store>) {
-/// let store = wrap(store, ReadOnlyStore::new);
-/// assert!(store.writeable().is_none());
+/// let store = ReadOnlyStore::new(store);
 /// # }
 /// ```
 #[derive(Clone, Debug)]
 pub struct ReadOnlyStore(Arc<dyn Store>);
 
 impl ReadOnlyStore {
-    /// `store`, without its writing sides.
+    /// `store`, without its ways to write.
     pub fn new(store: Arc<dyn Store>) -> Self {
         ReadOnlyStore(store)
     }
 }
 
+#[async_trait]
 impl Store for ReadOnlyStore {
     fn name(&self) -> String {
         self.0.name()
     }
-    fn readable(&self) -> Option<&dyn ReadableStore> {
-        self.0.readable()
+
+    fn capabilities(&self) -> Capabilities {
+        self.0.capabilities().read_only()
     }
-    fn listable(&self) -> Option<&dyn ListableStore> {
-        self.0.listable()
+
+    async fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> Result<Option<Got>, StoreError> {
+        self.0.get(key, how).await
     }
-    fn in_flight(&self) -> usize {
-        self.0.in_flight()
+
+    async fn open(
+        &self,
+        key: &StoreKey,
+        how: SnapshotOptions<'_>,
+    ) -> Result<Option<Box<dyn Snapshot>>, StoreError> {
+        self.0.open(key, how).await
     }
-    fn waits(&self) -> bool {
-        self.0.waits()
+
+    async fn list_prefix(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
+        self.0.list_prefix(prefix).await
+    }
+
+    async fn list_dir(
+        &self,
+        prefix: &StorePrefix,
+        how: ListOptions,
+    ) -> Result<Listing, StoreError> {
+        self.0.list_dir(prefix, how).await
     }
 }

@@ -9,19 +9,18 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use bytes::Bytes;
 use zarr_core::StoreError;
-use zarr_core::store::aio::{
-    ConditionalStore, ListableStore, Pinned, ReadableStore, Store, WriteableStore,
+use zarr_core::store::{
+    ByteRange, Capabilities, GetOptions, Got, ListOptions, Listing, Payload, Precondition,
+    Snapshot, SnapshotOptions, Store, StoreKey, StorePrefix, SyncSnapshot, Version,
 };
-use zarr_core::store::{ByteRange, Listing, Payload, StoreKey, StorePrefix, Version};
-
-use super::Sides;
 
 /// One call on a store.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
     /// How many calls on this [`TapStore`] and its clones there were before.
     pub number: u64,
-    /// The trait's method: `get`, `set_if`, `list_dir` ...
+    /// `get`, `get_versioned`, `get_partial_values` (a reading of a snapshot), `set`, `erase`, `set_unguarded`,
+    /// `erase_unguarded`, `set_if` (compare-and-swap), `erase_prefix`, `list_prefix`, `list_dir`, `flush`.
     pub operation: &'static str,
     /// The key or the prefix.
     pub key: &'a str,
@@ -127,8 +126,8 @@ impl<F: Fn(&Call<'_>) + Send + Sync + 'static> Tap for F {
 
 /// Any store, whose calls a [`Tap`] observes: a closure, [`Counters`], [`Latency`], [`Faults`].
 ///
-/// Has the sides of the store behind it, and no others. Several calls may be observed at once. A value that was pinned
-/// is observed when it is read.
+/// It is capable of what the store behind it is. Several calls may be reported at the same time. A snapshot is reported when
+/// it is read.
 ///
 /// [`Counters`]: crate::Counters
 /// [`Latency`]: crate::Latency
@@ -136,9 +135,9 @@ impl<F: Fn(&Call<'_>) + Send + Sync + 'static> Tap for F {
 ///
 /// ```
 /// use std::sync::Arc;
-/// use zarr_stores::{Call, TapStore, wrap};
+/// use zarr_stores::{Call, TapStore};
 /// # fn of(store: Arc<dyn zarr_core::store::Store>) {
-/// let store = wrap(store, |store| TapStore::new(store, |call: &Call<'_>| eprintln!("{call}")));
+/// let store = TapStore::new(store, |call: &Call<'_>| eprintln!("{call}"));
 /// # }
 /// ```
 #[derive(Clone)]
@@ -157,15 +156,15 @@ impl fmt::Debug for TapStore {
 /// What a call carried, and what became of it if it did not fail.
 type Carried = (u64, Outcome<'static>);
 
-fn found(bytes: Option<usize>) -> Carried {
+fn found(bytes: Option<u64>) -> Carried {
     match bytes {
-        Some(bytes) => (bytes as u64, Outcome::Found),
+        Some(bytes) => (bytes, Outcome::Found),
         None => (0, Outcome::Absent),
     }
 }
 
-fn parts(parts: &[Bytes]) -> usize {
-    parts.iter().map(Bytes::len).sum()
+fn size(parts: &[Bytes]) -> u64 {
+    parts.iter().map(|part| part.len() as u64).sum()
 }
 
 fn listed(listing: &Listing) -> Carried {
@@ -199,113 +198,138 @@ impl TapStore {
         self.tap.after(&Call { request, bytes, duration, outcome }).await?;
         result
     }
-
-    fn pinned(&self, key: &StoreKey, value: Box<dyn Pinned>) -> Box<dyn Pinned> {
-        Box::new(TapPinned { value: value.into(), key: key.clone(), store: self.clone() })
-    }
-
-    /// What was pinned; that nothing was counts as a reading.
-    async fn pinning<T>(
-        &self,
-        key: &StoreKey,
-        pinned: Result<Option<T>, StoreError>,
-    ) -> Result<Option<T>, StoreError> {
-        match pinned {
-            Ok(Some(value)) => Ok(Some(value)),
-            other => {
-                let ask = async { other };
-                self.call("get_partial_values", key.as_str(), &[], ask, |_| found(None)).await
-            }
-        }
-    }
 }
 
+/// A value and its size, for which all of it must be made.
+fn sized(value: Option<Payload<'_>>) -> Result<(Option<Payload<'_>>, u64), StoreError> {
+    let value = value.map(Payload::made).transpose()?;
+    let size = value.as_ref().and_then(Payload::size).unwrap_or(0);
+    Ok((value, size))
+}
+
+#[async_trait]
 impl Store for TapStore {
     fn name(&self) -> String {
         self.store.name()
     }
-    fn readable(&self) -> Option<&dyn ReadableStore> {
-        self.store.readable().map(|_| self as _)
+
+    /// Of a store whose calls are seen, ranges that are close are read together.
+    fn capabilities(&self) -> Capabilities {
+        let behind = self.store.capabilities();
+        let local = behind.local && !self.tap.waits();
+        Capabilities { local, cheap_ranges: false, ..behind }
     }
-    fn writeable(&self) -> Option<&dyn WriteableStore> {
-        self.store.writeable().map(|_| self as _)
+
+    async fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> Result<Option<Got>, StoreError> {
+        let operation = if how.version { "get_versioned" } else { "get" };
+        let ask = self.store.get(key, how);
+        let carried = |got: &Option<Got>| found(got.as_ref().map(|got| got.size));
+        self.call(operation, key.as_str(), &[], ask, carried).await
     }
-    fn listable(&self) -> Option<&dyn ListableStore> {
-        self.store.listable().map(|_| self as _)
+
+    /// Not reported, but if there is no value, or the store failed: then it is a reading.
+    async fn open(
+        &self,
+        key: &StoreKey,
+        how: SnapshotOptions<'_>,
+    ) -> Result<Option<Box<dyn Snapshot>>, StoreError> {
+        let opened = match self.store.open(key, how).await {
+            Ok(None) if how.expect.is_some() => return Ok(None),
+            Err(e) if how.expect.is_some() => return Err(e),
+            Ok(Some(value)) => Some(value),
+            other => {
+                let ask = async { other };
+                self.call("get_partial_values", key.as_str(), &[], ask, |_| found(None)).await?
+            }
+        };
+        Ok(opened.map(|value| {
+            Box::new(TapSnapshot { value: value.into(), key: key.clone(), store: self.clone() })
+                as _
+        }))
     }
-    fn conditional(&self) -> Option<&dyn ConditionalStore> {
-        self.store.conditional().map(|_| self as _)
+
+    async fn put(
+        &self,
+        key: &StoreKey,
+        value: Option<Payload<'_>>,
+        only_if: Precondition<'_>,
+    ) -> Result<bool, StoreError> {
+        let operation = match (only_if, &value) {
+            (Precondition::Always, Some(_)) => "set",
+            (Precondition::Always, None) => "erase",
+            (Precondition::Unchecked, Some(_)) => "set_unguarded",
+            (Precondition::Unchecked, None) => "erase_unguarded",
+            (Precondition::Absent | Precondition::Version(_), _) => "set_if",
+        };
+        let (value, size) = sized(value)?;
+        let ask = self.store.put(key, value, only_if);
+        let carried = |won: &bool| match won {
+            true => (size, Outcome::Done),
+            false => (0, Outcome::Lost),
+        };
+        self.call(operation, key.as_str(), &[], ask, carried).await
     }
-    fn in_flight(&self) -> usize {
-        self.store.in_flight()
+
+    /// One call for those who count: to set a document if there is none.
+    async fn create(
+        &self,
+        key: &StoreKey,
+        value: Payload<'_>,
+        absent: &[StoreKey],
+        leftovers: &[StoreKey],
+    ) -> Result<Option<StoreKey>, StoreError> {
+        let (value, size) = sized(Some(value))?;
+        let ask = self.store.create(key, value.unwrap_or_default(), absent, leftovers);
+        let carried = |there: &Option<StoreKey>| match there {
+            None => (size, Outcome::Done),
+            Some(_) => (0, Outcome::Lost),
+        };
+        self.call("set_if", key.as_str(), &[], ask, carried).await
     }
-    fn waits(&self) -> bool {
-        self.store.waits() || self.tap.waits()
+
+    async fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
+        let ask = self.store.erase_prefix(prefix);
+        self.call("erase_prefix", prefix.as_str(), &[], ask, |()| (0, Outcome::Done)).await
+    }
+
+    async fn list_prefix(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
+        let ask = self.store.list_prefix(prefix);
+        self.call("list_prefix", prefix.as_str(), &[], ask, listed).await
+    }
+
+    async fn list_dir(
+        &self,
+        prefix: &StorePrefix,
+        how: ListOptions,
+    ) -> Result<Listing, StoreError> {
+        let ask = self.store.list_dir(prefix, how);
+        self.call("list_dir", prefix.as_str(), &[], ask, listed).await
+    }
+
+    /// Not reported: stores without links are not asked.
+    async fn link(&self, prefix: &StorePrefix, erase: bool) -> Result<bool, StoreError> {
+        self.store.link(prefix, erase).await
+    }
+
+    async fn flush(&self) -> Result<(), StoreError> {
+        let ask = self.store.flush();
+        self.call("flush", "", &[], ask, |()| (0, Outcome::Done)).await
     }
 }
 
-#[async_trait]
-impl ReadableStore for TapStore {
-    async fn get(&self, key: &StoreKey) -> Result<Option<Bytes>, StoreError> {
-        let ask = self.store.reader("get")?.get(key);
-        let carried = |value: &Option<Bytes>| found(value.as_ref().map(Bytes::len));
-        self.call("get", key.as_str(), &[], ask, carried).await
-    }
-
-    async fn get_at_most(&self, key: &StoreKey, limit: u64) -> Result<Option<Bytes>, StoreError> {
-        let ask = self.store.reader("get")?.get_at_most(key, limit);
-        let carried = |value: &Option<Bytes>| found(value.as_ref().map(Bytes::len));
-        self.call("get", key.as_str(), &[], ask, carried).await
-    }
-
-    async fn get_partial_values(
-        &self,
-        key: &StoreKey,
-        ranges: &[ByteRange],
-    ) -> Result<Option<Vec<Bytes>>, StoreError> {
-        let operation = "get_partial_values";
-        let ask = self.store.reader(operation)?.get_partial_values(key, ranges);
-        let carried = |values: &Option<Vec<Bytes>>| found(values.as_deref().map(parts));
-        self.call(operation, key.as_str(), ranges, ask, carried).await
-    }
-
-    async fn pin(&self, key: &StoreKey) -> Result<Option<Box<dyn Pinned>>, StoreError> {
-        let pinned = self.store.reader("get_partial_values")?.pin(key).await;
-        Ok(self.pinning(key, pinned).await?.map(|value| self.pinned(key, value)))
-    }
-
-    async fn pin_for(
-        &self,
-        key: &StoreKey,
-        first: &[ByteRange],
-    ) -> Result<Option<Box<dyn Pinned>>, StoreError> {
-        let pinned = self.store.reader("get_partial_values")?.pin_for(key, first).await;
-        Ok(self.pinning(key, pinned).await?.map(|value| self.pinned(key, value)))
-    }
-
-    async fn pin_as(
-        &self,
-        key: &StoreKey,
-        version: &Version,
-    ) -> Result<Option<Box<dyn Pinned>>, StoreError> {
-        let pinned = self.store.reader("get_partial_values")?.pin_as(key, version).await?;
-        Ok(pinned.map(|value| self.pinned(key, value)))
-    }
-}
-
-/// A value whose readings are observed.
+/// A value whose readings are reported.
 #[derive(Clone)]
-struct TapPinned {
-    value: Arc<dyn Pinned>,
+struct TapSnapshot {
+    value: Arc<dyn Snapshot>,
     key: StoreKey,
     store: TapStore,
 }
 
 #[async_trait]
-impl Pinned for TapPinned {
+impl Snapshot for TapSnapshot {
     async fn read(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>, StoreError> {
         let ask = self.value.read(ranges);
-        let carried = |values: &Vec<Bytes>| found(Some(parts(values)));
+        let carried = |values: &Vec<Bytes>| found(Some(size(values)));
         self.store.call("get_partial_values", self.key.as_str(), ranges, ask, carried).await
     }
     fn size(&self) -> u64 {
@@ -314,149 +338,9 @@ impl Pinned for TapPinned {
     fn version(&self) -> Option<Version> {
         self.value.version()
     }
-    fn blocking(&self) -> Option<Arc<dyn zarr_core::store::Pinned>> {
-        self.value.blocking()?;
-        Some((Arc::new(self.clone()) as Arc<dyn Pinned>).into_blocking())
-    }
-}
-
-/// A value and its size, for which all of it must be made.
-fn sized(value: Payload<'_>) -> Result<(Payload<'_>, u64), StoreError> {
-    let value = value.made()?;
-    let size = value.size().unwrap_or(0);
-    Ok((value, size))
-}
-
-#[async_trait]
-impl WriteableStore for TapStore {
-    async fn set(&self, key: &StoreKey, value: Payload<'_>) -> Result<(), StoreError> {
-        let (value, size) = sized(value)?;
-        let ask = self.store.writer("set")?.set(key, value);
-        self.call("set", key.as_str(), &[], ask, |()| (size, Outcome::Done)).await
-    }
-
-    async fn erase(&self, key: &StoreKey) -> Result<(), StoreError> {
-        let ask = self.store.writer("erase")?.erase(key);
-        self.call("erase", key.as_str(), &[], ask, |()| (0, Outcome::Done)).await
-    }
-
-    async fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
-        let ask = self.store.writer("erase_prefix")?.erase_prefix(prefix);
-        self.call("erase_prefix", prefix.as_str(), &[], ask, |()| (0, Outcome::Done)).await
-    }
-
-    async fn is_link(&self, prefix: &StorePrefix) -> Result<bool, StoreError> {
-        self.store.writer("is_link")?.is_link(prefix).await
-    }
-
-    /// Not told of: stores without links are not asked.
-    async fn erase_link(&self, prefix: &StorePrefix) -> Result<bool, StoreError> {
-        self.store.writer("erase_link")?.erase_link(prefix).await
-    }
-
-    async fn flush(&self) -> Result<(), StoreError> {
-        let ask = self.store.writer("flush")?.flush();
-        self.call("flush", "", &[], ask, |()| (0, Outcome::Done)).await
-    }
-
-    async fn set_unguarded(&self, key: &StoreKey, value: Payload<'_>) -> Result<(), StoreError> {
-        let (value, size) = sized(value)?;
-        let ask = self.store.writer("set_unguarded")?.set_unguarded(key, value);
-        self.call("set_unguarded", key.as_str(), &[], ask, |()| (size, Outcome::Done)).await
-    }
-
-    async fn erase_unguarded(&self, key: &StoreKey) -> Result<(), StoreError> {
-        let ask = self.store.writer("erase_unguarded")?.erase_unguarded(key);
-        self.call("erase_unguarded", key.as_str(), &[], ask, |()| (0, Outcome::Done)).await
-    }
-}
-
-#[async_trait]
-impl ConditionalStore for TapStore {
-    async fn get_versioned(
-        &self,
-        key: &StoreKey,
-        limit: u64,
-    ) -> Result<Option<(Bytes, Version)>, StoreError> {
-        let ask = self.store.swapper("get_versioned")?.get_versioned(key, limit);
-        let carried =
-            |value: &Option<(Bytes, Version)>| found(value.as_ref().map(|(bytes, _)| bytes.len()));
-        self.call("get_versioned", key.as_str(), &[], ask, carried).await
-    }
-
-    async fn pin_versioned(
-        &self,
-        key: &StoreKey,
-        limit: u64,
-    ) -> Result<Option<(Box<dyn Pinned>, Version)>, StoreError> {
-        let pinned = self.store.swapper("get_partial_values")?.pin_versioned(key, limit).await;
-        let pinned = self.pinning(key, pinned).await?;
-        Ok(pinned.map(|(value, version)| (self.pinned(key, value), version)))
-    }
-
-    async fn set_if(
-        &self,
-        key: &StoreKey,
-        value: Option<Payload<'_>>,
-        was: Option<&Version>,
-    ) -> Result<bool, StoreError> {
-        let (value, size) = value.map(sized).transpose()?.unzip();
-        let size = size.unwrap_or(0);
-        let ask = self.store.swapper("set_if")?.set_if(key, value, was);
-        let carried = |won: &bool| match won {
-            true => (size, Outcome::Done),
-            false => (0, Outcome::Lost),
-        };
-        self.call("set_if", key.as_str(), &[], ask, carried).await
-    }
-
-    fn erases(&self) -> bool {
-        self.store.conditional().is_some_and(ConditionalStore::erases)
-    }
-
-    fn creates(&self) -> bool {
-        self.store.conditional().is_some_and(ConditionalStore::creates)
-    }
-
-    async fn create(
-        &self,
-        key: &StoreKey,
-        value: Payload<'_>,
-        absent: &[StoreKey],
-        leftovers: &[StoreKey],
-    ) -> Result<Option<StoreKey>, StoreError> {
-        let (value, size) = sized(value)?;
-        let ask = self.store.swapper("create")?.create(key, value, absent, leftovers);
-        let carried = |there: &Option<StoreKey>| match there {
-            None => (size, Outcome::Done),
-            Some(_) => (0, Outcome::Lost),
-        };
-        // For those who count calls it is one: to set a document if there is none.
-        self.call("set_if", key.as_str(), &[], ask, carried).await
-    }
-}
-
-#[async_trait]
-impl ListableStore for TapStore {
-    async fn list_prefix(&self, prefix: &StorePrefix) -> Result<Vec<StoreKey>, StoreError> {
-        let ask = self.store.lister("list_prefix")?.list_prefix(prefix);
-        let carried = |keys: &Vec<StoreKey>| (0, Outcome::Listed(keys.len()));
-        self.call("list_prefix", prefix.as_str(), &[], ask, carried).await
-    }
-
-    async fn list_below(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
-        let ask = self.store.lister("list_prefix")?.list_below(prefix);
-        self.call("list_prefix", prefix.as_str(), &[], ask, listed).await
-    }
-
-    async fn list_dir(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
-        let ask = self.store.lister("list_dir")?.list_dir(prefix);
-        self.call("list_dir", prefix.as_str(), &[], ask, listed).await
-    }
-
-    async fn list_dir_candidates(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
-        let ask = self.store.lister("list_dir")?.list_dir_candidates(prefix);
-        self.call("list_dir", prefix.as_str(), &[], ask, listed).await
+    fn as_sync(&self) -> Option<Arc<dyn SyncSnapshot>> {
+        self.value.as_sync()?;
+        Some((Arc::new(self.clone()) as Arc<dyn Snapshot>).blocking_on())
     }
 }
 
@@ -464,13 +348,13 @@ impl ListableStore for TapStore {
 mod tests {
     use std::sync::Mutex;
 
-    use zarr_core::store;
+    use zarr_core::store::{SyncStore, Target, from_sync};
 
     use super::*;
-    use crate::{MemoryStore, wrap};
+    use crate::MemoryStore;
 
     /// What each call said of itself, without how long it took.
-    fn logged(use_it: impl FnOnce(&dyn store::Store)) -> Vec<String> {
+    fn logged(use_it: impl FnOnce(&dyn SyncStore)) -> Vec<String> {
         let lines = Arc::new(Mutex::new(Vec::new()));
         let kept = Arc::clone(&lines);
         let tell = move |call: &Call<'_>| {
@@ -478,7 +362,8 @@ mod tests {
             let (line, _) = line.rsplit_once(" in ").unwrap();
             kept.lock().unwrap().push(line.to_owned());
         };
-        use_it(&*wrap(Arc::new(MemoryStore::new()), |store| TapStore::new(store, tell)));
+        let store: Arc<dyn Store> = Arc::new(TapStore::new(from_sync(MemoryStore::new()), tell));
+        use_it(&*store.to_sync());
         let lines = lines.lock().unwrap();
         lines.clone()
     }
@@ -487,17 +372,17 @@ mod tests {
     fn tells_of_every_call() {
         let key = StoreKey::new("a/k").unwrap();
         let lines = logged(|store| {
-            let (readable, writeable) = (store.readable().unwrap(), store.writeable().unwrap());
-            readable.get(&key).unwrap();
-            writeable.set(&key, Payload::new(b"value")).unwrap();
-            readable.get_into(&key, u64::MAX, &mut Vec::new()).unwrap();
+            store.value(&key).unwrap();
+            store.set(&key, Payload::new(b"value")).unwrap();
+            store.get(&key, GetOptions::into(Target::Vec(&mut Vec::new()))).unwrap();
             let ranges = [ByteRange::From(1), ByteRange::Suffix(2)];
-            readable.get_partial_values(&key, &ranges).unwrap();
-            readable.pin(&key).unwrap().unwrap().read(&ranges[..1]).unwrap();
-            readable.get_partial_values(&key, &[ByteRange::From(9)]).unwrap_err();
-            store.conditional().unwrap().set_if(&key, None, None).unwrap();
-            store.listable().unwrap().list_dir(&StorePrefix::root()).unwrap();
-            writeable.erase_prefix(&key.parent()).unwrap();
+            let opened = store.open(&key, SnapshotOptions::default()).unwrap().unwrap();
+            opened.read(&ranges).unwrap();
+            opened.read(&ranges[..1]).unwrap();
+            opened.read(&[ByteRange::From(9)]).unwrap_err();
+            store.put(&key, None, Precondition::Absent).unwrap();
+            store.list_dir(&StorePrefix::root(), ListOptions::default()).unwrap();
+            store.erase_prefix(&key.parent()).unwrap();
         });
         assert_eq!(
             lines,

@@ -9,7 +9,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 use zarr_core::StoreError;
-use zarr_core::store::{ByteRange, Listing, Pinned, StoreKey, StorePrefix, Version, Whole};
+use zarr_core::store::{
+    ByteRange, InMemorySnapshot, Listing, StoreKey, StorePrefix, SyncSnapshot, Version,
+};
 use zip::read::{ZipArchiveMetadata, ZipReadOptions};
 use zip::{CompressionMethod, ZipArchive};
 
@@ -331,13 +333,15 @@ impl<S: Source> Value<S> {
 
 impl<S: Source + 'static> Value<S> {
     /// The value, for reading parts of it: straight from the file if it is stored there as it is.
-    pub fn pin(self, key: &StoreKey) -> io::Result<Box<dyn Pinned>> {
+    pub fn open(self, key: &StoreKey) -> io::Result<Box<dyn SyncSnapshot>> {
         let version = self.version();
         Ok(match self.plain()? {
             Some(range) => {
                 Box::new(PlainValue { source: self.source, range, key: key.clone(), version }) as _
             }
-            None => Box::new(Whole::new(key, self.read()?.into()).with_version(version)) as _,
+            None => {
+                Box::new(InMemorySnapshot::new(key, self.read()?.into()).with_version(version)) as _
+            }
         })
     }
 }
@@ -350,7 +354,7 @@ struct PlainValue<S> {
     version: Version,
 }
 
-impl<S: Source> Pinned for PlainValue<S> {
+impl<S: Source> SyncSnapshot for PlainValue<S> {
     fn read(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>, StoreError> {
         let read = |range: &ByteRange| {
             let range = range.resolve(&self.key, self.size())?;

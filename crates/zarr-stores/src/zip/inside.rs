@@ -9,9 +9,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use async_trait::async_trait;
 use bytes::{Buf, Bytes};
-use zarr_core::store::aio::{ListableStore, Pinned, ReadableStore, Ready, Store};
 use zarr_core::store::{
-    self, Blocking, ByteRange, Listing, StoreKey, StorePrefix, Version, Whole, check_size, wait,
+    ByteRange, Capabilities, GetOptions, Got, ListOptions, Listing, Snapshot, SnapshotOptions,
+    Store, StoreKey, StorePrefix, Version, block_on, check_size,
 };
 use zarr_core::{Access, Registry, StoreError};
 
@@ -36,11 +36,11 @@ const MOST_PIECES: usize = 64;
 ///
 /// ```
 /// use std::sync::Arc;
-/// use zarr_core::store::{StoreKey, wait};
+/// use zarr_core::store::{StoreKey, block_on};
 /// use zarr_stores::ZipInStore;
-/// # fn of(store: Arc<dyn zarr_core::store::aio::Store>) -> Result<(), zarr_core::StoreError> {
+/// # fn of(store: Arc<dyn zarr_core::store::Store>) -> Result<(), zarr_core::StoreError> {
 /// let key = StoreKey::new("data/example.zip")?;
-/// let archive = wait(ZipInStore::open(store, &key, ""))?;
+/// let archive = block_on(ZipInStore::open(store, &key, ""))?;
 /// # Ok(())
 /// # }
 /// ```
@@ -50,7 +50,7 @@ pub struct ZipInStore(Arc<Inner>);
 struct Inner {
     store: Arc<dyn Store>,
     key: StoreKey,
-    value: Box<dyn Pinned>,
+    value: Box<dyn Snapshot>,
     size: u64,
     directory: Directory,
 }
@@ -105,14 +105,14 @@ fn bounded(range: Range<u64>) -> ByteRange {
 }
 
 /// One range of a value.
-async fn fetch(value: &dyn Pinned, range: &Range<u64>) -> Result<(u64, Bytes), StoreError> {
+async fn fetch(value: &dyn Snapshot, range: &Range<u64>) -> Result<(u64, Bytes), StoreError> {
     let fetched = value.read(&[bounded(range.clone())]).await?.pop();
     Ok((range.start, fetched.unwrap_or_default()))
 }
 
 /// What `read` finds, which is called again with one more piece as long as it is stopped because one is missing.
 async fn reading<T>(
-    value: &dyn Pinned,
+    value: &dyn Snapshot,
     size: u64,
     mut pieces: Vec<(u64, Bytes)>,
     read: impl Fn(&Arc<Pieces>) -> io::Result<T>,
@@ -152,10 +152,8 @@ impl ZipInStore {
         key: &StoreKey,
         folder: &str,
     ) -> Result<ZipInStore, StoreError> {
-        let not_readable = StoreError::not_capable("open", "readable");
-        let readable = store.readable().ok_or(not_readable)?;
         let suffix = [ByteRange::Suffix(TAIL)];
-        let Some(value) = readable.pin_for(key, &suffix).await? else {
+        let Some(value) = store.open(key, SnapshotOptions::first(&suffix)).await? else {
             let absent = io::Error::new(ErrorKind::NotFound, "there is no such archive");
             return Err(failed("open", key)(absent));
         };
@@ -206,6 +204,7 @@ impl ZipInStore {
     }
 }
 
+#[async_trait]
 impl Store for ZipInStore {
     /// `zip::s3://bucket/example.zip/group`.
     fn name(&self) -> String {
@@ -214,57 +213,51 @@ impl Store for ZipInStore {
         let slash = if store.ends_with('/') { "" } else { "/" };
         format!("zip::{store}{slash}{key}/{folder}").trim_end_matches('/').to_owned()
     }
-    fn readable(&self) -> Option<&dyn ReadableStore> {
-        Some(self)
-    }
-    fn listable(&self) -> Option<&dyn ListableStore> {
-        Some(self)
-    }
-    fn in_flight(&self) -> usize {
-        self.0.store.in_flight()
-    }
-    fn waits(&self) -> bool {
-        self.0.store.waits()
-    }
-}
 
-#[async_trait]
-impl ReadableStore for ZipInStore {
-    async fn get(&self, key: &StoreKey) -> Result<Option<Bytes>, StoreError> {
+    fn capabilities(&self) -> Capabilities {
+        let Capabilities { local, in_flight, .. } = self.0.store.capabilities();
+        Capabilities { local, in_flight, ..Capabilities::READ_ONLY }
+    }
+
+    async fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> Result<Option<Got>, StoreError> {
         let Some(value) = self.find(key) else { return Ok(None) };
+        check_size(key, value.size().map_err(failed("get", key))?, how.limit)?;
         let span = value.span().map_err(failed("get", key))?;
+        let version = how.version.then(|| value.version());
         let piece = fetch(&*self.0.value, &span).await.map_err(|e| self.broken(e))?;
-        Ok(Some(self.reading(key, piece, |value| value.read()).await?.into()))
+        let value = self.reading(key, piece, |value| value.read()).await?;
+        how.answer(key, value, version)
     }
 
-    async fn get_at_most(&self, key: &StoreKey, limit: u64) -> Result<Option<Bytes>, StoreError> {
-        let size = self.find(key).map(|value| value.size()).transpose();
-        check_size(key, size.map_err(failed("get", key))?.unwrap_or(0), limit)?;
-        self.get(key).await
-    }
-
-    async fn get_partial_values(
+    async fn open(
         &self,
         key: &StoreKey,
-        ranges: &[ByteRange],
-    ) -> Result<Option<Vec<Bytes>>, StoreError> {
-        match self.pin(key).await? {
-            Some(value) => value.read(ranges).await.map(Some),
-            None => Ok(None),
-        }
-    }
-
-    async fn pin(&self, key: &StoreKey) -> Result<Option<Box<dyn Pinned>>, StoreError> {
+        how: SnapshotOptions<'_>,
+    ) -> Result<Option<Box<dyn Snapshot>>, StoreError> {
         let Some(value) = self.find(key) else { return Ok(None) };
         let (version, is_plain) = (value.version(), value.is_plain());
+        if !how.accepts(Some(&version)) {
+            return Ok(None);
+        }
         if !is_plain.map_err(failed("get", key))? {
-            let value = self.get(key).await?.unwrap_or_default();
-            return Ok(Some(Box::new(Whole::new(key, value).with_version(version))));
+            let got = self.get(key, GetOptions { version: true, ..how.to_get() }).await?;
+            return Ok(got
+                .and_then(|got| how.in_memory(key, got))
+                .map(|value| Box::new(value) as _));
         }
         let size = value.size().map_err(failed("get", key))?;
+        check_size(key, size, how.limit)?;
         let (header, likely) = value.header().map_err(failed("get", key))?;
         let (archive, key, start) = (self.clone(), key.clone(), OnceLock::new());
         Ok(Some(Box::new(Part { archive, key, size, version, header, likely, start })))
+    }
+
+    async fn list_prefix(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
+        Ok(self.0.directory.listing(prefix))
+    }
+
+    async fn list_dir(&self, prefix: &StorePrefix, _: ListOptions) -> Result<Listing, StoreError> {
+        Ok(self.0.directory.folder_listing(prefix))
     }
 }
 
@@ -283,7 +276,7 @@ struct Part {
 }
 
 #[async_trait]
-impl Pinned for Part {
+impl Snapshot for Part {
     async fn read(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>, StoreError> {
         let resolve = |range: &ByteRange| range.resolve(&self.key, self.size);
         let ranges = ranges.iter().map(resolve).collect::<Result<Vec<_>, _>>()?;
@@ -319,21 +312,6 @@ impl Pinned for Part {
     }
 }
 
-#[async_trait]
-impl ListableStore for ZipInStore {
-    async fn list_prefix(&self, prefix: &StorePrefix) -> Result<Vec<StoreKey>, StoreError> {
-        Ok(self.0.directory.below(prefix.as_str()))
-    }
-
-    async fn list_below(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
-        Ok(self.0.directory.listing(prefix))
-    }
-
-    async fn list_dir(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
-        Ok(self.0.directory.folder_listing(prefix))
-    }
-}
-
 /// Opens `zip::URL`, an archive in another store, or `zip://FOLDER::URL`. What follows the archive's name in the URL is a
 /// folder in it, too. An archive on a disk is opened as any other there.
 pub(crate) fn open_chain(
@@ -341,7 +319,7 @@ pub(crate) fn open_chain(
     url: &str,
     access: Access,
     registry: &Registry,
-) -> Result<Arc<dyn store::Store>, StoreError> {
+) -> Result<Arc<dyn Store>, StoreError> {
     let invalid =
         |why: &str| StoreError::InvalidUrl { url: format!("{link}::{url}"), why: why.to_owned() };
     let folder = link.split_once("://").map_or("", |(_, folder)| folder).trim_matches('/');
@@ -368,9 +346,7 @@ pub(crate) fn open_chain(
         false => name.to_owned(),
     };
     let key = StoreKey::new(decoded)?;
-    let waiting = store.waiting().unwrap_or_else(|| Arc::new(Ready::new(store)));
-    let archive = wait(ZipInStore::open(waiting, &key, &format!("{inside}{folder}")))?;
-    Ok(Arc::new(Blocking::new(Arc::new(archive))))
+    Ok(Arc::new(block_on(ZipInStore::open(store, &key, &format!("{inside}{folder}")))?))
 }
 
 /// What contains an archive, its name, and the folder in it: empty, or with a `/` at its end. The archive is what is named

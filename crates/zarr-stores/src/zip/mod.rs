@@ -14,8 +14,8 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use bytes::Bytes;
 use zarr_core::store::{
-    ConditionalStore, ListableStore, Listing, Payload, Pinned, ReadableStore, Store, StoreKey,
-    StorePrefix, Version, WriteableStore, check_size,
+    Capabilities, GetOptions, Got, ListOptions, Listing, Payload, Precondition, SnapshotOptions,
+    Store, StoreKey, StorePrefix, SyncSnapshot, SyncStore, Target, Version, check_size, from_sync,
 };
 use zarr_core::{Access, StoreError};
 
@@ -44,10 +44,10 @@ use crate::url;
 /// Compare-and-swap holds among the threads of the process, and, since a writer takes the archive as it is when it
 /// begins to write, among processes.
 ///
-/// [`flush`]: WriteableStore::flush
+/// [`flush`]: SyncStore::flush
 ///
 /// ```
-/// use zarr_core::store::{Payload, ReadableStore, StoreKey, WriteableStore};
+/// use zarr_core::store::{Payload, StoreKey, SyncStore};
 /// use zarr_stores::ZipStore;
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -57,7 +57,7 @@ use crate::url;
 /// let key = StoreKey::new("zarr.json")?;
 /// store.set(&key, Payload::from(b"{}".as_slice()))?;
 /// store.flush()?;
-/// assert_eq!(store.get(&key)?.as_deref(), Some(b"{}".as_slice()));
+/// assert_eq!(store.value(&key)?.as_deref(), Some(b"{}".as_slice()));
 /// # Ok(())
 /// # }
 /// ```
@@ -155,7 +155,7 @@ pub(crate) fn open(url: &str, access: Access) -> Result<Arc<dyn Store>, StoreErr
     let path = url::to_path(&url)?;
     // Who asks for an archive means one, whether it is there yet or not.
     match url::new_archive(&path).filter(|_| url::store_on_the_way(&path).is_none()) {
-        Some((path, folder)) => Ok(Arc::new(ZipStore::open_inside(path, &folder, access)?)),
+        Some((path, folder)) => Ok(from_sync(ZipStore::open_inside(path, &folder, access)?)),
         None => open_folder(&url, "", access),
     }
 }
@@ -167,7 +167,7 @@ fn open_folder(url: &str, folder: &str, access: Access) -> Result<Arc<dyn Store>
         Some((_, path, inside)) => (path, inside),
         None => (path, String::new()),
     };
-    Ok(Arc::new(ZipStore::open_inside(path, &format!("{inside}{folder}"), access)?))
+    Ok(from_sync(ZipStore::open_inside(path, &format!("{inside}{folder}"), access)?))
 }
 
 impl Inner {
@@ -267,7 +267,7 @@ impl Drop for Inner {
     }
 }
 
-impl Store for ZipStore {
+impl SyncStore for ZipStore {
     fn name(&self) -> String {
         let inside = &self.0.folder;
         let path = url::from_path(&self.0.path);
@@ -275,108 +275,67 @@ impl Store for ZipStore {
         format!("zip{path}/{inside}").trim_end_matches('/').to_owned()
     }
 
-    fn readable(&self) -> Option<&dyn ReadableStore> {
-        Some(self)
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { create: true, ..Capabilities::FULL }
     }
 
-    fn writeable(&self) -> Option<&dyn WriteableStore> {
-        Some(self)
-    }
-
-    fn listable(&self) -> Option<&dyn ListableStore> {
-        Some(self)
-    }
-
-    fn conditional(&self) -> Option<&dyn ConditionalStore> {
-        Some(self)
-    }
-}
-
-impl ReadableStore for ZipStore {
-    fn get(&self, key: &StoreKey) -> Result<Option<Bytes>, StoreError> {
-        let value = self.0.find(key)?.map(|value| value.read());
-        value.transpose().map(|value| value.map(Bytes::from)).map_err(failed("get", key))
-    }
-
-    fn get_at_most(&self, key: &StoreKey, limit: u64) -> Result<Option<Bytes>, StoreError> {
-        let size = self.0.find(key)?.map(|value| value.size()).transpose();
-        check_size(key, size.map_err(failed("get", key))?.unwrap_or(0), limit)?;
-        self.get(key)
-    }
-
-    fn pin(&self, key: &StoreKey) -> Result<Option<Box<dyn Pinned>>, StoreError> {
-        let pinned = self.0.find(key)?.map(|value| value.pin(key));
-        pinned.transpose().map_err(failed("get", key))
-    }
-
-    fn get_exactly(&self, key: &StoreKey, out: &mut [u8]) -> Result<Option<u64>, StoreError> {
+    /// A version is the content.
+    fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> Result<Option<Got>, StoreError> {
         let Some(value) = self.0.find(key)? else { return Ok(None) };
-        let mut read = || {
-            let size = value.size()?;
-            if size == out.len() as u64 {
-                value.read_into(out)?;
+        let size = value.size().map_err(failed("get", key))?;
+        check_size(key, size, how.limit)?;
+        let into = match how.into {
+            Target::Exact(out) if !how.version => {
+                if size == out.len() as u64 {
+                    value.read_into(out).map_err(failed("get", key))?;
+                }
+                return Ok(Some(Got { size, bytes: None, version: None }));
             }
-            Ok(Some(size))
+            into => into,
         };
-        read().map_err(failed("get", key))
-    }
-}
-
-impl WriteableStore for ZipStore {
-    fn set(&self, key: &StoreKey, value: Payload<'_>) -> Result<(), StoreError> {
-        let value = value.made()?;
-        self.0
-            .write("set", key.as_str(), |staging, archive| staging.put(archive, key, Some(&value)))
+        let bytes = Bytes::from(value.read().map_err(failed("get", key))?);
+        let version = how.version.then(|| Version::of_content(bytes.clone()));
+        GetOptions { into, ..how }.answer(key, bytes, version)
     }
 
-    fn erase(&self, key: &StoreKey) -> Result<(), StoreError> {
-        self.0.write("erase", key.as_str(), |staging, archive| staging.put(archive, key, None))
-    }
-
-    fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
-        self.0.write("erase", prefix.as_str(), |staging, archive| {
-            let keys = archive.directory.below(prefix.as_str());
-            keys.iter().try_for_each(|key| staging.put(archive, key, None))
-        })
-    }
-
-    fn flush(&self) -> Result<(), StoreError> {
-        self.0.flush()
-    }
-}
-
-impl ConditionalStore for ZipStore {
-    fn get_versioned(
+    fn open(
         &self,
         key: &StoreKey,
-        limit: u64,
-    ) -> Result<Option<(Bytes, Version)>, StoreError> {
-        let value = self.get_at_most(key, limit)?;
-        Ok(value.map(|value| (value.clone(), Version::of_content(value))))
+        how: SnapshotOptions<'_>,
+    ) -> Result<Option<Box<dyn SyncSnapshot>>, StoreError> {
+        if how.for_update {
+            let got = self.get(key, how.to_get())?;
+            return Ok(got
+                .and_then(|got| how.in_memory(key, got))
+                .map(|value| Box::new(value) as _));
+        }
+        let Some(value) = self.0.find(key)? else { return Ok(None) };
+        check_size(key, value.size().map_err(failed("get", key))?, how.limit)?;
+        let value = value.open(key).map_err(failed("get", key))?;
+        Ok(Some(value).filter(|value| how.accepts(value.version().as_ref())))
     }
 
-    fn set_if(
+    fn put(
         &self,
         key: &StoreKey,
         value: Option<Payload<'_>>,
-        was: Option<&Version>,
+        only_if: Precondition<'_>,
     ) -> Result<bool, StoreError> {
         let value = value.map(Payload::made).transpose()?;
-        self.0.write("set", key.as_str(), |staging, archive| {
-            let is = archive.find(key).map(|value| value.read()).transpose()?;
-            if is.map(|is| Version::of_content(is.into())).as_ref() != was {
-                return Ok(false);
+        let operation = if value.is_some() || only_if.compares() { "set" } else { "erase" };
+        self.0.write(operation, key.as_str(), |staging, archive| {
+            if only_if.compares() {
+                let is = archive.find(key).map(|value| value.read()).transpose()?;
+                if !only_if.holds(is.map(|is| Version::of_content(is.into())).as_ref()) {
+                    return Ok(false);
+                }
             }
             staging.put(archive, key, value.as_ref())?;
             Ok(true)
         })
     }
 
-    fn creates(&self) -> bool {
-        true
-    }
-
-    /// No other writer is writing, and the archive is the newest one.
+    /// No other writer is active, and the archive is the newest one.
     fn create(
         &self,
         key: &StoreKey,
@@ -397,24 +356,27 @@ impl ConditionalStore for ZipStore {
             Ok(None)
         })
     }
-}
 
-impl ListableStore for ZipStore {
-    fn list_prefix(&self, prefix: &StorePrefix) -> Result<Vec<StoreKey>, StoreError> {
-        let state = self.0.state();
-        let archive = state.archive().map_err(failed("list", prefix))?;
-        Ok(archive.map_or_else(Vec::new, |archive| archive.directory.below(prefix.as_str())))
+    fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
+        self.0.write("erase", prefix.as_str(), |staging, archive| {
+            let keys = archive.directory.below(prefix.as_str());
+            keys.iter().try_for_each(|key| staging.put(archive, key, None))
+        })
     }
 
-    fn list_below(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
+    fn list_prefix(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
         let state = self.0.state();
         let archive = state.archive().map_err(failed("list", prefix))?;
         Ok(archive.map(|archive| archive.directory.listing(prefix)).unwrap_or_default())
     }
 
-    fn list_dir(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
+    fn list_dir(&self, prefix: &StorePrefix, _: ListOptions) -> Result<Listing, StoreError> {
         let state = self.0.state();
         let archive = state.archive().map_err(failed("list", prefix))?;
         Ok(archive.map(|archive| archive.directory.folder_listing(prefix)).unwrap_or_default())
+    }
+
+    fn flush(&self) -> Result<(), StoreError> {
+        self.0.flush()
     }
 }

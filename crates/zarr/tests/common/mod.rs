@@ -7,7 +7,7 @@ pub mod selections;
 use std::sync::Arc;
 
 use zarr::grid::ChunkGrid;
-use zarr::store::{Store, StoreKey};
+use zarr::store::{Store, StoreKey, from_sync};
 use zarr::stores::MemoryStore;
 use zarr::{Dialect, Hierarchy, Json, NodePath, OpenOptions, Registry};
 use zarr_example_extension::OffsetGrid;
@@ -28,7 +28,7 @@ pub fn path(text: &str) -> NodePath {
 
 /// A new hierarchy in memory, and its store.
 pub fn hierarchy(dialect: Dialect) -> (Arc<dyn Store>, Hierarchy) {
-    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let store: Arc<dyn Store> = from_sync(MemoryStore::new());
     let format = zarr::format::of_dialect(dialect);
     let hierarchy = Hierarchy::create(store.clone(), format, &knowing()).expect("a new hierarchy");
     (store, hierarchy)
@@ -39,21 +39,21 @@ pub fn offset(chunks: &[u64], origin: &[i64], shape: &[u64]) -> Arc<dyn ChunkGri
 }
 
 pub fn keys(store: &Arc<dyn Store>) -> Vec<String> {
-    let keys = store.listable().expect("memory lists").list().expect("memory lists");
+    let keys = store.to_sync().list().expect("memory lists");
     keys.iter().map(ToString::to_string).collect()
 }
 
 pub fn document(store: &Arc<dyn Store>, key: &str) -> Json {
     let key = StoreKey::new(key).expect("a good key");
-    let bytes = store.readable().expect("readable").get(&key).expect("readable").expect("there");
+    let bytes = store.to_sync().value(&key).expect("readable").expect("there");
     Json::parse(&bytes).expect("a document")
 }
 
 /// The same store as one that is far away: many requests are in flight at once.
 #[cfg(feature = "wrappers")]
 pub fn remote(store: Arc<dyn Store>) -> Arc<dyn Store> {
-    use zarr::stores::{Latency, TapStore, wrap};
-    let remote = wrap(store, |store| TapStore::new(store, Latency::default()));
-    assert!(remote.waiting().is_some(), "it is a remote one");
-    remote
+    use zarr::stores::{Latency, TapStore};
+    let remote = TapStore::new(store, Latency::default());
+    assert!(!remote.capabilities().local, "it is a remote one");
+    Arc::new(remote)
 }

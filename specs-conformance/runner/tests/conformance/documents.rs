@@ -141,7 +141,7 @@ fn edge(edge: &Json) -> u64 {
 fn store(documents: &[(&str, &Json)]) -> Result<Arc<dyn Store>, String> {
     let store =
         zarr::standard().open_store("memory://", Access::ReadWrite).map_err(|e| e.to_string())?;
-    let writeable = store.writeable().ok_or("the store is not writeable")?;
+    let writeable = store.to_sync();
     for (key, document) in documents {
         let text = document.to_string();
         let key = StoreKey::new(*key).map_err(|e| e.to_string())?;
@@ -176,9 +176,10 @@ fn rewrite(documents: &[(&str, &Json)], key: &str) -> Check {
         create_again(&reopened)?;
     }
     let (_, before) = documents.iter().find(|(k, _)| *k == key).ok_or("no such document")?;
-    let readable = store.readable().ok_or("the store is not readable")?;
-    let found =
-        readable.get(&StoreKey::new(key).map_err(|e| e.to_string())?).map_err(|e| e.to_string())?;
+    let readable = store.to_sync();
+    let found = readable
+        .value(&StoreKey::new(key).map_err(|e| e.to_string())?)
+        .map_err(|e| e.to_string())?;
     let after = parse(&found.ok_or("the document vanished")?, key)?;
     same_json("rewritten document", &plain(&after), &plain(before))
 }

@@ -12,7 +12,7 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use flate2::Crc;
 use libtest_mimic::{Completion, Trial};
-use zarr::store::{Payload, Store, StoreKey};
+use zarr::store::{Payload, Store, StoreKey, SyncStore};
 use zarr::stores::FilesystemStore;
 use zarr::{Access, Object};
 
@@ -116,12 +116,12 @@ fn comes_back(home: &str, far: &str) -> Check {
         servers::registry().open_store(url, Access::ReadOnly).map_err(|e| e.to_string())
     };
     let (home, far) = (open(home)?, open(far)?);
-    for key in home.listable().ok_or("no list")?.list().map_err(|e| e.to_string())? {
-        let get = |store: &dyn Store| {
-            let readable = store.readable().ok_or("it cannot be read")?;
-            readable.get(&key).map_err(|e| e.to_string())
+    for key in home.to_sync().list().map_err(|e| e.to_string())? {
+        let get = |store: &Arc<dyn Store>| {
+            let readable = store.to_sync();
+            readable.value(&key).map_err(|e| e.to_string())
         };
-        same(key.as_str(), get(&*far)?, get(&*home)?)?;
+        same(key.as_str(), get(&far)?, get(&home)?)?;
     }
     Ok(())
 }
@@ -136,8 +136,8 @@ fn is_first(server: &str, family: &str, kind: Kind) -> bool {
 /// Copies every key to a server; the URL of what is there then.
 fn put(from: &Path, server: &str, below: &str, kind: Kind) -> Result<String, String> {
     let url = format!("{server}://{below}");
-    let set = |store: &dyn Store, key: &StoreKey, value: Vec<u8>| -> Check {
-        let writeable = store.writeable().ok_or("it cannot be written")?;
+    let set = |store: &Arc<dyn Store>, key: &StoreKey, value: Vec<u8>| -> Check {
+        let writeable = store.to_sync();
         writeable.set(key, Payload::from(value)).map_err(|e| e.to_string())
     };
     let open = |url: &str| {
@@ -147,14 +147,14 @@ fn put(from: &Path, server: &str, below: &str, kind: Kind) -> Result<String, Str
         let (above, name) = url.rsplit_once('/').ok_or("it lies in no folder")?;
         let value = fs::read(from).map_err(|e| e.to_string())?;
         let key = StoreKey::new(name).map_err(|e| e.to_string())?;
-        set(&*open(above)?, &key, value)?;
+        set(&open(above)?, &key, value)?;
         return Ok(url);
     }
     let (store, folder) = (open(&url)?, FilesystemStore::new(from));
-    let keys = folder.listable().ok_or("no list")?.list().map_err(|e| e.to_string())?;
+    let keys = folder.list().map_err(|e| e.to_string())?;
     for key in keys {
-        let value = folder.readable().ok_or("no read")?.get(&key).map_err(|e| e.to_string())?;
-        set(&*store, &key, value.unwrap_or_default().to_vec())?;
+        let value = folder.value(&key).map_err(|e| e.to_string())?;
+        set(&store, &key, value.unwrap_or_default().to_vec())?;
     }
     Ok(url)
 }

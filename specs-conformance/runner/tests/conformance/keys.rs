@@ -19,11 +19,11 @@ pub fn check(bad: &[Json]) -> Check {
             let Ok(key) = StoreKey::new(key) else {
                 continue;
             };
-            let readable = store.readable().ok_or("not readable")?;
-            let writeable = store.writeable().ok_or("not writeable")?;
-            let _ = readable.get(&key);
+            let readable = store.to_sync();
+            let writeable = store.to_sync();
+            let _ = readable.value(&key);
             if writeable.set(&key, Payload::from(b"x".as_slice())).is_ok() {
-                let found = readable.get(&key).map_err(|e| e.to_string())?;
+                let found = readable.value(&key).map_err(|e| e.to_string())?;
                 if found.as_deref() != Some(b"x".as_slice()) {
                     return Err(format!("{url}: `{key}` was set and is not there"));
                 }

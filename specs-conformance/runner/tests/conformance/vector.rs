@@ -116,7 +116,7 @@ fn check(case: &Object) -> Check {
 fn filled(values: Option<&Object>) -> Result<Arc<dyn Store>, String> {
     let store =
         zarr::standard().open_store("memory://", Access::ReadWrite).map_err(|e| e.to_string())?;
-    let writeable = store.writeable().ok_or("the store is not writeable")?;
+    let writeable = store.to_sync();
     for (key, value) in values.into_iter().flat_map(Object::iter) {
         let key = StoreKey::new(key).map_err(|e| e.to_string())?;
         let bytes = bytes_of(value).map_err(|e| format!("{key}: {e}"))?;
@@ -221,7 +221,7 @@ fn check_expect(store: &Arc<dyn Store>, options: &OpenOptions, expect: &Object) 
 /// The keys of the store, and the values of some.
 fn check_store(store: &Arc<dyn Store>, expect: &Object) -> Check {
     if let Some(expected) = expect.get("keys").and_then(Json::as_array) {
-        let listable = store.listable().ok_or("the store cannot list")?;
+        let listable = store.to_sync();
         let found = listable.list().map_err(|e| e.to_string())?;
         let found: Vec<&str> = found.iter().map(|key| key.as_str()).collect();
         same("keys", found, expected.iter().filter_map(Json::as_str).collect())?;
@@ -229,9 +229,9 @@ fn check_store(store: &Arc<dyn Store>, expect: &Object) -> Check {
     for (key, value) in
         expect.get("store").and_then(Json::as_object).into_iter().flat_map(Object::iter)
     {
-        let readable = store.readable().ok_or("the store is not readable")?;
+        let readable = store.to_sync();
         let found = readable
-            .get(&StoreKey::new(key).map_err(|e| e.to_string())?)
+            .value(&StoreKey::new(key).map_err(|e| e.to_string())?)
             .map_err(|e| e.to_string())?;
         let json = value.as_object().and_then(|value| value.get("json"));
         match (found, json) {

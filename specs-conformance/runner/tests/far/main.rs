@@ -270,5 +270,5 @@ fn put(registry: &Registry, url: &str, bytes: &[u8]) {
     use zarr::store::{Payload, StoreKey};
     let store: Arc<dyn Store> = registry.open_store(url, Access::ReadWrite).expect("it opens");
     let key = StoreKey::new("x.zip").expect("it is a key");
-    store.writeable().expect("it is written").set(&key, Payload::new(bytes)).expect("it is set");
+    store.to_sync().set(&key, Payload::new(bytes)).expect("it is set");
 }

@@ -7,7 +7,7 @@ use std::io::Write;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use zarr::store::{Store, StorePrefix};
-use zarr::stores::{ObjectStore, PrefixStore, ReadOnlyStore, wrap};
+use zarr::stores::{ObjectStore, PrefixStore, ReadOnlyStore};
 use zarr::{Access, Registry, StoreError};
 
 /// A server, and how to reach an empty place on it.
@@ -75,13 +75,13 @@ fn open(url: &str, access: Access) -> Result<Arc<dyn Store>, StoreError> {
     if !open.contains_key(name) {
         let server = named().into_iter().find(|server| server.name == name);
         let Server { url, options, .. } = server.expect("it was registered");
-        let store = ObjectStore::open(&url, Access::ReadWrite, options)?.into_blocking();
+        let store = ObjectStore::open(&url, Access::ReadWrite, options)?.into_store();
         open.insert(name.to_owned(), store);
     }
     let prefix = StorePrefix::new(format!("{}/", prefix.trim_end_matches('/')))?;
-    let store = wrap(open[name].clone(), |store| PrefixStore::new(store, prefix));
+    let store = Arc::new(PrefixStore::new(open[name].clone(), prefix));
     Ok(match access {
         Access::ReadWrite => store,
-        Access::ReadOnly => wrap(store, ReadOnlyStore::new),
+        Access::ReadOnly => Arc::new(ReadOnlyStore::new(store)),
     })
 }

@@ -13,8 +13,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use bytes::{Buf, BufMut, Bytes};
 use crc_fast::{CrcAlgorithm, Digest, checksum};
 use zarr_core::StoreError;
-use zarr_core::store::aio::Store;
-use zarr_core::store::{Payload, StoreKey, StorePrefix, Version};
+use zarr_core::store::{Payload, Store, StoreKey, StorePrefix, Version};
 
 use super::{CacheStore, Kept, Shelf, What};
 use crate::filesystem::Staged;
@@ -43,12 +42,12 @@ const LEFT: u64 = 7;
 ///
 /// ```
 /// use std::sync::Arc;
-/// use zarr_stores::{CacheFolder, wrap};
+/// use zarr_stores::CacheFolder;
 /// # fn of(store: Arc<dyn zarr_core::store::Store>) -> Result<(), zarr_core::StoreError> {
 /// # let folder = tempfile::tempdir().expect("a folder for the example");
 /// # let folder = folder.path();
 /// let cache = CacheFolder::open(folder, 10 << 30)?;
-/// let store = wrap(store, |store| cache.store(store));
+/// let store = cache.store(store);
 /// # Ok(())
 /// # }
 /// ```

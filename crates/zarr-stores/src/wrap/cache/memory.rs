@@ -9,8 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
-use zarr_core::store::aio::Store;
-use zarr_core::store::{StoreKey, StorePrefix, Version};
+use zarr_core::store::{Store, StoreKey, StorePrefix, Version};
 
 use super::{CacheStore, Kept, Shelf, What};
 
@@ -25,10 +24,10 @@ const OVERHEAD: u64 = 128;
 ///
 /// ```
 /// use std::sync::Arc;
-/// use zarr_stores::{ByteCache, wrap};
+/// use zarr_stores::ByteCache;
 /// # fn of(store: Arc<dyn zarr_core::store::Store>) {
 /// let cache = ByteCache::new(256 << 20);
-/// let store = wrap(store, |store| cache.store(store));
+/// let store = cache.store(store);
 /// # }
 /// ```
 #[derive(Clone)]

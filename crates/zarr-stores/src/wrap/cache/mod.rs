@@ -5,7 +5,7 @@
 
 mod folder;
 mod memory;
-mod pinned;
+mod snapshot;
 
 use std::fmt::Debug;
 use std::io;
@@ -16,17 +16,14 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use async_trait::async_trait;
 use bytes::Bytes;
 use zarr_core::StoreError;
-use zarr_core::store::aio::{
-    ConditionalStore, ListableStore, Pinned, ReadableStore, Store, WriteableStore,
-};
 use zarr_core::store::{
-    ByteRange, Listing, Payload, StoreKey, StorePrefix, Version, Whole, check_size, run,
+    Capabilities, GetOptions, Got, InMemorySnapshot, ListOptions, Listing, Payload, Precondition,
+    Snapshot, SnapshotOptions, Store, StoreKey, StorePrefix, Version, check_size, run,
 };
 
 pub use self::folder::CacheFolder;
 pub use self::memory::ByteCache;
-use self::pinned::CachePinned;
-use super::Sides;
+use self::snapshot::CacheSnapshot;
 
 /// What is known of a key.
 #[derive(Clone, Debug)]
@@ -67,7 +64,7 @@ trait Shelf: Debug + Send + Sync {
 
 /// Any store, of whose values a [`ByteCache`] or a [`CacheFolder`] keeps some.
 ///
-/// Has the sides of the store behind it, and no others. Values, parts of them, and that a key has none, are kept when
+/// It is capable of what the store behind it is. Values, parts of them, and that a key has none, are kept when
 /// they are read, and handed out again without asking the store. Listings are not kept.
 ///
 /// **Own writes** through this store, its clones, and whatever shares its cache and is of the same store, are seen
@@ -169,15 +166,6 @@ impl CacheStore {
         forgotten.unwrap_or(Ok(())).map_err(failed(prefix))
     }
 
-    fn pinned(
-        &self,
-        key: &StoreKey,
-        epoch: Option<u64>,
-        value: Box<dyn Pinned>,
-    ) -> Box<dyn Pinned> {
-        Box::new(CachePinned::new(self, key, epoch, value))
-    }
-
     /// Changes a key, and keeps what it then `is`, if that is known.
     async fn change<T>(
         &self,
@@ -223,190 +211,76 @@ impl Drop for Interrupted<'_> {
     }
 }
 
+#[async_trait]
 impl Store for CacheStore {
     fn name(&self) -> String {
         self.store.name()
     }
-    fn readable(&self) -> Option<&dyn ReadableStore> {
-        self.store.readable().map(|_| self as _)
-    }
-    fn writeable(&self) -> Option<&dyn WriteableStore> {
-        self.store.writeable().map(|_| self as _)
-    }
-    fn listable(&self) -> Option<&dyn ListableStore> {
-        self.store.listable().map(|_| self as _)
-    }
-    fn conditional(&self) -> Option<&dyn ConditionalStore> {
-        self.store.conditional().map(|_| self as _)
-    }
-    fn in_flight(&self) -> usize {
-        self.store.in_flight()
-    }
-    fn waits(&self) -> bool {
-        self.store.waits()
-    }
-}
 
-#[async_trait]
-impl ReadableStore for CacheStore {
-    async fn get(&self, key: &StoreKey) -> Result<Option<Bytes>, StoreError> {
-        self.get_at_most(key, u64::MAX).await
+    /// What a part costs depends on whether it is kept.
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { cheap_ranges: false, ..self.store.capabilities() }
     }
 
-    async fn get_at_most(&self, key: &StoreKey, limit: u64) -> Result<Option<Bytes>, StoreError> {
+    async fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> Result<Option<Got>, StoreError> {
+        if how.version {
+            // For a change: what is kept may be old.
+            return self.store.get(key, how).await;
+        }
         match self.kept(key).await.map(|kept| kept.what) {
-            Some(What::Whole(value)) => {
-                check_size(key, value.len() as u64, limit)?;
-                return Ok(Some(value));
-            }
+            Some(What::Whole(value)) => return how.answer(key, value, None),
             Some(What::Absent) => return Ok(None),
             Some(What::Size(_)) | None => {}
         }
         let epoch = self.epoch(key).await;
-        let value = self.store.reader("get")?.get_at_most(key, limit).await?;
-        let what = value.clone().map_or(What::Absent, What::Whole);
+        let got = self.store.get(key, GetOptions::at_most(how.limit)).await?;
+        let value = got.as_ref().and_then(|got| got.bytes.clone());
+        let what = value.map_or(What::Absent, What::Whole);
         self.put(key, epoch, own_version(), what).await;
-        Ok(value)
+        Ok(got.map(|got| how.into.take(got)))
     }
 
-    async fn get_partial_values(
+    async fn open(
         &self,
         key: &StoreKey,
-        ranges: &[ByteRange],
-    ) -> Result<Option<Vec<Bytes>>, StoreError> {
-        match self.pin_for(key, ranges).await? {
-            Some(value) => value.read(ranges).await.map(Some),
-            None => Ok(None),
+        how: SnapshotOptions<'_>,
+    ) -> Result<Option<Box<dyn Snapshot>>, StoreError> {
+        if how.for_update {
+            return self.store.open(key, how).await;
         }
-    }
-
-    async fn pin(&self, key: &StoreKey) -> Result<Option<Box<dyn Pinned>>, StoreError> {
-        self.pin_for(key, &[]).await
-    }
-
-    async fn pin_for(
-        &self,
-        key: &StoreKey,
-        first: &[ByteRange],
-    ) -> Result<Option<Box<dyn Pinned>>, StoreError> {
-        match self.kept(key).await {
+        let kept = self.kept(key).await;
+        let kept = kept.filter(|kept| how.accepts(Some(&kept.version)));
+        match kept {
             Some(Kept { version, what: What::Whole(value), .. }) => {
-                return Ok(Some(Box::new(Whole::new(key, value).with_version(version))));
+                check_size(key, value.len() as u64, how.limit)?;
+                let whole = InMemorySnapshot::new(key, value).with_version(version);
+                return Ok(Some(Box::new(whole)));
             }
             Some(Kept { what: What::Absent, .. }) => return Ok(None),
             Some(Kept { version, what: What::Size(size), .. }) => {
-                return Ok(Some(Box::new(CachePinned::known(self, key, version, size))));
+                check_size(key, size, how.limit)?;
+                return Ok(Some(Box::new(CacheSnapshot::known(self, key, version, size))));
             }
             None => {}
         }
         let epoch = self.epoch(key).await;
-        let value = match first {
-            [] => self.store.reader("get")?.pin(key).await?,
-            first => self.store.reader("get")?.pin_for(key, first).await?,
-        };
-        if value.is_none() {
+        let value = self.store.open(key, how).await?;
+        if value.is_none() && how.expect.is_none() {
             self.put(key, epoch, own_version(), What::Absent).await;
         }
-        Ok(value.map(|value| self.pinned(key, epoch, value)))
+        Ok(value.map(|value| Box::new(CacheSnapshot::new(self, key, epoch, value)) as _))
     }
 
-    async fn pin_as(
-        &self,
-        key: &StoreKey,
-        version: &Version,
-    ) -> Result<Option<Box<dyn Pinned>>, StoreError> {
-        if self.kept(key).await.is_some_and(|kept| kept.version == *version) {
-            return self.pin(key).await;
-        }
-        let epoch = self.epoch(key).await;
-        let value = self.store.reader("get")?.pin_as(key, version).await?;
-        Ok(value.map(|value| self.pinned(key, epoch, value)))
-    }
-}
-
-#[async_trait]
-impl WriteableStore for CacheStore {
-    async fn set(&self, key: &StoreKey, value: Payload<'_>) -> Result<(), StoreError> {
-        let (value, is) = self.written(value)?;
-        let set = self.store.writer("set")?.set(key, value);
-        self.change(key, set, |()| is.map(What::Whole)).await
-    }
-
-    async fn erase(&self, key: &StoreKey) -> Result<(), StoreError> {
-        let erase = self.store.writer("erase")?.erase(key);
-        self.change(key, erase, |()| Some(What::Absent)).await
-    }
-
-    async fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
-        let erased = self.store.writer("erase_prefix")?.erase_prefix(prefix).await;
-        self.forget_below(prefix).await?;
-        erased
-    }
-
-    async fn is_link(&self, prefix: &StorePrefix) -> Result<bool, StoreError> {
-        self.store.writer("is_link")?.is_link(prefix).await
-    }
-
-    async fn erase_link(&self, prefix: &StorePrefix) -> Result<bool, StoreError> {
-        let erased = self.store.writer("erase_link")?.erase_link(prefix).await?;
-        if erased {
-            self.forget_below(prefix).await?;
-        }
-        Ok(erased)
-    }
-
-    async fn flush(&self) -> Result<(), StoreError> {
-        self.store.writer("flush")?.flush().await
-    }
-
-    async fn set_unguarded(&self, key: &StoreKey, value: Payload<'_>) -> Result<(), StoreError> {
-        let (value, is) = self.written(value)?;
-        let set = self.store.writer("set")?.set_unguarded(key, value);
-        self.change(key, set, |()| is.map(What::Whole)).await
-    }
-
-    async fn erase_unguarded(&self, key: &StoreKey) -> Result<(), StoreError> {
-        let erase = self.store.writer("erase")?.erase_unguarded(key);
-        self.change(key, erase, |()| Some(What::Absent)).await
-    }
-}
-
-#[async_trait]
-impl ConditionalStore for CacheStore {
-    async fn get_versioned(
-        &self,
-        key: &StoreKey,
-        limit: u64,
-    ) -> Result<Option<(Bytes, Version)>, StoreError> {
-        self.store.swapper("get")?.get_versioned(key, limit).await
-    }
-
-    async fn pin_versioned(
-        &self,
-        key: &StoreKey,
-        limit: u64,
-    ) -> Result<Option<(Box<dyn Pinned>, Version)>, StoreError> {
-        self.store.swapper("get")?.pin_versioned(key, limit).await
-    }
-
-    async fn set_if(
+    async fn put(
         &self,
         key: &StoreKey,
         value: Option<Payload<'_>>,
-        was: Option<&Version>,
+        only_if: Precondition<'_>,
     ) -> Result<bool, StoreError> {
         let (value, is) = value.map(|value| self.written(value)).transpose()?.unzip();
         let is = is.map_or(Some(What::Absent), |is| is.map(What::Whole));
-        let set = self.store.swapper("set_if")?.set_if(key, value, was);
-        self.change(key, set, |won| is.filter(|_| *won)).await
-    }
-
-    fn erases(&self) -> bool {
-        self.store.conditional().is_some_and(ConditionalStore::erases)
-    }
-
-    fn creates(&self) -> bool {
-        self.store.conditional().is_some_and(ConditionalStore::creates)
+        let put = self.store.put(key, value, only_if);
+        self.change(key, put, |won| is.filter(|_| *won)).await
     }
 
     async fn create(
@@ -420,7 +294,7 @@ impl ConditionalStore for CacheStore {
         for key in leftovers {
             self.forget_key(key).await?;
         }
-        let created = self.store.swapper("create")?.create(key, value, absent, leftovers);
+        let created = self.store.create(key, value, absent, leftovers);
         let created = self
             .change(key, created, |there| is.map(What::Whole).filter(|_| there.is_none()))
             .await;
@@ -429,20 +303,34 @@ impl ConditionalStore for CacheStore {
         }
         created
     }
-}
 
-#[async_trait]
-impl ListableStore for CacheStore {
-    async fn list_prefix(&self, prefix: &StorePrefix) -> Result<Vec<StoreKey>, StoreError> {
-        self.store.lister("list")?.list_prefix(prefix).await
+    async fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
+        let erased = self.store.erase_prefix(prefix).await;
+        self.forget_below(prefix).await?;
+        erased
     }
-    async fn list_below(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
-        self.store.lister("list")?.list_below(prefix).await
+
+    async fn list_prefix(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
+        self.store.list_prefix(prefix).await
     }
-    async fn list_dir(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
-        self.store.lister("list")?.list_dir(prefix).await
+
+    async fn list_dir(
+        &self,
+        prefix: &StorePrefix,
+        how: ListOptions,
+    ) -> Result<Listing, StoreError> {
+        self.store.list_dir(prefix, how).await
     }
-    async fn list_dir_candidates(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
-        self.store.lister("list")?.list_dir_candidates(prefix).await
+
+    async fn link(&self, prefix: &StorePrefix, erase: bool) -> Result<bool, StoreError> {
+        let is_link = self.store.link(prefix, erase).await?;
+        if is_link && erase {
+            self.forget_below(prefix).await?;
+        }
+        Ok(is_link)
+    }
+
+    async fn flush(&self) -> Result<(), StoreError> {
+        self.store.flush().await
     }
 }

@@ -5,54 +5,52 @@ use std::sync::{Arc, OnceLock};
 use async_trait::async_trait;
 use bytes::Bytes;
 use zarr_core::StoreError;
-use zarr_core::store::aio::Pinned;
-use zarr_core::store::{self, ByteRange, StoreKey, Version};
+use zarr_core::store::{ByteRange, Snapshot, SnapshotOptions, StoreKey, SyncSnapshot, Version};
 
 use super::{CacheStore, What};
-use crate::wrap::Sides;
 
 /// A value whose parts are kept.
 #[derive(Clone)]
-pub(super) struct CachePinned {
+pub(super) struct CacheSnapshot {
     store: CacheStore,
     key: StoreKey,
     epoch: Option<u64>,
     /// Its version and size, once they are known.
     known: OnceLock<(Version, u64)>,
     /// The store's own, once it was needed.
-    value: OnceLock<Arc<dyn Pinned>>,
+    value: OnceLock<Arc<dyn Snapshot>>,
 }
 
-impl CachePinned {
-    /// A value that the store has just pinned.
+impl CacheSnapshot {
+    /// A value that the store has just opened.
     pub fn new(
         store: &CacheStore,
         key: &StoreKey,
         epoch: Option<u64>,
-        value: Box<dyn Pinned>,
+        value: Box<dyn Snapshot>,
     ) -> Self {
         let (store, key, value) = (store.clone(), key.clone(), OnceLock::from(Arc::from(value)));
-        CachePinned { store, key, epoch, known: OnceLock::new(), value }
+        CacheSnapshot { store, key, epoch, known: OnceLock::new(), value }
     }
 
     /// The value of this version and size, which the store need not be asked for yet.
     pub fn known(store: &CacheStore, key: &StoreKey, version: Version, size: u64) -> Self {
         let (store, key, known) = (store.clone(), key.clone(), OnceLock::from((version, size)));
-        CachePinned { store, key, epoch: None, known, value: OnceLock::new() }
+        CacheSnapshot { store, key, epoch: None, known, value: OnceLock::new() }
     }
 
     /// The store's own value, of the version that is known.
-    async fn value(&self) -> Result<Arc<dyn Pinned>, StoreError> {
+    async fn value(&self) -> Result<Arc<dyn Snapshot>, StoreError> {
         if let Some(value) = self.value.get() {
             return Ok(value.clone());
         }
-        let pinned = match self.known.get() {
+        let opened = match self.known.get() {
             Some((version, _)) => {
-                self.store.store.reader("get")?.pin_as(&self.key, version).await?
+                self.store.store.open(&self.key, SnapshotOptions::expect(version)).await?
             }
             None => None,
         };
-        let value = pinned.ok_or_else(|| StoreError::Changed { key: self.key.to_string() })?;
+        let value = opened.ok_or_else(|| StoreError::Changed { key: self.key.to_string() })?;
         Ok(self.value.get_or_init(|| value.into()).clone())
     }
 
@@ -89,7 +87,7 @@ impl CachePinned {
 }
 
 #[async_trait]
-impl Pinned for CachePinned {
+impl Snapshot for CacheSnapshot {
     async fn read(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>, StoreError> {
         let mut parts = Vec::with_capacity(ranges.len());
         for range in ranges {
@@ -119,9 +117,9 @@ impl Pinned for CachePinned {
         version.or_else(|| self.value.get()?.version())
     }
 
-    fn blocking(&self) -> Option<Arc<dyn store::Pinned>> {
-        // One that may yet have to be pinned is of a store that may be blocking or async.
-        self.value.get()?.blocking()?;
-        Some((Arc::new(self.clone()) as Arc<dyn Pinned>).into_blocking())
+    fn as_sync(&self) -> Option<Arc<dyn SyncSnapshot>> {
+        // One that may yet have to be opened may be of a remote store.
+        self.value.get()?.as_sync()?;
+        Some((Arc::new(self.clone()) as Arc<dyn Snapshot>).blocking_on())
     }
 }

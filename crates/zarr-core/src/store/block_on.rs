@@ -1,0 +1,132 @@
+//! Waits for a future on this thread; gives async stores to callers that block.
+//!
+//! The caller's thread polls the future itself, and sleeps until it is woken. So a future that is ready at the first poll
+//! costs nothing, and no runtime is entered: a caller may be inside one.
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
+
+use super::{
+    ByteRange, Bytes, Capabilities, GetOptions, Got, ListOptions, Listing, Payload, Precondition,
+    Snapshot, SnapshotOptions, Store, StoreKey, StorePrefix, SyncSnapshot, SyncStore, Version,
+};
+use crate::error::StoreError;
+
+struct Sleeper(Thread);
+
+impl Wake for Sleeper {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+/// The result of a future, for which this thread sleeps as long as it takes. It must not need the runtime of the
+/// caller.
+pub fn block_on<T>(future: impl Future<Output = T>) -> T {
+    let _may_block = super::io_threads::allow_blocking();
+    let mut future = pin!(future);
+    // Most are ready at once, and need no waker.
+    if let Poll::Ready(value) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        return value;
+    }
+    let waker = Waker::from(Arc::new(Sleeper(thread::current())));
+    let mut context = Context::from_waker(&waker);
+    loop {
+        match future.as_mut().poll(&mut context) {
+            Poll::Ready(value) => return value,
+            Poll::Pending => thread::park(),
+        }
+    }
+}
+
+/// A store whose futures are awaited on the calling thread.
+#[derive(Debug)]
+pub(super) struct BlockOn(pub(super) Arc<dyn Store>);
+
+impl SyncStore for BlockOn {
+    fn name(&self) -> String {
+        self.0.name()
+    }
+    fn capabilities(&self) -> Capabilities {
+        self.0.capabilities()
+    }
+    fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> Result<Option<Got>, StoreError> {
+        block_on(self.0.get(key, how))
+    }
+    fn open(
+        &self,
+        key: &StoreKey,
+        how: SnapshotOptions<'_>,
+    ) -> Result<Option<Box<dyn SyncSnapshot>>, StoreError> {
+        let opened = block_on(self.0.open(key, how))?;
+        Ok(opened.map(|value| Box::new(Shared(Arc::<dyn Snapshot>::from(value).to_sync())) as _))
+    }
+    fn put(
+        &self,
+        key: &StoreKey,
+        value: Option<Payload<'_>>,
+        only_if: Precondition<'_>,
+    ) -> Result<bool, StoreError> {
+        block_on(self.0.put(key, value, only_if))
+    }
+    fn create(
+        &self,
+        key: &StoreKey,
+        value: Payload<'_>,
+        absent: &[StoreKey],
+        leftovers: &[StoreKey],
+    ) -> Result<Option<StoreKey>, StoreError> {
+        block_on(self.0.create(key, value, absent, leftovers))
+    }
+    fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
+        block_on(self.0.erase_prefix(prefix))
+    }
+    fn list_prefix(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
+        block_on(self.0.list_prefix(prefix))
+    }
+    fn list_dir(&self, prefix: &StorePrefix, how: ListOptions) -> Result<Listing, StoreError> {
+        block_on(self.0.list_dir(prefix, how))
+    }
+    fn link(&self, prefix: &StorePrefix, erase: bool) -> Result<bool, StoreError> {
+        block_on(self.0.link(prefix, erase))
+    }
+    fn flush(&self) -> Result<(), StoreError> {
+        block_on(self.0.flush())
+    }
+}
+
+/// A snapshot that is shared.
+struct Shared(Arc<dyn SyncSnapshot>);
+
+impl SyncSnapshot for Shared {
+    fn read(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>, StoreError> {
+        self.0.read(ranges)
+    }
+    fn read_into(&self, range: ByteRange, buf: &mut Vec<u8>) -> Result<(), StoreError> {
+        self.0.read_into(range, buf)
+    }
+    fn size(&self) -> u64 {
+        self.0.size()
+    }
+    fn version(&self) -> Option<Version> {
+        self.0.version()
+    }
+}
+
+/// A snapshot whose futures are awaited on the calling thread.
+pub(super) struct BlockOnSnapshot(pub(super) Arc<dyn Snapshot>);
+
+impl SyncSnapshot for BlockOnSnapshot {
+    fn read(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>, StoreError> {
+        block_on(self.0.read(ranges))
+    }
+    fn size(&self) -> u64 {
+        self.0.size()
+    }
+    fn version(&self) -> Option<Version> {
+        self.0.version()
+    }
+}

@@ -1,0 +1,76 @@
+//! The keys and prefixes that a listing found.
+
+use super::{StoreKey, StorePrefix};
+
+/// The keys and prefixes directly below a prefix, both in full (D-137), sorted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Listing {
+    /// Keys with no further `/`.
+    pub keys: Vec<StoreKey>,
+    /// Prefixes one level down, with their `/`.
+    pub prefixes: Vec<StorePrefix>,
+    /// Names as the store has them, of which no key can be made: they have a segment `..`, for example. They are told
+    /// to the caller, who cannot reach them (decision 0137).
+    pub left_out: Vec<String>,
+}
+
+impl Listing {
+    /// The listing of `prefix`, folded from all the keys below it.
+    pub fn fold(prefix: &StorePrefix, keys: impl IntoIterator<Item = StoreKey>) -> Self {
+        let mut listing = Listing::default();
+        for key in keys {
+            let Some(rest) = prefix.strip(&key) else {
+                continue;
+            };
+            match rest.find('/') {
+                None => listing.keys.push(key),
+                Some(at) => {
+                    let end = prefix.as_str().len() + at + 1;
+                    if let Ok(prefix) = StorePrefix::new(&key.as_str()[..end]) {
+                        listing.prefixes.push(prefix);
+                    }
+                }
+            }
+        }
+        listing.keys.sort();
+        listing.prefixes.sort();
+        listing.prefixes.dedup();
+        listing
+    }
+
+    /// The listing of `prefix`, folded from names below it as the store has them. What no key can say is named.
+    pub fn of_names<'a>(prefix: &StorePrefix, names: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut listing = Listing::default();
+        for name in names {
+            let Some(rest) = name.strip_prefix(prefix.as_str()) else { continue };
+            match rest.find('/') {
+                None => match StoreKey::new(name) {
+                    Ok(key) => listing.keys.push(key),
+                    Err(_) => listing.left_out.push(name.to_owned()),
+                },
+                Some(at) => match StorePrefix::new(&name[..=prefix.as_str().len() + at]) {
+                    Ok(prefix) => listing.prefixes.push(prefix),
+                    Err(_) => listing.left_out.push(name.to_owned()),
+                },
+            }
+        }
+        listing.keys.sort();
+        listing.prefixes.sort();
+        listing.prefixes.dedup();
+        listing
+    }
+}
+
+impl From<Vec<StoreKey>> for Listing {
+    fn from(keys: Vec<StoreKey>) -> Self {
+        Listing { keys, ..Listing::default() }
+    }
+}
+
+impl Listing {
+    /// The listing of `prefix`, folded from one of all the keys below it.
+    #[must_use]
+    pub fn folded(self, prefix: &StorePrefix) -> Listing {
+        Listing { left_out: self.left_out, ..Listing::fold(prefix, self.keys) }
+    }
+}

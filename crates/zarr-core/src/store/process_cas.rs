@@ -1,0 +1,122 @@
+//! Guards changes within this process, for stores that cannot compare and swap.
+//!
+//! A lock for each of some groups of keys; other processes are not seen.
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard};
+
+use super::block_on::BlockOn;
+use super::{
+    Capabilities, GetOptions, Got, ListOptions, Listing, Payload, Precondition, SnapshotOptions,
+    Store, StoreKey, StorePrefix, SyncSnapshot, SyncStore, Version, from_sync_arc,
+};
+use crate::error::StoreError;
+use crate::sync::lock;
+
+/// The store as the library uses it: a local one is a [`SyncStore`] behind the one adapter, with a guard within this
+/// process if it has none.
+pub(crate) fn guarded(store: Arc<dyn Store>) -> Arc<dyn Store> {
+    let Capabilities { read, write, swap, local, .. } = store.capabilities();
+    let sync: Arc<dyn SyncStore> = match store.as_sync() {
+        Some(_) if swap || !(read && write) => return store,
+        Some(sync) => sync.clone(),
+        None if local => Arc::new(BlockOn(store)),
+        None => return store,
+    };
+    match read && write && !swap {
+        true => from_sync_arc(Arc::new(ProcessCas(sync))),
+        false => from_sync_arc(sync),
+    }
+}
+
+/// A store that can be read and written, with a compare-and-swap that holds within this process.
+#[derive(Debug)]
+struct ProcessCas(Arc<dyn SyncStore>);
+
+const LOCKS: usize = 64;
+
+impl ProcessCas {
+    /// The lock of a key: the same for every handle of a store of that name. Only calls of the store are made while it
+    /// is held.
+    fn lock(&self, key: &StoreKey) -> MutexGuard<'static, ()> {
+        static TABLE: LazyLock<([Mutex<()>; LOCKS], RandomState)> =
+            LazyLock::new(|| (std::array::from_fn(|_| Mutex::new(())), RandomState::new()));
+        let (locks, hasher) = &*TABLE;
+        let at = hasher.hash_one((self.0.name(), key.as_str())) as usize % LOCKS;
+        lock(&locks[at])
+    }
+}
+
+impl SyncStore for ProcessCas {
+    fn name(&self) -> String {
+        self.0.name()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { swap: true, swap_erase: true, create: false, ..self.0.capabilities() }
+    }
+
+    /// A version is the content.
+    fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> Result<Option<Got>, StoreError> {
+        if !how.version {
+            return self.0.get(key, how);
+        }
+        let Some(got) = self.0.get(key, GetOptions::at_most(how.limit))? else { return Ok(None) };
+        let version = got.bytes.clone().map(Version::of_content);
+        Ok(Some(how.into.take(Got { version, ..got })))
+    }
+
+    fn open(
+        &self,
+        key: &StoreKey,
+        how: SnapshotOptions<'_>,
+    ) -> Result<Option<Box<dyn SyncSnapshot>>, StoreError> {
+        if !how.for_update {
+            return self.0.open(key, how);
+        }
+        let got = self.get(key, how.to_get())?;
+        Ok(got.and_then(|got| how.in_memory(key, got)).map(|value| Box::new(value) as _))
+    }
+
+    fn put(
+        &self,
+        key: &StoreKey,
+        value: Option<Payload<'_>>,
+        only_if: Precondition<'_>,
+    ) -> Result<bool, StoreError> {
+        if only_if == Precondition::Unchecked {
+            return self.0.put(key, value, only_if);
+        }
+        let value = match value {
+            Some(value) if only_if == Precondition::Always => Some(value.made()?),
+            value => value,
+        };
+        let _lock = self.lock(key);
+        if only_if.compares()
+            && !only_if.holds(self.0.value(key)?.map(Version::of_content).as_ref())
+        {
+            return Ok(false);
+        }
+        self.0.put(key, value, Precondition::Always)
+    }
+
+    fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
+        self.0.erase_prefix(prefix)
+    }
+
+    fn list_prefix(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
+        self.0.list_prefix(prefix)
+    }
+
+    fn list_dir(&self, prefix: &StorePrefix, how: ListOptions) -> Result<Listing, StoreError> {
+        self.0.list_dir(prefix, how)
+    }
+
+    fn link(&self, prefix: &StorePrefix, erase: bool) -> Result<bool, StoreError> {
+        self.0.link(prefix, erase)
+    }
+
+    fn flush(&self) -> Result<(), StoreError> {
+        self.0.flush()
+    }
+}

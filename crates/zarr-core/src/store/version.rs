@@ -1,0 +1,55 @@
+//! Tells one value of a key from every other.
+
+use std::fmt;
+
+use bytes::Bytes;
+
+/// What a value was when it was read: equal versions mean equal values, nowise changed since.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Version {
+    token: Option<Bytes>,
+    /// What tells a value from an equal one that was set later, where the store knows.
+    mark: Option<[u64; 4]>,
+}
+
+impl fmt::Debug for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let size = self.token.as_ref().map(Bytes::len);
+        write!(f, "Version of {size:?} bytes, {:?}", self.mark)
+    }
+}
+
+impl Version {
+    /// A version from whatever the store tells states apart by: an ETag, a count.
+    pub fn new(token: impl Into<Bytes>) -> Self {
+        Version { token: Some(token.into()), mark: None }
+    }
+
+    /// The version of a value by its content: the value itself, shared, not copied. Comparing two is
+    /// exact.
+    pub fn of_content(value: Bytes) -> Self {
+        Version { token: Some(value), mark: None }
+    }
+
+    /// The version of a value that its mark alone tells from others.
+    pub fn of_mark(mark: [u64; 4]) -> Self {
+        Version { token: None, mark: Some(mark) }
+    }
+
+    /// What a store told it by, or the value itself: what a mark adds is known to the store alone.
+    pub fn token(&self) -> Option<&Bytes> {
+        self.token.as_ref()
+    }
+
+    /// Whether nothing but a mark is known.
+    pub fn is_mark(&self) -> bool {
+        self.token.is_none()
+    }
+
+    /// The same version of a value that bears this mark, such as a file's number and time of change.
+    #[must_use]
+    pub fn marked(mut self, mark: [u64; 4]) -> Self {
+        self.mark = Some(mark);
+        self
+    }
+}
