@@ -12,7 +12,7 @@ use crate::record::Shown;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Cell {
     pub text: String,
-    /// Whether it stood in quotes: `""` is a text without letters, and nothing at all is a missing element.
+    /// Whether it was quoted: `""` is a text without letters, and nothing at all is a missing element.
     pub quoted: bool,
 }
 
@@ -72,7 +72,7 @@ fn cells(line: &str) -> Result<Vec<Cell>, String> {
     Ok(lines(line)?.pop().unwrap_or_default())
 }
 
-/// The values of each line. What stands in quotes may hold commas, line ends, and quotes twice.
+/// The values of each line. A quoted value may hold commas, line ends, and quotes twice.
 fn lines(text: &str) -> Result<Vec<Vec<Cell>>, String> {
     let (mut lines, mut line) = (Vec::new(), Vec::new());
     let mut rest = text;

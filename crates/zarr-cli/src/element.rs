@@ -3,8 +3,9 @@
 //! Integers are exact. Floats are the shortest text that reads back as the same number; what JSON has
 //! no number for is `"NaN"`, `"Infinity"`, `"-Infinity"`. Complex numbers are `[real, imaginary]`.
 //! Bytes of fixed length are text without the NULs that pad them, or `{"base64": "…"}` where they are
-//! no UTF-8; those of any length, too. Bytes without meaning are base64. Lists of any length are lists. Moments are dates in ISO 8601 as fine as their unit, spans
-//! of time are whole numbers of their steps; no time is `"NaT"`.
+//! not UTF-8; variable-length bytes, too. Raw bytes are base64. Variable-length lists are lists. Moments
+//! are dates in ISO 8601 as fine as their unit, spans of time are whole numbers of their steps; no time
+//! is `"NaT"`.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -15,7 +16,7 @@ use zarr::{Json, Object};
 
 use crate::calendar;
 
-/// Bytes before an element of any length: how many it has.
+/// Bytes before a variable-length element, which hold its length.
 pub(crate) const LENGTH: usize = 4;
 
 /// The notation of an element.

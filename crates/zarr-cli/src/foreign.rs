@@ -35,7 +35,7 @@ pub(crate) fn refuse(hierarchy: &Hierarchy, path: &NodePath) -> Result<(), Failu
     )))
 }
 
-/// Warns if data of another format, or files that are not Zarr's, lie at `url`, where a hierarchy or a node is about to be
+/// Warns if data of another format, or files that are not Zarr's, are at `url`, where a hierarchy or a node is about to be
 /// created.
 pub(crate) fn warn(session: &Session, place: &Place, url: &str) {
     let hierarchy = &place.hierarchy;

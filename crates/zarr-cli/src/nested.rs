@@ -8,7 +8,7 @@ use zarr::data_type::DataType;
 use crate::element::Style;
 use crate::record::Shown;
 
-/// Text is handed on in pieces of about so many bytes.
+/// Bytes of the pieces that text is handed on in, about.
 const PIECE: usize = 1 << 16;
 
 /// Nested lists of JSON, written as elements come in.
@@ -54,7 +54,7 @@ impl Lists {
         out.write_all(text.as_bytes())
     }
 
-    /// The lists of a shape without elements; `None` if there are more than anyone wants to read.
+    /// The lists of a shape without elements; `None` if there are too many to read.
     pub fn empty(shape: &[u64]) -> Option<Json> {
         let outer = shape.iter().position(|&len| len == 0)?;
         let count = shape[..outer].iter().try_fold(1u64, |n, &len| n.checked_mul(len));

@@ -207,7 +207,7 @@ impl<'a> Dictionary<'a> {
         Ok(Json::Array(fields))
     }
 
-    /// A quoted text, in which backslashes stand before quotes and backslashes alone.
+    /// A quoted text, in which backslashes escape only quotes and backslashes.
     fn name(&mut self) -> Result<String, String> {
         self.0 = self.0.trim_start();
         let mut rest = self.0.chars();

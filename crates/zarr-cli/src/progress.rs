@@ -4,8 +4,8 @@ use std::io::{self, IsTerminal};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// A bar on standard error, if that is a terminal; else nothing. It is drawn by whoever says how far the work is: a thread
-/// of its own is one that the system may refuse.
+/// A bar on standard error, if that is a terminal; else nothing. The thread that reports progress draws
+/// it: the system may refuse a further thread.
 pub(crate) struct Progress(ProgressBar);
 
 impl Progress {

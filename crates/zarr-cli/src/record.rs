@@ -1,11 +1,11 @@
 //! Writes a record, or an element that may be missing, in JSON and CSV, and reads it back.
 //!
-//! In JSON a record is an object with its fields, each said as an element of its type, in nested lists
-//! where it has a shape. In CSV each value has a column of its own, named in a first line: `e.x` is the
+//! In JSON a record is an object with its fields, each written as an element of its type, in nested lists
+//! where it has a shape. In CSV each value has its own column, named in a first line: `e.x` is the
 //! field `x` of the field `e`, `q.0.1` one of a field's several values.
 //!
-//! In JSON a missing element is `null`, in CSV nothing. One that is there is said as any other is; where that
-//! could be `null` itself, as a list of one, `[null]`.
+//! In JSON a missing element is `null`, in CSV nothing. A present one is written as any element of
+//! its type; where that could be `null` itself, as a list of one, `[null]`.
 
 use zarr::Json;
 use zarr::data_type::{DataType, Field, Scalar};
@@ -22,7 +22,7 @@ pub(crate) trait Shown {
 
     fn is_optional(&self) -> bool;
 
-    /// Whether an element is said as a list.
+    /// Whether an element is written as a list.
     fn is_list(&self) -> bool;
 
     /// How many columns of CSV an element has.
@@ -54,7 +54,7 @@ impl Shown for DataType {
     fn header(&self) -> Option<String> {
         match self {
             DataType::Record(_) => Some(columns(self).join(",")),
-            // Those inside one another are said in JSON.
+            // Nested ones are written as JSON.
             DataType::Optional(optional) => {
                 optional.inner().header().filter(|_| !optional.inner().is_optional())
             }

@@ -62,7 +62,7 @@ impl Along {
     /// The coordinate at a position, which there is.
     pub fn at(&self, position: u64) -> u64 {
         match self {
-            // What lies in an axis is right modulo 2^64.
+            // A position on an axis is right modulo 2^64.
             Along::Steps { start, step, .. } => {
                 start.wrapping_add((*step as u64).wrapping_mul(position))
             }
@@ -246,8 +246,8 @@ fn words(text: &str) -> Result<Vec<&str>, String> {
     Ok(words)
 }
 
-/// What a word means of an axis of length `len`: `start:stop:step` without the stop itself, each of which may
-/// be left out; `n` alone; `[a,b,c]`. Negative coordinates count from the axis' end.
+/// The positions that a word selects on an axis of length `len`: `start:stop:step` without the stop itself, each of
+/// which may be left out; one `n`; `[a,b,c]`. Negative coordinates count from the axis' end.
 fn along(word: &str, whose: &str, len: u64) -> Result<Along, String> {
     let bad =
         |why: &str| format!("`{word}` {why}; write it as in 0:4, 3, ::2, 9:0:-3, -1 or [1,5,9]");

@@ -79,7 +79,7 @@ pub(crate) struct Care {
 pub(crate) enum Guard {
     /// Other programs may write at the same time, nothing is lost
     On,
-    /// Nobody else writes here now
+    /// No other program writes here now
     Off,
 }
 
@@ -170,7 +170,7 @@ impl Session {
         Ok(node)
     }
 
-    /// The node, as its writer meant characters.
+    /// The node, with the characters of its strings in the encoding that its writer used.
     fn find(&self, target: &Target, options: &OpenOptions) -> Result<Node, Failure> {
         let node = self.find_plainly(target, options)?;
         match zarr::nczarr::narrow_characters(&node, options) {
@@ -193,7 +193,7 @@ impl Session {
             return Ok(zarr::open_with(&url, options)?);
         }
         let (hierarchy, path) = match zarr::locate(&url, options) {
-            // A folder without documents of its own, holding a node that has: v2 and v3 nodes stand alone.
+            // A folder without documents that holds a node with one: v2 and v3 nodes need no parents.
             Err(e) if e.kind() == ErrorKind::NotFound => {
                 let inner = format!(
                     "{}{}",
@@ -210,7 +210,7 @@ impl Session {
         Ok(hierarchy.node(&below(&path, &target.path)?)?)
     }
 
-    /// The place of a node to be created: in the hierarchy that TARGET means or lies in; else in a new
+    /// The place of a node to be created: in the hierarchy at TARGET or above it; else in a new
     /// one, in `format` or else in `default`.
     pub fn place(
         &self,
@@ -251,7 +251,7 @@ impl Session {
         Ok(Place { hierarchy, path, begun: false })
     }
 
-    /// The hierarchy that a URL without a node lies in, and the path that it means there.
+    /// The hierarchy above a URL without a node, and the path of the URL in it.
     fn above(&self, url: &str, options: &OpenOptions) -> Option<(Hierarchy, NodePath)> {
         let mut names: Vec<&str> = Vec::new();
         let mut base = url.trim_end_matches('/');
@@ -273,7 +273,7 @@ impl Session {
         None
     }
 
-    /// The node, for erasing: as a child of the hierarchy it lies in, where there is one.
+    /// The node, for erasing: as a child of the hierarchy that contains it, where there is one.
     pub fn find_in_parent(
         &self,
         target: &Target,
@@ -365,7 +365,7 @@ impl Session {
     }
 }
 
-/// What an interrupted erase left of a whole hierarchy, as one of v3: erasing asks for names alone.
+/// What an interrupted erase left of a whole hierarchy, as one of v3: erasing needs only names.
 fn interrupted(url: &str, options: &OpenOptions) -> Option<(Hierarchy, NodePath)> {
     let store = options.store(url).ok()?;
     let hierarchy = Hierarchy::of_format(store, zarr::format::of_dialect(Dialect::V3), options);

@@ -8,9 +8,9 @@ use zarr::data_type::DataType;
 use crate::record::Shown;
 use crate::region::Elements;
 
-/// So many elements are printed whole, as by NumPy.
+/// The most elements that are printed whole, as by NumPy.
 const THRESHOLD: u64 = 1000;
-/// So many elements are shown at most, whatever the rank.
+/// The most elements that are shown, at any rank.
 const MOST: u64 = 10_000;
 /// As many elements as these are kept at the beginning and at the end of an axis; fewer, where there would be too many.
 const EDGES: [(u64, u64); 5] = [(3, 3), (2, 2), (1, 1), (1, 0), (0, 0)];
@@ -79,7 +79,7 @@ impl Summary {
             out.push_str(&format!("{text:>width$}"));
             return;
         };
-        // Rows stand below each other, and lists of rows apart.
+        // Each row is a line, and blank lines separate lists of rows.
         let between = match inner.len() {
             0 => ", ".to_owned(),
             below => format!(",{}{}", "\n".repeat(below), " ".repeat(axis + 1)),

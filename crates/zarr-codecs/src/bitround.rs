@@ -1,7 +1,7 @@
 //! Rounds numbers to a given number of bits.
 //!
 //! `bitround` (F-099), to even where two are as near: of floats the mantissa, which may carry into the
-//! exponent; of integers, in final v3 alone, what stands from the highest set bit, which for negative ones is
+//! exponent; of integers, only in final v3, the digits from the highest set bit, which for negative ones is
 //! the sign. What would not fit is cut off instead. Decoding changes nothing.
 
 use zarr_core::codec::{ChunkContext, Codec, CodecSpec, Parameters};

@@ -32,7 +32,7 @@ struct Cast {
     to: Scalar,
     rounding: Rounding,
     out_of_range: Option<OutOfRange>,
-    /// What some numbers become, whatever else is said.
+    /// What some numbers become, before any other rule.
     map: Map,
     /// The type that they become numbers of.
     name: String,
@@ -155,7 +155,7 @@ impl Cast {
         Ok(())
     }
 
-    /// Casts a value that stands alone.
+    /// Casts a single value.
     fn one(&self, from: &[u8]) -> Result<Vec<u8>, String> {
         let mut to = vec![0; self.to.size()];
         self.step(from, &mut to).map(|()| to)

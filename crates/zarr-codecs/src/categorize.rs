@@ -24,9 +24,9 @@ const CODEC: &str = "categorize";
 /// The texts of an array, as numcodecs' `dtype` says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Texts {
-    /// `U`: so many code points.
+    /// `U`: a number of code points.
     Utf32(usize, Endian),
-    /// `S`: so many bytes.
+    /// `S`: a number of bytes.
     Bytes(usize),
     /// `O`.
     Objects,

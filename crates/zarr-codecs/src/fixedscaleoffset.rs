@@ -16,7 +16,7 @@ use crate::util::number::{Native, cast, each, with_scalar};
 #[derive(Clone, Debug)]
 struct Parameter {
     value: ScalarValue,
-    /// As the document spells it.
+    /// As the document has it.
     text: Json,
 }
 

@@ -23,7 +23,7 @@ const CODEC: &str = "pcodec";
 /// The most numbers that one of its pages holds.
 const MOST: i64 = 1 << 24;
 
-/// What it is told.
+/// The names of its parameters.
 const PARAMETERS: [&str; 6] = [
     "level",
     "mode_spec",
@@ -120,7 +120,7 @@ impl Pcodec {
         })
     }
 
-    /// Native numbers of a file, as many bytes as are due.
+    /// Native numbers of a file, as many bytes as are expected.
     ///
     /// Memory is asked for page by page, each once its header was read.
     fn decompress(&self, file: &[u8], size: DecodedSize) -> Result<Vec<u8>, CodecError> {

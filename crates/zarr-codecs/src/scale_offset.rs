@@ -88,7 +88,7 @@ impl Operation {
 }
 
 impl ScaleOffset {
-    /// Does these operations, where their second number is said.
+    /// Does these operations, where their second number is given.
     fn step(
         &self,
         operations: [(Operation, Option<ScalarValue>); 2],

@@ -430,7 +430,7 @@ impl BytesToBytes for Zfp {
         let count = self.numbers.count(self.codec, decoded.len() as u64)?;
         let mut native = decoded.into_owned();
         self.numbers.byteswap(&mut native);
-        // Whoever cut a chunk to another length has no shape for it.
+        // The shape is not that of a chunk that another codec cut to another length.
         if element_count(&self.shape) == Some(count) {
             self.compress(&native, &self.shape)
         } else {

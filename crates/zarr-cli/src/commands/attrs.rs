@@ -24,7 +24,7 @@ Changes are laid over what the attributes are by then, so that nobody's are lost
 pub(crate) struct Attrs {
     #[command(flatten)]
     target: Target,
-    /// Show this attribute alone
+    /// Show only this attribute
     #[arg(value_name = "KEY", conflicts_with_all = ["set", "delete"])]
     key: Option<String>,
     /// Set an attribute; may be given again

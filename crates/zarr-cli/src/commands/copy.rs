@@ -47,13 +47,13 @@ pub(crate) struct Copy {
     /// Another chunk shape
     #[arg(long, value_name = "N,N,…", value_parser = parse::shape)]
     chunks: Option<Shape>,
-    /// Shards of this shape: so many chunks share one stored object (v3)
+    /// Shape of a shard, whose chunks share one stored object (v3)
     #[arg(long, value_name = "N,N,…", value_parser = parse::shape)]
     shards: Option<Shape>,
     /// Other codecs, in order; `none` for none; may be given again
     #[arg(long, value_name = "NAME[:LEVEL]")]
     codec: Vec<String>,
-    /// Leave out what the copy's format has no words for, and name each such node
+    /// Leave out what the copy's format cannot represent, and name each such node
     #[arg(long)]
     skip_unsupported: bool,
     #[command(flatten)]

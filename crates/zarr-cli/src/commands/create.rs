@@ -40,16 +40,16 @@ pub(crate) struct Create {
     /// Length of a chunk along each axis; if not given, chunks have about 1 MiB of elements, and are near-cubic
     #[arg(long, value_name = "N,N,…", value_parser = parse::shape)]
     chunks: Option<Shape>,
-    /// Length of a shard along each axis: so many chunks share one stored object (v3)
+    /// Length of a shard along each axis; the chunks of a shard share one stored object (v3)
     #[arg(long, value_name = "N,N,…", value_parser = parse::shape)]
     shards: Option<Shape>,
     /// Type of an element
     #[arg(long, value_name = "TYPE", required_unless_present = "group")]
     dtype: Option<String>,
-    /// What elements hold that nobody wrote; zero, if not given, or missing where they may be
+    /// Value of elements that were never written; zero, if not given, or missing if elements are nullable
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     fill: Option<String>,
-    /// Leave undefined what elements hold that nobody wrote (not in v3)
+    /// Leave the value of elements that were never written undefined (not in v3)
     #[arg(long, conflicts_with = "fill")]
     no_fill: bool,
     /// A codec; may be given again
@@ -172,7 +172,7 @@ impl Create {
 }
 
 /// The drafts create a node without a look at what is there (D-151, D-153), so that a group and an array
-/// can come to lie at one path, where the group is never seen again. A person's command looks.
+/// can get the same path, and the group is never seen again. A person's command looks.
 fn refuse_other_kind(place: &Place, group: bool) -> Result<(), Failure> {
     let Place { hierarchy, path, begun } = place;
     if *begun || hierarchy.dialect() != Dialect::Draft {

@@ -1,4 +1,4 @@
-//! Shows what the program can do, with an image that somebody else wrote.
+//! Shows what the program can do, with an image that another program wrote.
 
 use std::io;
 use std::path::{Path, PathBuf};

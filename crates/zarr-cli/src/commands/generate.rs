@@ -32,9 +32,9 @@ pub(crate) struct Generate {
     /// Path or URL of the new dataset
     #[arg(short = 'o', long, value_name = "TARGET")]
     output: String,
-    /// What the dataset is kept as: nczarr-v3 (if nothing is said), nczarr-v2 (for netCDF's own library), or plain Zarr
+    /// What the dataset is kept as: nczarr-v3 (the default), nczarr-v2 (for netCDF's own library), or plain Zarr
     /// with the names of dimensions, zarr-v3 or zarr-v2 (as xarray has them). A mode in TARGET says it, too: #mode=nczarr
-    /// and #mode=zarr mean v2, as in netCDF's library, unless v3 stands there
+    /// and #mode=zarr mean v2, as in netCDF's library, unless it also has v3
     #[arg(long, value_name = "FORMAT", value_parser = format)]
     format: Option<NewDataset>,
     #[command(flatten)]

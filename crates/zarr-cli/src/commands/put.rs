@@ -108,7 +108,7 @@ impl Put {
                 );
                 return Err(Failure::Usage(why));
             }
-            // How long the text is, nobody can tell.
+            // The length of the text is unknown.
             (one, Format::Json | Format::Csv) if one.is_variable() => {
                 input.total = u64::MAX;
             }
@@ -243,7 +243,7 @@ impl Input<'_> {
 
     /// All of a text of elements of a region of `shape`.
     fn text(&mut self, shape: &[u64]) -> Result<Vec<u8>, Failure> {
-        // No element needs more text than this, unless somebody wrote it with many spaces.
+        // No element needs more text than this, unless it was written with many spaces.
         let limit = self.total.saturating_mul(32).saturating_add(1 << 20);
         let mut text = Vec::new();
         self.from.take(limit).read_to_end(&mut text).map_err(Failure::input)?;

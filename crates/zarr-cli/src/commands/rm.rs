@@ -74,7 +74,7 @@ impl Rm {
     }
 }
 
-/// A draft's hierarchy has a document of its own, besides those of its nodes.
+/// Erases the document that a draft's hierarchy has besides those of its nodes.
 fn erase_entry_point(hierarchy: &Hierarchy) -> Result<(), Failure> {
     let entry = zarr::format::of_dialect(hierarchy.dialect()).entry_point().map_err(Error::from)?;
     if hierarchy.store().capabilities().write {

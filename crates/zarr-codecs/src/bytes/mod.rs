@@ -1,6 +1,6 @@
 //! Stores elements as bytes, in C order and a byte order (F-080).
 //!
-//! v2 and the drafts say the byte order in the data type; there this codec is implied and has no words.
+//! v2 and the drafts have the byte order in the data type: there this codec is implied and has no metadata.
 
 mod read;
 
@@ -37,7 +37,7 @@ struct Plain {
     cell: usize,
     /// What turns stored elements into native ones, and back.
     swap: ByteSwap,
-    /// Bytes that are turned round together: 1 if stored elements are native ones; `None` if fields of
+    /// Bytes that are swapped together: 1 if stored elements are native ones; `None` if fields of
     /// records differ.
     unit: Option<usize>,
     /// The type of elements that memory and store have in other forms, and the bits of each byte that are
@@ -85,7 +85,7 @@ pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, M
 }
 
 impl Plain {
-    /// Decodes the part `within` of so many elements.
+    /// Decodes the part `within` of a chunk of `shape`.
     fn decode(
         &self,
         encoded: &[u8],
@@ -119,7 +119,7 @@ impl Plain {
         Ok(())
     }
 
-    /// Bytes of so many elements.
+    /// Bytes of a chunk of `shape`.
     fn size(&self, shape: &[u64]) -> Option<u64> {
         element_count(shape)?.checked_mul(self.cell as u64)
     }

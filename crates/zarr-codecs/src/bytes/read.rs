@@ -13,7 +13,7 @@ use zarr_core::{CodecError, Region};
 
 use super::{CODEC, Plain};
 
-/// A further range costs about as much as so many further bytes, also in a local file.
+/// Bytes that cost about as much as one further range, also in a local file.
 const RANGE: u64 = 4096;
 
 /// A plain chunk in slabs.

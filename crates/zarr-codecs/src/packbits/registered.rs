@@ -78,7 +78,7 @@ fn numbers(scalar: Scalar) -> Option<(u64, usize, i64)> {
 }
 
 impl PackBits {
-    /// Bits that are stored of so many elements, and bits that fill the last byte.
+    /// Bits that a chunk of `shape` stores, and bits that fill the last byte.
     fn sizes(&self, shape: &[u64]) -> Option<(u64, u64)> {
         let numbers = element_count(shape)?.checked_mul(self.numbers)?;
         let bits = numbers.checked_mul(self.bits.into())?;

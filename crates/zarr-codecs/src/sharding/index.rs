@@ -14,7 +14,7 @@ use zarr_core::{Region, region};
 use super::CODEC;
 use zarr_core::codec::scratch::zeroed;
 
-/// Where the index lies in a shard.
+/// Where the index is in a shard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Location {
     Start,
@@ -41,7 +41,7 @@ pub(super) struct IndexForm {
 }
 
 impl IndexForm {
-    /// Bytes of the stored index of a shard of so many inner chunks along each axis.
+    /// Bytes of the stored index of a shard of `counts` inner chunks along each axis.
     pub fn size(&self, counts: &[u64]) -> Option<u64> {
         self.chain.encoded_size(&shape_of(counts))
     }
@@ -72,7 +72,7 @@ impl IndexForm {
         self.decode(bytes.unwrap_or(shard), counts)
     }
 
-    /// The index out of its own bytes.
+    /// The index from its bytes.
     pub fn decode(&self, bytes: &[u8], counts: &[u64]) -> Result<Index, CodecError> {
         if self.size(counts) != Some(bytes.len() as u64) {
             let why = format!("{} bytes do not hold the index", bytes.len());
@@ -112,7 +112,7 @@ fn shape_of(counts: &[u64]) -> Vec<u64> {
     counts.iter().copied().chain([2]).collect()
 }
 
-/// Which entry is an inner chunk's, of so many along each axis.
+/// Which entry is an inner chunk's, in a shard of `counts` inner chunks along each axis.
 pub(super) fn entry_of(tile: &Tile, counts: &[u64]) -> usize {
     let place = tile.indices.iter().zip(counts);
     place.fold(0, |entry, (&index, &count)| entry * count as usize + index as usize)

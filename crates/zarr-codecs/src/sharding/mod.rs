@@ -143,7 +143,7 @@ impl Sharding {
         most_encoded((!self.is_variable).then_some(size))
     }
 
-    /// The bytes of the stored index of a shard of so many inner chunks.
+    /// The bytes of the stored index of a shard of `counts` inner chunks.
     ///
     /// # Errors
     /// [`CodecError::Limit`] if that is more than may be held.

@@ -24,7 +24,7 @@ pub(super) struct ShardWrite<'a> {
     end: u64,
 }
 
-/// Small inner chunks are handed on together, until they are so many bytes.
+/// Bytes of small inner chunks that are handed on together, at least.
 const STEP: usize = 1 << 18;
 
 impl<'a> ShardWrite<'a> {

@@ -1,6 +1,6 @@
 //! Makes a codec in a chain of a computation with numbers.
 //!
-//! In v2 it is a filter on flat bytes, with a type and byte order of its own. In final v3 it works on
+//! In v2 it is a filter on flat bytes, with its own type and byte order. In final v3 it works on
 //! arrays: the codec after it sees another data type (decision 0114). One [`Kernel`] serves both.
 
 use std::borrow::Cow;

@@ -16,11 +16,11 @@ use zarr_core::codec::scratch::zeroed;
 /// What numcodecs says of objects.
 const OBJECTS: &str = "|O";
 
-/// How a chunk's values stand in its list.
+/// How a chunk's values are stored in its list.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Values {
     pub codec: &'static str,
-    /// Whether the shape stands at the end.
+    /// Whether the shape is at the end.
     pub has_shape: bool,
 }
 
@@ -34,7 +34,7 @@ impl Values {
         Err(Parameters::new(spec).wrong("data type", why))
     }
 
-    /// The parameters of these names that are said, as they stand.
+    /// The parameters of these names that are given, unchanged.
     pub fn said(spec: &CodecSpec, names: &[&str]) -> Object {
         let members = spec.configuration.clone().into_iter();
         members
@@ -46,7 +46,7 @@ impl Values {
         CodecError::corrupt(self.codec, why.into())
     }
 
-    /// The list that a chunk becomes. What nobody wrote is null.
+    /// The list that a chunk becomes. Elements that were never written are null.
     pub fn list(&self, chunk: &View<'_>) -> Result<Vec<Json>, CodecError> {
         let heap = chunk.heap().ok_or_else(|| self.corrupt("the elements are no values"))?;
         let (elements, shape) = (heap.elements(), chunk.shape());
@@ -170,7 +170,7 @@ fn flatten<'a>(items: &'a [Json], shape: &[u64], out: &mut Vec<&'a Json>) -> boo
     items.iter().all(|item| item.as_array().is_some_and(|items| flatten(items, inner, out)))
 }
 
-/// How many levels lie below a value.
+/// How many levels a value nests.
 fn depth(value: &Json) -> usize {
     match value {
         Json::Array(items) => items.iter().map(|item| 1 + depth(item)).max().unwrap_or(0),
