@@ -378,6 +378,20 @@ fn strings_of_one_width_keep_their_bytes_and_their_type() {
     }
 }
 
+/// N-092: an axis without a name has none to lose, in whatever group.
+#[test]
+fn axes_without_names_are_no_loss_in_plain_zarr() {
+    let array = r#"{"zarr_format":2,"shape":[3],"dtype":"<i2","chunks":[2],"fill_value":0,"order":"C","compressor":null,"filters":null}"#;
+    let group = r#"{"zarr_format":2}"#;
+    let store = holding(&[(".zgroup", group), ("g/.zgroup", group), ("g/v/.zarray", array)]);
+    let original = Dataset::open(store, &options()).unwrap();
+    for dialect in [Dialect::V2, Dialect::V3] {
+        let (copy, lost) = copied(&original, &NewDataset::pure(dialect));
+        assert_eq!(lost, [""; 0]);
+        assert_eq!(copy.variable("g/v").unwrap().read().unwrap().len(), 3);
+    }
+}
+
 /// N-091, N-092: groups, and the order of definition.
 #[test]
 fn what_plain_zarr_cannot_order_is_named() {

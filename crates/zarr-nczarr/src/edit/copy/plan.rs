@@ -345,7 +345,10 @@ impl Planning<'_> {
         let group = path.rsplit_once('/').map_or("", |(group, _)| group);
         for name in &variable.dimensions {
             let of = name.rsplit_once('/').map_or("", |(of, _)| of);
-            if self.new.profile == Profile::Pure && of != group {
+            // An axis that the source gives no name.
+            let is_anonymous =
+                self.from.profile() == Profile::Pure && name.starts_with("/_Anonymous_Dim_");
+            if self.new.profile == Profile::Pure && of != group && !is_anonymous {
                 let why = "plain Zarr takes it for one of the variable's own group";
                 self.lost.push(format!("{path}: dimension {name}: {why}"));
             }
