@@ -52,7 +52,8 @@ pub mod selection;
 mod shards;
 pub mod store;
 mod suggestion;
-mod sync;
+#[doc(hidden)]
+pub mod sync;
 #[cfg(feature = "testkit")]
 pub mod testkit;
 pub mod view;

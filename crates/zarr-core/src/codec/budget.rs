@@ -5,10 +5,11 @@
 //! inside a decoding, such as an inner chunk, takes more without waiting.
 
 use std::cell::Cell;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard};
 
 use crate::error::CodecError;
 use crate::limits::Limits;
+use crate::sync;
 
 /// So few bytes are not counted: each thread holds them once.
 const SMALL: u64 = 1 << 20;
@@ -31,7 +32,7 @@ static BUDGET: Mutex<Budget> = Mutex::new(Budget { process: 0, held: 0 });
 static RETURNED: Condvar = Condvar::new();
 
 fn lock() -> MutexGuard<'static, Budget> {
-    let mut budget = BUDGET.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut budget = sync::lock(&BUDGET);
     let process = std::process::id();
     if budget.process != process {
         // The threads of the process that forked this one are not here.
@@ -87,7 +88,7 @@ pub(super) fn take(size: u64) -> Result<Taken, CodecError> {
     let mut budget = lock();
     if HELD.get() == 0 {
         while budget.held > 0 && budget.held.saturating_add(size) > limit {
-            budget = RETURNED.wait(budget).unwrap_or_else(PoisonError::into_inner);
+            budget = sync::wait(&RETURNED, budget);
         }
     }
     budget.held = budget.held.saturating_add(size);

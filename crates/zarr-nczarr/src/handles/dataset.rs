@@ -1,9 +1,10 @@
 //! Opens a dataset, and holds what its handle knows.
 
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock};
 
 use zarr_core::GroupMetadata;
 use zarr_core::store::Store;
+use zarr_core::sync;
 use zarr_core::{
     AccessError, Dialect, Error, ErrorKind, Hierarchy, Node, NodePath, OpenOptions, Result, Warning,
 };
@@ -148,16 +149,16 @@ impl Dataset {
     }
 
     pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
-        self.inner.state.read().unwrap_or_else(PoisonError::into_inner).clone()
+        sync::read(&self.inner.state).clone()
     }
 
     pub(crate) fn replace(&self, snapshot: Snapshot) {
-        *self.inner.state.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(snapshot);
+        *sync::write(&self.inner.state) = Arc::new(snapshot);
     }
 
     /// Held while definitions are changed.
     pub(crate) fn changing(&self) -> MutexGuard<'_, ()> {
-        self.inner.changing.lock().unwrap_or_else(PoisonError::into_inner)
+        sync::lock(&self.inner.changing)
     }
 
     /// How it says what plain Zarr does not.

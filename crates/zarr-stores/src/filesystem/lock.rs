@@ -8,7 +8,9 @@ use std::fs::{self, File};
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, ErrorKind};
 use std::path::Path;
-use std::sync::{OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{OnceLock, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use zarr_core::sync;
 
 use super::path::LOCK;
 use crate::opened::is_still_at;
@@ -51,10 +53,8 @@ pub(super) fn lock_in_process(folder: &Path, mode: Mode) -> Held {
     let hash = HASHER.get_or_init(RandomState::new).hash_one(folder);
     let lock = &LOCKS[hash as usize % LOCKS.len()];
     match mode {
-        Mode::Shared => Held::Shared { _lock: lock.read().unwrap_or_else(PoisonError::into_inner) },
-        Mode::Exclusive => {
-            Held::Exclusive { _lock: lock.write().unwrap_or_else(PoisonError::into_inner) }
-        }
+        Mode::Shared => Held::Shared { _lock: sync::read(lock) },
+        Mode::Exclusive => Held::Exclusive { _lock: sync::write(lock) },
     }
 }
 

@@ -6,9 +6,10 @@
 use std::collections::HashSet;
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use object_store::client::HttpResponse;
+use zarr_core::sync;
 
 /// The bytes of a failed answer that are read.
 pub(super) const MOST_OF_AN_ERROR: usize = 64 << 10;
@@ -133,9 +134,7 @@ impl Exchange {
 }
 
 fn with<T>(change: impl FnOnce(&mut State) -> T) -> Option<T> {
-    let change = |exchange: &Exchange| {
-        change(&mut exchange.0.lock().unwrap_or_else(PoisonError::into_inner))
-    };
+    let change = |exchange: &Exchange| change(&mut sync::lock(&exchange.0));
     EXCHANGE.try_with(change).ok()
 }
 

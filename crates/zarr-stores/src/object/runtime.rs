@@ -5,13 +5,13 @@
 
 use std::future::pending;
 use std::io;
-use std::sync::{Mutex, PoisonError, mpsc};
+use std::sync::{Mutex, mpsc};
 use std::thread;
 
 use futures::channel::oneshot::{self, Receiver};
 use tokio::runtime::{Builder, Handle};
 use tokio::task::AbortHandle;
-use zarr_core::StoreError;
+use zarr_core::{StoreError, sync};
 
 use super::answer::Exchange;
 
@@ -28,7 +28,7 @@ struct Threads {
 /// The way to one of this process' threads.
 fn handle() -> Result<Handle, StoreError> {
     static THREADS_OF_PROCESS: Mutex<Option<Threads>> = Mutex::new(None);
-    let mut known = THREADS_OF_PROCESS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut known = sync::lock(&THREADS_OF_PROCESS);
     let threads = match &mut *known {
         Some(threads) if threads.process == std::process::id() => threads,
         _ => {

@@ -5,10 +5,12 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::pin::Pin;
-use std::sync::{Arc, Condvar, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, LazyLock, Mutex};
 use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use zarr_core::sync;
 
 /// Ready when so much time has passed.
 pub(super) fn pause(duration: Duration) -> Pause {
@@ -53,7 +55,7 @@ struct Clock {
 impl Clock {
     fn of_this_process() -> Arc<Clock> {
         static CLOCKS: LazyLock<Mutex<HashMap<u32, Arc<Clock>>>> = LazyLock::new(Default::default);
-        let mut clocks = CLOCKS.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut clocks = sync::lock(&CLOCKS);
         clocks.entry(std::process::id()).or_insert_with(Clock::start).clone()
     }
 
@@ -73,7 +75,7 @@ impl Clock {
     /// Wakes `waker` at `until`; `false` if there is no thread that can.
     fn wake(&self, until: Instant, waker: &Waker) -> bool {
         if self.runs {
-            let mut due = self.due.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut due = sync::lock(&self.due);
             due.count += 1;
             let number = due.count;
             due.at.push(Reverse((until, number)));
@@ -84,23 +86,20 @@ impl Clock {
     }
 
     fn run(&self) {
-        let mut due = self.due.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut due = sync::lock(&self.due);
         loop {
             let now = Instant::now();
             let next = due.at.peek().map(|Reverse((at, _))| *at);
             match next {
-                None => due = self.changed.wait(due).unwrap_or_else(PoisonError::into_inner),
-                Some(at) if at > now => {
-                    let waited = self.changed.wait_timeout(due, at - now);
-                    due = waited.unwrap_or_else(PoisonError::into_inner).0;
-                }
+                None => due = sync::wait(&self.changed, due),
+                Some(at) if at > now => due = sync::wait_timeout(&self.changed, due, at - now),
                 Some(_) => {
                     let number = due.at.pop().map_or(0, |Reverse((_, number))| number);
                     let waker = due.wakers.remove(&number);
                     // Others' code is not called under a lock.
                     drop(due);
                     waker.into_iter().for_each(Waker::wake);
-                    due = self.due.lock().unwrap_or_else(PoisonError::into_inner);
+                    due = sync::lock(&self.due);
                 }
             }
         }
