@@ -21,8 +21,10 @@ use crate::error::{Cause, CodecError, Error, Result, StoreError};
 use crate::grid::{Cut, Tile, tiles};
 use crate::heap::Heap;
 use crate::selection::Part;
-use crate::store::aio::now;
-use crate::store::{self, ByteRange, StoreKey, SyncStore, Version, aio, begun, coalesce, find};
+use crate::store::{
+    self, ByteRange, GetOptions, SnapshotOptions, StoreKey, SyncStore, Target, Version, begun,
+    block_on, coalesce, find,
+};
 use crate::sync::lock;
 use crate::view::{View, ViewMut};
 
@@ -85,13 +87,13 @@ impl ArrayCore {
                 });
             }
             (Ok(pieces), None) => {
-                let at_once = kind.at_once(self.room.store.in_flight());
+                let at_once = kind.at_once(self.room.store.capabilities().in_flight);
                 return executor::with_pool(options, |spawner| {
-                    now(self.read_pieces(layout, span, pieces, at_once, spawner))
+                    block_on(self.read_pieces(layout, span, pieces, at_once, spawner))
                 });
             }
             (Err((_, out)), None) => {
-                return now(self.read_async(layout, part, span, out, heap.cloned()));
+                return block_on(self.read_async(layout, part, span, out, heap.cloned()));
             }
             (Err(scattered), Some(store)) => (scattered, store),
         };
@@ -145,7 +147,8 @@ impl ArrayCore {
         heap: Option<Arc<Heap>>,
     ) -> Result<()> {
         let (grid, heap) = (&*layout.grid, &heap);
-        let at_once = work(grid, part, span.element).at_once(self.room.store.in_flight());
+        let at_once =
+            work(grid, part, span.element).at_once(self.room.store.capabilities().in_flight);
         let chunks =
             stream::iter(tiles(grid, &layout.metadata.shape, part)).map(|tile| async move {
                 let Some(fetched) = self.fetch(layout, &tile).await? else {
@@ -199,13 +202,13 @@ impl ArrayCore {
         out: ViewMut<'_>,
     ) -> Result<()> {
         // The store is called here, not by the adapter that waits for dropped calls (decision 0141).
-        now(begun::settled(|| self.room.store.name(), layout.prefix()));
+        block_on(begun::settled(|| self.room.store.name(), layout.prefix()));
         self.with_records(span, out, |mut out| match self.plan(layout, tile) {
-            ReadPlan::Segments(partial) if store.is_near() => {
+            ReadPlan::Segments(partial) if store.capabilities().cheap_ranges => {
                 self.read_segments(layout, store, tile, &partial, out)
             }
             ReadPlan::Whole => self.read_whole(layout, store, tile, buffer, out),
-            ReadPlan::Segments(_) | ReadPlan::Shared => match now(self.fetch(layout, tile))? {
+            ReadPlan::Segments(_) | ReadPlan::Shared => match block_on(self.fetch(layout, tile))? {
                 Some(fetched) => self.decode(layout, tile, Span::of(layout.repr), &fetched, out),
                 None => {
                     out.fill(&layout.fill);
@@ -249,8 +252,8 @@ impl ArrayCore {
         for _ in 0..MOST_VERSIONS {
             let (version, index) = known.take().unzip();
             let pinned = match &version {
-                Some(version) => store.pin_as(&key, version),
-                None => store.pin(&key),
+                Some(version) => store.open(&key, SnapshotOptions::expect(version)),
+                None => store.open(&key, SnapshotOptions::default()),
             };
             let value = match pinned {
                 Ok(Some(value)) => value,
@@ -298,13 +301,13 @@ impl ArrayCore {
             let direct = memory.is_some();
             let found = match &mut memory {
                 // Nothing is between the file and the caller's memory.
-                Some(memory) => store.get_exactly(&key, memory),
+                Some(memory) => store.get(&key, GetOptions::into(Target::Exact(memory))),
                 None => {
                     buffer.resize(expected as usize, 0);
-                    store.get_exactly(&key, buffer)
+                    store.get(&key, GetOptions::into(Target::Exact(buffer)))
                 }
             };
-            return match found.map_err(|e| at(e.into()))? {
+            return match found.map_err(|e| at(e.into()))?.map(|got| got.size) {
                 None => {
                     out.fill(&layout.fill);
                     Ok(())
@@ -318,12 +321,14 @@ impl ArrayCore {
         }
         let most = self.most_stored(layout, Some(shape));
         let get = |key: &StoreKey, buffer: &mut Vec<u8>| {
-            store.get_into(key, most, buffer).map_err(|e| self.at_chunk(tile, key, e))
+            let how = GetOptions { limit: most, ..GetOptions::into(Target::Vec(buffer)) };
+            let got = store.get(key, how).map_err(|e| self.at_chunk(tile, key, e))?;
+            Ok::<_, Error>(got.is_some())
         };
         let mut found = get(&key, buffer)?;
         if let Some(other) = other {
             if found {
-                let warned = now(self.warn_if_stored_twice(&key, &other));
+                let warned = block_on(self.warn_if_stored_twice(&key, &other));
                 warned.map_err(|e| self.at_chunk(tile, &key, e))?;
             } else {
                 key = other;
@@ -403,11 +408,7 @@ impl ArrayCore {
     ) -> Result<Option<Fetched>> {
         let key = layout.key(&tile.indices).map_err(|e| self.at(e))?;
         let at = |e: Error| self.at_chunk(tile, &key, e);
-        let store = self
-            .room
-            .store
-            .readable()
-            .ok_or_else(|| self.at(StoreError::not_capable("read", "readable")))?;
+        let store = self.room.store.readable().map_err(|e| self.at(e))?;
         let expected = layout.chain.encoded_size(&tile.chunk_shape);
         let range = self.decoding(|| partial.decoder().index()).map_err(|e| at(e.into()))?;
         let first = match range {
@@ -421,8 +422,8 @@ impl ArrayCore {
         for _ in 0..MOST_VERSIONS {
             let (version, index) = known.take().unzip();
             let pinned = match &version {
-                Some(version) => store.pin_as(&key, version).await,
-                None => store.pin_for(&key, &first).await,
+                Some(version) => store.open(&key, SnapshotOptions::expect(version)).await,
+                None => store.open(&key, SnapshotOptions::first(&first)).await,
             };
             let value = match pinned {
                 Ok(Some(value)) => value,
@@ -455,7 +456,7 @@ impl ArrayCore {
         tile: &Tile,
         key: &StoreKey,
         partial: &PartialRead<'_>,
-        value: &dyn aio::Pinned,
+        value: &dyn store::Snapshot,
         mut index: Option<ChunkIndex>,
     ) -> Result<(Vec<Ranges>, Option<ChunkIndex>)> {
         let mut is_read = index.is_none();
@@ -514,11 +515,7 @@ impl ArrayCore {
         indices: &[i64],
         shape: Option<&[u64]>,
     ) -> Result<Option<(StoreKey, Bytes)>> {
-        let store = self
-            .room
-            .store
-            .readable()
-            .ok_or_else(|| self.at(StoreError::not_capable("read", "readable")))?;
+        let store = self.room.store.readable().map_err(|e| self.at(e))?;
         let most = self.most_stored(layout, shape);
         if let Some(per_shard) = &layout.metadata.shards {
             let shard = Shard::of(indices, per_shard);

@@ -26,8 +26,9 @@ use crate::heap::Heap;
 use crate::hierarchy::Guard;
 use crate::region::Region;
 use crate::selection::Part;
-use crate::store::aio::{Pinned, now};
-use crate::store::{ByteRange, Bytes, Payload, StoreKey};
+use crate::store::{
+    ByteRange, Bytes, Capabilities, Payload, Precondition, Snapshot, StoreKey, block_on,
+};
 use crate::sync::{into_inner, lock};
 use crate::view::{View, ViewMut};
 
@@ -129,7 +130,7 @@ impl ArrayCore {
                 let tile = Tile { place: Part::all(&shape), ..tile };
                 (tile, Shared { memory: Arc::new(memory), heap: heap.cloned(), shape, span })
             };
-            return now(self.write_shared(layout, part, span, share));
+            return block_on(self.write_shared(layout, part, span, share));
         }
         let chunks = tiles(&*layout.grid, &layout.metadata.shape, part);
         let kind = work(&*layout.grid, part, span.element);
@@ -137,7 +138,7 @@ impl ArrayCore {
         let contended: Mutex<Vec<Tile>> = Mutex::default();
         let write = |tile: &Arc<Tile>, copy: &mut Vec<u8>, attempts: u32| {
             let elements = Elements::Lent(tile.place.of(&elements, copy));
-            now(self.write_chunk(layout, tile, span, &elements, attempts))
+            block_on(self.write_chunk(layout, tile, span, &elements, attempts))
         };
         executor::for_each(&self.room.options, kind, chunks, |copy, tile| {
             let tile = Arc::new(tile);
@@ -195,7 +196,7 @@ impl ArrayCore {
                 unless_given_up(is_done).map_err(|e| self.at(e).at_chunk(&tile.indices))
             }
         });
-        let at_once = kind.at_once(self.room.store.in_flight());
+        let at_once = kind.at_once(self.room.store.capabilities().in_flight);
         chunks.buffer_unordered(at_once).try_collect().await
     }
 
@@ -226,7 +227,7 @@ impl ArrayCore {
             }
             (false, _) => {
                 let edit =
-                    |old: Option<Arc<dyn Pinned>>| self.merged(layout, tile, span, elements, old);
+                    |old: Option<Arc<dyn Snapshot>>| self.merged(layout, tile, span, elements, old);
                 let most = self.most_stored(layout, Some(&tile.chunk_shape));
                 compare_and_swap(&self.room, self.room.options.guard, &key, most, edit, attempts)
                     .await
@@ -242,7 +243,7 @@ impl ArrayCore {
         tile: &Arc<Tile>,
         span: Span,
         elements: &Elements<'_>,
-        old: Option<Arc<dyn Pinned>>,
+        old: Option<Arc<dyn Snapshot>>,
     ) -> Result<Edited> {
         let existing = self.existing_chunk(layout, tile, span, old.as_deref()).await?;
         let (keep_fill, limit) = (self.keeps_fill(layout), self.room.options.limits.decoded);
@@ -260,7 +261,7 @@ impl ArrayCore {
         layout: &ChunkLayout,
         tile: &Tile,
         span: Span,
-        old: Option<&dyn Pinned>,
+        old: Option<&dyn Snapshot>,
     ) -> Result<ExistingChunk> {
         let edit = || layout.chain.edit(&tile.chunk_shape, &tile.within, old.is_some());
         if span.is_whole()
@@ -346,19 +347,18 @@ impl ArrayCore {
 
     /// Whether a chunk can be erased without loss of what another writer did meanwhile (decision 0103).
     pub fn erases(&self) -> bool {
-        let conditional = self.room.store.conditional();
-        self.room.options.guard == Guard::Off || conditional.is_none_or(|store| store.erases())
+        let Capabilities { swap, swap_erase, .. } = self.room.store.capabilities();
+        self.room.options.guard == Guard::Off || !swap || swap_erase
     }
 
     /// Sets or erases a whole chunk.
     pub async fn set_whole(&self, key: &StoreKey, chunk: Option<Payload<'_>>) -> Result<()> {
         let writeable = self.room.writeable()?;
-        match (chunk, self.room.options.guard) {
-            (Some(chunk), Guard::On) => writeable.set(key, chunk).await?,
-            (Some(chunk), Guard::Off) => writeable.set_unguarded(key, chunk).await?,
-            (None, Guard::On) => writeable.erase(key).await?,
-            (None, Guard::Off) => writeable.erase_unguarded(key).await?,
-        }
+        let only_if = match self.room.options.guard {
+            Guard::On => Precondition::Always,
+            Guard::Off => Precondition::Unchecked,
+        };
+        writeable.put(key, chunk, only_if).await?;
         Ok(())
     }
 
@@ -489,7 +489,7 @@ fn merge_into_chunk(
 }
 
 /// The bytes of a value.
-pub(crate) async fn whole(value: Option<&dyn Pinned>) -> Result<Option<Bytes>> {
+pub(crate) async fn whole(value: Option<&dyn Snapshot>) -> Result<Option<Bytes>> {
     match value {
         None => Ok(None),
         Some(value) => Ok(value.read(&[ByteRange::ALL]).await?.pop()),
@@ -498,7 +498,7 @@ pub(crate) async fn whole(value: Option<&dyn Pinned>) -> Result<Option<Bytes>> {
 
 /// What a chunk becomes, whose copied bytes are those of `old`. A blocking store copies them while it writes; for others
 /// they are fetched.
-async fn to_payload(merged: MergedChunk, old: Option<Arc<dyn Pinned>>) -> Result<Edited> {
+async fn to_payload(merged: MergedChunk, old: Option<Arc<dyn Snapshot>>) -> Result<Edited> {
     let pieces = match merged {
         MergedChunk::Erased => return Ok(Edited::Erase),
         MergedChunk::Stored(pieces) => pieces,

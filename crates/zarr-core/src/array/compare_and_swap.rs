@@ -14,8 +14,9 @@ use bytes::Bytes;
 use super::chunk_writer::whole;
 use crate::error::{AccessError, Result, StoreError};
 use crate::hierarchy::{Guard, Room};
-use crate::store::aio::Pinned;
-use crate::store::{InMemorySnapshot, Payload, StoreKey, check_size};
+use crate::store::{
+    InMemorySnapshot, Payload, Precondition, Snapshot, SnapshotOptions, StoreKey, check_size,
+};
 use crate::sync::lock;
 
 /// What a change makes of a value.
@@ -42,7 +43,7 @@ pub(crate) async fn update(
     edit: impl FnMut(Option<&Bytes>) -> Result<Edited>,
 ) -> Result<()> {
     let edit = &Mutex::new(edit);
-    let edit = |old: Option<Arc<dyn Pinned>>| async move {
+    let edit = |old: Option<Arc<dyn Snapshot>>| async move {
         let old = whole(old.as_deref()).await?;
         let mut edit = lock(edit);
         edit(old.as_ref())
@@ -65,46 +66,46 @@ pub(crate) async fn compare_and_swap<F: Future<Output = Result<Edited>>>(
     guard: Guard,
     key: &StoreKey,
     limit: u64,
-    mut edit: impl FnMut(Option<Arc<dyn Pinned>>) -> F,
+    mut edit: impl FnMut(Option<Arc<dyn Snapshot>>) -> F,
     attempts: u32,
 ) -> Result<bool> {
     let writeable = room.writeable()?;
     if guard == Guard::Off {
-        let not_readable = StoreError::not_capable("read", "readable");
-        let readable = room.store.readable().ok_or(not_readable)?;
-        let old: Option<Arc<dyn Pinned>> = if room.store.as_sync().is_none() {
+        let readable = room.store.readable()?;
+        let old: Option<Arc<dyn Snapshot>> = if room.store.as_sync().is_none() {
             // All of it comes in one request.
             let old = readable.get_at_most(key, limit).await?;
             old.map(|old| Arc::new(InMemorySnapshot::new(key, old)) as _)
         } else {
-            readable.pin_for(key, &[]).await?.map(Arc::from)
+            readable.open(key, SnapshotOptions::default()).await?.map(Arc::from)
         };
         check_size(key, old.as_ref().map_or(0, |old| old.size()), limit)?;
-        match edit(old).await? {
-            Edited::Set(value) => writeable.set_unguarded(key, value).await?,
-            Edited::Erase => writeable.erase_unguarded(key).await?,
-            Edited::Keep => {}
-        }
-        return Ok(true);
+        return Ok(match edit(old).await? {
+            Edited::Set(value) => writeable.put(key, Some(value), Precondition::Unchecked).await?,
+            Edited::Erase => writeable.put(key, None, Precondition::Unchecked).await?,
+            Edited::Keep => true,
+        });
     }
-    let conditional =
-        room.store.conditional().ok_or(StoreError::not_capable("guard a change", "conditional"))?;
+    if !room.store.capabilities().swap {
+        return Err(StoreError::not_capable("guard a change", "conditional").into());
+    }
+    let how = SnapshotOptions { limit, ..SnapshotOptions::for_update() };
     for attempt in 0..attempts {
         // Async callers must not block; their attempts succeed by chance.
         let turns = attempt >= ATTEMPTS_WITHOUT_TURN && room.store.runs_in_place();
         let turn = turns.then(|| Turn::take(&room.store.name(), key));
-        let (old, was) = conditional.pin_versioned(key, limit).await?.unzip();
-        let old: Option<Arc<dyn Pinned>> = old.map(Arc::from);
-        // What is pinned stays so until the versions are compared.
+        // The snapshot keeps its version until that is compared.
+        let old: Option<Arc<dyn Snapshot>> = room.store.open(key, how).await?.map(Arc::from);
+        let was = old.as_ref().map(|old| old.version().ok_or_else(no_version)).transpose()?;
+        let unchanged = Precondition::unchanged(was.as_ref());
         let done = match edit(old.clone()).await? {
-            Edited::Set(value) => conditional.set_if(key, Some(value), was.as_ref()).await?,
+            Edited::Set(value) => writeable.put(key, Some(value), unchanged).await?,
             Edited::Erase if was.is_none() => true,
             // Documents alone; a chunk is stored as fill there.
-            Edited::Erase if !conditional.erases() => {
-                writeable.erase(key).await?;
-                true
+            Edited::Erase if !room.store.capabilities().swap_erase => {
+                writeable.put(key, None, Precondition::Always).await?
             }
-            Edited::Erase => conditional.set_if(key, None, was.as_ref()).await?,
+            Edited::Erase => writeable.put(key, None, unchanged).await?,
             Edited::Keep => true,
         };
         drop((old, turn));
@@ -113,6 +114,10 @@ pub(crate) async fn compare_and_swap<F: Future<Output = Result<Edited>>>(
         }
     }
     Ok(false)
+}
+
+fn no_version() -> StoreError {
+    StoreError::Backend("the store compares and swaps, but returned no version of a value".into())
 }
 
 /// One writer's turn at a key, among those of this process that lost several attempts. Merely a

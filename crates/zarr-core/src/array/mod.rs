@@ -55,7 +55,7 @@ use crate::heap::{CELL, Heap};
 use crate::hierarchy::Room;
 use crate::metadata::{ArrayMetadata, NodeKind};
 use crate::path::NodePath;
-use crate::store::{Side, StoreKey, StorePrefix};
+use crate::store::{Store, StoreKey, StorePrefix};
 use crate::view::View;
 
 /// Bytes in which the handles of an array remember indices, unless told otherwise (decision 0108).
@@ -214,7 +214,7 @@ impl ArrayCore {
     }
 
     /// The store's writing side, if chunks of this array may be written.
-    pub fn writeable(&self, state: &ArrayState) -> Result<Side<'_>> {
+    pub fn writeable(&self, state: &ArrayState) -> Result<&dyn Store> {
         let writeable = self.room.writeable().map_err(|e| self.at(e))?;
         match &state.metadata.shards {
             None => Ok(writeable),

@@ -20,8 +20,7 @@ use crate::hierarchy::{Guard, document};
 use crate::json::Json;
 use crate::metadata::{NodeKind, NodeMetadata};
 use crate::region::{Region, element_count};
-use crate::store::StoreKey;
-use crate::store::aio::Pinned;
+use crate::store::{Snapshot, StoreKey};
 
 /// The most chunks that are looked for one by one where the store cannot list.
 const MOST_PROBES: u64 = 1_000_000;
@@ -286,7 +285,7 @@ impl ArrayCore {
         let key = known.key(&indices).map_err(|e| self.at(e))?;
         let at = |e: Error| self.at(e).at_chunk(&indices).at_key(&key);
         let (stored, keep, is_same) = (&stored, &keep, &AtomicBool::new(true));
-        let edit = |old: Option<Arc<dyn Pinned>>| async move {
+        let edit = |old: Option<Arc<dyn Snapshot>>| async move {
             let edited = match old {
                 None => return Ok(Edited::Keep),
                 Some(_) if keep.is_empty() => Edited::Erase,
@@ -303,7 +302,7 @@ impl ArrayCore {
             Ok(Edited::Keep)
         };
         // Also for callers who turned the guard off, where the store can do it: writers elsewhere may know the old shape.
-        let guard = self.room.store.conditional().map_or(Guard::Off, |_| Guard::On);
+        let guard = if self.room.store.capabilities().swap { Guard::On } else { Guard::Off };
         let most = self.most_stored(known, Some(stored));
         let is_done = compare_and_swap(&self.room, guard, &key, most, edit, MAX_ATTEMPTS).await;
         unless_given_up(is_done.map_err(at)?).map_err(at)?;

@@ -19,7 +19,7 @@ impl ArrayCore {
     /// An error if `part` of the array as this handle knows it is no part of the array as it is now.
     pub async fn check_still_there(&self, state: &ArrayState, part: &Part) -> Result<()> {
         let room = &self.room;
-        if room.options.guard == Guard::Off || room.store.readable().is_none() {
+        if room.options.guard == Guard::Off || !room.store.capabilities().read {
             return Ok(());
         }
         // A format that keeps no document of its own has nothing to compare.

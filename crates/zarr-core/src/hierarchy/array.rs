@@ -13,7 +13,7 @@ use crate::metadata::{ArrayMetadata, NodeKind};
 use crate::path::NodePath;
 use crate::region::{Region, element_count};
 use crate::selection::Selection;
-use crate::store::aio::now;
+use crate::store::block_on;
 
 /// An array of a hierarchy.
 ///
@@ -71,7 +71,7 @@ impl Array {
     /// # Errors
     /// As [`Hierarchy::array`].
     pub fn refresh(&self) -> Result<()> {
-        now(self.core.refresh())
+        block_on(self.core.refresh())
     }
 
     /// Reads what is selected.
@@ -146,7 +146,7 @@ impl Array {
         let (layout, selected) = self.core.prepare(selection)?;
         self.core.check_elements(&layout, elements)?;
         self.core.check_count(&selected.shape, elements.len())?;
-        now(self.core.check_still_there(&layout, &selected.part))?;
+        block_on(self.core.check_still_there(&layout, &selected.part))?;
         self.core.write_elements(&layout, &selected.part, elements)
     }
 
@@ -160,14 +160,14 @@ impl Array {
         if layout.repr == Repr::Variable {
             let count = element_count(&selected.shape).unwrap_or(u64::MAX);
             let cells = layout.cells_of_stream(bytes, count).map_err(|e| self.core.at(e))?;
-            now(self.core.check_still_there(&layout, part))?;
+            block_on(self.core.check_still_there(&layout, part))?;
             return self.core.write(&layout, part, span, &cells.memory, Some(&cells.heap));
         }
         let whole = bytes.len().is_multiple_of(span.size);
         let count = if whole { bytes.len() / span.size } else { usize::MAX };
         self.core.check_count(&selected.shape, count)?;
         self.core.check_bytes(&layout.metadata.data_type, bytes)?;
-        now(self.core.check_still_there(&layout, part))?;
+        block_on(self.core.check_still_there(&layout, part))?;
         self.core.write(&layout, part, span, bytes, None)
     }
 
@@ -221,7 +221,7 @@ impl Array {
     /// # Errors
     /// [`crate::StoreError::NotCapable`] if the store cannot list; what the store meets.
     pub fn stored_chunks(&self) -> Result<u64> {
-        now(self.core.stored_chunks())
+        block_on(self.core.stored_chunks())
     }
 
     /// As [`Array::stored_chunks`], and in how many bytes: one listing, and a look at each chunk.
@@ -229,7 +229,7 @@ impl Array {
     /// # Errors
     /// As [`Array::stored_chunks`].
     pub fn stored_size(&self) -> Result<super::StoredSize> {
-        now(self.core.stored_size())
+        block_on(self.core.stored_size())
     }
 
     /// Gives the array a new shape. What is cut off is forgotten, inside edge chunks, too, unless
@@ -238,7 +238,7 @@ impl Array {
     /// # Errors
     /// [`AccessError::Rank`], [`AccessError::ReadOnly`]; what the store meets.
     pub fn resize(&self, shape: &[u64]) -> Result<()> {
-        now(self.core.resize(shape))
+        block_on(self.core.resize(shape))
     }
 
     /// As [`Array::resize`], to what `to` makes of the shape that the array has, which it is asked again whenever
@@ -251,7 +251,7 @@ impl Array {
         &self,
         to: impl Fn(&[u64]) -> Result<Vec<u64>, AccessError>,
     ) -> Result<Vec<u64>> {
-        now(self.core.reshape(to)).map(|(_, old)| old)
+        block_on(self.core.reshape(to)).map(|(_, old)| old)
     }
 
     /// Gives the axes other names: in final v3 the document's, else those that xarray looks for among the attributes.
@@ -268,7 +268,7 @@ impl Array {
         match self.hierarchy.dialect() {
             Dialect::V3 => {
                 place.member = Some("dimension_names");
-                now(core.room.edit(&core.path, &place, |_| Ok(names.clone())))?;
+                block_on(core.room.edit(&core.path, &place, |_| Ok(names.clone())))?;
             }
             Dialect::V2 | Dialect::Draft => {
                 self.update_attributes(|attributes| {
@@ -290,12 +290,12 @@ impl Array {
     /// [`AccessError::Count`] if the elements do not fill whole slices; otherwise as [`Array::write`].
     pub fn append<T: Element>(&self, axis: usize, elements: &[T]) -> Result<u64> {
         self.core.check_elements(&self.core.state(), elements)?;
-        let (state, place) = now(self.core.grow(axis, elements.len()))?;
+        let (state, place) = block_on(self.core.grow(axis, elements.len()))?;
         let start = place.intervals()[axis].start;
         let write = |layout| self.core.write_elements(&layout, &(&place).into(), elements);
         match state.layout().and_then(write) {
             Ok(()) => Ok(start),
-            Err(e) => Err(now(self.core.give_back(axis, &place, e))),
+            Err(e) => Err(block_on(self.core.give_back(axis, &place, e))),
         }
     }
 
@@ -311,11 +311,11 @@ impl Array {
     /// [`AccessError::Argument`] for another grid; otherwise as [`Array::append`].
     pub fn prepend<T: Element>(&self, axis: usize, elements: &[T]) -> Result<()> {
         self.core.check_elements(&self.core.state(), elements)?;
-        let grown = now(self.core.grow_before(axis, elements.len()))?;
+        let grown = block_on(self.core.grow_before(axis, elements.len()))?;
         let write = |layout| self.core.write_elements(&layout, &(&grown.place).into(), elements);
         match grown.state.layout().and_then(write) {
             Ok(()) => Ok(()),
-            Err(e) => Err(now(self.core.give_back_before(&grown, e))),
+            Err(e) => Err(block_on(self.core.give_back_before(&grown, e))),
         }
     }
 
@@ -326,8 +326,8 @@ impl Array {
     pub fn update_attributes(&self, change: impl FnMut(&mut Object)) -> Result<Object> {
         let room = &self.hierarchy.room;
         let before = self.core.state();
-        let attributes = now(change_attributes(room, self.path(), NodeKind::Array, change))?;
-        now(self.core.set_attributes(&before, attributes.clone()))?;
+        let attributes = block_on(change_attributes(room, self.path(), NodeKind::Array, change))?;
+        block_on(self.core.set_attributes(&before, attributes.clone()))?;
         Ok(attributes)
     }
 }

@@ -11,7 +11,7 @@ use crate::grid::{ChunkGrid, default_chunk_shape, default_inner_shape};
 use crate::json::{Json, Object};
 use crate::metadata::{ArrayMetadata, NodeMetadata, bytes_codec, reversing_codec};
 use crate::path::NodePath;
-use crate::store::aio::now;
+use crate::store::block_on;
 
 /// An array that is about to be created. Shape and data type must be said; the rest has defaults: chunks of
 /// about 1 MiB, no compression, zeros, little-endian, C order.
@@ -278,7 +278,7 @@ impl ArrayBuilder {
     pub fn create(self) -> Result<Array> {
         let (hierarchy, path, ground) = (self.hierarchy.clone(), self.path.clone(), self.ground);
         let node = NodeMetadata::Array(Box::new(self.metadata()?));
-        let created = now(hierarchy.room.create(&path, &node, ground))?;
+        let created = block_on(hierarchy.room.create(&path, &node, ground))?;
         hierarchy.node_of(&path, created)?.into_array()
     }
 }

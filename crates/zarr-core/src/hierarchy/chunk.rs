@@ -11,8 +11,7 @@ use crate::element::Element;
 use crate::error::Result;
 use crate::region::Region;
 use crate::selection::Part;
-use crate::store::StoreKey;
-use crate::store::aio::now;
+use crate::store::{StoreKey, block_on};
 
 /// One chunk of an array: handed out once by [`Array::chunks`] and not cloned, so that writers who
 /// share the handles out among themselves never meet in a chunk.
@@ -93,7 +92,7 @@ impl Chunk {
     /// # Errors
     /// What the store meets.
     pub fn encoded(&self) -> Result<Option<Bytes>> {
-        now(self.core.encoded(&self.layout, &self.indices))
+        block_on(self.core.encoded(&self.layout, &self.indices))
     }
 
     /// Erases it: its elements are fill from then on.
@@ -101,7 +100,7 @@ impl Chunk {
     /// # Errors
     /// [`crate::AccessError::ReadOnly`]; what the store meets.
     pub fn erase(&mut self) -> Result<()> {
-        now(self.core.erase_chunk(&self.layout, &self.indices))
+        block_on(self.core.erase_chunk(&self.layout, &self.indices))
     }
 }
 

@@ -26,8 +26,7 @@ use crate::json::Json;
 use crate::metadata::{GroupMetadata, NodeKind, NodeMetadata};
 use crate::path::NodePath;
 use crate::registry::Access;
-use crate::store::aio::Pinned;
-use crate::store::{Listing, StoreKey};
+use crate::store::{ListOptions, Listing, Snapshot, StoreKey};
 
 fn set(document: Bytes) -> Edited {
     Edited::Set(document.into())
@@ -278,7 +277,7 @@ impl Room {
     async fn copy_again(
         &self,
         holder: &Holder,
-        old: Option<Arc<dyn Pinned>>,
+        old: Option<Arc<dyn Snapshot>>,
         keys: &[StoreKey],
         marks: &BTreeSet<StoreKey>,
         seen: &Mutex<Documents>,
@@ -467,14 +466,16 @@ impl Room {
                 let kind = self.format.kind(path, &found).map_err(|e| self.at(path, e))?;
                 let listing = match kind {
                     Some(NodeKind::Group) => {
-                        self.listable()?.list_dir(&self.format.children_prefix(path)?).await?
+                        let prefix = self.format.children_prefix(path)?;
+                        self.listable()?.list_dir(&prefix, ListOptions::default()).await?
                     }
                     _ => Listing::default(),
                 };
                 let children = self.format.children(path, &listing, &mut Vec::new());
                 Ok::<_, Error>((kind.is_some().then_some(found), children))
             });
-            let found: Vec<_> = found.buffered(self.live.in_flight()).try_collect().await?;
+            let found: Vec<_> =
+                found.buffered(self.live.capabilities().in_flight).try_collect().await?;
             level.clear();
             for (found, children) in found {
                 nodes += usize::from(found.is_some());

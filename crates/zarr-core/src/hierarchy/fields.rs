@@ -9,7 +9,7 @@ use crate::data_type::Field;
 use crate::element::Element;
 use crate::error::Result;
 use crate::selection::Selection;
-use crate::store::aio::now;
+use crate::store::block_on;
 
 /// How many elements a field holds in records of a shape: one for each, or those of its own shape.
 fn elements_of(field: &Field, records: &[u64]) -> Vec<u64> {
@@ -72,7 +72,7 @@ impl Array {
         self.core.check_count(&elements_of(&field, &selected.shape), elements.len())?;
         self.core.check_values(field.data_type(), elements)?;
         let memory = T::as_memory(elements).unwrap_or_default();
-        now(self.core.check_still_there(&layout, &selected.part))?;
+        block_on(self.core.check_still_there(&layout, &selected.part))?;
         self.core.write(&layout, &selected.part, span, &memory, None)
     }
 
@@ -92,7 +92,7 @@ impl Array {
         let count = if whole { bytes.len() / span.size } else { usize::MAX };
         self.core.check_count(&selected.shape, count)?;
         self.core.check_bytes(field.data_type(), bytes)?;
-        now(self.core.check_still_there(&layout, &selected.part))?;
+        block_on(self.core.check_still_there(&layout, &selected.part))?;
         self.core.write(&layout, &selected.part, span, bytes, None)
     }
 }

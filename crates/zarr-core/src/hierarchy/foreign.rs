@@ -46,9 +46,6 @@ impl Room {
     }
 
     async fn is_link(&self, prefix: &StorePrefix) -> Result<bool> {
-        match self.store.writeable() {
-            Some(writeable) => Ok(writeable.is_link(prefix).await?),
-            None => Ok(false),
-        }
+        Ok(self.store.capabilities().write && self.store.link(prefix, false).await?)
     }
 }

@@ -10,7 +10,7 @@ use super::options::OpenOptions;
 use super::room::{Room, note};
 use crate::error::{Result, StoreError};
 use crate::format::LoneDocument;
-use crate::store::{Listing, Store, StoreKey, StorePrefix};
+use crate::store::{ListOptions, Listing, Store, StoreKey, StorePrefix};
 
 /// So many documents are looked into, where one is looked for without its name.
 const MOST_LONE: usize = 8;
@@ -30,14 +30,14 @@ impl Room {
         if named.is_some_and(|name| !looks_like(name)) {
             return Ok(None);
         }
-        let listing = match (store.listable(), named.map(StoreKey::new)) {
-            (Some(listable), _) => listable.list_dir(&StorePrefix::root()).await?,
-            (None, Some(Ok(key))) => Listing {
+        let listing = match (store.capabilities().list, named.map(StoreKey::new)) {
+            (true, _) => store.list_dir(&StorePrefix::root(), ListOptions::default()).await?,
+            (false, Some(Ok(key))) => Listing {
                 keys: vec![key],
                 prefixes: vec![StorePrefix::new("data/")?],
                 left_out: Vec::new(),
             },
-            (None, _) => return Ok(None),
+            (false, _) => return Ok(None),
         };
         let is_asked = |key: &&StoreKey| match named {
             Some(name) => key.as_str() == name,
@@ -76,7 +76,7 @@ impl Room {
 
 /// The value, if it is there and has no more bytes than a document may have.
 async fn small(store: &dyn Store, key: &StoreKey) -> Result<Option<Bytes>> {
-    let readable = store.readable().ok_or(StoreError::not_capable("read", "readable"))?;
+    let readable = store.readable()?;
     match readable.get_at_most(key, MOST_LONE_BYTES).await {
         Err(StoreError::TooLarge { .. }) => Ok(None),
         other => Ok(other?),

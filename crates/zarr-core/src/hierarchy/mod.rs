@@ -37,8 +37,7 @@ use crate::json::{Json, Object};
 use crate::metadata::{GroupMetadata, NodeKind, NodeMetadata};
 use crate::path::NodePath;
 use crate::registry::Access;
-use crate::store::aio::now;
-use crate::store::{Store, guarded};
+use crate::store::{Store, block_on, guarded};
 
 /// A tree of groups and arrays in a store.
 #[derive(Clone, Debug)]
@@ -54,7 +53,7 @@ impl Hierarchy {
     /// [`AccessError::NotFound`] if none does; for an entry point that is broken or not known here.
     pub fn open(store: Arc<dyn Store>, options: &OpenOptions) -> Result<Hierarchy> {
         let name = store.name();
-        let room = now(Room::open(guarded(store.clone()), options, None))?;
+        let room = block_on(Room::open(guarded(store.clone()), options, None))?;
         match room {
             Some((room, _)) => Ok(Self::of(room, store)),
             None => {
@@ -88,7 +87,7 @@ impl Hierarchy {
         let hierarchy = Self::begin(store, format, options)?;
         if hierarchy.room.format.groups_are_explicit() {
             let root = NodeMetadata::Group(GroupMetadata::default());
-            now(hierarchy.room.create(&NodePath::root(), &root, Ground::default()))?;
+            block_on(hierarchy.room.create(&NodePath::root(), &root, Ground::default()))?;
         }
         Ok(hierarchy)
     }
@@ -104,7 +103,8 @@ impl Hierarchy {
         options: &OpenOptions,
     ) -> Result<Hierarchy> {
         let waiting = guarded(store.clone());
-        if let Some((there, _)) = now(Room::probe(waiting.clone(), &options.clone().any_dialect()))?
+        if let Some((there, _)) =
+            block_on(Room::probe(waiting.clone(), &options.clone().any_dialect()))?
         {
             let what = "a hierarchy";
             return Err(Error::from(AccessError::Exists(what))
@@ -112,7 +112,7 @@ impl Hierarchy {
                 .at_path(&NodePath::root()));
         }
         let room = Room::new(waiting, format, options, Vec::new());
-        now(room.create_entry_point()).map_err(|e| e.at_store(store.name()))?;
+        block_on(room.create_entry_point()).map_err(|e| e.at_store(store.name()))?;
         Ok(Self::of(room, store))
     }
 
@@ -143,7 +143,7 @@ impl Hierarchy {
     /// As those.
     pub fn open_node(url: &str, options: &OpenOptions) -> Result<Node> {
         let (hierarchy, path, probed) = Self::find(url, options)?;
-        let metadata = now(hierarchy.room.probed_node(&path, probed))?;
+        let metadata = block_on(hierarchy.room.probed_node(&path, probed))?;
         hierarchy.node_of(&path, metadata)
     }
 
@@ -161,10 +161,10 @@ impl Hierarchy {
             let probe = |store: Arc<dyn Store>| {
                 let waiting = guarded(store.clone());
                 let room = match &below[..] {
-                    [] => now(Room::open(waiting, options, None)),
+                    [] => block_on(Room::open(waiting, options, None)),
                     // The URL may name a document itself, as those of May 2019 lie about.
-                    [name] => now(Room::open(waiting, options, Some(name))),
-                    _ => now(Room::probe(waiting, options)),
+                    [name] => block_on(Room::open(waiting, options, Some(name))),
+                    _ => block_on(Room::probe(waiting, options)),
                 };
                 Ok(room?.map(|(room, probed)| (Self::of(room, store), probed)))
             };
@@ -239,7 +239,7 @@ impl Hierarchy {
             below.insert(0, name.to_owned());
             base = above;
             let Ok(store) = options.store(base) else { break };
-            match now(Room::probe(guarded(store.clone()), options)) {
+            match block_on(Room::probe(guarded(store.clone()), options)) {
                 Ok(Some((room, _))) if room.has_copies() => {
                     let Ok(path) = node_below(&below) else { return (None, beyond) };
                     found = Some((Self::of(room, store), path));
@@ -305,7 +305,7 @@ impl Hierarchy {
     /// # Errors
     /// [`AccessError::NotFound`]; for a document that breaks its specification.
     pub fn node(&self, path: &NodePath) -> Result<Node> {
-        let metadata = now(self.room.node(path))?;
+        let metadata = block_on(self.room.node(path))?;
         self.node_of(path, metadata)
     }
 
@@ -354,7 +354,7 @@ impl Hierarchy {
     /// # Errors
     /// As [`Hierarchy::node`]; [`crate::StoreError::NotCapable`] if the store cannot list (D-161).
     pub fn children(&self, path: &NodePath) -> Result<Vec<Child>> {
-        now(self.room.members(path))
+        block_on(self.room.members(path))
     }
 
     /// The node at `path` and all nodes below it, sorted by path.
@@ -362,7 +362,7 @@ impl Hierarchy {
     /// # Errors
     /// As [`Hierarchy::node`] and [`Hierarchy::children`].
     pub fn tree(&self, path: &NodePath) -> Result<Vec<Child>> {
-        now(self.room.tree(path))
+        block_on(self.room.tree(path))
     }
 
     /// The node and all below it, sorted by path and opened: each document is read once. Broken ones are noted as
@@ -371,7 +371,7 @@ impl Hierarchy {
     /// # Errors
     /// As [`Hierarchy::tree`].
     pub fn nodes(&self, path: &NodePath) -> Result<Vec<Node>> {
-        let nodes = now(self.room.nodes(path))?.into_iter();
+        let nodes = block_on(self.room.nodes(path))?.into_iter();
         let opened = nodes.map(|(path, node)| (self.node_of(&path, node), path));
         Ok(opened.filter_map(|(node, path)| self.room.unless_broken(&path, node)).collect())
     }
@@ -384,7 +384,7 @@ impl Hierarchy {
     pub fn create_group(&self, path: &NodePath, attributes: Object) -> Result<Group> {
         let metadata = GroupMetadata { attributes, ..GroupMetadata::default() };
         let group = NodeMetadata::Group(metadata.clone());
-        now(self.room.create(path, &group, Ground::default()))?;
+        block_on(self.room.create(path, &group, Ground::default()))?;
         Ok(self.group_of(path, metadata))
     }
 
@@ -421,7 +421,7 @@ impl Hierarchy {
     /// # Errors
     /// [`AccessError::NotFound`]; [`AccessError::ReadOnly`].
     pub fn erase(&self, path: &NodePath) -> Result<()> {
-        now(self.room.erase(path))
+        block_on(self.room.erase(path))
     }
 
     /// The keys below the node at `path` that no format here writes, sorted: files of the user's own, which
@@ -430,7 +430,7 @@ impl Hierarchy {
     /// # Errors
     /// [`crate::StoreError::NotCapable`] if the store cannot list.
     pub fn foreign_keys(&self, path: &NodePath) -> Result<Vec<crate::store::StoreKey>> {
-        now(self.room.foreign_keys(path))
+        block_on(self.room.foreign_keys(path))
     }
 
     /// The keys that an interrupted erase of the node at `path` left: all below it that Zarr may have written, if there
@@ -439,7 +439,7 @@ impl Hierarchy {
     /// # Errors
     /// What the store meets.
     pub fn interrupted_keys(&self, path: &NodePath) -> Result<Vec<crate::store::StoreKey>> {
-        now(self.room.interrupted_keys(path))
+        block_on(self.room.interrupted_keys(path))
     }
 
     /// Puts what was written where other readers find it, for stores that gather it until then, such as zip
@@ -448,7 +448,7 @@ impl Hierarchy {
     /// # Errors
     /// When the store failed.
     pub fn flush(&self) -> Result<()> {
-        now(self.room.flush())
+        block_on(self.room.flush())
     }
 
     /// Makes copies of all documents, so that readers need no others: `.zmetadata` in v2 (Z2-070), inline in
@@ -460,7 +460,7 @@ impl Hierarchy {
     /// whose documents lie in such copies alone; for a document that is broken;
     /// [`crate::StoreError::NotCapable`] if the store cannot list.
     pub fn consolidate(&self) -> Result<usize> {
-        now(self.room.consolidate())
+        block_on(self.room.consolidate())
     }
 
     /// Whether copies of all documents are there, as [`Hierarchy::consolidate`] makes them.
@@ -468,7 +468,7 @@ impl Hierarchy {
     /// # Errors
     /// What the store meets.
     pub fn is_consolidated(&self) -> Result<bool> {
-        now(self.room.is_consolidated())
+        block_on(self.room.is_consolidated())
     }
 
     /// Takes those copies away; `false` if there were none.
@@ -476,7 +476,7 @@ impl Hierarchy {
     /// # Errors
     /// [`AccessError::ReadOnly`]; [`AccessError::Argument`] if the documents lie in them alone.
     pub fn remove_consolidated(&self) -> Result<bool> {
-        now(self.room.remove_consolidated())
+        block_on(self.room.remove_consolidated())
     }
 
     /// The nodes of which those copies say otherwise than the documents, sorted: none if they are true.
@@ -484,7 +484,7 @@ impl Hierarchy {
     /// # Errors
     /// [`AccessError::NotFound`] if there are no copies; for copies of a form that is not known.
     pub fn check_consolidated(&self) -> Result<Vec<NodePath>> {
-        now(self.room.check_consolidated())
+        block_on(self.room.check_consolidated())
     }
 }
 

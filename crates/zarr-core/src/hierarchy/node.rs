@@ -11,7 +11,7 @@ use crate::format::Child;
 use crate::json::Object;
 use crate::metadata::{GroupMetadata, NodeKind};
 use crate::path::NodePath;
-use crate::store::aio::now;
+use crate::store::block_on;
 
 /// A group or an array.
 #[derive(Clone, Debug)]
@@ -171,7 +171,7 @@ impl Group {
     /// # Errors
     /// As [`Hierarchy::children`].
     pub fn children(&self) -> Result<Vec<Child>> {
-        now(self.hierarchy.room.children(&self.path))
+        block_on(self.hierarchy.room.children(&self.path))
     }
 
     /// Itself and all nodes below it, sorted by path.
@@ -220,6 +220,6 @@ impl Group {
     /// # Errors
     /// [`crate::AccessError::ReadOnly`]; [`crate::AccessError::Argument`] for attributes that the format reserves.
     pub fn update_attributes(&self, change: impl FnMut(&mut Object)) -> Result<Object> {
-        now(change_attributes(&self.hierarchy.room, &self.path, NodeKind::Group, change))
+        block_on(change_attributes(&self.hierarchy.room, &self.path, NodeKind::Group, change))
     }
 }

@@ -38,10 +38,10 @@ impl Room {
         array: &ArrayMetadata,
         ground: Ground,
     ) -> Result<Vec<StoreKey>> {
-        match (ground.purge, self.store.listable()) {
-            (Some(false), _) | (None, None) => return Ok(Vec::new()),
-            (_, Some(_)) => {}
-            (Some(true), None) => {
+        match (ground.purge, self.store.capabilities().list) {
+            (Some(false), _) | (None, false) => return Ok(Vec::new()),
+            (_, true) => {}
+            (Some(true), false) => {
                 let hint =
                     "create the array without purging; what lies there is then read as its chunks";
                 let lacks = StoreError::not_capable("find the chunks to purge", "listable");
@@ -78,7 +78,7 @@ impl Room {
     /// Other files stay.
     pub async fn interrupted(&self, path: &NodePath) -> Result<Vec<StoreKey>> {
         let (_, prefixes) = self.format.erasure(path)?;
-        if self.store.listable().is_none() {
+        if !self.store.capabilities().list {
             return Ok(Vec::new());
         }
         let mut left = Vec::new();
@@ -113,7 +113,7 @@ impl Room {
             folders.extend(ends.map(|end| &key.as_str()[..end]));
         }
         for folder in folders {
-            writeable.erase_link(&StorePrefix::new(folder)?).await?;
+            writeable.link(&StorePrefix::new(folder)?, true).await?;
         }
         // Documents first, as ever (D-174).
         let (documents, others): (Vec<_>, Vec<_>) =

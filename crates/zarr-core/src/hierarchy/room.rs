@@ -22,7 +22,9 @@ use crate::limits::Limits;
 use crate::metadata::{ArrayMetadata, GroupMetadata, NodeKind, NodeMetadata};
 use crate::path::NodePath;
 use crate::registry::{Access, Registry};
-use crate::store::{ByteRange, Listing, Side, Store, StoreKey, StorePrefix};
+use crate::store::{
+    ByteRange, Listing, Precondition, SnapshotOptions, Store, StoreKey, StorePrefix,
+};
 
 /// Names of a listing that are told one by one when they are left out.
 const MOST_LEFT_OUT: usize = 1000;
@@ -132,10 +134,10 @@ impl Room {
             Found::Draft(draft) if !draft.is_unsettled() => Arc::new(draft.written_in(options)),
             Found::Draft(draft) => {
                 let keys = match store.listable() {
-                    Some(listable) => listable.list_prefix(&StorePrefix::new("meta/")?).await,
-                    None => Ok(Vec::new()),
+                    Ok(listable) => listable.list_prefix(&StorePrefix::new("meta/")?).await,
+                    Err(_) => Ok(Listing::default()),
                 };
-                let keys = keys.map_err(|e| at_store(e.into()))?;
+                let Listing { keys, .. } = keys.map_err(|e| at_store(e.into()))?;
                 let settled = draft.settle(&keys, &mut reading);
                 let at = |e: MetadataError| {
                     Error::from(e).at_store(store.name()).at_path(&NodePath::root())
@@ -225,25 +227,27 @@ impl Room {
         error.into().at_store(self.store.name()).at_path(path)
     }
 
-    pub fn writeable(&self) -> Result<Side<'_>> {
+    pub fn writeable(&self) -> Result<&dyn Store> {
         if self.access == Access::ReadOnly {
             return Err(AccessError::ReadOnly.into());
         }
         if let Some(why) = self.format.frozen() {
             return Err(AccessError::Frozen(why.to_owned()).into());
         }
-        Ok(self.store.writeable().ok_or(StoreError::not_capable("write", "writeable"))?)
+        Ok(self.store.writeable()?)
     }
 
-    pub fn listable(&self) -> Result<Side<'_>, StoreError> {
-        self.store.listable().ok_or(StoreError::not_capable("list", "listable"))
+    pub fn listable(&self) -> Result<&dyn Store, StoreError> {
+        self.store.listable()
     }
 
     /// How many bytes a value has; `None` if it is absent.
     pub async fn size(&self, key: &StoreKey) -> Result<Option<u64>> {
-        let readable = self.store.readable().ok_or(StoreError::not_capable("read", "readable"))?;
+        let readable = self.store.readable()?;
         let last = [ByteRange::Suffix(1)];
-        let Some(pinned) = readable.pin_for(key, &last).await? else { return Ok(None) };
+        let Some(pinned) = readable.open(key, SnapshotOptions::first(&last)).await? else {
+            return Ok(None);
+        };
         if pinned.size() == 0 {
             // A remote store knows the size once it has answered.
             pinned.read(&last).await?;
@@ -252,7 +256,7 @@ impl Room {
     }
 
     pub async fn get_at_most(&self, key: &StoreKey, limit: u64) -> Result<Option<Bytes>> {
-        let readable = self.store.readable().ok_or(StoreError::not_capable("read", "readable"))?;
+        let readable = self.store.readable()?;
         Ok(readable.get_at_most(key, limit).await?)
     }
 
@@ -303,7 +307,7 @@ impl Room {
             if path.is_root() {
                 return Ok(NodeMetadata::Group(implicit));
             }
-            if self.store.listable().is_some() && !self.children(path).await?.is_empty() {
+            if self.store.capabilities().list && !self.children(path).await?.is_empty() {
                 return Ok(NodeMetadata::Group(implicit));
             }
         }
@@ -525,8 +529,8 @@ impl Room {
         let NewDocument { key, beside, leftovers } = new;
         let writeable = self.writeable()?;
         let exists = |key: &StoreKey| Err(Error::from(AccessError::Exists(what)).at_key(key));
-        if let Some(conditional) = self.store.conditional().filter(|store| store.creates()) {
-            let there = conditional.create(key, bytes.into(), &beside, &leftovers).await?;
+        if self.store.capabilities().create {
+            let there = self.store.create(key, bytes.into(), &beside, &leftovers).await?;
             return there.map_or(Ok(()), |there| exists(&there));
         }
         if !leftovers.is_empty() {
@@ -537,16 +541,15 @@ impl Room {
                 writeable.erase(key).await.map_err(|e| Error::from(e).at_key(key))?;
             }
         }
-        match self.store.conditional() {
-            Some(conditional) => match conditional.set_if(key, Some(bytes.into()), None).await? {
-                true => Ok(()),
-                false => exists(key),
-            },
-            None if self.get_at_most(key, self.options.limits.document).await?.is_some() => {
-                exists(key)
-            }
-            None => Ok(writeable.set(key, bytes.into()).await?),
+        let swaps = self.store.capabilities().swap;
+        if !swaps && self.get_at_most(key, self.options.limits.document).await?.is_some() {
+            return exists(key);
         }
+        let is_set = match swaps {
+            true => writeable.set_if_absent(key, bytes.into()).await?,
+            false => writeable.put(key, Some(bytes.into()), Precondition::Always).await?,
+        };
+        if is_set { Ok(()) } else { exists(key) }
     }
 
     /// Changes one thing in a document, laid over whatever the document is now, and again if another
@@ -620,8 +623,8 @@ impl Room {
     /// Puts what was written where other readers find it.
     pub async fn flush(&self) -> Result<()> {
         match self.store.writeable() {
-            Some(writeable) => Ok(writeable.flush().await?),
-            None => Ok(()),
+            Ok(writeable) => Ok(writeable.flush().await?),
+            Err(_) => Ok(()),
         }
     }
 
@@ -629,12 +632,12 @@ impl Room {
     async fn erase_all(&self, path: &NodePath) -> Result<bool> {
         let writeable = self.writeable()?;
         // Links go first, or the documents would be erased behind them (decision 0144). The whole hierarchy may be one.
-        if path.is_root() && writeable.erase_link(&StorePrefix::root()).await? {
+        if path.is_root() && writeable.link(&StorePrefix::root(), true).await? {
             return Ok(true);
         }
         let (keys, prefixes) = self.format.erasure(path)?;
         for prefix in &prefixes {
-            writeable.erase_link(prefix).await?;
+            writeable.link(prefix, true).await?;
         }
         for key in &keys {
             writeable.erase(key).await?;
@@ -650,7 +653,7 @@ impl Room {
 
     /// Every key below a prefix; what is left out is a warning.
     pub async fn list_prefix(&self, prefix: &StorePrefix) -> Result<Vec<StoreKey>> {
-        let listing = self.listable()?.list_below(prefix).await?;
+        let listing = self.listable()?.list_prefix(prefix).await?;
         self.warn_of_left_out(prefix.as_str(), &listing);
         Ok(listing.keys)
     }
@@ -674,7 +677,7 @@ pub(crate) async fn document(
     key: &StoreKey,
     limits: &Limits,
 ) -> Result<Option<Bytes>> {
-    let readable = store.readable().ok_or(StoreError::not_capable("read", "readable"))?;
+    let readable = store.readable()?;
     readable.get_at_most(key, limits.document).await.map_err(|e| {
         let error = Error::from(e);
         match is_too_large(&error) {

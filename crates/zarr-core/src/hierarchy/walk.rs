@@ -9,7 +9,7 @@ use crate::format::consolidated::{DRAFT, DRAFT_GROUP, is_document};
 use crate::format::{Child, Documents};
 use crate::metadata::{GroupMetadata, NodeKind, NodeMetadata};
 use crate::path::NodePath;
-use crate::store::{StoreKey, StorePrefix};
+use crate::store::{ListOptions, StoreKey, StorePrefix};
 
 impl Room {
     /// What all of them give: as many are asked for at a time as the store likes, one where it never waits.
@@ -18,7 +18,10 @@ impl Room {
         asked: impl Iterator<Item = F>,
     ) -> Result<Vec<T>> {
         if !self.store.runs_in_place() {
-            return stream::iter(asked).buffered(self.store.in_flight()).try_collect().await;
+            return stream::iter(asked)
+                .buffered(self.store.capabilities().in_flight)
+                .try_collect()
+                .await;
         }
         let mut found = Vec::new();
         for asked in asked {
@@ -58,8 +61,8 @@ impl Room {
         let listable = self.listable().map_err(|e| at(unlisted(e)))?;
         // Where groups are told by their documents, those are looked for anyway.
         let listing = match self.format.groups_are_explicit() {
-            true => listable.list_dir_candidates(&prefix).await,
-            false => listable.list_dir(&prefix).await,
+            true => listable.list_dir(&prefix, ListOptions::CANDIDATES).await,
+            false => listable.list_dir(&prefix, ListOptions::default()).await,
         };
         let listing = listing.map_err(|e| at(e.into()))?;
         self.warn_of_left_out(path.as_str(), &listing);
@@ -75,9 +78,9 @@ impl Room {
             return Ok(nodes);
         }
         let helper = nodes.iter().position(|node| node.path.as_str() == DRAFT_GROUP);
-        if let (Some(at), Some(listable)) = (helper, self.live.listable()) {
+        if let (Some(at), Ok(listable)) = (helper, self.live.listable()) {
             let prefix = StorePrefix::new(format!("meta/root{DRAFT_GROUP}/"))?;
-            let listing = listable.list_dir(&prefix).await?;
+            let listing = listable.list_dir(&prefix, ListOptions::default()).await?;
             let holds_copies = listing.keys.iter().map(|key| key.as_str()).eq([DRAFT]);
             if holds_copies && listing.prefixes.is_empty() {
                 nodes.remove(at);
@@ -93,14 +96,15 @@ impl Room {
         path: &NodePath,
         found: &Documents,
     ) -> Result<Option<GroupMetadata>> {
-        let Some(listable) = self.store.listable() else { return Ok(None) };
+        let Ok(listable) = self.store.listable() else { return Ok(None) };
         if !self.format.groups_are_explicit() {
             return Ok(None);
         }
         let mut folders = vec![path.clone()];
         while let Some(folder) = folders.pop() {
-            let listing =
-                listable.list_dir_candidates(&self.format.children_prefix(&folder)?).await?;
+            let listing = listable
+                .list_dir(&self.format.children_prefix(&folder)?, ListOptions::CANDIDATES)
+                .await?;
             let dialect = self.format.dialect();
             let makes_node =
                 |key: &StoreKey| is_document(dialect, key) && !key.as_str().ends_with(".zattrs");
@@ -192,7 +196,7 @@ impl Room {
         };
         if let Some(prefix) = self.format.tree_prefix() {
             let listable = self.listable().map_err(|e| self.at(path, unlisted(e)))?;
-            let listing = listable.list_below(&prefix).await.map_err(|e| self.at(path, e))?;
+            let listing = listable.list_prefix(&prefix).await.map_err(|e| self.at(path, e))?;
             self.warn_of_left_out(path.as_str(), &listing);
             let mut warnings = Vec::new();
             let nodes = self.format.tree(path, &listing.keys, &mut warnings);

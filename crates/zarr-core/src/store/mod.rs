@@ -5,7 +5,6 @@
 //! readable, writeable and listable (D-133 … D-137), and compare-and-swap, which guarded writes need. A call that a store
 //! is not capable of is a clear error.
 
-pub(crate) mod aio;
 pub mod begun;
 mod block_on;
 mod io_threads;
@@ -15,7 +14,6 @@ mod options;
 mod payload;
 mod process_cas;
 mod range;
-mod sides;
 mod snapshot;
 mod sync;
 mod version;
@@ -39,7 +37,6 @@ pub use self::payload::Payload;
 pub(crate) use self::process_cas::guarded;
 pub(crate) use self::range::find;
 pub use self::range::{ByteRange, coalesce, slice};
-pub(crate) use self::sides::Side;
 pub use self::snapshot::{InMemorySnapshot, Snapshot, SyncSnapshot};
 pub use self::sync::{SyncStore, from_sync, from_sync_arc};
 pub use self::version::Version;
@@ -186,6 +183,48 @@ impl dyn Store {
             Some(store) => store.clone(),
             None => Arc::new(block_on::BlockOn(self.clone())),
         }
+    }
+
+    /// The store, if it can be read.
+    pub(crate) fn readable(&self) -> Result<&Self, StoreError> {
+        let can = self.capabilities().read;
+        can.then_some(self).ok_or(StoreError::not_capable("read", "readable"))
+    }
+
+    /// The store, if it can be written.
+    pub(crate) fn writeable(&self) -> Result<&Self, StoreError> {
+        let can = self.capabilities().write;
+        can.then_some(self).ok_or(StoreError::not_capable("write", "writeable"))
+    }
+
+    /// The store, if it can be listed.
+    pub(crate) fn listable(&self) -> Result<&Self, StoreError> {
+        let can = self.capabilities().list;
+        can.then_some(self).ok_or(StoreError::not_capable("list", "listable"))
+    }
+
+    /// The bytes of a value of at most `limit` bytes.
+    pub(crate) async fn get_at_most(
+        &self,
+        key: &StoreKey,
+        limit: u64,
+    ) -> Result<Option<Bytes>, StoreError> {
+        let got = self.get(key, GetOptions::at_most(limit)).await?;
+        Ok(got.map(|got| got.bytes.unwrap_or_default()))
+    }
+
+    /// Sets a value if the key is absent; `false` if it is not.
+    pub(crate) async fn set_if_absent(
+        &self,
+        key: &StoreKey,
+        value: Payload<'_>,
+    ) -> Result<bool, StoreError> {
+        self.put(key, Some(value), Precondition::Absent).await
+    }
+
+    /// Erases a value, whatever it was.
+    pub(crate) async fn erase(&self, key: &StoreKey) -> Result<(), StoreError> {
+        self.put(key, None, Precondition::Always).await.map(drop)
     }
 
     /// Whether its calls run in place on this thread, one after the other, and are done when their futures are first
