@@ -13,13 +13,15 @@
     feature = "sharding"
 ))]
 
+mod injected;
+
 use std::env;
 use std::fs;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
-use std::sync::OnceLock;
 
+use injected::{ERRORS, KINDS, Kind, injector, is_whole};
 use zarr::{Array, Dialect};
 
 const LEN: u64 = 4800;
@@ -27,45 +29,6 @@ const LEN: u64 = 4800;
 const WRITES: [Range<u64>; 4] = [0..400, 500..700, 1000..2200, 600..900];
 /// The writes after which the child flushes.
 const FLUSHES: [usize; 2] = [1, 3];
-/// With these fails a call: EIO once, a full disk that stays full, and a write or a read that is cut short.
-const ERRORS: [(i32, bool); 3] = [(5, false), (28, true), (-1, false)];
-const KINDS: [&str; 10] = [
-    "write",
-    "read",
-    "open-write",
-    "open-read",
-    "rename",
-    "fsync",
-    "ftruncate",
-    "unlink",
-    "mkdir",
-    "lock",
-];
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Kind {
-    Folder,
-    Shards,
-    Zip,
-    Lmdb,
-}
-
-impl Kind {
-    fn url(self, within: &Path) -> String {
-        let within = within.display();
-        match self {
-            Kind::Folder | Kind::Shards => format!("{within}/x.zarr"),
-            Kind::Zip => format!("zip://{within}/x.zip"),
-            Kind::Lmdb => format!("lmdb://{within}/x.lmdb"),
-        }
-    }
-
-    /// Whether what is not flushed is nowhere.
-    fn needs_flush(self) -> bool {
-        self == Kind::Zip
-    }
-}
-
 fn old(at: u64) -> i32 {
     1000 + at as i32
 }
@@ -76,7 +39,7 @@ fn new(n: usize, at: u64) -> i32 {
 }
 
 fn make(kind: Kind, within: &Path) -> zarr::Result<()> {
-    let hierarchy = zarr::create(&kind.url(within), Dialect::V3)?;
+    let hierarchy = zarr::create(&kind.url(within, "x"), Dialect::V3)?;
     let array = hierarchy.create_array(&"/a".parse()?).shape(&[LEN]).data_type_named("int32");
     let array = match kind {
         Kind::Shards => array.chunks(&[400]).shards(&[1600]),
@@ -88,12 +51,12 @@ fn make(kind: Kind, within: &Path) -> zarr::Result<()> {
 }
 
 fn open(kind: Kind, within: &Path) -> zarr::Result<Array> {
-    zarr::open_rw(&kind.url(within))?.into_group()?.array("a")
+    zarr::open_rw(&kind.url(within, "x"))?.into_group()?.array("a")
 }
 
 /// The child: writes, goes on after failures, and tells which writes are done.
 fn write(kind: Kind, within: &Path) {
-    let Ok(node) = zarr::open_rw(&kind.url(within)) else { return };
+    let Ok(node) = zarr::open_rw(&kind.url(within, "x")) else { return };
     let Ok(array) = node.into_group().and_then(|group| group.array("a")) else { return };
     let (mut done, mut kept) = (Vec::new(), 0);
     for (n, region) in WRITES.into_iter().enumerate() {
@@ -105,7 +68,8 @@ fn write(kind: Kind, within: &Path) {
             check(&now, n, &done, "in the process that failed");
         }
         let flushed = FLUSHES.contains(&n) && array.hierarchy().flush().is_ok();
-        if flushed || !kind.needs_flush() {
+        // What is not flushed to an archive is nowhere.
+        if flushed || kind != Kind::Zip {
             kept = done.len();
         }
     }
@@ -168,26 +132,9 @@ fn run(test: &str, kind: Kind, shell: &str, fault: &[(&str, &str)]) -> bool {
     log.exists()
 }
 
-fn injector() -> &'static Path {
-    static MADE: OnceLock<(tempfile::TempDir, PathBuf)> = OnceLock::new();
-    let (_, path) = MADE.get_or_init(|| {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("fail_calls.so");
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/faults/fail_calls.c");
-        let made = Command::new("cc")
-            .args(["-shared", "-fPIC", "-O1", "-o"])
-            .args([&path, &source])
-            .arg("-ldl")
-            .status();
-        assert!(made.expect("a C compiler, which LMDB needs as well").success());
-        (folder, path)
-    });
-    path
-}
-
 /// Which n are tried: all, or the first few and then fewer and fewer.
 fn next(n: usize) -> usize {
-    match env::var_os("ZARR_FAULTS").is_some_and(|value| value == "all") {
+    match is_whole() {
         true => n + 1,
         false => n + 1 + n / 4,
     }

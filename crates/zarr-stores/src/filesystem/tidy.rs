@@ -5,6 +5,7 @@
 
 use std::collections::HashSet;
 use std::fs::{self, File, TryLockError};
+use std::io::ErrorKind;
 use std::mem;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,7 +13,7 @@ use std::time::Duration;
 
 use super::lock;
 use super::path::{LOCK, TEMP, begins_like};
-use crate::opened::is_still_at;
+use crate::opened::{is_absence, is_still_at};
 
 /// Folders that are remembered at most; one more, and all are tidied at once.
 const MOST: usize = 4096;
@@ -54,10 +55,10 @@ impl Written {
     pub fn tidy(&self) {
         let written = mem::take(&mut self.folders().written);
         for folder in written {
-            let is_held = remove_lock(&folder);
+            let stays = remove_lock(&folder);
             let mut folders = self.folders();
-            if is_held {
-                // By another thread that writes through this handle, perhaps.
+            if stays {
+                // Another thread that writes through this handle may hold it.
                 folders.written.insert(folder.clone());
             }
             if folders.searched.len() >= MOST {
@@ -80,11 +81,12 @@ impl Drop for Written {
 }
 
 /// Removes the lock file of `folder`, if there is one and no other handle holds it. A handle that waits for it finds it gone
-/// and takes the next one; one that holds it removes it later. Returns whether one holds it.
+/// and takes the next one; one that holds it removes it later. Returns whether it may be removed later.
 fn remove_lock(folder: &Path) -> bool {
     match lock::open_existing(&folder.join(LOCK)) {
         Ok(file) => remove_opened(folder, &file),
-        Err(_) => false,
+        // It is looked for again later; another user's stays.
+        Err(e) => !is_absence(&e) && e.kind() != ErrorKind::PermissionDenied,
     }
 }
 
@@ -126,6 +128,22 @@ fn remove_dead(folder: &Path) {
 mod tests {
     use super::*;
     use crate::filesystem::lock::Mode;
+
+    /// One that could not be opened once was forgotten.
+    #[test]
+    fn a_lock_file_that_cannot_be_opened_is_removed_later() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(LOCK);
+        let written = Written::default();
+        written.note(folder.path());
+        // A link to itself cannot be opened.
+        std::os::unix::fs::symlink(&path, &path).unwrap();
+        written.tidy();
+        fs::remove_file(&path).unwrap();
+        File::create(&path).unwrap();
+        written.tidy();
+        assert!(!path.exists());
+    }
 
     #[test]
     fn the_lock_file_that_came_meanwhile_stays() {

@@ -29,6 +29,9 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// The number of "input/output error" on Unix.
 const EIO: i32 = 5;
 
+/// How many bytes a page has at least; a file has two or more.
+const SMALLEST_PAGE: u64 = 4096;
+
 /// How many readers all processes together may have at one time.
 const READERS: u32 = 1024;
 
@@ -106,7 +109,17 @@ impl Env {
         }
         // What the parent had open stays open here, also when no handle is left.
         let is_parents = known.is_some();
-        let env = Arc::new(Env::open_new(&path, in_folder, map, is_parents)?);
+        let file = if in_folder { path.join("data.mdb") } else { path.clone() };
+        let size = || fs::metadata(&file).map_or(0, |metadata| metadata.len());
+        let is_new = size() == 0;
+        let env = Env::open_new(&path, in_folder, map, is_parents).inspect_err(|_| {
+            // LMDB refuses a file whose first two pages were cut short, as on a full disk.
+            if is_new && (1..2 * SMALLEST_PAGE).contains(&size()) {
+                let _ =
+                    fs::File::options().write(true).open(&file).and_then(|file| file.set_len(0));
+            }
+        });
+        let env = Arc::new(env?);
         open.insert(path.canonicalize()?, (process, Arc::downgrade(&env)));
         Ok(env)
     }

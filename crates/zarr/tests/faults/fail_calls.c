@@ -7,6 +7,10 @@
  * FAIL_SHORT   set: the first write that fails is short, and only those that follow have the error
  * FAIL_DIR     only files below this folder count
  * FAIL_LOG     a file that is made when a call fails
+ *
+ * A process can ask for faults itself, by making a folder that cannot be: `/fail_calls/CALL/AT/ERRNO/ALWAYS`, with 0 or 1 at
+ * the end, lets calls fail from then on, and `/fail_calls/off` ends that; it "exists" if a call failed. With the CALL
+ * `size` no file grows beyond AT times 128 bytes.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -17,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/types.h>
@@ -29,6 +34,9 @@
 
 static int calls;
 
+/* What the process asked for itself. */
+static struct { char kind[32]; int at, error, always, struck; } order;
+
 static int real_open(const char *path) {
     REAL(int, open, const char *, int, ...);
     return real(path, O_CREAT | O_WRONLY, 0644);
@@ -36,6 +44,13 @@ static int real_open(const char *path) {
 
 /* 0: go on; -1: be short; else the error. */
 static int strike(const char *kind) {
+    if (order.kind[0]) {
+        if (strcmp(order.kind, kind)) return 0;
+        int now = __sync_add_and_fetch(&calls, 1);
+        if (now != order.at && !(order.always && now > order.at)) return 0;
+        order.struck = 1;
+        return order.error;
+    }
     const char *wanted = getenv("FAIL_CALL"), *at = getenv("FAIL_AT"), *error = getenv("FAIL_ERRNO");
     if (!wanted || strcmp(wanted, kind)) return 0;
     int now = __sync_add_and_fetch(&calls, 1), first = at ? atoi(at) : 1;
@@ -44,6 +59,26 @@ static int strike(const char *kind) {
     if (log && now == first) close(real_open(log));
     if (getenv("FAIL_SHORT") && now == first) return -1;
     return error ? atoi(error) : EIO;
+}
+
+static int take_order(const char *text) {
+    struct rlimit size;
+    getrlimit(RLIMIT_FSIZE, &size);
+    size.rlim_cur = size.rlim_max;
+    int struck = order.struck;
+    memset(&order, 0, sizeof order);
+    calls = 0;
+    if (!strcmp(text, "off")) {
+        errno = struck ? EEXIST : ENOENT;
+    } else {
+        sscanf(text, "%31[^/]/%d/%d/%d", order.kind, &order.at, &order.error, &order.always);
+        if (!strcmp(order.kind, "size")) size.rlim_cur = 128 * (rlim_t)order.at;
+        errno = ENOENT;
+    }
+    int was = errno;
+    setrlimit(RLIMIT_FSIZE, &size);
+    errno = was;
+    return -1;
 }
 
 static int below(const char *path) {
@@ -155,5 +190,5 @@ int msync(void *at, size_t size, int flags) { REAL(int, msync, void *, size_t, i
 int ftruncate(int fd, off_t size) { REAL(int, ftruncate, int, off_t); STRIKE_AT("ftruncate", is_below(fd)); return real(fd, size); }
 int ftruncate64(int fd, off64_t size) { REAL(int, ftruncate64, int, off64_t); STRIKE_AT("ftruncate", is_below(fd)); return real(fd, size); }
 int unlink(const char *path) { REAL(int, unlink, const char *); STRIKE_AT("unlink", below(path)); return real(path); }
-int mkdir(const char *path, mode_t mode) { REAL(int, mkdir, const char *, mode_t); STRIKE_AT("mkdir", below(path)); return real(path, mode); }
+int mkdir(const char *path, mode_t mode) { REAL(int, mkdir, const char *, mode_t); if (!strncmp(path, "/fail_calls/", 12)) return take_order(path + 12); STRIKE_AT("mkdir", below(path)); return real(path, mode); }
 int flock(int fd, int operation) { REAL(int, flock, int, int); STRIKE_AT("lock", is_below(fd) && operation != 8); return real(fd, operation); }
