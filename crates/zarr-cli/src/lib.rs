@@ -38,7 +38,6 @@ mod progress;
 mod record;
 mod region;
 mod session;
-mod slabs;
 mod summary;
 
 use std::ffi::OsString;

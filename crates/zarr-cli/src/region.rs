@@ -6,6 +6,9 @@ use zarr::{Array, AxisSelection, Selection};
 use crate::failure::Failure;
 use crate::human;
 
+/// About how many bytes of elements are held in memory.
+pub(crate) const PIECE: u64 = 64 << 20;
+
 /// Which elements a verb is about.
 #[derive(Debug, Args)]
 pub(crate) struct Which {
@@ -67,17 +70,6 @@ impl Along {
                 start.wrapping_add((*step as u64).wrapping_mul(position))
             }
             Along::List(list) => list[position as usize],
-        }
-    }
-
-    /// Those at the positions from `from` to before `to`.
-    fn part(&self, from: u64, to: u64) -> Along {
-        match self {
-            Along::Steps { step, .. } if from < to => {
-                Along::Steps { start: self.at(from), step: *step, len: to - from }
-            }
-            Along::Steps { .. } => Along::range(0, 0),
-            Along::List(list) => Along::List(list[from as usize..to as usize].to_vec()),
         }
     }
 }
@@ -188,10 +180,6 @@ impl Elements {
         Ok(Elements(axes.map(|(along, &len)| along.unwrap_or(Along::range(0, len))).collect()))
     }
 
-    pub fn axes(&self) -> &[Along] {
-        &self.0
-    }
-
     /// Of each axis only the positions that `kept` lists for it, all where it lists none.
     pub fn at_positions(&self, kept: &[Option<Vec<u64>>]) -> Elements {
         let axis = |(along, kept): (&Along, &Option<Vec<u64>>)| match kept {
@@ -213,13 +201,6 @@ impl Elements {
 
     pub fn is_empty(&self) -> bool {
         self.0.iter().any(|along| along.len() == 0)
-    }
-
-    /// The same, but along an axis only the positions from `from` to before `to`.
-    pub fn part(&self, axis: usize, from: u64, to: u64) -> Elements {
-        let mut axes = self.0.clone();
-        axes[axis] = axes[axis].part(from, to);
-        Elements(axes)
     }
 }
 
@@ -322,7 +303,7 @@ mod tests {
         let along = |along: &Along| {
             (0..along.len()).map(|n| along.at(n).to_string()).collect::<Vec<_>>().join(" ")
         };
-        elements.axes().iter().map(along).collect::<Vec<_>>().join(", ")
+        elements.0.iter().map(along).collect::<Vec<_>>().join(", ")
     }
 
     fn of(text: &str, shape: &[u64]) -> String {
@@ -410,9 +391,8 @@ mod tests {
     }
 
     #[test]
-    fn parts_are_the_same_elements() {
+    fn elements_are_selected_axis_by_axis() {
         let elements = Elements::of_region(Some("::-3,[4,1,2],1:3"), &[10, 5, 3]).unwrap();
-        assert_eq!(listed(&elements.part(0, 1, 3).part(1, 0, 2)), "6 3, 4 1, 1 2");
         assert_eq!(elements.count(), Some(24));
         assert_eq!(
             Selection::from(&elements),

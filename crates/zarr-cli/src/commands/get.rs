@@ -1,7 +1,6 @@
 //! Prints elements of an array.
 
 use std::io::{self, IsTerminal};
-use std::ops::ControlFlow;
 
 use clap::{Args, ValueEnum};
 use zarr::Array;
@@ -13,9 +12,8 @@ use crate::failure::Failure;
 use crate::nested::{Lines, Lists};
 use crate::npy::{self, Header};
 use crate::progress::Progress;
-use crate::region::{Elements, Which};
+use crate::region::{Elements, PIECE, Which};
 use crate::session::{Session, Target};
-use crate::slabs;
 use crate::summary::Summary;
 
 /// Write elements of an array to standard output
@@ -172,22 +170,15 @@ fn write(array: &Array, elements: &Elements, format: Format, out: Out<'_>) -> Re
     let metadata = array.metadata();
     let item = metadata.data_type.resolved().map_or(1, |kind| element::size(&kind) as u64);
     let total = elements.count().unwrap_or(u64::MAX).saturating_mul(item);
-    let progress = Progress::of_bytes(total, total <= slabs::SIZE || io::stdout().is_terminal());
+    let progress = Progress::of_bytes(total, total <= PIECE || io::stdout().is_terminal());
     let mut done = 0;
-    let flow = slabs::each(metadata.grid.as_deref(), elements, item, slabs::SIZE, |piece, _| {
-        let written = array.read_le_bytes(piece).map_err(Failure::from).and_then(|bytes| {
-            writer.push(&bytes, out)?;
-            done += piece.count().unwrap_or(0) * item;
-            progress.done(done);
-            Ok(())
-        });
-        match written {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(failure) => ControlFlow::Break(failure),
-        }
-    });
-    if let ControlFlow::Break(failure) = flow {
-        return Err(failure);
+    if elements.is_empty() {
+        writer.push(&array.read_le_bytes(elements)?, out)?;
+    }
+    for piece in array.pieces(elements, PIECE)?.in_c_order() {
+        writer.push(&array.read_le_bytes(&piece.selection)?, out)?;
+        done += piece.element_count().unwrap_or(0) * item;
+        progress.done(done);
     }
     if matches!(format, Format::Json | Format::Summary) {
         if elements.is_empty() {

@@ -1,7 +1,6 @@
 //! Writes elements into an array.
 
 use std::io::{self, Read};
-use std::ops::ControlFlow;
 
 use clap::{Args, ValueEnum};
 use zarr::data_type::{ByteSwap, DataType, Endian, ParsedType};
@@ -14,9 +13,8 @@ use crate::human;
 use crate::nested;
 use crate::npy::{self, Header, Trouble};
 use crate::progress::Progress;
-use crate::region::{Elements, Which};
+use crate::region::{Elements, PIECE, Which};
 use crate::session::{Care, Session, Target};
-use crate::slabs;
 
 /// Write elements from standard input into an array
 #[derive(Debug, Args)]
@@ -209,28 +207,22 @@ impl Input<'_> {
 
     /// Writes elements in C order, piece by piece. The last is written when the input has ended.
     fn stream(&mut self, array: &Array, region: &Elements, item: u64) -> Result<(), Failure> {
-        let progress = Progress::of_bytes(self.total, self.total <= slabs::SIZE);
-        let metadata = array.metadata();
-        let flow =
-            slabs::each(metadata.grid.as_deref(), region, item, slabs::SIZE, |piece, last| {
-                let size = piece.count().unwrap_or(u64::MAX).saturating_mul(item);
-                let written = self.take(size).and_then(|bytes| {
-                    if last {
-                        self.end()?;
-                    }
-                    array.write_le_bytes(piece, &bytes)?;
-                    progress.done(self.read);
-                    Ok(())
-                });
-                match written {
-                    Ok(()) => ControlFlow::Continue(()),
-                    Err(failure) => ControlFlow::Break(failure),
-                }
-            });
-        match flow {
-            ControlFlow::Continue(()) => Ok(()),
-            ControlFlow::Break(failure) => Err(failure),
+        let progress = Progress::of_bytes(self.total, self.total <= PIECE);
+        let mut pieces = array.pieces(region, PIECE)?.in_c_order().peekable();
+        if pieces.peek().is_none() {
+            self.end()?;
+            array.write_le_bytes(region, &[])?;
         }
+        while let Some(piece) = pieces.next() {
+            let size = piece.element_count().unwrap_or(u64::MAX).saturating_mul(item);
+            let bytes = self.take(size)?;
+            if pieces.peek().is_none() {
+                self.end()?;
+            }
+            array.write_le_bytes(&piece.selection, &bytes)?;
+            progress.done(self.read);
+        }
+        Ok(())
     }
 
     /// Writes elements in Fortran order, which must be held all at once.

@@ -6,7 +6,7 @@
 use super::executor::Work;
 use super::{ArrayCore, ChunkLayout};
 use crate::error::{AccessError, Result};
-use crate::grid::{ChunkGrid, tiles};
+use crate::grid::{ChunkGrid, Pieces, tiles};
 use crate::region::{Region, element_count};
 use crate::selection::{Part, Selected, Selection};
 
@@ -16,6 +16,11 @@ impl ArrayCore {
         let layout = self.layout()?;
         let selected = selection.into().of(&layout.metadata).map_err(|e| self.at(e))?;
         Ok((layout, selected))
+    }
+
+    /// See [`Array::pieces`](crate::Array::pieces).
+    pub fn pieces(&self, selection: impl Into<Selection>, max_bytes: u64) -> Result<Pieces> {
+        Pieces::of(selection.into(), &self.state().metadata, max_bytes).map_err(|e| self.at(e))
     }
 
     /// The array as it is known, if its chunks can be read and written here.

@@ -6,6 +6,7 @@
 mod cut;
 mod default_shape;
 mod key;
+mod pieces;
 mod rectilinear;
 mod regular;
 mod tiles;
@@ -17,6 +18,7 @@ pub(crate) use self::cut::Cut;
 pub use self::default_shape::default_chunk_shape;
 pub(crate) use self::default_shape::default_inner_shape;
 pub use self::key::ChunkKeys;
+pub use self::pieces::{Piece, Pieces};
 pub use self::rectilinear::RectilinearGrid;
 pub use self::regular::RegularGrid;
 pub use self::tiles::{Tile, chunk_count, tiles};

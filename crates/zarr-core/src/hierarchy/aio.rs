@@ -19,6 +19,7 @@ use crate::dialect::{Dialect, Warning};
 use crate::element::Element;
 use crate::error::{AccessError, Error, Result};
 use crate::format::{Child, Format};
+use crate::grid::Pieces;
 use crate::json::Object;
 use crate::metadata::{ArrayMetadata, GroupMetadata, NodeKind, NodeMetadata};
 use crate::path::NodePath;
@@ -377,6 +378,14 @@ impl Array {
     /// How many elements along each axis.
     pub fn shape(&self) -> Vec<u64> {
         self.metadata().shape.clone()
+    }
+
+    /// See [`crate::Array::pieces`].
+    ///
+    /// # Errors
+    /// Those of the selection, as [`crate::Array::read`].
+    pub fn pieces(&self, selection: impl Into<Selection>, max_bytes: u64) -> Result<Pieces> {
+        self.core.pieces(selection, max_bytes)
     }
 
     /// See [`crate::Array::read`].

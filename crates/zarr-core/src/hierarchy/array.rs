@@ -8,6 +8,7 @@ use crate::data_type::{ByteSwap, DataType, Endian, Origin, Repr};
 use crate::dialect::Dialect;
 use crate::element::Element;
 use crate::error::{AccessError, Result};
+use crate::grid::Pieces;
 use crate::json::{Json, Object};
 use crate::metadata::{ArrayMetadata, NodeKind};
 use crate::path::NodePath;
@@ -72,6 +73,25 @@ impl Array {
     /// As [`Hierarchy::array`].
     pub fn refresh(&self) -> Result<()> {
         block_on(self.core.refresh())
+    }
+
+    /// Cuts a selection into pieces of at most `max_bytes` or one chunk, along the borders of stored chunks, for callers that read or
+    /// write it piece by piece. An element of variable length counts as 256 bytes.
+    ///
+    /// ```
+    /// # fn example(array: &zarr_core::Array) -> zarr_core::Result<()> {
+    /// let mut sum = 0.0;
+    /// for piece in array.pieces(.., 64 << 20)? {
+    ///     sum += array.read::<f64>(&piece.selection)?.iter().sum::<f64>();
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// Those of the selection, as [`Array::read`].
+    pub fn pieces(&self, selection: impl Into<Selection>, max_bytes: u64) -> Result<Pieces> {
+        self.core.pieces(selection, max_bytes)
     }
 
     /// Reads what is selected.

@@ -5,10 +5,11 @@ use std::io::{self, Write};
 use zarr_core::region::element_count;
 use zarr_core::{AccessError, Error, Json, Node, Result};
 
-use super::boxes::Boxes;
+use super::PIECE;
 use super::document::Provenance;
 use super::print::{Printing, print};
 use crate::handles::dataset::Dataset;
+use crate::model::slab::{Slab, pieces};
 
 impl Provenance {
     /// What the special attributes of a dataset say.
@@ -46,16 +47,12 @@ impl Dataset {
         print::<E>(name, &schema, printing, out, &mut |path, schema, rows| {
             let variable = self.variable(path)?;
             let shape = variable.shape()?;
-            let total = element_count(&shape).ok_or_else(|| {
+            element_count(&shape).ok_or_else(|| {
                 let hint = "choose other variables with -v, or print definitions alone";
                 variable.at(AccessError::TooLarge { what: "the variable", size: u64::MAX, hint })
             })?;
-            let boxes = Boxes::new(&shape, &schema.storage.chunks);
-            let mut at = 0;
-            while at < total {
-                let (_, slab) = boxes.around(at);
-                rows.push(&variable.read_slab(&slab)?)?;
-                at += slab.len().unwrap_or(total);
+            for piece in pieces(&shape, &schema.storage.chunks, 1, PIECE)?.in_c_order() {
+                rows.push(&variable.read_slab(&Slab::from(&piece.place))?)?;
             }
             Ok(())
         })

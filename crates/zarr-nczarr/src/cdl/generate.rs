@@ -1,15 +1,16 @@
 //! Makes a dataset from CDL.
 
-use zarr_core::{AccessError, Error, Result};
+use zarr_core::grid::Pieces;
+use zarr_core::{AccessError, Error, Region, Result};
 
-use super::boxes::Boxes;
+use super::PIECE;
 use super::document::Document;
 use super::error::CdlError;
 use super::special;
 use crate::handles::dataset::Dataset;
 use crate::handles::variable::Variable;
 use crate::model::schema::Group;
-use crate::model::slab::Slab;
+use crate::model::slab::{Slab, pieces};
 use crate::model::values::Values;
 
 impl From<CdlError> for Error {
@@ -60,61 +61,77 @@ fn settle(group: &mut Group) -> Result<()> {
     group.groups.iter_mut().try_for_each(settle)
 }
 
-/// Gathers elements until they are a piece that is written at once.
+/// Gathers elements until they are a piece that is written in one call.
 struct Writer {
     variable: Variable,
+    shape: Vec<u64>,
     fill: Values,
-    boxes: Boxes,
-    /// The piece that is gathered, and the number of its first element.
+    pieces: Pieces,
+    /// The piece that is gathered.
+    piece: Option<Gathering>,
+}
+
+struct Gathering {
     slab: Slab,
+    /// The number of its first element, and of its elements.
     first: u64,
-    gathered: Values,
+    len: u64,
+    values: Values,
 }
 
 impl Writer {
     fn new(variable: Variable) -> Result<Writer> {
-        let schema = variable.schema()?;
-        let boxes = Boxes::new(&variable.shape()?, &schema.storage.chunks);
-        let (first, slab) = boxes.around(0);
-        let gathered = Values::none(schema.ty);
-        Ok(Writer { fill: schema.fill(), variable, boxes, slab, first, gathered })
+        let (schema, shape) = (variable.schema()?, variable.shape()?);
+        let pieces = pieces(&shape, &schema.storage.chunks, 1, PIECE)?.in_c_order();
+        Ok(Writer { fill: schema.fill(), variable, shape, pieces, piece: None })
     }
 
     /// Takes elements from the one with the number `at` on, which is behind all that came before.
     fn push(&mut self, mut at: u64, mut values: Values) -> Result<()> {
         while !values.is_empty() {
-            if at - self.first >= self.slab.len().unwrap_or(u64::MAX) {
+            if self.piece.as_ref().is_none_or(|piece| at - piece.first >= piece.len) {
                 self.flush()?;
-                (self.first, self.slab) = self.boxes.around(at);
+                self.pieces.skip_to(at);
+                self.piece = self.pieces.next().map(|piece| self.gathering(&piece.place));
             }
-            let end = self.first + self.slab.len().unwrap_or(u64::MAX);
-            self.fill_up(at)?;
+            let piece = self.piece.as_mut().expect("the position is in the variable");
+            let end = piece.first + piece.len;
+            piece.fill_up(at, &self.fill)?;
             let room = usize::try_from(end - at).unwrap_or(usize::MAX).min(values.len());
             let rest = values.split_off(room);
-            self.gathered.append(values);
+            piece.values.append(values);
             (at, values) = (end, rest);
         }
         Ok(())
     }
 
-    /// Puts fill up to the element with the number `at`.
-    fn fill_up(&mut self, at: u64) -> Result<()> {
-        let missing = at - self.first - self.gathered.len() as u64;
-        let fill = usize::try_from(missing).ok().and_then(|missing| self.fill.repeated(missing));
-        let size = self.slab.len().unwrap_or(u64::MAX);
-        let hint = "give the variable smaller `_ChunkSizes`";
-        let fill = fill.ok_or(AccessError::TooLarge { what: "a row of chunks", size, hint })?;
-        self.gathered.append(fill);
-        Ok(())
+    fn gathering(&self, place: &Region) -> Gathering {
+        let slab = Slab::from(place);
+        let number = |number: u64, (&start, &len): (&u64, &u64)| number * len + start;
+        let first = slab.start.iter().zip(&self.shape).fold(0, number);
+        let len = slab.len().unwrap_or(u64::MAX);
+        Gathering { slab, first, len, values: Values::none(self.fill.ty()) }
     }
 
     /// Writes what was gathered.
     fn flush(&mut self) -> Result<()> {
-        if self.gathered.is_empty() {
-            return Ok(());
-        }
-        self.fill_up(self.first + self.slab.len().unwrap_or(u64::MAX))?;
-        let rest = self.gathered.split_off(0);
-        self.variable.write_slab(&self.slab, rest)
+        let Some(mut piece) = self.piece.take() else { return Ok(()) };
+        piece.fill_up(piece.first + piece.len, &self.fill)?;
+        self.variable.write_slab(&piece.slab, piece.values)
+    }
+}
+
+impl Gathering {
+    /// Puts fill up to the element with the number `at`.
+    fn fill_up(&mut self, at: u64, fill: &Values) -> Result<()> {
+        let missing = at - self.first - self.values.len() as u64;
+        let fill = usize::try_from(missing).ok().and_then(|missing| fill.repeated(missing));
+        let (size, hint) = (self.len, "give the variable smaller `_ChunkSizes`");
+        self.values.append(fill.ok_or(AccessError::TooLarge {
+            what: "a row of chunks",
+            size,
+            hint,
+        })?);
+        Ok(())
     }
 }

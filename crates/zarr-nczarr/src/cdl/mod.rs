@@ -14,7 +14,6 @@
 //! Types that a file declares itself (enum, opaque, vlen, compound) are refused. A text is held in memory as it is;
 //! its data are read from there piece by piece.
 
-mod boxes;
 mod data;
 mod document;
 mod dump;
@@ -34,5 +33,8 @@ mod token;
 pub use document::{Document, Provenance};
 pub use error::CdlError;
 pub use print::{Printing, print};
+/// About how many elements of a variable are read or written in one call.
+const PIECE: u64 = 1 << 20;
+
 pub use printf_g::Precision;
 pub use rows::Rows;

@@ -1,6 +1,9 @@
 //! Selects elements of a variable by start, count and stride.
 
-use zarr_core::{AccessError, Selection, steps};
+use std::sync::Arc;
+
+use zarr_core::grid::{Pieces, RegularGrid};
+use zarr_core::{AccessError, Region, Result, Selection, steps};
 
 /// A hyperslab: along each dimension the first element, how many, and how far from one to the next.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,6 +92,32 @@ impl Slab {
             steps(start..stop, i64::try_from(stride).unwrap_or(i64::MAX))
         }))
     }
+}
+
+impl From<&Region> for Slab {
+    fn from(region: &Region) -> Slab {
+        let start: Vec<u64> = region.intervals().iter().map(|r| r.start).collect();
+        Slab::new(start, region.shape())
+    }
+}
+
+/// Pieces of at most `max_bytes` of a variable of `shape`, along the borders of its chunks. The array of a variable may be shorter than
+/// an unlimited dimension, so it cannot be asked for them.
+///
+/// # Errors
+/// For a shape that is no array's.
+pub(crate) fn pieces(
+    shape: &[u64],
+    chunks: &[u64],
+    element_size: u64,
+    max_bytes: u64,
+) -> Result<Pieces> {
+    let chunk = |(axis, &len): (usize, &u64)| {
+        chunks.get(axis).map_or(1, |&chunk| chunk.clamp(1, len.max(1)))
+    };
+    let chunks: Vec<u64> = shape.iter().enumerate().map(chunk).collect();
+    let grid = Arc::new(RegularGrid::new(&chunks, shape)?);
+    Ok(Pieces::of_shape(grid, shape, element_size, max_bytes))
 }
 
 #[cfg(test)]

@@ -2,19 +2,16 @@
 
 use std::sync::Arc;
 
-use zarr_core::grid::ChunkGrid;
+use zarr_core::grid::{ChunkGrid, Pieces};
 use zarr_core::metadata::ArrayMetadata;
-use zarr_core::{Array, ErrorKind, Region, Result};
+use zarr_core::{Array, ErrorKind, Result};
 
 use super::{CopyOptions, Progress, report};
 
 /// About how many bytes are held at once.
 const BLOCK: u64 = 64 << 20;
 
-/// How many bytes an element of variable length is taken to have.
-const LONG: u64 = 256;
-
-/// Copies all elements, in blocks of whole chunks of the copy. If it `leaves_holes`, chunks of nothing but the source's
+/// Copies all elements, in pieces of whole chunks of the copy. If it `leaves_holes`, chunks of nothing but the source's
 /// fill value are not written.
 pub(super) fn copy_elements(
     from: &Array,
@@ -25,19 +22,15 @@ pub(super) fn copy_elements(
 ) -> Result<()> {
     let metadata = to.metadata();
     let element = metadata.data_type.repr().map_or(1, |repr| repr.size() as u64);
-    let Some(grid) = &metadata.grid else {
-        return Ok(());
-    };
-    let guess = if metadata.data_type.is_variable() { LONG } else { element };
     let fill = from.metadata().fill_bytes();
     let at_once = if leaves_holes { 0 } else { BLOCK };
-    for block in blocks(grid.clone(), metadata.shape.clone(), guess, at_once) {
-        let bytes = from.read_bytes(&block)?;
+    for piece in to.pieces(.., at_once)? {
+        let bytes = from.read_bytes(&piece.selection)?;
         if !(leaves_holes && is_all(&fill, &bytes, &metadata)) {
-            to.write_bytes(&block, &bytes)?;
+            to.write_bytes(&piece.selection, &bytes)?;
         }
         // Of elements of variable length a total can only count the cells.
-        progress.bytes_done += block.element_count().unwrap_or(u64::MAX).saturating_mul(element);
+        progress.bytes_done += piece.element_count().unwrap_or(u64::MAX).saturating_mul(element);
         report(options, progress);
     }
     Ok(())
@@ -87,52 +80,12 @@ pub(super) fn holes(array: &Array) -> Result<Holes> {
         }
     }
     let (mut count, fill) = (0, metadata.fill_bytes());
-    for chunk in blocks(grid.clone(), flat.shape.clone(), 1, 0) {
-        count += u64::from(is_all(&fill, &array.read_bytes(&chunk)?, &metadata));
+    for chunk in Pieces::of_shape(grid.clone(), &flat.shape, 1, 0) {
+        let bytes = array.read_bytes(&chunk.selection)?;
+        count += u64::from(is_all(&fill, &bytes, &metadata));
         if !are_few(count) {
             break;
         }
     }
     Ok(Holes { count, total, few: are_few(count) })
-}
-
-/// Regions of whole chunks that cover an array, each of about `at_once` bytes but at least one chunk, made as they are
-/// asked for.
-fn blocks(
-    grid: Arc<dyn ChunkGrid>,
-    shape: Vec<u64>,
-    element: u64,
-    at_once: u64,
-) -> impl Iterator<Item = Region> {
-    let rank = shape.len();
-    let counts: Vec<u64> = (0..rank).map(|axis| grid.count(axis, shape[axis])).collect();
-    // How many chunks of each axis go into one block: all of the inner axes, as far as they fit.
-    let mut steps = vec![1u64; rank];
-    let mut size = (0..rank).fold(element, |n, axis| n.saturating_mul(grid.span(axis, 0).stored));
-    for axis in (0..rank).rev() {
-        steps[axis] = (at_once / size.max(1)).clamp(1, counts[axis].max(1));
-        size = size.saturating_mul(steps[axis]);
-        if steps[axis] < counts[axis] {
-            break;
-        }
-    }
-    let mut next = (!counts.contains(&0)).then(|| vec![0u64; rank]);
-    std::iter::from_fn(move || {
-        let first = next.take()?;
-        let end = |axis: usize| first[axis].saturating_add(steps[axis]).min(counts[axis]);
-        let region = Region::new((0..rank).map(|axis| {
-            let last = grid.span(axis, end(axis) - 1);
-            grid.span(axis, first[axis]).start..last.start.saturating_add(last.len).min(shape[axis])
-        }));
-        let mut following: Vec<u64> = first.clone();
-        for axis in (0..rank).rev() {
-            following[axis] = end(axis);
-            if following[axis] < counts[axis] {
-                next = Some(following);
-                break;
-            }
-            following[axis] = 0;
-        }
-        Some(region)
-    })
 }

@@ -15,7 +15,6 @@ use crate::model::attribute;
 use crate::model::name::{check_name, composed, full_name, is_hidden, is_virtual};
 use crate::model::options::Profile;
 use crate::model::schema::{Attribute, Filter, Group, Variable};
-use crate::model::slab::Slab;
 use crate::model::types::Type;
 use crate::model::values::Values;
 
@@ -415,67 +414,5 @@ fn is_same(old: &Json, new: &Json) -> bool {
             old == new || old.parse::<f64>() == new.parse::<f64>()
         }
         _ => old == new,
-    }
-}
-
-/// Slabs of whole chunks that cover a variable, each of about `block` bytes.
-pub(crate) fn slabs(
-    shape: &[u64],
-    chunks: &[u64],
-    element: u64,
-    block: u64,
-) -> impl Iterator<Item = Slab> {
-    let rank = shape.len();
-    let chunk = |axis: usize| chunks.get(axis).copied().unwrap_or(1).clamp(1, shape[axis].max(1));
-    let mut steps: Vec<u64> = (0..rank).map(chunk).collect();
-    let mut size = steps.iter().fold(element.max(1), |size, &len| size.saturating_mul(len));
-    for axis in (0..rank).rev() {
-        let times = (block / size.max(1)).clamp(1, shape[axis].div_ceil(steps[axis]).max(1));
-        steps[axis] = steps[axis].saturating_mul(times);
-        size = size.saturating_mul(times);
-        if steps[axis] < shape[axis] {
-            break;
-        }
-    }
-    let shape = shape.to_vec();
-    let mut next = (!shape.contains(&0)).then(|| vec![0u64; rank]);
-    std::iter::from_fn(move || {
-        let start = next.take()?;
-        let count: Vec<u64> =
-            (0..rank).map(|axis| steps[axis].min(shape[axis] - start[axis])).collect();
-        let mut following = start.clone();
-        for axis in (0..rank).rev() {
-            following[axis] = following[axis].saturating_add(steps[axis]);
-            if following[axis] < shape[axis] {
-                next = Some(following);
-                break;
-            }
-            following[axis] = 0;
-        }
-        Some(Slab::new(start, count))
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn slabs_cover_a_variable_once() {
-        for (shape, chunks, element) in [
-            (vec![], vec![], 4),
-            (vec![5, 7], vec![2, 3], 1 << 24),
-            (vec![5, 7], vec![2, 3], 1),
-            (vec![3, 0], vec![1, 1], 8),
-            (vec![1000, 1000], vec![1, 1000], 1 << 12),
-        ] {
-            let mut seen = 0;
-            for slab in slabs(&shape, &chunks, element, BLOCK) {
-                let end = slab.end(shape.len()).unwrap();
-                assert!(end.iter().zip(&shape).all(|(end, len)| end <= len));
-                seen += slab.len().unwrap();
-            }
-            assert_eq!(seen, shape.iter().product::<u64>(), "{shape:?}");
-        }
     }
 }

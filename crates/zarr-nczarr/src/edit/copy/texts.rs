@@ -4,13 +4,13 @@ use zarr_core::data_type::{DataType, FillValue, Repr};
 use zarr_core::metadata::ArrayMetadata;
 use zarr_core::{Array, Dialect, Result, Selection};
 
-use crate::edit::copy::plan::{BLOCK, Planning, TEXT, slabs};
+use crate::edit::copy::plan::{BLOCK, Planning, TEXT};
 use crate::handles::variable;
 use crate::model::attribute;
 use crate::model::elements::text_in;
 use crate::model::options::Profile;
 use crate::model::schema::{Attribute, FixedText, Variable};
-use crate::model::slab::Slab;
+use crate::model::slab::{Slab, pieces};
 use crate::model::types::Type;
 use crate::model::values::Values;
 
@@ -126,7 +126,8 @@ impl Planning<'_> {
         }
         let old = width_of(&array);
         let (mut needed, mut are_texts) = (1, true);
-        for slab in slabs(&shape, &copy.storage.chunks, TEXT, BLOCK) {
+        for piece in pieces(&shape, &copy.storage.chunks, TEXT, BLOCK)? {
+            let slab = Slab::from(&piece.place);
             let there = there(&array, &slab);
             match old {
                 Some(_) if there.is_empty() => {}

@@ -2,11 +2,12 @@
 
 use zarr_core::Result;
 
-use crate::edit::copy::plan::{BLOCK, Plan, TEXT, Verbatim, kept, slabs};
+use crate::edit::copy::plan::{BLOCK, Plan, TEXT, Verbatim, kept};
 use crate::edit::copy::{missing, texts};
 use crate::handles::dataset::Dataset;
 use crate::model::name::full_name;
 use crate::model::schema::Group;
+use crate::model::slab::{Slab, pieces};
 
 impl Dataset {
     /// Copies definitions and elements into `to`, a dataset with nothing in it, made as the plan was.
@@ -48,7 +49,8 @@ impl Dataset {
             let is_sparse = plan.sparse.contains(&path);
             // One chunk each, of those that may be left out.
             let block = if is_sparse { 1 } else { BLOCK };
-            for slab in slabs(&shape, &to.schema()?.storage.chunks, element, block) {
+            for piece in pieces(&shape, &to.schema()?.storage.chunks, element, block)? {
+                let slab = Slab::from(&piece.place);
                 if texts::copy_slab(&from, &to, &slab)? {
                     continue;
                 }
