@@ -2,10 +2,10 @@
 //!
 //! - [`FilesystemStore`] (feature `filesystem`): a folder; keys are files.
 //! - [`MemoryStore`] (feature `memory`): a map in this process.
-//! - [`ZipStore`] (feature `zip`): an archive; keys are its entries. [`ZipInStore`]: one that is a value of another store.
+//! - [`ZipStore`] (feature `zip`): an archive; keys are its entries. [`RemoteZipStore`]: one that is a value of another store.
 //! - [`LmdbStore`] (feature `lmdb`): an LMDB file; keys are its main database's.
 //! - `ObjectStore` (features `s3`, `gcs`, `azure`, `http`): a bucket, or a folder of a web server.
-//! - [`log`], [`TapStore`]: any store, telling of every call made on it. With the feature `wrappers`, such calls are counted
+//! - [`log`], [`ObservedStore`]: any store, telling of every call made on it. With the feature `wrappers`, such calls are counted
 //!   ([`Counters`]), held up ([`Latency`]) and made to fail ([`Faults`]), too.
 //! - [`PrefixStore`], [`ReadOnlyStore`] (feature `wrappers`): a part of any store; any store, not to be changed.
 //! - [`CacheStore`] (feature `cache`): any store, of whose values some are kept in memory ([`ByteCache`]) or in a folder
@@ -68,12 +68,12 @@ pub use memory::MemoryStore;
 pub use object::{ObjectStore, Traffic};
 #[cfg(feature = "cache")]
 pub use wrap::{ByteCache, CacheFolder, CacheStore};
-pub use wrap::{Call, Outcome, Request, Tap, TapStore, log};
+pub use wrap::{Call, ObservedStore, Observer, Outcome, Request, log};
 #[cfg(feature = "wrappers")]
 pub use wrap::{Count, Counters, Fault, Faults, Latency, PrefixStore, ReadOnlyStore};
 use zarr_core::Registry;
 #[cfg(feature = "zip")]
-pub use zip::{ZipInStore, ZipStore};
+pub use zip::{RemoteZipStore, ZipStore};
 
 /// The error for a store that this build left out.
 #[cfg(not(all(feature = "zip", any(feature = "lmdb", not(feature = "filesystem")))))]

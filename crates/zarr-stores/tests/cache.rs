@@ -14,7 +14,7 @@ use zarr_core::StoreError;
 use zarr_core::store::{ByteRange, Payload, Store, StoreKey, StorePrefix, SyncStore, from_sync};
 use zarr_core::testkit::{ShortCalls, check_store};
 use zarr_stores::{
-    ByteCache, CacheFolder, CacheStore, Call, Counters, FilesystemStore, MemoryStore, TapStore,
+    ByteCache, CacheFolder, CacheStore, Call, Counters, FilesystemStore, MemoryStore, ObservedStore,
 };
 
 fn key(key: &str) -> StoreKey {
@@ -43,10 +43,10 @@ fn sync(store: CacheStore) -> Arc<dyn SyncStore> {
 /// A store in memory, and it behind `make`, its calls counted.
 fn counted(
     memory: &MemoryStore,
-    make: impl FnOnce(TapStore) -> CacheStore,
+    make: impl FnOnce(ObservedStore) -> CacheStore,
 ) -> (Arc<dyn SyncStore>, CacheStore, Counters) {
     let counters = Counters::default();
-    let cached = make(TapStore::new(from_sync(memory.clone()), counters.clone()));
+    let cached = make(ObservedStore::new(from_sync(memory.clone()), counters.clone()));
     (sync(cached.clone()), cached, counters)
 }
 
@@ -67,7 +67,7 @@ fn cached_stores_keep_the_promises_of_stores() {
 }
 
 /// Checks both kinds of cache.
-fn both(check: impl Fn(&dyn Fn(TapStore) -> CacheStore)) {
+fn both(check: impl Fn(&dyn Fn(ObservedStore) -> CacheStore)) {
     let cache = ByteCache::new(16 << 20);
     check(&|store| cache.store(Arc::new(store)));
     let (_within, folder) = folder(16 << 20);
@@ -267,13 +267,13 @@ fn what_was_overtaken_is_not_kept() {
         set(&memory, "k", b"old");
         let writer = Arc::new(OnceLock::<Arc<dyn SyncStore>>::new());
         let overtake = writer.clone();
-        let tap = move |call: &Call<'_>| {
+        let observer = move |call: &Call<'_>| {
             // The old value was got, and is on its way.
             if call.operation == "get" && call.bytes == 3 {
                 set(&**overtake.get().unwrap(), "k", b"newer");
             }
         };
-        let cached = make(TapStore::new(from_sync(memory.clone()), tap));
+        let cached = make(ObservedStore::new(from_sync(memory.clone()), observer));
         let store = writer.get_or_init(|| sync(cached));
         assert_eq!(get(&**store, "k").unwrap(), b"old");
         assert_eq!(get(&**store, "k").unwrap(), b"newer");

@@ -11,8 +11,8 @@ use zarr_core::StoreError;
 use zarr_core::store::{Capabilities, Payload, Store, StoreKey, StorePrefix, SyncStore, from_sync};
 use zarr_core::testkit::{check_contents, check_store};
 use zarr_stores::{
-    Call, Counters, Faults, FilesystemStore, Latency, MemoryStore, PrefixStore, ReadOnlyStore,
-    TapStore,
+    Call, Counters, Faults, FilesystemStore, Latency, MemoryStore, ObservedStore, PrefixStore,
+    ReadOnlyStore,
 };
 
 fn key(key: &str) -> StoreKey {
@@ -39,12 +39,12 @@ fn check<W: Store>(make: impl Fn(Arc<dyn Store>) -> W) {
 /// V24, D-130 … D-132, D-134 … D-137, Q14, F-110, F-111.
 #[test]
 fn wrapped_stores_keep_the_promises_of_stores() {
-    check(|store| TapStore::new(store, |_: &Call<'_>| {}));
-    check(|store| TapStore::new(store, Counters::default()));
-    check(|store| TapStore::new(store, Faults::every(0, [])));
+    check(|store| ObservedStore::new(store, |_: &Call<'_>| {}));
+    check(|store| ObservedStore::new(store, Counters::default()));
+    check(|store| ObservedStore::new(store, Faults::every(0, [])));
     check(|store| {
         let latency = Latency { request: Duration::from_micros(10), ..Latency::default() };
-        TapStore::new(store, latency)
+        ObservedStore::new(store, latency)
     });
     check(|store| PrefixStore::new(store, StorePrefix::root()));
     check(|store| PrefixStore::new(store, StorePrefix::new("a/b/").unwrap()));
@@ -61,7 +61,7 @@ fn a_wrapper_is_capable_of_what_the_store_behind_it_is() {
         || -> Arc<dyn Store> { Arc::new(ReadOnlyStore::new(from_sync(MemoryStore::new()))) };
     let wrapped: [Arc<dyn Store>; 3] = [
         read_only(),
-        Arc::new(TapStore::new(read_only(), |_: &Call<'_>| {})),
+        Arc::new(ObservedStore::new(read_only(), |_: &Call<'_>| {})),
         Arc::new(PrefixStore::new(read_only(), StorePrefix::root())),
     ];
     for store in wrapped {
@@ -76,13 +76,14 @@ fn a_wrapper_is_capable_of_what_the_store_behind_it_is() {
 #[test]
 fn a_remote_store_stays_one() {
     let latency = Latency { request: Duration::from_micros(10), ..Latency::default() };
-    let slow =
-        || -> Arc<dyn Store> { Arc::new(TapStore::new(from_sync(MemoryStore::new()), latency)) };
+    let slow = || -> Arc<dyn Store> {
+        Arc::new(ObservedStore::new(from_sync(MemoryStore::new()), latency))
+    };
     assert!(ReadOnlyStore::new(from_sync(MemoryStore::new())).capabilities().local);
     assert!(!slow().capabilities().local);
     assert!(!ReadOnlyStore::new(slow()).capabilities().local);
     let wrapped = Arc::new(PrefixStore::new(slow(), StorePrefix::root()));
-    assert!(!TapStore::new(wrapped, Counters::default()).capabilities().local);
+    assert!(!ObservedStore::new(wrapped, Counters::default()).capabilities().local);
     check_store(|| Arc::new(PrefixStore::new(slow(), StorePrefix::root())));
 }
 

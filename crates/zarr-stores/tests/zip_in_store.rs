@@ -14,7 +14,7 @@ use zarr_core::store::{
 use zarr_core::testkit::ShortCalls;
 use zarr_core::testkit::check_contents;
 use zarr_core::{Access, Registry, StoreError};
-use zarr_stores::{Call, Counters, MemoryStore, Tap, TapStore, ZipInStore, ZipStore};
+use zarr_stores::{Call, Counters, MemoryStore, ObservedStore, Observer, RemoteZipStore, ZipStore};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
@@ -40,11 +40,11 @@ fn chunks(count: usize, size: usize) -> BTreeMap<String, Vec<u8>> {
     entries
 }
 
-/// The archive in memory, its reading seen by `tap`.
-fn tapped(archive: Vec<u8>, tap: impl Tap) -> Arc<dyn Store> {
+/// The archive in memory, its reading seen by `observer`.
+fn observed(archive: Vec<u8>, observer: impl Observer) -> Arc<dyn Store> {
     let memory = MemoryStore::new();
     memory.set(&key("a/x.zip"), Payload::new(archive)).unwrap();
-    Arc::new(TapStore::new(from_sync(memory), tap))
+    Arc::new(ObservedStore::new(from_sync(memory), observer))
 }
 
 fn open(store: Arc<dyn Store>) -> Result<Arc<dyn SyncStore>, StoreError> {
@@ -52,7 +52,7 @@ fn open(store: Arc<dyn Store>) -> Result<Arc<dyn SyncStore>, StoreError> {
 }
 
 fn open_async(store: Arc<dyn Store>) -> Result<Arc<dyn Store>, StoreError> {
-    Ok(Arc::new(block_on(ZipInStore::open(store, &key("a/x.zip"), ""))?))
+    Ok(Arc::new(block_on(RemoteZipStore::open(store, &key("a/x.zip"), ""))?))
 }
 
 /// D-130 … D-137, F-110, F-111.
@@ -61,7 +61,7 @@ fn it_has_what_the_archive_has() {
     let entries = chunks(40, 999);
     for method in [CompressionMethod::Stored, CompressionMethod::Deflated] {
         for wide in [false, true] {
-            let store = tapped(archive(&entries, method, wide), Counters::default());
+            let store = observed(archive(&entries, method, wide), Counters::default());
             let store = open_async(store).unwrap();
             check_contents(&store, &entries);
             let Capabilities { write, swap, .. } = store.capabilities();
@@ -79,7 +79,7 @@ fn no_more_is_fetched_than_is_needed() {
         let bytes = archive(&entries, method, false);
         let counters = Counters::default();
         let archive_size = bytes.len() as u64;
-        let store = open(tapped(bytes, counters.clone())).unwrap();
+        let store = open(observed(bytes, counters.clone())).unwrap();
         let opened = counters.total();
         // 3,000 entries of 46 + 29 bytes and some, beyond the last 64 KiB.
         assert_eq!(opened.calls, 2);
@@ -121,7 +121,7 @@ fn a_stored_size_that_no_compression_makes_is_not_fetched() {
     let most = bytes.len() as u32;
     bytes[entry + 20..entry + 24].copy_from_slice(&most.to_le_bytes());
     let counters = Counters::default();
-    let store = open(tapped(bytes, counters.clone())).unwrap();
+    let store = open(observed(bytes, counters.clone())).unwrap();
     let opened = counters.total();
     let found = store.get(&key("a.json"), GetOptions::at_most(100)).unwrap().unwrap();
     assert_eq!(found.bytes.as_deref(), Some(&entries["a.json"][..]));
@@ -142,7 +142,7 @@ fn long_headers_are_read() {
         zip.write_all(&value).unwrap();
     }
     let archive = zip.finish().unwrap().into_inner();
-    let store = open_async(tapped(archive, Counters::default())).unwrap();
+    let store = open_async(observed(archive, Counters::default())).unwrap();
     let entries = (0..3).map(|n| (n.to_string(), value.clone())).collect();
     check_contents(&store, &entries);
 }
@@ -166,7 +166,7 @@ fn damage_is_told_as_on_a_disk() {
     for bytes in flipped.chain(cut) {
         std::fs::write(&path, &bytes).unwrap();
         let on_disk = ZipStore::open(&path).map(|store| read(&store));
-        let here = open(tapped(bytes, Counters::default()));
+        let here = open(observed(bytes, Counters::default()));
         let here = here.map(|store| read(&*store));
         assert_eq!(here.ok(), on_disk.ok());
     }
@@ -176,7 +176,7 @@ fn damage_is_told_as_on_a_disk() {
 struct Replaced(u64);
 
 #[async_trait]
-impl Tap for Replaced {
+impl Observer for Replaced {
     async fn after(&self, call: &Call<'_>) -> Result<(), StoreError> {
         match call.number < self.0 {
             true => Ok(()),
@@ -189,7 +189,7 @@ impl Tap for Replaced {
 #[test]
 fn an_archive_that_is_replaced_is_an_error() {
     let bytes = archive(&chunks(3, 50), CompressionMethod::Stored, false);
-    let store = open(tapped(bytes, Replaced(1))).unwrap();
+    let store = open(observed(bytes, Replaced(1))).unwrap();
     let said = store.value(&key("zarr.json")).unwrap_err().to_string();
     assert!(said.ends_with("the archive was replaced while it was read; open it again"), "{said}");
     let pinned = store.snapshot(&key("zarr.json")).unwrap().unwrap();

@@ -1,10 +1,10 @@
 //! Stores each value in a file below a folder.
 
 mod erase;
+mod file;
 mod list;
 mod lock;
 mod path;
-mod place;
 mod staged;
 mod tidy;
 
@@ -19,8 +19,8 @@ use zarr_core::store::{
 };
 use zarr_core::{Access, StoreError};
 
+use self::file::KeyPath;
 use self::lock::{Held, Mode};
-use self::place::Place;
 #[cfg(feature = "cache")]
 pub(crate) use self::staged::Staged;
 use self::tidy::Written;
@@ -212,7 +212,7 @@ impl SyncStore for FilesystemStore {
     }
 
     fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> Result<Option<Got>, StoreError> {
-        Place::new(self, "get", key)?.get(how)
+        KeyPath::new(self, "get", key)?.get(how)
     }
 
     fn open(
@@ -227,7 +227,7 @@ impl SyncStore for FilesystemStore {
                 .and_then(|got| how.in_memory(key, got))
                 .map(|value| Box::new(value) as _));
         }
-        let file = Place::new(self, "get", key)?.open(how.for_update)?;
+        let file = KeyPath::new(self, "get", key)?.open(how.for_update)?;
         let Some(file) = file else { return Ok(None) };
         check_size(key, file.size(), how.limit)?;
         Ok(how.accepts(file.version().as_ref()).then(|| Box::new(file) as _))
@@ -245,7 +245,7 @@ impl SyncStore for FilesystemStore {
             (false, Some(_)) => "set",
             (false, None) => "erase",
         };
-        let place = Place::new(self, operation, key)?;
+        let place = KeyPath::new(self, operation, key)?;
         let mode = match only_if {
             Precondition::Always => Some(Mode::Shared),
             Precondition::Unchecked => None,
@@ -268,7 +268,7 @@ impl SyncStore for FilesystemStore {
         leftovers: &[StoreKey],
     ) -> Result<Option<StoreKey>, StoreError> {
         self.writable()?;
-        let place = |key| Place::new(self, "create", key);
+        let place = |key| KeyPath::new(self, "create", key);
         let absent = absent.iter().map(place).collect::<Result<Vec<_>, _>>()?;
         let leftovers = leftovers.iter().map(place).collect::<Result<Vec<_>, _>>()?;
         place(key)?.create(&value, &absent, &leftovers)

@@ -6,9 +6,9 @@ use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
 use zarr_core::StoreError;
 
 use super::settings::{Settings, decoded_prefix, prefix};
-use super::{Backend, Connector, Facts, Place};
+use super::{Backend, Connector, Location, ServiceInfo};
 
-static FACTS: Facts = Facts {
+static SERVICE: ServiceInfo = ServiceInfo {
     bucket: "container",
     // Nothing but ranges from the beginning (decision 0109).
     suffixes: false,
@@ -27,7 +27,7 @@ pub(super) fn place(
     authority: &str,
     path: &str,
     settings: &Settings,
-) -> Result<Place, StoreError> {
+) -> Result<Location, StoreError> {
     let scheme = url.split(':').next().unwrap_or_default().to_ascii_lowercase();
     let (base, prefix) = match scheme.as_str() {
         "https" => {
@@ -39,7 +39,7 @@ pub(super) fn place(
     let settings = settings.clone();
     let name = url.trim_end_matches('/').to_owned();
     let make = Box::new(move |connector| make(&base, &settings, connector));
-    Ok(Place { name, prefix, facts: &FACTS, make })
+    Ok(Location { name, prefix, service: &SERVICE, make })
 }
 
 fn make(base: &str, settings: &Settings, connector: Connector) -> object_store::Result<Backend> {

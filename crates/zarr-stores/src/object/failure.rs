@@ -6,7 +6,7 @@ use object_store::Error;
 use object_store::client::{HttpError, HttpErrorKind};
 use zarr_core::StoreError;
 
-use super::Facts;
+use super::ServiceInfo;
 use super::answer::{self, Answer, Wrong};
 
 /// Each error of a chain of causes, the outermost first.
@@ -79,7 +79,7 @@ pub(super) fn is_draw(error: &Error) -> bool {
 /// It is found from the types of the error's causes, and from the status and the code of the answer: never from a text,
 /// which has the URL in it.
 pub(super) fn failure(
-    facts: &Facts,
+    service: &ServiceInfo,
     operation: &'static str,
     key: &str,
     error: &Error,
@@ -91,10 +91,10 @@ pub(super) fn failure(
     let (kind, why) = match (wrong(error), &failed.answer) {
         (Some(wrong), _) => (ErrorKind::InvalidData, wrong.to_string()),
         _ if failed.for_credentials => {
-            let why = format!("no credentials were found; {}", facts.credentials);
+            let why = format!("no credentials were found; {}", service.credentials);
             (ErrorKind::PermissionDenied, why)
         }
-        (None, Some(answer)) => refused(facts, answer),
+        (None, Some(answer)) => refused(service, answer),
         (None, None) => match broken(error) {
             Some(HttpErrorKind::Timeout) => {
                 let why =
@@ -114,12 +114,12 @@ pub(super) fn failure(
 }
 
 /// Why a server refused a request.
-fn refused(facts: &Facts, answer: &Answer) -> (ErrorKind, String) {
+fn refused(service: &ServiceInfo, answer: &Answer) -> (ErrorKind, String) {
     if answer.is_missing_bucket() {
-        let why = format!("there is no such {}; check its name and the endpoint", facts.bucket);
+        let why = format!("there is no such {}; check its name and the endpoint", service.bucket);
         return (ErrorKind::NotFound, why);
     }
-    if !facts.redirects && answer.is_elsewhere() {
+    if !service.redirects && answer.is_elsewhere() {
         let region = answer.region.as_ref().map(|r| format!(", `{r}`")).unwrap_or_default();
         let why = format!(
             "the bucket lies in another region{region}; set `AWS_REGION` or the option `region`"
@@ -135,7 +135,9 @@ fn refused(facts: &Facts, answer: &Answer) -> (ErrorKind, String) {
             );
             (ErrorKind::Other, why)
         }
-        400 | 401 | 403 => (ErrorKind::PermissionDenied, format!("{words}; {}", facts.credentials)),
+        400 | 401 | 403 => {
+            (ErrorKind::PermissionDenied, format!("{words}; {}", service.credentials))
+        }
         404 | 405 => (ErrorKind::NotFound, words),
         _ => (ErrorKind::Other, words),
     }
@@ -159,7 +161,7 @@ mod tests {
     use super::super::answer::{Exchange, Failed};
     use super::*;
 
-    static FACTS: Facts = Facts {
+    static SERVICE: ServiceInfo = ServiceInfo {
         bucket: "bucket",
         suffixes: true,
         writes: true,
@@ -182,7 +184,7 @@ mod tests {
     }
 
     fn told(exchange: Exchange, error: &Error) -> String {
-        exchange.sync_scope(|| failure(&FACTS, "get", "k", error).to_string())
+        exchange.sync_scope(|| failure(&SERVICE, "get", "k", error).to_string())
     }
 
     #[test]

@@ -6,9 +6,9 @@ use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
 use zarr_core::StoreError;
 
 use super::settings::{Settings, prefix};
-use super::{Backend, Connector, Facts, Place};
+use super::{Backend, Connector, Location, ServiceInfo};
 
-static FACTS: Facts = Facts {
+static SERVICE: ServiceInfo = ServiceInfo {
     bucket: "bucket",
     suffixes: true,
     writes: true,
@@ -25,11 +25,11 @@ pub(super) fn place(
     authority: &str,
     path: &str,
     settings: &Settings,
-) -> Result<Place, StoreError> {
+) -> Result<Location, StoreError> {
     let (base, settings) = (format!("gs://{authority}"), settings.clone());
     let name = url.trim_end_matches('/').to_owned();
     let make = Box::new(move |connector| make(&base, &settings, connector));
-    Ok(Place { name, prefix: prefix(path), facts: &FACTS, make })
+    Ok(Location { name, prefix: prefix(path), service: &SERVICE, make })
 }
 
 fn make(base: &str, settings: &Settings, connector: Connector) -> object_store::Result<Backend> {

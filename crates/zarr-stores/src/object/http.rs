@@ -7,9 +7,9 @@ use object_store::http::HttpBuilder;
 use zarr_core::StoreError;
 
 use super::settings::{Settings, decoded_prefix};
-use super::{Backend, Connector, Facts, Place};
+use super::{Backend, Connector, Location, ServiceInfo};
 
-static FACTS: Facts = Facts {
+static SERVICE: ServiceInfo = ServiceInfo {
     bucket: "server",
     suffixes: true,
     writes: false,
@@ -25,7 +25,7 @@ pub(super) fn place(
     authority: &str,
     path: &str,
     settings: &Settings,
-) -> Result<Place, StoreError> {
+) -> Result<Location, StoreError> {
     let scheme = url.split(':').next().unwrap_or_default().to_ascii_lowercase();
     let prefix = decoded_prefix(url, path)?;
     let base = format!("{scheme}://{authority}");
@@ -34,7 +34,7 @@ pub(super) fn place(
     let name = format!("{scheme}://{host}/{path}").trim_end_matches('/').to_owned();
     let settings = settings.clone();
     let make = Box::new(move |connector| make(&base, &settings, connector));
-    Ok(Place { name, prefix, facts: &FACTS, make })
+    Ok(Location { name, prefix, service: &SERVICE, make })
 }
 
 fn make(base: &str, settings: &Settings, connector: Connector) -> object_store::Result<Backend> {

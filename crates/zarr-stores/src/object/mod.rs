@@ -14,7 +14,6 @@ pub(crate) mod gcs;
 pub(crate) mod http;
 mod list;
 mod pages;
-mod pinned;
 #[cfg(feature = "s3")]
 mod profile;
 mod read;
@@ -23,6 +22,7 @@ mod runtime;
 #[cfg(feature = "s3")]
 pub(crate) mod s3;
 mod settings;
+mod snapshot;
 mod transport;
 mod write;
 
@@ -41,15 +41,15 @@ use zarr_core::store::{
 use zarr_core::{Access, StoreError};
 
 use self::connector::{Connector, Counts};
-use self::pinned::ObjectSnapshot;
 use self::runtime::Task;
 pub(crate) use self::settings::Settings;
+use self::snapshot::ObjectSnapshot;
 
 type Backend = Arc<dyn object_store::ObjectStore>;
 
 /// What one kind of server can do, and how people speak of it.
 #[derive(Debug)]
-pub(crate) struct Facts {
+pub(crate) struct ServiceInfo {
     /// What holds the keys: a bucket, a container.
     bucket: &'static str,
     /// Whether it gives the last bytes of a value without knowing its size.
@@ -69,12 +69,12 @@ pub(crate) struct Facts {
 }
 
 /// Where a store is, and how its server is reached.
-pub(crate) struct Place {
+pub(crate) struct Location {
     /// Its URL, without secrets.
     name: String,
     /// What comes before each key: nothing, or a path with its `/`.
     prefix: String,
-    facts: &'static Facts,
+    service: &'static ServiceInfo,
     make: Box<dyn Fn(Connector) -> object_store::Result<Backend> + Send + Sync>,
 }
 
@@ -96,7 +96,7 @@ pub(crate) struct Place {
 pub struct ObjectStore(Arc<Shared>);
 
 struct Shared {
-    place: Place,
+    place: Location,
     access: Access,
     settings: Settings,
     counts: Arc<Counts>,
@@ -231,7 +231,7 @@ impl ObjectStore {
     }
 
     fn check_writes(&self) -> Result<(), StoreError> {
-        if !self.0.place.facts.writes {
+        if !self.0.place.service.writes {
             return Err(StoreError::not_capable("write", "writeable"));
         }
         match self.0.access {
@@ -241,7 +241,7 @@ impl ObjectStore {
     }
 
     fn check_lists(&self) -> Result<(), StoreError> {
-        match self.0.place.facts.writes {
+        match self.0.place.service.writes {
             true => Ok(()),
             false => Err(StoreError::not_capable("list", "listable")),
         }
@@ -261,7 +261,7 @@ impl Shared {
             max_listed: self.settings.max_listed,
             stall: self.settings.read_timeout,
             counts: self.counts.clone(),
-            redirects: self.place.facts.redirects,
+            redirects: self.place.service.redirects,
         };
         let backend = (self.place.make)(connector).map_err(|e| StoreError::InvalidUrl {
             url: self.place.name.clone(),
@@ -279,7 +279,7 @@ impl Shared {
     fn path(&self, key: &str) -> Result<Path, StoreError> {
         let whole = format!("{}{key}", self.place.prefix);
         let invalid = |why: String| StoreError::InvalidKey { key: key.to_owned(), why };
-        let longest = self.place.facts.longest_key;
+        let longest = self.place.service.longest_key;
         if whole.len() > longest {
             let why = format!("with its prefix it has {} bytes of at most {longest}", whole.len());
             return Err(invalid(why));
@@ -299,7 +299,7 @@ impl Shared {
         key: &str,
         error: &object_store::Error,
     ) -> StoreError {
-        failure::failure(self.place.facts, operation, key, error)
+        failure::failure(self.place.service, operation, key, error)
     }
 }
 
@@ -310,7 +310,7 @@ impl Store for ObjectStore {
     }
 
     fn capabilities(&self) -> Capabilities {
-        let writes = self.0.place.facts.writes;
+        let writes = self.0.place.service.writes;
         let in_flight = self.0.settings.in_flight;
         let all = Capabilities { swap_erase: false, in_flight, ..Capabilities::FULL };
         if writes { all } else { Capabilities { list: false, ..all.read_only() } }
@@ -431,7 +431,7 @@ mod tests {
 
     use super::*;
 
-    static FACTS: Facts = Facts {
+    static SERVICE: ServiceInfo = ServiceInfo {
         bucket: "bucket",
         suffixes: true,
         writes: true,
@@ -442,12 +442,12 @@ mod tests {
         credentials: "",
     };
 
-    fn store(prefix: &str, facts: &'static Facts) -> Arc<dyn Store> {
+    fn store(prefix: &str, service: &'static ServiceInfo) -> Arc<dyn Store> {
         let backend: Backend = Arc::new(InMemory::new());
-        let place = Place {
+        let place = Location {
             name: "test://bucket".into(),
             prefix: prefix.into(),
-            facts,
+            service,
             make: Box::new(move |_| Ok(backend.clone())),
         };
         let shared = Shared {
@@ -463,15 +463,15 @@ mod tests {
 
     #[test]
     fn keeps_what_stores_promise() {
-        static NO_SUFFIXES: Facts = Facts { suffixes: false, ..FACTS };
-        testkit::check_store(|| store("", &FACTS));
+        static NO_SUFFIXES: ServiceInfo = ServiceInfo { suffixes: false, ..SERVICE };
+        testkit::check_store(|| store("", &SERVICE));
         testkit::check_store(|| store("a prefix/é%20/", &NO_SUFFIXES));
     }
 
     /// A change is guarded by the condition of one request, so it cannot be larger.
     #[test]
     fn a_guarded_change_larger_than_one_request_is_refused() {
-        static SMALL: Facts = Facts { one_request: 10, ..FACTS };
+        static SMALL: ServiceInfo = ServiceInfo { one_request: 10, ..SERVICE };
         let store = store("", &SMALL).to_sync();
         let key = StoreKey::new("k").expect("a good key");
         let set = |size: usize, was: Option<&Version>| {

@@ -7,9 +7,9 @@ use zarr_core::StoreError;
 
 use super::profile::Profile;
 use super::settings::{Settings, decoded_prefix, prefix};
-use super::{Backend, Connector, Facts, Place};
+use super::{Backend, Connector, Location, ServiceInfo};
 
-static FACTS: Facts = Facts {
+static SERVICE: ServiceInfo = ServiceInfo {
     bucket: "bucket",
     suffixes: true,
     writes: true,
@@ -26,7 +26,7 @@ pub(super) fn place(
     authority: &str,
     path: &str,
     settings: &Settings,
-) -> Result<Place, StoreError> {
+) -> Result<Location, StoreError> {
     let (base, bucket, prefix) = match url.to_ascii_lowercase().starts_with("https:") {
         false => (format!("s3://{authority}"), authority, prefix(path)),
         // The bucket is in the host, or else before everything else in the path.
@@ -42,7 +42,7 @@ pub(super) fn place(
     let (settings, bucket) = (settings.clone(), bucket.to_owned());
     let name = url.trim_end_matches('/').to_owned();
     let make = Box::new(move |connector| make(&base, &bucket, &settings, connector));
-    Ok(Place { name, prefix, facts: &FACTS, make })
+    Ok(Location { name, prefix, service: &SERVICE, make })
 }
 
 fn make(

@@ -6,7 +6,7 @@ use std::time::Duration;
 use object_store::{BackoffConfig, ClientOptions, RetryConfig};
 use zarr_core::StoreError;
 
-use super::Place;
+use super::Location;
 #[cfg(any(feature = "s3", feature = "azure", feature = "http"))]
 use crate::percent::decoded_text;
 
@@ -150,7 +150,7 @@ pub(super) fn decoded_prefix(url: &str, path: &str) -> Result<String, StoreError
 }
 
 /// The place that a URL means.
-pub(super) fn place(url: &str, settings: &Settings) -> Result<Place, StoreError> {
+pub(super) fn place(url: &str, settings: &Settings) -> Result<Location, StoreError> {
     let Some((scheme, authority, path)) = parts(url) else {
         return Err(invalid(url, "it has no scheme"));
     };
@@ -184,7 +184,7 @@ macro_rules! backends {
             #[cfg(feature = $feature)]
             use super::$name::place as $name;
             #[cfg(not(feature = $feature))]
-            fn $name(url: &str, _: &str, _: &str, _: &Settings) -> Result<Place, StoreError> {
+            fn $name(url: &str, _: &str, _: &str, _: &Settings) -> Result<Location, StoreError> {
                 Err(invalid(
                     url,
                     concat!("that kind of store was left out of this build; enable the feature `", $feature, "` of `zarr`"),

@@ -10,7 +10,7 @@ use zarr_core::StoreError;
 use zarr_core::store::{Precondition, StoreKey, StorePrefix};
 
 use super::connector::Sent;
-use super::pinned::tag_of;
+use super::snapshot::tag_of;
 use super::{Backend, Shared, answer, failure};
 
 /// Bytes beyond which a value is sent in parts.
@@ -52,7 +52,7 @@ impl Shared {
         mode: PutMode,
     ) -> Result<bool, StoreError> {
         let path = self.path(key.as_str())?;
-        let most = self.place.facts.one_request;
+        let most = self.place.service.one_request;
         if value.len() as u64 > most {
             let why = format!(
                 "it has {} bytes, and one request, which alone can be guarded, carries at most {most}; write whole \
@@ -85,7 +85,8 @@ impl Shared {
     /// Whether a key could not be erased because it is absent. A request that erases many says so in an answer that is
     /// none of failure; where that one fails, the bucket is missing.
     fn was_erased(&self, error: &Error) -> bool {
-        failure::is_absence(error) && (!self.place.facts.erases_many || failure::names_absent_key())
+        failure::is_absence(error)
+            && (!self.place.service.erases_many || failure::names_absent_key())
     }
 
     pub async fn erase(&self, backend: &Backend, key: &StoreKey) -> Result<(), StoreError> {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use zarr_core::StoreError;
 
-use super::tap::{Call, Outcome, Tap};
+use super::observe::{Call, Observer, Outcome};
 
 /// What calls of one operation came to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,14 +23,14 @@ pub struct Count {
     pub duration: Duration,
 }
 
-/// Counts the calls on a store, by operation, as a [`Tap`]. Clones share the counts.
+/// Counts the calls on a store, by operation, as an [`Observer`]. Clones share the counts.
 ///
 /// ```
 /// use std::sync::Arc;
-/// use zarr_stores::{Counters, TapStore};
+/// use zarr_stores::{Counters, ObservedStore};
 /// # fn of(store: Arc<dyn zarr_core::store::Store>) {
 /// let counters = Counters::default();
-/// let store = TapStore::new(store, counters.clone());
+/// let store = ObservedStore::new(store, counters.clone());
 /// // ... the store is used ...
 /// assert!(counters.total().calls < 10);
 /// println!("{counters}");
@@ -78,7 +78,7 @@ impl fmt::Display for Counters {
 }
 
 #[async_trait]
-impl Tap for Counters {
+impl Observer for Counters {
     async fn after(&self, call: &Call<'_>) -> Result<(), StoreError> {
         let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let count = counts.entry(call.operation).or_default();
@@ -95,12 +95,12 @@ mod tests {
     use zarr_core::store::{Payload, Store, StoreKey, from_sync};
 
     use super::*;
-    use crate::{MemoryStore, TapStore};
+    use crate::{MemoryStore, ObservedStore};
 
     #[test]
     fn calls_and_bytes_are_counted_by_operation() {
         let counters = Counters::default();
-        let store = TapStore::new(from_sync(MemoryStore::new()), counters.clone());
+        let store = ObservedStore::new(from_sync(MemoryStore::new()), counters.clone());
         let store = (Arc::new(store) as Arc<dyn Store>).to_sync();
         let key = StoreKey::new("k").unwrap();
         store.set(&key, Payload::new(b"value")).unwrap();

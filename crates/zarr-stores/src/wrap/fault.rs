@@ -8,7 +8,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use zarr_core::StoreError;
 
-use super::tap::{Call, Request, Tap};
+use super::observe::{Call, Observer, Request};
 use super::timer::pause;
 
 /// In which way a call fails.
@@ -25,17 +25,17 @@ pub enum Fault {
     Stall(Duration),
 }
 
-/// Lets every n-th call on a store fail, as a [`Tap`].
+/// Lets every n-th call on a store fail, as an [`Observer`].
 ///
-/// Calls are numbered as they come to a [`TapStore`](crate::TapStore). Which numbers fail, and how, follows from the
+/// Calls are numbered as they come to an [`ObservedStore`](crate::ObservedStore). Which numbers fail, and how, follows from the
 /// seed: the same each time.
 ///
 /// ```
 /// use std::sync::Arc;
-/// use zarr_stores::{Fault, Faults, TapStore};
+/// use zarr_stores::{Fault, Faults, ObservedStore};
 /// # fn of(store: Arc<dyn zarr_core::store::Store>) {
 /// let faults = Faults::every(5, [Fault::Unavailable, Fault::Dropped]).seed(7);
-/// let store = TapStore::new(store, faults.clone());
+/// let store = ObservedStore::new(store, faults.clone());
 /// // ... the store is used ...
 /// println!("{} calls failed", faults.count());
 /// # }
@@ -78,7 +78,7 @@ impl Faults {
 }
 
 #[async_trait]
-impl Tap for Faults {
+impl Observer for Faults {
     async fn before(&self, request: &Request<'_>) -> Result<(), StoreError> {
         let fault = self.of(request.number);
         self.count.fetch_add(u64::from(fault.is_some()), Ordering::Relaxed);
@@ -126,12 +126,12 @@ mod tests {
     use zarr_core::store::{Payload, Store, StoreKey, StorePrefix, SyncStore, from_sync};
 
     use super::*;
-    use crate::{MemoryStore, TapStore};
+    use crate::{MemoryStore, ObservedStore};
 
     /// What becomes of twelve sets, and what the store holds then.
     fn run(faults: &Faults) -> (Vec<Option<String>>, usize) {
         let memory = MemoryStore::new();
-        let store = TapStore::new(from_sync(memory.clone()), faults.clone());
+        let store = ObservedStore::new(from_sync(memory.clone()), faults.clone());
         let store = (Arc::new(store) as Arc<dyn Store>).to_sync();
         let set = |n: usize| {
             let key = StoreKey::new(format!("{n}")).unwrap();
@@ -167,7 +167,7 @@ mod tests {
             assert_eq!(run(&faults), (vec![None; 12], 12));
         }
         let faults = Faults::every(1, [Fault::Truncated]);
-        let store = TapStore::new(from_sync(MemoryStore::new()), faults);
+        let store = ObservedStore::new(from_sync(MemoryStore::new()), faults);
         let got = (Arc::new(store) as Arc<dyn Store>).to_sync().value(&StoreKey::new("k").unwrap());
         assert!(matches!(got, Err(StoreError::Io { operation: "get", .. })));
     }

@@ -5,19 +5,19 @@ use std::time::Duration;
 use async_trait::async_trait;
 use zarr_core::StoreError;
 
-use super::tap::{Call, Request, Tap};
+use super::observe::{Call, Observer, Request};
 use super::timer::pause;
 
-/// Holds up every call on a store, as a [`Tap`]: for trying out how a program does with a distant one.
+/// Holds up every call on a store, as an [`Observer`]: for trying out how a program does with a distant one.
 ///
 /// Calls are delayed side by side, as many as are in flight. An async caller is not blocked.
 ///
 /// ```
 /// use std::{sync::Arc, time::Duration};
-/// use zarr_stores::{Latency, TapStore};
+/// use zarr_stores::{Latency, ObservedStore};
 /// # fn of(store: Arc<dyn zarr_core::store::Store>) {
 /// let latency = Latency { request: Duration::from_millis(20), ..Latency::default() };
-/// let store = TapStore::new(store, latency);
+/// let store = ObservedStore::new(store, latency);
 /// # }
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
@@ -29,7 +29,7 @@ pub struct Latency {
 }
 
 #[async_trait]
-impl Tap for Latency {
+impl Observer for Latency {
     fn waits(&self) -> bool {
         true
     }
@@ -57,7 +57,7 @@ mod tests {
     use zarr_core::store::{GetOptions, Payload, Precondition, Store, StoreKey, from_sync};
 
     use super::*;
-    use crate::{MemoryStore, TapStore};
+    use crate::{MemoryStore, ObservedStore};
 
     /// Slow is at least as slow as it was told, and calls in flight wait beside each other: one after the other they
     /// would take a minute.
@@ -65,7 +65,7 @@ mod tests {
     fn calls_are_held_up_beside_each_other() {
         let latency =
             Latency { request: Duration::from_millis(30), mebibyte: Duration::from_secs(1024) };
-        let store = TapStore::new(from_sync(MemoryStore::new()), latency);
+        let store = ObservedStore::new(from_sync(MemoryStore::new()), latency);
         let key = StoreKey::new("k").unwrap();
         let start = Instant::now();
         let value = Some(Payload::new(&[0; 100][..]));
@@ -79,7 +79,7 @@ mod tests {
     #[test]
     fn callers_that_block_are_held_up_too() {
         let latency = Latency { request: Duration::from_millis(20), ..Latency::default() };
-        let store = TapStore::new(from_sync(MemoryStore::new()), latency);
+        let store = ObservedStore::new(from_sync(MemoryStore::new()), latency);
         let store = (Arc::new(store) as Arc<dyn Store>).to_sync();
         let start = Instant::now();
         thread::scope(|scope| {

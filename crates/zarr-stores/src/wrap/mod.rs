@@ -8,11 +8,11 @@ mod count;
 mod fault;
 #[cfg(feature = "wrappers")]
 mod latency;
+mod observe;
 #[cfg(feature = "wrappers")]
 mod prefix;
 #[cfg(feature = "wrappers")]
 mod read_only;
-mod tap;
 #[cfg(feature = "wrappers")]
 mod timer;
 
@@ -28,11 +28,11 @@ pub use self::count::{Count, Counters};
 pub use self::fault::{Fault, Faults};
 #[cfg(feature = "wrappers")]
 pub use self::latency::Latency;
+pub use self::observe::{Call, ObservedStore, Observer, Outcome, Request};
 #[cfg(feature = "wrappers")]
 pub use self::prefix::PrefixStore;
 #[cfg(feature = "wrappers")]
 pub use self::read_only::ReadOnlyStore;
-pub use self::tap::{Call, Outcome, Request, Tap, TapStore};
 
 /// `store`, each call on which is reported to `tell` after it was answered, on the thread that made it.
 ///
@@ -46,5 +46,5 @@ pub fn log(
     store: Arc<dyn Store>,
     tell: impl Fn(&Call<'_>) + Send + Sync + 'static,
 ) -> Arc<dyn Store> {
-    Arc::new(TapStore::new(store, tell))
+    Arc::new(ObservedStore::new(store, tell))
 }

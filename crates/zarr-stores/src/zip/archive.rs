@@ -15,7 +15,7 @@ use zarr_core::store::{
 use zip::read::{ZipArchiveMetadata, ZipReadOptions};
 use zip::{CompressionMethod, ZipArchive};
 
-use super::at::{At, Source};
+use super::positioned::{At, Source};
 
 /// Values that inflate to more than this, and more than [`FOLD`] times their stored size, are refused
 /// where no reader said how many bytes to expect.

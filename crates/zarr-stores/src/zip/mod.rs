@@ -1,9 +1,9 @@
 //! Stores keys and values in one zip archive.
 
 mod archive;
-mod at;
-mod inside;
 mod output;
+mod positioned;
+mod remote;
 mod staging;
 
 use std::fs::File;
@@ -20,8 +20,8 @@ use zarr_core::store::{
 use zarr_core::{Access, StoreError};
 
 use self::archive::{Archive, Value};
-pub use self::inside::ZipInStore;
-pub(crate) use self::inside::open_chain;
+pub use self::remote::RemoteZipStore;
+pub(crate) use self::remote::open_chain;
 use self::staging::Staging;
 use crate::url;
 

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use zarr_core::sync;
 
-use super::at::At;
+use super::positioned::At;
 
 /// The file and the place in it; clones share them.
 #[derive(Clone, Debug)]

@@ -12,8 +12,8 @@ use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
 use super::archive::{Archive, broken};
-use super::at::At;
 use super::output::Output;
+use super::positioned::At;
 use crate::opened::{is_still_at, sync_folder};
 
 /// What is appended to the archive's name.

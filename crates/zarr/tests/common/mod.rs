@@ -52,8 +52,8 @@ pub fn document(store: &Arc<dyn Store>, key: &str) -> Json {
 /// The same store as one that is far away: many requests are in flight at once.
 #[cfg(feature = "wrappers")]
 pub fn remote(store: Arc<dyn Store>) -> Arc<dyn Store> {
-    use zarr::stores::{Latency, TapStore};
-    let remote = TapStore::new(store, Latency::default());
+    use zarr::stores::{Latency, ObservedStore};
+    let remote = ObservedStore::new(store, Latency::default());
     assert!(!remote.capabilities().local, "it is a remote one");
     Arc::new(remote)
 }

@@ -15,7 +15,7 @@ use crc_fast::{CrcAlgorithm, Digest, checksum};
 use zarr_core::StoreError;
 use zarr_core::store::{Payload, Store, StoreKey, StorePrefix, Version};
 
-use super::{CacheStore, Kept, Shelf, What};
+use super::{CacheBackend, CacheEntry, CacheStore, EntryState};
 use crate::filesystem::Staged;
 
 /// Begins every entry; another form would have another one.
@@ -218,7 +218,7 @@ impl OfStore {
         self.home.join(&name[..2]).join(&name[2..])
     }
 
-    /// The file whose lock guards a key, and in which its epoch stands.
+    /// The file whose lock guards a key, and in which its generation stands.
     fn lock(&self, key: &StoreKey) -> io::Result<File> {
         let number = checksum(CrcAlgorithm::Crc64Nvme, key.as_str().as_bytes()) % LOCKS;
         open_lock(&self.folder.root.join(format!("locks/{number:02x}")))
@@ -290,20 +290,20 @@ fn checked(file: &mut File, words: &[u8]) -> Option<Bytes> {
     (is_of == words).then_some(entry)
 }
 
-/// Counts on in a lock's file, whose lock is held; the new epoch.
-fn next_epoch(mut file: &File) -> io::Result<u64> {
-    let epoch = read_epoch(file)?.wrapping_add(1);
+/// Counts on in a lock's file, whose lock is held; the new generation.
+fn next_generation(mut file: &File) -> io::Result<u64> {
+    let generation = read_generation(file)?.wrapping_add(1);
     file.seek(SeekFrom::Start(0))?;
-    file.write_all(&epoch.to_le_bytes())?;
-    Ok(epoch)
+    file.write_all(&generation.to_le_bytes())?;
+    Ok(generation)
 }
 
-/// The epoch in a lock's file.
-fn read_epoch(mut file: &File) -> io::Result<u64> {
-    let mut epoch = Vec::new();
+/// The generation in a lock's file.
+fn read_generation(mut file: &File) -> io::Result<u64> {
+    let mut generation = Vec::new();
     file.seek(SeekFrom::Start(0))?;
-    file.take(8).read_to_end(&mut epoch)?;
-    Ok((&epoch[..]).try_get_u64_le().unwrap_or(0))
+    file.take(8).read_to_end(&mut generation)?;
+    Ok((&generation[..]).try_get_u64_le().unwrap_or(0))
 }
 
 const ABSENT: u8 = 0;
@@ -311,15 +311,15 @@ const WHOLE: u8 = 1;
 const SIZE: u8 = 2;
 
 /// What is known of a key, before the value itself.
-fn known(kept: &Kept) -> Vec<u8> {
+fn known(kept: &CacheEntry) -> Vec<u8> {
     let mut known = Vec::new();
     let since = kept.since.duration_since(UNIX_EPOCH).unwrap_or_default();
     known.put_u64_le(since.as_secs());
     put_text(&mut known, kept.version.token().map_or(&[], |token| &token[..]));
     match &kept.what {
-        What::Absent => known.put_u8(ABSENT),
-        What::Whole(_) => known.put_u8(WHOLE),
-        What::Size(size) => {
+        EntryState::Absent => known.put_u8(ABSENT),
+        EntryState::Whole(_) => known.put_u8(WHOLE),
+        EntryState::Size(size) => {
             known.put_u8(SIZE);
             known.put_u64_le(*size);
         }
@@ -327,41 +327,41 @@ fn known(kept: &Kept) -> Vec<u8> {
     known
 }
 
-fn parse(mut entry: Bytes) -> Option<Kept> {
+fn parse(mut entry: Bytes) -> Option<CacheEntry> {
     let since = UNIX_EPOCH.checked_add(Duration::from_secs(entry.try_get_u64_le().ok()?))?;
     let version = Version::new(take_text(&mut entry)?);
     let what = match entry.try_get_u8().ok()? {
-        ABSENT => What::Absent,
-        WHOLE => What::Whole(entry),
-        SIZE => What::Size(entry.try_get_u64_le().ok()?),
+        ABSENT => EntryState::Absent,
+        WHOLE => EntryState::Whole(entry),
+        SIZE => EntryState::Size(entry.try_get_u64_le().ok()?),
         _ => return None,
     };
-    Some(Kept { since, version, what })
+    Some(CacheEntry { since, version, what })
 }
 
-impl Shelf for OfStore {
-    fn epoch(&self, key: &StoreKey) -> io::Result<u64> {
+impl CacheBackend for OfStore {
+    fn generation(&self, key: &StoreKey) -> io::Result<u64> {
         let lock = self.lock(key)?;
         lock.lock_shared()?;
-        read_epoch(&lock)
+        read_generation(&lock)
     }
 
-    fn get(&self, key: &StoreKey) -> Option<Kept> {
+    fn get(&self, key: &StoreKey) -> Option<CacheEntry> {
         parse(self.read(&Words { key, part: None }.bytes(&self.name))?)
     }
 
-    fn put(&self, key: &StoreKey, epoch: u64, kept: Kept, written: bool) -> bool {
-        let value: &[u8] = if let What::Whole(value) = &kept.what { value } else { &[] };
+    fn put(&self, key: &StoreKey, generation: u64, kept: CacheEntry, written: bool) -> bool {
+        let value: &[u8] = if let EntryState::Whole(value) = &kept.what { value } else { &[] };
         let words = Words { key, part: None }.bytes(&self.name);
         let put = || {
             let staged = self.stage(&words, &[&known(&kept), value])?;
             let lock = self.lock(key).ok()?;
             lock.lock().ok()?;
-            if read_epoch(&lock).ok()? != epoch {
+            if read_generation(&lock).ok()? != generation {
                 return None;
             }
             if written {
-                next_epoch(&lock).ok()?;
+                next_generation(&lock).ok()?;
             }
             self.place(staged)
         };
@@ -383,9 +383,9 @@ impl Shelf for OfStore {
     fn forget(&self, key: &StoreKey) -> io::Result<u64> {
         let lock = self.lock(key)?;
         lock.lock()?;
-        let epoch = next_epoch(&lock)?;
+        let generation = next_generation(&lock)?;
         present(fs::remove_file(self.path(&Words { key, part: None }.bytes(&self.name))))?;
-        Ok(epoch)
+        Ok(generation)
     }
 
     /// Forgets the store's every key: only the entries themselves say of which key they are.
@@ -393,7 +393,7 @@ impl Shelf for OfStore {
         for number in 0..LOCKS {
             let lock = open_lock(&self.folder.root.join(format!("locks/{number:02x}")))?;
             lock.lock()?;
-            next_epoch(&lock)?;
+            next_generation(&lock)?;
         }
         for group in folders(&self.home)? {
             for file in present(fs::read_dir(group))?.into_iter().flatten() {

@@ -11,7 +11,7 @@ use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use zarr_core::store::{Store, StoreKey, StorePrefix, Version};
 
-use super::{CacheStore, Kept, Shelf, What};
+use super::{CacheBackend, CacheEntry, CacheStore, EntryState};
 
 const LOCKS: usize = 64;
 
@@ -38,7 +38,7 @@ struct Inner {
     stores: AtomicU64,
     hasher: RandomState,
     /// How often keys were forgotten, for each of some groups of them.
-    epochs: [Mutex<u64>; LOCKS],
+    generations: [Mutex<u64>; LOCKS],
 }
 
 /// A store's number, a key, and what of it.
@@ -51,7 +51,7 @@ struct Place {
 
 #[derive(Clone, Debug)]
 enum Entry {
-    Key(Kept),
+    Key(CacheEntry),
     Part(Bytes),
 }
 
@@ -61,7 +61,9 @@ struct Weights;
 impl Weighter<Place, Entry> for Weights {
     fn weight(&self, place: &Place, entry: &Entry) -> u64 {
         let bytes = match entry {
-            Entry::Key(Kept { what: What::Whole(bytes), .. }) | Entry::Part(bytes) => bytes.len(),
+            Entry::Key(CacheEntry { what: EntryState::Whole(bytes), .. }) | Entry::Part(bytes) => {
+                bytes.len()
+            }
             Entry::Key(_) => 0,
         };
         OVERHEAD + (place.key.as_str().len() + bytes) as u64
@@ -77,7 +79,7 @@ impl ByteCache {
             entries: Cache::with_weighter(expected, limit, Weights),
             stores: AtomicU64::new(0),
             hasher: RandomState::new(),
-            epochs: std::array::from_fn(|_| Mutex::new(0)),
+            generations: std::array::from_fn(|_| Mutex::new(0)),
         }))
     }
 
@@ -118,25 +120,25 @@ impl OfStore {
 
     fn lock(&self, key: &StoreKey) -> MutexGuard<'_, u64> {
         let at = self.cache.hasher.hash_one((self.number, key)) as usize % LOCKS;
-        self.cache.epochs[at].lock().unwrap_or_else(PoisonError::into_inner)
+        self.cache.generations[at].lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Shelf for OfStore {
-    fn epoch(&self, key: &StoreKey) -> io::Result<u64> {
+impl CacheBackend for OfStore {
+    fn generation(&self, key: &StoreKey) -> io::Result<u64> {
         Ok(*self.lock(key))
     }
 
-    fn get(&self, key: &StoreKey) -> Option<Kept> {
+    fn get(&self, key: &StoreKey) -> Option<CacheEntry> {
         match self.cache.entries.get(&self.place(key, None))? {
             Entry::Key(kept) => Some(kept),
             Entry::Part(_) => None,
         }
     }
 
-    fn put(&self, key: &StoreKey, epoch: u64, kept: Kept, written: bool) -> bool {
+    fn put(&self, key: &StoreKey, generation: u64, kept: CacheEntry, written: bool) -> bool {
         let mut lock = self.lock(key);
-        let is_now = *lock == epoch;
+        let is_now = *lock == generation;
         if is_now {
             *lock += u64::from(written);
             self.cache.entries.insert(self.place(key, None), Entry::Key(kept));
@@ -166,7 +168,7 @@ impl Shelf for OfStore {
     }
 
     fn forget_below(&self, prefix: &StorePrefix) -> io::Result<()> {
-        let locks = self.cache.epochs.iter().map(|lock| {
+        let locks = self.cache.generations.iter().map(|lock| {
             let mut lock = lock.lock().unwrap_or_else(PoisonError::into_inner);
             *lock += 1;
             lock

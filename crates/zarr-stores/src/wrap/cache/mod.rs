@@ -1,7 +1,7 @@
 //! Caches the values of a remote store.
 //!
 //! A whole value is kept under its key, parts of a value under its version: so what is put together is of one version,
-//! whatever others write concurrently. Where it is kept, a [`Shelf`] knows: in memory or in a folder.
+//! whatever others write concurrently. Where it is kept, a [`CacheBackend`] knows: in memory or in a folder.
 
 mod folder;
 mod memory;
@@ -27,14 +27,14 @@ use self::snapshot::CacheSnapshot;
 
 /// What is known of a key.
 #[derive(Clone, Debug)]
-struct Kept {
+struct CacheEntry {
     since: SystemTime,
     version: Version,
-    what: What,
+    what: EntryState,
 }
 
 #[derive(Clone, Debug)]
-enum What {
+enum EntryState {
     /// There is no value.
     Absent,
     Whole(Bytes),
@@ -43,16 +43,16 @@ enum What {
 }
 
 /// Where things are kept for one store. Nothing is there for long: what is kept may be gone at any time.
-trait Shelf: Debug + Send + Sync {
+trait CacheBackend: Debug + Send + Sync {
     /// A number that is another one once the key was forgotten.
-    fn epoch(&self, key: &StoreKey) -> io::Result<u64>;
-    fn get(&self, key: &StoreKey) -> Option<Kept>;
-    /// Keeps it, unless that epoch of the key has ended; then tells so. What was written ends the epoch itself: readers
+    fn generation(&self, key: &StoreKey) -> io::Result<u64>;
+    fn get(&self, key: &StoreKey) -> Option<CacheEntry>;
+    /// Keeps it, unless that generation of the key has ended; then tells so. What was written ends the generation itself: readers
     /// that began in it may have the value of before.
-    fn put(&self, key: &StoreKey, epoch: u64, kept: Kept, written: bool) -> bool;
+    fn put(&self, key: &StoreKey, generation: u64, kept: CacheEntry, written: bool) -> bool;
     fn part(&self, key: &StoreKey, version: &Version, start: u64, len: u64) -> Option<Bytes>;
     fn put_part(&self, key: &StoreKey, version: &Version, start: u64, part: Bytes);
-    /// Forgets what is known of a key; the new epoch.
+    /// Forgets what is known of a key; the new generation.
     fn forget(&self, key: &StoreKey) -> io::Result<u64>;
     /// Forgets what is known of the keys of a prefix, at least.
     fn forget_below(&self, prefix: &StorePrefix) -> io::Result<()>;
@@ -77,7 +77,7 @@ trait Shelf: Debug + Send + Sync {
 #[derive(Clone, Debug)]
 pub struct CacheStore {
     store: Arc<dyn Store>,
-    shelf: Arc<dyn Shelf>,
+    backend: Arc<dyn CacheBackend>,
     max_age: Option<Duration>,
 }
 
@@ -95,8 +95,8 @@ fn failed(key: &impl ToString) -> impl FnOnce(io::Error) -> StoreError {
 }
 
 impl CacheStore {
-    fn new(store: Arc<dyn Store>, shelf: Arc<dyn Shelf>) -> Self {
-        CacheStore { store, shelf, max_age: None }
+    fn new(store: Arc<dyn Store>, backend: Arc<dyn CacheBackend>) -> Self {
+        CacheStore { store, backend, max_age: None }
     }
 
     /// The same store; what is known of a key is asked for anew when it is older than this. It never is unless told so.
@@ -111,58 +111,64 @@ impl CacheStore {
     /// # Errors
     /// When files cannot be removed.
     pub fn forget(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
-        self.shelf.forget_below(prefix).map_err(failed(prefix))
+        self.backend.forget_below(prefix).map_err(failed(prefix))
     }
 
-    /// What the shelf does, on a thread that may wait for a disk.
+    /// What the backend does, on a thread that may wait for a disk.
     async fn ask<T: Send + 'static>(
         &self,
-        ask: impl FnOnce(&dyn Shelf) -> T + Send + 'static,
+        ask: impl FnOnce(&dyn CacheBackend) -> T + Send + 'static,
     ) -> Option<T> {
-        if !self.shelf.is_on_disk() {
-            return Some(ask(&*self.shelf));
+        if !self.backend.is_on_disk() {
+            return Some(ask(&*self.backend));
         }
-        let shelf = self.shelf.clone();
-        run(move || ask(&*shelf)).await
+        let backend = self.backend.clone();
+        run(move || ask(&*backend)).await
     }
 
-    async fn kept(&self, key: &StoreKey) -> Option<Kept> {
+    async fn kept(&self, key: &StoreKey) -> Option<CacheEntry> {
         let asked = key.clone();
-        let kept = self.ask(move |shelf| shelf.get(&asked)).await.flatten()?;
+        let kept = self.ask(move |backend| backend.get(&asked)).await.flatten()?;
         // A clock that went back makes everything old.
         let age = kept.since.elapsed().ok();
         let fresh = self.max_age.is_none_or(|most| age.is_some_and(|age| age <= most));
         fresh.then_some(kept)
     }
 
-    /// The epoch before a store is asked; `None` if nothing can be kept.
-    async fn epoch(&self, key: &StoreKey) -> Option<u64> {
+    /// The generation before a store is asked; `None` if nothing can be kept.
+    async fn generation(&self, key: &StoreKey) -> Option<u64> {
         let key = key.clone();
-        self.ask(move |shelf| shelf.epoch(&key).ok()).await.flatten()
+        self.ask(move |backend| backend.generation(&key).ok()).await.flatten()
     }
 
-    async fn put(&self, key: &StoreKey, epoch: Option<u64>, version: Version, what: What) -> bool {
-        let Some(epoch) = epoch else { return false };
-        let (key, kept) = (key.clone(), Kept { since: SystemTime::now(), version, what });
-        self.ask(move |shelf| shelf.put(&key, epoch, kept, false)).await.unwrap_or(false)
+    async fn put(
+        &self,
+        key: &StoreKey,
+        generation: Option<u64>,
+        version: Version,
+        what: EntryState,
+    ) -> bool {
+        let Some(generation) = generation else { return false };
+        let (key, kept) = (key.clone(), CacheEntry { since: SystemTime::now(), version, what });
+        self.ask(move |backend| backend.put(&key, generation, kept, false)).await.unwrap_or(false)
     }
 
-    async fn put_written(&self, key: &StoreKey, epoch: u64, what: What) -> bool {
-        let kept = Kept { since: SystemTime::now(), version: own_version(), what };
+    async fn put_written(&self, key: &StoreKey, generation: u64, what: EntryState) -> bool {
+        let kept = CacheEntry { since: SystemTime::now(), version: own_version(), what };
         let key = key.clone();
-        self.ask(move |shelf| shelf.put(&key, epoch, kept, true)).await.unwrap_or(false)
+        self.ask(move |backend| backend.put(&key, generation, kept, true)).await.unwrap_or(false)
     }
 
     async fn forget_key(&self, key: &StoreKey) -> Result<u64, StoreError> {
         let asked = key.clone();
-        let forgotten = self.ask(move |shelf| shelf.forget(&asked)).await;
+        let forgotten = self.ask(move |backend| backend.forget(&asked)).await;
         let lost = || Err(io::Error::other("the thread that did it ended"));
         forgotten.unwrap_or_else(lost).map_err(failed(key))
     }
 
     async fn forget_below(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
         let below = prefix.clone();
-        let forgotten = self.ask(move |shelf| shelf.forget_below(&below)).await;
+        let forgotten = self.ask(move |backend| backend.forget_below(&below)).await;
         forgotten.unwrap_or(Ok(())).map_err(failed(prefix))
     }
 
@@ -171,16 +177,16 @@ impl CacheStore {
         &self,
         key: &StoreKey,
         change: impl Future<Output = Result<T, StoreError>>,
-        is: impl FnOnce(&T) -> Option<What>,
+        is: impl FnOnce(&T) -> Option<EntryState>,
     ) -> Result<T, StoreError> {
         // What others read from now on is kept only if it is not forgotten below.
-        let epoch = self.forget_key(key).await?;
-        let interrupted = Interrupted { shelf: &*self.shelf, key };
+        let generation = self.forget_key(key).await?;
+        let interrupted = Interrupted { backend: &*self.backend, key };
         let changed = change.await;
         std::mem::forget(interrupted);
-        let is = changed.as_ref().ok().and_then(is).filter(|_| self.shelf.is_on_disk());
+        let is = changed.as_ref().ok().and_then(is).filter(|_| self.backend.is_on_disk());
         let kept = match is {
-            Some(what) => self.put_written(key, epoch, what).await,
+            Some(what) => self.put_written(key, generation, what).await,
             None => false,
         };
         if !kept {
@@ -191,7 +197,7 @@ impl CacheStore {
 
     /// The value as it is to be written; all in one piece if it is to be kept, too.
     fn written<'a>(&self, value: Payload<'a>) -> Result<(Payload<'a>, Option<Bytes>), StoreError> {
-        if !self.shelf.is_on_disk() {
+        if !self.backend.is_on_disk() {
             return Ok((value, None));
         }
         let bytes = value.into_bytes()?;
@@ -201,13 +207,13 @@ impl CacheStore {
 
 /// A change whose caller went away: it is unknown whether it was made.
 struct Interrupted<'a> {
-    shelf: &'a dyn Shelf,
+    backend: &'a dyn CacheBackend,
     key: &'a StoreKey,
 }
 
 impl Drop for Interrupted<'_> {
     fn drop(&mut self) {
-        let _ = self.shelf.forget(self.key);
+        let _ = self.backend.forget(self.key);
     }
 }
 
@@ -228,15 +234,15 @@ impl Store for CacheStore {
             return self.store.get(key, how).await;
         }
         match self.kept(key).await.map(|kept| kept.what) {
-            Some(What::Whole(value)) => return how.answer(key, value, None),
-            Some(What::Absent) => return Ok(None),
-            Some(What::Size(_)) | None => {}
+            Some(EntryState::Whole(value)) => return how.answer(key, value, None),
+            Some(EntryState::Absent) => return Ok(None),
+            Some(EntryState::Size(_)) | None => {}
         }
-        let epoch = self.epoch(key).await;
+        let generation = self.generation(key).await;
         let got = self.store.get(key, GetOptions::at_most(how.limit)).await?;
         let value = got.as_ref().and_then(|got| got.bytes.clone());
-        let what = value.map_or(What::Absent, What::Whole);
-        self.put(key, epoch, own_version(), what).await;
+        let what = value.map_or(EntryState::Absent, EntryState::Whole);
+        self.put(key, generation, own_version(), what).await;
         Ok(got.map(|got| how.into.take(got)))
     }
 
@@ -251,24 +257,24 @@ impl Store for CacheStore {
         let kept = self.kept(key).await;
         let kept = kept.filter(|kept| how.accepts(Some(&kept.version)));
         match kept {
-            Some(Kept { version, what: What::Whole(value), .. }) => {
+            Some(CacheEntry { version, what: EntryState::Whole(value), .. }) => {
                 check_size(key, value.len() as u64, how.limit)?;
                 let whole = InMemorySnapshot::new(key, value).with_version(version);
                 return Ok(Some(Box::new(whole)));
             }
-            Some(Kept { what: What::Absent, .. }) => return Ok(None),
-            Some(Kept { version, what: What::Size(size), .. }) => {
+            Some(CacheEntry { what: EntryState::Absent, .. }) => return Ok(None),
+            Some(CacheEntry { version, what: EntryState::Size(size), .. }) => {
                 check_size(key, size, how.limit)?;
                 return Ok(Some(Box::new(CacheSnapshot::known(self, key, version, size))));
             }
             None => {}
         }
-        let epoch = self.epoch(key).await;
+        let generation = self.generation(key).await;
         let value = self.store.open(key, how).await?;
         if value.is_none() && how.expect.is_none() {
-            self.put(key, epoch, own_version(), What::Absent).await;
+            self.put(key, generation, own_version(), EntryState::Absent).await;
         }
-        Ok(value.map(|value| Box::new(CacheSnapshot::new(self, key, epoch, value)) as _))
+        Ok(value.map(|value| Box::new(CacheSnapshot::new(self, key, generation, value)) as _))
     }
 
     async fn put(
@@ -278,7 +284,7 @@ impl Store for CacheStore {
         only_if: Precondition<'_>,
     ) -> Result<bool, StoreError> {
         let (value, is) = value.map(|value| self.written(value)).transpose()?.unzip();
-        let is = is.map_or(Some(What::Absent), |is| is.map(What::Whole));
+        let is = is.map_or(Some(EntryState::Absent), |is| is.map(EntryState::Whole));
         let put = self.store.put(key, value, only_if);
         self.change(key, put, |won| is.filter(|_| *won)).await
     }
@@ -296,7 +302,7 @@ impl Store for CacheStore {
         }
         let created = self.store.create(key, value, absent, leftovers);
         let created = self
-            .change(key, created, |there| is.map(What::Whole).filter(|_| there.is_none()))
+            .change(key, created, |there| is.map(EntryState::Whole).filter(|_| there.is_none()))
             .await;
         for key in leftovers {
             self.forget_key(key).await?;

@@ -7,14 +7,14 @@ use bytes::Bytes;
 use zarr_core::StoreError;
 use zarr_core::store::{ByteRange, Snapshot, SnapshotOptions, StoreKey, SyncSnapshot, Version};
 
-use super::{CacheStore, What};
+use super::{CacheStore, EntryState};
 
 /// A value whose parts are kept.
 #[derive(Clone)]
 pub(super) struct CacheSnapshot {
     store: CacheStore,
     key: StoreKey,
-    epoch: Option<u64>,
+    generation: Option<u64>,
     /// Its version and size, once they are known.
     known: OnceLock<(Version, u64)>,
     /// The store's own, once it was needed.
@@ -26,17 +26,17 @@ impl CacheSnapshot {
     pub fn new(
         store: &CacheStore,
         key: &StoreKey,
-        epoch: Option<u64>,
+        generation: Option<u64>,
         value: Box<dyn Snapshot>,
     ) -> Self {
         let (store, key, value) = (store.clone(), key.clone(), OnceLock::from(Arc::from(value)));
-        CacheSnapshot { store, key, epoch, known: OnceLock::new(), value }
+        CacheSnapshot { store, key, generation, known: OnceLock::new(), value }
     }
 
     /// The value of this version and size, which the store need not be asked for yet.
     pub fn known(store: &CacheStore, key: &StoreKey, version: Version, size: u64) -> Self {
         let (store, key, known) = (store.clone(), key.clone(), OnceLock::from((version, size)));
-        CacheSnapshot { store, key, epoch: None, known, value: OnceLock::new() }
+        CacheSnapshot { store, key, generation: None, known, value: OnceLock::new() }
     }
 
     /// The store's own value, of the version that is known.
@@ -59,25 +59,27 @@ impl CacheSnapshot {
         let range = range.within(size)?;
         let key = self.key.clone();
         let (start, len) = (range.start, range.end - range.start);
-        self.store.ask(move |shelf| shelf.part(&key, &version, start, len)).await.flatten()
+        self.store.ask(move |backend| backend.part(&key, &version, start, len)).await.flatten()
     }
 
     /// The parts that the store has to be asked for.
     async fn fetch(&self, missing: &[ByteRange]) -> Result<Vec<Bytes>, StoreError> {
         let value = self.value().await?;
         let parts = value.read(missing).await?;
-        let Some(version) = value.version().filter(|v| self.store.shelf.takes_parts_of(v)) else {
+        let Some(version) = value.version().filter(|v| self.store.backend.takes_parts_of(v)) else {
             return Ok(parts);
         };
         let size = value.size();
         if self.known.set((version.clone(), size)).is_ok() {
-            self.store.put(&self.key, self.epoch, version.clone(), What::Size(size)).await;
+            self.store
+                .put(&self.key, self.generation, version.clone(), EntryState::Size(size))
+                .await;
         }
         let (key, ranges, kept) = (self.key.clone(), missing.to_vec(), parts.clone());
-        let keep = move |shelf: &dyn super::Shelf| {
+        let keep = move |backend: &dyn super::CacheBackend| {
             for (range, part) in ranges.iter().zip(kept) {
                 if let Some(range) = range.within(size) {
-                    shelf.put_part(&key, &version, range.start, part);
+                    backend.put_part(&key, &version, range.start, part);
                 }
             }
         };

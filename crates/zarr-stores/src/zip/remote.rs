@@ -16,8 +16,8 @@ use zarr_core::store::{
 use zarr_core::{Access, Registry, StoreError};
 
 use super::archive::{Directory, Value};
-use super::at::Source;
 use super::failed;
+use super::positioned::Source;
 
 /// Bytes at the end that are fetched first: the end's record, its comment, and in a small archive the directory.
 const TAIL: u64 = 1 << 16;
@@ -37,15 +37,15 @@ const MOST_PIECES: usize = 64;
 /// ```
 /// use std::sync::Arc;
 /// use zarr_core::store::{StoreKey, block_on};
-/// use zarr_stores::ZipInStore;
+/// use zarr_stores::RemoteZipStore;
 /// # fn of(store: Arc<dyn zarr_core::store::Store>) -> Result<(), zarr_core::StoreError> {
 /// let key = StoreKey::new("data/example.zip")?;
-/// let archive = block_on(ZipInStore::open(store, &key, ""))?;
+/// let archive = block_on(RemoteZipStore::open(store, &key, ""))?;
 /// # Ok(())
 /// # }
 /// ```
 #[derive(Clone, Debug)]
-pub struct ZipInStore(Arc<Inner>);
+pub struct RemoteZipStore(Arc<Inner>);
 
 struct Inner {
     store: Arc<dyn Store>,
@@ -142,7 +142,7 @@ fn directory_start(tail: &[u8], start: u64) -> Option<u64> {
     (start + wide as u64).checked_sub(size)
 }
 
-impl ZipInStore {
+impl RemoteZipStore {
     /// The archive that is the value of `key`, of keys below `folder`, which is empty or ends in `/`.
     ///
     /// # Errors
@@ -151,7 +151,7 @@ impl ZipInStore {
         store: Arc<dyn Store>,
         key: &StoreKey,
         folder: &str,
-    ) -> Result<ZipInStore, StoreError> {
+    ) -> Result<RemoteZipStore, StoreError> {
         let suffix = [ByteRange::Suffix(TAIL)];
         let Some(value) = store.open(key, SnapshotOptions::first(&suffix)).await? else {
             let absent = io::Error::new(ErrorKind::NotFound, "there is no such archive");
@@ -170,7 +170,7 @@ impl ZipInStore {
         }
         let read = |source: &Arc<Pieces>| Directory::read(source, folder);
         let directory = reading(&*value, size, pieces, read).await?.map_err(failed("open", key))?;
-        Ok(ZipInStore(Arc::new(Inner { store, key: key.clone(), value, size, directory })))
+        Ok(RemoteZipStore(Arc::new(Inner { store, key: key.clone(), value, size, directory })))
     }
 
     /// What is wrong, where the archive was not asked for by the reader: it does not begin again by itself.
@@ -205,7 +205,7 @@ impl ZipInStore {
 }
 
 #[async_trait]
-impl Store for ZipInStore {
+impl Store for RemoteZipStore {
     /// `zip::s3://bucket/example.zip/group`.
     fn name(&self) -> String {
         let folder = self.0.directory.folder.trim_end_matches('/');
@@ -264,7 +264,7 @@ impl Store for ZipInStore {
 /// A value that the archive stores as it is.
 #[derive(Clone)]
 struct Part {
-    archive: ZipInStore,
+    archive: RemoteZipStore,
     key: StoreKey,
     size: u64,
     version: Version,
@@ -346,7 +346,7 @@ pub(crate) fn open_chain(
         false => name.to_owned(),
     };
     let key = StoreKey::new(decoded)?;
-    Ok(Arc::new(block_on(ZipInStore::open(store, &key, &format!("{inside}{folder}")))?))
+    Ok(Arc::new(block_on(RemoteZipStore::open(store, &key, &format!("{inside}{folder}")))?))
 }
 
 /// What contains an archive, its name, and the folder in it: empty, or with a `/` at its end. The archive is what is named

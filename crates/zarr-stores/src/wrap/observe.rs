@@ -17,7 +17,7 @@ use zarr_core::store::{
 /// One call on a store.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
-    /// How many calls on this [`TapStore`] and its clones there were before.
+    /// How many calls on this [`ObservedStore`] and its clones there were before.
     pub number: u64,
     /// `get`, `get_versioned`, `get_partial_values` (a reading of a snapshot), `set`, `erase`, `set_unguarded`,
     /// `erase_unguarded`, `set_if` (compare-and-swap), `erase_prefix`, `list_prefix`, `list_dir`, `flush`.
@@ -95,7 +95,7 @@ impl fmt::Display for Call<'_> {
 
 /// Observes each call on a store, and may delay it or let it fail. A closure only observes.
 #[async_trait]
-pub trait Tap: Send + Sync + 'static {
+pub trait Observer: Send + Sync + 'static {
     /// Called before the store is.
     ///
     /// # Errors
@@ -117,14 +117,14 @@ pub trait Tap: Send + Sync + 'static {
 }
 
 #[async_trait]
-impl<F: Fn(&Call<'_>) + Send + Sync + 'static> Tap for F {
+impl<F: Fn(&Call<'_>) + Send + Sync + 'static> Observer for F {
     async fn after(&self, call: &Call<'_>) -> Result<(), StoreError> {
         self(call);
         Ok(())
     }
 }
 
-/// Any store, whose calls a [`Tap`] observes: a closure, [`Counters`], [`Latency`], [`Faults`].
+/// Any store, whose calls an [`Observer`] observes: a closure, [`Counters`], [`Latency`], [`Faults`].
 ///
 /// It is capable of what the store behind it is. Several calls may be reported at the same time. A snapshot is reported when
 /// it is read.
@@ -135,21 +135,21 @@ impl<F: Fn(&Call<'_>) + Send + Sync + 'static> Tap for F {
 ///
 /// ```
 /// use std::sync::Arc;
-/// use zarr_stores::{Call, TapStore};
+/// use zarr_stores::{Call, ObservedStore};
 /// # fn of(store: Arc<dyn zarr_core::store::Store>) {
-/// let store = TapStore::new(store, |call: &Call<'_>| eprintln!("{call}"));
+/// let store = ObservedStore::new(store, |call: &Call<'_>| eprintln!("{call}"));
 /// # }
 /// ```
 #[derive(Clone)]
-pub struct TapStore {
+pub struct ObservedStore {
     store: Arc<dyn Store>,
-    tap: Arc<dyn Tap>,
+    observer: Arc<dyn Observer>,
     calls: Arc<AtomicU64>,
 }
 
-impl fmt::Debug for TapStore {
+impl fmt::Debug for ObservedStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("TapStore").field(&self.store).finish()
+        f.debug_tuple("ObservedStore").field(&self.store).finish()
     }
 }
 
@@ -171,10 +171,10 @@ fn listed(listing: &Listing) -> Carried {
     (0, Outcome::Listed(listing.keys.len() + listing.prefixes.len()))
 }
 
-impl TapStore {
-    /// `store`, whose calls `tap` observes.
-    pub fn new(store: Arc<dyn Store>, tap: impl Tap) -> Self {
-        TapStore { store, tap: Arc::new(tap), calls: Arc::default() }
+impl ObservedStore {
+    /// `store`, whose calls `observer` observes.
+    pub fn new(store: Arc<dyn Store>, observer: impl Observer) -> Self {
+        ObservedStore { store, observer: Arc::new(observer), calls: Arc::default() }
     }
 
     async fn call<T>(
@@ -187,7 +187,7 @@ impl TapStore {
     ) -> Result<T, StoreError> {
         let number = self.calls.fetch_add(1, Ordering::Relaxed);
         let request = Request { number, operation, key, ranges };
-        self.tap.before(&request).await?;
+        self.observer.before(&request).await?;
         let start = Instant::now();
         let result = ask.await;
         let duration = start.elapsed();
@@ -195,7 +195,7 @@ impl TapStore {
             Ok(value) => carried(value),
             Err(error) => (0, Outcome::Failed(error)),
         };
-        self.tap.after(&Call { request, bytes, duration, outcome }).await?;
+        self.observer.after(&Call { request, bytes, duration, outcome }).await?;
         result
     }
 }
@@ -208,7 +208,7 @@ fn sized(value: Option<Payload<'_>>) -> Result<(Option<Payload<'_>>, u64), Store
 }
 
 #[async_trait]
-impl Store for TapStore {
+impl Store for ObservedStore {
     fn name(&self) -> String {
         self.store.name()
     }
@@ -216,7 +216,7 @@ impl Store for TapStore {
     /// Of a store whose calls are seen, ranges that are close are read together.
     fn capabilities(&self) -> Capabilities {
         let behind = self.store.capabilities();
-        let local = behind.local && !self.tap.waits();
+        let local = behind.local && !self.observer.waits();
         Capabilities { local, cheap_ranges: false, ..behind }
     }
 
@@ -243,8 +243,11 @@ impl Store for TapStore {
             }
         };
         Ok(opened.map(|value| {
-            Box::new(TapSnapshot { value: value.into(), key: key.clone(), store: self.clone() })
-                as _
+            Box::new(ObservedSnapshot {
+                value: value.into(),
+                key: key.clone(),
+                store: self.clone(),
+            }) as _
         }))
     }
 
@@ -319,14 +322,14 @@ impl Store for TapStore {
 
 /// A value whose readings are reported.
 #[derive(Clone)]
-struct TapSnapshot {
+struct ObservedSnapshot {
     value: Arc<dyn Snapshot>,
     key: StoreKey,
-    store: TapStore,
+    store: ObservedStore,
 }
 
 #[async_trait]
-impl Snapshot for TapSnapshot {
+impl Snapshot for ObservedSnapshot {
     async fn read(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>, StoreError> {
         let ask = self.value.read(ranges);
         let carried = |values: &Vec<Bytes>| found(Some(size(values)));
@@ -362,7 +365,8 @@ mod tests {
             let (line, _) = line.rsplit_once(" in ").unwrap();
             kept.lock().unwrap().push(line.to_owned());
         };
-        let store: Arc<dyn Store> = Arc::new(TapStore::new(from_sync(MemoryStore::new()), tell));
+        let store: Arc<dyn Store> =
+            Arc::new(ObservedStore::new(from_sync(MemoryStore::new()), tell));
         use_it(&*store.to_sync());
         let lines = lines.lock().unwrap();
         lines.clone()

@@ -208,7 +208,7 @@ impl Shared {
         }
         match first {
             [ByteRange::Suffix(0)] => None,
-            [ByteRange::Suffix(len)] if self.place.facts.suffixes => {
+            [ByteRange::Suffix(len)] if self.place.service.suffixes => {
                 Some(Some(GetRange::Suffix(*len)))
             }
             [ByteRange::Suffix(_)] => Some(Some(GetRange::Bounded(0..HEAD))),

@@ -19,14 +19,14 @@ use crate::opened::{is_absence, sync_folder};
 const ATTEMPTS: u32 = 1000;
 
 /// Where one key's value is, or will be.
-pub(super) struct Place<'a> {
+pub(super) struct KeyPath<'a> {
     store: &'a FilesystemStore,
     operation: &'static str,
     key: &'a StoreKey,
     path: PathBuf,
 }
 
-impl<'a> Place<'a> {
+impl<'a> KeyPath<'a> {
     /// The place of `key`, in which `operation` is to happen.
     ///
     /// # Errors
@@ -37,7 +37,7 @@ impl<'a> Place<'a> {
         key: &'a StoreKey,
     ) -> Result<Self, StoreError> {
         let path = path::below(&store.root, key.as_str())?;
-        Ok(Place { store, operation, key, path })
+        Ok(KeyPath { store, operation, key, path })
     }
 
     fn folder(&self) -> &Path {
@@ -90,7 +90,7 @@ impl SyncSnapshot for OpenFile {
 }
 
 /// Reading.
-impl Place<'_> {
+impl KeyPath<'_> {
     pub(super) fn get(&self, how: GetOptions<'_>) -> Result<Option<Got>, StoreError> {
         let GetOptions { limit, into, version } = how;
         let size = match into {
@@ -194,16 +194,16 @@ impl Place<'_> {
 }
 
 /// Writing; a `mode` of `None` takes no lock.
-impl Place<'_> {
+impl KeyPath<'_> {
     pub(super) fn set(&self, value: &Payload<'_>, mode: Option<Mode>) -> Result<(), StoreError> {
-        self.again(|| {
+        self.retry(|| {
             let Some(staged) = self.stage(value)? else {
                 return Ok(None);
             };
-            let Some(_held) = self.hold(mode)? else {
+            let Some(_held) = self.lock(mode)? else {
                 return Ok(None);
             };
-            self.move_in(staged)
+            self.rename_into(staged)
         })
     }
 
@@ -211,7 +211,7 @@ impl Place<'_> {
         if !self.holds_value()? {
             return Ok(());
         }
-        match self.hold(mode)? {
+        match self.lock(mode)? {
             Some(_held) => self.unlink(),
             None => Ok(()),
         }
@@ -222,7 +222,7 @@ impl Place<'_> {
         value: Option<&Payload<'_>>,
         was: Option<&Version>,
     ) -> Result<bool, StoreError> {
-        self.again(|| {
+        self.retry(|| {
             // Written before the lock is taken, so that others wait only for the comparison.
             let staged = match value {
                 None => None,
@@ -231,7 +231,7 @@ impl Place<'_> {
                     staged => staged,
                 },
             };
-            let Some(_held) = self.hold(Some(Mode::Exclusive))? else {
+            let Some(_held) = self.lock(Some(Mode::Exclusive))? else {
                 // Nothing is in a folder that is not there.
                 return Ok(value.is_none().then_some(was.is_none()));
             };
@@ -240,7 +240,7 @@ impl Place<'_> {
                 return Ok(Some(false));
             }
             match staged {
-                Some(staged) => Ok(self.move_in(staged)?.map(|()| true)),
+                Some(staged) => Ok(self.rename_into(staged)?.map(|()| true)),
                 None if is.is_some() => self.unlink().map(|()| Some(true)),
                 None => Ok(Some(true)),
             }
@@ -251,12 +251,12 @@ impl Place<'_> {
     pub(super) fn create(
         &self,
         value: &Payload<'_>,
-        absent: &[Place<'_>],
-        leftovers: &[Place<'_>],
+        absent: &[KeyPath<'_>],
+        leftovers: &[KeyPath<'_>],
     ) -> Result<Option<StoreKey>, StoreError> {
-        self.again(|| {
+        self.retry(|| {
             let Some(staged) = self.stage(value)? else { return Ok(None) };
-            let Some(_held) = self.hold(Some(Mode::Exclusive))? else { return Ok(None) };
+            let Some(_held) = self.lock(Some(Mode::Exclusive))? else { return Ok(None) };
             for place in [self].into_iter().chain(absent) {
                 if open(&place.path).map_err(|e| place.failed(e))?.is_some() {
                     return Ok(Some(Some(place.key.clone())));
@@ -278,7 +278,7 @@ impl Place<'_> {
                     },
                 }
             }
-            Ok(self.move_in(staged)?.map(|()| None))
+            Ok(self.rename_into(staged)?.map(|()| None))
         })
     }
 
@@ -291,7 +291,7 @@ impl Place<'_> {
     }
 
     /// Tries until an attempt is not cut short because the folder vanished, for which it gives `None`.
-    fn again<T>(
+    fn retry<T>(
         &self,
         mut attempt: impl FnMut() -> Result<Option<T>, StoreError>,
     ) -> Result<T, StoreError> {
@@ -334,7 +334,7 @@ impl Place<'_> {
     }
 
     /// Waits for the folder's lock, if one is to be taken. `None`: the folder vanished.
-    fn hold(&self, mode: Option<Mode>) -> Result<Option<Option<Held>>, StoreError> {
+    fn lock(&self, mode: Option<Mode>) -> Result<Option<Option<Held>>, StoreError> {
         let Some(mode) = mode else {
             return Ok(Some(None));
         };
@@ -343,7 +343,7 @@ impl Place<'_> {
     }
 
     /// Moves a staged value to its place. `None`: it vanished, with its folder.
-    fn move_in(&self, staged: Staged) -> Result<Option<()>, StoreError> {
+    fn rename_into(&self, staged: Staged) -> Result<Option<()>, StoreError> {
         match staged.move_to(&self.path) {
             Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
             Err(e) => Err(self.failed(e)),
