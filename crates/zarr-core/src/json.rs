@@ -62,6 +62,13 @@ impl Json {
     /// A sentence saying what is wrong and where, when the text is not JSON or nests deeper than
     /// 128 levels.
     pub fn parse(text: &[u8]) -> Result<Json, String> {
+        match in_one_pass(text, |reader| reader.value(0)) {
+            Some((json, _)) => Ok(json),
+            None => Json::parse_in_two_passes(text),
+        }
+    }
+
+    fn parse_in_two_passes(text: &[u8]) -> Result<Json, String> {
         let text = std::str::from_utf8(text).map_err(|e| format!("not UTF-8: {e}"))?;
         if text.trim().is_empty() {
             return Err("empty, not a JSON document".into());
@@ -76,6 +83,9 @@ impl Json {
     /// # Errors
     /// As [`Json::parse`].
     pub fn parse_tolerant(text: &[u8]) -> Result<(Json, Oddities), String> {
+        if let Some(read) = in_one_pass(text, |reader| reader.value(0)) {
+            return Ok(read);
+        }
         let mut oddities = Oddities::default();
         let text = checked(text, &mut oddities)?;
         let json = Reader::new(text, &mut oddities).value(0)?;
@@ -84,6 +94,9 @@ impl Json {
 
     /// As [`Json::parse_tolerant`], without the member `aside` if it is an object; whether it has that one.
     pub(crate) fn parse_but(text: &[u8], aside: &str) -> Result<(Json, bool, Oddities), String> {
+        if let Some(((json, found), oddities)) = in_one_pass(text, |r| r.object_but(aside)) {
+            return Ok((json, found, oddities));
+        }
         let mut oddities = Oddities::default();
         let text = checked(text, &mut oddities)?;
         let (json, found) = Reader::new(text, &mut oddities).object_but(aside)?;
@@ -262,6 +275,19 @@ impl FromIterator<Json> for Json {
     }
 }
 
+/// Reads a text in one pass; `None` if it is not JSON. A second reading then finds why, or what a tolerant reader
+/// accepts all the same.
+fn in_one_pass<T>(
+    text: &[u8],
+    read: impl FnOnce(&mut Reader<'_, '_>) -> Result<T, String>,
+) -> Option<(T, Oddities)> {
+    let text = std::str::from_utf8(text).ok()?;
+    let mut oddities = Oddities::default();
+    let mut reader = Reader::strict(text, &mut oddities);
+    let value = read(&mut reader).ok()?;
+    reader.is_at_end().then_some((value, oddities))
+}
+
 /// One JSON text as other implementations wrote them, see [`Json::parse_tolerant`]; a text that is JSON but for bare
 /// `NaN` and `Infinity`.
 fn checked<'t>(text: &'t [u8], oddities: &mut Oddities) -> Result<&'t str, String> {
@@ -404,6 +430,72 @@ mod tests {
             assert_eq!(odd.duplicates, ["m1".to_owned(), format!("m{}", count - 1)]);
             let names: Vec<String> = object.iter().map(|(name, _)| name.to_owned()).collect();
             assert_eq!(names, (0..count).map(|n| format!("m{n}")).collect::<Vec<_>>());
+        }
+    }
+
+    /// A text with some of its bytes replaced, removed or repeated.
+    fn damaged(text: &str, changes: &[(usize, usize)]) -> String {
+        const BYTES: &[&str] = &[
+            "",
+            "\"",
+            "\\",
+            ",",
+            ":",
+            "[",
+            "]",
+            "{",
+            "}",
+            "0",
+            "-",
+            ".",
+            "e",
+            "+",
+            " ",
+            "\n",
+            "\u{c}",
+            "\u{1}",
+            "NaN",
+            "-Infinity",
+            "true",
+            "nul",
+            "\\u12",
+            "\\ud800",
+            "\u{e9}",
+            "\u{feff}",
+            "1",
+            "\"a\":",
+        ];
+        let mut text: Vec<char> = text.chars().collect();
+        for &(at, kind) in changes {
+            let at = at % (text.len() + 1);
+            let end = (at + kind % 2).min(text.len());
+            text.splice(at..end, BYTES[kind / 2 % BYTES.len()].chars());
+        }
+        text.into_iter().collect()
+    }
+
+    proptest::proptest! {
+        #![proptest_config(proptest::prelude::ProptestConfig::with_cases(4096))]
+
+        /// One pass accepts the texts that two accept, but for bare NaN and infinity, and reads the same values.
+        #[test]
+        fn one_pass_reads_what_two_read(
+            changes in proptest::collection::vec((0..200usize, 0..1000usize), 0..4),
+        ) {
+            let text = r#" {"a": [1, -0.5e+3, true, {"b": null, "b": []}], "c": {"d": "x\u00e9\n", "": [[], {}]}} "#;
+            let text = damaged(text, &changes);
+            let bytes = text.as_bytes();
+            let once = in_one_pass(bytes, |reader| reader.value(0));
+            let twice = Json::parse_in_two_passes(bytes);
+            proptest::prop_assert_eq!(once.as_ref().map(|(json, _)| json), twice.as_ref().ok(), "{}", text);
+            for name in ["a", "c", "x"] {
+                let once = in_one_pass(bytes, |reader| reader.object_but(name));
+                let mut oddities = Oddities::default();
+                let twice = serde_json::from_str::<&RawValue>(&text)
+                    .ok()
+                    .and_then(|raw| Reader::new(raw.get(), &mut oddities).object_but(name).ok());
+                proptest::prop_assert_eq!(&once, &twice.map(|read| (read, oddities)), "{}", text);
+            }
         }
     }
 

@@ -1,7 +1,9 @@
-//! Parses text that is known to be JSON, and keeps its numbers as text.
+//! Parses JSON in one pass, and keeps its numbers as text.
 //!
-//! One pass over the text. That it is JSON has been checked before; should it not be, there is an error at the
-//! place where that shows.
+//! A strict reader refuses all that is not JSON. The other one is for texts that were checked before, but for bare
+//! `NaN` and `Infinity`, which it reads as numbers.
+
+use serde_json::value::RawValue;
 
 use super::{Json, MAX_DEPTH, Object, Oddities};
 
@@ -9,6 +11,8 @@ pub(crate) struct Reader<'a, 'o> {
     text: &'a str,
     at: usize,
     oddities: &'o mut Oddities,
+    /// The text was not checked before.
+    is_strict: bool,
     /// Items and members of lists and objects that are not at their end: each gets memory of its exact size there.
     items: Vec<Json>,
     open: Vec<(String, Json)>,
@@ -16,7 +20,17 @@ pub(crate) struct Reader<'a, 'o> {
 
 impl<'a, 'o> Reader<'a, 'o> {
     pub(super) fn new(text: &'a str, oddities: &'o mut Oddities) -> Self {
-        Reader { text, at: 0, oddities, items: Vec::new(), open: Vec::new() }
+        Reader { text, at: 0, oddities, is_strict: false, items: Vec::new(), open: Vec::new() }
+    }
+
+    /// Reads a text that may not be JSON.
+    pub(super) fn strict(text: &'a str, oddities: &'o mut Oddities) -> Self {
+        Reader { is_strict: true, ..Reader::new(text, oddities) }
+    }
+
+    /// Whether only blanks follow.
+    pub(super) fn is_at_end(&mut self) -> bool {
+        self.peek().is_none()
     }
 
     /// Hands each member of the object that comes next to `visit`, which reads its value or passes over it, in the
@@ -32,7 +46,8 @@ impl<'a, 'o> Reader<'a, 'o> {
             return Ok(false);
         }
         self.at += 1;
-        while self.next_of(b'}')? {
+        let mut is_first = true;
+        while self.next_of(b'}', std::mem::take(&mut is_first))? {
             let name = self.string()?;
             self.expect(b':')?;
             visit(self, name)?;
@@ -46,6 +61,13 @@ impl<'a, 'o> Reader<'a, 'o> {
     /// For a text that ends within it.
     pub(crate) fn pass(&mut self) -> Result<&'a str, String> {
         self.peek();
+        if self.is_strict {
+            let rest = &self.text[self.at..];
+            let mut values = serde_json::Deserializer::from_str(rest).into_iter::<&RawValue>();
+            let value = values.next().and_then(Result::ok).ok_or_else(|| self.broken())?;
+            self.at += values.byte_offset();
+            return Ok(value.get());
+        }
         let (begin, bytes) = (self.at, self.text.as_bytes());
         let mut depth = 0usize;
         loop {
@@ -128,22 +150,27 @@ impl<'a, 'o> Reader<'a, 'o> {
     fn array(&mut self, depth: usize) -> Result<Json, String> {
         self.at += 1;
         let first = self.items.len();
-        while self.next_of(b']')? {
+        let mut is_first = true;
+        while self.next_of(b']', std::mem::take(&mut is_first))? {
             let item = self.value(depth + 1)?;
             self.items.push(item);
         }
         Ok(Json::Array(ended(&mut self.items, first)))
     }
 
-    /// Goes to the next member or item; `false` behind the `end` of them.
-    fn next_of(&mut self, end: u8) -> Result<bool, String> {
-        let next = self.peek();
-        if next == Some(end) || next == Some(b',') {
-            self.at += 1;
-        }
-        match next {
-            Some(_) => Ok(next != Some(end)),
-            None => Err(self.broken()),
+    /// Goes to the next member or item, past a comma if it is not the first; `false` behind the `end` of them.
+    fn next_of(&mut self, end: u8, is_first: bool) -> Result<bool, String> {
+        match self.peek() {
+            Some(byte) if byte == end => {
+                self.at += 1;
+                Ok(false)
+            }
+            Some(b',') if !is_first => {
+                self.at += 1;
+                Ok(true)
+            }
+            Some(_) if is_first => Ok(true),
+            _ => Err(self.broken()),
         }
     }
 
@@ -159,8 +186,8 @@ impl<'a, 'o> Reader<'a, 'o> {
                     escaped = true;
                     self.at += 2;
                 }
+                None | Some(..0x20) => return Err(self.broken()),
                 Some(_) => self.at += 1,
-                None => return Err(self.broken()),
             }
         }
     }
@@ -191,6 +218,7 @@ impl<'a, 'o> Reader<'a, 'o> {
             "true" => Ok(Json::Bool(true)),
             "false" => Ok(Json::Bool(false)),
             "null" => Ok(Json::Null),
+            word if self.is_strict && !is_number(word) => Err(self.broken()),
             number => Ok(Json::Number(number.into())),
         }
     }
@@ -215,6 +243,34 @@ impl<'a, 'o> Reader<'a, 'o> {
     fn broken(&self) -> String {
         format!("not JSON at byte {}", self.at)
     }
+}
+
+/// Whether a word is a number of JSON: `-1.5e+3`.
+fn is_number(word: &str) -> bool {
+    fn digits(text: &str) -> (usize, &str) {
+        let rest = text.trim_start_matches(|c: char| c.is_ascii_digit());
+        (text.len() - rest.len(), rest)
+    }
+    let word = word.strip_prefix('-').unwrap_or(word);
+    let (whole, mut rest) = digits(word);
+    if whole == 0 || whole > 1 && word.starts_with('0') {
+        return false;
+    }
+    if let Some(fraction) = rest.strip_prefix('.') {
+        let count;
+        (count, rest) = digits(fraction);
+        if count == 0 {
+            return false;
+        }
+    }
+    if let Some(exponent) = rest.strip_prefix(['e', 'E']) {
+        let count;
+        (count, rest) = digits(exponent.strip_prefix(['+', '-']).unwrap_or(exponent));
+        if count == 0 {
+            return false;
+        }
+    }
+    rest.is_empty()
 }
 
 /// What stands in a stack from the `first` on, in memory of its exact size.
