@@ -115,10 +115,7 @@ impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // A name may have any character; a message has one line.
         for c in self.place.chars().chain(": ".chars()).chain(self.what.chars()) {
-            match c.is_control() {
-                true => write!(f, "{}", c.escape_debug())?,
-                false => f.write_char(c)?,
-            }
+            if c.is_control() { write!(f, "{}", c.escape_debug())? } else { f.write_char(c)? }
         }
         Ok(())
     }

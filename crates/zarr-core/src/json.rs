@@ -500,40 +500,41 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// Whatever `serde_json` writes is read as what it was.
-        #[test]
-        fn texts_are_read_as_serde_json_wrote_them(
-            strings in proptest::collection::vec(".*", 0..20),
-            numbers in proptest::collection::vec(proptest::num::f64::NORMAL, 0..5),
-            pretty: bool,
-        ) {
-            let members: serde_json::Map<String, serde_json::Value> = strings
-                .iter()
-                .enumerate()
-                .map(|(n, text)| (text.clone(), serde_json::json!([text, n, {}, [], {text: [null, true]}, numbers])))
-                .collect();
-            let value = serde_json::Value::Object(members);
-            let text = match pretty {
-                true => serde_json::to_string_pretty(&value).unwrap(),
-                false => value.to_string(),
-            };
-            let read = Json::parse(text.as_bytes()).unwrap();
-            proptest::prop_assert_eq!(read.to_string(), value.to_string());
+            /// Whatever `serde_json` writes is read as what it was.
+            #[test]
+            fn texts_are_read_as_serde_json_wrote_them(
+                strings in proptest::collection::vec(".*", 0..20),
+                numbers in proptest::collection::vec(proptest::num::f64::NORMAL, 0..5),
+                pretty: bool,
+            ) {
+                let members: serde_json::Map<String, serde_json::Value> = strings
+                    .iter()
+                    .enumerate()
+                    .map(|(n, text)| (text.clone(), serde_json::json!([text, n, {}, [], {text: [null, true]}, numbers])))
+                    .collect();
+                let value = serde_json::Value::Object(members);
+                let text = if pretty {
+    serde_json::to_string_pretty(&value).unwrap()
+    } else {
+    value.to_string()
+    };
+                let read = Json::parse(text.as_bytes()).unwrap();
+                proptest::prop_assert_eq!(read.to_string(), value.to_string());
 
-            // Each member is passed over to its end, and left out where that is asked for.
-            let text = Text::of(&Bytes::from(text)).unwrap();
-            let (mut oddities, mut members) = (Oddities::default(), Vec::new());
-            text.reader(&mut oddities).members(|reader, name| {
-                members.push((name, Json::parse(&text.part(reader.pass()?))?));
-                Ok(())
-            }).unwrap();
-            let mut whole = members.into_iter().collect::<Object>();
-            proptest::prop_assert_eq!(&Json::from(whole.clone()), &read);
-            let name = strings.first().cloned().unwrap_or_default();
-            let whole_text = text.reader(&mut oddities).pass().unwrap();
-            let (rest, found, _) = Json::parse_but(whole_text.as_bytes(), &name).unwrap();
-            proptest::prop_assert_eq!(found, whole.remove(&name).is_some());
-            proptest::prop_assert_eq!(rest, Json::from(whole));
+                // Each member is passed over to its end, and left out where that is asked for.
+                let text = Text::of(&Bytes::from(text)).unwrap();
+                let (mut oddities, mut members) = (Oddities::default(), Vec::new());
+                text.reader(&mut oddities).members(|reader, name| {
+                    members.push((name, Json::parse(&text.part(reader.pass()?))?));
+                    Ok(())
+                }).unwrap();
+                let mut whole = members.into_iter().collect::<Object>();
+                proptest::prop_assert_eq!(&Json::from(whole.clone()), &read);
+                let name = strings.first().cloned().unwrap_or_default();
+                let whole_text = text.reader(&mut oddities).pass().unwrap();
+                let (rest, found, _) = Json::parse_but(whole_text.as_bytes(), &name).unwrap();
+                proptest::prop_assert_eq!(found, whole.remove(&name).is_some());
+                proptest::prop_assert_eq!(rest, Json::from(whole));
+            }
         }
-    }
 }

@@ -384,9 +384,10 @@ fn parse_v2(json: &Json, registry: &Registry) -> Parsed {
             let unmarked = text.strip_prefix(['<', '>', '|', '=']).unwrap_or(text);
             let kind = unmarked.chars().next();
             let known_kind = kind.is_some_and(|c| "biufcOSUV".contains(c));
-            match known_kind && unmarked.is_ascii() {
-                true => unknown(json),
-                false => Err(format!("`{text}` is not a NumPy type")),
+            if known_kind && unmarked.is_ascii() {
+                unknown(json)
+            } else {
+                Err(format!("`{text}` is not a NumPy type"))
             }
         }
         Json::Array(fields) => {

@@ -26,9 +26,10 @@ impl ArrayMetadata {
         }
         let word = |spec: &CodecSpec| {
             let object = Object::new().with("name", spec.name.as_str());
-            Json::from(match spec.configuration.is_empty() {
-                true => object,
-                false => object.with("configuration", spec.configuration.clone()),
+            Json::from(if spec.configuration.is_empty() {
+                object
+            } else {
+                object.with("configuration", spec.configuration.clone())
             })
         };
         let index = [bytes_codec(&DataType::from(CoreType::Uint64), Endian::Little)];

@@ -24,12 +24,11 @@ struct CutShort {
 
 impl CutShort {
     fn change(&self, key: &str) -> Result<(), StoreError> {
-        match self.left.fetch_sub(1, Ordering::SeqCst) > 0 {
-            true => Ok(()),
-            false => {
-                let source = io::Error::from(io::ErrorKind::StorageFull);
-                Err(StoreError::Io { operation: "set", key: key.to_owned(), source })
-            }
+        if self.left.fetch_sub(1, Ordering::SeqCst) > 0 {
+            Ok(())
+        } else {
+            let source = io::Error::from(io::ErrorKind::StorageFull);
+            Err(StoreError::Io { operation: "set", key: key.to_owned(), source })
         }
     }
 }

@@ -352,9 +352,12 @@ fn old_documents_beyond_the_limit_are_refused() {
     ];
     for large in [".nczgroup", "v/.nczvar", "v/.nczattr"] {
         let padding = " ".repeat(4096);
-        let pad = |(key, text): &(&'static str, &str)| match *key == large {
-            true => (*key, format!("{text}{padding}")),
-            false => (*key, (*text).to_owned()),
+        let pad = |(key, text): &(&'static str, &str)| {
+            if *key == large {
+                (*key, format!("{text}{padding}"))
+            } else {
+                (*key, (*text).to_owned())
+            }
         };
         let padded: Vec<(&str, String)> = documents.iter().map(pad).collect();
         let texts: Vec<(&str, &str)> =

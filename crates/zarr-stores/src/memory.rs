@@ -91,9 +91,10 @@ impl MemoryStore {
     }
 
     fn values_mut(&self) -> Result<RwLockWriteGuard<'_, Values>, StoreError> {
-        match self.read_only {
-            true => Err(StoreError::ReadOnly),
-            false => Ok(self.values.write().unwrap_or_else(PoisonError::into_inner)),
+        if self.read_only {
+            Err(StoreError::ReadOnly)
+        } else {
+            Ok(self.values.write().unwrap_or_else(PoisonError::into_inner))
         }
     }
 }

@@ -34,8 +34,5 @@ pub(crate) fn is_absence(e: &io::Error) -> bool {
 
 /// Makes the names in `folder` outlast a power failure; on systems where folders cannot be synchronised, does nothing.
 pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
-    match cfg!(unix) {
-        true => File::open(folder)?.sync_all(),
-        false => Ok(()),
-    }
+    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
 }

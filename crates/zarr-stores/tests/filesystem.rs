@@ -71,10 +71,7 @@ fn keeps_the_promises_of_stores() {
         made.set(made.get() + 1);
         from_sync(FilesystemStore::new(within.path().join(made.get().to_string())))
     };
-    match folds_case {
-        true => check_store_folding_case(make),
-        false => check_store(make),
-    }
+    if folds_case { check_store_folding_case(make) } else { check_store(make) }
 }
 
 #[test]

@@ -55,9 +55,8 @@ fn for_each(trials: &mut Vec<Trial>, test: &str, variable: &'static str, check: 
     if servers.is_empty() {
         let none = format!("`{variable}` names no server");
         let is_required = std::env::var_os("ZARR_TEST_REQUIRED").is_some();
-        let ignored = move || match is_required {
-            true => Err(Failed::from(none)),
-            false => Ok(Completion::ignored_with(none)),
+        let ignored = move || {
+            if is_required { Err(Failed::from(none)) } else { Ok(Completion::ignored_with(none)) }
         };
         trials.push(Trial::ignorable_test(format!("{test} ({variable})"), ignored));
     }

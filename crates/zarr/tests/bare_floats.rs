@@ -18,9 +18,10 @@ fn copy_folder(from: &Path, to: &Path) {
     for entry in fs::read_dir(from).unwrap() {
         let (entry, to) = (entry.unwrap().path(), to);
         let to = to.join(entry.file_name().unwrap());
-        match entry.is_dir() {
-            true => copy_folder(&entry, &to),
-            false => drop(fs::copy(&entry, &to).unwrap()),
+        if entry.is_dir() {
+            copy_folder(&entry, &to)
+        } else {
+            fs::copy(&entry, &to).unwrap();
         }
     }
 }

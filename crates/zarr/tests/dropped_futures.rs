@@ -45,9 +45,10 @@ fn array(store: Arc<dyn Store>, len: u64, shards: bool) -> Result<zarr::Array> {
     let array = hierarchy.create_array(&path).shape(&[len]).data_type_named("int32");
     // The server of this process lists nothing.
     let array = array.purge(false);
-    match shards {
-        true => array.chunks(&[CHUNK / 4]).shards(&[CHUNK]).create(),
-        false => array.chunks(&[CHUNK]).create(),
+    if shards {
+        array.chunks(&[CHUNK / 4]).shards(&[CHUNK]).create()
+    } else {
+        array.chunks(&[CHUNK]).create()
     }
 }
 

@@ -321,9 +321,10 @@ impl ExtensionType for Odd {
         true
     }
     fn check(&self, elements: &[u8]) -> Result<(), CodecError> {
-        match elements.iter().all(|element| element % 2 == 1) {
-            true => Ok(()),
-            false => Err(CodecError::corrupt("odd", "an element is even")),
+        if elements.iter().all(|element| element % 2 == 1) {
+            Ok(())
+        } else {
+            Err(CodecError::corrupt("odd", "an element is even"))
         }
     }
 }

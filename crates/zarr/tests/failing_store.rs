@@ -19,9 +19,10 @@ struct Withdrawn {
 impl Withdrawn {
     fn check(&self, key: &StoreKey) -> Result<(), StoreError> {
         let source = io::Error::from(io::ErrorKind::PermissionDenied);
-        match self.from_now.load(Ordering::SeqCst) {
-            true => Err(StoreError::Io { operation: "get", key: key.to_string(), source }),
-            false => Ok(()),
+        if self.from_now.load(Ordering::SeqCst) {
+            Err(StoreError::Io { operation: "get", key: key.to_string(), source })
+        } else {
+            Ok(())
         }
     }
 }

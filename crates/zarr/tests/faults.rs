@@ -134,10 +134,7 @@ fn run(test: &str, kind: Kind, shell: &str, fault: &[(&str, &str)]) -> bool {
 
 /// Which n are tried: all, or the first few and then fewer and fewer.
 fn next(n: usize) -> usize {
-    match is_whole() {
-        true => n + 1,
-        false => n + 1 + n / 4,
-    }
+    if is_whole() { n + 1 } else { n + 1 + n / 4 }
 }
 
 fn sweep(test: &str, kind: Kind) {

@@ -243,10 +243,11 @@ proptest! {
             let key = is_good(&key).expect("a good key");
             store.to_sync().set(&key, value.into()).expect("set");
         }
-        let consolidated = match at_own_key {
-            true => Consolidated::At(is_good(own).expect("a good key")),
-            false => Consolidated::Use,
-        };
+        let consolidated = if at_own_key {
+Consolidated::At(is_good(own).expect("a good key"))
+} else {
+Consolidated::Use
+};
         read_all(store, &OpenOptions::new(zarr::standard()).threads(1).consolidated(consolidated));
     }
 }

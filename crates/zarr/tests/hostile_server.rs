@@ -34,13 +34,14 @@ fn bucket(server: &Server, secrets: bool) -> Arc<dyn Store> {
     let endpoint = ("endpoint", endpoint.trim_end_matches('/'));
     let mut options = vec![endpoint, ("region", "us-east-1"), ("allow_http", "true")];
     options.extend(FEW_RETRIES);
-    match secrets {
-        true => options.extend([
+    if secrets {
+        options.extend([
             ("access_key_id", "id"),
             ("secret_access_key", "secret"),
             ("session_token", "token"),
-        ]),
-        false => options.push(("skip_signature", "true")),
+        ])
+    } else {
+        options.push(("skip_signature", "true"))
     }
     let store = ObjectStore::open("s3://bucket", Access::ReadWrite, options);
     store.expect("it opens").into_store()

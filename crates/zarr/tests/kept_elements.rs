@@ -91,9 +91,10 @@ async fn zeros_are_stored_where_the_fill_value_is_undefined() -> Result<()> {
             let waiting = waiting.array(array.path()).await?;
             let write = async |from: u64, to: u64, element: u8| {
                 let elements = vec![element; (to - from) as usize];
-                match waits {
-                    true => waiting.write(from..to, elements).await,
-                    false => array.write(from..to, &elements),
+                if waits {
+                    waiting.write(from..to, elements).await
+                } else {
+                    array.write(from..to, &elements)
                 }
             };
             // Never stored before; a part; and a part that makes a stored chunk all zeros.

@@ -216,15 +216,12 @@ fn creating_where_old_chunks_lie_behind_a_link_keeps_them() -> Result<()> {
             }
             let behind = files(&linked.outside);
             let (old, place) = (linked.outside.join(old), linked.path.join(place));
-            match inner && old.join("c").exists() {
-                true => {
-                    fs::create_dir_all(&place).expect("a folder");
-                    symlink(old.join("c"), place.join("c")).expect("a link");
-                }
-                false => {
-                    fs::create_dir_all(place.parent().expect("a folder")).expect("a folder");
-                    symlink(&old, &place).expect("a link");
-                }
+            if inner && old.join("c").exists() {
+                fs::create_dir_all(&place).expect("a folder");
+                symlink(old.join("c"), place.join("c")).expect("a link");
+            } else {
+                fs::create_dir_all(place.parent().expect("a folder")).expect("a folder");
+                symlink(&old, &place).expect("a link");
             }
             let array = hierarchy.create_array(&"/a".parse()?).shape(&[4]).chunks(&[2]);
             match array.data_type_named("int32").create() {

@@ -56,9 +56,10 @@ fn damage(store: &Arc<dyn Store>, which: usize, at: usize, cut: bool) {
     let value = store.to_sync().value(key).expect("read").expect("there");
     let mut value = value.to_vec();
     let Some(at) = at.checked_rem(value.len()) else { return };
-    match cut {
-        true => value.truncate(at),
-        false => value[at] ^= 0x40,
+    if cut {
+        value.truncate(at)
+    } else {
+        value[at] ^= 0x40
     }
     store.to_sync().set(key, Payload::from(value)).expect("set");
 }

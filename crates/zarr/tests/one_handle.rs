@@ -145,9 +145,10 @@ impl Begun {
         let known = if is_waiting { self.waiting.metadata() } else { self.array.metadata() };
         assert_eq!(known.shape, now.shape(), "{what}");
         assert_eq!(known.attributes, now.metadata().attributes, "{what}");
-        let elements = match is_waiting {
-            true => block_on(self.waiting.read::<u8>(..)).unwrap(),
-            false => self.array.read::<u8>(..).unwrap(),
+        let elements = if is_waiting {
+            block_on(self.waiting.read::<u8>(..)).unwrap()
+        } else {
+            self.array.read::<u8>(..).unwrap()
         };
         assert_eq!(elements, now.read::<u8>(..).unwrap(), "{what}");
     }

@@ -137,13 +137,12 @@ fn agrees<T: Element + Copy + PartialEq + std::fmt::Debug>(
     for one_by_one in [false, true] {
         let (store, array) = stored(document, &[]);
         let array = array?;
-        match one_by_one {
-            false => array.write(.., elements)?,
-            true => {
-                for (at, element) in (0u64..).zip(elements) {
-                    array.write((at / 4, at % 4), &[*element])?;
-                }
+        if one_by_one {
+            for (at, element) in (0u64..).zip(elements) {
+                array.write((at / 4, at % 4), &[*element])?;
             }
+        } else {
+            array.write(.., elements)?
         }
         for key in keys {
             let due = chunks.iter().find(|(name, _)| *name == key).map(|(_, bytes)| hex(bytes));

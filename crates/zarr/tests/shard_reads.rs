@@ -373,9 +373,10 @@ fn scattered_elements_cost_the_index_and_the_inner_chunks_they_touch() -> Result
                 let (array, waiting) =
                     (hierarchy.array(&path())?, runtime.block_on(waiting.array(&path()))?);
                 calls.lock().unwrap().clear();
-                let found = match waits {
-                    false => array.read::<u8>(&selection)?,
-                    true => runtime.block_on(waiting.read::<u8>(&selection))?,
+                let found = if waits {
+                    runtime.block_on(waiting.read::<u8>(&selection))?
+                } else {
+                    array.read::<u8>(&selection)?
                 };
                 assert_eq!(found, due);
                 let found = std::mem::take(&mut *calls.lock().unwrap());

@@ -97,9 +97,10 @@ fn a_server_without_ranges_is_read() {
 fn show(server: &Server, folder: &Path, above: &str) {
     for entry in fs::read_dir(folder).expect("a folder").flatten() {
         let name = format!("{above}{}", entry.file_name().to_string_lossy());
-        match entry.path().is_dir() {
-            true => show(server, &entry.path(), &format!("{name}/")),
-            false => server.set(&name, &fs::read(entry.path()).expect("a file")),
+        if entry.path().is_dir() {
+            show(server, &entry.path(), &format!("{name}/"))
+        } else {
+            server.set(&name, &fs::read(entry.path()).expect("a file"))
         }
     }
 }

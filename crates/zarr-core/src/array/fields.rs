@@ -46,12 +46,11 @@ impl ArrayCore {
     /// The same, refusing elements of another type than the field's.
     pub fn field_as<T: Element>(&self, layout: &ChunkLayout, path: &str) -> Result<(Field, Span)> {
         let (field, span) = self.field(layout, path)?;
-        match T::is(field.data_type()) {
-            true => Ok((field, span)),
-            false => {
-                let array = format!("the field `{path}` of type `{}`", field.data_type());
-                Err(self.at(AccessError::ElementType { array, asked: T::NAME }))
-            }
+        if T::is(field.data_type()) {
+            Ok((field, span))
+        } else {
+            let array = format!("the field `{path}` of type `{}`", field.data_type());
+            Err(self.at(AccessError::ElementType { array, asked: T::NAME }))
         }
     }
 }

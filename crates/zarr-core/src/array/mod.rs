@@ -101,9 +101,10 @@ impl ArrayState {
             }
         };
         let content = Bytes::from(metadata.fill_bytes());
-        let fill = match metadata.data_type.is_variable() {
-            true => Heap::holding(content.clone())?.1.as_bytes().to_vec(),
-            false => content.to_vec(),
+        let fill = if metadata.data_type.is_variable() {
+            Heap::holding(content.clone())?.1.as_bytes().to_vec()
+        } else {
+            content.to_vec()
         };
         Ok(ArrayState {
             metadata: Arc::new(metadata),

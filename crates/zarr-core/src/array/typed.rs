@@ -19,12 +19,11 @@ impl ArrayCore {
     /// Refuses elements of another type than the array's.
     pub(crate) fn check_type<T: Element>(&self, state: &ArrayState) -> Result<()> {
         state.check_supported().map_err(|e| self.at(e))?;
-        match T::is(&state.metadata.data_type) {
-            true => Ok(()),
-            false => {
-                let array = state.metadata.data_type.to_string();
-                Err(self.at(AccessError::ElementType { array, asked: T::NAME }))
-            }
+        if T::is(&state.metadata.data_type) {
+            Ok(())
+        } else {
+            let array = state.metadata.data_type.to_string();
+            Err(self.at(AccessError::ElementType { array, asked: T::NAME }))
         }
     }
 
@@ -61,18 +60,20 @@ impl ArrayCore {
 
     /// Refuses native bytes that are no elements of the type.
     pub(crate) fn check_bytes(&self, data_type: &DataType, bytes: &[u8]) -> Result<()> {
-        match data_type.needs_check() {
-            true => data_type.check(&mut bytes.to_vec(), Origin::Caller).map_err(|e| self.at(e)),
-            false => Ok(()),
+        if data_type.needs_check() {
+            data_type.check(&mut bytes.to_vec(), Origin::Caller).map_err(|e| self.at(e))
+        } else {
+            Ok(())
         }
     }
 
     /// Refuses more or fewer elements than a selection of this shape has.
     pub(crate) fn check_count(&self, shape: &[u64], found: usize) -> Result<()> {
         let expected = element_count(shape).unwrap_or(u64::MAX);
-        match expected == found as u64 {
-            true => Ok(()),
-            false => Err(self.at(AccessError::Count { expected, found: found as u64 })),
+        if expected == found as u64 {
+            Ok(())
+        } else {
+            Err(self.at(AccessError::Count { expected, found: found as u64 }))
         }
     }
 
@@ -284,9 +285,10 @@ impl ArrayState {
             at += length;
             found += 1;
         }
-        match found == count {
-            true => Ok(Cells { memory, heap: Arc::new(heap) }),
-            false => Err(AccessError::Count { expected: count, found }.into()),
+        if found == count {
+            Ok(Cells { memory, heap: Arc::new(heap) })
+        } else {
+            Err(AccessError::Count { expected: count, found }.into())
         }
     }
 }

@@ -70,11 +70,10 @@ impl CodecSpec {
 
 impl fmt::Display for CodecSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.configuration.is_empty() {
-            true => write!(f, "{}", self.name),
-            false => {
-                write!(f, "{} {}", self.name, crate::json::Json::from(self.configuration.clone()))
-            }
+        if self.configuration.is_empty() {
+            write!(f, "{}", self.name)
+        } else {
+            write!(f, "{} {}", self.name, crate::json::Json::from(self.configuration.clone()))
         }
     }
 }

@@ -40,9 +40,10 @@ impl Kept {
         if self.0.len() >= MOST_PIECES || held.saturating_add(size) > MOST_BYTES {
             return;
         }
-        match OF_ALL.fetch_add(size, Ordering::Relaxed).saturating_add(size) <= MOST_OF_ALL {
-            true => self.0.push(memory),
-            false => drop(OF_ALL.fetch_sub(size, Ordering::Relaxed)),
+        if OF_ALL.fetch_add(size, Ordering::Relaxed).saturating_add(size) <= MOST_OF_ALL {
+            self.0.push(memory)
+        } else {
+            OF_ALL.fetch_sub(size, Ordering::Relaxed);
         }
     }
 }

@@ -52,12 +52,11 @@ pub trait ExtensionType: Any + Debug + Display + Send + Sync {
         dialect: Dialect,
     ) -> Result<Json, MetadataError> {
         let size = self.repr().size();
-        match value.as_bytes().len() == size {
-            true => fill_value::repr_to_json(self.repr(), value.as_bytes(), dialect),
-            false => {
-                let why = format!("an element of {self} has {size} bytes");
-                Err(MetadataError::invalid("fill_value", why))
-            }
+        if value.as_bytes().len() == size {
+            fill_value::repr_to_json(self.repr(), value.as_bytes(), dialect)
+        } else {
+            let why = format!("an element of {self} has {size} bytes");
+            Err(MetadataError::invalid("fill_value", why))
         }
     }
 

@@ -296,15 +296,14 @@ impl FloatFormat {
             last += 1;
         }
         let one = 1 << self.mantissa;
-        let magnitude = match units < one {
-            true => units,
-            false => {
-                let exponent = u64::try_from(last + width + self.bias).ok()?;
-                if exponent >> self.exponent != 0 {
-                    return None;
-                }
-                exponent << self.mantissa | (units - one)
+        let magnitude = if units < one {
+            units
+        } else {
+            let exponent = u64::try_from(last + width + self.bias).ok()?;
+            if exponent >> self.exponent != 0 {
+                return None;
             }
+            exponent << self.mantissa | (units - one)
         };
         match magnitude {
             0 if self.beside == Beside::NanForMinusZero => Some(0),
@@ -358,10 +357,11 @@ fn parts(value: f64) -> (u64, i32) {
 /// `units` of up to 53 bits times two to the power of `exponent`, which is exact.
 fn scaled(units: u64, exponent: i32) -> f64 {
     let power = |exponent: i32| f64::from_bits(((exponent + 1023) as u64) << 52);
-    match exponent < -1022 {
+    if exponent < -1022 {
         // Only binary64 reaches so far down.
-        true => units as f64 * power(exponent + 52) * power(-52),
-        false => units as f64 * power(exponent),
+        units as f64 * power(exponent + 52) * power(-52)
+    } else {
+        units as f64 * power(exponent)
     }
 }
 
@@ -442,9 +442,12 @@ mod tests {
         for (name, digest) in cases {
             let format = named(name);
             let values = (0..=format.mask()).map(|bits| format.to_f64(bits));
-            let bytes = values.flat_map(|value| match value.is_nan() {
-                true => 0x7ff8_0000_0000_0000u64.to_le_bytes(),
-                false => value.to_le_bytes(),
+            let bytes = values.flat_map(|value| {
+                if value.is_nan() {
+                    0x7ff8_0000_0000_0000u64.to_le_bytes()
+                } else {
+                    value.to_le_bytes()
+                }
             });
             let found = bytes.fold(0xcbf2_9ce4_8422_2325u64, |digest, byte| {
                 (digest ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
@@ -478,9 +481,10 @@ mod tests {
                 let value = format.to_f64(bits);
                 for rounding in [Rounding::NearestEven, Rounding::TowardsZero] {
                     let again = format.from_f64(value, rounding);
-                    match value.is_nan() {
-                        true => assert_eq!(again, format.nan(), "{format:?} {bits:#x}"),
-                        false => assert_eq!(again, Some(bits), "{format:?} {bits:#x}"),
+                    if value.is_nan() {
+                        assert_eq!(again, format.nan(), "{format:?} {bits:#x}")
+                    } else {
+                        assert_eq!(again, Some(bits), "{format:?} {bits:#x}")
                     }
                 }
             }

@@ -119,9 +119,10 @@ impl NumpyTime {
     }
 
     fn is_of(&self, kind: TimeKind) -> Result<()> {
-        match self.kind == kind {
-            true => Ok(()),
-            false => Err(self.wrong(format!("its elements are none of {}", kind.name()))),
+        if self.kind == kind {
+            Ok(())
+        } else {
+            Err(self.wrong(format!("its elements are none of {}", kind.name())))
         }
     }
 

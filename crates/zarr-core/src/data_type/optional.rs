@@ -48,9 +48,10 @@ impl Optional {
                 "`{inner}` has no fixed size; only elements that have may be missing"
             ));
         };
-        match depth(&inner) < MAX_DEPTH {
-            true => Ok(Optional { inner, size: 1 + repr.size() }),
-            false => invalid(format!("optional types nest deeper than {MAX_DEPTH} levels")),
+        if depth(&inner) < MAX_DEPTH {
+            Ok(Optional { inner, size: 1 + repr.size() })
+        } else {
+            invalid(format!("optional types nest deeper than {MAX_DEPTH} levels"))
         }
     }
 

@@ -155,9 +155,10 @@ pub(super) fn with_shared_order(record: Record) -> ParsedType {
 
 /// Called before the fields are parsed, so that deep nesting cannot exhaust the stack.
 fn check_depth(depth: usize) -> Result<(), String> {
-    match depth > MAX_DEPTH {
-        true => Err(format!("records nest deeper than {MAX_DEPTH} levels")),
-        false => Ok(()),
+    if depth > MAX_DEPTH {
+        Err(format!("records nest deeper than {MAX_DEPTH} levels"))
+    } else {
+        Ok(())
     }
 }
 

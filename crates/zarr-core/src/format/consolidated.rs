@@ -145,9 +145,8 @@ impl Holder {
                 return Ok(());
             }
             (said, is_there) = (Said::default(), true);
-            match reader.members(|reader, name| said.hear(&text, reader, &name))? {
-                true => {}
-                false => is_there = reader.pass()? != "null",
+            if !(reader.members(|reader, name| said.hear(&text, reader, &name))?) {
+                is_there = reader.pass()? != "null"
             }
             Ok(())
         });
@@ -224,9 +223,10 @@ impl Holder {
         entries.sort_by_cached_key(|(name, _)| (name.matches('/').count(), name.clone()));
         held.insert("metadata", entries.into_iter().collect::<Object>());
         let stale = copies.stale.iter().filter_map(|key| self.name(key)).map(Json::from);
-        match copies.stale.is_empty() {
-            true => drop(held.remove(STALE)),
-            false => drop(held.insert(STALE, stale.collect::<Json>())),
+        if copies.stale.is_empty() {
+            drop(held.remove(STALE))
+        } else {
+            drop(held.insert(STALE, stale.collect::<Json>()))
         }
     }
 
@@ -261,11 +261,12 @@ impl Holder {
         let encoding = format.encoding();
         for (key, copy) in held.entries {
             let is_json = encoding.uri() == JsonEncoding.uri() || key.as_str() == "zarr.json";
-            let encoded = match is_json {
-                true => Ok(copy),
-                false => Json::parse_tolerant(&copy)
+            let encoded = if is_json {
+                Ok(copy)
+            } else {
+                Json::parse_tolerant(&copy)
                     .and_then(|(json, _)| encoding.encode(&json))
-                    .map(Bytes::from),
+                    .map(Bytes::from)
             };
             documents.push((key, encoded.map_err(MetadataError::Json)?));
         }

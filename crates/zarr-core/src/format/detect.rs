@@ -42,9 +42,10 @@ pub(crate) fn detect(
         return Ok(if v2 { Found::Format(Arc::new(V2)) } else { Found::Nothing });
     }
     let Some(entry) = at(PROBES[0]) else {
-        return Ok(match v2 && asked.is_none() {
-            true => Found::Format(Arc::new(V2)),
-            false => Found::Nothing,
+        return Ok(if v2 && asked.is_none() {
+            Found::Format(Arc::new(V2))
+        } else {
+            Found::Nothing
         });
     };
     // Duplicates are an error in both kinds of `zarr.json` (decision 0123).

@@ -262,9 +262,10 @@ fn parse_node_object(bytes: &[u8], reading: &mut Reading<'_>) -> Result<Object, 
     let parsed = Json::parse_but(bytes, consolidated::INLINE).map_err(MetadataError::Json)?;
     let (json, has_copies, odd) = parsed;
     let object = object_of(json, odd, true, reading)?;
-    match has_copies && object.get("node_type").and_then(Json::as_str) != Some("group") {
-        true => parse_object(bytes, &JsonEncoding, true, reading),
-        false => Ok(object),
+    if has_copies && object.get("node_type").and_then(Json::as_str) != Some("group") {
+        parse_object(bytes, &JsonEncoding, true, reading)
+    } else {
+        Ok(object)
     }
 }
 
@@ -526,16 +527,18 @@ fn flat_chain<'a>(
 
 /// The key `rest` below the node's own prefix, in the formats that keep a node under its path.
 fn key_below(path: &NodePath, rest: &str) -> Result<StoreKey, StoreError> {
-    match path.is_root() {
-        true => StoreKey::new(rest),
-        false => StoreKey::new(format!("{}/{rest}", path.relative())),
+    if path.is_root() {
+        StoreKey::new(rest)
+    } else {
+        StoreKey::new(format!("{}/{rest}", path.relative()))
     }
 }
 
 fn prefix_of(path: &NodePath) -> Result<StorePrefix, StoreError> {
-    match path.is_root() {
-        true => Ok(StorePrefix::root()),
-        false => StorePrefix::new(format!("{}/", path.relative())),
+    if path.is_root() {
+        Ok(StorePrefix::root())
+    } else {
+        StorePrefix::new(format!("{}/", path.relative()))
     }
 }
 

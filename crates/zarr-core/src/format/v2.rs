@@ -34,11 +34,12 @@ impl Format for V2 {
     }
 
     fn check_name(&self, name: &str) -> Result<(), AccessError> {
-        match name.starts_with(".z") {
-            true => Err(AccessError::Argument(format!(
+        if name.starts_with(".z") {
+            Err(AccessError::Argument(format!(
                 "`{name}` cannot name a node: `.z…` names documents"
-            ))),
-            false => Ok(()),
+            )))
+        } else {
+            Ok(())
         }
     }
 

@@ -411,9 +411,10 @@ fn tolerate(reading: &mut Reading<'_>, member: &str, what: &str) -> Result<(), M
 fn named(name: &str, configuration: Object) -> Json {
     let object = Object::new().with("name", name);
     // zarr-python wants one of its own codecs, even where that has no parameters.
-    match configuration.is_empty() && !name.starts_with("numcodecs.") {
-        true => object.into(),
-        false => object.with("configuration", configuration).into(),
+    if configuration.is_empty() && !name.starts_with("numcodecs.") {
+        object.into()
+    } else {
+        object.with("configuration", configuration).into()
     }
 }
 

@@ -78,9 +78,10 @@ impl Axis {
             ordinal = ordinal.checked_add(count).ok_or_else(too_many)?;
             start = runs.last().and_then(Run::end).ok_or_else(too_many)?;
         }
-        match start < len {
-            true => Err(invalid(format!("chunks end at {start}, the axis has length {len}"))),
-            false => Ok(Axis::Runs(runs)),
+        if start < len {
+            Err(invalid(format!("chunks end at {start}, the axis has length {len}")))
+        } else {
+            Ok(Axis::Runs(runs))
         }
     }
 

@@ -122,9 +122,10 @@ impl Store for ConsolidatedStore {
 
     /// Asked for the documents of a draft, and for the chunks of any array.
     async fn list_prefix(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
-        match self.lists(prefix) {
-            true => Ok(self.copied.below(prefix).into()),
-            false => self.inner.list_prefix(prefix).await,
+        if self.lists(prefix) {
+            Ok(self.copied.below(prefix).into())
+        } else {
+            self.inner.list_prefix(prefix).await
         }
     }
 

@@ -44,9 +44,10 @@ impl Room {
             None => looks_like(key.as_str()),
         };
         let mut found = Vec::new();
-        let chunks = match listing.prefixes.iter().any(|prefix| prefix.as_str() == "data/") {
-            true => StorePrefix::new("data/")?,
-            false => StorePrefix::root(),
+        let chunks = if listing.prefixes.iter().any(|prefix| prefix.as_str() == "data/") {
+            StorePrefix::new("data/")?
+        } else {
+            StorePrefix::root()
         };
         let candidates: Vec<&StoreKey> = listing.keys.iter().filter(is_asked).collect();
         if candidates.len() > MOST_LONE {

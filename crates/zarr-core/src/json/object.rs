@@ -97,9 +97,10 @@ impl Object {
     /// place of the first.
     pub(super) fn of(mut members: Vec<(String, Json)>) -> (Object, Vec<String>) {
         members.shrink_to_fit();
-        match are_distinct(&members) {
-            true => (Object(Arc::new(members)), Vec::new()),
-            false => without_duplicates(members),
+        if are_distinct(&members) {
+            (Object(Arc::new(members)), Vec::new())
+        } else {
+            without_duplicates(members)
         }
     }
 }

@@ -141,10 +141,7 @@ impl<'a, 'o> Reader<'a, 'o> {
             reader.open.push((name, value));
             Ok(())
         })?;
-        match is_object {
-            true => Ok((self.object_from(0), found)),
-            false => Ok((self.value(0)?, false)),
-        }
+        if is_object { Ok((self.object_from(0), found)) } else { Ok((self.value(0)?, false)) }
     }
 
     fn array(&mut self, depth: usize) -> Result<Json, String> {
@@ -200,10 +197,11 @@ impl<'a, 'o> Reader<'a, 'o> {
         let escaped = self.pass_string()?;
         self.at += 1;
         let inside = self.text.get(begin..self.at - 1).ok_or_else(|| self.broken())?;
-        match escaped {
-            false => Ok(inside.to_owned()),
-            true => serde_json::from_str(&self.text[begin - 1..self.at])
-                .map_err(|e| format!("not JSON: {e}")),
+        if escaped {
+            serde_json::from_str(&self.text[begin - 1..self.at])
+                .map_err(|e| format!("not JSON: {e}"))
+        } else {
+            Ok(inside.to_owned())
         }
     }
 

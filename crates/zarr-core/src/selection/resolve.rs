@@ -107,10 +107,7 @@ impl AxisSelection {
 }
 
 fn inside(axis: usize, index: u64, len: u64) -> Result<(), AccessError> {
-    match index < len {
-        true => Ok(()),
-        false => Err(AccessError::Index { axis, index, len }),
-    }
+    if index < len { Ok(()) } else { Err(AccessError::Index { axis, index, len }) }
 }
 
 /// What is meant of each axis, told by name.
@@ -130,9 +127,10 @@ fn by_axis(
             [] => {
                 let known: Vec<String> =
                     names.iter().flatten().map(|known| format!("`{known}`")).collect();
-                let known = match known.is_empty() {
-                    true => "the array's dimensions have no names; select by axis".to_owned(),
-                    false => format!("the array has {}", known.join(", ")),
+                let known = if known.is_empty() {
+                    "the array's dimensions have no names; select by axis".to_owned()
+                } else {
+                    format!("the array has {}", known.join(", "))
                 };
                 return argument(format!("there is no dimension `{name}`; {known}"));
             }

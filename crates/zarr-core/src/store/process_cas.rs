@@ -23,9 +23,10 @@ pub(crate) fn guarded(store: Arc<dyn Store>) -> Arc<dyn Store> {
         None if local => Arc::new(BlockOn(store)),
         None => return store,
     };
-    match read && write && !swap {
-        true => from_sync_arc(Arc::new(ProcessCas(sync))),
-        false => from_sync_arc(sync),
+    if read && write && !swap {
+        from_sync_arc(Arc::new(ProcessCas(sync)))
+    } else {
+        from_sync_arc(sync)
     }
 }
 

@@ -34,9 +34,10 @@ pub fn check_data_type(registry: &Registry, dialect: Dialect, words: &Json, fill
     subject.damaged_words();
     let fills = fill::check(&subject, dialect, fill_values);
     subject.elements();
-    match subject.data_type.is_variable() {
-        true => long::check(&subject, &fills),
-        false => array::check(&subject, &fills),
+    if subject.data_type.is_variable() {
+        long::check(&subject, &fills)
+    } else {
+        array::check(&subject, &fills)
     }
 }
 

@@ -81,9 +81,10 @@ impl Numbered {
     }
 
     fn version(&self, number: u64) -> Version {
-        Version::new(match self.is(Flaw::VersionStays) {
-            true => vec![0],
-            false => number.to_le_bytes().to_vec(),
+        Version::new(if self.is(Flaw::VersionStays) {
+            vec![0]
+        } else {
+            number.to_le_bytes().to_vec()
         })
     }
 }
@@ -166,10 +167,7 @@ impl SyncSnapshot for Held {
     }
 
     fn size(&self) -> u64 {
-        match self.store.is(Flaw::PinHasNoSize) {
-            true => 0,
-            false => self.value.len() as u64,
-        }
+        if self.store.is(Flaw::PinHasNoSize) { 0 } else { self.value.len() as u64 }
     }
 
     fn version(&self) -> Option<Version> {

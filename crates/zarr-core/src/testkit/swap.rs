@@ -128,11 +128,10 @@ fn meaning(store: &dyn SyncStore) {
     assert!(!set_if(store, &key, Some(b"four"), two.as_ref()), "set_if must notice a plain set",);
 
     let three = version();
-    match erases {
-        true => {
-            assert!(set_if(store, &key, None, three.as_ref()), "set_if erases what is unchanged")
-        }
-        false => ok(store.erase(&key), "erase"),
+    if erases {
+        assert!(set_if(store, &key, None, three.as_ref()), "set_if erases what is unchanged")
+    } else {
+        ok(store.erase(&key), "erase")
     }
     assert_eq!(now(store, &key), (None, None), "what set_if erased is absent");
     assert!(

@@ -89,9 +89,10 @@ impl Broken {
     }
 
     fn version(&self, value: &[u8]) -> Version {
-        match self.is(Flaw::VersionIsLength) {
-            true => Version::new(vec![value.len() as u8]),
-            false => Version::of_content(Bytes::copy_from_slice(value)),
+        if self.is(Flaw::VersionIsLength) {
+            Version::new(vec![value.len() as u8])
+        } else {
+            Version::of_content(Bytes::copy_from_slice(value))
         }
     }
 }
@@ -266,9 +267,10 @@ impl Broken {
             let below = format!("{key}/");
             self.map().retain(|key, _| !key.starts_with(&below));
         }
-        match self.is(Flaw::FailsToEraseAbsent) && erased.is_none() {
-            true => Err(StoreError::Backend("no such key".into())),
-            false => Ok(()),
+        if self.is(Flaw::FailsToEraseAbsent) && erased.is_none() {
+            Err(StoreError::Backend("no such key".into()))
+        } else {
+            Ok(())
         }
     }
 

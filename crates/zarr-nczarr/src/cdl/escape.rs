@@ -37,10 +37,7 @@ pub(super) fn name(name: &str) -> String {
 
 /// The name of an attribute that a dataset has. One that CDL would take for a special attribute begins with a `\\`.
 pub(super) fn attribute_name(plain: &str) -> String {
-    match is_virtual(plain) {
-        true => format!("\\{plain}"),
-        false => name(plain),
-    }
+    if is_virtual(plain) { format!("\\{plain}") } else { name(plain) }
 }
 
 /// Whether a name of an attribute is written so that it means no special attribute.

@@ -191,9 +191,10 @@ impl Printer<'_> {
         for dimension in &group.dimensions {
             let (name, len) = (escape::name(&dimension.name), dimension.len);
             // CDL takes the length 0 for UNLIMITED, and so it is when the text is read.
-            match dimension.unlimited || len == 0 {
-                true => writeln!(self.out, "{blank}\t{name} = UNLIMITED ; // ({len} currently)")?,
-                false => writeln!(self.out, "{blank}\t{name} = {len} ;")?,
+            if dimension.unlimited || len == 0 {
+                writeln!(self.out, "{blank}\t{name} = UNLIMITED ; // ({len} currently)")?
+            } else {
+                writeln!(self.out, "{blank}\t{name} = {len} ;")?
             }
         }
         if !group.variables.is_empty() {

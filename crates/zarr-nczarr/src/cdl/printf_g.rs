@@ -36,9 +36,10 @@ pub(super) fn push_number(written: &mut String, value: f64, digits: usize, point
     let plain = (-4..digits as i32).contains(&exponent);
     let fixed = format!("{:.*}", (digits as i32 - 1 - exponent).max(0) as usize, value);
     let number = if plain { &fixed } else { mantissa };
-    let whole = match number.contains('.') {
-        true => number.trim_end_matches('0').trim_end_matches('.'),
-        false => number,
+    let whole = if number.contains('.') {
+        number.trim_end_matches('0').trim_end_matches('.')
+    } else {
+        number
     };
     written.push_str(whole);
     if point && !whole.contains('.') {

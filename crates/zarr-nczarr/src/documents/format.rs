@@ -118,13 +118,12 @@ fn mended_fill(
             let size: usize = plain.strip_prefix('S')?.parse().ok()?;
             // N-064; zarr-python does not pad bytes before it encodes them.
             let encoded = || base64_decode(text).is_some_and(|bytes| bytes.len() <= size);
-            match text.is_empty() || text.len() > size || (!is_literal && encoded()) {
-                true => None,
-                false => {
-                    let mut bytes = text.clone().into_bytes();
-                    bytes.resize(size, 0);
-                    Some(base64_encode(&bytes).into())
-                }
+            if text.is_empty() || text.len() > size || (!is_literal && encoded()) {
+                None
+            } else {
+                let mut bytes = text.clone().into_bytes();
+                bytes.resize(size, 0);
+                Some(base64_encode(&bytes).into())
             }
         }
         _ => None,

@@ -81,9 +81,10 @@ impl Store for Inline {
     }
 
     async fn list_prefix(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
-        let mut listing = match self.store.capabilities().list {
-            true => self.store.list_prefix(prefix).await?,
-            false => Listing::default(),
+        let mut listing = if self.store.capabilities().list {
+            self.store.list_prefix(prefix).await?
+        } else {
+            Listing::default()
         };
         let own = self.documents.keys().filter(|key| prefix.strip(key).is_some()).cloned();
         listing.keys.extend(own);

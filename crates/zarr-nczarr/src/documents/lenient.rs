@@ -46,10 +46,7 @@ fn string(text: &str) -> Option<usize> {
 /// Appends a string, no control character in it bare.
 fn escape(string: &str, out: &mut String) {
     for c in string.chars() {
-        match c < ' ' {
-            true => out.push_str(&format!("\\u{:04x}", u32::from(c))),
-            false => out.push(c),
-        }
+        if c < ' ' { out.push_str(&format!("\\u{:04x}", u32::from(c))) } else { out.push(c) }
     }
 }
 

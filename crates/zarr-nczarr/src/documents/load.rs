@@ -499,11 +499,10 @@ fn references(
 ) -> Result<Vec<String>, MetadataError> {
     let wrong = |why: String| MetadataError::invalid("_nczarr_array", why);
     if document.scalar {
-        return match metadata.shape.contains(&0) {
-            true => {
-                Err(wrong(format!("a scalar has one element; the shape is {:?}", metadata.shape)))
-            }
-            false => Ok(Vec::new()),
+        return if metadata.shape.contains(&0) {
+            Err(wrong(format!("a scalar has one element; the shape is {:?}", metadata.shape)))
+        } else {
+            Ok(Vec::new())
         };
     }
     let (named, rank) = (document.references.len(), metadata.rank());

@@ -132,12 +132,13 @@ impl GroupDocument {
 
 /// A dimension as it is written: its length, or an object with `size` and `unlimited` (N-011).
 fn dimension_json(dimension: &Dimension, dialect: Dialect) -> Json {
-    match dimension.unlimited || dialect == Dialect::V3 {
-        false => dimension.len.into(),
-        true => Object::new()
+    if dimension.unlimited || dialect == Dialect::V3 {
+        Object::new()
             .with("size", dimension.len)
             .with("unlimited", u64::from(dimension.unlimited))
-            .into(),
+            .into()
+    } else {
+        dimension.len.into()
     }
 }
 

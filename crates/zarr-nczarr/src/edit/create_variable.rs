@@ -93,9 +93,10 @@ impl VariableContext<'_> {
             .data_type(data_type)
             .big_endian(big)
             .attributes(self.attributes(variable)?);
-        builder = match variable.storage.no_fill && self.dialect() != Dialect::V3 {
-            true => builder.undefined_fill(),
-            false => builder.fill_value(fill),
+        builder = if variable.storage.no_fill && self.dialect() != Dialect::V3 {
+            builder.undefined_fill()
+        } else {
+            builder.fill_value(fill)
         };
         if self.dialect() == Dialect::V3 {
             builder = builder.dimension_names(
@@ -297,9 +298,10 @@ impl VariableContext<'_> {
         let mut own = Object::new();
         let is_scalar = variable.dimensions.is_empty();
         if self.dataset.inner.options.xarray && dialect != Dialect::V3 {
-            let names: Json = match is_scalar && nczarr {
-                true => vec![Json::from("_scalar_")].into(),
-                false => self.dimensions.iter().map(|d| Json::from(d.name.as_str())).collect(),
+            let names: Json = if is_scalar && nczarr {
+                vec![Json::from("_scalar_")].into()
+            } else {
+                self.dimensions.iter().map(|d| Json::from(d.name.as_str())).collect()
             };
             own.insert("_ARRAY_DIMENSIONS", names);
         }

@@ -126,9 +126,10 @@ impl Group {
     /// Takes a name for a variable or a group, as it is kept; refuses one that is taken.
     pub(crate) fn free_name(&self, taken: &mut HashSet<String>, name: &str) -> Result<String> {
         let name = self.name(name)?;
-        match taken.insert(name.clone()) {
-            false => Err(self.at(AccessError::Exists("a variable or group of this name"))),
-            true => Ok(name),
+        if taken.insert(name.clone()) {
+            Ok(name)
+        } else {
+            Err(self.at(AccessError::Exists("a variable or group of this name")))
         }
     }
 
@@ -241,9 +242,10 @@ impl Group {
     /// that declares it.
     fn dimension(&self, root: &schema::Group, name: &str) -> Result<(String, Dimension)> {
         let mut group = self.path.as_str();
-        let found = match name.starts_with('/') {
-            true => root.dimension_path(name),
-            false => loop {
+        let found = if name.starts_with('/') {
+            root.dimension_path(name)
+        } else {
+            loop {
                 match root.dimension_path(&full_name(group, name)) {
                     Some(full) => break Some(full),
                     None if group == "/" => break None,
@@ -252,7 +254,7 @@ impl Group {
                         group = if above.is_empty() { "/" } else { above };
                     }
                 }
-            },
+            }
         };
         let found = found.and_then(|full| Some((root.dimension(&full)?.clone(), full)));
         let (dimension, full) = found.ok_or_else(|| self.dataset.absent("dimension", name))?;

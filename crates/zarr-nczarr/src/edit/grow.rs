@@ -167,10 +167,7 @@ fn lengthen_array(array: &Array, due: impl Fn(usize) -> u64) -> Result<()> {
     };
     // Arrays only grow, as far as this handle is asked.
     let known = array.shape();
-    match longer(&known) == known {
-        true => Ok(()),
-        false => array.reshape(|old| Ok(longer(old))).map(|_| ()),
-    }
+    if longer(&known) == known { Ok(()) } else { array.reshape(|old| Ok(longer(old))).map(|_| ()) }
 }
 
 /// Makes an array longer by `count` along all `axes`, from its end or from `known`, whichever is further; returns
@@ -245,10 +242,7 @@ impl Variable {
             lengthen_array(array, |axis| end[axis])?;
             write(slab.selection(&slab.count))?;
         }
-        match longer.is_empty() {
-            true => Ok(()),
-            false => self.dataset.publish(&longer),
-        }
+        if longer.is_empty() { Ok(()) } else { self.dataset.publish(&longer) }
     }
 
     /// Appends along the first dimension, which is unlimited; returns where the values begin.

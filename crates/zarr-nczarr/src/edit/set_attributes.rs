@@ -175,9 +175,10 @@ impl Place {
         let _changing = dataset.changing();
         self.check(name)?;
         dataset.change_attributes(path, kind, |node_attributes| {
-            match node_attributes.remove(name) {
-                true => Ok(()),
-                false => Err(dataset.absent("attribute", name)),
+            if node_attributes.remove(name) {
+                Ok(())
+            } else {
+                Err(dataset.absent("attribute", name))
             }
         })?;
         self.patch(|known| {
@@ -197,9 +198,10 @@ impl Place {
             if node_attributes.contains(to) {
                 return Err(self.at(AccessError::Exists("an attribute of this name")));
             }
-            match node_attributes.rename(name, to) {
-                true => Ok(()),
-                false => Err(dataset.absent("attribute", name)),
+            if node_attributes.rename(name, to) {
+                Ok(())
+            } else {
+                Err(dataset.absent("attribute", name))
             }
         })?;
         self.patch(|known| {
@@ -220,20 +222,14 @@ fn found(known: &[Attribute], name: &str) -> Option<usize> {
 pub(crate) fn check_attribute_name(name: &str) -> Result<(), AccessError> {
     let name = &*composed(name);
     check_name(name)?;
-    match is_virtual(name) {
-        true => Err(own(name)),
-        false => check_defined_attribute(name),
-    }
+    if is_virtual(name) { Err(own(name)) } else { check_defined_attribute(name) }
 }
 
 /// N-055: what a definition may name an attribute. Plain Zarr has names that netCDF refuses or computes, and CDL has words
 /// for them.
 pub(crate) fn check_defined_attribute(name: &str) -> Result<(), AccessError> {
     let name = &*composed(name);
-    match is_reserved(name) {
-        true => Err(own(name)),
-        false => Ok(()),
-    }
+    if is_reserved(name) { Err(own(name)) } else { Ok(()) }
 }
 
 fn own(name: &str) -> AccessError {

@@ -56,9 +56,6 @@ impl Group {
     }
 
     fn below(&self, path: &str) -> String {
-        match path.starts_with('/') {
-            true => normal(path),
-            false => full_name(&self.path, path),
-        }
+        if path.starts_with('/') { normal(path) } else { full_name(&self.path, path) }
     }
 }

@@ -70,10 +70,7 @@ pub fn check_name(name: &str) -> Result<(), AccessError> {
 /// Whatever is defined or renamed is called so. What others have named otherwise keeps its name, and is found by
 /// either form.
 pub fn composed(name: &str) -> Cow<'_, str> {
-    match is_nfc(name) {
-        true => Cow::Borrowed(name),
-        false => Cow::Owned(name.nfc().collect()),
-    }
+    if is_nfc(name) { Cow::Borrowed(name) } else { Cow::Owned(name.nfc().collect()) }
 }
 
 /// Whether two names are one when their characters are composed.

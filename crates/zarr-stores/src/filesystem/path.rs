@@ -99,9 +99,10 @@ pub(super) fn below(root: &Path, key: &str) -> Result<PathBuf, StoreError> {
     }
     let mut path = PathBuf::with_capacity(size);
     path.push(root);
-    match cfg!(windows) {
-        true => path.extend(key.split('/')),
-        false => path.push(key),
+    if cfg!(windows) {
+        path.extend(key.split('/'))
+    } else {
+        path.push(key)
     }
     Ok(path)
 }

@@ -114,9 +114,12 @@ fn remove_dead(folder: &Path) {
         if !entry.file_name().to_str().is_some_and(|name| begins_like(name, TEMP)) {
             continue;
         }
-        let changed = entry.metadata().and_then(|metadata| match metadata.is_file() {
-            true => metadata.modified(),
-            false => Err(std::io::ErrorKind::InvalidInput.into()),
+        let changed = entry.metadata().and_then(|metadata| {
+            if metadata.is_file() {
+                metadata.modified()
+            } else {
+                Err(std::io::ErrorKind::InvalidInput.into())
+            }
         });
         if changed.is_ok_and(|changed| changed.elapsed().is_ok_and(|age| age > DEAD)) {
             let _ = fs::remove_file(entry.path());

@@ -95,10 +95,7 @@ impl Env {
         let process = process::id();
         let above = if in_folder { Some(path) } else { path.parent() };
         above.map_or(Ok(()), fs::create_dir_all)?;
-        let path = match in_folder || path.exists() {
-            true => path.canonicalize()?,
-            false => path.to_owned(),
-        };
+        let path = if in_folder || path.exists() { path.canonicalize()? } else { path.to_owned() };
         let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
         let open = open.get_or_insert_default();
         open.retain(|_, (opener, env)| *opener != process || env.strong_count() > 0);
@@ -177,10 +174,7 @@ impl Env {
 
     /// An error in a process that was forked off: LMDB takes its readers and writers for those of its parent.
     fn check_process(&self) -> io::Result<()> {
-        match self.process == process::id() {
-            true => Ok(()),
-            false => Err(forked_off()),
-        }
+        if self.process == process::id() { Ok(()) } else { Err(forked_off()) }
     }
 
     /// What `ask` finds at one moment.
@@ -264,13 +258,12 @@ impl Env {
 /// Makes the files of an LMDB file that are not there, so that the process's umask decides who may use them. LMDB makes
 /// them only for their owner.
 fn make_files(path: &Path, in_folder: bool) {
-    let files = match in_folder {
-        true => [path.join("data.mdb"), path.join("lock.mdb")],
-        false => {
-            let mut lock = path.to_owned().into_os_string();
-            lock.push("-lock");
-            [path.to_owned(), lock.into()]
-        }
+    let files = if in_folder {
+        [path.join("data.mdb"), path.join("lock.mdb")]
+    } else {
+        let mut lock = path.to_owned().into_os_string();
+        lock.push("-lock");
+        [path.to_owned(), lock.into()]
     };
     for file in files {
         // Where that fails, LMDB will say why; a file system that is read-only needs none.

@@ -85,9 +85,10 @@ impl Case {
             }
             Kind::Offset => array.grid(offset(&self.chunks, &self.origin, &self.shape)),
         };
-        let array = match self.compress {
-            true => array.codec(zarr::codec("gzip:1").expect("a codec")),
-            false => array,
+        let array = if self.compress {
+            array.codec(zarr::codec("gzip:1").expect("a codec"))
+        } else {
+            array
         };
         array.create().expect("created")
     }
@@ -244,17 +245,16 @@ pub fn meant(array: &Array, seeds: Seeds) -> Meant {
                 axes.push(coordinates);
             }
             let by_name = road == 3 && !shape.is_empty();
-            let selection = match by_name {
-                false => Selection::outer(asked),
-                true => {
-                    let mut named = asked.into_iter().zip(NAMES).rev();
-                    let (last, name) = named.next().expect("an axis");
-                    named
-                        .fold(Selection::named(name, last), |named, (along, name)| {
-                            named.and(name, along)
-                        })
-                        .into()
-                }
+            let selection = if by_name {
+                let mut named = asked.into_iter().zip(NAMES).rev();
+                let (last, name) = named.next().expect("an axis");
+                named
+                    .fold(Selection::named(name, last), |named, (along, name)| {
+                        named.and(name, along)
+                    })
+                    .into()
+            } else {
+                Selection::outer(asked)
             };
             Meant { selection, shape: lengths, coordinates: product(&axes) }
         }

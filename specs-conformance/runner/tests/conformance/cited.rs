@@ -24,9 +24,10 @@ pub fn trials(home: &Path) -> Result<Vec<Trial>, String> {
             missing.extend(found.iter().map(|what| format!("{place}:{}: {what}", number + 1)));
         }
     }
-    Ok(vec![Trial::test("citations", move || match missing.is_empty() {
-        true => Ok(()),
-        false => {
+    Ok(vec![Trial::test("citations", move || {
+        if missing.is_empty() {
+            Ok(())
+        } else {
             let head = "what is cited here is neither an anchor of docs/spec nor a page of docs/decisions:";
             Err(format!("{head}\n{}", missing.join("\n")).into())
         }

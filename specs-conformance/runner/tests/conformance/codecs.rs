@@ -81,9 +81,10 @@ fn check(folder: &Path) -> Check {
     let both: Vec<_> = named.intersection(&others).collect();
     let neither = |name: &&&str| !named.contains(**name) && !others.contains(**name);
     let neither: Vec<_> = IN_THE_WILD.iter().filter(neither).collect();
-    match both.is_empty() && neither.is_empty() {
-        true => refused(&registry, &others),
-        false => Err(format!("known, and not here: {both:?}; not on the page: {neither:?}")),
+    if both.is_empty() && neither.is_empty() {
+        refused(&registry, &others)
+    } else {
+        Err(format!("known, and not here: {both:?}; not on the page: {neither:?}"))
     }
 }
 
@@ -108,9 +109,10 @@ fn linked(folder: &Path, table: &str) -> Check {
         Some(rest.trim_end_matches(')').to_owned())
     };
     let links: BTreeSet<String> = rows(table).filter_map(link).collect();
-    match links == pages {
-        true => Ok(()),
-        false => Err(format!("links and pages: {:?}", links.symmetric_difference(&pages))),
+    if links == pages {
+        Ok(())
+    } else {
+        Err(format!("links and pages: {:?}", links.symmetric_difference(&pages)))
     }
 }
 

@@ -9,17 +9,19 @@ use crate::Check;
 
 /// Fails with a message unless `found` is `expected`.
 pub fn same<T: PartialEq + std::fmt::Debug>(what: &str, found: T, expected: T) -> Check {
-    match found == expected {
-        true => Ok(()),
-        false => Err(format!("{what}: found {found:?}, expected {expected:?}")),
+    if found == expected {
+        Ok(())
+    } else {
+        Err(format!("{what}: found {found:?}, expected {expected:?}"))
     }
 }
 
 /// Fails with a message unless the two are the same JSON.
 pub fn same_json(what: &str, found: &Json, expected: &Json) -> Check {
-    match equal(found, expected) {
-        true => Ok(()),
-        false => Err(format!("{what}: found {found}, expected {expected}")),
+    if equal(found, expected) {
+        Ok(())
+    } else {
+        Err(format!("{what}: found {found}, expected {expected}"))
     }
 }
 

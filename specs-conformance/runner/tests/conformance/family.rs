@@ -51,15 +51,17 @@ pub fn peers(home: &Path, scratch: &Path) -> Result<Vec<Case>, String> {
     let shared = home.join("../../shared/fixtures");
     let mut cases = Vec::new();
     let is_shared = shared.is_dir();
-    let found: Vec<String> = match is_shared {
-        true => names(&shared)?.into_iter().filter(|name| name.starts_with("peer-")).collect(),
-        false => Vec::new(),
+    let found: Vec<String> = if is_shared {
+        names(&shared)?.into_iter().filter(|name| name.starts_with("peer-")).collect()
+    } else {
+        Vec::new()
     };
     for name in listed.filter(|name| !found.contains(name)) {
         let place = "../shared/fixtures";
-        cases.push(match is_shared {
-            true => Case::new(&*name, move || Err(format!("it is missing in {place}"))),
-            false => Case::ignored(&*name, format!("{place} is not here")),
+        cases.push(if is_shared {
+            Case::new(&*name, move || Err(format!("it is missing in {place}")))
+        } else {
+            Case::ignored(&*name, format!("{place} is not here"))
         });
     }
     for name in found {

@@ -187,9 +187,8 @@ pub fn without_servers() -> Vec<Trial> {
     let ignored = |variable: &&'static str| {
         let none = format!("`{variable}` names no server");
         let is_required = std::env::var_os("ZARR_TEST_REQUIRED").is_some();
-        Trial::ignorable_test(format!("through/{variable}"), move || match is_required {
-            true => Err(none.into()),
-            false => Ok(Completion::ignored_with(none)),
+        Trial::ignorable_test(format!("through/{variable}"), move || {
+            if is_required { Err(none.into()) } else { Ok(Completion::ignored_with(none)) }
         })
     };
     missing.map(ignored).collect()

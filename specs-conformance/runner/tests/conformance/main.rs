@@ -89,9 +89,8 @@ fn all(home: &Path) -> Result<(Vec<Trial>, tempfile::TempDir), String> {
         cases.iter().any(|case| case.ignored.is_some() && Some(&*case.id) == family)
     };
     let flaws = waiting::flaws(&waiting, &ids, is_absent);
-    let mut trials = vec![Trial::test("waiting.txt", move || match flaws.is_empty() {
-        true => Ok(()),
-        false => Err(flaws.join("\n").into()),
+    let mut trials = vec![Trial::test("waiting.txt", move || {
+        if flaws.is_empty() { Ok(()) } else { Err(flaws.join("\n").into()) }
     })];
     trials.extend(table::trials(home, &waiting)?);
     trials.extend(cited::trials(home)?);

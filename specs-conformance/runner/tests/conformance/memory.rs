@@ -37,9 +37,10 @@ pub fn check(id: &str, store: &Path, case: &Object) -> Check {
             ));
         }
     };
-    match grown <= limit * 1024 {
-        true => Ok(()),
-        false => Err(format!("the peak grew by {} MiB, {limit} MiB are allowed", grown / 1024)),
+    if grown <= limit * 1024 {
+        Ok(())
+    } else {
+        Err(format!("the peak grew by {} MiB, {limit} MiB are allowed", grown / 1024))
     }
 }
 

@@ -282,11 +282,10 @@ fn check_elements(array: &Array, node: &Object, shape: &[u64]) -> Check {
     check_samples(array, node)?;
     same("sha256", sha256(&whole).as_str(), expected)?;
     let count = shape.iter().product::<u64>() as usize;
-    let elements = match array.data_type().is_variable() {
-        true => lengthy(&whole)?,
-        false => {
-            whole.chunks(whole.len().max(1).div_ceil(count.max(1))).map(<[u8]>::to_vec).collect()
-        }
+    let elements = if array.data_type().is_variable() {
+        lengthy(&whole)?
+    } else {
+        whole.chunks(whole.len().max(1).div_ceil(count.max(1))).map(<[u8]>::to_vec).collect()
     };
     check_part(array, shape, &elements, expected)
 }
@@ -348,9 +347,10 @@ fn check_part(array: &Array, shape: &[u64], whole: &[Vec<u8>], seed: &str) -> Ch
         })
         .collect();
     let found = array.read_le_bytes(part.as_slice()).map_err(|e| format!("{part:?}: {e}"))?;
-    match found == slice(whole, shape, &part) {
-        true => Ok(()),
-        false => Err(format!("{part:?} differs from the slice of the whole")),
+    if found == slice(whole, shape, &part) {
+        Ok(())
+    } else {
+        Err(format!("{part:?} differs from the slice of the whole"))
     }
 }
 

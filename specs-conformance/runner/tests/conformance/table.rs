@@ -105,9 +105,10 @@ impl Row<'_> {
             Elsewhere::Nowhere(reason) => Some(reason.as_str()),
             Elsewhere::Step(_) => None,
         });
-        match steps.is_empty() {
-            true => format!("**not run**: {}", reasons.collect::<Vec<_>>().join(", ")),
-            false => format!("passes in {}", steps.join(" and ")),
+        if steps.is_empty() {
+            format!("**not run**: {}", reasons.collect::<Vec<_>>().join(", "))
+        } else {
+            format!("passes in {}", steps.join(" and "))
         }
     }
 
@@ -119,9 +120,10 @@ impl Row<'_> {
         }
         let links = files.iter().map(|(file, names)| {
             let short = short(file);
-            match names.is_empty() {
-                true => format!("[{short}](../{file})"),
-                false => format!("[{short}](../{file}): {}", names.join(", ")),
+            if names.is_empty() {
+                format!("[{short}](../{file})")
+            } else {
+                format!("[{short}](../{file}): {}", names.join(", "))
             }
         });
         links.collect::<Vec<_>>().join("; ")
@@ -157,9 +159,8 @@ pub fn trials(home: &Path, waiting: &[Waiting]) -> Result<Vec<Trial>, String> {
     let flaws: Vec<String> = rows.iter().flatten().flatten().filter_map(flaw).collect();
     Ok(vec![
         Trial::test("conformance.md", move || is_written(&file, &page)),
-        Trial::test("conformance.md/untested", move || match flaws.is_empty() {
-            true => Ok(()),
-            false => Err(flaws.join("\n").into()),
+        Trial::test("conformance.md/untested", move || {
+            if flaws.is_empty() { Ok(()) } else { Err(flaws.join("\n").into()) }
         }),
     ])
 }
@@ -169,11 +170,12 @@ fn is_written(file: &Path, page: &str) -> Result<(), Failed> {
     if std::env::var_os("UPDATE").is_some() {
         return fs::write(file, page).map_err(|e| format!("{}: {e}", file.display()).into());
     }
-    match fs::read_to_string(file).is_ok_and(|found| found == page) {
-        true => Ok(()),
-        false => Err("docs/conformance.md is not what the tests say by now; write it with \
+    if fs::read_to_string(file).is_ok_and(|found| found == page) {
+        Ok(())
+    } else {
+        Err("docs/conformance.md is not what the tests say by now; write it with \
                       `UPDATE=1 cargo test -p conformance -- conformance.md`"
-            .into()),
+            .into())
     }
 }
 
@@ -311,9 +313,10 @@ fn of_case(file: &str, id: &str, case: &Object) -> Vec<Named> {
     for variant in objects(case, "variants") {
         let name = text(variant, "id").unwrap_or_default();
         let ids = vec![format!("{id}/{name}")];
-        match variant.contains("clause") {
-            true => tests.push(named(Some(name), ids, variant)),
-            false => whole.extend(ids),
+        if variant.contains("clause") {
+            tests.push(named(Some(name), ids, variant))
+        } else {
+            whole.extend(ids)
         }
     }
     if whole.is_empty() {

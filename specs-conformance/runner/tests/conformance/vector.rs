@@ -318,8 +318,9 @@ pub fn expect_error(kind: &str, error: &zarr::Error) -> Check {
         ErrorKind::Conflict => "conflict",
         _ => "unknown",
     };
-    match kind == "any" || kind == found {
-        true => Ok(()),
-        false => Err(format!("{kind} is due, found {found}: {error}")),
+    if kind == "any" || kind == found {
+        Ok(())
+    } else {
+        Err(format!("{kind} is due, found {found}: {error}"))
     }
 }

@@ -72,12 +72,11 @@ pub(crate) fn parse(
     }
     // Their reader has been warned of bare ones (decision 0138).
     let standard;
-    let json = match json.has_bare_floats() {
-        true => {
-            standard = json.clone().into_standard();
-            &standard
-        }
-        false => json,
+    let json = if json.has_bare_floats() {
+        standard = json.clone().into_standard();
+        &standard
+    } else {
+        json
     };
     let mut words = Words { dialect, strictness, warnings };
     let invalid = |why: String| {

@@ -33,9 +33,10 @@ pub(super) fn bit_string(text: &str) -> Option<Result<Vec<u8>>> {
 }
 
 pub(super) fn bits_of_size(bits: Vec<u8>, size: usize) -> Result<Vec<u8>> {
-    match bits.len() == size {
-        true => Ok(bits),
-        false => Err(format!("{} bytes of bits for a type of {size}", bits.len())),
+    if bits.len() == size {
+        Ok(bits)
+    } else {
+        Err(format!("{} bytes of bits for a type of {size}", bits.len()))
     }
 }
 

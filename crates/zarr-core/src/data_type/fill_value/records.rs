@@ -22,9 +22,10 @@ impl Words<'_> {
                     self.field(field.data_type(), field.shape(), value, &mut bytes)
                         .map_err(|why| format!("field `{name}`: {why}"))?;
                 }
-                match values.len() == record.fields().len() {
-                    true => Ok(bytes),
-                    false => Err("it has a field that the type does not have".into()),
+                if values.len() == record.fields().len() {
+                    Ok(bytes)
+                } else {
+                    Err("it has a field that the type does not have".into())
                 }
             }
             (Dialect::V3, Json::String(_)) | (Dialect::V2 | Dialect::Draft, Json::String(_)) => {

@@ -71,9 +71,10 @@ pub(super) fn parse(
     }
     let mut parsed = reading.registry.parse_data_type(&declared_type, Dialect::Draft)?;
     let mut attributes_ = attributes(object.get("attributes"), "attributes")?;
-    let hidden = match !reading.ignore_hidden_filters && filters::are_hidden_in(&attributes_) {
-        true => filters::take(&mut attributes_),
-        false => Object::new(),
+    let hidden = if !reading.ignore_hidden_filters && filters::are_hidden_in(&attributes_) {
+        filters::take(&mut attributes_)
+    } else {
+        Object::new()
     };
     let mut on_bytes = filters::codecs(&hidden)?;
     on_bytes.extend(compressor(object.get("compressor"))?);
@@ -116,9 +117,10 @@ pub(super) fn parse(
         Some(Json::String(text)) if text == "F" => {}
         Some(Json::Object(o)) if o.contains("extension") && o.contains("type") => {
             let layout = extension_layout(o);
-            match reading.registry.knows_codec(&layout) {
-                true => codecs.push(layout),
-                false => obstacles.push(named("memory layout", o)),
+            if reading.registry.knows_codec(&layout) {
+                codecs.push(layout)
+            } else {
+                obstacles.push(named("memory layout", o))
             }
         }
         Some(other) => {
@@ -247,10 +249,7 @@ fn layout_object(layout: &CodecSpec) -> Object {
     let object = Object::new()
         .with("extension", layout.name.as_str())
         .with("type", kind.unwrap_or_else(|| Json::from(last.unwrap_or_default())));
-    match parameters.is_empty() {
-        true => object,
-        false => object.with("configuration", parameters),
-    }
+    if parameters.is_empty() { object } else { object.with("configuration", parameters) }
 }
 
 /// Row 10: in May 2019 a list, in the order in which they encode, parameters beside `codec`.

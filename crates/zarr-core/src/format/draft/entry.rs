@@ -76,9 +76,10 @@ pub(crate) fn parse(
     }
     let declared = text(object, "metadata_encoding")?;
     let json = [CORE, "http://purl.org/zarr/spec/protocol/core/3.0", "application/json"];
-    let encoding: Arc<dyn MetadataEncoding> = match json.contains(&declared) {
-        true => Arc::new(JsonEncoding),
-        false => reading.registry.metadata_encoding(declared)?,
+    let encoding: Arc<dyn MetadataEncoding> = if json.contains(&declared) {
+        Arc::new(JsonEncoding)
+    } else {
+        reading.registry.metadata_encoding(declared)?
     };
     let suffix = match object.get("metadata_key_suffix") {
         Some(_) => Some(text(object, "metadata_key_suffix")?.to_owned()),

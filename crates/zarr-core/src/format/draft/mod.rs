@@ -255,9 +255,10 @@ impl Format for Draft {
 
     /// Q5: a list of codecs among an array's attributes is its filters.
     fn take_hidden(&self, kind: NodeKind, attributes: &mut Object) -> Object {
-        match kind == NodeKind::Array && filters::are_hidden_in(attributes) {
-            true => filters::take(attributes),
-            false => Object::new(),
+        if kind == NodeKind::Array && filters::are_hidden_in(attributes) {
+            filters::take(attributes)
+        } else {
+            Object::new()
         }
     }
 

@@ -126,10 +126,7 @@ impl ExtensionType for Length {
             ChecksInSecret => elements.contains(&0xff),
             _ => false,
         };
-        match refused {
-            true => Err(CodecError::corrupt("bytes", "not such elements")),
-            false => Ok(()),
-        }
+        if refused { Err(CodecError::corrupt("bytes", "not such elements")) } else { Ok(()) }
     }
 }
 
