@@ -6,9 +6,11 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Barrier};
 use std::thread;
 
-use zarr::store::{Store, StoreKey, from_sync};
+use zarr::store::{
+    Precondition, Store, StoreKey, StorePrefix, SyncStore, from_sync, from_sync_arc,
+};
 use zarr::stores::{FilesystemStore, LmdbStore, MemoryStore, ZipStore};
-use zarr::{Array, Dialect, ErrorKind, Hierarchy, NodePath, OpenOptions, Result};
+use zarr::{Array, Dialect, ErrorKind, Hierarchy, NodePath, OpenOptions, Result, StoreError};
 
 const DIALECTS: [Dialect; 3] = [Dialect::V2, Dialect::V3, Dialect::Draft];
 
@@ -248,6 +250,50 @@ async fn creating_in_one_step_changes_all_or_nothing() -> Result<()> {
             assert!(blocking.value(&chunk)?.is_some(), "{name}");
             blocking.erase(&document)?;
         }
+    }
+    Ok(())
+}
+
+/// Memory that erases one chunk below a prefix, and then fails.
+#[derive(Debug, Default)]
+struct CutShort(MemoryStore);
+
+impl SyncStore for CutShort {
+    zarr::forward_calls!(0: capabilities get open put create list_prefix list_dir);
+
+    fn name(&self) -> String {
+        "cut short".into()
+    }
+    fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
+        let is_chunk = |key: &StoreKey| key.as_str().ends_with(char::is_numeric);
+        let first = self.0.list_prefix(prefix)?.keys.into_iter().find(is_chunk);
+        if let Some(first) = first {
+            self.0.put(&first, None, Precondition::Always)?;
+        }
+        let source = std::io::Error::other("cut short");
+        Err(StoreError::Io { operation: "erase", key: prefix.to_string(), source })
+    }
+}
+
+/// An array below the group lost its chunks before its document, and read as fill.
+#[test]
+fn an_erase_of_a_group_that_is_cut_short_leaves_no_array_without_its_chunks() -> Result<()> {
+    for dialect in DIALECTS {
+        let store = Arc::new(CutShort::default());
+        let hierarchy =
+            Hierarchy::create(from_sync_arc(store.clone()), options().format(dialect), &options())?;
+        create(&hierarchy, "/g/h/a")?.write(.., &[7u8; 8])?;
+        create(&hierarchy, "/ga")?.write(.., &[8u8; 8])?;
+        assert!(hierarchy.erase(&path("/g")).is_err());
+        for other in [&hierarchy, &Hierarchy::open(from_sync_arc(store.clone()), &options())?] {
+            match other.array(&path("/g/h/a")) {
+                Ok(array) => assert_eq!(array.read::<u8>(..)?, [7; 8], "{dialect}"),
+                Err(e) => assert_eq!(e.kind(), ErrorKind::NotFound, "{dialect}: {e}"),
+            }
+            assert_eq!(other.array(&path("/ga"))?.read::<u8>(..)?, [8; 8], "{dialect}");
+        }
+        let _ = hierarchy.erase(&path("/g"));
+        assert_eq!(create(&hierarchy, "/g/h/a")?.read::<u8>(..)?, [0; 8], "{dialect}");
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ mod common;
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 
 use zarr::store::{Payload, Precondition, StoreKey, SyncStore, from_sync_arc};
 use zarr::stores::MemoryStore;
@@ -16,12 +16,19 @@ use zarr::{Array, Dialect, Hierarchy, OpenOptions, Result, StoreError};
 struct Full {
     memory: MemoryStore,
     is_full: AtomicBool,
+    /// Which change of the root's document fails from now on, if it is not 0.
+    fails_at: AtomicU64,
     /// Called before a chunk is refused.
     others: std::sync::Mutex<Option<Array>>,
 }
 
 impl Full {
     fn check(&self, key: &StoreKey) -> Result<(), StoreError> {
+        let is_counted = key.as_str() == "zarr.json" && self.fails_at.load(SeqCst) > 0;
+        if is_counted && self.fails_at.fetch_sub(1, SeqCst) == 1 {
+            let source = io::Error::from(io::ErrorKind::StorageFull);
+            return Err(StoreError::Io { operation: "set", key: key.to_string(), source });
+        }
         let chunk = key.as_str().rsplit(['/', 'c', '.']).next().and_then(|n| n.parse::<i64>().ok());
         if !self.is_full.load(SeqCst) || chunk.is_none_or(|chunk| (-1..3).contains(&chunk)) {
             return Ok(());
@@ -160,6 +167,53 @@ async fn a_failed_prepend_leaves_the_array_as_it_was() -> Result<()> {
             assert_eq!(array.shape(), [17], "{dialect}");
             assert_eq!(array.read::<u8>(6..)?, [4, 4, 4, 4, 4, 4, 1, 2, 3, 8, 8]);
         }
+    }
+    Ok(())
+}
+
+/// The place is taken in the array's document. The copies of that one are marked as stale before, and made again after it:
+/// where that fails, the place stayed.
+#[tokio::test]
+async fn an_append_whose_copies_fail_leaves_the_array_as_it_was() -> Result<()> {
+    for fails_at in [2, 1] {
+        let store = Arc::new(Full::default());
+        let options = common::knowing().read_write();
+        let hierarchy =
+            Hierarchy::create(from_sync_arc(store.clone()), options.format(Dialect::V3), &options)?;
+        let array = hierarchy.create_array(&"/a".parse()?).shape(&[3]).data_type_named("u1");
+        let array = array.grid(common::offset(&[2], &[0], &[3])).create()?;
+        array.write(.., &[1u8, 2, 3])?;
+        hierarchy.consolidate()?;
+        let waiting = zarr::aio::Hierarchy::from_blocking(&hierarchy);
+        let waiting = waiting.array(array.path()).await?;
+        let fail = || store.fails_at.store(fails_at, SeqCst);
+        for _ in 0..2 {
+            fail();
+            let mut errors = vec![array.append(0, &[9u8; 6]).unwrap_err()];
+            fail();
+            errors.push(array.prepend(0, &[9u8; 6]).unwrap_err());
+            fail();
+            errors.push(waiting.append(0, vec![9u8; 6]).await.unwrap_err());
+            fail();
+            errors.push(waiting.prepend(0, vec![9u8; 6]).await.unwrap_err());
+            for error in errors.iter().map(ToString::to_string) {
+                assert!(error.contains("no storage space"), "{error}");
+                assert!(!error.contains("is made") && !error.contains("fill value"), "{error}");
+            }
+            let reading = Hierarchy::open(from_sync_arc(store.clone()), &common::knowing())?;
+            assert_eq!(reading.array(array.path())?.read::<u8>(..)?, [1, 2, 3], "{fails_at}");
+            array.refresh()?;
+            assert_eq!(array.read::<u8>(..)?, [1, 2, 3], "{fails_at}");
+        }
+        assert_eq!(array.append(0, &[4u8; 2])?, 3);
+        array.prepend(0, &[5u8; 2])?;
+        assert_eq!(array.read::<u8>(..)?, [5, 5, 1, 2, 3, 4, 4]);
+        // A change of the shape that is asked for stays, and the error says so.
+        store.fails_at.store(2, SeqCst);
+        let error = array.resize(&[2]).unwrap_err().to_string();
+        assert!(error.contains("the change is made"), "{error}");
+        assert_eq!(array.read::<u8>(..)?, [5, 5]);
+        assert_eq!(store.memory.list()?.len(), 3, "what was cut off is gone");
     }
     Ok(())
 }

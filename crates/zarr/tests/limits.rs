@@ -178,3 +178,28 @@ fn a_chunk_beyond_the_limit_is_not_held() {
     // A whole chunk needs nothing of the old one.
     hierarchy.array(&"/a".parse().unwrap()).unwrap().write(0..4, &[1u8; 4]).unwrap();
 }
+
+/// A chunk that is larger than any that is read goes like others when the array is shortened. Only a chunk that is cut in
+/// two must be read: there the error comes after the document has its new shape, and nothing comes back.
+#[test]
+fn shortening_an_array_erases_chunks_above_the_limit() {
+    for (kept, is_erased) in [(2, true), (3, false)] {
+        let folder = tempdir().unwrap();
+        let hierarchy = zarr::create(folder.path().to_str().unwrap(), Dialect::V3).unwrap();
+        let array = hierarchy.create_array(&"/a".parse().unwrap()).shape(&[4]).chunks(&[2]);
+        let array = array.data_type_named("u1").create().unwrap();
+        array.write(.., &[1u8, 2, 3, 4]).unwrap();
+        let chunk = folder.path().join("a/c/1");
+        // A hole takes no space.
+        fs::File::create(&chunk).unwrap().set_len((64 << 20) + 1).unwrap();
+        let shortened = array.resize(&[kept]);
+        assert_eq!((shortened.is_ok(), chunk.exists()), (is_erased, !is_erased), "{shortened:?}");
+        assert_eq!(array.shape(), [kept]);
+        assert_eq!(array.read::<u8>(..2).unwrap(), [1, 2]);
+        let lengthened = array.resize(&[4]);
+        assert_eq!(lengthened.is_ok(), is_erased, "{lengthened:?}");
+        if is_erased {
+            assert_eq!(array.read::<u8>(..).unwrap(), [1, 2, 0, 0]);
+        }
+    }
+}

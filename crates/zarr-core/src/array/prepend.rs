@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use super::compare_and_swap::MAX_ATTEMPTS;
-use super::resize::{extent_of, left_as_fill};
+use super::resize::{NOT_COPIED, extent_of, left_as_fill};
 use super::{ArrayCore, ArrayState, ChunkLayout};
 use crate::error::{AccessError, Error, Result};
 use crate::format::Layout;
@@ -47,14 +47,18 @@ impl ArrayCore {
                 self.at(AccessError::Argument(why))
             };
             new[axis] = shape[axis].checked_add(more).ok_or_else(too_long)?;
-            let Some(layout) = self.regrid(&seen, &new, &*grid).await? else { continue };
+            let Some((layout, copied)) = self.regrid(&seen, &new, &*grid).await? else { continue };
             let mut metadata = (*old.metadata).clone();
             (metadata.shape, metadata.grid) = (new.clone(), Some(grid));
             let state = self.state_of(metadata)?;
             self.settle(&old, &state).await;
             let place = new.iter().enumerate();
             let place = place.map(|(a, &len)| if a == axis { 0..more } else { 0..len });
-            return Ok(Prepended { state, place: Region::new(place), axis, old, layout });
+            let grown = Prepended { state, place: Region::new(place), axis, old, layout };
+            return match copied {
+                Ok(()) => Ok(grown),
+                Err(e) => Err(self.give_back_before(&grown, e.with_hint(NOT_COPIED)).await),
+            };
         }
         Err(self.at(AccessError::Conflict { rounds: MAX_ATTEMPTS }))
     }
@@ -103,13 +107,14 @@ impl ArrayCore {
         Ok(true)
     }
 
-    /// Gives the document another shape and grid, if it says `seen`; what it says then. `None` if it says another thing.
+    /// Gives the document another shape and grid, if it says `seen`; what it says then, and whether the consolidated
+    /// copies could be made again. `None` if it says another thing.
     async fn regrid(
         &self,
         seen: &Layout,
         shape: &[u64],
         grid: &dyn ChunkGrid,
-    ) -> Result<Option<Layout>> {
+    ) -> Result<Option<(Layout, Result<()>)>> {
         let format = &self.room.format;
         let mut same = true;
         let change = |json: Json| {
@@ -122,7 +127,8 @@ impl ArrayCore {
                 other => Ok(other),
             }
         };
-        let after = self.room.edit(&self.path, &self.document()?, change).await?;
-        Ok(same.then(|| format.layout(&after)))
+        let document = self.document()?;
+        let (after, copied) = self.room.edit_and_copy(&self.path, &document, change).await?;
+        Ok(same.then(|| (format.layout(&after), copied)))
     }
 }

@@ -13,7 +13,7 @@ use super::chunk_writer::whole;
 use super::compare_and_swap::{Edited, MAX_ATTEMPTS, compare_and_swap, unless_given_up};
 use super::known::MOST_READINGS;
 use super::{ArrayCore, ArrayState, ChunkLayout, wrong_kind};
-use crate::error::{AccessError, Error, MetadataError, Result, StoreError};
+use crate::error::{AccessError, Cause, Error, MetadataError, Result, StoreError};
 use crate::format::{Layout, Place};
 use crate::grid::ChunkGrid;
 use crate::hierarchy::{Guard, document};
@@ -37,12 +37,18 @@ pub struct StoredSize {
     pub bytes: u64,
 }
 
+/// The hint of an error after which the array is as it was.
+pub(super) const NOT_COPIED: &str =
+    "nothing is added: the consolidated copies of the array's document could not be made again";
+
 /// What came of a change of the shape.
 struct Reshaped {
     state: Arc<ArrayState>,
     old: Vec<u64>,
-    /// Whether what lies outside could be forgotten.
+    /// Whether what lies outside could be forgotten, too.
     cut_off: Result<()>,
+    /// Whether the consolidated copies could be made again.
+    copied: Result<()>,
 }
 
 impl ArrayCore {
@@ -63,13 +69,17 @@ impl ArrayCore {
             shape[axis] = old[axis].checked_add(more).ok_or_else(too_long)?;
             Ok(shape)
         };
-        let (state, old) = self.reshape(longer).await?;
+        let Reshaped { state, old, copied, .. } = self.reshape_and_cut(longer).await?;
         let more = extent_of(&old, axis, count).map_err(|e| self.at(e))?;
         let place = old.iter().enumerate().map(|(a, &len)| match a == axis {
             true => len..len + more,
             false => 0..len,
         });
-        Ok((state, Region::new(place)))
+        let place = Region::new(place);
+        match copied {
+            Ok(()) => Ok((state, place)),
+            Err(e) => Err(self.give_back(axis, &place, e.with_hint(NOT_COPIED)).await),
+        }
     }
 
     /// Takes back what [`ArrayCore::grow`] added along `axis`, since its elements could not be written because of `error`;
@@ -94,8 +104,9 @@ impl ArrayCore {
         &self,
         to: impl Fn(&[u64]) -> Result<Vec<u64>, AccessError>,
     ) -> Result<(Arc<ArrayState>, Vec<u64>)> {
-        let Reshaped { state, old, cut_off } = self.reshape_and_cut(to).await?;
+        let Reshaped { state, old, cut_off, copied } = self.reshape_and_cut(to).await?;
         cut_off?;
+        copied?;
         Ok((state, old))
     }
 
@@ -118,7 +129,7 @@ impl ArrayCore {
                 return Err(self.at(AccessError::Rank { expected: old.len(), found: new.len() }));
             }
             if new == old {
-                return Ok(Reshaped { state, old, cut_off: Ok(()) });
+                return Ok(Reshaped { state, old, cut_off: Ok(()), copied: Ok(()) });
             }
             if let Ok(ChunkLayout { grid, .. }) = state.layout()
                 && let Some(axis) =
@@ -146,8 +157,9 @@ impl ArrayCore {
                     other => Ok(other),
                 }
             };
-            let after = room.edit(&self.path, &whole, change).await?;
+            let (after, copied) = room.edit_and_copy(&self.path, &whole, change).await?;
             if !same {
+                copied?;
                 continue;
             }
             let mut metadata = (*state.metadata).clone();
@@ -157,9 +169,9 @@ impl ArrayCore {
             self.settle(&before, &state).await;
             if forget && (0..old.len()).any(|axis| new[axis] < old[axis]) {
                 let cut_off = self.cut_off(&state, &old, &new, &room.format.layout(&after)).await;
-                return Ok(Reshaped { state, old, cut_off });
+                return Ok(Reshaped { state, old, cut_off, copied });
             }
-            return Ok(Reshaped { state, old, cut_off: Ok(()) });
+            return Ok(Reshaped { state, old, cut_off: Ok(()), copied });
         }
         Err(self.at(AccessError::Conflict { rounds: MAX_ATTEMPTS }))
     }
@@ -305,6 +317,15 @@ impl ArrayCore {
         let guard = if self.room.store.capabilities().swap { Guard::On } else { Guard::Off };
         let most = self.most_stored(known, Some(stored));
         let is_done = compare_and_swap(&self.room, guard, &key, most, edit, MAX_ATTEMPTS).await;
+        if keep.is_empty() && is_done.as_ref().is_err_and(is_too_large) {
+            // No reader takes such a chunk, and it goes as a whole: it need not be read.
+            if self.layout_now().await.map_err(at)?.as_ref() != Some(layout) {
+                return Ok(false);
+            }
+            let writeable = self.room.writeable().map_err(at)?;
+            writeable.erase(&key).await.map_err(|e| at(e.into()))?;
+            return Ok(true);
+        }
         unless_given_up(is_done.map_err(at)?).map_err(at)?;
         Ok(is_same.load(Ordering::Relaxed))
     }
@@ -403,6 +424,10 @@ impl ArrayCore {
             }
         }
     }
+}
+
+fn is_too_large(error: &Error) -> bool {
+    matches!(error.cause(), Cause::Store(StoreError::TooLarge { .. }))
 }
 
 /// The error of elements that were not written, and whose place stays.

@@ -198,9 +198,21 @@ impl Room {
         let changed = change.await;
         let refreshed = self.refresh(&touched, marked).await;
         let changed = changed?;
-        let hint = "the change is made, and its consolidated copies are marked as stale; consolidate again";
-        refreshed.map_err(|e| e.with_hint(hint))?;
+        refreshed.map_err(copies_are_stale)?;
         Ok(changed)
+    }
+
+    /// As [`Room::changing`]; the second result says whether the copies could be made again after the change was made.
+    pub(super) async fn change_and_copy<T>(
+        &self,
+        touched: Touched<'_>,
+        change: impl Future<Output = Result<T>>,
+    ) -> Result<(T, Result<()>)> {
+        let marked = self.mark(&touched).await?;
+        let changed = change.await;
+        let refreshed = self.refresh(&touched, marked).await;
+        let changed = changed?;
+        Ok((changed, refreshed.map_err(copies_are_stale)))
     }
 
     /// The holders that have copies of a node's documents, with what they hold.
@@ -503,4 +515,11 @@ impl Room {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// The error of a change that is made, and whose copies are not.
+fn copies_are_stale(error: Error) -> Error {
+    error.with_hint(
+        "the change is made, and its consolidated copies are marked as stale; consolidate again",
+    )
 }

@@ -16,7 +16,7 @@ use super::purge::Ground;
 use crate::array::compare_and_swap::{self, Edited};
 use crate::dialect::{Dialect, Era, Reading, Strictness, Warning};
 use crate::error::{AccessError, Cause, Error, MetadataError, Result, StoreError};
-use crate::format::{Documents, Format, Found, PROBES, Place, consolidated, detect};
+use crate::format::{Child, Documents, Format, Found, PROBES, Place, consolidated, detect};
 use crate::json::{Json, Object};
 use crate::limits::Limits;
 use crate::metadata::{ArrayMetadata, GroupMetadata, NodeKind, NodeMetadata};
@@ -565,6 +565,19 @@ impl Room {
         self.changing(touched, self.edit_now(path, place, change)).await
     }
 
+    /// As [`Room::edit`]; the second result says whether the consolidated copies could be made again after the change was
+    /// made.
+    pub async fn edit_and_copy(
+        &self,
+        path: &NodePath,
+        place: &Place,
+        change: impl FnMut(Json) -> Result<Json>,
+    ) -> Result<(Json, Result<()>)> {
+        self.writeable().map_err(|e| self.at(path, e).at_key(&place.key))?;
+        let touched = Touched { path, above: &[], below: false };
+        self.change_and_copy(touched, self.edit_now(path, place, change)).await
+    }
+
     async fn edit_now(
         &self,
         path: &NodePath,
@@ -639,9 +652,12 @@ impl Room {
         for prefix in &prefixes {
             writeable.link(prefix, true).await?;
         }
+        // Where the nodes cannot be found, all goes in the order of the store.
+        let below = self.tree(path).await.unwrap_or_default();
         for key in &keys {
             writeable.erase(key).await?;
         }
+        self.erase_documents(path, &below).await?;
         // A name that no key can say, below one of them, keeps none of the others.
         let mut erased = Ok(());
         for prefix in &prefixes {
@@ -649,6 +665,31 @@ impl Room {
         }
         erased?;
         Ok(false)
+    }
+
+    /// Erases the documents of the nodes below `path`, so that an erase that is cut short leaves no array that has lost
+    /// chunks (D-174). Of a link the link goes, and nothing behind it (decision 0144).
+    async fn erase_documents(&self, path: &NodePath, below: &[Child]) -> Result<()> {
+        let writeable = self.writeable()?;
+        let mut links: Vec<&NodePath> = Vec::new();
+        // Outer nodes sort before inner ones.
+        for Child { path: child, .. } in below {
+            if child == path || links.iter().any(|link| child.is_within(link)) {
+                continue;
+            }
+            let (keys, prefixes) = self.format.erasure(child)?;
+            for prefix in &prefixes {
+                if writeable.link(prefix, true).await? {
+                    links.push(child);
+                }
+            }
+            if links.last() != Some(&child) {
+                for key in &keys {
+                    writeable.erase(key).await?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Every key below a prefix; what is left out is a warning.

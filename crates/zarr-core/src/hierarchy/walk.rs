@@ -214,8 +214,8 @@ impl Room {
             .map(|n| n.path.clone())
             .collect();
         while !groups.is_empty() {
-            let level = self.all(groups.iter().map(|group| self.children(group))).await?;
-            groups.clear();
+            let parents = std::mem::take(&mut groups).into_iter();
+            let level = self.all(parents.map(async |group| self.children(&group).await)).await?;
             for child in level.into_iter().flatten() {
                 if child.kind == Some(NodeKind::Group) {
                     groups.push(child.path.clone());
