@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
-use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use bytes::Bytes;
 use zarr_core::store::{
     Capabilities, GetOptions, Got, ListOptions, Listing, Payload, Precondition, SnapshotOptions,
     Store, StoreKey, StorePrefix, SyncSnapshot, SyncStore, Version, from_sync,
 };
-use zarr_core::{Access, StoreError};
+use zarr_core::{Access, StoreError, sync};
 
 /// A map from keys to values. Clones share it; it ends with the last of them.
 ///
@@ -78,7 +78,7 @@ impl MemoryStore {
     /// A named store lives as long as the process.
     pub fn named(name: &str) -> Self {
         static NAMED: Mutex<BTreeMap<Box<str>, MemoryStore>> = Mutex::new(BTreeMap::new());
-        let mut named = NAMED.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut named = sync::lock(&NAMED);
         let store = named
             .entry(name.into())
             .or_insert_with(|| MemoryStore { name: Some(name.into()), ..MemoryStore::default() });
@@ -87,15 +87,11 @@ impl MemoryStore {
 
     // A poisoned lock is taken all the same: no step on the map can be left half done.
     fn values(&self) -> RwLockReadGuard<'_, Values> {
-        self.values.read().unwrap_or_else(PoisonError::into_inner)
+        sync::read(&self.values)
     }
 
     fn values_mut(&self) -> Result<RwLockWriteGuard<'_, Values>, StoreError> {
-        if self.read_only {
-            Err(StoreError::ReadOnly)
-        } else {
-            Ok(self.values.write().unwrap_or_else(PoisonError::into_inner))
-        }
+        if self.read_only { Err(StoreError::ReadOnly) } else { Ok(sync::write(&self.values)) }
     }
 }
 

@@ -7,13 +7,14 @@
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use futures::FutureExt;
 use futures::channel::oneshot;
 use futures::future::Shared;
 
 use super::{StoreKey, StorePrefix};
+use crate::sync::lock;
 
 /// The keys of a store that a call reads or changes.
 #[derive(Clone, Debug)]
@@ -72,10 +73,6 @@ struct Abandoned {
 static ABANDONED: Mutex<Vec<Abandoned>> = Mutex::new(Vec::new());
 /// How many there are: calls look at this first, and almost always it is 0.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 #[derive(Debug)]
 enum Stage {

@@ -8,8 +8,10 @@ use std::fs::{self, File, TryLockError};
 use std::io::ErrorKind;
 use std::mem;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
+
+use zarr_core::sync;
 
 use super::lock;
 use super::path::{LOCK, TEMP, begins_like};
@@ -34,7 +36,7 @@ struct Folders {
 
 impl Written {
     fn folders(&self) -> MutexGuard<'_, Folders> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        sync::lock(&self.0)
     }
 
     /// Notes that something is written in `folder`.
