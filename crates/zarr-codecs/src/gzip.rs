@@ -49,7 +49,7 @@ impl BytesToBytes for Gzip {
         let DecodedSize::Exactly(n) = size else {
             return read_all(CODEC, MultiGzDecoder::new(&encoded[..]), size).map(Cow::Owned);
         };
-        let mut out = deflate::room(CODEC, n, &encoded)?;
+        let mut out = deflate::scratch_for(CODEC, n, &encoded)?;
         self.decode_into(encoded, &mut out)?;
         Ok(Cow::Owned(out))
     }

@@ -9,7 +9,7 @@ use lz4::block::{CompressionMode, compress_bound, compress_to_buffer, decompress
 use zarr_core::codec::{BytesToBytes, ChunkContext, Codec, CodecSpec, DecodedSize, Parameters};
 use zarr_core::{CodecError, Dialect, MetadataError, Object};
 
-use crate::util::bounded_read::room;
+use crate::util::bounded_read::scratch_for;
 use crate::util::spelling::spelled;
 use zarr_core::codec::scratch::zeroed;
 
@@ -54,7 +54,7 @@ impl BytesToBytes for Lz4 {
     ) -> Result<Cow<'a, [u8]>, CodecError> {
         let (declared, block) = split(&encoded)?;
         size.check(CODEC, declared.into())?;
-        let mut out = room(CODEC, declared.into(), block.len(), BEST_RATIO)?;
+        let mut out = scratch_for(CODEC, declared.into(), block.len(), BEST_RATIO)?;
         decode_block(block, &mut out)?;
         Ok(Cow::Owned(out))
     }

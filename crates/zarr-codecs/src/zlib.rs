@@ -51,7 +51,7 @@ impl BytesToBytes for Zlib {
             no_rest(CODEC, reader.into_inner())?;
             return Ok(Cow::Owned(out));
         };
-        let mut out = deflate::room(CODEC, n, &encoded)?;
+        let mut out = deflate::scratch_for(CODEC, n, &encoded)?;
         self.decode_into(encoded, &mut out)?;
         Ok(Cow::Owned(out))
     }

@@ -15,7 +15,7 @@ use zstd::bulk::Compressor;
 use zstd::stream::read::Decoder;
 use zstd::zstd_safe::{self, CParameter, get_error_name};
 
-use crate::util::bounded_read::{read_all, room};
+use crate::util::bounded_read::{read_all, scratch_for};
 use crate::util::spelling::spelled;
 use crate::zstd_decoder::decompress;
 
@@ -83,7 +83,7 @@ impl BytesToBytes for Zstd {
                 return read_all(CODEC, reader, size).map(Cow::Owned);
             }
         };
-        let mut out = room(CODEC, due, encoded.len(), BEST_RATIO)?;
+        let mut out = scratch_for(CODEC, due, encoded.len(), BEST_RATIO)?;
         decode_frames(&encoded, &mut out)?;
         Ok(Cow::Owned(out))
     }

@@ -16,7 +16,7 @@ use zarr_core::codec::{
 };
 use zarr_core::{CodecError, Dialect, Json, MetadataError, Object};
 
-use crate::util::bounded_read::room;
+use crate::util::bounded_read::scratch_for;
 use crate::util::libdeflate;
 use crate::util::spelling::spelled;
 use crate::zstd_decoder::decompress;
@@ -155,7 +155,7 @@ impl BytesToBytes for Blosc {
     ) -> Result<Cow<'a, [u8]>, CodecError> {
         let header = Header::read(&encoded)?;
         size.check(CODEC, header.size as u64)?;
-        let mut out = room(CODEC, header.size as u64, encoded.len(), BEST_RATIO)?;
+        let mut out = scratch_for(CODEC, header.size as u64, encoded.len(), BEST_RATIO)?;
         header.decode(&encoded, &mut out)?;
         Ok(Cow::Owned(out))
     }

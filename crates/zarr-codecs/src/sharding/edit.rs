@@ -88,8 +88,8 @@ impl Pieces {
 impl Sharding {
     /// The bytes of an inner chunk with its part of `part` merged into it; `None` if it is all fill then.
     fn merge(&self, touched: &Touched, part: &View<'_>) -> Result<Option<Vec<u8>>, CodecError> {
-        let mut room = Vec::new();
-        let part = touched.tile.place.of(part, &mut room);
+        let mut scratch = Vec::new();
+        let part = touched.tile.place.of(part, &mut scratch);
         let (shape, within) = (&self.inner_shape, &touched.tile.within);
         let encoded = |chunk: View<'_>| {
             if self.is_fill(&chunk) {

@@ -8,11 +8,11 @@ use std::io::{ErrorKind, Read};
 use zarr_core::CodecError;
 use zarr_core::codec::{DecodedSize, scratch};
 
-/// Room for `size` bytes, whatever they are, if `encoded` bytes can hold that many when each holds at most `ratio`.
+/// Scratch of `size` bytes with any contents, if `encoded` bytes can hold that many when each holds at most `ratio`.
 ///
 /// # Errors
 /// [`CodecError::Length`] if they cannot.
-pub(crate) fn room(
+pub(crate) fn scratch_for(
     codec: &'static str,
     size: u64,
     encoded: usize,
@@ -20,8 +20,8 @@ pub(crate) fn room(
 ) -> Result<Vec<u8>, CodecError> {
     let most = (encoded as u64).saturating_mul(ratio);
     if size <= most {
-        let room = usize::try_from(size).ok().and_then(scratch::take);
-        room.ok_or(CodecError::Limit { codec, limit: isize::MAX as u64 })
+        let scratch = usize::try_from(size).ok().and_then(scratch::take);
+        scratch.ok_or(CodecError::Limit { codec, limit: isize::MAX as u64 })
     } else {
         Err(CodecError::Length { codec, expected: size, found: most })
     }

@@ -30,8 +30,12 @@ impl Level {
     }
 }
 
-/// Room for `size` decoded bytes: no deflate stream holds more than 1032 in one, since the longest
+/// Scratch for `size` decoded bytes: no deflate stream holds more than 1032 in one, since the longest
 /// match, of 258 bytes, takes two bits.
-pub(crate) fn room(codec: &'static str, size: u64, encoded: &[u8]) -> Result<Vec<u8>, CodecError> {
-    bounded_read::room(codec, size, encoded.len(), 1032)
+pub(crate) fn scratch_for(
+    codec: &'static str,
+    size: u64,
+    encoded: &[u8],
+) -> Result<Vec<u8>, CodecError> {
+    bounded_read::scratch_for(codec, size, encoded.len(), 1032)
 }

@@ -14,7 +14,7 @@ use zarr_core::{CodecError, Dialect, MetadataError};
 /// The codec that a dialect asks for: on bytes in v2 and the drafts, on arrays in final v3.
 pub(crate) fn in_dialect(codec: impl Flat, dialect: Dialect) -> Codec {
     match dialect {
-        Dialect::V3 => Codec::array_to_array(Lifted(codec)),
+        Dialect::V3 => Codec::array_to_array(V3Adapter(codec)),
         _ => Codec::bytes_to_bytes(codec),
     }
 }
@@ -26,9 +26,9 @@ pub(crate) trait Flat: BytesToBytes + Debug + Sized + 'static {
 
 /// Such a codec, on arrays.
 #[derive(Debug)]
-struct Lifted<F>(F);
+struct V3Adapter<F>(F);
 
-impl<F: Flat> ArrayToArray for Lifted<F> {
+impl<F: Flat> ArrayToArray for V3Adapter<F> {
     fn encoded(&self, decoded: &ChunkContext) -> Result<ChunkContext, MetadataError> {
         Ok(self.0.encoded(decoded))
     }
