@@ -6,9 +6,9 @@
 
 use crate::{Type, Values};
 
+use super::constant::Constant;
 use super::document::Data;
 use super::error::CdlError;
-use super::number::Constant;
 use super::own_types;
 use super::token::{Lexer, Token};
 

@@ -14,6 +14,7 @@
 //! Types that a file declares itself (enum, opaque, vlen, compound) are refused. A text is held in memory as it is;
 //! its data are read from there piece by piece.
 
+mod constant;
 mod data;
 mod document;
 mod dump;

@@ -1,8 +1,8 @@
 //! Reads the types that are not atomic, and that `dump` declares: bools and complex numbers (N-006).
 
+use super::constant::Constant;
 use super::data::describe;
 use super::error::CdlError;
-use super::number::Constant;
 use super::token::{Lexer, Token};
 use crate::Type;
 

@@ -4,11 +4,11 @@
 
 use std::collections::HashMap;
 
+use super::constant::Constant;
 use super::data::{self, Layout, describe};
 use super::document::{Data, Document, Provenance};
 use super::error::CdlError;
 use super::escape;
-use super::number::Constant;
 use super::own_types;
 use super::scope::Scope;
 use super::special;

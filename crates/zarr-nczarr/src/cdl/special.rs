@@ -195,7 +195,7 @@ pub(super) fn fill_as(fill: &Values, ty: Type) -> Result<Values, String> {
     if ty == Type::Char || ty == Type::String {
         return Err(wrong());
     }
-    super::number::Constant::Number(&text)
+    super::constant::Constant::Number(&text)
         .push(&mut value, &Values::none(ty))
         .map_err(|_| wrong())?;
     Ok(value)
