@@ -178,9 +178,10 @@ struct Replaced(u64);
 #[async_trait]
 impl Observer for Replaced {
     async fn after(&self, call: &Call<'_>) -> Result<(), StoreError> {
-        match call.number < self.0 {
-            true => Ok(()),
-            false => Err(StoreError::Changed { key: call.key.to_owned() }),
+        if call.number < self.0 {
+            Ok(())
+        } else {
+            Err(StoreError::Changed { key: call.key.to_owned() })
         }
     }
 }

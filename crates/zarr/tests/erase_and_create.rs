@@ -228,9 +228,12 @@ async fn creating_in_one_step_changes_all_or_nothing() -> Result<()> {
         let [document, beside, chunk] = ["a/zarr.json", "a/.zarray", "a/c/0"].map(key);
         let (absent, leftovers) = ([beside.clone()], [chunk.clone(), key("a/c/1")]);
         for waits in [false, true] {
-            let create = async || match waits {
-                true => store.create(&document, b"{}".as_slice().into(), &absent, &leftovers).await,
-                false => blocking.create(&document, b"{}".as_slice().into(), &absent, &leftovers),
+            let create = async || {
+                if waits {
+                    store.create(&document, b"{}".as_slice().into(), &absent, &leftovers).await
+                } else {
+                    blocking.create(&document, b"{}".as_slice().into(), &absent, &leftovers)
+                }
             };
             blocking.set(&chunk, b"left".as_slice().into())?;
             blocking.set(&beside, b"{}".as_slice().into())?;

@@ -349,12 +349,11 @@ fn after(operation: Operation) -> Seen {
 
 /// What may be seen of a part that was added: the elements that were there, and among the new ones fill, if `error` says so.
 fn is_grown(seen: &[i32], old: &[i32], new: &[i32], before: bool, error: &str) -> bool {
-    let (added, kept) = match before {
-        true => seen.split_at(seen.len().saturating_sub(old.len())),
-        false => {
-            let (kept, added) = seen.split_at(old.len().min(seen.len()));
-            (added, kept)
-        }
+    let (added, kept) = if before {
+        seen.split_at(seen.len().saturating_sub(old.len()))
+    } else {
+        let (kept, added) = seen.split_at(old.len().min(seen.len()));
+        (added, kept)
     };
     let fill = added.iter().zip(new).any(|(seen, new)| seen != new);
     kept == old
@@ -377,12 +376,7 @@ fn judge(operation: Operation, seen: &Seen, outcome: &Outcome, is_anew: bool) ->
             continue;
         }
         let (is, was, due) = (seen.get(name), before.get(name), after.get(name));
-        let Err(error) = outcome else {
-            match is == due {
-                true => continue,
-                false => return wrong(name),
-            }
-        };
+        let Err(error) = outcome else { if is == due { continue } else { return wrong(name) } };
         if is == was || is == due {
             continue;
         }
@@ -444,10 +438,7 @@ fn judge_again(operation: Operation, seen: &Seen, first: &Outcome) -> Outcome {
     if !seen.contains_key("told") {
         due.remove("told");
     }
-    match seen == due {
-        true => Ok(()),
-        false => Err(format!("the second time: {seen:?}, not {due:?}")),
-    }
+    if seen == due { Ok(()) } else { Err(format!("the second time: {seen:?}, not {due:?}")) }
 }
 
 fn after_again(operation: Operation) -> Seen {
@@ -515,9 +506,10 @@ fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
     for entry in fs::read_dir(from)? {
         let entry = entry?;
         let to = to.join(entry.file_name());
-        match entry.file_type()?.is_dir() {
-            true => copy_folder(&entry.path(), &to)?,
-            false => drop(fs::copy(entry.path(), to)?),
+        if entry.file_type()?.is_dir() {
+            copy_folder(&entry.path(), &to)?
+        } else {
+            fs::copy(entry.path(), to)?;
         }
     }
     Ok(())
@@ -630,18 +622,16 @@ fn try_one(
     left_over(within, &mut left).map_err(|e| e.to_string())?;
     // What could not be removed stays; the handle of the copy ended while the fault lasted.
     let may_stay = ["unlink", "lock"].contains(&fault.0) || operation == Copy && fault.3;
-    match left.is_empty() || may_stay {
-        true => Ok(()),
-        false => Err(format!("{left:?} are left, after {outcome:?}")),
+    if left.is_empty() || may_stay {
+        Ok(())
+    } else {
+        Err(format!("{left:?} are left, after {outcome:?}"))
     }
 }
 
 /// Which n is next.
 fn next(n: usize) -> usize {
-    match is_whole() {
-        true => n + 1,
-        false => 4 * n + 1,
-    }
+    if is_whole() { n + 1 } else { 4 * n + 1 }
 }
 
 /// The child's part.

@@ -71,10 +71,10 @@ impl ArrayCore {
         };
         let Reshaped { state, old, copied, .. } = self.reshape_and_cut(longer).await?;
         let more = extent_of(&old, axis, count).map_err(|e| self.at(e))?;
-        let place = old.iter().enumerate().map(|(a, &len)| match a == axis {
-            true => len..len + more,
-            false => 0..len,
-        });
+        let place = old
+            .iter()
+            .enumerate()
+            .map(|(a, &len)| if a == axis { len..len + more } else { 0..len });
         let place = Region::new(place);
         match copied {
             Ok(()) => Ok((state, place)),
@@ -93,10 +93,7 @@ impl ArrayCore {
         // The document comes first: what then could not be erased lies outside the array.
         let given_back =
             self.reshape_and_cut(back).await.is_ok_and(|reshaped| reshaped.old == grown);
-        match given_back {
-            true => error,
-            false => left_as_fill(error, axis, added),
-        }
+        if given_back { error } else { left_as_fill(error, axis, added) }
     }
 
     /// Changes the shape to what `to` makes of it; returns the array as it is then, and the shape it had.

@@ -109,16 +109,18 @@ impl Room {
         };
         let Some(copied) = copied else {
             let looked_for = format!("consolidated metadata in `{}`", holder.key);
-            return match asked {
-                true => Err(at(AccessError::NotFound { looked_for }.into())),
-                false => Ok(self),
+            return if asked {
+                Err(at(AccessError::NotFound { looked_for }.into()))
+            } else {
+                Ok(self)
             };
         };
         let watches = writing || *consolidated == Consolidated::Check;
         self.draft_copies.store(dialect == Dialect::Draft && writing, Ordering::Relaxed);
-        match watches {
-            true => *lock(&self.watched) = Some(Arc::new(copied)),
-            false => self = self.out_of(Arc::new(copied)),
+        if watches {
+            *lock(&self.watched) = Some(Arc::new(copied))
+        } else {
+            self = self.out_of(Arc::new(copied))
         }
         Ok(self)
     }
@@ -317,9 +319,10 @@ impl Room {
 
     fn decoded(&self, found: Documents) -> Result<Vec<(StoreKey, Json)>> {
         let decoded = found.into_iter().map(|(key, bytes)| {
-            let json = match key.as_str() == "zarr.json" {
-                true => Json::parse_tolerant(&bytes),
-                false => self.format.encoding().decode(&bytes),
+            let json = if key.as_str() == "zarr.json" {
+                Json::parse_tolerant(&bytes)
+            } else {
+                self.format.encoding().decode(&bytes)
             };
             match json {
                 Ok((json, _)) => Ok((key, json)),

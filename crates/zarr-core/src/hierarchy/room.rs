@@ -77,9 +77,10 @@ impl Room {
             return Ok(Some(found));
         }
         let name = store.name();
-        let room = match lone {
-            true => Room::lone(store, options, named).await.map_err(|e| e.at_store(name))?,
-            false => None,
+        let room = if lone {
+            Room::lone(store, options, named).await.map_err(|e| e.at_store(name))?
+        } else {
+            None
         };
         Ok(room.map(|room| (room, Documents::new())))
     }
@@ -154,9 +155,10 @@ impl Room {
 
     /// What the format hides among a node's attributes, taken out of them.
     pub fn take_hidden(&self, kind: NodeKind, attributes: &mut Object) -> Object {
-        match self.options.ignore_hidden_filters {
-            true => Object::new(),
-            false => self.format.take_hidden(kind, attributes),
+        if self.options.ignore_hidden_filters {
+            Object::new()
+        } else {
+            self.format.take_hidden(kind, attributes)
         }
     }
 
@@ -171,9 +173,10 @@ impl Room {
     ) -> Result<(), AccessError> {
         let seen = |attributes: &Object| self.format.take_hidden(kind, &mut attributes.clone());
         let taken = seen(after);
-        let clash = match taken == seen(before) {
-            true => hidden.iter().find(|(name, _)| after.contains(name)),
-            false => taken.iter().next(),
+        let clash = if taken == seen(before) {
+            hidden.iter().find(|(name, _)| after.contains(name))
+        } else {
+            taken.iter().next()
         };
         if let Some((name, _)) = clash {
             let why = format!(
@@ -322,9 +325,10 @@ impl Room {
             .iter()
             .map(|k| format!("`{k}`"))
             .collect();
-        let looked_for = match keys.is_empty() {
-            true => "a node in a document of May 2019, which describes one alone: `/`".into(),
-            false => keys.join(", "),
+        let looked_for = if keys.is_empty() {
+            "a node in a document of May 2019, which describes one alone: `/`".into()
+        } else {
+            keys.join(", ")
         };
         Err(at(AccessError::NotFound { looked_for }.into()))
     }
@@ -545,9 +549,10 @@ impl Room {
         if !swaps && self.get_at_most(key, self.options.limits.document).await?.is_some() {
             return exists(key);
         }
-        let is_set = match swaps {
-            true => writeable.set_if_absent(key, bytes.into()).await?,
-            false => writeable.put(key, Some(bytes.into()), Precondition::Always).await?,
+        let is_set = if swaps {
+            writeable.set_if_absent(key, bytes.into()).await?
+        } else {
+            writeable.put(key, Some(bytes.into()), Precondition::Always).await?
         };
         if is_set { Ok(()) } else { exists(key) }
     }
@@ -721,9 +726,10 @@ pub(crate) async fn document(
     let readable = store.readable()?;
     readable.get_at_most(key, limits.document).await.map_err(|e| {
         let error = Error::from(e);
-        match is_too_large(&error) {
-            true => error.with_hint("raise `Limits::document` if you trust this data"),
-            false => error,
+        if is_too_large(&error) {
+            error.with_hint("raise `Limits::document` if you trust this data")
+        } else {
+            error
         }
     })
 }

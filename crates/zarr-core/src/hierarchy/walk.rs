@@ -60,9 +60,10 @@ impl Room {
         let prefix = self.format.children_prefix(path).map_err(|e| at(e.into()))?;
         let listable = self.listable().map_err(|e| at(unlisted(e)))?;
         // Where groups are told by their documents, those are looked for anyway.
-        let listing = match self.format.groups_are_explicit() {
-            true => listable.list_dir(&prefix, ListOptions::CANDIDATES).await,
-            false => listable.list_dir(&prefix, ListOptions::default()).await,
+        let listing = if self.format.groups_are_explicit() {
+            listable.list_dir(&prefix, ListOptions::CANDIDATES).await
+        } else {
+            listable.list_dir(&prefix, ListOptions::default()).await
         };
         let listing = listing.map_err(|e| at(e.into()))?;
         self.warn_of_left_out(path.as_str(), &listing);

@@ -360,9 +360,10 @@ impl KeyPath<'_> {
     }
 
     fn sync_folder(&self) -> Result<(), StoreError> {
-        match self.store.sync {
-            true => sync_folder(self.folder()).map_err(|e| self.failed(e)),
-            false => Ok(()),
+        if self.store.sync {
+            sync_folder(self.folder()).map_err(|e| self.failed(e))
+        } else {
+            Ok(())
         }
     }
 
@@ -473,8 +474,5 @@ fn next_of(file: &File, size: u64) -> io::Result<Vec<u8>> {
     bytes.try_reserve_exact(room)?;
     // Into room that is not zeroed first; past the last byte the system is not asked again.
     file.take(size).read_to_end(&mut bytes)?;
-    match bytes.len() == room {
-        true => Ok(bytes),
-        false => Err(ErrorKind::UnexpectedEof.into()),
-    }
+    if bytes.len() == room { Ok(bytes) } else { Err(ErrorKind::UnexpectedEof.into()) }
 }

@@ -160,14 +160,13 @@ impl FilesystemStore {
 
     /// Waits for the lock of `folder`; `None` if the folder is not there.
     fn lock(&self, folder: &Path, mode: Mode) -> io::Result<Option<Held>> {
-        match self.locking {
-            true => {
-                let held = lock::lock(folder, mode)?;
-                // Only now, while it is held: a flush on another thread would forget the folder before its lock file is there.
-                self.written.note(folder);
-                Ok(held)
-            }
-            false => Ok(Some(lock::lock_in_process(folder, mode))),
+        if self.locking {
+            let held = lock::lock(folder, mode)?;
+            // Only now, while it is held: a flush on another thread would forget the folder before its lock file is there.
+            self.written.note(folder);
+            Ok(held)
+        } else {
+            Ok(Some(lock::lock_in_process(folder, mode)))
         }
     }
 }

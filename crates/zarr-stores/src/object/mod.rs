@@ -241,9 +241,10 @@ impl ObjectStore {
     }
 
     fn check_lists(&self) -> Result<(), StoreError> {
-        match self.0.place.service.writes {
-            true => Ok(()),
-            false => Err(StoreError::not_capable("list", "listable")),
+        if self.0.place.service.writes {
+            Ok(())
+        } else {
+            Err(StoreError::not_capable("list", "listable"))
         }
     }
 }

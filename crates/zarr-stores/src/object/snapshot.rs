@@ -95,9 +95,12 @@ impl ObjectSnapshot {
         let (key, condition) = (self.key.clone(), self.condition());
         let head = |shared: Arc<Shared>, backend: Backend| async move {
             let path = shared.path(key.as_str())?;
-            shared.head(&backend, &path, condition).await.map_err(|e| match gone(&e) {
-                true => StoreError::Changed { key: key.to_string() },
-                false => shared.failure("get", key.as_str(), &e),
+            shared.head(&backend, &path, condition).await.map_err(|e| {
+                if gone(&e) {
+                    StoreError::Changed { key: key.to_string() }
+                } else {
+                    shared.failure("get", key.as_str(), &e)
+                }
             })
         };
         self.check(self.store.ask(head).await?)
@@ -165,9 +168,10 @@ impl Shared {
         first: &[ByteRange],
     ) -> Result<Option<(Stated, Option<(u64, Bytes)>)>, StoreError> {
         let path = self.path(key.as_str())?;
-        let range = match self.without_ranges.load(Ordering::Relaxed) {
-            true => Some(None),
-            false => self.first_range(first),
+        let range = if self.without_ranges.load(Ordering::Relaxed) {
+            Some(None)
+        } else {
+            self.first_range(first)
         };
         if let Some(range) = range {
             let ranged = range.is_some();
@@ -245,9 +249,12 @@ impl Shared {
             options.range = None;
             fetched = self.fetch(backend, &path, &options).await;
         }
-        fetched.map_err(|e| match gone(&e) {
-            true => StoreError::Changed { key: key.to_string() },
-            false => self.failure("get", key.as_str(), &e),
+        fetched.map_err(|e| {
+            if gone(&e) {
+                StoreError::Changed { key: key.to_string() }
+            } else {
+                self.failure("get", key.as_str(), &e)
+            }
         })
     }
 }

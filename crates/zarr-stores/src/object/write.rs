@@ -35,9 +35,10 @@ impl Shared {
     ) -> Result<(), StoreError> {
         let path = self.path(key.as_str())?;
         let size = value.len() as u64;
-        let done = match size > LARGE {
-            false => backend.put(&path, value.into()).await.map(|_| ()),
-            true => in_parts(backend, &path, value, PART.max(size.div_ceil(MOST_PARTS))).await,
+        let done = if size > LARGE {
+            in_parts(backend, &path, value, PART.max(size.div_ceil(MOST_PARTS))).await
+        } else {
+            backend.put(&path, value.into()).await.map(|_| ())
         };
         done.map_err(|e| self.failure("set", key.as_str(), &e))
     }

@@ -266,10 +266,7 @@ impl Store for ObservedStore {
         };
         let (value, size) = sized(value)?;
         let ask = self.store.put(key, value, only_if);
-        let carried = |won: &bool| match won {
-            true => (size, Outcome::Done),
-            false => (0, Outcome::Lost),
-        };
+        let carried = |won: &bool| if *won { (size, Outcome::Done) } else { (0, Outcome::Lost) };
         self.call(operation, key.as_str(), &[], ask, carried).await
     }
 

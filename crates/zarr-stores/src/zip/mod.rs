@@ -225,11 +225,12 @@ impl Inner {
 
     /// A process that was forked off shares its parent's open files, and would write into them.
     fn check_process(&self) -> io::Result<()> {
-        match self.process == process::id() {
-            true => Ok(()),
-            false => Err(io::Error::other(
+        if self.process == process::id() {
+            Ok(())
+        } else {
+            Err(io::Error::other(
                 "another process opened this handle, and this one was forked off it: open the archive anew",
-            )),
+            ))
         }
     }
 

@@ -297,10 +297,7 @@ impl Snapshot for Part {
         let plain = |value: Value<Pieces>| value.plain();
         let place = self.archive.reading(&self.key, piece, plain).await?;
         let start = *self.start.get_or_init(|| place.unwrap_or_default().start);
-        match start == likely {
-            true => Ok(parts),
-            false => read(from(start).collect()).await,
-        }
+        if start == likely { Ok(parts) } else { read(from(start).collect()).await }
     }
 
     fn size(&self) -> u64 {
@@ -340,10 +337,11 @@ pub(crate) fn open_chain(
     }
     let store = registry.open_store(above, Access::ReadOnly)?;
     // Web addresses write keys with `%20` and the like; buckets' do not.
-    let decoded = match url.starts_with("http") {
-        true => crate::percent::decoded_text(name)
-            .ok_or_else(|| invalid("`%` stands before two hex digits"))?,
-        false => name.to_owned(),
+    let decoded = if url.starts_with("http") {
+        crate::percent::decoded_text(name)
+            .ok_or_else(|| invalid("`%` stands before two hex digits"))?
+    } else {
+        name.to_owned()
     };
     let key = StoreKey::new(decoded)?;
     Ok(Arc::new(block_on(RemoteZipStore::open(store, &key, &format!("{inside}{folder}")))?))

@@ -126,9 +126,10 @@ impl Staging {
             }
         };
         let mut output = Output::new(&archive.file);
-        let zip = match is_there {
-            true => ZipWriter::new_append(output.clone()).map_err(broken)?,
-            false => ZipWriter::new(output.clone()),
+        let zip = if is_there {
+            ZipWriter::new_append(output.clone()).map_err(broken)?
+        } else {
+            ZipWriter::new(output.clone())
         };
         let staging = Staging {
             path: path.into(),

@@ -39,9 +39,10 @@ pub(super) fn copy_elements(
 /// Whether an array's bytes, as they are read, are nothing but this element.
 fn is_all(element: &[u8], bytes: &[u8], metadata: &ArrayMetadata) -> bool {
     let length = (element.len() as u32).to_le_bytes();
-    let element = match metadata.data_type.is_variable() {
-        true => [&length, element].concat(),
-        false => element.to_vec(),
+    let element = if metadata.data_type.is_variable() {
+        [&length, element].concat()
+    } else {
+        element.to_vec()
     };
     element.is_empty() || bytes.chunks(element.len()).all(|one| one == element)
 }

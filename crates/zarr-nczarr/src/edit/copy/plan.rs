@@ -199,9 +199,10 @@ impl Planning<'_> {
         let is_pure = self.new.profile == Profile::Pure;
         for (name, json) in stored.iter().filter(|_| plain) {
             if is_pure && (is_hidden(name) || name == "_NCProperties") {
-                let json = match self.from.dialect() == self.new.dialect {
-                    true => json.clone(),
-                    false => json.clone().into_standard(),
+                let json = if self.from.dialect() == self.new.dialect {
+                    json.clone()
+                } else {
+                    json.clone().into_standard()
                 };
                 verbatim.push((name.to_owned(), json));
             } else if is_hidden(name) {
@@ -261,11 +262,7 @@ impl Planning<'_> {
     fn is_verbatim(&self, old: &Json, json: &Json) -> bool {
         let is_plain = [self.from.profile(), self.new.profile] == [Profile::Pure; 2];
         let is_same_dialect = self.from.dialect() == self.new.dialect;
-        !is_same(old, json)
-            && match old.has_bare_floats() {
-                true => is_same_dialect,
-                false => is_plain,
-            }
+        !is_same(old, json) && if old.has_bare_floats() { is_same_dialect } else { is_plain }
     }
 
     fn variable(&mut self, variable: &Variable, path: &str) -> Result<Option<Variable>> {

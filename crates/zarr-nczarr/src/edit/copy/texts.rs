@@ -36,17 +36,19 @@ fn fixed_text(metadata: &ArrayMetadata, dialect: Dialect) -> Option<FixedText> {
 
 /// The part of a slab that the array has: along an unlimited dimension it may be shorter than others.
 fn there(array: &Array, slab: &Slab) -> Slab {
-    match slab.count.is_empty() {
-        true => slab.clone(),
-        false => Slab::new(slab.start.clone(), slab.within(&array.shape())),
+    if slab.count.is_empty() {
+        slab.clone()
+    } else {
+        Slab::new(slab.start.clone(), slab.within(&array.shape()))
     }
 }
 
 /// What is selected by a slab, or the one element of a scalar.
 fn selection(array: &Array, slab: &Slab) -> Selection {
-    match slab.count.is_empty() {
-        true => Slab::all(&vec![1; array.shape().len()]).selection(&vec![1; array.shape().len()]),
-        false => slab.selection(&slab.count),
+    if slab.count.is_empty() {
+        Slab::all(&vec![1; array.shape().len()]).selection(&vec![1; array.shape().len()])
+    } else {
+        slab.selection(&slab.count)
     }
 }
 
@@ -147,9 +149,10 @@ impl Planning<'_> {
             }
         }
         if !are_texts {
-            let why = match fixed {
-                true => "stay as they are; readers of netCDF may refuse them",
-                false => "become U+FFFD",
+            let why = if fixed {
+                "stay as they are; readers of netCDF may refuse them"
+            } else {
+                "become U+FFFD"
             };
             self.lost.push(format!("{path}: bytes that are not UTF-8 {why}"));
         }
