@@ -29,7 +29,7 @@ impl Array {
     /// ```
     ///
     /// # Errors
-    /// As [`Array::read`]; [`AccessError::Argument`] if there is no such field.
+    /// As [`Array::read`]; [`crate::AccessError::Argument`] if there is no such field.
     pub fn read_field<T: Element>(
         &self,
         field: &str,
@@ -60,7 +60,7 @@ impl Array {
     /// write them meanwhile.
     ///
     /// # Errors
-    /// As [`Array::write`]; [`AccessError::Argument`] if there is no such field.
+    /// As [`Array::write`]; [`crate::AccessError::Argument`] if there is no such field.
     pub fn write_field<T: Element>(
         &self,
         field: &str,
