@@ -40,6 +40,10 @@ fn holder(dialect: Dialect) -> StoreKey {
     })
 }
 
+fn group_holder(dialect: Dialect) -> StoreKey {
+    key(if dialect == Dialect::V2 { "g/.zmetadata" } else { "g/zarr.json" })
+}
+
 fn get(store: &Arc<dyn Store>, at: &StoreKey) -> Option<String> {
     let bytes = store.to_sync().value(at).unwrap()?;
     Some(String::from_utf8(bytes.to_vec()).unwrap())
@@ -515,5 +519,38 @@ fn broken_copies_are_passed_over() {
         // Consolidating again mends them.
         Hierarchy::open(store.clone(), &writing()).unwrap().consolidate().unwrap();
         assert_eq!(tree(&out_of_copies(&store)), ["/", "/b", "/g", "/g/a"]);
+    }
+}
+
+/// Z2-070, F-013: a group below the root may have copies of its own; a copy of the hierarchy keeps them,
+/// and changes below keep them true. A draft has them at the root only.
+#[test]
+fn copies_keep_the_consolidated_metadata_of_groups() {
+    for from in [Dialect::V2, Dialect::V3] {
+        let (store, hierarchy) = small(from);
+        let group = hierarchy.group(&path("/g")).unwrap();
+        assert!(!group.is_consolidated().unwrap());
+        assert_eq!(group.consolidate().unwrap(), 2);
+        assert!(group.is_consolidated().unwrap() && !hierarchy.is_consolidated().unwrap());
+        array(&hierarchy, "/g/later");
+        let held = get(&store, &group_holder(from)).expect("it is there");
+        assert!(held.contains("later"), "{held}");
+        for to in DIALECTS {
+            let target = from_sync(MemoryStore::new());
+            let target = Hierarchy::create(target, of_dialect(to), &writing()).unwrap();
+            let root = hierarchy.node(&NodePath::root()).unwrap();
+            let progress =
+                zarr::copy(&root, &target, &NodePath::root(), &Default::default()).unwrap();
+            assert!(!target.is_consolidated().unwrap());
+            let group = target.group(&path("/g")).unwrap();
+            let keeps = to != Dialect::Draft;
+            assert_eq!(group.is_consolidated().unwrap(), keeps, "{from:?} to {to:?}");
+            let told = progress.not_kept.iter().any(|what| what.starts_with("/g: consolidated"));
+            assert_eq!(told, !keeps, "{:?}", progress.not_kept);
+            if keeps {
+                let held = get(target.store(), &group_holder(to)).expect("it is there");
+                assert!(held.contains("later"), "{held}");
+            }
+        }
     }
 }

@@ -80,7 +80,11 @@ impl Holder {
         Self::at(dialect, &NodePath::root())
     }
 
-    fn at(dialect: Dialect, group: &NodePath) -> Result<Holder, StoreError> {
+    /// Where a dialect's writers put the copies of all documents from a group on.
+    ///
+    /// # Errors
+    /// [`StoreError::InvalidKey`] for a path that makes no keys.
+    pub fn at(dialect: Dialect, group: &NodePath) -> Result<Holder, StoreError> {
         let prefix = super::prefix_of(group)?;
         let key = match dialect {
             Dialect::Draft => StoreKey::new(DRAFT)?,

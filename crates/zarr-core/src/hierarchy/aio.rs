@@ -261,7 +261,7 @@ impl Hierarchy {
     /// # Errors
     /// As there.
     pub async fn consolidate(&self) -> Result<usize> {
-        self.room.consolidate().await
+        self.room.consolidate(&NodePath::root()).await
     }
 
     /// See [`crate::Hierarchy::is_consolidated`].
@@ -269,7 +269,7 @@ impl Hierarchy {
     /// # Errors
     /// As there.
     pub async fn is_consolidated(&self) -> Result<bool> {
-        self.room.is_consolidated().await
+        self.room.is_consolidated(&NodePath::root()).await
     }
 
     /// See [`crate::Hierarchy::remove_consolidated`].
@@ -322,6 +322,22 @@ impl Group {
     /// The user's attributes when it was opened.
     pub fn attributes(&self) -> &Object {
         &self.metadata.attributes
+    }
+
+    /// See [`crate::Group::consolidate`].
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn consolidate(&self) -> Result<usize> {
+        self.room.consolidate(&self.path).await
+    }
+
+    /// See [`crate::Group::is_consolidated`].
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn is_consolidated(&self) -> Result<bool> {
+        self.room.is_consolidated(&self.path).await
     }
 
     /// See [`crate::Group::children`].

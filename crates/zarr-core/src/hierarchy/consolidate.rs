@@ -141,15 +141,18 @@ impl Room {
         lock(&self.watched).is_some() && self.format.dialect() != Dialect::Draft
     }
 
-    /// Whether copies of all documents are there.
-    pub async fn is_consolidated(&self) -> Result<bool> {
-        if self.copied.is_some() || lock(&self.watched).is_some() {
+    /// Whether copies of all documents from `path` on are there.
+    pub async fn is_consolidated(&self, path: &NodePath) -> Result<bool> {
+        if path.is_root() && (self.copied.is_some() || lock(&self.watched).is_some()) {
             return Ok(true);
         }
-        if self.format.era().is_some_and(|era| era <= Era::E1) {
+        let dialect = self.format.dialect();
+        if self.format.era().is_some_and(|era| era <= Era::E1)
+            || dialect == Dialect::Draft && !path.is_root()
+        {
             return Ok(false);
         }
-        let holder = Holder::usual(self.format.dialect())?;
+        let holder = Holder::at(dialect, path)?;
         let bytes = match document(&*self.live, &holder.key, &self.options.limits).await {
             Err(e) if is_too_large(&e) && is_optional(&holder.key) => None,
             other => other?,
@@ -372,14 +375,19 @@ impl Room {
         Ok(())
     }
 
-    /// Makes copies of all documents; returns how many nodes they are of.
-    pub async fn consolidate(&self) -> Result<usize> {
-        let root = NodePath::root();
-        let at = |e: Error| self.at(&root, e);
+    /// Makes copies of all documents from `path` on; returns how many nodes they are of.
+    pub async fn consolidate(&self, path: &NodePath) -> Result<usize> {
+        let at = |e: Error| self.at(path, e);
         self.writeable().map_err(at)?;
         let dialect = self.format.dialect();
-        let holder = Holder::usual(dialect)?;
-        if dialect == Dialect::V3 && self.node(&root).await?.kind() == NodeKind::Array {
+        let holder = Holder::at(dialect, path)?;
+        if dialect == Dialect::Draft && !path.is_root() {
+            let why = "a draft has consolidated metadata of the whole hierarchy only";
+            return Err(at(AccessError::Argument(why.into()).into()));
+        }
+        if (dialect == Dialect::V3 || !path.is_root())
+            && self.node(path).await?.kind() == NodeKind::Array
+        {
             let why = "an array has nothing below it to consolidate";
             return Err(at(AccessError::Argument(why.into()).into()));
         }
@@ -389,18 +397,25 @@ impl Room {
             self.draft_copies.store(true, Ordering::Relaxed);
         }
         for _ in 0..MAX_ATTEMPTS {
-            let (nodes, found) = self.all_documents(&holder).await.map_err(at)?;
+            let (nodes, found) = self.all_documents(&holder, path).await.map_err(at)?;
             let entries = self.decoded(found.clone()).map_err(at)?.into_iter().collect();
             let copies = Copies { entries, stale: Vec::new() };
             let edit = |old: Option<&Bytes>| {
                 Ok(holder.with_copies(old, Some(&copies))?.map_or(Edited::Keep, set))
             };
-            compare_and_swap::update(self, &holder.key, edit)
-                .await
-                .map_err(|e| at(e).at_key(&holder.key))?;
+            let update = compare_and_swap::update(self, &holder.key, edit);
+            // In v3 they are in the group's document, of which groups above may have copies.
+            let updated = if dialect == Dialect::V3 && !path.is_root() {
+                self.changing(Touched { path, above: &[], below: false }, update).await
+            } else {
+                update.await
+            };
+            updated.map_err(|e| at(e).at_key(&holder.key))?;
             // Who changed a document before the copies were there did not know of them.
-            if self.all_documents(&holder).await.map_err(at)?.1 == found {
-                *lock(&self.watched) = None;
+            if self.all_documents(&holder, path).await.map_err(at)?.1 == found {
+                if path.is_root() {
+                    *lock(&self.watched) = None;
+                }
                 return Ok(nodes);
             }
         }
@@ -458,9 +473,9 @@ impl Room {
         Ok(differing)
     }
 
-    /// The documents that `holder` is to have copies of, and how many nodes they describe; no chunk is
-    /// looked at.
-    async fn all_documents(&self, holder: &Holder) -> Result<(usize, Documents)> {
+    /// The documents that `holder` is to have copies of, those from `path` on, and how many nodes they describe; no
+    /// chunk is looked at.
+    async fn all_documents(&self, holder: &Holder, path: &NodePath) -> Result<(usize, Documents)> {
         if let Some(prefix) = self.format.tree_prefix() {
             let keys = self.list_prefix(&prefix).await?;
             let tree = self.format.tree(&NodePath::root(), &keys, &mut Vec::new());
@@ -471,7 +486,7 @@ impl Room {
             keys.push(StoreKey::new("zarr.json")?);
             return Ok((nodes, documents(&*self.live, keys, &self.options.limits).await?));
         }
-        let mut level = vec![NodePath::root()];
+        let mut level = vec![path.clone()];
         let (mut nodes, mut all) = (0, Documents::new());
         while !level.is_empty() {
             let found = stream::iter(&level).map(async |path| {

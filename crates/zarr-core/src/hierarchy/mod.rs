@@ -460,7 +460,7 @@ impl Hierarchy {
     /// whose documents lie in such copies alone; for a document that is broken;
     /// [`crate::StoreError::NotCapable`] if the store cannot list.
     pub fn consolidate(&self) -> Result<usize> {
-        block_on(self.room.consolidate())
+        block_on(self.room.consolidate(&NodePath::root()))
     }
 
     /// Whether copies of all documents are there, as [`Hierarchy::consolidate`] makes them.
@@ -468,7 +468,7 @@ impl Hierarchy {
     /// # Errors
     /// What the store meets.
     pub fn is_consolidated(&self) -> Result<bool> {
-        block_on(self.room.is_consolidated())
+        block_on(self.room.is_consolidated(&NodePath::root()))
     }
 
     /// Takes those copies away; `false` if there were none.

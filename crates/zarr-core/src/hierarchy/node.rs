@@ -142,6 +142,23 @@ impl Group {
         self.path.join(path).map_err(|e| self.hierarchy.room.at(&self.path, e))
     }
 
+    /// Makes copies of the documents of this group and of all below it, for readers that open it by itself. Returns the
+    /// number of nodes.
+    ///
+    /// # Errors
+    /// As [`Hierarchy::consolidate`]; [`crate::AccessError::Argument`] for a group of a draft that is not the root.
+    pub fn consolidate(&self) -> Result<usize> {
+        block_on(self.hierarchy.room.consolidate(&self.path))
+    }
+
+    /// Whether copies of these documents are there, as [`Group::consolidate`] makes them.
+    ///
+    /// # Errors
+    /// What the store meets.
+    pub fn is_consolidated(&self) -> Result<bool> {
+        block_on(self.hierarchy.room.is_consolidated(&self.path))
+    }
+
     /// The node at `path`, from here.
     ///
     /// # Errors

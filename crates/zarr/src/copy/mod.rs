@@ -62,8 +62,8 @@ pub struct Progress {
 ///
 /// Everything that can be refused is refused before the first element is written: a node that is there
 /// already, an array that the dialect cannot say. Arrays whose axes have names keep the missing value that netCDF and
-/// xarray see (see [`missing_value`]). A source with consolidated metadata at its root gives a copy of the root that has
-/// them, too.
+/// xarray see (see [`missing_value`]). Where groups of the source have consolidated metadata, their copies have them,
+/// too.
 ///
 /// # Errors
 /// [`AccessError::Exists`]; [`MetadataError::CannotSpell`] naming the obstacle; [`AccessError::Argument`] for a chunk
@@ -135,7 +135,15 @@ pub fn copy(
             MetadataError::CannotSpell { format: "the copy", what, hint: hint.into() }.into()
         );
     }
+    let mut consolidated = Vec::new();
     for (node, to, described) in plan {
+        let has_copies = match &node {
+            Node::Group(group) => group.is_consolidated()?,
+            Node::Array(array) => array.path().is_root() && from.is_consolidated()?,
+        };
+        if has_copies {
+            consolidated.push(to.clone());
+        }
         match (node, described) {
             (Node::Array(array), Some(described)) => {
                 let metadata = described.metadata.clone();
@@ -153,18 +161,33 @@ pub fn copy(
         progress.nodes_done += 1;
         report(options, &progress);
     }
-    if at.is_root() && source.path().is_root() && from.is_consolidated()? {
-        match target.consolidate() {
-            // A v3 array at the root has no place for copies; it needs none.
-            Err(e) if e.kind() == ErrorKind::Argument => {}
-            Err(e) if e.kind() == ErrorKind::NotCapable => {
-                progress.not_kept.push(format!("consolidated metadata: {e}"));
-            }
-            other => drop(other?),
-        }
+    // Inner groups come first: the copies of a group's document hold what that document holds.
+    for to in consolidated.iter().rev() {
+        consolidate(target, to, &mut progress)?;
     }
     target.flush()?;
     Ok(progress)
+}
+
+/// Consolidates the metadata of a copied group, if the target has a place for them.
+fn consolidate(target: &Hierarchy, at: &NodePath, progress: &mut Progress) -> Result<()> {
+    let done = if at.is_root() {
+        target.consolidate()
+    } else {
+        match target.node(at)? {
+            Node::Group(group) => group.consolidate(),
+            Node::Array(_) => return Ok(()),
+        }
+    };
+    match done {
+        // A v3 array at the root has no place for copies; it needs none.
+        Err(e) if at.is_root() && e.kind() == ErrorKind::Argument => {}
+        Err(e) if matches!(e.kind(), ErrorKind::Argument | ErrorKind::NotCapable) => {
+            progress.not_kept.push(format!("{at}: consolidated metadata: {}", e.cause()));
+        }
+        other => drop(other?),
+    }
+    Ok(())
 }
 
 /// What the copy of an array is to be; nothing for a group. Refuses what cannot be represented in the target.
