@@ -312,10 +312,17 @@ impl ArrayCore {
         };
         // Also for callers who turned the guard off, where the store can do it: writers elsewhere may know the old shape.
         let guard = if self.room.store.capabilities().swap { Guard::On } else { Guard::Off };
-        let most = self.most_stored(known, Some(stored));
+        // A chunk that goes as a whole need not be read, whatever its size: a local store erases the version that it opened.
+        let capabilities = self.room.store.capabilities();
+        let most = if keep.is_empty() && capabilities.local && capabilities.swap_erase {
+            u64::MAX
+        } else {
+            self.most_stored(known, Some(stored))
+        };
         let is_done = compare_and_swap(&self.room, guard, &key, most, edit, MAX_ATTEMPTS).await;
-        if keep.is_empty() && is_done.as_ref().is_err_and(is_too_large) {
-            // No reader takes such a chunk, and it goes as a whole: it need not be read.
+        // A store that cannot guard an erase fetches no chunk that no reader takes.
+        if keep.is_empty() && !capabilities.swap_erase && is_done.as_ref().is_err_and(is_too_large)
+        {
             if self.layout_now().await.map_err(at)?.as_ref() != Some(layout) {
                 return Ok(false);
             }
