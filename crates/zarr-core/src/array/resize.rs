@@ -312,9 +312,10 @@ impl ArrayCore {
         };
         // Also for callers who turned the guard off, where the store can do it: writers elsewhere may know the old shape.
         let guard = if self.room.store.capabilities().swap { Guard::On } else { Guard::Off };
-        // A chunk that goes as a whole need not be read, whatever its size: a local store erases the version that it opened.
+        // A chunk that goes as a whole need not be read, whatever its size, where to open one costs nothing; the store erases
+        // the version that was opened. Out of an archive it could be inflated to any size.
         let capabilities = self.room.store.capabilities();
-        let most = if keep.is_empty() && capabilities.local && capabilities.swap_erase {
+        let most = if keep.is_empty() && capabilities.cheap_ranges && capabilities.swap_erase {
             u64::MAX
         } else {
             self.most_stored(known, Some(stored))
