@@ -17,7 +17,7 @@ use crate::hierarchy::{Guard, Room};
 use crate::store::{
     InMemorySnapshot, Payload, Precondition, Snapshot, SnapshotOptions, StoreKey, check_size,
 };
-use crate::sync::lock;
+use crate::sync::{lock, wait_timeout};
 
 /// What a change makes of a value.
 pub(crate) enum Edited {
@@ -144,11 +144,7 @@ impl Turn {
             if left.is_zero() {
                 return None;
             }
-            taken = turnstile
-                .freed
-                .wait_timeout(taken, left)
-                .unwrap_or_else(|poisoned| poisoned.into_inner())
-                .0;
+            taken = wait_timeout(&turnstile.freed, taken, left);
         }
         Some(Turn(id))
     }

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use futures::future::try_join_all;
@@ -27,6 +27,7 @@ use crate::metadata::{GroupMetadata, NodeKind, NodeMetadata};
 use crate::path::NodePath;
 use crate::registry::Access;
 use crate::store::{ListOptions, Listing, Snapshot, StoreKey};
+use crate::sync::lock;
 
 fn set(document: Bytes) -> Edited {
     Edited::Set(document.into())
@@ -529,10 +530,6 @@ impl Room {
         }
         Ok(())
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 /// The error of a change that is made, and whose copies are not.

@@ -208,7 +208,7 @@ impl Room {
     }
 
     pub fn warn(&self, place: &str, warnings: Vec<String>) {
-        let mut all = self.warnings.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut all = crate::sync::lock(&self.warnings);
         for warning in note(place, warnings) {
             if !all.contains(&warning) {
                 all.push(warning);
@@ -218,7 +218,7 @@ impl Room {
 
     /// What was warned of copies that nobody needs.
     pub fn take_warnings_of_copies(self) -> Vec<String> {
-        let all = self.warnings.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let all = crate::sync::into_inner(self.warnings);
         let of_copies = |warning: &Warning| {
             StoreKey::new(&warning.place).is_ok_and(|key| consolidated::is_optional(&key))
         };
