@@ -58,7 +58,7 @@ impl Checksum for Adler32 {
         adler32(bytes)
     }
 
-    fn spelling(&self, place: Place, dialect: Dialect) -> Option<CodecSpec> {
+    fn to_metadata(&self, place: Place, dialect: Dialect) -> Option<CodecSpec> {
         spelled_at_start(Self::CODEC, place, dialect)
     }
 }

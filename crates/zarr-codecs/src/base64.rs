@@ -44,7 +44,7 @@ impl BytesToBytes for Base64 {
         Ok(decoded.div_ceil(3).checked_mul(4))
     }
 
-    fn spelling(&self, dialect: Dialect) -> Option<CodecSpec> {
+    fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
         numcodecs(dialect, CODEC, Object::new())
     }
 }

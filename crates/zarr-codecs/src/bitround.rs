@@ -239,7 +239,7 @@ mod tests {
         }
         refusal(Dialect::V3, "numcodecs.bitround", r#"{"keepbits":3}"#);
         let spelled = |codec: &dyn ArrayToArray| {
-            codec.spelling(Dialect::V3).map(|words| words.to_string()).unwrap_or_default()
+            codec.to_metadata(Dialect::V3).map(|words| words.to_string()).unwrap_or_default()
         };
         // T-39: a name is kept.
         for name in ["bitround", "numcodecs.bitround"] {

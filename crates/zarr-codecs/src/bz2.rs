@@ -50,7 +50,7 @@ impl BytesToBytes for Bz2 {
         read_into(CODEC, MultiBzDecoder::new(&encoded[..]), out)
     }
 
-    fn spelling(&self, dialect: Dialect) -> Option<CodecSpec> {
+    fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
         let configuration = Object::new().with("level", u64::from(self.level));
         spelled(dialect, "numcodecs.bz2", "bz2", configuration)
     }

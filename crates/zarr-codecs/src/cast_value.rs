@@ -199,7 +199,7 @@ impl ArrayToArray for CastValue {
         decode_each(CODEC, encoded, self.decode.from.size(), out, &step)
     }
 
-    fn spelling(&self, dialect: Dialect) -> Option<CodecSpec> {
+    fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
         (dialect == Dialect::V3).then(|| CodecSpec::v3(CODEC, self.configuration.clone()))
     }
 }
@@ -423,8 +423,11 @@ mod tests {
         assert!(unknown.contains("data type `uint9` is not supported"), "{unknown}");
         let words = r#"{"data_type":"uint8","rounding":"towards-zero"}"#;
         let codec = made(CoreType::Float32, words).unwrap();
-        assert_eq!(codec.spelling(Dialect::V3).unwrap().to_string(), format!("cast_value {words}"));
-        assert!(codec.spelling(Dialect::V2).is_none());
+        assert_eq!(
+            codec.to_metadata(Dialect::V3).unwrap().to_string(),
+            format!("cast_value {words}")
+        );
+        assert!(codec.to_metadata(Dialect::V2).is_none());
         for stored in [&[][..], &[1], &[1, 2, 3]] {
             let error = decode(&codec, stored, 2, 4).unwrap_err();
             assert!(error.contains("where 2 are due"), "{error}");

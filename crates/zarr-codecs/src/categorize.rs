@@ -10,8 +10,8 @@ use zarr_core::codec::{
     ArrayToBytes, BytesToBytes, ChunkContext, Codec, CodecSpec, DecodedSize, Parameters,
 };
 use zarr_core::data_type::{CoreType, DataType, Endian, Repr, Scalar, ScalarValue};
-use zarr_core::heap::CELL;
 use zarr_core::region::element_count;
+use zarr_core::var_buffer::VAR_REF_SIZE;
 use zarr_core::view::{View, ViewMut};
 use zarr_core::{CodecError, Dialect, Json, MetadataError, Object, Region};
 
@@ -61,7 +61,7 @@ impl Texts {
         match self {
             Texts::Utf32(len, _) => 4 * len,
             Texts::Bytes(len) => len,
-            Texts::Objects => CELL,
+            Texts::Objects => VAR_REF_SIZE,
         }
     }
 
@@ -271,17 +271,20 @@ impl BytesToBytes for Categorize {
         ChunkContext::new(self.codes.data_type(), decoded.shape.clone())
     }
 
-    fn spelling(&self, dialect: Dialect) -> Option<CodecSpec> {
+    fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
         crate::util::spelling::numcodecs(dialect, CODEC, self.words(dialect))
     }
 }
 
 impl ArrayToBytes for Categorize {
     fn encode<'a>(&self, chunk: View<'a>) -> Result<Cow<'a, [u8]>, CodecError> {
-        let heap = chunk.heap().ok_or_else(|| CodecError::corrupt(CODEC, "these are no texts"))?;
-        let elements = heap.elements();
+        let var_buffer =
+            chunk.var_buffer().ok_or_else(|| CodecError::corrupt(CODEC, "these are no texts"))?;
+        let elements = var_buffer.elements();
         let cells = chunk.to_bytes();
-        Ok(Cow::Owned(self.look_up(cells.chunks_exact(CELL).map(|cell| elements.get(cell)))))
+        Ok(Cow::Owned(
+            self.look_up(cells.chunks_exact(VAR_REF_SIZE).map(|cell| elements.get(cell))),
+        ))
     }
 
     fn decode_into(
@@ -291,26 +294,28 @@ impl ArrayToBytes for Categorize {
         within: &Region,
         mut out: ViewMut<'_>,
     ) -> Result<(), CodecError> {
-        let heap = out.heap().ok_or_else(|| CodecError::corrupt(CODEC, "these are no texts"))?;
+        let var_buffer =
+            out.var_buffer().ok_or_else(|| CodecError::corrupt(CODEC, "these are no texts"))?;
         let due = ArrayToBytes::encoded_size(self, shape).unwrap_or(u64::MAX);
         DecodedSize::Exactly(due).check(CODEC, encoded.len() as u64)?;
-        let buffer = heap.add(self.elements.concat().into())?;
+        let buffer = var_buffer.add(self.elements.concat().into())?;
         let mut start = 0;
         let mut place = |element: &Vec<u8>| {
             let len = element.len() as u64;
-            let cell = buffer.cell(start, len);
+            let cell = buffer.reference(start, len);
             start += len;
             cell
         };
         let places = self.elements.iter().map(&mut place).collect::<Result<Vec<_>, _>>()?;
-        let mut cells = zeroed(CODEC, self.count(encoded.len())?.saturating_mul(CELL as u64))?;
+        let mut cells =
+            zeroed(CODEC, self.count(encoded.len())?.saturating_mul(VAR_REF_SIZE as u64))?;
         let mut rest = &mut cells[..];
         self.each_code(encoded, |code| {
-            if let Some(cell) = rest.split_off_mut(..CELL) {
+            if let Some(cell) = rest.split_off_mut(..VAR_REF_SIZE) {
                 cell.copy_from_slice(places[code].as_bytes());
             }
         })?;
-        out.copy_from(&View::new(&cells, shape, CELL).part(within));
+        out.copy_from(&View::new(&cells, shape, VAR_REF_SIZE).part(within));
         Ok(())
     }
 
@@ -318,7 +323,7 @@ impl ArrayToBytes for Categorize {
         element_count(shape)?.checked_mul(self.codes.size() as u64)
     }
 
-    fn spelling(&self, dialect: Dialect) -> Option<CodecSpec> {
+    fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
         let words = || CodecSpec::new(dialect, CODEC, self.words(dialect));
         (dialect == Dialect::V2).then(words)
     }
@@ -329,7 +334,7 @@ mod tests {
     use std::sync::Arc;
 
     use zarr_core::data_type::DataType;
-    use zarr_core::heap::Heap;
+    use zarr_core::var_buffer::VarBuffer;
 
     use super::*;
     use crate::testing::{
@@ -421,32 +426,33 @@ mod tests {
         let words = format!(r#"{{"labels":{THREE},"dtype":"|O","astype":"|u1"}}"#);
         let built = build_on(Dialect::V2, CODEC, &words, &context);
         let Ok(Codec::ArrayToBytes(codec)) = built else { panic!("{built:?}") };
-        let heap = Heap::default();
+        let var_buffer = VarBuffer::default();
         let texts = ["a", "bb", "zz", "", "漢🎉", "ab"];
         let cells: Vec<u8> = texts
             .iter()
             .flat_map(|text| {
-                let buffer = heap.add(text.as_bytes().to_vec().into()).unwrap();
-                buffer.cell(0, text.len() as u64).unwrap().as_bytes().to_vec()
+                let buffer = var_buffer.add(text.as_bytes().to_vec().into()).unwrap();
+                buffer.reference(0, text.len() as u64).unwrap().as_bytes().to_vec()
             })
             .collect();
-        let view = View::new(&cells, &[2, 3], CELL).with_heap(Some(&heap));
+        let view = View::new(&cells, &[2, 3], VAR_REF_SIZE).with_var_buffer(Some(&var_buffer));
         assert_eq!(*codec.encode(view).unwrap(), hex("010200000300"));
 
-        let (mut cells, column) = (vec![0; 2 * CELL], Region::new([0..2, 1..2]));
+        let (mut cells, column) = (vec![0; 2 * VAR_REF_SIZE], Region::new([0..2, 1..2]));
         let mut read = |encoded: &str| {
-            let out = ViewMut::new(&mut cells, &[2, 1], CELL).with_heap(Some(&heap));
+            let out =
+                ViewMut::new(&mut cells, &[2, 1], VAR_REF_SIZE).with_var_buffer(Some(&var_buffer));
             codec.decode_into(&hex(encoded), &[2, 3], &column, out)
         };
         assert!(matches!(read("0102000003"), Err(CodecError::Length { .. })));
         assert!(matches!(read("010200000309"), Err(CodecError::Corrupt { .. })));
         read("010200000300").unwrap();
-        let elements = heap.elements();
-        let found: Vec<&[u8]> = cells.chunks(CELL).map(|cell| elements.get(cell)).collect();
+        let elements = var_buffer.elements();
+        let found: Vec<&[u8]> = cells.chunks(VAR_REF_SIZE).map(|cell| elements.get(cell)).collect();
         assert_eq!(found, ["bb".as_bytes(), "漢🎉".as_bytes()]);
-        let spelled = codec.spelling(Dialect::V2).unwrap();
+        let spelled = codec.to_metadata(Dialect::V2).unwrap();
         assert_eq!(Json::from(spelled.configuration).to_string(), words);
-        assert!(codec.spelling(Dialect::V3).is_none());
+        assert!(codec.to_metadata(Dialect::V3).is_none());
     }
 
     /// A codec on arrays in final v3, where no other library has it.
@@ -461,7 +467,7 @@ mod tests {
         let texts: Vec<u8> = if cfg!(target_endian = "big") { turned(TEXTS) } else { hex(TEXTS) };
         let codes: Vec<u8> = [1u16, 2, 0, 0, 3, 0].iter().flat_map(|x| x.to_ne_bytes()).collect();
         assert_eq!(codec.encode(View::new(&texts, &[6], 8)).unwrap(), codes);
-        let spelled = Json::from(codec.spelling(Dialect::V3).unwrap().configuration);
+        let spelled = Json::from(codec.to_metadata(Dialect::V3).unwrap().configuration);
         assert_eq!(spelled.to_string(), words);
         let other = words.replace("<U2", "<U3");
         assert!(build_on(Dialect::V3, "numcodecs.categorize", &other, &context).is_err());

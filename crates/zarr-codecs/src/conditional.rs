@@ -128,7 +128,7 @@ impl BytesToBytes for Conditional {
         Ok(bytes)
     }
 
-    fn spelling(&self, dialect: Dialect) -> Option<CodecSpec> {
+    fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
         (dialect == Dialect::V3).then(|| CodecSpec::v3(CODEC, self.configuration.clone()))
     }
 }

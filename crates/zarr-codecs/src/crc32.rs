@@ -28,7 +28,7 @@ impl Checksum for Crc32 {
         checksum(CrcAlgorithm::Crc32IsoHdlc, bytes) as u32
     }
 
-    fn spelling(&self, place: Place, dialect: Dialect) -> Option<CodecSpec> {
+    fn to_metadata(&self, place: Place, dialect: Dialect) -> Option<CodecSpec> {
         spelled_at_start(Self::CODEC, place, dialect)
     }
 }

@@ -32,7 +32,7 @@ impl Checksum for Crc32c {
     }
 
     /// The place is always said in v2: releases of numcodecs differ in the usual one.
-    fn spelling(&self, place: Place, dialect: Dialect) -> Option<CodecSpec> {
+    fn to_metadata(&self, place: Place, dialect: Dialect) -> Option<CodecSpec> {
         match (dialect, place) {
             (Dialect::V3, Place::Start) => Some(CodecSpec::v3("numcodecs.crc32c", place.written())),
             (Dialect::V3, Place::End) => Some(CodecSpec::v3(CODEC, Object::new())),

@@ -166,7 +166,7 @@ mod tests {
     #[test]
     fn its_own_words_make_it_again() {
         let codec = flat(">u2", "<i4");
-        let words = codec.spelling(Dialect::V2).unwrap();
+        let words = codec.to_metadata(Dialect::V2).unwrap();
         let again = build(Dialect::V2, &words.name, &Json::from(words.configuration).to_string());
         assert_eq!(encode(&*again, &ramp(64)), encode(&*codec, &ramp(64)));
     }
@@ -215,7 +215,7 @@ mod tests {
         codec.decode(&ones, ViewMut::new(&mut out, &[2, 2], 4)).unwrap();
         let sums: Vec<u8> = [1i32, 2, 3, 4].iter().flat_map(|v| v.to_ne_bytes()).collect();
         assert_eq!(out, sums);
-        let spelled = codec.spelling(Dialect::V3).unwrap().to_string();
+        let spelled = codec.to_metadata(Dialect::V3).unwrap().to_string();
         assert_eq!(spelled, r#"numcodecs.delta {"dtype":"<i4","astype":"<i4"}"#);
     }
 
@@ -227,7 +227,7 @@ mod tests {
         let context = ChunkContext::new(data_type, vec![4]);
         let built = build_on(Dialect::V3, "delta", "{}", &context);
         let Ok(Codec::ArrayToArray(codec)) = built else { panic!("{built:?}") };
-        let spelled = codec.spelling(Dialect::V2).unwrap().to_string();
+        let spelled = codec.to_metadata(Dialect::V2).unwrap().to_string();
         assert_eq!(spelled, r#"delta {"dtype":"<i8","astype":"<i8"}"#);
         // 2020-01-01, 2020-01-05, NaT, 1969-01-01.
         let counts = [1_577_836_800, 1_578_182_400, NumpyTime::NAT, -31_536_000];

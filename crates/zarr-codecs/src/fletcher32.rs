@@ -66,7 +66,7 @@ impl Checksum for Fletcher32 {
         found == due || found == u32::from_le_bytes([b, a, d, c])
     }
 
-    fn spelling(&self, _: Place, dialect: Dialect) -> Option<CodecSpec> {
+    fn to_metadata(&self, _: Place, dialect: Dialect) -> Option<CodecSpec> {
         numcodecs(dialect, Self::CODEC, Object::new())
     }
 }

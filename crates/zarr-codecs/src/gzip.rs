@@ -62,8 +62,8 @@ impl BytesToBytes for Gzip {
         }
     }
 
-    fn spelling(&self, dialect: Dialect) -> Option<CodecSpec> {
-        self.level.spelling(dialect, "gzip", "gzip")
+    fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
+        self.level.to_metadata(dialect, "gzip", "gzip")
     }
 }
 

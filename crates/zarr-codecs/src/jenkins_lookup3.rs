@@ -129,7 +129,7 @@ impl Checksum for JenkinsLookup3 {
         lookup3(self.initval, &self.prefix, bytes)
     }
 
-    fn spelling(&self, _: Place, dialect: Dialect) -> Option<CodecSpec> {
+    fn to_metadata(&self, _: Place, dialect: Dialect) -> Option<CodecSpec> {
         let configuration = Object::new()
             .with("initval", u64::from(self.initval))
             .with("prefix", self.words.clone());

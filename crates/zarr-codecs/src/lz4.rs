@@ -65,7 +65,7 @@ impl BytesToBytes for Lz4 {
         decode_block(block, out)
     }
 
-    fn spelling(&self, dialect: Dialect) -> Option<CodecSpec> {
+    fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
         let configuration = Object::new().with("acceleration", i64::from(self.acceleration));
         spelled(dialect, "numcodecs.lz4", "lz4", configuration)
     }

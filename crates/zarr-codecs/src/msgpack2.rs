@@ -66,7 +66,7 @@ impl ArrayToBytes for MsgPack2 {
         self.values.lay(&list, shape, within, &mut out)
     }
 
-    fn spelling(&self, dialect: Dialect) -> Option<CodecSpec> {
+    fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
         let words = || CodecSpec::new(dialect, self.values.codec, self.configuration.clone());
         (dialect == Dialect::V2).then(words)
     }

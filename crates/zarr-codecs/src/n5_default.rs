@@ -6,11 +6,11 @@
 use std::borrow::Cow;
 
 use zarr_core::codec::{
-    ArrayToBytes, Chain, ChunkContext, Codec, CodecSpec, DecodedSize, Parameters,
+    ArrayToBytes, ChunkContext, Codec, CodecChain, CodecSpec, DecodedSize, Parameters,
 };
 use zarr_core::data_type::{CoreType, DataType, FillValue};
 use zarr_core::region::element_count;
-use zarr_core::selection::Part;
+use zarr_core::selection::ResolvedSelection;
 use zarr_core::view::{View, ViewMut};
 use zarr_core::{CodecError, Dialect, Json, MetadataError, Object, Region, Registry};
 
@@ -33,7 +33,7 @@ const TYPES: [CoreType; 10] = [
 /// The codec of N5's blocks of mode 0.
 #[derive(Clone, Debug)]
 struct N5Default {
-    inner: Chain,
+    inner: CodecChain,
     rank: u16,
     /// Bytes in an element.
     cell: usize,
@@ -76,7 +76,7 @@ pub(crate) fn build(
     if bytes.name != "bytes" || !big {
         return Err(wrong("the second is no `bytes` with the endian `big`"));
     }
-    let inner = Chain::build(&codecs, context, registry)?;
+    let inner = CodecChain::build(&codecs, context, registry)?;
     let fill = context.fill.clone().unwrap_or_else(|| FillValue::new(vec![0; cell]));
     let configuration = spec.configuration.clone();
     Ok(Codec::array_to_bytes(N5Default { inner, rank, cell, fill, configuration }))
@@ -149,10 +149,10 @@ impl ArrayToBytes for N5Default {
             out.fill(self.fill.as_bytes());
         }
         let elements = Cow::Borrowed(elements);
-        self.inner.decode_into(elements, &block, &Part::from(inside), out.part(&place))
+        self.inner.decode_into(elements, &block, &ResolvedSelection::from(inside), out.part(&place))
     }
 
-    fn spelling(&self, dialect: Dialect) -> Option<CodecSpec> {
+    fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
         (dialect == Dialect::V3).then(|| CodecSpec::v3(CODEC, self.configuration.clone()))
     }
 }
@@ -292,9 +292,11 @@ mod tests {
         let Ok(Codec::ArrayToBytes(codec)) = built else { panic!("{built:?}") };
         assert_eq!(decode(&*codec, &hex("0000 0001 00000002 0001 0002"), &[3]), [1, 2, 7]);
         assert_eq!(decode(&*codec, &hex("0000 0001 00000000"), &[3]), [7, 7, 7]);
-        let spelled = codec.spelling(Dialect::V3).unwrap().to_string();
+        let spelled = codec.to_metadata(Dialect::V3).unwrap().to_string();
         assert_eq!(spelled, format!("n5_default {words}"));
-        assert!(codec.spelling(Dialect::V2).is_none() && codec.spelling(Dialect::Draft).is_none());
+        assert!(
+            codec.to_metadata(Dialect::V2).is_none() && codec.to_metadata(Dialect::Draft).is_none()
+        );
     }
 
     /// F-102: another mode, another number of axes, and too few or too many bytes are damage.

@@ -7,10 +7,10 @@
 
 use std::borrow::Cow;
 
-use zarr_core::codec::{ArrayToBytes, Chain, ChunkContext, Codec, CodecSpec, Parameters};
+use zarr_core::codec::{ArrayToBytes, ChunkContext, Codec, CodecChain, CodecSpec, Parameters};
 use zarr_core::data_type::{CoreType, DataType};
 use zarr_core::region::element_count;
-use zarr_core::selection::Part;
+use zarr_core::selection::ResolvedSelection;
 use zarr_core::view::{View, ViewMut};
 use zarr_core::{CodecError, Dialect, MetadataError, Object, Region, Registry};
 
@@ -24,8 +24,8 @@ const SIZE: usize = size_of::<u64>();
 /// The optional codec.
 #[derive(Clone, Debug)]
 struct Optional {
-    mask: Chain,
-    data: Chain,
+    mask: CodecChain,
+    data: CodecChain,
     /// Bytes in an element, with the one that says whether it is there.
     cell: usize,
     configuration: Object,
@@ -53,8 +53,8 @@ pub(crate) fn build(
     let most = element_count(&context.shape).unwrap_or(u64::MAX);
     let data = ChunkContext::new(optional.inner().clone(), [most]);
     Ok(Codec::array_to_bytes(Optional {
-        mask: Chain::build(&mask_codecs, &mask, registry)?,
-        data: Chain::build(&data_codecs, &data, registry)?,
+        mask: CodecChain::build(&mask_codecs, &mask, registry)?,
+        data: CodecChain::build(&data_codecs, &data, registry)?,
         cell: optional.size(),
         configuration: spec.configuration.clone(),
     }))
@@ -93,7 +93,12 @@ impl Optional {
         check_size(self.mask.encoded_size(shape), encoded)?;
         let mut mask = zeroed(CODEC, element_count(shape).unwrap_or(u64::MAX))?;
         let out = ViewMut::new(&mut mask, shape, 1);
-        self.mask.decode_into(Cow::Borrowed(encoded), shape, &Part::all(shape), out)?;
+        self.mask.decode_into(
+            Cow::Borrowed(encoded),
+            shape,
+            &ResolvedSelection::all(shape),
+            out,
+        )?;
         Ok(mask)
     }
 
@@ -107,7 +112,12 @@ impl Optional {
         let size = self.cell - 1;
         let mut data = zeroed(CODEC, count.saturating_mul(size as u64))?;
         let out = ViewMut::new(&mut data, &shape, size);
-        self.data.decode_into(Cow::Borrowed(encoded), &shape, &Part::all(&shape), out)?;
+        self.data.decode_into(
+            Cow::Borrowed(encoded),
+            &shape,
+            &ResolvedSelection::all(&shape),
+            out,
+        )?;
         Ok(data)
     }
 
@@ -176,7 +186,7 @@ impl ArrayToBytes for Optional {
         Ok(())
     }
 
-    fn spelling(&self, dialect: Dialect) -> Option<CodecSpec> {
+    fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
         (dialect == Dialect::V3).then(|| CodecSpec::v3(CODEC, self.configuration.clone()))
     }
 }

@@ -175,7 +175,7 @@ impl BytesToBytes for Pcodec {
         Ok(Cow::Owned(numbers))
     }
 
-    fn spelling(&self, dialect: Dialect) -> Option<CodecSpec> {
+    fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
         numcodecs(dialect, CODEC, self.configuration.clone())
     }
 }
@@ -199,7 +199,7 @@ impl ArrayToBytes for Pcodec {
         Ok(())
     }
 
-    fn spelling(&self, dialect: Dialect) -> Option<CodecSpec> {
+    fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
         numcodecs(dialect, CODEC, self.configuration.clone())
     }
 }
@@ -393,7 +393,7 @@ mod tests {
         assert!(build_on(Dialect::V2, CODEC, "{}", &big).is_err());
         let words = r#"{"level":3,"delta_encoding_order":null}"#;
         let spelled = |dialect| {
-            let codec = flat(CoreType::Float32, words).spelling(dialect);
+            let codec = flat(CoreType::Float32, words).to_metadata(dialect);
             codec.map(|words| words.to_string())
         };
         assert_eq!(spelled(Dialect::V2), Some(format!("pcodec {words}")));

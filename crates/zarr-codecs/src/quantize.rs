@@ -204,7 +204,7 @@ mod tests {
         }
         let built = build_on(Dialect::V3, "numcodecs.quantize", r#"{"digits":1}"#, &float);
         let Ok(Codec::ArrayToArray(codec)) = built else { panic!("{built:?}") };
-        let spelled = codec.spelling(Dialect::V2).unwrap().to_string();
+        let spelled = codec.to_metadata(Dialect::V2).unwrap().to_string();
         assert_eq!(spelled, r#"quantize {"digits":1,"dtype":"<f4","astype":"<f4"}"#);
         assert_eq!(
             words(&*flat(">f8", "<f4", -2)),

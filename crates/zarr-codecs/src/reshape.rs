@@ -125,7 +125,7 @@ impl ArrayToArray for Reshape {
         reshape_common::decode(CODEC, encoded, out)
     }
 
-    fn spelling(&self, dialect: Dialect) -> Option<CodecSpec> {
+    fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
         let words = || CodecSpec::v3(CODEC, Object::new().with("shape", self.words.clone()));
         (dialect == Dialect::V3).then(words)
     }
@@ -143,9 +143,9 @@ mod tests {
         let words = format!(r#"{{"shape":{lengths}}}"#);
         match build_on(Dialect::V3, CODEC, &words, &here) {
             Ok(Codec::ArrayToArray(codec)) => {
-                let spelled = codec.spelling(Dialect::V3).unwrap().to_string();
+                let spelled = codec.to_metadata(Dialect::V3).unwrap().to_string();
                 assert_eq!(spelled, format!("reshape {words}"));
-                assert!(codec.spelling(Dialect::V2).is_none());
+                assert!(codec.to_metadata(Dialect::V2).is_none());
                 Ok(codec.encoded(&here).unwrap().shape)
             }
             Ok(other) => panic!("{other:?}"),

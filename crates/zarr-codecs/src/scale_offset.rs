@@ -168,7 +168,7 @@ impl ArrayToArray for ScaleOffset {
         decode_each(CODEC, encoded, self.numbers.size(), out, &step)
     }
 
-    fn spelling(&self, dialect: Dialect) -> Option<CodecSpec> {
+    fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
         (dialect == Dialect::V3).then(|| CodecSpec::v3(CODEC, self.configuration.clone()))
     }
 }
@@ -177,7 +177,7 @@ impl ArrayToArray for ScaleOffset {
 mod tests {
     use std::sync::Arc;
 
-    use zarr_core::codec::Chain;
+    use zarr_core::codec::CodecChain;
     use zarr_core::data_type::CoreType::*;
     use zarr_core::data_type::DataType;
     use zarr_core::{Region, Registry};
@@ -219,7 +219,7 @@ mod tests {
         let fill = |fill: u16| {
             let context = ChunkContext::new(Uint16, [2]);
             let context = context.with_fill(Some(FillValue::new(fill.to_ne_bytes())));
-            Chain::build(&specs, &context, &registry)
+            CodecChain::build(&specs, &context, &registry)
         };
         let chain = fill(1000).unwrap();
         let numbers = [1000u16, 1255].map(u16::to_ne_bytes).concat();
@@ -294,9 +294,9 @@ mod tests {
         }
         let words = r#"{"offset":"NaN","scale":0.5}"#;
         let codec = made(Float64, words).unwrap();
-        let spelled = codec.spelling(Dialect::V3).unwrap().to_string();
+        let spelled = codec.to_metadata(Dialect::V3).unwrap().to_string();
         assert_eq!(spelled, format!("scale_offset {words}"));
-        assert!(codec.spelling(Dialect::V2).is_none());
+        assert!(codec.to_metadata(Dialect::V2).is_none());
         let mut out = [0; 16];
         for stored in [0, 8, 15, 17] {
             let view = ViewMut::new(&mut out, &[2], 8);

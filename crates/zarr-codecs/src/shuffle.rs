@@ -65,7 +65,7 @@ impl BytesToBytes for Shuffle {
         Ok(Some(decoded))
     }
 
-    fn spelling(&self, dialect: Dialect) -> Option<CodecSpec> {
+    fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
         let configuration = Object::new().with("elementsize", self.element as u64);
         match dialect {
             Dialect::V3 => Some(CodecSpec::v3("numcodecs.shuffle", configuration)),
@@ -115,7 +115,7 @@ mod tests {
                 let built = build_on(Dialect::V2, "shuffle", configuration, &context);
                 let codec = bytes_to_bytes(built);
                 assert_eq!(
-                    codec.spelling(Dialect::V2).unwrap().to_string(),
+                    codec.to_metadata(Dialect::V2).unwrap().to_string(),
                     format!("shuffle {{\"elementsize\":{size}}}")
                 );
             }

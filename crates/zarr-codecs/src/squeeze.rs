@@ -39,7 +39,7 @@ impl ArrayToArray for Squeeze {
         reshape_common::decode(CODEC, encoded, out)
     }
 
-    fn spelling(&self, dialect: Dialect) -> Option<CodecSpec> {
+    fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
         (dialect == Dialect::V3).then(|| CodecSpec::v3(CODEC, Object::new()))
     }
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use zarr_core::codec::{ArrayToBytes, BytesToBytes, ChunkContext, Codec, CodecSpec, DecodedSize};
 use zarr_core::data_type::{CoreType, DataType};
-use zarr_core::heap::{CELL, Heap};
+use zarr_core::var_buffer::{VAR_REF_SIZE, VarBuffer};
 use zarr_core::view::{View, ViewMut};
 use zarr_core::{CodecError, Dialect, Json, MetadataError, Region, Registry};
 
@@ -189,7 +189,7 @@ pub(crate) fn speaks(codec: &dyn BytesToBytes, decoded: &[u8]) {
     let encoded = encode(codec, decoded);
     let registry = Registry::new().with(crate::register);
     for dialect in DIALECTS {
-        let Some(words) = codec.spelling(dialect) else {
+        let Some(words) = codec.to_metadata(dialect) else {
             continue;
         };
         assert_eq!(words.dialect, dialect);
@@ -197,13 +197,13 @@ pub(crate) fn speaks(codec: &dyn BytesToBytes, decoded: &[u8]) {
         let again = bytes_to_bytes(built);
         assert_eq!(self::decode(&*again, &encoded, decoded.len() as u64), decoded);
         assert_eq!(encode(&*again, decoded), encoded, "{words}");
-        assert_eq!(again.spelling(dialect), Some(words));
+        assert_eq!(again.to_metadata(dialect), Some(words));
     }
 }
 
 /// The codec's words in each dialect, as text.
 pub(crate) fn words(codec: &dyn BytesToBytes) -> [Option<String>; 3] {
-    DIALECTS.map(|dialect| codec.spelling(dialect).map(|words| words.to_string()))
+    DIALECTS.map(|dialect| codec.to_metadata(dialect).map(|words| words.to_string()))
 }
 
 /// A codec that makes bytes of elements of any length, and the shape of its chunks.
@@ -223,14 +223,14 @@ impl Long {
     }
 
     pub fn encode<T: AsRef<[u8]>>(&self, elements: &[T]) -> Result<Vec<u8>, CodecError> {
-        let heap = Heap::default();
+        let var_buffer = VarBuffer::default();
         let mut cells = Vec::new();
         for element in elements {
             let element = Bytes::copy_from_slice(element.as_ref());
             let len = element.len() as u64;
-            cells.extend_from_slice(heap.add(element)?.cell(0, len)?.as_bytes());
+            cells.extend_from_slice(var_buffer.add(element)?.reference(0, len)?.as_bytes());
         }
-        let view = View::new(&cells, &self.shape, CELL).with_heap(Some(&heap));
+        let view = View::new(&cells, &self.shape, VAR_REF_SIZE).with_var_buffer(Some(&var_buffer));
         self.codec.encode(view).map(Cow::into_owned)
     }
 
@@ -239,13 +239,14 @@ impl Long {
     }
 
     pub fn decode_part(&self, encoded: &[u8], within: &Region) -> Result<Vec<Vec<u8>>, CodecError> {
-        let heap = Heap::default();
+        let var_buffer = VarBuffer::default();
         let count = within.element_count().unwrap_or_default() as usize;
-        let mut cells = vec![0xa5; count * CELL];
-        let out = ViewMut::new(&mut cells, &within.shape(), CELL).with_heap(Some(&heap));
+        let mut cells = vec![0xa5; count * VAR_REF_SIZE];
+        let out = ViewMut::new(&mut cells, &within.shape(), VAR_REF_SIZE)
+            .with_var_buffer(Some(&var_buffer));
         self.codec.decode_into(encoded, &self.shape, within, out)?;
-        let elements = heap.elements();
-        Ok(cells.chunks_exact(CELL).map(|cell| elements.get(cell).to_vec()).collect())
+        let elements = var_buffer.elements();
+        Ok(cells.chunks_exact(VAR_REF_SIZE).map(|cell| elements.get(cell).to_vec()).collect())
     }
 
     /// What is wrong with these bytes.

@@ -59,7 +59,7 @@ impl ArrayToArray for Transpose {
     }
 
     fn decode(&self, encoded: &[u8], out: ViewMut<'_>) -> Result<(), CodecError> {
-        let cell = out.cell();
+        let cell = out.element_size();
         let mut turned = out.permuted(&self.order);
         if encoded.len() != turned.len() * cell {
             return Err(CodecError::Length {
@@ -73,7 +73,7 @@ impl ArrayToArray for Transpose {
         Ok(())
     }
 
-    fn spelling(&self, dialect: Dialect) -> Option<CodecSpec> {
+    fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
         let order: Json = self.order.iter().map(|&a| Json::from(a as u64)).collect();
         let configuration = Object::new().with("order", order);
         (dialect == Dialect::V3).then(|| CodecSpec::v3("transpose", configuration))
@@ -141,13 +141,13 @@ mod tests {
         assert!(transpose(&[2, 3], r#"{"order":[1,0],"x":1}"#).is_err());
         let order = |word: &str| {
             let codec = transpose(&[2, 3, 4], word).unwrap();
-            codec.spelling(Dialect::V3).unwrap().to_string()
+            codec.to_metadata(Dialect::V3).unwrap().to_string()
         };
         assert_eq!(order(r#"{"order":"F"}"#), r#"transpose {"order":[2,1,0]}"#);
         assert_eq!(order(r#"{"order":"C"}"#), r#"transpose {"order":[0,1,2]}"#);
         let scalar = transpose(&[], r#"{"order":[]}"#).unwrap();
         assert_eq!(scalar.axis_order(), Some(&[][..]));
         assert!(scalar.encoded(&context(CoreType::Uint8, &[1])).is_err());
-        assert!(scalar.spelling(Dialect::V2).is_none());
+        assert!(scalar.to_metadata(Dialect::V2).is_none());
     }
 }

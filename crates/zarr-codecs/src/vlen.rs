@@ -7,8 +7,8 @@ use std::borrow::Cow;
 
 use zarr_core::codec::{ArrayToBytes, ChunkContext, Codec, CodecSpec, Parameters};
 use zarr_core::data_type::DataType;
-use zarr_core::heap::{CELL, Heap};
 use zarr_core::region::element_count;
+use zarr_core::var_buffer::{VAR_REF_SIZE, VarBuffer};
 use zarr_core::view::{View, ViewMut};
 use zarr_core::{CodecError, Dialect, MetadataError, Object, Region};
 
@@ -50,8 +50,11 @@ pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, M
 }
 
 impl Vlen {
-    fn heap<'a>(&self, heap: Option<&'a Heap>) -> Result<&'a Heap, CodecError> {
-        heap.ok_or_else(|| CodecError::corrupt(self.name, "the elements have no lengths"))
+    fn var_buffer<'a>(
+        &self,
+        var_buffer: Option<&'a VarBuffer>,
+    ) -> Result<&'a VarBuffer, CodecError> {
+        var_buffer.ok_or_else(|| CodecError::corrupt(self.name, "the elements have no lengths"))
     }
 
     /// The number at the beginning of `bytes`, and what follows.
@@ -65,19 +68,20 @@ impl Vlen {
 
 impl ArrayToBytes for Vlen {
     fn encode<'a>(&self, chunk: View<'a>) -> Result<Cow<'a, [u8]>, CodecError> {
-        let elements = self.heap(chunk.heap())?.elements();
+        let elements = self.var_buffer(chunk.var_buffer())?.elements();
         let number = |n: usize| {
             let limit = CodecError::Limit { codec: self.name, limit: u32::MAX.into() };
             u32::try_from(n).map(u32::to_le_bytes).map_err(|_| limit)
         };
         let cells = chunk.to_bytes();
-        let lengths = cells.chunks_exact(CELL).map(|cell| NUMBER + elements.get(cell).len());
+        let lengths =
+            cells.chunks_exact(VAR_REF_SIZE).map(|cell| NUMBER + elements.get(cell).len());
         let mut out = Vec::new();
         let size = lengths.fold(NUMBER, usize::saturating_add);
         out.try_reserve_exact(size)
             .map_err(|_| CodecError::Limit { codec: self.name, limit: isize::MAX as u64 })?;
         out.extend_from_slice(&number(chunk.len())?);
-        for cell in cells.chunks_exact(CELL) {
+        for cell in cells.chunks_exact(VAR_REF_SIZE) {
             let element = elements.get(cell);
             out.extend_from_slice(&number(element.len())?);
             out.extend_from_slice(element);
@@ -93,7 +97,7 @@ impl ArrayToBytes for Vlen {
         mut out: ViewMut<'_>,
     ) -> Result<(), CodecError> {
         let corrupt = |why: String| CodecError::corrupt(self.name, why);
-        let heap = self.heap(out.heap())?;
+        let var_buffer = self.var_buffer(out.var_buffer())?;
         let (found, mut rest) = self.number(encoded, "the number of elements")?;
         let due = element_count(shape);
         if due != Some(found.into()) {
@@ -103,9 +107,9 @@ impl ArrayToBytes for Vlen {
         if (found as usize).checked_mul(NUMBER).is_none_or(|lengths| lengths > rest.len()) {
             return Err(corrupt(format!("{} bytes do not hold {found} elements", encoded.len())));
         }
-        let buffer = heap.add(encoded.to_vec().into())?;
-        let mut cells = zeroed(self.name, (found as usize * CELL) as u64)?;
-        for cell in cells.chunks_exact_mut(CELL) {
+        let buffer = var_buffer.add(encoded.to_vec().into())?;
+        let mut cells = zeroed(self.name, (found as usize * VAR_REF_SIZE) as u64)?;
+        for cell in cells.chunks_exact_mut(VAR_REF_SIZE) {
             let (len, after) = self.number(rest, "a length")?;
             let Some((element, after)) = after.split_at_checked(len as usize) else {
                 return Err(corrupt(format!(
@@ -115,17 +119,17 @@ impl ArrayToBytes for Vlen {
             };
             self.data_type.check_element(element)?;
             let offset = (encoded.len() - after.len() - element.len()) as u64;
-            cell.copy_from_slice(buffer.cell(offset, len.into())?.as_bytes());
+            cell.copy_from_slice(buffer.reference(offset, len.into())?.as_bytes());
             rest = after;
         }
         if !rest.is_empty() {
             return Err(corrupt(format!("{} bytes follow the last element", rest.len())));
         }
-        out.copy_from(&View::new(&cells, shape, CELL).part(within));
+        out.copy_from(&View::new(&cells, shape, VAR_REF_SIZE).part(within));
         Ok(())
     }
 
-    fn spelling(&self, dialect: Dialect) -> Option<CodecSpec> {
+    fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
         let is_known =
             dialect == Dialect::V2 || dialect == Dialect::V3 && self.name != "vlen-array";
         is_known.then(|| CodecSpec::new(dialect, self.name, self.configuration.clone()))

@@ -449,7 +449,7 @@ impl BytesToBytes for Zfp {
         Ok(Cow::Owned(native))
     }
 
-    fn spelling(&self, dialect: Dialect) -> Option<CodecSpec> {
+    fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
         self.spelled(dialect)
     }
 }
@@ -474,7 +474,7 @@ impl ArrayToBytes for Zfp {
         Ok(())
     }
 
-    fn spelling(&self, dialect: Dialect) -> Option<CodecSpec> {
+    fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
         self.spelled(dialect)
     }
 }
@@ -597,7 +597,7 @@ mod tests {
             let headed_again = zfpy.encode(view()).unwrap();
             assert_eq!(decoded(&*zfpy, &headed_again, core, shape).unwrap(), again);
             assert_eq!(flat.encode(Cow::Borrowed(&numbers)).unwrap(), headed_again);
-            if zfp.spelling(Dialect::V3).unwrap().to_string().contains("reversible") {
+            if zfp.to_metadata(Dialect::V3).unwrap().to_string().contains("reversible") {
                 assert_eq!(zfp.encode(view()).unwrap()[..], bare);
                 assert_eq!(headed_again[..], headed);
                 assert_eq!(again, numbers);
@@ -716,11 +716,11 @@ mod tests {
         assert!(on_arrays("zfpy", CoreType::Int16, &[4], r#"{"mode":5}"#).is_err());
         let expert = r#"{"mode":"expert","minbits":1,"maxbits":13,"maxprec":19,"minexp":-2}"#;
         let expert = on_arrays("zarrs.zfp", CoreType::Float32, &[4], expert).unwrap();
-        assert_eq!(expert.spelling(Dialect::V2), None);
+        assert_eq!(expert.to_metadata(Dialect::V2), None);
         let v2 = r#"{"mode":4,"compression_kwargs":{"tolerance":0.01},"tolerance":0.01,"rate":-1,
             "precision":-1}"#;
         let codec = build_on(Dialect::V2, "zfpy", v2, &context(CoreType::Float32, &[4])).unwrap();
-        let spelled = |dialect| codec.spelling(dialect).unwrap().to_string();
+        let spelled = |dialect| codec.to_metadata(dialect).unwrap().to_string();
         assert_eq!(spelled(Dialect::V3), r#"numcodecs.zfpy {"mode":4,"tolerance":0.01}"#);
         assert_eq!(spelled(Dialect::V2), format!("zfpy {}", v2.replace(['\n', ' '], "")));
     }

@@ -65,8 +65,8 @@ impl BytesToBytes for Zlib {
         no_rest(CODEC, reader.into_inner())
     }
 
-    fn spelling(&self, dialect: Dialect) -> Option<CodecSpec> {
-        self.level.spelling(dialect, "numcodecs.zlib", "zlib")
+    fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
+        self.level.to_metadata(dialect, "numcodecs.zlib", "zlib")
     }
 }
 

@@ -95,7 +95,7 @@ impl BytesToBytes for Zstd {
         decode_frames(&encoded, out)
     }
 
-    fn spelling(&self, dialect: Dialect) -> Option<CodecSpec> {
+    fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
         let mut configuration = Object::new().with("level", i64::from(self.level));
         // F-083: final v3 always says both, since some readers miss `checksum`; v2 says it only where
         // it is on, since tensorstore 0.1.86 refuses the member there (T-36).

@@ -4,16 +4,16 @@
 mod common;
 
 use proptest::prelude::*;
-use zarr_core::codec::{Chain, ChunkContext};
+use zarr_core::codec::{ChunkContext, CodecChain};
 use zarr_core::data_type::CoreType;
-use zarr_core::selection::Part;
+use zarr_core::selection::ResolvedSelection;
 use zarr_core::view::{View, ViewMut};
 use zarr_core::{Dialect, Region};
 
 use common::{WORDS, registry, spec};
 
 /// Chains for 16-bit integers of rank 3, as final v3 says them.
-fn chains() -> Vec<Chain> {
+fn chains() -> Vec<CodecChain> {
     let array = |name: &str, words: &str| spec(Dialect::V3, name, words);
     let bytes = |endian: &str| array("bytes", &format!("{{\"endian\":\"{endian}\"}}"));
     let turn = |order: &str| array("transpose", &format!("{{\"order\":{order}}}"));
@@ -42,7 +42,7 @@ fn chains() -> Vec<Chain> {
         }
     }
     let context = ChunkContext::new(CoreType::Int16, vec![3, 4, 5]);
-    let built = lists.iter().map(|list| Chain::build(list, &context, &registry).unwrap());
+    let built = lists.iter().map(|list| CodecChain::build(list, &context, &registry).unwrap());
     built.collect()
 }
 
@@ -66,7 +66,7 @@ proptest! {
             let encoded = chain.encode(View::new(&memory, &shape, 2)).unwrap();
             let mut whole = vec![0; memory.len()];
             let out = ViewMut::new(&mut whole, &shape, 2);
-            let all = Part::all(&shape);
+            let all = ResolvedSelection::all(&shape);
             chain.decode_into(encoded.clone(), &shape, &all, out).unwrap();
             prop_assert_eq!(&whole, &memory);
             let mut out = vec![0; want.len()];

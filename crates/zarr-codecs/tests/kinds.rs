@@ -5,7 +5,7 @@ mod common;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use zarr_core::codec::{Chain, ChunkContext, Codec, CodecSpec};
+use zarr_core::codec::{ChunkContext, Codec, CodecChain, CodecSpec};
 use zarr_core::data_type::{CoreType, DataType};
 use zarr_core::{Dialect, MetadataError};
 
@@ -91,7 +91,7 @@ fn a_codec_in_anothers_place_is_refused() {
     let registry = registry();
     let context = ChunkContext::new(CoreType::Int32, vec![2, 2]);
     let said = |name: &str| ways(Dialect::V3, name).swap_remove(0);
-    let build = |names: [&str; 3]| Chain::build(&names.map(said), &context, &registry);
+    let build = |names: [&str; 3]| CodecChain::build(&names.map(said), &context, &registry);
     assert!(build(["transpose", "bytes", "gzip"]).is_ok());
     for names in [
         ["gzip", "bytes", "transpose"],

@@ -29,7 +29,7 @@ pub trait Element: Clone + Default + Send + Sync + 'static {
     fn is(data_type: &DataType) -> bool;
 
     /// Room for so many elements; `None` if there is none.
-    fn room(count: usize) -> Option<Vec<Self>>;
+    fn alloc(count: usize) -> Option<Vec<Self>>;
 
     /// The memory of elements, to be filled with elements that are checked already; `None` if only
     /// [`Element::from_bytes`] may make them.
@@ -66,7 +66,7 @@ macro_rules! elements {
             fn is(data_type: &DataType) -> bool {
                 rests_on(data_type, $scalar)
             }
-            fn room(count: usize) -> Option<Vec<Self>> {
+            fn alloc(count: usize) -> Option<Vec<Self>> {
                 crate::memory::zeroed(count)
             }
             fn memory(elements: &mut [Self]) -> Option<&mut [u8]> {
@@ -110,7 +110,7 @@ impl Element for bool {
     fn is(data_type: &DataType) -> bool {
         rests_on(data_type, Scalar::Bool)
     }
-    fn room(count: usize) -> Option<Vec<Self>> {
+    fn alloc(count: usize) -> Option<Vec<Self>> {
         crate::memory::zeroed(count)
     }
     fn memory(_: &mut [Self]) -> Option<&mut [u8]> {
@@ -136,7 +136,7 @@ macro_rules! raw_elements {
                     _ => false,
                 }
             }
-            fn room(count: usize) -> Option<Vec<Self>> {
+            fn alloc(count: usize) -> Option<Vec<Self>> {
                 crate::memory::zeroed(count)
             }
             fn memory(elements: &mut [Self]) -> Option<&mut [u8]> {
@@ -155,7 +155,7 @@ macro_rules! raw_elements {
 raw_elements! { 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 20 24 32 }
 
 /// Room for elements that have memory of their own.
-fn room_for<T: Clone + Default>(count: usize) -> Option<Vec<T>> {
+fn alloc_output<T: Clone + Default>(count: usize) -> Option<Vec<T>> {
     let mut elements = Vec::new();
     elements.try_reserve_exact(count).ok()?;
     elements.resize(count, T::default());
@@ -167,8 +167,8 @@ impl Element for String {
     fn is(data_type: &DataType) -> bool {
         *data_type == DataType::String
     }
-    fn room(count: usize) -> Option<Vec<Self>> {
-        room_for(count)
+    fn alloc(count: usize) -> Option<Vec<Self>> {
+        alloc_output(count)
     }
     fn memory(_: &mut [Self]) -> Option<&mut [u8]> {
         None
@@ -189,8 +189,8 @@ impl Element for Vec<u8> {
     fn is(data_type: &DataType) -> bool {
         data_type.repr() == Some(Repr::Variable)
     }
-    fn room(count: usize) -> Option<Vec<Self>> {
-        room_for(count)
+    fn alloc(count: usize) -> Option<Vec<Self>> {
+        alloc_output(count)
     }
     fn memory(_: &mut [Self]) -> Option<&mut [u8]> {
         None
@@ -212,8 +212,8 @@ impl<T: Element> Element for Option<T> {
     fn is(data_type: &DataType) -> bool {
         matches!(data_type, DataType::Optional(optional) if T::is(optional.inner()))
     }
-    fn room(count: usize) -> Option<Vec<Self>> {
-        room_for(count)
+    fn alloc(count: usize) -> Option<Vec<Self>> {
+        alloc_output(count)
     }
     fn memory(_: &mut [Self]) -> Option<&mut [u8]> {
         None

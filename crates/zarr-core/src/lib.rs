@@ -4,7 +4,7 @@
 //! stores are the only rooms that touch the world.
 //!
 //! - [`store`]: where keys and values live. [`codec`]: how a chunk becomes bytes.
-//! - [`data_type`], [`grid`], [`region`], [`view`], [`heap`]: elements, chunks, boxes of elements, memory.
+//! - [`data_type`], [`grid`], [`region`], [`view`], [`variable-length buffer`]: elements, chunks, boxes of elements, memory.
 //! - [`selection`]: which elements are meant, and how they are taken out of chunks.
 //! - [`metadata`]: the model. [`mod@format`]: the three dialects' spelling of it.
 //! - [`hierarchy`]: groups and arrays, read and written. [`registry`]: names and what they make.
@@ -37,7 +37,6 @@ mod element;
 mod error;
 pub mod format;
 pub mod grid;
-pub mod heap;
 pub mod hierarchy;
 mod json;
 mod limits;
@@ -56,6 +55,7 @@ mod suggestion;
 pub mod sync;
 #[cfg(feature = "testkit")]
 pub mod testkit;
+pub mod var_buffer;
 pub mod view;
 
 pub use data_type::{CoreType, DataType, Scalar};

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use crate::codec::{Chain, ChunkContext, CodecSpec};
+use crate::codec::{ChunkContext, CodecChain, CodecSpec};
 use crate::data_type::{DataType, Endian, FillValue, Repr};
 use crate::dialect::Dialect;
 use crate::error::{MetadataError, Unsupported};
@@ -44,7 +44,7 @@ pub struct ArrayMetadata {
     /// of the draft says so. Such arrays are read, not written.
     pub shards: Option<Vec<u64>>,
     /// Why the elements cannot be read or written by this build, if so.
-    pub obstacles: Vec<Unsupported>,
+    pub unsupported: Vec<Unsupported>,
 }
 
 /// What is known of a group.
@@ -138,7 +138,7 @@ impl ArrayMetadata {
             dimension_names: None,
             unknown: Object::new(),
             shards: None,
-            obstacles: Vec::new(),
+            unsupported: Vec::new(),
         })
     }
 
@@ -178,8 +178,12 @@ impl ArrayMetadata {
     ///
     /// # Errors
     /// [`MetadataError::Unsupported`] naming what this build lacks.
-    pub fn chain(&self, registry: &Registry, dialect: Dialect) -> Result<Chain, MetadataError> {
-        if let Some(obstacle) = self.obstacles.first() {
+    pub fn chain(
+        &self,
+        registry: &Registry,
+        dialect: Dialect,
+    ) -> Result<CodecChain, MetadataError> {
+        if let Some(obstacle) = self.unsupported.first() {
             return Err(obstacle.clone().into());
         }
         if self.holds_n5_blocks() && self.chunk_keys != N5_KEYS {
@@ -189,7 +193,7 @@ impl ArrayMetadata {
         let build = |shape: Vec<u64>| {
             let context = ChunkContext::new(self.data_type.clone(), shape)
                 .with_fill(Some(FillValue::new(self.fill_bytes())));
-            Chain::build(&self.codecs, &context, registry)
+            CodecChain::build(&self.codecs, &context, registry)
         };
         let first = self.chunk_extent();
         let mut left = MOST_LENGTHS;
@@ -203,7 +207,7 @@ impl ArrayMetadata {
                 left -= 1;
             }
         }
-        Ok(build(first)?.mending_bools(dialect != Dialect::V3))
+        Ok(build(first)?.accept_nonzero_bools(dialect != Dialect::V3))
     }
 
     /// Whether chunks are blocks of N5, which has keys of its own (F-102).
@@ -291,7 +295,7 @@ impl ArrayMetadata {
         dialect: Dialect,
         registry: &Registry,
     ) -> Result<Self, MetadataError> {
-        if let Some(obstacle) = self.obstacles.first() {
+        if let Some(obstacle) = self.unsupported.first() {
             return Err(obstacle.clone().into());
         }
         for codec in &mut self.codecs {
@@ -313,7 +317,7 @@ impl ArrayMetadata {
             let filter = |spec: &CodecSpec| spec.dialect == Dialect::V2;
             (hidden, self.codecs) = self.codecs.into_iter().partition(filter);
         }
-        self.codecs = crate::codec::respell(&self.codecs, &context, dialect, registry)?;
+        self.codecs = crate::codec::convert_codecs(&self.codecs, &context, dialect, registry)?;
         let on_arrays = |spec: &&CodecSpec| spec.name == "transpose";
         let after = self.codecs.iter().position(|spec| spec.name == "bytes").map(|at| at + 1);
         let after = after.unwrap_or_else(|| self.codecs.iter().take_while(on_arrays).count());

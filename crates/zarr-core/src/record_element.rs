@@ -136,7 +136,7 @@ impl<T: RecordElement> Element for T {
         }
     }
 
-    fn room(count: usize) -> Option<Vec<Self>> {
+    fn alloc(count: usize) -> Option<Vec<Self>> {
         bytemuck::allocation::try_zeroed_vec(count).ok()
     }
 

@@ -11,9 +11,9 @@ use std::ops::{
     Bound, Range, RangeBounds, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive,
 };
 
-pub use self::part::Part;
-pub(crate) use self::part::{Elements, Picks, distinct};
-pub(crate) use self::resolve::Selected;
+pub use self::part::ResolvedSelection;
+pub(crate) use self::part::{AxisIndices, Elements, distinct};
+pub(crate) use self::resolve::Resolved;
 use crate::region::Region;
 
 /// What is meant of one axis.
@@ -81,35 +81,35 @@ pub fn steps(range: impl RangeBounds<u64>, step: i64) -> AxisSelection {
 ///
 /// What is written more than once in one call holds the last of the elements in C order, as in NumPy.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Selection(Wish);
+pub struct Selection(SelectionExpr);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Wish {
+enum SelectionExpr {
     All,
     Region(Region),
     Outer(Vec<AxisSelection>),
     Named(Vec<(String, AxisSelection)>),
     Points(Vec<Vec<u64>>),
     Mask { shape: Vec<u64>, mask: Vec<bool> },
-    Blocks(Box<Wish>),
+    Blocks(Box<SelectionExpr>),
 }
 
 impl Selection {
     /// One [`AxisSelection`] per axis, for any number of axes; as a tuple of them.
     pub fn outer<A: Into<AxisSelection>>(axes: impl IntoIterator<Item = A>) -> Selection {
-        Selection(Wish::Outer(axes.into_iter().map(Into::into).collect()))
+        Selection(SelectionExpr::Outer(axes.into_iter().map(Into::into).collect()))
     }
 
     /// Single elements: one list of coordinates per axis, all equally long; element `n` has the `n`th of
     /// each. The result has one axis. (zarr-python's `vindex`.)
     pub fn points<C: Into<Vec<u64>>>(coordinates: impl IntoIterator<Item = C>) -> Selection {
-        Selection(Wish::Points(coordinates.into_iter().map(Into::into).collect()))
+        Selection(SelectionExpr::Points(coordinates.into_iter().map(Into::into).collect()))
     }
 
     /// The elements at which `mask` is true, in C order; `mask` has the array's `shape` and is in C order
     /// itself. The result has one axis.
     pub fn mask(shape: &[u64], mask: impl Into<Vec<bool>>) -> Selection {
-        Selection(Wish::Mask { shape: shape.to_vec(), mask: mask.into() })
+        Selection(SelectionExpr::Mask { shape: shape.to_vec(), mask: mask.into() })
     }
 
     /// What is meant of the axis with this name; [`Named::and`] of others. Axes that are not named are meant
@@ -132,7 +132,7 @@ impl Selection {
     ///
     /// `Selection::blocks((1, ..))` is the second row of chunks.
     pub fn blocks(chunks: impl Into<Selection>) -> Selection {
-        Selection(Wish::Blocks(Box::new(chunks.into().0)))
+        Selection(SelectionExpr::Blocks(Box::new(chunks.into().0)))
     }
 }
 
@@ -151,22 +151,22 @@ impl Named {
 
 impl From<Named> for Selection {
     fn from(named: Named) -> Selection {
-        Selection(Wish::Named(named.0))
+        Selection(SelectionExpr::Named(named.0))
     }
 }
 impl From<RangeFull> for Selection {
     fn from(_: RangeFull) -> Selection {
-        Selection(Wish::All)
+        Selection(SelectionExpr::All)
     }
 }
 impl From<()> for Selection {
     fn from((): ()) -> Selection {
-        Selection(Wish::Outer(Vec::new()))
+        Selection(SelectionExpr::Outer(Vec::new()))
     }
 }
 impl From<Region> for Selection {
     fn from(region: Region) -> Selection {
-        Selection(Wish::Region(region))
+        Selection(SelectionExpr::Region(region))
     }
 }
 impl From<&Region> for Selection {
@@ -247,7 +247,7 @@ macro_rules! tuples {
     ($($($T:ident $axis:tt),+;)*) => {$(
         impl<$($T: Into<AxisSelection>),+> From<($($T,)+)> for Selection {
             fn from(axes: ($($T,)+)) -> Selection {
-                Selection(Wish::Outer(vec![$(axes.$axis.into()),+]))
+                Selection(SelectionExpr::Outer(vec![$(axes.$axis.into()),+]))
             }
         }
     )*};

@@ -14,9 +14,9 @@ use std::marker::PhantomData;
 use self::copy::{Turn, copy_runs, swap_runs};
 use self::pairs::pairs;
 use crate::codec::scratch;
-use crate::heap::Heap;
 use crate::region::Region;
-use crate::selection::Part;
+use crate::selection::ResolvedSelection;
+use crate::var_buffer::VarBuffer;
 
 /// Shape and strides of a window, in cells and bytes.
 #[derive(Clone, Debug)]
@@ -97,7 +97,7 @@ pub struct View<'a> {
     window: Window,
     memory: PhantomData<&'a [u8]>,
     /// Where elements of variable length lie, whose cells these are.
-    heap: Option<&'a Heap>,
+    var_buffer: Option<&'a VarBuffer>,
 }
 
 /// A window on cells that nobody else reads or writes.
@@ -107,7 +107,7 @@ pub struct ViewMut<'a> {
     window: Window,
     memory: PhantomData<&'a mut [u8]>,
     /// Where elements of variable length lie, whose cells these are.
-    heap: Option<&'a Heap>,
+    var_buffer: Option<&'a VarBuffer>,
 }
 
 // SAFETY: a View stands for a `&[u8]`, a ViewMut for a `&mut [u8]`; both may go to other threads.
@@ -132,15 +132,15 @@ fn checked_window(len: usize, shape: &[u64], cell: usize) -> Window {
 }
 
 impl<'a> View<'a> {
-    /// The same cells, standing for elements of variable length in `heap`.
+    /// The same cells, standing for elements of variable length in `variable-length buffer`.
     #[must_use]
-    pub fn with_heap(self, heap: Option<&'a Heap>) -> Self {
-        View { heap, ..self }
+    pub fn with_var_buffer(self, var_buffer: Option<&'a VarBuffer>) -> Self {
+        View { var_buffer, ..self }
     }
 
     /// Where elements of variable length lie, if the cells stand for such.
-    pub fn heap(&self) -> Option<&'a Heap> {
-        self.heap
+    pub fn var_buffer(&self) -> Option<&'a VarBuffer> {
+        self.var_buffer
     }
 
     /// A view in C order of all of `memory`: `shape` cells of `cell` bytes.
@@ -149,7 +149,7 @@ impl<'a> View<'a> {
     /// If `memory` is not exactly as long as that.
     pub fn new(memory: &'a [u8], shape: &[u64], cell: usize) -> Self {
         let window = checked_window(memory.len(), shape, cell);
-        View { at: memory.as_ptr(), window, memory: PhantomData, heap: None }
+        View { at: memory.as_ptr(), window, memory: PhantomData, var_buffer: None }
     }
 
     /// How many cells along each axis.
@@ -168,7 +168,7 @@ impl<'a> View<'a> {
     }
 
     /// How many bytes a cell has.
-    pub fn cell(&self) -> usize {
+    pub fn element_size(&self) -> usize {
         self.window.cell
     }
 
@@ -181,7 +181,7 @@ impl<'a> View<'a> {
             at: self.at,
             window: self.window.permuted(order),
             memory: PhantomData,
-            heap: self.heap,
+            var_buffer: self.var_buffer,
         }
     }
 
@@ -193,7 +193,7 @@ impl<'a> View<'a> {
         let (window, offset) = self.window.part(region);
         // SAFETY: the part lies inside this view, so the pointer stays inside the memory.
         let at = unsafe { self.at.offset(offset) };
-        View { at, window, memory: PhantomData, heap: self.heap }
+        View { at, window, memory: PhantomData, var_buffer: self.var_buffer }
     }
 
     /// Of every cell the `size` bytes that follow its first `offset`.
@@ -204,7 +204,7 @@ impl<'a> View<'a> {
         let (window, offset) = self.window.span(offset, size);
         // SAFETY: the span lies inside the view's first cell, or the view is empty and nothing moves.
         let at = unsafe { self.at.offset(offset) };
-        View { at, window, memory: PhantomData, heap: self.heap }
+        View { at, window, memory: PhantomData, var_buffer: self.var_buffer }
     }
 
     /// The bytes, if the cells follow each other in C order.
@@ -253,15 +253,15 @@ fn is_repetition(bytes: &[u8], cell: &[u8]) -> bool {
 }
 
 impl<'a> ViewMut<'a> {
-    /// The same cells, standing for elements of variable length in `heap`.
+    /// The same cells, standing for elements of variable length in `variable-length buffer`.
     #[must_use]
-    pub fn with_heap(self, heap: Option<&'a Heap>) -> Self {
-        ViewMut { heap, ..self }
+    pub fn with_var_buffer(self, var_buffer: Option<&'a VarBuffer>) -> Self {
+        ViewMut { var_buffer, ..self }
     }
 
     /// Where elements of variable length lie, if the cells stand for such.
-    pub fn heap(&self) -> Option<&'a Heap> {
-        self.heap
+    pub fn var_buffer(&self) -> Option<&'a VarBuffer> {
+        self.var_buffer
     }
 
     /// A view in C order of all of `memory`: `shape` cells of `cell` bytes.
@@ -270,7 +270,7 @@ impl<'a> ViewMut<'a> {
     /// If `memory` is not exactly as long as that.
     pub fn new(memory: &'a mut [u8], shape: &[u64], cell: usize) -> Self {
         let window = checked_window(memory.len(), shape, cell);
-        ViewMut { at: memory.as_mut_ptr(), window, memory: PhantomData, heap: None }
+        ViewMut { at: memory.as_mut_ptr(), window, memory: PhantomData, var_buffer: None }
     }
 
     /// How many cells along each axis.
@@ -289,18 +289,28 @@ impl<'a> ViewMut<'a> {
     }
 
     /// How many bytes a cell has.
-    pub fn cell(&self) -> usize {
+    pub fn element_size(&self) -> usize {
         self.window.cell
     }
 
     /// The same cells, lent for a while.
     pub fn reborrow(&mut self) -> ViewMut<'_> {
-        ViewMut { at: self.at, window: self.window.clone(), memory: PhantomData, heap: self.heap }
+        ViewMut {
+            at: self.at,
+            window: self.window.clone(),
+            memory: PhantomData,
+            var_buffer: self.var_buffer,
+        }
     }
 
     /// The same cells, to be read.
     pub fn as_view(&self) -> View<'_> {
-        View { at: self.at, window: self.window.clone(), memory: PhantomData, heap: self.heap }
+        View {
+            at: self.at,
+            window: self.window.clone(),
+            memory: PhantomData,
+            var_buffer: self.var_buffer,
+        }
     }
 
     /// The same cells with their axes in another order: axis `i` is what axis `order[i]` was.
@@ -312,7 +322,7 @@ impl<'a> ViewMut<'a> {
             at: self.at,
             window: self.window.permuted(order),
             memory: PhantomData,
-            heap: self.heap,
+            var_buffer: self.var_buffer,
         }
     }
 
@@ -324,7 +334,7 @@ impl<'a> ViewMut<'a> {
         let (window, offset) = self.window.part(region);
         // SAFETY: the part lies inside this view, so the pointer stays inside the memory.
         let at = unsafe { self.at.offset(offset) };
-        ViewMut { at, window, memory: PhantomData, heap: self.heap }
+        ViewMut { at, window, memory: PhantomData, var_buffer: self.var_buffer }
     }
 
     /// Of every cell the `size` bytes that follow its first `offset`.
@@ -335,7 +345,7 @@ impl<'a> ViewMut<'a> {
         let (window, offset) = self.window.span(offset, size);
         // SAFETY: the span lies inside the view's first cell, or the view is empty and nothing moves.
         let at = unsafe { self.at.offset(offset) };
-        ViewMut { at, window, memory: PhantomData, heap: self.heap }
+        ViewMut { at, window, memory: PhantomData, var_buffer: self.var_buffer }
     }
 
     /// Two views: the first `at` cells along `axis`, and the rest.
@@ -354,8 +364,18 @@ impl<'a> ViewMut<'a> {
         // coordinate along `axis`, and the window maps different coordinates to different cells.
         let second_at = unsafe { self.at.offset(offset) };
         (
-            ViewMut { at: self.at, window: first, memory: PhantomData, heap: self.heap },
-            ViewMut { at: second_at, window: second, memory: PhantomData, heap: self.heap },
+            ViewMut {
+                at: self.at,
+                window: first,
+                memory: PhantomData,
+                var_buffer: self.var_buffer,
+            },
+            ViewMut {
+                at: second_at,
+                window: second,
+                memory: PhantomData,
+                var_buffer: self.var_buffer,
+            },
         )
     }
 
@@ -439,7 +459,7 @@ impl ViewMut<'_> {
     ///
     /// # Panics
     /// If this view has not the part's shape, cells differ, or the part leaves `source`.
-    pub fn gather(&mut self, part: &Part, source: &View<'_>) {
+    pub fn gather(&mut self, part: &ResolvedSelection, source: &View<'_>) {
         let (to, from) = (self.at, source.at);
         pairs(part, &source.window, &self.window, &mut |f, t, run| {
             // SAFETY: `pairs` visits runs inside both windows; a ViewMut shares no memory with a View.
@@ -452,7 +472,7 @@ impl ViewMut<'_> {
     ///
     /// # Panics
     /// If `source` has not the part's shape, cells differ, or the part leaves this view.
-    pub fn scatter(&mut self, part: &Part, source: &View<'_>) {
+    pub fn scatter(&mut self, part: &ResolvedSelection, source: &View<'_>) {
         let (to, from) = (self.at, source.at);
         pairs(part, &self.window, &source.window, &mut |t, f, run| {
             // SAFETY: as in `gather`.

@@ -89,7 +89,7 @@ impl ArrayToArray for Morton {
     }
 
     fn encode(&self, chunk: View<'_>) -> Result<Vec<u8>, CodecError> {
-        let (cells, size) = (chunk.to_bytes(), chunk.cell());
+        let (cells, size) = (chunk.to_bytes(), chunk.element_size());
         let mut curve = Vec::with_capacity(cells.len());
         along_the_curve(&chunk.shape(), |_, place| {
             curve.extend_from_slice(&cells[place * size..][..size]);
@@ -98,11 +98,11 @@ impl ArrayToArray for Morton {
     }
 
     fn decode(&self, encoded: &[u8], mut out: ViewMut<'_>) -> Result<(), CodecError> {
-        let (expected, found) = ((out.len() * out.cell()) as u64, encoded.len() as u64);
+        let (expected, found) = ((out.len() * out.element_size()) as u64, encoded.len() as u64);
         if found != expected {
             return Err(CodecError::Length { codec: "morton", expected, found });
         }
-        let (mut cells, size) = (vec![0; encoded.len()], out.cell());
+        let (mut cells, size) = (vec![0; encoded.len()], out.element_size());
         along_the_curve(&out.shape(), |along, place| {
             cells[place * size..][..size].copy_from_slice(&encoded[along * size..][..size]);
         });
@@ -110,7 +110,7 @@ impl ArrayToArray for Morton {
         Ok(())
     }
 
-    fn spelling(&self, dialect: Dialect) -> Option<CodecSpec> {
+    fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
         match dialect {
             Dialect::V3 => Some(CodecSpec::v3(URI, Object::new())),
             Dialect::Draft => Some(CodecSpec::new(dialect, URI, Object::new().with("type", TYPE))),
@@ -189,10 +189,10 @@ mod tests {
         };
         let typed = |text: &str| Object::new().with("type", text);
         let codec = made(Dialect::Draft, typed("morton")).unwrap();
-        assert_eq!(codec.spelling(Dialect::V3).unwrap().to_string(), URI);
-        let draft = codec.spelling(Dialect::Draft).unwrap().to_string();
+        assert_eq!(codec.to_metadata(Dialect::V3).unwrap().to_string(), URI);
+        let draft = codec.to_metadata(Dialect::Draft).unwrap().to_string();
         assert_eq!(draft, format!(r#"{URI} {{"type":"morton"}}"#));
-        assert!(codec.spelling(Dialect::V2).is_none());
+        assert!(codec.to_metadata(Dialect::V2).is_none());
         made(Dialect::V3, Object::new()).unwrap();
         assert!(made(Dialect::V3, typed("morton")).is_err());
         assert!(made(Dialect::Draft, typed("hilbert")).is_err());

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use zarr_core::grid::{ChunkGrid, Span};
+use zarr_core::grid::{ChunkExtent, ChunkGrid};
 use zarr_core::{Dialect, Json, MetadataError, Object};
 
 /// The grid's name in final v3 and in the drafts.
@@ -76,14 +76,14 @@ impl ChunkGrid for OffsetGrid {
         len.checked_sub(1).map_or(0, |last| self.locate(axis, last) + 1)
     }
 
-    fn span(&self, axis: usize, ordinal: u64) -> Span {
+    fn span(&self, axis: usize, ordinal: u64) -> ChunkExtent {
         let ((index, before), stored) = (self.first(axis), self.chunk_shape[axis]);
         let index = index.saturating_add_unsigned(ordinal);
         match ordinal {
-            0 => Span { index, before, start: 0, len: stored - before, stored },
+            0 => ChunkExtent { index, before, start: 0, len: stored - before, stored },
             _ => {
                 let start = ordinal.saturating_mul(stored).saturating_sub(before);
-                Span { index, before: 0, start, len: stored, stored }
+                ChunkExtent { index, before: 0, start, len: stored, stored }
             }
         }
     }
@@ -96,7 +96,7 @@ impl ChunkGrid for OffsetGrid {
         Some(self.chunk_shape.clone())
     }
 
-    fn spelling(&self, dialect: Dialect) -> Option<Json> {
+    fn to_metadata(&self, dialect: Dialect) -> Option<Json> {
         let origin: Json = self.origin.iter().copied().map(Json::from).collect();
         let configuration =
             Object::new().with("chunk_shape", &self.chunk_shape[..]).with("origin", origin);
@@ -173,11 +173,11 @@ mod tests {
         let parse = |text: &str| Json::parse(text.as_bytes()).unwrap();
         let made = |text: &str| build(parse(text).as_object().unwrap(), &[9, 9]);
         let grid = made(r#"{"chunk_shape":[4,5],"origin":[-3,0]}"#).unwrap();
-        let v3 = grid.spelling(Dialect::V3).unwrap().to_string();
+        let v3 = grid.to_metadata(Dialect::V3).unwrap().to_string();
         assert!(v3.ends_with(r#"1.0","configuration":{"chunk_shape":[4,5],"origin":[-3,0]}}"#));
-        let draft = grid.spelling(Dialect::Draft).unwrap().to_string();
+        let draft = grid.to_metadata(Dialect::Draft).unwrap().to_string();
         assert!(draft.contains(r#""type":"offset","configuration":{"#));
-        assert!(grid.spelling(Dialect::V2).is_none());
+        assert!(grid.to_metadata(Dialect::V2).is_none());
         for wrong in [
             r#"{"chunk_shape":[4,5]}"#,
             r#"{"origin":[0,0]}"#,

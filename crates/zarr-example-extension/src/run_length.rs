@@ -65,8 +65,8 @@ impl BytesToBytes for RunLength {
         Ok(decoded.into())
     }
 
-    fn spelling(&self, dialect: Dialect) -> Option<CodecSpec> {
-        NAMES.spelling(dialect, Object::new())
+    fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
+        NAMES.to_metadata(dialect, Object::new())
     }
 }
 
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn every_dialect_has_words_for_it() {
-        let name = |dialect| RunLength.spelling(dialect).unwrap().to_string();
+        let name = |dialect| RunLength.to_metadata(dialect).unwrap().to_string();
         assert_eq!(name(Dialect::V3), URI);
         assert_eq!(name(Dialect::Draft), URI);
         assert_eq!(name(Dialect::V2), ID);

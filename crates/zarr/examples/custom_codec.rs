@@ -30,8 +30,8 @@ impl BytesToBytes for TurnedBits {
         self.encode(encoded)
     }
 
-    fn spelling(&self, dialect: Dialect) -> Option<CodecSpec> {
-        NAMES.spelling(dialect, Object::new())
+    fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
+        NAMES.to_metadata(dialect, Object::new())
     }
 }
 

@@ -33,7 +33,7 @@ impl ExtensionType for Rgb565 {
         CoreType::Uint16.repr()
     }
 
-    fn spelling(&self, dialect: Dialect, endian: Endian) -> Option<Json> {
+    fn to_metadata(&self, dialect: Dialect, endian: Endian) -> Option<Json> {
         let named = Object::new().with("extension", URI).with("type", "rgb565");
         match dialect {
             Dialect::V3 => Some(URI.into()),

@@ -124,7 +124,7 @@ fn conversions_keep_all_values_in_each_direction() -> Result<()> {
             assert_eq!(copy.read::<i32>(..)?, array.read::<i32>(..)?, "{what} from {from} to {to}");
             assert_eq!(copy.data_type(), array.data_type(), "{what}");
             assert_eq!(copy.metadata().fill_value, array.metadata().fill_value, "{what}");
-            let grid = |array: &Array| array.metadata().grid.as_ref()?.spelling(Dialect::V3);
+            let grid = |array: &Array| array.metadata().grid.as_ref()?.to_metadata(Dialect::V3);
             assert_eq!(grid(&copy), grid(&array), "{what}");
         }
     }
@@ -305,7 +305,7 @@ impl std::fmt::Display for Odd {
 }
 
 impl ExtensionType for Odd {
-    fn spelling(&self, _: Dialect, _: Endian) -> Option<Json> {
+    fn to_metadata(&self, _: Dialect, _: Endian) -> Option<Json> {
         Some(Object::new().with("name", "https://example.org/odd").into())
     }
     fn repr(&self) -> Repr {

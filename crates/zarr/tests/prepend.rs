@@ -92,7 +92,7 @@ fn growing_and_shrinking_at_both_ends_follows_a_list() -> Result<()> {
                 let again = Hierarchy::open(store.clone(), &knowing())?.array(&path("/a"))?;
                 assert_eq!(array.read::<i32>(..)?, model.elements, "round {round}");
                 assert_eq!(again.read::<i32>(..)?, model.elements, "round {round}");
-                let words = again.metadata().grid.as_ref().and_then(|g| g.spelling(Dialect::V3));
+                let words = again.metadata().grid.as_ref().and_then(|g| g.to_metadata(Dialect::V3));
                 let origin = format!("\"origin\":[{}]", model.begin);
                 assert!(words.is_some_and(|words| words.to_string().contains(&origin)));
             }

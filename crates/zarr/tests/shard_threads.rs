@@ -45,8 +45,8 @@ impl BytesToBytes for Meeting {
         }
         Ok(encoded)
     }
-    fn spelling(&self, dialect: Dialect) -> Option<CodecSpec> {
-        NAMES.spelling(dialect, Object::new())
+    fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
+        NAMES.to_metadata(dialect, Object::new())
     }
 }
 

@@ -144,7 +144,7 @@ impl BytesToBytes for Watching {
         Ok(encoded)
     }
 
-    fn spelling(&self, _: Dialect) -> Option<CodecSpec> {
+    fn to_metadata(&self, _: Dialect) -> Option<CodecSpec> {
         Some(CodecSpec::v3(&self.name, Object::new()))
     }
 }

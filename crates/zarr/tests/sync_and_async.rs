@@ -106,8 +106,8 @@ impl BytesToBytes for Counted {
     ) -> Result<std::borrow::Cow<'a, [u8]>, CodecError> {
         Ok(encoded)
     }
-    fn spelling(&self, dialect: Dialect) -> Option<CodecSpec> {
-        COUNTED.spelling(dialect, Object::new())
+    fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
+        COUNTED.to_metadata(dialect, Object::new())
     }
 }
 

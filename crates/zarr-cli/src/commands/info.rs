@@ -139,8 +139,8 @@ fn shard_count(metadata: &ArrayMetadata) -> Option<u64> {
 /// What hinders this build from reading and writing elements.
 fn obstacles(array: &Array) -> Vec<Unsupported> {
     let metadata = array.metadata();
-    if !metadata.obstacles.is_empty() {
-        return metadata.obstacles.clone();
+    if !metadata.unsupported.is_empty() {
+        return metadata.unsupported.clone();
     }
     let hierarchy = array.hierarchy();
     match metadata.chain(hierarchy.registry(), hierarchy.dialect()) {

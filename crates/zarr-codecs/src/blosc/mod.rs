@@ -166,7 +166,7 @@ impl BytesToBytes for Blosc {
         header.decode(&encoded, out)
     }
 
-    fn spelling(&self, dialect: Dialect) -> Option<CodecSpec> {
+    fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
         let shuffle = match (dialect, self.shuffle()) {
             (Dialect::V3, Shuffle::None) => Json::from("noshuffle"),
             (Dialect::V3, Shuffle::Bits) => Json::from("bitshuffle"),

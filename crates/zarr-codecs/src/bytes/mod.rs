@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use zarr_core::codec::{ArrayToBytes, ChunkContext, Codec, CodecSpec, Parameters, PartialDecoder};
 use zarr_core::data_type::{ByteSwap, DataType, Endian, Origin};
 use zarr_core::region::element_count;
-use zarr_core::selection::Part;
+use zarr_core::selection::ResolvedSelection;
 use zarr_core::view::{View, ViewMut};
 use zarr_core::{CodecError, Dialect, MetadataError, Object, Region};
 
@@ -153,7 +153,11 @@ impl ArrayToBytes for Bytes {
         self.plain.decode(encoded, shape, within, out)
     }
 
-    fn partial(&self, shape: &[u64], within: &Part) -> Option<Box<dyn PartialDecoder + '_>> {
+    fn partial(
+        &self,
+        shape: &[u64],
+        within: &ResolvedSelection,
+    ) -> Option<Box<dyn PartialDecoder + '_>> {
         let within = within.as_region().filter(|part| !self.checked && !part.is_all(shape))?;
         Slabs::new(&self.plain, shape, within).map(|slabs| Box::new(slabs) as _)
     }
@@ -166,7 +170,7 @@ impl ArrayToBytes for Bytes {
         self.plain.unit == Some(1) && self.plain.narrow.is_none()
     }
 
-    fn spelling(&self, dialect: Dialect) -> Option<CodecSpec> {
+    fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
         // T-38: no byte order is made up for elements that have none.
         let endian = self.endian.filter(|_| self.ordered);
         let configuration =
@@ -365,9 +369,10 @@ mod tests {
         let spelled = |core, configuration: &str| {
             let codec = bytes(core, &[1], configuration);
             assert!(
-                codec.spelling(Dialect::V2).is_none() && codec.spelling(Dialect::Draft).is_none()
+                codec.to_metadata(Dialect::V2).is_none()
+                    && codec.to_metadata(Dialect::Draft).is_none()
             );
-            codec.spelling(Dialect::V3).unwrap().to_string()
+            codec.to_metadata(Dialect::V3).unwrap().to_string()
         };
         assert_eq!(spelled(Uint8, "{}"), "bytes");
         assert_eq!(spelled(Uint8, r#"{"endian":"big"}"#), "bytes");

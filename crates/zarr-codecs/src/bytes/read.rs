@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use zarr_core::codec::{ChunkIndex, PartialDecoder};
-use zarr_core::grid::{ChunkGrid, RegularGrid, Tile};
+use zarr_core::grid::{ChunkGrid, ChunkProjection, RegularGrid};
 use zarr_core::region::element_count;
 use zarr_core::view::ViewMut;
 use zarr_core::{CodecError, Region};
@@ -49,7 +49,7 @@ impl<'a> Slabs<'a> {
     }
 
     /// What of a slab is read.
-    fn rows<'t>(&self, at: &'t Tile) -> Result<(&'t Region, Range<u64>), CodecError> {
+    fn rows<'t>(&self, at: &'t ChunkProjection) -> Result<(&'t Region, Range<u64>), CodecError> {
         let within = at.within.as_region();
         let within = within.ok_or_else(|| CodecError::corrupt(CODEC, "a slab is no box"))?;
         Ok((within, within.intervals()[self.axis].clone()))
@@ -61,14 +61,23 @@ impl PartialDecoder for Slabs<'_> {
         &self.grid
     }
 
-    fn segment(&self, _: Option<&ChunkIndex>, at: &Tile) -> Result<Option<Range<u64>>, CodecError> {
+    fn segment(
+        &self,
+        _: Option<&ChunkIndex>,
+        at: &ChunkProjection,
+    ) -> Result<Option<Range<u64>>, CodecError> {
         let (_, rows) = self.rows(at)?;
         let (stride, outer) = self.strides.split_last().expect("a slab is cut along an axis");
         let begin: u64 = at.ordinals.iter().zip(outer).map(|(index, stride)| index * stride).sum();
         Ok(Some(begin + rows.start * stride..begin + rows.end * stride))
     }
 
-    fn decode(&self, bytes: &[u8], at: &Tile, out: ViewMut<'_>) -> Result<(), CodecError> {
+    fn decode(
+        &self,
+        bytes: &[u8],
+        at: &ChunkProjection,
+        out: ViewMut<'_>,
+    ) -> Result<(), CodecError> {
         let (within, rows) = self.rows(at)?;
         let (mut shape, mut intervals) = (at.chunk_shape.clone(), within.intervals().to_vec());
         shape[self.axis] = rows.end - rows.start;
@@ -85,7 +94,7 @@ mod tests {
     use zarr_core::codec::{ArrayToBytes, Codec};
     use zarr_core::data_type::CoreType;
     use zarr_core::grid::tiles;
-    use zarr_core::selection::Part;
+    use zarr_core::selection::ResolvedSelection;
     use zarr_core::{Dialect, Region};
 
     use super::*;
@@ -108,14 +117,14 @@ mod tests {
 
     /// The ranges of a part; `None` if all of the chunk is read instead.
     fn ranges(codec: &Arc<dyn ArrayToBytes>, shape: &[u64], within: &Region) -> Option<usize> {
-        let decoder = codec.partial(shape, &Part::from(within.clone()))?;
+        let decoder = codec.partial(shape, &ResolvedSelection::from(within.clone()))?;
         Some(tiles(decoder.grid(), shape, within).count())
     }
 
     /// The part, decoded out of the ranges alone; `None` if all of the chunk is read instead.
     fn in_parts(codec: &Arc<dyn ArrayToBytes>, shape: &[u64], within: &Region) -> Option<Vec<u8>> {
         let chunk = chunk(shape);
-        let decoder = codec.partial(shape, &Part::from(within.clone()))?;
+        let decoder = codec.partial(shape, &ResolvedSelection::from(within.clone()))?;
         assert_eq!(decoder.index().unwrap(), None);
         let mut out = vec![0; 4 * within.shape().iter().product::<u64>() as usize];
         let mut view = ViewMut::new(&mut out, &within.shape(), 4);

@@ -163,7 +163,7 @@ impl BytesToBytes for Lzma {
         no_rest(CODEC, reader.into_inner())
     }
 
-    fn spelling(&self, dialect: Dialect) -> Option<CodecSpec> {
+    fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
         let format = match self.format {
             Format::Xz => 1u64,
             Format::Alone => 2,
@@ -321,7 +321,7 @@ mod tests {
                  {\"format\":1,\"check\":-1,\"preset\":null,\"filters\":null}"
             ]
         );
-        let raw = lzma(RAW).spelling(Dialect::V3).unwrap().to_string();
+        let raw = lzma(RAW).to_metadata(Dialect::V3).unwrap().to_string();
         assert!(raw.ends_with(r#""filters":[{"id":3,"dist":4},{"id":33,"preset":6}]}"#), "{raw}");
     }
 }

@@ -88,7 +88,7 @@ impl BytesToBytes for PackBits {
         ChunkContext::new(CoreType::Uint8, vec![1 + count.div_ceil(8)])
     }
 
-    fn spelling(&self, dialect: Dialect) -> Option<CodecSpec> {
+    fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
         spelling::numcodecs(dialect, Self::CODEC, Object::new())
     }
 }

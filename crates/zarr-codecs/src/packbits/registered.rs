@@ -194,7 +194,8 @@ impl ArrayToBytes for PackBits {
             let why = format!("{found} bits are said to be padding, but {padding} are");
             return Err(CodecError::corrupt(CODEC, why));
         }
-        let size = element_count(shape).unwrap_or(u64::MAX).saturating_mul(out.cell() as u64);
+        let size =
+            element_count(shape).unwrap_or(u64::MAX).saturating_mul(out.element_size() as u64);
         let mut numbers = zeroed(CODEC, size)?;
         match self.number {
             1 => self.unpack::<1>(packed, &mut numbers),
@@ -202,7 +203,7 @@ impl ArrayToBytes for PackBits {
             4 => self.unpack::<4>(packed, &mut numbers),
             _ => self.unpack::<8>(packed, &mut numbers),
         }
-        out.copy_from(&View::new(&numbers, shape, out.cell()).part(within));
+        out.copy_from(&View::new(&numbers, shape, out.element_size()).part(within));
         Ok(())
     }
 
@@ -211,7 +212,7 @@ impl ArrayToBytes for PackBits {
         Some(bits.div_ceil(8) + if self.count == Count::None { 0 } else { 1 })
     }
 
-    fn spelling(&self, dialect: Dialect) -> Option<CodecSpec> {
+    fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
         let words = || CodecSpec::v3(CODEC, self.configuration.clone());
         (dialect == Dialect::V3).then(words)
     }
@@ -331,8 +332,8 @@ mod tests {
             build_on(Dialect::V3, CODEC, r#"{"last_bit":1}"#, &context(CoreType::Bool, &[1]));
         assert!(built.is_err());
         let words = r#"{"padding_encoding":"last_byte","first_bit":1}"#;
-        let spelled = codec(CoreType::Uint8, words).spelling(Dialect::V3).unwrap();
+        let spelled = codec(CoreType::Uint8, words).to_metadata(Dialect::V3).unwrap();
         assert_eq!(spelled.to_string(), format!("packbits {words}"));
-        assert!(codec(CoreType::Uint8, words).spelling(Dialect::V2).is_none());
+        assert!(codec(CoreType::Uint8, words).to_metadata(Dialect::V2).is_none());
     }
 }

@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use zarr_core::CodecError;
 use zarr_core::codec::{PartialEncoder, PartialWrite, Splice, SplicePart};
-use zarr_core::grid::{Tile, tiles};
-use zarr_core::selection::Part;
+use zarr_core::grid::{ChunkProjection, tiles};
+use zarr_core::selection::ResolvedSelection;
 use zarr_core::store::{ByteRange, Bytes, coalesce, slice};
 use zarr_core::view::{View, ViewMut};
 
@@ -25,7 +25,7 @@ pub(super) struct ShardEncoder {
     sharding: Arc<Sharding>,
     counts: Vec<u64>,
     /// The inner chunks that change, in C order.
-    touched: Vec<Touched>,
+    touched: Vec<InnerChunkRead>,
     /// The index of the shard, once it is known.
     index: Option<Index>,
     /// The bytes that are needed next, once the index is known.
@@ -33,8 +33,8 @@ pub(super) struct ShardEncoder {
 }
 
 /// An inner chunk that changes.
-struct Touched {
-    tile: Tile,
+struct InnerChunkRead {
+    tile: ChunkProjection,
     entry: usize,
     /// Its bytes as they were, if it is stored and some of its elements stay.
     old: Option<Bytes>,
@@ -44,13 +44,17 @@ impl ShardEncoder {
     pub fn new(
         sharding: Arc<Sharding>,
         shape: &[u64],
-        within: &Part,
+        within: &ResolvedSelection,
         is_stored: bool,
     ) -> Option<ShardEncoder> {
         let Shard { counts, grid, .. } = Shard::new(&sharding, shape).ok()?;
         sharding.index_size(&counts).ok()?;
-        let touched = |tile: Tile| Touched { entry: entry_of(&tile, &counts), tile, old: None };
-        let mut touched: Vec<Touched> = tiles(&grid, shape, within).map(touched).collect();
+        let touched = |tile: ChunkProjection| InnerChunkRead {
+            entry: entry_of(&tile, &counts),
+            tile,
+            old: None,
+        };
+        let mut touched: Vec<InnerChunkRead> = tiles(&grid, shape, within).map(touched).collect();
         touched.sort_by_key(|touched| touched.entry);
         let index = if is_stored { None } else { Some(Index::empty(&counts).ok()?) };
         Some(ShardEncoder { sharding, counts, touched, index, needed: Vec::new() })
@@ -58,7 +62,7 @@ impl ShardEncoder {
 
     /// The stored bytes of each inner chunk of which some elements stay.
     fn kept(&self, index: &Index) -> Result<Vec<Option<Range<u64>>>, CodecError> {
-        let kept = |touched: &Touched| {
+        let kept = |touched: &InnerChunkRead| {
             if touched.tile.covers() { Ok(None) } else { self.sharding.range(index, touched.entry) }
         };
         self.touched.iter().map(kept).collect()
@@ -87,7 +91,11 @@ impl Pieces {
 
 impl Sharding {
     /// The bytes of an inner chunk with its part of `part` merged into it; `None` if it is all fill then.
-    fn merge(&self, touched: &Touched, part: &View<'_>) -> Result<Option<Vec<u8>>, CodecError> {
+    fn merge(
+        &self,
+        touched: &InnerChunkRead,
+        part: &View<'_>,
+    ) -> Result<Option<Vec<u8>>, CodecError> {
         let mut scratch = Vec::new();
         let part = touched.tile.place.of(part, &mut scratch);
         let (shape, within) = (&self.inner_shape, &touched.tile.within);
@@ -109,18 +117,19 @@ impl Sharding {
         let count = zarr_core::region::element_count(shape);
         let size = count.and_then(|count| count.checked_mul(self.cell as u64)).ok_or(limit)?;
         let mut memory = zeroed(CODEC, size)?;
-        let mut view = ViewMut::new(&mut memory, shape, self.cell).with_heap(part.heap());
+        let mut view =
+            ViewMut::new(&mut memory, shape, self.cell).with_var_buffer(part.var_buffer());
         if !touched.tile.covers() {
             match old {
                 None => view.fill(&self.fill_cell()?),
                 Some(old) => {
-                    let all = Part::all(shape);
+                    let all = ResolvedSelection::all(shape);
                     self.inner.decode_into(Cow::Borrowed(old), shape, &all, view.reborrow())?;
                 }
             }
         }
         view.scatter(within, &part);
-        encoded(View::new(&memory, shape, self.cell).with_heap(part.heap()))
+        encoded(View::new(&memory, shape, self.cell).with_var_buffer(part.var_buffer()))
     }
 }
 

@@ -4,9 +4,9 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use zarr_core::CodecError;
-use zarr_core::codec::Chain;
-use zarr_core::grid::Tile;
-use zarr_core::selection::Part;
+use zarr_core::codec::CodecChain;
+use zarr_core::grid::ChunkProjection;
+use zarr_core::selection::ResolvedSelection;
 use zarr_core::store::ByteRange;
 use zarr_core::view::{View, ViewMut};
 use zarr_core::{Region, region};
@@ -36,7 +36,7 @@ pub(super) struct Index {
 /// How an index is stored.
 #[derive(Clone, Debug)]
 pub(super) struct IndexForm {
-    pub chain: Chain,
+    pub chain: CodecChain,
     pub location: Location,
 }
 
@@ -82,7 +82,12 @@ impl IndexForm {
         let count = region::element_count(&shape).unwrap_or(u64::MAX);
         let mut memory = zeroed(CODEC, count.saturating_mul(8))?;
         let out = ViewMut::new(&mut memory, &shape, 8);
-        self.chain.decode_into(Cow::Borrowed(bytes), &shape, &Part::all(&shape), out)?;
+        self.chain.decode_into(
+            Cow::Borrowed(bytes),
+            &shape,
+            &ResolvedSelection::all(&shape),
+            out,
+        )?;
         let (numbers, _) = memory.as_chunks::<8>();
         let numbers: Vec<u64> = numbers.iter().map(|n| u64::from_ne_bytes(*n)).collect();
         let entries = numbers.as_chunks::<2>().0.to_vec();
@@ -113,7 +118,7 @@ fn shape_of(counts: &[u64]) -> Vec<u64> {
 }
 
 /// Which entry is an inner chunk's, in a shard of `counts` inner chunks along each axis.
-pub(super) fn entry_of(tile: &Tile, counts: &[u64]) -> usize {
+pub(super) fn entry_of(tile: &ChunkProjection, counts: &[u64]) -> usize {
     let place = tile.indices.iter().zip(counts);
     place.fold(0, |entry, (&index, &count)| entry * count as usize + index as usize)
 }

@@ -14,13 +14,13 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use zarr_core::codec::{
-    ArrayToBytes, Chain, ChunkContext, Codec, CodecSpec, EncodedParts, Parameters, PartialDecoder,
-    PartialEncoder, most_encoded,
+    ArrayToBytes, ChunkContext, Codec, CodecChain, CodecSpec, EncodedParts, Parameters,
+    PartialDecoder, PartialEncoder, most_encoded,
 };
 use zarr_core::data_type::{CoreType, FillValue};
 use zarr_core::grid::tiles;
-use zarr_core::heap::{CELL, Heap};
-use zarr_core::selection::Part;
+use zarr_core::selection::ResolvedSelection;
+use zarr_core::var_buffer::{VAR_REF_SIZE, VarBuffer};
 use zarr_core::view::{View, ViewMut};
 use zarr_core::{CodecError, Dialect, Json, MetadataError, Object, Region, Registry};
 
@@ -35,7 +35,7 @@ const CODEC: &str = "sharding_indexed";
 #[derive(Clone, Debug)]
 struct Sharding {
     inner_shape: Vec<u64>,
-    inner: Chain,
+    inner: CodecChain,
     index: IndexForm,
     /// Bytes in an element, as a view shows it.
     cell: usize,
@@ -77,10 +77,10 @@ pub(crate) fn build(
     parameters.finish()?;
     let inner_context = ChunkContext::new(context.data_type.clone(), inner_shape.clone())
         .with_fill(context.fill.clone());
-    let inner = Chain::build(&codecs, &inner_context, registry)?;
+    let inner = CodecChain::build(&codecs, &inner_context, registry)?;
     let index_shape: Vec<u64> = counts.iter().copied().chain([2]).collect();
     let index_context = ChunkContext::new(CoreType::Uint64, index_shape);
-    let chain = Chain::build(&index_codecs, &index_context, registry)?;
+    let chain = CodecChain::build(&index_codecs, &index_context, registry)?;
     let index = IndexForm { chain, location };
     if index.size(&counts).is_none() {
         // F-088.
@@ -152,23 +152,25 @@ impl Sharding {
         size.filter(|size| *size <= limit).ok_or(CodecError::Limit { codec: CODEC, limit })
     }
 
-    /// The cell of an element of fill, in views of this heap.
+    /// The cell of an element of fill, in views of this variable-length buffer.
     fn fill_cell(&self) -> Result<Vec<u8>, CodecError> {
         if self.is_variable {
             let content = self.fill.as_bytes().to_vec();
-            Ok(Heap::holding(content.into())?.1.as_bytes().to_vec())
+            Ok(VarBuffer::holding(content.into())?.1.as_bytes().to_vec())
         } else {
             Ok(self.fill.as_bytes().to_vec())
         }
     }
 
     fn is_fill(&self, chunk: &View<'_>) -> bool {
-        match chunk.heap() {
+        match chunk.var_buffer() {
             None => chunk.is_all(self.fill.as_bytes()),
-            Some(heap) => {
-                let elements = heap.elements();
+            Some(var_buffer) => {
+                let elements = var_buffer.elements();
                 let cells = chunk.to_bytes();
-                cells.chunks_exact(CELL).all(|cell| elements.get(cell) == self.fill.as_bytes())
+                cells
+                    .chunks_exact(VAR_REF_SIZE)
+                    .all(|cell| elements.get(cell) == self.fill.as_bytes())
             }
         }
     }
@@ -217,20 +219,24 @@ impl ArrayToBytes for Sharding {
         Ok(())
     }
 
-    fn partial(&self, shape: &[u64], _: &Part) -> Option<Box<dyn PartialDecoder + '_>> {
+    fn partial(
+        &self,
+        shape: &[u64],
+        _: &ResolvedSelection,
+    ) -> Option<Box<dyn PartialDecoder + '_>> {
         Some(Box::new(Shard::new(self, shape).ok()?))
     }
 
     fn edit(
         self: Arc<Self>,
         shape: &[u64],
-        within: &Part,
+        within: &ResolvedSelection,
         is_stored: bool,
     ) -> Option<Box<dyn PartialEncoder>> {
         Some(Box::new(ShardEncoder::new(self, shape, within, is_stored)?))
     }
 
-    fn spelling(&self, dialect: Dialect) -> Option<CodecSpec> {
+    fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
         let mut configuration = self.configuration.clone();
         if !configuration.contains("index_location") {
             configuration.insert("index_location", "end");

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use zarr_core::CodecError;
 use zarr_core::codec::{ChunkIndex, PartialDecoder, PartialRead};
-use zarr_core::grid::{ChunkGrid, RegularGrid, Tile};
+use zarr_core::grid::{ChunkGrid, ChunkProjection, RegularGrid};
 use zarr_core::store::ByteRange;
 use zarr_core::view::ViewMut;
 
@@ -48,18 +48,23 @@ impl PartialDecoder for Shard<'_> {
     fn segment(
         &self,
         index: Option<&ChunkIndex>,
-        at: &Tile,
+        at: &ChunkProjection,
     ) -> Result<Option<Range<u64>>, CodecError> {
         let index = index.and_then(ChunkIndex::get::<Index>);
         let index = index.ok_or_else(|| CodecError::corrupt(CODEC, "its index is not known"))?;
         self.sharding.range(index, entry_of(at, &self.counts))
     }
 
-    fn inner(&self, at: &Tile) -> Option<PartialRead<'_>> {
+    fn inner(&self, at: &ChunkProjection) -> Option<PartialRead<'_>> {
         self.sharding.inner.partial(&self.sharding.inner_shape, &at.within)
     }
 
-    fn decode(&self, bytes: &[u8], at: &Tile, out: ViewMut<'_>) -> Result<(), CodecError> {
+    fn decode(
+        &self,
+        bytes: &[u8],
+        at: &ChunkProjection,
+        out: ViewMut<'_>,
+    ) -> Result<(), CodecError> {
         let Sharding { inner, inner_shape, .. } = self.sharding;
         inner.decode_into(Cow::Borrowed(bytes), inner_shape, &at.within, out)
     }

@@ -148,7 +148,7 @@ impl<K: Kernel> BytesToBytes for Numbers<K> {
 
     /// In final v3 elements are native when the codec sees them, so the types' byte order means nothing
     /// there; zarr-python writes `<`.
-    fn spelling(&self, dialect: Dialect) -> Option<CodecSpec> {
+    fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
         let words = |t: NumberType| match dialect {
             Dialect::V3 => t.core.typestr(Endian::Little),
             _ => t.core.typestr(t.endian),

@@ -60,7 +60,7 @@ pub(crate) trait Checksum: Debug + Send + Sync + 'static {
     }
 
     /// The codec's metadata.
-    fn spelling(&self, place: Place, dialect: Dialect) -> Option<CodecSpec>;
+    fn to_metadata(&self, place: Place, dialect: Dialect) -> Option<CodecSpec>;
 }
 
 /// A chunk and its checksum.
@@ -156,8 +156,8 @@ impl<C: Checksum> BytesToBytes for Guard<C> {
         Ok(decoded.checked_add(SIZE as u64))
     }
 
-    fn spelling(&self, dialect: Dialect) -> Option<CodecSpec> {
-        self.checksum.spelling(self.place, dialect)
+    fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
+        self.checksum.to_metadata(self.place, dialect)
     }
 }
 

@@ -24,7 +24,7 @@ impl Level {
         Ok(Level(u32::try_from(level).unwrap_or(6)))
     }
 
-    pub(crate) fn spelling(self, dialect: Dialect, v3: &str, v2: &str) -> Option<CodecSpec> {
+    pub(crate) fn to_metadata(self, dialect: Dialect, v3: &str, v2: &str) -> Option<CodecSpec> {
         let configuration = Object::new().with("level", u64::from(self.0));
         spelled(dialect, v3, v2, configuration)
     }

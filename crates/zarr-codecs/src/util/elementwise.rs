@@ -40,7 +40,7 @@ pub(crate) fn encode_each(
 ) -> Result<Vec<u8>, CodecError> {
     let mut out = zeroed(codec, (chunk.len() as u64).saturating_mul(size as u64))?;
     let pairs = chunk.to_bytes();
-    let mut pairs = pairs.chunks_exact(chunk.cell()).zip(out.chunks_exact_mut(size));
+    let mut pairs = pairs.chunks_exact(chunk.element_size()).zip(out.chunks_exact_mut(size));
     let done = pairs.try_for_each(|(from, to)| step(from, to));
     done.map_err(|why| CodecError::Value { codec, why })?;
     Ok(out)
@@ -54,7 +54,7 @@ pub(crate) fn decode_each(
     mut out: ViewMut<'_>,
     step: Step<'_>,
 ) -> Result<(), CodecError> {
-    let cell = out.cell();
+    let cell = out.element_size();
     let due = (out.len() as u64).saturating_mul(size as u64);
     DecodedSize::Exactly(due).check(codec, encoded.len() as u64)?;
     let all = |memory: &mut [u8]| {

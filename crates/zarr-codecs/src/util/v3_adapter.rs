@@ -38,7 +38,7 @@ impl<F: Flat> ArrayToArray for V3Adapter<F> {
     }
 
     fn decode(&self, encoded: &[u8], mut out: ViewMut<'_>) -> Result<(), CodecError> {
-        let size = (out.len() * out.cell()) as u64;
+        let size = (out.len() * out.element_size()) as u64;
         if let Some(due) = self.0.encoded_size(size)? {
             DecodedSize::Exactly(due).check(F::CODEC, encoded.len() as u64)?;
         }
@@ -46,11 +46,11 @@ impl<F: Flat> ArrayToArray for V3Adapter<F> {
             return self.0.decode_into(Cow::Borrowed(encoded), memory);
         }
         let decoded = self.0.decode(Cow::Borrowed(encoded), DecodedSize::Exactly(size))?;
-        out.copy_from(&View::new(&decoded, &out.shape(), out.cell()));
+        out.copy_from(&View::new(&decoded, &out.shape(), out.element_size()));
         Ok(())
     }
 
-    fn spelling(&self, dialect: Dialect) -> Option<CodecSpec> {
-        self.0.spelling(dialect)
+    fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
+        self.0.to_metadata(dialect)
     }
 }

@@ -6,8 +6,8 @@
 
 use zarr_core::codec::{ChunkContext, CodecSpec, Parameters};
 use zarr_core::data_type::DataType;
-use zarr_core::heap::CELL;
 use zarr_core::region::element_count;
+use zarr_core::var_buffer::VAR_REF_SIZE;
 use zarr_core::view::{View, ViewMut};
 use zarr_core::{CodecError, Json, MetadataError, Object, Region};
 
@@ -48,15 +48,16 @@ impl Values {
 
     /// The list that a chunk becomes. Elements that were never written are null.
     pub fn list(&self, chunk: &View<'_>) -> Result<Vec<Json>, CodecError> {
-        let heap = chunk.heap().ok_or_else(|| self.corrupt("the elements are no values"))?;
-        let (elements, shape) = (heap.elements(), chunk.shape());
+        let var_buffer =
+            chunk.var_buffer().ok_or_else(|| self.corrupt("the elements are no values"))?;
+        let (elements, shape) = (var_buffer.elements(), chunk.shape());
         let value = |cell: &[u8]| match elements.get(cell) {
             [] => Ok(Json::Null),
             text => Json::parse(text).map_err(|why| self.corrupt(why)),
         };
         let cells = chunk.to_bytes();
         let mut values: Vec<Json> =
-            cells.chunks_exact(CELL).map(value).collect::<Result<_, _>>()?;
+            cells.chunks_exact(VAR_REF_SIZE).map(value).collect::<Result<_, _>>()?;
         let levels = shape.len().max(1);
         if values.iter().any(|value| levels + depth(value) > Json::MAX_DEPTH) {
             let why = format!(
@@ -91,21 +92,22 @@ impl Values {
         within: &Region,
         out: &mut ViewMut<'_>,
     ) -> Result<(), CodecError> {
-        let heap = out.heap().ok_or_else(|| self.corrupt("the elements are no values"))?;
+        let var_buffer =
+            out.var_buffer().ok_or_else(|| self.corrupt("the elements are no values"))?;
         let values = self.flat(list, shape)?;
         let (mut texts, mut ends) = (String::new(), Vec::new());
         for value in &values {
             texts.push_str(&value.to_string());
             ends.push(texts.len() as u64);
         }
-        let buffer = heap.add(texts.into_bytes().into())?;
-        let mut cells = zeroed(self.codec, (values.len() * CELL) as u64)?;
+        let buffer = var_buffer.add(texts.into_bytes().into())?;
+        let mut cells = zeroed(self.codec, (values.len() * VAR_REF_SIZE) as u64)?;
         let mut start = 0;
-        for (cell, end) in cells.chunks_exact_mut(CELL).zip(ends) {
-            cell.copy_from_slice(buffer.cell(start, end - start)?.as_bytes());
+        for (cell, end) in cells.chunks_exact_mut(VAR_REF_SIZE).zip(ends) {
+            cell.copy_from_slice(buffer.reference(start, end - start)?.as_bytes());
             start = end;
         }
-        out.copy_from(&View::new(&cells, shape, CELL).part(within));
+        out.copy_from(&View::new(&cells, shape, VAR_REF_SIZE).part(within));
         Ok(())
     }
 

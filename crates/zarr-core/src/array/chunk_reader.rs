@@ -12,20 +12,20 @@ use bytes::Bytes;
 use futures::stream::{self, StreamExt, TryStreamExt};
 
 use super::executor::{self, Spawner};
-use super::fields::Span;
+use super::fields::FieldBytes;
 use super::select::work;
 use super::shards::Shard;
 use super::{ArrayCore, ChunkLayout, zeroed};
 use crate::codec::{ChunkIndex, PartialRead, budget, most_encoded};
 use crate::error::{Cause, CodecError, Error, Result, StoreError};
-use crate::grid::{Cut, Tile, tiles};
-use crate::heap::Heap;
-use crate::selection::Part;
+use crate::grid::{ChunkProjection, SplitOutput, tiles};
+use crate::selection::ResolvedSelection;
 use crate::store::{
     self, ByteRange, GetOptions, SnapshotOptions, StoreKey, SyncStore, Target, Version, begun,
     block_on, coalesce, find,
 };
 use crate::sync::lock;
+use crate::var_buffer::VarBuffer;
 use crate::view::{View, ViewMut};
 
 /// How many versions of a chunk are begun, each of which another writer replaces, before the reading is given up.
@@ -69,41 +69,41 @@ impl ArrayCore {
     pub fn read(
         self: &Arc<Self>,
         layout: &ChunkLayout,
-        part: &Part,
-        span: Span,
+        part: &ResolvedSelection,
+        span: FieldBytes,
         memory: &mut [u8],
-        heap: Option<&Arc<Heap>>,
+        var_buffer: Option<&Arc<VarBuffer>>,
     ) -> Result<()> {
-        let out =
-            ViewMut::new(memory, &part.shape(), span.size).with_heap(heap.map(|heap| &**heap));
-        let local = self.room.store.as_sync().filter(|store| store.capabilities().read);
+        let out = ViewMut::new(memory, &part.shape(), span.size)
+            .with_var_buffer(var_buffer.map(|var_buffer| &**var_buffer));
+        let local = self.context.store.as_sync().filter(|store| store.capabilities().read);
         let local = local.map(|store| &**store);
         let (grid, shape) = (&*layout.grid, &layout.metadata.shape);
-        let (options, kind) = (&self.room.options, work(grid, part, span.element));
-        let scattered = match (Cut::new(grid, shape, part, out), local) {
+        let (options, kind) = (&self.context.options, work(grid, part, span.element));
+        let scattered = match (SplitOutput::new(grid, shape, part, out), local) {
             (Ok(pieces), Some(store)) => {
                 return executor::for_each(options, kind, pieces, |buffer, (tile, out)| {
                     self.read_chunk(layout, store, &tile, span, buffer, out)
                 });
             }
             (Ok(pieces), None) => {
-                let at_once = kind.at_once(self.room.store.capabilities().in_flight);
+                let at_once = kind.at_once(self.context.store.capabilities().in_flight);
                 return executor::with_pool(options, |spawner| {
                     block_on(self.read_pieces(layout, span, pieces, at_once, spawner))
                 });
             }
             (Err((_, out)), None) => {
-                return block_on(self.read_async(layout, part, span, out, heap.cloned()));
+                return block_on(self.read_async(layout, part, span, out, var_buffer.cloned()));
             }
             (Err(scattered), Some(store)) => (scattered, store),
         };
         let ((tiles, out), store) = scattered;
-        let (heap, out) = (out.heap(), Mutex::new(out));
+        let (var_buffer, out) = (out.var_buffer(), Mutex::new(out));
         executor::for_each(options, kind, tiles, |buffer, tile| {
             let shape = tile.within.shape();
             let elements = zeroed(&shape, span.size, "the region");
             let mut elements = elements.map_err(|e| self.at(e))?;
-            let here = ViewMut::new(&mut elements, &shape, span.size).with_heap(heap);
+            let here = ViewMut::new(&mut elements, &shape, span.size).with_var_buffer(var_buffer);
             self.read_chunk(layout, store, &tile, span, buffer, here)?;
             let mut out = lock(&out);
             out.scatter(&tile.place, &View::new(&elements, &shape, span.size));
@@ -116,8 +116,8 @@ impl ArrayCore {
     async fn read_pieces<'s>(
         &'s self,
         layout: &'s ChunkLayout,
-        span: Span,
-        pieces: impl Iterator<Item = (Tile, ViewMut<'s>)>,
+        span: FieldBytes,
+        pieces: impl Iterator<Item = (ChunkProjection, ViewMut<'s>)>,
         at_once: usize,
         spawner: &Spawner<'_, 's>,
     ) -> Result<()> {
@@ -141,29 +141,29 @@ impl ArrayCore {
     pub async fn read_async(
         self: &Arc<Self>,
         layout: &ChunkLayout,
-        part: &Part,
-        span: Span,
+        part: &ResolvedSelection,
+        span: FieldBytes,
         mut out: ViewMut<'_>,
-        heap: Option<Arc<Heap>>,
+        var_buffer: Option<Arc<VarBuffer>>,
     ) -> Result<()> {
-        let (grid, heap) = (&*layout.grid, &heap);
+        let (grid, var_buffer) = (&*layout.grid, &var_buffer);
         let at_once =
-            work(grid, part, span.element).at_once(self.room.store.capabilities().in_flight);
+            work(grid, part, span.element).at_once(self.context.store.capabilities().in_flight);
         let chunks =
             stream::iter(tiles(grid, &layout.metadata.shape, part)).map(|tile| async move {
                 let Some(fetched) = self.fetch(layout, &tile).await? else {
                     return Ok::<_, Error>((tile, None));
                 };
-                let (core, layout, heap) = (self.clone(), layout.clone(), heap.clone());
+                let (core, layout, var_buffer) = (self.clone(), layout.clone(), var_buffer.clone());
                 let decode = move || {
                     let shape = tile.within.shape();
                     let mut elements = zeroed(&shape, span.size, "the region")?;
-                    let out =
-                        ViewMut::new(&mut elements, &shape, span.size).with_heap(heap.as_deref());
+                    let out = ViewMut::new(&mut elements, &shape, span.size)
+                        .with_var_buffer(var_buffer.as_deref());
                     core.decode(&layout, &tile, span, &fetched, out)?;
                     Ok((tile, Some(elements)))
                 };
-                executor::on_pool(&self.room.options, decode).await
+                executor::on_pool(&self.context.options, decode).await
             });
         let mut chunks = std::pin::pin!(chunks.buffer_unordered(at_once));
         while let Some((tile, elements)) = chunks.try_next().await? {
@@ -181,7 +181,7 @@ impl ArrayCore {
         Ok(())
     }
 
-    fn plan<'a>(&self, layout: &'a ChunkLayout, tile: &Tile) -> ReadPlan<'a> {
+    fn plan<'a>(&self, layout: &'a ChunkLayout, tile: &ChunkProjection) -> ReadPlan<'a> {
         if layout.metadata.shards.is_some() {
             return ReadPlan::Shared;
         }
@@ -196,20 +196,22 @@ impl ArrayCore {
         &self,
         layout: &ChunkLayout,
         store: &dyn SyncStore,
-        tile: &Tile,
-        span: Span,
+        tile: &ChunkProjection,
+        span: FieldBytes,
         buffer: &mut Vec<u8>,
         out: ViewMut<'_>,
     ) -> Result<()> {
         // The store is called here, not by the adapter that waits for dropped calls (decision 0141).
-        block_on(begun::settled(|| self.room.store.name(), layout.prefix()));
+        block_on(begun::settled(|| self.context.store.name(), layout.prefix()));
         self.with_records(span, out, |mut out| match self.plan(layout, tile) {
             ReadPlan::Segments(partial) if store.capabilities().cheap_ranges => {
                 self.read_segments(layout, store, tile, &partial, out)
             }
             ReadPlan::Whole => self.read_whole(layout, store, tile, buffer, out),
             ReadPlan::Segments(_) | ReadPlan::Shared => match block_on(self.fetch(layout, tile))? {
-                Some(fetched) => self.decode(layout, tile, Span::of(layout.repr), &fetched, out),
+                Some(fetched) => {
+                    self.decode(layout, tile, FieldBytes::of(layout.repr), &fetched, out)
+                }
                 None => {
                     out.fill(&layout.fill);
                     Ok(())
@@ -221,7 +223,7 @@ impl ArrayCore {
     /// Has `read` read all bytes of each element; of one field of records those are read apart, and the field copied.
     fn with_records(
         &self,
-        span: Span,
+        span: FieldBytes,
         mut out: ViewMut<'_>,
         read: impl FnOnce(ViewMut<'_>) -> Result<()>,
     ) -> Result<()> {
@@ -241,7 +243,7 @@ impl ArrayCore {
         &self,
         layout: &ChunkLayout,
         store: &dyn SyncStore,
-        tile: &Tile,
+        tile: &ChunkProjection,
         partial: &PartialRead<'_>,
         mut out: ViewMut<'_>,
     ) -> Result<()> {
@@ -284,7 +286,7 @@ impl ArrayCore {
         &self,
         layout: &ChunkLayout,
         store: &dyn SyncStore,
-        tile: &Tile,
+        tile: &ChunkProjection,
         buffer: &mut Vec<u8>,
         mut out: ViewMut<'_>,
     ) -> Result<()> {
@@ -345,7 +347,7 @@ impl ArrayCore {
     fn decode_whole(
         &self,
         layout: &ChunkLayout,
-        tile: &Tile,
+        tile: &ChunkProjection,
         key: &StoreKey,
         encoded: &[u8],
         out: ViewMut<'_>,
@@ -359,8 +361,8 @@ impl ArrayCore {
     fn decode(
         &self,
         layout: &ChunkLayout,
-        tile: &Tile,
-        span: Span,
+        tile: &ChunkProjection,
+        span: FieldBytes,
         fetched: &Fetched,
         out: ViewMut<'_>,
     ) -> Result<()> {
@@ -388,7 +390,7 @@ impl ArrayCore {
     }
 
     /// Fetches the bytes of a chunk that a part of it needs; `None` if it is not stored.
-    async fn fetch(&self, layout: &ChunkLayout, tile: &Tile) -> Result<Option<Fetched>> {
+    async fn fetch(&self, layout: &ChunkLayout, tile: &ChunkProjection) -> Result<Option<Fetched>> {
         if let ReadPlan::Segments(partial) = self.plan(layout, tile)
             && !partial.is_all()
         {
@@ -403,12 +405,12 @@ impl ArrayCore {
     async fn fetch_segments(
         &self,
         layout: &ChunkLayout,
-        tile: &Tile,
+        tile: &ChunkProjection,
         partial: &PartialRead<'_>,
     ) -> Result<Option<Fetched>> {
         let key = layout.key(&tile.indices).map_err(|e| self.at(e))?;
         let at = |e: Error| self.at_chunk(tile, &key, e);
-        let store = self.room.store.readable().map_err(|e| self.at(e))?;
+        let store = self.context.store.readable().map_err(|e| self.at(e))?;
         let expected = layout.chain.encoded_size(&tile.chunk_shape);
         let range = self.decoding(|| partial.decoder().index()).map_err(|e| at(e.into()))?;
         let first = match range {
@@ -453,7 +455,7 @@ impl ArrayCore {
     async fn fetch_ranges(
         &self,
         layout: &ChunkLayout,
-        tile: &Tile,
+        tile: &ChunkProjection,
         key: &StoreKey,
         partial: &PartialRead<'_>,
         value: &dyn store::Snapshot,
@@ -515,7 +517,7 @@ impl ArrayCore {
         indices: &[i64],
         shape: Option<&[u64]>,
     ) -> Result<Option<(StoreKey, Bytes)>> {
-        let store = self.room.store.readable().map_err(|e| self.at(e))?;
+        let store = self.context.store.readable().map_err(|e| self.at(e))?;
         let most = self.most_stored(layout, shape);
         if let Some(per_shard) = &layout.metadata.shards {
             let shard = Shard::of(indices, per_shard);
@@ -543,10 +545,10 @@ impl ArrayCore {
 
     /// Warns if a chunk that is stored at `key` is stored at `other`, too (V07c).
     async fn warn_if_stored_twice(&self, key: &StoreKey, other: &StoreKey) -> Result<()> {
-        if self.room.size(other).await?.is_some() {
+        if self.context.size(other).await?.is_some() {
             let what =
                 format!("the same chunk is stored at `{key}` and at `{other}`; the first is taken");
-            self.room.warn(self.path.as_str(), vec![what]);
+            self.context.warn(self.path.as_str(), vec![what]);
         }
         Ok(())
     }
@@ -558,7 +560,7 @@ impl ArrayCore {
 
     /// Decodes within the limit that the caller gave (decision 0142).
     pub fn decoding<T>(&self, decode: impl FnOnce() -> T) -> T {
-        budget::limited(self.room.options.limits.decoded, decode)
+        budget::limited(self.context.options.limits.decoded, decode)
     }
 }
 
@@ -656,30 +658,31 @@ impl<'a> SegmentRead<'a> {
         out: ViewMut<'_>,
     ) -> Result<()> {
         let decoder = partial.decoder();
-        let read_one = |buffer: &mut Vec<u8>, at: &Tile, mut out: ViewMut<'_>| -> Result<()> {
-            let Some(range) = decoder.segment(index, at)? else {
-                out.fill(&self.layout.fill);
-                return Ok(());
+        let read_one =
+            |buffer: &mut Vec<u8>, at: &ChunkProjection, mut out: ViewMut<'_>| -> Result<()> {
+                let Some(range) = decoder.segment(index, at)? else {
+                    out.fill(&self.layout.fill);
+                    return Ok(());
+                };
+                let range = inside(&place, range, at)?;
+                if let Some(inner) = decoder.inner(at) {
+                    let found = self.inner_index(&inner, &range, index, buffer)?;
+                    let index = found.map_err(|_| not_fetched())?;
+                    return self.segments(&inner, range, index.as_ref(), out);
+                }
+                let bytes = self.bytes.get(range.into(), buffer)?.ok_or_else(not_fetched)?;
+                Ok(decoder.decode(bytes, at, out)?)
             };
-            let range = inside(&place, range, at)?;
-            if let Some(inner) = decoder.inner(at) {
-                let found = self.inner_index(&inner, &range, index, buffer)?;
-                let index = found.map_err(|_| not_fetched())?;
-                return self.segments(&inner, range, index.as_ref(), out);
-            }
-            let bytes = self.bytes.get(range.into(), buffer)?.ok_or_else(not_fetched)?;
-            Ok(decoder.decode(bytes, at, out)?)
-        };
         // Other threads read some of them, under the same limit.
-        let read = |buffer: &mut Vec<u8>, at: &Tile, out: ViewMut<'_>| {
+        let read = |buffer: &mut Vec<u8>, at: &ChunkProjection, out: ViewMut<'_>| {
             self.core.decoding(|| read_one(buffer, at, out))
         };
         let (grid, shape, within) = (decoder.grid(), partial.shape(), partial.within());
-        let mut kind = work(grid, within, out.cell());
+        let mut kind = work(grid, within, out.element_size());
         kind.many &= kind.total > FEW_BYTES;
-        match Cut::new(grid, shape, within, partial.transposed(out)) {
+        match SplitOutput::new(grid, shape, within, partial.transposed(out)) {
             Ok(pieces) => {
-                let options = &self.core.room.options;
+                let options = &self.core.context.options;
                 executor::for_each(options, kind, pieces, |buffer, (at, out)| {
                     read(buffer, &at, out)
                 })
@@ -779,7 +782,11 @@ fn check_size(expected: Option<u64>, found: u64) -> Result<(), CodecError> {
 }
 
 /// Bytes of what is stored in the bytes `place` of a chunk, as bytes of the chunk.
-fn inside(place: &Range<u64>, range: Range<u64>, at: &Tile) -> Result<Range<u64>, CodecError> {
+fn inside(
+    place: &Range<u64>,
+    range: Range<u64>,
+    at: &ChunkProjection,
+) -> Result<Range<u64>, CodecError> {
     let end = place.start.checked_add(range.end).filter(|&end| end <= place.end);
     end.map(|end| place.start + range.start..end).ok_or_else(|| {
         let why = format!("bytes {range:?} leave inner chunk {:?}", at.indices);

@@ -14,22 +14,22 @@ use super::compare_and_swap::{
     ATTEMPTS_WITHOUT_TURN, Edited, MAX_ATTEMPTS, compare_and_swap, unless_given_up,
 };
 use super::executor;
-use super::fields::Span;
+use super::fields::FieldBytes;
 use super::select::work;
 use super::{ArrayCore, ChunkLayout, zeroed};
 use crate::codec::{PartialWrite, SplicePart, scratch};
 use crate::data_type::Repr;
 use crate::element::Element;
 use crate::error::{CodecError, Result, StoreError};
-use crate::grid::{ChunkKeys, Tile, tiles};
-use crate::heap::Heap;
+use crate::grid::{ChunkKeys, ChunkProjection, tiles};
 use crate::hierarchy::Guard;
 use crate::region::Region;
-use crate::selection::Part;
+use crate::selection::ResolvedSelection;
 use crate::store::{
     ByteRange, Bytes, Capabilities, Payload, Precondition, Snapshot, StoreKey, block_on,
 };
 use crate::sync::{into_inner, lock};
+use crate::var_buffer::VarBuffer;
 use crate::view::{View, ViewMut};
 
 /// Elements that are written to one chunk, or to several.
@@ -44,9 +44,9 @@ enum Elements<'a> {
 #[derive(Clone)]
 struct Shared {
     memory: Arc<dyn Memory>,
-    heap: Option<Arc<Heap>>,
+    var_buffer: Option<Arc<VarBuffer>>,
     shape: Vec<u64>,
-    span: Span,
+    span: FieldBytes,
 }
 
 /// The bytes of native elements.
@@ -77,7 +77,7 @@ enum ExistingChunk {
     /// All of it; `None` if it is not stored.
     Whole(Option<Bytes>),
     /// What the codecs need.
-    Part(PartialWrite),
+    ResolvedSelection(PartialWrite),
 }
 
 /// A chunk after a change.
@@ -91,7 +91,7 @@ impl Elements<'_> {
     async fn encode<T: Send + 'static>(
         &self,
         core: &ArrayCore,
-        tile: &Arc<Tile>,
+        tile: &Arc<ChunkProjection>,
         work: impl FnOnce(View<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         match self {
@@ -101,9 +101,12 @@ impl Elements<'_> {
                 let work = move || {
                     let all = View::new(shared.memory.bytes(), &shared.shape, shared.span.size);
                     let mut copy = Vec::new();
-                    work(tile.place.of(&all.with_heap(shared.heap.as_deref()), &mut copy))
+                    work(
+                        tile.place
+                            .of(&all.with_var_buffer(shared.var_buffer.as_deref()), &mut copy),
+                    )
                 };
-                executor::on_pool(&core.room.options, work).await
+                executor::on_pool(&core.context.options, work).await
             }
         }
     }
@@ -114,33 +117,41 @@ impl ArrayCore {
     pub fn write(
         self: &Arc<Self>,
         layout: &ChunkLayout,
-        part: &Part,
-        span: Span,
+        part: &ResolvedSelection,
+        span: FieldBytes,
         memory: &[u8],
-        heap: Option<&Arc<Heap>>,
+        var_buffer: Option<&Arc<VarBuffer>>,
     ) -> Result<()> {
         self.writeable(layout)?;
         let elements = View::new(memory, &part.shape(), span.size);
-        let elements = elements.with_heap(heap.map(|heap| &**heap));
-        if self.room.store.as_sync().is_none() {
+        let elements = elements.with_var_buffer(var_buffer.map(|var_buffer| &**var_buffer));
+        if self.context.store.as_sync().is_none() {
             // Each chunk copies its elements when it begins.
-            let share = |tile: Tile| {
+            let share = |tile: ChunkProjection| {
                 let (shape, mut copy) = (tile.within.shape(), Vec::new());
                 let memory = tile.place.of(&elements, &mut copy).to_bytes().into_owned();
-                let tile = Tile { place: Part::all(&shape), ..tile };
-                (tile, Shared { memory: Arc::new(memory), heap: heap.cloned(), shape, span })
+                let tile = ChunkProjection { place: ResolvedSelection::all(&shape), ..tile };
+                (
+                    tile,
+                    Shared {
+                        memory: Arc::new(memory),
+                        var_buffer: var_buffer.cloned(),
+                        shape,
+                        span,
+                    },
+                )
             };
             return block_on(self.write_shared(layout, part, span, share));
         }
         let chunks = tiles(&*layout.grid, &layout.metadata.shape, part);
         let kind = work(&*layout.grid, part, span.element);
         // Where others keep being faster, the calling thread itself goes on, never a pool's (decision 0104).
-        let contended: Mutex<Vec<Tile>> = Mutex::default();
-        let write = |tile: &Arc<Tile>, copy: &mut Vec<u8>, attempts: u32| {
+        let contended: Mutex<Vec<ChunkProjection>> = Mutex::default();
+        let write = |tile: &Arc<ChunkProjection>, copy: &mut Vec<u8>, attempts: u32| {
             let elements = Elements::Lent(tile.place.of(&elements, copy));
             block_on(self.write_chunk(layout, tile, span, &elements, attempts))
         };
-        executor::for_each(&self.room.options, kind, chunks, |copy, tile| {
+        executor::for_each(&self.context.options, kind, chunks, |copy, tile| {
             let tile = Arc::new(tile);
             if !write(&tile, copy, ATTEMPTS_WITHOUT_TURN)? {
                 let mut contended = lock(&contended);
@@ -159,21 +170,21 @@ impl ArrayCore {
     pub async fn write_async<T: Element>(
         self: &Arc<Self>,
         layout: &ChunkLayout,
-        part: &Part,
-        span: Span,
+        part: &ResolvedSelection,
+        span: FieldBytes,
         elements: Vec<T>,
     ) -> Result<()> {
         self.writeable(layout)?;
-        let (memory, heap): (Arc<dyn Memory>, _) = match T::as_memory(&elements) {
+        let (memory, var_buffer): (Arc<dyn Memory>, _) = match T::as_memory(&elements) {
             Some(Cow::Owned(memory)) => (Arc::new(memory), None),
             Some(Cow::Borrowed(_)) => (Arc::new(Typed(elements)), None),
             None => {
                 let contents = elements.iter().map(T::as_bytes);
                 let cells = layout.cells_of(contents).map_err(|e| self.at(e))?;
-                (Arc::new(cells.memory), Some(cells.heap))
+                (Arc::new(cells.memory), Some(cells.var_buffer))
             }
         };
-        let shared = Shared { memory, heap, shape: part.shape(), span };
+        let shared = Shared { memory, var_buffer, shape: part.shape(), span };
         self.write_shared(layout, part, span, |tile| (tile, shared.clone())).await
     }
 
@@ -181,9 +192,9 @@ impl ArrayCore {
     async fn write_shared(
         &self,
         layout: &ChunkLayout,
-        part: &Part,
-        span: Span,
-        share: impl Fn(Tile) -> (Tile, Shared),
+        part: &ResolvedSelection,
+        span: FieldBytes,
+        share: impl Fn(ChunkProjection) -> (ChunkProjection, Shared),
     ) -> Result<()> {
         let kind = work(&*layout.grid, part, span.element);
         let chunks = tiles(&*layout.grid, &layout.metadata.shape, part);
@@ -196,7 +207,7 @@ impl ArrayCore {
                 unless_given_up(is_done).map_err(|e| self.at(e).at_chunk(&tile.indices))
             }
         });
-        let at_once = kind.at_once(self.room.store.capabilities().in_flight);
+        let at_once = kind.at_once(self.context.store.capabilities().in_flight);
         chunks.buffer_unordered(at_once).try_collect().await
     }
 
@@ -204,8 +215,8 @@ impl ArrayCore {
     async fn write_chunk(
         &self,
         layout: &ChunkLayout,
-        tile: &Arc<Tile>,
-        span: Span,
+        tile: &Arc<ChunkProjection>,
+        span: FieldBytes,
         elements: &Elements<'_>,
         attempts: u32,
     ) -> Result<bool> {
@@ -215,7 +226,7 @@ impl ArrayCore {
                 self.write_whole(layout, tile, &key, part).await.map(|()| true)
             }
             (true, Elements::Shared(_)) => {
-                let keep_fill = self.room.options.keep_fill_chunks;
+                let keep_fill = self.context.options.keep_fill_chunks;
                 let (layout, at) = (layout.clone(), tile.clone());
                 let encode = move |part: View<'_>| {
                     Ok(encode_whole(&layout, &at, &part, keep_fill)?.map(Cow::into_owned))
@@ -229,8 +240,15 @@ impl ArrayCore {
                 let edit =
                     |old: Option<Arc<dyn Snapshot>>| self.merged(layout, tile, span, elements, old);
                 let most = self.most_stored(layout, Some(&tile.chunk_shape));
-                compare_and_swap(&self.room, self.room.options.guard, &key, most, edit, attempts)
-                    .await
+                compare_and_swap(
+                    &self.context,
+                    self.context.options.guard,
+                    &key,
+                    most,
+                    edit,
+                    attempts,
+                )
+                .await
             }
         };
         result.map_err(|e| self.at_chunk(tile, &key, e))
@@ -240,13 +258,13 @@ impl ArrayCore {
     async fn merged(
         &self,
         layout: &ChunkLayout,
-        tile: &Arc<Tile>,
-        span: Span,
+        tile: &Arc<ChunkProjection>,
+        span: FieldBytes,
         elements: &Elements<'_>,
         old: Option<Arc<dyn Snapshot>>,
     ) -> Result<Edited> {
         let existing = self.existing_chunk(layout, tile, span, old.as_deref()).await?;
-        let (keep_fill, limit) = (self.keeps_fill(layout), self.room.options.limits.decoded);
+        let (keep_fill, limit) = (self.keeps_fill(layout), self.context.options.limits.decoded);
         let (layout, at) = (layout.clone(), tile.clone());
         let merge = move |part: View<'_>| {
             let merge = || merge_into_chunk(&layout, &at, span, existing, &part, keep_fill);
@@ -259,8 +277,8 @@ impl ArrayCore {
     async fn existing_chunk(
         &self,
         layout: &ChunkLayout,
-        tile: &Tile,
-        span: Span,
+        tile: &ChunkProjection,
+        span: FieldBytes,
         old: Option<&dyn Snapshot>,
     ) -> Result<ExistingChunk> {
         let edit = || layout.chain.edit(&tile.chunk_shape, &tile.within, old.is_some());
@@ -274,7 +292,7 @@ impl ArrayCore {
                 };
                 self.decoding(|| write.supply(bytes))?;
             }
-            return Ok(ExistingChunk::Part(write));
+            return Ok(ExistingChunk::ResolvedSelection(write));
         }
         whole(old).await.map(ExistingChunk::Whole)
     }
@@ -283,11 +301,11 @@ impl ArrayCore {
     async fn write_whole(
         &self,
         layout: &ChunkLayout,
-        tile: &Tile,
+        tile: &ChunkProjection,
         key: &StoreKey,
         part: &View<'_>,
     ) -> Result<()> {
-        let keep_fill = self.room.options.keep_fill_chunks;
+        let keep_fill = self.context.options.keep_fill_chunks;
         let is_all = tile.within.is_all(&tile.chunk_shape);
         let parts = || layout.chain.encode_in_parts(part.clone());
         if !is_all || parts().is_none() || !keep_fill && layout.is_fill(part) {
@@ -313,13 +331,17 @@ impl ArrayCore {
 
     /// A draft's scalar keeps the key it has; a new one lies where the writer's profile says. Never are
     /// both left behind (Q2): of two, the one that readers pass over goes.
-    pub async fn write_key(&self, layout: &ChunkLayout, tile: &Tile) -> Result<StoreKey> {
+    pub async fn write_key(
+        &self,
+        layout: &ChunkLayout,
+        tile: &ChunkProjection,
+    ) -> Result<StoreKey> {
         let key = layout.key(&tile.indices).map_err(|e| self.at(e))?;
         layout.index_cache.forget(&key);
         let Some(other) = layout.other_key(&tile.indices)? else { return Ok(key) };
         let most = self.most_stored(layout, Some(&tile.chunk_shape));
         let is_there = async |key: &StoreKey| {
-            self.room.get_at_most(key, most).await.map(|value| value.is_some())
+            self.context.get_at_most(key, most).await.map(|value| value.is_some())
         };
         if !is_there(&key).await.map_err(|e| self.at(e))? {
             let to_other =
@@ -327,7 +349,7 @@ impl ArrayCore {
             let is_other = to_other || is_there(&other).await.map_err(|e| self.at(e))?;
             return Ok(if is_other { other } else { key });
         }
-        let erased = self.room.writeable().map_err(|e| self.at(e))?.erase(&other).await;
+        let erased = self.context.writeable().map_err(|e| self.at(e))?.erase(&other).await;
         erased.map_err(|e| self.at(e).at_key(&other))?;
         Ok(key)
     }
@@ -335,26 +357,26 @@ impl ArrayCore {
     /// Whether a tile may be set without looking at what is there. An edge chunk may not: another writer
     /// may have made the array longer, and put elements where this handle sees only overhang. Nor may one
     /// field of records.
-    pub fn replaces(&self, tile: &Tile, span: Span) -> bool {
-        span.is_whole() && tile.whole && (tile.covers() || self.room.options.guard == Guard::Off)
+    pub fn replaces(&self, tile: &ChunkProjection, span: FieldBytes) -> bool {
+        span.is_whole() && tile.whole && (tile.covers() || self.context.options.guard == Guard::Off)
     }
 
     /// Whether a chunk is stored that a part made all fill.
     pub fn keeps_fill(&self, layout: &ChunkLayout) -> bool {
-        let keeps = self.room.options.keep_fill_chunks || layout.metadata.fill_value.is_none();
+        let keeps = self.context.options.keep_fill_chunks || layout.metadata.fill_value.is_none();
         keeps || !self.erases()
     }
 
     /// Whether a chunk can be erased without loss of what another writer did meanwhile (decision 0103).
     pub fn erases(&self) -> bool {
-        let Capabilities { swap, swap_erase, .. } = self.room.store.capabilities();
-        self.room.options.guard == Guard::Off || !swap || swap_erase
+        let Capabilities { swap, swap_erase, .. } = self.context.store.capabilities();
+        self.context.options.guard == Guard::Off || !swap || swap_erase
     }
 
     /// Sets or erases a whole chunk.
     pub async fn set_whole(&self, key: &StoreKey, chunk: Option<Payload<'_>>) -> Result<()> {
-        let writeable = self.room.writeable()?;
-        let only_if = match self.room.options.guard {
+        let writeable = self.context.writeable()?;
+        let only_if = match self.context.options.guard {
             Guard::On => Precondition::Always,
             Guard::Off => Precondition::Unchecked,
         };
@@ -385,24 +407,25 @@ impl ArrayCore {
         let ChunkLayout { chain, repr, .. } = layout;
         let repr = *repr;
         let mut chunk = zeroed(chunk_shape, repr.size(), "a chunk")?;
-        let all = Part::all(chunk_shape);
-        let heap = (repr == Repr::Variable).then(|| Heap::holding(layout.content.clone()));
-        let heap = heap.transpose()?.map(|(heap, _)| heap);
-        let heap = heap.as_ref();
-        let whole = ViewMut::new(&mut chunk, chunk_shape, repr.size()).with_heap(heap);
+        let all = ResolvedSelection::all(chunk_shape);
+        let var_buffer =
+            (repr == Repr::Variable).then(|| VarBuffer::holding(layout.content.clone()));
+        let var_buffer = var_buffer.transpose()?.map(|(var_buffer, _)| var_buffer);
+        let var_buffer = var_buffer.as_ref();
+        let whole = ViewMut::new(&mut chunk, chunk_shape, repr.size()).with_var_buffer(var_buffer);
         self.decoding(|| chain.decode_into(Cow::Borrowed(old), chunk_shape, &all, whole))?;
         let mut clean = zeroed(chunk_shape, repr.size(), "a chunk")?;
         let mut view = ViewMut::new(&mut clean, chunk_shape, repr.size());
         view.fill(&layout.fill);
         view.part(keep).copy_from(&View::new(&chunk, chunk_shape, repr.size()).part(keep));
-        let is_clean = match heap {
-            Some(heap) => heap.elements().equal(&clean, &chunk),
+        let is_clean = match var_buffer {
+            Some(var_buffer) => var_buffer.elements().equal(&clean, &chunk),
             None => clean == chunk,
         };
         if is_clean {
             return Ok(Edited::Keep);
         }
-        let view = View::new(&clean, chunk_shape, repr.size()).with_heap(heap);
+        let view = View::new(&clean, chunk_shape, repr.size()).with_var_buffer(var_buffer);
         if layout.is_fill(&view) && self.erases() {
             return Ok(Edited::Erase);
         }
@@ -413,7 +436,7 @@ impl ArrayCore {
 /// A whole chunk, encoded; `None` if it need not be stored.
 fn encode_whole<'a>(
     layout: &ChunkLayout,
-    tile: &Tile,
+    tile: &ChunkProjection,
     part: &View<'a>,
     keep_fill: bool,
 ) -> Result<Option<Cow<'a, [u8]>>> {
@@ -426,7 +449,8 @@ fn encode_whole<'a>(
     }
     // An edge chunk is stored whole, what overhangs being fill (D-043, F-062, Z2-024).
     let padded = padded(layout, tile, part, layout.span())?;
-    let chunk = View::new(&padded, &tile.chunk_shape, layout.repr.size()).with_heap(part.heap());
+    let chunk = View::new(&padded, &tile.chunk_shape, layout.repr.size())
+        .with_var_buffer(part.var_buffer());
     if is_left_out(&chunk) {
         return Ok(None);
     }
@@ -434,10 +458,16 @@ fn encode_whole<'a>(
 }
 
 /// A whole chunk of fill with `part` merged into it.
-fn padded(layout: &ChunkLayout, tile: &Tile, part: &View<'_>, span: Span) -> Result<Vec<u8>> {
+fn padded(
+    layout: &ChunkLayout,
+    tile: &ChunkProjection,
+    part: &View<'_>,
+    span: FieldBytes,
+) -> Result<Vec<u8>> {
     let size = span.element;
     let mut chunk = zeroed(&tile.chunk_shape, size, "a chunk")?;
-    let mut view = ViewMut::new(&mut chunk, &tile.chunk_shape, size).with_heap(part.heap());
+    let mut view =
+        ViewMut::new(&mut chunk, &tile.chunk_shape, size).with_var_buffer(part.var_buffer());
     if layout.fill.iter().any(|&b| b != 0) {
         view.fill(&layout.fill);
     }
@@ -448,19 +478,19 @@ fn padded(layout: &ChunkLayout, tile: &Tile, part: &View<'_>, span: Span) -> Res
 /// The chunk with `part` merged into it: into the `span` of each element.
 fn merge_into_chunk(
     layout: &ChunkLayout,
-    tile: &Tile,
-    span: Span,
+    tile: &ChunkProjection,
+    span: FieldBytes,
     existing: ExistingChunk,
     part: &View<'_>,
     keep_fill: bool,
 ) -> Result<MergedChunk> {
     let (shape, size) = (&tile.chunk_shape, layout.repr.size());
-    // Elements that were there are in a heap that is dropped after this attempt.
-    let heap = part.heap().map(Heap::fork);
-    let heap = heap.as_ref();
+    // Elements that were there are in a variable-length buffer that is dropped after this attempt.
+    let var_buffer = part.var_buffer().map(VarBuffer::fork);
+    let var_buffer = var_buffer.as_ref();
     let old = match existing {
-        ExistingChunk::Part(write) => {
-            let splice = write.apply(&part.clone().with_heap(heap))?;
+        ExistingChunk::ResolvedSelection(write) => {
+            let splice = write.apply(&part.clone().with_var_buffer(var_buffer))?;
             let erased = splice.is_fill && !keep_fill;
             return Ok(if erased {
                 MergedChunk::Erased
@@ -474,14 +504,14 @@ fn merge_into_chunk(
         None => padded(layout, tile, part, span)?,
         Some(old) => {
             let mut chunk = zeroed(shape, size, "a chunk")?;
-            let mut view = ViewMut::new(&mut chunk, shape, size).with_heap(heap);
-            let (old, all) = (Cow::Borrowed(&old[..]), Part::all(shape));
+            let mut view = ViewMut::new(&mut chunk, shape, size).with_var_buffer(var_buffer);
+            let (old, all) = (Cow::Borrowed(&old[..]), ResolvedSelection::all(shape));
             layout.chain.decode_into(old, shape, &all, view.reborrow())?;
             view.span(span.offset, span.size).scatter(&tile.within, part);
             chunk
         }
     };
-    let view = View::new(&chunk, shape, size).with_heap(heap);
+    let view = View::new(&chunk, shape, size).with_var_buffer(var_buffer);
     if !keep_fill && layout.is_fill(&view) {
         return Ok(MergedChunk::Erased);
     }

@@ -13,7 +13,7 @@ use bytes::Bytes;
 
 use super::chunk_writer::whole;
 use crate::error::{AccessError, Result, StoreError};
-use crate::hierarchy::{Guard, Room};
+use crate::hierarchy::{Guard, HierarchyContext};
 use crate::store::{
     InMemorySnapshot, Payload, Precondition, Snapshot, SnapshotOptions, StoreKey, check_size,
 };
@@ -38,7 +38,7 @@ const LONGEST_TURN: Duration = Duration::from_millis(50);
 /// Changes a document, the value of `key`. With the guard on, `edit` may be called several times, each time with
 /// what the value is by then.
 pub(crate) async fn update(
-    room: &Room,
+    context: &HierarchyContext,
     key: &StoreKey,
     edit: impl FnMut(Option<&Bytes>) -> Result<Edited>,
 ) -> Result<()> {
@@ -48,9 +48,9 @@ pub(crate) async fn update(
         let mut edit = lock(edit);
         edit(old.as_ref())
     };
-    let limit = room.options.limits.document;
+    let limit = context.options.limits.document;
     unless_given_up(
-        compare_and_swap(room, room.options.guard, key, limit, edit, MAX_ATTEMPTS).await?,
+        compare_and_swap(context, context.options.guard, key, limit, edit, MAX_ATTEMPTS).await?,
     )
 }
 
@@ -62,17 +62,17 @@ pub(crate) fn unless_given_up(is_done: bool) -> Result<()> {
 /// As [`update`], of a value of at most `limit` bytes, but `edit` may wait, and it gives up with `false` after so many
 /// attempts.
 pub(crate) async fn compare_and_swap<F: Future<Output = Result<Edited>>>(
-    room: &Room,
+    context: &HierarchyContext,
     guard: Guard,
     key: &StoreKey,
     limit: u64,
     mut edit: impl FnMut(Option<Arc<dyn Snapshot>>) -> F,
     attempts: u32,
 ) -> Result<bool> {
-    let writeable = room.writeable()?;
+    let writeable = context.writeable()?;
     if guard == Guard::Off {
-        let readable = room.store.readable()?;
-        let old: Option<Arc<dyn Snapshot>> = if room.store.as_sync().is_none() {
+        let readable = context.store.readable()?;
+        let old: Option<Arc<dyn Snapshot>> = if context.store.as_sync().is_none() {
             // All of it comes in one request.
             let old = readable.get_at_most(key, limit).await?;
             old.map(|old| Arc::new(InMemorySnapshot::new(key, old)) as _)
@@ -86,23 +86,23 @@ pub(crate) async fn compare_and_swap<F: Future<Output = Result<Edited>>>(
             Edited::Keep => true,
         });
     }
-    if !room.store.capabilities().swap {
+    if !context.store.capabilities().swap {
         return Err(StoreError::not_capable("guard a change", "conditional").into());
     }
     let how = SnapshotOptions { limit, ..SnapshotOptions::for_update() };
     for attempt in 0..attempts {
         // Async callers must not block; their attempts succeed by chance.
-        let turns = attempt >= ATTEMPTS_WITHOUT_TURN && room.store.runs_in_place();
-        let turn = turns.then(|| Turn::take(&room.store.name(), key));
+        let turns = attempt >= ATTEMPTS_WITHOUT_TURN && context.store.runs_in_place();
+        let turn = turns.then(|| Turn::take(&context.store.name(), key));
         // The snapshot keeps its version until that is compared.
-        let old: Option<Arc<dyn Snapshot>> = room.store.open(key, how).await?.map(Arc::from);
+        let old: Option<Arc<dyn Snapshot>> = context.store.open(key, how).await?.map(Arc::from);
         let was = old.as_ref().map(|old| old.version().ok_or_else(no_version)).transpose()?;
         let unchanged = Precondition::unchanged(was.as_ref());
         let done = match edit(old.clone()).await? {
             Edited::Set(value) => writeable.put(key, Some(value), unchanged).await?,
             Edited::Erase if was.is_none() => true,
             // Documents alone; a chunk is stored as fill there.
-            Edited::Erase if !room.store.capabilities().swap_erase => {
+            Edited::Erase if !context.store.capabilities().swap_erase => {
                 writeable.put(key, None, Precondition::Always).await?
             }
             Edited::Erase => writeable.put(key, None, unchanged).await?,
@@ -125,12 +125,12 @@ fn no_version() -> StoreError {
 struct Turn(u64);
 
 #[derive(Default)]
-struct Turnstile {
+struct KeyQueue {
     taken: Mutex<HashSet<u64>>,
     freed: Condvar,
 }
 
-static TURNSTILE: LazyLock<(Turnstile, RandomState)> = LazyLock::new(Default::default);
+static TURNSTILE: LazyLock<(KeyQueue, RandomState)> = LazyLock::new(Default::default);
 
 impl Turn {
     /// Waits for the turn, but not for ever: a turn that does not come is not waited for.

@@ -7,17 +7,17 @@ use crate::error::{AccessError, Result};
 
 /// Which bytes of an element are meant: all, or those of one field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Span {
+pub(crate) struct FieldBytes {
     pub offset: usize,
     pub size: usize,
     /// Bytes of a whole element.
     pub element: usize,
 }
 
-impl Span {
+impl FieldBytes {
     /// All bytes.
-    pub fn of(repr: Repr) -> Span {
-        Span { offset: 0, size: repr.size(), element: repr.size() }
+    pub fn of(repr: Repr) -> FieldBytes {
+        FieldBytes { offset: 0, size: repr.size(), element: repr.size() }
     }
 
     pub fn is_whole(self) -> bool {
@@ -27,7 +27,7 @@ impl Span {
 
 impl ArrayCore {
     /// The field that a path names.
-    pub fn field(&self, layout: &ChunkLayout, path: &str) -> Result<(Field, Span)> {
+    pub fn field(&self, layout: &ChunkLayout, path: &str) -> Result<(Field, FieldBytes)> {
         let argument = |why: String| Err(self.at(AccessError::Argument(why)));
         let element = layout.span().element;
         let record = match &layout.metadata.data_type {
@@ -36,7 +36,7 @@ impl ArrayCore {
         };
         match record.field(path) {
             Some(field) => {
-                let span = Span { offset: field.offset(), size: field.size(), element };
+                let span = FieldBytes { offset: field.offset(), size: field.size(), element };
                 Ok((field, span))
             }
             None => argument(format!("there is no field `{path}` in `{record}`")),
@@ -44,7 +44,11 @@ impl ArrayCore {
     }
 
     /// The same, refusing elements of another type than the field's.
-    pub fn field_as<T: Element>(&self, layout: &ChunkLayout, path: &str) -> Result<(Field, Span)> {
+    pub fn field_as<T: Element>(
+        &self,
+        layout: &ChunkLayout,
+        path: &str,
+    ) -> Result<(Field, FieldBytes)> {
         let (field, span) = self.field(layout, path)?;
         if T::is(field.data_type()) {
             Ok((field, span))

@@ -59,7 +59,7 @@ impl ArrayCore {
     pub async fn refresh(&self) -> Result<()> {
         for _ in 0..MOST_READINGS {
             let before = self.state();
-            let state = match self.room.node(&self.path).await? {
+            let state = match self.context.node(&self.path).await? {
                 NodeMetadata::Array(metadata) => self.state_of(*metadata)?,
                 NodeMetadata::Group(_) => return Err(self.at(wrong_kind(NodeKind::Group))),
             };

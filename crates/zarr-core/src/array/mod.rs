@@ -42,27 +42,27 @@ use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 
-use self::fields::Span;
+use self::fields::FieldBytes;
 use self::index_cache::IndexCache;
 use self::known::Known;
 pub use self::resize::StoredSize;
-use crate::codec::Chain;
+use crate::codec::CodecChain;
 use crate::data_type::Repr;
 use crate::dialect::Strictness;
 use crate::error::{AccessError, Error, MetadataError, Result, Unsupported};
-use crate::grid::{ChunkGrid, Tile};
-use crate::heap::{CELL, Heap};
-use crate::hierarchy::Room;
+use crate::grid::{ChunkGrid, ChunkProjection};
+use crate::hierarchy::HierarchyContext;
 use crate::metadata::{ArrayMetadata, NodeKind};
 use crate::path::NodePath;
 use crate::store::{Store, StoreKey, StorePrefix};
+use crate::var_buffer::{VAR_REF_SIZE, VarBuffer};
 use crate::view::View;
 
 /// Bytes in which the handles of an array remember indices, unless told otherwise (decision 0108).
 const INDEX_MEMORY: u64 = 64 << 20;
 
 /// The chain of codecs of chunks, their grid, and how elements are represented.
-type Chunks = (Arc<Chain>, Arc<dyn ChunkGrid>, Repr);
+type Chunks = (Arc<CodecChain>, Arc<dyn ChunkGrid>, Repr);
 
 /// An array as it was when it was opened, or last changed through one of its handles.
 #[derive(Debug)]
@@ -72,7 +72,7 @@ pub(crate) struct ArrayState {
     prefix: StorePrefix,
     /// The cell of the fill value, as a view shows it.
     pub fill: Vec<u8>,
-    /// The bytes of the fill value, which every heap of the array's holds.
+    /// The bytes of the fill value, which every variable-length buffer of the array's holds.
     pub content: Bytes,
     /// What is remembered of its chunks.
     pub index_cache: IndexCache,
@@ -81,11 +81,15 @@ pub(crate) struct ArrayState {
 }
 
 impl ArrayState {
-    fn new(room: &Room, path: &NodePath, metadata: ArrayMetadata) -> Result<ArrayState> {
-        let chain = match metadata.chain(&room.registry, room.format.dialect()) {
+    fn new(
+        context: &HierarchyContext,
+        path: &NodePath,
+        metadata: ArrayMetadata,
+    ) -> Result<ArrayState> {
+        let chain = match metadata.chain(&context.registry, context.format.dialect()) {
             // D-031: a strict reader takes no other byte for a bool than 0 and 1.
-            Ok(chain) if room.options.strictness == Strictness::Strict => {
-                Ok(chain.mending_bools(false))
+            Ok(chain) if context.options.strictness == Strictness::Strict => {
+                Ok(chain.accept_nonzero_bools(false))
             }
             Ok(chain) => Ok(chain),
             Err(MetadataError::Unsupported(unsupported)) => Err(unsupported),
@@ -102,17 +106,17 @@ impl ArrayState {
         };
         let content = Bytes::from(metadata.fill_bytes());
         let fill = if metadata.data_type.is_variable() {
-            Heap::holding(content.clone())?.1.as_bytes().to_vec()
+            VarBuffer::holding(content.clone())?.1.as_bytes().to_vec()
         } else {
             content.to_vec()
         };
         Ok(ArrayState {
             metadata: Arc::new(metadata),
             chunks,
-            prefix: room.format.chunk_prefix(path)?,
+            prefix: context.format.chunk_prefix(path)?,
             fill,
             content,
-            index_cache: IndexCache::new(room.options.index_memory.unwrap_or(INDEX_MEMORY)),
+            index_cache: IndexCache::new(context.options.index_memory.unwrap_or(INDEX_MEMORY)),
             seen: Mutex::default(),
         })
     }
@@ -141,10 +145,10 @@ impl ArrayState {
         if self.metadata.fill_value.is_none() {
             return false;
         }
-        let Some(heap) = elements.heap() else { return elements.is_all(&self.fill) };
-        let texts = heap.elements();
+        let Some(var_buffer) = elements.var_buffer() else { return elements.is_all(&self.fill) };
+        let texts = var_buffer.elements();
         let cells = elements.to_bytes();
-        cells.chunks_exact(CELL).all(|cell| texts.get(cell) == &self.content[..])
+        cells.chunks_exact(VAR_REF_SIZE).all(|cell| texts.get(cell) == &self.content[..])
     }
 
     pub fn key(&self, indices: &[i64]) -> Result<StoreKey> {
@@ -166,7 +170,7 @@ impl ArrayState {
 #[derive(Clone, Debug)]
 pub(crate) struct ChunkLayout {
     pub state: Arc<ArrayState>,
-    pub chain: Arc<Chain>,
+    pub chain: Arc<CodecChain>,
     pub grid: Arc<dyn ChunkGrid>,
     pub repr: Repr,
 }
@@ -181,12 +185,12 @@ impl Deref for ChunkLayout {
 
 impl ChunkLayout {
     /// All bytes of an element.
-    pub fn span(&self) -> Span {
-        Span::of(self.repr)
+    pub fn span(&self) -> FieldBytes {
+        FieldBytes::of(self.repr)
     }
 
     /// The bytes of the fill value that are these of an element.
-    pub fn fill_of(&self, span: Span) -> &[u8] {
+    pub fn fill_of(&self, span: FieldBytes) -> &[u8] {
         &self.fill[span.offset..span.offset + span.size]
     }
 }
@@ -194,15 +198,19 @@ impl ChunkLayout {
 /// What all handles of one array share.
 #[derive(Debug)]
 pub(crate) struct ArrayCore {
-    pub room: Arc<Room>,
+    pub context: Arc<HierarchyContext>,
     pub path: NodePath,
     known: Known,
 }
 
 impl ArrayCore {
-    pub fn new(room: Arc<Room>, path: NodePath, metadata: ArrayMetadata) -> Result<ArrayCore> {
-        let state = ArrayState::new(&room, &path, metadata).map_err(|e| room.at(&path, e))?;
-        Ok(ArrayCore { room, path, known: Known::new(state) })
+    pub fn new(
+        context: Arc<HierarchyContext>,
+        path: NodePath,
+        metadata: ArrayMetadata,
+    ) -> Result<ArrayCore> {
+        let state = ArrayState::new(&context, &path, metadata).map_err(|e| context.at(&path, e))?;
+        Ok(ArrayCore { context, path, known: Known::new(state) })
     }
 
     pub fn state(&self) -> Arc<ArrayState> {
@@ -211,12 +219,12 @@ impl ArrayCore {
 
     /// The state of the array that a document describes.
     pub fn state_of(&self, metadata: ArrayMetadata) -> Result<Arc<ArrayState>> {
-        ArrayState::new(&self.room, &self.path, metadata).map(Arc::new).map_err(|e| self.at(e))
+        ArrayState::new(&self.context, &self.path, metadata).map(Arc::new).map_err(|e| self.at(e))
     }
 
     /// The store's writing side, if chunks of this array may be written.
     pub fn writeable(&self, state: &ArrayState) -> Result<&dyn Store> {
-        let writeable = self.room.writeable().map_err(|e| self.at(e))?;
+        let writeable = self.context.writeable().map_err(|e| self.at(e))?;
         match &state.metadata.shards {
             None => Ok(writeable),
             Some(_) => {
@@ -227,15 +235,20 @@ impl ArrayCore {
     }
 
     pub fn at(&self, error: impl Into<Error>) -> Error {
-        self.room.at(&self.path, error)
+        self.context.at(&self.path, error)
     }
 
     /// Whether the store's calls wait for something far away.
     pub fn is_remote(&self) -> bool {
-        self.room.store.as_sync().is_none()
+        self.context.store.as_sync().is_none()
     }
 
-    pub fn at_chunk(&self, tile: &Tile, key: &StoreKey, error: impl Into<Error>) -> Error {
+    pub fn at_chunk(
+        &self,
+        tile: &ChunkProjection,
+        key: &StoreKey,
+        error: impl Into<Error>,
+    ) -> Error {
         self.at(error).at_chunk(&tile.indices).at_key(key)
     }
 }

@@ -115,7 +115,7 @@ impl ArrayCore {
         shape: &[u64],
         grid: &dyn ChunkGrid,
     ) -> Result<Option<(Layout, Result<()>)>> {
-        let format = &self.room.format;
+        let format = &self.context.format;
         let mut same = true;
         let change = |json: Json| {
             same = format.layout(&json) == *seen;
@@ -128,7 +128,7 @@ impl ArrayCore {
             }
         };
         let document = self.document()?;
-        let (after, copied) = self.room.edit_and_copy(&self.path, &document, change).await?;
+        let (after, copied) = self.context.edit_and_copy(&self.path, &document, change).await?;
         Ok(same.then(|| (format.layout(&after), copied)))
     }
 }

@@ -112,10 +112,10 @@ impl ArrayCore {
         &self,
         to: impl Fn(&[u64]) -> Result<Vec<u64>, AccessError>,
     ) -> Result<Reshaped> {
-        let room = &self.room;
-        room.writeable().map_err(|e| self.at(e))?;
+        let context = &self.context;
+        context.writeable().map_err(|e| self.at(e))?;
         let whole = self.document()?;
-        let place = room.format.shape_place(&self.path).map_err(|e| self.at(e))?;
+        let place = context.format.shape_place(&self.path).map_err(|e| self.at(e))?;
         let member = place.member.unwrap_or("shape");
         for _ in 0..MAX_ATTEMPTS {
             let (state, seen) = self.look().await?;
@@ -138,14 +138,14 @@ impl ArrayCore {
                 );
                 return Err(self.at(AccessError::Argument(why)));
             }
-            let forget = !room.options.keep_cut_off;
+            let forget = !context.options.keep_cut_off;
             if forget && !self.make_way(&state, &old, &new, &seen).await? {
                 continue;
             }
             // Only if nobody changed the shape or the grid since they were read above.
             let mut same = true;
             let change = |json: Json| {
-                same = room.format.layout(&json) == seen;
+                same = context.format.layout(&json) == seen;
                 match json {
                     Json::Object(mut document) if same => {
                         document.insert(member, &new[..]);
@@ -154,7 +154,7 @@ impl ArrayCore {
                     other => Ok(other),
                 }
             };
-            let (after, copied) = room.edit_and_copy(&self.path, &whole, change).await?;
+            let (after, copied) = context.edit_and_copy(&self.path, &whole, change).await?;
             if !same {
                 copied?;
                 continue;
@@ -165,7 +165,8 @@ impl ArrayCore {
             let state = self.state_of(metadata)?;
             self.settle(&before, &state).await;
             if forget && (0..old.len()).any(|axis| new[axis] < old[axis]) {
-                let cut_off = self.cut_off(&state, &old, &new, &room.format.layout(&after)).await;
+                let cut_off =
+                    self.cut_off(&state, &old, &new, &context.format.layout(&after)).await;
                 return Ok(Reshaped { state, old, cut_off, copied });
             }
             return Ok(Reshaped { state, old, cut_off: Ok(()), copied });
@@ -232,7 +233,7 @@ impl ArrayCore {
 
     /// The array's document, as a whole.
     pub(super) fn document(&self) -> Result<Place> {
-        let place = self.room.format.shape_place(&self.path).map_err(|e| self.at(e))?;
+        let place = self.context.format.shape_place(&self.path).map_err(|e| self.at(e))?;
         Ok(Place { member: None, ..place })
     }
 
@@ -252,14 +253,14 @@ impl ArrayCore {
     }
 
     async fn look_once(&self) -> Result<(Arc<ArrayState>, Layout)> {
-        let (room, document) = (&self.room, self.document()?);
-        let found = room.documents(&self.path).await.map_err(|e| self.at(e))?;
+        let (context, document) = (&self.context, self.document()?);
+        let found = context.documents(&self.path).await.map_err(|e| self.at(e))?;
         let bytes = found.iter().find(|(key, _)| *key == document.key).map(|(_, bytes)| bytes);
         let looked_for = || AccessError::NotFound { looked_for: format!("`{}`", document.key) };
         let bytes = bytes.ok_or_else(|| self.at(looked_for()))?;
-        let json = room.format.encoding().decode(bytes).map_err(MetadataError::Json);
-        let layout = room.format.layout(&json.map_err(|e| self.at(e))?.0);
-        match room.parse(&self.path, &found).map_err(|e| self.at(e))? {
+        let json = context.format.encoding().decode(bytes).map_err(MetadataError::Json);
+        let layout = context.format.layout(&json.map_err(|e| self.at(e))?.0);
+        match context.parse(&self.path, &found).map_err(|e| self.at(e))? {
             Some(NodeMetadata::Array(metadata)) => Ok((self.state_of(*metadata)?, layout)),
             _ => Err(self.at(wrong_kind(NodeKind::Group))),
         }
@@ -268,10 +269,12 @@ impl ArrayCore {
     /// What the document says now of where the elements are; `None` if there is none.
     async fn layout_now(&self) -> Result<Option<Layout>> {
         let key = self.document()?.key;
-        let limits = &self.room.options.limits;
-        let Some(bytes) = document(&*self.room.store, &key, limits).await? else { return Ok(None) };
-        let json = self.room.format.encoding().decode(&bytes).ok();
-        Ok(json.map(|(json, _)| self.room.format.layout(&json)))
+        let limits = &self.context.options.limits;
+        let Some(bytes) = document(&*self.context.store, &key, limits).await? else {
+            return Ok(None);
+        };
+        let json = self.context.format.encoding().decode(&bytes).ok();
+        Ok(json.map(|(json, _)| self.context.format.layout(&json)))
     }
 
     /// Refills one chunk outside `inside`, while the array has this layout; `false` if it has not.
@@ -311,23 +314,23 @@ impl ArrayCore {
             Ok(Edited::Keep)
         };
         // Also for callers who turned the guard off, where the store can do it: writers elsewhere may know the old shape.
-        let guard = if self.room.store.capabilities().swap { Guard::On } else { Guard::Off };
+        let guard = if self.context.store.capabilities().swap { Guard::On } else { Guard::Off };
         // A chunk that goes as a whole need not be read, whatever its size, where to open one costs nothing; the store erases
         // the version that was opened. Out of an archive it could be inflated to any size.
-        let capabilities = self.room.store.capabilities();
+        let capabilities = self.context.store.capabilities();
         let most = if keep.is_empty() && capabilities.cheap_ranges && capabilities.swap_erase {
             u64::MAX
         } else {
             self.most_stored(known, Some(stored))
         };
-        let is_done = compare_and_swap(&self.room, guard, &key, most, edit, MAX_ATTEMPTS).await;
+        let is_done = compare_and_swap(&self.context, guard, &key, most, edit, MAX_ATTEMPTS).await;
         // A store that cannot guard an erase fetches no chunk that no reader takes.
         if keep.is_empty() && !capabilities.swap_erase && is_done.as_ref().is_err_and(is_too_large)
         {
             if self.layout_now().await.map_err(at)?.as_ref() != Some(layout) {
                 return Ok(false);
             }
-            let writeable = self.room.writeable().map_err(at)?;
+            let writeable = self.context.writeable().map_err(at)?;
             writeable.erase(&key).await.map_err(|e| at(e.into()))?;
             return Ok(true);
         }
@@ -337,7 +340,7 @@ impl ArrayCore {
 
     /// How many chunks of the array are stored, by one listing.
     pub async fn stored_chunks(&self) -> Result<u64> {
-        self.room.listable().map_err(|e| self.at(e))?;
+        self.context.listable().map_err(|e| self.at(e))?;
         let state = self.state();
         let ChunkLayout { grid, .. } = state.layout().map_err(|e| self.at(e))?;
         Ok(self.stored(&state, &*grid, &state.metadata.shape).await?.len() as u64)
@@ -345,14 +348,14 @@ impl ArrayCore {
 
     /// How many chunks of the array are stored, and in how many bytes, by one listing and a look at each.
     pub async fn stored_size(&self) -> Result<StoredSize> {
-        self.room.listable().map_err(|e| self.at(e))?;
+        self.context.listable().map_err(|e| self.at(e))?;
         let state = self.state();
         let ChunkLayout { grid, .. } = state.layout().map_err(|e| self.at(e))?;
         let stored = self.stored_keys(&state, &*grid, &state.metadata.shape).await?;
         let sizes = stored.iter().map(|(key, _)| async {
-            self.room.size(key).await.map_err(|e| self.at(e).at_key(key))
+            self.context.size(key).await.map_err(|e| self.at(e).at_key(key))
         });
-        let sizes = self.room.all(sizes).await?;
+        let sizes = self.context.all(sizes).await?;
         let bytes = sizes.iter().flatten().fold(0, |sum: u64, &size| sum.saturating_add(size));
         Ok(StoredSize { chunks: sizes.iter().flatten().count() as u64, bytes })
     }
@@ -375,7 +378,7 @@ impl ArrayCore {
         grid: &dyn ChunkGrid,
         shape: &[u64],
     ) -> Result<Vec<(StoreKey, Vec<u64>)>> {
-        let keys = self.room.list_prefix(state.prefix()).await.map_err(|e| self.at(e))?;
+        let keys = self.context.list_prefix(state.prefix()).await.map_err(|e| self.at(e))?;
         let ordinals = |key: &StoreKey| {
             let key = state.prefix().strip(key)?;
             let indices = state.metadata.chunk_keys.parse(key, shape.len())?;
@@ -403,7 +406,7 @@ impl ArrayCore {
             })
             .collect();
         let candidates = element_count(&ranges.iter().map(|r| r.end - r.start).collect::<Vec<_>>());
-        let listable = self.room.listable();
+        let listable = self.context.listable();
         if candidates.is_none_or(|n| n > FEW_PROBES)
             && let Ok(_) = listable
         {

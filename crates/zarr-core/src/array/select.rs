@@ -8,11 +8,11 @@ use super::{ArrayCore, ChunkLayout};
 use crate::error::{AccessError, Result};
 use crate::grid::{ChunkGrid, Pieces, tiles};
 use crate::region::{Region, element_count};
-use crate::selection::{Part, Selected, Selection};
+use crate::selection::{Resolved, ResolvedSelection, Selection};
 
 impl ArrayCore {
     /// The array as it is known, and what is selected of it.
-    pub fn prepare(&self, selection: impl Into<Selection>) -> Result<(ChunkLayout, Selected)> {
+    pub fn prepare(&self, selection: impl Into<Selection>) -> Result<(ChunkLayout, Resolved)> {
         let layout = self.layout()?;
         let selected = selection.into().of(&layout.metadata).map_err(|e| self.at(e))?;
         Ok((layout, selected))
@@ -94,14 +94,14 @@ impl ArrayCore {
     }
 
     /// The ordinals of the chunks that a part touches, each once.
-    pub fn chunks_of(&self, layout: &ChunkLayout, part: &Part) -> Vec<Vec<u64>> {
+    pub fn chunks_of(&self, layout: &ChunkLayout, part: &ResolvedSelection) -> Vec<Vec<u64>> {
         let chunks = tiles(&*layout.grid, &layout.metadata.shape, part);
         chunks.map(|tile| tile.ordinals).collect()
     }
 }
 
 /// What the work is like on the chunks that a part touches, each element of so many bytes.
-pub(crate) fn work(grid: &dyn ChunkGrid, part: &Part, cell: usize) -> Work {
+pub(crate) fn work(grid: &dyn ChunkGrid, part: &ResolvedSelection, cell: usize) -> Work {
     let (mut many, mut size) = (false, cell as u64);
     let wanted = element_count(&part.shape()).unwrap_or(u64::MAX);
     let total = wanted.saturating_mul(cell as u64);

@@ -10,33 +10,37 @@ use crate::error::{AccessError, Result};
 use crate::format::Documents;
 use crate::hierarchy::{Guard, document};
 use crate::metadata::{ArrayMetadata, NodeKind, NodeMetadata};
-use crate::selection::Part;
+use crate::selection::ResolvedSelection;
 use crate::sync::lock;
 
 const HINT: &str = "another writer gave the array another shape since it was opened; refresh it";
 
 impl ArrayCore {
     /// An error if `part` of the array as this handle knows it is no part of the array as it is now.
-    pub async fn check_still_there(&self, state: &ArrayState, part: &Part) -> Result<()> {
-        let room = &self.room;
-        if room.options.guard == Guard::Off || !room.store.capabilities().read {
+    pub async fn check_still_there(
+        &self,
+        state: &ArrayState,
+        part: &ResolvedSelection,
+    ) -> Result<()> {
+        let context = &self.context;
+        if context.options.guard == Guard::Off || !context.store.capabilities().read {
             return Ok(());
         }
         // A format that keeps no document of its own has nothing to compare.
-        let Ok(place) = room.format.shape_place(&self.path) else { return Ok(()) };
+        let Ok(place) = context.format.shape_place(&self.path) else { return Ok(()) };
         let at = |e: crate::Error| self.at(e);
-        let limits = &room.options.limits;
-        let found = document(&*room.store, &place.key, limits).await.map_err(at)?;
+        let limits = &context.options.limits;
+        let found = document(&*context.store, &place.key, limits).await.map_err(at)?;
         let seen = || lock(&state.seen);
         if found.is_some() && *seen() == found {
             return Ok(());
         }
-        let documents = match (&found, room.format.dialect()) {
+        let documents = match (&found, context.format.dialect()) {
             // Attributes may say what elements are, and lie apart.
-            (_, Dialect::V2) | (None, _) => room.documents(&self.path).await.map_err(at)?,
+            (_, Dialect::V2) | (None, _) => context.documents(&self.path).await.map_err(at)?,
             (Some(bytes), _) => Documents::from([(place.key.clone(), bytes.clone())]),
         };
-        let now = match room.parse(&self.path, &documents).map_err(at)? {
+        let now = match context.parse(&self.path, &documents).map_err(at)? {
             Some(NodeMetadata::Array(now)) => now,
             Some(NodeMetadata::Group(_)) => return Err(self.at(wrong_kind(NodeKind::Group))),
             None => {

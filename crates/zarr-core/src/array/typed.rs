@@ -5,14 +5,14 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::executor::{self, Stop};
-use super::fields::Span;
+use super::fields::FieldBytes;
 use super::{ArrayCore, ArrayState, ChunkLayout, zeroed};
 use crate::data_type::{DataType, Origin, Repr};
 use crate::element::Element;
 use crate::error::{AccessError, CodecError, Result};
-use crate::heap::{CELL, Heap};
 use crate::region::element_count;
-use crate::selection::Part;
+use crate::selection::ResolvedSelection;
+use crate::var_buffer::{VAR_REF_SIZE, VarBuffer};
 use crate::view::ViewMut;
 
 impl ArrayCore {
@@ -78,11 +78,11 @@ impl ArrayCore {
     }
 
     /// Zeroed elements for a selection of this shape.
-    pub(crate) fn room_for<T: Element>(&self, shape: &[u64]) -> Result<Vec<T>> {
+    pub(crate) fn alloc_output<T: Element>(&self, shape: &[u64]) -> Result<Vec<T>> {
         let count = element_count(shape).and_then(|n| usize::try_from(n).ok());
         let fits = count
             .filter(|n| n.checked_mul(size_of::<T>()).is_some_and(|n| isize::try_from(n).is_ok()));
-        fits.and_then(T::room).ok_or_else(|| {
+        fits.and_then(T::alloc).ok_or_else(|| {
             let size = element_count(shape).and_then(|n| n.checked_mul(size_of::<T>() as u64));
             let hint = "read a smaller region";
             self.at(AccessError::TooLarge {
@@ -99,8 +99,8 @@ impl ArrayCore {
     pub fn read_elements<T: Element>(
         self: &Arc<Self>,
         layout: &ChunkLayout,
-        part: &Part,
-        span: Span,
+        part: &ResolvedSelection,
+        span: FieldBytes,
         out: &mut [T],
     ) -> Result<()> {
         if layout.repr == Repr::Variable {
@@ -119,8 +119,8 @@ impl ArrayCore {
     pub fn read_bytes(
         self: &Arc<Self>,
         layout: &ChunkLayout,
-        part: &Part,
-        span: Span,
+        part: &ResolvedSelection,
+        span: FieldBytes,
     ) -> Result<Vec<u8>> {
         if layout.repr == Repr::Variable {
             return Ok(self.read_cells(layout, part)?.to_stream());
@@ -130,9 +130,13 @@ impl ArrayCore {
         Ok(bytes)
     }
 
-    fn read_cells(self: &Arc<Self>, layout: &ChunkLayout, part: &Part) -> Result<Cells> {
+    fn read_cells(
+        self: &Arc<Self>,
+        layout: &ChunkLayout,
+        part: &ResolvedSelection,
+    ) -> Result<Cells> {
         let mut cells = layout.cells(&part.shape()).map_err(|e| self.at(e))?;
-        self.read(layout, part, layout.span(), &mut cells.memory, Some(&cells.heap))?;
+        self.read(layout, part, layout.span(), &mut cells.memory, Some(&cells.var_buffer))?;
         Ok(cells)
     }
 
@@ -141,8 +145,8 @@ impl ArrayCore {
     pub async fn read_elements_async<T: Element>(
         self: &Arc<Self>,
         layout: ChunkLayout,
-        part: Part,
-        span: Span,
+        part: ResolvedSelection,
+        span: FieldBytes,
         mut out: Vec<T>,
     ) -> (Vec<T>, Result<()>) {
         let result = if !self.is_remote() {
@@ -151,7 +155,7 @@ impl ArrayCore {
                 let result = stop.watch(|| core.read_elements(&layout, &part, span, &mut out));
                 (out, result)
             };
-            let options = &self.room.options;
+            let options = &self.context.options;
             let read = executor::off_thread(options, read).await;
             return read.unwrap_or_else(|| (Vec::new(), Err(executor::lost_worker())));
         } else if layout.repr == Repr::Variable {
@@ -170,13 +174,13 @@ impl ArrayCore {
     pub async fn read_bytes_async(
         self: &Arc<Self>,
         layout: ChunkLayout,
-        part: Part,
-        span: Span,
+        part: ResolvedSelection,
+        span: FieldBytes,
     ) -> Result<Vec<u8>> {
         if !self.is_remote() {
             let core = self.clone();
             let read = move |stop: &Stop| stop.watch(|| core.read_bytes(&layout, &part, span));
-            let read = executor::off_thread(&self.room.options, read).await;
+            let read = executor::off_thread(&self.context.options, read).await;
             return read.unwrap_or_else(|| Err(executor::lost_worker()));
         }
         if layout.repr == Repr::Variable {
@@ -192,12 +196,13 @@ impl ArrayCore {
     async fn read_cells_async(
         self: &Arc<Self>,
         layout: &ChunkLayout,
-        part: &Part,
+        part: &ResolvedSelection,
     ) -> Result<Cells> {
         let shape = part.shape();
         let mut cells = layout.cells(&shape).map_err(|e| self.at(e))?;
-        let out = ViewMut::new(&mut cells.memory, &shape, CELL).with_heap(Some(&cells.heap));
-        self.read_async(layout, part, layout.span(), out, Some(cells.heap.clone())).await?;
+        let out = ViewMut::new(&mut cells.memory, &shape, VAR_REF_SIZE)
+            .with_var_buffer(Some(&cells.var_buffer));
+        self.read_async(layout, part, layout.span(), out, Some(cells.var_buffer.clone())).await?;
         Ok(cells)
     }
 
@@ -205,7 +210,7 @@ impl ArrayCore {
     pub fn write_elements<T: Element>(
         self: &Arc<Self>,
         layout: &ChunkLayout,
-        part: &Part,
+        part: &ResolvedSelection,
         elements: &[T],
     ) -> Result<()> {
         match T::as_memory(elements) {
@@ -213,14 +218,14 @@ impl ArrayCore {
             None => {
                 let contents = elements.iter().map(T::as_bytes);
                 let cells = layout.cells_of(contents).map_err(|e| self.at(e))?;
-                self.write(layout, part, layout.span(), &cells.memory, Some(&cells.heap))
+                self.write(layout, part, layout.span(), &cells.memory, Some(&cells.var_buffer))
             }
         }
     }
 }
 
 /// Makes elements of native bytes.
-fn from_bytes<T: Element>(bytes: &[u8], span: Span, out: &mut [T]) {
+fn from_bytes<T: Element>(bytes: &[u8], span: FieldBytes, out: &mut [T]) {
     for (element, bytes) in out.iter_mut().zip(bytes.chunks_exact(span.size)) {
         *element = T::from_bytes(bytes);
     }
@@ -233,14 +238,17 @@ const LENGTH: usize = size_of::<u32>();
 #[derive(Debug)]
 pub(crate) struct Cells {
     pub memory: Vec<u8>,
-    pub heap: Arc<Heap>,
+    pub var_buffer: Arc<VarBuffer>,
 }
 
 impl ArrayState {
     /// Cells for a region of an array whose elements have any length, none of them filled yet.
     pub fn cells(&self, region: &[u64]) -> Result<Cells> {
-        let (heap, _) = Heap::holding(self.content.clone())?;
-        Ok(Cells { memory: zeroed(region, CELL, "the region")?, heap: Arc::new(heap) })
+        let (var_buffer, _) = VarBuffer::holding(self.content.clone())?;
+        Ok(Cells {
+            memory: zeroed(region, VAR_REF_SIZE, "the region")?,
+            var_buffer: Arc::new(var_buffer),
+        })
     }
 
     /// Cells of elements of the caller's, which are ones of the array's type.
@@ -252,14 +260,14 @@ impl ArrayState {
             return Err(CodecError::Limit { codec: "memory", limit: isize::MAX as u64 }.into());
         }
         elements.clone().for_each(|element| buffer.extend_from_slice(element));
-        let (heap, _) = Heap::holding(self.content.clone())?;
-        let buffer = heap.add(buffer.into())?;
+        let (var_buffer, _) = VarBuffer::holding(self.content.clone())?;
+        let buffer = var_buffer.add(buffer.into())?;
         let (mut memory, mut offset) = (Vec::new(), 0);
         for element in elements {
-            memory.extend_from_slice(buffer.cell(offset, element.len() as u64)?.as_bytes());
+            memory.extend_from_slice(buffer.reference(offset, element.len() as u64)?.as_bytes());
             offset += element.len() as u64;
         }
-        Ok(Cells { memory, heap: Arc::new(heap) })
+        Ok(Cells { memory, var_buffer: Arc::new(var_buffer) })
     }
 
     /// Cells of elements in a stream, each after its length.
@@ -270,8 +278,8 @@ impl ArrayState {
             );
             crate::Error::from(AccessError::Argument(what))
         };
-        let (heap, _) = Heap::holding(self.content.clone())?;
-        let buffer = heap.add(Bytes::copy_from_slice(stream))?;
+        let (var_buffer, _) = VarBuffer::holding(self.content.clone())?;
+        let buffer = var_buffer.add(Bytes::copy_from_slice(stream))?;
         let (mut memory, mut at, mut found) = (Vec::new(), 0usize, 0u64);
         while at < stream.len() {
             let length = stream[at..].first_chunk::<LENGTH>();
@@ -281,12 +289,12 @@ impl ArrayState {
             let element = stream.get(at..).and_then(|rest| rest.get(..length));
             let element = element.ok_or_else(|| wrong("the elements end within one of them"))?;
             self.metadata.data_type.check_element(element)?;
-            memory.extend_from_slice(buffer.cell(at as u64, length as u64)?.as_bytes());
+            memory.extend_from_slice(buffer.reference(at as u64, length as u64)?.as_bytes());
             at += length;
             found += 1;
         }
         if found == count {
-            Ok(Cells { memory, heap: Arc::new(heap) })
+            Ok(Cells { memory, var_buffer: Arc::new(var_buffer) })
         } else {
             Err(AccessError::Count { expected: count, found }.into())
         }
@@ -296,17 +304,17 @@ impl ArrayState {
 impl Cells {
     /// Each element, to the caller's memory.
     pub fn to_elements<T: Element>(&self, out: &mut [T]) {
-        let elements = self.heap.elements();
-        for (element, cell) in out.iter_mut().zip(self.memory.chunks_exact(CELL)) {
+        let elements = self.var_buffer.elements();
+        for (element, cell) in out.iter_mut().zip(self.memory.chunks_exact(VAR_REF_SIZE)) {
             *element = T::from_bytes(elements.get(cell));
         }
     }
 
     /// The elements in a stream, each after its length.
     pub fn to_stream(&self) -> Vec<u8> {
-        let elements = self.heap.elements();
+        let elements = self.var_buffer.elements();
         let mut stream = Vec::new();
-        for cell in self.memory.chunks_exact(CELL) {
+        for cell in self.memory.chunks_exact(VAR_REF_SIZE) {
             let element = elements.get(cell);
             stream.extend_from_slice(&(element.len() as u32).to_le_bytes());
             stream.extend_from_slice(element);

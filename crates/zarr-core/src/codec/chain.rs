@@ -11,12 +11,12 @@ use crate::data_type::{CoreType, Origin};
 use crate::error::{CodecError, MetadataError};
 use crate::region::element_count;
 use crate::registry::Registry;
-use crate::selection::Part;
+use crate::selection::ResolvedSelection;
 use crate::view::{View, ViewMut};
 
 /// The codecs of an array, checked against each other when the array is opened (F-070, F-071).
 #[derive(Clone, Debug)]
-pub struct Chain {
+pub struct CodecChain {
     /// Array to array, each with what it sees when encoding.
     arrays: Vec<(Arc<dyn ArrayToArray>, ChunkContext)>,
     serializer: Arc<dyn ArrayToBytes>,
@@ -33,7 +33,7 @@ const MOST_CODECS: usize = 256;
 /// Codecs make at most so many axes, where the array has fewer.
 const MOST_AXES: usize = 1024;
 
-impl Chain {
+impl CodecChain {
     /// Builds and checks the chain that `specs` name, for chunks as `context` says.
     ///
     /// # Errors
@@ -43,7 +43,7 @@ impl Chain {
         specs: &[CodecSpec],
         context: &ChunkContext,
         registry: &Registry,
-    ) -> Result<Chain, MetadataError> {
+    ) -> Result<CodecChain, MetadataError> {
         context.element_size()?;
         if specs.len() > MOST_CODECS {
             let why = format!("{} codecs; a chain has at most {MOST_CODECS}", specs.len());
@@ -112,7 +112,7 @@ impl Chain {
         }
         let serializer =
             serializer.ok_or_else(|| order("no codec makes bytes of arrays, such as `bytes`"))?;
-        let chain = Chain { arrays, serializer, bytes, inner, from: Origin::Store };
+        let chain = CodecChain { arrays, serializer, bytes, inner, from: Origin::Store };
         if context.size().is_some() {
             // A length that cannot pass through the filters is told now, not at the first chunk.
             chain.sizes(&chain.inner.shape).map_err(|e| order(&e.to_string()))?;
@@ -122,7 +122,7 @@ impl Chain {
 
     /// The same chain, letting bools be any non-zero byte (D-031, Z2-030).
     #[must_use]
-    pub fn mending_bools(mut self, mend: bool) -> Self {
+    pub fn accept_nonzero_bools(mut self, mend: bool) -> Self {
         self.from = if mend { Origin::LenientStore } else { Origin::Store };
         self
     }
@@ -158,9 +158,9 @@ impl Chain {
             return self.encode_from(step + 1, chunk.permuted(order));
         }
         let next = next_context(&**codec, context, &chunk.shape())?;
-        let heap = chunk.heap();
+        let var_buffer = chunk.var_buffer();
         let encoded = codec.encode(chunk)?;
-        let view = View::new(&encoded, &next.shape, cell_of(&next)).with_heap(heap);
+        let view = View::new(&encoded, &next.shape, cell_of(&next)).with_var_buffer(var_buffer);
         self.encode_from(step + 1, view).map(|bytes| Cow::Owned(bytes.into_owned()))
     }
 
@@ -176,7 +176,7 @@ impl Chain {
     }
 
     /// How the part `within` of a chunk is read segment by segment; `None` if it takes all bytes at once.
-    pub fn partial(&self, shape: &[u64], within: &Part) -> Option<PartialRead<'_>> {
+    pub fn partial(&self, shape: &[u64], within: &ResolvedSelection) -> Option<PartialRead<'_>> {
         if !self.bytes.is_empty() {
             return None;
         }
@@ -191,7 +191,12 @@ impl Chain {
 
     /// How elements are merged into the part `within` of a chunk without decoding all of it; `None` if it takes
     /// that; see [`ArrayToBytes::edit`].
-    pub fn edit(&self, shape: &[u64], within: &Part, is_stored: bool) -> Option<PartialWrite> {
+    pub fn edit(
+        &self,
+        shape: &[u64],
+        within: &ResolvedSelection,
+        is_stored: bool,
+    ) -> Option<PartialWrite> {
         if !self.bytes.is_empty() {
             return None;
         }
@@ -205,8 +210,8 @@ impl Chain {
     fn transposed(
         &self,
         shape: &[u64],
-        within: &Part,
-    ) -> Option<(Vec<u64>, Part, Vec<Vec<usize>>)> {
+        within: &ResolvedSelection,
+    ) -> Option<(Vec<u64>, ResolvedSelection, Vec<Vec<usize>>)> {
         let (mut shape, mut within, mut orders) = (shape.to_vec(), within.clone(), Vec::new());
         for (codec, _) in &self.arrays {
             let order = codec.axis_order()?;
@@ -227,7 +232,7 @@ impl Chain {
         &self,
         encoded: Cow<'_, [u8]>,
         shape: &[u64],
-        within: &Part,
+        within: &ResolvedSelection,
         out: ViewMut<'_>,
     ) -> Result<(), CodecError> {
         self.decode_from(0, encoded, shape, within, out)
@@ -238,7 +243,7 @@ impl Chain {
         step: usize,
         encoded: Cow<'_, [u8]>,
         shape: &[u64],
-        within: &Part,
+        within: &ResolvedSelection,
         mut out: ViewMut<'_>,
     ) -> Result<(), CodecError> {
         let Some((codec, context)) = self.arrays.get(step) else {
@@ -252,9 +257,16 @@ impl Chain {
         let next = next_context(&**codec, context, shape)?;
         let _taken = budget::take(next.size().unwrap_or(u64::MAX))?;
         let mut scratch = scratch::zeroed("codecs", next.size())?;
-        let heap = out.heap();
-        let whole = ViewMut::new(&mut scratch, &next.shape, cell_of(&next)).with_heap(heap);
-        self.decode_from(step + 1, encoded, &next.shape, &Part::all(&next.shape), whole)?;
+        let var_buffer = out.var_buffer();
+        let whole =
+            ViewMut::new(&mut scratch, &next.shape, cell_of(&next)).with_var_buffer(var_buffer);
+        self.decode_from(
+            step + 1,
+            encoded,
+            &next.shape,
+            &ResolvedSelection::all(&next.shape),
+            whole,
+        )?;
         if within.is_all(shape) {
             return codec.decode(&scratch, out);
         }
@@ -271,7 +283,7 @@ impl Chain {
         &self,
         encoded: Cow<'_, [u8]>,
         shape: &[u64],
-        within: &Part,
+        within: &ResolvedSelection,
         mut out: ViewMut<'_>,
     ) -> Result<(), CodecError> {
         let sizes = self.sizes(shape)?;
@@ -294,7 +306,7 @@ impl Chain {
         mut encoded: Cow<'_, [u8]>,
         (sizes, most): (&[Option<u64>], u64),
         shape: &[u64],
-        within: &Part,
+        within: &ResolvedSelection,
         mut out: ViewMut<'_>,
     ) -> Result<(), CodecError> {
         let due = |step: usize, encoded: &[u8]| match sizes[step] {
@@ -335,7 +347,7 @@ impl Chain {
         encoded: &[u8],
         due: Option<u64>,
         shape: &[u64],
-        within: &Part,
+        within: &ResolvedSelection,
         mut out: ViewMut<'_>,
     ) -> Result<(), CodecError> {
         if let Some(region) = within.as_region() {
@@ -346,7 +358,7 @@ impl Chain {
             let found = encoded.len() as u64;
             return Err(CodecError::Length { codec: "codecs", expected, found });
         }
-        let cell = out.cell();
+        let cell = out.element_size();
         if self.serializer.is_memory() {
             out.gather(within, &View::new(encoded, shape, cell));
             return Ok(());
@@ -355,7 +367,7 @@ impl Chain {
         let (inside, shape_inside) = (within.moved_back(&bounds), bounds.shape());
         let size = element_count(&shape_inside).and_then(|count| count.checked_mul(cell as u64));
         let mut memory = scratch::zeroed("codecs", size)?;
-        let view = ViewMut::new(&mut memory, &shape_inside, cell).with_heap(out.heap());
+        let view = ViewMut::new(&mut memory, &shape_inside, cell).with_var_buffer(out.var_buffer());
         self.serializer.decode_into(encoded, shape, &bounds, view)?;
         out.gather(&inside, &View::new(&memory, &shape_inside, cell));
         Ok(())

@@ -16,7 +16,7 @@ use crate::registry::Registry;
 /// # Errors
 /// [`MetadataError::CannotSpell`] naming the codec that stands in the way, or the data type that has no words
 /// but those of final v3, whatever the codecs.
-pub fn respell(
+pub fn convert_codecs(
     specs: &[CodecSpec],
     context: &ChunkContext,
     to: Dialect,
@@ -57,13 +57,13 @@ fn reword(spec: &CodecSpec, codec: &Codec, to: Dialect) -> Result<CodecSpec, Met
     let own = matches!(spec.name.as_str(), "bytes" | "transpose");
     if to == Dialect::Draft && spec.dialect == to && !spec.configuration.is_empty() {
         // The drafts spelled URIs in many ways; one is written (draft-v3.md 2.1, row 11).
-        let name = codec.spelling(to).map_or_else(|| spec.name.clone(), |spelled| spelled.name);
+        let name = codec.to_metadata(to).map_or_else(|| spec.name.clone(), |spelled| spelled.name);
         return Ok(CodecSpec { name, ..spec.clone() });
     }
     if own || spec.dialect == to && !spec.configuration.is_empty() {
         return Ok(spec.clone());
     }
-    match codec.spelling(to) {
+    match codec.to_metadata(to) {
         Some(spelled) if spec.dialect == to => {
             Ok(CodecSpec { configuration: spelled.configuration, ..spec.clone() })
         }
@@ -169,7 +169,7 @@ fn to_flat(
                 if to == Dialect::Draft
                     && lowered.is_empty()
                     && chain.is_empty()
-                    && let Some(layout) = codec.spelling(to) =>
+                    && let Some(layout) = codec.to_metadata(to) =>
             {
                 here = array.encoded(&here)?;
                 chain.push(layout);
@@ -184,14 +184,14 @@ fn to_flat(
             }
             // Objects are made bytes of by a filter, in v2's words in the drafts, too (Z2-040).
             Codec::ArrayToBytes(array) if here.data_type.is_variable() && lowered.is_empty() => {
-                let words = array.spelling(Dialect::V2).ok_or_else(|| cannot(to, spec, ""))?;
+                let words = array.to_metadata(Dialect::V2).ok_or_else(|| cannot(to, spec, ""))?;
                 chain.push(words);
                 here.data_type = CoreType::Uint8.into();
             }
             // One on numbers is a filter or a compressor of their bytes there.
             Codec::ArrayToBytes(array)
                 if !here.data_type.is_variable()
-                    && let Some(words) = array.spelling(to) =>
+                    && let Some(words) = array.to_metadata(to) =>
             {
                 let endian = here.data_type.has_byte_order().then_some("little");
                 let order = endian.map(|endian| Object::new().with("endian", endian));

@@ -15,8 +15,8 @@ use std::fmt;
 use std::sync::Arc;
 
 pub use self::budget::most_encoded;
-pub use self::chain::Chain;
-pub use self::convert::respell;
+pub use self::chain::CodecChain;
+pub use self::convert::convert_codecs;
 pub use self::partial::{
     ChunkIndex, EncodedParts, PartialDecoder, PartialEncoder, PartialRead, PartialWrite, Splice,
     SplicePart,
@@ -27,7 +27,7 @@ use crate::dialect::Dialect;
 use crate::error::{CodecError, MetadataError, Unsupported};
 use crate::json::{Json, Object};
 use crate::region::Region;
-use crate::selection::Part;
+use crate::selection::ResolvedSelection;
 use crate::view::{View, ViewMut};
 
 /// A codec as a document names it.
@@ -99,12 +99,12 @@ impl Names {
     /// use zarr_core::{Dialect, Object};
     ///
     /// const NAMES: Names = Names { v3: &["numcodecs.lzf", "lzf"], v2: &[], draft: &["lzf"] };
-    /// let name = |dialect| Some(NAMES.spelling(dialect, Object::new())?.name);
+    /// let name = |dialect| Some(NAMES.to_metadata(dialect, Object::new())?.name);
     /// assert_eq!(name(Dialect::V3).as_deref(), Some("numcodecs.lzf"));
     /// assert_eq!(name(Dialect::V2), None);
     /// assert_eq!(name(Dialect::Draft).as_deref(), Some("https://purl.org/zarr/spec/codec/lzf/1.0"));
     /// ```
-    pub fn spelling(&self, dialect: Dialect, configuration: Object) -> Option<CodecSpec> {
+    pub fn to_metadata(&self, dialect: Dialect, configuration: Object) -> Option<CodecSpec> {
         let name = match dialect {
             Dialect::V3 => (*self.v3.first()?).to_owned(),
             Dialect::V2 => (*self.v2.first()?).to_owned(),
@@ -265,7 +265,7 @@ pub trait BytesToBytes: fmt::Debug + Send + Sync {
     }
 
     /// The codec in a dialect's words; `None` if that has none.
-    fn spelling(&self, dialect: Dialect) -> Option<CodecSpec>;
+    fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec>;
 }
 
 /// A codec from an array to bytes.
@@ -298,7 +298,11 @@ pub trait ArrayToBytes: fmt::Debug + Send + Sync {
     ) -> Result<(), CodecError>;
 
     /// How the part `within` of an encoded chunk is read segment by segment; `None` if it takes all bytes at once.
-    fn partial(&self, shape: &[u64], within: &Part) -> Option<Box<dyn PartialDecoder + '_>> {
+    fn partial(
+        &self,
+        shape: &[u64],
+        within: &ResolvedSelection,
+    ) -> Option<Box<dyn PartialDecoder + '_>> {
         let _ = (shape, within);
         None
     }
@@ -309,7 +313,7 @@ pub trait ArrayToBytes: fmt::Debug + Send + Sync {
     fn edit(
         self: Arc<Self>,
         shape: &[u64],
-        within: &Part,
+        within: &ResolvedSelection,
         is_stored: bool,
     ) -> Option<Box<dyn PartialEncoder>> {
         let _ = (shape, within, is_stored);
@@ -337,7 +341,7 @@ pub trait ArrayToBytes: fmt::Debug + Send + Sync {
     }
 
     /// The codec in a dialect's words; `None` if that has none.
-    fn spelling(&self, dialect: Dialect) -> Option<CodecSpec>;
+    fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec>;
 }
 
 /// A codec from an array to an array.
@@ -367,7 +371,7 @@ pub trait ArrayToArray: fmt::Debug + Send + Sync {
     fn decode(&self, encoded: &[u8], out: ViewMut<'_>) -> Result<(), CodecError>;
 
     /// The codec in a dialect's words; `None` if that has none.
-    fn spelling(&self, dialect: Dialect) -> Option<CodecSpec>;
+    fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec>;
 }
 
 /// A codec of any of the three kinds.
@@ -398,11 +402,11 @@ impl Codec {
     }
 
     /// The codec in a dialect's words; `None` if that has none.
-    pub fn spelling(&self, dialect: Dialect) -> Option<CodecSpec> {
+    pub fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
         match self {
-            Codec::ArrayToArray(codec) => codec.spelling(dialect),
-            Codec::ArrayToBytes(codec) => codec.spelling(dialect),
-            Codec::BytesToBytes(codec) => codec.spelling(dialect),
+            Codec::ArrayToArray(codec) => codec.to_metadata(dialect),
+            Codec::ArrayToBytes(codec) => codec.to_metadata(dialect),
+            Codec::BytesToBytes(codec) => codec.to_metadata(dialect),
         }
     }
 }

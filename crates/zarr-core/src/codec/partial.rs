@@ -13,8 +13,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use crate::error::CodecError;
-use crate::grid::{ChunkGrid, Tile, tiles};
-use crate::selection::Part;
+use crate::grid::{ChunkGrid, ChunkProjection, tiles};
+use crate::selection::ResolvedSelection;
 use crate::store::{ByteRange, Bytes};
 use crate::sync::lock;
 use crate::view::{View, ViewMut};
@@ -108,11 +108,11 @@ pub trait PartialDecoder: Send + Sync {
     fn segment(
         &self,
         index: Option<&ChunkIndex>,
-        at: &Tile,
+        at: &ChunkProjection,
     ) -> Result<Option<Range<u64>>, CodecError>;
 
     /// How a part of a segment is read without all its bytes, if it can be.
-    fn inner(&self, at: &Tile) -> Option<PartialRead<'_>> {
+    fn inner(&self, at: &ChunkProjection) -> Option<PartialRead<'_>> {
         let _ = at;
         None
     }
@@ -121,14 +121,19 @@ pub trait PartialDecoder: Send + Sync {
     ///
     /// # Errors
     /// As [`super::ArrayToBytes::decode_into`].
-    fn decode(&self, bytes: &[u8], at: &Tile, out: ViewMut<'_>) -> Result<(), CodecError>;
+    fn decode(
+        &self,
+        bytes: &[u8],
+        at: &ChunkProjection,
+        out: ViewMut<'_>,
+    ) -> Result<(), CodecError>;
 }
 
 /// A part of a chunk that is read segment by segment, its axes as the serializer has them.
 pub struct PartialRead<'a> {
     decoder: Box<dyn PartialDecoder + 'a>,
     shape: Vec<u64>,
-    within: Part,
+    within: ResolvedSelection,
     /// How the chain transposes memory of the part's shape.
     orders: Vec<Vec<usize>>,
 }
@@ -137,7 +142,7 @@ impl<'a> PartialRead<'a> {
     pub(super) fn new(
         decoder: Box<dyn PartialDecoder + 'a>,
         shape: Vec<u64>,
-        within: Part,
+        within: ResolvedSelection,
         orders: Vec<Vec<usize>>,
     ) -> Self {
         PartialRead { decoder, shape, within, orders }
@@ -154,12 +159,12 @@ impl<'a> PartialRead<'a> {
     }
 
     /// The part of the chunk that is read.
-    pub fn within(&self) -> &Part {
+    pub fn within(&self) -> &ResolvedSelection {
         &self.within
     }
 
     /// What of each segment is read.
-    pub fn tiles(&self) -> impl Iterator<Item = Tile> {
+    pub fn tiles(&self) -> impl Iterator<Item = ChunkProjection> {
         tiles(self.decoder.grid(), &self.shape, &self.within)
     }
 

@@ -113,7 +113,7 @@ impl CoreType {
     }
 
     /// The type in a dialect's words.
-    pub fn spelling(self, dialect: Dialect, endian: Endian) -> Option<Json> {
+    pub fn to_metadata(self, dialect: Dialect, endian: Endian) -> Option<Json> {
         Some(match (dialect, self.scalar()) {
             (Dialect::V3, _) => Json::from(self.name()),
             (Dialect::V2, _) => Json::from(self.typestr(endian)),

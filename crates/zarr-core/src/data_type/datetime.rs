@@ -175,7 +175,7 @@ impl fmt::Display for NumpyTime {
 
 impl NumpyTime {
     /// The type as a dialect's metadata; `endian` is the stored byte order.
-    pub(super) fn spelling(&self, dialect: Dialect, endian: Endian) -> Option<Json> {
+    pub(super) fn to_metadata(self, dialect: Dialect, endian: Endian) -> Option<Json> {
         Some(match dialect {
             Dialect::V2 => Json::from(self.typestr(endian)?),
             Dialect::V3 if !(1..=MAX_SCALE).contains(&self.scale_factor) => return None,
@@ -306,9 +306,9 @@ mod tests {
         assert_eq!(seconds.to_string(), "datetime64[10s]");
         assert_eq!(v3(r#"{"unit":"μs","scale_factor":1}"#).unwrap().to_string(), "datetime64[us]");
         let generic = v3(r#"{"unit":"generic","scale_factor":1}"#).unwrap();
-        assert!(generic.spelling(Dialect::V3, Endian::Little).is_some());
-        assert!(generic.spelling(Dialect::V2, Endian::Little).is_none());
-        assert!(generic.spelling(Dialect::Draft, Endian::Little).is_none());
+        assert!(generic.to_metadata(Dialect::V3, Endian::Little).is_some());
+        assert!(generic.to_metadata(Dialect::V2, Endian::Little).is_none());
+        assert!(generic.to_metadata(Dialect::Draft, Endian::Little).is_none());
         for bad in [
             "{}",
             r#"{"unit":"s"}"#,
@@ -337,7 +337,7 @@ mod tests {
                 for scale_factor in [1, 2, MAX_SCALE] {
                     let time = NumpyTime { kind, unit, scale_factor };
                     for dialect in [Dialect::V2, Dialect::V3, Dialect::Draft] {
-                        let Some(words) = time.spelling(dialect, Endian::Big) else {
+                        let Some(words) = time.to_metadata(dialect, Endian::Big) else {
                             assert_eq!(unit, TimeUnit::Generic);
                             continue;
                         };
@@ -354,7 +354,7 @@ mod tests {
         }
         let none = NumpyTime { kind: TimeKind::Datetime, unit: TimeUnit::Day, scale_factor: 0 };
         for dialect in [Dialect::V2, Dialect::V3, Dialect::Draft] {
-            assert!(none.spelling(dialect, Endian::Little).is_none());
+            assert!(none.to_metadata(dialect, Endian::Little).is_none());
         }
     }
 

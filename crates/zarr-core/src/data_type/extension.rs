@@ -16,7 +16,7 @@ use crate::json::Json;
 pub trait ExtensionType: Any + Debug + Display + Send + Sync {
     /// The type in a dialect's words; `endian` is the stored byte order, where the words say it.
     /// `None` if the dialect has none.
-    fn spelling(&self, dialect: Dialect, endian: Endian) -> Option<Json>;
+    fn to_metadata(&self, dialect: Dialect, endian: Endian) -> Option<Json>;
 
     /// The representation: all that codecs ask.
     fn repr(&self) -> Repr;
@@ -100,7 +100,7 @@ impl dyn ExtensionType {
 impl PartialEq for dyn ExtensionType {
     fn eq(&self, other: &Self) -> bool {
         let same = |dialect| {
-            self.spelling(dialect, Endian::Little) == other.spelling(dialect, Endian::Little)
+            self.to_metadata(dialect, Endian::Little) == other.to_metadata(dialect, Endian::Little)
         };
         self.repr() == other.repr()
             && [Dialect::V3, Dialect::V2, Dialect::Draft].map(same) == [true; 3]
@@ -133,7 +133,7 @@ mod tests {
     }
 
     impl ExtensionType for Resting {
-        fn spelling(&self, _: Dialect, _: Endian) -> Option<Json> {
+        fn to_metadata(&self, _: Dialect, _: Endian) -> Option<Json> {
             None
         }
         fn repr(&self) -> Repr {

@@ -84,9 +84,9 @@ mod tests {
         for name in floats.map(String::from).into_iter().chain(complex).chain(integers) {
             let data_type = parse(&name);
             assert_eq!(data_type.to_string(), name);
-            assert_eq!(data_type.spelling(Dialect::V3, Endian::Big), Some(Json::from(name)));
+            assert_eq!(data_type.to_metadata(Dialect::V3, Endian::Big), Some(Json::from(name)));
             for other in [Dialect::V2, Dialect::Draft] {
-                assert_eq!(data_type.spelling(other, Endian::Little), None);
+                assert_eq!(data_type.to_metadata(other, Endian::Little), None);
             }
         }
         assert_eq!(parse("complex_float32"), CoreType::Complex64.into());

@@ -91,7 +91,7 @@ pub enum Repr {
     Opaque(usize),
     /// UTF-32: `n` units of four bytes.
     Utf32(usize),
-    /// Any number of bytes. In memory a view shows their cells; see [`crate::heap`].
+    /// Any number of bytes. In memory a view shows their cells; see [`crate::variable-length buffer`].
     Variable,
     /// `n` bytes of several fields, which the data type knows.
     Record(usize),
@@ -111,7 +111,7 @@ impl Repr {
         match self {
             Repr::Scalar(scalar) => scalar.size(),
             Repr::Utf32(n) => 4 * n,
-            Repr::Variable => crate::heap::CELL,
+            Repr::Variable => crate::var_buffer::VAR_REF_SIZE,
             Repr::Opaque(n) | Repr::Record(n) | Repr::Optional(n) => n,
         }
     }
@@ -308,16 +308,16 @@ impl DataType {
 
     /// The type as a dialect's metadata; `endian` is the stored byte order, where the metadata holds it.
     /// `None` if the dialect cannot represent the type.
-    pub fn spelling(&self, dialect: Dialect, endian: Endian) -> Option<Json> {
+    pub fn to_metadata(&self, dialect: Dialect, endian: Endian) -> Option<Json> {
         match self {
-            DataType::Core(core) => core.spelling(dialect, endian),
+            DataType::Core(core) => core.to_metadata(dialect, endian),
             DataType::IntBits(_)
             | DataType::UintBits(_)
             | DataType::Minifloat(_)
             | DataType::ComplexMinifloat(_) => {
                 (dialect == Dialect::V3).then(|| Json::from(self.to_string()))
             }
-            DataType::Time(time) => time.spelling(dialect, endian),
+            DataType::Time(time) => time.to_metadata(dialect, endian),
             DataType::FixedBytes { len } => Some(strings::bytes_spelling(*len, dialect)),
             DataType::FixedUtf32 { len } => Some(strings::utf32_spelling(*len, dialect, endian)),
             DataType::Raw { size } => Some(match dialect {
@@ -325,11 +325,11 @@ impl DataType {
                 _ => Json::from(format!("r{}", size.checked_mul(8)?)),
             }),
             DataType::String | DataType::Bytes | DataType::Json | DataType::List(_) => {
-                variable::spelling(self, dialect)
+                variable::to_metadata(self, dialect)
             }
-            DataType::Record(record) => record.spelling(dialect, endian),
-            DataType::Optional(optional) => optional.spelling(dialect),
-            DataType::Extension(extension) => extension.spelling(dialect, endian),
+            DataType::Record(record) => record.to_metadata(dialect, endian),
+            DataType::Optional(optional) => optional.to_metadata(dialect),
+            DataType::Extension(extension) => extension.to_metadata(dialect, endian),
             DataType::Unknown { .. } => None,
         }
     }

@@ -48,7 +48,7 @@ impl DataType {
                 Json::Array(record.fields().iter().map(field).collect::<Option<_>>()?)
             }
             DataType::Extension(extension) => {
-                let own = extension.spelling(Dialect::V2, endian);
+                let own = extension.to_metadata(Dialect::V2, endian);
                 let own = own.filter(|own| {
                     let parsed = DataType::from_numpy_descr(own);
                     parsed.is_ok_and(|parsed| parsed.data_type.size() == self.size())
@@ -59,7 +59,7 @@ impl DataType {
                 }
             }
             DataType::Unknown { .. } => self.resolved()?.numpy_descr(endian)?,
-            known => known.spelling(Dialect::V2, endian)?,
+            known => known.to_metadata(Dialect::V2, endian)?,
         })
     }
 

@@ -66,11 +66,11 @@ impl Optional {
     }
 
     /// The type in final v3's words. The type inside always has a configuration, as zarrs wants it.
-    pub(super) fn spelling(&self, dialect: Dialect) -> Option<Json> {
+    pub(super) fn to_metadata(&self, dialect: Dialect) -> Option<Json> {
         if dialect != Dialect::V3 {
             return None;
         }
-        let inner = match self.inner.spelling(dialect, Endian::Little)? {
+        let inner = match self.inner.to_metadata(dialect, Endian::Little)? {
             Json::Object(words) => words,
             name => Object::new().with("name", name).with("configuration", Object::new()),
         };
@@ -222,15 +222,15 @@ mod tests {
             ] {
                 let found = parse(&format!(r#"{{"name":"{name}","configuration":{{{inner}}}}}"#));
                 assert_eq!(found, due);
-                let said = found.spelling(Dialect::V3, Endian::Little).unwrap();
+                let said = found.to_metadata(Dialect::V3, Endian::Little).unwrap();
                 assert_eq!(parse(&said.to_string()), due);
                 assert_eq!(said.as_object().unwrap().get("name").unwrap().as_str(), Some(NAMES[0]));
-                assert_eq!(found.spelling(Dialect::V2, Endian::Little), None);
-                assert_eq!(found.spelling(Dialect::Draft, Endian::Little), None);
+                assert_eq!(found.to_metadata(Dialect::V2, Endian::Little), None);
+                assert_eq!(found.to_metadata(Dialect::Draft, Endian::Little), None);
             }
         }
         let time = r#"{"name":"zarrs.optional","configuration":{"name":"numpy.datetime64","configuration":{"unit":"s","scale_factor":1}}}"#;
-        assert_eq!(parse(time).spelling(Dialect::V3, Endian::Little).unwrap(), json(time));
+        assert_eq!(parse(time).to_metadata(Dialect::V3, Endian::Little).unwrap(), json(time));
     }
 
     /// Such an array opens, lists and shows its metadata; its elements are not read.

@@ -17,10 +17,10 @@ pub(crate) const DRAFT_RECORD: &str = "TODO: structured array protocol URL";
 impl Record {
     /// The record in a dialect's words; `endian` is the byte order of fields that have none of their own.
     /// `None` if the dialect has no words for a field.
-    pub(super) fn spelling(&self, dialect: Dialect, endian: Endian) -> Option<Json> {
+    pub(super) fn to_metadata(&self, dialect: Dialect, endian: Endian) -> Option<Json> {
         let descr = |field: &Field| {
             let order = field.endian().unwrap_or(endian);
-            let words = field.data_type().spelling(Dialect::V2, order)?;
+            let words = field.data_type().to_metadata(Dialect::V2, order)?;
             let mut items = vec![Json::from(field.name()), words];
             if !field.shape().is_empty() {
                 items.push(Json::from(field.shape()));
@@ -37,7 +37,7 @@ impl Record {
                 .into(),
             Dialect::V3 => {
                 let member = |field: &Field| {
-                    let words = field.data_type().spelling(dialect, endian)?;
+                    let words = field.data_type().to_metadata(dialect, endian)?;
                     let object = Object::new().with("name", field.name());
                     field.shape().is_empty().then(|| Json::from(object.with("data_type", words)))
                 };

@@ -15,7 +15,7 @@ use crate::json::{Json, Object};
 const OBJECT: &str = "TODO: object array protocol URL";
 
 /// A type of any length as a dialect's metadata.
-pub(super) fn spelling(data_type: &DataType, dialect: Dialect) -> Option<Json> {
+pub(super) fn to_metadata(data_type: &DataType, dialect: Dialect) -> Option<Json> {
     let object = Object::new().with("extension", OBJECT).with("type", "|O");
     Some(match (dialect, data_type) {
         (Dialect::V2, _) => "|O".into(),
@@ -33,7 +33,7 @@ pub(super) fn serializer(data_type: &DataType) -> Option<CodecSpec> {
         DataType::Bytes => CodecSpec::v3("vlen-bytes", Object::new()),
         DataType::Json => CodecSpec::new(Dialect::V2, "json2", Object::new()),
         DataType::List(items) => {
-            let dtype = items.spelling(Dialect::V2, Endian::Little).unwrap_or(Json::Null);
+            let dtype = items.to_metadata(Dialect::V2, Endian::Little).unwrap_or(Json::Null);
             CodecSpec::new(Dialect::V2, "vlen-array", Object::new().with("dtype", dtype))
         }
         _ => return None,

@@ -41,7 +41,7 @@ pub(crate) fn is_optional(key: &StoreKey) -> bool {
 
 /// A document that holds copies of documents, or may.
 #[derive(Clone, Debug)]
-pub(crate) struct Holder {
+pub(crate) struct ConsolidatedDocument {
     /// The document.
     pub key: StoreKey,
     /// What its copies' names are to be read below.
@@ -51,7 +51,7 @@ pub(crate) struct Holder {
 
 /// Copies of documents.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Copies {
+pub(crate) struct ConsolidatedEntries {
     /// What they are copies of, and the copies.
     pub entries: BTreeMap<StoreKey, Json>,
     /// Keys whose copies, there or not, are not to be trusted: one for each change that has begun and is
@@ -63,20 +63,27 @@ pub(crate) struct Copies {
 ///
 /// # Errors
 /// [`StoreError::InvalidKey`] for a path that makes no keys.
-pub(crate) fn holders(dialect: Dialect, path: &NodePath) -> Result<Vec<Holder>, StoreError> {
+pub(crate) fn holders(
+    dialect: Dialect,
+    path: &NodePath,
+) -> Result<Vec<ConsolidatedDocument>, StoreError> {
     let own = (dialect == Dialect::V2).then(|| path.clone());
     match dialect {
-        Dialect::Draft => Ok(vec![Holder::usual(dialect)?]),
-        _ => own.into_iter().chain(path.ancestors()).map(|at| Holder::at(dialect, &at)).collect(),
+        Dialect::Draft => Ok(vec![ConsolidatedDocument::usual(dialect)?]),
+        _ => own
+            .into_iter()
+            .chain(path.ancestors())
+            .map(|at| ConsolidatedDocument::at(dialect, &at))
+            .collect(),
     }
 }
 
-impl Holder {
+impl ConsolidatedDocument {
     /// Where a dialect's writers put the copies of all documents of a hierarchy.
     ///
     /// # Errors
     /// None that can happen.
-    pub fn usual(dialect: Dialect) -> Result<Holder, StoreError> {
+    pub fn usual(dialect: Dialect) -> Result<ConsolidatedDocument, StoreError> {
         Self::at(dialect, &NodePath::root())
     }
 
@@ -84,19 +91,19 @@ impl Holder {
     ///
     /// # Errors
     /// [`StoreError::InvalidKey`] for a path that makes no keys.
-    pub fn at(dialect: Dialect, group: &NodePath) -> Result<Holder, StoreError> {
+    pub fn at(dialect: Dialect, group: &NodePath) -> Result<ConsolidatedDocument, StoreError> {
         let prefix = super::prefix_of(group)?;
         let key = match dialect {
             Dialect::Draft => StoreKey::new(DRAFT)?,
             Dialect::V2 => prefix.key(".zmetadata")?,
             Dialect::V3 => prefix.key("zarr.json")?,
         };
-        Ok(Holder { key, prefix, dialect })
+        Ok(ConsolidatedDocument { key, prefix, dialect })
     }
 
     /// The same copies of all documents at another key.
-    pub fn moved(self, key: StoreKey) -> Holder {
-        Holder { key, ..self }
+    pub fn moved(self, key: StoreKey) -> ConsolidatedDocument {
+        ConsolidatedDocument { key, ..self }
     }
 
     /// Whether it may have a copy of this document.
@@ -127,11 +134,14 @@ impl Holder {
     ///
     /// # Errors
     /// For copies of a form that is not known.
-    pub fn copies(&self, bytes: &Bytes) -> Result<Option<Copies>, MetadataError> {
+    pub fn copies(&self, bytes: &Bytes) -> Result<Option<ConsolidatedEntries>, MetadataError> {
         let Some(held) = self.held(bytes)? else { return Ok(None) };
         let parsed = |(key, copy): (_, Bytes)| Ok((key, Json::parse_tolerant(&copy)?.0));
         let entries = held.entries.into_iter().map(parsed).collect::<Result<_, _>>();
-        Ok(Some(Copies { entries: entries.map_err(MetadataError::Json)?, stale: held.stale }))
+        Ok(Some(ConsolidatedEntries {
+            entries: entries.map_err(MetadataError::Json)?,
+            stale: held.stale,
+        }))
     }
 
     /// The text of each copy in the holder's document; `None` if it is a group's without any.
@@ -191,7 +201,7 @@ impl Holder {
     pub fn with_copies(
         &self,
         bytes: Option<&Bytes>,
-        copies: Option<&Copies>,
+        copies: Option<&ConsolidatedEntries>,
     ) -> Result<Option<Bytes>, MetadataError> {
         let whole = match bytes.map(|bytes| Json::parse_tolerant(bytes)) {
             None => None,
@@ -220,7 +230,7 @@ impl Holder {
         Ok(Some(Json::Object(whole).to_pretty().into_bytes().into()))
     }
 
-    fn spell(&self, copies: &Copies, held: &mut Object) {
+    fn spell(&self, copies: &ConsolidatedEntries, held: &mut Object) {
         let named = |(key, copy)| Some((self.name(key)?.to_owned(), self.copy(copy)));
         let mut entries: Vec<(String, Json)> = copies.entries.iter().filter_map(named).collect();
         // zarr-python 3 wants the children of one group next to each other.

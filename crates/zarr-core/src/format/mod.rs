@@ -18,7 +18,7 @@ use bytes::Bytes;
 
 pub(crate) use self::detect::{Found, PROBES, detect};
 pub use self::draft::Draft;
-pub(crate) use self::draft::LoneDocument;
+pub(crate) use self::draft::SingleDocument;
 pub use self::encoding::{JsonEncoding, MetadataEncoding};
 pub use self::names::is_zarr_key;
 pub use self::v2::V2;
@@ -161,7 +161,7 @@ pub trait Format: Debug + Send + Sync {
         grid: &dyn ChunkGrid,
     ) -> Result<(), MetadataError> {
         let member = "chunk_grid";
-        let Some(Json::Object(mut words)) = grid.spelling(self.dialect()) else {
+        let Some(Json::Object(mut words)) = grid.to_metadata(self.dialect()) else {
             return Err(cannot(self.name(), "such a chunk grid", "choose v3 or a draft"));
         };
         // The drafts keep the separator of chunk keys there (D-045).
@@ -396,7 +396,7 @@ fn spell_type(
     dialect: Dialect,
     format: &'static str,
 ) -> Result<Json, MetadataError> {
-    let spelled = |dialect| array.data_type.spelling(dialect, array.endian());
+    let spelled = |dialect| array.data_type.to_metadata(dialect, array.endian());
     spelled(dialect).ok_or_else(|| {
         let mut hint = String::from("choose another type");
         for other in [Dialect::V3, Dialect::V2, Dialect::Draft] {
@@ -444,7 +444,7 @@ fn serialized(
     declared: &Json,
     mut codecs: Vec<CodecSpec>,
     reading: &Reading<'_>,
-    obstacles: &mut Vec<Unsupported>,
+    unsupported: &mut Vec<Unsupported>,
 ) -> Result<Vec<CodecSpec>, MetadataError> {
     let kind = declared.as_object().and_then(|object| object.get("type")).unwrap_or(declared);
     if kind.as_str() != Some("|O") {
@@ -463,7 +463,7 @@ fn serialized(
             return Ok(codecs);
         }
         Err(MetadataError::Unsupported(lack)) => {
-            obstacles.push(lack);
+            unsupported.push(lack);
             return Ok(codecs);
         }
         Err(invalid) => return Err(invalid),
@@ -471,7 +471,7 @@ fn serialized(
     // Any codec on bytes is one for these; whoever is not known here may be one for objects.
     let context = ChunkContext::new(CoreType::Uint8, vec![]);
     match reading.registry.build_codec(first, &context) {
-        Err(MetadataError::Unsupported(lack)) => obstacles.push(lack),
+        Err(MetadataError::Unsupported(lack)) => unsupported.push(lack),
         _ => {
             let why = format!(
                 "`{}` makes no bytes of objects; the first codec must, such as `vlen-utf8`",

@@ -237,7 +237,7 @@ fn parse_array(
 
     let declared_type = object.get("dtype").cloned().unwrap_or(Json::Null);
     let mut parsed = reading.registry.parse_data_type(&declared_type, Dialect::V2)?;
-    let mut obstacles = Vec::new();
+    let mut unsupported = Vec::new();
 
     let mut codecs = Vec::new();
     match object.get("order").and_then(Json::as_str) {
@@ -251,9 +251,9 @@ fn parse_array(
         None | Some(Json::Null) => {}
         Some(json) => on_bytes.push(codec("compressor", json)?),
     }
-    codecs.extend(serialized(&mut parsed, &declared_type, on_bytes, reading, &mut obstacles)?);
-    if let (DataType::Unknown { .. }, []) = (&parsed.data_type, &obstacles[..]) {
-        obstacles.push(unknown_type(&declared_type));
+    codecs.extend(serialized(&mut parsed, &declared_type, on_bytes, reading, &mut unsupported)?);
+    if let (DataType::Unknown { .. }, []) = (&parsed.data_type, &unsupported[..]) {
+        unsupported.push(unknown_type(&declared_type));
     }
 
     let separator = match object.get("dimension_separator") {
@@ -277,7 +277,7 @@ fn parse_array(
         codecs,
         declared_fill,
         shards: None,
-        obstacles,
+        unsupported,
     };
     array.check()?;
     Ok(array)

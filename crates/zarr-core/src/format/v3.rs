@@ -189,7 +189,7 @@ fn parse_array(
     let mut take = |name: &str| object.remove(name).expect("the mandatory members were just seen");
     let [declared_type, grid, encoding, codecs, declared_fill] =
         ["data_type", "chunk_grid", "chunk_key_encoding", "codecs", "fill_value"].map(&mut take);
-    let mut obstacles = Vec::new();
+    let mut unsupported = Vec::new();
     let shape = lengths("shape", object.get("shape"), &reading.limits)?;
 
     if let Json::Object(_) = declared_type {
@@ -197,14 +197,14 @@ fn parse_array(
     }
     let parsed = reading.registry.parse_data_type(&declared_type, Dialect::V3)?;
     if let DataType::Unknown { .. } = parsed.data_type {
-        let mut lack = unsupported("data type", extension("data_type", declared_type.clone())?.0);
+        let mut lack = lacking("data type", extension("data_type", declared_type.clone())?.0);
         if let Some(Ok(inner)) = crate::data_type::optional::inner_words(&declared_type) {
             lack.hint = format!(
                 "elements that may be missing are to be of a fixed size, of a type that is known; {} is no such type",
                 inner.brief()
             );
         }
-        obstacles.push(lack);
+        unsupported.push(lack);
     }
 
     let (grid_name, configuration) = extension("chunk_grid", grid)?;
@@ -230,7 +230,7 @@ fn parse_array(
         name => match reading.registry.build_grid(name, &configuration, &shape) {
             Some(grid) => Some(grid?),
             None => {
-                obstacles.push(unsupported("chunk grid", grid_name));
+                unsupported.push(lacking("chunk grid", grid_name));
                 None
             }
         },
@@ -248,7 +248,7 @@ fn parse_array(
         "default" => ChunkKeys::Default { separator: separator('/')? },
         "v2" => ChunkKeys::V2 { separator: separator('.')? },
         _ => {
-            obstacles.push(unsupported("chunk key encoding", encoding));
+            unsupported.push(lacking("chunk key encoding", encoding));
             ChunkKeys::Default { separator: '/' }
         }
     };
@@ -270,7 +270,7 @@ fn parse_array(
         Some(Json::Array(list)) => {
             for transformer in list {
                 let (name, _) = extension("storage_transformers", transformer.clone())?;
-                obstacles.push(unsupported("storage transformer", name));
+                unsupported.push(lacking("storage transformer", name));
             }
         }
         Some(Json::Null) => {
@@ -288,7 +288,7 @@ fn parse_array(
     let array = ArrayMetadata {
         dimension_names: dimension_names(object.get("dimension_names"), reading)?,
         attributes: v3_attributes(&mut object, reading)?,
-        unknown: unknown_members(object, &ARRAY_MEMBERS, &mut obstacles),
+        unknown: unknown_members(object, &ARRAY_MEMBERS, &mut unsupported),
         shape,
         data_type: parsed.data_type,
         declared_type,
@@ -298,7 +298,7 @@ fn parse_array(
         fill_value,
         declared_fill,
         shards: None,
-        obstacles,
+        unsupported,
     };
     array.check()?;
     Ok(array)
@@ -330,11 +330,11 @@ fn parse_group(
     mut object: Object,
     reading: &mut Reading<'_>,
 ) -> Result<GroupMetadata, MetadataError> {
-    let mut obstacles = Vec::new();
+    let mut unsupported = Vec::new();
     let known = ["zarr_format", "node_type", "attributes", "must_understand"];
     let attributes = v3_attributes(&mut object, reading)?;
-    let unknown = unknown_members(object, &known, &mut obstacles);
-    if let Some(obstacle) = obstacles.into_iter().next() {
+    let unknown = unknown_members(object, &known, &mut unsupported);
+    if let Some(obstacle) = unsupported.into_iter().next() {
         return Err(obstacle.into());
     }
     Ok(GroupMetadata { attributes, unknown, implicit: false })
@@ -378,7 +378,7 @@ fn dimension_names(
 }
 
 /// F-012: an unknown member passes only if it says `"must_understand": false`.
-fn unknown_members(object: Object, known: &[&str], obstacles: &mut Vec<Unsupported>) -> Object {
+fn unknown_members(object: Object, known: &[&str], unsupported: &mut Vec<Unsupported>) -> Object {
     let keep = |(name, value): (String, Json)| {
         if known.contains(&name.as_str()) {
             return None;
@@ -386,14 +386,14 @@ fn unknown_members(object: Object, known: &[&str], obstacles: &mut Vec<Unsupport
         let may_ignore =
             value.as_object().and_then(|o| o.get("must_understand")) == Some(&Json::Bool(false));
         if !may_ignore {
-            obstacles.push(unsupported("member", name.clone()));
+            unsupported.push(lacking("member", name.clone()));
         }
         Some((name, value))
     };
     object.into_iter().filter_map(keep).collect()
 }
 
-fn unsupported(what: &'static str, name: String) -> Unsupported {
+fn lacking(what: &'static str, name: String) -> Unsupported {
     let hint = match what {
         "data type" | "chunk grid" => "register an extension for it",
         "member" => "it must be understood, and is not",
@@ -423,7 +423,7 @@ fn array_document(array: &ArrayMetadata) -> Result<Object, MetadataError> {
     let grid = array
         .grid
         .as_ref()
-        .and_then(|grid| grid.spelling(Dialect::V3))
+        .and_then(|grid| grid.to_metadata(Dialect::V3))
         .ok_or_else(|| cannot("v3", "an unknown chunk grid", "register an extension"))?;
     let (encoding, separator) = match &array.chunk_keys {
         ChunkKeys::Default { separator } => ("default", *separator),

@@ -3,31 +3,31 @@
 //! A grid answers one axis at a time, by ordinal: the first chunk of an axis has ordinal 0, whatever
 //! its index is called (decision 0117). Shapes, walks and overlaps are computed from that in [`tiles`].
 
-mod cut;
 mod default_shape;
 mod key;
 mod pieces;
 mod rectilinear;
 mod regular;
+mod split_output;
 mod tiles;
 
 use std::fmt::Debug;
 use std::sync::Arc;
 
-pub(crate) use self::cut::Cut;
 pub use self::default_shape::default_chunk_shape;
 pub(crate) use self::default_shape::default_inner_shape;
 pub use self::key::ChunkKeys;
 pub use self::pieces::{Piece, Pieces};
 pub use self::rectilinear::RectilinearGrid;
 pub use self::regular::RegularGrid;
-pub use self::tiles::{Tile, chunk_count, tiles};
+pub(crate) use self::split_output::SplitOutput;
+pub use self::tiles::{ChunkProjection, chunk_count, tiles};
 use crate::dialect::Dialect;
 use crate::json::Json;
 
 /// One chunk's place on one axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Span {
+pub struct ChunkExtent {
     /// The chunk's index, as its key names it.
     pub index: i64,
     /// Stored elements before `start`: those of a first chunk that reach before the array.
@@ -49,7 +49,7 @@ pub trait ChunkGrid: Debug + Send + Sync {
     fn count(&self, axis: usize, len: u64) -> u64;
 
     /// The chunk of this ordinal.
-    fn span(&self, axis: usize, ordinal: u64) -> Span;
+    fn span(&self, axis: usize, ordinal: u64) -> ChunkExtent;
 
     /// The ordinal of the chunk that holds a coordinate.
     fn locate(&self, axis: usize, coordinate: u64) -> u64;
@@ -65,7 +65,7 @@ pub trait ChunkGrid: Debug + Send + Sync {
     /// The grid in a dialect's words, `{"name": …, "configuration": …}` in final v3 and
     /// `{"extension": …, "type": …, "configuration": …}` in the drafts; `None` if the dialect has none.
     /// v2 does not ask: it knows chunks of one shape alone.
-    fn spelling(&self, dialect: Dialect) -> Option<Json>;
+    fn to_metadata(&self, dialect: Dialect) -> Option<Json>;
 
     /// How long the axis can be at most; `None` for as long as you like.
     fn reach(&self, axis: usize) -> Option<u64> {

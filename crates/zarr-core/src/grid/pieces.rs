@@ -6,7 +6,7 @@ use super::ChunkGrid;
 use crate::error::AccessError;
 use crate::metadata::ArrayMetadata;
 use crate::region::Region;
-use crate::selection::{AxisSelection, Elements, Picks, Selection, steps};
+use crate::selection::{AxisIndices, AxisSelection, Elements, Selection, steps};
 
 /// How many bytes an element of variable length is taken to have.
 const VARIABLE: u64 = 256;
@@ -39,7 +39,7 @@ impl Piece {
 pub struct Pieces {
     /// Without one there are no borders.
     grid: Option<Arc<dyn ChunkGrid>>,
-    axes: Vec<Picks>,
+    axes: Vec<AxisIndices>,
     /// Of points, the coordinates along each axis; `axes` is then their one axis.
     points: Option<Vec<Vec<u64>>>,
     element: u64,
@@ -71,7 +71,7 @@ impl Pieces {
         element_size: u64,
         max_bytes: u64,
     ) -> Pieces {
-        let axes = shape.iter().map(|&len| Picks::range(0, len)).collect();
+        let axes = shape.iter().map(|&len| AxisIndices::range(0, len)).collect();
         Pieces::new(Some(grid), axes, None, element_size, max_bytes)
     }
 
@@ -87,12 +87,12 @@ impl Pieces {
         };
         let (axes, points) = match selection.of(metadata)?.part.elements() {
             Elements::Region(region) => {
-                let picks = |r: &std::ops::Range<u64>| Picks::range(r.start, r.end - r.start);
+                let picks = |r: &std::ops::Range<u64>| AxisIndices::range(r.start, r.end - r.start);
                 (region.intervals().iter().map(picks).collect(), None)
             }
             Elements::Outer(axes) => (axes.clone(), None),
             Elements::Points { coordinates, count } => {
-                (vec![Picks::range(0, *count)], Some(coordinates.clone()))
+                (vec![AxisIndices::range(0, *count)], Some(coordinates.clone()))
             }
         };
         Ok(Pieces::new(metadata.grid.clone(), axes, points, element, max_bytes))
@@ -100,7 +100,7 @@ impl Pieces {
 
     fn new(
         grid: Option<Arc<dyn ChunkGrid>>,
-        axes: Vec<Picks>,
+        axes: Vec<AxisIndices>,
         points: Option<Vec<Vec<u64>>>,
         element: u64,
         max_bytes: u64,
@@ -224,14 +224,14 @@ impl Pieces {
         let span = grid.span(axis, grid.locate(axis, here));
         let end = span.start.saturating_add(span.len.max(1));
         match along {
-            Picks::Steps { step, len, .. } => {
+            AxisIndices::Steps { step, len, .. } => {
                 let by = step.unsigned_abs().max(1);
                 let below = here.saturating_sub(span.start) / by;
                 let above = (end - 1).saturating_sub(here) / by;
                 let (before, after) = if *step > 0 { (below, above) } else { (above, below) };
                 (at.saturating_sub(before).max(lower), (at + 1).saturating_add(after).min(*len))
             }
-            Picks::List(list) => {
+            AxisIndices::List(list) => {
                 let inside = |at: &&u64| (span.start..end).contains(at);
                 let (before, after) = list.split_at(at as usize);
                 let before = before[lower as usize..].iter().rev().take_while(inside).count();
@@ -274,11 +274,13 @@ impl Pieces {
     /// The coordinates at positions, which there are.
     fn along(&self, axis: usize, start: u64, end: u64) -> AxisSelection {
         match &self.axes[axis] {
-            along @ Picks::Steps { step, .. } => {
+            along @ AxisIndices::Steps { step, .. } => {
                 let (first, last) = (along.at(start), along.at(end - 1));
                 steps(first.min(last)..=first.max(last), *step)
             }
-            Picks::List(list) => AxisSelection::List(list[start as usize..end as usize].to_vec()),
+            AxisIndices::List(list) => {
+                AxisSelection::List(list[start as usize..end as usize].to_vec())
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Lengths stay in runs: a document may say that an axis has a million million chunks.
 
-use super::{ChunkGrid, Span};
+use super::{ChunkExtent, ChunkGrid};
 use crate::dialect::Dialect;
 use crate::error::MetadataError;
 use crate::json::{Json, Object};
@@ -149,7 +149,7 @@ impl ChunkGrid for RectilinearGrid {
         }
     }
 
-    fn span(&self, axis: usize, ordinal: u64) -> Span {
+    fn span(&self, axis: usize, ordinal: u64) -> ChunkExtent {
         let (start, len) = match &self.axes[axis] {
             Axis::Equal(len) => (ordinal.saturating_mul(*len), *len),
             Axis::Runs(runs) => {
@@ -158,7 +158,7 @@ impl ChunkGrid for RectilinearGrid {
                 (run.start.saturating_add(steps), run.len)
             }
         };
-        Span { index: ordinal as i64, before: 0, start, len, stored: len }
+        ChunkExtent { index: ordinal as i64, before: 0, start, len, stored: len }
     }
 
     fn locate(&self, axis: usize, coordinate: u64) -> u64 {
@@ -199,7 +199,7 @@ impl ChunkGrid for RectilinearGrid {
         lengths
     }
 
-    fn spelling(&self, dialect: Dialect) -> Option<Json> {
+    fn to_metadata(&self, dialect: Dialect) -> Option<Json> {
         let shapes: Json = self.axes.iter().map(Axis::to_json).collect();
         let configuration = Object::new().with("kind", "inline").with("chunk_shapes", shapes);
         let words = Object::new().with("name", "rectilinear").with("configuration", configuration);

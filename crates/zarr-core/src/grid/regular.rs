@@ -1,6 +1,6 @@
 //! A grid whose chunks all have one shape (D-040 … D-043, F-060 … F-062).
 
-use super::{ChunkGrid, Span};
+use super::{ChunkExtent, ChunkGrid};
 use crate::dialect::Dialect;
 use crate::error::MetadataError;
 use crate::json::{Json, Object};
@@ -41,9 +41,9 @@ impl ChunkGrid for RegularGrid {
         len.div_ceil(self.chunk_shape[axis])
     }
 
-    fn span(&self, axis: usize, ordinal: u64) -> Span {
+    fn span(&self, axis: usize, ordinal: u64) -> ChunkExtent {
         let len = self.chunk_shape[axis];
-        Span {
+        ChunkExtent {
             index: ordinal as i64,
             before: 0,
             start: ordinal.saturating_mul(len),
@@ -60,7 +60,7 @@ impl ChunkGrid for RegularGrid {
         Some(self.chunk_shape.clone())
     }
 
-    fn spelling(&self, dialect: Dialect) -> Option<Json> {
+    fn to_metadata(&self, dialect: Dialect) -> Option<Json> {
         let chunk_shape = Object::new().with("chunk_shape", &self.chunk_shape[..]);
         Some(match dialect {
             Dialect::V3 => {

@@ -1,12 +1,12 @@
 //! Lists the chunks that a part of an array touches, and the elements of each.
 
-use super::{ChunkGrid, Span};
+use super::{ChunkExtent, ChunkGrid};
 use crate::region::{Region, element_count};
-use crate::selection::{Elements, Part, Picks, distinct};
+use crate::selection::{AxisIndices, Elements, ResolvedSelection, distinct};
 
 /// The elements of one chunk that a part touches.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tile {
+pub struct ChunkProjection {
     /// Which chunk it is, counted from the first along each axis.
     pub ordinals: Vec<u64>,
     /// The chunk's indices, as its key names them.
@@ -14,14 +14,14 @@ pub struct Tile {
     /// The shape of the chunk as it is stored.
     pub chunk_shape: Vec<u64>,
     /// Which elements of the stored chunk.
-    pub within: Part,
+    pub within: ResolvedSelection,
     /// Where they lie in memory of the shape of the part that was cut.
-    pub place: Part,
+    pub place: ResolvedSelection,
     /// Whether every element that the array has in this chunk is touched.
     pub whole: bool,
 }
 
-impl Tile {
+impl ChunkProjection {
     /// Whether every element of the stored chunk is touched, also what overhangs the array.
     pub fn covers(&self) -> bool {
         let fills = |bounds: &Region| bounds.is_all(&self.chunk_shape);
@@ -41,8 +41,8 @@ pub fn chunk_count(grid: &dyn ChunkGrid, shape: &[u64]) -> Option<u64> {
 pub fn tiles<'a>(
     grid: &'a dyn ChunkGrid,
     shape: &'a [u64],
-    part: impl Into<Part>,
-) -> impl Iterator<Item = Tile> + 'a {
+    part: impl Into<ResolvedSelection>,
+) -> impl Iterator<Item = ChunkProjection> + 'a {
     Tiles::new(grid, shape, &part.into())
 }
 
@@ -60,7 +60,7 @@ enum Walk {
 }
 
 impl<'a> Tiles<'a> {
-    pub fn new(grid: &'a dyn ChunkGrid, shape: &'a [u64], part: &Part) -> Self {
+    pub fn new(grid: &'a dyn ChunkGrid, shape: &'a [u64], part: &ResolvedSelection) -> Self {
         let walk = match part.elements() {
             Elements::Points { coordinates, count } => {
                 Walk::Points(Points::new(grid, coordinates.clone(), *count))
@@ -86,9 +86,9 @@ impl<'a> Tiles<'a> {
 }
 
 impl Iterator for Tiles<'_> {
-    type Item = Tile;
+    type Item = ChunkProjection;
 
-    fn next(&mut self) -> Option<Tile> {
+    fn next(&mut self) -> Option<ChunkProjection> {
         match &mut self.walk {
             Walk::Points(points) => points.next(self.grid, self.shape),
             Walk::Axes(axes, next) => {
@@ -113,7 +113,7 @@ impl Iterator for Tiles<'_> {
 
 /// What is picked along one axis.
 pub(crate) struct Axis {
-    pub picks: Picks,
+    pub picks: AxisIndices,
     /// The positions of a list in the order of chunks, unless the list is in that order itself.
     order: Option<Vec<u64>>,
 }
@@ -122,7 +122,7 @@ pub(crate) struct Axis {
 #[derive(Clone, Copy)]
 pub(crate) struct Piece {
     ordinal: u64,
-    span: Span,
+    span: ChunkExtent,
     from: u64,
     pub count: u64,
 }
@@ -135,7 +135,7 @@ fn axes(grid: &dyn ChunkGrid, elements: &Elements) -> Vec<Axis> {
             axes.map(|(axis, picks)| Axis::new(grid, axis, picks.clone())).collect()
         }
         Elements::Region(region) => {
-            let range = |r: &std::ops::Range<u64>| Picks::range(r.start, r.end - r.start);
+            let range = |r: &std::ops::Range<u64>| AxisIndices::range(r.start, r.end - r.start);
             let axis = |r| Axis { picks: range(r), order: None };
             region.intervals().iter().map(axis).collect()
         }
@@ -144,8 +144,8 @@ fn axes(grid: &dyn ChunkGrid, elements: &Elements) -> Vec<Axis> {
 }
 
 impl Axis {
-    fn new(grid: &dyn ChunkGrid, axis: usize, picks: Picks) -> Axis {
-        let Picks::List(list) = &picks else { return Axis { picks, order: None } };
+    fn new(grid: &dyn ChunkGrid, axis: usize, picks: AxisIndices) -> Axis {
+        let AxisIndices::List(list) = &picks else { return Axis { picks, order: None } };
         let ordinals: Vec<u64> = list.iter().map(|&at| grid.locate(axis, at)).collect();
         let order = (!ordinals.is_sorted()).then(|| {
             let mut order: Vec<u64> = (0..list.len() as u64).collect();
@@ -171,13 +171,13 @@ impl Axis {
         let end = span.start.saturating_add(span.len);
         let left = self.picks.len() - from;
         let count = match self.picks {
-            Picks::Steps { step, .. } if step > 0 => {
+            AxisIndices::Steps { step, .. } if step > 0 => {
                 end.saturating_sub(first).div_ceil(step.unsigned_abs())
             }
-            Picks::Steps { step, .. } => {
+            AxisIndices::Steps { step, .. } => {
                 first.saturating_sub(span.start) / step.unsigned_abs().max(1) + 1
             }
-            Picks::List(_) => {
+            AxisIndices::List(_) => {
                 let inside = |&position: &u64| (span.start..end).contains(&self.at(position));
                 (from..from + left).take_while(inside).count() as u64
             }
@@ -187,37 +187,37 @@ impl Axis {
     }
 
     /// Which elements of the stored chunk they are.
-    fn within(&self, piece: &Piece) -> Picks {
+    fn within(&self, piece: &Piece) -> AxisIndices {
         let Piece { span, from, count, .. } = *piece;
         let stored = |at: u64| span.before.saturating_add(at.saturating_sub(span.start));
         match &self.picks {
-            Picks::Steps { step, .. } => {
-                Picks::Steps { start: stored(self.at(from)), step: *step, len: count }
+            AxisIndices::Steps { step, .. } => {
+                AxisIndices::Steps { start: stored(self.at(from)), step: *step, len: count }
             }
-            Picks::List(_) => Picks::list(
+            AxisIndices::List(_) => AxisIndices::list(
                 (from..from + count).map(|position| stored(self.at(position))).collect(),
             ),
         }
     }
 
     /// Which positions they have.
-    fn place(&self, piece: &Piece) -> Picks {
+    fn place(&self, piece: &Piece) -> AxisIndices {
         match &self.order {
-            None => Picks::range(piece.from, piece.count),
+            None => AxisIndices::range(piece.from, piece.count),
             Some(order) => {
-                Picks::list(order[piece.from as usize..][..piece.count as usize].to_vec())
+                AxisIndices::list(order[piece.from as usize..][..piece.count as usize].to_vec())
             }
         }
     }
 }
 
 /// How many elements along an axis of length `len` the array has in a chunk.
-fn extent(span: &Span, len: u64) -> u64 {
+fn extent(span: &ChunkExtent, len: u64) -> u64 {
     span.start.saturating_add(span.len).min(len).saturating_sub(span.start)
 }
 
 /// The tile of the chunk that these pieces of the axes fall in.
-pub(crate) fn tile(axes: &[Axis], pieces: &[Piece], shape: &[u64]) -> Tile {
+pub(crate) fn tile(axes: &[Axis], pieces: &[Piece], shape: &[u64]) -> ChunkProjection {
     let along = || axes.iter().zip(pieces);
     let mut whole = true;
     let within = along().zip(shape).map(|((axis, piece), &len)| {
@@ -225,9 +225,9 @@ pub(crate) fn tile(axes: &[Axis], pieces: &[Piece], shape: &[u64]) -> Tile {
         whole &= here.cover(extent(&piece.span, len));
         here
     });
-    let within = Part::outer(within);
-    let place = Part::outer(along().map(|(axis, piece)| axis.place(piece)));
-    Tile {
+    let within = ResolvedSelection::outer(within);
+    let place = ResolvedSelection::outer(along().map(|(axis, piece)| axis.place(piece)));
+    ChunkProjection {
         ordinals: pieces.iter().map(|piece| piece.ordinal).collect(),
         indices: pieces.iter().map(|piece| piece.span.index).collect(),
         chunk_shape: pieces.iter().map(|piece| piece.span.stored).collect(),
@@ -260,14 +260,14 @@ impl Points {
         Points { coordinates, ordinals, order, next: 0 }
     }
 
-    fn next(&mut self, grid: &dyn ChunkGrid, shape: &[u64]) -> Option<Tile> {
+    fn next(&mut self, grid: &dyn ChunkGrid, shape: &[u64]) -> Option<ChunkProjection> {
         let rest = &self.order[self.next..];
         let first = *rest.first()? as usize;
         let together = |&&point: &&u64| self.ordinals.iter().all(|o| o[point as usize] == o[first]);
         let points = &rest[..rest.iter().take_while(together).count()];
         self.next += points.len();
         let ordinals: Vec<u64> = self.ordinals.iter().map(|list| list[first]).collect();
-        let spans: Vec<Span> =
+        let spans: Vec<ChunkExtent> =
             ordinals.iter().enumerate().map(|(axis, &n)| grid.span(axis, n)).collect();
         let coordinates: Vec<Vec<u64>> = spans
             .iter()
@@ -279,19 +279,19 @@ impl Points {
             .collect();
         let whole = cover(&coordinates, &spans, shape, points.len());
         let count = points.len() as u64;
-        Some(Tile {
+        Some(ChunkProjection {
             ordinals,
             indices: spans.iter().map(|span| span.index).collect(),
             chunk_shape: spans.iter().map(|span| span.stored).collect(),
-            within: Part::points(coordinates, count),
-            place: Part::outer([Picks::list(points.to_vec())].into_iter()),
+            within: ResolvedSelection::points(coordinates, count),
+            place: ResolvedSelection::outer([AxisIndices::list(points.to_vec())].into_iter()),
             whole,
         })
     }
 }
 
 /// Whether so many points of a chunk are every element that the array has in it.
-fn cover(coordinates: &[Vec<u64>], spans: &[Span], shape: &[u64], points: usize) -> bool {
+fn cover(coordinates: &[Vec<u64>], spans: &[ChunkExtent], shape: &[u64], points: usize) -> bool {
     let extents: Vec<u64> = spans.iter().zip(shape).map(|(span, &len)| extent(span, len)).collect();
     let Some(all) = element_count(&extents).filter(|&all| all <= points as u64) else {
         return false;

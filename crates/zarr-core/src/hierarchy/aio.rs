@@ -11,9 +11,9 @@
 
 use std::sync::Arc;
 
+use super::context::HierarchyContext;
 use super::options::OpenOptions;
-use super::room::Room;
-use super::{ArrayBuilder, Chunk, Ground, change_attributes, wrong_kind};
+use super::{ArrayBuilder, Chunk, CreateMode, change_attributes, wrong_kind};
 use crate::array::{ArrayCore, ArrayState};
 use crate::dialect::{Dialect, Warning};
 use crate::element::Element;
@@ -32,7 +32,7 @@ pub use crate::array::executor::elsewhere;
 /// A tree of groups and arrays in a store that waits. See [`crate::Hierarchy`].
 #[derive(Clone, Debug)]
 pub struct Hierarchy {
-    room: Arc<Room>,
+    context: Arc<HierarchyContext>,
 }
 
 /// A group or an array. See [`crate::Node`].
@@ -47,7 +47,7 @@ pub enum Node {
 /// A group. See [`crate::Group`].
 #[derive(Clone, Debug)]
 pub struct Group {
-    room: Arc<Room>,
+    context: Arc<HierarchyContext>,
     path: NodePath,
     metadata: Arc<GroupMetadata>,
 }
@@ -65,8 +65,8 @@ impl Hierarchy {
     /// As there.
     pub async fn open(store: Arc<dyn Store>, options: &OpenOptions) -> Result<Hierarchy> {
         let name = store.name();
-        match Room::open(guarded(store), options, None).await? {
-            Some((room, _)) => Ok(Hierarchy { room: Arc::new(room) }),
+        match HierarchyContext::open(guarded(store), options, None).await? {
+            Some((context, _)) => Ok(Hierarchy { context: Arc::new(context) }),
             None => {
                 let looked_for =
                     "`zarr.json`, `.zarray`, `.zgroup`, `.zattrs`, `.zmetadata`".into();
@@ -85,22 +85,22 @@ impl Hierarchy {
         options: &OpenOptions,
     ) -> Result<Hierarchy> {
         let (name, store) = (store.name(), guarded(store));
-        if Room::probe(store.clone(), &options.clone().any_dialect()).await?.is_some() {
+        if HierarchyContext::probe(store.clone(), &options.clone().any_dialect()).await?.is_some() {
             return Err(Error::from(AccessError::Exists("a hierarchy")).at_store(name));
         }
-        let room = Room::new(store, format, options, Vec::new());
-        room.create_entry_point().await.map_err(|e| e.at_store(name))?;
-        if room.format.groups_are_explicit() {
+        let context = HierarchyContext::new(store, format, options, Vec::new());
+        context.create_entry_point().await.map_err(|e| e.at_store(name))?;
+        if context.format.groups_are_explicit() {
             let root = NodeMetadata::Group(GroupMetadata::default());
-            room.create(&NodePath::root(), &root, Ground::default()).await?;
+            context.create(&NodePath::root(), &root, CreateMode::default()).await?;
         }
-        Ok(Hierarchy { room: Arc::new(room) })
+        Ok(Hierarchy { context: Arc::new(context) })
     }
 
     /// The same hierarchy as a blocking one, its store's calls made on other threads. Both share what they know:
     /// warnings, copies of documents.
     pub fn from_blocking(hierarchy: &crate::Hierarchy) -> Hierarchy {
-        Hierarchy { room: hierarchy.room.clone() }
+        Hierarchy { context: hierarchy.context.clone() }
     }
 
     /// See [`crate::Hierarchy::locate`]; the store's calls are made on other threads.
@@ -122,7 +122,7 @@ impl Hierarchy {
         Ok(match elsewhere(move || crate::Hierarchy::open_node(&url, &options)).await? {
             crate::Node::Array(array) => Node::Array(Array::from_blocking(&array)),
             crate::Node::Group(group) => Node::Group(Group {
-                room: group.hierarchy.room,
+                context: group.hierarchy.context,
                 path: group.path,
                 metadata: group.metadata,
             }),
@@ -131,12 +131,12 @@ impl Hierarchy {
 
     /// The dialect of its documents.
     pub fn dialect(&self) -> Dialect {
-        self.room.format.dialect()
+        self.context.format.dialect()
     }
 
     /// What tolerant reading has overlooked so far.
     pub fn warnings(&self) -> Vec<Warning> {
-        self.room.warnings.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
+        self.context.warnings.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
     }
 
     /// See [`crate::Hierarchy::node`].
@@ -144,7 +144,7 @@ impl Hierarchy {
     /// # Errors
     /// As there.
     pub async fn node(&self, path: &NodePath) -> Result<Node> {
-        let metadata = self.room.node(path).await?;
+        let metadata = self.context.node(path).await?;
         self.node_of(path, metadata)
     }
 
@@ -156,11 +156,11 @@ impl Hierarchy {
     }
 
     fn array_of(&self, path: &NodePath, metadata: ArrayMetadata) -> Result<Array> {
-        Ok(Array { core: Arc::new(ArrayCore::new(self.room.clone(), path.clone(), metadata)?) })
+        Ok(Array { core: Arc::new(ArrayCore::new(self.context.clone(), path.clone(), metadata)?) })
     }
 
     fn group_of(&self, path: &NodePath, metadata: GroupMetadata) -> Group {
-        Group { room: self.room.clone(), path: path.clone(), metadata: Arc::new(metadata) }
+        Group { context: self.context.clone(), path: path.clone(), metadata: Arc::new(metadata) }
     }
 
     /// See [`crate::Hierarchy::array`].
@@ -178,7 +178,7 @@ impl Hierarchy {
     pub async fn group(&self, path: &NodePath) -> Result<Group> {
         match self.node(path).await? {
             Node::Group(group) => Ok(group),
-            Node::Array(_) => Err(self.room.at(path, wrong_kind(NodeKind::Array))),
+            Node::Array(_) => Err(self.context.at(path, wrong_kind(NodeKind::Array))),
         }
     }
 
@@ -187,7 +187,7 @@ impl Hierarchy {
     /// # Errors
     /// As there.
     pub async fn children(&self, path: &NodePath) -> Result<Vec<Child>> {
-        self.room.members(path).await
+        self.context.members(path).await
     }
 
     /// See [`crate::Hierarchy::tree`].
@@ -195,7 +195,7 @@ impl Hierarchy {
     /// # Errors
     /// As there.
     pub async fn tree(&self, path: &NodePath) -> Result<Vec<Child>> {
-        self.room.tree(path).await
+        self.context.tree(path).await
     }
 
     /// See [`crate::Hierarchy::nodes`].
@@ -203,9 +203,9 @@ impl Hierarchy {
     /// # Errors
     /// As there.
     pub async fn nodes(&self, path: &NodePath) -> Result<Vec<Node>> {
-        let nodes = self.room.nodes(path).await?.into_iter();
+        let nodes = self.context.nodes(path).await?.into_iter();
         let opened = nodes.map(|(path, node)| (self.node_of(&path, node), path));
-        Ok(opened.filter_map(|(node, path)| self.room.unless_broken(&path, node)).collect())
+        Ok(opened.filter_map(|(node, path)| self.context.unless_broken(&path, node)).collect())
     }
 
     /// See [`crate::Hierarchy::create_group`].
@@ -215,13 +215,13 @@ impl Hierarchy {
     pub async fn create_group(&self, path: &NodePath, attributes: Object) -> Result<Group> {
         let metadata = GroupMetadata { attributes, ..GroupMetadata::default() };
         let group = NodeMetadata::Group(metadata.clone());
-        self.room.create(path, &group, Ground::default()).await?;
+        self.context.create(path, &group, CreateMode::default()).await?;
         Ok(self.group_of(path, metadata))
     }
 
     /// See [`crate::Hierarchy::create_array`].
     pub fn create_array(&self, path: &NodePath) -> ArrayBuilder<Hierarchy> {
-        ArrayBuilder::new(self.clone(), self.room.clone(), path.clone())
+        ArrayBuilder::new(self.clone(), self.context.clone(), path.clone())
     }
 
     /// See [`crate::Hierarchy::erase`].
@@ -229,7 +229,7 @@ impl Hierarchy {
     /// # Errors
     /// As there.
     pub async fn erase(&self, path: &NodePath) -> Result<()> {
-        self.room.erase(path).await
+        self.context.erase(path).await
     }
 
     /// See [`crate::Hierarchy::foreign_keys`].
@@ -237,7 +237,7 @@ impl Hierarchy {
     /// # Errors
     /// As there.
     pub async fn foreign_keys(&self, path: &NodePath) -> Result<Vec<crate::store::StoreKey>> {
-        self.room.foreign_keys(path).await
+        self.context.foreign_keys(path).await
     }
 
     /// See [`crate::Hierarchy::interrupted_keys`].
@@ -245,7 +245,7 @@ impl Hierarchy {
     /// # Errors
     /// As there.
     pub async fn interrupted_keys(&self, path: &NodePath) -> Result<Vec<crate::store::StoreKey>> {
-        self.room.interrupted_keys(path).await
+        self.context.interrupted_keys(path).await
     }
 
     /// See [`crate::Hierarchy::flush`].
@@ -253,7 +253,7 @@ impl Hierarchy {
     /// # Errors
     /// As there.
     pub async fn flush(&self) -> Result<()> {
-        self.room.flush().await
+        self.context.flush().await
     }
 
     /// See [`crate::Hierarchy::consolidate`].
@@ -261,7 +261,7 @@ impl Hierarchy {
     /// # Errors
     /// As there.
     pub async fn consolidate(&self) -> Result<usize> {
-        self.room.consolidate(&NodePath::root()).await
+        self.context.consolidate(&NodePath::root()).await
     }
 
     /// See [`crate::Hierarchy::is_consolidated`].
@@ -269,7 +269,7 @@ impl Hierarchy {
     /// # Errors
     /// As there.
     pub async fn is_consolidated(&self) -> Result<bool> {
-        self.room.is_consolidated(&NodePath::root()).await
+        self.context.is_consolidated(&NodePath::root()).await
     }
 
     /// See [`crate::Hierarchy::remove_consolidated`].
@@ -277,7 +277,7 @@ impl Hierarchy {
     /// # Errors
     /// As there.
     pub async fn remove_consolidated(&self) -> Result<bool> {
-        self.room.remove_consolidated().await
+        self.context.remove_consolidated().await
     }
 
     /// See [`crate::Hierarchy::check_consolidated`].
@@ -285,7 +285,7 @@ impl Hierarchy {
     /// # Errors
     /// As there.
     pub async fn check_consolidated(&self) -> Result<Vec<NodePath>> {
-        self.room.check_consolidated().await
+        self.context.check_consolidated().await
     }
 }
 
@@ -297,7 +297,7 @@ impl Node {
     pub fn into_array(self) -> Result<Array> {
         match self {
             Node::Array(array) => Ok(array),
-            Node::Group(group) => Err(group.room.at(&group.path, wrong_kind(NodeKind::Group))),
+            Node::Group(group) => Err(group.context.at(&group.path, wrong_kind(NodeKind::Group))),
         }
     }
 
@@ -329,7 +329,7 @@ impl Group {
     /// # Errors
     /// As there.
     pub async fn consolidate(&self) -> Result<usize> {
-        self.room.consolidate(&self.path).await
+        self.context.consolidate(&self.path).await
     }
 
     /// See [`crate::Group::is_consolidated`].
@@ -337,7 +337,7 @@ impl Group {
     /// # Errors
     /// As there.
     pub async fn is_consolidated(&self) -> Result<bool> {
-        self.room.is_consolidated(&self.path).await
+        self.context.is_consolidated(&self.path).await
     }
 
     /// See [`crate::Group::children`].
@@ -345,7 +345,7 @@ impl Group {
     /// # Errors
     /// As there.
     pub async fn children(&self) -> Result<Vec<Child>> {
-        self.room.children(&self.path).await
+        self.context.children(&self.path).await
     }
 
     /// See [`crate::Group::array`].
@@ -353,8 +353,8 @@ impl Group {
     /// # Errors
     /// As there.
     pub async fn array(&self, path: &str) -> Result<Array> {
-        let path = self.path.join(path).map_err(|e| self.room.at(&self.path, e))?;
-        Hierarchy { room: self.room.clone() }.array(&path).await
+        let path = self.path.join(path).map_err(|e| self.context.at(&self.path, e))?;
+        Hierarchy { context: self.context.clone() }.array(&path).await
     }
 
     /// See [`crate::Group::group`].
@@ -362,8 +362,8 @@ impl Group {
     /// # Errors
     /// As there.
     pub async fn group(&self, path: &str) -> Result<Group> {
-        let path = self.path.join(path).map_err(|e| self.room.at(&self.path, e))?;
-        Hierarchy { room: self.room.clone() }.group(&path).await
+        let path = self.path.join(path).map_err(|e| self.context.at(&self.path, e))?;
+        Hierarchy { context: self.context.clone() }.group(&path).await
     }
 
     /// See [`crate::Group::update_attributes`].
@@ -371,7 +371,7 @@ impl Group {
     /// # Errors
     /// As there.
     pub async fn update_attributes(&self, change: impl FnMut(&mut Object)) -> Result<Object> {
-        change_attributes(&self.room, &self.path, NodeKind::Group, change).await
+        change_attributes(&self.context, &self.path, NodeKind::Group, change).await
     }
 }
 
@@ -411,7 +411,7 @@ impl Array {
     pub async fn read<T: Element>(&self, selection: impl Into<Selection>) -> Result<Vec<T>> {
         let (layout, selected) = self.core.prepare(selection)?;
         self.core.check_type::<T>(&layout)?;
-        let elements = self.core.room_for::<T>(&selected.shape)?;
+        let elements = self.core.alloc_output::<T>(&selected.shape)?;
         let span = layout.span();
         let read = self.core.read_elements_async(layout, selected.part, span, elements);
         let (elements, result) = read.await;
@@ -570,9 +570,9 @@ impl Array {
     /// # Errors
     /// As there.
     pub async fn update_attributes(&self, change: impl FnMut(&mut Object)) -> Result<Object> {
-        let room = &self.core.room;
+        let context = &self.core.context;
         let before = self.core.state();
-        let attributes = change_attributes(room, self.path(), NodeKind::Array, change).await?;
+        let attributes = change_attributes(context, self.path(), NodeKind::Array, change).await?;
         self.core.set_attributes(&before, attributes.clone()).await?;
         Ok(attributes)
     }

@@ -103,7 +103,7 @@ impl Array {
     pub fn read<T: Element>(&self, selection: impl Into<Selection>) -> Result<Vec<T>> {
         let (layout, selected) = self.core.prepare(selection)?;
         self.core.check_type::<T>(&layout)?;
-        let mut elements = self.core.room_for::<T>(&selected.shape)?;
+        let mut elements = self.core.alloc_output::<T>(&selected.shape)?;
         self.core.read_elements(&layout, &selected.part, layout.span(), &mut elements)?;
         Ok(elements)
     }
@@ -181,7 +181,7 @@ impl Array {
             let count = element_count(&selected.shape).unwrap_or(u64::MAX);
             let cells = layout.cells_of_stream(bytes, count).map_err(|e| self.core.at(e))?;
             block_on(self.core.check_still_there(&layout, part))?;
-            return self.core.write(&layout, part, span, &cells.memory, Some(&cells.heap));
+            return self.core.write(&layout, part, span, &cells.memory, Some(&cells.var_buffer));
         }
         let whole = bytes.len().is_multiple_of(span.size);
         let count = if whole { bytes.len() / span.size } else { usize::MAX };
@@ -284,11 +284,11 @@ impl Array {
             return Err(core.at(AccessError::Rank { expected, found: names.len() }));
         }
         let names: Json = names.iter().map(|name| Json::from(name.as_str())).collect();
-        let mut place = core.room.format.attributes_place(&core.path, NodeKind::Array)?;
+        let mut place = core.context.format.attributes_place(&core.path, NodeKind::Array)?;
         match self.hierarchy.dialect() {
             Dialect::V3 => {
                 place.member = Some("dimension_names");
-                block_on(core.room.edit(&core.path, &place, |_| Ok(names.clone())))?;
+                block_on(core.context.edit(&core.path, &place, |_| Ok(names.clone())))?;
             }
             Dialect::V2 | Dialect::Draft => {
                 self.update_attributes(|attributes| {
@@ -344,9 +344,10 @@ impl Array {
     /// # Errors
     /// As there.
     pub fn update_attributes(&self, change: impl FnMut(&mut Object)) -> Result<Object> {
-        let room = &self.hierarchy.room;
+        let context = &self.hierarchy.context;
         let before = self.core.state();
-        let attributes = block_on(change_attributes(room, self.path(), NodeKind::Array, change))?;
+        let attributes =
+            block_on(change_attributes(context, self.path(), NodeKind::Array, change))?;
         block_on(self.core.set_attributes(&before, attributes.clone()))?;
         Ok(attributes)
     }
@@ -364,7 +365,7 @@ impl Array {
     ) -> Result<ndarray::ArrayD<T>> {
         let (layout, selected) = self.core.prepare(selection)?;
         self.core.check_type::<T>(&layout)?;
-        let mut elements = self.core.room_for::<T>(&selected.shape)?;
+        let mut elements = self.core.alloc_output::<T>(&selected.shape)?;
         self.core.read_elements(&layout, &selected.part, layout.span(), &mut elements)?;
         let shape: Vec<usize> = selected.shape.iter().map(|&n| n as usize).collect();
         Ok(ndarray::ArrayD::from_shape_vec(shape, elements)

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Array, Ground, Hierarchy, Room, aio};
+use super::{Array, CreateMode, Hierarchy, HierarchyContext, aio};
 use crate::codec::CodecSpec;
 use crate::data_type::{CoreType, DataType, Endian, NumpyTime, Optional, ParsedType, fill_value};
 use crate::dialect::{Dialect, Strictness};
@@ -20,7 +20,7 @@ use crate::store::block_on;
 #[derive(Clone, Debug)]
 pub struct ArrayBuilder<H = Hierarchy> {
     hierarchy: H,
-    room: Arc<Room>,
+    context: Arc<HierarchyContext>,
     path: NodePath,
     shape: Option<Vec<u64>>,
     chunks: Option<Vec<u64>>,
@@ -34,7 +34,7 @@ pub struct ArrayBuilder<H = Hierarchy> {
     separator: Option<char>,
     attributes: Object,
     dimension_names: Option<Vec<Option<String>>>,
-    ground: Ground,
+    ground: CreateMode,
     metadata: Option<ArrayMetadata>,
 }
 
@@ -46,10 +46,10 @@ enum Fill {
 }
 
 impl<H> ArrayBuilder<H> {
-    pub(super) fn new(hierarchy: H, room: Arc<Room>, path: NodePath) -> Self {
+    pub(super) fn new(hierarchy: H, context: Arc<HierarchyContext>, path: NodePath) -> Self {
         ArrayBuilder {
             hierarchy,
-            room,
+            context,
             path,
             shape: None,
             chunks: None,
@@ -63,7 +63,7 @@ impl<H> ArrayBuilder<H> {
             separator: None,
             attributes: Object::new(),
             dimension_names: None,
-            ground: Ground::default(),
+            ground: CreateMode::default(),
             metadata: None,
         }
     }
@@ -111,7 +111,7 @@ impl<H> ArrayBuilder<H> {
     /// big-endian storage.
     #[must_use]
     pub fn data_type_named(mut self, name: &str) -> Self {
-        self.data_type = Some(type_named(name, &self.room.registry));
+        self.data_type = Some(type_named(name, &self.context.registry));
         self
     }
 
@@ -202,16 +202,16 @@ impl<H> ArrayBuilder<H> {
 
     /// The metadata in the format's words, checked as far as can be without a look at the store.
     fn metadata(self) -> Result<ArrayMetadata> {
-        let (room, path) = (self.room.clone(), self.path.clone());
+        let (context, path) = (self.context.clone(), self.path.clone());
         let converted = |metadata: ArrayMetadata| {
-            Ok(metadata.converted_to(room.format.dialect(), &room.registry)?)
+            Ok(metadata.converted_to(context.format.dialect(), &context.registry)?)
         };
-        let metadata = self.describe().map_err(said_wrongly).and_then(converted);
-        let metadata = metadata.map_err(|e| room.at(&path, e))?;
-        room.check_array(&path, &metadata)?;
+        let metadata = self.describe().map_err(as_argument_error).and_then(converted);
+        let metadata = metadata.map_err(|e| context.at(&path, e))?;
+        context.check_array(&path, &metadata)?;
         let twice = metadata.repeated_dimension_name();
         let what = |name| format!("dimension name `{name}` stands twice; some readers refuse that");
-        room.warn(path.as_str(), twice.map(what).into_iter().collect());
+        context.warn(path.as_str(), twice.map(what).into_iter().collect());
         Ok(metadata)
     }
 
@@ -245,7 +245,12 @@ impl<H> ArrayBuilder<H> {
             metadata.codecs.push(reversing_codec(shape.len()));
         }
         let bytes = bytes_codec(&metadata.data_type, endian);
-        metadata.codecs.extend(order_codecs(bytes, self.codecs, &metadata, &self.room.registry)?);
+        metadata.codecs.extend(order_codecs(
+            bytes,
+            self.codecs,
+            &metadata,
+            &self.context.registry,
+        )?);
         metadata.fill_value = match &self.fill {
             Fill::Zero => metadata.fill_value,
             Fill::Undefined => None,
@@ -278,7 +283,7 @@ impl ArrayBuilder {
     pub fn create(self) -> Result<Array> {
         let (hierarchy, path, ground) = (self.hierarchy.clone(), self.path.clone(), self.ground);
         let node = NodeMetadata::Array(Box::new(self.metadata()?));
-        let created = block_on(hierarchy.room.create(&path, &node, ground))?;
+        let created = block_on(hierarchy.context.create(&path, &node, ground))?;
         hierarchy.node_of(&path, created)?.into_array()
     }
 }
@@ -290,9 +295,9 @@ impl ArrayBuilder<aio::Hierarchy> {
     /// As for callers that block.
     pub async fn create(self) -> Result<aio::Array> {
         let (hierarchy, path, ground) = (self.hierarchy.clone(), self.path.clone(), self.ground);
-        let room = self.room.clone();
+        let context = self.context.clone();
         let node = NodeMetadata::Array(Box::new(self.metadata()?));
-        let created = room.create(&path, &node, ground).await?;
+        let created = context.create(&path, &node, ground).await?;
         hierarchy.node_of(&path, created)?.into_array()
     }
 }
@@ -361,7 +366,7 @@ fn order_codecs(
             codec = registry.build_codec(&spec, &bytes)?;
         }
         // With every parameter said, as most readers want it (v3-final.md 3.4).
-        let spec = codec.spelling(Dialect::V3).unwrap_or(spec);
+        let spec = codec.to_metadata(Dialect::V3).unwrap_or(spec);
         match codec {
             Codec::ArrayToArray(codec) => {
                 here = codec.encoded(&here)?;
@@ -404,7 +409,7 @@ fn parse_fill(
 }
 
 /// What a caller said wrongly is no fault of a document's.
-fn said_wrongly(error: Error) -> Error {
+fn as_argument_error(error: Error) -> Error {
     match error.cause() {
         Cause::Metadata(wrong @ MetadataError::Invalid { .. }) => {
             AccessError::Argument(wrong.to_string()).into()

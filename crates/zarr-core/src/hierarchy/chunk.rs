@@ -10,7 +10,7 @@ use crate::array::{ArrayCore, ChunkLayout};
 use crate::element::Element;
 use crate::error::Result;
 use crate::region::Region;
-use crate::selection::Part;
+use crate::selection::ResolvedSelection;
 use crate::store::{StoreKey, block_on};
 
 /// One chunk of an array: handed out once by [`Array::chunks`] and not cloned, so that writers who
@@ -37,7 +37,7 @@ impl<A: Clone> Chunk<A> {
         array: A,
         core: &Arc<ArrayCore>,
         layout: &ChunkLayout,
-        part: &Part,
+        part: &ResolvedSelection,
     ) -> Result<impl Iterator<Item = Self> + use<A>> {
         let place = |ordinals: Vec<u64>| core.chunk_place(layout, &ordinals);
         let places = core.chunks_of(layout, part).into_iter().map(place);

@@ -13,15 +13,17 @@ use bytes::Bytes;
 use futures::future::try_join_all;
 use futures::stream::{self, StreamExt, TryStreamExt};
 
-use super::consolidated::{ConsolidatedStore, Copied, agree};
+use super::consolidated::{ConsolidatedStore, ConsolidatedView, agree};
+use super::context::{HierarchyContext, NewDocument, document, documents, is_too_large};
 use super::options::{Consolidated, OpenOptions};
-use super::room::{NewDocument, Room, document, documents, is_too_large};
 use crate::array::chunk_writer::whole;
 use crate::array::compare_and_swap::{self, Edited, MAX_ATTEMPTS};
 use crate::dialect::{Dialect, Era, Reading, Strictness};
 use crate::error::{AccessError, Cause, Error, MetadataError, Result};
 use crate::format::Documents;
-use crate::format::consolidated::{Copies, DRAFT_GROUP, Holder, holders, is_optional};
+use crate::format::consolidated::{
+    ConsolidatedDocument, ConsolidatedEntries, DRAFT_GROUP, holders, is_optional,
+};
 use crate::json::Json;
 use crate::metadata::{GroupMetadata, NodeKind, NodeMetadata};
 use crate::path::NodePath;
@@ -34,7 +36,7 @@ fn set(document: Bytes) -> Edited {
 }
 
 /// The documents that a change is about.
-pub(crate) struct Touched<'a> {
+pub(crate) struct AffectedNodes<'a> {
     /// The node that is changed.
     pub path: &'a NodePath,
     /// Nodes above that are created with it.
@@ -45,19 +47,24 @@ pub(crate) struct Touched<'a> {
 
 /// The marks that a change has set in one holder.
 struct Marked {
-    holder: Holder,
+    holder: ConsolidatedDocument,
     keys: BTreeSet<StoreKey>,
 }
 
-impl Touched<'_> {
+impl AffectedNodes<'_> {
     /// The keys in question of which a holder has copies, or may have.
-    fn keys(&self, room: &Room, holder: &Holder, copies: &Copies) -> Result<BTreeSet<StoreKey>> {
+    fn keys(
+        &self,
+        context: &HierarchyContext,
+        holder: &ConsolidatedDocument,
+        copies: &ConsolidatedEntries,
+    ) -> Result<BTreeSet<StoreKey>> {
         let mut keys = BTreeSet::new();
         for path in self.above.iter().chain([self.path]) {
-            keys.extend(room.format.document_keys(path)?);
+            keys.extend(context.format.document_keys(path)?);
         }
         if self.below {
-            let (_, prefixes) = room.format.erasure(self.path)?;
+            let (_, prefixes) = context.format.erasure(self.path)?;
             let goes = |key: &&StoreKey| prefixes.iter().any(|prefix| prefix.strip(key).is_some());
             keys.extend(copies.entries.keys().chain(&copies.stale).filter(goes).cloned());
         }
@@ -66,16 +73,16 @@ impl Touched<'_> {
     }
 }
 
-impl Room {
+impl HierarchyContext {
     /// Takes documents out of their copies, if that is what the caller wants, or else watches over them.
     /// `found` are the documents that are known already.
     pub(super) async fn with_copies(
         mut self,
         found: &Documents,
         consolidated: &Consolidated,
-    ) -> Result<Room> {
+    ) -> Result<HierarchyContext> {
         let dialect = self.format.dialect();
-        let usual = Holder::usual(dialect)?;
+        let usual = ConsolidatedDocument::usual(dialect)?;
         let (holder, asked) = match consolidated {
             Consolidated::Ignore => return Ok(self),
             Consolidated::IfFound | Consolidated::Check => (usual, false),
@@ -127,14 +134,18 @@ impl Room {
     }
 
     /// The room with its documents taken out of copies.
-    pub(super) fn out_of(mut self, copied: Arc<Copied>) -> Room {
+    pub(super) fn out_of(mut self, copied: Arc<ConsolidatedView>) -> HierarchyContext {
         self.store = Arc::new(ConsolidatedStore::new(self.live.clone(), copied.clone()));
         self.copied = Some(copied);
         self
     }
 
-    fn copied(&self, holder: &Holder, bytes: &Bytes) -> Result<Option<Copied>, MetadataError> {
-        Copied::new(holder, &*self.format, bytes)
+    fn copied(
+        &self,
+        holder: &ConsolidatedDocument,
+        bytes: &Bytes,
+    ) -> Result<Option<ConsolidatedView>, MetadataError> {
+        ConsolidatedView::new(holder, &*self.format, bytes)
     }
 
     /// Whether a writer has seen copies of v2 or v3 documents here.
@@ -153,7 +164,7 @@ impl Room {
         {
             return Ok(false);
         }
-        let holder = Holder::at(dialect, path)?;
+        let holder = ConsolidatedDocument::at(dialect, path)?;
         let bytes = match document(&*self.live, &holder.key, &self.options.limits).await {
             Err(e) if is_too_large(&e) && is_optional(&holder.key) => None,
             other => other?,
@@ -170,7 +181,7 @@ impl Room {
             return Ok(());
         }
         // Others may have refreshed them since they were read.
-        let holder = Holder::usual(self.format.dialect())?;
+        let holder = ConsolidatedDocument::usual(self.format.dialect())?;
         let Some(bytes) = document(&*self.live, &holder.key, &self.options.limits).await? else {
             return Ok(());
         };
@@ -183,7 +194,12 @@ impl Room {
         Ok(())
     }
 
-    fn agrees(&self, copied: &Copied, path: &NodePath, node: &NodeMetadata) -> Result<bool> {
+    fn agrees(
+        &self,
+        copied: &ConsolidatedView,
+        path: &NodePath,
+        node: &NodeMetadata,
+    ) -> Result<bool> {
         let Some(found) = copied.documents(&self.format.document_keys(path)?) else {
             return Ok(true);
         };
@@ -197,7 +213,7 @@ impl Room {
     /// Makes a change of documents, and keeps the copies of them true.
     pub(super) async fn changing<T>(
         &self,
-        touched: Touched<'_>,
+        touched: AffectedNodes<'_>,
         change: impl Future<Output = Result<T>>,
     ) -> Result<T> {
         let marked = self.mark(&touched).await?;
@@ -208,10 +224,10 @@ impl Room {
         Ok(changed)
     }
 
-    /// As [`Room::changing`]; the second result says whether the copies could be made again after the change was made.
+    /// As [`HierarchyContext::changing`]; the second result says whether the copies could be made again after the change was made.
     pub(super) async fn change_and_copy<T>(
         &self,
-        touched: Touched<'_>,
+        touched: AffectedNodes<'_>,
         change: impl Future<Output = Result<T>>,
     ) -> Result<(T, Result<()>)> {
         let marked = self.mark(&touched).await?;
@@ -222,7 +238,10 @@ impl Room {
     }
 
     /// The holders that have copies of a node's documents, with what they hold.
-    async fn holding(&self, path: &NodePath) -> Result<Vec<(Holder, Copies)>> {
+    async fn holding(
+        &self,
+        path: &NodePath,
+    ) -> Result<Vec<(ConsolidatedDocument, ConsolidatedEntries)>> {
         let dialect = self.format.dialect();
         if dialect == Dialect::Draft && !self.draft_copies.load(Ordering::Relaxed) {
             return Ok(Vec::new());
@@ -236,7 +255,7 @@ impl Room {
         Ok(try_join_all(found).await?.into_iter().flatten().collect())
     }
 
-    async fn mark(&self, touched: &Touched<'_>) -> Result<Vec<Marked>> {
+    async fn mark(&self, touched: &AffectedNodes<'_>) -> Result<Vec<Marked>> {
         let mut marked = Vec::new();
         for (holder, _) in self.holding(touched.path).await? {
             let mut keys = BTreeSet::new();
@@ -256,7 +275,7 @@ impl Room {
     }
 
     /// Makes the copies of what was touched again, also where somebody has consolidated meanwhile.
-    async fn refresh(&self, touched: &Touched<'_>, marked: Vec<Marked>) -> Result<()> {
+    async fn refresh(&self, touched: &AffectedNodes<'_>, marked: Vec<Marked>) -> Result<()> {
         for (holder, copies) in self.holding(touched.path).await? {
             if self.options.drop_consolidated {
                 self.remove_copies(&holder).await?;
@@ -294,7 +313,7 @@ impl Room {
     /// A holder's document with the copies of `keys` made again, and one of each of `marks` taken back.
     async fn copy_again(
         &self,
-        holder: &Holder,
+        holder: &ConsolidatedDocument,
         old: Option<Arc<dyn Snapshot>>,
         keys: &[StoreKey],
         marks: &BTreeSet<StoreKey>,
@@ -338,8 +357,8 @@ impl Room {
 
     async fn change_copies(
         &self,
-        holder: &Holder,
-        mut change: impl FnMut(&mut Copies) -> Result<()>,
+        holder: &ConsolidatedDocument,
+        mut change: impl FnMut(&mut ConsolidatedEntries) -> Result<()>,
     ) -> Result<()> {
         let edit = |old: Option<&Bytes>| {
             let Some(mut copies) = old.and_then(|old| holder.copies(old).ok().flatten()) else {
@@ -351,7 +370,7 @@ impl Room {
         compare_and_swap::update(self, &holder.key, edit).await
     }
 
-    async fn remove_copies(&self, holder: &Holder) -> Result<()> {
+    async fn remove_copies(&self, holder: &ConsolidatedDocument) -> Result<()> {
         self.holds_copies_alone(holder).await?;
         let edit = |old: Option<&Bytes>| match old {
             None => Ok(Edited::Keep),
@@ -361,7 +380,7 @@ impl Room {
     }
 
     /// An error if the documents of v2 lie in their copies alone (Z2-073).
-    async fn holds_copies_alone(&self, holder: &Holder) -> Result<()> {
+    async fn holds_copies_alone(&self, holder: &ConsolidatedDocument) -> Result<()> {
         let bytes = document(&*self.live, &holder.key, &self.options.limits).await?;
         let Some(copies) = bytes.and_then(|bytes| holder.copies(&bytes).ok().flatten()) else {
             return Ok(());
@@ -381,7 +400,7 @@ impl Room {
         let at = |e: Error| self.at(path, e);
         self.writeable().map_err(at)?;
         let dialect = self.format.dialect();
-        let holder = Holder::at(dialect, path)?;
+        let holder = ConsolidatedDocument::at(dialect, path)?;
         if dialect == Dialect::Draft && !path.is_root() {
             let why = "a draft has consolidated metadata of the whole hierarchy only";
             return Err(at(AccessError::Argument(why.into()).into()));
@@ -400,14 +419,14 @@ impl Room {
         for _ in 0..MAX_ATTEMPTS {
             let (nodes, found) = self.all_documents(&holder, path).await.map_err(at)?;
             let entries = self.decoded(found.clone()).map_err(at)?.into_iter().collect();
-            let copies = Copies { entries, stale: Vec::new() };
+            let copies = ConsolidatedEntries { entries, stale: Vec::new() };
             let edit = |old: Option<&Bytes>| {
                 Ok(holder.with_copies(old, Some(&copies))?.map_or(Edited::Keep, set))
             };
             let update = compare_and_swap::update(self, &holder.key, edit);
             // In v3 they are in the group's document, of which groups above may have copies.
             let updated = if dialect == Dialect::V3 && !path.is_root() {
-                self.changing(Touched { path, above: &[], below: false }, update).await
+                self.changing(AffectedNodes { path, above: &[], below: false }, update).await
             } else {
                 update.await
             };
@@ -428,7 +447,7 @@ impl Room {
         let root = NodePath::root();
         let at = |e: Error| self.at(&root, e);
         self.writeable().map_err(at)?;
-        let holder = Holder::usual(self.format.dialect())?;
+        let holder = ConsolidatedDocument::usual(self.format.dialect())?;
         let bytes = document(&*self.live, &holder.key, &self.options.limits).await.map_err(at)?;
         let there = match bytes.map(|bytes| holder.copies(&bytes)) {
             None | Some(Ok(None)) => false,
@@ -444,7 +463,7 @@ impl Room {
     /// The nodes of which the copies say otherwise than the documents, sorted.
     pub async fn check_consolidated(&self) -> Result<Vec<NodePath>> {
         let at = |e: Error| self.at(&NodePath::root(), e);
-        let holder = Holder::usual(self.format.dialect())?;
+        let holder = ConsolidatedDocument::usual(self.format.dialect())?;
         let bytes = document(&*self.live, &holder.key, &self.options.limits).await.map_err(at)?;
         let copied = bytes.map(|bytes| self.copied(&holder, &bytes)).transpose();
         let copied = copied.map_err(|e| at(Error::from(e).at_key(&holder.key)))?.flatten();
@@ -454,11 +473,13 @@ impl Room {
         };
         let mut options = OpenOptions::new(self.registry.clone());
         options.options = self.options.clone();
-        let room = || Room::new(self.live.clone(), self.format.clone(), &options, Vec::new());
-        let (live, copied) = (room(), room().out_of(Arc::new(copied)));
+        let context =
+            || HierarchyContext::new(self.live.clone(), self.format.clone(), &options, Vec::new());
+        let (live, copied) = (context(), context().out_of(Arc::new(copied)));
         let mut paths = BTreeSet::new();
-        for room in [&live, &copied] {
-            paths.extend(room.tree(&NodePath::root()).await?.into_iter().map(|child| child.path));
+        for context in [&live, &copied] {
+            paths
+                .extend(context.tree(&NodePath::root()).await?.into_iter().map(|child| child.path));
         }
         let mut differing = Vec::new();
         for path in paths {
@@ -476,7 +497,11 @@ impl Room {
 
     /// The documents that `holder` is to have copies of, those from `path` on, and how many nodes they describe; no
     /// chunk is looked at.
-    async fn all_documents(&self, holder: &Holder, path: &NodePath) -> Result<(usize, Documents)> {
+    async fn all_documents(
+        &self,
+        holder: &ConsolidatedDocument,
+        path: &NodePath,
+    ) -> Result<(usize, Documents)> {
         if let Some(prefix) = self.format.tree_prefix() {
             let keys = self.list_prefix(&prefix).await?;
             let tree = self.format.tree(&NodePath::root(), &keys, &mut Vec::new());

@@ -11,7 +11,7 @@ use bytes::Bytes;
 
 use crate::dialect::Dialect;
 use crate::error::{MetadataError, StoreError};
-use crate::format::consolidated::{self, Holder};
+use crate::format::consolidated::{self, ConsolidatedDocument};
 use crate::format::{Documents, Format};
 use crate::metadata::NodeMetadata;
 use crate::store::{
@@ -21,22 +21,22 @@ use crate::store::{
 
 /// The documents of a hierarchy, as copies have them.
 #[derive(Debug)]
-pub(crate) struct Copied {
+pub(crate) struct ConsolidatedView {
     dialect: Dialect,
     documents: BTreeMap<String, Bytes>,
     /// Those that are to be looked for where they lie.
     stale: BTreeSet<String>,
 }
 
-impl Copied {
+impl ConsolidatedView {
     /// What copies in a holder's document say; `None` if it is a group's without any.
     pub fn new(
-        holder: &Holder,
+        holder: &ConsolidatedDocument,
         format: &dyn Format,
         bytes: &Bytes,
-    ) -> Result<Option<Copied>, MetadataError> {
+    ) -> Result<Option<ConsolidatedView>, MetadataError> {
         let text = |key: StoreKey| String::from(key.as_str());
-        Ok(holder.documents(format, bytes)?.map(|(documents, stale)| Copied {
+        Ok(holder.documents(format, bytes)?.map(|(documents, stale)| ConsolidatedView {
             dialect: format.dialect(),
             documents: documents.into_iter().map(|(key, bytes)| (text(key), bytes)).collect(),
             stale: stale.into_iter().map(text).collect(),
@@ -67,11 +67,11 @@ impl Copied {
 #[derive(Debug)]
 pub(crate) struct ConsolidatedStore {
     inner: Arc<dyn Store>,
-    copied: Arc<Copied>,
+    copied: Arc<ConsolidatedView>,
 }
 
 impl ConsolidatedStore {
-    pub fn new(inner: Arc<dyn Store>, copied: Arc<Copied>) -> Self {
+    pub fn new(inner: Arc<dyn Store>, copied: Arc<ConsolidatedView>) -> Self {
         ConsolidatedStore { inner, copied }
     }
 

@@ -37,7 +37,7 @@ impl Array {
     ) -> Result<Vec<T>> {
         let (layout, selected) = self.core.prepare(selection)?;
         let (field, span) = self.core.field_as::<T>(&layout, field)?;
-        let mut elements = self.core.room_for::<T>(&elements_of(&field, &selected.shape))?;
+        let mut elements = self.core.alloc_output::<T>(&elements_of(&field, &selected.shape))?;
         self.core.read_elements(&layout, &selected.part, span, &mut elements)?;
         Ok(elements)
     }
@@ -109,7 +109,7 @@ impl aio::Array {
     ) -> Result<Vec<T>> {
         let (layout, selected) = self.core.prepare(selection)?;
         let (field, span) = self.core.field_as::<T>(&layout, field)?;
-        let elements = self.core.room_for::<T>(&elements_of(&field, &selected.shape))?;
+        let elements = self.core.alloc_output::<T>(&elements_of(&field, &selected.shape))?;
         let read = self.core.read_elements_async(layout, selected.part, span, elements);
         let (elements, result) = read.await;
         result.map(|()| elements)

@@ -1,12 +1,12 @@
 //! Finds the keys below a node that no format here writes: files of the user's own, which erasing would take along.
 
-use super::room::Room;
+use super::context::HierarchyContext;
 use crate::error::Result;
 use crate::format::is_zarr_key;
 use crate::path::NodePath;
 use crate::store::{StoreKey, StorePrefix};
 
-impl Room {
+impl HierarchyContext {
     /// The keys that erasing the node at `path` would take along, sorted, though they are not Zarr's. What is behind a
     /// link stays, and is not among them.
     pub async fn foreign_keys(&self, path: &NodePath) -> Result<Vec<StoreKey>> {

@@ -9,25 +9,25 @@ mod builder;
 mod chunk;
 mod consolidate;
 mod consolidated;
+mod context;
 mod fields;
 mod foreign;
-mod lone;
+mod list;
 mod node;
 mod options;
 mod purge;
-mod room;
-mod walk;
+mod single_document;
 
 use std::sync::Arc;
 
 pub use self::array::Array;
 pub use self::builder::ArrayBuilder;
 pub use self::chunk::Chunk;
+use self::context::is_too_large;
+pub(crate) use self::context::{HierarchyContext, document};
 pub use self::node::{Group, Node};
 pub use self::options::{Consolidated, Guard, OpenOptions, Options};
-pub(crate) use self::purge::Ground;
-use self::room::is_too_large;
-pub(crate) use self::room::{Room, document};
+pub(crate) use self::purge::CreateMode;
 pub use crate::array::StoredSize;
 pub(crate) use crate::array::{ArrayCore, wrong_kind};
 use crate::dialect::{Dialect, Era, Warning};
@@ -42,7 +42,7 @@ use crate::store::{Store, block_on, guarded};
 /// A tree of groups and arrays in a store.
 #[derive(Clone, Debug)]
 pub struct Hierarchy {
-    pub(crate) room: Arc<Room>,
+    pub(crate) context: Arc<HierarchyContext>,
     store: Arc<dyn Store>,
 }
 
@@ -53,9 +53,9 @@ impl Hierarchy {
     /// [`AccessError::NotFound`] if none does; for an entry point that is broken or not known here.
     pub fn open(store: Arc<dyn Store>, options: &OpenOptions) -> Result<Hierarchy> {
         let name = store.name();
-        let room = block_on(Room::open(guarded(store.clone()), options, None))?;
-        match room {
-            Some((room, _)) => Ok(Self::of(room, store)),
+        let context = block_on(HierarchyContext::open(guarded(store.clone()), options, None))?;
+        match context {
+            Some((context, _)) => Ok(Self::of(context, store)),
             None => {
                 let looked_for =
                     "`zarr.json`, `.zarray`, `.zgroup`, `.zattrs`, `.zmetadata`".into();
@@ -64,15 +64,15 @@ impl Hierarchy {
         }
     }
 
-    fn of(room: Room, store: Arc<dyn Store>) -> Hierarchy {
-        if room.access == Access::ReadWrite
+    fn of(context: HierarchyContext, store: Arc<dyn Store>) -> Hierarchy {
+        if context.access == Access::ReadWrite
             && !store.capabilities().swap
             && store.capabilities().write
         {
             let what = "the store cannot compare and swap; writers of one chunk are guarded within this process alone";
-            room.warn("store", vec![what.into()]);
+            context.warn("store", vec![what.into()]);
         }
-        Hierarchy { room: Arc::new(room), store }
+        Hierarchy { context: Arc::new(context), store }
     }
 
     /// A new hierarchy of this format at a store's root, holding nothing but its root group.
@@ -85,9 +85,9 @@ impl Hierarchy {
         options: &OpenOptions,
     ) -> Result<Hierarchy> {
         let hierarchy = Self::begin(store, format, options)?;
-        if hierarchy.room.format.groups_are_explicit() {
+        if hierarchy.context.format.groups_are_explicit() {
             let root = NodeMetadata::Group(GroupMetadata::default());
-            block_on(hierarchy.room.create(&NodePath::root(), &root, Ground::default()))?;
+            block_on(hierarchy.context.create(&NodePath::root(), &root, CreateMode::default()))?;
         }
         Ok(hierarchy)
     }
@@ -104,16 +104,16 @@ impl Hierarchy {
     ) -> Result<Hierarchy> {
         let waiting = guarded(store.clone());
         if let Some((there, _)) =
-            block_on(Room::probe(waiting.clone(), &options.clone().any_dialect()))?
+            block_on(HierarchyContext::probe(waiting.clone(), &options.clone().any_dialect()))?
         {
             let what = "a hierarchy";
             return Err(Error::from(AccessError::Exists(what))
                 .at_store(there.store.name())
                 .at_path(&NodePath::root()));
         }
-        let room = Room::new(waiting, format, options, Vec::new());
-        block_on(room.create_entry_point()).map_err(|e| e.at_store(store.name()))?;
-        Ok(Self::of(room, store))
+        let context = HierarchyContext::new(waiting, format, options, Vec::new());
+        block_on(context.create_entry_point()).map_err(|e| e.at_store(store.name()))?;
+        Ok(Self::of(context, store))
     }
 
     /// A hierarchy of a format that the caller knows, whatever lies in the store: nothing is looked at.
@@ -124,7 +124,7 @@ impl Hierarchy {
         options: &OpenOptions,
     ) -> Hierarchy {
         let waiting = guarded(store.clone());
-        Self::of(Room::new(waiting, format, options, Vec::new()), store)
+        Self::of(HierarchyContext::new(waiting, format, options, Vec::new()), store)
     }
 
     /// The hierarchy that a URL or a path means, and the node in it: a store's root, or a node inside
@@ -143,7 +143,7 @@ impl Hierarchy {
     /// As those.
     pub fn open_node(url: &str, options: &OpenOptions) -> Result<Node> {
         let (hierarchy, path, probed) = Self::find(url, options)?;
-        let metadata = block_on(hierarchy.room.probed_node(&path, probed))?;
+        let metadata = block_on(hierarchy.context.probed_node(&path, probed))?;
         hierarchy.node_of(&path, metadata)
     }
 
@@ -160,13 +160,13 @@ impl Hierarchy {
             let store = options.store(&base).map_err(|e| Error::from(e).at_store(url));
             let probe = |store: Arc<dyn Store>| {
                 let waiting = guarded(store.clone());
-                let room = match &below[..] {
-                    [] => block_on(Room::open(waiting, options, None)),
+                let context = match &below[..] {
+                    [] => block_on(HierarchyContext::open(waiting, options, None)),
                     // The URL may name a document itself, as those of May 2019 lie about.
-                    [name] => block_on(Room::open(waiting, options, Some(name))),
-                    _ => block_on(Room::probe(waiting, options)),
+                    [name] => block_on(HierarchyContext::open(waiting, options, Some(name))),
+                    _ => block_on(HierarchyContext::probe(waiting, options)),
                 };
-                Ok(room?.map(|(room, probed)| (Self::of(room, store), probed)))
+                Ok(context?.map(|(context, probed)| (Self::of(context, store), probed)))
             };
             match store.and_then(probe) {
                 Ok(Some((hierarchy, probed))) if hierarchy.is_document(&below) => {
@@ -179,7 +179,7 @@ impl Hierarchy {
                         let holder = holding.as_ref().map_or(&hierarchy, |(holder, _)| holder);
                         beyond
                             .into_iter()
-                            .for_each(|it| holder.room.warn(&it.place, vec![it.what]));
+                            .for_each(|it| holder.context.warn(&it.place, vec![it.what]));
                         if let Some((hierarchy, path)) = holding {
                             return Ok((hierarchy, path, Documents::new()));
                         }
@@ -239,13 +239,13 @@ impl Hierarchy {
             below.insert(0, name.to_owned());
             base = above;
             let Ok(store) = options.store(base) else { break };
-            match block_on(Room::probe(guarded(store.clone()), options)) {
-                Ok(Some((room, _))) if room.has_copies() => {
+            match block_on(HierarchyContext::probe(guarded(store.clone()), options)) {
+                Ok(Some((context, _))) if context.has_copies() => {
                     let Ok(path) = node_below(&below) else { return (None, beyond) };
-                    found = Some((Self::of(room, store), path));
+                    found = Some((Self::of(context, store), path));
                 }
-                Ok(Some((room, _))) => {
-                    let passed_over = room.take_warnings_of_copies().into_iter();
+                Ok(Some((context, _))) => {
+                    let passed_over = context.take_warnings_of_copies().into_iter();
                     beyond.extend(passed_over.map(|what| untrue(base, &what)));
                 }
                 Err(e) if is_too_large(&e) => {
@@ -260,24 +260,24 @@ impl Hierarchy {
 
     /// Whether the path segments below the store's root name a document that is the whole hierarchy.
     fn is_document(&self, below: &[String]) -> bool {
-        let keys = self.room.format.document_keys(&NodePath::root()).unwrap_or_default();
+        let keys = self.context.format.document_keys(&NodePath::root()).unwrap_or_default();
         let is_lone = self.era().is_some_and(|era| era <= Era::E1);
         is_lone && matches!((below, &keys[..]), ([name], [key]) if key.as_str() == name)
     }
 
     /// Which of the drafts it follows, if any.
     pub fn era(&self) -> Option<Era> {
-        self.room.format.era()
+        self.context.format.era()
     }
 
     /// The dialect of its documents.
     pub fn dialect(&self) -> Dialect {
-        self.room.format.dialect()
+        self.context.format.dialect()
     }
 
     /// `v2`, `v3`, `draft-2020` or `draft-2019`.
     pub fn format_name(&self) -> &'static str {
-        self.room.format.name()
+        self.context.format.name()
     }
 
     /// Where its keys and values live.
@@ -287,17 +287,17 @@ impl Hierarchy {
 
     /// How arrays are read and written.
     pub fn options(&self) -> &Options {
-        &self.room.options
+        &self.context.options
     }
 
     /// What this program knows.
     pub fn registry(&self) -> &Arc<crate::Registry> {
-        &self.room.registry
+        &self.context.registry
     }
 
     /// What tolerant reading has overlooked so far.
     pub fn warnings(&self) -> Vec<Warning> {
-        self.room.warnings.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
+        self.context.warnings.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
     }
 
     /// The node at `path`.
@@ -305,7 +305,7 @@ impl Hierarchy {
     /// # Errors
     /// [`AccessError::NotFound`]; for a document that breaks its specification.
     pub fn node(&self, path: &NodePath) -> Result<Node> {
-        let metadata = block_on(self.room.node(path))?;
+        let metadata = block_on(self.context.node(path))?;
         self.node_of(path, metadata)
     }
 
@@ -317,7 +317,7 @@ impl Hierarchy {
     }
 
     fn array_of(&self, path: &NodePath, metadata: crate::metadata::ArrayMetadata) -> Result<Array> {
-        let core = ArrayCore::new(self.room.clone(), path.clone(), metadata)?;
+        let core = ArrayCore::new(self.context.clone(), path.clone(), metadata)?;
         Ok(Array::new(self.clone(), Arc::new(core)))
     }
 
@@ -354,7 +354,7 @@ impl Hierarchy {
     /// # Errors
     /// As [`Hierarchy::node`]; [`crate::StoreError::NotCapable`] if the store cannot list (D-161).
     pub fn children(&self, path: &NodePath) -> Result<Vec<Child>> {
-        block_on(self.room.members(path))
+        block_on(self.context.members(path))
     }
 
     /// The node at `path` and all nodes below it, sorted by path.
@@ -362,7 +362,7 @@ impl Hierarchy {
     /// # Errors
     /// As [`Hierarchy::node`] and [`Hierarchy::children`].
     pub fn tree(&self, path: &NodePath) -> Result<Vec<Child>> {
-        block_on(self.room.tree(path))
+        block_on(self.context.tree(path))
     }
 
     /// The node and all below it, sorted by path and opened: each document is read once. Broken ones are noted as
@@ -371,9 +371,9 @@ impl Hierarchy {
     /// # Errors
     /// As [`Hierarchy::tree`].
     pub fn nodes(&self, path: &NodePath) -> Result<Vec<Node>> {
-        let nodes = block_on(self.room.nodes(path))?.into_iter();
+        let nodes = block_on(self.context.nodes(path))?.into_iter();
         let opened = nodes.map(|(path, node)| (self.node_of(&path, node), path));
-        Ok(opened.filter_map(|(node, path)| self.room.unless_broken(&path, node)).collect())
+        Ok(opened.filter_map(|(node, path)| self.context.unless_broken(&path, node)).collect())
     }
 
     /// Creates a group, and those above it where the format wants them.
@@ -384,7 +384,7 @@ impl Hierarchy {
     pub fn create_group(&self, path: &NodePath, attributes: Object) -> Result<Group> {
         let metadata = GroupMetadata { attributes, ..GroupMetadata::default() };
         let group = NodeMetadata::Group(metadata.clone());
-        block_on(self.room.create(path, &group, Ground::default()))?;
+        block_on(self.context.create(path, &group, CreateMode::default()))?;
         Ok(self.group_of(path, metadata))
     }
 
@@ -398,7 +398,7 @@ impl Hierarchy {
         path: &NodePath,
         metadata: &crate::metadata::ArrayMetadata,
     ) -> Result<()> {
-        self.room.check_array(path, metadata)
+        self.context.check_array(path, metadata)
     }
 
     /// Whether a group with these attributes could be created at `path`, as far as can be told without a look at the
@@ -407,12 +407,12 @@ impl Hierarchy {
     /// # Errors
     /// As [`Hierarchy::create_group`].
     pub fn check_group(&self, path: &NodePath, attributes: &Object) -> Result<()> {
-        self.room.check_group(path, attributes)
+        self.context.check_group(path, attributes)
     }
 
     /// Begins an array at `path`.
     pub fn create_array(&self, path: &NodePath) -> ArrayBuilder {
-        ArrayBuilder::new(self.clone(), self.room.clone(), path.clone())
+        ArrayBuilder::new(self.clone(), self.context.clone(), path.clone())
     }
 
     /// Erases the node at `path` with everything below it, and with it the files there that are not Zarr's:
@@ -421,7 +421,7 @@ impl Hierarchy {
     /// # Errors
     /// [`AccessError::NotFound`]; [`AccessError::ReadOnly`].
     pub fn erase(&self, path: &NodePath) -> Result<()> {
-        block_on(self.room.erase(path))
+        block_on(self.context.erase(path))
     }
 
     /// The keys below the node at `path` that no format here writes, sorted: files of the user's own, which
@@ -430,7 +430,7 @@ impl Hierarchy {
     /// # Errors
     /// [`crate::StoreError::NotCapable`] if the store cannot list.
     pub fn foreign_keys(&self, path: &NodePath) -> Result<Vec<crate::store::StoreKey>> {
-        block_on(self.room.foreign_keys(path))
+        block_on(self.context.foreign_keys(path))
     }
 
     /// The keys that an interrupted erase of the node at `path` left: all below it that Zarr may have written, if there
@@ -439,7 +439,7 @@ impl Hierarchy {
     /// # Errors
     /// What the store meets.
     pub fn interrupted_keys(&self, path: &NodePath) -> Result<Vec<crate::store::StoreKey>> {
-        block_on(self.room.interrupted_keys(path))
+        block_on(self.context.interrupted_keys(path))
     }
 
     /// Puts what was written where other readers find it, for stores that gather it until then, such as zip
@@ -448,7 +448,7 @@ impl Hierarchy {
     /// # Errors
     /// When the store failed.
     pub fn flush(&self) -> Result<()> {
-        block_on(self.room.flush())
+        block_on(self.context.flush())
     }
 
     /// Makes copies of all documents, so that readers need no others: `.zmetadata` in v2 (Z2-070), inline in
@@ -460,7 +460,7 @@ impl Hierarchy {
     /// whose documents lie in such copies alone; for a document that is broken;
     /// [`crate::StoreError::NotCapable`] if the store cannot list.
     pub fn consolidate(&self) -> Result<usize> {
-        block_on(self.room.consolidate(&NodePath::root()))
+        block_on(self.context.consolidate(&NodePath::root()))
     }
 
     /// Whether copies of all documents are there, as [`Hierarchy::consolidate`] makes them.
@@ -468,7 +468,7 @@ impl Hierarchy {
     /// # Errors
     /// What the store meets.
     pub fn is_consolidated(&self) -> Result<bool> {
-        block_on(self.room.is_consolidated(&NodePath::root()))
+        block_on(self.context.is_consolidated(&NodePath::root()))
     }
 
     /// Takes those copies away; `false` if there were none.
@@ -476,7 +476,7 @@ impl Hierarchy {
     /// # Errors
     /// [`AccessError::ReadOnly`]; [`AccessError::Argument`] if the documents lie in them alone.
     pub fn remove_consolidated(&self) -> Result<bool> {
-        block_on(self.room.remove_consolidated())
+        block_on(self.context.remove_consolidated())
     }
 
     /// The nodes of which those copies say otherwise than the documents, sorted: none if they are true.
@@ -484,7 +484,7 @@ impl Hierarchy {
     /// # Errors
     /// [`AccessError::NotFound`] if there are no copies; for copies of a form that is not known.
     pub fn check_consolidated(&self) -> Result<Vec<NodePath>> {
-        block_on(self.room.check_consolidated())
+        block_on(self.context.check_consolidated())
     }
 }
 
@@ -509,30 +509,30 @@ fn node_below(segments: &[String]) -> Result<NodePath> {
 
 /// Changes a node's attributes in its newest document.
 pub(crate) async fn change_attributes(
-    room: &Room,
+    context: &HierarchyContext,
     path: &NodePath,
     kind: NodeKind,
     mut change: impl FnMut(&mut Object),
 ) -> Result<Object> {
-    let place = room.format.attributes_place(path, kind).map_err(|e| room.at(path, e))?;
+    let place = context.format.attributes_place(path, kind).map_err(|e| context.at(path, e))?;
     if place.may_be_absent {
         // A document of attributes alone makes no node, and none must be left where a node was erased.
-        room.node(path).await?;
+        context.node(path).await?;
     }
-    let after = room
+    let after = context
         .edit(path, &place, |json| {
             let mut attributes = match json {
                 Json::Object(attributes) => attributes,
                 _ => Object::new(),
             };
-            let hidden = room.take_hidden(kind, &mut attributes);
+            let hidden = context.take_hidden(kind, &mut attributes);
             let before = attributes.clone();
             change(&mut attributes);
-            room.check_attributes(kind, &before, &attributes, &hidden)?;
+            context.check_attributes(kind, &before, &attributes, &hidden)?;
             Ok(Json::Object(attributes.into_iter().chain(hidden).collect()))
         })
         .await?;
     let mut attributes = after.as_object().cloned().unwrap_or_default();
-    room.take_hidden(kind, &mut attributes);
+    context.take_hidden(kind, &mut attributes);
     Ok(attributes)
 }

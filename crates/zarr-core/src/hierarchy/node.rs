@@ -90,7 +90,7 @@ impl Node {
         match self {
             Node::Array(array) => Ok(array),
             Node::Group(group) => {
-                Err(group.hierarchy.room.at(&group.path, wrong_kind(NodeKind::Group)))
+                Err(group.hierarchy.context.at(&group.path, wrong_kind(NodeKind::Group)))
             }
         }
     }
@@ -103,7 +103,7 @@ impl Node {
         match self {
             Node::Group(group) => Ok(group),
             Node::Array(array) => {
-                Err(array.hierarchy().room.at(array.path(), wrong_kind(NodeKind::Array)))
+                Err(array.hierarchy().context.at(array.path(), wrong_kind(NodeKind::Array)))
             }
         }
     }
@@ -139,7 +139,7 @@ impl Group {
     }
 
     fn below(&self, path: &str) -> Result<NodePath> {
-        self.path.join(path).map_err(|e| self.hierarchy.room.at(&self.path, e))
+        self.path.join(path).map_err(|e| self.hierarchy.context.at(&self.path, e))
     }
 
     /// Makes copies of the documents of this group and of all below it, for readers that open it by itself. Returns the
@@ -148,7 +148,7 @@ impl Group {
     /// # Errors
     /// As [`Hierarchy::consolidate`]; [`crate::AccessError::Argument`] for a group of a draft that is not the root.
     pub fn consolidate(&self) -> Result<usize> {
-        block_on(self.hierarchy.room.consolidate(&self.path))
+        block_on(self.hierarchy.context.consolidate(&self.path))
     }
 
     /// Whether copies of these documents are there, as [`Group::consolidate`] makes them.
@@ -156,7 +156,7 @@ impl Group {
     /// # Errors
     /// What the store meets.
     pub fn is_consolidated(&self) -> Result<bool> {
-        block_on(self.hierarchy.room.is_consolidated(&self.path))
+        block_on(self.hierarchy.context.is_consolidated(&self.path))
     }
 
     /// The node at `path`, from here.
@@ -188,7 +188,7 @@ impl Group {
     /// # Errors
     /// As [`Hierarchy::children`].
     pub fn children(&self) -> Result<Vec<Child>> {
-        block_on(self.hierarchy.room.children(&self.path))
+        block_on(self.hierarchy.context.children(&self.path))
     }
 
     /// Itself and all nodes below it, sorted by path.
@@ -237,6 +237,6 @@ impl Group {
     /// # Errors
     /// [`crate::AccessError::ReadOnly`]; [`crate::AccessError::Argument`] for attributes that the format reserves.
     pub fn update_attributes(&self, change: impl FnMut(&mut Object)) -> Result<Object> {
-        block_on(change_attributes(&self.hierarchy.room, &self.path, NodeKind::Group, change))
+        block_on(change_attributes(&self.hierarchy.context, &self.path, NodeKind::Group, change))
     }
 }

@@ -6,7 +6,7 @@
 use std::collections::{BTreeSet, HashSet};
 use std::io::ErrorKind::{PermissionDenied, Unsupported};
 
-use super::room::Room;
+use super::context::HierarchyContext;
 use crate::error::{Cause, Error, ErrorKind, Result, StoreError};
 use crate::format::consolidated::is_document;
 use crate::format::is_zarr_key;
@@ -16,7 +16,7 @@ use crate::store::{StoreKey, StorePrefix};
 
 /// How the ground is made for a new node.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Ground {
+pub(crate) struct CreateMode {
     /// Whether a node that is there is erased first.
     pub overwrite: bool,
     /// Whether chunks without an array are erased first; `None`: where the store can list.
@@ -29,14 +29,14 @@ fn is_refusal(error: &Error) -> bool {
     matches!(error.cause(), Cause::Store(StoreError::Io { source, .. }) if refusals.contains(&source.kind()))
 }
 
-impl Room {
+impl HierarchyContext {
     /// The keys that would be read as chunks of an array that is about to be created: those of its rank and
     /// separator, outside other nodes. One listing.
     pub async fn leftovers(
         &self,
         path: &NodePath,
         array: &ArrayMetadata,
-        ground: Ground,
+        ground: CreateMode,
     ) -> Result<Vec<StoreKey>> {
         match (ground.purge, self.store.capabilities().list) {
             (Some(false), _) | (None, false) => return Ok(Vec::new()),

@@ -8,7 +8,7 @@ use crate::view::{View, ViewMut};
 
 /// Coordinates along one axis, in any order, any of them perhaps more than once.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Picks {
+pub(crate) enum AxisIndices {
     /// `len` of them, from `start` on, each `step` further than the one before.
     Steps {
         start: u64,
@@ -18,30 +18,31 @@ pub(crate) enum Picks {
     List(Vec<u64>),
 }
 
-impl Picks {
+impl AxisIndices {
     /// Neighbours, in order.
-    pub fn range(start: u64, len: u64) -> Picks {
-        Picks::Steps { start, step: 1, len }
+    pub fn range(start: u64, len: u64) -> AxisIndices {
+        AxisIndices::Steps { start, step: 1, len }
     }
 
     /// A list; steps, if it is nothing else.
-    pub fn list(list: Vec<u64>) -> Picks {
+    pub fn list(list: Vec<u64>) -> AxisIndices {
         let (start, len) = (list.first().copied().unwrap_or(0), list.len() as u64);
         let step = match list[..] {
             [first, second, ..] => i64::try_from(i128::from(second) - i128::from(first)).ok(),
             _ => Some(1),
         };
-        let steps = step.filter(|&step| step != 0).map(|step| Picks::Steps { start, step, len });
+        let steps =
+            step.filter(|&step| step != 0).map(|step| AxisIndices::Steps { start, step, len });
         match steps {
             Some(steps) if (0..len).all(|n| steps.at(n) == list[n as usize]) => steps,
-            _ => Picks::List(list),
+            _ => AxisIndices::List(list),
         }
     }
 
     pub fn len(&self) -> u64 {
         match self {
-            Picks::Steps { len, .. } => *len,
-            Picks::List(list) => list.len() as u64,
+            AxisIndices::Steps { len, .. } => *len,
+            AxisIndices::List(list) => list.len() as u64,
         }
     }
 
@@ -49,10 +50,10 @@ impl Picks {
     pub fn at(&self, position: u64) -> u64 {
         match self {
             // What lies in an axis is right modulo 2^64.
-            Picks::Steps { start, step, .. } => {
+            AxisIndices::Steps { start, step, .. } => {
                 start.wrapping_add((*step as u64).wrapping_mul(position))
             }
-            Picks::List(list) => list[position as usize],
+            AxisIndices::List(list) => list[position as usize],
         }
     }
 
@@ -63,16 +64,16 @@ impl Picks {
     /// The least interval that holds them.
     fn bounds(&self) -> Range<u64> {
         match self {
-            Picks::Steps { len: 0, .. } => 0..0,
-            Picks::Steps { len, .. } => bounds(&[self.at(0), self.at(len - 1)]),
-            Picks::List(list) => bounds(list),
+            AxisIndices::Steps { len: 0, .. } => 0..0,
+            AxisIndices::Steps { len, .. } => bounds(&[self.at(0), self.at(len - 1)]),
+            AxisIndices::List(list) => bounds(list),
         }
     }
 
     /// The interval that they are, in order, if they are one.
     pub fn as_range(&self) -> Option<Range<u64>> {
         match self {
-            Picks::Steps { start, step, len } if *step == 1 || *len <= 1 => {
+            AxisIndices::Steps { start, step, len } if *step == 1 || *len <= 1 => {
                 Some(*start..start.saturating_add(*len))
             }
             _ => None,
@@ -82,19 +83,21 @@ impl Picks {
     /// Whether all of so many neighbours are among them, which there is nothing else among.
     pub fn cover(&self, count: u64) -> bool {
         match self {
-            Picks::Steps { step, len, .. } => {
+            AxisIndices::Steps { step, len, .. } => {
                 *len == count && (step.unsigned_abs() == 1 || *len <= 1)
             }
-            Picks::List(list) => list.len() as u64 >= count && distinct(list.clone()) == count,
+            AxisIndices::List(list) => {
+                list.len() as u64 >= count && distinct(list.clone()) == count
+            }
         }
     }
 
-    fn moved_back(&self, by: u64) -> Picks {
+    fn moved_back(&self, by: u64) -> AxisIndices {
         match self {
-            Picks::Steps { start, step, len } => {
-                Picks::Steps { start: start.wrapping_sub(by), step: *step, len: *len }
+            AxisIndices::Steps { start, step, len } => {
+                AxisIndices::Steps { start: start.wrapping_sub(by), step: *step, len: *len }
             }
-            Picks::List(list) => Picks::List(list.iter().map(|at| at - by).collect()),
+            AxisIndices::List(list) => AxisIndices::List(list.iter().map(|at| at - by).collect()),
         }
     }
 }
@@ -118,7 +121,7 @@ pub(crate) enum Elements {
     /// All of a box.
     Region(Region),
     /// Along each axis these.
-    Outer(Vec<Picks>),
+    Outer(Vec<AxisIndices>),
     /// So many single ones: along each axis a list of their coordinates.
     Points { coordinates: Vec<Vec<u64>>, count: u64 },
 }
@@ -128,28 +131,30 @@ pub(crate) enum Elements {
 /// A part that is a box has the box's axes. One that is scattered along its axes has as many elements along
 /// each as are meant there. One that is single elements has one axis.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Part(Elements);
+pub struct ResolvedSelection(Elements);
 
-impl Part {
+impl ResolvedSelection {
     /// Along each axis these; a box, if they are one.
-    pub(crate) fn outer(mut picks: impl Iterator<Item = Picks>) -> Part {
+    pub(crate) fn outer(mut picks: impl Iterator<Item = AxisIndices>) -> ResolvedSelection {
         let mut intervals = Vec::with_capacity(picks.size_hint().0);
         while let Some(along) = picks.next() {
             match along.as_range() {
                 Some(interval) => intervals.push(interval),
                 None => {
                     let before =
-                        intervals.into_iter().map(|r| Picks::range(r.start, r.end - r.start));
-                    return Part(Elements::Outer(before.chain([along]).chain(picks).collect()));
+                        intervals.into_iter().map(|r| AxisIndices::range(r.start, r.end - r.start));
+                    return ResolvedSelection(Elements::Outer(
+                        before.chain([along]).chain(picks).collect(),
+                    ));
                 }
             }
         }
-        Part(Elements::Region(Region::new(intervals)))
+        ResolvedSelection(Elements::Region(Region::new(intervals)))
     }
 
     /// So many single elements: along each axis a list of their coordinates.
-    pub(crate) fn points(coordinates: Vec<Vec<u64>>, count: u64) -> Part {
-        Part(Elements::Points { coordinates, count })
+    pub(crate) fn points(coordinates: Vec<Vec<u64>>, count: u64) -> ResolvedSelection {
+        ResolvedSelection(Elements::Points { coordinates, count })
     }
 
     /// Whether it is all of a box of this shape, in C order.
@@ -158,8 +163,8 @@ impl Part {
     }
 
     /// All of a box of this shape.
-    pub fn all(shape: &[u64]) -> Part {
-        Part(Elements::Region(Region::all(shape)))
+    pub fn all(shape: &[u64]) -> ResolvedSelection {
+        ResolvedSelection(Elements::Region(Region::all(shape)))
     }
 
     pub(crate) fn elements(&self) -> &Elements {
@@ -187,7 +192,7 @@ impl Part {
     pub fn shape(&self) -> Vec<u64> {
         match &self.0 {
             Elements::Region(region) => region.shape(),
-            Elements::Outer(picks) => picks.iter().map(Picks::len).collect(),
+            Elements::Outer(picks) => picks.iter().map(AxisIndices::len).collect(),
             Elements::Points { count, .. } => vec![*count],
         }
     }
@@ -201,7 +206,7 @@ impl Part {
     pub fn bounds(&self) -> Region {
         match &self.0 {
             Elements::Region(region) => region.clone(),
-            Elements::Outer(picks) => Region::new(picks.iter().map(Picks::bounds)),
+            Elements::Outer(picks) => Region::new(picks.iter().map(AxisIndices::bounds)),
             Elements::Points { coordinates, .. } => {
                 Region::new(coordinates.iter().map(|list| bounds(list)))
             }
@@ -209,8 +214,8 @@ impl Part {
     }
 
     /// The same elements, seen with axis `i` being what axis `order[i]` was.
-    pub(crate) fn turned(&self, order: &[usize]) -> Part {
-        Part(match &self.0 {
+    pub(crate) fn turned(&self, order: &[usize]) -> ResolvedSelection {
+        ResolvedSelection(match &self.0 {
             Elements::Region(region) => {
                 Elements::Region(Region::new(order.iter().map(|&a| region.intervals()[a].clone())))
             }
@@ -230,22 +235,22 @@ impl Part {
     }
 
     /// The same elements, counted from the first ones of a box that holds them.
-    pub(crate) fn moved_back(&self, from: &Region) -> Part {
+    pub(crate) fn moved_back(&self, from: &Region) -> ResolvedSelection {
         let starts = from.intervals().iter().map(|r| r.start);
         match &self.0 {
             Elements::Region(region) => {
                 let moved = region.intervals().iter().zip(starts);
                 let moved = moved.map(|(r, start)| r.start - start..r.end - start);
-                Part(Elements::Region(Region::new(moved)))
+                ResolvedSelection(Elements::Region(Region::new(moved)))
             }
             Elements::Outer(picks) => {
                 let moved = picks.iter().zip(starts).map(|(picks, start)| picks.moved_back(start));
-                Part(Elements::Outer(moved.collect()))
+                ResolvedSelection(Elements::Outer(moved.collect()))
             }
             Elements::Points { coordinates, count } => {
                 let moved = coordinates.iter().zip(starts);
                 let moved = moved.map(|(list, start)| list.iter().map(|at| at - start).collect());
-                Part(Elements::Points { coordinates: moved.collect(), count: *count })
+                ResolvedSelection(Elements::Points { coordinates: moved.collect(), count: *count })
             }
         }
     }
@@ -258,11 +263,11 @@ impl Part {
         if let Some(region) = self.as_region() {
             return whole.part(region);
         }
-        let (shape, cell) = (self.shape(), whole.cell());
+        let (shape, cell) = (self.shape(), whole.element_size());
         // As many as the caller gave, at most.
         *room = vec![0; shape.iter().product::<u64>() as usize * cell];
         ViewMut::new(room, &shape, cell).gather(self, whole);
-        View::new(room, &shape, cell).with_heap(whole.heap())
+        View::new(room, &shape, cell).with_var_buffer(whole.var_buffer())
     }
 
     /// Has `fill` fill memory of the part's shape, which then is these elements of `whole`.
@@ -280,27 +285,27 @@ impl Part {
         if let Some(region) = self.as_region() {
             return fill(whole.part(region));
         }
-        let (shape, cell, heap) = (self.shape(), whole.cell(), whole.heap());
+        let (shape, cell, var_buffer) = (self.shape(), whole.element_size(), whole.var_buffer());
         let size = element_count(&shape).and_then(|count| count.checked_mul(cell as u64));
         let mut memory = scratch::zeroed("memory", size)?;
-        fill(ViewMut::new(&mut memory, &shape, cell).with_heap(heap))?;
+        fill(ViewMut::new(&mut memory, &shape, cell).with_var_buffer(var_buffer))?;
         whole.scatter(self, &View::new(&memory, &shape, cell));
         Ok(())
     }
 }
 
-impl From<Region> for Part {
-    fn from(region: Region) -> Part {
-        Part(Elements::Region(region))
+impl From<Region> for ResolvedSelection {
+    fn from(region: Region) -> ResolvedSelection {
+        ResolvedSelection(Elements::Region(region))
     }
 }
-impl From<&Region> for Part {
-    fn from(region: &Region) -> Part {
+impl From<&Region> for ResolvedSelection {
+    fn from(region: &Region) -> ResolvedSelection {
         region.clone().into()
     }
 }
-impl From<&Part> for Part {
-    fn from(part: &Part) -> Part {
+impl From<&ResolvedSelection> for ResolvedSelection {
+    fn from(part: &ResolvedSelection) -> ResolvedSelection {
         part.clone()
     }
 }

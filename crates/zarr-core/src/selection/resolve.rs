@@ -2,53 +2,53 @@
 
 use std::ops::Range;
 
-use super::part::{Elements, Part, Picks};
-use super::{AxisSelection, Selection, Wish};
+use super::part::{AxisIndices, Elements, ResolvedSelection};
+use super::{AxisSelection, Selection, SelectionExpr};
 use crate::error::AccessError;
 use crate::metadata::ArrayMetadata;
 use crate::region::{Region, element_count};
 
 /// Elements of an array, and the shape in which a caller has them.
 #[derive(Clone, Debug)]
-pub(crate) struct Selected {
-    pub part: Part,
+pub(crate) struct Resolved {
+    pub part: ResolvedSelection,
     /// As the part's, without the axes of single numbers.
     pub shape: Vec<u64>,
 }
 
-impl From<Region> for Selected {
-    fn from(region: Region) -> Selected {
-        Selected { shape: region.shape(), part: region.into() }
+impl From<Region> for Resolved {
+    fn from(region: Region) -> Resolved {
+        Resolved { shape: region.shape(), part: region.into() }
     }
 }
 
 impl Selection {
     /// What is meant of this array.
-    pub(crate) fn of(self, metadata: &ArrayMetadata) -> Result<Selected, AccessError> {
+    pub(crate) fn of(self, metadata: &ArrayMetadata) -> Result<Resolved, AccessError> {
         match self.0 {
-            Wish::Blocks(chunks) => blocks(*chunks, metadata),
+            SelectionExpr::Blocks(chunks) => blocks(*chunks, metadata),
             wish => wish.of(&metadata.shape, metadata.dimension_names.as_deref()),
         }
     }
 }
 
-impl Wish {
-    fn of(self, shape: &[u64], names: Option<&[Option<String>]>) -> Result<Selected, AccessError> {
+impl SelectionExpr {
+    fn of(self, shape: &[u64], names: Option<&[Option<String>]>) -> Result<Resolved, AccessError> {
         match self {
-            Wish::All => Ok(Region::all(shape).into()),
-            Wish::Region(region) => Ok(region.within(shape)?.into()),
-            Wish::Outer(axes) => outer(axes, shape),
-            Wish::Named(named) => outer(by_axis(named, shape.len(), names)?, shape),
-            Wish::Points(coordinates) => points(coordinates, shape),
-            Wish::Mask { shape: of_mask, mask } => masked(&of_mask, &mask, shape),
-            Wish::Blocks(_) => Err(AccessError::Argument(
+            SelectionExpr::All => Ok(Region::all(shape).into()),
+            SelectionExpr::Region(region) => Ok(region.within(shape)?.into()),
+            SelectionExpr::Outer(axes) => outer(axes, shape),
+            SelectionExpr::Named(named) => outer(by_axis(named, shape.len(), names)?, shape),
+            SelectionExpr::Points(coordinates) => points(coordinates, shape),
+            SelectionExpr::Mask { shape: of_mask, mask } => masked(&of_mask, &mask, shape),
+            SelectionExpr::Blocks(_) => Err(AccessError::Argument(
                 "a selection of blocks of blocks means nothing; select blocks of the array".into(),
             )),
         }
     }
 }
 
-fn outer(axes: Vec<AxisSelection>, shape: &[u64]) -> Result<Selected, AccessError> {
+fn outer(axes: Vec<AxisSelection>, shape: &[u64]) -> Result<Resolved, AccessError> {
     if axes.len() != shape.len() {
         return Err(AccessError::Rank { expected: shape.len(), found: axes.len() });
     }
@@ -59,15 +59,15 @@ fn outer(axes: Vec<AxisSelection>, shape: &[u64]) -> Result<Selected, AccessErro
         lengths.extend(stays.then_some(along.len()));
         picks.push(along);
     }
-    Ok(Selected { part: Part::outer(picks.into_iter()), shape: lengths })
+    Ok(Resolved { part: ResolvedSelection::outer(picks.into_iter()), shape: lengths })
 }
 
 impl AxisSelection {
-    fn picks(self, axis: usize, len: u64) -> Result<Picks, AccessError> {
+    fn picks(self, axis: usize, len: u64) -> Result<AxisIndices, AccessError> {
         match self {
             AxisSelection::Index(index) => {
                 inside(axis, index, len)?;
-                Ok(Picks::range(index, 1))
+                Ok(AxisIndices::range(index, 1))
             }
             AxisSelection::Steps { step: 0, .. } => {
                 let why =
@@ -84,13 +84,13 @@ impl AxisSelection {
                 let count = (end - start).div_ceil(step.unsigned_abs());
                 let first = if step < 0 { end.saturating_sub(1) } else { start };
                 match count {
-                    0 | 1 => Ok(Picks::range(first, count)),
-                    _ => Ok(Picks::Steps { start: first, step, len: count }),
+                    0 | 1 => Ok(AxisIndices::range(first, count)),
+                    _ => Ok(AxisIndices::Steps { start: first, step, len: count }),
                 }
             }
             AxisSelection::List(list) => {
                 list.iter().try_for_each(|&index| inside(axis, index, len))?;
-                Ok(Picks::list(list))
+                Ok(AxisIndices::list(list))
             }
             AxisSelection::Mask(mask) if mask.len() as u64 != len => {
                 let found = mask.len();
@@ -99,7 +99,7 @@ impl AxisSelection {
                 );
                 Err(AccessError::Argument(why))
             }
-            AxisSelection::Mask(mask) => Ok(Picks::list(
+            AxisSelection::Mask(mask) => Ok(AxisIndices::list(
                 mask.iter().zip(0..).filter(|(taken, _)| **taken).map(|(_, at)| at).collect(),
             )),
         }
@@ -144,7 +144,7 @@ fn by_axis(
     Ok(axes.into_iter().map(|along| along.unwrap_or(AxisSelection::ALL)).collect())
 }
 
-fn points(coordinates: Vec<Vec<u64>>, shape: &[u64]) -> Result<Selected, AccessError> {
+fn points(coordinates: Vec<Vec<u64>>, shape: &[u64]) -> Result<Resolved, AccessError> {
     if coordinates.len() != shape.len() {
         return Err(AccessError::Rank { expected: shape.len(), found: coordinates.len() });
     }
@@ -163,11 +163,11 @@ fn points(coordinates: Vec<Vec<u64>>, shape: &[u64]) -> Result<Selected, AccessE
         list.iter().try_for_each(|&index| inside(axis, index, len))?;
     }
     let count = count as u64;
-    let part = Part::points(coordinates, count);
-    Ok(Selected { part, shape: vec![count] })
+    let part = ResolvedSelection::points(coordinates, count);
+    Ok(Resolved { part, shape: vec![count] })
 }
 
-fn masked(of_mask: &[u64], mask: &[bool], shape: &[u64]) -> Result<Selected, AccessError> {
+fn masked(of_mask: &[u64], mask: &[bool], shape: &[u64]) -> Result<Resolved, AccessError> {
     if of_mask != shape {
         let why = format!(
             "a mask of shape {of_mask:?}, but the array has {shape:?}; give one bool for each element"
@@ -188,20 +188,22 @@ fn masked(of_mask: &[u64], mask: &[bool], shape: &[u64]) -> Result<Selected, Acc
             at /= len;
         }
     }
-    let part = Part::points(coordinates, count);
-    Ok(Selected { part, shape: vec![count] })
+    let part = ResolvedSelection::points(coordinates, count);
+    Ok(Resolved { part, shape: vec![count] })
 }
 
 /// The elements of whole chunks.
-fn blocks(chunks: Wish, metadata: &ArrayMetadata) -> Result<Selected, AccessError> {
+fn blocks(chunks: SelectionExpr, metadata: &ArrayMetadata) -> Result<Resolved, AccessError> {
     let (shape, argument) = (&metadata.shape, |why: &str| AccessError::Argument(why.into()));
     let grid = metadata.grid.as_deref().ok_or_else(|| argument("the array's grid is unknown"))?;
     let counts: Vec<u64> = (0..shape.len()).map(|axis| grid.count(axis, shape[axis])).collect();
     let chunks = chunks.of(&counts, metadata.dimension_names.as_deref())?.part;
     let by_axis = match chunks.elements() {
-        Elements::Region(region) => {
-            region.intervals().iter().map(|r| Picks::range(r.start, r.end - r.start)).collect()
-        }
+        Elements::Region(region) => region
+            .intervals()
+            .iter()
+            .map(|r| AxisIndices::range(r.start, r.end - r.start))
+            .collect(),
         Elements::Outer(picks) => picks.clone(),
         Elements::Points { .. } => {
             return Err(argument("blocks are selected axis by axis, not by points or a mask"));
@@ -212,23 +214,23 @@ fn blocks(chunks: Wish, metadata: &ArrayMetadata) -> Result<Selected, AccessErro
         span.start..span.start.saturating_add(span.len).min(shape[axis])
     };
     let elements = by_axis.iter().enumerate().map(|(axis, chunks)| match chunks {
-        Picks::Steps { len: 0, .. } => Ok(Picks::range(0, 0)),
-        Picks::Steps { start, len, .. } if chunks.as_range().is_some() => {
+        AxisIndices::Steps { len: 0, .. } => Ok(AxisIndices::range(0, 0)),
+        AxisIndices::Steps { start, len, .. } if chunks.as_range().is_some() => {
             let first = interval(axis, *start).start;
             let end = interval(axis, start + len - 1).end;
-            Ok(Picks::range(first, end.saturating_sub(first)))
+            Ok(AxisIndices::range(first, end.saturating_sub(first)))
         }
         others => concatenated(others, |chunk| interval(axis, chunk)),
     });
-    let part = Part::outer(elements.collect::<Result<Vec<_>, _>>()?.into_iter());
-    Ok(Selected { shape: part.shape(), part })
+    let part = ResolvedSelection::outer(elements.collect::<Result<Vec<_>, _>>()?.into_iter());
+    Ok(Resolved { shape: part.shape(), part })
 }
 
 /// The coordinates in chunks, those of one after those of the other.
 fn concatenated(
-    chunks: &Picks,
+    chunks: &AxisIndices,
     interval: impl Fn(u64) -> Range<u64>,
-) -> Result<Picks, AccessError> {
+) -> Result<AxisIndices, AccessError> {
     let mut list = Vec::new();
     let mut reserve = |count: u64| {
         let room = usize::try_from(count).ok().and_then(|count| list.try_reserve_exact(count).ok());
@@ -243,7 +245,7 @@ fn concatenated(
     let len = |range: Range<u64>| range.end.saturating_sub(range.start);
     reserve(chunks.iter().map(|chunk| len(interval(chunk))).fold(0, u64::saturating_add))?;
     list.extend(chunks.iter().flat_map(interval));
-    Ok(Picks::list(list))
+    Ok(AxisIndices::list(list))
 }
 
 #[cfg(test)]

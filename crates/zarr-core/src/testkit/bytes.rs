@@ -78,7 +78,7 @@ impl ArrayToBytes for Bytes {
         element_count(shape)?.checked_mul(self.cell as u64)
     }
 
-    fn spelling(&self, dialect: Dialect) -> Option<CodecSpec> {
+    fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
         let configuration = match self.unit {
             1 => Object::new(),
             _ => Object::new().with("endian", self.endian.name()),

@@ -14,9 +14,9 @@ use crate::codec::{ChunkContext, Codec, CodecSpec, DecodedSize};
 use crate::data_type::{CoreType, DataType, Endian, FloatFormat};
 use crate::dialect::Dialect;
 use crate::error::CodecError;
-use crate::heap::{CELL, Heap};
 use crate::region::Region;
 use crate::registry::Registry;
+use crate::var_buffer::{VAR_REF_SIZE, VarBuffer};
 use crate::view::{View, ViewMut};
 
 /// Checks every promise of a codec that `registry` knows, of whichever of the three kinds: what it
@@ -97,8 +97,8 @@ fn check_all(registry: &Registry, spec: &CodecSpec, exact: bool) {
             subject.check(&codec);
             // A codec on bytes sees no more of a type than its size.
             let flat = matches!(codec, Codec::BytesToBytes(_));
-            if thoroughly && !(flat && sizes.contains(&subject.cell())) {
-                sizes.push(subject.cell());
+            if thoroughly && !(flat && sizes.contains(&subject.element_size())) {
+                sizes.push(subject.element_size());
                 again.extend(subject.check_thoroughly(&codec));
             }
             thoroughly = false;
@@ -124,7 +124,7 @@ struct Subject<'a> {
     context: ChunkContext,
     exact: bool,
     /// Where elements lie that have any length.
-    heap: Option<Heap>,
+    var_buffer: Option<VarBuffer>,
 }
 
 impl<'a> Subject<'a> {
@@ -134,8 +134,8 @@ impl<'a> Subject<'a> {
         context: ChunkContext,
         exact: bool,
     ) -> Subject<'a> {
-        let heap = context.data_type.is_variable().then(Heap::default);
-        Subject { registry, spec, context, exact, heap }
+        let var_buffer = context.data_type.is_variable().then(VarBuffer::default);
+        Subject { registry, spec, context, exact, var_buffer }
     }
 
     fn build(&self, words: &CodecSpec) -> Result<Codec, crate::error::MetadataError> {
@@ -153,7 +153,7 @@ impl<'a> Subject<'a> {
         format!("{} for {}", self.spec, self.chunks())
     }
 
-    fn cell(&self) -> usize {
+    fn element_size(&self) -> usize {
         good(self.context.element_size(), format_args!("the size of an element"))
     }
 
@@ -165,23 +165,25 @@ impl<'a> Subject<'a> {
 
     /// Chunks of native elements, zeros first: of cells, if elements have any length.
     fn elements(&self) -> Vec<Vec<u8>> {
-        let count = self.size() / self.cell();
-        match &self.heap {
+        let count = self.size() / self.element_size();
+        match &self.var_buffer {
             None => elements(&self.context.data_type, count),
-            Some(heap) => long_elements(&self.context.data_type, count)
+            Some(var_buffer) => long_elements(&self.context.data_type, count)
                 .iter()
-                .map(|chunk| good(cells(heap, chunk), format_args!("elements in a heap")))
+                .map(|chunk| {
+                    good(cells(var_buffer, chunk), format_args!("elements in a var_buffer"))
+                })
                 .collect(),
         }
     }
 
     /// What native elements are: cells of equal elements may differ.
     fn said(&self, elements: &[u8]) -> Vec<u8> {
-        match &self.heap {
+        match &self.var_buffer {
             None => elements.to_vec(),
-            Some(heap) => {
-                let held = heap.elements();
-                stream(elements.chunks_exact(CELL).map(|cell| held.get(cell)))
+            Some(var_buffer) => {
+                let held = var_buffer.elements();
+                stream(elements.chunks_exact(VAR_REF_SIZE).map(|cell| held.get(cell)))
             }
         }
     }
@@ -244,8 +246,8 @@ impl<'a> Subject<'a> {
 
     /// What a chunk of native elements becomes: whatever the kind, as bytes that have this order.
     fn encode(&self, codec: &Codec, chunk: &[u8], order: Endian) -> Option<Vec<u8>> {
-        let view = View::new(chunk, &self.context.shape, self.cell());
-        let view = view.with_heap(self.heap.as_ref());
+        let view = View::new(chunk, &self.context.shape, self.element_size());
+        let view = view.with_var_buffer(self.var_buffer.as_ref());
         let encode = || match codec {
             Codec::BytesToBytes(codec) => {
                 let chunk = turned(&self.context.data_type, chunk, order);
@@ -264,7 +266,8 @@ impl<'a> Subject<'a> {
     fn decode(&self, codec: &Codec, encoded: &[u8], order: Endian) -> Option<Vec<u8>> {
         let (shape, size) = (&self.context.shape, self.size());
         let mut out = vec![0xa5; size];
-        let view = ViewMut::new(&mut out, shape, self.cell()).with_heap(self.heap.as_ref());
+        let view = ViewMut::new(&mut out, shape, self.element_size())
+            .with_var_buffer(self.var_buffer.as_ref());
         let decode = || match codec {
             Codec::BytesToBytes(codec) => {
                 let due = DecodedSize::Exactly(size as u64);
@@ -287,11 +290,11 @@ impl<'a> Subject<'a> {
 }
 
 /// The cells of elements of any length.
-fn cells(heap: &Heap, elements: &[Vec<u8>]) -> Result<Vec<u8>, CodecError> {
-    let buffer = heap.add(elements.concat().into())?;
+fn cells(var_buffer: &VarBuffer, elements: &[Vec<u8>]) -> Result<Vec<u8>, CodecError> {
+    let buffer = var_buffer.add(elements.concat().into())?;
     let (mut cells, mut at) = (Vec::new(), 0);
     for element in elements {
-        cells.extend_from_slice(buffer.cell(at, element.len() as u64)?.as_bytes());
+        cells.extend_from_slice(buffer.reference(at, element.len() as u64)?.as_bytes());
         at += element.len() as u64;
     }
     Ok(cells)

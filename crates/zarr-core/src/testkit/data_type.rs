@@ -57,7 +57,7 @@ pub fn check_data_types_differ(registry: &Registry, dialect: Dialect, words: &[J
             let pair = format!("{} and {}", words[n], words[m]);
             assert!(a.to_string() != b.to_string(), "{pair}: Display tells them apart");
             for dialect in DIALECTS {
-                let spelled = |t: &DataType| t.spelling(dialect, Endian::Little);
+                let spelled = |t: &DataType| t.to_metadata(dialect, Endian::Little);
                 let same = spelled(a).is_some() && spelled(a) == spelled(b);
                 assert!(!same, "{pair}: {dialect} spells them differently");
             }
@@ -102,15 +102,15 @@ impl Subject<'_> {
         if self.sizes().1 > 1 { &[Endian::Little, Endian::Big] } else { &[Endian::Little] }
     }
 
-    fn spelling(&self, dialect: Dialect, order: Endian) -> Option<Json> {
+    fn to_metadata(&self, dialect: Dialect, order: Endian) -> Option<Json> {
         let what = format_args!("{}: spelling in {dialect}", self.name);
-        calm(what, || self.data_type.spelling(dialect, order))
+        calm(what, || self.data_type.to_metadata(dialect, order))
     }
 
     /// The dialects that have words for it. Where a codec tells what objects are, the words alone do not
     /// (Z2-040).
     fn dialects(&self) -> impl Iterator<Item = Dialect> {
-        DIALECTS.into_iter().filter(|&dialect| match self.spelling(dialect, Endian::Little) {
+        DIALECTS.into_iter().filter(|&dialect| match self.to_metadata(dialect, Endian::Little) {
             Some(words) if self.data_type.is_variable() && dialect != Dialect::V3 => {
                 parse(self.registry, dialect, &words).is_ok_and(|p| p.data_type == self.data_type)
             }
@@ -136,7 +136,7 @@ impl Subject<'_> {
         }
         for dialect in DIALECTS {
             for core in CoreType::ALL {
-                let Some(words) = core.spelling(dialect, Endian::Little) else { continue };
+                let Some(words) = core.to_metadata(dialect, Endian::Little) else { continue };
                 let parsed = parse(self.registry, dialect, &words);
                 let same = parsed.is_ok_and(|parsed| parsed.data_type == core.into());
                 assert!(same, "{name}: {words} of {dialect} still means `{}`", core.name());
@@ -147,11 +147,11 @@ impl Subject<'_> {
     /// What is spelled is read again as the same type, in the same byte order.
     fn spellings(&self, dialect: Dialect) {
         let (name, (_, unit)) = (&self.name, self.sizes());
-        let own = self.spelling(dialect, Endian::Little).is_some();
+        let own = self.to_metadata(dialect, Endian::Little).is_some();
         assert!(own, "{name}: it has words in the dialect that it was read in");
         for dialect in self.dialects() {
             for &order in self.orders() {
-                let Some(words) = self.spelling(dialect, order) else {
+                let Some(words) = self.to_metadata(dialect, order) else {
                     panic!("{name}: {dialect} has words for both byte orders, or for none");
                 };
                 let what = format!("{name}: {} bytes first, spelled {words}", order.name());
@@ -168,7 +168,7 @@ impl Subject<'_> {
                 assert!(same, "{what}: read again, it rests on {:?}", found.repr());
                 if dialect == Dialect::V3 {
                     // There the `bytes` codec says it.
-                    let same = self.spelling(dialect, Endian::Big) == Some(words.clone());
+                    let same = self.to_metadata(dialect, Endian::Big) == Some(words.clone());
                     assert!(
                         same && parsed.endian.is_none(),
                         "{what}: v3 says no byte order in the type"
@@ -184,7 +184,7 @@ impl Subject<'_> {
     /// Words that are nearly its own do not panic, and make no type of an absurd size.
     fn damaged_words(&self) {
         for dialect in self.dialects() {
-            let Some(words) = self.spelling(dialect, Endian::Little) else { continue };
+            let Some(words) = self.to_metadata(dialect, Endian::Little) else { continue };
             for damaged in damaged(&words).into_iter().chain(junk()) {
                 if let Ok(parsed) = parse(self.registry, dialect, &damaged) {
                     let (sane, repr) = (is_sane(&parsed.data_type), parsed.data_type.repr());

@@ -5,7 +5,7 @@ mod array;
 use std::sync::Arc;
 
 use super::shared::{DIALECTS, calm, in_time, sample};
-use crate::grid::{ChunkGrid, Span};
+use crate::grid::{ChunkExtent, ChunkGrid};
 use crate::region::element_count;
 use crate::registry::Registry;
 
@@ -36,7 +36,7 @@ pub fn check_grid(registry: &Registry, grid: &Arc<dyn ChunkGrid>, shape: &[u64])
 }
 
 /// The chunks of an axis, walked from the first to the last.
-fn spans(grid: &Arc<dyn ChunkGrid>, axis: usize, len: u64) -> Vec<Span> {
+fn spans(grid: &Arc<dyn ChunkGrid>, axis: usize, len: u64) -> Vec<ChunkExtent> {
     let what = format!("{grid:?}: axis {axis} of length {len}");
     let shared = grid.clone();
     let walk = move || {
@@ -187,7 +187,7 @@ fn check_alike(a: &Arc<dyn ChunkGrid>, b: &Arc<dyn ChunkGrid>, shape: &[u64], wh
     let same = a.chunk_shape() == b.chunk_shape();
     assert!(same, "{what} has the chunk shape {:?}, not {:?}", b.chunk_shape(), a.chunk_shape());
     for dialect in DIALECTS {
-        let (a, b) = (a.spelling(dialect), b.spelling(dialect));
+        let (a, b) = (a.to_metadata(dialect), b.to_metadata(dialect));
         assert!(a == b, "{what} is spelled {b:?} in {dialect}, not {a:?}");
     }
 }

@@ -1,13 +1,13 @@
 //! Pairs the cells of a part in memory that holds the whole with those in memory of their own.
 
 use super::{Window, merged, steps};
-use crate::selection::{Elements, Part, Picks};
+use crate::selection::{AxisIndices, Elements, ResolvedSelection};
 
 /// Calls `visit` with byte offsets in a window on a whole, and in one on a part of it alone, of runs of
 /// cells that are contiguous in both, and with the run's length in bytes. Of two runs that begin at the
 /// same cell of the whole, the one that is later in the part's C order comes later.
 pub(super) fn pairs(
-    part: &Part,
+    part: &ResolvedSelection,
     whole: &Window,
     alone: &Window,
     visit: &mut impl FnMut(isize, isize, usize),
@@ -27,8 +27,8 @@ pub(super) fn pairs(
     // Axes with equal steps are walked as those of windows; along others every cell has its own jump.
     let (mut lens, mut strides) = (Vec::new(), [Vec::new(), Vec::new()]);
     let mut jumps: Vec<Vec<[isize; 2]>> = Vec::new();
-    let mut along = |axis: usize, picks: &Picks| match picks {
-        Picks::Steps { step, len, .. } => {
+    let mut along = |axis: usize, picks: &AxisIndices| match picks {
+        AxisIndices::Steps { step, len, .. } => {
             let (first, _) = (within(axis, picks.at(0)), within(axis, picks.at(len - 1)));
             start += first * whole.strides[axis];
             lens.push(*len as usize);
@@ -36,7 +36,7 @@ pub(super) fn pairs(
             strides[0].push(if *len > 1 { whole.strides[axis] * *step as isize } else { 0 });
             strides[1].push(alone.strides[axis]);
         }
-        Picks::List(list) => {
+        AxisIndices::List(list) => {
             let jump = |(n, &at): (usize, &u64)| {
                 [within(axis, at) * whole.strides[axis], n as isize * alone.strides[axis]]
             };
@@ -46,7 +46,7 @@ pub(super) fn pairs(
     match part.elements() {
         Elements::Region(region) => {
             for (axis, r) in region.intervals().iter().enumerate() {
-                along(axis, &Picks::range(r.start, r.end - r.start));
+                along(axis, &AxisIndices::range(r.start, r.end - r.start));
             }
         }
         Elements::Outer(picks) => {
@@ -92,7 +92,7 @@ mod tests {
     use crate::view::{View, ViewMut};
 
     /// A part of a box of this shape, and the coordinates it means; told without any of its own means.
-    fn part(shape: &[u64], seeds: &[u64]) -> (Part, Vec<Vec<u64>>) {
+    fn part(shape: &[u64], seeds: &[u64]) -> (ResolvedSelection, Vec<Vec<u64>>) {
         let mut seeds = seeds.iter().cycle().copied();
         let mut next = move || seeds.next().expect("there are some");
         if next().is_multiple_of(3) {
@@ -101,20 +101,20 @@ mod tests {
                 (0..count).map(|_| shape.iter().map(|len| next() % len).collect()).collect();
             let along = |axis: usize| points.iter().map(|point| point[axis]).collect();
             let coordinates = (0..shape.len()).map(along).collect();
-            return (Part::points(coordinates, count), points);
+            return (ResolvedSelection::points(coordinates, count), points);
         }
         let mut axis = |&len: &u64| match next() % 3 {
-            0 => Picks::List((0..next() % 6).map(|_| next() % len).collect()),
-            1 => Picks::range(next() % len, 1),
+            0 => AxisIndices::List((0..next() % 6).map(|_| next() % len).collect()),
+            1 => AxisIndices::range(next() % len, 1),
             _ => {
                 let (step, back) = (next() % 3 + 1, next().is_multiple_of(2));
                 let count = len.div_ceil(step);
                 let start = if back { (count - 1) * step } else { 0 };
                 let step = step as i64;
-                Picks::Steps { start, step: if back { -step } else { step }, len: count }
+                AxisIndices::Steps { start, step: if back { -step } else { step }, len: count }
             }
         };
-        let picks: Vec<Picks> = shape.iter().map(&mut axis).collect();
+        let picks: Vec<AxisIndices> = shape.iter().map(&mut axis).collect();
         let product = picks.iter().fold(vec![Vec::new()], |some, picks| {
             let longer = |start: &Vec<u64>| {
                 let start = start.clone();
@@ -122,7 +122,7 @@ mod tests {
             };
             some.iter().flat_map(longer).collect()
         });
-        (Part::outer(picks.into_iter()), product)
+        (ResolvedSelection::outer(picks.into_iter()), product)
     }
 
     proptest! {
@@ -170,9 +170,9 @@ mod tests {
     #[test]
     #[should_panic(expected = "a part lies inside the whole")]
     fn what_leaves_the_whole_is_not_touched() {
-        let picks = vec![Picks::Steps { start: 1, step: 2, len: 2 }];
+        let picks = vec![AxisIndices::Steps { start: 1, step: 2, len: 2 }];
         let mut out = [0; 2];
         ViewMut::new(&mut out, &[2], 1)
-            .gather(&Part::outer(picks.into_iter()), &View::new(&[0; 3], &[3], 1));
+            .gather(&ResolvedSelection::outer(picks.into_iter()), &View::new(&[0; 3], &[3], 1));
     }
 }

@@ -147,29 +147,30 @@ proptest! {
     }
 }
 
-/// What is cut, turned, split or lent of a view shows elements of the same heap.
+/// What is cut, turned, split or lent of a view shows elements of the same variable-length buffer.
 #[test]
-fn every_piece_of_a_view_keeps_its_heap() {
-    use crate::heap::{CELL, Heap};
-    let heap = Heap::default();
+fn every_piece_of_a_view_keeps_its_buffer() {
+    use crate::var_buffer::{VAR_REF_SIZE, VarBuffer};
+    let var_buffer = VarBuffer::default();
     let text = |text: &'static str| {
-        let buffer = heap.add(text.as_bytes().into()).unwrap();
-        buffer.cell(0, text.len() as u64).unwrap().as_bytes().to_vec()
+        let buffer = var_buffer.add(text.as_bytes().into()).unwrap();
+        buffer.reference(0, text.len() as u64).unwrap().as_bytes().to_vec()
     };
     let cells = ["a", "bb", "ccc", "", "é", "f"].map(text).concat();
     let texts = |view: &View<'_>| -> Vec<String> {
-        let elements = view.heap().expect("it has a heap").elements();
+        let elements = view.var_buffer().expect("it has a var_buffer").elements();
         let cells = view.to_bytes();
         let text = |cell: &[u8]| String::from_utf8(elements.get(cell).to_vec()).unwrap();
-        cells.chunks_exact(CELL).map(text).collect()
+        cells.chunks_exact(VAR_REF_SIZE).map(text).collect()
     };
-    let view = View::new(&cells, &[2, 3], CELL).with_heap(Some(&heap));
+    let view = View::new(&cells, &[2, 3], VAR_REF_SIZE).with_var_buffer(Some(&var_buffer));
     let right = Region::new([0..2, 1..3]);
     assert_eq!(texts(&view.clone().permuted(&[1, 0])), ["a", "", "bb", "é", "ccc", "f"]);
     assert_eq!(texts(&view.part(&right)), ["bb", "ccc", "é", "f"]);
 
     let mut target = vec![0; cells.len()];
-    let mut whole = ViewMut::new(&mut target, &[2, 3], CELL).with_heap(Some(&heap));
+    let mut whole =
+        ViewMut::new(&mut target, &[2, 3], VAR_REF_SIZE).with_var_buffer(Some(&var_buffer));
     whole.reborrow().permuted(&[1, 0]).copy_from(&view.clone().permuted(&[1, 0]));
     assert_eq!(texts(&whole.as_view()), texts(&view));
     assert_eq!(texts(&whole.reborrow().part(&right).as_view()), ["bb", "ccc", "é", "f"]);
@@ -177,27 +178,28 @@ fn every_piece_of_a_view_keeps_its_heap() {
     left.fill(&text("x"));
     assert_eq!(texts(&left.as_view()), ["x"; 4]);
     assert_eq!(texts(&right.as_view()), ["ccc", "f"]);
-    assert!(left.with_heap(None).heap().is_none());
+    assert!(left.with_var_buffer(None).var_buffer().is_none());
 }
 
-/// Pieces of a view, and the heap beside them, go to threads of their own.
+/// Pieces of a view, and the variable-length buffer beside them, go to threads of their own.
 #[test]
-fn threads_fill_pieces_out_of_one_heap() {
-    use crate::heap::{CELL, Heap};
-    let heap = Heap::default();
-    let mut target = vec![0; 64 * CELL];
-    let whole = ViewMut::new(&mut target, &[64], CELL).with_heap(Some(&heap));
+fn threads_fill_pieces_out_of_one_buffer() {
+    use crate::var_buffer::{VAR_REF_SIZE, VarBuffer};
+    let var_buffer = VarBuffer::default();
+    let mut target = vec![0; 64 * VAR_REF_SIZE];
+    let whole = ViewMut::new(&mut target, &[64], VAR_REF_SIZE).with_var_buffer(Some(&var_buffer));
     let (first, second) = whole.split_at(0, 32);
     std::thread::scope(|scope| {
         for (name, mut piece) in [("first", first), ("second", second)] {
             scope.spawn(move || {
-                let heap = piece.heap().expect("it has a heap");
-                let buffer = heap.add(name.as_bytes().into()).unwrap();
-                piece.fill(buffer.cell(0, name.len() as u64).unwrap().as_bytes());
+                let var_buffer = piece.var_buffer().expect("it has a var_buffer");
+                let buffer = var_buffer.add(name.as_bytes().into()).unwrap();
+                piece.fill(buffer.reference(0, name.len() as u64).unwrap().as_bytes());
             });
         }
     });
-    let elements = heap.elements();
-    let found: Vec<&[u8]> = target.chunks_exact(CELL).map(|cell| elements.get(cell)).collect();
+    let elements = var_buffer.elements();
+    let found: Vec<&[u8]> =
+        target.chunks_exact(VAR_REF_SIZE).map(|cell| elements.get(cell)).collect();
     assert_eq!(found, [vec![&b"first"[..]; 32], vec![&b"second"[..]; 32]].concat());
 }

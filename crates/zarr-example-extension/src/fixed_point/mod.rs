@@ -70,7 +70,7 @@ impl fmt::Display for FixedPoint {
 }
 
 impl ExtensionType for FixedPoint {
-    fn spelling(&self, dialect: Dialect, endian: Endian) -> Option<Json> {
+    fn to_metadata(&self, dialect: Dialect, endian: Endian) -> Option<Json> {
         let words = match dialect {
             Dialect::V3 => {
                 let bits = Object::new().with("fraction_bits", u64::from(self.fraction_bits));
@@ -138,15 +138,15 @@ mod tests {
         let v3 = format!(r#"{{"name":"{URI}","configuration":{{"fraction_bits":8}}}}"#);
         let found = made(&v3, Dialect::V3).unwrap().unwrap();
         assert_eq!((found.data_type.to_string().as_str(), found.endian), ("fixed-point:8", None));
-        assert_eq!(found.data_type.spelling(Dialect::V3, Endian::Little), Some(parse(&v3)));
+        assert_eq!(found.data_type.to_metadata(Dialect::V3, Endian::Little), Some(parse(&v3)));
         for (mark, endian) in [('<', Endian::Little), ('>', Endian::Big)] {
             let words = format!(r#""type":"fixed-point:8","fallback":"{mark}i4""#);
             let draft = format!(r#"{{"extension":"{URI}",{words}}}"#);
             let found = made(&draft, Dialect::Draft).unwrap().unwrap();
             assert_eq!(found.endian, Some(endian));
-            assert_eq!(found.data_type.spelling(Dialect::Draft, endian), Some(parse(&draft)));
+            assert_eq!(found.data_type.to_metadata(Dialect::Draft, endian), Some(parse(&draft)));
         }
-        assert!(FixedPoint::new(8).unwrap().spelling(Dialect::V2, Endian::Little).is_none());
+        assert!(FixedPoint::new(8).unwrap().to_metadata(Dialect::V2, Endian::Little).is_none());
         for other in [r#""int32""#, r#"{"name":"zork"}"#, &v3.replace("name", "extension")] {
             assert!(made(other, Dialect::V3).is_none(), "{other}");
         }

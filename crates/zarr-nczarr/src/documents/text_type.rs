@@ -31,7 +31,7 @@ impl fmt::Display for TextType {
 }
 
 impl ExtensionType for CharType {
-    fn spelling(&self, dialect: Dialect, _: Endian) -> Option<Json> {
+    fn to_metadata(&self, dialect: Dialect, _: Endian) -> Option<Json> {
         (dialect == Dialect::V2).then(|| ">S1".into())
     }
 
@@ -49,7 +49,7 @@ impl ExtensionType for CharType {
 }
 
 impl ExtensionType for TextType {
-    fn spelling(&self, dialect: Dialect, _: Endian) -> Option<Json> {
+    fn to_metadata(&self, dialect: Dialect, _: Endian) -> Option<Json> {
         match dialect {
             Dialect::V2 => Some(format!("|S{}", self.width).into()),
             Dialect::V3 => Some(format!("r{}", 8 * self.width).into()),

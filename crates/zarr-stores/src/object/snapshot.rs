@@ -273,20 +273,20 @@ pub(super) fn tag_of(version: &Version) -> (Option<String>, Option<String>) {
 }
 
 /// Some ranges, fetched with one request.
-struct Span {
+struct CoalescedRange {
     range: Range<u64>,
     /// Bytes of it that are in none of them.
     wasted: u64,
 }
 
 /// Ranges put together where what is between them costs less than a request.
-fn merged(ranges: impl Iterator<Item = Range<u64>>) -> Vec<Span> {
+fn merged(ranges: impl Iterator<Item = Range<u64>>) -> Vec<CoalescedRange> {
     let ranges: Vec<_> = ranges.filter(|range| !range.is_empty()).collect();
     let needed = coalesce(ranges.clone(), 0);
     let span = |range: Range<u64>| {
         let inside = needed.iter().filter(|needed| range.contains(&needed.start));
         let size: u64 = inside.map(|needed| needed.end - needed.start).sum();
-        Span { wasted: range.end - range.start - size, range }
+        CoalescedRange { wasted: range.end - range.start - size, range }
     };
     coalesce(ranges, GAP).into_iter().map(span).collect()
 }

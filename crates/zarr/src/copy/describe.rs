@@ -152,7 +152,7 @@ fn in_words_of(
             if let Codec::ArrayToBytes(_) = codec {
                 chain.retain(|spec| spec.name != "bytes");
             }
-            chain.push(codec.spelling(Dialect::V3).unwrap_or(spec));
+            chain.push(codec.to_metadata(Dialect::V3).unwrap_or(spec));
         }
         metadata.codecs = chain;
         if metadata.attributes.get("filters").is_some_and(|f| matches!(f, Json::Array(_)))

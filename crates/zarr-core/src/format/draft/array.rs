@@ -56,7 +56,7 @@ pub(super) fn parse(
             tolerate(reading, member, &format!("it is missing; taken as {default}"))?;
         }
     }
-    let mut obstacles = Vec::new();
+    let mut unsupported = Vec::new();
     let shape = lengths("shape", object.get("shape"), &reading.limits)?;
 
     let declared_type = object.get("data_type").cloned().unwrap_or(Json::Null);
@@ -66,7 +66,7 @@ pub(super) fn parse(
         let what = format!("`data_type`: `{spelling}` is none of the draft's core types");
         if reading.tolerate(what).is_err() {
             let hint = "the draft spells it otherwise, and the reading is strict".into();
-            obstacles.push(Unsupported { what: "data type", name: spelling.into(), hint });
+            unsupported.push(Unsupported { what: "data type", name: spelling.into(), hint });
         }
     }
     let mut parsed = reading.registry.parse_data_type(&declared_type, Dialect::Draft)?;
@@ -79,9 +79,9 @@ pub(super) fn parse(
     let mut on_bytes = filters::codecs(&hidden)?;
     on_bytes.extend(compressor(object.get("compressor"))?);
     on_bytes.extend(chunk_codecs(object.get("chunk_codecs"))?);
-    let lacks = obstacles.len();
-    let on_bytes = serialized(&mut parsed, &declared_type, on_bytes, reading, &mut obstacles)?;
-    let is_told = obstacles.len() > lacks;
+    let lacks = unsupported.len();
+    let on_bytes = serialized(&mut parsed, &declared_type, on_bytes, reading, &mut unsupported)?;
+    let is_told = unsupported.len() > lacks;
     match (&parsed.data_type, parsed.data_type.repr()) {
         (DataType::Unknown { .. }, None) if is_told => {}
         (DataType::Unknown { .. }, None) => {
@@ -91,7 +91,7 @@ pub(super) fn parse(
                 .unwrap_or(&declared_type);
             let name = name.as_str().map_or_else(|| name.brief(), str::to_owned);
             let hint = "it has no fallback; register an extension for it".into();
-            obstacles.push(Unsupported { what: "data type", name, hint });
+            unsupported.push(Unsupported { what: "data type", name, hint });
         }
         (DataType::Unknown { declared, fallback: Some(fallback) }, _) => {
             reading
@@ -101,7 +101,8 @@ pub(super) fn parse(
         _ => {}
     }
 
-    let (grid, separator) = parse_grid(object.get("chunk_grid"), &shape, reading, &mut obstacles)?;
+    let (grid, separator) =
+        parse_grid(object.get("chunk_grid"), &shape, reading, &mut unsupported)?;
     let chunk_keys = match era {
         Era::E0 | Era::E1 | Era::E2 => ChunkKeys::Draft2019 { separator },
         Era::E3 | Era::E4 => ChunkKeys::Draft { separator: separator.unwrap_or('/'), scalar_at_c0 },
@@ -120,7 +121,7 @@ pub(super) fn parse(
             if reading.registry.knows_codec(&layout) {
                 codecs.push(layout)
             } else {
-                obstacles.push(named("memory layout", o))
+                unsupported.push(named("memory layout", o))
             }
         }
         Some(other) => {
@@ -131,7 +132,7 @@ pub(super) fn parse(
         }
     }
     codecs.extend(on_bytes);
-    let shards = shards::parse(object.get("storage_transformers"), shape.len(), &mut obstacles)?;
+    let shards = shards::parse(object.get("storage_transformers"), shape.len(), &mut unsupported)?;
     let declared_fill = object.get("fill_value").cloned().unwrap_or(Json::Null);
     let extensions_ = object.remove("extensions");
     let unknown: Object =
@@ -158,7 +159,7 @@ pub(super) fn parse(
         codecs,
         declared_fill,
         shards,
-        obstacles,
+        unsupported,
     };
     let listed: Object =
         extensions_.map(|list| ("extensions".to_owned(), list)).into_iter().collect();
@@ -174,7 +175,7 @@ fn parse_grid(
     json: Option<&Json>,
     shape: &[u64],
     reading: &mut Reading<'_>,
-    obstacles: &mut Vec<Unsupported>,
+    unsupported: &mut Vec<Unsupported>,
 ) -> Result<(Grid, Option<char>), MetadataError> {
     let invalid = |why: String| invalid("chunk_grid", why);
     let object =
@@ -206,7 +207,7 @@ fn parse_grid(
         return match reading.registry.build_grid(uri, &configuration, shape) {
             Some(grid) => Ok((Some(grid?), separator)),
             None => {
-                obstacles.push(named("chunk grid", object));
+                unsupported.push(named("chunk grid", object));
                 Ok((None, separator))
             }
         };
@@ -361,7 +362,7 @@ pub(super) fn document(array: &ArrayMetadata, text: bool) -> Result<Object, Meta
         // draft-v3.md 2.3: zarr-python 2.18 drops the compressor of scalars.
         return Err(cannot(FORMAT, "a compressed scalar", "store it without a codec"));
     }
-    let grid = array.grid.as_ref().and_then(|grid| grid.spelling(Dialect::Draft));
+    let grid = array.grid.as_ref().and_then(|grid| grid.to_metadata(Dialect::Draft));
     let Some(Json::Object(grid)) = grid else {
         let what = match array.chunk_shape() {
             None => "chunks of different shapes",

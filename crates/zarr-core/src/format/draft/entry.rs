@@ -98,8 +98,8 @@ pub(crate) fn parse(
         // Whether it is E3 the documents tell; see `Draft::settle`.
         (None, _, None) => Era::E4,
     };
-    let mut obstacles = Vec::new();
-    extensions::of_entry_point(object, reading, &mut obstacles)?;
+    let mut unsupported = Vec::new();
+    extensions::of_entry_point(object, reading, &mut unsupported)?;
     for name in object.iter().map(|(name, _)| name).filter(|name| !MEMBERS.contains(name)) {
         tolerate(reading, name, "it is not a member of an entry point")?;
     }
@@ -113,7 +113,7 @@ pub(crate) fn parse(
         suffix: suffix.unwrap_or_else(|| default.to_owned()),
         encoding,
         frozen,
-        obstacles,
+        unsupported,
         text: false,
         unsettled,
     })

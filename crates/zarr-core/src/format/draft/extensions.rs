@@ -27,11 +27,11 @@ pub(super) fn must_understand(extension: &Json) -> Option<bool> {
 pub(super) fn of_entry_point(
     object: &Object,
     reading: &mut Reading<'_>,
-    obstacles: &mut Vec<Unsupported>,
+    unsupported: &mut Vec<Unsupported>,
 ) -> Result<(), MetadataError> {
     for extension in listed(object, reading)? {
         if !understood(&extension, None, reading)? {
-            obstacles.push(not_understood(&Json::Object(extension)));
+            unsupported.push(not_understood(&Json::Object(extension)));
         }
     }
     Ok(())
@@ -45,7 +45,7 @@ pub(super) fn of_array(
 ) -> Result<(), MetadataError> {
     for extension in listed(object, reading)? {
         if !understood(&extension, Some(array), reading)? {
-            array.obstacles.push(not_understood(&Json::Object(extension)));
+            array.unsupported.push(not_understood(&Json::Object(extension)));
         }
     }
     Ok(())

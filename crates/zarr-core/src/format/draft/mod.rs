@@ -7,13 +7,13 @@ mod array;
 mod entry;
 mod extensions;
 mod filters;
-mod lone;
 mod shards;
+mod single_document;
 
 use std::sync::Arc;
 
 pub(crate) use self::entry::parse as parse_entry_point;
-pub(crate) use self::lone::LoneDocument;
+pub(crate) use self::single_document::SingleDocument;
 use super::encoding::{JsonEncoding, MetadataEncoding};
 use super::{Child, Documents, Format, Place};
 use super::{attributes, document, kind_by_key, last_segment, parse_object};
@@ -39,7 +39,7 @@ pub struct Draft {
     /// Why nothing here is written, if so.
     frozen: Option<String>,
     /// Why no element of the hierarchy can be read, if so.
-    obstacles: Vec<Unsupported>,
+    unsupported: Vec<Unsupported>,
     /// Whether the suffix is still a guess.
     unsettled: bool,
 }
@@ -59,7 +59,7 @@ impl Draft {
             encoding: Arc::new(JsonEncoding),
             text: false,
             frozen: None,
-            obstacles: Vec::new(),
+            unsupported: Vec::new(),
             unsettled: false,
         }
     }
@@ -193,7 +193,7 @@ impl Format for Draft {
         if let Some(bytes) = array {
             let object = parse_object(bytes, &*self.encoding, false, reading)?;
             let mut array = array::parse(object, self.era, !self.text, reading)?;
-            array.obstacles.extend(self.obstacles.iter().cloned());
+            array.unsupported.extend(self.unsupported.iter().cloned());
             return Ok(Some(NodeMetadata::Array(Box::new(array))));
         }
         let Some(bytes) = group else { return Ok(None) };

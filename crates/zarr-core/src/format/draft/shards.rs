@@ -11,7 +11,7 @@ const SHARDING: &str = "purl.org/zarr/spec/storage_transformers/sharding";
 pub(super) fn parse(
     json: Option<&Json>,
     rank: usize,
-    obstacles: &mut Vec<Unsupported>,
+    unsupported: &mut Vec<Unsupported>,
 ) -> Result<Option<Vec<u64>>, MetadataError> {
     let invalid = |why: String| MetadataError::invalid("storage_transformers", why);
     let list = match json {
@@ -47,7 +47,7 @@ pub(super) fn parse(
             })
         }
         _ => {
-            obstacles.extend(list.iter().map(|transformer| Unsupported {
+            unsupported.extend(list.iter().map(|transformer| Unsupported {
                 what: "storage transformer",
                 name: uri(transformer),
                 hint: "it changes what is stored, and is not known here".into(),

@@ -8,7 +8,7 @@ use crate::view::{View, ViewMut, is_permutation};
 
 /// Chunks there and back.
 pub(super) fn check(subject: &Subject<'_>, codec: &dyn ArrayToArray) {
-    let (name, shape, cell) = (subject.name(), &subject.context.shape, subject.cell());
+    let (name, shape, cell) = (subject.name(), &subject.context.shape, subject.element_size());
     let next = next(subject, codec);
     let order = calm(format_args!("{name}: axis_order"), || codec.axis_order());
     if let Some(order) = order {
@@ -28,7 +28,7 @@ pub(super) fn check(subject: &Subject<'_>, codec: &dyn ArrayToArray) {
             assert!(encoded == turned, "{name}: encode turns the axes as axis_order says");
         }
         let what = format!("{name}: decode of what encode made");
-        let all = filled(shape, cell, subject.heap.as_ref(), |out| {
+        let all = filled(shape, cell, subject.var_buffer.as_ref(), |out| {
             good(
                 calm(format_args!("{what}"), || codec.decode(&encoded, out)),
                 format_args!("{what}"),
@@ -45,13 +45,14 @@ pub(super) fn check(subject: &Subject<'_>, codec: &dyn ArrayToArray) {
 
 /// Damaged elements, and chunks of other axes.
 pub(super) fn check_thoroughly(subject: &Subject<'_>, codec: &dyn ArrayToArray) {
-    let (name, shape, cell) = (subject.name(), &subject.context.shape, subject.cell());
+    let (name, shape, cell) = (subject.name(), &subject.context.shape, subject.element_size());
     let next = next(subject, codec);
     for chunk in subject.elements() {
         let Some(encoded) = encode(subject, codec, &chunk, &next) else { continue };
         for (how, damaged) in damaged(&encoded) {
             let mut out = vec![0; chunk.len()];
-            let view = ViewMut::new(&mut out, shape, cell).with_heap(subject.heap.as_ref());
+            let view =
+                ViewMut::new(&mut out, shape, cell).with_var_buffer(subject.var_buffer.as_ref());
             let decode = || codec.decode(&damaged, view);
             let decoded = calm(format_args!("{name}: {how}: decode"), decode);
             let fits = damaged.len() == encoded.len();
@@ -84,7 +85,7 @@ fn encode(
 ) -> Option<Vec<u8>> {
     let (name, shape) = (subject.name(), &subject.context.shape);
     let mut first: Option<Option<Vec<u8>>> = None;
-    views(chunk, shape, subject.cell(), subject.heap.as_ref(), |how, view| {
+    views(chunk, shape, subject.element_size(), subject.var_buffer.as_ref(), |how, view| {
         let encoded =
             calm(format_args!("{name}: encode of elements {how}"), || codec.encode(view).ok());
         let first = first.get_or_insert_with(|| encoded.clone());

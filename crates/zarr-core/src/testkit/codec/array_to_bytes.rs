@@ -6,14 +6,14 @@ use super::layout::{filled, views};
 use super::{Subject, damaged};
 use crate::codec::ArrayToBytes;
 use crate::error::CodecError;
-use crate::heap::Heap;
 use crate::region::Region;
 use crate::testkit::shared::{calm, good};
+use crate::var_buffer::VarBuffer;
 use crate::view::{View, ViewMut};
 
 /// Chunks there and back, whole and in parts.
 pub(super) fn check(subject: &Subject<'_>, codec: &dyn ArrayToBytes) {
-    let (name, shape, cell) = (subject.name(), &subject.context.shape, subject.cell());
+    let (name, shape, cell) = (subject.name(), &subject.context.shape, subject.element_size());
     for (n, chunk) in subject.elements().iter().enumerate() {
         let Some(encoded) = encode(subject, codec, chunk) else {
             assert!(n > 0, "{name}: a chunk of zeros must be encoded");
@@ -64,7 +64,7 @@ pub(super) fn check_thoroughly(subject: &Subject<'_>, codec: &dyn ArrayToBytes) 
 fn encode(subject: &Subject<'_>, codec: &dyn ArrayToBytes, chunk: &[u8]) -> Option<Vec<u8>> {
     let (name, shape) = (subject.name(), &subject.context.shape);
     let mut first: Option<Option<Vec<u8>>> = None;
-    views(chunk, shape, subject.cell(), subject.heap.as_ref(), |how, view| {
+    views(chunk, shape, subject.element_size(), subject.var_buffer.as_ref(), |how, view| {
         let encode = || codec.encode(view.clone()).ok().map(Cow::into_owned);
         let encoded = calm(format_args!("{name}: encode of elements {how}"), encode);
         let in_parts = || {
@@ -98,7 +98,7 @@ fn decode(
 ) -> Vec<u8> {
     let (name, shape) = (subject.name(), &subject.context.shape);
     let what = format!("{name}: decode_into of the part {within}");
-    let all = filled(&within.shape(), subject.cell(), subject.heap.as_ref(), |out| {
+    let all = filled(&within.shape(), subject.element_size(), subject.var_buffer.as_ref(), |out| {
         let decoded =
             calm(format_args!("{what}"), || codec.decode_into(encoded, shape, within, out));
         good(decoded, format_args!("{what}"));
@@ -119,11 +119,11 @@ fn decode_into(
     within: &Region,
     subject: &Subject<'_>,
 ) -> Result<(), CodecError> {
-    let cell = subject.cell();
+    let cell = subject.element_size();
     let mut out = vec![0; within.shape().iter().product::<u64>() as usize * cell];
     // What a damaged chunk leaves behind goes with it.
-    let heap = subject.heap.as_ref().map(Heap::fork);
-    let view = ViewMut::new(&mut out, &within.shape(), cell).with_heap(heap.as_ref());
+    let var_buffer = subject.var_buffer.as_ref().map(VarBuffer::fork);
+    let view = ViewMut::new(&mut out, &within.shape(), cell).with_var_buffer(var_buffer.as_ref());
     calm(format_args!("{name}: decode_into"), || codec.decode_into(encoded, shape, within, view))
 }
 

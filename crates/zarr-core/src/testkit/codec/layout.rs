@@ -1,7 +1,7 @@
 //! Lays out the elements of one chunk in memory in different ways.
 
-use crate::heap::Heap;
 use crate::region::Region;
+use crate::var_buffer::VarBuffer;
 use crate::view::{View, ViewMut};
 
 fn memory(shape: &[u64], cell: usize) -> Vec<u8> {
@@ -23,7 +23,7 @@ pub(super) fn views(
     elements: &[u8],
     shape: &[u64],
     cell: usize,
-    heap: Option<&Heap>,
+    var_buffer: Option<&VarBuffer>,
     mut see: impl FnMut(&str, View<'_>),
 ) {
     let plain = View::new(elements, shape, cell);
@@ -33,7 +33,7 @@ pub(super) fn views(
     let (wide, place) = wider(shape);
     let mut around = memory(&wide, cell);
     ViewMut::new(&mut around, &wide, cell).part(&place).copy_from(&plain);
-    let mut see = |how: &str, view: View<'_>| see(how, view.with_heap(heap));
+    let mut see = |how: &str, view: View<'_>| see(how, view.with_var_buffer(var_buffer));
     see("in C order", plain);
     see("in F order", View::new(&turned, &turned_shape, cell).permuted(&order));
     see("inside a wider box", View::new(&around, &wide, cell).part(&place));
@@ -43,10 +43,10 @@ pub(super) fn views(
 pub(super) fn filled(
     shape: &[u64],
     cell: usize,
-    heap: Option<&Heap>,
+    var_buffer: Option<&VarBuffer>,
     mut fill: impl FnMut(ViewMut<'_>),
 ) -> [(&'static str, Vec<u8>); 3] {
-    let mut fill = |view: ViewMut<'_>| fill(view.with_heap(heap));
+    let mut fill = |view: ViewMut<'_>| fill(view.with_var_buffer(var_buffer));
     let mut plain = memory(shape, cell);
     fill(ViewMut::new(&mut plain, shape, cell));
     let order = reversed(shape.len());

@@ -13,7 +13,8 @@ pub(super) fn check(subject: &Subject<'_>, codec: &Codec) -> Vec<(Dialect, Resul
     let (mut spoken, mut built) = (vec![subject.spec.clone()], Vec::new());
     for dialect in DIALECTS {
         let name = subject.name();
-        let words = calm(format_args!("{name}: spelling in {dialect}"), || codec.spelling(dialect));
+        let words =
+            calm(format_args!("{name}: spelling in {dialect}"), || codec.to_metadata(dialect));
         let Some(words) = words else { continue };
         let found = words.dialect;
         assert!(found == dialect, "{name}: spelling in {dialect} gives words of {found}");
@@ -42,7 +43,7 @@ fn spelled(
     let name = format!("{}: spelled `{words}` in {}", subject.name(), words.dialect);
     // One that lies flat in v2 may not fit such chunks as a codec on arrays.
     let again = subject.build(words)?;
-    let spelling = again.spelling(words.dialect);
+    let spelling = again.to_metadata(words.dialect);
     let shown = spelling.as_ref().map_or("nothing".into(), CodecSpec::to_string);
     assert!(spelling.as_ref() == Some(words), "{name}: built again, it is spelled `{shown}`");
 
@@ -84,8 +85,8 @@ fn unknown_members(subject: &Subject<'_>, words: &CodecSpec) {
         _ => {
             let what = "an unknown parameter, which is ignored (Z2-061, D-063),";
             let built = good(built, format_args!("`{more}`: {what}"));
-            let plain = subject.build(words).ok().and_then(|codec| codec.spelling(dialect));
-            let same = built.spelling(dialect) == plain;
+            let plain = subject.build(words).ok().and_then(|codec| codec.to_metadata(dialect));
+            let same = built.to_metadata(dialect) == plain;
             assert!(same, "`{more}`: an unknown parameter in {dialect} changes nothing");
         }
     }

@@ -19,7 +19,7 @@ pub(super) fn check(subject: &Subject<'_>, fills: &[FillValue]) {
     let taken = subject.data_type.check_element(b"");
     good(taken, format_args!("{name}: the empty element, which stands where nothing was written,"));
     for dialect in DIALECTS {
-        if subject.spelling(dialect, Endian::Little).is_none() {
+        if subject.to_metadata(dialect, Endian::Little).is_none() {
             continue;
         }
         for fill in fills {

@@ -57,7 +57,7 @@ impl fmt::Display for Length {
 }
 
 impl ExtensionType for Length {
-    fn spelling(&self, dialect: Dialect, endian: Endian) -> Option<Json> {
+    fn to_metadata(&self, dialect: Dialect, endian: Endian) -> Option<Json> {
         let unit = if self.flaw == ForgetsUnit { "m" } else { &self.unit };
         let mark = if self.flaw == ForgetsOrder { '<' } else { endian.mark() };
         let configuration = Object::new().with("unit", unit);
@@ -238,7 +238,7 @@ fn the_types_of_the_core_pass() {
         };
         let fills: Vec<Json> = fills.iter().map(|text| json(text)).collect();
         for dialect in [Dialect::V3, Dialect::V2, Dialect::Draft] {
-            let words = core.spelling(dialect, Endian::Big).expect("every dialect knows it");
+            let words = core.to_metadata(dialect, Endian::Big).expect("every dialect knows it");
             check_data_type(&Registry::new(), dialect, &words, &fills);
         }
     }

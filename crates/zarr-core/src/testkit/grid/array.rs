@@ -16,7 +16,7 @@ use crate::testkit::shared::{DIALECTS, Random, calm, good};
 use crate::view::{View, ViewMut};
 
 /// Bytes in an element of the checks' arrays.
-const CELL: usize = 2;
+const VAR_REF_SIZE: usize = 2;
 
 /// In each dialect that has words for the grid.
 pub(super) fn check(registry: &Registry, grid: &Arc<dyn ChunkGrid>, shape: &[u64]) {
@@ -24,7 +24,9 @@ pub(super) fn check(registry: &Registry, grid: &Arc<dyn ChunkGrid>, shape: &[u64
     // v2 does not ask a grid for its words.
     for dialect in DIALECTS.into_iter().filter(|&dialect| dialect != Dialect::V2) {
         let what = format!("{grid:?}: spelling in {dialect}");
-        let Some(words) = calm(format_args!("{what}"), || grid.spelling(dialect)) else { continue };
+        let Some(words) = calm(format_args!("{what}"), || grid.to_metadata(dialect)) else {
+            continue;
+        };
         spoken += 1;
         assert!(matches!(words, Json::Object(_)), "{what} is an object, not {words}");
         check_in(registry, grid, shape, dialect);
@@ -44,7 +46,7 @@ fn check_in(registry: &Registry, grid: &Arc<dyn ChunkGrid>, shape: &[u64], diale
     let mut random = Random::new(1);
     let built = || good(home.open(registry), format_args!("{what}, opened again,"));
     let again = |array: &Array| {
-        let words = grid.spelling(dialect).map(|words| words.to_string()).unwrap_or_default();
+        let words = grid.to_metadata(dialect).map(|words| words.to_string()).unwrap_or_default();
         let found = array.metadata().grid.clone();
         found.unwrap_or_else(|| panic!("{grid:?}: {words} names no grid that the registry knows"))
     };
@@ -105,15 +107,15 @@ impl Model {
             array.write_bytes(region, &elements)
         });
         good(written, format_args!("{what}, written in {region},"));
-        let model = ViewMut::new(&mut self.elements, &self.shape, CELL);
-        model.part(region).copy_from(&View::new(&elements, &region.shape(), CELL));
+        let model = ViewMut::new(&mut self.elements, &self.shape, VAR_REF_SIZE);
+        model.part(region).copy_from(&View::new(&elements, &region.shape(), VAR_REF_SIZE));
     }
 
     fn read(&self, array: &Array, region: &Region, what: &str) {
         let read = || array.read_bytes(region);
         let found = calm(format_args!("{what}, read in {region},"), read);
         let found = good(found, format_args!("{what}, read in {region},"));
-        let due = View::new(&self.elements, &self.shape, CELL).part(region).to_bytes();
+        let due = View::new(&self.elements, &self.shape, VAR_REF_SIZE).part(region).to_bytes();
         assert!(found == *due, "{what}: elements in {region} are not those that were written");
     }
 
@@ -131,15 +133,15 @@ impl Model {
         let mut longer = self.shape.clone();
         longer[axis] += count;
         let mut all = vec![0; size(&longer)];
-        let whole = ViewMut::new(&mut all, &longer, CELL);
+        let whole = ViewMut::new(&mut all, &longer, VAR_REF_SIZE);
         let (mut first, mut rest) = whole.split_at(axis, count);
-        first.copy_from(&View::new(&elements, &added, CELL));
-        rest.copy_from(&View::new(&self.elements, &self.shape, CELL));
+        first.copy_from(&View::new(&elements, &added, VAR_REF_SIZE));
+        rest.copy_from(&View::new(&self.elements, &self.shape, VAR_REF_SIZE));
         (self.shape, self.elements) = (longer, all);
     }
 }
 
 /// Bytes of an array of this shape.
 fn size(shape: &[u64]) -> usize {
-    shape.iter().product::<u64>() as usize * CELL
+    shape.iter().product::<u64>() as usize * VAR_REF_SIZE
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::check_grid;
 use crate::dialect::Dialect;
 use crate::error::MetadataError;
-use crate::grid::{ChunkGrid, RegularGrid, Span};
+use crate::grid::{ChunkExtent, ChunkGrid, RegularGrid};
 use crate::json::{Json, Object};
 use crate::registry::Registry;
 use crate::testkit::shared::verdict;
@@ -107,14 +107,14 @@ impl ChunkGrid for Broken {
         }
     }
 
-    fn span(&self, axis: usize, ordinal: u64) -> Span {
+    fn span(&self, axis: usize, ordinal: u64) -> ChunkExtent {
         let (chunk, reach) = (self.chunk, self.before[axis]);
         let step = if self.flaw == LeavesGap { chunk + 1 } else { chunk };
         let step = if self.flaw == Overlaps { chunk - 1 } else { step };
         let start = ordinal.saturating_mul(step).saturating_sub(reach);
         let before = if ordinal == 0 || self.flaw == ReachesBackTwice { reach } else { 0 };
         let stride = if self.flaw == SkipsIndex { 2 } else { 1 };
-        Span {
+        ChunkExtent {
             index: (ordinal as i64).saturating_mul(stride).saturating_add(self.first[axis]),
             before,
             start,
@@ -137,7 +137,7 @@ impl ChunkGrid for Broken {
         Some(vec![len; self.before.len()])
     }
 
-    fn spelling(&self, dialect: Dialect) -> Option<Json> {
+    fn to_metadata(&self, dialect: Dialect) -> Option<Json> {
         let before: Vec<u64> = match self.flaw {
             ForgetsOrigin => vec![0; self.before.len()],
             _ => self.before.clone(),

@@ -390,7 +390,7 @@ impl Planning<'_> {
         let element = DataType::Raw { size: variable.ty.size().unwrap_or(1) };
         let context = ChunkContext::new(element, variable.storage.chunks.clone());
         match self.from.hierarchy().registry().build_codec(spec, &context) {
-            Ok(Codec::BytesToBytes(codec)) => codec.spelling(self.new.dialect).is_some(),
+            Ok(Codec::BytesToBytes(codec)) => codec.to_metadata(self.new.dialect).is_some(),
             _ => false,
         }
     }

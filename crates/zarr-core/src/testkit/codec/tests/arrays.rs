@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use super::*;
 use crate::codec::{ArrayToArray, ArrayToBytes, Codec, EncodedParts};
 use crate::error::{CodecError, MetadataError};
-use crate::heap::CELL;
 use crate::region::{Region, element_count};
 use crate::testkit::bytes::Bytes;
+use crate::var_buffer::VAR_REF_SIZE;
 use crate::view::{View, ViewMut};
 
 /// One way to break a promise.
@@ -78,7 +78,7 @@ fn build_stored(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, Metad
 
 impl ArrayToBytes for Stored {
     fn encode<'a>(&self, chunk: View<'a>) -> Result<Cow<'a, [u8]>, CodecError> {
-        let (shape, cell) = (chunk.shape(), chunk.cell());
+        let (shape, cell) = (chunk.shape(), chunk.element_size());
         let elements = elements(self.flaw, &chunk);
         let encoded = self.inner.encode(View::new(&elements, &shape, cell))?;
         Ok(Cow::Owned(encoded.into_owned()))
@@ -123,8 +123,8 @@ impl ArrayToBytes for Stored {
         self.flaw == ClaimsMemory
     }
 
-    fn spelling(&self, dialect: Dialect) -> Option<CodecSpec> {
-        let words = self.inner.spelling(dialect)?;
+    fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
+        let words = self.inner.to_metadata(dialect)?;
         Some(CodecSpec { name: format!("{:?}", self.flaw), ..words })
     }
 }
@@ -174,7 +174,7 @@ impl ArrayToArray for Turned {
     }
 
     fn decode(&self, encoded: &[u8], mut out: ViewMut<'_>) -> Result<(), CodecError> {
-        let size = out.len() * out.cell();
+        let size = out.len() * out.element_size();
         if self.flaw == IgnoresTarget && out.as_bytes_mut().is_none() {
             return Ok(());
         }
@@ -187,14 +187,14 @@ impl ArrayToArray for Turned {
         if encoded.len() != size {
             return Err(CodecError::corrupt("broken", "another length"));
         }
-        let cell = out.cell();
+        let cell = out.element_size();
         let mut turned = out.permuted(&self.order);
         let shape = turned.shape();
         turned.copy_from(&View::new(&encoded, &shape, cell));
         Ok(())
     }
 
-    fn spelling(&self, dialect: Dialect) -> Option<CodecSpec> {
+    fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
         let name = format!("{:?}", self.flaw);
         (dialect == Dialect::V3).then(|| CodecSpec::v3(name, Object::new()))
     }
@@ -251,7 +251,7 @@ fn each_broken_promise_of_a_codec_on_arrays_is_found() {
 struct Framed(&'static str);
 
 fn build_framed(spec: &CodecSpec, _: &ChunkContext) -> Result<Codec, MetadataError> {
-    let known = ["good", "by-cell", "loses-last", "trusts-length", "in-no-heap", "half"];
+    let known = ["good", "by-cell", "loses-last", "trusts-length", "in-no-var_buffer", "half"];
     let flaw = known.into_iter().find(|name| *name == spec.name).expect("a known flaw");
     Ok(Codec::array_to_bytes(Framed(flaw)))
 }
@@ -262,8 +262,9 @@ impl ArrayToBytes for Framed {
         if self.0 == "by-cell" {
             return Ok(cells);
         }
-        let heap = chunk.heap().expect("the kit gives a heap").elements();
-        let mut elements: Vec<&[u8]> = cells.chunks_exact(CELL).map(|c| heap.get(c)).collect();
+        let var_buffer = chunk.var_buffer().expect("the kit gives a var_buffer").elements();
+        let mut elements: Vec<&[u8]> =
+            cells.chunks_exact(VAR_REF_SIZE).map(|c| var_buffer.get(c)).collect();
         if let (Some(last), "loses-last") = (elements.last_mut(), self.0) {
             *last = b"";
         }
@@ -278,11 +279,14 @@ impl ArrayToBytes for Framed {
         mut out: ViewMut<'_>,
     ) -> Result<(), CodecError> {
         let corrupt = || CodecError::corrupt("framed", "it is damaged");
-        let own = crate::heap::Heap::default();
-        let heap =
-            if self.0 == "in-no-heap" { &own } else { out.heap().expect("the kit gives a heap") };
+        let own = crate::var_buffer::VarBuffer::default();
+        let var_buffer = if self.0 == "in-no-var_buffer" {
+            &own
+        } else {
+            out.var_buffer().expect("the kit gives a var_buffer")
+        };
         let count = element_count(shape).filter(|&n| n < 1000).ok_or_else(corrupt)? as usize;
-        let buffer = heap.add(encoded.to_vec().into())?;
+        let buffer = var_buffer.add(encoded.to_vec().into())?;
         let (mut cells, mut at) = (Vec::new(), 0);
         for _ in 0..count {
             let len = encoded.get(at..at + 4).ok_or_else(corrupt)?;
@@ -292,14 +296,14 @@ impl ArrayToBytes for Framed {
                 let _ = &encoded[at..at + len];
             }
             let kept = if self.0 == "half" { len / 2 } else { len };
-            cells.extend_from_slice(buffer.cell(at as u64, kept as u64)?.as_bytes());
+            cells.extend_from_slice(buffer.reference(at as u64, kept as u64)?.as_bytes());
             at += len;
         }
-        out.copy_from(&View::new(&cells, shape, CELL).part(within));
+        out.copy_from(&View::new(&cells, shape, VAR_REF_SIZE).part(within));
         if at == encoded.len() { Ok(()) } else { Err(corrupt()) }
     }
 
-    fn spelling(&self, dialect: Dialect) -> Option<CodecSpec> {
+    fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
         (dialect == Dialect::V2).then(|| CodecSpec::new(dialect, self.0, Object::new()))
     }
 }
@@ -320,7 +324,7 @@ fn codecs_of_elements_of_any_length_are_checked() {
         ("by-cell", "decode_into of the part"),
         ("loses-last", "is the codec lossy?"),
         ("half", "is the codec lossy?"),
-        ("in-no-heap", "is the codec lossy?"),
+        ("in-no-var_buffer", "is the codec lossy?"),
         ("trusts-length", "must not panic"),
     ] {
         let said = said(flaw, &[4, 3]);

@@ -161,7 +161,7 @@ impl BytesToBytes for Broken {
         }
     }
 
-    fn spelling(&self, dialect: Dialect) -> Option<CodecSpec> {
+    fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
         let mut words = Object::new().with("key", u64::from(self.key));
         let mut said = dialect;
         match self.flaw {

@@ -4,12 +4,12 @@
 //! grid, not even a third party's, needs to be trusted with it.
 
 use super::ChunkGrid;
-use super::tiles::{Axis, Piece, Tile, Tiles, tile};
-use crate::selection::Part;
+use super::tiles::{Axis, ChunkProjection, Piece, Tiles, tile};
+use crate::selection::ResolvedSelection;
 use crate::view::ViewMut;
 
 /// The tiles of a part, each with its own piece of `out`.
-pub(crate) struct Cut<'a, 'm> {
+pub(crate) struct SplitOutput<'a, 'm> {
     grid: &'a dyn ChunkGrid,
     shape: &'a [u64],
     axes: Vec<Axis>,
@@ -19,20 +19,21 @@ pub(crate) struct Cut<'a, 'm> {
     scalar: Option<ViewMut<'m>>,
 }
 
-impl<'a, 'm> Cut<'a, 'm> {
+impl<'a, 'm> SplitOutput<'a, 'm> {
     /// Cuts `out`, which has the shape of `part`; gives it back with the tiles, if chunks' elements are
     /// scattered over it.
     pub fn new(
         grid: &'a dyn ChunkGrid,
         shape: &'a [u64],
-        part: &Part,
+        part: &ResolvedSelection,
         out: ViewMut<'m>,
     ) -> Result<Self, (Box<Tiles<'a>>, ViewMut<'m>)> {
         let axes = match Box::new(Tiles::new(grid, shape, part)).into_axes() {
             Ok(axes) => axes,
             Err(tiles) => return Err((tiles, out)),
         };
-        let mut cut = Cut { grid, shape, axes, left: Vec::new(), pieces: Vec::new(), scalar: None };
+        let mut cut =
+            SplitOutput { grid, shape, axes, left: Vec::new(), pieces: Vec::new(), scalar: None };
         match cut.axes.is_empty() {
             true => cut.scalar = Some(out),
             false if part.is_empty() => {}
@@ -42,8 +43,8 @@ impl<'a, 'm> Cut<'a, 'm> {
     }
 }
 
-impl<'m> Iterator for Cut<'_, 'm> {
-    type Item = (Tile, ViewMut<'m>);
+impl<'m> Iterator for SplitOutput<'_, 'm> {
+    type Item = (ChunkProjection, ViewMut<'m>);
 
     fn next(&mut self) -> Option<Self::Item> {
         if let Some(out) = self.scalar.take() {
@@ -86,7 +87,7 @@ mod tests {
             let mut memory = vec![0u8; size];
             let out = ViewMut::new(&mut memory, &region.shape(), 1);
             let mut found = Vec::new();
-            let cut = Cut::new(&grid, &shape, &(&region).into(), out);
+            let cut = SplitOutput::new(&grid, &shape, &(&region).into(), out);
             let cut = cut.unwrap_or_else(|_| panic!("a region is cut in boxes"));
             for (n, (tile, mut piece)) in cut.enumerate() {
                 assert_eq!(piece.shape(), tile.place.shape());

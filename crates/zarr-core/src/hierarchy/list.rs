@@ -2,7 +2,7 @@
 
 use futures::stream::{self, StreamExt, TryStreamExt};
 
-use super::room::Room;
+use super::context::HierarchyContext;
 use crate::dialect::Dialect;
 use crate::error::{Error, Result, StoreError};
 use crate::format::consolidated::{DRAFT, DRAFT_GROUP, is_document};
@@ -11,7 +11,7 @@ use crate::metadata::{GroupMetadata, NodeKind, NodeMetadata};
 use crate::path::NodePath;
 use crate::store::{ListOptions, StoreKey, StorePrefix};
 
-impl Room {
+impl HierarchyContext {
     /// What all of them give: as many are asked for at a time as the store likes, one where it never waits.
     pub async fn all<T, F: Future<Output = Result<T>>>(
         &self,

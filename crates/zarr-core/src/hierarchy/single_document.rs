@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::context::{HierarchyContext, note};
 use super::options::OpenOptions;
-use super::room::{Room, note};
 use crate::error::{Result, StoreError};
-use crate::format::LoneDocument;
+use crate::format::SingleDocument;
 use crate::store::{ListOptions, Listing, Store, StoreKey, StorePrefix};
 
 /// So many documents are looked into, where one is looked for without its name.
@@ -17,7 +17,7 @@ const MOST_LONE: usize = 8;
 /// No document of one array has more bytes.
 const MOST_LONE_BYTES: u64 = 16 << 20;
 
-impl Room {
+impl HierarchyContext {
     /// The room of a document of May 2019, when no draft said yet where anything lies: one that is `named`,
     /// else the only one at the store's root that looks like one. Its chunks are looked for below
     /// `data/`, as June 2019 had it, and where there is no `data/`, beside the document.
@@ -25,7 +25,7 @@ impl Room {
         store: Arc<dyn Store>,
         options: &OpenOptions,
         named: Option<&str>,
-    ) -> Result<Option<Room>> {
+    ) -> Result<Option<HierarchyContext>> {
         let looks_like = |name: &str| name.ends_with(".json") || name.ends_with(".array");
         if named.is_some_and(|name| !looks_like(name)) {
             return Ok(None);
@@ -61,14 +61,19 @@ impl Room {
                 Err(_) => None,
             };
             found.extend(bytes.and_then(|bytes| {
-                LoneDocument::recognise(key, &bytes, chunks.clone(), options.era)
+                SingleDocument::recognise(key, &bytes, chunks.clone(), options.era)
             }));
         }
         Ok(match (found.pop(), found.is_empty()) {
             (Some(only), true) => {
                 let what = "a document of May 2019, which says nothing of where chunks lie; they are looked for as in June 2019";
                 let place = only.key().to_string();
-                Some(Room::new(store, Arc::new(only), options, note(&place, vec![what.into()])))
+                Some(HierarchyContext::new(
+                    store,
+                    Arc::new(only),
+                    options,
+                    note(&place, vec![what.into()]),
+                ))
             }
             _ => None,
         })

@@ -12,7 +12,7 @@ use crate::store::{Listing, StoreKey, StorePrefix};
 
 /// One document, describing the only node there is. Its chunks lie where the caller says.
 #[derive(Clone, Debug)]
-pub(crate) struct LoneDocument {
+pub(crate) struct SingleDocument {
     key: StoreKey,
     chunks: StorePrefix,
     era: Era,
@@ -20,7 +20,7 @@ pub(crate) struct LoneDocument {
     frozen: String,
 }
 
-impl LoneDocument {
+impl SingleDocument {
     /// The format of what a document at `key` describes, its chunks below `chunks`; `None` if the
     /// document is none of May 2019.
     pub fn recognise(
@@ -28,7 +28,7 @@ impl LoneDocument {
         bytes: &[u8],
         chunks: StorePrefix,
         asked: Option<Era>,
-    ) -> Option<LoneDocument> {
+    ) -> Option<SingleDocument> {
         let (json, _) = Json::parse_tolerant(bytes).ok()?;
         let object = json.as_object()?;
         let uri = object.get("zarr_format").and_then(Json::as_str)?;
@@ -40,7 +40,7 @@ impl LoneDocument {
         let first = kind == NodeKind::Array && !object.contains("attributes");
         let era = asked.unwrap_or(if first { Era::E0 } else { Era::E1 });
         let frozen = super::entry::frozen_era(era);
-        Some(LoneDocument { key: key.clone(), chunks, era, kind, frozen })
+        Some(SingleDocument { key: key.clone(), chunks, era, kind, frozen })
     }
 
     /// The document's key.
@@ -53,7 +53,7 @@ impl LoneDocument {
     }
 }
 
-impl Format for LoneDocument {
+impl Format for SingleDocument {
     fn dialect(&self) -> Dialect {
         Dialect::Draft
     }

@@ -9,10 +9,10 @@ use std::sync::{Arc, Mutex};
 use bytes::Bytes;
 use futures::future::{join_all, try_join_all};
 
-use super::consolidate::Touched;
-use super::consolidated::Copied;
+use super::consolidate::AffectedNodes;
+use super::consolidated::ConsolidatedView;
 use super::options::{OpenOptions, Options};
-use super::purge::Ground;
+use super::purge::CreateMode;
 use crate::array::compare_and_swap::{self, Edited};
 use crate::dialect::{Dialect, Era, Reading, Strictness, Warning};
 use crate::error::{AccessError, Cause, Error, MetadataError, Result, StoreError};
@@ -31,14 +31,14 @@ const MOST_LEFT_OUT: usize = 1000;
 
 /// A store, the format of what lies in it, and what this program knows.
 #[derive(Debug)]
-pub(crate) struct Room {
+pub(crate) struct HierarchyContext {
     pub store: Arc<dyn Store>,
     /// The store without copies that stand for documents.
     pub live: Arc<dyn Store>,
     /// The copies that stand for documents.
-    pub copied: Option<Arc<Copied>>,
+    pub copied: Option<Arc<ConsolidatedView>>,
     /// Copies that are to be compared with documents as those are read.
-    pub watched: Mutex<Option<Arc<Copied>>>,
+    pub watched: Mutex<Option<Arc<ConsolidatedView>>>,
     /// Whether a draft's copies were seen; they are not looked for at each change.
     pub draft_copies: AtomicBool,
     pub format: Arc<dyn Format>,
@@ -63,33 +63,33 @@ impl<'a> NewDocument<'a> {
     }
 }
 
-impl Room {
+impl HierarchyContext {
     /// The room at a store's root, or the one of a lone document there, which may be `named`, and the documents
     /// that were found on the way; `None` if nothing begins there.
     pub async fn open(
         store: Arc<dyn Store>,
         options: &OpenOptions,
         named: Option<&str>,
-    ) -> Result<Option<(Room, Documents)>> {
+    ) -> Result<Option<(HierarchyContext, Documents)>> {
         let lone_era = options.era.is_none_or(|era| era <= Era::E1);
         let lone = lone_era && matches!(options.dialect, None | Some(Dialect::Draft));
-        if let Some(found) = Room::probe(store.clone(), options).await? {
+        if let Some(found) = HierarchyContext::probe(store.clone(), options).await? {
             return Ok(Some(found));
         }
         let name = store.name();
-        let room = if lone {
-            Room::lone(store, options, named).await.map_err(|e| e.at_store(name))?
+        let context = if lone {
+            HierarchyContext::lone(store, options, named).await.map_err(|e| e.at_store(name))?
         } else {
             None
         };
-        Ok(room.map(|room| (room, Documents::new())))
+        Ok(context.map(|context| (context, Documents::new())))
     }
 
     /// The room at a store's root, and the documents there; `None` if no hierarchy begins there.
     pub async fn probe(
         store: Arc<dyn Store>,
         options: &OpenOptions,
-    ) -> Result<Option<(Room, Documents)>> {
+    ) -> Result<Option<(HierarchyContext, Documents)>> {
         if options.era.is_some_and(|era| era <= Era::E1) {
             // In May 2019 nothing had an entry point.
             return Ok(None);
@@ -148,9 +148,9 @@ impl Room {
         };
         let mut warnings = note("zarr.json", reading.warnings);
         warnings.extend(passed_over);
-        let room = Room::new(store, options.wrapped(format), options, warnings);
-        let room = room.with_copies(&found, &options.consolidated).await?;
-        Ok(Some((room, found)))
+        let context = HierarchyContext::new(store, options.wrapped(format), options, warnings);
+        let context = context.with_copies(&found, &options.consolidated).await?;
+        Ok(Some((context, found)))
     }
 
     /// What the format hides among a node's attributes, taken out of them.
@@ -192,8 +192,8 @@ impl Room {
         format: Arc<dyn Format>,
         options: &OpenOptions,
         warnings: Vec<Warning>,
-    ) -> Room {
-        Room {
+    ) -> HierarchyContext {
+        HierarchyContext {
             live: store.clone(),
             store,
             copied: None,
@@ -376,7 +376,7 @@ impl Room {
         &self,
         path: &NodePath,
         node: &NodeMetadata,
-        ground: Ground,
+        ground: CreateMode,
     ) -> Result<NodeMetadata> {
         let at = |e: Error| self.at(path, e);
         self.writeable().map_err(at)?;
@@ -394,7 +394,7 @@ impl Room {
             let absent = ancestors.into_iter().zip(absent).filter(|(_, absent)| *absent);
             above.extend(absent.map(|(ancestor, _)| ancestor));
         }
-        let touched = Touched { path, above: &above, below: ground.overwrite };
+        let touched = AffectedNodes { path, above: &above, below: ground.overwrite };
         self.changing(touched, self.create_now(path, node, documents, &above, ground)).await
     }
 
@@ -404,7 +404,7 @@ impl Room {
         node: &NodeMetadata,
         documents: Documents,
         above: &[NodePath],
-        ground: Ground,
+        ground: CreateMode,
     ) -> Result<NodeMetadata> {
         let at = |e: Error| self.at(path, e);
         let mut whole_was_link = false;
@@ -566,11 +566,11 @@ impl Room {
         change: impl FnMut(Json) -> Result<Json>,
     ) -> Result<Json> {
         self.writeable().map_err(|e| self.at(path, e).at_key(&place.key))?;
-        let touched = Touched { path, above: &[], below: false };
+        let touched = AffectedNodes { path, above: &[], below: false };
         self.changing(touched, self.edit_now(path, place, change)).await
     }
 
-    /// As [`Room::edit`]; the second result says whether the consolidated copies could be made again after the change was
+    /// As [`HierarchyContext::edit`]; the second result says whether the consolidated copies could be made again after the change was
     /// made.
     pub async fn edit_and_copy(
         &self,
@@ -579,7 +579,7 @@ impl Room {
         change: impl FnMut(Json) -> Result<Json>,
     ) -> Result<(Json, Result<()>)> {
         self.writeable().map_err(|e| self.at(path, e).at_key(&place.key))?;
-        let touched = Touched { path, above: &[], below: false };
+        let touched = AffectedNodes { path, above: &[], below: false };
         self.change_and_copy(touched, self.edit_now(path, place, change)).await
     }
 
@@ -623,7 +623,7 @@ impl Room {
     /// erase left.
     pub async fn erase(&self, path: &NodePath) -> Result<()> {
         self.writeable().map_err(|e| self.at(path, e))?;
-        let touched = || Touched { path, above: &[], below: true };
+        let touched = || AffectedNodes { path, above: &[], below: true };
         match self.node(path).await {
             Ok(_) => self.changing(touched(), self.erase_all(path)).await.map(drop),
             // What an earlier erase that was cut short has left (decision 0139).
