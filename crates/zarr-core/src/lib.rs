@@ -79,6 +79,8 @@ pub use region::Region;
 pub use registry::{Access, Registry};
 pub use selection::{AxisSelection, Selection, steps};
 pub use suggestion::did_you_mean;
+pub use view::strided::StridedBuffer;
+pub use view::{View, ViewMut};
 
 #[cfg(feature = "half")]
 pub use half;

@@ -1,7 +1,7 @@
 //! Describes which elements of an array a caller selects, and in which order.
 //!
 //! A [`Selection`] is a wish: it knows nothing of the array. With the array's shape, grid and names it
-//! becomes a [`Part`], which is all that reading and writing know of. Each chunk that a part touches is
+//! becomes a [`ResolvedSelection`], which is all that reading and writing know of. Each chunk that a part touches is
 //! read once, however its elements are scattered.
 
 mod part;

@@ -7,6 +7,7 @@
 
 mod copy;
 mod pairs;
+pub(crate) mod strided;
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
@@ -38,7 +39,7 @@ impl Window {
     }
 
     fn len(&self) -> usize {
-        self.shape.iter().product()
+        if self.shape.contains(&0) { 0 } else { self.shape.iter().product() }
     }
 
     fn is_contiguous(&self) -> bool {
@@ -234,7 +235,11 @@ impl<'a> View<'a> {
     pub fn is_all(&self, cell: &[u8]) -> bool {
         assert_eq!(cell.len(), self.window.cell, "a cell is compared with a cell");
         let mut same = true;
-        walk(&self.window.shape, [&self.window.strides], self.window.cell, &mut |[offset], run| {
+        let mut window = Cow::Borrowed(&self.window);
+        if window.strides.contains(&0) {
+            window = Cow::Owned(self.without_repeats().window);
+        }
+        walk(&window.shape, [&window.strides], window.cell, &mut |[offset], run| {
             // SAFETY: `walk` visits runs of contiguous cells inside the window.
             let bytes = unsafe { std::slice::from_raw_parts(self.at.offset(offset), run) };
             same = is_repetition(bytes, cell);

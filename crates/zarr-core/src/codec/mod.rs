@@ -1,7 +1,7 @@
 //! Defines the codec traits: how a chunk becomes bytes, and bytes a chunk.
 //!
 //! A codec is a pure function on bytes: it never sees a store. Three kinds follow each other in a
-//! [`Chain`]: array to array, array to bytes, bytes to bytes (F-070). v2 and the drafts know only the
+//! [`CodecChain`]: array to array, array to bytes, bytes to bytes (F-070). v2 and the drafts know only the
 //! last kind; their filters and compressor come after an implied `bytes` (decision 0114).
 
 pub(crate) mod budget;
