@@ -35,6 +35,7 @@ pub mod data_type;
 mod dialect;
 mod element;
 mod error;
+pub mod fork;
 pub mod format;
 pub mod grid;
 pub mod hierarchy;

@@ -1,13 +1,52 @@
 //! Takes locks. A thread that panicked while it held one leaves nothing half done behind it: what the locks of
-//! these crates guard is changed in one step.
+//! these crates guard is changed in one step. Each lock is counted while it is held, so that a process can fork when no
+//! thread holds one ([`crate::fork`]).
 
-use std::sync::{
-    Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
-};
+use std::ops::{Deref, DerefMut};
+use std::sync::{self, Condvar, Mutex, PoisonError, RwLock};
+use std::thread::{self, Thread};
 use std::time::Duration;
+
+pub use crate::fork::hold;
+use crate::fork::{Hold, hold_now};
+
+/// A lock that is held.
+#[derive(Debug)]
+pub struct Locked<G> {
+    // Dropped first.
+    guard: G,
+    _hold: Hold,
+}
+
+/// A mutex that is held.
+pub type MutexGuard<'a, T> = Locked<sync::MutexGuard<'a, T>>;
+/// A lock that is held for reading.
+pub type RwLockReadGuard<'a, T> = Locked<sync::RwLockReadGuard<'a, T>>;
+/// A lock that is held for writing.
+pub type RwLockWriteGuard<'a, T> = Locked<sync::RwLockWriteGuard<'a, T>>;
+
+impl<G: Deref> Deref for Locked<G> {
+    type Target = G::Target;
+
+    fn deref(&self) -> &G::Target {
+        &self.guard
+    }
+}
+
+impl<G: DerefMut> DerefMut for Locked<G> {
+    fn deref_mut(&mut self) -> &mut G::Target {
+        &mut self.guard
+    }
+}
 
 /// Locks a mutex.
 pub fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    let _hold = hold();
+    Locked { guard: lock_uncounted(mutex), _hold }
+}
+
+/// Locks a mutex that its threads hold while they wait, and that a forked process does not use.
+pub fn lock_uncounted<T: ?Sized>(mutex: &Mutex<T>) -> sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -18,24 +57,68 @@ pub fn into_inner<T>(mutex: Mutex<T>) -> T {
 
 /// Locks for reading.
 pub fn read<T: ?Sized>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {
-    lock.read().unwrap_or_else(PoisonError::into_inner)
+    let _hold = hold();
+    Locked { guard: lock.read().unwrap_or_else(PoisonError::into_inner), _hold }
 }
 
 /// Locks for writing.
 pub fn write<T: ?Sized>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
-    lock.write().unwrap_or_else(PoisonError::into_inner)
+    let _hold = hold();
+    Locked { guard: lock.write().unwrap_or_else(PoisonError::into_inner), _hold }
 }
 
-/// Waits until another thread notifies this one.
-pub fn wait<'a, T>(condition: &Condvar, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
-    condition.wait(guard).unwrap_or_else(PoisonError::into_inner)
+/// Waits until another thread notifies this one. The mutex is one that a forked process does not use: a thread that wakes
+/// takes it even if another is about to fork.
+pub fn wait<'a, T>(condition: &Condvar, locked: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
+    let Locked { guard, _hold } = locked;
+    drop(_hold);
+    let guard = condition.wait(guard).unwrap_or_else(PoisonError::into_inner);
+    Locked { guard, _hold: hold_now() }
 }
 
 /// As [`wait`], but no longer than `limit`.
 pub fn wait_timeout<'a, T>(
     condition: &Condvar,
-    guard: MutexGuard<'a, T>,
+    locked: MutexGuard<'a, T>,
     limit: Duration,
 ) -> MutexGuard<'a, T> {
-    condition.wait_timeout(guard, limit).unwrap_or_else(PoisonError::into_inner).0
+    let Locked { guard, _hold } = locked;
+    drop(_hold);
+    let waited = condition.wait_timeout(guard, limit);
+    Locked { guard: waited.unwrap_or_else(PoisonError::into_inner).0, _hold: hold_now() }
+}
+
+/// What threads wait for that share a mutex with other processes forked off this one: a thread that wakes takes the mutex
+/// as any other does.
+#[derive(Debug, Default)]
+pub struct Condition(Mutex<Vec<Thread>>);
+
+impl Condition {
+    /// One that no thread waits for.
+    pub const fn new() -> Condition {
+        Condition(Mutex::new(Vec::new()))
+    }
+
+    /// Waits until another thread calls [`Condition::notify_all`], or for `limit`; perhaps not so long. `locked` is the
+    /// lock of `mutex`.
+    pub fn wait<'a, T>(
+        &self,
+        mutex: &'a Mutex<T>,
+        locked: MutexGuard<'a, T>,
+        limit: Option<Duration>,
+    ) -> MutexGuard<'a, T> {
+        lock(&self.0).push(thread::current());
+        drop(locked);
+        match limit {
+            Some(limit) => thread::park_timeout(limit),
+            None => thread::park(),
+        }
+        lock(mutex)
+    }
+
+    /// Wakes all threads that wait.
+    pub fn notify_all(&self) {
+        let waiting = std::mem::take(&mut *lock(&self.0));
+        waiting.iter().for_each(Thread::unpark);
+    }
 }

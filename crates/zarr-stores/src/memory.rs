@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
-use std::sync::{Arc, Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Mutex, RwLock};
 
 use bytes::Bytes;
 use zarr_core::store::{
@@ -86,11 +86,11 @@ impl MemoryStore {
     }
 
     // A poisoned lock is taken all the same: no step on the map can be left half done.
-    fn values(&self) -> RwLockReadGuard<'_, Values> {
+    fn values(&self) -> sync::RwLockReadGuard<'_, Values> {
         sync::read(&self.values)
     }
 
-    fn values_mut(&self) -> Result<RwLockWriteGuard<'_, Values>, StoreError> {
+    fn values_mut(&self) -> Result<sync::RwLockWriteGuard<'_, Values>, StoreError> {
         if self.read_only { Err(StoreError::ReadOnly) } else { Ok(sync::write(&self.values)) }
     }
 }

@@ -4,9 +4,9 @@
 //! a change is worked out. After some lost attempts writers of this process take turns at the key, each
 //! waiting a bounded time, so nothing can deadlock.
 
-use std::collections::HashSet;
-use std::hash::{BuildHasher, RandomState};
-use std::sync::{Arc, Condvar, LazyLock, Mutex};
+use std::collections::BTreeSet;
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -17,7 +17,7 @@ use crate::hierarchy::{Guard, HierarchyContext};
 use crate::store::{
     InMemorySnapshot, Payload, Precondition, Snapshot, SnapshotOptions, StoreKey, check_size,
 };
-use crate::sync::{lock, wait_timeout};
+use crate::sync::{Condition, lock};
 
 /// What a change makes of a value.
 pub(crate) enum Edited {
@@ -124,27 +124,24 @@ fn no_version() -> StoreError {
 /// courtesy: it makes attempts succeed, the compare-and-swap makes them right.
 struct Turn(u64);
 
-#[derive(Default)]
-struct KeyQueue {
-    taken: Mutex<HashSet<u64>>,
-    freed: Condvar,
-}
-
-static TURNSTILE: LazyLock<(KeyQueue, RandomState)> = LazyLock::new(Default::default);
+/// Keys at which it is a writer's turn.
+static TAKEN: Mutex<BTreeSet<u64>> = Mutex::new(BTreeSet::new());
+static FREED: Condition = Condition::new();
 
 impl Turn {
     /// Waits for the turn, but not for ever: a turn that does not come is not waited for.
     fn take(store: &str, key: &StoreKey) -> Option<Turn> {
-        let (turnstile, hasher) = &*TURNSTILE;
-        let id = hasher.hash_one((store, key.as_str()));
+        // A process that was forked off has none of the writers.
+        let key = (std::process::id(), store, key.as_str());
+        let id = BuildHasherDefault::<DefaultHasher>::default().hash_one(key);
         let give_up = Instant::now() + LONGEST_TURN;
-        let mut taken = lock(&turnstile.taken);
+        let mut taken = lock(&TAKEN);
         while !taken.insert(id) {
             let left = give_up.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return None;
             }
-            taken = wait_timeout(&turnstile.freed, taken, left);
+            taken = FREED.wait(&TAKEN, taken, Some(left));
         }
         Some(Turn(id))
     }
@@ -152,8 +149,7 @@ impl Turn {
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        let turnstile = &TURNSTILE.0;
-        lock(&turnstile.taken).remove(&self.0);
-        turnstile.freed.notify_all();
+        lock(&TAKEN).remove(&self.0);
+        FREED.notify_all();
     }
 }

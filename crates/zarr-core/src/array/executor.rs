@@ -258,15 +258,15 @@ pub(crate) fn lost_worker() -> Error {
 /// The pool for these options; `None` if one thread is to do it.
 #[cfg(feature = "rayon")]
 fn pool(options: &Options) -> Option<std::sync::Arc<rayon::ThreadPool>> {
-    use std::collections::HashMap;
-    use std::sync::{Arc, LazyLock, Mutex};
+    use std::collections::BTreeMap;
+    use std::sync::{Arc, Mutex};
 
     use crate::sync::lock;
 
     /// By process and number of threads.
-    type Pools = HashMap<(u32, usize), Arc<rayon::ThreadPool>>;
-    static POOLS: LazyLock<Mutex<Pools>> = LazyLock::new(Default::default);
-    if let Some(pool) = &options.pool {
+    type Pools = BTreeMap<(u32, usize), Arc<rayon::ThreadPool>>;
+    static POOLS: Mutex<Pools> = Mutex::new(BTreeMap::new());
+    if let Some(pool) = options.pool.as_ref().filter(|_| !crate::fork::is_child()) {
         return Some(pool.clone());
     }
     let threads = match options.threads {

@@ -4,11 +4,11 @@
 //! Bounded in bytes: what was not used for longest is forgotten first.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::Mutex;
 
 use crate::codec::ChunkIndex;
 use crate::store::{StoreKey, Version};
-use crate::sync::lock;
+use crate::sync::{MutexGuard, lock};
 
 /// About as many bytes go with everything that is remembered.
 const ENTRY: u64 = 256;

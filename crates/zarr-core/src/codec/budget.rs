@@ -5,11 +5,11 @@
 //! inside a decoding, such as an inner chunk, takes more without waiting.
 
 use std::cell::Cell;
-use std::sync::{Condvar, Mutex, MutexGuard};
+use std::sync::Mutex;
 
 use crate::error::CodecError;
 use crate::limits::Limits;
-use crate::sync;
+use crate::sync::{self, Condition, MutexGuard};
 
 /// So few bytes are not counted: each thread holds them once.
 const SMALL: u64 = 1 << 20;
@@ -29,7 +29,7 @@ struct Budget {
 }
 
 static BUDGET: Mutex<Budget> = Mutex::new(Budget { process: 0, held: 0 });
-static RETURNED: Condvar = Condvar::new();
+static RETURNED: Condition = Condition::new();
 
 fn lock() -> MutexGuard<'static, Budget> {
     let mut budget = sync::lock(&BUDGET);
@@ -88,7 +88,7 @@ pub(super) fn take(size: u64) -> Result<Taken, CodecError> {
     let mut budget = lock();
     if HELD.get() == 0 {
         while budget.held > 0 && budget.held.saturating_add(size) > limit {
-            budget = sync::wait(&RETURNED, budget);
+            budget = RETURNED.wait(&BUDGET, budget, None);
         }
     }
     budget.held = budget.held.saturating_add(size);

@@ -4,12 +4,12 @@
 //! channel. A thread that may block anyway makes the call itself.
 
 use std::cell::Cell;
-use std::collections::HashMap;
-use std::sync::{Arc, LazyLock, Mutex, mpsc};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, mpsc};
 
 use futures::channel::oneshot;
 
-use crate::sync::lock;
+use crate::sync::{lock, lock_uncounted};
 
 /// How many threads there are.
 pub(super) const THREADS: usize = 8;
@@ -61,8 +61,7 @@ pub async fn run<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -
 
 /// The way to this process' threads; `None` if it gets none.
 fn threads() -> Option<mpsc::Sender<Job>> {
-    static THREAD_POOLS: LazyLock<Mutex<HashMap<u32, mpsc::Sender<Job>>>> =
-        LazyLock::new(Default::default);
+    static THREAD_POOLS: Mutex<BTreeMap<u32, mpsc::Sender<Job>>> = Mutex::new(BTreeMap::new());
     let mut pools = lock(&THREAD_POOLS);
     if let Some(pool) = pools.get(&std::process::id()) {
         return Some(pool.clone());
@@ -75,7 +74,7 @@ fn threads() -> Option<mpsc::Sender<Job>> {
         let work = move || {
             MAY_BLOCK.set(true);
             loop {
-                let job = lock(&receive).recv();
+                let job = lock_uncounted(&receive).recv();
                 match job {
                     // A job that panics must not take the thread with it; its caller sees a closed channel.
                     Ok(job) => drop(std::panic::catch_unwind(std::panic::AssertUnwindSafe(job))),

@@ -2,8 +2,8 @@
 //!
 //! A lock for each of some groups of keys; other processes are not seen.
 
-use std::hash::{BuildHasher, RandomState};
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard};
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+use std::sync::{Arc, Mutex};
 
 use super::block_on::BlockOn;
 use super::{
@@ -11,7 +11,7 @@ use super::{
     Store, StoreKey, StorePrefix, SyncSnapshot, SyncStore, Version, from_sync_arc,
 };
 use crate::error::StoreError;
-use crate::sync::lock;
+use crate::sync::{MutexGuard, lock};
 
 /// The store as the library uses it: a local one is a [`SyncStore`] behind the one adapter, with a guard within this
 /// process if it has none.
@@ -40,11 +40,10 @@ impl ProcessCas {
     /// The lock of a key: the same for every handle of a store of that name. Only calls of the store are made while it
     /// is held.
     fn lock(&self, key: &StoreKey) -> MutexGuard<'static, ()> {
-        static TABLE: LazyLock<([Mutex<()>; LOCKS], RandomState)> =
-            LazyLock::new(|| (std::array::from_fn(|_| Mutex::new(())), RandomState::new()));
-        let (locks, hasher) = &*TABLE;
+        static TABLE: [Mutex<()>; LOCKS] = [const { Mutex::new(()) }; LOCKS];
+        let hasher = BuildHasherDefault::<DefaultHasher>::default();
         let at = hasher.hash_one((self.0.name(), key.as_str())) as usize % LOCKS;
-        lock(&locks[at])
+        lock(&TABLE[at])
     }
 }
 

@@ -1,6 +1,6 @@
 //! Opens a dataset, and holds what its handle knows.
 
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, RwLock};
 
 use zarr_core::GroupMetadata;
 use zarr_core::store::Store;
@@ -157,7 +157,7 @@ impl Dataset {
     }
 
     /// Held while definitions are changed.
-    pub(crate) fn changing(&self) -> MutexGuard<'_, ()> {
+    pub(crate) fn changing(&self) -> sync::MutexGuard<'_, ()> {
         sync::lock(&self.inner.changing)
     }
 

@@ -5,10 +5,10 @@
 //! opens its own, so threads of one process keep each other out just as processes do.
 
 use std::fs::{self, File};
-use std::hash::{BuildHasher, RandomState};
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::io::{self, ErrorKind};
 use std::path::Path;
-use std::sync::{OnceLock, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::RwLock;
 
 use zarr_core::sync;
 
@@ -30,9 +30,9 @@ pub(super) enum Held {
     /// The kernel's.
     File(File),
     /// This process's own, shared.
-    Shared { _lock: RwLockReadGuard<'static, ()> },
+    Shared { _lock: sync::RwLockReadGuard<'static, ()> },
     /// This process's own.
-    Exclusive { _lock: RwLockWriteGuard<'static, ()> },
+    Exclusive { _lock: sync::RwLockWriteGuard<'static, ()> },
 }
 
 impl Drop for Held {
@@ -49,8 +49,7 @@ impl Drop for Held {
 /// Folders share a few locks, so a thread that holds one must not wait for another.
 pub(super) fn lock_in_process(folder: &Path, mode: Mode) -> Held {
     static LOCKS: [RwLock<()>; 64] = [const { RwLock::new(()) }; 64];
-    static HASHER: OnceLock<RandomState> = OnceLock::new();
-    let hash = HASHER.get_or_init(RandomState::new).hash_one(folder);
+    let hash = BuildHasherDefault::<DefaultHasher>::default().hash_one(folder);
     let lock = &LOCKS[hash as usize % LOCKS.len()];
     match mode {
         Mode::Shared => Held::Shared { _lock: sync::read(lock) },

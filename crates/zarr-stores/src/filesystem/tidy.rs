@@ -8,7 +8,7 @@ use std::fs::{self, File, TryLockError};
 use std::io::ErrorKind;
 use std::mem;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use zarr_core::sync;
@@ -35,7 +35,7 @@ struct Folders {
 }
 
 impl Written {
-    fn folders(&self) -> MutexGuard<'_, Folders> {
+    fn folders(&self) -> sync::MutexGuard<'_, Folders> {
         sync::lock(&self.0)
     }
 

@@ -5,7 +5,7 @@
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 
 use zarr_core::sync;
 
@@ -28,7 +28,7 @@ impl Output {
         Output(Arc::new(Mutex::new(state)))
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> sync::MutexGuard<'_, State> {
         sync::lock(&self.0)
     }
 

@@ -1,0 +1,218 @@
+//! Lets a process fork while its threads use this library.
+//!
+//! A forked process has one thread only. A lock that another thread held at that moment stays locked there for ever, and
+//! whatever needs it hangs. So every lock that these crates take is counted while it is held ([`crate::sync`]):
+//! [`prepare`] waits until no thread holds one and lets no thread take another, until the process has forked.
+//!
+//! ```
+//! use zarr_core::fork;
+//!
+//! // For Python: os.register_at_fork(before=prepare, after_in_parent=parent, after_in_child=child)
+//! fork::prepare();
+//! // The system's `fork` is called here. In the process that called it:
+//! fork::parent();
+//! ```
+//!
+//! In the forked process, which calls [`child`], handles of arrays and stores go on working: threads and connections are
+//! made anew when they are first needed. LMDB does not allow that; its store returns an error which says so.
+//!
+//! A thread pool that the caller made ([`Options::pool`](crate::Options)) has no threads in the forked process, which uses
+//! the library's own instead.
+
+use std::cell::Cell;
+use std::marker::PhantomData;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long [`prepare`] waits for locks of other threads. A store's call may take long while it holds one.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long a thread sleeps before it looks again.
+const PAUSE: Duration = Duration::from_micros(50);
+
+/// Threads that hold a lock, counted in several places so that threads rarely write to the same line of the cache.
+static HOLDING: [Slot; 64] = [const { Slot(AtomicUsize::new(0)) }; 64];
+
+#[repr(align(128))]
+struct Slot(AtomicUsize);
+
+/// Whether a thread is about to fork, and no other may take a lock.
+static CLOSED: AtomicBool = AtomicBool::new(false);
+
+/// Whether this process was forked off another.
+static IS_CHILD: AtomicBool = AtomicBool::new(false);
+
+thread_local! {
+    /// Locks that this thread holds.
+    static HELD: Cell<usize> = const { Cell::new(0) };
+    /// Where this thread is counted.
+    static SLOT: Cell<Option<usize>> = const { Cell::new(None) };
+    /// Whether this thread called [`prepare`].
+    static FORKS: Cell<bool> = const { Cell::new(false) };
+}
+
+fn slot() -> &'static AtomicUsize {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    let number = SLOT.get().unwrap_or_else(|| {
+        let number = NEXT.fetch_add(1, Ordering::Relaxed) % HOLDING.len();
+        SLOT.set(Some(number));
+        number
+    });
+    &HOLDING[number].0
+}
+
+/// A lock that this thread holds, or is about to take: no other thread can fork until it is dropped.
+#[derive(Debug)]
+pub struct Hold(PhantomData<*const ()>);
+
+/// Keeps other threads from forking until the result is dropped; waits for one that is about to.
+pub fn hold() -> Hold {
+    // A thread that holds a lock goes on, so that it ends; the one that forks has nothing to wait for.
+    if HELD.get() == 0 {
+        let slot = slot();
+        slot.fetch_add(1, Ordering::SeqCst);
+        while CLOSED.load(Ordering::SeqCst) {
+            slot.fetch_sub(1, Ordering::SeqCst);
+            while CLOSED.load(Ordering::Relaxed) {
+                thread::sleep(PAUSE);
+            }
+            slot.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+    HELD.set(HELD.get() + 1);
+    Hold(PhantomData)
+}
+
+/// As [`hold`], without waiting: for a lock that a forked process does not use.
+pub(crate) fn hold_now() -> Hold {
+    if HELD.get() == 0 {
+        slot().fetch_add(1, Ordering::SeqCst);
+    }
+    HELD.set(HELD.get() + 1);
+    Hold(PhantomData)
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        HELD.set(HELD.get() - 1);
+        if HELD.get() == 0 {
+            slot().fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+}
+
+/// Waits until no other thread holds a lock of this library, and lets none take another. The caller forks, and calls
+/// [`parent`] or [`child`]. The calling thread itself may go on using the library.
+///
+/// Returns whether that is so. A thread that holds a lock for more than 10 seconds is not waited for, because it may
+/// need something that the caller holds; then the forked process may hang where it needs the same lock.
+pub fn prepare() -> bool {
+    if FORKS.replace(true) {
+        return true;
+    }
+    while CLOSED.swap(true, Ordering::SeqCst) {
+        thread::sleep(PAUSE);
+    }
+    let give_up = Instant::now() + PATIENCE;
+    std::mem::forget(hold_now());
+    let others = || HOLDING.iter().map(|slot| slot.0.load(Ordering::SeqCst)).sum::<usize>() - 1;
+    while others() > 0 {
+        if Instant::now() > give_up {
+            return false;
+        }
+        thread::sleep(PAUSE);
+    }
+    true
+}
+
+/// Lets all threads go on: called after a fork in the process that forked.
+pub fn parent() {
+    if FORKS.replace(false) {
+        CLOSED.store(false, Ordering::SeqCst);
+        drop(Hold(PhantomData));
+    }
+}
+
+/// Forgets the threads that are not there: called after a fork in the process that was forked.
+pub fn child() {
+    IS_CHILD.store(true, Ordering::SeqCst);
+    HELD.set(HELD.get() - usize::from(FORKS.replace(false)));
+    HOLDING.iter().for_each(|slot| slot.0.store(0, Ordering::SeqCst));
+    slot().store(usize::from(HELD.get() > 0), Ordering::SeqCst);
+    CLOSED.store(false, Ordering::SeqCst);
+}
+
+/// Whether [`child`] was called in this process: threads that its caller made before are gone.
+#[cfg(feature = "rayon")]
+pub(crate) fn is_child() -> bool {
+    IS_CHILD.load(Ordering::Relaxed)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicU64;
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+    use crate::sync::{Condition, lock};
+
+    #[test]
+    fn no_thread_holds_a_lock_between_prepare_and_parent() {
+        let (counts, stop) = (Arc::new(Mutex::new([0u64; 2])), Arc::new(AtomicBool::new(false)));
+        let threads: Vec<_> = (0..4)
+            .map(|_| {
+                let (counts, stop) = (counts.clone(), stop.clone());
+                thread::spawn(move || {
+                    while !stop.load(Ordering::Relaxed) {
+                        let mut counts = lock(&counts);
+                        counts[0] += 1;
+                        // A lock inside of a lock is not waited for.
+                        drop(lock(&Mutex::new(())));
+                        thread::yield_now();
+                        counts[1] += 1;
+                    }
+                })
+            })
+            .collect();
+        for _ in 0..300 {
+            assert!(prepare());
+            // Free, though nothing but the count of holders says so; and the forking thread may lock.
+            let before = *counts.try_lock().expect("no thread holds it");
+            assert_eq!(before[0], before[1]);
+            assert!(prepare(), "asked again, it waits for nothing");
+            thread::sleep(Duration::from_micros(200));
+            assert_eq!(*lock(&counts), before);
+            parent();
+        }
+        stop.store(true, Ordering::Relaxed);
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        parent();
+        assert_eq!(HELD.get(), 0);
+    }
+
+    #[test]
+    fn conditions_wake_all_who_wait() {
+        static TURN: Mutex<u64> = Mutex::new(0);
+        static CHANGED: Condition = Condition::new();
+        static DONE: AtomicU64 = AtomicU64::new(0);
+        let threads: Vec<_> = (0..8)
+            .map(|own| {
+                thread::spawn(move || {
+                    for round in 0..200 {
+                        let mut turn = lock(&TURN);
+                        while *turn != round * 8 + own {
+                            turn = CHANGED.wait(&TURN, turn, None);
+                        }
+                        *turn += 1;
+                        drop(turn);
+                        CHANGED.notify_all();
+                    }
+                    DONE.fetch_add(1, Ordering::SeqCst);
+                })
+            })
+            .collect();
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        assert_eq!((DONE.load(Ordering::SeqCst), *lock(&TURN)), (8, 1600));
+    }
+}

@@ -1,0 +1,125 @@
+//! A process forks while its threads read and write arrays; the process that is forked off reads, and ends.
+//!
+//! The test runs this program again, so that no thread of the test runner is there when it forks.
+
+#![cfg(all(target_os = "linux", feature = "filesystem", feature = "memory", feature = "sharding"))]
+#![allow(unsafe_code, reason = "the standard library does not fork")]
+
+use std::env;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use zarr::{Array, DataType, Hierarchy, NodePath, OpenOptions, fork, standard};
+
+const MARK: &str = "ZARR_TEST_FORKS";
+const FORKS: usize = 200;
+/// A process that was forked off and hangs is ended after this time.
+const DEADLINE: Duration = Duration::from_secs(30);
+
+// SAFETY: these are the C library's, with its types.
+unsafe extern "C" {
+    #[link_name = "fork"]
+    fn system_fork() -> i32;
+    fn waitpid(process: i32, status: *mut i32, options: i32) -> i32;
+    safe fn kill(process: i32, signal: i32) -> i32;
+    safe fn _exit(status: i32) -> !;
+}
+
+/// Whether the process ended well, and in time.
+fn ends_well(child: i32) -> bool {
+    const NO_HANG: i32 = 1;
+    let (mut status, start) = (-1, Instant::now());
+    loop {
+        // SAFETY: the status is this function's own.
+        match unsafe { waitpid(child, &raw mut status, NO_HANG) } {
+            0 if start.elapsed() > DEADLINE => {
+                kill(child, 9);
+                // SAFETY: as above.
+                unsafe { waitpid(child, &raw mut status, 0) };
+                return false;
+            }
+            0 => thread::sleep(Duration::from_micros(200)),
+            _ => return status == 0,
+        }
+    }
+}
+
+fn array(hierarchy: &Hierarchy, name: &str, sharded: bool) -> Array {
+    let path = NodePath::new(name).unwrap();
+    let builder = hierarchy.create_array(&path).shape(&[64, 64]).chunks(&[16, 16]);
+    let builder = if sharded { builder.shards(&[32, 32]) } else { builder };
+    let array = builder.data_type(DataType::from(zarr::CoreType::Int32)).create().unwrap();
+    array.write::<i32>(.., &(0..64 * 64).collect::<Vec<_>>()).unwrap();
+    array
+}
+
+/// What the forked process does: reads what no thread changes, and changes and reads what its parent's threads do.
+fn is_usable(hierarchy: &Hierarchy, array: &Array, shared: &Array) -> bool {
+    let expected: Vec<i32> = (0..64 * 64).collect();
+    let again = hierarchy.array(array.path()).and_then(|array| array.read::<i32>(..));
+    array.read::<i32>(..).is_ok_and(|found| found == expected)
+        && again.is_ok_and(|found| found == expected)
+        && shared.write::<i32>((3..5, 60), &[-1, -2]).is_ok()
+        && shared.read::<i32>((60, ..)).is_ok_and(|found| found.len() == 64)
+}
+
+fn forks(url: &str) {
+    let mut options = OpenOptions::new(standard()).read_write().threads(2);
+    #[cfg(feature = "rayon")]
+    if url.starts_with("memory") {
+        // Its threads are not in the forked process.
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        options.options.pool = Some(std::sync::Arc::new(pool));
+    }
+    let hierarchy =
+        Hierarchy::create(options.store(url).unwrap(), options.format(zarr::Dialect::V3), &options)
+            .unwrap();
+    let kept = array(&hierarchy, "/kept", true);
+    let shared = [array(&hierarchy, "/plain", false), array(&hierarchy, "/sharded", true)];
+    let (stop, rounds) = (AtomicBool::new(false), AtomicU64::new(0));
+    let hung = thread::scope(|scope| {
+        for n in 0..4u64 {
+            let (shared, kept, stop, rounds) = (&shared[n as usize % 2], &kept, &stop, &rounds);
+            scope.spawn(move || {
+                while !stop.load(Ordering::Relaxed) {
+                    shared.write::<i32>((n * 9..n * 9 + 7, 5..41), &[n as i32; 7 * 36]).unwrap();
+                    assert_eq!(kept.read::<i32>((n, 2..4)).unwrap().len(), 2);
+                    rounds.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+        let hung = (0..FORKS).filter(|n| {
+            thread::sleep(Duration::from_micros(*n as u64 * 37 % 500));
+            assert!(fork::prepare());
+            // SAFETY: no other thread holds a lock that the child needs.
+            let child = unsafe { system_fork() };
+            if child == 0 {
+                fork::child();
+                _exit(i32::from(!is_usable(&hierarchy, &kept, &shared[n % 2])));
+            }
+            fork::parent();
+            assert!(child > 0);
+            !ends_well(child)
+        });
+        let hung = hung.count();
+        stop.store(true, Ordering::Relaxed);
+        hung
+    });
+    assert_eq!(hung, 0, "of {FORKS} processes, amid {} rounds", rounds.load(Ordering::Relaxed));
+    assert!(rounds.load(Ordering::Relaxed) > 0);
+}
+
+#[test]
+fn forked_processes_read_and_write_while_the_parents_threads_do() {
+    if let Some(url) = env::var_os(MARK) {
+        return forks(url.to_str().unwrap());
+    }
+    let folder = tempfile::tempdir().unwrap();
+    for url in [format!("file://{}/x.zarr", folder.path().display()), "memory://fork".into()] {
+        let mut again = Command::new(env::current_exe().unwrap());
+        let test = "forked_processes_read_and_write_while_the_parents_threads_do";
+        assert!(again.args([test, "--exact"]).env(MARK, &url).status().unwrap().success(), "{url}");
+    }
+}
