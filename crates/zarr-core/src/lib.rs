@@ -31,6 +31,7 @@
 
 mod array;
 pub mod codec;
+mod context;
 pub mod data_type;
 mod dialect;
 mod element;
@@ -44,6 +45,7 @@ mod limits;
 mod memory;
 pub mod metadata;
 pub mod missing_value;
+mod options;
 mod path;
 mod record_element;
 pub mod region;

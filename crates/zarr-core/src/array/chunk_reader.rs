@@ -14,7 +14,7 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 use super::executor::{self, Spawner};
 use super::fields::FieldBytes;
 use super::select::work;
-use super::shards::Shard;
+use super::storage_transformer::Shard;
 use super::{ArrayCore, ChunkLayout, zeroed};
 use crate::codec::{ChunkIndex, PartialRead, budget, most_encoded};
 use crate::error::{Cause, CodecError, Error, Result, StoreError};

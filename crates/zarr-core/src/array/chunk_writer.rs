@@ -22,7 +22,7 @@ use crate::data_type::Repr;
 use crate::element::Element;
 use crate::error::{CodecError, Result, StoreError};
 use crate::grid::{ChunkKeys, ChunkProjection, tiles};
-use crate::hierarchy::Guard;
+use crate::options::Guard;
 use crate::region::Region;
 use crate::selection::ResolvedSelection;
 use crate::store::{

@@ -12,8 +12,9 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 
 use super::chunk_writer::whole;
+use crate::context::StoreContext;
 use crate::error::{AccessError, Result, StoreError};
-use crate::hierarchy::{Guard, HierarchyContext};
+use crate::options::Guard;
 use crate::store::{
     InMemorySnapshot, Payload, Precondition, Snapshot, SnapshotOptions, StoreKey, check_size,
 };
@@ -38,7 +39,7 @@ const LONGEST_TURN: Duration = Duration::from_millis(50);
 /// Changes a document, the value of `key`. With the guard on, `edit` may be called several times, each time with
 /// what the value is by then.
 pub(crate) async fn update(
-    context: &HierarchyContext,
+    context: &StoreContext,
     key: &StoreKey,
     edit: impl FnMut(Option<&Bytes>) -> Result<Edited>,
 ) -> Result<()> {
@@ -62,7 +63,7 @@ pub(crate) fn unless_given_up(is_done: bool) -> Result<()> {
 /// As [`update`], of a value of at most `limit` bytes, but `edit` may wait, and it gives up with `false` after so many
 /// attempts.
 pub(crate) async fn compare_and_swap<F: Future<Output = Result<Edited>>>(
-    context: &HierarchyContext,
+    context: &StoreContext,
     guard: Guard,
     key: &StoreKey,
     limit: u64,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::error::{AccessError, Error, Result};
-use crate::hierarchy::Options;
+use crate::options::Options;
 
 /// What the work on many chunks is like.
 #[derive(Clone, Copy, Debug)]

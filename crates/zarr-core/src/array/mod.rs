@@ -13,28 +13,28 @@
 //!    chunks are requested at the same time, those of one chunk together, and decoded on the pool as they come.
 //!
 //! # A write
-//! 1. The array's document is compared with the one that the handle knows ([`stale`]).
+//! 1. The array's document is compared with the one that the handle knows ([`stale_handle`]).
 //! 2. [`chunk_writer`] encodes a chunk that the selection covers, and sets it. A chunk of nothing but the fill value is
 //!    erased.
 //! 3. Of another chunk it gets the bytes that stay, merges the elements into them, and sets the result if the chunk still
 //!    is what it was; else again ([`compare_and_swap`]). Of a shard only the inner chunks that the selection touches are
 //!    decoded and encoded.
 //!
-//! [`typed`] turns elements of Rust types into native bytes and back, [`fields`] finds one field of records, [`resize`]
-//! changes the shape.
+//! [`typed`] converts elements of Rust types into native bytes and back, [`fields`] finds one field of records. What edits
+//! the array's document, such as a resize, is in `hierarchy`; it calls [`clear_outside`] for the chunks that change.
 
 mod chunk_reader;
 pub(crate) mod chunk_writer;
+mod clear_outside;
 pub(crate) mod compare_and_swap;
 pub(crate) mod executor;
 pub(crate) mod fields;
 mod index_cache;
-mod known;
-mod prepend;
-mod resize;
+mod latest_state;
 pub(crate) mod select;
-mod shards;
-mod stale;
+mod stale_handle;
+mod storage_transformer;
+mod stored;
 pub(crate) mod typed;
 
 use std::ops::Deref;
@@ -44,14 +44,15 @@ use bytes::Bytes;
 
 use self::fields::FieldBytes;
 use self::index_cache::IndexCache;
-use self::known::Known;
-pub use self::resize::StoredSize;
+use self::latest_state::LatestState;
+pub(crate) use self::latest_state::MOST_READINGS;
+pub use self::stored::StoredSize;
 use crate::codec::CodecChain;
+use crate::context::StoreContext;
 use crate::data_type::Repr;
 use crate::dialect::Strictness;
 use crate::error::{AccessError, Error, MetadataError, Result, Unsupported};
 use crate::grid::{ChunkGrid, ChunkProjection};
-use crate::hierarchy::HierarchyContext;
 use crate::metadata::{ArrayMetadata, NodeKind};
 use crate::path::NodePath;
 use crate::store::{Store, StoreKey, StorePrefix};
@@ -81,11 +82,7 @@ pub(crate) struct ArrayState {
 }
 
 impl ArrayState {
-    fn new(
-        context: &HierarchyContext,
-        path: &NodePath,
-        metadata: ArrayMetadata,
-    ) -> Result<ArrayState> {
+    fn new(context: &StoreContext, path: &NodePath, metadata: ArrayMetadata) -> Result<ArrayState> {
         let chain = match metadata.chain(&context.registry, context.format.dialect()) {
             // D-031: a strict reader takes no other byte for a bool than 0 and 1.
             Ok(chain) if context.options.strictness == Strictness::Strict => {
@@ -198,23 +195,29 @@ impl ChunkLayout {
 /// What all handles of one array share.
 #[derive(Debug)]
 pub(crate) struct ArrayCore {
-    pub context: Arc<HierarchyContext>,
+    pub context: Arc<StoreContext>,
     pub path: NodePath,
-    known: Known,
+    latest: LatestState,
 }
 
 impl ArrayCore {
     pub fn new(
-        context: Arc<HierarchyContext>,
+        context: Arc<StoreContext>,
         path: NodePath,
         metadata: ArrayMetadata,
     ) -> Result<ArrayCore> {
         let state = ArrayState::new(&context, &path, metadata).map_err(|e| context.at(&path, e))?;
-        Ok(ArrayCore { context, path, known: Known::new(state) })
+        Ok(ArrayCore { context, path, latest: LatestState::new(state) })
     }
 
     pub fn state(&self) -> Arc<ArrayState> {
-        self.known.now()
+        self.latest.get()
+    }
+
+    /// Puts `state` in place of `before`, if no other state has replaced that. The document of `state` must have been read
+    /// or swapped while `before` was the latest state.
+    pub fn replace_state(&self, before: &Arc<ArrayState>, state: &Arc<ArrayState>) -> bool {
+        self.latest.replace(before, state)
     }
 
     /// The state of the array that a document describes.

@@ -13,8 +13,8 @@ use std::sync::Arc;
 
 use super::context::HierarchyContext;
 use super::options::OpenOptions;
-use super::{ArrayBuilder, Chunk, CreateMode, change_attributes, wrong_kind};
-use crate::array::{ArrayCore, ArrayState};
+use super::{ArrayBuilder, ArrayNode, Chunk, CreateMode, change_attributes, wrong_kind};
+use crate::array::ArrayState;
 use crate::dialect::{Dialect, Warning};
 use crate::element::Element;
 use crate::error::{AccessError, Error, Result};
@@ -55,7 +55,7 @@ pub struct Group {
 /// An array. See [`crate::Array`].
 #[derive(Clone, Debug)]
 pub struct Array {
-    pub(super) core: Arc<ArrayCore>,
+    pub(super) core: ArrayNode,
 }
 
 impl Hierarchy {
@@ -156,7 +156,7 @@ impl Hierarchy {
     }
 
     fn array_of(&self, path: &NodePath, metadata: ArrayMetadata) -> Result<Array> {
-        Ok(Array { core: Arc::new(ArrayCore::new(self.context.clone(), path.clone(), metadata)?) })
+        Ok(Array { core: ArrayNode::new(self.context.clone(), path.clone(), metadata)? })
     }
 
     fn group_of(&self, path: &NodePath, metadata: GroupMetadata) -> Group {

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Chunk, Hierarchy, change_attributes};
-use crate::array::ArrayCore;
+use super::{ArrayNode, Chunk, Hierarchy, change_attributes};
 use crate::data_type::{ByteSwap, DataType, Endian, Origin, Repr};
 use crate::dialect::Dialect;
 use crate::element::Element;
@@ -24,11 +23,11 @@ use crate::store::block_on;
 #[derive(Clone, Debug)]
 pub struct Array {
     hierarchy: Hierarchy,
-    pub(super) core: Arc<ArrayCore>,
+    pub(super) core: ArrayNode,
 }
 
 impl Array {
-    pub(crate) fn new(hierarchy: Hierarchy, core: Arc<ArrayCore>) -> Array {
+    pub(crate) fn new(hierarchy: Hierarchy, core: ArrayNode) -> Array {
         Array { hierarchy, core }
     }
 

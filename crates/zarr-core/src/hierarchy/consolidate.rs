@@ -13,12 +13,13 @@ use bytes::Bytes;
 use futures::future::try_join_all;
 use futures::stream::{self, StreamExt, TryStreamExt};
 
-use super::consolidated::{ConsolidatedStore, ConsolidatedView, agree};
-use super::context::{HierarchyContext, NewDocument, document, documents, is_too_large};
+use super::consolidated::{ConsolidatedView, agree};
+use super::context::{HierarchyContext, NewDocument};
 use super::options::{Consolidated, OpenOptions};
 use crate::array::chunk_writer::whole;
 use crate::array::compare_and_swap::{self, Edited, MAX_ATTEMPTS};
-use crate::dialect::{Dialect, Era, Reading, Strictness};
+use crate::context::{document, documents, is_too_large};
+use crate::dialect::{Dialect, Era, Strictness};
 use crate::error::{AccessError, Cause, Error, MetadataError, Result};
 use crate::format::Documents;
 use crate::format::consolidated::{
@@ -128,16 +129,9 @@ impl HierarchyContext {
         if watches {
             *lock(&self.watched) = Some(Arc::new(copied))
         } else {
-            self = self.out_of(Arc::new(copied))
+            self = self.read_from(Arc::new(copied))
         }
         Ok(self)
-    }
-
-    /// The room with its documents taken out of copies.
-    pub(super) fn out_of(mut self, copied: Arc<ConsolidatedView>) -> HierarchyContext {
-        self.store = Arc::new(ConsolidatedStore::new(self.live.clone(), copied.clone()));
-        self.copied = Some(copied);
-        self
     }
 
     fn copied(
@@ -203,10 +197,7 @@ impl HierarchyContext {
         let Some(found) = copied.documents(&self.format.document_keys(path)?) else {
             return Ok(true);
         };
-        let mut reading = Reading::new(&self.registry, self.options.strictness);
-        reading.limits = self.options.limits;
-        reading.ignore_hidden_filters = self.options.ignore_hidden_filters;
-        let copy = self.format.parse(path, &found, &mut reading);
+        let copy = self.format.parse(path, &found, &mut self.reading());
         Ok(matches!(copy, Ok(Some(copy)) if agree(&copy, node)))
     }
 
@@ -475,7 +466,7 @@ impl HierarchyContext {
         options.options = self.options.clone();
         let context =
             || HierarchyContext::new(self.live.clone(), self.format.clone(), &options, Vec::new());
-        let (live, copied) = (context(), context().out_of(Arc::new(copied)));
+        let (live, copied) = (context(), context().read_from(Arc::new(copied)));
         let mut paths = BTreeSet::new();
         for context in [&live, &copied] {
             paths

@@ -3,49 +3,49 @@
 //! Documents are found, read, created, changed and erased here, once for blocking callers and for
 //! those that wait.
 
+use std::ops::Deref;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
-use futures::future::{join_all, try_join_all};
+use futures::future::try_join_all;
 
 use super::consolidate::AffectedNodes;
-use super::consolidated::ConsolidatedView;
-use super::options::{OpenOptions, Options};
+use super::consolidated::{ConsolidatedStore, ConsolidatedView};
+use super::options::OpenOptions;
 use super::purge::CreateMode;
 use crate::array::compare_and_swap::{self, Edited};
+use crate::context::{StoreContext, as_warnings, documents_except, is_too_large};
 use crate::dialect::{Dialect, Era, Reading, Strictness, Warning};
-use crate::error::{AccessError, Cause, Error, MetadataError, Result, StoreError};
+use crate::error::{AccessError, Cause, Error, MetadataError, Result};
 use crate::format::{Child, Documents, Format, Found, PROBES, Place, consolidated, detect};
 use crate::json::{Json, Object};
-use crate::limits::Limits;
 use crate::metadata::{ArrayMetadata, GroupMetadata, NodeKind, NodeMetadata};
 use crate::path::NodePath;
-use crate::registry::{Access, Registry};
-use crate::store::{
-    ByteRange, Listing, Precondition, SnapshotOptions, Store, StoreKey, StorePrefix,
-};
+use crate::registry::Access;
+use crate::store::{Listing, Precondition, Store, StoreKey, StorePrefix};
+use crate::sync::lock;
 
-/// Names of a listing that are told one by one when they are left out.
-const MOST_LEFT_OUT: usize = 1000;
-
-/// A store, the format of what lies in it, and what this program knows.
+/// A hierarchy in a store: what its arrays need, and the consolidated copies of its documents.
 #[derive(Debug)]
 pub(crate) struct HierarchyContext {
-    pub store: Arc<dyn Store>,
-    /// The store without copies that stand for documents.
+    context: Arc<StoreContext>,
+    /// The store, whose documents are not replaced by consolidated copies.
     pub live: Arc<dyn Store>,
-    /// The copies that stand for documents.
+    /// The copies that replace documents.
     pub copied: Option<Arc<ConsolidatedView>>,
-    /// Copies that are to be compared with documents as those are read.
+    /// Copies that are compared with documents as those are read.
     pub watched: Mutex<Option<Arc<ConsolidatedView>>>,
-    /// Whether a draft's copies were seen; they are not looked for at each change.
+    /// Whether a draft's copies were found on opening; no change looks for them again.
     pub draft_copies: AtomicBool,
-    pub format: Arc<dyn Format>,
-    pub registry: Arc<Registry>,
-    pub options: Options,
-    pub access: Access,
-    pub warnings: Mutex<Vec<Warning>>,
+}
+
+impl Deref for HierarchyContext {
+    type Target = StoreContext;
+
+    fn deref(&self) -> &StoreContext {
+        &self.context
+    }
 }
 
 /// A document that is about to be created.
@@ -109,14 +109,14 @@ impl HierarchyContext {
         let limits = &options.options.limits;
         let mut passed_over = Vec::new();
         let tolerant = options.options.strictness == Strictness::Tolerant;
-        let probed = documents_but(&*store, keys, limits, |key, found, error| {
+        let probed = documents_except(&*store, keys, limits, |key, found, error| {
             let is_passed_over = tolerant
                 && consolidated::is_optional(key)
                 && !found.is_empty()
                 && is_too_large(error);
             if is_passed_over {
                 let what = format!("consolidated metadata are passed over: {}", error.cause());
-                passed_over.extend(note(key.as_str(), vec![what]));
+                passed_over.extend(as_warnings(key.as_str(), vec![what]));
             }
             is_passed_over
         });
@@ -132,7 +132,9 @@ impl HierarchyContext {
         let format: Arc<dyn Format> = match format {
             Found::Nothing => return Ok(None),
             Found::Format(format) => format,
-            Found::Draft(draft) if !draft.is_unsettled() => Arc::new(draft.written_in(options)),
+            Found::Draft(draft) if !draft.is_unsettled() => {
+                Arc::new(draft.with_plain_text(options.plain_draft))
+            }
             Found::Draft(draft) => {
                 let keys = match store.listable() {
                     Ok(listable) => listable.list_prefix(&StorePrefix::new("meta/")?).await,
@@ -143,10 +145,10 @@ impl HierarchyContext {
                 let at = |e: MetadataError| {
                     Error::from(e).at_store(store.name()).at_path(&NodePath::root())
                 };
-                Arc::new(settled.map_err(at)?.written_in(options))
+                Arc::new(settled.map_err(at)?.with_plain_text(options.plain_draft))
             }
         };
-        let mut warnings = note("zarr.json", reading.warnings);
+        let mut warnings = as_warnings("zarr.json", reading.warnings);
         warnings.extend(passed_over);
         let context = HierarchyContext::new(store, options.wrapped(format), options, warnings);
         let context = context.with_copies(&found, &options.consolidated).await?;
@@ -195,90 +197,47 @@ impl HierarchyContext {
     ) -> HierarchyContext {
         HierarchyContext {
             live: store.clone(),
-            store,
             copied: None,
             watched: Mutex::new(None),
             draft_copies: AtomicBool::new(false),
-            format,
-            registry: options.registry.clone(),
-            options: options.options.clone(),
-            access: options.access,
-            warnings: Mutex::new(warnings),
+            context: Arc::new(StoreContext {
+                store,
+                format,
+                registry: options.registry.clone(),
+                options: options.options.clone(),
+                access: options.access,
+                warnings: Mutex::new(warnings),
+            }),
         }
     }
 
-    pub fn warn(&self, place: &str, warnings: Vec<String>) {
-        let mut all = crate::sync::lock(&self.warnings);
-        for warning in note(place, warnings) {
-            if !all.contains(&warning) {
-                all.push(warning);
-            }
-        }
+    /// The same hierarchy, its documents read from copies.
+    pub fn read_from(mut self, copied: Arc<ConsolidatedView>) -> HierarchyContext {
+        let warnings = lock(&self.warnings).clone();
+        self.context = Arc::new(StoreContext {
+            store: Arc::new(ConsolidatedStore::new(self.live.clone(), copied.clone())),
+            format: self.format.clone(),
+            registry: self.registry.clone(),
+            options: self.options.clone(),
+            access: self.access,
+            warnings: Mutex::new(warnings),
+        });
+        self.copied = Some(copied);
+        self
+    }
+
+    /// What the arrays of the hierarchy need.
+    pub fn store_context(&self) -> &Arc<StoreContext> {
+        &self.context
     }
 
     /// What was warned of copies that nobody needs.
-    pub fn take_warnings_of_copies(self) -> Vec<String> {
-        let all = crate::sync::into_inner(self.warnings);
+    pub fn warnings_of_copies(&self) -> Vec<String> {
+        let all = lock(&self.warnings);
         let of_copies = |warning: &Warning| {
             StoreKey::new(&warning.place).is_ok_and(|key| consolidated::is_optional(&key))
         };
-        all.into_iter().filter(of_copies).map(|warning| warning.what).collect()
-    }
-
-    /// The error, at this store and node.
-    pub fn at(&self, path: &NodePath, error: impl Into<Error>) -> Error {
-        error.into().at_store(self.store.name()).at_path(path)
-    }
-
-    pub fn writeable(&self) -> Result<&dyn Store> {
-        if self.access == Access::ReadOnly {
-            return Err(AccessError::ReadOnly.into());
-        }
-        if let Some(why) = self.format.frozen() {
-            return Err(AccessError::Frozen(why.to_owned()).into());
-        }
-        Ok(self.store.writeable()?)
-    }
-
-    pub fn listable(&self) -> Result<&dyn Store, StoreError> {
-        self.store.listable()
-    }
-
-    /// How many bytes a value has; `None` if it is absent.
-    pub async fn size(&self, key: &StoreKey) -> Result<Option<u64>> {
-        let readable = self.store.readable()?;
-        let last = [ByteRange::Suffix(1)];
-        let Some(pinned) = readable.open(key, SnapshotOptions::first(&last)).await? else {
-            return Ok(None);
-        };
-        if pinned.size() == 0 {
-            // A remote store knows the size once it has answered.
-            pinned.read(&last).await?;
-        }
-        Ok(Some(pinned.size()))
-    }
-
-    pub async fn get_at_most(&self, key: &StoreKey, limit: u64) -> Result<Option<Bytes>> {
-        let readable = self.store.readable()?;
-        Ok(readable.get_at_most(key, limit).await?)
-    }
-
-    /// The documents of a node that are there.
-    pub async fn documents(&self, path: &NodePath) -> Result<Documents> {
-        documents(&*self.store, self.format.document_keys(path)?, &self.options.limits).await
-    }
-
-    pub fn parse(&self, path: &NodePath, found: &Documents) -> Result<Option<NodeMetadata>> {
-        let mut reading = Reading::new(&self.registry, self.options.strictness);
-        reading.ignore_hidden_filters = self.options.ignore_hidden_filters;
-        reading.limits = self.options.limits;
-        let node =
-            self.format.parse(path, found, &mut reading).map_err(|e| match found.first() {
-                Some((key, _)) => Error::from(e).at_key(key),
-                None => e.into(),
-            })?;
-        self.warn(path.as_str(), reading.warnings);
-        Ok(node)
+        all.iter().filter(|it| of_copies(it)).map(|warning| warning.what.clone()).collect()
     }
 
     /// The node at `path` (D-163, F-113).
@@ -696,90 +655,4 @@ impl HierarchyContext {
         }
         Ok(())
     }
-
-    /// Every key below a prefix; what is left out is a warning.
-    pub async fn list_prefix(&self, prefix: &StorePrefix) -> Result<Vec<StoreKey>> {
-        let listing = self.listable()?.list_prefix(prefix).await?;
-        self.warn_of_left_out(prefix.as_str(), &listing);
-        Ok(listing.keys)
-    }
-
-    /// Names what a listing left out (decision 0137), the first [`MOST_LEFT_OUT`] of it.
-    pub fn warn_of_left_out(&self, place: &str, listing: &Listing) {
-        let named = listing.left_out.iter().take(MOST_LEFT_OUT);
-        let warning = |name| format!("the store's `{name}` is left out: no key can say it");
-        let mut warnings: Vec<_> = named.map(warning).collect();
-        let more = listing.left_out.len() - warnings.len();
-        if more > 0 {
-            warnings.push(format!("{more} more of the store's names are left out"));
-        }
-        self.warn(place, warnings);
-    }
-}
-
-/// A document, of as many bytes as one may have (decision 0142).
-pub(crate) async fn document(
-    store: &dyn Store,
-    key: &StoreKey,
-    limits: &Limits,
-) -> Result<Option<Bytes>> {
-    let readable = store.readable()?;
-    readable.get_at_most(key, limits.document).await.map_err(|e| {
-        let error = Error::from(e);
-        if is_too_large(&error) {
-            error.with_hint("raise `Limits::document` if you trust this data")
-        } else {
-            error
-        }
-    })
-}
-
-/// The values of `keys` that are there, asked for together (decision 0131). Beside a `zarr.json` a key that nobody may
-/// read is absent: buckets that list nothing answer so.
-pub(super) async fn documents(
-    store: &dyn Store,
-    keys: Vec<StoreKey>,
-    limits: &Limits,
-) -> Result<Documents> {
-    documents_but(store, keys, limits, |_, _, _| false).await
-}
-
-/// As [`documents`], but for those that `pass_over` takes for absent, by the key, what was found before it, and the
-/// error.
-async fn documents_but(
-    store: &dyn Store,
-    keys: Vec<StoreKey>,
-    limits: &Limits,
-    mut pass_over: impl FnMut(&StoreKey, &Documents, &Error) -> bool,
-) -> Result<Documents> {
-    let values = match &keys[..] {
-        [key] => vec![document(store, key, limits).await],
-        _ => join_all(keys.iter().map(|key| document(store, key, limits))).await,
-    };
-    let mut found = Documents::new();
-    for (key, value) in keys.into_iter().zip(values) {
-        match value {
-            Ok(Some(bytes)) => found.push((key, bytes)),
-            Ok(None) => {}
-            Err(e)
-                if is_forbidden(&e) && found.iter().any(|(key, _)| key.as_str() == PROBES[0]) => {}
-            Err(e) if pass_over(&key, &found, &e) => {}
-            Err(e) => return Err(e.at_key(&key)),
-        }
-    }
-    Ok(found)
-}
-
-pub(super) fn is_too_large(error: &Error) -> bool {
-    matches!(error.cause(), Cause::Store(StoreError::TooLarge { .. }))
-}
-
-fn is_forbidden(error: &Error) -> bool {
-    let denied = std::io::ErrorKind::PermissionDenied;
-    let cause = error.cause();
-    matches!(cause, Cause::Store(StoreError::Io { source, .. }) if source.kind() == denied)
-}
-
-pub(super) fn note(place: &str, warnings: Vec<String>) -> Vec<Warning> {
-    warnings.into_iter().map(|what| Warning { place: place.to_owned(), what }).collect()
 }

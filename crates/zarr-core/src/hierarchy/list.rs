@@ -1,7 +1,5 @@
 //! Finds the nodes below a node.
 
-use futures::stream::{self, StreamExt, TryStreamExt};
-
 use super::context::HierarchyContext;
 use crate::dialect::Dialect;
 use crate::error::{Error, Result, StoreError};
@@ -12,24 +10,6 @@ use crate::path::NodePath;
 use crate::store::{ListOptions, StoreKey, StorePrefix};
 
 impl HierarchyContext {
-    /// What all of them give: as many are asked for at a time as the store likes, one where it never waits.
-    pub async fn all<T, F: Future<Output = Result<T>>>(
-        &self,
-        asked: impl Iterator<Item = F>,
-    ) -> Result<Vec<T>> {
-        if !self.store.runs_in_place() {
-            return stream::iter(asked)
-                .buffered(self.store.capabilities().in_flight)
-                .try_collect()
-                .await;
-        }
-        let mut found = Vec::new();
-        for asked in asked {
-            found.push(asked.await?);
-        }
-        Ok(found)
-    }
-
     /// The children of whatever node is at `path`: an array has none (D-165 lets a draft's have some,
     /// which are reached by their own paths).
     pub async fn members(&self, path: &NodePath) -> Result<Vec<Child>> {
@@ -50,7 +30,8 @@ impl HierarchyContext {
     /// The children of a group, sorted; broken ones are noted and left out (T-35).
     pub async fn children(&self, path: &NodePath) -> Result<Vec<Child>> {
         let children = self.listed(path).await?;
-        let known = self.all(children.into_iter().map(|child| self.with_kind(child))).await;
+        let known =
+            self.join_bounded(children.into_iter().map(|child| self.with_kind(child))).await;
         Ok(known.map_err(|e| self.at(path, e))?.into_iter().flatten().collect())
     }
 
@@ -172,17 +153,17 @@ impl HierarchyContext {
     pub async fn nodes(&self, path: &NodePath) -> Result<Vec<(NodePath, NodeMetadata)>> {
         if self.format.tree_prefix().is_some() {
             let listed = self.tree(path).await?;
-            let said = self.all(listed.into_iter().map(|child| self.said(child))).await?;
+            let said = self.join_bounded(listed.into_iter().map(|child| self.said(child))).await?;
             return Ok(said.into_iter().flatten().collect());
         }
         let mut nodes = vec![(path.clone(), self.node(path).await?)];
         let mut done = 0;
         while done < nodes.len() {
             let groups = nodes[done..].iter().filter(|(_, node)| node.kind() == NodeKind::Group);
-            let level = self.all(groups.map(|(group, _)| self.listed(group))).await?;
+            let level = self.join_bounded(groups.map(|(group, _)| self.listed(group))).await?;
             done = nodes.len();
             let said = level.into_iter().flatten().map(|child| self.said(child));
-            nodes.extend(self.all(said).await?.into_iter().flatten());
+            nodes.extend(self.join_bounded(said).await?.into_iter().flatten());
         }
         nodes.sort_by(|(a, _), (b, _)| a.cmp(b));
         Ok(nodes)
@@ -216,7 +197,8 @@ impl HierarchyContext {
             .collect();
         while !groups.is_empty() {
             let parents = std::mem::take(&mut groups).into_iter();
-            let level = self.all(parents.map(async |group| self.children(&group).await)).await?;
+            let level =
+                self.join_bounded(parents.map(async |group| self.children(&group).await)).await?;
             for child in level.into_iter().flatten() {
                 if child.kind == Some(NodeKind::Group) {
                     groups.push(child.path.clone());

@@ -5,6 +5,7 @@
 
 pub mod aio;
 mod array;
+mod array_node;
 mod builder;
 mod chunk;
 mod consolidate;
@@ -15,26 +16,30 @@ mod foreign;
 mod list;
 mod node;
 mod options;
+mod prepend;
 mod purge;
+mod resize;
 mod single_document;
 
 use std::sync::Arc;
 
 pub use self::array::Array;
+pub(crate) use self::array_node::ArrayNode;
 pub use self::builder::ArrayBuilder;
 pub use self::chunk::Chunk;
-use self::context::is_too_large;
-pub(crate) use self::context::{HierarchyContext, document};
+pub(crate) use self::context::HierarchyContext;
 pub use self::node::{Group, Node};
-pub use self::options::{Consolidated, Guard, OpenOptions, Options};
+pub use self::options::{Consolidated, OpenOptions};
 pub(crate) use self::purge::CreateMode;
 pub use crate::array::StoredSize;
-pub(crate) use crate::array::{ArrayCore, wrong_kind};
+pub(crate) use crate::array::wrong_kind;
+use crate::context::is_too_large;
 use crate::dialect::{Dialect, Era, Warning};
 use crate::error::{AccessError, Error, Result};
 use crate::format::{Child, Documents, Format};
 use crate::json::{Json, Object};
 use crate::metadata::{GroupMetadata, NodeKind, NodeMetadata};
+pub use crate::options::{Guard, Options};
 use crate::path::NodePath;
 use crate::registry::Access;
 use crate::store::{Store, block_on, guarded};
@@ -245,7 +250,7 @@ impl Hierarchy {
                     found = Some((Self::of(context, store), path));
                 }
                 Ok(Some((context, _))) => {
-                    let passed_over = context.take_warnings_of_copies().into_iter();
+                    let passed_over = context.warnings_of_copies().into_iter();
                     beyond.extend(passed_over.map(|what| untrue(base, &what)));
                 }
                 Err(e) if is_too_large(&e) => {
@@ -317,8 +322,8 @@ impl Hierarchy {
     }
 
     fn array_of(&self, path: &NodePath, metadata: crate::metadata::ArrayMetadata) -> Result<Array> {
-        let core = ArrayCore::new(self.context.clone(), path.clone(), metadata)?;
-        Ok(Array::new(self.clone(), Arc::new(core)))
+        let core = ArrayNode::new(self.context.clone(), path.clone(), metadata)?;
+        Ok(Array::new(self.clone(), core))
     }
 
     fn group_of(&self, path: &NodePath, metadata: GroupMetadata) -> Group {

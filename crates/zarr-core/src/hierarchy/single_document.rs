@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::context::{HierarchyContext, note};
+use super::context::HierarchyContext;
 use super::options::OpenOptions;
+use crate::context::as_warnings;
 use crate::error::{Result, StoreError};
 use crate::format::SingleDocument;
 use crate::store::{ListOptions, Listing, Store, StoreKey, StorePrefix};
@@ -72,7 +73,7 @@ impl HierarchyContext {
                     store,
                     Arc::new(only),
                     options,
-                    note(&place, vec![what.into()]),
+                    as_warnings(&place, vec![what.into()]),
                 ))
             }
             _ => None,

@@ -19,7 +19,6 @@ use super::{Child, Documents, Format, Place};
 use super::{attributes, document, kind_by_key, last_segment, parse_object};
 use crate::dialect::{Dialect, Era, Reading};
 use crate::error::{AccessError, MetadataError, StoreError, Unsupported};
-use crate::hierarchy::OpenOptions;
 use crate::json::{Json, Object};
 use crate::metadata::{GroupMetadata, NodeKind, NodeMetadata};
 use crate::path::NodePath;
@@ -72,9 +71,9 @@ impl Draft {
         self
     }
 
-    /// As the options say.
-    pub(crate) fn written_in(mut self, options: &OpenOptions) -> Self {
-        self.text |= options.plain_draft;
+    /// As [`Draft::plain_text`], if `plain`.
+    pub(crate) fn with_plain_text(mut self, plain: bool) -> Self {
+        self.text |= plain;
         self
     }
 

@@ -1,22 +1,21 @@
-//! Finds out, before a write, whether the array is still the one that the handle knows.
+//! Refuses a write through a handle whose array another writer has shortened, erased or replaced.
 //!
-//! Another process may have shortened, erased or replaced it since it was opened. What is written then would be
-//! forgotten, or damage another array. So each write gets the array's document first, once, however many chunks it
-//! covers, and compares it with the one it saw last (decision 0011). With the guard off nothing is compared.
+//! What is written then would be lost, or damage another array. So each write first gets the array's document, once for
+//! all its chunks, and compares it with the one it saw last (decision 0011). With the guard off nothing is compared.
 
 use super::{ArrayCore, ArrayState, wrong_kind};
 use crate::dialect::Dialect;
 use crate::error::{AccessError, Result};
 use crate::format::Documents;
-use crate::hierarchy::{Guard, document};
 use crate::metadata::{ArrayMetadata, NodeKind, NodeMetadata};
+use crate::options::Guard;
 use crate::selection::ResolvedSelection;
 use crate::sync::lock;
 
 const HINT: &str = "another writer gave the array another shape since it was opened; refresh it";
 
 impl ArrayCore {
-    /// An error if `part` of the array as this handle knows it is no part of the array as it is now.
+    /// An error if `part` of the array as this handle knows it is not part of the array as it is now.
     pub async fn check_still_there(
         &self,
         state: &ArrayState,
@@ -26,17 +25,16 @@ impl ArrayCore {
         if context.options.guard == Guard::Off || !context.store.capabilities().read {
             return Ok(());
         }
-        // A format that keeps no document of its own has nothing to compare.
+        // A format without documents has nothing to compare.
         let Ok(place) = context.format.shape_place(&self.path) else { return Ok(()) };
         let at = |e: crate::Error| self.at(e);
-        let limits = &context.options.limits;
-        let found = document(&*context.store, &place.key, limits).await.map_err(at)?;
+        let found = context.document(&place.key).await.map_err(at)?;
         let seen = || lock(&state.seen);
         if found.is_some() && *seen() == found {
             return Ok(());
         }
         let documents = match (&found, context.format.dialect()) {
-            // Attributes may say what elements are, and lie apart.
+            // Attributes may describe the elements, and are in another document.
             (_, Dialect::V2) | (None, _) => context.documents(&self.path).await.map_err(at)?,
             (Some(bytes), _) => Documents::from([(place.key.clone(), bytes.clone())]),
         };
@@ -53,7 +51,7 @@ impl ArrayCore {
             return Err(self.at(AccessError::Replaced));
         }
         if has_moved(&state.metadata, &now) {
-            // Its elements have other coordinates, and lie where they did.
+            // Its elements have other coordinates, and are stored where they were.
             return Ok(());
         }
         for (axis, (range, &len)) in part.bounds().intervals().iter().zip(&now.shape).enumerate() {
@@ -63,7 +61,7 @@ impl ArrayCore {
                 return Err(self.at(error).with_hint(HINT));
             }
         }
-        // Of a document that allows less than this handle each write is compared.
+        // A document with a shorter shape than this handle's is compared before each write.
         if now.shape.iter().zip(&state.metadata.shape).all(|(now, known)| now >= known) {
             *seen() = found;
         }
@@ -71,15 +69,15 @@ impl ArrayCore {
     }
 }
 
-/// Whether what is stored of one array means the same in the other, if both have the element.
+/// Whether both arrays read the same stored bytes as the same elements, where both have the element.
 fn is_same(known: &ArrayMetadata, now: &ArrayMetadata) -> bool {
-    let words = |array: &ArrayMetadata| format!("{:?} {:?}", array.data_type, array.shards);
+    let described = |array: &ArrayMetadata| format!("{:?} {:?}", array.data_type, array.shards);
     known.shape.len() == now.shape.len()
         && known.codecs == now.codecs
         && known.chunk_keys == now.chunk_keys
         && known.fill_value == now.fill_value
         && known.chunk_shape() == now.chunk_shape()
-        && words(known) == words(now)
+        && described(known) == described(now)
         && (grids_are_equal(known, now) || can_move(known) && can_move(now))
 }
 

@@ -1,0 +1,103 @@
+//! Makes an array longer before its first element, and takes that place back after a failure.
+//!
+//! No stored element moves: the grid has a new origin. Chunks store fill before the array's first element, since every
+//! writer of whole chunks writes it there; so nothing is cleared first, and a place that is given back is cleared before
+//! the document changes.
+
+use std::sync::Arc;
+
+use super::array_node::ArrayNode;
+use super::resize::{NOT_COPIED, left_as_fill, longer_by};
+use crate::array::compare_and_swap::MAX_ATTEMPTS;
+use crate::array::{ArrayState, ChunkLayout};
+use crate::error::{AccessError, Error, Result};
+use crate::format::Layout;
+use crate::region::Region;
+
+/// An array that grew before its first element.
+pub(crate) struct Prepended {
+    pub state: Arc<ArrayState>,
+    /// The place of the new elements.
+    pub place: Region,
+    axis: usize,
+    /// The array before that.
+    old: Arc<ArrayState>,
+    /// The layout of its document since it grew.
+    layout: Layout,
+}
+
+impl ArrayNode {
+    /// Makes the array longer by the extent that `count` elements fill, before its first element along `axis`. A handle with
+    /// the old state still writes the old elements.
+    pub async fn grow_before(&self, axis: usize, count: usize) -> Result<Prepended> {
+        for _ in 0..MAX_ATTEMPTS {
+            let (old, seen) = self.read_state().await?;
+            self.writeable(&old)?;
+            let ChunkLayout { grid, .. } = old.layout().map_err(|e| self.at(e))?;
+            let (new, more) =
+                longer_by(&old.metadata.shape, axis, count).map_err(|e| self.at(e))?;
+            let grid = grid.grown_before(axis, more).ok_or_else(|| {
+                let why = format!("the chunk grid cannot grow before the start of axis {axis}; append instead, or choose a grid that reaches before its origin");
+                self.at(AccessError::Argument(why))
+            })?;
+            let regrid =
+                |document: &mut _| Ok(self.context.format.regrid(document, &new, &*grid)?);
+            let Some((layout, copied)) = self.edit_layout(&seen, regrid).await? else { continue };
+            let mut metadata = (*old.metadata).clone();
+            (metadata.shape, metadata.grid) = (new.clone(), Some(grid));
+            let state = self.state_of(metadata)?;
+            self.settle(&old, &state).await;
+            let place = new.iter().enumerate();
+            let place = place.map(|(a, &len)| if a == axis { 0..more } else { 0..len });
+            let grown = Prepended { state, place: Region::new(place), axis, old, layout };
+            return match copied {
+                Ok(()) => Ok(grown),
+                Err(e) => Err(self.give_back_before(&grown, e.with_hint(NOT_COPIED)).await),
+            };
+        }
+        Err(self.at(AccessError::Conflict { rounds: MAX_ATTEMPTS }))
+    }
+
+    /// Takes back what [`ArrayNode::grow_before`] added, since its elements could not be written because of `error`; unless
+    /// the array was changed again, or not all of the place can be cleared (decision 0140). Returns the error.
+    pub async fn give_back_before(&self, grown: &Prepended, error: Error) -> Error {
+        match self.shrink_before(grown).await {
+            Ok(true) => error,
+            Ok(false) | Err(_) => {
+                left_as_fill(error, grown.axis, &grown.place.intervals()[grown.axis])
+            }
+        }
+    }
+
+    /// `false` if the document was changed concurrently.
+    async fn shrink_before(&self, grown: &Prepended) -> Result<bool> {
+        let Prepended { state, place, axis, old, layout } = grown;
+        let axis = *axis;
+        let known = state.layout()?;
+        let grid = &*known.grid;
+        let shape = &state.metadata.shape;
+        let added = place.intervals()[axis].end;
+        if added > 0 {
+            // A later prepend takes what is stored before the first element for fill, so the elements are cleared first.
+            let last = grid.locate(axis, added - 1) + 1;
+            let among = Some((axis, 0..last));
+            let chunks = self.maybe_stored(state, grid, shape, |o| o[axis] < last, among).await?;
+            let inside = shape.iter().enumerate();
+            let inside = inside.map(|(a, &len)| if a == axis { added..len } else { 0..len });
+            let inside = Region::new(inside);
+            if !self.clear_all_outside(&known, chunks, &inside, layout).await? {
+                return Ok(false);
+            }
+        }
+        let ChunkLayout { grid: was, .. } = old.layout()?;
+        let regrid = |document: &mut _| {
+            Ok(self.context.format.regrid(document, &old.metadata.shape, &*was)?)
+        };
+        if self.edit_layout(layout, regrid).await?.is_none() {
+            return Ok(false);
+        }
+        // A new state: one that was replaced never comes back.
+        self.settle(state, &self.state_of((*old.metadata).clone())?).await;
+        Ok(true)
+    }
+}

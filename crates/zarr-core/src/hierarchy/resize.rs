@@ -1,0 +1,257 @@
+//! Grows and shrinks an array without losing or reviving elements.
+//!
+//! A shrink changes the document first, then clears what is outside the array. A growth first clears what is stored in its
+//! new part, since another library or an interrupted shrink may have left elements there (decision 0106). A chunk is
+//! changed only while the document still has the shape and the grid from which the change was worked out, so that the
+//! change cannot erase what another writer has appended concurrently.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::array_node::ArrayNode;
+use crate::array::compare_and_swap::MAX_ATTEMPTS;
+use crate::array::{ArrayState, ChunkLayout};
+use crate::error::{AccessError, Error, Result};
+use crate::format::Layout;
+use crate::json::{Json, Object};
+use crate::region::Region;
+
+/// The hint of an error after which the array has its old shape.
+pub(super) const NOT_COPIED: &str =
+    "nothing is added: the consolidated copies of the array's document could not be made again";
+
+/// The result of a change of the shape.
+struct Reshaped {
+    state: Arc<ArrayState>,
+    old: Vec<u64>,
+    /// Whether what is outside could be cleared, too.
+    cut_off: Result<()>,
+    /// Whether the consolidated copies could be made again.
+    copied: Result<()>,
+}
+
+impl ArrayNode {
+    /// Gives the array a new shape.
+    pub async fn resize(&self, shape: &[u64]) -> Result<()> {
+        self.reshape(|_| Ok(shape.to_vec())).await.map(|_| ())
+    }
+
+    /// Makes the array longer along `axis` by the extent that `count` elements fill; returns its new state and the place of
+    /// the new elements.
+    pub async fn grow(&self, axis: usize, count: usize) -> Result<(Arc<ArrayState>, Region)> {
+        let longer = |old: &[u64]| longer_by(old, axis, count).map(|(shape, _)| shape);
+        let Reshaped { state, old, copied, .. } = self.reshape_and_cut(longer).await?;
+        let (shape, _) = longer_by(&old, axis, count).map_err(|e| self.at(e))?;
+        let place = shape.iter().enumerate();
+        let place = place.map(|(a, &len)| if a == axis { old[a]..len } else { 0..len });
+        let place = Region::new(place);
+        match copied {
+            Ok(()) => Ok((state, place)),
+            Err(e) => Err(self.give_back(axis, &place, e.with_hint(NOT_COPIED)).await),
+        }
+    }
+
+    /// Takes back what [`ArrayNode::grow`] added along `axis`, since its elements could not be written because of `error`;
+    /// unless the shape was changed again (decision 0140). Returns the error.
+    pub async fn give_back(&self, axis: usize, place: &Region, error: Error) -> Error {
+        let added = &place.intervals()[axis];
+        let grown: Vec<u64> = place.intervals().iter().map(|range| range.end).collect();
+        let mut old = grown.clone();
+        old[axis] = added.start;
+        let back = |now: &[u64]| Ok(if now == grown { old.clone() } else { now.to_vec() });
+        // The document comes first: elements that then cannot be erased are outside the array.
+        let given_back =
+            self.reshape_and_cut(back).await.is_ok_and(|reshaped| reshaped.old == grown);
+        if given_back { error } else { left_as_fill(error, axis, added) }
+    }
+
+    /// Changes the shape to the result of `to`; returns the array's new state, and its old shape.
+    pub async fn reshape(
+        &self,
+        to: impl Fn(&[u64]) -> Result<Vec<u64>, AccessError>,
+    ) -> Result<(Arc<ArrayState>, Vec<u64>)> {
+        let Reshaped { state, old, cut_off, copied } = self.reshape_and_cut(to).await?;
+        cut_off?;
+        copied?;
+        Ok((state, old))
+    }
+
+    /// As [`ArrayNode::reshape`]; after an error the shape is not known to have changed.
+    async fn reshape_and_cut(
+        &self,
+        to: impl Fn(&[u64]) -> Result<Vec<u64>, AccessError>,
+    ) -> Result<Reshaped> {
+        let context = &self.context;
+        context.writeable().map_err(|e| self.at(e))?;
+        let place = context.format.shape_place(&self.path).map_err(|e| self.at(e))?;
+        let member = place.member.unwrap_or("shape");
+        for _ in 0..MAX_ATTEMPTS {
+            let (state, seen) = self.read_state().await?;
+            self.writeable(&state)?;
+            let old = state.metadata.shape.clone();
+            let new = to(&old).map_err(|e| self.at(e))?;
+            if new.len() != old.len() {
+                return Err(self.at(AccessError::Rank { expected: old.len(), found: new.len() }));
+            }
+            if new == old {
+                return Ok(Reshaped { state, old, cut_off: Ok(()), copied: Ok(()) });
+            }
+            if let Ok(ChunkLayout { grid, .. }) = state.layout()
+                && let Some(axis) =
+                    (0..new.len()).find(|&a| grid.reach(a).is_some_and(|reach| new[a] > reach))
+            {
+                let reach = grid.reach(axis).unwrap_or_default();
+                let why = format!(
+                    "the chunk grid ends at {reach} along axis {axis}, and cannot be longer"
+                );
+                return Err(self.at(AccessError::Argument(why)));
+            }
+            let clears = !context.options.keep_cut_off;
+            if clears && !self.clear_new_part(&state, &old, &new, &seen).await? {
+                continue;
+            }
+            let set_shape = |document: &mut Object| {
+                document.insert(member, &new[..]);
+                Ok(())
+            };
+            let Some((layout, copied)) = self.edit_layout(&seen, set_shape).await? else {
+                continue;
+            };
+            let mut metadata = (*state.metadata).clone();
+            metadata.shape = new.clone();
+            let before = state;
+            let state = self.state_of(metadata)?;
+            self.settle(&before, &state).await;
+            let shrinks = (0..old.len()).any(|axis| new[axis] < old[axis]);
+            let cut_off = if clears && shrinks {
+                self.cut_off(&state, &old, &new, &layout).await
+            } else {
+                Ok(())
+            };
+            return Ok(Reshaped { state, old, cut_off, copied });
+        }
+        Err(self.at(AccessError::Conflict { rounds: MAX_ATTEMPTS }))
+    }
+
+    /// Changes the document if it has the layout `seen`; returns its new layout, and whether the consolidated copies could
+    /// be made again. `None` if it has another layout.
+    pub(super) async fn edit_layout(
+        &self,
+        seen: &Layout,
+        change: impl Fn(&mut Object) -> Result<()>,
+    ) -> Result<Option<(Layout, Result<()>)>> {
+        let format = &self.context.format;
+        let mut same = true;
+        let edit = |json: Json| {
+            same = format.layout(&json) == *seen;
+            match json {
+                Json::Object(mut document) if same => {
+                    change(&mut document)?;
+                    Ok(Json::Object(document))
+                }
+                other => Ok(other),
+            }
+        };
+        let document = self.document()?;
+        let (after, copied) = self.context.edit_and_copy(&self.path, &document, edit).await?;
+        if !same {
+            copied?;
+            return Ok(None);
+        }
+        Ok(Some((format.layout(&after), copied)))
+    }
+
+    /// Clears what is stored where an array of shape `old` is to grow to `new`; `false` if its layout was changed
+    /// concurrently.
+    async fn clear_new_part(
+        &self,
+        state: &Arc<ArrayState>,
+        old: &[u64],
+        new: &[u64],
+        layout: &Layout,
+    ) -> Result<bool> {
+        let Ok(known) = state.layout() else { return Ok(true) };
+        let grid = &*known.grid;
+        let mut chunks: Vec<Vec<u64>> = Vec::new();
+        for axis in (0..old.len()).filter(|&axis| new[axis] > old[axis]) {
+            // From the chunk that holds the first new coordinate.
+            let ordinals = grid.locate(axis, old[axis])..grid.count(axis, new[axis]);
+            let first = ordinals.start;
+            let among = Some((axis, ordinals));
+            chunks.extend(self.maybe_stored(state, grid, new, |o| o[axis] >= first, among).await?);
+        }
+        chunks.sort();
+        chunks.dedup();
+        self.clear_all_outside(&known, chunks, &Region::all(old), layout).await
+    }
+
+    /// Clears what is outside `new`.
+    async fn cut_off(
+        &self,
+        state: &Arc<ArrayState>,
+        old: &[u64],
+        new: &[u64],
+        layout: &Layout,
+    ) -> Result<()> {
+        let Ok(known) = state.layout() else { return Ok(()) };
+        let grid = &*known.grid;
+        let reaches_out = |o: &[u64]| {
+            let beyond = |axis: usize| {
+                let span = grid.span(axis, o[axis]);
+                new[axis] < old[axis] && span.start.saturating_add(span.len) > new[axis]
+            };
+            (0..new.len()).any(beyond)
+        };
+        let chunks = self.maybe_stored(state, grid, old, reaches_out, None).await?;
+        // If another writer gave the array another shape meanwhile, that one has cleared what it grew into.
+        self.clear_all_outside(&known, chunks, &Region::all(new), layout).await.map(drop)
+    }
+
+    /// Clears what some chunks store outside `inside`; `false` if the document has another layout than this.
+    pub(super) async fn clear_all_outside(
+        &self,
+        known: &ChunkLayout,
+        chunks: Vec<Vec<u64>>,
+        inside: &Region,
+        layout: &Layout,
+    ) -> Result<bool> {
+        for ordinals in chunks {
+            if !self.clear_outside(known, &ordinals, inside, layout).await? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// The error of elements that were not written, and whose place stays.
+pub(super) fn left_as_fill(error: Error, axis: usize, place: &Range<u64>) -> Error {
+    error.with_hint(format!(
+        "elements {}..{} along axis {axis} read as the fill value; write them again",
+        place.start, place.end
+    ))
+}
+
+/// The shape with `count` elements more along `axis`, and how much longer that is.
+pub(super) fn longer_by(
+    shape: &[u64],
+    axis: usize,
+    count: usize,
+) -> Result<(Vec<u64>, u64), AccessError> {
+    if axis >= shape.len() {
+        return Err(AccessError::Argument(format!("there is no axis {axis}")));
+    }
+    let others = shape.iter().enumerate().filter(|(a, _)| *a != axis);
+    let slice = others.map(|(_, &len)| len).try_fold(1u64, u64::checked_mul).unwrap_or(u64::MAX);
+    let found = count as u64;
+    if slice == 0 || !found.is_multiple_of(slice) {
+        let expected = if slice == 0 { 0 } else { found.div_ceil(slice).saturating_mul(slice) };
+        return Err(AccessError::Count { expected, found });
+    }
+    let more = found / slice;
+    let mut longer = shape.to_vec();
+    let too_long =
+        || AccessError::Argument(format!("axis {axis} would be longer than 64 bits can count"));
+    longer[axis] = shape[axis].checked_add(more).ok_or_else(too_long)?;
+    Ok((longer, more))
+}
