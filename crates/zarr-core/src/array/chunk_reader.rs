@@ -12,10 +12,9 @@ use bytes::Bytes;
 use futures::stream::{self, StreamExt, TryStreamExt};
 
 use super::executor::{self, Spawner};
-use super::fields::FieldBytes;
 use super::select::work;
 use super::storage_transformer::Shard;
-use super::{ArrayCore, ChunkLayout, zeroed};
+use super::{ArrayCore, ChunkLayout, FieldBytes, zeroed};
 use crate::codec::{ChunkIndex, PartialRead, budget, most_encoded};
 use crate::error::{Cause, CodecError, Error, Result, StoreError};
 use crate::grid::{ChunkProjection, SplitOutput, tiles};

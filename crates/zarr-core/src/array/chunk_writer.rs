@@ -11,12 +11,11 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 
 use super::chunk_reader::outside;
 use super::compare_and_swap::{
-    ATTEMPTS_WITHOUT_TURN, Edited, MAX_ATTEMPTS, compare_and_swap, unless_given_up,
+    ATTEMPTS_WITHOUT_TURN, Edited, MAX_ATTEMPTS, compare_and_swap, unless_given_up, whole,
 };
 use super::executor;
-use super::fields::FieldBytes;
 use super::select::work;
-use super::{ArrayCore, ChunkLayout, zeroed};
+use super::{ArrayCore, ChunkLayout, FieldBytes, zeroed};
 use crate::codec::{PartialWrite, SplicePart, scratch};
 use crate::data_type::Repr;
 use crate::element::Element;
@@ -516,14 +515,6 @@ fn merge_into_chunk(
         return Ok(MergedChunk::Erased);
     }
     Ok(MergedChunk::Stored(vec![SplicePart::New(layout.chain.encode(view)?.into_owned())]))
-}
-
-/// The bytes of a value.
-pub(crate) async fn whole(value: Option<&dyn Snapshot>) -> Result<Option<Bytes>> {
-    match value {
-        None => Ok(None),
-        Some(value) => Ok(value.read(&[ByteRange::ALL]).await?.pop()),
-    }
 }
 
 /// What a chunk becomes, whose copied bytes are those of `old`. A blocking store copies them while it writes; for others

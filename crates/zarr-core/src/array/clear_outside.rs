@@ -5,8 +5,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::chunk_writer::whole;
-use super::compare_and_swap::{Edited, MAX_ATTEMPTS, compare_and_swap, unless_given_up};
+use super::compare_and_swap::{Edited, MAX_ATTEMPTS, compare_and_swap, unless_given_up, whole};
 use super::{ArrayCore, ChunkLayout};
 use crate::context::is_too_large;
 use crate::error::{Error, Result};

@@ -11,12 +11,12 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 
-use super::chunk_writer::whole;
 use crate::context::StoreContext;
 use crate::error::{AccessError, Result, StoreError};
 use crate::options::Guard;
 use crate::store::{
-    InMemorySnapshot, Payload, Precondition, Snapshot, SnapshotOptions, StoreKey, check_size,
+    ByteRange, InMemorySnapshot, Payload, Precondition, Snapshot, SnapshotOptions, StoreKey,
+    check_size,
 };
 use crate::sync::{Condition, lock};
 
@@ -115,6 +115,14 @@ pub(crate) async fn compare_and_swap<F: Future<Output = Result<Edited>>>(
         }
     }
     Ok(false)
+}
+
+/// The bytes of a value.
+pub(crate) async fn whole(value: Option<&dyn Snapshot>) -> Result<Option<Bytes>> {
+    match value {
+        None => Ok(None),
+        Some(value) => Ok(value.read(&[ByteRange::ALL]).await?.pop()),
+    }
 }
 
 fn no_version() -> StoreError {

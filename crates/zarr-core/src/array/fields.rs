@@ -1,29 +1,9 @@
-//! Finds one field of records: which bytes of each element are meant.
+//! Finds the bytes of one field in the elements of an array of records.
 
-use super::{ArrayCore, ChunkLayout};
-use crate::data_type::{DataType, Field, Repr};
+use super::{ArrayCore, ChunkLayout, FieldBytes};
+use crate::data_type::{DataType, Field};
 use crate::element::Element;
 use crate::error::{AccessError, Result};
-
-/// Which bytes of an element are meant: all, or those of one field.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct FieldBytes {
-    pub offset: usize,
-    pub size: usize,
-    /// Bytes of a whole element.
-    pub element: usize,
-}
-
-impl FieldBytes {
-    /// All bytes.
-    pub fn of(repr: Repr) -> FieldBytes {
-        FieldBytes { offset: 0, size: repr.size(), element: repr.size() }
-    }
-
-    pub fn is_whole(self) -> bool {
-        self.size == self.element
-    }
-}
 
 impl ArrayCore {
     /// The field that a path names.

@@ -15,7 +15,7 @@
 
 use std::sync::{Arc, RwLock};
 
-use super::ArrayState;
+use super::state::ArrayState;
 use crate::sync::{read, write};
 
 /// Readings after which the latest state is at least as new as the first of them.

@@ -5,8 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::executor::{self, Stop};
-use super::fields::FieldBytes;
-use super::{ArrayCore, ArrayState, ChunkLayout, zeroed};
+use super::{ArrayCore, ArrayState, ChunkLayout, FieldBytes, zeroed};
 use crate::data_type::{DataType, Origin, Repr};
 use crate::element::Element;
 use crate::error::{AccessError, CodecError, Result};

@@ -1,0 +1,91 @@
+//! Keeps what all handles of one array share.
+
+use std::sync::Arc;
+
+use super::latest_state::LatestState;
+use super::state::ArrayState;
+use crate::context::StoreContext;
+use crate::error::{AccessError, Error, Result};
+use crate::grid::ChunkProjection;
+use crate::metadata::{ArrayMetadata, NodeKind};
+use crate::path::NodePath;
+use crate::store::{Store, StoreKey};
+
+/// What all handles of one array share.
+#[derive(Debug)]
+pub(crate) struct ArrayCore {
+    pub context: Arc<StoreContext>,
+    pub path: NodePath,
+    latest: LatestState,
+}
+
+impl ArrayCore {
+    pub fn new(
+        context: Arc<StoreContext>,
+        path: NodePath,
+        metadata: ArrayMetadata,
+    ) -> Result<ArrayCore> {
+        let state = ArrayState::new(&context, &path, metadata).map_err(|e| context.at(&path, e))?;
+        Ok(ArrayCore { context, path, latest: LatestState::new(state) })
+    }
+
+    pub fn state(&self) -> Arc<ArrayState> {
+        self.latest.get()
+    }
+
+    /// Puts `state` in place of `before`, if no other state has replaced that. The document of `state` must have been read
+    /// or swapped while `before` was the latest state.
+    pub fn replace_state(&self, before: &Arc<ArrayState>, state: &Arc<ArrayState>) -> bool {
+        self.latest.replace(before, state)
+    }
+
+    /// The state of the array that a document describes.
+    pub fn state_of(&self, metadata: ArrayMetadata) -> Result<Arc<ArrayState>> {
+        ArrayState::new(&self.context, &self.path, metadata).map(Arc::new).map_err(|e| self.at(e))
+    }
+
+    /// The store's writing side, if chunks of this array may be written.
+    pub fn writeable(&self, state: &ArrayState) -> Result<&dyn Store> {
+        let writeable = self.context.writeable().map_err(|e| self.at(e))?;
+        match &state.metadata.shards {
+            None => Ok(writeable),
+            Some(_) => {
+                let why = "chunks that share objects by the draft's storage transformer are read and not written; copy the array";
+                Err(self.at(AccessError::Frozen(why.into())))
+            }
+        }
+    }
+
+    pub fn at(&self, error: impl Into<Error>) -> Error {
+        self.context.at(&self.path, error)
+    }
+
+    /// Whether the store is remote.
+    pub fn is_remote(&self) -> bool {
+        self.context.store.as_sync().is_none()
+    }
+
+    pub fn at_chunk(
+        &self,
+        tile: &ChunkProjection,
+        key: &StoreKey,
+        error: impl Into<Error>,
+    ) -> Error {
+        self.at(error).at_chunk(&tile.indices).at_key(key)
+    }
+}
+
+pub(crate) fn wrong_kind(is: NodeKind) -> AccessError {
+    let wanted = if is == NodeKind::Group { NodeKind::Array } else { NodeKind::Group };
+    AccessError::NodeKind { is: is.phrase(), wanted: wanted.phrase() }
+}
+
+/// Zeroed memory for elements, or an error that says how much it would have been.
+pub(crate) fn zeroed(shape: &[u64], element: usize, what: &'static str) -> Result<Vec<u8>> {
+    let size = crate::region::element_count(shape).and_then(|n| n.checked_mul(element as u64));
+    let memory = size.and_then(|n| usize::try_from(n).ok()).filter(|&n| isize::try_from(n).is_ok());
+    memory.and_then(crate::memory::zeroed).ok_or_else(|| {
+        let hint = "read or write a smaller region";
+        AccessError::TooLarge { what, size: size.unwrap_or(u64::MAX), hint }.into()
+    })
+}

@@ -1,0 +1,176 @@
+//! Describes an array as its document was when it was read: how its chunks are stored.
+
+use std::ops::Deref;
+use std::sync::{Arc, Mutex};
+
+use bytes::Bytes;
+
+use super::index_cache::IndexCache;
+use crate::codec::CodecChain;
+use crate::context::StoreContext;
+use crate::data_type::Repr;
+use crate::dialect::Strictness;
+use crate::error::{MetadataError, Result, Unsupported};
+use crate::grid::ChunkGrid;
+use crate::metadata::ArrayMetadata;
+use crate::path::NodePath;
+use crate::store::{StoreKey, StorePrefix};
+use crate::var_buffer::{VAR_REF_SIZE, VarBuffer};
+use crate::view::View;
+
+/// Memory for cached shard indices of one array, in bytes, unless the options specify it (decision 0108).
+const INDEX_MEMORY: u64 = 64 << 20;
+
+/// The chain of codecs of chunks, their grid, and how elements are represented.
+type Chunks = (Arc<CodecChain>, Arc<dyn ChunkGrid>, Repr);
+
+/// An array as it was when it was opened, or last changed through one of its handles.
+#[derive(Debug)]
+pub(crate) struct ArrayState {
+    pub metadata: Arc<ArrayMetadata>,
+    chunks: Result<Chunks, Unsupported>,
+    prefix: StorePrefix,
+    /// The fill value as an element of a view.
+    pub fill: Vec<u8>,
+    /// The bytes of the fill value, which every variable-length buffer of the array holds.
+    pub content: Bytes,
+    /// The indices of its shards.
+    pub index_cache: IndexCache,
+    /// The array's document as a write saw it last, if it describes this state.
+    pub seen: Mutex<Option<Bytes>>,
+}
+
+impl ArrayState {
+    pub fn new(
+        context: &StoreContext,
+        path: &NodePath,
+        metadata: ArrayMetadata,
+    ) -> Result<ArrayState> {
+        let chain = match metadata.chain(&context.registry, context.format.dialect()) {
+            // D-031: a strict reader takes no other byte for a bool than 0 and 1.
+            Ok(chain) if context.options.strictness == Strictness::Strict => {
+                Ok(chain.accept_nonzero_bools(false))
+            }
+            Ok(chain) => Ok(chain),
+            Err(MetadataError::Unsupported(unsupported)) => Err(unsupported),
+            Err(invalid) => return Err(invalid.into()),
+        };
+        let chunks = match (chain, &metadata.grid, metadata.data_type.repr()) {
+            (Ok(chain), Some(grid), Some(repr)) => Ok((Arc::new(chain), grid.clone(), repr)),
+            (Err(unsupported), ..) => Err(unsupported),
+            (Ok(_), ..) => {
+                let (what, name) = ("chunk grid or data type", path.to_string());
+                let hint = "register an extension for it".into();
+                Err(Unsupported { what, name, hint })
+            }
+        };
+        let content = Bytes::from(metadata.fill_bytes());
+        let fill = if metadata.data_type.is_variable() {
+            VarBuffer::holding(content.clone())?.1.as_bytes().to_vec()
+        } else {
+            content.to_vec()
+        };
+        Ok(ArrayState {
+            metadata: Arc::new(metadata),
+            chunks,
+            prefix: context.format.chunk_prefix(path)?,
+            fill,
+            content,
+            index_cache: IndexCache::new(context.options.index_memory.unwrap_or(INDEX_MEMORY)),
+            seen: Mutex::default(),
+        })
+    }
+
+    /// How its chunks are stored, or why they cannot be read here.
+    pub fn layout(self: &Arc<Self>) -> Result<ChunkLayout> {
+        match &self.chunks {
+            Ok((chain, grid, repr)) => {
+                let (state, chain, grid) = (self.clone(), chain.clone(), grid.clone());
+                Ok(ChunkLayout { state, chain, grid, repr: *repr })
+            }
+            Err(unsupported) => Err(MetadataError::from(unsupported.clone()).into()),
+        }
+    }
+
+    /// An error if its chunks cannot be read here.
+    pub fn check_supported(&self) -> Result<()> {
+        match &self.chunks {
+            Ok(_) => Ok(()),
+            Err(unsupported) => Err(MetadataError::from(unsupported.clone()).into()),
+        }
+    }
+
+    /// Whether an element of nothing but fill need not be stored: an undefined fill value is no value.
+    pub fn is_fill(&self, elements: &View<'_>) -> bool {
+        if self.metadata.fill_value.is_none() {
+            return false;
+        }
+        let Some(var_buffer) = elements.var_buffer() else { return elements.is_all(&self.fill) };
+        let texts = var_buffer.elements();
+        let cells = elements.to_bytes();
+        cells.chunks_exact(VAR_REF_SIZE).all(|cell| texts.get(cell) == &self.content[..])
+    }
+
+    pub fn key(&self, indices: &[i64]) -> Result<StoreKey> {
+        Ok(self.prefix.key(&self.metadata.chunk_keys.key(indices))?)
+    }
+
+    /// The other key at which a chunk may be stored.
+    pub fn other_key(&self, indices: &[i64]) -> Result<Option<StoreKey>> {
+        let other = self.metadata.chunk_keys.other_key(indices);
+        Ok(other.map(|name| self.prefix.key(&name)).transpose()?)
+    }
+
+    pub fn prefix(&self) -> &StorePrefix {
+        &self.prefix
+    }
+}
+
+/// An [`ArrayState`] whose chunks can be read: how they are stored.
+#[derive(Clone, Debug)]
+pub(crate) struct ChunkLayout {
+    pub state: Arc<ArrayState>,
+    pub chain: Arc<CodecChain>,
+    pub grid: Arc<dyn ChunkGrid>,
+    pub repr: Repr,
+}
+
+impl Deref for ChunkLayout {
+    type Target = ArrayState;
+
+    fn deref(&self) -> &ArrayState {
+        &self.state
+    }
+}
+
+impl ChunkLayout {
+    /// All bytes of an element.
+    pub fn span(&self) -> FieldBytes {
+        FieldBytes::of(self.repr)
+    }
+
+    /// These bytes of the fill value.
+    pub fn fill_of(&self, span: FieldBytes) -> &[u8] {
+        &self.fill[span.offset..span.offset + span.size]
+    }
+}
+
+/// The bytes of each element that are read or written: all, or those of one field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FieldBytes {
+    pub offset: usize,
+    pub size: usize,
+    /// Bytes of a whole element.
+    pub element: usize,
+}
+
+impl FieldBytes {
+    /// All bytes.
+    pub fn of(repr: Repr) -> FieldBytes {
+        FieldBytes { offset: 0, size: repr.size(), element: repr.size() }
+    }
+
+    pub fn is_whole(self) -> bool {
+        self.size == self.element
+    }
+}
