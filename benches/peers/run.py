@@ -36,11 +36,13 @@ SHAPE = None
 
 def region_files():
     """Deterministic regions, the same for every driver. Written for the 3-D volume of the data (SIZE^3)."""
+    if not os.path.exists(os.path.join(DATA, "zstd")):
+        return {}
     j = json.load(open(os.path.join(DATA, "zstd", "zarr.json")))
     n = j["shape"][0]
     os.makedirs(os.path.join(WORK, "regions"), exist_ok=True)
     r = random.Random(42)
-    box = lambda k, cnt: [[[r.randrange(n - k + 1) for _ in range(3)], [k] * 3] for _ in range(cnt)]
+    box = lambda k, cnt: [[[r.randrange(n - min(k, n) + 1) for _ in range(3)], [min(k, n)] * 3] for _ in range(cnt)]
     pl = lambda ax, cnt: [[[(n * (2 * i + 1) // (2 * cnt)) if d == ax else 0 for d in range(3)], [1 if d == ax else n for d in range(3)]] for i in range(cnt)]
     sets = {"box48": box(48, 200), "point": box(1, 500), "zplane": pl(0, 4), "xplane": pl(2, 4), "box200": box(200, 8)}
     out = {}
@@ -58,6 +60,10 @@ CASES += [("chunks", "read_chunks", d, 2, None) for d in ("raw", "blosc_lz4", "z
 CASES += [("subset", "read_subset", d, 2, g) for d, g in (("shard_zstd", "box48"), ("shard_zstd", "point"), ("shard_zstd", "zplane"), ("shard_zstd", "xplane"), ("shard_blosc", "box48"), ("zstd", "box48"), ("blosc_lz4", "box48"), ("raw", "box48"), ("raw", "zplane"))]
 CASES += [("write", "write_all", d, 2, None) for d in ("raw", "blosc_zstd", "blosc_lz4", "zstd", "gzip", "shard_zstd", "small_lz4")]
 CASES += [("round", "roundtrip", d, 2, None) for d in ("raw", "zstd", "shard_zstd")]
+# 4,096 chunks of 4 KiB: what each chunk costs. In memory, each driver copies the array into its library's own memory store first.
+CASES += [("small", op, "chunks_4k", 2, None) for op in ("read_all", "read_chunks", "write_all")]
+CASES += [("memory", "read_all", d, 2, None) for d in ("chunks_4k", "raw", "zstd", "shard_zstd")]
+CASES += [("memory", op, "chunks_4k", 2, None) for op in ("read_chunks", "write_all")]
 CASES += [("open", "open_list", d, 2, None) for d in ("many_arrays", "many_arrays_cons")]
 CASES += [("scale", "read_all", d, 2, None) for d in ("scale_1x", "scale_4x", "scale_16x")]
 VARIETY = ["edge_zstd", "edge_shard", "planes_zstd", "bars_blosc", "turned_raw", "turned_zstd", "turned_shard", "big_raw", "big_zstd", "byte_lz4", "double_zlib", "float_bits", "crc_raw", "v2_f_lz4", "v2_f_raw", "v2_zlib", "v2_big_shuffle"]
@@ -66,7 +72,7 @@ CASES += [("variety", "read_subset", d, 2, g) for d, g in (("planes_zstd", "box4
 CASES += [("variety", "write_all", d, 2, None) for d in ("edge_zstd", "turned_raw", "turned_zstd", "turned_shard", "big_raw", "byte_lz4", "crc_raw", "v2_f_lz4", "v2_zlib")]
 KEY = {"read", "write", "subset"}
 NO_LIMIT = {"open_list", "read_http", "read_chunks", "read_inner", "roundtrip"}   # the limit driver has no such op
-NO_LIMIT_SET = {"variety"}                                                       # nor does it know these data
+NO_LIMIT_SET = {"variety", "memory"}                                             # nor does it know these data, or stores in memory
 
 
 def load1():
@@ -123,6 +129,8 @@ def one(case, drv, slow, regs, warm=1, reps=2, variant=None):
         cmd += ["--out", out]
     if variant:
         cmd += ["--variant", variant]
+    if st == "memory":
+        cmd += ["--store", "memory"]
     r = proc(cmd, 300)
     if op in ("write_all", "roundtrip"):
         shutil.rmtree(out, ignore_errors=True)
@@ -130,13 +138,16 @@ def one(case, drv, slow, regs, warm=1, reps=2, variant=None):
     return r
 
 
-def latency(results, drivers, datasets=("scale_1x", "shard_zstd", "chunks_4096"), delay=20, port=8973):
+LATENCY = ("scale_1x", "shard_zstd", "chunks_4096", "chunks_4k")
+
+
+def latency(results, drivers, datasets=LATENCY, delay=20, port=8973, rounds=2):
     for ds in datasets:
-        srv = subprocess.Popen([PY, os.path.join(HERE, "latency_server.py"), DATA, str(port), str(delay)], stdout=subprocess.PIPE, text=True)
+        srv = subprocess.Popen([sys.executable, os.path.join(HERE, "latency_server.py"), DATA, str(port), str(delay)], stdout=subprocess.PIPE, text=True)
         try:
             srv.stdout.readline()
             stats = lambda: json.load(urllib.request.urlopen(f"http://127.0.0.1:{port}/__stats"))
-            for rnd in range(2):
+            for rnd in range(rounds):
                 for drv in drivers:
                     if drv in ("limit", "zarrs-python"):
                         continue
@@ -179,7 +190,7 @@ def emit(results, r):
 
 
 # ------------------------------------------------------------------------------------------------ report
-TITLES = dict(read="Read all, 2 threads", read1="Read all, 1 thread", chunks="Chunk by chunk, 2 threads", subset="Regions (one call each, one after another)", write="Write all, 2 threads", round="Round trip (read + re-encode + write)", open="Open and list 2,000 arrays", scale="Growth 1x / 4x / 16x", variety="Other shapes, orders, types and codecs, 2 threads")
+TITLES = dict(read="Read all, 2 threads", read1="Read all, 1 thread", chunks="Chunk by chunk, 2 threads", subset="Regions (one call each, one after another)", write="Write all, 2 threads", round="Round trip (read + re-encode + write)", small="4,096 chunks of 4 KiB from a folder, 2 threads", memory="From and into memory, 2 threads", open="Open and list 2,000 arrays", scale="Growth 1x / 4x / 16x", variety="Other shapes, orders, types and codecs, 2 threads")
 ORDER = ("limit", "ours", "before", "zarrs", "tensorstore", "zarrs-python", "zarr-python")
 
 

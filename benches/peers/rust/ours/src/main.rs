@@ -15,6 +15,7 @@ struct Args {
     path: String,
     out: String,
     regions: String,
+    store: String,
     threads: usize,
     reps: usize,
     warm: usize,
@@ -40,6 +41,7 @@ fn args() -> Done<Args> {
             "--path" => args.path = value,
             "--out" => args.out = value,
             "--regions" => args.regions = value,
+            "--store" => args.store = value,
             "--threads" => args.threads = value.parse()?,
             "--reps" => args.reps = value.parse()?,
             "--warm" => args.warm = value.parse()?,
@@ -109,10 +111,11 @@ impl Args {
     }
 }
 
-/// A new array with the metadata of `array`, at `out`.
+/// A new array with the metadata of `array`, at `out` or in a memory store of its own.
 fn like(array: &Array, args: &Args) -> Done<Array> {
+    let url = if args.store == "memory" { "memory://" } else { &args.out };
     let _ = std::fs::remove_dir_all(&args.out);
-    let hierarchy = zarr::create_with(&args.out, array.hierarchy().dialect(), &options(args))?;
+    let hierarchy = zarr::create_with(url, array.hierarchy().dialect(), &options(args))?;
     let builder = hierarchy.create_array(&NodePath::root()).overwrite(true);
     Ok(builder.from_metadata((*array.metadata()).clone()).create()?)
 }
@@ -134,11 +137,19 @@ fn run(args: &Args) -> Done<Taken> {
         )?;
         return Ok(taken);
     }
-    let open = || -> Done<Array> { Ok(zarr::open_with(&args.path, &options(args))?.into_array()?) };
+    let open = || -> Done<Array> {
+        let array = zarr::open_with(&args.path, &options(args))?.into_array()?;
+        if args.store != "memory" {
+            return Ok(array);
+        }
+        let copy = like(&array, args)?;
+        copy.write_bytes(.., &array.read_bytes(..)?)?;
+        Ok(copy)
+    };
     // Over a wire opening is in the time of reading all.
-    let is_far = args.op == "read_all" && args.path.starts_with("http");
-    let near = if is_far { None } else { Some(open()?) };
-    let array = || near.clone().map_or_else(open, Ok);
+    let is_remote = args.op == "read_all" && args.path.starts_with("http");
+    let opened = if is_remote { None } else { Some(open()?) };
+    let array = || opened.clone().map_or_else(open, Ok);
     if args.op == "read_all" {
         // What was read is dropped before the next reading, and not in its time.
         let last = RefCell::new(Vec::new());
