@@ -9,13 +9,14 @@ use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
+use std::sync::{Arc, Mutex, RwLock, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use heed::types::{Bytes, DecodeIgnore};
 use heed::{CommitOrAbort, Database, EnvFlags, EnvOpenOptions, MdbError, RoTxn, RwTxn, WithoutTls};
 use zarr_core::store::Payload;
+use zarr_core::sync;
 
 /// What LMDB, or the system, refused.
 pub(super) type Failed = heed::Error;
@@ -96,7 +97,7 @@ impl Env {
         let above = if in_folder { Some(path) } else { path.parent() };
         above.map_or(Ok(()), fs::create_dir_all)?;
         let path = if in_folder || path.exists() { path.canonicalize()? } else { path.to_owned() };
-        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = sync::lock(&OPEN);
         let open = open.get_or_insert_default();
         open.retain(|_, (opener, env)| *opener != process || env.strong_count() > 0);
         let known = open.get(&path);
@@ -227,7 +228,7 @@ impl Env {
     fn growing<T>(&self, mut transact: impl FnMut() -> Result<T, Failed>) -> io::Result<T> {
         self.check_process()?;
         loop {
-            let shared = self.gate.read().unwrap_or_else(PoisonError::into_inner);
+            let shared = sync::read(&self.gate);
             let was = self.env.info().map_size;
             let grown = match transact() {
                 // Zero is the size that another process gave it.
@@ -236,7 +237,7 @@ impl Env {
                 done => return done.map_err(failed),
             };
             drop(shared);
-            let _alone = self.gate.write().unwrap_or_else(PoisonError::into_inner);
+            let _alone = sync::write(&self.gate);
             let give_up = Instant::now() + PATIENCE;
             while self.moments.load(Ordering::Acquire) > 0 {
                 if Instant::now() > give_up {
@@ -313,13 +314,13 @@ impl Moment {
     /// What `ask` finds.
     pub fn read<T>(&self, ask: impl FnOnce(Snapshot<'_>) -> Result<T, Failed>) -> io::Result<T> {
         self.env.0.check_process()?;
-        let txn = self.txn.lock().unwrap_or_else(PoisonError::into_inner);
+        let txn = sync::lock(&self.txn);
         ask(Snapshot { keys: &self.env.0.keys, txn: &txn }).map_err(failed)
     }
 
     /// Tells it from every other of this file.
     pub fn number(&self) -> u64 {
-        self.txn.lock().unwrap_or_else(PoisonError::into_inner).id() as u64
+        sync::lock(&self.txn).id() as u64
     }
 }
 

@@ -28,7 +28,7 @@ mod write;
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use object_store::path::Path;
@@ -38,7 +38,7 @@ use zarr_core::store::{
     Capabilities, GetOptions, Got, ListOptions, Listing, Payload, Precondition, Snapshot,
     SnapshotOptions, Store, StoreKey, StorePrefix, check_size,
 };
-use zarr_core::{Access, StoreError};
+use zarr_core::{Access, StoreError, sync};
 
 use self::connector::{Connector, Counts};
 use self::runtime::Task;
@@ -252,7 +252,7 @@ impl ObjectStore {
 impl Shared {
     /// The connections of this process.
     fn connected(&self) -> Result<Connected, StoreError> {
-        let mut connected = self.connected.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut connected = sync::lock(&self.connected);
         if let Some((process, connected)) = &*connected
             && *process == std::process::id()
         {

@@ -10,14 +10,14 @@ use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::process;
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use bytes::Bytes;
 use zarr_core::store::{
     Capabilities, GetOptions, Got, ListOptions, Listing, Payload, Precondition, SnapshotOptions,
     Store, StoreKey, StorePrefix, SyncSnapshot, SyncStore, Target, Version, check_size, from_sync,
 };
-use zarr_core::{Access, StoreError};
+use zarr_core::{Access, StoreError, sync};
 
 use self::archive::{Archive, Value};
 pub use self::remote::RemoteZipStore;
@@ -173,7 +173,7 @@ fn open_folder(url: &str, folder: &str, access: Access) -> Result<Arc<dyn Store>
 impl Inner {
     // A poisoned lock is taken all the same: a step that was left half done is one that failed.
     fn state(&self) -> RwLockReadGuard<'_, State> {
-        self.state.read().unwrap_or_else(PoisonError::into_inner)
+        sync::read(&self.state)
     }
 
     fn find(&self, key: &StoreKey) -> Result<Option<Value<File>>, StoreError> {
@@ -215,7 +215,7 @@ impl Inner {
 
     /// The state, locked. A write that a panic cut short counts as one that failed.
     fn to_write(&self) -> io::Result<RwLockWriteGuard<'_, State>> {
-        let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
+        let mut state = sync::write(&self.state);
         if state.staging.as_ref().is_some_and(Staging::is_damaged) {
             state.give_up(&io::Error::other("a panic cut it short"));
         }

@@ -5,7 +5,7 @@
 
 use std::io::{self, ErrorKind};
 use std::ops::Range;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use async_trait::async_trait;
 use bytes::{Buf, Bytes};
@@ -13,7 +13,7 @@ use zarr_core::store::{
     ByteRange, Capabilities, GetOptions, Got, ListOptions, Listing, Snapshot, SnapshotOptions,
     Store, StoreKey, StorePrefix, Version, block_on, check_size,
 };
-use zarr_core::{Access, Registry, StoreError};
+use zarr_core::{Access, Registry, StoreError, sync};
 
 use super::archive::{Directory, Value};
 use super::failed;
@@ -89,7 +89,7 @@ impl Source for Pieces {
             }
         }
         let end = at.saturating_add((buf.len() as u64).max(PIECE)).min(self.size);
-        *self.wanted.lock().unwrap_or_else(PoisonError::into_inner) = Some(at..end);
+        *sync::lock(&self.wanted) = Some(at..end);
         Err(ErrorKind::WouldBlock.into())
     }
 }
@@ -120,7 +120,7 @@ async fn reading<T>(
     for _ in 0..MOST_PIECES {
         let source = Pieces::of(size, pieces);
         let found = read(&source);
-        let wanted = source.wanted.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let wanted = sync::lock(&source.wanted).take();
         let (Err(_), Some(wanted)) = (&found, wanted) else { return Ok(found) };
         pieces = source.pieces.clone();
         pieces.push(fetch(value, &wanted).await?);

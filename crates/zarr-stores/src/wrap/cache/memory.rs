@@ -4,12 +4,13 @@ use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use bytes::Bytes;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use zarr_core::store::{Store, StoreKey, StorePrefix, Version};
+use zarr_core::sync;
 
 use super::{CacheBackend, CacheEntry, CacheStore, EntryState};
 
@@ -120,7 +121,7 @@ impl OfStore {
 
     fn lock(&self, key: &StoreKey) -> MutexGuard<'_, u64> {
         let at = self.cache.hasher.hash_one((self.number, key)) as usize % LOCKS;
-        self.cache.generations[at].lock().unwrap_or_else(PoisonError::into_inner)
+        sync::lock(&self.cache.generations[at])
     }
 }
 
@@ -169,7 +170,7 @@ impl CacheBackend for OfStore {
 
     fn forget_below(&self, prefix: &StorePrefix) -> io::Result<()> {
         let locks = self.cache.generations.iter().map(|lock| {
-            let mut lock = lock.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut lock = sync::lock(lock);
             *lock += 1;
             lock
         });
