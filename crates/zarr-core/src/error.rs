@@ -164,6 +164,14 @@ impl StoreError {
     pub fn not_capable(operation: &'static str, capability: &'static str) -> StoreError {
         StoreError::NotCapable { operation, capability }
     }
+
+    /// Makes the error of an `operation` on a key or a prefix from what the system reported, for `map_err`.
+    pub fn io(
+        operation: &'static str,
+        key: impl ToString,
+    ) -> impl FnOnce(std::io::Error) -> StoreError {
+        move |source| StoreError::Io { operation, key: key.to_string(), source }
+    }
 }
 
 /// Something valid that this build does not know.

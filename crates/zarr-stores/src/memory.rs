@@ -127,8 +127,7 @@ impl SyncStore for MemoryStore {
         how: SnapshotOptions<'_>,
     ) -> Result<Option<Box<dyn SyncSnapshot>>, StoreError> {
         // Versions are small here, and always known.
-        let got = self.get(key, GetOptions { version: true, ..how.to_get() })?;
-        Ok(got.and_then(|got| how.in_memory(key, got)).map(|value| Box::new(value) as _))
+        Ok(how.in_memory(key, self.get(key, GetOptions { version: true, ..how.to_get() })?))
     }
 
     fn put(

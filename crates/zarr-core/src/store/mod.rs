@@ -82,8 +82,7 @@ pub trait Store: Debug + Send + Sync + 'static {
         key: &StoreKey,
         how: SnapshotOptions<'_>,
     ) -> Result<Option<Box<dyn Snapshot>>, StoreError> {
-        let got = self.get(key, how.to_get()).await?;
-        Ok(got.and_then(|got| how.in_memory(key, got)).map(|value| Box::new(value) as _))
+        Ok(how.in_memory(key, self.get(key, how.to_get()).await?))
     }
 
     /// Sets the value of `key`, or erases it (`None`), if the precondition holds. A key holds the old value or the new

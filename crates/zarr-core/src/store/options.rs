@@ -199,13 +199,17 @@ impl<'a> SnapshotOptions<'a> {
         GetOptions { version, ..GetOptions::at_most(self.limit) }
     }
 
-    /// A snapshot of a value that was read as [`SnapshotOptions::to_get`] says; `None` if it is not the expected version.
-    pub fn in_memory(&self, key: &StoreKey, got: Got) -> Option<InMemorySnapshot> {
-        let whole = InMemorySnapshot::new(key, got.bytes.unwrap_or_default());
-        self.accepts(got.version.as_ref()).then(|| match got.version {
-            Some(version) => whole.with_version(version),
-            None => whole,
-        })
+    /// A snapshot of a value that was read as [`SnapshotOptions::to_get`] specifies: an [`InMemorySnapshot`], or a box of
+    /// one. `None` if the key is absent or the value is not the expected version.
+    pub fn in_memory<S: From<InMemorySnapshot>>(
+        &self,
+        key: &StoreKey,
+        got: Option<Got>,
+    ) -> Option<S> {
+        let Got { bytes, version, .. } = got.filter(|got| self.accepts(got.version.as_ref()))?;
+        let mut whole = InMemorySnapshot::new(key, bytes.unwrap_or_default());
+        whole.version = version;
+        Some(whole.into())
     }
 }
 

@@ -74,8 +74,7 @@ impl SyncStore for ProcessCas {
         if !how.for_update {
             return self.0.open(key, how);
         }
-        let got = self.get(key, how.to_get())?;
-        Ok(got.and_then(|got| how.in_memory(key, got)).map(|value| Box::new(value) as _))
+        Ok(how.in_memory(key, self.get(key, how.to_get())?))
     }
 
     fn put(

@@ -79,7 +79,7 @@ impl dyn Snapshot {
 pub struct InMemorySnapshot {
     key: StoreKey,
     value: Bytes,
-    version: Option<Version>,
+    pub(super) version: Option<Version>,
 }
 
 impl InMemorySnapshot {
@@ -93,6 +93,18 @@ impl InMemorySnapshot {
     pub fn with_version(mut self, version: Version) -> Self {
         self.version = Some(version);
         self
+    }
+}
+
+impl From<InMemorySnapshot> for Box<dyn Snapshot> {
+    fn from(value: InMemorySnapshot) -> Self {
+        Box::new(value)
+    }
+}
+
+impl From<InMemorySnapshot> for Box<dyn SyncSnapshot> {
+    fn from(value: InMemorySnapshot) -> Self {
+        Box::new(value)
     }
 }
 

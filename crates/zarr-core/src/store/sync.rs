@@ -39,8 +39,7 @@ pub trait SyncStore: Debug + Send + Sync + 'static {
         key: &StoreKey,
         how: SnapshotOptions<'_>,
     ) -> Result<Option<Box<dyn SyncSnapshot>>, StoreError> {
-        let got = self.get(key, how.to_get())?;
-        Ok(got.and_then(|got| how.in_memory(key, got)).map(|value| Box::new(value) as _))
+        Ok(how.in_memory(key, self.get(key, how.to_get())?))
     }
 
     /// Sets the value of `key`, or erases it (`None`), if the precondition holds.

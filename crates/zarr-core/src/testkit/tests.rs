@@ -169,7 +169,7 @@ impl SyncStore for Broken {
             }
             got => got,
         };
-        let whole = got.and_then(|got| how.in_memory(key, got));
+        let whole = how.in_memory(key, got);
         Ok(whole.map(|whole| Box::new(Wrong { flaw: self.flaw, whole }) as _))
     }
 

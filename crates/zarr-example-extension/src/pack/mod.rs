@@ -49,13 +49,13 @@ impl PackStore {
         static OPEN: Mutex<BTreeMap<PathBuf, Weak<Mutex<Log>>>> = Mutex::new(BTreeMap::new());
         let path = path.into();
         let path = path.canonicalize().or_else(|_| std::path::absolute(&path));
-        let path = path.map_err(|e| failed("open", "", e))?;
+        let path = path.map_err(StoreError::io("open", ""))?;
         let mut logs = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
         logs.retain(|_, log| log.strong_count() > 0);
         let log = match logs.get(&path).and_then(Weak::upgrade) {
             Some(log) => log,
             None => {
-                let log = Log::open(&path).map_err(|e| failed("open", "", e))?;
+                let log = Log::open(&path).map_err(StoreError::io("open", ""))?;
                 let log = Arc::new(Mutex::new(log));
                 logs.insert(path.clone(), Arc::downgrade(&log));
                 log
@@ -79,13 +79,9 @@ impl PackStore {
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
                 Err(StoreError::LockRefused { key: self.name(), source: e })
             }
-            Err(e) => Err(failed("write", "", e)),
+            Err(e) => Err(StoreError::io("write", "")(e)),
         }
     }
-}
-
-fn failed(operation: &'static str, key: &str, source: io::Error) -> StoreError {
-    StoreError::Io { operation, key: key.into(), source }
 }
 
 impl fmt::Debug for PackStore {

@@ -5,7 +5,7 @@ use zarr_core::store::{
     Capabilities, GetOptions, Got, Listing, Payload, Precondition, StoreKey, StorePrefix, SyncStore,
 };
 
-use super::{PackStore, failed};
+use super::PackStore;
 
 impl SyncStore for PackStore {
     fn name(&self) -> String {
@@ -19,7 +19,7 @@ impl SyncStore for PackStore {
     fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> Result<Option<Got>, StoreError> {
         let mut log = self.log();
         let Some(value) = log.value(key.as_str()) else { return Ok(None) };
-        let bytes = log.read(value).map_err(|e| failed("get", key.as_str(), e))?;
+        let bytes = log.read(value).map_err(StoreError::io("get", key))?;
         how.answer(key, bytes, Some(value.version()))
     }
 
@@ -37,14 +37,14 @@ impl SyncStore for PackStore {
         }
         let changes = is.is_some() || value.is_some();
         let put = if changes { log.append(&[(key.as_str(), value)]) } else { Ok(()) };
-        put.map(|()| true).map_err(|e| failed("put", key.as_str(), e))
+        put.map(|()| true).map_err(StoreError::io("put", key))
     }
 
     fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
         let mut log = self.log_to_write()?;
         let keys = log.below(prefix.as_str());
         let records: Vec<_> = keys.iter().map(|key| (key.as_str(), None)).collect();
-        log.append(&records).map_err(|e| failed("erase", prefix.as_str(), e))
+        log.append(&records).map_err(StoreError::io("erase", prefix))
     }
 
     fn list_prefix(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {

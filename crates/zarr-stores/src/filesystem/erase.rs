@@ -13,7 +13,7 @@ use zarr_core::store::StorePrefix;
 
 use super::lock::{self, Held, Mode};
 use super::path::{LOCK, flaw, is_own};
-use super::{FilesystemStore, failed, not_locked};
+use super::{FilesystemStore, not_locked};
 use crate::opened::{is_absence, sync_folder};
 
 /// What went wrong on the way.
@@ -34,7 +34,7 @@ pub(super) fn erase_prefix(
 ) -> Result<(), StoreError> {
     let folder = store.folder(prefix)?;
     erase_below(store, &folder).map_err(|failure| match failure {
-        Failure::Io(source) => failed("erase", prefix)(source),
+        Failure::Io(source) => StoreError::io("erase", prefix)(source),
         Failure::Lock(source) => not_locked(prefix, source),
     })
 }
@@ -46,7 +46,7 @@ pub(super) fn erase_link(
 ) -> Result<bool, StoreError> {
     let link = link(store, prefix)?;
     if let Some(link) = &link {
-        unlink(link).map_err(failed("erase", prefix))?;
+        unlink(link).map_err(StoreError::io("erase", prefix))?;
     }
     Ok(link.is_some())
 }

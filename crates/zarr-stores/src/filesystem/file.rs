@@ -12,7 +12,7 @@ use zarr_core::store::{
 
 use super::lock::{Held, Mode};
 use super::staged::Staged;
-use super::{FilesystemStore, failed, not_locked, path};
+use super::{FilesystemStore, not_locked, path};
 use crate::opened::{is_absence, sync_folder};
 
 /// How often a writer begins anew because someone erased its folder under it.
@@ -46,7 +46,7 @@ impl<'a> KeyPath<'a> {
     }
 
     fn failed(&self, source: io::Error) -> StoreError {
-        failed(self.operation, self.key)(source)
+        StoreError::io(self.operation, self.key)(source)
     }
 }
 
@@ -77,7 +77,7 @@ impl SyncSnapshot for OpenFile {
             make_room(buf, range.end - range.start)?;
             read_exact_at(&self.file, buf, range.start)
         };
-        read().map_err(failed("get", &self.key))
+        read().map_err(StoreError::io("get", &self.key))
     }
 
     fn size(&self) -> u64 {

@@ -8,7 +8,7 @@ use zarr_core::StoreError;
 use zarr_core::store::{Listing, StoreKey, StorePrefix};
 
 use super::path::{flaw, is_own};
-use super::{FilesystemStore, failed, is_absence};
+use super::{FilesystemStore, is_absence};
 
 /// What an entry of a folder is to the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ impl FilesystemStore {
         let mut listing = Listing::default();
         let folder = self.folder(prefix)?;
         let walked = self.walk(&folder, prefix.as_str(), &mut listing);
-        walked.map_err(failed("list", prefix))?;
+        walked.map_err(StoreError::io("list", prefix))?;
         listing.keys.sort_unstable();
         listing.left_out.sort_unstable();
         Ok(listing)
@@ -53,7 +53,7 @@ impl FilesystemStore {
             }
             Ok(true)
         });
-        listed.map_err(failed("list", prefix))?;
+        listed.map_err(StoreError::io("list", prefix))?;
         listing.left_out.extend(left_out.iter().map(|name| format!("{prefix}{name}")));
         listing.left_out.sort_unstable();
         listing.keys.sort_unstable();

@@ -141,7 +141,7 @@ impl FilesystemStore {
             fs::remove_file(&path)?;
             folds
         };
-        probe().map_err(failed("probe", self.root.display()))
+        probe().map_err(StoreError::io("probe", self.root.display()))
     }
 
     fn folder(&self, prefix: &StorePrefix) -> Result<PathBuf, StoreError> {
@@ -221,10 +221,7 @@ impl SyncStore for FilesystemStore {
     ) -> Result<Option<Box<dyn SyncSnapshot>>, StoreError> {
         if how.for_update && !cfg!(unix) {
             // Without a mark of the file the version is its content.
-            let got = self.get(key, how.to_get())?;
-            return Ok(got
-                .and_then(|got| how.in_memory(key, got))
-                .map(|value| Box::new(value) as _));
+            return Ok(how.in_memory(key, self.get(key, how.to_get())?));
         }
         let file = KeyPath::new(self, "get", key)?.open(how.for_update)?;
         let Some(file) = file else { return Ok(None) };
@@ -302,18 +299,13 @@ impl SyncStore for FilesystemStore {
     }
 }
 
-/// Puts the place into an error of the system.
-fn failed(operation: &'static str, key: impl ToString) -> impl FnOnce(io::Error) -> StoreError {
-    move |source| StoreError::Io { operation, key: key.to_string(), source }
-}
-
 /// The error of a lock that could not be had: refused, or not even to be asked for.
 fn not_locked(key: impl ToString, source: io::Error) -> StoreError {
     match source.kind() {
         ErrorKind::PermissionDenied
         | ErrorKind::ReadOnlyFilesystem
         | ErrorKind::StorageFull
-        | ErrorKind::QuotaExceeded => failed("lock", key)(source),
+        | ErrorKind::QuotaExceeded => StoreError::io("lock", key)(source),
         _ => StoreError::LockRefused { key: key.to_string(), source },
     }
 }

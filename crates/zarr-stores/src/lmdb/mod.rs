@@ -132,7 +132,7 @@ impl LmdbStore {
         ask: impl FnMut(Snapshot<'_>) -> Result<T, Failed>,
     ) -> Result<T, StoreError> {
         let read = || self.env()?.map_or(Ok(T::default()), |env| env.read(ask));
-        read().map_err(failed(operation, key))
+        read().map_err(StoreError::io(operation, key))
     }
 
     fn write<T>(
@@ -144,19 +144,14 @@ impl LmdbStore {
         if self.access == Access::ReadOnly {
             return Err(StoreError::ReadOnly);
         }
-        let env = self.made().map_err(failed(operation, key))?;
-        env.write(change).map_err(failed(operation, key))
+        let env = self.made().map_err(StoreError::io(operation, key))?;
+        env.write(change).map_err(StoreError::io(operation, key))
     }
 }
 
 /// Whether a folder holds an LMDB file.
 pub(crate) fn holds_lmdb(folder: &Path) -> bool {
     folder.join("data.mdb").is_file()
-}
-
-/// What the system said of an operation on a key.
-fn failed(operation: &'static str, key: impl ToString) -> impl FnOnce(io::Error) -> StoreError {
-    move |source| StoreError::Io { operation, key: key.to_string(), source }
 }
 
 /// `lmdb:///path/to/x.lmdb`, or a path into such a file or folder; what follows its name is a prefix in it.
@@ -215,10 +210,7 @@ impl SyncStore for LmdbStore {
     ) -> Result<Option<Box<dyn SyncSnapshot>>, StoreError> {
         if how.for_update {
             // Only the content can be compared in another transaction.
-            let got = self.get(key, how.to_get())?;
-            return Ok(got
-                .and_then(|got| how.in_memory(key, got))
-                .map(|value| Box::new(value) as _));
+            return Ok(how.in_memory(key, self.get(key, how.to_get())?));
         }
         let open = || {
             let Some(env) = self.env()? else { return Ok(None) };
@@ -227,7 +219,7 @@ impl SyncStore for LmdbStore {
             let (number, key) = (moment.number(), key.clone());
             Ok(size.map(|size| ValueOfMoment { moment, number, name, key, size }))
         };
-        let Some(value) = open().map_err(failed("get", key))? else { return Ok(None) };
+        let Some(value) = open().map_err(StoreError::io("get", key))? else { return Ok(None) };
         check_size(key, value.size, how.limit)?;
         Ok(how.accepts(value.version().as_ref()).then(|| Box::new(value) as _))
     }
@@ -330,7 +322,7 @@ impl SyncStore for LmdbStore {
 
     fn flush(&self) -> Result<(), StoreError> {
         let flush = || self.env()?.map_or(Ok(()), |env| env.sync());
-        flush().map_err(failed("flush", self.path.display()))
+        flush().map_err(StoreError::io("flush", self.path.display()))
     }
 }
 
@@ -353,7 +345,7 @@ impl SyncSnapshot for ValueOfMoment {
             };
             Ok(ranges.iter().map(part).collect())
         });
-        read.map_err(failed("get", &self.key))?
+        read.map_err(StoreError::io("get", &self.key))?
     }
 
     fn size(&self) -> u64 {

@@ -109,8 +109,7 @@ pub(super) fn failure(
             _ => (ErrorKind::Other, innermost(error)),
         },
     };
-    let source = io::Error::new(kind, why);
-    StoreError::Io { operation, key: key.to_owned(), source }
+    StoreError::io(operation, key)(io::Error::new(kind, why))
 }
 
 /// Why a server refused a request.

@@ -27,6 +27,7 @@ mod transport;
 mod write;
 
 use std::fmt;
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -325,8 +326,8 @@ impl Store for ObjectStore {
         let Some(fetched) = self.ask(whole).await? else { return Ok(None) };
         let version = match fetched.stated.version() {
             None if how.version => {
-                let source = std::io::Error::other("the server does not tell its version");
-                return Err(StoreError::Io { operation: "guard", key: key.to_string(), source });
+                let why = io::Error::other("the server does not tell its version");
+                return Err(StoreError::io("guard", key)(why));
             }
             version => version.filter(|_| how.version),
         };
@@ -340,10 +341,7 @@ impl Store for ObjectStore {
         how: SnapshotOptions<'_>,
     ) -> Result<Option<Box<dyn Snapshot>>, StoreError> {
         if how.for_update {
-            let got = self.get(key, how.to_get()).await?;
-            return Ok(got
-                .and_then(|got| how.in_memory(key, got))
-                .map(|value| Box::new(value) as _));
+            return Ok(how.in_memory(key, self.get(key, how.to_get()).await?));
         }
         if let Some(version) = how.expect {
             return Ok(Some(Box::new(ObjectSnapshot::expected(self, key, version))));

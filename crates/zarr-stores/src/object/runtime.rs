@@ -32,10 +32,7 @@ fn handle() -> Result<Handle, StoreError> {
     let threads = match &mut *known {
         Some(threads) if threads.process == std::process::id() => threads,
         _ => {
-            let first = start().map_err(|source| {
-                let key = String::from("a thread for requests");
-                StoreError::Io { operation: "start", key, source }
-            })?;
+            let first = start().map_err(StoreError::io("start", "a thread for requests"))?;
             // One is enough where there are no more.
             let more = (1..THREADS).map_while(|_| start().ok());
             let handles = std::iter::once(first).chain(more).collect();

@@ -1,5 +1,6 @@
 //! Sets and erases values, at once or only if no other writer was faster.
 
+use std::io;
 use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
@@ -60,8 +61,7 @@ impl Shared {
                  chunks, or make chunks smaller",
                 value.len()
             );
-            let source = std::io::Error::other(why);
-            return Err(StoreError::Io { operation: "set", key: key.to_string(), source });
+            return Err(StoreError::io("set", key)(io::Error::other(why)));
         }
         let sent = Sent::default();
         for _ in 0..MOST_DRAWS {
@@ -121,10 +121,10 @@ impl Shared {
         if let more @ 1.. = left_out.len().saturating_sub(MOST_NAMED) {
             named.push_str(&format!(" and {more} more"));
         }
-        let source = std::io::Error::other(format!(
+        let why = format!(
             "no key of Zarr can say {named}; all else is erased; remove what is left with the tools of the server"
-        ));
-        Err(StoreError::Io { operation: "erase", key: prefix.to_string(), source })
+        );
+        Err(StoreError::io("erase", prefix)(io::Error::other(why)))
     }
 }
 
@@ -164,8 +164,7 @@ pub(super) fn mode(
     if version.is_none() && e_tag.as_ref().is_some_and(|tag| tag.starts_with("W/")) {
         let why =
             "the server gives it a weak ETag, which no condition can name; turn the guard off";
-        let source = std::io::Error::other(why);
-        return Err(StoreError::Io { operation: "guard", key: key.to_string(), source });
+        return Err(StoreError::io("guard", key)(io::Error::other(why)));
     }
     Ok(Some(PutMode::Update(UpdateVersion { e_tag, version })))
 }

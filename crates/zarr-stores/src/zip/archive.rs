@@ -360,7 +360,7 @@ impl<S: Source> SyncSnapshot for PlainValue<S> {
             let range = range.resolve(&self.key, self.size())?;
             let mut bytes = vec![0; (range.end - range.start) as usize];
             let read = At::new(&self.source, self.range.start + range.start).read_exact(&mut bytes);
-            read.map_err(super::failed("get", &self.key))?;
+            read.map_err(StoreError::io("get", &self.key))?;
             Ok(Bytes::from(bytes))
         };
         ranges.iter().map(read).collect()

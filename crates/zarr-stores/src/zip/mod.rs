@@ -131,7 +131,7 @@ impl ZipStore {
             Err(e) if e.kind() == ErrorKind::NotFound => None,
             Err(e) => Some(Err(e)),
         };
-        let archive = archive.transpose().map_err(failed("open", path.display()))?;
+        let archive = archive.transpose().map_err(StoreError::io("open", path.display()))?;
         let state = RwLock::new(State { archive, ..State::default() });
         let (folder, process) = (folder.into(), process::id());
         Ok(ZipStore(Arc::new(Inner { path, folder, access, process, state })))
@@ -141,11 +141,6 @@ impl ZipStore {
     pub fn path(&self) -> &Path {
         &self.0.path
     }
-}
-
-/// What the system said of an operation on a key.
-fn failed(operation: &'static str, key: impl ToString) -> impl FnOnce(io::Error) -> StoreError {
-    move |source| StoreError::Io { operation, key: key.to_string(), source }
 }
 
 /// `zip:///path/to/x.zip`, or a path into an archive; what follows the file's name is a folder in it.
@@ -178,7 +173,7 @@ impl Inner {
 
     fn find(&self, key: &StoreKey) -> Result<Option<Value<File>>, StoreError> {
         let state = self.state();
-        let archive = state.archive().map_err(failed("get", key))?;
+        let archive = state.archive().map_err(StoreError::io("get", key))?;
         Ok(archive.and_then(|archive| archive.find(key)))
     }
 
@@ -210,7 +205,7 @@ impl Inner {
             }
             done
         };
-        write().map_err(failed(operation, key))
+        write().map_err(StoreError::io(operation, key))
     }
 
     /// The state, locked. A write that a panic cut short counts as one that failed.
@@ -257,7 +252,7 @@ impl Inner {
                 }
             }
         };
-        flush().map_err(failed("finish", self.path.display()))
+        flush().map_err(StoreError::io("finish", self.path.display()))
     }
 }
 
@@ -283,18 +278,18 @@ impl SyncStore for ZipStore {
     /// A version is the content.
     fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> Result<Option<Got>, StoreError> {
         let Some(value) = self.0.find(key)? else { return Ok(None) };
-        let size = value.size().map_err(failed("get", key))?;
+        let size = value.size().map_err(StoreError::io("get", key))?;
         check_size(key, size, how.limit)?;
         let into = match how.into {
             Target::Exact(out) if !how.version => {
                 if size == out.len() as u64 {
-                    value.read_into(out).map_err(failed("get", key))?;
+                    value.read_into(out).map_err(StoreError::io("get", key))?;
                 }
                 return Ok(Some(Got { size, bytes: None, version: None }));
             }
             into => into,
         };
-        let bytes = Bytes::from(value.read().map_err(failed("get", key))?);
+        let bytes = Bytes::from(value.read().map_err(StoreError::io("get", key))?);
         let version = how.version.then(|| Version::of_content(bytes.clone()));
         GetOptions { into, ..how }.answer(key, bytes, version)
     }
@@ -305,14 +300,11 @@ impl SyncStore for ZipStore {
         how: SnapshotOptions<'_>,
     ) -> Result<Option<Box<dyn SyncSnapshot>>, StoreError> {
         if how.for_update {
-            let got = self.get(key, how.to_get())?;
-            return Ok(got
-                .and_then(|got| how.in_memory(key, got))
-                .map(|value| Box::new(value) as _));
+            return Ok(how.in_memory(key, self.get(key, how.to_get())?));
         }
         let Some(value) = self.0.find(key)? else { return Ok(None) };
-        check_size(key, value.size().map_err(failed("get", key))?, how.limit)?;
-        let value = value.open(key).map_err(failed("get", key))?;
+        check_size(key, value.size().map_err(StoreError::io("get", key))?, how.limit)?;
+        let value = value.open(key).map_err(StoreError::io("get", key))?;
         Ok(Some(value).filter(|value| how.accepts(value.version().as_ref())))
     }
 
@@ -367,13 +359,13 @@ impl SyncStore for ZipStore {
 
     fn list_prefix(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
         let state = self.0.state();
-        let archive = state.archive().map_err(failed("list", prefix))?;
+        let archive = state.archive().map_err(StoreError::io("list", prefix))?;
         Ok(archive.map(|archive| archive.directory.listing(prefix)).unwrap_or_default())
     }
 
     fn list_dir(&self, prefix: &StorePrefix, _: ListOptions) -> Result<Listing, StoreError> {
         let state = self.0.state();
-        let archive = state.archive().map_err(failed("list", prefix))?;
+        let archive = state.archive().map_err(StoreError::io("list", prefix))?;
         Ok(archive.map(|archive| archive.directory.folder_listing(prefix)).unwrap_or_default())
     }
 

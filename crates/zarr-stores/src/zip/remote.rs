@@ -16,7 +16,6 @@ use zarr_core::store::{
 use zarr_core::{Access, Registry, StoreError, sync};
 
 use super::archive::{Directory, Value};
-use super::failed;
 use super::positioned::Source;
 
 /// Bytes at the end that are fetched first: the end's record, its comment, and in a small archive the directory.
@@ -155,7 +154,7 @@ impl RemoteZipStore {
         let suffix = [ByteRange::Suffix(TAIL)];
         let Some(value) = store.open(key, SnapshotOptions::first(&suffix)).await? else {
             let absent = io::Error::new(ErrorKind::NotFound, "there is no such archive");
-            return Err(failed("open", key)(absent));
+            return Err(StoreError::io("open", key)(absent));
         };
         let tail = value.read(&suffix).await?.pop().unwrap_or_default();
         let size = value.size();
@@ -164,12 +163,16 @@ impl RemoteZipStore {
         if let Some(directory) = directory_start(&tail, start).filter(|at| *at < start) {
             if start - directory > LARGEST_DIRECTORY {
                 let why = "zip: its directory is larger than 1 GiB";
-                return Err(failed("open", key)(io::Error::new(ErrorKind::InvalidData, why)));
+                return Err(StoreError::io("open", key)(io::Error::new(
+                    ErrorKind::InvalidData,
+                    why,
+                )));
             }
             pieces.push(fetch(&*value, &(directory..start)).await?);
         }
         let read = |source: &Arc<Pieces>| Directory::read(source, folder);
-        let directory = reading(&*value, size, pieces, read).await?.map_err(failed("open", key))?;
+        let directory =
+            reading(&*value, size, pieces, read).await?.map_err(StoreError::io("open", key))?;
         Ok(RemoteZipStore(Arc::new(Inner { store, key: key.clone(), value, size, directory })))
     }
 
@@ -178,7 +181,7 @@ impl RemoteZipStore {
         match error {
             StoreError::Changed { .. } => {
                 let why = "the archive was replaced while it was read; open it again";
-                failed("read", &self.0.key)(io::Error::new(ErrorKind::InvalidData, why))
+                StoreError::io("read", &self.0.key)(io::Error::new(ErrorKind::InvalidData, why))
             }
             other => other,
         }
@@ -200,7 +203,7 @@ impl RemoteZipStore {
         let read =
             |source: &Arc<Pieces>| read(archive.directory.find(source, key).ok_or_else(lost)?);
         let found = reading(&*archive.value, archive.size, vec![piece], read).await;
-        found.map_err(|e| self.broken(e))?.map_err(failed("get", key))
+        found.map_err(|e| self.broken(e))?.map_err(StoreError::io("get", key))
     }
 }
 
@@ -221,8 +224,8 @@ impl Store for RemoteZipStore {
 
     async fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> Result<Option<Got>, StoreError> {
         let Some(value) = self.find(key) else { return Ok(None) };
-        check_size(key, value.size().map_err(failed("get", key))?, how.limit)?;
-        let span = value.span().map_err(failed("get", key))?;
+        check_size(key, value.size().map_err(StoreError::io("get", key))?, how.limit)?;
+        let span = value.span().map_err(StoreError::io("get", key))?;
         let version = how.version.then(|| value.version());
         let piece = fetch(&*self.0.value, &span).await.map_err(|e| self.broken(e))?;
         let value = self.reading(key, piece, |value| value.read()).await?;
@@ -239,15 +242,13 @@ impl Store for RemoteZipStore {
         if !how.accepts(Some(&version)) {
             return Ok(None);
         }
-        if !is_plain.map_err(failed("get", key))? {
-            let got = self.get(key, GetOptions { version: true, ..how.to_get() }).await?;
-            return Ok(got
-                .and_then(|got| how.in_memory(key, got))
-                .map(|value| Box::new(value) as _));
+        if !is_plain.map_err(StoreError::io("get", key))? {
+            let get = GetOptions { version: true, ..how.to_get() };
+            return Ok(how.in_memory(key, self.get(key, get).await?));
         }
-        let size = value.size().map_err(failed("get", key))?;
+        let size = value.size().map_err(StoreError::io("get", key))?;
         check_size(key, size, how.limit)?;
-        let (header, likely) = value.header().map_err(failed("get", key))?;
+        let (header, likely) = value.header().map_err(StoreError::io("get", key))?;
         let (archive, key, start) = (self.clone(), key.clone(), OnceLock::new());
         Ok(Some(Box::new(Part { archive, key, size, version, header, likely, start })))
     }

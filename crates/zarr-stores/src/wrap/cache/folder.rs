@@ -75,9 +75,8 @@ impl CacheFolder {
             let used = entries(&root)?.iter().map(|entry| entry.size).sum();
             Ok(Inner { root: root.clone(), limit, used: AtomicU64::new(used) })
         };
-        let failed =
-            |source| StoreError::Io { operation: "open", key: root.display().to_string(), source };
-        Ok(CacheFolder(Arc::new(opened().map_err(failed)?)))
+        let inner = opened().map_err(StoreError::io("open", root.display()))?;
+        Ok(CacheFolder(Arc::new(inner)))
     }
 
     /// `store`, of whose values some are kept here.

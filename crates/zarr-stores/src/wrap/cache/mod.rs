@@ -89,11 +89,6 @@ fn own_version() -> Version {
     Version::new(format!("kept as {count} by {} at {now}", std::process::id()))
 }
 
-fn failed(key: &impl ToString) -> impl FnOnce(io::Error) -> StoreError {
-    let key = key.to_string();
-    move |source| StoreError::Io { operation: "forget", key, source }
-}
-
 impl CacheStore {
     fn new(store: Arc<dyn Store>, backend: Arc<dyn CacheBackend>) -> Self {
         CacheStore { store, backend, max_age: None }
@@ -111,7 +106,7 @@ impl CacheStore {
     /// # Errors
     /// When files cannot be removed.
     pub fn forget(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
-        self.backend.forget_below(prefix).map_err(failed(prefix))
+        self.backend.forget_below(prefix).map_err(StoreError::io("forget", prefix))
     }
 
     /// What the backend does, on a thread that may wait for a disk.
@@ -163,13 +158,13 @@ impl CacheStore {
         let asked = key.clone();
         let forgotten = self.ask(move |backend| backend.forget(&asked)).await;
         let lost = || Err(io::Error::other("the thread that did it ended"));
-        forgotten.unwrap_or_else(lost).map_err(failed(key))
+        forgotten.unwrap_or_else(lost).map_err(StoreError::io("forget", key))
     }
 
     async fn forget_below(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
         let below = prefix.clone();
         let forgotten = self.ask(move |backend| backend.forget_below(&below)).await;
-        forgotten.unwrap_or(Ok(())).map_err(failed(prefix))
+        forgotten.unwrap_or(Ok(())).map_err(StoreError::io("forget", prefix))
     }
 
     /// Changes a key, and keeps what it then `is`, if that is known.
