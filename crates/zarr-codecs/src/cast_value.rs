@@ -12,7 +12,7 @@ use zarr_core::data_type::{
 use zarr_core::view::{View, ViewMut};
 use zarr_core::{CodecError, Dialect, Json, MetadataError, Object, Registry};
 
-use crate::util::elementwise::{decode_each, element, encode_each, real};
+use crate::util::elementwise::{decode_each, element, encode_each, for_each, real};
 
 const CODEC: &str = "cast_value";
 
@@ -155,6 +155,12 @@ impl Cast {
         Ok(())
     }
 
+    /// Casts each element.
+    fn all(&self, from: &[u8], to: &mut [u8]) -> Result<(), String> {
+        let sizes = (self.from.size(), self.to.size());
+        for_each((from, sizes.0), (to, sizes.1), |from, to| self.step(from, to))
+    }
+
     /// Casts a single value.
     fn one(&self, from: &[u8]) -> Result<Vec<u8>, String> {
         let mut to = vec![0; self.to.size()];
@@ -190,12 +196,12 @@ impl ArrayToArray for CastValue {
     }
 
     fn encode(&self, chunk: View<'_>) -> Result<Vec<u8>, CodecError> {
-        let step = |from: &[u8], to: &mut [u8]| self.encode.step(from, to);
+        let step = |from: &[u8], to: &mut [u8]| self.encode.all(from, to);
         encode_each(CODEC, &chunk, self.encode.to.size(), &step)
     }
 
     fn decode(&self, encoded: &[u8], out: ViewMut<'_>) -> Result<(), CodecError> {
-        let step = |from: &[u8], to: &mut [u8]| self.decode.step(from, to);
+        let step = |from: &[u8], to: &mut [u8]| self.decode.all(from, to);
         decode_each(CODEC, encoded, self.decode.from.size(), out, &step)
     }
 

@@ -3,12 +3,16 @@
 //! Final v3's `scale_offset`: `(x - offset) * scale`, and `x / scale + offset` to decode, each step in the
 //! array's own type. A step whose result that type does not have is an error.
 
+use half::f16;
 use zarr_core::codec::{ArrayToArray, ChunkContext, Codec, CodecSpec, Parameters};
-use zarr_core::data_type::{FillValue, FloatFormat, Rounding, Scalar, ScalarValue, store_bits};
+use zarr_core::data_type::{
+    CoreType, FillValue, FloatFormat, Rounding, Scalar, ScalarValue, store_bits,
+};
 use zarr_core::view::{View, ViewMut};
 use zarr_core::{CodecError, Dialect, MetadataError, Object};
 
-use crate::util::elementwise::{decode_each, element, encode_each, real};
+use crate::util::elementwise::{decode_each, element, encode_each, for_each, real};
+use crate::util::number::{Native, with_scalar};
 
 const CODEC: &str = "scale_offset";
 
@@ -25,6 +29,10 @@ struct ScaleOffset {
 
 /// Makes the codec.
 pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, MetadataError> {
+    scale_offset(spec, context).map(Codec::array_to_array)
+}
+
+fn scale_offset(spec: &CodecSpec, context: &ChunkContext) -> Result<ScaleOffset, MetadataError> {
     let mut parameters = Parameters::new(spec);
     let data_type = &context.data_type;
     let Some(numbers) = real(data_type).filter(|numbers| !matches!(numbers, Scalar::Time(_)))
@@ -42,13 +50,13 @@ pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, M
         return Err(parameters.wrong("scale", "is 0"));
     }
     parameters.finish()?;
-    Ok(Codec::array_to_array(ScaleOffset {
+    Ok(ScaleOffset {
         numbers,
         offset,
         scale,
         name: data_type.to_string(),
         configuration: spec.configuration.clone(),
-    }))
+    })
 }
 
 /// What is done with two numbers.
@@ -87,14 +95,90 @@ impl Operation {
     }
 }
 
+/// The operations on a number of Rust.
+trait Checked: Native {
+    /// The result, rounded once; `None` if it is no number of this type, or no finite one.
+    fn checked(self, operation: Operation, other: Self) -> Option<Self>;
+}
+
+macro_rules! checked {
+    ($($T:ident)*, |$operation:ident, $a:ident, $b:ident| $result:expr) => {$(
+        impl Checked for $T {
+            #[inline]
+            fn checked(self, $operation: Operation, $b: Self) -> Option<Self> {
+                let $a = self;
+                $result
+            }
+        }
+    )*};
+}
+
+checked!(i8 i16 i32 i64 u8 u16 u32 u64, |operation, a, b| match operation {
+    Operation::Minus => a.checked_sub(b),
+    Operation::Times => a.checked_mul(b),
+    Operation::Over => (a.checked_rem(b)? == 0).then(|| a / b),
+    Operation::Plus => a.checked_add(b),
+});
+checked!(f16 f32 f64, |operation, a, b| {
+    let result = match operation {
+        Operation::Minus => a - b,
+        Operation::Times => a * b,
+        Operation::Over => a / b,
+        Operation::Plus => a + b,
+    };
+    result.is_finite().then_some(result)
+});
+
+/// The two operations of one direction, each with its second number if that is given.
+type Operations = [(Operation, Option<ScalarValue>); 2];
+
 impl ScaleOffset {
-    /// Does these operations, where their second number is given.
-    fn step(
+    fn encoding(&self) -> Operations {
+        [(Operation::Minus, self.offset), (Operation::Times, self.scale)]
+    }
+
+    fn decoding(&self) -> Operations {
+        [(Operation::Over, self.scale), (Operation::Plus, self.offset)]
+    }
+
+    /// Does the operations on each element.
+    fn all(&self, operations: Operations, from: &[u8], to: &mut [u8]) -> Result<(), String> {
+        match CoreType::of_scalar(self.numbers) {
+            Some(core) => with_scalar!(core, T => self.all_native::<T>(operations, from, to)),
+            None => {
+                let size = self.numbers.size();
+                for_each((from, size), (to, size), |from, to| self.step(operations, from, to))
+            }
+        }
+    }
+
+    /// As [`ScaleOffset::all`] for a type of Rust: [`ScaleOffset::step`] decides only about the numbers for which one of the
+    /// checked operations fails.
+    fn all_native<T: Checked>(
         &self,
-        operations: [(Operation, Option<ScalarValue>); 2],
+        operations: Operations,
         from: &[u8],
         to: &mut [u8],
     ) -> Result<(), String> {
+        let [first, second] =
+            operations.map(|(operation, other)| other.map(|other| (operation, T::of(other))));
+        let apply = |value: T, operation: Option<(Operation, T)>| match operation {
+            Some((operation, other)) => value.checked(operation, other),
+            None => Some(value),
+        };
+        for_each((from, T::SIZE), (to, T::SIZE), |from, to| {
+            match apply(T::load(from), first).and_then(|value| apply(value, second)) {
+                Some(value) => {
+                    value.store(to);
+                    Ok(())
+                }
+                None => self.step(operations, from, to),
+            }
+        })
+    }
+
+    /// Does the operations on one element.
+    fn step(&self, operations: Operations, from: &[u8], to: &mut [u8]) -> Result<(), String> {
         let start = self.numbers.load(from);
         let mut value = start;
         for (operation, other) in operations {
@@ -129,16 +213,6 @@ impl ScaleOffset {
         };
         self.numbers.cast(result, Rounding::NearestEven, None).map(|_| result)
     }
-
-    fn encode_one(&self, from: &[u8], to: &mut [u8]) -> Result<(), String> {
-        let operations = [(Operation::Minus, self.offset), (Operation::Times, self.scale)];
-        self.step(operations, from, to)
-    }
-
-    fn decode_one(&self, from: &[u8], to: &mut [u8]) -> Result<(), String> {
-        let operations = [(Operation::Over, self.scale), (Operation::Plus, self.offset)];
-        self.step(operations, from, to)
-    }
 }
 
 impl ArrayToArray for ScaleOffset {
@@ -146,7 +220,7 @@ impl ArrayToArray for ScaleOffset {
         let fill = |fill: &FillValue| {
             let mut out = vec![0; self.numbers.size()];
             let done = if fill.as_bytes().len() == out.len() {
-                self.encode_one(fill.as_bytes(), &mut out)
+                self.step(self.encoding(), fill.as_bytes(), &mut out)
             } else {
                 Err("it has another type".into())
             };
@@ -159,12 +233,12 @@ impl ArrayToArray for ScaleOffset {
     }
 
     fn encode(&self, chunk: View<'_>) -> Result<Vec<u8>, CodecError> {
-        let step = |from: &[u8], to: &mut [u8]| self.encode_one(from, to);
+        let step = |from: &[u8], to: &mut [u8]| self.all(self.encoding(), from, to);
         encode_each(CODEC, &chunk, self.numbers.size(), &step)
     }
 
     fn decode(&self, encoded: &[u8], out: ViewMut<'_>) -> Result<(), CodecError> {
-        let step = |from: &[u8], to: &mut [u8]| self.decode_one(from, to);
+        let step = |from: &[u8], to: &mut [u8]| self.all(self.decoding(), from, to);
         decode_each(CODEC, encoded, self.numbers.size(), out, &step)
     }
 
@@ -183,7 +257,7 @@ mod tests {
     use zarr_core::{Region, Registry};
 
     use super::*;
-    use crate::testing::{build_on, hex, spec};
+    use crate::testing::{build_on, hex, noise, spec};
 
     fn made(from: impl Into<DataType>, words: &str) -> Result<Arc<dyn ArrayToArray>, String> {
         match build_on(Dialect::V3, CODEC, words, &ChunkContext::new(from, [1])) {
@@ -274,6 +348,45 @@ mod tests {
         assert_eq!(there(scales.clone(), "{}", &[0x80]), Ok(vec![0x80]));
         assert_eq!(there(scales.clone(), r#"{"scale":4}"#, &[0x80]), Ok(vec![0x82]));
         assert!(there(scales, r#"{"offset":1}"#, &[0x7f]).is_err());
+    }
+
+    /// F-096: the loops over numbers of Rust give what [`ScaleOffset::step`] gives of each.
+    #[test]
+    fn loops_agree_with_single_steps() {
+        let cases = ["{}", r#"{"offset":3}"#, r#"{"scale":7}"#, r#"{"offset":5,"scale":2}"#];
+        let floats = [
+            r#"{"offset":-0.0,"scale":1e-5}"#,
+            r#"{"offset":"Infinity","scale":3e4}"#,
+            r#"{"offset":0.1,"scale":"NaN"}"#,
+            r#"{"scale":"-Infinity"}"#,
+        ];
+        for core in CoreType::ALL {
+            let Some(numbers) = real(&core.into()) else { continue };
+            let is_float = matches!(numbers, Scalar::Float(_));
+            let floats = floats.iter().filter(|_| is_float);
+            for words in cases.iter().chain(floats) {
+                let parsed = spec(Dialect::V3, CODEC, words);
+                let codec = scale_offset(&parsed, &ChunkContext::new(core, [1])).unwrap();
+                let mut elements = noise(1 << 11);
+                // Each number of two bytes is one of many bytes, too, or its high half.
+                for high in (0..=u16::MAX).step_by(61) {
+                    let mut element = [0; 8];
+                    let at = numbers.size().saturating_sub(2);
+                    element[at..at + 2].copy_from_slice(&high.to_le_bytes());
+                    elements.extend_from_slice(&element[..numbers.size()]);
+                }
+                for operations in [codec.encoding(), codec.decoding()] {
+                    for from in elements.chunks_exact(numbers.size()) {
+                        let (mut one, mut other) = ([0; 8], [0; 8]);
+                        let (one, other) =
+                            (&mut one[..numbers.size()], &mut other[..numbers.size()]);
+                        let done = codec.all(operations, from, one);
+                        assert_eq!(done, codec.step(operations, from, other));
+                        assert_eq!(one, other, "{core:?} {words} {from:02x?}");
+                    }
+                }
+            }
+        }
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Applies a step to each element of a chunk, for final v3's `cast_value` and `scale_offset`.
+//! Applies a step to the elements of a chunk, for final v3's `cast_value` and `scale_offset`.
 //!
 //! They compute with values, not with bits: exactly, then rounded once. [`zarr_core::data_type::Scalar`] loads and
 //! casts one.
@@ -28,10 +28,21 @@ pub(crate) fn element(
     })
 }
 
-/// Makes a native element of another, or tells why not.
+/// Makes native elements from as many others, or returns why it cannot.
 pub(crate) type Step<'a> = &'a dyn Fn(&[u8], &mut [u8]) -> Result<(), String>;
 
-/// Applies `step` to each element of a chunk, which gives elements of `size` bytes.
+/// Applies `one` to each element of `from`, of `size` bytes; it gives one of `to`, of `to_size` bytes.
+pub(crate) fn for_each(
+    (from, size): (&[u8], usize),
+    (to, to_size): (&mut [u8], usize),
+    one: impl Fn(&[u8], &mut [u8]) -> Result<(), String>,
+) -> Result<(), String> {
+    from.chunks_exact(size)
+        .zip(to.chunks_exact_mut(to_size))
+        .try_for_each(|(from, to)| one(from, to))
+}
+
+/// Applies `step` to the elements of a chunk; it gives elements of `size` bytes.
 pub(crate) fn encode_each(
     codec: &'static str,
     chunk: &View<'_>,
@@ -39,14 +50,11 @@ pub(crate) fn encode_each(
     step: Step<'_>,
 ) -> Result<Vec<u8>, CodecError> {
     let mut out = zeroed(codec, (chunk.len() as u64).saturating_mul(size as u64))?;
-    let pairs = chunk.to_bytes();
-    let mut pairs = pairs.chunks_exact(chunk.element_size()).zip(out.chunks_exact_mut(size));
-    let done = pairs.try_for_each(|(from, to)| step(from, to));
-    done.map_err(|why| CodecError::Value { codec, why })?;
+    step(&chunk.to_bytes(), &mut out).map_err(|why| CodecError::Value { codec, why })?;
     Ok(out)
 }
 
-/// Applies `step` to each encoded element, of `size` bytes, which gives those of `out`.
+/// Applies `step` to encoded elements, of `size` bytes; it gives those of `out`.
 pub(crate) fn decode_each(
     codec: &'static str,
     encoded: &[u8],
@@ -54,19 +62,15 @@ pub(crate) fn decode_each(
     mut out: ViewMut<'_>,
     step: Step<'_>,
 ) -> Result<(), CodecError> {
-    let cell = out.element_size();
     let due = (out.len() as u64).saturating_mul(size as u64);
     DecodedSize::Exactly(due).check(codec, encoded.len() as u64)?;
-    let all = |memory: &mut [u8]| {
-        let mut pairs = encoded.chunks_exact(size).zip(memory.chunks_exact_mut(cell));
-        let done = pairs.try_for_each(|(from, to)| step(from, to));
-        done.map_err(|why| CodecError::corrupt(codec, why))
-    };
+    let all =
+        |memory: &mut [u8]| step(encoded, memory).map_err(|why| CodecError::corrupt(codec, why));
     if let Some(memory) = out.as_bytes_mut() {
         return all(memory);
     }
-    let mut decoded = zeroed(codec, (out.len() * cell) as u64)?;
+    let mut decoded = zeroed(codec, (out.len() * out.element_size()) as u64)?;
     all(&mut decoded)?;
-    out.copy_from(&View::new(&decoded, &out.shape(), cell));
+    out.copy_from(&View::new(&decoded, &out.shape(), out.element_size()));
     Ok(())
 }
