@@ -22,12 +22,7 @@ static SERVICE: ServiceInfo = ServiceInfo {
                   `AZURE_SKIP_SIGNATURE=true`",
 };
 
-pub(super) fn place(
-    url: &str,
-    authority: &str,
-    path: &str,
-    settings: &Settings,
-) -> Result<Location, StoreError> {
+pub(super) fn location(url: &str, authority: &str, path: &str) -> Result<Location, StoreError> {
     let scheme = url.split(':').next().unwrap_or_default().to_ascii_lowercase();
     let (base, prefix) = match scheme.as_str() {
         "https" => {
@@ -36,20 +31,20 @@ pub(super) fn place(
         }
         scheme => (format!("{scheme}://{authority}"), prefix(path)),
     };
-    let settings = settings.clone();
-    let name = url.trim_end_matches('/').to_owned();
-    let make = Box::new(move |connector| make(&base, &settings, connector));
-    Ok(Location { name, prefix, service: &SERVICE, make })
+    Ok(Location::new(url, prefix, &SERVICE, move |settings, connector| {
+        connect(&base, settings, connector)
+    }))
 }
 
-fn make(base: &str, settings: &Settings, connector: Connector) -> object_store::Result<Backend> {
+fn connect(base: &str, settings: &Settings, connector: Connector) -> object_store::Result<Backend> {
     use AzureConfigKey as Key;
     let builder = MicrosoftAzureBuilder::new()
         .with_retry(settings.retry())
         .with_client_options(settings.client())
         .with_http_connector(connector)
         .with_url(base);
-    let mut builder = settings.tell(builder, "AZURE_", MicrosoftAzureBuilder::with_config)?;
+    let mut builder =
+        settings.apply_settings(builder, "AZURE_", MicrosoftAzureBuilder::with_config)?;
     if let Ok(endpoint) = std::env::var("IDENTITY_ENDPOINT") {
         builder = builder.with_msi_endpoint(endpoint);
     }
@@ -65,7 +60,7 @@ fn make(base: &str, settings: &Settings, connector: Connector) -> object_store::
     let has_credentials = sources.into_iter().any(|key| says(key).is_some());
     let is_true = |key: Key| says(key).as_deref() == Some("true");
     let is_elsewhere = is_true(Key::UseEmulator) || is_true(Key::UseAzureCli);
-    let chosen = settings.says(&["skip_signature", "azure_skip_signature"]);
+    let chosen = settings.sets(&["skip_signature", "azure_skip_signature"]);
     if says(Key::Endpoint).is_some_and(|endpoint| endpoint.starts_with("http://")) {
         builder = builder.with_allow_http(true);
     }

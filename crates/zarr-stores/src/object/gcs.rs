@@ -20,19 +20,14 @@ static SERVICE: ServiceInfo = ServiceInfo {
                   login`) and what they permit; public data is read with `GOOGLE_SKIP_SIGNATURE=true`",
 };
 
-pub(super) fn place(
-    url: &str,
-    authority: &str,
-    path: &str,
-    settings: &Settings,
-) -> Result<Location, StoreError> {
-    let (base, settings) = (format!("gs://{authority}"), settings.clone());
-    let name = url.trim_end_matches('/').to_owned();
-    let make = Box::new(move |connector| make(&base, &settings, connector));
-    Ok(Location { name, prefix: prefix(path), service: &SERVICE, make })
+pub(super) fn location(url: &str, authority: &str, path: &str) -> Result<Location, StoreError> {
+    let base = format!("gs://{authority}");
+    Ok(Location::new(url, prefix(path), &SERVICE, move |settings, connector| {
+        connect(&base, settings, connector)
+    }))
 }
 
-fn make(base: &str, settings: &Settings, connector: Connector) -> object_store::Result<Backend> {
+fn connect(base: &str, settings: &Settings, connector: Connector) -> object_store::Result<Backend> {
     use GoogleConfigKey as Key;
     let mut builder = GoogleCloudStorageBuilder::new()
         .with_retry(settings.retry())
@@ -42,10 +37,11 @@ fn make(base: &str, settings: &Settings, connector: Connector) -> object_store::
     if let Ok(path) = std::env::var("SERVICE_ACCOUNT") {
         builder = builder.with_service_account_path(path);
     }
-    builder = settings.tell(builder, "GOOGLE_", GoogleCloudStorageBuilder::with_config)?;
+    builder =
+        settings.apply_settings(builder, "GOOGLE_", GoogleCloudStorageBuilder::with_config)?;
     let sources = [Key::ServiceAccount, Key::ServiceAccountKey, Key::ApplicationCredentials];
     let has_credentials = sources.iter().any(|key| builder.get_config_value(key).is_some());
-    let says = settings.says(&["skip_signature", "google_skip_signature"]);
+    let says = settings.sets(&["skip_signature", "google_skip_signature"]);
     if !has_credentials && !says && !has_default_credentials() && !is_in_google() {
         builder = builder.with_skip_signature(true);
     }

@@ -20,29 +20,24 @@ static SERVICE: ServiceInfo = ServiceInfo {
     credentials: "check that the server lets everybody read there",
 };
 
-pub(super) fn place(
-    url: &str,
-    authority: &str,
-    path: &str,
-    settings: &Settings,
-) -> Result<Location, StoreError> {
+pub(super) fn location(url: &str, authority: &str, path: &str) -> Result<Location, StoreError> {
     let scheme = url.split(':').next().unwrap_or_default().to_ascii_lowercase();
     let prefix = decoded_prefix(url, path)?;
     let base = format!("{scheme}://{authority}");
     // What precedes an `@` is a secret.
     let host = authority.rsplit('@').next().unwrap_or_default();
-    let name = format!("{scheme}://{host}/{path}").trim_end_matches('/').to_owned();
-    let settings = settings.clone();
-    let make = Box::new(move |connector| make(&base, &settings, connector));
-    Ok(Location { name, prefix, service: &SERVICE, make })
+    let name = format!("{scheme}://{host}/{path}");
+    Ok(Location::new(&name, prefix, &SERVICE, move |settings, connector| {
+        connect(&base, settings, connector)
+    }))
 }
 
-fn make(base: &str, settings: &Settings, connector: Connector) -> object_store::Result<Backend> {
+fn connect(base: &str, settings: &Settings, connector: Connector) -> object_store::Result<Backend> {
     let builder = HttpBuilder::new()
         .with_retry(settings.retry())
         .with_client_options(settings.client().with_allow_http(true))
         .with_http_connector(connector)
         .with_url(base);
     let set = |builder: HttpBuilder, key: ClientConfigKey, value| builder.with_config(key, value);
-    Ok(Arc::new(settings.tell(builder, "ZARR_HTTP_NO_SUCH_VARIABLE", set)?.build()?))
+    Ok(Arc::new(settings.apply_settings(builder, "ZARR_HTTP_NO_SUCH_VARIABLE", set)?.build()?))
 }

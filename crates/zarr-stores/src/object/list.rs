@@ -1,79 +1,54 @@
-//! Lists the keys of a store. A key that no [`StoreKey`] can say is left out and named, and never ends a listing.
+//! Lists the keys of a store. A name that is no [`StoreKey`] is left out and reported, and never ends a listing.
 
 use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
+use object_store::path::Path;
 use object_store::{Error, ObjectMeta};
 use zarr_core::StoreError;
-use zarr_core::store::{Listing, StorePrefix};
+use zarr_core::store::{Listing, StoreKey, StorePrefix};
 
-use super::{Backend, Shared, answer, key_of};
+use super::{Session, answer};
 
-impl Shared {
+impl Session {
     /// What the server keeps below a prefix, page after page.
     pub fn below(
         &self,
-        backend: &Backend,
         prefix: &StorePrefix,
     ) -> BoxStream<'static, object_store::Result<ObjectMeta>> {
-        let whole = format!("{}{prefix}", self.place.prefix);
-        let path = match object_store::path::Path::parse(&whole) {
-            Ok(path) => (!whole.is_empty()).then_some(path),
-            Err(source) => {
-                return stream::once(async move { Err(Error::InvalidPath { source }) }).boxed();
-            }
+        let (whole, path) = match self.folder(prefix) {
+            Ok(folder) => folder,
+            Err(e) => return stream::once(async move { Err(e) }).boxed(),
         };
         // A folder's own marker is no key below it.
         let inside = move |object: &ObjectMeta| object.location.as_ref().starts_with(&whole);
         let inside = move |object: &ObjectMeta| std::future::ready(inside(object));
-        backend.list(path.as_ref()).try_filter(inside).boxed()
+        self.backend.list(path.as_ref()).try_filter(inside).boxed()
     }
 
-    pub async fn list_below(
-        &self,
-        backend: &Backend,
-        prefix: &StorePrefix,
-    ) -> Result<Listing, StoreError> {
+    pub async fn list_below(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
         let mut listing = Listing::default();
-        let mut objects = self.below(backend, prefix);
+        let mut objects = self.below(prefix);
         while let Some(object) = objects.next().await {
             let object = object.map_err(|e| self.failure("list", prefix.as_str(), &e))?;
-            match key_of(&self.place.prefix, &object.location) {
-                Some(Ok(key)) => listing.keys.push(key),
-                Some(Err(_)) => listing.left_out.push(object.location.to_string()),
-                None => {}
-            }
+            self.add(&mut listing, &object.location);
         }
         listing.keys.sort();
         listing.left_out.extend(answer::left_out());
         Ok(listing)
     }
 
-    pub async fn list_dir(
-        &self,
-        backend: &Backend,
-        prefix: &StorePrefix,
-    ) -> Result<Listing, StoreError> {
-        let whole = format!("{}{prefix}", self.place.prefix);
-        let path = object_store::path::Path::parse(&whole);
-        let path = path.map_err(|source| {
-            self.failure("list", prefix.as_str(), &Error::InvalidPath { source })
-        })?;
-        let path = (!whole.is_empty()).then_some(&path);
-        let found = backend.list_with_delimiter(path).await;
-        let found = found.map_err(|e| self.failure("list", prefix.as_str(), &e))?;
+    pub async fn list_dir(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
+        let failed = |e: Error| self.failure("list", prefix.as_str(), &e);
+        let (whole, path) = self.folder(prefix).map_err(failed)?;
+        let found = self.backend.list_with_delimiter(path.as_ref()).await.map_err(failed)?;
         let mut listing = Listing { left_out: answer::left_out(), ..Listing::default() };
         for object in &found.objects {
             if object.location.as_ref().starts_with(&whole) {
-                match key_of(&self.place.prefix, &object.location) {
-                    Some(Ok(key)) => listing.keys.push(key),
-                    Some(Err(_)) => listing.left_out.push(object.location.to_string()),
-                    None => {}
-                }
+                self.add(&mut listing, &object.location);
             }
         }
         for folder in &found.common_prefixes {
-            let prefix = key_of(&self.place.prefix, folder)
-                .map(|key| key.and_then(|key| StorePrefix::new(format!("{key}/"))));
-            match prefix {
+            let below = folder.as_ref().strip_prefix(&*self.location.prefix);
+            match below.map(|below| StorePrefix::new(format!("{below}/"))) {
                 Some(Ok(prefix)) => listing.prefixes.push(prefix),
                 Some(Err(_)) => listing.left_out.push(format!("{folder}/")),
                 None => {}
@@ -82,5 +57,22 @@ impl Shared {
         listing.keys.sort();
         listing.prefixes.sort();
         Ok(listing)
+    }
+
+    /// A prefix as the server has it, and as a path; `None` is the bucket.
+    fn folder(&self, prefix: &StorePrefix) -> object_store::Result<(String, Option<Path>)> {
+        let whole = format!("{}{prefix}", self.location.prefix);
+        let path = Path::parse(&whole).map_err(|source| Error::InvalidPath { source })?;
+        let path = (!whole.is_empty()).then_some(path);
+        Ok((whole, path))
+    }
+
+    /// Adds an object to a listing, under its key.
+    fn add(&self, listing: &mut Listing, object: &Path) {
+        match object.as_ref().strip_prefix(&*self.location.prefix).map(StoreKey::new) {
+            Some(Ok(key)) => listing.keys.push(key),
+            Some(Err(_)) => listing.left_out.push(object.to_string()),
+            None => {}
+        }
     }
 }

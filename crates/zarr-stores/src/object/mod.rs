@@ -1,7 +1,7 @@
 //! Keeps keys and values in the buckets of S3, Google Cloud Storage and Azure, and reads them from web servers.
 //!
-//! One store for all of them, over the crate `object_store`: it signs, sends and parses; what is asked when, how
-//! much at a time, and what an answer means is decided here. `docs/stores/` has a page for each.
+//! One store for all of them, over the crate `object_store`, which signs, sends and parses. This module decides which requests
+//! are sent when, how many at a time, and what an answer means. `docs/stores/` has a page for each.
 
 mod answer;
 #[cfg(feature = "azure")]
@@ -28,6 +28,7 @@ mod write;
 
 use std::fmt;
 use std::io;
+use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -48,7 +49,7 @@ use self::snapshot::ObjectSnapshot;
 
 type Backend = Arc<dyn object_store::ObjectStore>;
 
-/// What one kind of server can do, and how people speak of it.
+/// What one kind of server can do, and its terms in messages.
 #[derive(Debug)]
 pub(crate) struct ServiceInfo {
     /// What holds the keys: a bucket, a container.
@@ -59,7 +60,7 @@ pub(crate) struct ServiceInfo {
     writes: bool,
     /// Whether its redirects are followed (decision 0143).
     redirects: bool,
-    /// Whether keys are erased many at a time, with a request that knows no absent ones.
+    /// Whether one request erases many keys, without an error for those that are absent.
     erases_many: bool,
     /// The longest key in bytes.
     longest_key: usize,
@@ -76,7 +77,21 @@ pub(crate) struct Location {
     /// What comes before each key: nothing, or a path with its `/`.
     prefix: String,
     service: &'static ServiceInfo,
-    make: Box<dyn Fn(Connector) -> object_store::Result<Backend> + Send + Sync>,
+    connect: Box<Connect>,
+}
+
+type Connect = dyn Fn(&Settings, Connector) -> object_store::Result<Backend> + Send + Sync;
+
+impl Location {
+    fn new(
+        name: &str,
+        prefix: String,
+        service: &'static ServiceInfo,
+        connect: impl Fn(&Settings, Connector) -> object_store::Result<Backend> + Send + Sync + 'static,
+    ) -> Location {
+        let name = name.trim_end_matches('/').to_owned();
+        Location { name, prefix, service, connect: Box::new(connect) }
+    }
 }
 
 /// A bucket of S3, Google Cloud Storage or Azure, below a prefix; or a folder of a web server.
@@ -97,11 +112,11 @@ pub(crate) struct Location {
 pub struct ObjectStore(Arc<Shared>);
 
 struct Shared {
-    place: Location,
+    location: Location,
     access: Access,
     settings: Settings,
     counts: Arc<Counts>,
-    /// Whether the server was seen to give whole values where a part was asked for.
+    /// Whether the server sent a whole value where a part was requested.
     without_ranges: AtomicBool,
     /// The connections of one process.
     connected: Mutex<Option<(u32, Connected)>>,
@@ -113,7 +128,21 @@ struct Connected {
     permits: Arc<Semaphore>,
 }
 
-/// What a store has asked for so far.
+/// The store and its connections, for the time of one request.
+struct Session {
+    shared: Arc<Shared>,
+    backend: Backend,
+}
+
+impl Deref for Session {
+    type Target = Shared;
+
+    fn deref(&self) -> &Shared {
+        &self.shared
+    }
+}
+
+/// The requests of a store so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
     /// Requests sent, retries among them.
@@ -126,7 +155,7 @@ pub struct Traffic {
 
 impl fmt::Debug for ObjectStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("ObjectStore").field(&self.0.place.name).finish()
+        f.debug_tuple("ObjectStore").field(&self.0.location.name).finish()
     }
 }
 
@@ -150,9 +179,9 @@ impl ObjectStore {
         options: impl IntoIterator<Item = (K, V)>,
     ) -> Result<ObjectStore, StoreError> {
         let settings = Settings::from_options(url, options)?;
-        let place = settings::place(url, &settings)?;
+        let location = settings::location(url)?;
         let shared = Shared {
-            place,
+            location,
             access,
             settings,
             counts: Arc::default(),
@@ -170,7 +199,7 @@ impl ObjectStore {
         Arc::new(self)
     }
 
-    /// What it has asked for so far.
+    /// Its requests so far.
     pub fn traffic(&self) -> Traffic {
         let counts = &self.0.counts;
         Traffic {
@@ -180,49 +209,47 @@ impl ObjectStore {
         }
     }
 
-    /// Does some work with the server where requests go on, as soon as there are not too many; after what
-    /// dropped calls are still changing there. If the caller goes away, the work ends.
-    async fn ask<T, F>(
+    /// Makes a request on a thread for requests, as soon as fewer than the limit are in flight, and after the changes of
+    /// dropped calls. If the caller drops the future, the request ends.
+    async fn spawn_request<T, F>(
         &self,
-        work: impl FnOnce(Arc<Shared>, Backend) -> F + Send + 'static,
+        request: impl FnOnce(Session) -> F + Send + 'static,
     ) -> Result<T, StoreError>
     where
         T: Send + 'static,
         F: Future<Output = Result<T, StoreError>> + Send,
     {
-        begun::settled(|| self.0.place.name.clone(), &StorePrefix::root()).await;
-        let Connected { backend, permits } = self.0.connected()?;
-        let shared = self.0.clone();
+        begun::settled(|| self.0.location.name.clone(), &StorePrefix::root()).await;
+        let (session, permits) = self.session()?;
         let task = Task::start(async move {
             let permit = permits.acquire_owned().await;
-            let done = work(shared, backend).await;
+            let done = request(session).await;
             drop(permit);
             done
         });
         task?.done().await?
     }
 
-    /// As [`ObjectStore::ask`], of work that changes keys. If the caller goes away, a change that has not begun is
-    /// not made. One that has begun may be with the server already: it is finished, and later calls on these keys
-    /// wait for it (decision 0141).
-    async fn change<T, F>(
+    /// As [`ObjectStore::spawn_request`], for a request that changes keys. If the caller drops the future, a change that has
+    /// not begun is not made. One that has begun may have reached the server already: it is finished, and later calls on
+    /// these keys wait for it (decision 0141).
+    async fn spawn_change<T, F>(
         &self,
         touched: impl Into<Touched>,
-        work: impl FnOnce(Arc<Shared>, Backend) -> F + Send + 'static,
+        change: impl FnOnce(Session) -> F + Send + 'static,
     ) -> Result<T, StoreError>
     where
         T: Send + 'static,
         F: Future<Output = Result<T, StoreError>> + Send,
     {
         let touched = touched.into();
-        begun::settled(|| self.0.place.name.clone(), touched.clone()).await;
-        let Connected { backend, permits } = self.0.connected()?;
-        let shared = self.0.clone();
-        let (caller, worker) = begun::change(|| self.0.place.name.clone(), touched);
+        begun::settled(|| self.0.location.name.clone(), touched.clone()).await;
+        let (session, permits) = self.session()?;
+        let (caller, worker) = begun::change(|| self.0.location.name.clone(), touched);
         let task = Task::start(async move {
             let permit = permits.acquire_owned().await;
             let running = worker.begin()?;
-            let done = work(shared, backend).await;
+            let done = change(session).await;
             drop((running, permit));
             Some(done)
         });
@@ -231,8 +258,13 @@ impl ObjectStore {
         done.unwrap_or_else(|| Err(StoreError::Backend("a request was given up".into())))
     }
 
+    fn session(&self) -> Result<(Session, Arc<Semaphore>), StoreError> {
+        let Connected { backend, permits } = self.0.connected()?;
+        Ok((Session { shared: self.0.clone(), backend }, permits))
+    }
+
     fn check_writes(&self) -> Result<(), StoreError> {
-        if !self.0.place.service.writes {
+        if !self.0.location.service.writes {
             return Err(StoreError::not_capable("write", "writeable"));
         }
         match self.0.access {
@@ -242,7 +274,7 @@ impl ObjectStore {
     }
 
     fn check_lists(&self) -> Result<(), StoreError> {
-        if self.0.place.service.writes {
+        if self.0.location.service.writes {
             Ok(())
         } else {
             Err(StoreError::not_capable("list", "listable"))
@@ -263,11 +295,10 @@ impl Shared {
             max_listed: self.settings.max_listed,
             stall: self.settings.read_timeout,
             counts: self.counts.clone(),
-            redirects: self.place.service.redirects,
+            redirects: self.location.service.redirects,
         };
-        let backend = (self.place.make)(connector).map_err(|e| StoreError::InvalidUrl {
-            url: self.place.name.clone(),
-            why: failure::settings(&e),
+        let backend = (self.location.connect)(&self.settings, connector).map_err(|e| {
+            StoreError::InvalidUrl { url: self.location.name.clone(), why: failure::settings(&e) }
         })?;
         let permits = Arc::new(Semaphore::new(self.settings.in_flight));
         let made = Connected { backend, permits };
@@ -279,9 +310,9 @@ impl Shared {
 
     /// The path of a key in the bucket, not escaped.
     fn path(&self, key: &str) -> Result<Path, StoreError> {
-        let whole = format!("{}{key}", self.place.prefix);
+        let whole = format!("{}{key}", self.location.prefix);
         let invalid = |why: String| StoreError::InvalidKey { key: key.to_owned(), why };
-        let longest = self.place.service.longest_key;
+        let longest = self.location.service.longest_key;
         if whole.len() > longest {
             let why = format!("with its prefix it has {} bytes of at most {longest}", whole.len());
             return Err(invalid(why));
@@ -301,30 +332,28 @@ impl Shared {
         key: &str,
         error: &object_store::Error,
     ) -> StoreError {
-        failure::failure(self.place.service, operation, key, error)
+        failure::failure(self.location.service, operation, key, error)
     }
 }
 
 #[async_trait]
 impl Store for ObjectStore {
     fn name(&self) -> String {
-        self.0.place.name.clone()
+        self.0.location.name.clone()
     }
 
     fn capabilities(&self) -> Capabilities {
-        let writes = self.0.place.service.writes;
+        let writes = self.0.location.service.writes;
         let in_flight = self.0.settings.in_flight;
         let all = Capabilities { swap_erase: false, in_flight, ..Capabilities::FULL };
         if writes { all } else { Capabilities { list: false, ..all.read_only() } }
     }
 
     async fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> Result<Option<Got>, StoreError> {
-        let (asked, limit) = (key.clone(), how.limit);
-        let whole = move |shared: Arc<Shared>, backend| async move {
-            shared.whole(&backend, &asked, limit).await
-        };
-        let Some(fetched) = self.ask(whole).await? else { return Ok(None) };
-        let version = match fetched.stated.version() {
+        let (owned, limit) = (key.clone(), how.limit);
+        let whole = move |session: Session| async move { session.whole(&owned, limit).await };
+        let Some(fetched) = self.spawn_request(whole).await? else { return Ok(None) };
+        let version = match fetched.meta.version() {
             None if how.version => {
                 let why = io::Error::other("the server does not tell its version");
                 return Err(StoreError::io("guard", key)(why));
@@ -334,7 +363,7 @@ impl Store for ObjectStore {
         how.answer(key, fetched.bytes, version)
     }
 
-    /// Whether a value still is the expected version, the first reading will tell.
+    /// The first reading checks the expected version.
     async fn open(
         &self,
         key: &StoreKey,
@@ -359,14 +388,12 @@ impl Store for ObjectStore {
         only_if: Precondition<'_>,
     ) -> Result<bool, StoreError> {
         self.check_writes()?;
-        let (touched, asked) = (Touched::from(key), key.clone());
+        let owned = key.clone();
         let Some(value) = value else {
             return match only_if {
                 Precondition::Always | Precondition::Unchecked => {
-                    let erase = |shared: Arc<Shared>, backend| async move {
-                        shared.erase(&backend, &asked).await
-                    };
-                    self.change(touched, erase).await.map(|()| true)
+                    let erase = |session: Session| async move { session.erase(&owned).await };
+                    self.spawn_change(key, erase).await.map(|()| true)
                 }
                 // Nothing is to be erased, so no condition is needed.
                 Precondition::Absent => Ok(self.get(key, GetOptions::default()).await?.is_none()),
@@ -376,50 +403,38 @@ impl Store for ObjectStore {
             };
         };
         let (mode, value) = (write::mode(key, only_if)?, value.into_bytes()?);
-        let set = |shared: Arc<Shared>, backend| async move {
+        let set = |session: Session| async move {
             match mode {
-                Some(mode) => shared.set_if(&backend, &asked, value, mode).await,
-                None => shared.set(&backend, &asked, value).await.map(|()| true),
+                Some(mode) => session.set_if(&owned, value, mode).await,
+                None => session.set(&owned, value).await.map(|()| true),
             }
         };
-        self.change(touched, set).await
+        self.spawn_change(key, set).await
     }
 
     async fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
         self.check_writes()?;
-        let (touched, prefix) = (Touched::from(prefix), prefix.clone());
-        let erase = |shared: Arc<Shared>, backend| async move {
-            shared.erase_prefix(&backend, &prefix).await
-        };
-        self.change(touched, erase).await
+        let owned = prefix.clone();
+        let erase = |session: Session| async move { session.erase_prefix(&owned).await };
+        self.spawn_change(prefix, erase).await
     }
 
     async fn list_prefix(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
         self.check_lists()?;
         let prefix = prefix.clone();
-        let list = |shared: Arc<Shared>, backend| async move {
-            shared.list_below(&backend, &prefix).await
-        };
-        self.ask(list).await
+        self.spawn_request(|session| async move { session.list_below(&prefix).await }).await
     }
 
     async fn list_dir(&self, prefix: &StorePrefix, _: ListOptions) -> Result<Listing, StoreError> {
         self.check_lists()?;
         let prefix = prefix.clone();
-        let list =
-            |shared: Arc<Shared>, backend| async move { shared.list_dir(&backend, &prefix).await };
-        self.ask(list).await
+        self.spawn_request(|session| async move { session.list_dir(&prefix).await }).await
     }
 }
 
 /// Opens a store by its URL, its settings taken from the environment.
 pub(crate) fn open(url: &str, access: Access) -> Result<Arc<dyn Store>, StoreError> {
     Ok(Arc::new(ObjectStore::open(url, access, [("", ""); 0])?))
-}
-
-/// A key as the server has it.
-fn key_of(prefix: &str, path: &Path) -> Option<Result<StoreKey, StoreError>> {
-    path.as_ref().strip_prefix(prefix).map(StoreKey::new)
 }
 
 #[cfg(test)]
@@ -443,14 +458,9 @@ mod tests {
 
     fn store(prefix: &str, service: &'static ServiceInfo) -> Arc<dyn Store> {
         let backend: Backend = Arc::new(InMemory::new());
-        let place = Location {
-            name: "test://bucket".into(),
-            prefix: prefix.into(),
-            service,
-            make: Box::new(move |_| Ok(backend.clone())),
-        };
+        let connect = move |_: &Settings, _| Ok(backend.clone());
         let shared = Shared {
-            place,
+            location: Location::new("test://bucket", prefix.into(), service, connect),
             access: Access::ReadWrite,
             settings: Settings::default(),
             counts: Arc::default(),

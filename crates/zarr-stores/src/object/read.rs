@@ -1,4 +1,4 @@
-//! Fetches a value, so that what arrives is all of it, of one version, and no more than was asked for.
+//! Fetches a value: all of it, of one version, and no more than was requested.
 
 use std::ops::Range;
 use std::sync::atomic::Ordering;
@@ -7,41 +7,41 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use futures::StreamExt;
 use object_store::path::Path;
-use object_store::{GetOptions, GetResult, ObjectMeta};
+use object_store::{GetOptions, GetResult};
 use zarr_core::StoreError;
 use zarr_core::store::{StoreKey, Version};
 
 use super::answer::Wrong;
 use super::connector::ForValue;
-use super::{Backend, Shared, failure};
+use super::{Session, failure};
 
-/// Bytes beyond what was asked for after which a body is not read on.
+/// A body is read to at most this number of bytes beyond what was requested.
 const SURPLUS: u64 = 64 << 10;
-/// Bytes that are made room for before they arrive.
-const ROOM: usize = 16 << 20;
+/// Bytes that are allocated before they arrive.
+const RESERVED: usize = 16 << 20;
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
-/// What a server said of a value.
+/// What a server reports of a value.
 #[derive(Clone, Debug)]
-pub(super) struct Stated {
+pub(super) struct ObjectMeta {
     pub size: u64,
     pub etag: Option<String>,
     pub generation: Option<String>,
-    /// When it was last changed, in nanoseconds; 0 if the server did not say.
+    /// When it was last changed, in nanoseconds; 0 if the server does not report it.
     pub modified: i64,
 }
 
 /// Some bytes of a value.
-pub(super) struct Fetched {
+pub(super) struct FetchedRange {
     pub bytes: Bytes,
     pub range: Range<u64>,
-    pub stated: Stated,
+    pub meta: ObjectMeta,
 }
 
-impl Stated {
-    pub fn of(meta: &ObjectMeta) -> Stated {
-        Stated {
+impl ObjectMeta {
+    fn of(meta: &object_store::ObjectMeta) -> ObjectMeta {
+        ObjectMeta {
             size: meta.size,
             etag: meta.e_tag.clone(),
             generation: meta.version.clone(),
@@ -49,9 +49,9 @@ impl Stated {
         }
     }
 
-    /// What tells the value from others of its key; `None` if the server says nothing of the kind (decision 0108).
+    /// What distinguishes the value from others of its key; `None` if the server reports nothing of the kind (decision 0108).
     pub fn version(&self) -> Option<Version> {
-        let Stated { size, etag, generation, modified } = self;
+        let ObjectMeta { size, etag, generation, modified } = self;
         let text = match (etag, generation) {
             (None, None) if *modified == 0 => return None,
             (None, None) => format!("\n\n{modified}\n{size}"),
@@ -63,39 +63,37 @@ impl Stated {
         Some(Version::new(text.into_bytes()))
     }
 
-    /// What a request can demand the value still to have: a weak tag never matches (RFC 9110, 13.1.1).
+    /// The tag that a request can require; a weak one never matches (RFC 9110, 13.1.1).
     pub fn condition(&self) -> Option<String> {
         self.etag.clone().filter(|etag| !etag.starts_with("W/"))
     }
 }
 
-impl Shared {
-    /// Fetches what the options say, and again if the body breaks off; what is too short is never given, and what is
-    /// more than was asked for is not read.
+impl Session {
+    /// Fetches what the options request, and again if the body breaks off. A body that is too short is never returned,
+    /// and one that is too long is not read to its end.
     pub async fn fetch(
         &self,
-        backend: &Backend,
         path: &Path,
         options: &GetOptions,
-    ) -> object_store::Result<Fetched> {
-        self.fetch_at_most(backend, path, options, u64::MAX).await
+    ) -> object_store::Result<FetchedRange> {
+        self.fetch_at_most(path, options, u64::MAX).await
     }
 
-    /// As [`Shared::fetch`], unless more than `limit` bytes are announced.
+    /// As [`Session::fetch`], unless more than `limit` bytes are announced.
     async fn fetch_at_most(
         &self,
-        backend: &Backend,
         path: &Path,
         options: &GetOptions,
         limit: u64,
-    ) -> object_store::Result<Fetched> {
+    ) -> object_store::Result<FetchedRange> {
         let mut options = options.clone();
         options.extensions.insert(ForValue);
         let mut pause = FIRST_PAUSE;
         let mut retries = self.settings.max_retries;
         loop {
-            let got = backend.get_opts(path, options.clone()).await?;
-            let (range, stated) = (got.range.clone(), Stated::of(&got.meta));
+            let got = self.backend.get_opts(path, options.clone()).await?;
+            let (range, meta) = (got.range.clone(), ObjectMeta::of(&got.meta));
             if range.end - range.start > limit {
                 let source = Wrong::TooLarge { size: range.end - range.start }.into();
                 return Err(object_store::Error::Generic { store: "HTTP", source });
@@ -103,7 +101,7 @@ impl Shared {
             match collect(got).await {
                 Ok(bytes) => {
                     self.counts.received.fetch_add(bytes.len() as u64, Ordering::Relaxed);
-                    return Ok(Fetched { bytes, range, stated });
+                    return Ok(FetchedRange { bytes, range, meta });
                 }
                 Err(e) if retries == 0 || failure::wrong(&e).is_some() => return Err(e),
                 Err(_) => {
@@ -115,26 +113,24 @@ impl Shared {
         }
     }
 
-    /// Asks for what is known of a value.
+    /// Requests no bytes, only what the server reports of a value.
     pub async fn head(
         &self,
-        backend: &Backend,
         path: &Path,
         condition: Option<String>,
-    ) -> object_store::Result<Stated> {
+    ) -> object_store::Result<ObjectMeta> {
         let options = GetOptions { head: true, if_match: condition, ..GetOptions::default() };
-        Ok(Stated::of(&backend.get_opts(path, options).await?.meta))
+        Ok(ObjectMeta::of(&self.backend.get_opts(path, options).await?.meta))
     }
 
     /// The whole value, of at most `limit` bytes; `None` if the key is absent.
     pub async fn whole(
         &self,
-        backend: &Backend,
         key: &StoreKey,
         limit: u64,
-    ) -> Result<Option<Fetched>, StoreError> {
+    ) -> Result<Option<FetchedRange>, StoreError> {
         let path = self.path(key.as_str())?;
-        match self.fetch_at_most(backend, &path, &GetOptions::default(), limit).await {
+        match self.fetch_at_most(&path, &GetOptions::default(), limit).await {
             Ok(fetched) => Ok(Some(fetched)),
             Err(e) if self.is_absence(&e) => Ok(None),
             Err(e) if let Some(Wrong::TooLarge { size }) = failure::wrong(&e) => {
@@ -148,7 +144,7 @@ impl Shared {
 /// The bytes of an answer, as many as it announced. Memory grows as they arrive, and no further than [`SURPLUS`]
 /// beyond them (decision 0142).
 async fn collect(got: GetResult) -> object_store::Result<Bytes> {
-    let due = got.range.end - got.range.start;
+    let expected = got.range.end - got.range.start;
     let generic = |source| object_store::Error::Generic { store: "HTTP", source };
     let mut parts = got.into_stream();
     let mut bytes = BytesMut::new();
@@ -156,23 +152,23 @@ async fn collect(got: GetResult) -> object_store::Result<Bytes> {
     while let Some(part) = parts.next().await {
         let part = part?;
         let len = bytes.len().max(only.len()) as u64 + part.len() as u64;
-        if len > due + SURPLUS {
-            return Err(generic(Wrong::TooLong { most: due }.into()));
+        if len > expected + SURPLUS {
+            return Err(generic(Wrong::TooLong { most: expected }.into()));
         }
-        if len == due && bytes.is_empty() && only.is_empty() {
+        if len == expected && bytes.is_empty() && only.is_empty() {
             only = part;
             continue;
         }
         if bytes.is_empty() {
-            bytes.reserve((due as usize).min(ROOM));
+            bytes.reserve((expected as usize).min(RESERVED));
             bytes.extend_from_slice(&std::mem::take(&mut only));
         }
         bytes.extend_from_slice(&part);
     }
     let bytes = if bytes.is_empty() { only } else { bytes.freeze() };
     match bytes.len() as u64 {
-        len if len == due => Ok(bytes),
-        len if len > due => Err(generic(Wrong::TooLong { most: due }.into())),
-        len => Err(generic(format!("the answer ends after {len} of {due} bytes").into())),
+        len if len == expected => Ok(bytes),
+        len if len > expected => Err(generic(Wrong::TooLong { most: expected }.into())),
+        len => Err(generic(format!("the answer ends after {len} of {expected} bytes").into())),
     }
 }

@@ -21,31 +21,27 @@ static SERVICE: ServiceInfo = ServiceInfo {
                   they permit; public data is read with `AWS_SKIP_SIGNATURE=true`",
 };
 
-pub(super) fn place(
-    url: &str,
-    authority: &str,
-    path: &str,
-    settings: &Settings,
-) -> Result<Location, StoreError> {
-    let (base, bucket, prefix) = match url.to_ascii_lowercase().starts_with("https:") {
-        false => (format!("s3://{authority}"), authority, prefix(path)),
-        // The bucket is in the host, or else before everything else in the path.
-        true if authority.starts_with("s3.") || authority.ends_with("r2.cloudflarestorage.com") => {
-            let (bucket, rest) = path.split_once('/').unwrap_or((path, ""));
-            (format!("https://{authority}/{bucket}"), bucket, decoded_prefix(url, rest)?)
-        }
-        true => {
-            let bucket = authority.split('.').next().unwrap_or_default();
-            (format!("https://{authority}"), bucket, decoded_prefix(url, path)?)
-        }
+pub(super) fn location(url: &str, authority: &str, path: &str) -> Result<Location, StoreError> {
+    let is_web = url.to_ascii_lowercase().starts_with("https:");
+    // The first part of a web address's path is the bucket, or else the host's is.
+    let bucket_is_in_path =
+        authority.starts_with("s3.") || authority.ends_with("r2.cloudflarestorage.com");
+    let (base, bucket, prefix) = if !is_web {
+        (format!("s3://{authority}"), authority, prefix(path))
+    } else if bucket_is_in_path {
+        let (bucket, rest) = path.split_once('/').unwrap_or((path, ""));
+        (format!("https://{authority}/{bucket}"), bucket, decoded_prefix(url, rest)?)
+    } else {
+        let bucket = authority.split('.').next().unwrap_or_default();
+        (format!("https://{authority}"), bucket, decoded_prefix(url, path)?)
     };
-    let (settings, bucket) = (settings.clone(), bucket.to_owned());
-    let name = url.trim_end_matches('/').to_owned();
-    let make = Box::new(move |connector| make(&base, &bucket, &settings, connector));
-    Ok(Location { name, prefix, service: &SERVICE, make })
+    let bucket = bucket.to_owned();
+    Ok(Location::new(url, prefix, &SERVICE, move |settings, connector| {
+        connect(&base, &bucket, settings, connector)
+    }))
 }
 
-fn make(
+fn connect(
     base: &str,
     bucket: &str,
     settings: &Settings,
@@ -62,7 +58,7 @@ fn make(
     for (key, value) in profile.settings() {
         builder = builder.with_config(key, value);
     }
-    builder = settings.tell(builder, "AWS_", AmazonS3Builder::with_config)?;
+    builder = settings.apply_settings(builder, "AWS_", AmazonS3Builder::with_config)?;
     let value = |builder: &AmazonS3Builder, key: Key| builder.get_config_value(&key);
     let sources = [
         Key::AccessKeyId,
@@ -73,7 +69,7 @@ fn make(
         Key::MetadataEndpoint,
     ];
     let has_credentials = sources.into_iter().any(|key| value(&builder, key).is_some());
-    if !has_credentials && !settings.says(&["skip_signature", "aws_skip_signature"]) {
+    if !has_credentials && !settings.sets(&["skip_signature", "aws_skip_signature"]) {
         if let Some(obstacle) = profile.obstacle() {
             return Err(wrong(obstacle));
         }

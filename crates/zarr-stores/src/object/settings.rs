@@ -1,4 +1,4 @@
-//! Holds the options of remote stores, and finds the server of a URL.
+//! Holds the options of remote stores, and selects the server for a URL.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::percent::decoded_text;
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
     pub in_flight: usize,
-    /// For how long nothing may arrive before a request is given up and sent again.
+    /// A request is sent again if no byte arrives for this time.
     pub read_timeout: Duration,
     pub max_retries: usize,
     pub retry_timeout: Duration,
@@ -81,15 +81,15 @@ impl Settings {
         ClientOptions::new().with_timeout_disabled()
     }
 
-    /// Whether the caller or the environment chose this.
+    /// Whether the options or the environment set one of these names.
     #[cfg(any(feature = "s3", feature = "gcs", feature = "azure"))]
-    pub fn says(&self, names: &[&str]) -> bool {
+    pub fn sets(&self, names: &[&str]) -> bool {
         let chosen = self.options.iter().any(|(name, _)| names.contains(&name.as_str()));
         chosen || names.iter().any(|name| std::env::var_os(name.to_ascii_uppercase()).is_some())
     }
 
-    /// A builder that knows what the environment says, in variables that begin so, and then the options.
-    pub fn tell<B, K: FromStr>(
+    /// Sets what the environment sets, in variables whose names begin with `variables`, and then the options.
+    pub fn apply_settings<B, K: FromStr>(
         &self,
         mut builder: B,
         variables: &str,
@@ -149,8 +149,8 @@ pub(super) fn decoded_prefix(url: &str, path: &str) -> Result<String, StoreError
     }
 }
 
-/// The place that a URL means.
-pub(super) fn place(url: &str, settings: &Settings) -> Result<Location, StoreError> {
+/// The location that a URL names.
+pub(super) fn location(url: &str) -> Result<Location, StoreError> {
     let Some((scheme, authority, path)) = parts(url) else {
         return Err(invalid(url, "it has no scheme"));
     };
@@ -168,12 +168,12 @@ pub(super) fn place(url: &str, settings: &Settings) -> Result<Location, StoreErr
         [".core.windows.net", ".fabric.microsoft.com"].iter().any(|end| host.ends_with(end));
     let is_s3 = host.ends_with(".amazonaws.com") || host.ends_with(".r2.cloudflarestorage.com");
     match scheme.as_str() {
-        "s3" | "s3a" => s3(url, authority, path, settings),
-        "https" if is_s3 => s3(url, authority, path, settings),
-        "gs" | "gcs" => gcs(url, authority, path, settings),
-        "az" | "azure" | "adl" | "abfs" | "abfss" => azure(url, authority, path, settings),
-        "https" if is_azure => azure(url, authority, path, settings),
-        "http" | "https" => http(url, authority, path, settings),
+        "s3" | "s3a" => s3(url, authority, path),
+        "https" if is_s3 => s3(url, authority, path),
+        "gs" | "gcs" => gcs(url, authority, path),
+        "az" | "azure" | "adl" | "abfs" | "abfss" => azure(url, authority, path),
+        "https" if is_azure => azure(url, authority, path),
+        "http" | "https" => http(url, authority, path),
         _ => Err(invalid(url, "no object store has this scheme")),
     }
 }
@@ -182,9 +182,9 @@ macro_rules! backends {
     ($($feature:literal $name:ident;)*) => {
         $(
             #[cfg(feature = $feature)]
-            use super::$name::place as $name;
+            use super::$name::location as $name;
             #[cfg(not(feature = $feature))]
-            fn $name(url: &str, _: &str, _: &str, _: &Settings) -> Result<Location, StoreError> {
+            fn $name(url: &str, _: &str, _: &str) -> Result<Location, StoreError> {
                 Err(invalid(
                     url,
                     concat!("that kind of store was left out of this build; enable the feature `", $feature, "` of `zarr`"),

@@ -1,4 +1,4 @@
-//! Sets and erases values, at once or only if no other writer was faster.
+//! Sets and erases values, without a condition or only if no other writer was faster.
 
 use std::io;
 use std::sync::atomic::Ordering;
@@ -12,7 +12,7 @@ use zarr_core::store::{Precondition, StoreKey, StorePrefix};
 
 use super::connector::Sent;
 use super::snapshot::tag_of;
-use super::{Backend, Shared, answer, failure};
+use super::{Backend, Session, answer, failure};
 
 /// Bytes beyond which a value is sent in parts.
 const LARGE: u64 = 64 << 20;
@@ -27,19 +27,14 @@ const MOST_NAMED: usize = 10;
 /// How often two conditional requests may meet on the server before that is an error.
 const MOST_DRAWS: u32 = 20;
 
-impl Shared {
-    pub async fn set(
-        &self,
-        backend: &Backend,
-        key: &StoreKey,
-        value: Bytes,
-    ) -> Result<(), StoreError> {
+impl Session {
+    pub async fn set(&self, key: &StoreKey, value: Bytes) -> Result<(), StoreError> {
         let path = self.path(key.as_str())?;
         let size = value.len() as u64;
         let done = if size > LARGE {
-            in_parts(backend, &path, value, PART.max(size.div_ceil(MOST_PARTS))).await
+            in_parts(&self.backend, &path, value, PART.max(size.div_ceil(MOST_PARTS))).await
         } else {
-            backend.put(&path, value.into()).await.map(|_| ())
+            self.backend.put(&path, value.into()).await.map(|_| ())
         };
         done.map_err(|e| self.failure("set", key.as_str(), &e))
     }
@@ -48,13 +43,12 @@ impl Shared {
     /// what the server kept the first time (decision 0105).
     pub async fn set_if(
         &self,
-        backend: &Backend,
         key: &StoreKey,
         value: Bytes,
         mode: PutMode,
     ) -> Result<bool, StoreError> {
         let path = self.path(key.as_str())?;
-        let most = self.place.service.one_request;
+        let most = self.location.service.one_request;
         if value.len() as u64 > most {
             let why = format!(
                 "it has {} bytes, and one request, which alone can be guarded, carries at most {most}; write whole \
@@ -67,14 +61,14 @@ impl Shared {
         for _ in 0..MOST_DRAWS {
             let mut options = PutOptions::from(mode.clone());
             options.extensions.insert(sent.clone());
-            match backend.put_opts(&path, PutPayload::from(value.clone()), options).await {
+            match self.backend.put_opts(&path, PutPayload::from(value.clone()), options).await {
                 Ok(_) => return Ok(true),
                 Err(e) if failure::is_draw(&e) => {}
                 Err(e) if failure::is_refusal(&e) => {
                     if sent.0.load(Ordering::Relaxed) < 2 {
                         return Ok(false);
                     }
-                    let there = self.whole(backend, key, u64::MAX).await?;
+                    let there = self.whole(key, u64::MAX).await?;
                     return Ok(there.is_some_and(|there| there.bytes == value));
                 }
                 Err(e) => return Err(self.failure("set", key.as_str(), &e)),
@@ -87,24 +81,20 @@ impl Shared {
     /// none of failure; where that one fails, the bucket is missing.
     fn was_erased(&self, error: &Error) -> bool {
         failure::is_absence(error)
-            && (!self.place.service.erases_many || failure::names_absent_key())
+            && (!self.location.service.erases_many || failure::names_absent_key())
     }
 
-    pub async fn erase(&self, backend: &Backend, key: &StoreKey) -> Result<(), StoreError> {
-        match backend.delete(&self.path(key.as_str())?).await {
+    pub async fn erase(&self, key: &StoreKey) -> Result<(), StoreError> {
+        match self.backend.delete(&self.path(key.as_str())?).await {
             Err(e) if !self.was_erased(&e) => Err(self.failure("erase", key.as_str(), &e)),
             _ => Ok(()),
         }
     }
 
-    pub async fn erase_prefix(
-        &self,
-        backend: &Backend,
-        prefix: &StorePrefix,
-    ) -> Result<(), StoreError> {
+    pub async fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
         let failed = |e: Error| self.failure("erase", prefix.as_str(), &e);
-        let keys = self.below(backend, prefix).map_ok(|object| object.location).boxed();
-        let mut erased = backend.delete_stream(keys);
+        let keys = self.below(prefix).map_ok(|object| object.location).boxed();
+        let mut erased = self.backend.delete_stream(keys);
         while let Some(erased) = erased.next().await {
             match erased {
                 Err(e) if !self.was_erased(&e) => return Err(failed(e)),
