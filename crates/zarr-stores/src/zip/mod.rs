@@ -10,14 +10,15 @@ use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::process;
-use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, RwLock};
 
 use bytes::Bytes;
 use zarr_core::store::{
     Capabilities, GetOptions, Got, ListOptions, Listing, Payload, Precondition, SnapshotOptions,
     Store, StoreKey, StorePrefix, SyncSnapshot, SyncStore, Target, Version, check_size, from_sync,
 };
-use zarr_core::{Access, StoreError, sync};
+use zarr_core::sync::{self, RwLockReadGuard, RwLockWriteGuard};
+use zarr_core::{Access, StoreError};
 
 use self::archive::{Archive, Value};
 pub use self::remote::RemoteZipStore;

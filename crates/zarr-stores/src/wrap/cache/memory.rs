@@ -4,13 +4,13 @@ use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use zarr_core::store::{Store, StoreKey, StorePrefix, Version};
-use zarr_core::sync;
+use zarr_core::sync::{self, MutexGuard};
 
 use super::{CacheBackend, CacheEntry, CacheStore, EntryState};
 
