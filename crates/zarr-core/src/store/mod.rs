@@ -16,6 +16,7 @@ mod process_cas;
 mod range;
 mod snapshot;
 mod sync;
+mod timer;
 mod version;
 
 use std::fmt::Debug;
@@ -39,6 +40,7 @@ pub(crate) use self::range::find;
 pub use self::range::{ByteRange, coalesce, slice};
 pub use self::snapshot::{InMemorySnapshot, Snapshot, SyncSnapshot};
 pub use self::sync::{SyncStore, from_sync, from_sync_arc};
+pub use self::timer::pause;
 pub use self::version::Version;
 use crate::error::StoreError;
 

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use zarr_core::StoreError;
+use zarr_core::store::pause;
 
 use super::observe::{Call, Observer, Request};
-use super::timer::pause;
 
 /// In which way a call fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

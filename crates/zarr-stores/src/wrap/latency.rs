@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use zarr_core::StoreError;
+use zarr_core::store::pause;
 
 use super::observe::{Call, Observer, Request};
-use super::timer::pause;
 
 /// Holds up every call on a store, as an [`Observer`]: for trying out how a program does with a distant one.
 ///

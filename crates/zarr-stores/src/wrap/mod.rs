@@ -13,8 +13,6 @@ mod observe;
 mod prefix;
 #[cfg(feature = "wrappers")]
 mod read_only;
-#[cfg(feature = "wrappers")]
-mod timer;
 
 use std::sync::Arc;
 

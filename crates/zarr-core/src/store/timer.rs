@@ -1,6 +1,6 @@
-//! Makes a future wait, in any runtime or in none.
+//! Makes a future wait for some time, in any runtime or in none.
 //!
-//! One thread, made when it is first needed and anew in a forked process, wakes each future when its time has come.
+//! One thread wakes each future when its time has come. It starts when it is first needed, and again in a forked process.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -10,14 +10,14 @@ use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use zarr_core::sync;
+use crate::sync;
 
-/// Ready when so much time has passed.
-pub(super) fn pause(duration: Duration) -> Pause {
+/// A future that is ready after `duration`. It needs no runtime.
+pub fn pause(duration: Duration) -> impl Future<Output = ()> + Send + Unpin {
     Pause { until: Instant::now() + duration }
 }
 
-pub(super) struct Pause {
+struct Pause {
     until: Instant,
 }
 
@@ -30,7 +30,7 @@ impl Future for Pause {
             return Poll::Ready(());
         }
         if !Clock::of_this_process().wake(self.until, context.waker()) {
-            // There is no thread to wake it.
+            // No thread could be started to wake it.
             thread::sleep(self.until - now);
             return Poll::Ready(());
         }
@@ -38,7 +38,7 @@ impl Future for Pause {
     }
 }
 
-/// Who is to be woken, soonest first; by number, as wakers have no order.
+/// The wakers to wake, soonest first; by number, as wakers have no order.
 #[derive(Default)]
 struct Due {
     at: BinaryHeap<Reverse<(Instant, u64)>>,
@@ -96,7 +96,7 @@ impl Clock {
                 Some(_) => {
                     let number = due.at.pop().map_or(0, |Reverse((_, number))| number);
                     let waker = due.wakers.remove(&number);
-                    // Others' code is not called under a lock.
+                    // A waker is code of a third party: no lock is held while it runs.
                     drop(due);
                     waker.into_iter().for_each(Waker::wake);
                     due = sync::lock(&self.due);
