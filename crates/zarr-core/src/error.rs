@@ -391,11 +391,11 @@ pub enum AccessError {
     /// Another array was created in the place of the one that a handle knows.
     #[error("another array was created here since this one was opened; open it again")]
     Replaced,
-    /// Others kept changing the key between reading it and setting it.
-    #[error("gave up after {rounds} rounds in which other writers were faster; try again")]
+    /// In each attempt another writer changed the key between the read and the write.
+    #[error("gave up after {attempts} rounds in which other writers were faster; try again")]
     Conflict {
-        /// How often it was tried.
-        rounds: u32,
+        /// How many attempts the call made.
+        attempts: u32,
     },
     /// More memory than there is room for.
     #[error("{what} would need {size} bytes; {hint}")]

@@ -2,11 +2,13 @@
 #![cfg(feature = "filesystem")]
 
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Barrier, Condvar, Mutex};
 use std::time::Duration;
 
 use zarr::store::{
-    Capabilities, GetOptions, Got, Payload, Precondition, StoreKey, SyncStore, from_sync,
+    Capabilities, GetOptions, Got, Payload, Precondition, Store, StoreKey, SyncStore, async_trait,
+    from_sync, pause,
 };
 use zarr::{Array, Dialect, Guard, Hierarchy, OpenOptions, Result, StoreError};
 
@@ -265,6 +267,86 @@ fn the_guard_is_what_saves_the_second_part() -> Result<()> {
         "without the guard one part is lost: the control"
     );
     assert_eq!(parts_that_arrive(Guard::On)?, 2, "with the guard none is");
+    Ok(())
+}
+
+/// A remote store whose calls take some time. It counts the attempts to set the chunk.
+#[derive(Debug)]
+struct SlowStore {
+    inner: Arc<dyn Store>,
+    attempts: AtomicUsize,
+}
+
+#[async_trait]
+impl Store for SlowStore {
+    fn name(&self) -> String {
+        format!("slow {}", self.inner.name())
+    }
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { local: false, ..self.inner.capabilities() }
+    }
+    async fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> Result<Option<Got>, StoreError> {
+        pause(Duration::from_millis(5)).await;
+        self.inner.get(key, how).await
+    }
+    async fn put(
+        &self,
+        key: &StoreKey,
+        value: Option<Payload<'_>>,
+        only_if: Precondition<'_>,
+    ) -> Result<bool, StoreError> {
+        if key.as_str() == "a/c/0" {
+            self.attempts.fetch_add(1, SeqCst);
+        }
+        pause(Duration::from_millis(5)).await;
+        self.inner.put(key, value, only_if).await
+    }
+    async fn create(
+        &self,
+        key: &StoreKey,
+        value: Payload<'_>,
+        absent: &[StoreKey],
+        leftovers: &[StoreKey],
+    ) -> Result<Option<StoreKey>, StoreError> {
+        self.inner.create(key, value, absent, leftovers).await
+    }
+}
+
+/// Decision 0104: writers that lose several attempts queue. Without the queue the last of 64 would try 64 times.
+#[cfg(feature = "memory")]
+#[test]
+fn async_writers_of_one_chunk_queue() -> Result<()> {
+    const WRITERS: u64 = 64;
+    let slow = Arc::new(SlowStore {
+        inner: from_sync(zarr::stores::MemoryStore::new()),
+        attempts: AtomicUsize::new(0),
+    });
+    let options = OpenOptions::new(zarr::standard()).read_write();
+    let hierarchy = Hierarchy::create(slow.clone(), options.format(Dialect::V3), &options)?;
+    let array = hierarchy.create_array(&"/a".parse()?).shape(&[WRITERS]).chunks(&[WRITERS]);
+    let array = array.data_type_named("int32").purge(false).create()?;
+    let waiting = zarr::aio::Array::from_blocking(&array);
+    let write = |n: u64| {
+        let array = waiting.clone();
+        async move { array.write(n..n + 1, vec![n as i32 + 1]).await }
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build();
+    runtime.expect("a runtime").block_on(async {
+        let mut tasks: Vec<_> = (0..WRITERS).map(|n| tokio::spawn(write(n))).collect();
+        // A writer that is dropped while it waits does not stop the others.
+        for n in 0..WRITERS {
+            let dropped = tokio::spawn(write(n));
+            pause(Duration::from_millis(1)).await;
+            dropped.abort();
+        }
+        for task in tasks.drain(..) {
+            task.await.expect("no panic")?;
+        }
+        Ok::<_, zarr::Error>(())
+    })?;
+    assert_eq!(array.read::<i32>(..)?, (1..=WRITERS as i32).collect::<Vec<_>>());
+    let attempts = slow.attempts.load(SeqCst) as u64;
+    assert!(attempts <= 12 * WRITERS, "{attempts} attempts of {WRITERS} writers");
     Ok(())
 }
 

@@ -11,7 +11,7 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 
 use super::chunk_reader::outside;
 use super::compare_and_swap::{
-    ATTEMPTS_WITHOUT_TURN, Edited, MAX_ATTEMPTS, compare_and_swap, unless_given_up, whole,
+    ATTEMPTS_WITHOUT_QUEUE, Edited, MAX_ATTEMPTS, compare_and_swap, unless_given_up, whole,
 };
 use super::executor;
 use super::select::work;
@@ -152,7 +152,7 @@ impl ArrayCore {
         };
         executor::for_each(&self.context.options, kind, chunks, |copy, tile| {
             let tile = Arc::new(tile);
-            if !write(&tile, copy, ATTEMPTS_WITHOUT_TURN)? {
+            if !write(&tile, copy, ATTEMPTS_WITHOUT_QUEUE)? {
                 let mut contended = lock(&contended);
                 contended.push(Arc::unwrap_or_clone(tile));
             }

@@ -287,7 +287,7 @@ impl HierarchyContext {
                     MAX_ATTEMPTS,
                 );
                 if !done.await? {
-                    return Err(AccessError::Conflict { rounds: MAX_ATTEMPTS }.into());
+                    return Err(AccessError::Conflict { attempts: MAX_ATTEMPTS }.into());
                 }
                 marks.clear();
                 // A holder may come to be again what it was, and a comparison takes it for unchanged.
@@ -429,7 +429,7 @@ impl HierarchyContext {
                 return Ok(nodes);
             }
         }
-        Err(at(AccessError::Conflict { rounds: MAX_ATTEMPTS }.into()))
+        Err(at(AccessError::Conflict { attempts: MAX_ATTEMPTS }.into()))
     }
 
     /// Takes the copies of all documents away; `false` if there are none.

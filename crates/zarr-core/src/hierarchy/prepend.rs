@@ -55,7 +55,7 @@ impl ArrayNode {
                 Err(e) => Err(self.give_back_before(&grown, e.with_hint(NOT_COPIED)).await),
             };
         }
-        Err(self.at(AccessError::Conflict { rounds: MAX_ATTEMPTS }))
+        Err(self.at(AccessError::Conflict { attempts: MAX_ATTEMPTS }))
     }
 
     /// Takes back what [`ArrayNode::grow_before`] added, since its elements could not be written because of `error`; unless

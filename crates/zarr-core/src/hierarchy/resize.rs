@@ -130,7 +130,7 @@ impl ArrayNode {
             };
             return Ok(Reshaped { state, old, cut_off, copied });
         }
-        Err(self.at(AccessError::Conflict { rounds: MAX_ATTEMPTS }))
+        Err(self.at(AccessError::Conflict { attempts: MAX_ATTEMPTS }))
     }
 
     /// Changes the document if it has the layout `seen`; returns its new layout, and whether the consolidated copies could

@@ -3,9 +3,9 @@
 //! One thread wakes each future when its time has come. It starts when it is first needed, and again in a forked process.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::{BTreeMap, BinaryHeap, HashMap};
 use std::pin::Pin;
-use std::sync::{Arc, Condvar, LazyLock, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -54,7 +54,7 @@ struct Clock {
 
 impl Clock {
     fn of_this_process() -> Arc<Clock> {
-        static CLOCKS: LazyLock<Mutex<HashMap<u32, Arc<Clock>>>> = LazyLock::new(Default::default);
+        static CLOCKS: Mutex<BTreeMap<u32, Arc<Clock>>> = Mutex::new(BTreeMap::new());
         let mut clocks = sync::lock(&CLOCKS);
         clocks.entry(std::process::id()).or_insert_with(Clock::start).clone()
     }
