@@ -64,10 +64,9 @@ class Sources(unittest.TestCase):
         with tempfile.TemporaryDirectory() as top:
             home = Path(top) / "crates/zarr-core/src"
             (home / "view").mkdir(parents=True)
-            (home / "testkit").mkdir()
             (home / "lib.rs").write_text('mod view;\n#[cfg(test)]\n#[path = "other.rs"]\nmod named;\n')
             (home / "view.rs").write_text("#[cfg(all(test, unix))]\nmod tests;\nfn f() {}\n")
-            for name in ("view/tests.rs", "view/copy.rs", "other.rs", "testkit/x.rs"):
+            for name in ("view/tests.rs", "view/copy.rs", "other.rs"):
                 (home / name).write_text("fn f() {}\n")
             found = sorted(path.removeprefix(CORE) for path in structure.sources(Path(top)))
         self.assertEqual(found, ["lib.rs", "view.rs", "view/copy.rs"])
@@ -129,6 +128,21 @@ class Rules(unittest.TestCase):
         plain = structure.PLAIN_CRATES[0] + "src/x.rs"
         files = {plain: structure.Source(plain, "// nobody")}
         self.assertEqual(list(structure.check_phrases(files, {}, phrase)), [f"{plain}:1: nobody: write the actor"])
+
+    def test_only_tests_depend_on_the_test_kit(self):
+        manifests = {
+            "tests": "[dev-dependencies]\nzarr-testkit.workspace = true\n",
+            "direct": "[dependencies]\nzarr-testkit = '0.1'\n",
+            "linux": "[target.'cfg(unix)'.dependencies]\nzarr-testkit = '0.1'\n",
+        }
+        with tempfile.TemporaryDirectory() as top:
+            for name, text in manifests.items():
+                home = Path(top) / "crates" / name
+                home.mkdir(parents=True)
+                (home / "Cargo.toml").write_text(text)
+            found = list(structure.check_manifests(Path(top)))
+        self.assertEqual([line.split(":")[0] for line in found], ["crates/direct/Cargo.toml", "crates/linux/Cargo.toml"])
+        self.assertNotIn(structure.TEST_KIT, structure.ENGINE)
 
     def test_what_goes_beyond_its_budget_is_named(self):
         self.assertEqual(list(structure.check_budgets({"engine": 5}, {"engine": (5, 1)})), [])

@@ -4,11 +4,11 @@ mod common;
 
 use zarr_core::codec::ChunkContext;
 use zarr_core::data_type::{CoreType, DataType, Optional};
-use zarr_core::testkit::{
+use zarr_core::{Dialect, Json};
+use zarr_testkit::{
     check_codec, check_codec_on, check_data_type, check_data_types_differ, check_lossy_codec,
     check_lossy_codec_on,
 };
-use zarr_core::{Dialect, Json};
 
 use common::{WORDS, registry, spec};
 

@@ -27,7 +27,7 @@
 //!
 //! Codecs and stores come from other crates: `zarr-codecs`, `zarr-stores`, or your own, which needs
 //! this crate alone. The repository's guide `docs/extending.md` leads from `cargo new` to a published crate:
-//! its code, its test with `zarr_core::testkit`, its names and its promises.
+//! its code, its test with the crate `zarr-testkit`, its names and its promises.
 
 mod array;
 pub mod codec;
@@ -56,8 +56,6 @@ pub mod store;
 mod suggestion;
 #[doc(hidden)]
 pub mod sync;
-#[cfg(feature = "testkit")]
-pub mod testkit;
 pub mod var_buffer;
 pub mod view;
 

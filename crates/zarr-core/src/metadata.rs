@@ -255,7 +255,7 @@ const MOST_LENGTHS: usize = 4096;
 const N5_KEYS: ChunkKeys = ChunkKeys::V2 { separator: '/' };
 
 /// The codec that makes bytes of a data type's elements: mostly `bytes`, with a byte order where it needs one (F-080).
-pub(crate) fn bytes_codec(data_type: &DataType, endian: Endian) -> CodecSpec {
+pub fn bytes_codec(data_type: &DataType, endian: Endian) -> CodecSpec {
     if let Some(serializer) = data_type.serializer() {
         return serializer;
     }

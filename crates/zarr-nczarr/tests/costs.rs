@@ -26,7 +26,7 @@ impl Counting {
 }
 
 impl SyncStore for Counting {
-    zarr_core::forward_calls!(store: get open erase_prefix list_prefix list_dir);
+    zarr_testkit::forward_calls!(store: get open erase_prefix list_prefix list_dir);
 
     fn name(&self) -> String {
         "counting".into()

@@ -34,7 +34,7 @@ impl CutShort {
 }
 
 impl SyncStore for CutShort {
-    zarr_core::forward_calls!(store: get open list_prefix list_dir);
+    zarr_testkit::forward_calls!(store: get open list_prefix list_dir);
 
     fn name(&self) -> String {
         "cut short".into()

@@ -20,7 +20,7 @@ struct Held {
 }
 
 impl SyncStore for Held {
-    zarr_core::forward_calls!(store: capabilities put create erase_prefix list_prefix list_dir);
+    zarr_testkit::forward_calls!(store: capabilities put create erase_prefix list_prefix list_dir);
 
     fn name(&self) -> String {
         "held".into()

@@ -221,7 +221,7 @@ mod tests {
     /// V24, D-130 … D-132, D-134 … D-137, Q14, F-110, F-111.
     #[test]
     fn keeps_the_promises_of_stores() {
-        zarr_core::testkit::check_store(|| from_sync(MemoryStore::new()));
+        zarr_testkit::check_store(|| from_sync(MemoryStore::new()));
     }
 
     #[test]

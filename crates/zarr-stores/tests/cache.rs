@@ -12,10 +12,10 @@ use std::time::Duration;
 use tempfile::{TempDir, tempdir};
 use zarr_core::StoreError;
 use zarr_core::store::{ByteRange, Payload, Store, StoreKey, StorePrefix, SyncStore, from_sync};
-use zarr_core::testkit::{ShortCalls, check_store};
 use zarr_stores::{
     ByteCache, CacheFolder, CacheStore, Call, Counters, FilesystemStore, MemoryStore, ObservedStore,
 };
+use zarr_testkit::{ShortCalls, check_store};
 
 fn key(key: &str) -> StoreKey {
     StoreKey::new(key).unwrap()

@@ -13,9 +13,9 @@ use tempfile::{TempDir, tempdir};
 use zarr_core::store::{
     ByteRange, GetOptions, Payload, Store, StoreKey, StorePrefix, SyncStore, Target, from_sync,
 };
-use zarr_core::testkit::{ShortCalls, check_store, check_store_folding_case};
 use zarr_core::{Access, StoreError};
 use zarr_stores::FilesystemStore;
+use zarr_testkit::{ShortCalls, check_store, check_store_folding_case};
 
 fn key(key: &str) -> StoreKey {
     StoreKey::new(key).unwrap()

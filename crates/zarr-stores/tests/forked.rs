@@ -11,8 +11,8 @@ use std::path::Path;
 use std::process::Command;
 
 use zarr_core::store::{ByteRange, Payload, StoreKey, StorePrefix, SyncStore};
-use zarr_core::testkit::ShortCalls;
 use zarr_stores::{LmdbStore, ZipStore};
+use zarr_testkit::ShortCalls;
 
 const PLACE: &str = "ZARR_STORES_TEST_ARCHIVE";
 

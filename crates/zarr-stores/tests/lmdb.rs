@@ -9,10 +9,10 @@ use std::thread;
 
 use tempfile::tempdir;
 use zarr_core::store::{ByteRange, Payload, Store, StoreKey, StorePrefix, SyncStore, from_sync};
-use zarr_core::testkit::ShortCalls;
-use zarr_core::testkit::check_store;
 use zarr_core::{Access, Registry, StoreError};
 use zarr_stores::LmdbStore;
+use zarr_testkit::ShortCalls;
+use zarr_testkit::check_store;
 
 fn key(key: &str) -> StoreKey {
     StoreKey::new(key).unwrap()

@@ -15,8 +15,8 @@ use std::thread;
 use std::time::Duration;
 
 use zarr_core::store::{Payload, Store, StoreKey, StorePrefix, SyncStore, from_sync};
-use zarr_core::testkit::ShortCalls;
 use zarr_stores::FilesystemStore;
+use zarr_testkit::ShortCalls;
 
 const FOLDER: &str = "ZARR_STORES_TEST_FOLDER";
 const CHILDREN: usize = 6;

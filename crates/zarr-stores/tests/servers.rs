@@ -16,10 +16,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
+use zarr_core::Access;
 use zarr_core::store::{ByteRange, Payload, Store, StoreKey};
-use zarr_core::testkit::ShortCalls;
-use zarr_core::{Access, testkit};
 use zarr_stores::ObjectStore;
+use zarr_testkit::ShortCalls;
 
 #[derive(Clone)]
 struct Server {
@@ -86,7 +86,7 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let mut trials = Vec::new();
-    let promises: fn(&Server) = |server| testkit::check_store(|| fresh(server));
+    let promises: fn(&Server) = |server| zarr_testkit::check_store(|| fresh(server));
     // fake-gcs-server 1.54 alone keeps conditional PUTs after a DELETE that came between its comparing and its setting;
     // the proxy before it lets one change through at a time.
     for variable in ["ZARR_TEST_S3", "ZARR_TEST_AZURE", "ZARR_TEST_GCS"] {
@@ -117,7 +117,7 @@ fn is_read(server: &Server) {
     }
     let url = format!("{}/{folder}", server.url.trim_end_matches('/'));
     let store = ObjectStore::open(&url, Access::ReadOnly, server.options.clone());
-    testkit::check_contents(&store.expect("it opens").into_store(), &contents);
+    zarr_testkit::check_contents(&store.expect("it opens").into_store(), &contents);
 }
 
 /// A value of more than 64 MiB is sent in parts, and is what it was.

@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use zarr_core::StoreError;
 use zarr_core::store::{Capabilities, Payload, Store, StoreKey, StorePrefix, SyncStore, from_sync};
-use zarr_core::testkit::{check_contents, check_store};
 use zarr_stores::{
     Call, Counters, Faults, FilesystemStore, Latency, MemoryStore, ObservedStore, PrefixStore,
     ReadOnlyStore,
 };
+use zarr_testkit::{check_contents, check_store};
 
 fn key(key: &str) -> StoreKey {
     StoreKey::new(key).unwrap()

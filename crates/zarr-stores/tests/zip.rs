@@ -13,10 +13,10 @@ use tempfile::{TempDir, tempdir};
 use zarr_core::store::{
     ByteRange, Payload, Store, StoreKey, StorePrefix, SyncSnapshot, SyncStore, Version, from_sync,
 };
-use zarr_core::testkit::ShortCalls;
-use zarr_core::testkit::check_store;
 use zarr_core::{Access, Registry, StoreError};
 use zarr_stores::ZipStore;
+use zarr_testkit::ShortCalls;
+use zarr_testkit::check_store;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 

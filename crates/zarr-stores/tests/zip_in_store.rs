@@ -11,10 +11,10 @@ use zarr_core::store::{
     ByteRange, Bytes, Capabilities, GetOptions, Payload, Store, StoreKey, SyncStore, async_trait,
     block_on, from_sync,
 };
-use zarr_core::testkit::ShortCalls;
-use zarr_core::testkit::check_contents;
 use zarr_core::{Access, Registry, StoreError};
 use zarr_stores::{Call, Counters, MemoryStore, ObservedStore, Observer, RemoteZipStore, ZipStore};
+use zarr_testkit::ShortCalls;
+use zarr_testkit::check_contents;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 

@@ -231,7 +231,7 @@ impl Failing {
 }
 
 impl SyncStore for Failing {
-    zarr::forward_calls!(inner: name list_prefix list_dir link flush);
+    zarr_testkit::forward_calls!(inner: name list_prefix list_dir link flush);
 
     fn capabilities(&self) -> Capabilities {
         Capabilities { create: false, ..self.inner.capabilities() }

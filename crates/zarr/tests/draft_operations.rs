@@ -19,7 +19,7 @@ struct Lacking {
 }
 
 impl SyncStore for Lacking {
-    zarr::forward_calls!(store: get open put create erase_prefix list_prefix list_dir link flush);
+    zarr_testkit::forward_calls!(store: get open put create erase_prefix list_prefix list_dir link flush);
 
     fn name(&self) -> String {
         format!("a part of {}", self.store.name())

@@ -241,7 +241,7 @@ impl Gated {
 }
 
 impl SyncStore for Gated {
-    zarr::forward_calls!(memory: get open create erase_prefix);
+    zarr_testkit::forward_calls!(memory: get open create erase_prefix);
 
     fn name(&self) -> String {
         format!("gated://{:p}", self)

@@ -262,7 +262,7 @@ async fn creating_in_one_step_changes_all_or_nothing() -> Result<()> {
 struct CutShort(MemoryStore);
 
 impl SyncStore for CutShort {
-    zarr::forward_calls!(0: capabilities get open put create list_prefix list_dir);
+    zarr_testkit::forward_calls!(0: capabilities get open put create list_prefix list_dir);
 
     fn name(&self) -> String {
         "cut short".into()

@@ -44,7 +44,7 @@ impl Full {
 }
 
 impl SyncStore for Full {
-    zarr::forward_calls!(memory: capabilities get open create erase_prefix list_prefix list_dir);
+    zarr_testkit::forward_calls!(memory: capabilities get open create erase_prefix list_prefix list_dir);
 
     fn name(&self) -> String {
         "full".into()

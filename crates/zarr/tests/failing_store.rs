@@ -28,7 +28,7 @@ impl Withdrawn {
 }
 
 impl SyncStore for Withdrawn {
-    zarr::forward_calls!(store: put erase_prefix list_prefix list_dir);
+    zarr_testkit::forward_calls!(store: put erase_prefix list_prefix list_dir);
 
     fn name(&self) -> String {
         "withdrawn".into()

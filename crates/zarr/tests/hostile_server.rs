@@ -12,8 +12,8 @@ use std::sync::{Arc, Mutex};
 use server::{Instead, Request, Server};
 use zarr::store::{ByteRange, Store, StoreKey, StorePrefix};
 use zarr::stores::ObjectStore;
-use zarr::testkit::ShortCalls;
 use zarr::{Access, StoreError};
+use zarr_testkit::ShortCalls;
 
 const FEW_RETRIES: [(&str, &str); 2] = [("max_retries", "1"), ("retry_timeout", "5")];
 /// What the system may hold between a server and a client, and a few parts of a body.

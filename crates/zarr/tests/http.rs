@@ -11,8 +11,8 @@ use std::time::Duration;
 use server::{Fault, Server};
 use zarr::store::{ByteRange, Capabilities, StoreKey};
 use zarr::stores::ObjectStore;
-use zarr::testkit::ShortCalls;
 use zarr::{Access, StoreError};
+use zarr_testkit::ShortCalls;
 
 fn open(server: &Server, options: &[(&str, &str)]) -> ObjectStore {
     ObjectStore::open(&server.url("data"), Access::ReadOnly, options.iter().copied()).unwrap()
@@ -44,7 +44,7 @@ fn keys_keep_their_spelling_and_ranges_their_meaning() {
         for etag in [Some(""), Some("W/"), None] {
             let server = serving();
             server.manners(|manners| (manners.ranges, manners.etag) = (ranges, etag));
-            zarr::testkit::check_contents(&open(&server, &[]).into_store(), &contents());
+            zarr_testkit::check_contents(&open(&server, &[]).into_store(), &contents());
         }
     }
 }

@@ -44,7 +44,7 @@ impl Held {
 }
 
 impl SyncStore for Held {
-    zarr::forward_calls!(memory: capabilities create erase_prefix list_prefix list_dir);
+    zarr_testkit::forward_calls!(memory: capabilities create erase_prefix list_prefix list_dir);
 
     fn name(&self) -> String {
         "held".into()

@@ -234,7 +234,7 @@ impl std::fmt::Debug for Pranked {
 }
 
 impl SyncStore for Pranked {
-    zarr::forward_calls!(memory: name capabilities get put create erase_prefix list_prefix list_dir);
+    zarr_testkit::forward_calls!(memory: name capabilities get put create erase_prefix list_prefix list_dir);
 
     fn open(
         &self,

@@ -403,7 +403,7 @@ struct Both {
 }
 
 impl SyncStore for Both {
-    zarr::forward_calls!(inner: get put erase_prefix);
+    zarr_testkit::forward_calls!(inner: get put erase_prefix);
 
     fn name(&self) -> String {
         "both".into()

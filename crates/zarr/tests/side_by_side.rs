@@ -223,7 +223,7 @@ impl Meeting {
 }
 
 impl SyncStore for Meeting {
-    zarr::forward_calls!(inner: capabilities put create erase_prefix list_prefix list_dir link flush);
+    zarr_testkit::forward_calls!(inner: capabilities put create erase_prefix list_prefix list_dir link flush);
 
     fn name(&self) -> String {
         format!("meeting at {}", self.inner.name())
@@ -420,7 +420,7 @@ fn a_callers_pool_does_one_call_after_the_other() -> Result<()> {
 struct Plain(Arc<dyn SyncStore>);
 
 impl SyncStore for Plain {
-    zarr::forward_calls!(0: get open put erase_prefix list_prefix list_dir link flush);
+    zarr_testkit::forward_calls!(0: get open put erase_prefix list_prefix list_dir link flush);
 
     fn name(&self) -> String {
         format!("plain {}", self.0.name())
@@ -501,7 +501,7 @@ impl std::fmt::Debug for Between {
 }
 
 impl SyncStore for Between {
-    zarr::forward_calls!(inner: name capabilities get open create erase_prefix list_prefix list_dir link flush);
+    zarr_testkit::forward_calls!(inner: name capabilities get open create erase_prefix list_prefix list_dir link flush);
 
     fn put(
         &self,

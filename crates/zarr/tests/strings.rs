@@ -11,11 +11,11 @@ use std::sync::Arc;
 
 use zarr::store::{Store, StoreKey, from_sync};
 use zarr::stores::MemoryStore;
-use zarr::testkit::ShortCalls;
 use zarr::{
     Array, ArrayBuilder, CopyOptions, Dialect, Error, ErrorKind, Hierarchy, Node, NodePath,
     OpenOptions, Result,
 };
+use zarr_testkit::ShortCalls;
 
 const DIALECTS: [Dialect; 3] = [Dialect::V3, Dialect::V2, Dialect::Draft];
 

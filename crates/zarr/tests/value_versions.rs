@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex};
 use server::{Instead, Server};
 use zarr::store::{ByteRange, Bytes, Payload, Store, StoreKey};
 use zarr::stores::ObjectStore;
-use zarr::testkit::ShortCalls;
 use zarr::{Access, StoreError};
+use zarr_testkit::ShortCalls;
 
 const SIZE: usize = 300_000;
 

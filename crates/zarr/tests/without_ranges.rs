@@ -15,8 +15,8 @@ use libtest_mimic::{Arguments, Completion, Trial};
 use server::Server;
 use zarr::store::{ByteRange, StoreKey};
 use zarr::stores::ObjectStore;
-use zarr::testkit::ShortCalls;
 use zarr::{Access, Array, Dialect, NodePath, OpenOptions, Result};
+use zarr_testkit::ShortCalls;
 
 const LEN: u64 = 4000;
 

@@ -42,7 +42,7 @@ fn get(store: &PackStore, name: &str) -> Option<Vec<u8>> {
 #[test]
 fn it_keeps_the_promises_of_stores() {
     let places = Mutex::new(Vec::new());
-    zarr_core::testkit::check_store(|| {
+    zarr_testkit::check_store(|| {
         let place = Place::new();
         let store = place.open();
         places.lock().unwrap().push(place);

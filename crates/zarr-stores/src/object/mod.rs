@@ -441,7 +441,6 @@ pub(crate) fn open(url: &str, access: Access) -> Result<Arc<dyn Store>, StoreErr
 mod tests {
     use object_store::memory::InMemory;
     use zarr_core::store::Version;
-    use zarr_core::testkit;
 
     use super::*;
 
@@ -473,8 +472,8 @@ mod tests {
     #[test]
     fn keeps_what_stores_promise() {
         static NO_SUFFIXES: ServiceInfo = ServiceInfo { suffixes: false, ..SERVICE };
-        testkit::check_store(|| store("", &SERVICE));
-        testkit::check_store(|| store("a prefix/é%20/", &NO_SUFFIXES));
+        zarr_testkit::check_store(|| store("", &SERVICE));
+        zarr_testkit::check_store(|| store("a prefix/é%20/", &NO_SUFFIXES));
     }
 
     /// A change is guarded by the condition of one request, so it cannot be larger.

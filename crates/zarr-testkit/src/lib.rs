@@ -1,0 +1,54 @@
+//! Checks that a third party's store, codec, data type or chunk grid keeps its promises.
+//!
+//! The checks panic at the first broken promise and say which one it is, so a store's test is
+//!
+//! ```
+//! # use zarr_core::store::{SyncStore, from_sync};
+//! # fn example<MyStore: SyncStore + Default>() {
+//! zarr_testkit::check_store(|| from_sync(MyStore::default()));
+//! # }
+//! ```
+//!
+//! and those of a codec, a data type and a grid, which a registry knows by name, are
+//!
+//! ```
+//! # use std::sync::Arc;
+//! use zarr_core::codec::CodecSpec;
+//! use zarr_core::{Dialect, Json, Object, Registry};
+//! # use zarr_core::grid::{ChunkGrid, RegularGrid};
+//! # fn example(register: fn(&mut Registry)) -> zarr_core::Result<()> {
+//! let registry = Registry::new().with(register);
+//! zarr_testkit::check_codec(&registry, &CodecSpec::v3("my-codec", Object::new().with("level", 3u64)));
+//! zarr_testkit::check_data_type(&registry, Dialect::V2, &Json::from("<M8[ns]"), &[Json::from(7u64)]);
+//! # let grid: Arc<dyn ChunkGrid> = Arc::new(RegularGrid::new(&[3], &[10])?);
+//! zarr_testkit::check_grid(&registry, &grid, &[10]);
+//! # Ok(())
+//! # }
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod bytes;
+mod codec;
+mod data_type;
+mod forward;
+mod grid;
+mod memory;
+mod reading;
+mod shared;
+mod short;
+mod store;
+mod swap;
+
+pub use codec::{check_codec, check_codec_on, check_lossy_codec, check_lossy_codec_on};
+pub use data_type::{check_data_type, check_data_types_differ};
+pub use grid::check_grid;
+pub use short::ShortCalls;
+pub use store::{check_contents, check_store, check_store_folding_case};
+#[doc(hidden)]
+pub use zarr_core;
+
+#[cfg(test)]
+mod reading_tests;
+#[cfg(test)]
+mod tests;

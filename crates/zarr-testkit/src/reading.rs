@@ -1,0 +1,312 @@
+//! Checks that parts of values are right, and that a snapshot stays the one that it was (F-111, decision 0108).
+
+use std::sync::Arc;
+
+use super::store::{key, ok};
+use zarr_core::StoreError;
+use zarr_core::store::{
+    ByteRange, Payload, Precondition, Snapshot, SnapshotOptions, Store, StoreKey, SyncSnapshot,
+    SyncStore, Version, block_on,
+};
+
+type Opened = Option<Box<dyn SyncSnapshot>>;
+
+fn open(store: &dyn SyncStore, key: &StoreKey) -> Result<Opened, StoreError> {
+    store.open(key, SnapshotOptions::default())
+}
+
+fn open_version(
+    store: &dyn SyncStore,
+    key: &StoreKey,
+    version: &Version,
+) -> Result<Opened, StoreError> {
+    store.open(key, SnapshotOptions::expect(version))
+}
+
+fn bounded(start: u64, len: u64) -> ByteRange {
+    ByteRange::Bounded { start, len }
+}
+
+/// Ranges inside a value of this size.
+fn inside(size: u64) -> Vec<ByteRange> {
+    vec![
+        ByteRange::ALL,
+        ByteRange::From(size),
+        ByteRange::From(size / 2),
+        ByteRange::Suffix(0),
+        ByteRange::Suffix(size / 3),
+        ByteRange::Suffix(size),
+        ByteRange::Suffix(size + 50),
+        ByteRange::Suffix(u64::MAX),
+        bounded(0, 0),
+        bounded(size, 0),
+        bounded(size / 4, size / 2),
+        bounded(size / 4, size / 2),
+        bounded(size - size / 3, size / 3),
+        bounded(0, size / 3),
+        bounded(0, size),
+    ]
+}
+
+/// Ranges that leave a value of this size.
+fn outside(size: u64) -> [ByteRange; 4] {
+    [ByteRange::From(size + 1), bounded(size, 1), bounded(0, size + 1), bounded(u64::MAX, u64::MAX)]
+}
+
+/// The sets of ranges that are asked for at once: each alone, as a shard's index is, those of one kind, and all.
+fn calls(size: u64) -> Vec<Vec<ByteRange>> {
+    let all = inside(size);
+    let of_one_kind = |is: fn(&ByteRange) -> bool| all.iter().copied().filter(is).collect();
+    let mut calls: Vec<Vec<ByteRange>> = all.iter().map(|&range| vec![range]).collect();
+    calls.push(of_one_kind(|range| matches!(range, ByteRange::Bounded { .. })));
+    calls.push(of_one_kind(|range| matches!(range, ByteRange::Suffix(_))));
+    calls.push(all.iter().rev().copied().collect());
+    calls.push(all);
+    calls.push(vec![]);
+    calls
+}
+
+/// That these parts are what the ranges mean in the value.
+#[track_caller]
+fn are(parts: &[impl AsRef<[u8]>], ranges: &[ByteRange], value: &[u8], call: &str, key: &StoreKey) {
+    let size = value.len() as u64;
+    assert_eq!(parts.len(), ranges.len(), "{call} gives one part for each range of `{key}`");
+    for (part, range) in parts.iter().zip(ranges) {
+        let due = range.within(size).expect("the kit's ranges lie inside the value");
+        let due = &value[due.start as usize..due.end as usize];
+        assert!(
+            part.as_ref() == due,
+            "{call}: {range} of `{key}`, which has {size} bytes, must be {} bytes as the value has them (F-111), and are {} bytes, or others",
+            due.len(),
+            part.as_ref().len(),
+        );
+    }
+}
+
+fn is_range<T>(result: &Result<T, StoreError>) -> bool {
+    matches!(result, Err(StoreError::Range { .. }))
+}
+
+/// That parts of a value are read right, by every call that reads some.
+#[track_caller]
+pub(super) fn check_ranges(store: &dyn SyncStore, key: &StoreKey, value: &[u8]) {
+    let size = value.len() as u64;
+    let read = |ranges: &[ByteRange]| {
+        let opened = ok(store.open(key, SnapshotOptions::first(ranges)), "open for ranges");
+        opened.unwrap_or_else(|| panic!("open for ranges: `{key}` is there")).read(ranges)
+    };
+    for ranges in calls(size) {
+        are(&ok(read(&ranges), "open for ranges"), &ranges, value, "open for ranges", key);
+    }
+    for range in outside(size) {
+        for ranges in [&[range][..], &[ByteRange::ALL, range], &[range, bounded(0, 0)]] {
+            assert!(
+                is_range(&read(ranges)),
+                "{range} leaves `{key}`, which has {size} bytes, and must be an error (F-111)",
+            );
+        }
+    }
+    let opened = ok(open(store, key), "open").unwrap_or_else(|| panic!("open: `{key}` is there"));
+    are(&ok(opened.read(&[]), "read"), &[], value, "open", key);
+    assert_eq!(
+        opened.size(),
+        size,
+        "open: the size of `{key}`, once it was read, be it of no ranges"
+    );
+    check_snapshot(&*opened, key, value, "open");
+    // The first reading may be another request than those that follow.
+    for ranges in calls(size) {
+        let opened =
+            ok(open(store, key), "open").unwrap_or_else(|| panic!("open: `{key}` is there"));
+        are(&ok(opened.read(&ranges), "read"), &ranges, value, "open", key);
+    }
+    let Some(version) = opened.version() else { return };
+    let again = ok(open_version(store, key, &version), "open of a version");
+    let again = again.unwrap_or_else(|| panic!("open of a version: `{key}` still is what it was"));
+    check_snapshot(&*again, key, value, "open of a version");
+    assert!(
+        again.version().as_ref() == Some(&version),
+        "open of a version of `{key}`: the version is the one that was asked for",
+    );
+}
+
+/// That an absent key has no parts, and cannot be opened.
+#[track_caller]
+pub(super) fn check_absent(store: &dyn SyncStore, key: &StoreKey) {
+    for range in [ByteRange::ALL, ByteRange::Suffix(3), bounded(0, 1), bounded(0, 0)] {
+        let opened = ok(store.open(key, SnapshotOptions::first(&[range])), "open for ranges");
+        assert!(opened.is_none(), "a range of an absent key is absent");
+    }
+    assert!(ok(open(store, key), "open").is_none(), "open: `{key}` is absent");
+}
+
+/// That a snapshot is read right.
+#[track_caller]
+fn check_snapshot(opened: &dyn SyncSnapshot, key: &StoreKey, value: &[u8], call: &str) {
+    let size = value.len() as u64;
+    for ranges in calls(size) {
+        are(&ok(opened.read(&ranges), "read"), &ranges, value, call, key);
+    }
+    assert_eq!(opened.size(), size, "{call}: the size of `{key}`, once it was read");
+    for range in inside(size) {
+        let mut buf = b"what an earlier value left behind".to_vec();
+        ok(opened.read_into(range, &mut buf), "read_into");
+        are(&[&buf], &[range], value, &format!("{call}, read_into"), key);
+    }
+    for range in outside(size) {
+        assert!(
+            is_range(&opened.read(&[range])) && is_range(&opened.read_into(range, &mut Vec::new())),
+            "{call}: {range} leaves `{key}`, which has {size} bytes, and must be an error (F-111)",
+        );
+    }
+}
+
+const ONE: &[u8] = b"the first value, of a certain length";
+const TWO: &[u8] = b"THE SECOND VALUE, OF THE SAME LENGTH";
+const END: ByteRange = ByteRange::Suffix(6);
+
+/// That a snapshot is the old one, or is known to be gone.
+#[track_caller]
+fn is_old_or_gone(read: Result<Vec<bytes::Bytes>, StoreError>, what: &str) {
+    match read {
+        Err(StoreError::Changed { .. }) => {}
+        Err(e) => panic!("{what}: a value that was replaced is read, or has changed, but: {e}"),
+        Ok(parts) => assert!(
+            parts.concat() == ONE[ONE.len() - 6..],
+            "{what}: a snapshot is never of another value",
+        ),
+    }
+}
+
+/// That a snapshot stays what it was while others set the key, and that no value passes for another.
+pub(super) fn check_snapshots(store: &dyn SyncStore) {
+    let key = key("pinned/value");
+    let set = |value: &'static [u8]| ok(store.set(&key, Payload::new(value)), "set");
+    let open = || ok(open(store, &key), "open").expect("open: the key is there");
+    assert!(
+        ok(super::reading::open(store, &key), "open").is_none(),
+        "open: an absent key cannot be opened"
+    );
+    for change in ["set", "erase"] {
+        set(ONE);
+        let (unread, begun) = (open(), open());
+        ok(begun.read(&[bounded(0, 3)]), "read");
+        let version = begun.version();
+        match change {
+            "set" => set(TWO),
+            _ => ok(store.erase(&key), "erase"),
+        }
+        is_old_or_gone(unread.read(&[END]), "open");
+        is_old_or_gone(begun.read(&[END]), "open");
+        let mut buf = Vec::new();
+        let read = begun.read_into(END, &mut buf);
+        is_old_or_gone(read.map(|()| vec![buf.into()]), "open, read_into");
+        if let Some(version) = &version {
+            match open_version(store, &key, version) {
+                Ok(None) | Err(StoreError::Changed { .. }) => {}
+                Ok(Some(value)) => is_old_or_gone(value.read(&[END]), "open of a version"),
+                Err(e) => {
+                    panic!("open of a version of a value that was replaced must not fail, but: {e}")
+                }
+            }
+        }
+        if change == "set" {
+            check_ranges(store, &key, TWO);
+            assert!(
+                version.is_none() || open().version() != version,
+                "another value of the same length has another version",
+            );
+        }
+    }
+    if store.capabilities().swap {
+        check_versioned(store);
+    }
+}
+
+/// That a value opened for an update comes with the version of that very value.
+fn check_versioned(store: &dyn SyncStore) {
+    let key = key("pinned/swapped");
+    let set = |value: &'static [u8]| ok(store.set(&key, Payload::new(value)), "set");
+    let open = || {
+        let opened = ok(store.open(&key, SnapshotOptions::for_update()), "open for an update");
+        opened.map(|value| {
+            let version = value.version().expect("open for an update: it has a version");
+            (value, version)
+        })
+    };
+    let swap = |value: &'static [u8], was: &Version| {
+        let value = Some(Payload::new(value));
+        ok(store.put(&key, value, Precondition::Version(was)), "set_if")
+    };
+    assert!(open().is_none(), "open for an update: an absent key cannot be opened");
+    set(ONE);
+    let (value, version) = open().expect("open for an update: the key is there");
+    check_snapshot(&*value, &key, ONE, "open for an update");
+    set(TWO);
+    is_old_or_gone(value.read(&[END]), "open for an update");
+    assert!(
+        !swap(ONE, &version),
+        "open for an update: the version is that of the value, not of a later one"
+    );
+    let (value, version) = open().expect("open for an update: the key is there");
+    check_snapshot(&*value, &key, TWO, "open for an update");
+    assert!(
+        swap(ONE, &version),
+        "open for an update: put accepts the version while the snapshot exists"
+    );
+    let (value, _) = open().expect("open for an update: the key is there");
+    check_snapshot(&*value, &key, ONE, "open for an update");
+}
+
+/// Checks what async stores alone have: `open ahead`, whose first ranges may come with the first request.
+pub(super) fn check_open_ahead(store: &dyn Store, key: &StoreKey, value: &[u8]) {
+    let size = value.len() as u64;
+    let open = |first: &[ByteRange]| -> Arc<dyn SyncSnapshot> {
+        let opened = ok(block_on(store.open(key, SnapshotOptions::first(first))), "open ahead");
+        let opened = opened.unwrap_or_else(|| panic!("open ahead: `{key}` is there"));
+        Arc::<dyn Snapshot>::from(opened).blocking_on()
+    };
+    for first in calls(size) {
+        let opened = open(&first);
+        are(&ok(opened.read(&first), "open ahead: read"), &first, value, "open ahead", key);
+        // What came along is not what is asked for.
+        let other = [bounded(size / 2, size / 4), ByteRange::Suffix(size / 5)];
+        are(&ok(open(&first).read(&other), "open ahead: read"), &other, value, "open ahead", key);
+    }
+    for first in [&[][..], &[ByteRange::Suffix(size / 3)], &[bounded(size / 4, size / 2)]] {
+        check_snapshot(&*open(first), key, value, "open ahead");
+    }
+    for range in outside(size) {
+        assert!(
+            is_range(&open(&[range]).read(&[range])),
+            "open ahead: {range} leaves `{key}`, which has {size} bytes, and its reading must be an error (F-111)",
+        );
+        are(&ok(open(&[range]).read(&[END]), "open ahead: read"), &[END], value, "open ahead", key);
+    }
+}
+
+/// That `open ahead` finds nothing of an absent key.
+pub(super) fn check_open_ahead_absent(store: &dyn Store, key: &StoreKey) {
+    for first in [&[][..], &[ByteRange::ALL], &[ByteRange::Suffix(3)], &[bounded(0, 1)]] {
+        let opened = ok(block_on(store.open(key, SnapshotOptions::first(first))), "open ahead");
+        assert!(opened.is_none(), "open ahead: `{key}` is absent");
+    }
+}
+
+/// That a value which was opened for some ranges stays what it was.
+pub(super) fn check_async_snapshots(store: &dyn Store) {
+    let key = key("pinned/ahead");
+    let set = |value: &'static [u8]| {
+        let put = store.put(&key, Some(Payload::new(value)), Precondition::Always);
+        assert!(ok(block_on(put), "put"), "a put without a condition is done");
+    };
+    check_open_ahead_absent(store, &key);
+    for first in [&[][..], &[ByteRange::ALL], &[ByteRange::Suffix(3)], &[bounded(0, 1)]] {
+        set(ONE);
+        let opened = ok(block_on(store.open(&key, SnapshotOptions::first(first))), "open ahead");
+        let opened = opened.expect("open ahead: the key is there");
+        set(TWO);
+        is_old_or_gone(block_on(opened.read(&[END])), "open ahead");
+        check_open_ahead(store, &key, TWO);
+    }
+}
