@@ -4,7 +4,7 @@
 //! stores are the only rooms that touch the world.
 //!
 //! - [`store`]: where keys and values live. [`codec`]: how a chunk becomes bytes.
-//! - [`data_type`], [`grid`], [`region`], [`view`], [`variable-length buffer`]: elements, chunks, boxes of elements, memory.
+//! - [`data_type`], [`grid`], [`region`], [`view`], [`var_buffer`]: elements, chunks, boxes of elements, memory.
 //! - [`selection`]: which elements are meant, and how they are taken out of chunks.
 //! - [`metadata`]: the model. [`mod@format`]: the three dialects' spelling of it.
 //! - [`hierarchy`]: groups and arrays, read and written. [`registry`]: names and what they make.
