@@ -5,8 +5,8 @@
 //! - [`ZipStore`] (feature `zip`): an archive; keys are its entries. [`RemoteZipStore`]: one that is a value of another store.
 //! - [`LmdbStore`] (feature `lmdb`): an LMDB file; keys are its main database's.
 //! - `ObjectStore` (features `s3`, `gcs`, `azure`, `http`): a bucket, or a folder of a web server.
-//! - [`log`], [`ObservedStore`]: any store, telling of every call made on it. With the feature `wrappers`, such calls are counted
-//!   ([`Counters`]), held up ([`Latency`]) and made to fail ([`Faults`]), too.
+//! - [`log`], [`ObservedStore`]: any store, which reports every call on it. The crate `zarr-testkit` has observers that count
+//!   calls, delay them and let them fail.
 //! - [`PrefixStore`], [`ReadOnlyStore`] (feature `wrappers`): a part of any store; any store, not to be changed.
 //! - [`CacheStore`] (feature `cache`): any store, of whose values some are kept in memory ([`ByteCache`]) or in a folder
 //!   ([`CacheFolder`]).
@@ -70,7 +70,7 @@ pub use object::{ObjectStore, Traffic};
 pub use wrap::{ByteCache, CacheFolder, CacheStore};
 pub use wrap::{Call, ObservedStore, Observer, Outcome, Request, log};
 #[cfg(feature = "wrappers")]
-pub use wrap::{Count, Counters, Fault, Faults, Latency, PrefixStore, ReadOnlyStore};
+pub use wrap::{PrefixStore, ReadOnlyStore};
 use zarr_core::Registry;
 #[cfg(feature = "zip")]
 pub use zip::{RemoteZipStore, ZipStore};

@@ -13,9 +13,9 @@ use tempfile::{TempDir, tempdir};
 use zarr_core::StoreError;
 use zarr_core::store::{ByteRange, Payload, Store, StoreKey, StorePrefix, SyncStore, from_sync};
 use zarr_stores::{
-    ByteCache, CacheFolder, CacheStore, Call, Counters, FilesystemStore, MemoryStore, ObservedStore,
+    ByteCache, CacheFolder, CacheStore, Call, FilesystemStore, MemoryStore, ObservedStore,
 };
-use zarr_testkit::{ShortCalls, check_store};
+use zarr_testkit::{Counters, ShortCalls, check_store};
 
 fn key(key: &str) -> StoreKey {
     StoreKey::new(key).unwrap()

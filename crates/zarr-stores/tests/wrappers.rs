@@ -3,17 +3,17 @@
 #![cfg(all(feature = "wrappers", feature = "memory", feature = "filesystem"))]
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use zarr_core::StoreError;
-use zarr_core::store::{Capabilities, Payload, Store, StoreKey, StorePrefix, SyncStore, from_sync};
-use zarr_stores::{
-    Call, Counters, Faults, FilesystemStore, Latency, MemoryStore, ObservedStore, PrefixStore,
-    ReadOnlyStore,
+use zarr_core::store::{
+    ByteRange, Capabilities, GetOptions, ListOptions, Payload, Precondition, SnapshotOptions,
+    Store, StoreKey, StorePrefix, SyncStore, Target, from_sync,
 };
-use zarr_testkit::{check_contents, check_store};
+use zarr_stores::{Call, FilesystemStore, MemoryStore, ObservedStore, PrefixStore, ReadOnlyStore};
+use zarr_testkit::{Counters, Faults, Latency, Remote, check_contents, check_store};
 
 fn key(key: &str) -> StoreKey {
     StoreKey::new(key).unwrap()
@@ -46,6 +46,7 @@ fn wrapped_stores_keep_the_promises_of_stores() {
         let latency = Latency { request: Duration::from_micros(10), ..Latency::default() };
         ObservedStore::new(store, latency)
     });
+    check(Remote);
     check(|store| PrefixStore::new(store, StorePrefix::root()));
     check(|store| PrefixStore::new(store, StorePrefix::new("a/b/").unwrap()));
     check(|store| {
@@ -76,15 +77,13 @@ fn a_wrapper_is_capable_of_what_the_store_behind_it_is() {
 #[test]
 fn a_remote_store_stays_one() {
     let latency = Latency { request: Duration::from_micros(10), ..Latency::default() };
-    let slow = || -> Arc<dyn Store> {
-        Arc::new(ObservedStore::new(from_sync(MemoryStore::new()), latency))
-    };
+    assert!(!ObservedStore::new(from_sync(MemoryStore::new()), latency).capabilities().local);
+    let remote = || -> Arc<dyn Store> { Arc::new(Remote(from_sync(MemoryStore::new()))) };
     assert!(ReadOnlyStore::new(from_sync(MemoryStore::new())).capabilities().local);
-    assert!(!slow().capabilities().local);
-    assert!(!ReadOnlyStore::new(slow()).capabilities().local);
-    let wrapped = Arc::new(PrefixStore::new(slow(), StorePrefix::root()));
+    assert!(!ReadOnlyStore::new(remote()).capabilities().local);
+    let wrapped = Arc::new(PrefixStore::new(remote(), StorePrefix::root()));
     assert!(!ObservedStore::new(wrapped, Counters::default()).capabilities().local);
-    check_store(|| Arc::new(PrefixStore::new(slow(), StorePrefix::root())));
+    check_store(|| Arc::new(PrefixStore::new(remote(), StorePrefix::root())));
 }
 
 #[test]
@@ -111,4 +110,52 @@ fn a_prefix_leaves_the_rest_alone() {
     assert_eq!(memory.list().unwrap(), [key("a/b/c"), key("a/c")]);
     store.erase_prefix(&StorePrefix::root()).unwrap();
     assert_eq!(memory.list().unwrap(), [key("a/c")]);
+}
+
+/// What is reported of each call, without the duration.
+fn logged(use_it: impl FnOnce(&dyn SyncStore)) -> Vec<String> {
+    let lines = Arc::new(Mutex::new(Vec::new()));
+    let kept = Arc::clone(&lines);
+    let tell = move |call: &Call<'_>| {
+        let line = call.to_string();
+        let (line, _) = line.rsplit_once(" in ").unwrap();
+        kept.lock().unwrap().push(line.to_owned());
+    };
+    let store: Arc<dyn Store> = Arc::new(ObservedStore::new(from_sync(MemoryStore::new()), tell));
+    use_it(&*store.to_sync());
+    let lines = lines.lock().unwrap();
+    lines.clone()
+}
+
+#[test]
+fn every_call_is_reported() {
+    let key = StoreKey::new("a/k").unwrap();
+    let lines = logged(|store| {
+        store.value(&key).unwrap();
+        store.set(&key, Payload::new(b"value")).unwrap();
+        store.get(&key, GetOptions::into(Target::Vec(&mut Vec::new()))).unwrap();
+        let ranges = [ByteRange::From(1), ByteRange::Suffix(2)];
+        let opened = store.open(&key, SnapshotOptions::default()).unwrap().unwrap();
+        opened.read(&ranges).unwrap();
+        opened.read(&ranges[..1]).unwrap();
+        opened.read(&[ByteRange::From(9)]).unwrap_err();
+        store.put(&key, None, Precondition::Absent).unwrap();
+        store.list_dir(&StorePrefix::root(), ListOptions::default()).unwrap();
+        store.erase_prefix(&key.parent()).unwrap();
+    });
+    assert_eq!(
+        lines,
+        [
+            "get a/k: absent",
+            "set a/k: 5 bytes",
+            "get a/k: 5 bytes",
+            "get_partial_values a/k (from 1 to the end, the last 2 bytes): 6 bytes",
+            "get_partial_values a/k (from 1 to the end): 4 bytes",
+            "get_partial_values a/k (from 9 to the end): range from 9 to the end lies outside \
+             `a/k`, which has 5 bytes",
+            "set_if a/k: lost to another writer",
+            "list_dir /: 1 entry",
+            "erase_prefix a/: done",
+        ]
+    );
 }

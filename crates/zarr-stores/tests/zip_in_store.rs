@@ -12,9 +12,8 @@ use zarr_core::store::{
     block_on, from_sync,
 };
 use zarr_core::{Access, Registry, StoreError};
-use zarr_stores::{Call, Counters, MemoryStore, ObservedStore, Observer, RemoteZipStore, ZipStore};
-use zarr_testkit::ShortCalls;
-use zarr_testkit::check_contents;
+use zarr_stores::{Call, MemoryStore, ObservedStore, Observer, RemoteZipStore, ZipStore};
+use zarr_testkit::{Counters, ShortCalls, check_contents};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 

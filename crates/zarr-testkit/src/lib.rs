@@ -1,4 +1,4 @@
-//! Checks that a third party's store, codec, data type or chunk grid keeps its promises.
+//! Checks that a third party's store, codec, data type or chunk grid keeps its promises, and has stores for tests.
 //!
 //! The checks panic at the first broken promise and say which one it is, so a store's test is
 //!
@@ -25,24 +25,36 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! For tests of what uses a store, [`Remote`] makes any store a remote one. On an
+//! [`ObservedStore`](zarr_core::store::ObservedStore), [`Counters`] count calls, [`Latency`] delays them, and [`Faults`] let some
+//! of them fail. [`forward_calls!`] writes the rest of a store that changes few calls; [`ShortCalls`] are short forms of the calls.
 
 #![forbid(unsafe_code)]
 
 mod bytes;
 mod codec;
+mod count;
 mod data_type;
+mod fault;
 mod forward;
 mod grid;
+mod latency;
 mod memory;
 mod reading;
+mod remote;
 mod shared;
 mod short;
 mod store;
 mod swap;
 
 pub use codec::{check_codec, check_codec_on, check_lossy_codec, check_lossy_codec_on};
+pub use count::{Count, Counters};
 pub use data_type::{check_data_type, check_data_types_differ};
+pub use fault::{Fault, Faults};
 pub use grid::check_grid;
+pub use latency::Latency;
+pub use remote::Remote;
 pub use short::ShortCalls;
 pub use store::{check_contents, check_store, check_store_folding_case};
 #[doc(hidden)]

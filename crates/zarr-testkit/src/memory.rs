@@ -17,7 +17,7 @@ use zarr_core::{
 
 /// A map.
 #[derive(Debug, Default)]
-struct Memory(Mutex<BTreeMap<StoreKey, Bytes>>);
+pub(super) struct Memory(Mutex<BTreeMap<StoreKey, Bytes>>);
 
 impl Memory {
     fn map(&self) -> sync::MutexGuard<'_, BTreeMap<StoreKey, Bytes>> {

@@ -5,20 +5,19 @@
     feature = "sharding",
     feature = "transpose",
     feature = "reshape",
-    feature = "vlen-utf8",
-    feature = "wrappers"
+    feature = "vlen-utf8"
 ))]
 
 mod common;
 
 use std::sync::Arc;
 
-use common::remote;
 use common::selections::{case, meant, seeds};
 use proptest::prelude::*;
 use zarr::store::{Payload, Store, StoreKey, from_sync};
 use zarr::stores::MemoryStore;
 use zarr::{ErrorKind, Hierarchy, NodePath, OpenOptions, Result, Selection, Warning};
+use zarr_testkit::Remote;
 
 /// Elements or the kind of error, and what the hierarchy warned of.
 type Outcome = (Result<Vec<i32>, ErrorKind>, Vec<Warning>);
@@ -79,9 +78,9 @@ proptest! {
         if let Some((which, at, cut)) = damaged {
             damage(&local, which, at, cut);
         }
-        // A store that is asked in the simplest way: it offers no bytes without a copy, and one call at a time.
+        // Read in the simplest way: one call at a time, and no bytes without a copy.
         let plain = zarr::stores::log(local.clone(), |_| {});
-        let remote = remote(local.clone());
+        let remote: Arc<dyn Store> = Arc::new(Remote(local.clone()));
         for seeds in seeds {
             let selection = || meant(&array, seeds.clone()).selection;
             let due = read(&plain, array.path(), selection(), 1, false);

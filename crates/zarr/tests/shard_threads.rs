@@ -1,17 +1,18 @@
 //! The inner chunks of one shard are decoded by several threads, wherever the shard is stored.
-#![cfg(all(feature = "memory", feature = "sharding", feature = "rayon", feature = "wrappers"))]
+#![cfg(all(feature = "memory", feature = "sharding", feature = "rayon"))]
 
 mod common;
 
 use std::borrow::Cow;
-use std::sync::{Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
-use common::{path, remote};
+use common::path;
 use zarr::codec::{BytesToBytes, ChunkContext, Codec, CodecSpec, DecodedSize, Names};
-use zarr::store::from_sync_arc;
+use zarr::store::{Store, from_sync};
 use zarr::stores::MemoryStore;
 use zarr::{CodecError, Dialect, Hierarchy, MetadataError, Object, OpenOptions, Result};
+use zarr_testkit::Remote;
 
 /// Decodes a chunk once another one is being decoded, too.
 #[derive(Debug)]
@@ -58,8 +59,7 @@ fn build(_: &CodecSpec, _: &ChunkContext) -> Result<Codec, MetadataError> {
 fn two_threads_decode_one_shard() -> Result<()> {
     let registry = zarr::standard().with(|registry| registry.codec(&NAMES, build));
     let options = OpenOptions::new(registry).read_write().threads(2);
-    let local: std::sync::Arc<dyn zarr::store::Store> =
-        from_sync_arc(std::sync::Arc::new(MemoryStore::new()));
+    let local: Arc<dyn Store> = from_sync(MemoryStore::new());
     let format = zarr::format::of_dialect(Dialect::V3);
     let written = Hierarchy::create(local.clone(), format, &options)?;
     let inner = 1u64 << 16;
@@ -70,7 +70,7 @@ fn two_threads_decode_one_shard() -> Result<()> {
     array.write(.., &elements)?;
 
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
-    for store in [local.clone(), remote(local)] {
+    for store in [local.clone(), Arc::new(Remote(local))] {
         let hierarchy = Hierarchy::open(store, &options)?;
         let (array, waiting) = (
             hierarchy.array(&path("/a"))?,

@@ -12,6 +12,7 @@ use zarr::store::{Payload, Store, StoreKey};
 use zarr::{
     CodecError, Consolidated, Dialect, Hierarchy, MetadataError, Object, OpenOptions, Result,
 };
+use zarr_testkit::Remote;
 
 fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_current_thread().build().expect("a runtime")
@@ -50,9 +51,8 @@ fn a_scalar_that_is_stored_under_both_keys_is_warned_of_by_either_face() -> Resu
     let due = warned(store.clone(), false)?;
     assert!(due.len() == 1 && due[0].what.contains("`data/root/a/c0`"), "{due:?}");
     assert_eq!(warned(store.clone(), true)?, due);
-    #[cfg(feature = "wrappers")]
     for by_async in [false, true] {
-        assert_eq!(warned(common::remote(store.clone()), by_async)?, due);
+        assert_eq!(warned(Arc::new(Remote(store.clone())), by_async)?, due);
     }
     Ok(())
 }

@@ -10,6 +10,7 @@ mod block_on;
 mod io_threads;
 mod key;
 mod listing;
+mod observe;
 mod options;
 mod payload;
 mod process_cas;
@@ -31,6 +32,7 @@ pub use self::block_on::block_on;
 pub use self::io_threads::run;
 pub use self::key::{StoreKey, StorePrefix};
 pub use self::listing::Listing;
+pub use self::observe::{Call, ObservedStore, Observer, Outcome, Request};
 pub use self::options::{
     Capabilities, GetOptions, Got, ListOptions, Precondition, SnapshotOptions, Target,
 };

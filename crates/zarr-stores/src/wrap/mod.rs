@@ -3,13 +3,6 @@
 #[cfg(feature = "cache")]
 mod cache;
 #[cfg(feature = "wrappers")]
-mod count;
-#[cfg(feature = "wrappers")]
-mod fault;
-#[cfg(feature = "wrappers")]
-mod latency;
-mod observe;
-#[cfg(feature = "wrappers")]
 mod prefix;
 #[cfg(feature = "wrappers")]
 mod read_only;
@@ -17,22 +10,16 @@ mod read_only;
 use std::sync::Arc;
 
 use zarr_core::store::Store;
+pub use zarr_core::store::{Call, ObservedStore, Observer, Outcome, Request};
 
 #[cfg(feature = "cache")]
 pub use self::cache::{ByteCache, CacheFolder, CacheStore};
-#[cfg(feature = "wrappers")]
-pub use self::count::{Count, Counters};
-#[cfg(feature = "wrappers")]
-pub use self::fault::{Fault, Faults};
-#[cfg(feature = "wrappers")]
-pub use self::latency::Latency;
-pub use self::observe::{Call, ObservedStore, Observer, Outcome, Request};
 #[cfg(feature = "wrappers")]
 pub use self::prefix::PrefixStore;
 #[cfg(feature = "wrappers")]
 pub use self::read_only::ReadOnlyStore;
 
-/// `store`, each call on which is reported to `tell` after it was answered, on the thread that made it.
+/// `store`, which reports each call to `tell` after it answered, on the thread that made the call.
 ///
 /// ```
 /// use std::sync::Arc;

@@ -48,12 +48,3 @@ pub fn document(store: &Arc<dyn Store>, key: &str) -> Json {
     let bytes = store.to_sync().value(&key).expect("readable").expect("there");
     Json::parse(&bytes).expect("a document")
 }
-
-/// The same store as one that is far away: many requests are in flight at once.
-#[cfg(feature = "wrappers")]
-pub fn remote(store: Arc<dyn Store>) -> Arc<dyn Store> {
-    use zarr::stores::{Latency, ObservedStore};
-    let remote = ObservedStore::new(store, Latency::default());
-    assert!(!remote.capabilities().local, "it is a remote one");
-    Arc::new(remote)
-}

@@ -2,24 +2,23 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use zarr_core::StoreError;
+use zarr_core::store::{Call, Observer, Outcome};
+use zarr_core::{StoreError, sync};
 
-use super::observe::{Call, Observer, Outcome};
-
-/// What calls of one operation came to.
+/// The calls of one operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
-    /// How many there were.
+    /// Their number.
     pub calls: u64,
-    /// Bytes of values that went in or came out.
+    /// Bytes of the values that were written or read.
     pub bytes: u64,
     /// How many of the calls failed.
     pub failed: u64,
-    /// How long they took, one after the other.
+    /// The sum of their durations.
     pub duration: Duration,
 }
 
@@ -27,8 +26,9 @@ pub struct Count {
 ///
 /// ```
 /// use std::sync::Arc;
-/// use zarr_stores::{Counters, ObservedStore};
-/// # fn of(store: Arc<dyn zarr_core::store::Store>) {
+/// use zarr_core::store::{ObservedStore, Store};
+/// use zarr_testkit::Counters;
+/// # fn of(store: Arc<dyn Store>) {
 /// let counters = Counters::default();
 /// let store = ObservedStore::new(store, counters.clone());
 /// // ... the store is used ...
@@ -40,14 +40,14 @@ pub struct Count {
 pub struct Counters(Arc<Mutex<BTreeMap<&'static str, Count>>>);
 
 impl Counters {
-    /// The counts of one operation, named as the traits' methods are.
+    /// The counts of one operation, by its name in [`Request`](zarr_core::store::Request).
     pub fn of(&self, operation: &str) -> Count {
         self.by_operation().get(operation).copied().unwrap_or_default()
     }
 
     /// The counts of every operation that was called.
     pub fn by_operation(&self) -> BTreeMap<&'static str, Count> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        sync::lock(&self.0).clone()
     }
 
     /// The counts of all operations together.
@@ -60,9 +60,9 @@ impl Counters {
         })
     }
 
-    /// The counts so far, which begin anew.
+    /// The counts so far, which are set to zero.
     pub fn take(&self) -> BTreeMap<&'static str, Count> {
-        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *sync::lock(&self.0))
     }
 }
 
@@ -80,7 +80,7 @@ impl fmt::Display for Counters {
 #[async_trait]
 impl Observer for Counters {
     async fn after(&self, call: &Call<'_>) -> Result<(), StoreError> {
-        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counts = sync::lock(&self.0);
         let count = counts.entry(call.operation).or_default();
         count.calls += 1;
         count.bytes += call.bytes;
@@ -90,17 +90,17 @@ impl Observer for Counters {
     }
 }
 
-#[cfg(all(test, feature = "memory"))]
+#[cfg(test)]
 mod tests {
-    use zarr_core::store::{Payload, Store, StoreKey, from_sync};
+    use zarr_core::store::{ObservedStore, Payload, Store, StoreKey, from_sync};
 
     use super::*;
-    use crate::{MemoryStore, ObservedStore};
+    use crate::memory::Memory;
 
     #[test]
     fn calls_and_bytes_are_counted_by_operation() {
         let counters = Counters::default();
-        let store = ObservedStore::new(from_sync(MemoryStore::new()), counters.clone());
+        let store = ObservedStore::new(from_sync(Memory::default()), counters.clone());
         let store = (Arc::new(store) as Arc<dyn Store>).to_sync();
         let key = StoreKey::new("k").unwrap();
         store.set(&key, Payload::new(b"value")).unwrap();

@@ -1,4 +1,4 @@
-//! Makes a store fail now and then, for tests.
+//! Lets some calls on a store fail.
 
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
@@ -7,9 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use zarr_core::StoreError;
-use zarr_core::store::pause;
-
-use super::observe::{Call, Observer, Request};
+use zarr_core::store::{Call, Observer, Request, pause};
 
 /// In which way a call fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,21 +17,22 @@ pub enum Fault {
     Unavailable,
     /// The connection ends after the store made the change, and before it could answer.
     Dropped,
-    /// The connection ends in the middle of what the store has to say.
+    /// The connection ends in the middle of the store's answer.
     Truncated,
-    /// The store takes this long, and then makes the change.
+    /// The store waits for this time, and then makes the change.
     Stall(Duration),
 }
 
 /// Lets every n-th call on a store fail, as an [`Observer`].
 ///
-/// Calls are numbered as they come to an [`ObservedStore`](crate::ObservedStore). Which numbers fail, and how, follows from the
+/// Calls are numbered in the order in which they arrive at an [`ObservedStore`](zarr_core::store::ObservedStore). Which numbers fail, and how, follows from the
 /// seed: the same each time.
 ///
 /// ```
 /// use std::sync::Arc;
-/// use zarr_stores::{Fault, Faults, ObservedStore};
-/// # fn of(store: Arc<dyn zarr_core::store::Store>) {
+/// use zarr_core::store::{ObservedStore, Store};
+/// use zarr_testkit::{Fault, Faults};
+/// # fn of(store: Arc<dyn Store>) {
 /// let faults = Faults::every(5, [Fault::Unavailable, Fault::Dropped]).seed(7);
 /// let store = ObservedStore::new(store, faults.clone());
 /// // ... the store is used ...
@@ -61,19 +60,19 @@ impl Faults {
         self
     }
 
-    /// How many calls failed, or were held up, so far; clones count together.
+    /// The number of calls that failed or were delayed so far; clones count together.
     pub fn count(&self) -> u64 {
         self.count.load(Ordering::Relaxed)
     }
 
-    /// What becomes of the call of this number.
+    /// The fault of the call of this number.
     fn of(&self, number: u64) -> Option<Fault> {
         let at = number.wrapping_add(self.seed);
         if self.kinds.is_empty() || self.every == 0 || !at.is_multiple_of(self.every) {
             return None;
         }
-        let turn = mixed(number ^ self.seed.rotate_left(32)) % self.kinds.len() as u64;
-        Some(self.kinds[turn as usize])
+        let kind = mixed(number ^ self.seed.rotate_left(32)) % self.kinds.len() as u64;
+        Some(self.kinds[kind as usize])
     }
 }
 
@@ -121,25 +120,27 @@ fn failed(request: &Request<'_>, kind: ErrorKind, why: &str) -> StoreError {
     StoreError::Io { operation: request.operation, key: request.key.to_owned(), source }
 }
 
-#[cfg(all(test, feature = "memory"))]
+#[cfg(test)]
 mod tests {
-    use zarr_core::store::{Payload, Store, StoreKey, StorePrefix, SyncStore, from_sync};
+    use zarr_core::store::{
+        ObservedStore, Payload, Store, StoreKey, StorePrefix, SyncStore, from_sync, from_sync_arc,
+    };
 
     use super::*;
-    use crate::{MemoryStore, ObservedStore};
+    use crate::memory::Memory;
 
-    /// What becomes of twelve sets, and what the store holds then.
+    /// The errors of twelve sets, and the number of keys that the store has then.
     fn run(faults: &Faults) -> (Vec<Option<String>>, usize) {
-        let memory = MemoryStore::new();
-        let store = ObservedStore::new(from_sync(memory.clone()), faults.clone());
+        let memory = Arc::new(Memory::default());
+        let store = ObservedStore::new(from_sync_arc(memory.clone()), faults.clone());
         let store = (Arc::new(store) as Arc<dyn Store>).to_sync();
         let set = |n: usize| {
             let key = StoreKey::new(format!("{n}")).unwrap();
             let set = store.set(&key, Payload::new(b"v"));
             set.err().map(|e| e.to_string())
         };
-        let told = (0..12).map(set).collect();
-        (told, memory.list_prefix(&StorePrefix::root()).unwrap().keys.len())
+        let errors = (0..12).map(set).collect();
+        (errors, memory.list_prefix(&StorePrefix::root()).unwrap().keys.len())
     }
 
     #[test]
@@ -147,27 +148,27 @@ mod tests {
         let all = [Fault::Unavailable, Fault::Dropped, Fault::Truncated];
         for seed in 0..4 {
             let faults = Faults::every(5, all).seed(seed);
-            let (told, _) = run(&faults);
-            let failed: Vec<usize> = (0..12).filter(|&n| told[n].is_some()).collect();
+            let (errors, _) = run(&faults);
+            let failed: Vec<usize> = (0..12).filter(|&n| errors[n].is_some()).collect();
             let first = (5 - seed as usize) % 5;
             assert_eq!(failed, (first..12).step_by(5).collect::<Vec<_>>());
             assert_eq!(faults.count(), failed.len() as u64);
-            assert_eq!(run(&Faults::every(5, all).seed(seed)).0, told);
+            assert_eq!(run(&Faults::every(5, all).seed(seed)).0, errors);
         }
     }
 
-    /// What is refused was not done; what was cut off may have been.
+    /// A refused call changed nothing; a call that was cut off may have.
     #[test]
     fn each_fault_is_what_it_says() {
         assert_eq!(run(&Faults::every(2, [Fault::Unavailable])).1, 6);
         assert_eq!(run(&Faults::every(2, [Fault::Dropped])).1, 12);
-        let (told, kept) = run(&Faults::every(3, [Fault::Stall(Duration::from_millis(1))]));
-        assert_eq!((told, kept), (vec![None; 12], 12));
+        let (errors, kept) = run(&Faults::every(3, [Fault::Stall(Duration::from_millis(1))]));
+        assert_eq!((errors, kept), (vec![None; 12], 12));
         for faults in [Faults::every(0, [Fault::Dropped]), Faults::every(1, [])] {
             assert_eq!(run(&faults), (vec![None; 12], 12));
         }
         let faults = Faults::every(1, [Fault::Truncated]);
-        let store = ObservedStore::new(from_sync(MemoryStore::new()), faults);
+        let store = ObservedStore::new(from_sync(Memory::default()), faults);
         let got = (Arc::new(store) as Arc<dyn Store>).to_sync().value(&StoreKey::new("k").unwrap());
         assert!(matches!(got, Err(StoreError::Io { operation: "get", .. })));
     }

@@ -8,36 +8,37 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use zarr_core::StoreError;
-use zarr_core::store::{
+
+use super::{
     ByteRange, Capabilities, GetOptions, Got, ListOptions, Listing, Payload, Precondition,
     Snapshot, SnapshotOptions, Store, StoreKey, StorePrefix, SyncSnapshot, Version,
 };
+use crate::error::StoreError;
 
 /// One call on a store.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
-    /// How many calls on this [`ObservedStore`] and its clones there were before.
+    /// The number of earlier calls on this [`ObservedStore`] and its clones.
     pub number: u64,
     /// `get`, `get_versioned`, `get_partial_values` (a reading of a snapshot), `set`, `erase`, `set_unguarded`,
     /// `erase_unguarded`, `set_if` (compare-and-swap), `erase_prefix`, `list_prefix`, `list_dir`, `flush`.
     pub operation: &'static str,
     /// The key or the prefix.
     pub key: &'a str,
-    /// The ranges asked for; none for other calls than `get_partial_values`.
+    /// The requested ranges; none for other calls than `get_partial_values`.
     pub ranges: &'a [ByteRange],
 }
 
 /// One call that a store answered.
 #[derive(Clone, Copy, Debug)]
 pub struct Call<'a> {
-    /// What was asked; its members are read as the call's own.
+    /// The request. The call dereferences to it.
     pub request: Request<'a>,
-    /// Bytes of values that went in or came out.
+    /// Bytes of the values that were written or read.
     pub bytes: u64,
     /// How long it took.
     pub duration: Duration,
-    /// What became of it.
+    /// Its result.
     pub outcome: Outcome<'a>,
 }
 
@@ -49,7 +50,7 @@ impl<'a> Deref for Call<'a> {
     }
 }
 
-/// What became of a call.
+/// The result of a call.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Outcome<'a> {
@@ -61,7 +62,7 @@ pub enum Outcome<'a> {
     Listed(usize),
     /// The key was absent.
     Absent,
-    /// The value was no longer what it had to be: nothing was set.
+    /// The precondition did not hold: nothing was set.
     Lost,
     /// It failed.
     Failed(&'a StoreError),
@@ -99,7 +100,7 @@ pub trait Observer: Send + Sync + 'static {
     /// Called before the store is.
     ///
     /// # Errors
-    /// Then the store is not called, and the caller gets this.
+    /// The caller gets this error, and the store is not called.
     async fn before(&self, _: &Request<'_>) -> Result<(), StoreError> {
         Ok(())
     }
@@ -107,11 +108,11 @@ pub trait Observer: Send + Sync + 'static {
     /// Called after the store answered.
     ///
     /// # Errors
-    /// Then the caller gets this, whatever the store did.
+    /// The caller gets this error in place of the store's answer.
     async fn after(&self, call: &Call<'_>) -> Result<(), StoreError>;
 
-    /// Whether it makes a store async, of which many calls are better made at once.
-    fn waits(&self) -> bool {
+    /// Whether the store is to be treated as remote, of which many calls are made at the same time.
+    fn is_remote(&self) -> bool {
         false
     }
 }
@@ -124,19 +125,15 @@ impl<F: Fn(&Call<'_>) + Send + Sync + 'static> Observer for F {
     }
 }
 
-/// Any store, whose calls an [`Observer`] observes: a closure, [`Counters`], [`Latency`], [`Faults`].
+/// Any store, whose calls an [`Observer`] observes, such as a closure. The crate `zarr-testkit` has observers for tests.
 ///
-/// It is capable of what the store behind it is. Several calls may be reported at the same time. A snapshot is reported when
+/// It has the capabilities of the store behind it. Several calls may be reported at the same time. A snapshot is reported when
 /// it is read.
-///
-/// [`Counters`]: crate::Counters
-/// [`Latency`]: crate::Latency
-/// [`Faults`]: crate::Faults
 ///
 /// ```
 /// use std::sync::Arc;
-/// use zarr_stores::{Call, ObservedStore};
-/// # fn of(store: Arc<dyn zarr_core::store::Store>) {
+/// use zarr_core::store::{Call, ObservedStore, Store};
+/// # fn of(store: Arc<dyn Store>) {
 /// let store = ObservedStore::new(store, |call: &Call<'_>| eprintln!("{call}"));
 /// # }
 /// ```
@@ -153,7 +150,7 @@ impl fmt::Debug for ObservedStore {
     }
 }
 
-/// What a call carried, and what became of it if it did not fail.
+/// The bytes that a call carried, and its result if it did not fail.
 type Carried = (u64, Outcome<'static>);
 
 fn found(bytes: Option<u64>) -> Carried {
@@ -200,7 +197,7 @@ impl ObservedStore {
     }
 }
 
-/// A value and its size, for which all of it must be made.
+/// A value and its size. All parts of the value are made first.
 fn sized(value: Option<Payload<'_>>) -> Result<(Option<Payload<'_>>, u64), StoreError> {
     let value = value.map(Payload::made).transpose()?;
     let size = value.as_ref().and_then(Payload::size).unwrap_or(0);
@@ -213,10 +210,10 @@ impl Store for ObservedStore {
         self.store.name()
     }
 
-    /// Of a store whose calls are seen, ranges that are close are read together.
+    /// Without `cheap_ranges`, so that ranges close to each other are one reported call.
     fn capabilities(&self) -> Capabilities {
         let behind = self.store.capabilities();
-        let local = behind.local && !self.observer.waits();
+        let local = behind.local && !self.observer.is_remote();
         Capabilities { local, cheap_ranges: false, ..behind }
     }
 
@@ -227,7 +224,7 @@ impl Store for ObservedStore {
         self.call(operation, key.as_str(), &[], ask, carried).await
     }
 
-    /// Not reported, but if there is no value, or the store failed: then it is a reading.
+    /// Reported, as a reading, only if there is no value or the store failed.
     async fn open(
         &self,
         key: &StoreKey,
@@ -270,7 +267,7 @@ impl Store for ObservedStore {
         self.call(operation, key.as_str(), &[], ask, carried).await
     }
 
-    /// One call for those who count: to set a document if there is none.
+    /// Reported as one call that sets a document if it is absent.
     async fn create(
         &self,
         key: &StoreKey,
@@ -341,64 +338,5 @@ impl Snapshot for ObservedSnapshot {
     fn as_sync(&self) -> Option<Arc<dyn SyncSnapshot>> {
         self.value.as_sync()?;
         Some((Arc::new(self.clone()) as Arc<dyn Snapshot>).blocking_on())
-    }
-}
-
-#[cfg(all(test, feature = "memory"))]
-mod tests {
-    use std::sync::Mutex;
-
-    use zarr_core::store::{SyncStore, Target, from_sync};
-
-    use super::*;
-    use crate::MemoryStore;
-
-    /// What each call said of itself, without how long it took.
-    fn logged(use_it: impl FnOnce(&dyn SyncStore)) -> Vec<String> {
-        let lines = Arc::new(Mutex::new(Vec::new()));
-        let kept = Arc::clone(&lines);
-        let tell = move |call: &Call<'_>| {
-            let line = call.to_string();
-            let (line, _) = line.rsplit_once(" in ").unwrap();
-            kept.lock().unwrap().push(line.to_owned());
-        };
-        let store: Arc<dyn Store> =
-            Arc::new(ObservedStore::new(from_sync(MemoryStore::new()), tell));
-        use_it(&*store.to_sync());
-        let lines = lines.lock().unwrap();
-        lines.clone()
-    }
-
-    #[test]
-    fn tells_of_every_call() {
-        let key = StoreKey::new("a/k").unwrap();
-        let lines = logged(|store| {
-            store.value(&key).unwrap();
-            store.set(&key, Payload::new(b"value")).unwrap();
-            store.get(&key, GetOptions::into(Target::Vec(&mut Vec::new()))).unwrap();
-            let ranges = [ByteRange::From(1), ByteRange::Suffix(2)];
-            let opened = store.open(&key, SnapshotOptions::default()).unwrap().unwrap();
-            opened.read(&ranges).unwrap();
-            opened.read(&ranges[..1]).unwrap();
-            opened.read(&[ByteRange::From(9)]).unwrap_err();
-            store.put(&key, None, Precondition::Absent).unwrap();
-            store.list_dir(&StorePrefix::root(), ListOptions::default()).unwrap();
-            store.erase_prefix(&key.parent()).unwrap();
-        });
-        assert_eq!(
-            lines,
-            [
-                "get a/k: absent",
-                "set a/k: 5 bytes",
-                "get a/k: 5 bytes",
-                "get_partial_values a/k (from 1 to the end, the last 2 bytes): 6 bytes",
-                "get_partial_values a/k (from 1 to the end): 4 bytes",
-                "get_partial_values a/k (from 9 to the end): range from 9 to the end lies outside \
-                 `a/k`, which has 5 bytes",
-                "set_if a/k: lost to another writer",
-                "list_dir /: 1 entry",
-                "erase_prefix a/: done",
-            ]
-        );
     }
 }

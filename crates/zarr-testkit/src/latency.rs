@@ -1,36 +1,37 @@
-//! Makes a store as slow as a remote one, for tests.
+//! Makes a store as slow as a remote one.
 
 use std::time::Duration;
 
 use async_trait::async_trait;
 use zarr_core::StoreError;
-use zarr_core::store::pause;
+use zarr_core::store::{Call, Observer, Request, pause};
 
-use super::observe::{Call, Observer, Request};
-
-/// Holds up every call on a store, as an [`Observer`]: for trying out how a program does with a distant one.
+/// Delays every call on a store, as an [`Observer`], and makes the store a remote one.
 ///
-/// Calls are delayed side by side, as many as are in flight. An async caller is not blocked.
+/// Calls in flight are delayed at the same time. An async caller is not blocked.
 ///
 /// ```
-/// use std::{sync::Arc, time::Duration};
-/// use zarr_stores::{Latency, ObservedStore};
-/// # fn of(store: Arc<dyn zarr_core::store::Store>) {
+/// use std::sync::Arc;
+/// use std::time::Duration;
+///
+/// use zarr_core::store::{ObservedStore, Store};
+/// use zarr_testkit::Latency;
+/// # fn of(store: Arc<dyn Store>) {
 /// let latency = Latency { request: Duration::from_millis(20), ..Latency::default() };
 /// let store = ObservedStore::new(store, latency);
 /// # }
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Latency {
-    /// For each call, before the store is asked.
+    /// The delay of each call, before the store is called.
     pub request: Duration,
-    /// For each MiB that a call carried, and for a part of one as much less.
+    /// The delay for each MiB that a call carried, after the store answered; a part of a MiB has a part of it.
     pub mebibyte: Duration,
 }
 
 #[async_trait]
 impl Observer for Latency {
-    fn waits(&self) -> bool {
+    fn is_remote(&self) -> bool {
         true
     }
 
@@ -46,7 +47,7 @@ impl Observer for Latency {
     }
 }
 
-#[cfg(all(test, feature = "memory"))]
+#[cfg(test)]
 mod tests {
     use std::sync::Arc;
     use std::thread;
@@ -54,18 +55,20 @@ mod tests {
 
     use futures::executor::block_on;
     use futures::future::join_all;
-    use zarr_core::store::{GetOptions, Payload, Precondition, Store, StoreKey, from_sync};
+    use zarr_core::store::{
+        GetOptions, ObservedStore, Payload, Precondition, Store, StoreKey, from_sync,
+    };
 
     use super::*;
-    use crate::{MemoryStore, ObservedStore};
+    use crate::memory::Memory;
 
-    /// Slow is at least as slow as it was told, and calls in flight wait beside each other: one after the other they
-    /// would take a minute.
+    /// Calls take at least as long as they are delayed, and calls in flight are delayed at the same time: one after the other
+    /// they would take a minute.
     #[test]
-    fn calls_are_held_up_beside_each_other() {
+    fn calls_in_flight_are_delayed_at_the_same_time() {
         let latency =
             Latency { request: Duration::from_millis(30), mebibyte: Duration::from_secs(1024) };
-        let store = ObservedStore::new(from_sync(MemoryStore::new()), latency);
+        let store = ObservedStore::new(from_sync(Memory::default()), latency);
         let key = StoreKey::new("k").unwrap();
         let start = Instant::now();
         let value = Some(Payload::new(&[0; 100][..]));
@@ -77,9 +80,9 @@ mod tests {
     }
 
     #[test]
-    fn callers_that_block_are_held_up_too() {
+    fn blocking_callers_are_delayed_too() {
         let latency = Latency { request: Duration::from_millis(20), ..Latency::default() };
-        let store = ObservedStore::new(from_sync(MemoryStore::new()), latency);
+        let store = ObservedStore::new(from_sync(Memory::default()), latency);
         let store = (Arc::new(store) as Arc<dyn Store>).to_sync();
         let start = Instant::now();
         thread::scope(|scope| {
