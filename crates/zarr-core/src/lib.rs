@@ -7,7 +7,7 @@
 //! - [`data_type`], [`grid`], [`region`], [`view`], [`var_buffer`]: elements, chunks, boxes of elements, memory.
 //! - [`selection`]: which elements are meant, and how they are taken out of chunks.
 //! - [`metadata`]: the model. [`mod@format`]: the three dialects' spelling of it.
-//! - [`hierarchy`]: groups and arrays, read and written. [`registry`]: names and what they make.
+//! - [`Hierarchy`], [`Group`], [`Array`]: handles that read and write; [`aio`] has the async ones. [`registry`]: names and what they make.
 //!
 //! ```
 //! use zarr_core::{Dialect, NodePath, Region, Registry};
@@ -39,7 +39,8 @@ mod error;
 pub mod fork;
 pub mod format;
 pub mod grid;
-pub mod hierarchy;
+mod handles;
+mod hierarchy;
 mod json;
 mod limits;
 mod memory;
@@ -59,6 +60,7 @@ pub mod sync;
 pub mod var_buffer;
 pub mod view;
 
+pub use array::StoredSize;
 pub use data_type::{CoreType, DataType, Scalar};
 pub use dialect::{Dialect, Era, Reading, Strictness, Warning};
 pub use element::Element;
@@ -66,14 +68,12 @@ pub use error::{
     AccessError, Backend, Cause, CodecError, Error, ErrorKind, MetadataError, Result, StoreError,
     Unsupported,
 };
-pub use hierarchy::aio;
-pub use hierarchy::{
-    Array, ArrayBuilder, Chunk, Consolidated, Group, Guard, Hierarchy, Node, OpenOptions, Options,
-    StoredSize,
-};
+pub use handles::{Array, ArrayBuilder, Chunk, Group, Hierarchy, Node, aio};
+pub use hierarchy::{Consolidated, OpenOptions};
 pub use json::{Json, Number, Object, Oddities};
 pub use limits::Limits;
 pub use metadata::{ArrayMetadata, GroupMetadata, NodeKind, NodeMetadata};
+pub use options::{Guard, Options};
 pub use path::NodePath;
 pub use record_element::{FieldElement, RecordElement, StructField};
 pub use region::Region;

@@ -59,7 +59,5 @@ pub async fn create(url: &str, dialect: Dialect) -> Result<Hierarchy> {
 /// # Errors
 /// As [`crate::create_with`].
 pub async fn create_with(url: &str, dialect: Dialect, options: &OpenOptions) -> Result<Hierarchy> {
-    let (url, options) = (url.to_owned(), options.clone());
-    let created = elsewhere(move || crate::create_with(&url, dialect, &options)).await?;
-    Ok(Hierarchy::from_blocking(&created))
+    Hierarchy::open_or_create(url, dialect, options).await
 }

@@ -88,24 +88,5 @@ pub fn create(url: &str, dialect: Dialect) -> Result<Hierarchy> {
 /// # Errors
 /// As [`create`].
 pub fn create_with(url: &str, dialect: Dialect, options: &OpenOptions) -> Result<Hierarchy> {
-    let options = options.clone().any_dialect().read_write();
-    let at = |e: Error| e.at_store(url);
-    let store = options.store(url).map_err(|e| at(e.into()))?;
-    let open = || match Hierarchy::open(store.clone(), &options) {
-        Ok(found) if found.dialect() == dialect => Ok(found),
-        Ok(found) => {
-            let why = format!("{url} holds a hierarchy in {}, not {dialect}", found.format_name());
-            Err(at(AccessError::Argument(why).into()))
-        }
-        Err(e) => Err(e),
-    };
-    match open() {
-        Err(e) if e.kind() == ErrorKind::NotFound => {}
-        other => return other,
-    }
-    match Hierarchy::begin(store.clone(), options.format(dialect), &options) {
-        // Another writer began it at the same time.
-        Err(e) if e.kind() == ErrorKind::Exists => open(),
-        other => other,
-    }
+    Hierarchy::open_or_create(url, dialect, options)
 }

@@ -54,7 +54,7 @@ fn array(store: Arc<dyn Store>, len: u64, shards: bool) -> Result<zarr::Array> {
 
 /// The same array for callers that wait, by a handle of its own.
 async fn waiting(array: &zarr::Array) -> Result<zarr::aio::Array> {
-    zarr::aio::Hierarchy::from_blocking(array.hierarchy()).array(array.path()).await
+    array.hierarchy().as_async().array(array.path()).await
 }
 
 /// Numbers that look random.

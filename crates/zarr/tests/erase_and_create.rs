@@ -83,7 +83,7 @@ async fn they_do_not_come_back_for_callers_that_wait() -> Result<()> {
         let blocking = Hierarchy::create(store(), options().format(Dialect::V3), &options())?;
         create(&blocking, "/a")?.write(.., &[7u8; 8])?;
         store().to_sync().erase(&key("a/zarr.json"))?;
-        let hierarchy = zarr::aio::Hierarchy::from_blocking(&blocking);
+        let hierarchy = blocking.as_async();
         let array = hierarchy.create_array(&path("/a")).shape(&[8]).chunks(&[2]);
         let array = array.data_type_named("u1").create().await?;
         assert_eq!(array.read::<u8>(..).await?, [0; 8], "{name}");

@@ -81,7 +81,7 @@ fn begun(dialect: Dialect) -> Result<(Arc<Full>, Array)> {
 async fn a_failed_append_leaves_the_array_as_it_was() -> Result<()> {
     for dialect in DIALECTS {
         let (store, array) = begun(dialect)?;
-        let waiting = zarr::aio::Hierarchy::from_blocking(array.hierarchy());
+        let waiting = array.hierarchy().as_async();
         let waiting = waiting.array(array.path()).await?;
         let before = store.memory.list()?;
         store.is_full.store(true, SeqCst);
@@ -133,7 +133,7 @@ async fn a_failed_prepend_leaves_the_array_as_it_was() -> Result<()> {
             let array = hierarchy.create_array(&"/a".parse()?).shape(&[3]).data_type_named("u1");
             let array = array.grid(common::offset(&[2], &[origin], &[3])).create()?;
             array.write(.., &[1u8, 2, 3])?;
-            let waiting = zarr::aio::Hierarchy::from_blocking(array.hierarchy());
+            let waiting = array.hierarchy().as_async();
             let waiting = waiting.array(array.path()).await?;
             let contents = || -> Result<Vec<_>> {
                 let keys = store.memory.list()?;
@@ -184,7 +184,7 @@ async fn an_append_whose_copies_fail_leaves_the_array_as_it_was() -> Result<()> 
         let array = array.grid(common::offset(&[2], &[0], &[3])).create()?;
         array.write(.., &[1u8, 2, 3])?;
         hierarchy.consolidate()?;
-        let waiting = zarr::aio::Hierarchy::from_blocking(&hierarchy);
+        let waiting = hierarchy.as_async();
         let waiting = waiting.array(array.path()).await?;
         let fail = || store.fails_at.store(fails_at, SeqCst);
         for _ in 0..2 {

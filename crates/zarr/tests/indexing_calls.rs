@@ -91,7 +91,7 @@ proptest! {
         let array = case.create(logged.0.clone(), "<i4");
         let count: u64 = array.shape().iter().product();
         array.write(.., &(1..=count as i32).collect::<Vec<_>>()).expect("written");
-        let waiting = zarr::aio::Hierarchy::from_blocking(array.hierarchy());
+        let waiting = array.hierarchy().as_async();
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
         for seeds in seeds {
             let meant = meant(&array, seeds);

@@ -53,7 +53,7 @@ fn check<T: Element + PartialEq + std::fmt::Debug>(
     let shape = array.shape();
     let count: u64 = shape.iter().product();
     let mut model = Model { shape, elements: (0..count).map(&element).collect() };
-    let waiting = zarr::aio::Hierarchy::from_blocking(array.hierarchy());
+    let waiting = array.hierarchy().as_async();
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
     let waiting = runtime.block_on(waiting.array(array.path())).expect("opened");
     array.write(.., &model.elements).expect("written");

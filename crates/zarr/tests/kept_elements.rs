@@ -69,7 +69,7 @@ async fn a_write_with_holes_keeps_what_is_in_them() -> Result<()> {
             array.write(&selection, &elements)?;
             assert_eq!(array.read::<u8>(..)?, expected, "{dialect}, {layout:?}, {named:?}");
             let array = filled(dialect, layout)?;
-            let waiting = zarr::aio::Hierarchy::from_blocking(array.hierarchy());
+            let waiting = array.hierarchy().as_async();
             waiting.array(array.path()).await?.write(&selection, elements).await?;
             assert_eq!(array.read::<u8>(..)?, expected, "{dialect}, {layout:?}, {named:?}");
         }
@@ -87,7 +87,7 @@ async fn zeros_are_stored_where_the_fill_value_is_undefined() -> Result<()> {
             let hierarchy = Hierarchy::create(store.clone(), options.format(dialect), &options)?;
             let array = hierarchy.create_array(&"/a".parse()?).shape(&[12]).chunks(&[4]);
             let array = array.data_type_named("u1").undefined_fill().create()?;
-            let waiting = zarr::aio::Hierarchy::from_blocking(array.hierarchy());
+            let waiting = array.hierarchy().as_async();
             let waiting = waiting.array(array.path()).await?;
             let write = async |from: u64, to: u64, element: u8| {
                 let elements = vec![element; (to - from) as usize];

@@ -37,7 +37,7 @@ fn read(
     };
     let elements = if by_async {
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
-        let hierarchy = zarr::aio::Hierarchy::from_blocking(&hierarchy);
+        let hierarchy = hierarchy.as_async();
         runtime.block_on(async { hierarchy.array(path).await?.read(selection).await })
     } else {
         hierarchy.array(path).and_then(|array| array.read(selection))

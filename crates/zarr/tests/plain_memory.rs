@@ -366,7 +366,7 @@ fn apply<T: Sample>(
             model.write(&region, &elements);
             if *waiting {
                 wait(async {
-                    let hierarchy = zarr::aio::Hierarchy::from_blocking(array.hierarchy());
+                    let hierarchy = array.hierarchy().as_async();
                     hierarchy.array(&path()).await?.write(&region, elements).await
                 })?;
             } else {
@@ -469,7 +469,7 @@ fn check<T: Sample>(case: &Case<T>) -> Result<(), TestCaseError> {
     let read = fresh.read_ndarray::<T>(&part).expect("read");
     prop_assert_eq!(&read.into_raw_vec_and_offset().0, &expected);
     let waited = wait(async {
-        let hierarchy = zarr::aio::Hierarchy::from_blocking(&hierarchy);
+        let hierarchy = hierarchy.as_async();
         let array = hierarchy.array(&path()).await?;
         array.read::<T>(&part).await?;
         array.read::<T>(&part).await

@@ -278,7 +278,7 @@ fn the_old_name_is_not_written() -> Result<()> {
 async fn callers_that_wait_have_fields_too() -> Result<()> {
     let (_folder, path) = folder();
     let blocking = create(&zarr::create(&path, Dialect::V2)?, WORDS)?;
-    let hierarchy = zarr::aio::Hierarchy::from_blocking(blocking.hierarchy());
+    let hierarchy = blocking.hierarchy().as_async();
     let array = hierarchy.array(&"/a".parse()?).await?;
     let data: Vec<Outer> = (0..10).map(outer).collect();
     array.write(.., data.clone()).await?;

@@ -332,7 +332,7 @@ fn scattered_elements_cost_the_index_and_the_inner_chunks_they_touch() -> Result
         let element = |row: u64, column: u64| ((row * SIDE + column) % 251 + 1) as u8;
         let all: Vec<u8> = (0..SIDE * SIDE).map(|n| element(n / SIDE, n % SIDE)).collect();
         array.write(.., &all)?;
-        let waiting = zarr::aio::Hierarchy::from_blocking(&hierarchy);
+        let waiting = hierarchy.as_async();
         let mut seed = 7u64;
         let mut random = |count: usize| -> Vec<u64> {
             let mut next = || {

@@ -106,7 +106,7 @@ fn threads_see_one_version_in_memory() {
 #[test]
 fn callers_that_wait_see_one_version() {
     let hierarchy = create(from_sync(MemoryStore::new()));
-    let waiting = zarr::aio::Hierarchy::from_blocking(&hierarchy);
+    let waiting = hierarchy.as_async();
     let writer = hierarchy.array(&path()).unwrap();
     let done = AtomicBool::new(false);
     thread::scope(|scope| {

@@ -74,7 +74,7 @@ fn two_threads_decode_one_shard() -> Result<()> {
         let hierarchy = Hierarchy::open(store, &options)?;
         let (array, waiting) = (
             hierarchy.array(&path("/a"))?,
-            runtime.block_on(zarr::aio::Hierarchy::from_blocking(&hierarchy).array(&path("/a")))?,
+            runtime.block_on(hierarchy.as_async().array(&path("/a")))?,
         );
         // All of the shard, and a part of it.
         for range in [0..inner * 4, 5..inner * 3] {

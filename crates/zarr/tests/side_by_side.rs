@@ -325,7 +325,7 @@ fn async_writers_of_one_chunk_queue() -> Result<()> {
     let hierarchy = Hierarchy::create(slow.clone(), options.format(Dialect::V3), &options)?;
     let array = hierarchy.create_array(&"/a".parse()?).shape(&[WRITERS]).chunks(&[WRITERS]);
     let array = array.data_type_named("int32").purge(false).create()?;
-    let waiting = zarr::aio::Array::from_blocking(&array);
+    let waiting = array.as_async();
     let write = |n: u64| {
         let array = waiting.clone();
         async move { array.write(n..n + 1, vec![n as i32 + 1]).await }

@@ -44,7 +44,7 @@ async fn a_write_beyond_the_new_shape_is_an_error() -> Result<()> {
     for dialect in DIALECTS {
         for (_folder, store) in stores()? {
             let (array, stale) = two(store.clone(), dialect)?;
-            let waiting = zarr::aio::Hierarchy::from_blocking(stale.hierarchy());
+            let waiting = stale.hierarchy().as_async();
             let waiting = waiting.array(stale.path()).await?;
             // Both have written before, and know the document.
             stale.write(0..1, &[1u8])?;
@@ -83,7 +83,7 @@ async fn a_write_to_an_erased_array_is_an_error() -> Result<()> {
     for dialect in DIALECTS {
         for (_folder, store) in stores()? {
             let (array, stale) = two(store.clone(), dialect)?;
-            let waiting = zarr::aio::Hierarchy::from_blocking(stale.hierarchy());
+            let waiting = stale.hierarchy().as_async();
             let waiting = waiting.array(stale.path()).await?;
             stale.write(0..1, &[1u8])?;
             array.hierarchy().erase(&"/a".parse()?)?;

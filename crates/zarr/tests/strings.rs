@@ -594,7 +594,7 @@ fn chunks_are_had_as_wholes() -> Result<()> {
 async fn callers_that_wait_read_and_write_texts() -> Result<()> {
     for dialect in DIALECTS {
         let array = builder(dialect, "string", &[5, 3], &[2, 2]).fill_value("fill").create()?;
-        let hierarchy = zarr::aio::Hierarchy::from_blocking(array.hierarchy());
+        let hierarchy = array.hierarchy().as_async();
         let waiting = hierarchy.array(&path()).await?;
         assert_eq!(waiting.read::<String>(..).await?, vec!["fill"; 15]);
         let data = many(15);

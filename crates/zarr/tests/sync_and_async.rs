@@ -40,7 +40,7 @@ fn a_scalar_that_is_stored_under_both_keys_is_warned_of_by_either_face() -> Resu
         let hierarchy = Hierarchy::open(store, &reading())?;
         assert_eq!(hierarchy.warnings(), []);
         let read: Vec<i32> = if by_async {
-            let hierarchy = zarr::aio::Hierarchy::from_blocking(&hierarchy);
+            let hierarchy = hierarchy.as_async();
             runtime().block_on(async { hierarchy.array(&path("/a")).await?.read(..).await })?
         } else {
             hierarchy.array(&path("/a"))?.read(..)?
@@ -151,7 +151,7 @@ fn a_warning_raised_through_one_face_shows_in_the_other() -> Result<()> {
     store.to_sync().set(&key, Payload::from(&b"{"[..]))?;
 
     let blocking = Hierarchy::open(store, &reading())?;
-    let waiting = zarr::aio::Hierarchy::from_blocking(&blocking);
+    let waiting = blocking.as_async();
     assert_eq!(runtime().block_on(waiting.nodes(&path("/")))?.len(), 1);
     assert_eq!(waiting.warnings().len(), 1, "{:?}", waiting.warnings());
     assert_eq!(blocking.warnings(), waiting.warnings());

@@ -49,7 +49,7 @@ struct Shared {
 }
 
 /// The bytes of native elements.
-trait Memory: Send + Sync {
+pub(super) trait Memory: Send + Sync {
     fn bytes(&self) -> &[u8];
 }
 
@@ -173,7 +173,6 @@ impl ArrayCore {
         span: FieldBytes,
         elements: Vec<T>,
     ) -> Result<()> {
-        self.writeable(layout)?;
         let (memory, var_buffer): (Arc<dyn Memory>, _) = match T::as_memory(&elements) {
             Some(Cow::Owned(memory)) => (Arc::new(memory), None),
             Some(Cow::Borrowed(_)) => (Arc::new(Typed(elements)), None),
@@ -183,6 +182,19 @@ impl ArrayCore {
                 (Arc::new(cells.memory), Some(cells.var_buffer))
             }
         };
+        self.write_owned(layout, part, span, memory, var_buffer).await
+    }
+
+    /// Writes native elements that an async caller hands over.
+    pub(super) async fn write_owned(
+        self: &Arc<Self>,
+        layout: &ChunkLayout,
+        part: &ResolvedSelection,
+        span: FieldBytes,
+        memory: Arc<dyn Memory>,
+        var_buffer: Option<Arc<VarBuffer>>,
+    ) -> Result<()> {
+        self.writeable(layout)?;
         let shared = Shared { memory, var_buffer, shape: part.shape(), span };
         self.write_shared(layout, part, span, |tile| (tile, shared.clone())).await
     }

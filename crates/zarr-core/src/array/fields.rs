@@ -23,15 +23,10 @@ impl ArrayCore {
         }
     }
 
-    /// The same, refusing elements of another type than the field's.
-    pub fn field_as<T: Element>(
-        &self,
-        layout: &ChunkLayout,
-        path: &str,
-    ) -> Result<(Field, FieldBytes)> {
-        let (field, span) = self.field(layout, path)?;
+    /// Refuses elements of another type than that of the field at `path`.
+    pub fn check_field_type<T: Element>(&self, field: &Field, path: &str) -> Result<()> {
         if T::is(field.data_type()) {
-            Ok((field, span))
+            Ok(())
         } else {
             let array = format!("the field `{path}` of type `{}`", field.data_type());
             Err(self.at(AccessError::ElementType { array, asked: T::NAME }))

@@ -37,6 +37,7 @@ mod stale_handle;
 mod state;
 mod storage_transformer;
 mod stored;
+pub(crate) mod transfer;
 mod typed;
 
 pub(crate) use self::array_core::{ArrayCore, wrong_kind, zeroed};

@@ -210,14 +210,15 @@ impl ArrayCore {
         self: &Arc<Self>,
         layout: &ChunkLayout,
         part: &ResolvedSelection,
+        span: FieldBytes,
         elements: &[T],
     ) -> Result<()> {
         match T::as_memory(elements) {
-            Some(memory) => self.write(layout, part, layout.span(), &memory, None),
+            Some(memory) => self.write(layout, part, span, &memory, None),
             None => {
                 let contents = elements.iter().map(T::as_bytes);
                 let cells = layout.cells_of(contents).map_err(|e| self.at(e))?;
-                self.write(layout, part, layout.span(), &cells.memory, Some(&cells.var_buffer))
+                self.write(layout, part, span, &cells.memory, Some(&cells.var_buffer))
             }
         }
     }

@@ -1,579 +1,665 @@
-//! The same names for callers that wait.
+//! The async handles: the same methods for async callers.
 //!
-//! Planning, documents and codecs are those of the blocking handles; only the two loops over tiles are
-//! written again. Fetches are in flight as many at a time as the store likes, (de)compression runs on
-//! the pool. Handles own their memory: data go in and come out as vectors, so a dropped future leaves
-//! nothing half-read behind, and nothing is stored before a chunk's final `set`.
+//! Requests to remote stores are under way at the same time, as many as the store likes; (de)compression runs on the
+//! pool. Calls of a local store run on other threads. Elements are handed over as vectors and come back, so a dropped
+//! future leaves no memory half-read, and no chunk is stored before it is complete.
 //!
 //! A future may be dropped at any time. Changes that have not begun are then not made; a change of a key that has begun is
-//! finished, and later calls on that key wait for its end, so that it never lands after a later one. A call that
+//! finished, and later calls on that key wait for its end, so that it never is stored after a later one. A call that
 //! changes several keys stops between two of them.
 
 use std::sync::Arc;
 
-use super::context::HierarchyContext;
-use super::options::OpenOptions;
-use super::{ArrayBuilder, ArrayNode, Chunk, CreateMode, change_attributes, wrong_kind};
-use crate::array::ArrayState;
-use crate::dialect::{Dialect, Warning};
+use bytes::Bytes;
+
+use super::common::handles;
+use super::{ArrayBuilder, Chunk, aio, sync};
+use crate::array::transfer::{Caller, Input};
+use crate::array::{StoredSize, wrong_kind};
+use crate::data_type::DataType;
+use crate::dialect::{Dialect, Era, Warning};
 use crate::element::Element;
-use crate::error::{AccessError, Error, Result};
+use crate::error::{AccessError, Result};
 use crate::format::{Child, Format};
 use crate::grid::Pieces;
+use crate::hierarchy::{ArrayNode, GroupCore, HierarchyContext, NodeCore, OpenOptions};
 use crate::json::Object;
-use crate::metadata::{ArrayMetadata, GroupMetadata, NodeKind, NodeMetadata};
+use crate::metadata::{ArrayMetadata, GroupMetadata, NodeKind};
+use crate::options::Options;
 use crate::path::NodePath;
 use crate::region::Region;
+use crate::registry::Registry;
 use crate::selection::Selection;
-use crate::store::{Store, guarded};
+use crate::store::{Store, StoreKey};
+#[cfg(doc)]
+use crate::{CodecError, MetadataError, StoreError};
 
-pub use crate::array::executor::elsewhere;
-
-/// A tree of groups and arrays in a store that waits. See [`crate::Hierarchy`].
-#[derive(Clone, Debug)]
-pub struct Hierarchy {
-    context: Arc<HierarchyContext>,
-}
-
-/// A group or an array. See [`crate::Node`].
-#[derive(Clone, Debug)]
-pub enum Node {
-    /// An array.
-    Array(Array),
-    /// A group.
-    Group(Group),
-}
-
-/// A group. See [`crate::Group`].
-#[derive(Clone, Debug)]
-pub struct Group {
-    context: Arc<HierarchyContext>,
-    path: NodePath,
-    metadata: Arc<GroupMetadata>,
-}
-
-/// An array. See [`crate::Array`].
-#[derive(Clone, Debug)]
-pub struct Array {
-    pub(super) core: ArrayNode,
-}
+handles!();
 
 impl Hierarchy {
-    /// See [`crate::Hierarchy::open`].
+    /// The hierarchy that begins at a store's root.
     ///
     /// # Errors
-    /// As there.
+    /// [`AccessError::NotFound`] if none does; for an entry point that is broken or not known.
     pub async fn open(store: Arc<dyn Store>, options: &OpenOptions) -> Result<Hierarchy> {
-        let name = store.name();
-        match HierarchyContext::open(guarded(store), options, None).await? {
-            Some((context, _)) => Ok(Hierarchy { context: Arc::new(context) }),
-            None => {
-                let looked_for =
-                    "`zarr.json`, `.zarray`, `.zgroup`, `.zattrs`, `.zmetadata`".into();
-                Err(Error::from(AccessError::NotFound { looked_for }).at_store(name))
-            }
-        }
+        HierarchyContext::at_root(store, options).await.map(|context| Hierarchy { context })
     }
 
-    /// See [`crate::Hierarchy::create`].
+    /// A new hierarchy of this format at a store's root. It has only its root group.
     ///
     /// # Errors
-    /// As there.
+    /// [`AccessError::Exists`] if there is a hierarchy.
     pub async fn create(
         store: Arc<dyn Store>,
         format: Arc<dyn Format>,
         options: &OpenOptions,
     ) -> Result<Hierarchy> {
-        let (name, store) = (store.name(), guarded(store));
-        if HierarchyContext::probe(store.clone(), &options.clone().any_dialect()).await?.is_some() {
-            return Err(Error::from(AccessError::Exists("a hierarchy")).at_store(name));
-        }
-        let context = HierarchyContext::new(store, format, options, Vec::new());
-        context.create_entry_point().await.map_err(|e| e.at_store(name))?;
-        if context.format.groups_are_explicit() {
-            let root = NodeMetadata::Group(GroupMetadata::default());
-            context.create(&NodePath::root(), &root, CreateMode::default()).await?;
-        }
-        Ok(Hierarchy { context: Arc::new(context) })
+        HierarchyContext::create_whole(store, format, options)
+            .await
+            .map(|context| Hierarchy { context })
     }
 
-    /// The same hierarchy as a blocking one, its store's calls made on other threads. Both share what they know:
-    /// warnings, copies of documents.
-    pub fn from_blocking(hierarchy: &crate::Hierarchy) -> Hierarchy {
-        Hierarchy { context: hierarchy.context.clone() }
-    }
-
-    /// See [`crate::Hierarchy::locate`]; the store's calls are made on other threads.
+    /// As [`Hierarchy::create`], but where groups are explicit without the root group: the caller is about to create the
+    /// root node.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Hierarchy::create`].
+    pub async fn begin(
+        store: Arc<dyn Store>,
+        format: Arc<dyn Format>,
+        options: &OpenOptions,
+    ) -> Result<Hierarchy> {
+        HierarchyContext::begin(store, format, options).await.map(|context| Hierarchy { context })
+    }
+
+    /// The hierarchy of a dialect at a URL or path, for reading and writing; a new one, as of [`Hierarchy::begin`], if there
+    /// is none.
+    ///
+    /// # Errors
+    /// [`AccessError::Argument`] if there is one of another dialect; as [`Hierarchy::open`].
+    pub async fn open_or_create(
+        url: &str,
+        dialect: Dialect,
+        options: &OpenOptions,
+    ) -> Result<Hierarchy> {
+        HierarchyContext::open_or_create(url, dialect, options)
+            .await
+            .map(|context| Hierarchy { context })
+    }
+
+    /// The hierarchy that a URL or a path names, and the node in it: a store's root, or a node inside (decision 0121).
+    ///
+    /// # Errors
+    /// [`AccessError::NotFound`] listing what was looked for; otherwise as [`Hierarchy::open`].
     pub async fn locate(url: &str, options: &OpenOptions) -> Result<(Hierarchy, NodePath)> {
-        let (url, options) = (url.to_owned(), options.clone());
-        let found = elsewhere(move || crate::Hierarchy::locate(&url, &options)).await?;
-        Ok((Hierarchy::from_blocking(&found.0), found.1))
+        HierarchyContext::locate(url, options)
+            .await
+            .map(|(context, path, _)| (Hierarchy { context }, path))
     }
 
-    /// See [`crate::Hierarchy::open_node`]; the store's calls are made on other threads.
+    /// The node that a URL or a path names. It takes fewer requests than [`Hierarchy::locate`] and then
+    /// [`Hierarchy::node`]: documents that were read to find it are not read again.
     ///
     /// # Errors
-    /// As there.
+    /// As those.
     pub async fn open_node(url: &str, options: &OpenOptions) -> Result<Node> {
-        let (url, options) = (url.to_owned(), options.clone());
-        Ok(match elsewhere(move || crate::Hierarchy::open_node(&url, &options)).await? {
-            crate::Node::Array(array) => Node::Array(Array::from_blocking(&array)),
-            crate::Node::Group(group) => Node::Group(Group {
-                context: group.hierarchy.context,
-                path: group.path,
-                metadata: group.metadata,
-            }),
-        })
+        HierarchyContext::open_url(url, options)
+            .await
+            .map(|(context, node)| Hierarchy { context }.handle(node))
     }
 
-    /// The dialect of its documents.
-    pub fn dialect(&self) -> Dialect {
-        self.context.format.dialect()
-    }
-
-    /// What tolerant reading has overlooked so far.
-    pub fn warnings(&self) -> Vec<Warning> {
-        self.context.warnings.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
-    }
-
-    /// See [`crate::Hierarchy::node`].
+    /// The node at `path`.
     ///
     /// # Errors
-    /// As there.
+    /// [`AccessError::NotFound`]; for a document that breaks its specification.
     pub async fn node(&self, path: &NodePath) -> Result<Node> {
-        let metadata = self.context.node(path).await?;
-        self.node_of(path, metadata)
+        self.context.open_node(path).await.map(|node| self.handle(node))
     }
 
-    pub(crate) fn node_of(&self, path: &NodePath, metadata: NodeMetadata) -> Result<Node> {
-        Ok(match metadata {
-            NodeMetadata::Array(metadata) => Node::Array(self.array_of(path, *metadata)?),
-            NodeMetadata::Group(metadata) => Node::Group(self.group_of(path, metadata)),
-        })
-    }
-
-    fn array_of(&self, path: &NodePath, metadata: ArrayMetadata) -> Result<Array> {
-        Ok(Array { core: ArrayNode::new(self.context.clone(), path.clone(), metadata)? })
-    }
-
-    fn group_of(&self, path: &NodePath, metadata: GroupMetadata) -> Group {
-        Group { context: self.context.clone(), path: path.clone(), metadata: Arc::new(metadata) }
-    }
-
-    /// See [`crate::Hierarchy::array`].
+    /// The array at `path`.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Hierarchy::node`]; [`AccessError::NodeKind`] if it is a group.
     pub async fn array(&self, path: &NodePath) -> Result<Array> {
-        self.node(path).await?.into_array()
+        self.context.open_array(path).await.map(|core| self.array_of(core))
     }
 
-    /// See [`crate::Hierarchy::group`].
+    /// The group at `path`.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Hierarchy::node`]; [`AccessError::NodeKind`] if it is an array.
     pub async fn group(&self, path: &NodePath) -> Result<Group> {
-        match self.node(path).await? {
-            Node::Group(group) => Ok(group),
-            Node::Array(_) => Err(self.context.at(path, wrong_kind(NodeKind::Array))),
-        }
+        self.context.open_group(path).await.map(|core| self.group_of(core))
     }
 
-    /// See [`crate::Hierarchy::children`].
+    /// The root group.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Hierarchy::group`].
+    pub async fn root(&self) -> Result<Group> {
+        self.context.open_group(&NodePath::root()).await.map(|core| self.group_of(core))
+    }
+
+    /// The children of the node at `path`, sorted; an array has none.
+    ///
+    /// # Errors
+    /// As [`Hierarchy::node`]; [`StoreError::NotCapable`] if the store cannot list (D-161).
     pub async fn children(&self, path: &NodePath) -> Result<Vec<Child>> {
         self.context.members(path).await
     }
 
-    /// See [`crate::Hierarchy::tree`].
+    /// The node at `path` and all nodes below it, sorted by path.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Hierarchy::node`] and [`Hierarchy::children`].
     pub async fn tree(&self, path: &NodePath) -> Result<Vec<Child>> {
         self.context.tree(path).await
     }
 
-    /// See [`crate::Hierarchy::nodes`].
+    /// The node and all below it, sorted by path and opened: each document is read once. Broken ones are noted as
+    /// warnings and left out (T-35).
     ///
     /// # Errors
-    /// As there.
+    /// As [`Hierarchy::tree`].
     pub async fn nodes(&self, path: &NodePath) -> Result<Vec<Node>> {
-        let nodes = self.context.nodes(path).await?.into_iter();
-        let opened = nodes.map(|(path, node)| (self.node_of(&path, node), path));
-        Ok(opened.filter_map(|(node, path)| self.context.unless_broken(&path, node)).collect())
+        self.context
+            .open_nodes(path)
+            .await
+            .map(|nodes| nodes.into_iter().map(|node| self.handle(node)).collect())
     }
 
-    /// See [`crate::Hierarchy::create_group`].
+    /// Creates a group, and those above it where the format has explicit groups.
     ///
     /// # Errors
-    /// As there.
+    /// [`AccessError::Exists`]; [`AccessError::ReadOnly`]; [`AccessError::Argument`] for a name that no
+    /// node may have.
     pub async fn create_group(&self, path: &NodePath, attributes: Object) -> Result<Group> {
-        let metadata = GroupMetadata { attributes, ..GroupMetadata::default() };
-        let group = NodeMetadata::Group(metadata.clone());
-        self.context.create(path, &group, CreateMode::default()).await?;
-        Ok(self.group_of(path, metadata))
+        self.context.create_group(path, attributes).await.map(|core| self.group_of(core))
     }
 
-    /// See [`crate::Hierarchy::create_array`].
-    pub fn create_array(&self, path: &NodePath) -> ArrayBuilder<Hierarchy> {
-        ArrayBuilder::new(self.clone(), self.context.clone(), path.clone())
-    }
-
-    /// See [`crate::Hierarchy::erase`].
+    /// Erases the node at `path` with everything below it, also files that are not Zarr's:
+    /// [`Hierarchy::foreign_keys`] lists them.
     ///
     /// # Errors
-    /// As there.
+    /// [`AccessError::NotFound`]; [`AccessError::ReadOnly`].
     pub async fn erase(&self, path: &NodePath) -> Result<()> {
         self.context.erase(path).await
     }
 
-    /// See [`crate::Hierarchy::foreign_keys`].
+    /// The keys below the node at `path` that no format writes, sorted: files of the user, which
+    /// [`Hierarchy::erase`] would erase, too. They are recognised by their names only; no node need be at `path`.
     ///
     /// # Errors
-    /// As there.
-    pub async fn foreign_keys(&self, path: &NodePath) -> Result<Vec<crate::store::StoreKey>> {
+    /// [`StoreError::NotCapable`] if the store cannot list.
+    pub async fn foreign_keys(&self, path: &NodePath) -> Result<Vec<StoreKey>> {
         self.context.foreign_keys(path).await
     }
 
-    /// See [`crate::Hierarchy::interrupted_keys`].
+    /// The keys that an interrupted erase of the node at `path` left: all below it that Zarr may have written, if there
+    /// is no node. None if there is one, or the store cannot list.
     ///
     /// # Errors
-    /// As there.
-    pub async fn interrupted_keys(&self, path: &NodePath) -> Result<Vec<crate::store::StoreKey>> {
+    /// What the store reports.
+    pub async fn interrupted_keys(&self, path: &NodePath) -> Result<Vec<StoreKey>> {
         self.context.interrupted_keys(path).await
     }
 
-    /// See [`crate::Hierarchy::flush`].
+    /// Makes written values visible to other readers, for stores that gather them until then, such as zip archives. The end
+    /// of the last handle does so, too, but cannot report a failure.
     ///
     /// # Errors
-    /// As there.
+    /// What the store reports.
     pub async fn flush(&self) -> Result<()> {
         self.context.flush().await
     }
 
-    /// See [`crate::Hierarchy::consolidate`].
+    /// Makes copies of all documents, so that readers need no others: `.zmetadata` in v2 (Z2-070), inline in
+    /// the root group in v3 (F-013), where zarr-python 2.18 puts them in a draft (draft-v3.md 3.4). A change of a document
+    /// through this crate changes its copy, too. Returns the number of nodes.
     ///
     /// # Errors
-    /// As there.
+    /// [`AccessError::ReadOnly`]; [`AccessError::Argument`] for a v3 array at the root, and for a hierarchy
+    /// whose documents are only in such copies; for a document that is broken;
+    /// [`StoreError::NotCapable`] if the store cannot list.
     pub async fn consolidate(&self) -> Result<usize> {
         self.context.consolidate(&NodePath::root()).await
     }
 
-    /// See [`crate::Hierarchy::is_consolidated`].
+    /// Whether there are copies of all documents, as [`Hierarchy::consolidate`] makes them.
     ///
     /// # Errors
-    /// As there.
+    /// What the store reports.
     pub async fn is_consolidated(&self) -> Result<bool> {
         self.context.is_consolidated(&NodePath::root()).await
     }
 
-    /// See [`crate::Hierarchy::remove_consolidated`].
+    /// Removes those copies; `false` if there were none.
     ///
     /// # Errors
-    /// As there.
+    /// [`AccessError::ReadOnly`]; [`AccessError::Argument`] if the documents are only in the copies.
     pub async fn remove_consolidated(&self) -> Result<bool> {
         self.context.remove_consolidated().await
     }
 
-    /// See [`crate::Hierarchy::check_consolidated`].
+    /// The nodes whose copies differ from their documents, sorted.
     ///
     /// # Errors
-    /// As there.
+    /// [`AccessError::NotFound`] if there are no copies; for copies of a form that is not known.
     pub async fn check_consolidated(&self) -> Result<Vec<NodePath>> {
         self.context.check_consolidated().await
     }
 }
 
 impl Node {
-    /// See [`crate::Node::into_array`].
+    /// Changes the user's attributes; see [`Group::update_attributes`].
     ///
     /// # Errors
-    /// As there.
-    pub fn into_array(self) -> Result<Array> {
+    /// As [`Group::update_attributes`].
+    pub async fn update_attributes(&self, change: impl FnMut(&mut Object)) -> Result<Object> {
         match self {
-            Node::Array(array) => Ok(array),
-            Node::Group(group) => Err(group.context.at(&group.path, wrong_kind(NodeKind::Group))),
-        }
-    }
-
-    /// See [`crate::Node::into_group`].
-    ///
-    /// # Errors
-    /// As there.
-    pub fn into_group(self) -> Result<Group> {
-        match self {
-            Node::Group(group) => Ok(group),
-            Node::Array(array) => Err(array.core.at(wrong_kind(NodeKind::Array))),
+            Node::Array(array) => array.update_attributes(change).await,
+            Node::Group(group) => group.update_attributes(change).await,
         }
     }
 }
 
 impl Group {
-    /// Where it is.
-    pub fn path(&self) -> &NodePath {
-        &self.path
-    }
-
-    /// The user's attributes when it was opened.
-    pub fn attributes(&self) -> &Object {
-        &self.metadata.attributes
-    }
-
-    /// See [`crate::Group::consolidate`].
+    /// Makes copies of the documents of this group and of all below it, for readers that open it by itself. Returns the
+    /// number of nodes.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Hierarchy::consolidate`]; [`AccessError::Argument`] for a group of a draft that is not the root.
     pub async fn consolidate(&self) -> Result<usize> {
-        self.context.consolidate(&self.path).await
+        self.hierarchy.context.consolidate(self.path()).await
     }
 
-    /// See [`crate::Group::is_consolidated`].
+    /// Whether there are copies of these documents, as [`Group::consolidate`] makes them.
     ///
     /// # Errors
-    /// As there.
+    /// What the store reports.
     pub async fn is_consolidated(&self) -> Result<bool> {
-        self.context.is_consolidated(&self.path).await
+        self.hierarchy.context.is_consolidated(self.path()).await
     }
 
-    /// See [`crate::Group::children`].
+    /// The node at `path`, from here.
     ///
     /// # Errors
-    /// As there.
-    pub async fn children(&self) -> Result<Vec<Child>> {
-        self.context.children(&self.path).await
+    /// As [`Hierarchy::node`].
+    pub async fn node(&self, path: &str) -> Result<Node> {
+        self.hierarchy.node(&self.below(path)?).await
     }
 
-    /// See [`crate::Group::array`].
+    /// The array at `path`, from here.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Hierarchy::array`].
     pub async fn array(&self, path: &str) -> Result<Array> {
-        let path = self.path.join(path).map_err(|e| self.context.at(&self.path, e))?;
-        Hierarchy { context: self.context.clone() }.array(&path).await
+        self.hierarchy.array(&self.below(path)?).await
     }
 
-    /// See [`crate::Group::group`].
+    /// The group at `path`, from here.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Hierarchy::group`].
     pub async fn group(&self, path: &str) -> Result<Group> {
-        let path = self.path.join(path).map_err(|e| self.context.at(&self.path, e))?;
-        Hierarchy { context: self.context.clone() }.group(&path).await
+        self.hierarchy.group(&self.below(path)?).await
     }
 
-    /// See [`crate::Group::update_attributes`].
+    /// Its children, sorted.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Hierarchy::children`].
+    pub async fn children(&self) -> Result<Vec<Child>> {
+        self.hierarchy.context.children(self.path()).await
+    }
+
+    /// Itself and all nodes below it, sorted by path.
+    ///
+    /// # Errors
+    /// As [`Hierarchy::tree`].
+    pub async fn tree(&self) -> Result<Vec<Child>> {
+        self.hierarchy.tree(self.path()).await
+    }
+
+    /// Itself and all nodes below it, sorted by path and opened.
+    ///
+    /// # Errors
+    /// As [`Hierarchy::nodes`].
+    pub async fn nodes(&self) -> Result<Vec<Node>> {
+        self.hierarchy.nodes(self.path()).await
+    }
+
+    /// Creates a group at `path`, from here.
+    ///
+    /// # Errors
+    /// As [`Hierarchy::create_group`].
+    pub async fn create_group(&self, path: &str) -> Result<Group> {
+        self.hierarchy.create_group(&self.below(path)?, Object::new()).await
+    }
+
+    /// Erases the node at `path`, from here, with everything below it.
+    ///
+    /// # Errors
+    /// As [`Hierarchy::erase`].
+    pub async fn erase(&self, path: &str) -> Result<()> {
+        self.hierarchy.erase(&self.below(path)?).await
+    }
+
+    /// Changes the user's attributes: `change` is applied to what they are now, and again if another
+    /// writer was faster, so that no change is lost. Returns what they are afterwards.
+    ///
+    /// # Errors
+    /// [`AccessError::ReadOnly`]; [`AccessError::Argument`] for attributes that the format reserves.
     pub async fn update_attributes(&self, change: impl FnMut(&mut Object)) -> Result<Object> {
-        change_attributes(&self.context, &self.path, NodeKind::Group, change).await
+        self.hierarchy.context.update_attributes(self.path(), NodeKind::Group, change).await
     }
 }
 
 impl Array {
-    /// The same array as a blocking one: both share what they know of it.
-    pub fn from_blocking(array: &crate::Array) -> Array {
-        Array { core: array.core.clone() }
-    }
-
-    /// Where it is.
-    pub fn path(&self) -> &NodePath {
-        &self.core.path
-    }
-
-    /// See [`crate::Array::metadata`].
-    pub fn metadata(&self) -> Arc<ArrayMetadata> {
-        self.core.state().metadata.clone()
-    }
-
-    /// How many elements along each axis.
-    pub fn shape(&self) -> Vec<u64> {
-        self.metadata().shape.clone()
-    }
-
-    /// See [`crate::Array::pieces`].
+    /// Reads the document again: others may have resized the array.
     ///
     /// # Errors
-    /// Those of the selection, as [`crate::Array::read`].
-    pub fn pieces(&self, selection: impl Into<Selection>, max_bytes: u64) -> Result<Pieces> {
-        self.core.pieces(selection, max_bytes)
+    /// As [`Hierarchy::array`].
+    pub async fn refresh(&self) -> Result<()> {
+        self.core.refresh().await
     }
 
-    /// See [`crate::Array::read`].
+    /// Reads what is selected.
     ///
     /// # Errors
-    /// As there.
+    /// [`AccessError::ElementType`]; [`AccessError::OutOfBounds`], [`AccessError::Index`] and
+    /// [`AccessError::Argument`] for the selection; [`AccessError::TooLarge`]; what the store or a codec
+    /// reports.
     pub async fn read<T: Element>(&self, selection: impl Into<Selection>) -> Result<Vec<T>> {
-        let (layout, selected) = self.core.prepare(selection)?;
-        self.core.check_type::<T>(&layout)?;
-        let elements = self.core.alloc_output::<T>(&selected.shape)?;
-        let span = layout.span();
-        let read = self.core.read_elements_async(layout, selected.part, span, elements);
-        let (elements, result) = read.await;
-        result.map(|()| elements)
+        self.core.read_vec(None, selection.into(), Caller::Async).await
     }
 
-    /// Reads what is selected into memory that is handed over and comes back, whatever happens.
+    /// Reads what is selected into memory that the caller hands over and gets back, whatever happens. It must have exactly
+    /// the size of the selection.
     ///
     /// # Errors
-    /// As [`crate::Array::read_into`].
+    /// As [`Array::read`]; [`AccessError::Count`].
     pub async fn read_into<T: Element>(
         &self,
         selection: impl Into<Selection>,
         out: Vec<T>,
     ) -> (Vec<T>, Result<()>) {
-        let prepared = self.core.prepare(selection).and_then(|(layout, selected)| {
-            self.core.check_type::<T>(&layout)?;
-            self.core.check_count(&selected.shape, out.len())?;
-            Ok((layout, selected.part))
-        });
-        match prepared {
-            Ok((layout, part)) => {
-                let span = layout.span();
-                self.core.read_elements_async(layout, part, span, out).await
-            }
-            Err(e) => (out, Err(e)),
-        }
+        self.core.read_owned(selection.into(), out).await
     }
 
-    /// See [`crate::Array::read_bytes`].
+    /// Reads what is selected as bytes: native elements of any type in C order; variable-length elements
+    /// each after their length, a little-endian number of four bytes.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Array::read`].
     pub async fn read_bytes(&self, selection: impl Into<Selection>) -> Result<Vec<u8>> {
-        let (layout, selected) = self.core.prepare(selection)?;
-        let span = layout.span();
-        self.core.read_bytes_async(layout, selected.part, span).await
+        self.core.read_native(None, selection.into(), Caller::Async).await
     }
 
-    /// See [`crate::Array::write`]. The elements are taken, so that a dropped future needs nothing of
-    /// its caller's.
+    /// Reads what is selected as bytes: little-endian elements in C order. Above an integer of fewer bits than its
+    /// byte are zeros, as in stored ones (F-053).
     ///
     /// # Errors
-    /// As there.
+    /// As [`Array::read`].
+    pub async fn read_le_bytes(&self, selection: impl Into<Selection>) -> Result<Vec<u8>> {
+        self.core.read_little_endian(selection.into(), Caller::Async).await
+    }
+
+    /// Writes what is selected, after a look at the array's document: where another writer has shortened or erased the
+    /// array since it was opened, that is an error, and nothing is written (not with the guard off). Parts of chunks are
+    /// merged into what others write concurrently; no element is lost. Of elements for the same place the last one in C order
+    /// stays. The elements are handed over, so that a dropped
+    /// future needs nothing of its caller's.
+    ///
+    /// # Errors
+    /// [`AccessError::ReadOnly`], [`AccessError::ElementType`], [`AccessError::Count`]; [`AccessError::NotFound`],
+    /// [`AccessError::Replaced`] if the array is gone or another is in its place; those of
+    /// [`Array::read`] for the selection; what the store or a codec reports.
     pub async fn write<T: Element>(
         &self,
         selection: impl Into<Selection>,
         elements: Vec<T>,
     ) -> Result<()> {
-        let (layout, selected) = self.core.prepare(selection)?;
-        self.core.check_elements(&layout, &elements)?;
-        self.core.check_count(&selected.shape, elements.len())?;
-        self.core.check_still_there(&layout, &selected.part).await?;
-        self.core.write_async(&layout, &selected.part, layout.span(), elements).await
+        self.core.write_typed(None, selection.into(), Input::Owned(elements)).await
     }
 
-    async fn write_at<T: Element>(
-        &self,
-        state: &Arc<ArrayState>,
-        place: &Region,
-        elements: Vec<T>,
-    ) -> Result<()> {
-        let layout = state.layout()?;
-        self.core.write_async(&layout, &place.into(), layout.span(), elements).await
-    }
-
-    /// See [`crate::Array::write_plan`].
+    /// Writes what is selected from bytes, as [`Array::read_bytes`] gives them.
     ///
     /// # Errors
-    /// As there.
-    pub fn write_plan(&self, region: impl Into<Selection>, parts: usize) -> Result<Vec<Region>> {
-        self.core.write_plan(region, parts)
+    /// As [`Array::write`]; [`CodecError::Corrupt`] for bytes that are no elements of the type.
+    pub async fn write_bytes(&self, selection: impl Into<Selection>, bytes: Vec<u8>) -> Result<()> {
+        self.core.write_native(None, selection.into(), Input::Owned(bytes)).await
     }
 
-    /// See [`crate::Array::chunk`].
+    /// Writes what is selected from bytes: little-endian elements in C order.
     ///
     /// # Errors
-    /// As there.
-    pub fn chunk(&self, indices: &[u64]) -> Result<Chunk<Array>> {
-        Chunk::new(self.clone(), &self.core, indices)
-    }
-
-    /// See [`crate::Array::chunks`].
-    ///
-    /// # Errors
-    /// As there.
-    pub fn chunks(
+    /// As [`Array::write_bytes`].
+    pub async fn write_le_bytes(
         &self,
         selection: impl Into<Selection>,
-    ) -> Result<impl Iterator<Item = Chunk<Array>>> {
-        let (layout, selected) = self.core.prepare(selection)?;
-        Chunk::all(self.clone(), &self.core, &layout, &selected.part)
+        bytes: Vec<u8>,
+    ) -> Result<()> {
+        self.core.write_little_endian(selection.into(), Input::Owned(bytes)).await
     }
 
-    /// See [`crate::Array::append`]. A dropped future leaves the place that it took.
+    /// Reads one field of the records that are selected; `e.x` is the field `x` of the field `e`. A field with
+    /// a shape gives all its elements for each record, in C order.
     ///
     /// # Errors
-    /// As there.
-    pub async fn append<T: Element>(&self, axis: usize, elements: Vec<T>) -> Result<u64> {
-        self.core.check_elements(&self.core.state(), &elements)?;
-        let (state, place) = self.core.grow(axis, elements.len()).await?;
-        let start = place.intervals()[axis].start;
-        match self.write_at(&state, &place, elements).await {
-            Ok(()) => Ok(start),
-            Err(e) => Err(self.core.give_back(axis, &place, e).await),
-        }
+    /// As [`Array::read`]; [`AccessError::Argument`] if there is no such field.
+    pub async fn read_field<T: Element>(
+        &self,
+        field: &str,
+        selection: impl Into<Selection>,
+    ) -> Result<Vec<T>> {
+        self.core.read_vec(Some(field), selection.into(), Caller::Async).await
     }
 
-    /// See [`crate::Array::prepend`].
+    /// Reads one field as bytes: native elements of any type.
     ///
     /// # Errors
-    /// As there.
-    pub async fn prepend<T: Element>(&self, axis: usize, elements: Vec<T>) -> Result<()> {
-        self.core.check_elements(&self.core.state(), &elements)?;
-        let grown = self.core.grow_before(axis, elements.len()).await?;
-        match self.write_at(&grown.state, &grown.place, elements).await {
-            Ok(()) => Ok(()),
-            Err(e) => Err(self.core.give_back_before(&grown, e).await),
-        }
+    /// As [`Array::read_field`].
+    pub async fn read_field_bytes(
+        &self,
+        field: &str,
+        selection: impl Into<Selection>,
+    ) -> Result<Vec<u8>> {
+        self.core.read_native(Some(field), selection.into(), Caller::Async).await
     }
 
-    /// See [`crate::Array::refresh`].
+    /// Writes one field of the records that are selected. The other fields stay as they are, even if others write them
+    /// concurrently (decision 0116).
     ///
     /// # Errors
-    /// As there.
-    pub async fn refresh(&self) -> Result<()> {
-        self.core.refresh().await
+    /// As [`Array::write`]; [`AccessError::Argument`] if there is no such field.
+    pub async fn write_field<T: Element>(
+        &self,
+        field: &str,
+        selection: impl Into<Selection>,
+        elements: Vec<T>,
+    ) -> Result<()> {
+        self.core.write_typed(Some(field), selection.into(), Input::Owned(elements)).await
     }
 
-    /// See [`crate::Array::stored_chunks`].
+    /// Writes one field from bytes: native elements of any type.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Array::write_field`]; [`CodecError::Corrupt`] for bytes that are no such elements.
+    pub async fn write_field_bytes(
+        &self,
+        field: &str,
+        selection: impl Into<Selection>,
+        bytes: Vec<u8>,
+    ) -> Result<()> {
+        self.core.write_native(Some(field), selection.into(), Input::Owned(bytes)).await
+    }
+
+    /// How many of its chunks are stored, or shards, where it has those: one listing. If there are none where some are
+    /// expected, the chunk keys may be written otherwise than the document says.
+    ///
+    /// # Errors
+    /// [`StoreError::NotCapable`] if the store cannot list; what the store reports.
     pub async fn stored_chunks(&self) -> Result<u64> {
         self.core.stored_chunks().await
     }
 
-    /// See [`crate::Array::stored_size`].
+    /// As [`Array::stored_chunks`], and in how many bytes: one listing, and a look at each chunk.
     ///
     /// # Errors
-    /// As there.
-    pub async fn stored_size(&self) -> Result<crate::StoredSize> {
+    /// As [`Array::stored_chunks`].
+    pub async fn stored_size(&self) -> Result<StoredSize> {
         self.core.stored_size().await
     }
 
-    /// See [`crate::Array::resize`].
+    /// Gives the array a new shape. What is cut off is forgotten, inside edge chunks, too, unless
+    /// [`Options::keep_cut_off`] is set; what is added reads as the fill value.
     ///
     /// # Errors
-    /// As there.
+    /// [`AccessError::Rank`], [`AccessError::ReadOnly`]; what the store reports.
     pub async fn resize(&self, shape: &[u64]) -> Result<()> {
         self.core.resize(shape).await
     }
 
-    /// See [`crate::Array::update_attributes`].
+    /// As [`Array::resize`], to what `to` makes of the shape that the array has. `to` is called again whenever
+    /// another writer was faster: so one that only lengthens never cuts off what others have appended concurrently.
+    /// Returns the shape that the array had.
     ///
     /// # Errors
-    /// As there.
-    pub async fn update_attributes(&self, change: impl FnMut(&mut Object)) -> Result<Object> {
-        let context = &self.core.context;
-        let before = self.core.state();
-        let attributes = change_attributes(context, self.path(), NodeKind::Array, change).await?;
-        self.core.set_attributes(&before, attributes.clone()).await?;
-        Ok(attributes)
+    /// Those of `to`; as [`Array::resize`].
+    pub async fn reshape(
+        &self,
+        to: impl Fn(&[u64]) -> Result<Vec<u64>, AccessError>,
+    ) -> Result<Vec<u64>> {
+        self.core.reshape(to).await.map(|(_, old)| old)
     }
+
+    /// Gives the axes other names: in final v3 the document's, else those that xarray looks for among the attributes.
+    ///
+    /// # Errors
+    /// [`AccessError::Rank`] if there is not one for each axis; [`AccessError::ReadOnly`]; what the store reports.
+    pub async fn rename_dimensions(&self, names: &[String]) -> Result<()> {
+        self.core.rename_dimensions(names).await
+    }
+
+    /// Makes the array longer along `axis` and writes `elements` there, all in C order; returns the
+    /// coordinate at which they begin. Concurrent appends all arrive, each in a separate place.
+    ///
+    /// The place is taken before the elements are stored. If they cannot be stored, the array gets the shape back
+    /// that it had, unless others have appended concurrently (decision 0140). An append that is killed, or whose future
+    /// is dropped, leaves the place: what was not stored reads as the fill value.
+    ///
+    /// # Errors
+    /// [`AccessError::Count`] if the elements do not fill whole slices; otherwise as [`Array::write`].
+    pub async fn append<T: Element>(&self, axis: usize, elements: Vec<T>) -> Result<u64> {
+        self.core.append(axis, Input::Owned(elements)).await
+    }
+
+    /// Makes the array longer before its first element along `axis`, and writes `elements` there, all in C
+    /// order: what had coordinate 0 has the coordinate after them. No stored element moves. Only a chunk
+    /// grid that reaches before its origin can do so; those are extensions.
+    ///
+    /// As with [`Array::append`] the place is taken before the elements are stored, and given back if they cannot be,
+    /// unless others have changed the array's shape or grid concurrently. A prepend that is killed, or whose future is
+    /// dropped, leaves the place: what was not stored reads as the fill value.
+    ///
+    /// # Errors
+    /// [`AccessError::Argument`] for another grid; otherwise as [`Array::append`].
+    pub async fn prepend<T: Element>(&self, axis: usize, elements: Vec<T>) -> Result<()> {
+        self.core.prepend(axis, Input::Owned(elements)).await
+    }
+
+    /// Changes the user's attributes; see [`Group::update_attributes`].
+    ///
+    /// # Errors
+    /// As [`Group::update_attributes`].
+    pub async fn update_attributes(&self, change: impl FnMut(&mut Object)) -> Result<Object> {
+        self.core.update_attributes(change).await
+    }
+
+    #[cfg(feature = "ndarray")]
+    /// Reads what is selected as an `ndarray` array of the selection's shape.
+    ///
+    /// # Errors
+    /// As [`Array::read`].
+    pub async fn read_ndarray<T: Element>(
+        &self,
+        selection: impl Into<Selection>,
+    ) -> Result<ndarray::ArrayD<T>> {
+        self.core.read_ndarray(selection.into(), Caller::Async).await
+    }
+
+    #[cfg(feature = "ndarray")]
+    /// Writes what is selected from an `ndarray` array of the selection's shape, in any memory order.
+    ///
+    /// # Errors
+    /// As [`Array::write`]; [`AccessError::Argument`] if the shapes differ.
+    pub async fn write_ndarray<T: Element, D: ndarray::Dimension>(
+        &self,
+        selection: impl Into<Selection>,
+        elements: ndarray::Array<T, D>,
+    ) -> Result<()> {
+        let shape: Vec<u64> = elements.shape().iter().map(|&n| n as u64).collect();
+        let elements = in_c_order(elements);
+        self.core.write_shaped(selection.into(), &shape, Input::Owned(elements)).await
+    }
+}
+
+impl Chunk<Array> {
+    /// Reads its elements.
+    ///
+    /// # Errors
+    /// As [`Array::read`].
+    pub async fn read<T: Element>(&self) -> Result<Vec<T>> {
+        self.array().read(self.region()).await
+    }
+
+    /// Writes all its elements.
+    ///
+    /// # Errors
+    /// As [`Array::write`].
+    pub async fn write<T: Element>(&mut self, elements: Vec<T>) -> Result<()> {
+        self.array().write(self.region(), elements).await
+    }
+
+    /// Its bytes as they are stored; `None` if it is not.
+    ///
+    /// # Errors
+    /// What the store reports.
+    pub async fn encoded(&self) -> Result<Option<Bytes>> {
+        self.get_encoded().await
+    }
+
+    /// Erases it: its elements are fill from then on.
+    ///
+    /// # Errors
+    /// [`AccessError::ReadOnly`]; what the store reports.
+    pub async fn erase(&mut self) -> Result<()> {
+        self.remove().await
+    }
+}
+
+impl ArrayBuilder<Hierarchy> {
+    /// Creates the array.
+    ///
+    /// # Errors
+    /// [`AccessError::Exists`], [`AccessError::ReadOnly`]; [`AccessError::Argument`] for a wrong or missing
+    /// property; [`MetadataError::CannotSpell`] for what the format cannot represent;
+    /// [`StoreError::NotCapable`] where chunks are to be purged and the store cannot list.
+    pub async fn create(self) -> Result<Array> {
+        self.build().await.map(|(hierarchy, core)| hierarchy.array_of(core))
+    }
+}
+
+/// The elements of an array in C order.
+#[cfg(feature = "ndarray")]
+fn in_c_order<T: Clone, D: ndarray::Dimension>(elements: ndarray::Array<T, D>) -> Vec<T> {
+    if !elements.is_standard_layout() {
+        return elements.iter().cloned().collect();
+    }
+    let count = elements.len();
+    let (mut memory, first) = elements.into_raw_vec_and_offset();
+    memory.drain(..first.unwrap_or(0));
+    memory.truncate(count);
+    memory
 }

@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use super::{Array, CreateMode, Hierarchy, HierarchyContext, aio};
+use super::Hierarchy;
 use crate::codec::CodecSpec;
 use crate::data_type::{CoreType, DataType, Endian, NumpyTime, Optional, ParsedType, fill_value};
 use crate::dialect::{Dialect, Strictness};
 use crate::error::{AccessError, Cause, Error, MetadataError, Result};
 use crate::grid::{ChunkGrid, default_chunk_shape, default_inner_shape};
+use crate::hierarchy::{ArrayNode, CreateMode, HierarchyContext};
 use crate::json::{Json, Object};
-use crate::metadata::{ArrayMetadata, NodeMetadata, bytes_codec, reversing_codec};
+use crate::metadata::{ArrayMetadata, bytes_codec, reversing_codec};
 use crate::path::NodePath;
-use crate::store::block_on;
 
 /// An array that is about to be created. Shape and data type must be said; the rest has defaults: chunks of
 /// about 1 MiB, no compression, zeros, little-endian, C order.
@@ -34,7 +34,7 @@ pub struct ArrayBuilder<H = Hierarchy> {
     separator: Option<char>,
     attributes: Object,
     dimension_names: Option<Vec<Option<String>>>,
-    ground: CreateMode,
+    mode: CreateMode,
     metadata: Option<ArrayMetadata>,
 }
 
@@ -63,7 +63,7 @@ impl<H> ArrayBuilder<H> {
             separator: None,
             attributes: Object::new(),
             dimension_names: None,
-            ground: CreateMode::default(),
+            mode: CreateMode::default(),
             metadata: None,
         }
     }
@@ -174,7 +174,7 @@ impl<H> ArrayBuilder<H> {
     /// Whether a node that is there is erased first; else it is an error.
     #[must_use]
     pub fn overwrite(mut self, overwrite: bool) -> Self {
-        self.ground.overwrite = overwrite;
+        self.mode.overwrite = overwrite;
         self
     }
 
@@ -189,7 +189,7 @@ impl<H> ArrayBuilder<H> {
     /// creating the array meanwhile: the first chunks of theirs could go, too.
     #[must_use]
     pub fn purge(mut self, purge: bool) -> Self {
-        self.ground.purge = Some(purge);
+        self.mode.purge = Some(purge);
         self
     }
 
@@ -273,32 +273,12 @@ impl<H> ArrayBuilder<H> {
     }
 }
 
-impl ArrayBuilder {
-    /// Creates the array.
-    ///
-    /// # Errors
-    /// [`AccessError::Exists`], [`AccessError::ReadOnly`]; [`AccessError::Argument`] for what was said
-    /// wrongly or not at all; [`MetadataError::CannotSpell`] for what the format has no words for;
-    /// [`crate::StoreError::NotCapable`] where chunks are to be purged and the store cannot list.
-    pub fn create(self) -> Result<Array> {
-        let (hierarchy, path, ground) = (self.hierarchy.clone(), self.path.clone(), self.ground);
-        let node = NodeMetadata::Array(Box::new(self.metadata()?));
-        let created = block_on(hierarchy.context.create(&path, &node, ground))?;
-        hierarchy.node_of(&path, created)?.into_array()
-    }
-}
-
-impl ArrayBuilder<aio::Hierarchy> {
-    /// Creates the array.
-    ///
-    /// # Errors
-    /// As for callers that block.
-    pub async fn create(self) -> Result<aio::Array> {
-        let (hierarchy, path, ground) = (self.hierarchy.clone(), self.path.clone(), self.ground);
-        let context = self.context.clone();
-        let node = NodeMetadata::Array(Box::new(self.metadata()?));
-        let created = context.create(&path, &node, ground).await?;
-        hierarchy.node_of(&path, created)?.into_array()
+impl<H: Clone> ArrayBuilder<H> {
+    pub(super) async fn build(self) -> Result<(H, ArrayNode)> {
+        let (hierarchy, context) = (self.hierarchy.clone(), self.context.clone());
+        let (path, mode) = (self.path.clone(), self.mode);
+        let core = context.create_array(&path, self.metadata()?, mode).await?;
+        Ok((hierarchy, core))
     }
 }
 

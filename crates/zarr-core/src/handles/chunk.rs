@@ -4,14 +4,12 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::aio;
-use super::array::Array;
+use super::{Array, aio};
 use crate::array::{ArrayCore, ChunkLayout};
-use crate::element::Element;
 use crate::error::Result;
 use crate::region::Region;
 use crate::selection::ResolvedSelection;
-use crate::store::{StoreKey, block_on};
+use crate::store::StoreKey;
 
 /// One chunk of an array: handed out once by [`Array::chunks`] and not cloned, so that writers who
 /// share the handles out among themselves never meet in a chunk.
@@ -51,6 +49,18 @@ impl<A: Clone> Chunk<A> {
 }
 
 impl<A> Chunk<A> {
+    pub(super) fn array(&self) -> &A {
+        &self.array
+    }
+
+    pub(super) async fn get_encoded(&self) -> Result<Option<Bytes>> {
+        self.core.encoded(&self.layout, &self.indices).await
+    }
+
+    pub(super) async fn remove(&self) -> Result<()> {
+        self.core.erase_chunk(&self.layout, &self.indices).await
+    }
+
     /// Its indices, as its key names them.
     pub fn indices(&self) -> &[i64] {
         &self.indices
@@ -67,74 +77,6 @@ impl<A> Chunk<A> {
     /// None for an array that could be opened.
     pub fn key(&self) -> Result<StoreKey> {
         self.layout.key(&self.indices)
-    }
-}
-
-impl Chunk {
-    /// Reads its elements.
-    ///
-    /// # Errors
-    /// As [`Array::read`].
-    pub fn read<T: Element>(&self) -> Result<Vec<T>> {
-        self.array.read(&self.region)
-    }
-
-    /// Writes all its elements.
-    ///
-    /// # Errors
-    /// As [`Array::write`].
-    pub fn write<T: Element>(&mut self, elements: &[T]) -> Result<()> {
-        self.array.write(&self.region, elements)
-    }
-
-    /// Its bytes as they are stored; `None` if it is not.
-    ///
-    /// # Errors
-    /// What the store meets.
-    pub fn encoded(&self) -> Result<Option<Bytes>> {
-        block_on(self.core.encoded(&self.layout, &self.indices))
-    }
-
-    /// Erases it: its elements are fill from then on.
-    ///
-    /// # Errors
-    /// [`crate::AccessError::ReadOnly`]; what the store meets.
-    pub fn erase(&mut self) -> Result<()> {
-        block_on(self.core.erase_chunk(&self.layout, &self.indices))
-    }
-}
-
-impl Chunk<aio::Array> {
-    /// Reads its elements.
-    ///
-    /// # Errors
-    /// As [`Array::read`].
-    pub async fn read<T: Element>(&self) -> Result<Vec<T>> {
-        self.array.read(&self.region).await
-    }
-
-    /// Writes all its elements.
-    ///
-    /// # Errors
-    /// As [`Array::write`].
-    pub async fn write<T: Element>(&mut self, elements: Vec<T>) -> Result<()> {
-        self.array.write(&self.region, elements).await
-    }
-
-    /// Its bytes as they are stored; `None` if it is not.
-    ///
-    /// # Errors
-    /// What the store meets.
-    pub async fn encoded(&self) -> Result<Option<Bytes>> {
-        self.core.encoded(&self.layout, &self.indices).await
-    }
-
-    /// Erases it: its elements are fill from then on.
-    ///
-    /// # Errors
-    /// [`crate::AccessError::ReadOnly`]; what the store meets.
-    pub async fn erase(&mut self) -> Result<()> {
-        self.core.erase_chunk(&self.layout, &self.indices).await
     }
 }
 

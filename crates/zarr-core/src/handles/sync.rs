@@ -1,71 +1,344 @@
-//! The handle of an array: reads and writes it.
+//! The blocking handles: each call returns when it is done.
 
 use std::sync::Arc;
 
-use super::{ArrayNode, Chunk, Hierarchy, change_attributes};
-use crate::data_type::{ByteSwap, DataType, Endian, Origin, Repr};
-use crate::dialect::Dialect;
+use bytes::Bytes;
+
+use super::common::handles;
+use super::{ArrayBuilder, Chunk, aio, sync};
+use crate::array::transfer::{Caller, Input};
+use crate::array::{StoredSize, wrong_kind};
+use crate::data_type::DataType;
+use crate::dialect::{Dialect, Era, Warning};
 use crate::element::Element;
 use crate::error::{AccessError, Result};
+use crate::format::{Child, Format};
 use crate::grid::Pieces;
-use crate::json::{Json, Object};
-use crate::metadata::{ArrayMetadata, NodeKind};
+use crate::hierarchy::{ArrayNode, GroupCore, HierarchyContext, NodeCore, OpenOptions};
+use crate::json::Object;
+use crate::metadata::{ArrayMetadata, GroupMetadata, NodeKind};
+use crate::options::Options;
 use crate::path::NodePath;
-use crate::region::{Region, element_count};
+use crate::region::Region;
+use crate::registry::Registry;
 use crate::selection::Selection;
-use crate::store::block_on;
+use crate::store::{Store, StoreKey, block_on};
+#[cfg(doc)]
+use crate::{CodecError, MetadataError, StoreError};
 
-/// An array of a hierarchy.
-///
-/// What is read or written is a [`Selection`]: `..` for all, `(0, .., 10..20)`, a [`Region`], lists, masks,
-/// points, names. Data are in C order of the selection's shape. Every chunk is read at most once, however
-/// often and in whatever order its elements are meant. A selection that leaves the array is an error.
-#[derive(Clone, Debug)]
-pub struct Array {
-    hierarchy: Hierarchy,
-    pub(super) core: ArrayNode,
+handles!();
+
+impl Hierarchy {
+    /// The hierarchy that begins at a store's root.
+    ///
+    /// # Errors
+    /// [`AccessError::NotFound`] if none does; for an entry point that is broken or not known.
+    pub fn open(store: Arc<dyn Store>, options: &OpenOptions) -> Result<Hierarchy> {
+        block_on(HierarchyContext::at_root(store, options)).map(|context| Hierarchy { context })
+    }
+
+    /// A new hierarchy of this format at a store's root. It has only its root group.
+    ///
+    /// # Errors
+    /// [`AccessError::Exists`] if there is a hierarchy.
+    pub fn create(
+        store: Arc<dyn Store>,
+        format: Arc<dyn Format>,
+        options: &OpenOptions,
+    ) -> Result<Hierarchy> {
+        block_on(HierarchyContext::create_whole(store, format, options))
+            .map(|context| Hierarchy { context })
+    }
+
+    /// As [`Hierarchy::create`], but where groups are explicit without the root group: the caller is about to create the
+    /// root node.
+    ///
+    /// # Errors
+    /// As [`Hierarchy::create`].
+    pub fn begin(
+        store: Arc<dyn Store>,
+        format: Arc<dyn Format>,
+        options: &OpenOptions,
+    ) -> Result<Hierarchy> {
+        block_on(HierarchyContext::begin(store, format, options))
+            .map(|context| Hierarchy { context })
+    }
+
+    /// The hierarchy of a dialect at a URL or path, for reading and writing; a new one, as of [`Hierarchy::begin`], if there
+    /// is none.
+    ///
+    /// # Errors
+    /// [`AccessError::Argument`] if there is one of another dialect; as [`Hierarchy::open`].
+    pub fn open_or_create(url: &str, dialect: Dialect, options: &OpenOptions) -> Result<Hierarchy> {
+        block_on(HierarchyContext::open_or_create(url, dialect, options))
+            .map(|context| Hierarchy { context })
+    }
+
+    /// The hierarchy that a URL or a path names, and the node in it: a store's root, or a node inside (decision 0121).
+    ///
+    /// # Errors
+    /// [`AccessError::NotFound`] listing what was looked for; otherwise as [`Hierarchy::open`].
+    pub fn locate(url: &str, options: &OpenOptions) -> Result<(Hierarchy, NodePath)> {
+        block_on(HierarchyContext::locate(url, options))
+            .map(|(context, path, _)| (Hierarchy { context }, path))
+    }
+
+    /// The node that a URL or a path names. It takes fewer requests than [`Hierarchy::locate`] and then
+    /// [`Hierarchy::node`]: documents that were read to find it are not read again.
+    ///
+    /// # Errors
+    /// As those.
+    pub fn open_node(url: &str, options: &OpenOptions) -> Result<Node> {
+        block_on(HierarchyContext::open_url(url, options))
+            .map(|(context, node)| Hierarchy { context }.handle(node))
+    }
+
+    /// The node at `path`.
+    ///
+    /// # Errors
+    /// [`AccessError::NotFound`]; for a document that breaks its specification.
+    pub fn node(&self, path: &NodePath) -> Result<Node> {
+        block_on(self.context.open_node(path)).map(|node| self.handle(node))
+    }
+
+    /// The array at `path`.
+    ///
+    /// # Errors
+    /// As [`Hierarchy::node`]; [`AccessError::NodeKind`] if it is a group.
+    pub fn array(&self, path: &NodePath) -> Result<Array> {
+        block_on(self.context.open_array(path)).map(|core| self.array_of(core))
+    }
+
+    /// The group at `path`.
+    ///
+    /// # Errors
+    /// As [`Hierarchy::node`]; [`AccessError::NodeKind`] if it is an array.
+    pub fn group(&self, path: &NodePath) -> Result<Group> {
+        block_on(self.context.open_group(path)).map(|core| self.group_of(core))
+    }
+
+    /// The root group.
+    ///
+    /// # Errors
+    /// As [`Hierarchy::group`].
+    pub fn root(&self) -> Result<Group> {
+        block_on(self.context.open_group(&NodePath::root())).map(|core| self.group_of(core))
+    }
+
+    /// The children of the node at `path`, sorted; an array has none.
+    ///
+    /// # Errors
+    /// As [`Hierarchy::node`]; [`StoreError::NotCapable`] if the store cannot list (D-161).
+    pub fn children(&self, path: &NodePath) -> Result<Vec<Child>> {
+        block_on(self.context.members(path))
+    }
+
+    /// The node at `path` and all nodes below it, sorted by path.
+    ///
+    /// # Errors
+    /// As [`Hierarchy::node`] and [`Hierarchy::children`].
+    pub fn tree(&self, path: &NodePath) -> Result<Vec<Child>> {
+        block_on(self.context.tree(path))
+    }
+
+    /// The node and all below it, sorted by path and opened: each document is read once. Broken ones are noted as
+    /// warnings and left out (T-35).
+    ///
+    /// # Errors
+    /// As [`Hierarchy::tree`].
+    pub fn nodes(&self, path: &NodePath) -> Result<Vec<Node>> {
+        block_on(self.context.open_nodes(path))
+            .map(|nodes| nodes.into_iter().map(|node| self.handle(node)).collect())
+    }
+
+    /// Creates a group, and those above it where the format has explicit groups.
+    ///
+    /// # Errors
+    /// [`AccessError::Exists`]; [`AccessError::ReadOnly`]; [`AccessError::Argument`] for a name that no
+    /// node may have.
+    pub fn create_group(&self, path: &NodePath, attributes: Object) -> Result<Group> {
+        block_on(self.context.create_group(path, attributes)).map(|core| self.group_of(core))
+    }
+
+    /// Erases the node at `path` with everything below it, also files that are not Zarr's:
+    /// [`Hierarchy::foreign_keys`] lists them.
+    ///
+    /// # Errors
+    /// [`AccessError::NotFound`]; [`AccessError::ReadOnly`].
+    pub fn erase(&self, path: &NodePath) -> Result<()> {
+        block_on(self.context.erase(path))
+    }
+
+    /// The keys below the node at `path` that no format writes, sorted: files of the user, which
+    /// [`Hierarchy::erase`] would erase, too. They are recognised by their names only; no node need be at `path`.
+    ///
+    /// # Errors
+    /// [`StoreError::NotCapable`] if the store cannot list.
+    pub fn foreign_keys(&self, path: &NodePath) -> Result<Vec<StoreKey>> {
+        block_on(self.context.foreign_keys(path))
+    }
+
+    /// The keys that an interrupted erase of the node at `path` left: all below it that Zarr may have written, if there
+    /// is no node. None if there is one, or the store cannot list.
+    ///
+    /// # Errors
+    /// What the store reports.
+    pub fn interrupted_keys(&self, path: &NodePath) -> Result<Vec<StoreKey>> {
+        block_on(self.context.interrupted_keys(path))
+    }
+
+    /// Makes written values visible to other readers, for stores that gather them until then, such as zip archives. The end
+    /// of the last handle does so, too, but cannot report a failure.
+    ///
+    /// # Errors
+    /// What the store reports.
+    pub fn flush(&self) -> Result<()> {
+        block_on(self.context.flush())
+    }
+
+    /// Makes copies of all documents, so that readers need no others: `.zmetadata` in v2 (Z2-070), inline in
+    /// the root group in v3 (F-013), where zarr-python 2.18 puts them in a draft (draft-v3.md 3.4). A change of a document
+    /// through this crate changes its copy, too. Returns the number of nodes.
+    ///
+    /// # Errors
+    /// [`AccessError::ReadOnly`]; [`AccessError::Argument`] for a v3 array at the root, and for a hierarchy
+    /// whose documents are only in such copies; for a document that is broken;
+    /// [`StoreError::NotCapable`] if the store cannot list.
+    pub fn consolidate(&self) -> Result<usize> {
+        block_on(self.context.consolidate(&NodePath::root()))
+    }
+
+    /// Whether there are copies of all documents, as [`Hierarchy::consolidate`] makes them.
+    ///
+    /// # Errors
+    /// What the store reports.
+    pub fn is_consolidated(&self) -> Result<bool> {
+        block_on(self.context.is_consolidated(&NodePath::root()))
+    }
+
+    /// Removes those copies; `false` if there were none.
+    ///
+    /// # Errors
+    /// [`AccessError::ReadOnly`]; [`AccessError::Argument`] if the documents are only in the copies.
+    pub fn remove_consolidated(&self) -> Result<bool> {
+        block_on(self.context.remove_consolidated())
+    }
+
+    /// The nodes whose copies differ from their documents, sorted.
+    ///
+    /// # Errors
+    /// [`AccessError::NotFound`] if there are no copies; for copies of a form that is not known.
+    pub fn check_consolidated(&self) -> Result<Vec<NodePath>> {
+        block_on(self.context.check_consolidated())
+    }
+}
+
+impl Node {
+    /// Changes the user's attributes; see [`Group::update_attributes`].
+    ///
+    /// # Errors
+    /// As [`Group::update_attributes`].
+    pub fn update_attributes(&self, change: impl FnMut(&mut Object)) -> Result<Object> {
+        match self {
+            Node::Array(array) => array.update_attributes(change),
+            Node::Group(group) => group.update_attributes(change),
+        }
+    }
+}
+
+impl Group {
+    /// Makes copies of the documents of this group and of all below it, for readers that open it by itself. Returns the
+    /// number of nodes.
+    ///
+    /// # Errors
+    /// As [`Hierarchy::consolidate`]; [`AccessError::Argument`] for a group of a draft that is not the root.
+    pub fn consolidate(&self) -> Result<usize> {
+        block_on(self.hierarchy.context.consolidate(self.path()))
+    }
+
+    /// Whether there are copies of these documents, as [`Group::consolidate`] makes them.
+    ///
+    /// # Errors
+    /// What the store reports.
+    pub fn is_consolidated(&self) -> Result<bool> {
+        block_on(self.hierarchy.context.is_consolidated(self.path()))
+    }
+
+    /// The node at `path`, from here.
+    ///
+    /// # Errors
+    /// As [`Hierarchy::node`].
+    pub fn node(&self, path: &str) -> Result<Node> {
+        self.hierarchy.node(&self.below(path)?)
+    }
+
+    /// The array at `path`, from here.
+    ///
+    /// # Errors
+    /// As [`Hierarchy::array`].
+    pub fn array(&self, path: &str) -> Result<Array> {
+        self.hierarchy.array(&self.below(path)?)
+    }
+
+    /// The group at `path`, from here.
+    ///
+    /// # Errors
+    /// As [`Hierarchy::group`].
+    pub fn group(&self, path: &str) -> Result<Group> {
+        self.hierarchy.group(&self.below(path)?)
+    }
+
+    /// Its children, sorted.
+    ///
+    /// # Errors
+    /// As [`Hierarchy::children`].
+    pub fn children(&self) -> Result<Vec<Child>> {
+        block_on(self.hierarchy.context.children(self.path()))
+    }
+
+    /// Itself and all nodes below it, sorted by path.
+    ///
+    /// # Errors
+    /// As [`Hierarchy::tree`].
+    pub fn tree(&self) -> Result<Vec<Child>> {
+        self.hierarchy.tree(self.path())
+    }
+
+    /// Itself and all nodes below it, sorted by path and opened.
+    ///
+    /// # Errors
+    /// As [`Hierarchy::nodes`].
+    pub fn nodes(&self) -> Result<Vec<Node>> {
+        self.hierarchy.nodes(self.path())
+    }
+
+    /// Creates a group at `path`, from here.
+    ///
+    /// # Errors
+    /// As [`Hierarchy::create_group`].
+    pub fn create_group(&self, path: &str) -> Result<Group> {
+        self.hierarchy.create_group(&self.below(path)?, Object::new())
+    }
+
+    /// Erases the node at `path`, from here, with everything below it.
+    ///
+    /// # Errors
+    /// As [`Hierarchy::erase`].
+    pub fn erase(&self, path: &str) -> Result<()> {
+        self.hierarchy.erase(&self.below(path)?)
+    }
+
+    /// Changes the user's attributes: `change` is applied to what they are now, and again if another
+    /// writer was faster, so that no change is lost. Returns what they are afterwards.
+    ///
+    /// # Errors
+    /// [`AccessError::ReadOnly`]; [`AccessError::Argument`] for attributes that the format reserves.
+    pub fn update_attributes(&self, change: impl FnMut(&mut Object)) -> Result<Object> {
+        block_on(self.hierarchy.context.update_attributes(self.path(), NodeKind::Group, change))
+    }
 }
 
 impl Array {
-    pub(crate) fn new(hierarchy: Hierarchy, core: ArrayNode) -> Array {
-        Array { hierarchy, core }
-    }
-
-    /// Where it is.
-    pub fn path(&self) -> &NodePath {
-        &self.core.path
-    }
-
-    /// The hierarchy it is part of.
-    pub fn hierarchy(&self) -> &Hierarchy {
-        &self.hierarchy
-    }
-
-    /// What is known of it: as it was when it was opened, or last changed through one of its handles.
-    pub fn metadata(&self) -> Arc<ArrayMetadata> {
-        self.core.state().metadata.clone()
-    }
-
-    /// How many elements along each axis.
-    pub fn shape(&self) -> Vec<u64> {
-        self.metadata().shape.clone()
-    }
-
-    /// The type of an element.
-    pub fn data_type(&self) -> DataType {
-        self.metadata().data_type.clone()
-    }
-
-    /// The chunk shape, if all chunks have one.
-    pub fn chunk_shape(&self) -> Option<Vec<u64>> {
-        self.metadata().chunk_shape()
-    }
-
-    /// The user's attributes.
-    pub fn attributes(&self) -> Object {
-        self.metadata().attributes.clone()
-    }
-
     /// Reads the document again: others may have resized the array.
     ///
     /// # Errors
@@ -74,37 +347,14 @@ impl Array {
         block_on(self.core.refresh())
     }
 
-    /// Cuts a selection into pieces of at most `max_bytes` or one chunk, along the borders of stored chunks, for callers that read or
-    /// write it piece by piece. An element of variable length counts as 256 bytes.
-    ///
-    /// ```
-    /// # fn example(array: &zarr_core::Array) -> zarr_core::Result<()> {
-    /// let mut sum = 0.0;
-    /// for piece in array.pieces(.., 64 << 20)? {
-    ///     sum += array.read::<f64>(&piece.selection)?.iter().sum::<f64>();
-    /// }
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    /// Those of the selection, as [`Array::read`].
-    pub fn pieces(&self, selection: impl Into<Selection>, max_bytes: u64) -> Result<Pieces> {
-        self.core.pieces(selection, max_bytes)
-    }
-
     /// Reads what is selected.
     ///
     /// # Errors
     /// [`AccessError::ElementType`]; [`AccessError::OutOfBounds`], [`AccessError::Index`] and
     /// [`AccessError::Argument`] for the selection; [`AccessError::TooLarge`]; what the store or a codec
-    /// meets.
+    /// reports.
     pub fn read<T: Element>(&self, selection: impl Into<Selection>) -> Result<Vec<T>> {
-        let (layout, selected) = self.core.prepare(selection)?;
-        self.core.check_type::<T>(&layout)?;
-        let mut elements = self.core.alloc_output::<T>(&selected.shape)?;
-        self.core.read_elements(&layout, &selected.part, layout.span(), &mut elements)?;
-        Ok(elements)
+        block_on(self.core.read_vec(None, selection.into(), Caller::Blocking))
     }
 
     /// Reads what is selected into memory of the caller's, which must have exactly its size.
@@ -116,20 +366,16 @@ impl Array {
         selection: impl Into<Selection>,
         out: &mut [T],
     ) -> Result<()> {
-        let (layout, selected) = self.core.prepare(selection)?;
-        self.core.check_type::<T>(&layout)?;
-        self.core.check_count(&selected.shape, out.len())?;
-        self.core.read_elements(&layout, &selected.part, layout.span(), out)
+        self.core.read_lent(selection.into(), out)
     }
 
-    /// Reads what is selected as bytes: native elements in C order, whatever their type; elements of any length
+    /// Reads what is selected as bytes: native elements of any type in C order; variable-length elements
     /// each after their length, a little-endian number of four bytes.
     ///
     /// # Errors
     /// As [`Array::read`].
     pub fn read_bytes(&self, selection: impl Into<Selection>) -> Result<Vec<u8>> {
-        let (layout, selected) = self.core.prepare(selection)?;
-        self.core.read_bytes(&layout, &selected.part, layout.span())
+        block_on(self.core.read_native(None, selection.into(), Caller::Blocking))
     }
 
     /// Reads what is selected as bytes: little-endian elements in C order. Above an integer of fewer bits than its
@@ -138,56 +384,28 @@ impl Array {
     /// # Errors
     /// As [`Array::read`].
     pub fn read_le_bytes(&self, selection: impl Into<Selection>) -> Result<Vec<u8>> {
-        let mut bytes = self.read_bytes(selection)?;
-        self.turn_to_little_endian(&mut bytes);
-        match self.data_type().stored_mask() {
-            0xff => {}
-            mask => bytes.iter_mut().for_each(|byte| *byte &= mask),
-        }
-        Ok(bytes)
-    }
-
-    fn turn_to_little_endian(&self, bytes: &mut [u8]) {
-        if Endian::NATIVE == Endian::Big {
-            ByteSwap::of_all(&self.data_type()).apply(bytes);
-        }
+        block_on(self.core.read_little_endian(selection.into(), Caller::Blocking))
     }
 
     /// Writes what is selected, after a look at the array's document: where another writer has shortened or erased the
-    /// array since it was opened, that is an error, and nothing is written (not with the guard off). Parts of chunks are laid over what others write meanwhile; no element is
-    /// lost. Of elements for the same place the last one in C order stays.
+    /// array since it was opened, that is an error, and nothing is written (not with the guard off). Parts of chunks are
+    /// merged into what others write concurrently; no element is lost. Of elements for the same place the last one in C order
+    /// stays.
     ///
     /// # Errors
     /// [`AccessError::ReadOnly`], [`AccessError::ElementType`], [`AccessError::Count`]; [`AccessError::NotFound`],
     /// [`AccessError::Replaced`] if the array is gone or another is in its place; those of
-    /// [`Array::read`] for the selection; what the store or a codec meets.
+    /// [`Array::read`] for the selection; what the store or a codec reports.
     pub fn write<T: Element>(&self, selection: impl Into<Selection>, elements: &[T]) -> Result<()> {
-        let (layout, selected) = self.core.prepare(selection)?;
-        self.core.check_elements(&layout, elements)?;
-        self.core.check_count(&selected.shape, elements.len())?;
-        block_on(self.core.check_still_there(&layout, &selected.part))?;
-        self.core.write_elements(&layout, &selected.part, elements)
+        block_on(self.core.write_typed(None, selection.into(), Input::Lent(elements)))
     }
 
     /// Writes what is selected from bytes, as [`Array::read_bytes`] gives them.
     ///
     /// # Errors
-    /// As [`Array::write`]; [`crate::CodecError::Corrupt`] for bytes that are no elements of the type.
+    /// As [`Array::write`]; [`CodecError::Corrupt`] for bytes that are no elements of the type.
     pub fn write_bytes(&self, selection: impl Into<Selection>, bytes: &[u8]) -> Result<()> {
-        let (layout, selected) = self.core.prepare(selection)?;
-        let (part, span) = (&selected.part, layout.span());
-        if layout.repr == Repr::Variable {
-            let count = element_count(&selected.shape).unwrap_or(u64::MAX);
-            let cells = layout.cells_of_stream(bytes, count).map_err(|e| self.core.at(e))?;
-            block_on(self.core.check_still_there(&layout, part))?;
-            return self.core.write(&layout, part, span, &cells.memory, Some(&cells.var_buffer));
-        }
-        let whole = bytes.len().is_multiple_of(span.size);
-        let count = if whole { bytes.len() / span.size } else { usize::MAX };
-        self.core.check_count(&selected.shape, count)?;
-        self.core.check_bytes(&layout.metadata.data_type, bytes)?;
-        block_on(self.core.check_still_there(&layout, part))?;
-        self.core.write(&layout, part, span, bytes, None)
+        block_on(self.core.write_native(None, selection.into(), Input::Lent(bytes)))
     }
 
     /// Writes what is selected from bytes: little-endian elements in C order.
@@ -195,50 +413,74 @@ impl Array {
     /// # Errors
     /// As [`Array::write_bytes`].
     pub fn write_le_bytes(&self, selection: impl Into<Selection>, bytes: &[u8]) -> Result<()> {
-        let data_type = self.data_type();
-        let narrow = data_type.stored_mask() != 0xff;
-        if Endian::NATIVE == Endian::Little && !narrow {
-            return self.write_bytes(selection, bytes);
-        }
-        let mut bytes = bytes.to_vec();
-        self.turn_to_little_endian(&mut bytes);
-        if narrow {
-            data_type.check(&mut bytes, Origin::Store).map_err(|e| self.core.at(e))?;
-        }
-        self.write_bytes(selection, &bytes)
+        block_on(self.core.write_little_endian(selection.into(), Input::Lent(bytes)))
     }
 
-    /// Cuts a region along chunk borders into at most `parts` regions of about equal size, for writers
-    /// that work side by side: no two of them touch the same chunk.
+    /// Reads one field of the records that are selected; `e.x` is the field `x` of the field `e`. A field with
+    /// a shape gives all its elements for each record, in C order. Whole records are decoded, and the field is copied out of them.
+    ///
+    /// ```
+    /// # fn example(array: &zarr_core::Array) -> zarr_core::Result<()> {
+    /// let heights = array.read_field::<f64>("height", 10..20)?;
+    /// array.write_field("height", 10..20, &heights)?;
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
-    /// As [`Array::read`], for the selection; [`AccessError::Argument`] for one that is no region.
-    pub fn write_plan(&self, region: impl Into<Selection>, parts: usize) -> Result<Vec<Region>> {
-        self.core.write_plan(region, parts)
+    /// As [`Array::read`]; [`AccessError::Argument`] if there is no such field.
+    pub fn read_field<T: Element>(
+        &self,
+        field: &str,
+        selection: impl Into<Selection>,
+    ) -> Result<Vec<T>> {
+        block_on(self.core.read_vec(Some(field), selection.into(), Caller::Blocking))
     }
 
-    /// The chunk with these indices.
+    /// Reads one field as bytes: native elements of any type.
     ///
     /// # Errors
-    /// [`AccessError::Argument`] if the array has no such chunk.
-    pub fn chunk(&self, indices: &[u64]) -> Result<Chunk> {
-        Chunk::new(self.clone(), &self.core, indices)
+    /// As [`Array::read_field`].
+    pub fn read_field_bytes(
+        &self,
+        field: &str,
+        selection: impl Into<Selection>,
+    ) -> Result<Vec<u8>> {
+        block_on(self.core.read_native(Some(field), selection.into(), Caller::Blocking))
     }
 
-    /// The chunks that a selection touches, each once: handles that parallel writers can share out.
+    /// Writes one field of the records that are selected. The other fields stay as they are, even if others write them
+    /// concurrently (decision 0116).
     ///
     /// # Errors
-    /// As [`Array::read`], for the selection.
-    pub fn chunks(&self, selection: impl Into<Selection>) -> Result<impl Iterator<Item = Chunk>> {
-        let (layout, selected) = self.core.prepare(selection)?;
-        Chunk::all(self.clone(), &self.core, &layout, &selected.part)
+    /// As [`Array::write`]; [`AccessError::Argument`] if there is no such field.
+    pub fn write_field<T: Element>(
+        &self,
+        field: &str,
+        selection: impl Into<Selection>,
+        elements: &[T],
+    ) -> Result<()> {
+        block_on(self.core.write_typed(Some(field), selection.into(), Input::Lent(elements)))
     }
 
-    /// How many of its chunks are stored, or shards, where it has those: one listing. None at all, where there
-    /// should be some, is a sign of chunk keys that their writer spelled otherwise than the document says.
+    /// Writes one field from bytes: native elements of any type.
     ///
     /// # Errors
-    /// [`crate::StoreError::NotCapable`] if the store cannot list; what the store meets.
+    /// As [`Array::write_field`]; [`CodecError::Corrupt`] for bytes that are no such elements.
+    pub fn write_field_bytes(
+        &self,
+        field: &str,
+        selection: impl Into<Selection>,
+        bytes: &[u8],
+    ) -> Result<()> {
+        block_on(self.core.write_native(Some(field), selection.into(), Input::Lent(bytes)))
+    }
+
+    /// How many of its chunks are stored, or shards, where it has those: one listing. If there are none where some are
+    /// expected, the chunk keys may be written otherwise than the document says.
+    ///
+    /// # Errors
+    /// [`StoreError::NotCapable`] if the store cannot list; what the store reports.
     pub fn stored_chunks(&self) -> Result<u64> {
         block_on(self.core.stored_chunks())
     }
@@ -247,21 +489,21 @@ impl Array {
     ///
     /// # Errors
     /// As [`Array::stored_chunks`].
-    pub fn stored_size(&self) -> Result<super::StoredSize> {
+    pub fn stored_size(&self) -> Result<StoredSize> {
         block_on(self.core.stored_size())
     }
 
     /// Gives the array a new shape. What is cut off is forgotten, inside edge chunks, too, unless
-    /// [`super::Options::keep_cut_off`] says otherwise; what is added reads as the fill value.
+    /// [`Options::keep_cut_off`] is set; what is added reads as the fill value.
     ///
     /// # Errors
-    /// [`AccessError::Rank`], [`AccessError::ReadOnly`]; what the store meets.
+    /// [`AccessError::Rank`], [`AccessError::ReadOnly`]; what the store reports.
     pub fn resize(&self, shape: &[u64]) -> Result<()> {
         block_on(self.core.resize(shape))
     }
 
-    /// As [`Array::resize`], to what `to` makes of the shape that the array has, which it is asked again whenever
-    /// another writer was faster: so one that only lengthens never cuts off what others have appended meanwhile.
+    /// As [`Array::resize`], to what `to` makes of the shape that the array has. `to` is called again whenever
+    /// another writer was faster: so one that only lengthens never cuts off what others have appended concurrently.
     /// Returns the shape that the array had.
     ///
     /// # Errors
@@ -276,84 +518,47 @@ impl Array {
     /// Gives the axes other names: in final v3 the document's, else those that xarray looks for among the attributes.
     ///
     /// # Errors
-    /// [`AccessError::Rank`] if there is not one for each axis; [`AccessError::ReadOnly`]; what the store meets.
+    /// [`AccessError::Rank`] if there is not one for each axis; [`AccessError::ReadOnly`]; what the store reports.
     pub fn rename_dimensions(&self, names: &[String]) -> Result<()> {
-        let (core, expected) = (&self.core, self.shape().len());
-        if names.len() != expected {
-            return Err(core.at(AccessError::Rank { expected, found: names.len() }));
-        }
-        let names: Json = names.iter().map(|name| Json::from(name.as_str())).collect();
-        let mut place = core.context.format.attributes_place(&core.path, NodeKind::Array)?;
-        match self.hierarchy.dialect() {
-            Dialect::V3 => {
-                place.member = Some("dimension_names");
-                block_on(core.context.edit(&core.path, &place, |_| Ok(names.clone())))?;
-            }
-            Dialect::V2 | Dialect::Draft => {
-                self.update_attributes(|attributes| {
-                    attributes.insert("_ARRAY_DIMENSIONS", names.clone());
-                })?;
-            }
-        }
-        self.refresh()
+        block_on(self.core.rename_dimensions(names))
     }
 
     /// Makes the array longer along `axis` and writes `elements` there, all in C order; returns the
-    /// coordinate at which they begin. Appends of several writers all arrive, each in a place of its own.
+    /// coordinate at which they begin. Concurrent appends all arrive, each in a separate place.
     ///
     /// The place is taken before the elements are stored. If they cannot be stored, the array gets the shape back
-    /// that it had, unless others have appended meanwhile (decision 0140). An append that is killed, or whose future
+    /// that it had, unless others have appended concurrently (decision 0140). An append that is killed, or whose future
     /// is dropped, leaves the place: what was not stored reads as the fill value.
     ///
     /// # Errors
     /// [`AccessError::Count`] if the elements do not fill whole slices; otherwise as [`Array::write`].
     pub fn append<T: Element>(&self, axis: usize, elements: &[T]) -> Result<u64> {
-        self.core.check_elements(&self.core.state(), elements)?;
-        let (state, place) = block_on(self.core.grow(axis, elements.len()))?;
-        let start = place.intervals()[axis].start;
-        let write = |layout| self.core.write_elements(&layout, &(&place).into(), elements);
-        match state.layout().and_then(write) {
-            Ok(()) => Ok(start),
-            Err(e) => Err(block_on(self.core.give_back(axis, &place, e))),
-        }
+        block_on(self.core.append(axis, Input::Lent(elements)))
     }
 
     /// Makes the array longer before its first element along `axis`, and writes `elements` there, all in C
     /// order: what had coordinate 0 has the coordinate after them. No stored element moves. Only a chunk
-    /// grid that reaches before its origin can do so; those come from extensions.
+    /// grid that reaches before its origin can do so; those are extensions.
     ///
     /// As with [`Array::append`] the place is taken before the elements are stored, and given back if they cannot be,
-    /// unless others have changed the array's shape or grid meanwhile. A prepend that is killed, or whose future is
+    /// unless others have changed the array's shape or grid concurrently. A prepend that is killed, or whose future is
     /// dropped, leaves the place: what was not stored reads as the fill value.
     ///
     /// # Errors
     /// [`AccessError::Argument`] for another grid; otherwise as [`Array::append`].
     pub fn prepend<T: Element>(&self, axis: usize, elements: &[T]) -> Result<()> {
-        self.core.check_elements(&self.core.state(), elements)?;
-        let grown = block_on(self.core.grow_before(axis, elements.len()))?;
-        let write = |layout| self.core.write_elements(&layout, &(&grown.place).into(), elements);
-        match grown.state.layout().and_then(write) {
-            Ok(()) => Ok(()),
-            Err(e) => Err(block_on(self.core.give_back_before(&grown, e))),
-        }
+        block_on(self.core.prepend(axis, Input::Lent(elements)))
     }
 
-    /// Changes the user's attributes; see [`super::Group::update_attributes`].
+    /// Changes the user's attributes; see [`Group::update_attributes`].
     ///
     /// # Errors
-    /// As there.
+    /// As [`Group::update_attributes`].
     pub fn update_attributes(&self, change: impl FnMut(&mut Object)) -> Result<Object> {
-        let context = &self.hierarchy.context;
-        let before = self.core.state();
-        let attributes =
-            block_on(change_attributes(context, self.path(), NodeKind::Array, change))?;
-        block_on(self.core.set_attributes(&before, attributes.clone()))?;
-        Ok(attributes)
+        block_on(self.core.update_attributes(change))
     }
-}
 
-#[cfg(feature = "ndarray")]
-impl Array {
+    #[cfg(feature = "ndarray")]
     /// Reads what is selected as an `ndarray` array of the selection's shape.
     ///
     /// # Errors
@@ -362,16 +567,11 @@ impl Array {
         &self,
         selection: impl Into<Selection>,
     ) -> Result<ndarray::ArrayD<T>> {
-        let (layout, selected) = self.core.prepare(selection)?;
-        self.core.check_type::<T>(&layout)?;
-        let mut elements = self.core.alloc_output::<T>(&selected.shape)?;
-        self.core.read_elements(&layout, &selected.part, layout.span(), &mut elements)?;
-        let shape: Vec<usize> = selected.shape.iter().map(|&n| n as usize).collect();
-        Ok(ndarray::ArrayD::from_shape_vec(shape, elements)
-            .expect("as many elements as are selected"))
+        block_on(self.core.read_ndarray(selection.into(), Caller::Blocking))
     }
 
-    /// Writes what is selected from an `ndarray` array of the selection's shape, in whatever memory order.
+    #[cfg(feature = "ndarray")]
+    /// Writes what is selected from an `ndarray` array of the selection's shape, in any memory order.
     ///
     /// # Errors
     /// As [`Array::write`]; [`AccessError::Argument`] if the shapes differ.
@@ -380,16 +580,61 @@ impl Array {
         selection: impl Into<Selection>,
         elements: ndarray::ArrayView<'_, T, D>,
     ) -> Result<()> {
-        let selection = selection.into();
-        let due = self.core.prepare(&selection)?.1.shape;
         let shape: Vec<u64> = elements.shape().iter().map(|&n| n as u64).collect();
-        if shape != due {
-            let why = format!("an array of shape {shape:?} does not fill a selection of {due:?}");
-            return Err(self.core.at(AccessError::Argument(why)));
-        }
-        match elements.as_slice() {
-            Some(slice) => self.write(selection, slice),
-            None => self.write(selection, &elements.iter().cloned().collect::<Vec<T>>()),
-        }
+        let copy: Vec<T>;
+        let elements = match elements.as_slice() {
+            Some(elements) => elements,
+            None => {
+                copy = elements.iter().cloned().collect();
+                &copy
+            }
+        };
+        block_on(self.core.write_shaped(selection.into(), &shape, Input::Lent(elements)))
+    }
+}
+
+impl Chunk<Array> {
+    /// Reads its elements.
+    ///
+    /// # Errors
+    /// As [`Array::read`].
+    pub fn read<T: Element>(&self) -> Result<Vec<T>> {
+        self.array().read(self.region())
+    }
+
+    /// Writes all its elements.
+    ///
+    /// # Errors
+    /// As [`Array::write`].
+    pub fn write<T: Element>(&mut self, elements: &[T]) -> Result<()> {
+        self.array().write(self.region(), elements)
+    }
+
+    /// Its bytes as they are stored; `None` if it is not.
+    ///
+    /// # Errors
+    /// What the store reports.
+    pub fn encoded(&self) -> Result<Option<Bytes>> {
+        block_on(self.get_encoded())
+    }
+
+    /// Erases it: its elements are fill from then on.
+    ///
+    /// # Errors
+    /// [`AccessError::ReadOnly`]; what the store reports.
+    pub fn erase(&mut self) -> Result<()> {
+        block_on(self.remove())
+    }
+}
+
+impl ArrayBuilder<Hierarchy> {
+    /// Creates the array.
+    ///
+    /// # Errors
+    /// [`AccessError::Exists`], [`AccessError::ReadOnly`]; [`AccessError::Argument`] for a wrong or missing
+    /// property; [`MetadataError::CannotSpell`] for what the format cannot represent;
+    /// [`StoreError::NotCapable`] where chunks are to be purged and the store cannot list.
+    pub fn create(self) -> Result<Array> {
+        block_on(self.build()).map(|(hierarchy, core)| hierarchy.array_of(core))
     }
 }

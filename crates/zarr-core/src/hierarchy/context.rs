@@ -30,6 +30,8 @@ use crate::sync::lock;
 #[derive(Debug)]
 pub(crate) struct HierarchyContext {
     context: Arc<StoreContext>,
+    /// The store as the caller gave it.
+    pub unguarded: Arc<dyn Store>,
     /// The store, whose documents are not replaced by consolidated copies.
     pub live: Arc<dyn Store>,
     /// The copies that replace documents.
@@ -196,6 +198,7 @@ impl HierarchyContext {
         warnings: Vec<Warning>,
     ) -> HierarchyContext {
         HierarchyContext {
+            unguarded: store.clone(),
             live: store.clone(),
             copied: None,
             watched: Mutex::new(None),

@@ -1,242 +1,123 @@
-//! The handles of a node and of a group.
+//! Opens, creates and changes nodes for the handles.
 
 use std::sync::Arc;
 
-use super::array::Array;
-use super::builder::ArrayBuilder;
-use super::{Hierarchy, change_attributes};
+use super::{ArrayNode, CreateMode, HierarchyContext};
 use crate::array::wrong_kind;
 use crate::error::Result;
-use crate::format::Child;
-use crate::json::Object;
-use crate::metadata::{GroupMetadata, NodeKind};
+use crate::json::{Json, Object};
+use crate::metadata::{ArrayMetadata, GroupMetadata, NodeKind, NodeMetadata};
 use crate::path::NodePath;
-use crate::store::block_on;
 
-/// A group or an array.
+/// A node, as the handles of both faces have it.
+pub(crate) enum NodeCore {
+    Array(ArrayNode),
+    Group(GroupCore),
+}
+
+/// A group as it was when it was opened.
 #[derive(Clone, Debug)]
-pub enum Node {
-    /// An array.
-    Array(Array),
-    /// A group.
-    Group(Group),
+pub(crate) struct GroupCore {
+    pub path: NodePath,
+    pub metadata: Arc<GroupMetadata>,
 }
 
-impl Node {
-    /// Where it is.
-    pub fn path(&self) -> &NodePath {
-        match self {
-            Node::Array(array) => array.path(),
-            Node::Group(group) => group.path(),
-        }
+impl GroupCore {
+    fn new(path: &NodePath, metadata: GroupMetadata) -> Self {
+        GroupCore { path: path.clone(), metadata: Arc::new(metadata) }
     }
+}
 
-    /// Whether it is a group or an array.
-    pub fn kind(&self) -> NodeKind {
-        match self {
-            Node::Array(_) => NodeKind::Array,
-            Node::Group(_) => NodeKind::Group,
-        }
-    }
-
-    /// The hierarchy it is part of.
-    pub fn hierarchy(&self) -> &Hierarchy {
-        match self {
-            Node::Array(array) => array.hierarchy(),
-            Node::Group(group) => group.hierarchy(),
-        }
-    }
-
-    /// The user's attributes.
-    pub fn attributes(&self) -> Object {
-        match self {
-            Node::Array(array) => array.attributes(),
-            Node::Group(group) => group.attributes().clone(),
-        }
-    }
-
-    /// Changes the user's attributes; see [`Group::update_attributes`].
-    ///
-    /// # Errors
-    /// As there.
-    pub fn update_attributes(&self, change: impl FnMut(&mut Object)) -> Result<Object> {
-        match self {
-            Node::Array(array) => array.update_attributes(change),
-            Node::Group(group) => group.update_attributes(change),
-        }
-    }
-
-    /// The array, if it is one.
-    pub fn as_array(&self) -> Option<&Array> {
-        match self {
-            Node::Array(array) => Some(array),
-            Node::Group(_) => None,
-        }
-    }
-
-    /// The group, if it is one.
-    pub fn as_group(&self) -> Option<&Group> {
-        match self {
-            Node::Group(group) => Some(group),
-            Node::Array(_) => None,
-        }
-    }
-
-    /// The array.
-    ///
-    /// # Errors
-    /// [`crate::AccessError::NodeKind`] if it is a group.
-    pub fn into_array(self) -> Result<Array> {
-        match self {
-            Node::Array(array) => Ok(array),
-            Node::Group(group) => {
-                Err(group.hierarchy.context.at(&group.path, wrong_kind(NodeKind::Group)))
+impl HierarchyContext {
+    pub(super) fn node_core(
+        self: &Arc<Self>,
+        path: &NodePath,
+        metadata: NodeMetadata,
+    ) -> Result<NodeCore> {
+        Ok(match metadata {
+            NodeMetadata::Array(metadata) => {
+                NodeCore::Array(ArrayNode::new(self.clone(), path.clone(), *metadata)?)
             }
+            NodeMetadata::Group(metadata) => NodeCore::Group(GroupCore::new(path, metadata)),
+        })
+    }
+
+    /// The node at `path`.
+    pub async fn open_node(self: &Arc<Self>, path: &NodePath) -> Result<NodeCore> {
+        self.node_core(path, self.node(path).await?)
+    }
+
+    /// The array at `path`.
+    pub async fn open_array(self: &Arc<Self>, path: &NodePath) -> Result<ArrayNode> {
+        match self.open_node(path).await? {
+            NodeCore::Array(core) => Ok(core),
+            NodeCore::Group(_) => Err(self.at(path, wrong_kind(NodeKind::Group))),
         }
     }
 
-    /// The group.
-    ///
-    /// # Errors
-    /// [`crate::AccessError::NodeKind`] if it is an array.
-    pub fn into_group(self) -> Result<Group> {
-        match self {
-            Node::Group(group) => Ok(group),
-            Node::Array(array) => {
-                Err(array.hierarchy().context.at(array.path(), wrong_kind(NodeKind::Array)))
-            }
+    /// The group at `path`.
+    pub async fn open_group(self: &Arc<Self>, path: &NodePath) -> Result<GroupCore> {
+        match self.open_node(path).await? {
+            NodeCore::Group(core) => Ok(core),
+            NodeCore::Array(_) => Err(self.at(path, wrong_kind(NodeKind::Array))),
         }
     }
-}
 
-/// A group of a hierarchy.
-#[derive(Clone, Debug)]
-pub struct Group {
-    pub(super) hierarchy: Hierarchy,
-    pub(super) path: NodePath,
-    pub(super) metadata: Arc<GroupMetadata>,
-}
-
-impl Group {
-    /// Where it is.
-    pub fn path(&self) -> &NodePath {
-        &self.path
+    /// The node at `path` and all below it, sorted by path. Broken ones are noted as warnings and left out (T-35).
+    pub async fn open_nodes(self: &Arc<Self>, path: &NodePath) -> Result<Vec<NodeCore>> {
+        let nodes = self.nodes(path).await?.into_iter();
+        let opened = nodes.map(|(path, node)| (self.node_core(&path, node), path));
+        Ok(opened.filter_map(|(node, path)| self.unless_broken(&path, node)).collect())
     }
 
-    /// The hierarchy it is part of.
-    pub fn hierarchy(&self) -> &Hierarchy {
-        &self.hierarchy
+    /// Creates a group.
+    pub async fn create_group(&self, path: &NodePath, attributes: Object) -> Result<GroupCore> {
+        let metadata = GroupMetadata { attributes, ..GroupMetadata::default() };
+        let node = NodeMetadata::Group(metadata.clone());
+        self.create(path, &node, CreateMode::default()).await?;
+        Ok(GroupCore::new(path, metadata))
     }
 
-    /// What was known of it when it was opened.
-    pub fn metadata(&self) -> &GroupMetadata {
-        &self.metadata
+    /// Creates an array.
+    pub async fn create_array(
+        self: &Arc<Self>,
+        path: &NodePath,
+        metadata: ArrayMetadata,
+        mode: CreateMode,
+    ) -> Result<ArrayNode> {
+        let node = NodeMetadata::Array(Box::new(metadata));
+        match self.node_core(path, self.create(path, &node, mode).await?)? {
+            NodeCore::Array(core) => Ok(core),
+            NodeCore::Group(_) => Err(self.at(path, wrong_kind(NodeKind::Group))),
+        }
     }
 
-    /// The user's attributes when it was opened.
-    pub fn attributes(&self) -> &Object {
-        &self.metadata.attributes
-    }
-
-    fn below(&self, path: &str) -> Result<NodePath> {
-        self.path.join(path).map_err(|e| self.hierarchy.context.at(&self.path, e))
-    }
-
-    /// Makes copies of the documents of this group and of all below it, for readers that open it by itself. Returns the
-    /// number of nodes.
-    ///
-    /// # Errors
-    /// As [`Hierarchy::consolidate`]; [`crate::AccessError::Argument`] for a group of a draft that is not the root.
-    pub fn consolidate(&self) -> Result<usize> {
-        block_on(self.hierarchy.context.consolidate(&self.path))
-    }
-
-    /// Whether copies of these documents are there, as [`Group::consolidate`] makes them.
-    ///
-    /// # Errors
-    /// What the store meets.
-    pub fn is_consolidated(&self) -> Result<bool> {
-        block_on(self.hierarchy.context.is_consolidated(&self.path))
-    }
-
-    /// The node at `path`, from here.
-    ///
-    /// # Errors
-    /// As [`Hierarchy::node`].
-    pub fn node(&self, path: &str) -> Result<Node> {
-        self.hierarchy.node(&self.below(path)?)
-    }
-
-    /// The array at `path`, from here.
-    ///
-    /// # Errors
-    /// As [`Hierarchy::array`].
-    pub fn array(&self, path: &str) -> Result<Array> {
-        self.hierarchy.array(&self.below(path)?)
-    }
-
-    /// The group at `path`, from here.
-    ///
-    /// # Errors
-    /// As [`Hierarchy::group`].
-    pub fn group(&self, path: &str) -> Result<Group> {
-        self.hierarchy.group(&self.below(path)?)
-    }
-
-    /// Its children, sorted.
-    ///
-    /// # Errors
-    /// As [`Hierarchy::children`].
-    pub fn children(&self) -> Result<Vec<Child>> {
-        block_on(self.hierarchy.context.children(&self.path))
-    }
-
-    /// Itself and all nodes below it, sorted by path.
-    ///
-    /// # Errors
-    /// As [`Hierarchy::tree`].
-    pub fn tree(&self) -> Result<Vec<Child>> {
-        self.hierarchy.tree(&self.path)
-    }
-
-    /// Itself and all nodes below it, sorted by path and opened.
-    ///
-    /// # Errors
-    /// As [`Hierarchy::nodes`].
-    pub fn nodes(&self) -> Result<Vec<Node>> {
-        self.hierarchy.nodes(&self.path)
-    }
-
-    /// Creates a group at `path`, from here.
-    ///
-    /// # Errors
-    /// As [`Hierarchy::create_group`].
-    pub fn create_group(&self, path: &str) -> Result<Group> {
-        self.hierarchy.create_group(&self.below(path)?, Object::new())
-    }
-
-    /// Begins an array at `path`, from here.
-    ///
-    /// # Errors
-    /// [`crate::AccessError::Argument`] for text that is no path.
-    pub fn create_array(&self, path: &str) -> Result<ArrayBuilder> {
-        Ok(self.hierarchy.create_array(&self.below(path)?))
-    }
-
-    /// Erases the node at `path`, from here, with everything below it.
-    ///
-    /// # Errors
-    /// As [`Hierarchy::erase`].
-    pub fn erase(&self, path: &str) -> Result<()> {
-        self.hierarchy.erase(&self.below(path)?)
-    }
-
-    /// Changes the user's attributes: `change` is laid over what they are now, and again if another
-    /// writer was faster, so that nobody's change is lost. Returns what they are afterwards.
-    ///
-    /// # Errors
-    /// [`crate::AccessError::ReadOnly`]; [`crate::AccessError::Argument`] for attributes that the format reserves.
-    pub fn update_attributes(&self, change: impl FnMut(&mut Object)) -> Result<Object> {
-        block_on(change_attributes(&self.hierarchy.context, &self.path, NodeKind::Group, change))
+    /// Changes a node's attributes in its newest document; returns what they are afterwards.
+    pub async fn update_attributes(
+        &self,
+        path: &NodePath,
+        kind: NodeKind,
+        mut change: impl FnMut(&mut Object),
+    ) -> Result<Object> {
+        let place = self.format.attributes_place(path, kind).map_err(|e| self.at(path, e))?;
+        if place.may_be_absent {
+            // A document of attributes alone makes no node, and none must be left where a node was erased.
+            self.node(path).await?;
+        }
+        let edit = |json| {
+            let mut attributes = match json {
+                Json::Object(attributes) => attributes,
+                _ => Object::new(),
+            };
+            let hidden = self.take_hidden(kind, &mut attributes);
+            let before = attributes.clone();
+            change(&mut attributes);
+            self.check_attributes(kind, &before, &attributes, &hidden)?;
+            Ok(Json::Object(attributes.into_iter().chain(hidden).collect()))
+        };
+        let after = self.edit(path, &place, edit).await?;
+        let mut attributes = after.as_object().cloned().unwrap_or_default();
+        self.take_hidden(kind, &mut attributes);
+        Ok(attributes)
     }
 }

@@ -9,16 +9,18 @@ use std::sync::Arc;
 use super::array_node::ArrayNode;
 use super::resize::{NOT_COPIED, left_as_fill, longer_by};
 use crate::array::compare_and_swap::MAX_ATTEMPTS;
+use crate::array::transfer::Input;
 use crate::array::{ArrayState, ChunkLayout};
+use crate::element::Element;
 use crate::error::{AccessError, Error, Result};
 use crate::format::Layout;
 use crate::region::Region;
 
 /// An array that grew before its first element.
-pub(crate) struct Prepended {
-    pub state: Arc<ArrayState>,
+struct Prepended {
+    state: Arc<ArrayState>,
     /// The place of the new elements.
-    pub place: Region,
+    place: Region,
     axis: usize,
     /// The array before that.
     old: Arc<ArrayState>,
@@ -27,9 +29,19 @@ pub(crate) struct Prepended {
 }
 
 impl ArrayNode {
+    /// Makes the array longer before its first element along `axis`, and writes `elements` there.
+    pub async fn prepend<T: Element>(&self, axis: usize, elements: Input<'_, T>) -> Result<()> {
+        self.check_elements(&self.state(), &elements)?;
+        let grown = self.grow_before(axis, elements.len()).await?;
+        match self.write_grown(&grown.state, &grown.place, elements).await {
+            Ok(()) => Ok(()),
+            Err(e) => Err(self.give_back_before(&grown, e).await),
+        }
+    }
+
     /// Makes the array longer by the extent that `count` elements fill, before its first element along `axis`. A handle with
     /// the old state still writes the old elements.
-    pub async fn grow_before(&self, axis: usize, count: usize) -> Result<Prepended> {
+    async fn grow_before(&self, axis: usize, count: usize) -> Result<Prepended> {
         for _ in 0..MAX_ATTEMPTS {
             let (old, seen) = self.read_state().await?;
             self.writeable(&old)?;
@@ -60,7 +72,7 @@ impl ArrayNode {
 
     /// Takes back what [`ArrayNode::grow_before`] added, since its elements could not be written because of `error`; unless
     /// the array was changed again, or not all of the place can be cleared (decision 0140). Returns the error.
-    pub async fn give_back_before(&self, grown: &Prepended, error: Error) -> Error {
+    async fn give_back_before(&self, grown: &Prepended, error: Error) -> Error {
         match self.shrink_before(grown).await {
             Ok(true) => error,
             Ok(false) | Err(_) => {

@@ -10,7 +10,9 @@ use std::sync::Arc;
 
 use super::array_node::ArrayNode;
 use crate::array::compare_and_swap::MAX_ATTEMPTS;
+use crate::array::transfer::Input;
 use crate::array::{ArrayState, ChunkLayout};
+use crate::element::Element;
 use crate::error::{AccessError, Error, Result};
 use crate::format::Layout;
 use crate::json::{Json, Object};
@@ -38,7 +40,7 @@ impl ArrayNode {
 
     /// Makes the array longer along `axis` by the extent that `count` elements fill; returns its new state and the place of
     /// the new elements.
-    pub async fn grow(&self, axis: usize, count: usize) -> Result<(Arc<ArrayState>, Region)> {
+    async fn grow(&self, axis: usize, count: usize) -> Result<(Arc<ArrayState>, Region)> {
         let longer = |old: &[u64]| longer_by(old, axis, count).map(|(shape, _)| shape);
         let Reshaped { state, old, copied, .. } = self.reshape_and_cut(longer).await?;
         let (shape, _) = longer_by(&old, axis, count).map_err(|e| self.at(e))?;
@@ -51,9 +53,19 @@ impl ArrayNode {
         }
     }
 
+    /// Makes the array longer along `axis` and writes `elements` there; returns the coordinate at which they begin.
+    pub async fn append<T: Element>(&self, axis: usize, elements: Input<'_, T>) -> Result<u64> {
+        self.check_elements(&self.state(), &elements)?;
+        let (state, place) = self.grow(axis, elements.len()).await?;
+        match self.write_grown(&state, &place, elements).await {
+            Ok(()) => Ok(place.intervals()[axis].start),
+            Err(e) => Err(self.give_back(axis, &place, e).await),
+        }
+    }
+
     /// Takes back what [`ArrayNode::grow`] added along `axis`, since its elements could not be written because of `error`;
     /// unless the shape was changed again (decision 0140). Returns the error.
-    pub async fn give_back(&self, axis: usize, place: &Region, error: Error) -> Error {
+    async fn give_back(&self, axis: usize, place: &Region, error: Error) -> Error {
         let added = &place.intervals()[axis];
         let grown: Vec<u64> = place.intervals().iter().map(|range| range.end).collect();
         let mut old = grown.clone();

@@ -1,0 +1,328 @@
+//! Checks what a caller reads or writes, allocates the output, and has chunks read or written.
+//!
+//! Blocking and async handles call the same methods. They differ in who owns the elements: a blocking caller lends its
+//! memory, an async one hands it over, so that a dropped future needs nothing of its caller's.
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+use super::{ArrayCore, ArrayState, ChunkLayout, FieldBytes};
+use crate::data_type::{ByteSwap, DataType, Endian, Field, Origin, Repr};
+use crate::element::Element;
+#[cfg(feature = "ndarray")]
+use crate::error::AccessError;
+use crate::error::Result;
+use crate::region::{Region, element_count};
+use crate::selection::{ResolvedSelection, Selection};
+use crate::var_buffer::VarBuffer;
+
+/// Which face of the library calls.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Caller {
+    Blocking,
+    Async,
+}
+
+/// Elements to write.
+pub(crate) enum Input<'a, T> {
+    /// Lent by a blocking caller.
+    Lent(&'a [T]),
+    /// Handed over by an async caller.
+    Owned(Vec<T>),
+}
+
+impl<T> Deref for Input<'_, T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        match self {
+            Input::Lent(elements) => elements,
+            Input::Owned(elements) => elements,
+        }
+    }
+}
+
+/// What one call reads or writes: all bytes of the selected elements, or those of one field.
+struct Request {
+    layout: ChunkLayout,
+    part: ResolvedSelection,
+    /// The shape of the selection; of a field that has a shape, followed by that one.
+    shape: Vec<u64>,
+    span: FieldBytes,
+    field: Option<Field>,
+}
+
+impl Request {
+    fn data_type(&self) -> &DataType {
+        self.field.as_ref().map_or(&self.layout.metadata.data_type, Field::data_type)
+    }
+}
+
+impl ArrayCore {
+    fn request(&self, field: Option<&str>, selection: Selection) -> Result<Request> {
+        let (layout, selected) = self.prepare(selection)?;
+        let (part, mut shape, mut span) = (selected.part, selected.shape, layout.span());
+        let field = field.map(|path| self.field(&layout, path)).transpose()?;
+        let field = field.map(|(field, bytes)| {
+            shape.extend(field.shape());
+            span = bytes;
+            field
+        });
+        Ok(Request { layout, part, shape, span, field })
+    }
+
+    /// The same, refusing elements of another type.
+    fn request_of<T: Element>(&self, field: Option<&str>, selection: Selection) -> Result<Request> {
+        let request = self.request(field, selection)?;
+        match (field, &request.field) {
+            (Some(path), Some(field)) => self.check_field_type::<T>(field, path)?,
+            _ => self.check_type::<T>(&request.layout)?,
+        }
+        Ok(request)
+    }
+
+    /// The same, of exactly `count` elements.
+    fn request_for<T: Element>(
+        &self,
+        field: Option<&str>,
+        selection: Selection,
+        count: usize,
+    ) -> Result<Request> {
+        let request = self.request_of::<T>(field, selection)?;
+        self.check_count(&request.shape, count)?;
+        Ok(request)
+    }
+
+    /// Reads elements, or one field of them.
+    pub async fn read_vec<T: Element>(
+        self: &Arc<Self>,
+        field: Option<&str>,
+        selection: Selection,
+        caller: Caller,
+    ) -> Result<Vec<T>> {
+        let request = self.request_of::<T>(field, selection)?;
+        self.read_request(request, caller).await
+    }
+
+    async fn read_request<T: Element>(
+        self: &Arc<Self>,
+        request: Request,
+        caller: Caller,
+    ) -> Result<Vec<T>> {
+        let mut elements = self.alloc_output::<T>(&request.shape)?;
+        let Request { layout, part, span, .. } = request;
+        match caller {
+            Caller::Blocking => {
+                self.read_elements(&layout, &part, span, &mut elements)?;
+                Ok(elements)
+            }
+            Caller::Async => {
+                let (elements, result) =
+                    self.read_elements_async(layout, part, span, elements).await;
+                result.map(|()| elements)
+            }
+        }
+    }
+
+    /// Reads elements into memory that a blocking caller lends.
+    pub fn read_lent<T: Element>(
+        self: &Arc<Self>,
+        selection: Selection,
+        out: &mut [T],
+    ) -> Result<()> {
+        let Request { layout, part, span, .. } =
+            self.request_for::<T>(None, selection, out.len())?;
+        self.read_elements(&layout, &part, span, out)
+    }
+
+    /// Reads elements into memory that an async caller hands over, and gets back, whatever happens.
+    pub async fn read_owned<T: Element>(
+        self: &Arc<Self>,
+        selection: Selection,
+        out: Vec<T>,
+    ) -> (Vec<T>, Result<()>) {
+        match self.request_for::<T>(None, selection, out.len()) {
+            Ok(Request { layout, part, span, .. }) => {
+                self.read_elements_async(layout, part, span, out).await
+            }
+            Err(e) => (out, Err(e)),
+        }
+    }
+
+    /// Reads elements, or one field of them, as native bytes.
+    pub async fn read_native(
+        self: &Arc<Self>,
+        field: Option<&str>,
+        selection: Selection,
+        caller: Caller,
+    ) -> Result<Vec<u8>> {
+        let Request { layout, part, span, .. } = self.request(field, selection)?;
+        match caller {
+            Caller::Blocking => self.read_bytes(&layout, &part, span),
+            Caller::Async => self.read_bytes_async(layout, part, span).await,
+        }
+    }
+
+    /// Reads elements as little-endian bytes. Above an integer of fewer bits than its byte are zeros (F-053).
+    pub async fn read_little_endian(
+        self: &Arc<Self>,
+        selection: Selection,
+        caller: Caller,
+    ) -> Result<Vec<u8>> {
+        let mut bytes = self.read_native(None, selection, caller).await?;
+        let data_type = &self.state().metadata.data_type;
+        swap_to_little_endian(data_type, &mut bytes);
+        match data_type.stored_mask() {
+            0xff => {}
+            mask => bytes.iter_mut().for_each(|byte| *byte &= mask),
+        }
+        Ok(bytes)
+    }
+
+    /// Reads elements as an array of the selection's shape.
+    #[cfg(feature = "ndarray")]
+    pub async fn read_ndarray<T: Element>(
+        self: &Arc<Self>,
+        selection: Selection,
+        caller: Caller,
+    ) -> Result<ndarray::ArrayD<T>> {
+        let request = self.request_of::<T>(None, selection)?;
+        let shape: Vec<usize> = request.shape.iter().map(|&n| n as usize).collect();
+        let elements = self.read_request(request, caller).await?;
+        Ok(ndarray::ArrayD::from_shape_vec(shape, elements)
+            .expect("as many elements as are selected"))
+    }
+
+    /// Writes elements, or one field of them, after a look at the array's document.
+    pub async fn write_typed<T: Element>(
+        self: &Arc<Self>,
+        field: Option<&str>,
+        selection: Selection,
+        elements: Input<'_, T>,
+    ) -> Result<()> {
+        let request = self.request_of::<T>(field, selection)?;
+        self.check_values(request.data_type(), &elements)?;
+        self.check_count(&request.shape, elements.len())?;
+        let Request { layout, part, span, .. } = request;
+        self.check_still_there(&layout, &part).await?;
+        self.write_input(&layout, &part, span, elements).await
+    }
+
+    async fn write_input<T: Element>(
+        self: &Arc<Self>,
+        layout: &ChunkLayout,
+        part: &ResolvedSelection,
+        span: FieldBytes,
+        elements: Input<'_, T>,
+    ) -> Result<()> {
+        match elements {
+            Input::Lent(elements) => self.write_elements(layout, part, span, elements),
+            Input::Owned(elements) => self.write_async(layout, part, span, elements).await,
+        }
+    }
+
+    /// Writes elements where an array has just grown.
+    pub async fn write_grown<T: Element>(
+        self: &Arc<Self>,
+        state: &Arc<ArrayState>,
+        place: &Region,
+        elements: Input<'_, T>,
+    ) -> Result<()> {
+        let layout = state.layout()?;
+        self.write_input(&layout, &place.into(), layout.span(), elements).await
+    }
+
+    /// Writes elements from an array of `shape`, which must be the selection's.
+    #[cfg(feature = "ndarray")]
+    pub async fn write_shaped<T: Element>(
+        self: &Arc<Self>,
+        selection: Selection,
+        shape: &[u64],
+        elements: Input<'_, T>,
+    ) -> Result<()> {
+        let selected = self.prepare(&selection)?.1.shape;
+        if shape != selected {
+            let why =
+                format!("an array of shape {shape:?} does not fill a selection of {selected:?}");
+            return Err(self.at(AccessError::Argument(why)));
+        }
+        self.write_typed(None, selection, elements).await
+    }
+
+    /// Writes elements, or one field of them, from native bytes, after a look at the array's document.
+    pub async fn write_native(
+        self: &Arc<Self>,
+        field: Option<&str>,
+        selection: Selection,
+        bytes: Input<'_, u8>,
+    ) -> Result<()> {
+        let request = self.request(field, selection)?;
+        if request.layout.repr == Repr::Variable {
+            let count = element_count(&request.shape).unwrap_or(u64::MAX);
+            let cells = request.layout.cells_of_stream(&bytes, count).map_err(|e| self.at(e))?;
+            let memory = match bytes {
+                Input::Lent(_) => Input::Lent(&cells.memory[..]),
+                Input::Owned(_) => Input::Owned(cells.memory),
+            };
+            return self.write_memory(&request, memory, Some(cells.var_buffer)).await;
+        }
+        let size = request.span.size;
+        let count = if bytes.len().is_multiple_of(size) { bytes.len() / size } else { usize::MAX };
+        self.check_count(&request.part.shape(), count)?;
+        self.check_bytes(request.data_type(), &bytes)?;
+        self.write_memory(&request, bytes, None).await
+    }
+
+    async fn write_memory(
+        self: &Arc<Self>,
+        request: &Request,
+        memory: Input<'_, u8>,
+        var_buffer: Option<Arc<VarBuffer>>,
+    ) -> Result<()> {
+        let Request { layout, part, span, .. } = request;
+        self.check_still_there(layout, part).await?;
+        match memory {
+            Input::Lent(memory) => self.write(layout, part, *span, memory, var_buffer.as_ref()),
+            Input::Owned(memory) => {
+                self.write_owned(layout, part, *span, Arc::new(memory), var_buffer).await
+            }
+        }
+    }
+
+    /// Writes elements from little-endian bytes.
+    pub async fn write_little_endian(
+        self: &Arc<Self>,
+        selection: Selection,
+        bytes: Input<'_, u8>,
+    ) -> Result<()> {
+        let data_type = self.state().metadata.data_type.clone();
+        let narrow = data_type.stored_mask() != 0xff;
+        if Endian::NATIVE == Endian::Little && !narrow {
+            return self.write_native(None, selection, bytes).await;
+        }
+        let to_native = |bytes: &mut Vec<u8>| {
+            swap_to_little_endian(&data_type, bytes);
+            if narrow { data_type.check(bytes, Origin::Store) } else { Ok(()) }
+        };
+        let mut copy = Vec::new();
+        let native = match bytes {
+            Input::Lent(bytes) => {
+                copy.extend_from_slice(bytes);
+                to_native(&mut copy).map_err(|e| self.at(e))?;
+                Input::Lent(&copy[..])
+            }
+            Input::Owned(mut bytes) => {
+                to_native(&mut bytes).map_err(|e| self.at(e))?;
+                Input::Owned(bytes)
+            }
+        };
+        self.write_native(None, selection, native).await
+    }
+}
+
+/// Makes little-endian bytes of native ones, and the reverse.
+fn swap_to_little_endian(data_type: &DataType, bytes: &mut [u8]) {
+    if Endian::NATIVE == Endian::Big {
+        ByteSwap::of_all(data_type).apply(bytes);
+    }
+}

@@ -1,0 +1,357 @@
+//! The handles' types and those of their methods that wait for nothing, once for both faces.
+
+/// Defines [`Hierarchy`](crate::Hierarchy), `Node`, `Group` and `Array` in the module of a face.
+macro_rules! handles {
+    () => {
+        /// A tree of groups and arrays in a store.
+        #[derive(Clone, Debug)]
+        pub struct Hierarchy {
+            pub(super) context: Arc<HierarchyContext>,
+        }
+
+        /// A group or an array.
+        #[derive(Clone, Debug)]
+        pub enum Node {
+            /// An array.
+            Array(Array),
+            /// A group.
+            Group(Group),
+        }
+
+        /// A group of a hierarchy.
+        #[derive(Clone, Debug)]
+        pub struct Group {
+            pub(super) hierarchy: Hierarchy,
+            pub(super) core: GroupCore,
+        }
+
+        /// An array of a hierarchy.
+        ///
+        /// What is read or written is a [`Selection`]: `..` for all, `(0, .., 10..20)`, a [`Region`], lists, masks,
+        /// points, names. Data are in C order of the selection's shape. Every chunk is read at most once, however
+        /// often and in whatever order its elements are selected. A selection that leaves the array is an error.
+        #[derive(Clone, Debug)]
+        pub struct Array {
+            pub(super) hierarchy: Hierarchy,
+            pub(super) core: ArrayNode,
+        }
+
+        impl Hierarchy {
+            /// A hierarchy of a format that the caller knows. Nothing is read: this opens hierarchies whose documents
+            /// do not tell their format.
+            pub fn of_format(
+                store: Arc<dyn Store>,
+                format: Arc<dyn Format>,
+                options: &OpenOptions,
+            ) -> Hierarchy {
+                Hierarchy { context: HierarchyContext::of_format(store, format, options) }
+            }
+
+            /// The same hierarchy for async callers. Both share warnings and copies of documents.
+            pub fn as_async(&self) -> aio::Hierarchy {
+                aio::Hierarchy { context: self.context.clone() }
+            }
+
+            /// The same hierarchy for blocking callers. Both share warnings and copies of documents.
+            pub fn as_blocking(&self) -> sync::Hierarchy {
+                sync::Hierarchy { context: self.context.clone() }
+            }
+
+            /// Which of the drafts it follows, if any.
+            pub fn era(&self) -> Option<Era> {
+                self.context.format.era()
+            }
+
+            /// The dialect of its documents.
+            pub fn dialect(&self) -> Dialect {
+                self.context.format.dialect()
+            }
+
+            /// `v2`, `v3`, `draft-2020` or `draft-2019`.
+            pub fn format_name(&self) -> &'static str {
+                self.context.format.name()
+            }
+
+            /// The store of its keys and values.
+            pub fn store(&self) -> &Arc<dyn Store> {
+                self.context.unguarded_store()
+            }
+
+            /// How arrays are read and written.
+            pub fn options(&self) -> &Options {
+                &self.context.options
+            }
+
+            /// The data types, codecs and stores that are known.
+            pub fn registry(&self) -> &Arc<Registry> {
+                &self.context.registry
+            }
+
+            /// What tolerant reading has overlooked so far.
+            pub fn warnings(&self) -> Vec<Warning> {
+                crate::sync::lock(&self.context.warnings).clone()
+            }
+
+            /// Whether an array like this could be created at `path`: its name, its metadata and its codecs. The store
+            /// is not read.
+            ///
+            /// # Errors
+            /// As [`ArrayBuilder::create`].
+            pub fn check_array(&self, path: &NodePath, metadata: &ArrayMetadata) -> Result<()> {
+                self.context.check_array(path, metadata)
+            }
+
+            /// Whether a group with these attributes could be created at `path`: its name and its attributes. The store
+            /// is not read.
+            ///
+            /// # Errors
+            /// As [`Hierarchy::create_group`].
+            pub fn check_group(&self, path: &NodePath, attributes: &Object) -> Result<()> {
+                self.context.check_group(path, attributes)
+            }
+
+            /// Describes an array that is to be created at `path`.
+            pub fn create_array(&self, path: &NodePath) -> ArrayBuilder<Hierarchy> {
+                ArrayBuilder::new(self.clone(), self.context.clone(), path.clone())
+            }
+
+            fn handle(&self, node: NodeCore) -> Node {
+                match node {
+                    NodeCore::Array(core) => Node::Array(self.array_of(core)),
+                    NodeCore::Group(core) => Node::Group(self.group_of(core)),
+                }
+            }
+
+            pub(super) fn array_of(&self, core: ArrayNode) -> Array {
+                Array { hierarchy: self.clone(), core }
+            }
+
+            pub(super) fn group_of(&self, core: GroupCore) -> Group {
+                Group { hierarchy: self.clone(), core }
+            }
+        }
+
+        impl Node {
+            /// Its path in the hierarchy.
+            pub fn path(&self) -> &NodePath {
+                match self {
+                    Node::Array(array) => array.path(),
+                    Node::Group(group) => group.path(),
+                }
+            }
+
+            /// Whether it is a group or an array.
+            pub fn kind(&self) -> NodeKind {
+                match self {
+                    Node::Array(_) => NodeKind::Array,
+                    Node::Group(_) => NodeKind::Group,
+                }
+            }
+
+            /// The hierarchy that it is part of.
+            pub fn hierarchy(&self) -> &Hierarchy {
+                match self {
+                    Node::Array(array) => array.hierarchy(),
+                    Node::Group(group) => group.hierarchy(),
+                }
+            }
+
+            /// The user's attributes.
+            pub fn attributes(&self) -> Object {
+                match self {
+                    Node::Array(array) => array.attributes(),
+                    Node::Group(group) => group.attributes().clone(),
+                }
+            }
+
+            /// The array, if it is one.
+            pub fn as_array(&self) -> Option<&Array> {
+                match self {
+                    Node::Array(array) => Some(array),
+                    Node::Group(_) => None,
+                }
+            }
+
+            /// The group, if it is one.
+            pub fn as_group(&self) -> Option<&Group> {
+                match self {
+                    Node::Group(group) => Some(group),
+                    Node::Array(_) => None,
+                }
+            }
+
+            /// The array.
+            ///
+            /// # Errors
+            /// [`AccessError::NodeKind`] if it is a group.
+            pub fn into_array(self) -> Result<Array> {
+                match self {
+                    Node::Array(array) => Ok(array),
+                    Node::Group(group) => {
+                        let context = &group.hierarchy.context;
+                        Err(context.at(group.path(), wrong_kind(NodeKind::Group)))
+                    }
+                }
+            }
+
+            /// The group.
+            ///
+            /// # Errors
+            /// [`AccessError::NodeKind`] if it is an array.
+            pub fn into_group(self) -> Result<Group> {
+                match self {
+                    Node::Group(group) => Ok(group),
+                    Node::Array(array) => Err(array.core.at(wrong_kind(NodeKind::Array))),
+                }
+            }
+        }
+
+        impl Group {
+            /// The same group for async callers.
+            pub fn as_async(&self) -> aio::Group {
+                self.hierarchy.as_async().group_of(self.core.clone())
+            }
+
+            /// The same group for blocking callers.
+            pub fn as_blocking(&self) -> sync::Group {
+                self.hierarchy.as_blocking().group_of(self.core.clone())
+            }
+
+            /// Its path in the hierarchy.
+            pub fn path(&self) -> &NodePath {
+                &self.core.path
+            }
+
+            /// The hierarchy that it is part of.
+            pub fn hierarchy(&self) -> &Hierarchy {
+                &self.hierarchy
+            }
+
+            /// What its document said when it was opened.
+            pub fn metadata(&self) -> &GroupMetadata {
+                &self.core.metadata
+            }
+
+            /// The user's attributes when it was opened.
+            pub fn attributes(&self) -> &Object {
+                &self.core.metadata.attributes
+            }
+
+            /// Describes an array that is to be created at `path`, from here.
+            ///
+            /// # Errors
+            /// [`AccessError::Argument`] for text that is no path.
+            pub fn create_array(&self, path: &str) -> Result<ArrayBuilder<Hierarchy>> {
+                Ok(self.hierarchy.create_array(&self.below(path)?))
+            }
+
+            fn below(&self, path: &str) -> Result<NodePath> {
+                self.path().join(path).map_err(|e| self.hierarchy.context.at(self.path(), e))
+            }
+        }
+
+        impl Array {
+            /// The same array for async callers. Both share the array's newest metadata.
+            pub fn as_async(&self) -> aio::Array {
+                self.hierarchy.as_async().array_of(self.core.clone())
+            }
+
+            /// The same array for blocking callers. Both share the array's newest metadata.
+            pub fn as_blocking(&self) -> sync::Array {
+                self.hierarchy.as_blocking().array_of(self.core.clone())
+            }
+
+            /// Its path in the hierarchy.
+            pub fn path(&self) -> &NodePath {
+                &self.core.path
+            }
+
+            /// The hierarchy that it is part of.
+            pub fn hierarchy(&self) -> &Hierarchy {
+                &self.hierarchy
+            }
+
+            /// Its metadata when it was opened, or last changed through one of its handles.
+            pub fn metadata(&self) -> Arc<ArrayMetadata> {
+                self.core.state().metadata.clone()
+            }
+
+            /// How many elements it has along each axis.
+            pub fn shape(&self) -> Vec<u64> {
+                self.metadata().shape.clone()
+            }
+
+            /// The type of an element.
+            pub fn data_type(&self) -> DataType {
+                self.metadata().data_type.clone()
+            }
+
+            /// The chunk shape, if all chunks have one.
+            pub fn chunk_shape(&self) -> Option<Vec<u64>> {
+                self.metadata().chunk_shape()
+            }
+
+            /// The user's attributes.
+            pub fn attributes(&self) -> Object {
+                self.metadata().attributes.clone()
+            }
+
+            /// Cuts a selection into pieces of at most `max_bytes` or one chunk, along the borders of stored chunks, for
+            /// callers that read or write it piece by piece. An element of variable length counts as 256 bytes.
+            ///
+            /// ```
+            /// # fn example(array: &zarr_core::Array) -> zarr_core::Result<()> {
+            /// let mut sum = 0.0;
+            /// for piece in array.pieces(.., 64 << 20)? {
+            ///     sum += array.read::<f64>(&piece.selection)?.iter().sum::<f64>();
+            /// }
+            /// # Ok(())
+            /// # }
+            /// ```
+            ///
+            /// # Errors
+            /// Those of the selection, as [`Array::read`].
+            pub fn pieces(
+                &self,
+                selection: impl Into<Selection>,
+                max_bytes: u64,
+            ) -> Result<Pieces> {
+                self.core.pieces(selection, max_bytes)
+            }
+
+            /// Cuts a region along chunk borders into at most `parts` regions of about equal size, for concurrent
+            /// writers: no two of the regions touch the same chunk.
+            ///
+            /// # Errors
+            /// As [`Array::read`], for the selection; [`AccessError::Argument`] for one that is no region.
+            pub fn write_plan(
+                &self,
+                region: impl Into<Selection>,
+                parts: usize,
+            ) -> Result<Vec<Region>> {
+                self.core.write_plan(region, parts)
+            }
+
+            /// The chunk with these indices.
+            ///
+            /// # Errors
+            /// [`AccessError::Argument`] if the array has no such chunk.
+            pub fn chunk(&self, indices: &[u64]) -> Result<Chunk<Array>> {
+                Chunk::new(self.clone(), &self.core, indices)
+            }
+
+            /// The chunks that a selection touches, each once: handles for concurrent writers.
+            ///
+            /// # Errors
+            /// As [`Array::read`], for the selection.
+            pub fn chunks(
+                &self,
+                selection: impl Into<Selection>,
+            ) -> Result<impl Iterator<Item = Chunk<Array>>> {
+                let (layout, selected) = self.core.prepare(selection)?;
+                Chunk::all(self.clone(), &self.core, &layout, &selected.part)
+            }
+        }
+    };
+}
+pub(super) use handles;

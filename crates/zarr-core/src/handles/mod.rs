@@ -1,0 +1,15 @@
+//! The handles by which programs reach hierarchies, groups, arrays and chunks.
+//!
+//! They are cheap to clone and may go to other threads. Blocking handles ([`sync`]) and async ones ([`aio`]) have the same
+//! methods, each one line over one async core: [`crate::hierarchy`] for documents, [`crate::array`] for elements.
+
+#[path = "async.rs"]
+pub mod aio;
+mod builder;
+mod chunk;
+mod common;
+mod sync;
+
+pub use self::builder::ArrayBuilder;
+pub use self::chunk::Chunk;
+pub use self::sync::{Array, Group, Hierarchy, Node};

@@ -1,0 +1,269 @@
+//! Opens and creates hierarchies, and finds the node that a URL names.
+
+use std::sync::Arc;
+
+use super::node::NodeCore;
+use super::{Consolidated, CreateMode, HierarchyContext, OpenOptions};
+use crate::array::executor::elsewhere;
+use crate::context::is_too_large;
+use crate::dialect::{Dialect, Era, Warning};
+use crate::error::{AccessError, Error, ErrorKind, Result};
+use crate::format::{Documents, Format};
+use crate::metadata::{GroupMetadata, NodeMetadata};
+use crate::path::NodePath;
+use crate::registry::Access;
+use crate::store::{Store, guarded};
+
+/// The most path segments between a URL and the hierarchy that it is in.
+const MOST_SEGMENTS: usize = 64;
+
+/// A hierarchy, a node in it, and the documents at the hierarchy's root that were read on the way.
+type Located = (Arc<HierarchyContext>, NodePath, Documents);
+
+impl HierarchyContext {
+    /// What handles share, of a hierarchy in a store as the caller gave it.
+    fn share(mut self, store: Arc<dyn Store>) -> Arc<HierarchyContext> {
+        let capabilities = store.capabilities();
+        if self.access == Access::ReadWrite && !capabilities.swap && capabilities.write {
+            let what = "the store cannot compare and swap; writers of one chunk are guarded within this process alone";
+            self.warn("store", vec![what.into()]);
+        }
+        self.unguarded = store;
+        Arc::new(self)
+    }
+
+    /// The store as the caller gave it.
+    pub fn unguarded_store(&self) -> &Arc<dyn Store> {
+        &self.unguarded
+    }
+
+    /// The hierarchy that begins at a store's root.
+    pub async fn at_root(store: Arc<dyn Store>, options: &OpenOptions) -> Result<Arc<Self>> {
+        let found = HierarchyContext::open(guarded(store.clone()), options, None).await?;
+        let (context, _) = found.ok_or_else(|| not_found().at_store(store.name()))?;
+        Ok(context.share(store))
+    }
+
+    /// A new hierarchy with its root group.
+    pub async fn create_whole(
+        store: Arc<dyn Store>,
+        format: Arc<dyn Format>,
+        options: &OpenOptions,
+    ) -> Result<Arc<Self>> {
+        let context = Self::begin(store, format, options).await?;
+        if context.format.groups_are_explicit() {
+            let root = NodeMetadata::Group(GroupMetadata::default());
+            context.create(&NodePath::root(), &root, CreateMode::default()).await?;
+        }
+        Ok(context)
+    }
+
+    /// A new hierarchy; where groups are explicit without its root group.
+    pub async fn begin(
+        store: Arc<dyn Store>,
+        format: Arc<dyn Format>,
+        options: &OpenOptions,
+    ) -> Result<Arc<Self>> {
+        let any = options.clone().any_dialect();
+        if let Some((there, _)) = Self::probe(guarded(store.clone()), &any).await? {
+            let error = Error::from(AccessError::Exists("a hierarchy"));
+            return Err(error.at_store(there.store.name()).at_path(&NodePath::root()));
+        }
+        let context = HierarchyContext::of_format(store, format, options);
+        let created = context.create_entry_point().await;
+        created.map_err(|e| e.at_store(context.store.name()))?;
+        Ok(context)
+    }
+
+    /// A hierarchy of a known format; the store is not read.
+    pub fn of_format(
+        store: Arc<dyn Store>,
+        format: Arc<dyn Format>,
+        options: &OpenOptions,
+    ) -> Arc<Self> {
+        Self::new(guarded(store.clone()), format, options, Vec::new()).share(store)
+    }
+
+    /// The hierarchy of a dialect at a URL, or a new one.
+    pub async fn open_or_create(
+        url: &str,
+        dialect: Dialect,
+        options: &OpenOptions,
+    ) -> Result<Arc<Self>> {
+        let options = options.clone().any_dialect().read_write();
+        let store = open_store(url, &options).await.map_err(|e| e.at_store(url))?;
+        let open = async || {
+            let found = Self::at_root(store.clone(), &options).await?;
+            if found.format.dialect() == dialect {
+                return Ok(found);
+            }
+            let name = found.format.name();
+            let why = format!("{url} holds a hierarchy in {name}, not {dialect}");
+            Err(Error::from(AccessError::Argument(why)).at_store(url))
+        };
+        match open().await {
+            Err(e) if e.kind() == ErrorKind::NotFound => {}
+            other => return other,
+        }
+        match Self::begin(store.clone(), options.format(dialect), &options).await {
+            // Another writer began it at the same time.
+            Err(e) if e.kind() == ErrorKind::Exists => open().await,
+            other => other,
+        }
+    }
+
+    /// The node that a URL names. The documents that were read to find it are not read again.
+    pub async fn open_url(url: &str, options: &OpenOptions) -> Result<(Arc<Self>, NodeCore)> {
+        let (context, path, probed) = Self::locate(url, options).await?;
+        let metadata = context.probed_node(&path, probed).await?;
+        let node = context.node_core(&path, metadata)?;
+        Ok((context, node))
+    }
+
+    /// The hierarchy that a URL names, and the node in it: a store's root, or a node inside (decision 0121).
+    pub async fn locate(url: &str, options: &OpenOptions) -> Result<Located> {
+        let mut below = Vec::<String>::new();
+        // The slashes of `memory://` and of `/` are no ending.
+        let mut base = match url.trim_end_matches('/') {
+            "" => url.to_owned(),
+            trimmed if trimmed.ends_with(':') && url.contains("://") => url.to_owned(),
+            trimmed => trimmed.to_owned(),
+        };
+        loop {
+            match Self::begins_at(&base, url, &below, options).await {
+                Ok(Some((context, probed))) if context.is_document(&below) => {
+                    return Ok((context, NodePath::root(), probed));
+                }
+                Ok(Some((context, probed))) => {
+                    let draft = context.format.dialect() == Dialect::Draft;
+                    if below.is_empty() && !draft && options.access == Access::ReadWrite {
+                        let (holding, beyond) = Self::holding_copies(&base, options).await;
+                        let holder = holding.as_ref().map_or(&context, |(holder, _)| holder);
+                        beyond.into_iter().for_each(|it| holder.warn(&it.place, vec![it.what]));
+                        if let Some((context, path)) = holding {
+                            return Ok((context, path, Documents::new()));
+                        }
+                    }
+                    if below.is_empty() || draft {
+                        let path = node_below(&below).map_err(|e| e.at_store(url))?;
+                        return Ok((context, path, probed));
+                    }
+                    // The documents of v2 and v3 are stored at their nodes; this node does not exist.
+                    break;
+                }
+                Ok(None) => {}
+                Err(e) if below.is_empty() => return Err(e),
+                // The caller has no business with what is above, unless copies of it were requested.
+                Err(e) => match options.consolidated {
+                    Consolidated::Use | Consolidated::At(_) => return Err(e),
+                    _ => break,
+                },
+            }
+            match parent(&base) {
+                Some((above, name)) => {
+                    below.insert(0, name.to_owned());
+                    base = above.to_owned();
+                }
+                None => break,
+            }
+            if below.len() > MOST_SEGMENTS {
+                break;
+            }
+        }
+        Err(not_found().at_store(url))
+    }
+
+    /// The hierarchy at `base`, if one begins there; `url` has the path segments `below`, too.
+    async fn begins_at(
+        base: &str,
+        url: &str,
+        below: &[String],
+        options: &OpenOptions,
+    ) -> Result<Option<(Arc<Self>, Documents)>> {
+        let given = open_store(base, options).await.map_err(|e| e.at_store(url))?;
+        let store = guarded(given.clone());
+        let found = match below {
+            [] => Self::open(store, options, None).await?,
+            // The URL may name a document itself, as those of May 2019 have any name.
+            [name] => Self::open(store, options, Some(name)).await?,
+            _ => Self::probe(store, options).await?,
+        };
+        Ok(found.map(|(context, probed)| (context.share(given), probed)))
+    }
+
+    /// The topmost hierarchy above the one at a URL that has copies of documents, and the URL's node in it: whoever
+    /// changes documents there has to change the copies, too. And warnings of copies that are too large to be read and
+    /// changed (decision 0142).
+    async fn holding_copies(
+        url: &str,
+        options: &OpenOptions,
+    ) -> (Option<(Arc<Self>, NodePath)>, Vec<Warning>) {
+        let (mut base, mut below) = (url, Vec::new());
+        let (mut found, mut beyond) = (None, Vec::new());
+        let untrue = |at: &str, why: &str| {
+            let what = format!(
+                "{why}; what is changed below stays unchanged in the copies there: raise `Limits::document`, or \
+                 consolidate again"
+            );
+            Warning { place: at.to_owned(), what }
+        };
+        while let Some((above, name)) = parent(base) {
+            below.insert(0, name.to_owned());
+            base = above;
+            let Ok(store) = open_store(base, options).await else { break };
+            match Self::probe(guarded(store.clone()), options).await {
+                Ok(Some((context, _))) if context.has_copies() => {
+                    let Ok(path) = node_below(&below) else { return (None, beyond) };
+                    found = Some((context.share(store), path));
+                }
+                Ok(Some((context, _))) => {
+                    let passed_over = context.warnings_of_copies().into_iter();
+                    beyond.extend(passed_over.map(|what| untrue(base, &what)));
+                }
+                Err(e) if is_too_large(&e) => {
+                    beyond.push(untrue(base, &e.cause().to_string()));
+                    break;
+                }
+                Ok(None) | Err(_) => break,
+            }
+        }
+        (found, beyond)
+    }
+
+    /// Whether the path segments below the store's root name a document that is the whole hierarchy.
+    fn is_document(&self, below: &[String]) -> bool {
+        let keys = self.format.document_keys(&NodePath::root()).unwrap_or_default();
+        let is_lone = self.format.era().is_some_and(|era| era <= Era::E1);
+        is_lone && matches!((below, &keys[..]), ([name], [key]) if key.as_str() == name)
+    }
+}
+
+/// The store that a URL names. What the registry calls may block, so a thread that may does it.
+async fn open_store(url: &str, options: &OpenOptions) -> Result<Arc<dyn Store>> {
+    let (at, options) = (url.to_owned(), options.clone());
+    elsewhere(move || Ok(options.store(&at)?)).await
+}
+
+fn not_found() -> Error {
+    let looked_for = "`zarr.json`, `.zarray`, `.zgroup`, `.zattrs`, `.zmetadata`".into();
+    AccessError::NotFound { looked_for }.into()
+}
+
+/// The URL above, and the name in it.
+fn parent(url: &str) -> Option<(&str, &str)> {
+    url.rsplit_once('/')
+        .filter(|(above, _)| !above.is_empty() && !above.ends_with('/') && !above.ends_with(':'))
+}
+
+/// The node that path segments below a draft's entry point name; they may be those of its document.
+fn node_below(segments: &[String]) -> Result<NodePath> {
+    let mut names: Vec<&str> = segments.iter().map(String::as_str).collect();
+    if names.len() >= 2 && matches!(names[0], "meta" | "data") && names[1] == "root" {
+        names.drain(..2);
+        if let Some(last) = names.last_mut() {
+            let end = last.find(".array").or_else(|| last.find(".group")).unwrap_or(last.len());
+            *last = &last[..end];
+        }
+    }
+    Ok(NodePath::new(&names.join("/"))?)
+}
