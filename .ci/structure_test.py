@@ -170,5 +170,36 @@ class Cycles(unittest.TestCase):
         self.assertEqual(structure.cycles(files), [])
 
 
+class Pages(unittest.TestCase):
+    def found(self, **files):
+        with tempfile.TemporaryDirectory() as folder:
+            top = Path(folder)
+            (top / "docs" / "spec").mkdir(parents=True)
+            for name, text in files.items():
+                (top / (name.replace("__", "/") + ".md")).write_text(text)
+            read = structure.pages(top)
+            return [*structure.check_pages(read), *structure.check_links(top, read)]
+
+    def test_prose_has_no_phrase_of_the_table(self):
+        found = self.found(README="Plain.\n\nNobody reads `nobody`.\n\n```sh\nnobody\n```\n")
+        self.assertEqual(found, ["README.md:3: Nobody: write no other thread, a third party"])
+
+    def test_quotations_may_have_any(self):
+        self.assertEqual(self.found(docs__spec__v2="Nobody."), [])
+
+    def test_relative_links_lead_to_a_file_and_a_heading(self):
+        page = "# A page\n\n## `b`, and [c](a.md)!\n\n## Twice\n\n## Twice\n"
+        self.assertEqual(self.found(docs__a=page, README="[a](docs/a.md#b-and-c) [a](docs/a.md#twice-1) [x](https://x.y/z)\n"), [])
+        found = self.found(docs__a=page, README="[b](docs/b.md)\n\n[a](docs/a.md#d)\n[t](docs/a.md#twice-2)")
+        self.assertEqual(
+            found,
+            [
+                "README.md:1: docs/b.md leads nowhere",
+                "README.md:3: docs/a.md#d: there is no such heading",
+                "README.md:4: docs/a.md#twice-2: there is no such heading",
+            ],
+        )
+
+
 if __name__ == "__main__":
     unittest.main()

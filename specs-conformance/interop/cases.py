@@ -72,7 +72,7 @@ SUBJECTS = {
 }
 KINDS = {
     "S": "text of fixed length, `S`", "U": "text of fixed length, `U`", "V": "raw bytes", "M": "datetime64", "m": "timedelta64",
-    "string": "text of any length", "variable_length_bytes": "bytes of any length",
+    "string": "variable-length text", "variable_length_bytes": "variable-length bytes",
 }
 
 
@@ -166,7 +166,7 @@ class Long:
     chain: tuple = ()
 
     def about(self):
-        return about(self, "elements of any length", KINDS[self.dtype])
+        return about(self, "variable-length elements", KINDS[self.dtype])
 
     def element(self, text):
         return text if self.dtype == "string" else text.encode("utf-16-be")

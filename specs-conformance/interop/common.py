@@ -164,7 +164,7 @@ REFUSED = [
 ]
 # The same of arrays in v3 whose axes are exchanged.
 REFUSED_AXES = [
-    (r"we copy from v3", r"v2|draft-2020", r"(shards-)?transpose-.*(201|120|021|1230|around|twice).*", "final v3 alone exchanges some axes"),
+    (r"we copy from v3", r"v2|draft-2020", r"(shards-)?transpose-.*(201|120|021|1230|around|twice).*", "only final v3 exchanges some axes"),
 ]
 
 
@@ -386,7 +386,7 @@ def stores(run, peer, program, scratch, dialect):
         arrays = sorted(node["path"] for node in nodes if node["node_type"] == "array")
         return None if arrays == sorted(expected) else f"arrays {arrays}, expected {sorted(expected)}"
 
-    run.about = {"subject": "what it alone writes"}
+    run.about = {"subject": "what only it writes"}
     for number, (name, write) in enumerate(peer.stores.get(dialect, [])):
         store = scratch / f"store-{dialect}-{number}"
         # A peer that cannot write what it is asked for here is a mistake in its script.

@@ -28,7 +28,7 @@ TABLES = """\
 ## In detail
 
 A cell says how often we wrote and it read · it wrote and we read, and how many *more* there are with a known reason. A dash
-means that nobody was asked. Where we write, each type that both sides have meets each codec that both have; the other
+means that no peer was asked. Where we write, each type that both sides have meets each codec that both have; the other
 writes a selection. An array counts once in each table; where its codecs are special, as of shards in shards, not in the last. Byte
 orders are folded into their type, levels and shuffles into their codec.
 """
