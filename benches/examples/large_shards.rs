@@ -66,7 +66,7 @@ fn watched(folder: &Path) -> zarr::Result<(Array, Log)> {
     let log = Log::default();
     let reads = log.clone();
     let note = move |call: &Call<'_>| {
-        if call.key.contains("/c/") && call.operation.starts_with("get") {
+        if call.key.contains("/c/") && matches!(call.operation, "get" | "open" | "read") {
             let mut reads = reads.lock().expect("nobody panics");
             reads.calls += 1;
             match call.ranges {

@@ -113,7 +113,7 @@ pub enum StoreError {
     /// Input or output failed.
     #[error("cannot {} `{key}`: {source}", plain_verb(.operation))]
     Io {
-        /// `get`, `set`, `set_if`, `erase`, `list`, `lock` ...
+        /// `get`, `set`, `erase`, `list`, `lock` ...
         operation: &'static str,
         /// The key or prefix.
         key: String,
@@ -306,11 +306,12 @@ impl CodecError {
     }
 }
 
-/// What a person calls an operation of a store.
+/// The ordinary word for an operation of a store.
 fn plain_verb(operation: &str) -> &str {
     match operation {
-        "get" => "read",
-        "set" | "set_if" => "write",
+        "get" | "open" => "read",
+        "set" | "put" | "put_if" | "put_unchecked" => "write",
+        "erase_unchecked" => "erase",
         other => other,
     }
 }

@@ -100,7 +100,7 @@ fn what_is_kept_is_not_asked_for() {
         let more = [parts[0], ByteRange::Bounded { start: 500, len: 5 }];
         let values = store.ranges(&key("parts"), &more).unwrap();
         assert_eq!(values.unwrap().concat(), [7; 8]);
-        assert_eq!(counters.of("get_partial_values").bytes, 23 + 5);
+        assert_eq!(counters.of("read").bytes, 23 + 5);
     });
 }
 

@@ -147,13 +147,13 @@ fn every_call_is_reported() {
         lines,
         [
             "get a/k: absent",
-            "set a/k: 5 bytes",
+            "put a/k: 5 bytes",
             "get a/k: 5 bytes",
-            "get_partial_values a/k (from 1 to the end, the last 2 bytes): 6 bytes",
-            "get_partial_values a/k (from 1 to the end): 4 bytes",
-            "get_partial_values a/k (from 9 to the end): range from 9 to the end lies outside \
+            "read a/k (from 1 to the end, the last 2 bytes): 6 bytes",
+            "read a/k (from 1 to the end): 4 bytes",
+            "read a/k (from 9 to the end): range from 9 to the end lies outside \
              `a/k`, which has 5 bytes",
-            "set_if a/k: lost to another writer",
+            "put_if a/k: lost to another writer",
             "list_dir /: 1 entry",
             "erase_prefix a/: done",
         ]

@@ -107,7 +107,7 @@ mod tests {
         for _ in 0..2 {
             store.value(&key).unwrap();
         }
-        let (set, get) = (counters.of("set"), counters.of("get"));
+        let (set, get) = (counters.of("put"), counters.of("get"));
         assert_eq!((set.calls, set.bytes, get.calls, get.bytes), (1, 5, 2, 10));
         assert_eq!((counters.total().calls, counters.of("erase")), (3, Count::default()));
         assert!(counters.to_string().starts_with("get: 2 calls, 10 bytes, 0 failed\n"));

@@ -214,7 +214,10 @@ fn documents_are_written_before_chunks_change() -> Result<()> {
     let changed = Arc::new(Mutex::new(Vec::new()));
     let kept = Arc::clone(&changed);
     let log = zarr::stores::log(from_sync(MemoryStore::new()), move |call| {
-        if call.operation.starts_with("set") || call.operation.starts_with("erase") {
+        if call.operation.starts_with("put")
+            || call.operation == "create"
+            || call.operation.starts_with("erase")
+        {
             kept.lock().expect("no panic").push(call.key.to_owned());
         }
     });

@@ -36,7 +36,7 @@ fn logged() -> (Arc<dyn Store>, Log) {
         let mut log = noted.lock().expect("no panic");
         let asked = log.entry(call.key.to_owned()).or_default();
         match call.operation {
-            operation if operation.starts_with("get") => {
+            "get" | "open" | "read" => {
                 asked.reads += 1;
                 asked.read += call.bytes;
             }

@@ -99,7 +99,7 @@ fn frames_are_decoded_one_by_one() -> Result<()> {
     let calls: Arc<Mutex<Vec<u64>>> = Arc::default();
     let log = calls.clone();
     let note = move |call: &Call<'_>| {
-        if call.operation.starts_with("get") && call.key == "a/c/0" {
+        if matches!(call.operation, "get" | "open" | "read") && call.key == "a/c/0" {
             log.lock().expect("nobody died").push(call.bytes);
         }
     };

@@ -9,7 +9,7 @@ use zarr::{Dialect, ErrorKind, Guard, Hierarchy, NodeKind, NodePath, Object, Ope
 
 type Calls = Arc<Mutex<Vec<String>>>;
 
-/// A draft's hierarchy in memory, and the calls that it makes from now on: `set_if KEY`.
+/// A draft's hierarchy in memory, and the calls that it makes from now on: `put_if KEY`.
 fn watched() -> (Hierarchy, Calls) {
     let calls = Calls::default();
     let log = calls.clone();
@@ -42,13 +42,13 @@ fn create(hierarchy: &Hierarchy, at: &str) -> zarr::Array {
 fn a_new_node_is_one_set() {
     let (hierarchy, calls) = watched();
     create(&hierarchy, "/foo/bar");
-    assert_eq!(taken(&calls), ["set_if meta/root/foo/bar.array.json"]);
+    assert_eq!(taken(&calls), ["create meta/root/foo/bar.array.json"]);
     hierarchy.create_group(&path("/x/y/z"), Object::new()).unwrap();
-    assert_eq!(taken(&calls), ["set_if meta/root/x/y/z.group.json"]);
+    assert_eq!(taken(&calls), ["create meta/root/x/y/z.group.json"]);
     // Creating over what is there costs the same, and is refused.
     let again = hierarchy.create_group(&path("/x/y/z"), Object::new());
     assert_eq!(again.unwrap_err().kind(), ErrorKind::Exists);
-    assert_eq!(taken(&calls), ["set_if meta/root/x/y/z.group.json"]);
+    assert_eq!(taken(&calls), ["create meta/root/x/y/z.group.json"]);
 }
 
 /// Decision 0139: the look for leftovers is one listing, and erases in the same step as it creates.
@@ -64,7 +64,7 @@ fn looking_for_leftovers_is_one_listing() {
     hierarchy.store().to_sync().erase(&document).unwrap();
     taken(&calls);
     let array = builder().create().unwrap();
-    let expected = ["list_prefix data/root/foo/bar/", "set_if meta/root/foo/bar.array.json"];
+    let expected = ["list_prefix data/root/foo/bar/", "create meta/root/foo/bar.array.json"];
     assert_eq!(taken(&calls), expected);
     assert_eq!(array.read::<i16>(..).unwrap(), [0; 4]);
 }
@@ -77,14 +77,14 @@ fn a_chunk_is_one_call() {
     let array = create(&hierarchy, "/a");
     taken(&calls);
     array.write(0..2, &[1i16, 2]).unwrap();
-    assert_eq!(taken(&calls), ["get meta/root/a.array.json", "set data/root/a/c0"]);
+    assert_eq!(taken(&calls), ["get meta/root/a.array.json", "put data/root/a/c0"]);
     let mut options = OpenOptions::new(zarr::standard()).read_write();
     options.options.guard = Guard::Off;
     let unguarded = Hierarchy::open(hierarchy.store().clone(), &options).unwrap();
     let unguarded = unguarded.array(&path("/a")).unwrap();
     taken(&calls);
     unguarded.write(0..2, &[1i16, 2]).unwrap();
-    assert_eq!(taken(&calls), ["set_unguarded data/root/a/c0"]);
+    assert_eq!(taken(&calls), ["put_unchecked data/root/a/c0"]);
     assert_eq!(array.read::<i16>(0..2).unwrap(), [1, 2]);
     let read = taken(&calls);
     assert!(read.len() == 1 && read[0].ends_with(" data/root/a/c0"), "{read:?}");

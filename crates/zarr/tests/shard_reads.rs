@@ -25,7 +25,7 @@ fn logged(store: Arc<dyn Store>) -> (Arc<dyn Store>, Calls) {
     let calls = Calls::default();
     let log = calls.clone();
     let note = move |call: &Call<'_>| {
-        if call.key.contains("/c/") && call.operation.starts_with("get") {
+        if call.key.contains("/c/") && matches!(call.operation, "get" | "open" | "read") {
             let key = call.key.to_owned();
             log.lock().unwrap().push((key, call.ranges.to_vec(), call.bytes));
         }

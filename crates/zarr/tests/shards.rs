@@ -54,8 +54,8 @@ fn a_part_of_a_shard_is_read_without_the_rest() -> Result<()> {
     assert_eq!(array.read::<u16>((0..1, 0..1))?, [0]);
     let read = std::mem::take(&mut *calls.lock().unwrap());
     assert_eq!(read.len(), 2, "{read:?}");
-    assert_eq!(read[0], "get_partial_values a/c/0/0 132");
-    assert!(read[1].starts_with("get_partial_values a/c/0/0 "));
+    assert_eq!(read[0], "read a/c/0/0 132");
+    assert!(read[1].starts_with("read a/c/0/0 "));
     // All of a shard is fetched at once.
     assert_eq!(array.read::<u16>((0..8, 0..10))?.len(), 80);
     let read = std::mem::take(&mut *calls.lock().unwrap());

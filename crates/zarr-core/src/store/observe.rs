@@ -20,12 +20,13 @@ use crate::error::StoreError;
 pub struct Request<'a> {
     /// The number of earlier calls on this [`ObservedStore`] and its clones.
     pub number: u64,
-    /// `get`, `get_versioned`, `get_partial_values` (a reading of a snapshot), `set`, `erase`, `set_unguarded`,
-    /// `erase_unguarded`, `set_if` (compare-and-swap), `erase_prefix`, `list_prefix`, `list_dir`, `flush`.
+    /// `get`; `open` (only if it opened nothing); `read` (of a snapshot); `put` and `erase`, `put_unchecked` and
+    /// `erase_unchecked` (without a guard), `put_if` (compare-and-swap, of either); `create`; `erase_prefix`, `list_prefix`,
+    /// `list_dir`, `flush`.
     pub operation: &'static str,
     /// The key or the prefix.
     pub key: &'a str,
-    /// The requested ranges; none for other calls than `get_partial_values`.
+    /// The ranges that are read; none for other calls than `read`.
     pub ranges: &'a [ByteRange],
 }
 
@@ -218,13 +219,12 @@ impl Store for ObservedStore {
     }
 
     async fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> Result<Option<Got>, StoreError> {
-        let operation = if how.version { "get_versioned" } else { "get" };
         let ask = self.store.get(key, how);
         let carried = |got: &Option<Got>| found(got.as_ref().map(|got| got.size));
-        self.call(operation, key.as_str(), &[], ask, carried).await
+        self.call("get", key.as_str(), &[], ask, carried).await
     }
 
-    /// Reported, as a reading, only if there is no value or the store failed.
+    /// Reported only if there is no value, or the store failed. Other snapshots are reported when they are read.
     async fn open(
         &self,
         key: &StoreKey,
@@ -236,7 +236,7 @@ impl Store for ObservedStore {
             Ok(Some(value)) => Some(value),
             other => {
                 let ask = async { other };
-                self.call("get_partial_values", key.as_str(), &[], ask, |_| found(None)).await?
+                self.call("open", key.as_str(), &[], ask, |_| found(None)).await?
             }
         };
         Ok(opened.map(|value| {
@@ -255,11 +255,11 @@ impl Store for ObservedStore {
         only_if: Precondition<'_>,
     ) -> Result<bool, StoreError> {
         let operation = match (only_if, &value) {
-            (Precondition::Always, Some(_)) => "set",
+            (Precondition::Always, Some(_)) => "put",
             (Precondition::Always, None) => "erase",
-            (Precondition::Unchecked, Some(_)) => "set_unguarded",
-            (Precondition::Unchecked, None) => "erase_unguarded",
-            (Precondition::Absent | Precondition::Version(_), _) => "set_if",
+            (Precondition::Unchecked, Some(_)) => "put_unchecked",
+            (Precondition::Unchecked, None) => "erase_unchecked",
+            (Precondition::Absent | Precondition::Version(_), _) => "put_if",
         };
         let (value, size) = sized(value)?;
         let ask = self.store.put(key, value, only_if);
@@ -267,7 +267,6 @@ impl Store for ObservedStore {
         self.call(operation, key.as_str(), &[], ask, carried).await
     }
 
-    /// Reported as one call that sets a document if it is absent.
     async fn create(
         &self,
         key: &StoreKey,
@@ -281,7 +280,7 @@ impl Store for ObservedStore {
             None => (size, Outcome::Done),
             Some(_) => (0, Outcome::Lost),
         };
-        self.call("set_if", key.as_str(), &[], ask, carried).await
+        self.call("create", key.as_str(), &[], ask, carried).await
     }
 
     async fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
@@ -327,7 +326,7 @@ impl Snapshot for ObservedSnapshot {
     async fn read(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>, StoreError> {
         let ask = self.value.read(ranges);
         let carried = |values: &Vec<Bytes>| found(Some(size(values)));
-        self.store.call("get_partial_values", self.key.as_str(), ranges, ask, carried).await
+        self.store.call("read", self.key.as_str(), ranges, ask, carried).await
     }
     fn size(&self) -> u64 {
         self.value.size()

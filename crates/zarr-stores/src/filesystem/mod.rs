@@ -236,11 +236,7 @@ impl SyncStore for FilesystemStore {
         only_if: Precondition<'_>,
     ) -> Result<bool, StoreError> {
         self.writable()?;
-        let operation = match (only_if.compares(), &value) {
-            (true, _) => "set_if",
-            (false, Some(_)) => "set",
-            (false, None) => "erase",
-        };
+        let operation = if value.is_some() || only_if.compares() { "set" } else { "erase" };
         let place = KeyPath::new(self, operation, key)?;
         let mode = match only_if {
             Precondition::Always => Some(Mode::Shared),
