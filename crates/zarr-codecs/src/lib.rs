@@ -1,8 +1,7 @@
 //! The codecs of Zarr.
 //!
-//! Each codec is one file behind one feature of the same name. [`register`] puts those of this build
-//! into a [`Registry`], and the names of those left out, so that an error can say which feature brings
-//! them.
+//! Each codec is one file behind one feature of the same name. [`register`] adds those of this build
+//! to a [`Registry`], and the names of the others, so that an error can name the feature that a codec needs.
 //!
 //! ```
 //! use zarr_core::codec::{ChunkContext, CodecSpec};

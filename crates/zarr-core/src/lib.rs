@@ -1,13 +1,13 @@
 //! The Zarr model: metadata of every dialect, chunk grids, codec chains, stores, hierarchies, arrays.
 //!
-//! Formats translate at the edge, one model stands in the middle, codecs are pure functions on bytes,
-//! stores are the only rooms that touch the world.
+//! A format translates documents to one model and back. A codec is a pure function on bytes. A store does all input and output. An array combines
+//! the three.
 //!
-//! - [`store`]: where keys and values live. [`codec`]: how a chunk becomes bytes.
-//! - [`data_type`], [`grid`], [`region`], [`view`], [`var_buffer`]: elements, chunks, boxes of elements, memory.
-//! - [`selection`]: which elements are meant, and how they are taken out of chunks.
-//! - [`metadata`]: the model. [`mod@format`]: the three dialects' spelling of it.
-//! - [`Hierarchy`], [`Group`], [`Array`]: handles that read and write; [`aio`] has the async ones. [`registry`]: names and what they make.
+//! - [`Hierarchy`], [`Group`], [`Array`]: handles that read and write; [`aio`] has the async ones.
+//! - [`selection`]: which elements a caller selects. [`data_type`], [`grid`], [`region`], [`view`], [`var_buffer`]: elements, chunks, boxes of
+//!   elements, memory.
+//! - [`metadata`]: the model. [`mod@format`]: the documents of each dialect. [`registry`]: names of codecs, data types, grids and stores, and what they build.
+//! - [`store`]: keys and values. [`codec`]: how a chunk becomes bytes.
 //!
 //! ```
 //! use zarr_core::{Dialect, NodePath, Region, Registry};
@@ -25,8 +25,8 @@
 //! # }
 //! ```
 //!
-//! Codecs and stores come from other crates: `zarr-codecs`, `zarr-stores`, or your own, which needs
-//! this crate alone. The repository's guide `docs/extending.md` leads from `cargo new` to a published crate:
+//! Codecs and stores are in other crates: `zarr-codecs`, `zarr-stores`, or your own, which needs
+//! only this crate. The repository's guide `docs/extending.md` leads from `cargo new` to a published crate:
 //! its code, its test with the crate `zarr-testkit`, its names and its promises.
 
 mod array;

@@ -3,10 +3,10 @@
 //! Groups, dimensions that variables share, variables, and attributes with types, in any store and any dialect that
 //! the caller's registry knows. Any other Zarr data is read as such a dataset, too.
 //!
-//! - [`Dataset`], [`Group`], [`Variable`]: handles on what is in a store. [`Slab`]: elements of a variable.
+//! - [`Dataset`], [`Group`], [`Variable`]: handles on a dataset in a store. [`Slab`]: elements of a variable.
 //! - [`schema`]: a whole dataset as defined, in memory. [`Type`], [`Values`]: types, and values of one of them.
 //! - `cdl`: datasets as text (feature `cdl`, on by default in this crate).
-//! - [`NewDataset`], [`DatasetOptions`], [`NcUrl`]: how datasets begin, are opened and are called.
+//! - [`NewDataset`], [`DatasetOptions`], [`NcUrl`]: how datasets are created, opened and named.
 //!
 //! ```
 //! use zarr_core::Registry;

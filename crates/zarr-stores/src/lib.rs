@@ -1,4 +1,4 @@
-//! The stores of Zarr: where keys and values live.
+//! The stores of Zarr: each keeps bytes under keys.
 //!
 //! - [`FilesystemStore`] (feature `filesystem`): a folder; keys are files.
 //! - [`MemoryStore`] (feature `memory`): a map in this process.
@@ -8,10 +8,10 @@
 //! - [`log`], [`ObservedStore`]: any store, which reports every call on it. The crate `zarr-testkit` has observers that count
 //!   calls, delay them and let them fail.
 //! - [`PrefixStore`], [`ReadOnlyStore`] (feature `wrappers`): a part of any store; any store, not to be changed.
-//! - [`CacheStore`] (feature `cache`): any store, of whose values some are kept in memory ([`ByteCache`]) or in a folder
+//! - [`CacheStore`] (feature `cache`): any store; some of its values are kept in memory ([`ByteCache`]) or in a folder
 //!   ([`CacheFolder`]).
 //!
-//! [`register`] teaches a [`Registry`] the URL schemes of the stores that this build has.
+//! [`register`] adds the URL schemes of this build's stores to a [`Registry`].
 //!
 //! ```
 //! use zarr_core::{Access, Registry};
@@ -21,7 +21,7 @@
 //! use zarr_core::store::{Payload, StoreKey};
 //!
 //! let registry = Registry::new().with(zarr_stores::register);
-//! // A store is async; this is the same one for callers that block.
+//! // A store is async; `to_sync` gives its blocking calls.
 //! let store = registry.open_store("memory://", Access::ReadWrite)?.to_sync();
 //! let key = StoreKey::new("zarr.json")?;
 //! store.set(&key, Payload::from(b"{}".as_slice()))?;

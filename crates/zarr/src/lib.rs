@@ -1,4 +1,4 @@
-//! Read, write and convert Zarr arrays of every dialect: v2, final v3, and the v3 draft of 2020.
+//! Reads, writes and converts Zarr arrays of every dialect: v2, final v3, and the v3 drafts of 2019 and 2020.
 //!
 //! ```
 //! # fn main() -> zarr::Result<()> {
@@ -22,7 +22,74 @@
 //! # }
 //! ```
 //!
-//! Everything of `zarr-core` is here, too; codecs and stores come with this crate's features.
+//! # Four nouns
+//!
+//! - A [`Hierarchy`] is a tree of groups and arrays in one store, in one [`Dialect`]. [`create`] makes one.
+//! - A [`Group`] has children and attributes.
+//! - An [`Array`] has a shape, a data type, attributes and elements. It reads and writes [selections](Selection): ranges, steps, lists, masks,
+//!   points; as vectors, bytes or `ndarray` arrays.
+//! - A [`Chunk`] is the part of an array that the store keeps under one key, encoded by codecs.
+//!
+//! [`open`] gives the [`Node`], a group or an array, at a path or URL; [`open_rw`] gives it for writing. Handles are cheap to clone and can
+//! be shared by threads.
+//!
+//! ```
+//! # fn main() -> zarr::Result<()> {
+//! let hierarchy = zarr::create("memory://nouns", zarr::Dialect::V2)?;
+//! let path = "/ocean/depth".parse()?;
+//! hierarchy.create_array(&path).shape(&[4, 6]).chunks(&[2, 3]).data_type_named("int16").create()?;
+//!
+//! let ocean = zarr::open_rw("memory://nouns")?.into_group()?.group("ocean")?;
+//! ocean.update_attributes(|attributes| {
+//!     attributes.insert("units", "m");
+//! })?;
+//! let depth = ocean.array("depth")?;
+//! depth.write((.., 0..3), &[7i16; 12])?;
+//! assert_eq!(depth.read::<i16>((0, ..))?, [7, 7, 7, 0, 0, 0]);
+//! assert_eq!(depth.chunk(&[1, 0])?.read::<i16>()?, [7; 6]);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Blocking and async
+//!
+//! The types at this crate's root block; [`aio`] has the same ones for async code, under any runtime. Both take every store: a blocking call
+//! on a bucket keeps many requests going, and an async call on a folder leaves the executor's threads free.
+//!
+//! # Errors
+//!
+//! Calls return [`Error`], which names the store, the path, the chunk and the key, and says what to do. [`Error::kind`] is one of a few
+//! [`ErrorKind`]s, for programs; [`Cause`] has the details. What a reader tolerates is in [`Hierarchy::warnings`]; with [`OpenOptions::strict`] it is an error.
+//!
+//! ```
+//! use zarr::ErrorKind;
+//!
+//! let error = zarr::open("nowhere.zarr").unwrap_err();
+//! assert_eq!(error.kind(), ErrorKind::NotFound);
+//! ```
+//!
+//! # Threads and writers
+//!
+//! Chunks are encoded and decoded on a pool of all cores, or on as many threads as [`OpenOptions::threads`] allows. Writers, threads or processes, that
+//! write different parts of one chunk, or change one document, never lose each other's changes ([`Guard`]).
+//!
+//! # Features
+//!
+//! Each codec and each store is a feature of its name. `default` has folders, memory, and the codecs that most data use; `pure` needs no C compiler;
+//! `full` has everything but `zfp`. `ndarray`, `half`, `num-complex` and `jiff` add types of these crates, `nczarr` netCDF datasets. An error that a missing feature causes names it.
+//!
+//! # Stores
+//!
+//! A URL or path chooses the store: `data.zarr`, `file:///data.zarr`, `memory://name`, `zip:///data.zip`, `lmdb:///data.lmdb`, `s3://bucket/data.zarr`,
+//! `gs://…`, `az://…`, `https://…`. [`stores`] has their types, to be opened with options. [`store::SyncStore`] is the trait for your own.
+//!
+//! # Further
+//!
+//! - [`copy()`] copies and converts hierarchies; [`codec`](codec()) takes codecs as the program does.
+//! - Everything of `zarr-core` is in this crate, too: [`data_type`], [`grid`], [`selection`], [`metadata`]. [`codecs`] and [`stores`] are the crates of these names.
+//! - [`standard`] is the [`Registry`] of this build; give [`OpenOptions::new`] one with your own codecs, data types, grids or stores.
+//! - The repository has more pages: `docs/indexing.md`, `docs/formats.md`, `docs/stores`, `docs/codecs`, `docs/errors.md`, `docs/reliability.md` and, for
+//!   your own codec, data type, grid or store, `docs/extending.md`.
 
 #![forbid(unsafe_code)]
 
