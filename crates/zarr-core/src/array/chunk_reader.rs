@@ -73,8 +73,20 @@ impl ArrayCore {
         memory: &mut [u8],
         var_buffer: Option<&Arc<VarBuffer>>,
     ) -> Result<()> {
-        let out = ViewMut::new(memory, &part.shape(), span.size)
-            .with_var_buffer(var_buffer.map(|var_buffer| &**var_buffer));
+        let out = ViewMut::new(memory, &part.shape(), span.size);
+        self.read_into(layout, part, span, out, var_buffer)
+    }
+
+    /// The same, into memory with any strides, which has the shape of `part`.
+    pub fn read_into(
+        self: &Arc<Self>,
+        layout: &ChunkLayout,
+        part: &ResolvedSelection,
+        span: FieldBytes,
+        out: ViewMut<'_>,
+        var_buffer: Option<&Arc<VarBuffer>>,
+    ) -> Result<()> {
+        let out = out.with_var_buffer(var_buffer.map(|var_buffer| &**var_buffer));
         let local = self.context.store.as_sync().filter(|store| store.capabilities().read);
         let local = local.map(|store| &**store);
         let (grid, shape) = (&*layout.grid, &layout.metadata.shape);

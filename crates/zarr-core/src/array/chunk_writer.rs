@@ -48,14 +48,15 @@ struct Shared {
     span: FieldBytes,
 }
 
-/// The bytes of native elements.
+/// Memory of native elements.
 pub(super) trait Memory: Send + Sync {
-    fn bytes(&self) -> &[u8];
+    /// The elements, of this shape and size.
+    fn view(&self, shape: &[u64], size: usize) -> View<'_>;
 }
 
 impl Memory for Vec<u8> {
-    fn bytes(&self) -> &[u8] {
-        self
+    fn view(&self, shape: &[u64], size: usize) -> View<'_> {
+        View::new(self, shape, size)
     }
 }
 
@@ -63,10 +64,10 @@ impl Memory for Vec<u8> {
 struct Typed<T>(Vec<T>);
 
 impl<T: Element> Memory for Typed<T> {
-    fn bytes(&self) -> &[u8] {
+    fn view(&self, shape: &[u64], size: usize) -> View<'_> {
         match T::as_memory(&self.0) {
-            Some(Cow::Borrowed(bytes)) => bytes,
-            _ => &[],
+            Some(Cow::Borrowed(bytes)) => View::new(bytes, shape, size),
+            _ => View::new(&[], &[0], size),
         }
     }
 }
@@ -98,7 +99,7 @@ impl Elements<'_> {
             Elements::Shared(shared) => {
                 let (shared, tile) = (shared.clone(), tile.clone());
                 let work = move || {
-                    let all = View::new(shared.memory.bytes(), &shared.shape, shared.span.size);
+                    let all = shared.memory.view(&shared.shape, shared.span.size);
                     let mut copy = Vec::new();
                     work(
                         tile.place
@@ -121,8 +122,20 @@ impl ArrayCore {
         memory: &[u8],
         var_buffer: Option<&Arc<VarBuffer>>,
     ) -> Result<()> {
-        self.writeable(layout)?;
         let elements = View::new(memory, &part.shape(), span.size);
+        self.write_from(layout, part, span, elements, var_buffer)
+    }
+
+    /// The same, from memory with any strides, which has the shape of `part`.
+    pub fn write_from(
+        self: &Arc<Self>,
+        layout: &ChunkLayout,
+        part: &ResolvedSelection,
+        span: FieldBytes,
+        elements: View<'_>,
+        var_buffer: Option<&Arc<VarBuffer>>,
+    ) -> Result<()> {
+        self.writeable(layout)?;
         let elements = elements.with_var_buffer(var_buffer.map(|var_buffer| &**var_buffer));
         if self.context.store.as_sync().is_none() {
             // Each chunk copies its elements when it begins.

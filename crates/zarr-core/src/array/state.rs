@@ -107,6 +107,7 @@ impl ArrayState {
         }
         let Some(var_buffer) = elements.var_buffer() else { return elements.is_all(&self.fill) };
         let texts = var_buffer.elements();
+        let elements = elements.without_repeats();
         let cells = elements.to_bytes();
         cells.chunks_exact(VAR_REF_SIZE).all(|cell| texts.get(cell) == &self.content[..])
     }

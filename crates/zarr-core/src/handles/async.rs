@@ -31,6 +31,7 @@ use crate::region::Region;
 use crate::registry::Registry;
 use crate::selection::Selection;
 use crate::store::{Store, StoreKey};
+use crate::view::strided::StridedBuffer;
 #[cfg(doc)]
 use crate::{CodecError, MetadataError, StoreError};
 
@@ -441,6 +442,45 @@ impl Array {
         bytes: Vec<u8>,
     ) -> Result<()> {
         self.core.write_little_endian(selection.into(), Input::Owned(bytes)).await
+    }
+
+    /// Reads what is selected into memory of any strides, which the caller hands over and gets back, whatever happens:
+    /// native elements of any type that has a fixed size. `out` has the shape of the selection, without the axes of single
+    /// numbers.
+    ///
+    /// # Errors
+    /// As [`Array::read`]; [`AccessError::Argument`] if `out` has another shape or element size, its elements overlap, or
+    /// the array's have no fixed size: those are read by [`Array::read_bytes`] or as `String`.
+    pub async fn read_view(
+        &self,
+        selection: impl Into<Selection>,
+        out: StridedBuffer,
+    ) -> (StridedBuffer, Result<()>) {
+        self.core.read_view_async(selection.into(), out).await
+    }
+
+    /// Writes what is selected from memory of any strides: native elements of any type that has a fixed size. `elements`
+    /// has the shape of the selection, without the axes of single numbers; where its stride is 0, an element is repeated.
+    ///
+    /// # Errors
+    /// As [`Array::write`]; [`AccessError::Argument`] as [`Array::read_view`]; [`CodecError::Corrupt`] for bytes that are
+    /// no elements of the type.
+    pub async fn write_view(
+        &self,
+        selection: impl Into<Selection>,
+        elements: StridedBuffer,
+    ) -> Result<()> {
+        self.core.write_view_async(selection.into(), elements).await
+    }
+
+    /// Writes one element, in native bytes, everywhere in a selection: in memory of a few chunks, however much is
+    /// selected. Whole chunks of the fill value are erased, as by [`Array::write`]. An element of a string or bytes may
+    /// have any length.
+    ///
+    /// # Errors
+    /// As [`Array::write_view`].
+    pub async fn write_fill(&self, selection: impl Into<Selection>, element: &[u8]) -> Result<()> {
+        self.core.write_fill(selection.into(), element, Caller::Async).await
     }
 
     /// Reads one field of the records that are selected; `e.x` is the field `x` of the field `e`. A field with

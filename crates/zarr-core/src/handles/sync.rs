@@ -23,6 +23,7 @@ use crate::region::Region;
 use crate::registry::Registry;
 use crate::selection::Selection;
 use crate::store::{Store, StoreKey, block_on};
+use crate::view::{View, ViewMut};
 #[cfg(doc)]
 use crate::{CodecError, MetadataError, StoreError};
 
@@ -414,6 +415,62 @@ impl Array {
     /// As [`Array::write_bytes`].
     pub fn write_le_bytes(&self, selection: impl Into<Selection>, bytes: &[u8]) -> Result<()> {
         block_on(self.core.write_little_endian(selection.into(), Input::Lent(bytes)))
+    }
+
+    /// Reads what is selected into memory of any strides: native elements of any type that has a fixed size. `out` has the
+    /// shape of the selection, without the axes of single numbers. Chunks are decoded straight into it.
+    ///
+    /// After an error, `out` may have some of the elements.
+    ///
+    /// ```
+    /// # use zarr_core::ViewMut;
+    /// # fn example(array: &zarr_core::Array) -> zarr_core::Result<()> {
+    /// // Two rows of three 4-byte elements in Fortran order.
+    /// let mut memory = [0; 24];
+    /// let out = ViewMut::strided(&mut memory, 0, &[2, 3], &[4, 8], 4)?;
+    /// array.read_view((0..2, 0..3), out)
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Array::read`]; [`AccessError::Argument`] if `out` has another shape or element size, or elements have no fixed
+    /// size: those are read by [`Array::read_bytes`] or as `String`.
+    pub fn read_view(&self, selection: impl Into<Selection>, out: ViewMut<'_>) -> Result<()> {
+        self.core.read_view(selection.into(), out)
+    }
+
+    /// Writes what is selected from memory of any strides: native elements of any type that has a fixed size. `elements`
+    /// has the shape of the selection, without the axes of single numbers; where its stride is 0, an element is repeated.
+    ///
+    /// ```
+    /// # use zarr_core::View;
+    /// # fn example(array: &zarr_core::Array) -> zarr_core::Result<()> {
+    /// // The same row of three bytes, a thousand times.
+    /// array.write_view((..1000, ..3), View::strided(&[1, 2, 3], 0, &[1000, 3], &[0, 1], 1)?)
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Array::write`]; [`AccessError::Argument`] as [`Array::read_view`]; [`CodecError::Corrupt`] for bytes that are
+    /// no elements of the type.
+    pub fn write_view(&self, selection: impl Into<Selection>, elements: View<'_>) -> Result<()> {
+        block_on(self.core.write_view(selection.into(), elements))
+    }
+
+    /// Writes one element, in native bytes, everywhere in a selection: in memory of a few chunks, however much is
+    /// selected. Whole chunks of the fill value are erased, as by [`Array::write`]. An element of a string or bytes may
+    /// have any length.
+    ///
+    /// ```
+    /// # fn example(array: &zarr_core::Array) -> zarr_core::Result<()> {
+    /// array.write_fill(.., &0f64.to_ne_bytes())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Array::write_view`].
+    pub fn write_fill(&self, selection: impl Into<Selection>, element: &[u8]) -> Result<()> {
+        block_on(self.core.write_fill(selection.into(), element, Caller::Blocking))
     }
 
     /// Reads one field of the records that are selected; `e.x` is the field `x` of the field `e`. A field with

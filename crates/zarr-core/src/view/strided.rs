@@ -91,6 +91,20 @@ impl Window {
     }
 }
 
+impl Window {
+    /// The same elements with axes of length 1 added, so that the shape is `shape`.
+    fn with_axes_of_one(&self, shape: &[u64]) -> Window {
+        let mut own = self.shape.iter().zip(&self.strides).filter(|(len, _)| **len != 1);
+        let mut added = |len: &u64| if *len == 1 { None } else { own.next() };
+        let axes =
+            shape.iter().map(|len| added(len).map_or((1, 0), |(&len, &stride)| (len, stride)));
+        let (lens, strides) = axes.unzip();
+        let window = Window { shape: lens, strides, cell: self.cell };
+        assert!(own.next().is_none() && window.len() == self.len(), "only axes of length 1 differ");
+        window
+    }
+}
+
 impl<'a> View<'a> {
     /// A view of elements of `element_size` bytes in `memory`: the first is at byte `start`, the next along axis `n` is
     /// `strides[n]` bytes further. A stride may be negative; with 0, all elements along the axis are the same bytes.
@@ -138,6 +152,11 @@ impl<'a> View<'a> {
     ) -> Result<Self, AccessError> {
         let (window, _) = Window::strided(shape, strides, element_size)?;
         Ok(View { at: first, window, memory: PhantomData, var_buffer: None })
+    }
+
+    /// The same elements in another shape, from which only axes of length 1 differ.
+    pub(crate) fn with_axes_of_one(self, shape: &[u64]) -> Self {
+        View { window: self.window.with_axes_of_one(shape), ..self }
     }
 
     /// The same elements, each that repeats along an axis of stride 0 only once along it.
@@ -205,6 +224,13 @@ impl<'a> ViewMut<'a> {
     }
 }
 
+impl ViewMut<'_> {
+    /// The same elements in another shape, from which only axes of length 1 differ.
+    pub(crate) fn with_axes_of_one(self, shape: &[u64]) -> Self {
+        ViewMut { window: self.window.with_axes_of_one(shape), ..self }
+    }
+}
+
 /// Memory with a layout, for async calls, which own what they read into and write from.
 ///
 /// ```
@@ -220,6 +246,14 @@ pub struct StridedBuffer {
     memory: Vec<u8>,
     start: usize,
     window: Window,
+}
+
+impl Default for StridedBuffer {
+    /// No element.
+    fn default() -> Self {
+        let window = Window { shape: vec![0], strides: vec![0], cell: 0 };
+        StridedBuffer { memory: Vec::new(), start: 0, window }
+    }
 }
 
 impl StridedBuffer {
@@ -254,6 +288,11 @@ impl StridedBuffer {
         // SAFETY: as in `view`.
         let at = unsafe { self.memory.as_mut_ptr().add(self.start.min(self.memory.len())) };
         Ok(ViewMut { at, window: self.window.clone(), memory: PhantomData, var_buffer: None })
+    }
+
+    /// The same elements in another shape, from which only axes of length 1 differ.
+    pub(crate) fn with_axes_of_one(self, shape: &[u64]) -> Self {
+        StridedBuffer { window: self.window.with_axes_of_one(shape), ..self }
     }
 
     /// The memory.

@@ -1,0 +1,202 @@
+//! Reads into and writes from memory with any strides, as other languages lend it, whatever the type of the elements.
+
+use std::sync::Arc;
+
+use super::chunk_writer::Memory;
+use super::executor::{self, Stop};
+use super::transfer::Caller;
+use super::{ArrayCore, ChunkLayout};
+use crate::data_type::{DataType, Repr};
+use crate::error::{AccessError, Result};
+use crate::region::Region;
+use crate::selection::{ResolvedSelection, Selection};
+use crate::var_buffer::VarBuffer;
+use crate::view::strided::StridedBuffer;
+use crate::view::{View, ViewMut};
+
+/// Elements of a view that are copied to be checked, at most as many bytes at a time.
+const CHECKED: usize = 1 << 20;
+
+impl Memory for StridedBuffer {
+    fn view(&self, _: &[u64], _: usize) -> View<'_> {
+        StridedBuffer::view(self)
+    }
+}
+
+/// The same element everywhere.
+struct Repeated(Vec<u8>);
+
+impl Memory for Repeated {
+    fn view(&self, shape: &[u64], _: usize) -> View<'_> {
+        repeated(&self.0, shape).expect("seen before the write began")
+    }
+}
+
+fn repeated<'a>(element: &'a [u8], shape: &[u64]) -> Result<View<'a>, AccessError> {
+    View::strided(element, 0, shape, &vec![0; shape.len()], element.len())
+}
+
+impl ArrayCore {
+    /// What a selection selects, if memory of this shape and element size can hold it.
+    fn request_of_view(
+        &self,
+        selection: Selection,
+        shape: &[u64],
+        element_size: usize,
+    ) -> Result<(ChunkLayout, ResolvedSelection)> {
+        let (layout, selected) = self.prepare(selection)?;
+        let refused = |why: String| Err(self.at(AccessError::Argument(why)));
+        if layout.repr == Repr::Variable {
+            let data_type = &layout.metadata.data_type;
+            return refused(format!(
+                "elements of type `{data_type}` differ in length and are not in strided memory; read and write them as strings or bytes"
+            ));
+        }
+        if layout.repr.size() != element_size {
+            let (data_type, size) = (&layout.metadata.data_type, layout.repr.size());
+            return refused(format!(
+                "memory of elements of {element_size} bytes does not fit elements of type `{data_type}`, which have {size}"
+            ));
+        }
+        if selected.shape != shape {
+            return refused(format!(
+                "memory of shape {shape:?} does not fit a selection of shape {:?}",
+                selected.shape
+            ));
+        }
+        Ok((layout, selected.part))
+    }
+
+    /// Reads native elements into memory that a blocking caller lends.
+    pub fn read_view(self: &Arc<Self>, selection: Selection, out: ViewMut<'_>) -> Result<()> {
+        let (layout, part) = self.request_of_view(selection, &out.shape(), out.element_size())?;
+        let out = out.with_axes_of_one(&part.shape());
+        self.read_into(&layout, &part, layout.span(), out, None)
+    }
+
+    /// Reads native elements into memory that an async caller hands over, and gets back, whatever happens.
+    pub async fn read_view_async(
+        self: &Arc<Self>,
+        selection: Selection,
+        mut out: StridedBuffer,
+    ) -> (StridedBuffer, Result<()>) {
+        if !self.is_remote() {
+            let core = self.clone();
+            let read = move |stop: &Stop| {
+                let view = out.view_mut().map_err(|e| core.at(e));
+                let result = stop.watch(|| core.read_view(selection, view?));
+                (out, result)
+            };
+            let read = executor::off_thread(&self.context.options, read).await;
+            return read
+                .unwrap_or_else(|| (StridedBuffer::default(), Err(executor::lost_worker())));
+        }
+        let view = out.view_mut().map_err(|e| self.at(e)).and_then(|view| {
+            let (layout, part) =
+                self.request_of_view(selection, &view.shape(), view.element_size())?;
+            Ok((layout, view.with_axes_of_one(&part.shape()), part))
+        });
+        let result = match view {
+            Ok((layout, view, part)) => {
+                self.read_async(&layout, &part, layout.span(), view, None).await
+            }
+            Err(e) => Err(e),
+        };
+        (out, result)
+    }
+
+    /// Writes native elements that a blocking caller lends, after a look at the array's document.
+    pub async fn write_view(
+        self: &Arc<Self>,
+        selection: Selection,
+        elements: View<'_>,
+    ) -> Result<()> {
+        let size = elements.element_size();
+        let (layout, part) = self.request_of_view(selection, &elements.shape(), size)?;
+        self.check_view(&layout.metadata.data_type, &elements)?;
+        self.check_still_there(&layout, &part).await?;
+        let elements = elements.with_axes_of_one(&part.shape());
+        self.write_from(&layout, &part, layout.span(), elements, None)
+    }
+
+    /// Writes native elements that an async caller hands over, after a look at the array's document.
+    pub async fn write_view_async(
+        self: &Arc<Self>,
+        selection: Selection,
+        elements: StridedBuffer,
+    ) -> Result<()> {
+        let view = elements.view();
+        let (layout, part) = self.request_of_view(selection, &view.shape(), view.element_size())?;
+        self.check_view(&layout.metadata.data_type, &view)?;
+        self.check_still_there(&layout, &part).await?;
+        let elements = Arc::new(elements.with_axes_of_one(&part.shape()));
+        self.write_owned(&layout, &part, layout.span(), elements, None).await
+    }
+
+    /// Writes one element everywhere in a selection, after a look at the array's document.
+    pub async fn write_fill(
+        self: &Arc<Self>,
+        selection: Selection,
+        element: &[u8],
+        caller: Caller,
+    ) -> Result<()> {
+        let (layout, selected) = self.prepare(selection)?;
+        let (part, span) = (selected.part, layout.span());
+        let (cell, var_buffer) = self.cell(&layout, element)?;
+        let elements = repeated(&cell, &part.shape()).map_err(|e| self.at(e))?;
+        self.check_still_there(&layout, &part).await?;
+        match caller {
+            Caller::Blocking => {
+                self.write_from(&layout, &part, span, elements, var_buffer.as_ref())
+            }
+            Caller::Async => {
+                let memory = Arc::new(Repeated(cell));
+                self.write_owned(&layout, &part, span, memory, var_buffer).await
+            }
+        }
+    }
+
+    /// An element, as views show it.
+    fn cell(
+        &self,
+        layout: &ChunkLayout,
+        element: &[u8],
+    ) -> Result<(Vec<u8>, Option<Arc<VarBuffer>>)> {
+        let data_type = &layout.metadata.data_type;
+        if layout.repr == Repr::Variable {
+            data_type.check_element(element).map_err(|e| self.at(e))?;
+            let cells = layout.cells_of(std::iter::once(element)).map_err(|e| self.at(e))?;
+            return Ok((cells.memory, Some(cells.var_buffer)));
+        }
+        let (size, found) = (layout.repr.size(), element.len());
+        if found != size {
+            let why = format!("an element of type `{data_type}` has {size} bytes, not {found}");
+            return Err(self.at(AccessError::Argument(why)));
+        }
+        self.check_bytes(data_type, element)?;
+        Ok((element.to_vec(), None))
+    }
+
+    /// Refuses native elements that are none of the type.
+    fn check_view(&self, data_type: &DataType, elements: &View<'_>) -> Result<()> {
+        if !data_type.needs_check() {
+            return Ok(());
+        }
+        let elements = elements.without_repeats();
+        let shape = elements.shape();
+        let longest = (0..shape.len()).max_by_key(|&axis| shape[axis]);
+        match longest.filter(|&axis| shape[axis] > 1) {
+            Some(axis) if elements.len() * elements.element_size() > CHECKED => {
+                let mut halves = [Region::all(&shape), Region::all(&shape)];
+                let middle = shape[axis] / 2;
+                for (half, along) in halves.iter_mut().zip([0..middle, middle..shape[axis]]) {
+                    let mut intervals = half.intervals().to_vec();
+                    intervals[axis] = along;
+                    *half = Region::new(intervals);
+                }
+                halves.iter().try_for_each(|half| self.check_view(data_type, &elements.part(half)))
+            }
+            _ => self.check_bytes(data_type, &elements.to_bytes()),
+        }
+    }
+}
