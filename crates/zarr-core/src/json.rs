@@ -5,52 +5,18 @@
 //! text of numbers and the order of members, and reports what a tolerant reader had to overlook.
 
 mod number;
-mod object;
 mod read;
+mod value;
 mod write;
-
-use std::fmt;
 
 use bytes::Bytes;
 use serde::de::{self, DeserializeOwned};
 use serde_json::value::RawValue;
 
 pub use self::number::Number;
-pub use self::object::Object;
 pub(crate) use self::read::Reader;
-use self::write::{Brief, write_json};
-
-/// The deepest nesting a document may have; deeper ones are refused (T-26).
-pub const MAX_DEPTH: usize = 128;
-
-/// A JSON value whose numbers are kept as text and whose objects keep their order.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Json {
-    /// `null`
-    Null,
-    /// `true` or `false`
-    Bool(bool),
-    /// A number, as its text stands in the document; also a bare `NaN`, `Infinity` or `-Infinity`, which a tolerant
-    /// reader takes for one.
-    Number(Number),
-    /// A string, unescaped.
-    String(String),
-    /// An array.
-    Array(Vec<Json>),
-    /// An object.
-    Object(Object),
-}
-
-/// What a tolerant reader overlooked in a JSON text.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Oddities {
-    /// Names of members that an object gave twice; the last one holds.
-    pub duplicates: Vec<String>,
-    /// Whether bare `NaN`, `Infinity` or `-Infinity` stood in the text; they are kept as numbers of that text.
-    pub bare_floats: bool,
-    /// Whether the text began with a byte order mark.
-    pub byte_order_mark: bool,
-}
+pub use self::read::{MAX_DEPTH, Oddities};
+pub use self::value::{Json, Object};
 
 impl Json {
     /// How many levels a value may nest.
@@ -111,34 +77,6 @@ impl Json {
         serde_json::from_str(&self.clone().into_standard().to_string())
     }
 
-    /// Whether a bare `NaN`, `Infinity` or `-Infinity`, which JSON does not have, is in it.
-    pub fn has_bare_floats(&self) -> bool {
-        match self {
-            Json::Number(number) => number.is_bare_float(),
-            Json::Array(items) => items.iter().any(Json::has_bare_floats),
-            Json::Object(object) => object.iter().any(|(_, value)| value.has_bare_floats()),
-            _ => false,
-        }
-    }
-
-    /// The same value as any reader of JSON takes it: bare `NaN`, `Infinity` and `-Infinity` become strings.
-    #[must_use]
-    pub fn into_standard(self) -> Json {
-        if !self.has_bare_floats() {
-            return self;
-        }
-        match self {
-            Json::Number(number) => Json::from(&*number),
-            Json::Array(items) => items.into_iter().map(Json::into_standard).collect(),
-            Json::Object(object) => object
-                .into_iter()
-                .map(|(name, value)| (name, value.into_standard()))
-                .collect::<Object>()
-                .into(),
-            other => other,
-        }
-    }
-
     /// Any `serde` value as JSON.
     ///
     /// # Errors
@@ -146,132 +84,6 @@ impl Json {
     pub fn from_serde<T: serde::Serialize + ?Sized>(value: &T) -> Result<Json, serde_json::Error> {
         let text = serde_json::to_vec(value)?;
         Json::parse(&text).map_err(de::Error::custom)
-    }
-
-    /// The text of the string, if it is one.
-    pub fn as_str(&self) -> Option<&str> {
-        match self {
-            Json::String(text) => Some(text),
-            _ => None,
-        }
-    }
-
-    /// The members, if it is an object.
-    pub fn as_object(&self) -> Option<&Object> {
-        match self {
-            Json::Object(object) => Some(object),
-            _ => None,
-        }
-    }
-
-    /// The items, if it is an array.
-    pub fn as_array(&self) -> Option<&[Json]> {
-        match self {
-            Json::Array(items) => Some(items),
-            _ => None,
-        }
-    }
-
-    /// `true` or `false`, if it is one of them.
-    pub fn as_bool(&self) -> Option<bool> {
-        match self {
-            Json::Bool(value) => Some(*value),
-            _ => None,
-        }
-    }
-
-    /// The text of the number, if it is one.
-    pub fn as_number(&self) -> Option<&str> {
-        match self {
-            Json::Number(text) => Some(text),
-            _ => None,
-        }
-    }
-
-    /// A whole number at least 0 that fits 64 bits, written without fraction or exponent.
-    pub fn as_u64(&self) -> Option<u64> {
-        self.as_number()?.parse().ok()
-    }
-
-    /// A whole number that fits 64 bits, written without fraction or exponent.
-    pub fn as_i64(&self) -> Option<i64> {
-        self.as_number()?.parse().ok()
-    }
-
-    /// What kind of JSON value it is, for messages.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Json::Null => "null",
-            Json::Bool(_) => "a boolean",
-            Json::Number(_) => "a number",
-            Json::String(_) => "a string",
-            Json::Array(_) => "an array",
-            Json::Object(_) => "an object",
-        }
-    }
-
-    /// The text with an indent of two spaces a level, as documents are written, and a line end. `{:#}` writes the same
-    /// without the line end, and without holding the text.
-    pub fn to_pretty(&self) -> String {
-        format!("{self:#}\n")
-    }
-
-    /// The text, cut to at most 80 characters, for messages.
-    pub fn brief(&self) -> String {
-        Brief::of(self)
-    }
-}
-
-impl fmt::Display for Json {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_json(self, f.alternate().then_some(0), f)
-    }
-}
-
-impl From<&str> for Json {
-    fn from(text: &str) -> Json {
-        Json::String(text.to_owned())
-    }
-}
-impl From<String> for Json {
-    fn from(text: String) -> Json {
-        Json::String(text)
-    }
-}
-impl From<bool> for Json {
-    fn from(value: bool) -> Json {
-        Json::Bool(value)
-    }
-}
-impl From<Object> for Json {
-    fn from(object: Object) -> Json {
-        Json::Object(object)
-    }
-}
-impl From<Vec<Json>> for Json {
-    fn from(items: Vec<Json>) -> Json {
-        Json::Array(items)
-    }
-}
-impl From<u64> for Json {
-    fn from(value: u64) -> Json {
-        Json::Number(value.to_string().into())
-    }
-}
-impl From<i64> for Json {
-    fn from(value: i64) -> Json {
-        Json::Number(value.to_string().into())
-    }
-}
-impl From<&[u64]> for Json {
-    fn from(values: &[u64]) -> Json {
-        values.iter().copied().map(Json::from).collect()
-    }
-}
-
-impl FromIterator<Json> for Json {
-    fn from_iter<I: IntoIterator<Item = Json>>(items: I) -> Json {
-        Json::Array(items.into_iter().collect())
     }
 }
 

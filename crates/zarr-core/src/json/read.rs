@@ -5,7 +5,21 @@
 
 use serde_json::value::RawValue;
 
-use super::{Json, MAX_DEPTH, Object, Oddities};
+use super::value::{Json, Object};
+
+/// The deepest nesting a document may have; deeper ones are refused (T-26).
+pub const MAX_DEPTH: usize = 128;
+
+/// What a tolerant reader overlooked in a JSON text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Oddities {
+    /// Names of members that an object gave twice; the last one holds.
+    pub duplicates: Vec<String>,
+    /// Whether bare `NaN`, `Infinity` or `-Infinity` stood in the text; they are kept as numbers of that text.
+    pub bare_floats: bool,
+    /// Whether the text began with a byte order mark.
+    pub byte_order_mark: bool,
+}
 
 pub(crate) struct Reader<'a, 'o> {
     text: &'a str,

@@ -2,10 +2,29 @@
 
 use std::fmt::{self, Write};
 
-use super::Json;
+use super::value::Json;
+
+impl Json {
+    /// The text with an indent of two spaces a level, as documents are written, and a line end. `{:#}` writes the same
+    /// without the line end, and without holding the text.
+    pub fn to_pretty(&self) -> String {
+        format!("{self:#}\n")
+    }
+
+    /// The text, cut to at most 80 characters, for messages.
+    pub fn brief(&self) -> String {
+        Brief::of(self)
+    }
+}
+
+impl fmt::Display for Json {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_json(self, f.alternate().then_some(0), f)
+    }
+}
 
 /// Writes a value, each level indented by two spaces more than `indent` levels, or all in one line.
-pub(super) fn write_json(value: &Json, indent: Option<usize>, out: &mut impl Write) -> fmt::Result {
+fn write_json(value: &Json, indent: Option<usize>, out: &mut impl Write) -> fmt::Result {
     match value {
         Json::Null => out.write_str("null")?,
         Json::Bool(value) => {
@@ -65,7 +84,7 @@ fn write_string(text: &str, out: &mut impl Write) -> fmt::Result {
 }
 
 /// The beginning of a text, for messages. What comes after it is never written.
-pub(super) struct Brief {
+struct Brief {
     text: String,
     left: usize,
 }
@@ -74,7 +93,7 @@ impl Brief {
     /// At most so many characters, the three dots of a text that was cut among them.
     const MOST: usize = 80;
 
-    pub fn of(value: &Json) -> String {
+    fn of(value: &Json) -> String {
         let mut brief = Brief { text: String::new(), left: Self::MOST };
         if write_json(value, None, &mut brief).is_err() {
             brief

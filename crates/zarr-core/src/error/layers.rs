@@ -1,0 +1,353 @@
+//! Says what a store, a document, a codec or a request could not do: one enum for each layer.
+
+use std::error::Error as StdError;
+use std::{fmt, io};
+
+use thiserror::Error as ThisError;
+
+/// An error of another crate's store or codec, kept as it came.
+pub type Backend = Box<dyn StdError + Send + Sync>;
+
+/// What a store could not do.
+#[derive(Debug, ThisError)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// The key breaks the rules for keys, or this store's own.
+    #[error("key `{}` is not usable: {why}", .key.escape_debug())]
+    InvalidKey {
+        /// The key as given.
+        key: String,
+        /// The rule it breaks.
+        why: String,
+    },
+    /// A URL that names no store.
+    #[error("`{}` names no store: {why}", .url.escape_debug())]
+    InvalidUrl {
+        /// The URL as given.
+        url: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The store lacks a capability.
+    #[error("cannot {}: the store is not {capability}", plain_verb(.operation))]
+    NotCapable {
+        /// What was asked for.
+        operation: &'static str,
+        /// `readable`, `writeable`, `listable` or `conditional`.
+        capability: &'static str,
+    },
+    /// The store was opened for reading only.
+    #[error("cannot write: opened read-only")]
+    ReadOnly,
+    /// Input or output failed.
+    #[error("cannot {} `{key}`: {source}", plain_verb(.operation))]
+    Io {
+        /// `get`, `set`, `erase`, `list`, `lock` ...
+        operation: &'static str,
+        /// The key or prefix.
+        key: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The lock behind the conditional set was refused.
+    #[error("cannot lock `{key}`: {source}")]
+    LockRefused {
+        /// The key that was to be locked.
+        key: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A range begins past the end of the value.
+    #[error("range {range} lies outside `{key}`, which has {size} bytes")]
+    Range {
+        /// The key.
+        key: String,
+        /// The range asked for.
+        range: String,
+        /// The value's size in bytes.
+        size: u64,
+    },
+    /// Somebody replaced a value while it was read in several calls.
+    #[error("`{key}` was replaced while it was read")]
+    Changed {
+        /// The key.
+        key: String,
+    },
+    /// A value has more bytes than its reader takes.
+    #[error("`{key}` has {} bytes, more than the limit of {limit}", .size.map_or("too many".into(), |size| size.to_string()))]
+    TooLarge {
+        /// The key.
+        key: String,
+        /// How many bytes it has, where that is known.
+        size: Option<u64>,
+        /// How many the reader takes.
+        limit: u64,
+    },
+    /// A third party's store failed.
+    #[error("{0}")]
+    Backend(#[source] Backend),
+}
+
+impl StoreError {
+    /// The error of an `operation` on a store that is not `capability`.
+    pub fn not_capable(operation: &'static str, capability: &'static str) -> StoreError {
+        StoreError::NotCapable { operation, capability }
+    }
+}
+
+/// Something valid that this build does not know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unsupported {
+    /// `data type`, `codec`, `chunk grid`, `chunk key encoding`, `storage transformer`, `extension` ...
+    pub what: &'static str,
+    /// Its name, as the document spells it.
+    pub name: String,
+    /// What would bring it: a feature to enable, an extension to register; or why it is refused.
+    pub hint: String,
+}
+
+impl fmt::Display for Unsupported {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} `{}` is not supported", self.what, self.name)?;
+        if !self.hint.is_empty() {
+            write!(f, "; {}", self.hint)?;
+        }
+        Ok(())
+    }
+}
+
+impl StdError for Unsupported {}
+
+/// What is wrong with a document, or with what a caller wants written into one.
+#[derive(Debug, ThisError)]
+#[non_exhaustive]
+pub enum MetadataError {
+    /// The document is not JSON, or not an object.
+    #[error("{0}")]
+    Json(String),
+    /// A member that must be there is not.
+    #[error("member `{0}` is missing")]
+    Missing(&'static str),
+    /// A member breaks its rules.
+    #[error("`{member}`: {why}")]
+    Invalid {
+        /// The member.
+        member: String,
+        /// The rule it breaks, and what stood there.
+        why: String,
+    },
+    /// A document demands more than [`crate::Limits`] allow.
+    #[error(
+        "{what} is {found}, above the limit of {limit}; raise `Limits::{name}` if you trust this data"
+    )]
+    Limit {
+        /// What is too large: `the rank` ...
+        what: &'static str,
+        /// How large it is.
+        found: u64,
+        /// How large it may be.
+        limit: u64,
+        /// The field of [`crate::Limits`].
+        name: &'static str,
+    },
+    /// Something valid that this build does not know.
+    #[error(transparent)]
+    Unsupported(#[from] Unsupported),
+    /// The model holds something that the format cannot spell.
+    #[error("{format} cannot say {what}; {hint}")]
+    CannotSpell {
+        /// The format that was to be written.
+        format: &'static str,
+        /// What it has no words for.
+        what: String,
+        /// A format that can, or another way out.
+        hint: String,
+    },
+}
+
+impl MetadataError {
+    /// A member that breaks its rules.
+    pub fn invalid(member: impl Into<String>, why: impl Into<String>) -> Self {
+        MetadataError::Invalid { member: member.into(), why: why.into() }
+    }
+}
+
+/// What a codec could not do with bytes it was given.
+#[derive(Debug, ThisError)]
+#[non_exhaustive]
+pub enum CodecError {
+    /// The encoded bytes are damaged.
+    #[error("{codec}: {why}")]
+    Corrupt {
+        /// The codec.
+        codec: &'static str,
+        /// What is wrong with the bytes.
+        why: String,
+    },
+    /// The decoded bytes are not as many as the chunk needs.
+    #[error("{codec}: decoded to {found} bytes where {expected} are due")]
+    Length {
+        /// The codec.
+        codec: &'static str,
+        /// How many bytes are due.
+        expected: u64,
+        /// How many there are; at least so many, if decoding stopped there.
+        found: u64,
+    },
+    /// The decoded bytes would pass a limit.
+    #[error("{codec}: decodes to more than the limit of {limit} bytes")]
+    Limit {
+        /// The codec.
+        codec: &'static str,
+        /// The limit, in bytes.
+        limit: u64,
+    },
+    /// A value cannot be encoded without loss that was not asked for.
+    #[error("{codec}: {why}")]
+    Value {
+        /// The codec.
+        codec: &'static str,
+        /// The value and the rule it breaks.
+        why: String,
+    },
+    /// A third party's codec failed.
+    #[error("{codec}: {source}")]
+    Backend {
+        /// The codec.
+        codec: String,
+        /// What it said.
+        source: Backend,
+    },
+}
+
+impl CodecError {
+    /// Damaged bytes.
+    pub fn corrupt(codec: &'static str, why: impl fmt::Display) -> Self {
+        CodecError::Corrupt { codec, why: why.to_string() }
+    }
+}
+
+/// The ordinary word for an operation of a store.
+fn plain_verb(operation: &str) -> &str {
+    match operation {
+        "get" | "open" => "read",
+        "set" | "put" | "put_if" | "put_unchecked" => "write",
+        "erase_unchecked" => "erase",
+        other => other,
+    }
+}
+
+/// What was wrong with a request to a hierarchy, a group or an array.
+#[derive(Debug, ThisError)]
+#[non_exhaustive]
+pub enum AccessError {
+    /// A region's rank is not the array's.
+    #[error("region has {found} axes, the array has {expected}")]
+    Rank {
+        /// The array's rank.
+        expected: usize,
+        /// The region's rank.
+        found: usize,
+    },
+    /// A region leaves the array.
+    #[error("region {start}..{end} exceeds axis {axis}, which has length {len}")]
+    OutOfBounds {
+        /// The axis.
+        axis: usize,
+        /// The region's first coordinate.
+        start: u64,
+        /// One past the region's last coordinate.
+        end: u64,
+        /// The axis' length.
+        len: u64,
+    },
+    /// A coordinate leaves the array.
+    #[error("index {index} is out of bounds for axis {axis}, which has length {len}")]
+    Index {
+        /// The axis.
+        axis: usize,
+        /// The coordinate.
+        index: u64,
+        /// The axis' length.
+        len: u64,
+    },
+    /// The data given are not as many as the region needs.
+    #[error("region of {expected} elements, but {found} given")]
+    Count {
+        /// Elements of the region.
+        expected: u64,
+        /// Elements given, or room for them.
+        found: u64,
+    },
+    /// The array's elements are of another type.
+    #[error("elements are `{array}`, not `{asked}`")]
+    ElementType {
+        /// The array's data type.
+        array: String,
+        /// The type asked for.
+        asked: &'static str,
+    },
+    /// Nothing is there.
+    #[error("nothing is there; looked for {looked_for}")]
+    NotFound {
+        /// What was looked for.
+        looked_for: String,
+    },
+    /// Something is there already.
+    #[error("{0} is there already")]
+    Exists(&'static str),
+    /// A node of the other kind is there.
+    #[error("is {is}, not {wanted}")]
+    NodeKind {
+        /// `an array` or `a group`.
+        is: &'static str,
+        /// `an array` or `a group`.
+        wanted: &'static str,
+    },
+    /// The handle was opened for reading only.
+    #[error("cannot write: opened read-only")]
+    ReadOnly,
+    /// What lies here is read, and not written by this library.
+    #[error("cannot write: {0}")]
+    Frozen(String),
+    /// Another array was created in the place of the one that a handle knows.
+    #[error("another array was created here since this one was opened; open it again")]
+    Replaced,
+    /// In each attempt another writer changed the key between the read and the write.
+    #[error("gave up after {attempts} rounds in which other writers were faster; try again")]
+    Conflict {
+        /// How many attempts the call made.
+        attempts: u32,
+    },
+    /// More memory than there is room for.
+    #[error("{what} would need {size} bytes; {hint}")]
+    TooLarge {
+        /// What would need them.
+        what: &'static str,
+        /// How many bytes; `u64::MAX` stands for more than can be counted.
+        size: u64,
+        /// What to do instead.
+        hint: &'static str,
+    },
+    /// Any other request that cannot be met.
+    #[error("{0}")]
+    Argument(String),
+}
+
+/// What failed; see the layers' enums.
+#[derive(Debug, ThisError)]
+#[non_exhaustive]
+pub enum Cause {
+    /// The store.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A document.
+    #[error(transparent)]
+    Metadata(#[from] MetadataError),
+    /// A codec.
+    #[error(transparent)]
+    Codec(#[from] CodecError),
+    /// The request.
+    #[error(transparent)]
+    Access(#[from] AccessError),
+}
