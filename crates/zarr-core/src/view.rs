@@ -8,88 +8,20 @@
 mod copy;
 mod pairs;
 pub(crate) mod strided;
+mod window;
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
 
 use self::copy::{Turn, copy_runs, swap_runs};
 use self::pairs::pairs;
+pub use self::window::is_permutation;
+use self::window::{Window, checked_window, merged, rows, steps, walk};
 use crate::codec::scratch;
-use crate::region::Region;
+use crate::error::CodecError;
+use crate::region::{Region, element_count};
 use crate::selection::ResolvedSelection;
 use crate::var_buffer::VarBuffer;
-
-/// Shape and strides of a window, in cells and bytes.
-#[derive(Clone, Debug)]
-struct Window {
-    shape: Vec<usize>,
-    strides: Vec<isize>,
-    cell: usize,
-}
-
-impl Window {
-    fn contiguous(shape: &[usize], cell: usize) -> Window {
-        let mut strides = vec![0; shape.len()];
-        let mut step = cell as isize;
-        for (stride, &len) in strides.iter_mut().zip(shape).rev() {
-            *stride = step;
-            step *= len as isize;
-        }
-        Window { shape: shape.to_vec(), strides, cell }
-    }
-
-    fn len(&self) -> usize {
-        if self.shape.contains(&0) { 0 } else { self.shape.iter().product() }
-    }
-
-    fn is_contiguous(&self) -> bool {
-        let mut step = self.cell as isize;
-        self.shape.iter().zip(&self.strides).rev().all(|(&len, &stride)| {
-            let fits = len == 1 || stride == step;
-            step *= len as isize;
-            fits
-        }) || self.len() == 0
-    }
-
-    fn permuted(self, order: &[usize]) -> Window {
-        assert!(is_permutation(order, self.shape.len()), "an axis order names every axis once");
-        Window {
-            shape: order.iter().map(|&a| self.shape[a]).collect(),
-            strides: order.iter().map(|&a| self.strides[a]).collect(),
-            cell: self.cell,
-        }
-    }
-
-    /// The window on `region` of this one, and how many bytes further it begins.
-    fn part(&self, region: &Region) -> (Window, isize) {
-        assert_eq!(region.rank(), self.shape.len(), "a part has the rank of the whole");
-        let mut offset = 0;
-        let mut window = self.clone();
-        for (axis, r) in region.intervals().iter().enumerate() {
-            assert!(r.end <= self.shape[axis] as u64, "a part lies inside the whole");
-            window.shape[axis] = (r.end - r.start) as usize;
-            offset += r.start as isize * self.strides[axis];
-        }
-        // An empty part must not move the pointer past the memory.
-        if window.len() == 0 { (window, 0) } else { (window, offset) }
-    }
-
-    /// The window on `size` bytes of every cell of this one, and how many bytes further it begins.
-    fn span(&self, offset: usize, size: usize) -> (Window, isize) {
-        let end = offset.checked_add(size);
-        assert!(end.is_some_and(|end| end <= self.cell), "a span lies inside a cell");
-        let window = Window { cell: size, ..self.clone() };
-        let offset = if window.len() == 0 { 0 } else { offset as isize };
-        (window, offset)
-    }
-}
-
-/// Whether `order` names each of `rank` axes once.
-pub fn is_permutation(order: &[usize], rank: usize) -> bool {
-    let mut seen = vec![false; rank];
-    order.len() == rank
-        && order.iter().all(|&a| a < rank && !std::mem::replace(&mut seen[a.min(rank - 1)], true))
-}
 
 /// A window on cells that others may read, too.
 #[derive(Clone, Debug)]
@@ -120,20 +52,8 @@ unsafe impl Send for ViewMut<'_> {}
 // SAFETY: a shared ViewMut gives out nothing but its shape.
 unsafe impl Sync for ViewMut<'_> {}
 
-fn checked_window(len: usize, shape: &[u64], cell: usize) -> Window {
-    let shape: Vec<usize> =
-        shape.iter().map(|&n| usize::try_from(n).expect("a view's shape fits memory")).collect();
-    let size = if shape.contains(&0) {
-        Some(0)
-    } else {
-        shape.iter().try_fold(cell, |size, &n| size.checked_mul(n))
-    };
-    assert_eq!(size, Some(len), "a view covers its memory exactly");
-    Window::contiguous(&shape, cell)
-}
-
 impl<'a> View<'a> {
-    /// The same cells, standing for elements of variable length in `variable-length buffer`.
+    /// The same cells, which refer to elements of variable length in `var_buffer`.
     #[must_use]
     pub fn with_var_buffer(self, var_buffer: Option<&'a VarBuffer>) -> Self {
         View { var_buffer, ..self }
@@ -258,7 +178,7 @@ fn is_repetition(bytes: &[u8], cell: &[u8]) -> bool {
 }
 
 impl<'a> ViewMut<'a> {
-    /// The same cells, standing for elements of variable length in `variable-length buffer`.
+    /// The same cells, which refer to elements of variable length in `var_buffer`.
     #[must_use]
     pub fn with_var_buffer(self, var_buffer: Option<&'a VarBuffer>) -> Self {
         ViewMut { var_buffer, ..self }
@@ -459,7 +379,48 @@ impl<'a> ViewMut<'a> {
     }
 }
 
+impl<'a> View<'a> {
+    /// The elements of `part`: borrowed if they are a box, else copied into `scratch`.
+    ///
+    /// # Panics
+    /// If the part leaves the view.
+    pub fn select(&self, part: &ResolvedSelection, scratch: &'a mut Vec<u8>) -> View<'a> {
+        if let Some(region) = part.as_region() {
+            return self.part(region);
+        }
+        let (shape, cell) = (part.shape(), self.element_size());
+        // The caller's selection bounds the size.
+        *scratch = vec![0; shape.iter().product::<u64>() as usize * cell];
+        ViewMut::new(scratch, &shape, cell).gather(part, self);
+        View::new(scratch, &shape, cell).with_var_buffer(self.var_buffer)
+    }
+}
+
 impl ViewMut<'_> {
+    /// Has `fill` fill memory of the part's shape: the view's own if the part is a box, else scratch, which is then
+    /// copied to the elements of `part`.
+    ///
+    /// # Errors
+    /// Those of `fill`; [`CodecError::Limit`] if there is no memory.
+    ///
+    /// # Panics
+    /// If the part leaves the view.
+    pub fn fill_with<E: From<CodecError>>(
+        mut self,
+        part: &ResolvedSelection,
+        fill: impl FnOnce(ViewMut<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        if let Some(region) = part.as_region() {
+            return fill(self.part(region));
+        }
+        let (shape, cell) = (part.shape(), self.element_size());
+        let size = element_count(&shape).and_then(|count| count.checked_mul(cell as u64));
+        let mut memory = scratch::zeroed("memory", size)?;
+        fill(ViewMut::new(&mut memory, &shape, cell).with_var_buffer(self.var_buffer))?;
+        self.scatter(part, &View::new(&memory, &shape, cell));
+        Ok(())
+    }
+
     /// Copies the cells of `part` of `source`, in their order.
     ///
     /// # Panics
@@ -484,98 +445,6 @@ impl ViewMut<'_> {
             unsafe { copy_runs(from.offset(f), to.offset(t), [0; 2], 1, run) };
         });
     }
-}
-
-/// Calls `visit` with the byte offsets, in each of `N` windows of one shape, of runs of cells that are
-/// contiguous in all of them, and with the run's length in bytes; stops when `visit` returns false.
-fn walk<const N: usize>(
-    shape: &[usize],
-    strides: [&[isize]; N],
-    cell: usize,
-    visit: &mut impl FnMut([isize; N], usize) -> bool,
-) {
-    if shape.contains(&0) || cell == 0 {
-        return;
-    }
-    let (axes, run) = merged(shape, strides, cell);
-    steps(&axes, [0; N], run, visit);
-}
-
-/// An axis: its length, and its stride in each of `N` windows.
-type Axis<const N: usize> = (usize, [isize; N]);
-
-/// The axes to step over, those that can be as one, and how many bytes are contiguous in all windows.
-fn merged<const N: usize>(
-    shape: &[usize],
-    strides: [&[isize]; N],
-    cell: usize,
-) -> (Vec<Axis<N>>, usize) {
-    let mut axes: Vec<Axis<N>> = Vec::with_capacity(shape.len());
-    for (axis, &len) in shape.iter().enumerate() {
-        let stride: [isize; N] = std::array::from_fn(|w| strides[w][axis]);
-        if len == 1 {
-            continue;
-        }
-        match axes.last_mut() {
-            Some((outer, s)) if (0..N).all(|w| s[w] == stride[w] * len as isize) => {
-                (*outer, *s) = (*outer * len, stride);
-            }
-            _ => axes.push((len, stride)),
-        }
-    }
-    let mut run = cell;
-    if let Some((len, stride)) = axes.last()
-        && stride.iter().all(|&s| s == cell as isize)
-    {
-        run = len * cell;
-        axes.pop();
-    }
-    // Long strides outside: the first window (the target) is walked in its own order.
-    axes.sort_by_key(|(_, stride)| std::cmp::Reverse(stride[0].unsigned_abs()));
-    (axes, run)
-}
-
-fn steps<const N: usize>(
-    axes: &[Axis<N>],
-    at: [isize; N],
-    run: usize,
-    visit: &mut impl FnMut([isize; N], usize) -> bool,
-) -> bool {
-    rows(axes, at, &mut |mut at, step, count| {
-        for _ in 0..count {
-            if !visit(at, run) {
-                return false;
-            }
-            for w in 0..N {
-                at[w] += step[w];
-            }
-        }
-        true
-    })
-}
-
-/// Calls `visit` with the offsets of the first of some runs, how far they are from each other, and how many they
-/// are; stops when it returns false.
-fn rows<const N: usize>(
-    axes: &[Axis<N>],
-    at: [isize; N],
-    visit: &mut impl FnMut([isize; N], [isize; N], usize) -> bool,
-) -> bool {
-    let ((len, stride), inner) = match axes {
-        [] => return visit(at, [0; N], 1),
-        [(len, stride)] => return visit(at, *stride, *len),
-        [axis, inner @ ..] => (axis, inner),
-    };
-    let mut at = at;
-    for _ in 0..*len {
-        if !rows(inner, at, visit) {
-            return false;
-        }
-        for w in 0..N {
-            at[w] += stride[w];
-        }
-    }
-    true
 }
 
 #[cfg(test)]

@@ -133,7 +133,9 @@ mod tests {
             let range = decoder.segment(None, &at).unwrap().expect("every slab is stored");
             let bytes = &chunk[range.start as usize..range.end as usize];
             read += bytes.len();
-            at.place.fill(view.reborrow(), |piece| decoder.decode(bytes, &at, piece)).unwrap();
+            view.reborrow()
+                .fill_with(&at.place, |piece| decoder.decode(bytes, &at, piece))
+                .unwrap();
         }
         assert!(read <= chunk.len() / 2, "{within:?} reads {read}");
         Some(out)

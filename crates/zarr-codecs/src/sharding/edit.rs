@@ -97,7 +97,7 @@ impl Sharding {
         part: &View<'_>,
     ) -> Result<Option<Vec<u8>>, CodecError> {
         let mut scratch = Vec::new();
-        let part = touched.tile.place.of(part, &mut scratch);
+        let part = part.select(&touched.tile.place, &mut scratch);
         let (shape, within) = (&self.inner_shape, &touched.tile.within);
         let encoded = |chunk: View<'_>| {
             if self.is_fill(&chunk) {

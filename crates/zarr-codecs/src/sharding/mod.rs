@@ -200,7 +200,7 @@ impl ArrayToBytes for Sharding {
         let index = self.index.of_shard(encoded, &shard.counts)?;
         let fill = self.fill_cell()?;
         for tile in tiles(&shard.grid, shape, within) {
-            tile.place.fill(out.reborrow(), |mut piece| {
+            out.reborrow().fill_with(&tile.place, |mut piece| {
                 let Some(range) = index.get(entry_of(&tile, &shard.counts))? else {
                     piece.fill(&fill);
                     return Ok(());

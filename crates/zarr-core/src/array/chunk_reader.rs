@@ -183,7 +183,7 @@ impl ArrayCore {
                     let elements = View::new(&elements, &tile.within.shape(), span.size);
                     out.scatter(&tile.place, &elements);
                 }
-                None => tile.place.fill(out.reborrow(), |mut piece| -> Result<()> {
+                None => out.reborrow().fill_with(&tile.place, |mut piece| -> Result<()> {
                     piece.fill(layout.fill_of(span));
                     Ok(())
                 })?,
@@ -701,7 +701,7 @@ impl<'a> SegmentRead<'a> {
             Err((tiles, mut out)) => {
                 let mut buffer = Vec::new();
                 tiles.into_iter().try_for_each(|at| {
-                    at.place.fill(out.reborrow(), |piece| read(&mut buffer, &at, piece))
+                    out.reborrow().fill_with(&at.place, |piece| read(&mut buffer, &at, piece))
                 })
             }
         }

@@ -101,10 +101,8 @@ impl Elements<'_> {
                 let work = move || {
                     let all = shared.memory.view(&shared.shape, shared.span.size);
                     let mut copy = Vec::new();
-                    work(
-                        tile.place
-                            .of(&all.with_var_buffer(shared.var_buffer.as_deref()), &mut copy),
-                    )
+                    let all = all.with_var_buffer(shared.var_buffer.as_deref());
+                    work(all.select(&tile.place, &mut copy))
                 };
                 executor::on_pool(&core.context.options, work).await
             }
@@ -141,7 +139,7 @@ impl ArrayCore {
             // Each chunk copies its elements when it begins.
             let share = |tile: ChunkProjection| {
                 let (shape, mut copy) = (tile.within.shape(), Vec::new());
-                let memory = tile.place.of(&elements, &mut copy).to_bytes().into_owned();
+                let memory = elements.select(&tile.place, &mut copy).to_bytes().into_owned();
                 let tile = ChunkProjection { place: ResolvedSelection::all(&shape), ..tile };
                 (
                     tile,
@@ -160,7 +158,7 @@ impl ArrayCore {
         // Where others keep being faster, the calling thread itself goes on, never a pool's (decision 0104).
         let contended: Mutex<Vec<ChunkProjection>> = Mutex::default();
         let write = |tile: &Arc<ChunkProjection>, copy: &mut Vec<u8>, attempts: u32| {
-            let elements = Elements::Lent(tile.place.of(&elements, copy));
+            let elements = Elements::Lent(elements.select(&tile.place, copy));
             block_on(self.write_chunk(layout, tile, span, &elements, attempts))
         };
         executor::for_each(&self.context.options, kind, chunks, |copy, tile| {

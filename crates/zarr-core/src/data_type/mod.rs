@@ -91,7 +91,7 @@ pub enum Repr {
     Opaque(usize),
     /// UTF-32: `n` units of four bytes.
     Utf32(usize),
-    /// Any number of bytes. In memory a view shows their cells; see [`crate::variable-length buffer`].
+    /// Any number of bytes. In memory a view has references to them; see [`crate::var_buffer`].
     Variable,
     /// `n` bytes of several fields, which the data type knows.
     Record(usize),

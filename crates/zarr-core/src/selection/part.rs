@@ -2,9 +2,7 @@
 
 use std::ops::Range;
 
-use crate::codec::scratch;
 use crate::region::{Region, element_count};
-use crate::view::{View, ViewMut};
 
 /// Coordinates along one axis, in any order, any of them perhaps more than once.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -253,44 +251,6 @@ impl ResolvedSelection {
                 ResolvedSelection(Elements::Points { coordinates: moved.collect(), count: *count })
             }
         }
-    }
-
-    /// These elements of `whole`: where they lie, if they are a box; else copied into `room`.
-    ///
-    /// # Panics
-    /// If the part leaves `whole`.
-    pub fn of<'a>(&self, whole: &View<'a>, room: &'a mut Vec<u8>) -> View<'a> {
-        if let Some(region) = self.as_region() {
-            return whole.part(region);
-        }
-        let (shape, cell) = (self.shape(), whole.element_size());
-        // As many as the caller gave, at most.
-        *room = vec![0; shape.iter().product::<u64>() as usize * cell];
-        ViewMut::new(room, &shape, cell).gather(self, whole);
-        View::new(room, &shape, cell).with_var_buffer(whole.var_buffer())
-    }
-
-    /// Has `fill` fill memory of the part's shape, which then is these elements of `whole`.
-    ///
-    /// # Errors
-    /// Those of `fill`; [`CodecError::Limit`](crate::CodecError::Limit) if there is no memory.
-    ///
-    /// # Panics
-    /// If the part leaves `whole`.
-    pub fn fill<E: From<crate::CodecError>>(
-        &self,
-        mut whole: ViewMut<'_>,
-        fill: impl FnOnce(ViewMut<'_>) -> Result<(), E>,
-    ) -> Result<(), E> {
-        if let Some(region) = self.as_region() {
-            return fill(whole.part(region));
-        }
-        let (shape, cell, var_buffer) = (self.shape(), whole.element_size(), whole.var_buffer());
-        let size = element_count(&shape).and_then(|count| count.checked_mul(cell as u64));
-        let mut memory = scratch::zeroed("memory", size)?;
-        fill(ViewMut::new(&mut memory, &shape, cell).with_var_buffer(var_buffer))?;
-        whole.scatter(self, &View::new(&memory, &shape, cell));
-        Ok(())
     }
 }
 

@@ -42,6 +42,28 @@ pub fn block_on<T>(future: impl Future<Output = T>) -> T {
     }
 }
 
+impl dyn Store {
+    /// The same store for callers that block: each call is done when it returns.
+    pub fn to_sync(self: &Arc<Self>) -> Arc<dyn SyncStore> {
+        match self.as_sync() {
+            Some(store) => store.clone(),
+            None => Arc::new(BlockOn(self.clone())),
+        }
+    }
+}
+
+impl dyn Snapshot {
+    /// The same value for callers that block.
+    pub fn to_sync(self: Arc<Self>) -> Arc<dyn SyncSnapshot> {
+        self.as_sync().unwrap_or_else(|| Arc::new(BlockOnSnapshot(self)))
+    }
+
+    /// The same value for callers that block, by its futures.
+    pub fn blocking_on(self: Arc<Self>) -> Arc<dyn SyncSnapshot> {
+        Arc::new(BlockOnSnapshot(self))
+    }
+}
+
 /// A store whose futures are awaited on the calling thread.
 #[derive(Debug)]
 pub(super) struct BlockOn(pub(super) Arc<dyn Store>);

@@ -7,6 +7,7 @@
 
 pub mod begun;
 mod block_on;
+mod from_sync;
 mod io_threads;
 mod key;
 mod listing;
@@ -29,6 +30,7 @@ pub use async_trait::async_trait;
 pub use bytes::Bytes;
 
 pub use self::block_on::block_on;
+pub use self::from_sync::{from_sync, from_sync_arc};
 pub use self::io_threads::run;
 pub use self::key::{StoreKey, StorePrefix};
 pub use self::listing::Listing;
@@ -41,7 +43,7 @@ pub(crate) use self::process_cas::guarded;
 pub(crate) use self::range::find;
 pub use self::range::{ByteRange, coalesce, slice};
 pub use self::snapshot::{InMemorySnapshot, Snapshot, SyncSnapshot};
-pub use self::sync::{SyncStore, from_sync, from_sync_arc};
+pub use self::sync::SyncStore;
 pub use self::timer::pause;
 pub use self::version::Version;
 use crate::error::StoreError;
@@ -180,14 +182,6 @@ pub trait Store: Debug + Send + Sync + 'static {
 }
 
 impl dyn Store {
-    /// The same store for callers that block: each call is done when it returns.
-    pub fn to_sync(self: &Arc<Self>) -> Arc<dyn SyncStore> {
-        match self.as_sync() {
-            Some(store) => store.clone(),
-            None => Arc::new(block_on::BlockOn(self.clone())),
-        }
-    }
-
     /// The store, if it can be read.
     pub(crate) fn readable(&self) -> Result<&Self, StoreError> {
         let can = self.capabilities().read;

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use bytes::Bytes;
 
-use super::block_on::BlockOnSnapshot;
 use super::{ByteRange, StoreKey, Version};
 use crate::error::StoreError;
 
@@ -59,18 +58,6 @@ pub trait SyncSnapshot: Send + Sync {
     /// As [`Snapshot::version`].
     fn version(&self) -> Option<Version> {
         None
-    }
-}
-
-impl dyn Snapshot {
-    /// The same value for callers that block.
-    pub fn to_sync(self: Arc<Self>) -> Arc<dyn SyncSnapshot> {
-        self.as_sync().unwrap_or_else(|| Arc::new(BlockOnSnapshot(self)))
-    }
-
-    /// The same value for callers that block, by its futures.
-    pub fn blocking_on(self: Arc<Self>) -> Arc<dyn SyncSnapshot> {
-        Arc::new(BlockOnSnapshot(self))
     }
 }
 

@@ -1,21 +1,16 @@
-//! Stores whose calls block, and the one adapter that makes a [`Store`] of them.
+//! Defines stores whose calls block.
 
 use std::fmt::Debug;
-use std::sync::Arc;
 
-use async_trait::async_trait;
-
-use super::begun::{self, Touched};
-use super::io_threads::{self, may_block, run};
 use super::{
-    ByteRange, Bytes, Capabilities, GetOptions, Got, ListOptions, Listing, Payload, Precondition,
-    Snapshot, SnapshotOptions, Store, StoreKey, StorePrefix, SyncSnapshot, Version,
+    Bytes, Capabilities, GetOptions, Got, ListOptions, Listing, Payload, Precondition,
+    SnapshotOptions, StoreKey, StorePrefix, SyncSnapshot,
 };
 use crate::error::StoreError;
 
 /// A key/value store whose calls are done when they return: folders, memory, archives, databases.
 ///
-/// As [`Store`], call by call. [`SyncStore::name`], [`SyncStore::capabilities`] and [`SyncStore::get`] have to be written;
+/// As [`Store`](super::Store), call by call. [`SyncStore::name`], [`SyncStore::capabilities`] and [`SyncStore::get`] have to be written;
 /// and of the others those that the capabilities promise.
 pub trait SyncStore: Debug + Send + Sync + 'static {
     /// Its name in messages: its URL, if it has one.
@@ -27,13 +22,13 @@ pub trait SyncStore: Debug + Send + Sync + 'static {
     /// The value of `key`; `None` if it is absent. A store that holds all of it returns [`GetOptions::answer`].
     ///
     /// # Errors
-    /// As [`Store::get`].
+    /// As [`Store::get`](super::Store::get).
     fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> Result<Option<Got>, StoreError>;
 
     /// The value of `key` as it is now, to be read from in several calls.
     ///
     /// # Errors
-    /// As [`Store::open`].
+    /// As [`Store::open`](super::Store::open).
     fn open(
         &self,
         key: &StoreKey,
@@ -45,7 +40,7 @@ pub trait SyncStore: Debug + Send + Sync + 'static {
     /// Sets the value of `key`, or erases it (`None`), if the precondition holds.
     ///
     /// # Errors
-    /// As [`Store::put`].
+    /// As [`Store::put`](super::Store::put).
     fn put(
         &self,
         key: &StoreKey,
@@ -59,7 +54,7 @@ pub trait SyncStore: Debug + Send + Sync + 'static {
     /// Sets the value of `key` if it and every key of `absent` are absent, and erases `leftovers`.
     ///
     /// # Errors
-    /// As [`Store::create`].
+    /// As [`Store::create`](super::Store::create).
     fn create(
         &self,
         key: &StoreKey,
@@ -74,7 +69,7 @@ pub trait SyncStore: Debug + Send + Sync + 'static {
     /// Erases every key that begins with `prefix`.
     ///
     /// # Errors
-    /// As [`Store::erase_prefix`].
+    /// As [`Store::erase_prefix`](super::Store::erase_prefix).
     fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
         let _ = prefix;
         Err(StoreError::not_capable("erase_prefix", "writeable"))
@@ -83,7 +78,7 @@ pub trait SyncStore: Debug + Send + Sync + 'static {
     /// Every key that begins with `prefix`, sorted.
     ///
     /// # Errors
-    /// As [`Store::list_prefix`].
+    /// As [`Store::list_prefix`](super::Store::list_prefix).
     fn list_prefix(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
         let _ = prefix;
         Err(StoreError::not_capable("list", "listable"))
@@ -92,7 +87,7 @@ pub trait SyncStore: Debug + Send + Sync + 'static {
     /// The keys and prefixes directly below `prefix`.
     ///
     /// # Errors
-    /// As [`Store::list_dir`].
+    /// As [`Store::list_dir`](super::Store::list_dir).
     fn list_dir(&self, prefix: &StorePrefix, how: ListOptions) -> Result<Listing, StoreError> {
         let _ = how;
         Ok(self.list_prefix(prefix)?.folded(prefix))
@@ -101,7 +96,7 @@ pub trait SyncStore: Debug + Send + Sync + 'static {
     /// Whether `prefix` is a link; with `erase` the link is removed.
     ///
     /// # Errors
-    /// As [`Store::link`].
+    /// As [`Store::link`](super::Store::link).
     fn link(&self, prefix: &StorePrefix, erase: bool) -> Result<bool, StoreError> {
         let _ = (prefix, erase);
         Ok(false)
@@ -110,7 +105,7 @@ pub trait SyncStore: Debug + Send + Sync + 'static {
     /// Puts what was set and erased where other readers of the store find it.
     ///
     /// # Errors
-    /// As [`Store::flush`].
+    /// As [`Store::flush`](super::Store::flush).
     fn flush(&self) -> Result<(), StoreError> {
         Ok(())
     }
@@ -118,7 +113,7 @@ pub trait SyncStore: Debug + Send + Sync + 'static {
     /// Short for [`SyncStore::get`]: the bytes of a value.
     ///
     /// # Errors
-    /// As [`Store::get`].
+    /// As [`Store::get`](super::Store::get).
     fn value(&self, key: &StoreKey) -> Result<Option<Bytes>, StoreError> {
         Ok(self.get(key, GetOptions::default())?.map(|got| got.bytes.unwrap_or_default()))
     }
@@ -126,7 +121,7 @@ pub trait SyncStore: Debug + Send + Sync + 'static {
     /// Short for [`SyncStore::list_prefix`]: every key, sorted.
     ///
     /// # Errors
-    /// As [`Store::list_prefix`].
+    /// As [`Store::list_prefix`](super::Store::list_prefix).
     fn list(&self) -> Result<Vec<StoreKey>, StoreError> {
         Ok(self.list_prefix(&StorePrefix::root())?.keys)
     }
@@ -134,7 +129,7 @@ pub trait SyncStore: Debug + Send + Sync + 'static {
     /// Short for [`SyncStore::put`]: sets a value, whatever it was.
     ///
     /// # Errors
-    /// As [`Store::put`].
+    /// As [`Store::put`](super::Store::put).
     fn set(&self, key: &StoreKey, value: Payload<'_>) -> Result<(), StoreError> {
         self.put(key, Some(value), Precondition::Always).map(drop)
     }
@@ -142,212 +137,8 @@ pub trait SyncStore: Debug + Send + Sync + 'static {
     /// Short for [`SyncStore::put`]: erases a value, whatever it was.
     ///
     /// # Errors
-    /// As [`Store::put`].
+    /// As [`Store::put`](super::Store::put).
     fn erase(&self, key: &StoreKey) -> Result<(), StoreError> {
         self.put(key, None, Precondition::Always).map(drop)
-    }
-}
-
-/// A [`Store`] of a store whose calls block.
-///
-/// A call runs in place on a thread that may block: one that waits for a future with [`block_on`](super::block_on), and the threads of the
-/// library that make blocking calls. For other callers it runs on one of those threads, so that no async runtime is
-/// stopped. A change whose future is dropped before it has begun is not made; one that has begun ends before later calls
-/// on these keys (decision 0141).
-pub fn from_sync(store: impl SyncStore) -> Arc<dyn Store> {
-    from_sync_arc(Arc::new(store))
-}
-
-/// As [`from_sync`], for a store that is shared.
-pub fn from_sync_arc(store: Arc<dyn SyncStore>) -> Arc<dyn Store> {
-    Arc::new(FromSync(store))
-}
-
-#[derive(Debug)]
-struct FromSync(Arc<dyn SyncStore>);
-
-impl FromSync {
-    /// Waits for what dropped calls are still changing; almost always there is nothing.
-    async fn settled(&self, touched: impl Into<Touched>) {
-        begun::settled(|| self.0.name(), touched).await;
-    }
-
-    async fn elsewhere<T: Send + 'static>(
-        &self,
-        call: impl FnOnce(&dyn SyncStore) -> Result<T, StoreError> + Send + 'static,
-    ) -> Result<T, StoreError> {
-        let store = self.0.clone();
-        run(move || call(&*store)).await.unwrap_or_else(|| Err(lost_thread()))
-    }
-
-    /// Changes keys on another thread.
-    async fn change<T: Send + 'static>(
-        &self,
-        touched: impl Into<Touched>,
-        change: impl FnOnce(&dyn SyncStore) -> Result<T, StoreError> + Send + 'static,
-    ) -> Result<T, StoreError> {
-        let store = self.0.clone();
-        let (caller, worker) = begun::change(|| self.0.name(), touched.into());
-        let changed = run(move || Some(worker.begin()?.run(|| change(&*store))));
-        let changed = changed.await.flatten();
-        drop(caller);
-        changed.unwrap_or_else(|| Err(lost_thread()))
-    }
-}
-
-fn lost_thread() -> StoreError {
-    StoreError::Backend("a thread of the store ended before its call was done".into())
-}
-
-#[async_trait]
-impl Store for FromSync {
-    fn name(&self) -> String {
-        self.0.name()
-    }
-
-    fn capabilities(&self) -> Capabilities {
-        Capabilities { local: true, in_flight: io_threads::THREADS, ..self.0.capabilities() }
-    }
-
-    fn as_sync(&self) -> Option<&Arc<dyn SyncStore>> {
-        Some(&self.0)
-    }
-
-    async fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> Result<Option<Got>, StoreError> {
-        self.settled(key).await;
-        if may_block() {
-            return self.0.get(key, how);
-        }
-        let key = key.clone();
-        let GetOptions { limit, into, version } = how;
-        let get = move |store: &dyn SyncStore| {
-            store.get(&key, GetOptions { version, ..GetOptions::at_most(limit) })
-        };
-        Ok(self.elsewhere(get).await?.map(|got| into.take(got)))
-    }
-
-    async fn open(
-        &self,
-        key: &StoreKey,
-        how: SnapshotOptions<'_>,
-    ) -> Result<Option<Box<dyn Snapshot>>, StoreError> {
-        self.settled(key).await;
-        let opened = if may_block() {
-            self.0.open(key, how)?
-        } else {
-            let (key, first, expect) = (key.clone(), how.first.to_vec(), how.expect.cloned());
-            let SnapshotOptions { for_update, limit, .. } = how;
-            let open = move |store: &dyn SyncStore| {
-                let (first, expect) = (&first[..], expect.as_ref());
-                store.open(&key, SnapshotOptions { first, expect, for_update, limit })
-            };
-            self.elsewhere(open).await?
-        };
-        Ok(opened.map(|value| Box::new(FromSyncSnapshot(value.into())) as _))
-    }
-
-    async fn put(
-        &self,
-        key: &StoreKey,
-        value: Option<Payload<'_>>,
-        only_if: Precondition<'_>,
-    ) -> Result<bool, StoreError> {
-        self.settled(key).await;
-        if may_block() {
-            return self.0.put(key, value, only_if);
-        }
-        let value = value.map(Payload::into_owned).transpose()?;
-        let (owned, (only_if, version)) = (key.clone(), only_if.split());
-        let put =
-            move |store: &dyn SyncStore| store.put(&owned, value, only_if.again(version.as_ref()));
-        self.change(key, put).await
-    }
-
-    async fn create(
-        &self,
-        key: &StoreKey,
-        value: Payload<'_>,
-        absent: &[StoreKey],
-        leftovers: &[StoreKey],
-    ) -> Result<Option<StoreKey>, StoreError> {
-        self.settled(key).await;
-        if may_block() {
-            return self.0.create(key, value, absent, leftovers);
-        }
-        let (owned, value) = (key.clone(), value.into_owned()?);
-        let (absent, leftovers) = (absent.to_vec(), leftovers.to_vec());
-        self.change(key, move |store| store.create(&owned, value, &absent, &leftovers)).await
-    }
-
-    async fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
-        self.settled(prefix).await;
-        if may_block() {
-            return self.0.erase_prefix(prefix);
-        }
-        let owned = prefix.clone();
-        self.change(prefix, move |store| store.erase_prefix(&owned)).await
-    }
-
-    async fn list_prefix(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
-        self.settled(prefix).await;
-        if may_block() {
-            return self.0.list_prefix(prefix);
-        }
-        let prefix = prefix.clone();
-        self.elsewhere(move |store| store.list_prefix(&prefix)).await
-    }
-
-    async fn list_dir(
-        &self,
-        prefix: &StorePrefix,
-        how: ListOptions,
-    ) -> Result<Listing, StoreError> {
-        self.settled(prefix).await;
-        if may_block() {
-            return self.0.list_dir(prefix, how);
-        }
-        let prefix = prefix.clone();
-        self.elsewhere(move |store| store.list_dir(&prefix, how)).await
-    }
-
-    async fn link(&self, prefix: &StorePrefix, erase: bool) -> Result<bool, StoreError> {
-        self.settled(prefix).await;
-        if may_block() {
-            return self.0.link(prefix, erase);
-        }
-        let owned = prefix.clone();
-        self.change(prefix, move |store| store.link(&owned, erase)).await
-    }
-
-    async fn flush(&self) -> Result<(), StoreError> {
-        let all = StorePrefix::root();
-        self.settled(&all).await;
-        if may_block() {
-            return self.0.flush();
-        }
-        self.change(&all, |store| store.flush()).await
-    }
-}
-
-/// A value of a store whose calls block.
-struct FromSyncSnapshot(Arc<dyn SyncSnapshot>);
-
-#[async_trait]
-impl Snapshot for FromSyncSnapshot {
-    async fn read(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>, StoreError> {
-        if may_block() {
-            return self.0.read(ranges);
-        }
-        let (value, ranges) = (self.0.clone(), ranges.to_vec());
-        run(move || value.read(&ranges)).await.unwrap_or_else(|| Err(lost_thread()))
-    }
-    fn size(&self) -> u64 {
-        self.0.size()
-    }
-    fn version(&self) -> Option<Version> {
-        self.0.version()
-    }
-    fn as_sync(&self) -> Option<Arc<dyn SyncSnapshot>> {
-        Some(self.0.clone())
     }
 }

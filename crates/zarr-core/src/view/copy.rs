@@ -6,7 +6,7 @@
 
 #![allow(unsafe_code)]
 
-use super::Axis;
+use super::window::Axis;
 
 /// Copies `count` runs of `len` bytes; the next are `step` bytes further in the target and in the source. Runs of
 /// usual lengths are copied without a call.

@@ -1,6 +1,6 @@
 //! Pairs the cells of a part in memory that holds the whole with those in memory of their own.
 
-use super::{Window, merged, steps};
+use super::window::{Window, merged, steps};
 use crate::selection::{AxisIndices, Elements, ResolvedSelection};
 
 /// Calls `visit` with byte offsets in a window on a whole, and in one on a part of it alone, of runs of

@@ -5,7 +5,8 @@
 use std::marker::PhantomData;
 use std::ops::Range;
 
-use super::{View, ViewMut, Window};
+use super::window::Window;
+use super::{View, ViewMut};
 use crate::error::AccessError;
 use crate::region::element_count;
 
