@@ -8,9 +8,9 @@ use bytes::Bytes;
 use futures::future::join_all;
 use futures::stream::{self, StreamExt, TryStreamExt};
 
-use crate::dialect::{Reading, Warning};
+use crate::dialect::Warning;
 use crate::error::{AccessError, Cause, Error, Result, StoreError};
-use crate::format::{Documents, Format, PROBES};
+use crate::format::{Documents, Format, PROBES, Reading};
 use crate::limits::Limits;
 use crate::metadata::NodeMetadata;
 use crate::options::Options;

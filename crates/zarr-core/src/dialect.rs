@@ -3,9 +3,6 @@
 use std::fmt::{self, Write};
 use std::str::FromStr;
 
-use crate::error::shortened;
-use crate::limits::Limits;
-
 /// A dialect of Zarr: the vocabulary of its documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -118,49 +115,5 @@ impl fmt::Display for Warning {
             if c.is_control() { write!(f, "{}", c.escape_debug())? } else { f.write_char(c)? }
         }
         Ok(())
-    }
-}
-
-/// What a parser is told, and where it leaves its warnings.
-#[derive(Debug)]
-pub struct Reading<'a> {
-    /// How closely to hold to the specification.
-    pub strictness: Strictness,
-    /// Which data types, grids and codecs are known.
-    pub registry: &'a crate::Registry,
-    /// Whether filters that zarr-python hid in a draft array's attributes are taken for attributes.
-    pub ignore_hidden_filters: bool,
-    /// The most that documents may demand.
-    pub limits: Limits,
-    /// What was overlooked so far.
-    pub warnings: Vec<String>,
-}
-
-/// So many characters of a warning are kept; names out of documents are in it.
-const MOST_WARNING: usize = 500;
-
-impl<'a> Reading<'a> {
-    /// A reading that has overlooked nothing yet.
-    pub fn new(registry: &'a crate::Registry, strictness: Strictness) -> Self {
-        Reading {
-            strictness,
-            registry,
-            ignore_hidden_filters: false,
-            limits: Limits::default(),
-            warnings: Vec::new(),
-        }
-    }
-
-    /// Notes `what`, and lets it pass if the reading is tolerant.
-    pub fn tolerate(&mut self, what: impl Into<String>) -> Result<(), String> {
-        let what = what.into();
-        let what = shortened(&what, MOST_WARNING).into_owned();
-        match self.strictness {
-            Strictness::Strict => Err(what),
-            Strictness::Tolerant => {
-                self.warnings.push(what);
-                Ok(())
-            }
-        }
     }
 }

@@ -52,7 +52,6 @@ mod record_element;
 pub mod region;
 pub mod registry;
 pub mod selection;
-mod shards;
 pub mod store;
 mod suggestion;
 #[doc(hidden)]
@@ -62,12 +61,13 @@ pub mod view;
 
 pub use array::StoredSize;
 pub use data_type::{CoreType, DataType, Scalar};
-pub use dialect::{Dialect, Era, Reading, Strictness, Warning};
+pub use dialect::{Dialect, Era, Strictness, Warning};
 pub use element::Element;
 pub use error::{
     AccessError, Backend, Cause, CodecError, Error, ErrorKind, MetadataError, Result, StoreError,
     Unsupported,
 };
+pub use format::Reading;
 pub use handles::{Array, ArrayBuilder, Chunk, Group, Hierarchy, Node, aio};
 pub use hierarchy::{Consolidated, OpenOptions};
 pub use json::{Json, Number, Object, Oddities};

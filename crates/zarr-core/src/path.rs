@@ -6,7 +6,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::error::AccessError;
+use crate::error::{AccessError, StoreError};
+use crate::store::{StoreKey, StorePrefix};
 
 /// The path of a node: `/`, or names each preceded by `/`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -52,6 +53,24 @@ impl NodePath {
     /// The path without its leading `/`; empty for the root.
     pub fn relative(&self) -> &str {
         &self.0[1..]
+    }
+
+    /// The prefix of the keys below it, in formats that store a node under its path.
+    pub(crate) fn prefix(&self) -> Result<StorePrefix, StoreError> {
+        if self.is_root() {
+            Ok(StorePrefix::root())
+        } else {
+            StorePrefix::new(format!("{}/", self.relative()))
+        }
+    }
+
+    /// The key `rest` below its prefix.
+    pub(crate) fn key_below(&self, rest: &str) -> Result<StoreKey, StoreError> {
+        if self.is_root() {
+            StoreKey::new(rest)
+        } else {
+            StoreKey::new(format!("{}/{rest}", self.relative()))
+        }
     }
 
     /// Whether it is the root.

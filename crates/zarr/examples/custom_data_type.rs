@@ -15,7 +15,7 @@ fn build(json: &Json, dialect: Dialect) -> Option<Result<ParsedType, MetadataErr
     let endian = match dialect {
         Dialect::V3 if json.as_str() == Some(URI) => None,
         Dialect::Draft if text("extension") == Some(URI) => {
-            CoreType::from_typestr(text("fallback")?)?.endian
+            CoreType::from_typestr(text("fallback")?)?.1
         }
         _ => return None,
     };

@@ -51,9 +51,9 @@ impl NumberType {
             if text == core.name() {
                 return NumberType::native(core);
             }
-            let found = CoreType::from_typestr(text).filter(|p| p.data_type == core.into())?;
+            let (_, endian) = CoreType::from_typestr(text).filter(|(found, _)| *found == core)?;
             let number = NumberType::native(core)?;
-            let endian = found.endian.unwrap_or(number.endian);
+            let endian = endian.unwrap_or(number.endian);
             Some(NumberType { endian, ..number })
         });
         let why = || format!("`{text}` is not a type of integers or floats");

@@ -3,12 +3,15 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use super::convert::{BYTES, check_chunk_keys, with_byte_order};
 use super::{
     ArrayToArray, ArrayToBytes, BytesToBytes, ChunkContext, Codec, CodecSpec, DecodedSize,
     EncodedParts, PartialRead, PartialWrite, budget, scratch,
 };
-use crate::data_type::{CoreType, Origin};
+use crate::data_type::{CoreType, FillValue, Origin};
+use crate::dialect::Dialect;
 use crate::error::{CodecError, MetadataError};
+use crate::metadata::ArrayMetadata;
 use crate::region::element_count;
 use crate::registry::Registry;
 use crate::selection::ResolvedSelection;
@@ -56,14 +59,8 @@ impl CodecChain {
         let order = |what: &str| MetadataError::invalid("codecs", what);
         let one_byte = !context.data_type.has_byte_order();
         for spec in specs {
-            let mut spec = Cow::Borrowed(spec);
-            if spec.name == "bytes" && one_byte && !arrays.is_empty() {
-                // zarr-python 3.1 forgets that a codec before it makes wider elements of single bytes.
-                let configuration = &mut spec.to_mut().configuration;
-                if !configuration.contains("endian") {
-                    configuration.insert("endian", "little");
-                }
-            }
+            let widened = one_byte && !arrays.is_empty();
+            let spec = if widened { with_byte_order(spec) } else { Cow::Borrowed(spec) };
             let here = if serializer.is_some() { &after } else { &inner };
             match registry.build_codec(&spec, here)? {
                 Codec::ArrayToArray(codec) => {
@@ -420,7 +417,7 @@ impl CodecChain {
 
     /// The error for such a chunk of another size.
     pub(crate) fn wrong_plain_size(&self, expected: u64, found: u64) -> CodecError {
-        CodecError::Length { codec: "bytes", expected, found }
+        CodecError::Length { codec: BYTES, expected, found }
     }
 }
 
@@ -435,4 +432,43 @@ fn next_context(
 
 fn cell_of(context: &ChunkContext) -> usize {
     context.data_type.repr().map_or(1, |r| r.size())
+}
+
+/// The most lengths of chunks that are checked with the codecs when the array is opened; others are checked as they are
+/// read.
+const MOST_LENGTHS: usize = 4096;
+
+impl ArrayMetadata {
+    /// The grid, the chain and the representation: all that reading and writing need.
+    ///
+    /// # Errors
+    /// [`MetadataError::Unsupported`] naming what this build lacks.
+    pub fn chain(
+        &self,
+        registry: &Registry,
+        dialect: Dialect,
+    ) -> Result<CodecChain, MetadataError> {
+        if let Some(obstacle) = self.unsupported.first() {
+            return Err(obstacle.clone().into());
+        }
+        check_chunk_keys(self)?;
+        let build = |shape: Vec<u64>| {
+            let context = ChunkContext::new(self.data_type.clone(), shape)
+                .with_fill(Some(FillValue::new(self.fill_bytes())));
+            CodecChain::build(&self.codecs, &context, registry)
+        };
+        let first = self.chunk_extent();
+        let mut left = MOST_LENGTHS;
+        for axis in 0..first.len() {
+            let lengths = self.grid.as_ref().map(|grid| grid.stored_lengths(axis));
+            let others = lengths.unwrap_or_default().into_iter().filter(|&len| len != first[axis]);
+            for length in others.take(left) {
+                let mut shape = first.clone();
+                shape[axis] = length;
+                build(shape)?;
+                left -= 1;
+            }
+        }
+        Ok(build(first)?.accept_nonzero_bools(dialect != Dialect::V3))
+    }
 }

@@ -4,12 +4,103 @@
 //! chain. Filters that final v3 knows as array codecs are lifted before `bytes` where only such ones
 //! stand between (decision 0114, Z2-090, draft-v3.md Q25).
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
 use super::{ChunkContext, Codec, CodecSpec};
-use crate::data_type::{CoreType, DataType};
+use crate::data_type::{CoreType, DataType, Endian, FillValue, optional, record_json};
 use crate::dialect::Dialect;
 use crate::error::MetadataError;
-use crate::json::Object;
+use crate::grid::{ChunkKeys, RegularGrid};
+use crate::json::{Json, Object};
+use crate::metadata::ArrayMetadata;
 use crate::registry::Registry;
+
+/// The codec that makes bytes of numbers.
+pub(super) const BYTES: &str = "bytes";
+
+/// The codec of shards.
+pub(super) const SHARDING: &str = "sharding_indexed";
+
+/// What N5 calls its blocks.
+const N5_KEYS: ChunkKeys = ChunkKeys::V2 { separator: '/' };
+
+/// The byte order that a chain says; little-endian, if it says none.
+pub(crate) fn stored_endian(codecs: &[CodecSpec]) -> Endian {
+    let bytes = codecs.iter().find(|spec| spec.name == BYTES);
+    match bytes.and_then(|spec| spec.configuration.get("endian")).and_then(Json::as_str) {
+        Some("big") => Endian::Big,
+        _ => Endian::Little,
+    }
+}
+
+/// The codec with a byte order, if it is a `bytes` without: zarr-python 3.1 forgets that a codec before it makes wider
+/// elements of single bytes.
+pub(super) fn with_byte_order(spec: &CodecSpec) -> Cow<'_, CodecSpec> {
+    let mut spec = Cow::Borrowed(spec);
+    if spec.name == BYTES && !spec.configuration.contains("endian") {
+        spec.to_mut().configuration.insert("endian", "little");
+    }
+    spec
+}
+
+/// The `transpose` codec that reverses all axes: F order (Z2-090).
+pub(crate) fn reversing_codec(rank: usize) -> CodecSpec {
+    let order: Json = (0..rank as u64).rev().map(Json::from).collect();
+    CodecSpec::v3("transpose", Object::new().with("order", order))
+}
+
+/// Whether chunks are blocks of N5, which has keys of its own (F-102).
+fn holds_n5_blocks(codecs: &[CodecSpec]) -> bool {
+    codecs.iter().any(|spec| spec.name == "n5_default")
+}
+
+/// Refuses chunk keys other than N5's for blocks of N5.
+pub(super) fn check_chunk_keys(metadata: &ArrayMetadata) -> Result<(), MetadataError> {
+    if holds_n5_blocks(&metadata.codecs) && metadata.chunk_keys != N5_KEYS {
+        let why = "the codec `n5_default` needs `v2` with the separator `/`";
+        return Err(MetadataError::invalid("chunk_key_encoding", why));
+    }
+    Ok(())
+}
+
+/// The codec that makes bytes of a data type's elements: mostly `bytes`, with a byte order where it needs one (F-080).
+pub fn bytes_codec(data_type: &DataType, endian: Endian) -> CodecSpec {
+    match data_type {
+        DataType::String => return CodecSpec::v3("vlen-utf8", Object::new()),
+        DataType::Bytes => return CodecSpec::v3("vlen-bytes", Object::new()),
+        DataType::Json => return CodecSpec::new(Dialect::V2, "json2", Object::new()),
+        DataType::List(items) => {
+            let dtype = items.to_metadata(Dialect::V2, Endian::Little).unwrap_or(Json::Null);
+            return CodecSpec::new(Dialect::V2, "vlen-array", Object::new().with("dtype", dtype));
+        }
+        DataType::Optional(optional) => {
+            return optional_codec(&bytes_codec(optional.inner(), endian));
+        }
+        DataType::Extension(extension) => {
+            if let Some(serializer) = extension.serializer() {
+                return serializer;
+            }
+        }
+        _ => {}
+    }
+    let mut configuration = Object::new();
+    if data_type.repr().is_none() || data_type.has_byte_order() {
+        configuration.insert("endian", endian.name());
+    }
+    CodecSpec::v3(BYTES, configuration)
+}
+
+/// The codec that stores nullable elements; `data` makes bytes of those inside.
+fn optional_codec(data: &CodecSpec) -> CodecSpec {
+    let words = |spec: &CodecSpec| {
+        let object = Object::new().with("name", spec.name.as_str());
+        Json::Array(vec![object.with("configuration", spec.configuration.clone()).into()])
+    };
+    let mask = CodecSpec::v3("packbits", Object::new());
+    let chains = Object::new().with("mask_codecs", words(&mask)).with("data_codecs", words(data));
+    CodecSpec::v3(optional::NAMES[0], chains)
+}
 
 /// The chain `specs`, for chunks as `context` says, in the words of dialect `to`.
 ///
@@ -85,7 +176,7 @@ fn to_v3(
         let flat = registry.build_codec(spec, &here)?;
         let spec = reword(spec, &flat, Dialect::V3)?;
         let codec = registry.build_codec(&spec, &here)?;
-        let is_first = rest.iter().all(|before| before.name == "bytes");
+        let is_first = rest.iter().all(|before| before.name == BYTES);
         let behind = || cannot(Dialect::V3, &spec, " behind another codec on bytes");
         match codec {
             Codec::ArrayToArray(codec) => {
@@ -114,7 +205,7 @@ fn to_v3(
     }
     arrays.extend(rest);
     // `bytes` needs a byte order for what the lifted codecs make of the elements.
-    if let Some(bytes) = arrays.iter_mut().find(|spec| spec.name == "bytes")
+    if let Some(bytes) = arrays.iter_mut().find(|spec| spec.name == BYTES)
         && here.data_type.has_byte_order()
         && !bytes.configuration.contains("endian")
     {
@@ -142,8 +233,8 @@ fn to_flat(
     to: Dialect,
     registry: &Registry,
 ) -> Result<Vec<CodecSpec>, MetadataError> {
-    let reverse = crate::metadata::reversing_codec(context.rank());
-    let bytes = specs.iter().find(|spec| spec.name == "bytes");
+    let reverse = reversing_codec(context.rank());
+    let bytes = specs.iter().find(|spec| spec.name == BYTES);
     let endian = bytes.and_then(|spec| spec.configuration.get("endian"));
     let big_endian = endian.and_then(|endian| endian.as_str()) == Some("big");
     let mut chain: Vec<CodecSpec> = Vec::new();
@@ -178,7 +269,7 @@ fn to_flat(
                 lowered.push(in_byte_order(reword(spec, &codec, to)?, big_endian));
                 here = array.encoded(&here)?;
             }
-            Codec::ArrayToBytes(_) if spec.name == "bytes" => {
+            Codec::ArrayToBytes(_) if spec.name == BYTES => {
                 chain.push(spec.clone());
                 chain.append(&mut lowered);
             }
@@ -195,7 +286,7 @@ fn to_flat(
             {
                 let endian = here.data_type.has_byte_order().then_some("little");
                 let order = endian.map(|endian| Object::new().with("endian", endian));
-                chain.push(CodecSpec::v3("bytes", order.unwrap_or_default()));
+                chain.push(CodecSpec::v3(BYTES, order.unwrap_or_default()));
                 chain.append(&mut lowered);
                 chain.push(words);
             }
@@ -206,4 +297,127 @@ fn to_flat(
     // In the words of v2 a codec on elements may stand behind `bytes`.
     chain.append(&mut lowered);
     Ok(chain)
+}
+
+impl ArrayMetadata {
+    /// Plain metadata of an array that is to be created, with chunks of one shape, stored in native C
+    /// order by `bytes` alone, filled with zeros.
+    ///
+    /// # Errors
+    /// [`MetadataError::Invalid`] for a chunk shape that does not fit.
+    pub fn new(
+        shape: &[u64],
+        data_type: DataType,
+        chunk_shape: &[u64],
+    ) -> Result<ArrayMetadata, MetadataError> {
+        let grid = RegularGrid::new(chunk_shape, shape)?;
+        let fill_value = data_type.repr().map(FillValue::zero_of);
+        Ok(ArrayMetadata {
+            shape: shape.to_vec(),
+            codecs: vec![bytes_codec(&data_type, Endian::Little)],
+            data_type,
+            declared_type: Json::Null,
+            grid: Some(Arc::new(grid)),
+            chunk_keys: ChunkKeys::Default { separator: '/' },
+            fill_value,
+            declared_fill: Json::Null,
+            attributes: Object::new(),
+            dimension_names: None,
+            unknown: Object::new(),
+            shards: None,
+            unsupported: Vec::new(),
+        })
+    }
+
+    /// The byte order in which elements are stored, where the chain says one.
+    pub fn endian(&self) -> Endian {
+        stored_endian(&self.codecs)
+    }
+
+    /// The same array in another dialect's words: codecs respelled, chunk keys the dialect's own. What
+    /// the dialect has no place for, such as unknown members, is left behind.
+    ///
+    /// # Errors
+    /// [`MetadataError::CannotSpell`] naming what stands in the way.
+    pub fn converted_to(
+        mut self,
+        dialect: Dialect,
+        registry: &Registry,
+    ) -> Result<Self, MetadataError> {
+        if let Some(obstacle) = self.unsupported.first() {
+            return Err(obstacle.clone().into());
+        }
+        for codec in &mut self.codecs {
+            // Its name before final v3.
+            if codec.name == "endian" && codec.dialect == Dialect::V3 {
+                codec.name = BYTES.into();
+            }
+        }
+        if dialect == Dialect::V3 {
+            // There one byte order holds for all fields of a record (F-050).
+            self.data_type = self.data_type.stored_in(None);
+        }
+        let context = ChunkContext::new(self.data_type.clone(), self.chunk_extent());
+        // The filters that a draft hides stay as they are in another draft (Q5).
+        let from_draft =
+            matches!(self.chunk_keys, ChunkKeys::Draft { .. } | ChunkKeys::Draft2019 { .. });
+        let mut hidden = Vec::new();
+        if from_draft && dialect == Dialect::Draft {
+            let filter = |spec: &CodecSpec| spec.dialect == Dialect::V2;
+            (hidden, self.codecs) = self.codecs.into_iter().partition(filter);
+        }
+        self.codecs = convert_codecs(&self.codecs, &context, dialect, registry)?;
+        let on_arrays = |spec: &&CodecSpec| spec.name == "transpose";
+        let after = self.codecs.iter().position(|spec| spec.name == BYTES).map(|at| at + 1);
+        let after = after.unwrap_or_else(|| self.codecs.iter().take_while(on_arrays).count());
+        self.codecs.splice(after..after, hidden);
+        self.shards = None;
+        let own = matches!(
+            (&self.chunk_keys, dialect),
+            (ChunkKeys::V2 { .. } | ChunkKeys::Default { .. }, Dialect::V3)
+                | (ChunkKeys::V2 { .. }, Dialect::V2)
+                | (ChunkKeys::Draft { .. }, Dialect::Draft)
+        );
+        if !own {
+            let separator = match self.chunk_keys.separator() {
+                '.' => '.',
+                _ => '/',
+            };
+            self.chunk_keys = match dialect {
+                Dialect::V3 => ChunkKeys::Default { separator },
+                Dialect::V2 => ChunkKeys::V2 { separator },
+                Dialect::Draft => ChunkKeys::Draft { separator, scalar_at_c0: true },
+            };
+        }
+        if holds_n5_blocks(&self.codecs) {
+            self.chunk_keys = N5_KEYS;
+        }
+        if self.rank() == 0 && dialect != Dialect::V3 {
+            // It separates nothing, and GDAL 3.6 dies of `/`.
+            self.chunk_keys = self.chunk_keys.with_separator('.');
+        }
+        // An alias is kept where it means the same in the new dialect (T-39).
+        let means = registry.parse_data_type(&self.declared_type, dialect);
+        let legacy = record_json::is_legacy(&self.declared_type);
+        if dialect != Dialect::V3
+            || legacy
+            || !means.is_ok_and(|parsed| parsed.data_type == self.data_type)
+        {
+            self.declared_type = Json::Null;
+        }
+        if dialect == Dialect::V3 && self.fill_value.is_none() {
+            // Undefined reads as zero bytes everywhere here; final v3 must say so (Z2-090).
+            self.fill_value = self.data_type.repr().map(FillValue::zero_of);
+        }
+        self.declared_fill = Json::Null;
+        if dialect == Dialect::Draft || dialect == Dialect::V2 {
+            self.unknown = Object::new();
+        } else {
+            let understood =
+                |value: &Json| value.as_object().is_some_and(|o| o.contains("must_understand"));
+            self.unknown =
+                self.unknown.into_iter().filter(|(_, value)| understood(value)).collect();
+        }
+        Ok(self)
+    }
 }

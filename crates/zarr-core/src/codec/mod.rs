@@ -9,6 +9,8 @@ mod chain;
 mod convert;
 mod partial;
 pub mod scratch;
+mod shards;
+mod spec;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -16,106 +18,20 @@ use std::sync::Arc;
 
 pub use self::budget::most_encoded;
 pub use self::chain::CodecChain;
-pub use self::convert::convert_codecs;
+pub use self::convert::{bytes_codec, convert_codecs};
+pub(crate) use self::convert::{reversing_codec, stored_endian};
 pub use self::partial::{
     ChunkIndex, EncodedParts, PartialDecoder, PartialEncoder, PartialRead, PartialWrite, Splice,
     SplicePart,
 };
+pub use self::spec::{CodecSpec, Names, Parameters};
 
 use crate::data_type::{DataType, FillValue};
 use crate::dialect::Dialect;
 use crate::error::{CodecError, MetadataError, Unsupported};
-use crate::json::{Json, Object};
 use crate::region::Region;
 use crate::selection::ResolvedSelection;
 use crate::view::{View, ViewMut};
-
-/// A codec as a document names it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CodecSpec {
-    /// Whose words these are.
-    pub dialect: Dialect,
-    /// Its name: a v3 name, a v2 `id`, a draft's URI.
-    pub name: String,
-    /// Its parameters. In v2 they stand beside the `id`.
-    pub configuration: Object,
-}
-
-impl CodecSpec {
-    /// A codec in a dialect's words.
-    pub fn new(dialect: Dialect, name: impl Into<String>, configuration: Object) -> Self {
-        CodecSpec { dialect, name: name.into(), configuration }
-    }
-
-    /// A codec in final v3's words, the model's own.
-    pub fn v3(name: impl Into<String>, configuration: Object) -> Self {
-        CodecSpec::new(Dialect::V3, name, configuration)
-    }
-}
-
-impl CodecSpec {
-    /// A codec as final v3 writes one: a name, or an object with one; `None` for anything else.
-    pub fn from_v3(json: &Json) -> Option<Self> {
-        if let Json::String(name) = json {
-            return Some(CodecSpec::v3(name.clone(), Object::new()));
-        }
-        let object = json.as_object()?;
-        let configuration = match object.get("configuration") {
-            None => Object::new(),
-            Some(configuration) => configuration.as_object()?.clone(),
-        };
-        Some(CodecSpec::v3(object.get("name")?.as_str()?, configuration))
-    }
-}
-
-impl fmt::Display for CodecSpec {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.configuration.is_empty() {
-            write!(f, "{}", self.name)
-        } else {
-            write!(f, "{} {}", self.name, crate::json::Json::from(self.configuration.clone()))
-        }
-    }
-}
-
-/// The names of one codec in every dialect.
-#[derive(Clone, Copy, Debug)]
-pub struct Names {
-    /// Names in final v3; the first is written.
-    pub v3: &'static [&'static str],
-    /// The `id` in v2.
-    pub v2: &'static [&'static str],
-    /// The last part of the URI in the drafts: `gzip` of `https://purl.org/zarr/spec/codec/gzip/1.0`.
-    /// A name with a `:` is a whole URI of its own.
-    pub draft: &'static [&'static str],
-}
-
-impl Names {
-    /// The codec in a dialect's words: under the first of its names there, with this configuration; `None`
-    /// if it has no name there. All that most codecs need for their `spelling`.
-    ///
-    /// ```
-    /// use zarr_core::codec::Names;
-    /// use zarr_core::{Dialect, Object};
-    ///
-    /// const NAMES: Names = Names { v3: &["numcodecs.lzf", "lzf"], v2: &[], draft: &["lzf"] };
-    /// let name = |dialect| Some(NAMES.to_metadata(dialect, Object::new())?.name);
-    /// assert_eq!(name(Dialect::V3).as_deref(), Some("numcodecs.lzf"));
-    /// assert_eq!(name(Dialect::V2), None);
-    /// assert_eq!(name(Dialect::Draft).as_deref(), Some("https://purl.org/zarr/spec/codec/lzf/1.0"));
-    /// ```
-    pub fn to_metadata(&self, dialect: Dialect, configuration: Object) -> Option<CodecSpec> {
-        let name = match dialect {
-            Dialect::V3 => (*self.v3.first()?).to_owned(),
-            Dialect::V2 => (*self.v2.first()?).to_owned(),
-            Dialect::Draft => match *self.draft.first()? {
-                uri if uri.contains(':') => uri.to_owned(),
-                name => format!("https://purl.org/zarr/spec/codec/{name}/1.0"),
-            },
-        };
-        Some(CodecSpec::new(dialect, name, configuration))
-    }
-}
 
 /// What a codec is told about the chunks it will see when it is made.
 ///
@@ -407,117 +323,6 @@ impl Codec {
             Codec::ArrayToArray(codec) => codec.to_metadata(dialect),
             Codec::ArrayToBytes(codec) => codec.to_metadata(dialect),
             Codec::BytesToBytes(codec) => codec.to_metadata(dialect),
-        }
-    }
-}
-
-/// Makes a codec from its words, for chunks as the context says.
-///
-/// A v2 or draft dialect asks for a codec from bytes to bytes, even where final v3 has one on arrays.
-pub type BuildCodec = fn(&CodecSpec, &ChunkContext) -> Result<Codec, MetadataError>;
-
-/// Makes a codec that other codecs are part of, as [`BuildCodec`] makes others.
-pub type BuildNesting =
-    fn(&CodecSpec, &ChunkContext, &crate::Registry) -> Result<Codec, MetadataError>;
-
-/// Reads a codec's parameters, each once; what is left over is unknown.
-///
-/// Unknown parameters are an error in final v3 (F-017) and ignored in v2 and the drafts (Z2-061, D-063).
-#[derive(Debug)]
-pub struct Parameters<'a> {
-    spec: &'a CodecSpec,
-    read: Vec<&'static str>,
-}
-
-impl<'a> Parameters<'a> {
-    /// The parameters of `spec`.
-    pub fn new(spec: &'a CodecSpec) -> Self {
-        Parameters { spec, read: Vec::new() }
-    }
-
-    /// The parameter as it stands, if it is there and not null.
-    pub fn get(&mut self, name: &'static str) -> Option<&'a crate::json::Json> {
-        self.read.push(name);
-        self.spec.configuration.get(name).filter(|v| **v != crate::json::Json::Null)
-    }
-
-    /// An error about parameter `name`.
-    pub fn wrong(&self, name: &str, why: impl Into<String>) -> MetadataError {
-        MetadataError::invalid(format!("codecs: {}: {name}", self.spec.name), why)
-    }
-
-    /// An integer in `range`; `default` if it is not there, an error if there is none.
-    ///
-    /// # Errors
-    /// [`MetadataError::Invalid`].
-    pub fn integer(
-        &mut self,
-        name: &'static str,
-        range: std::ops::RangeInclusive<i64>,
-        default: Option<i64>,
-    ) -> Result<i64, MetadataError> {
-        match (self.get(name), default) {
-            (Some(json), _) => json.as_i64().filter(|v| range.contains(v)).ok_or_else(|| {
-                self.wrong(
-                    name,
-                    format!(
-                        "{} is not an integer in {}..={}",
-                        json.brief(),
-                        range.start(),
-                        range.end()
-                    ),
-                )
-            }),
-            (None, Some(default)) => Ok(default),
-            (None, None) => Err(self.wrong(name, "is missing")),
-        }
-    }
-
-    /// A boolean; `default` if it is not there.
-    ///
-    /// # Errors
-    /// [`MetadataError::Invalid`].
-    pub fn boolean(&mut self, name: &'static str, default: bool) -> Result<bool, MetadataError> {
-        match self.get(name) {
-            None => Ok(default),
-            Some(json) => json.as_bool().ok_or_else(|| self.wrong(name, "is `true` or `false`")),
-        }
-    }
-
-    /// A string; `None` if it is not there.
-    ///
-    /// # Errors
-    /// [`MetadataError::Invalid`].
-    pub fn string(&mut self, name: &'static str) -> Result<Option<&'a str>, MetadataError> {
-        match self.get(name) {
-            None => Ok(None),
-            Some(json) => json.as_str().map(Some).ok_or_else(|| self.wrong(name, "is a string")),
-        }
-    }
-
-    /// A list of codecs, as final v3 writes them, for a codec that others are part of.
-    ///
-    /// # Errors
-    /// [`MetadataError::Invalid`], also if it is not there.
-    pub fn codecs(&mut self, name: &'static str) -> Result<Vec<CodecSpec>, MetadataError> {
-        let list = self.get(name).and_then(Json::as_array);
-        let list = list.ok_or_else(|| self.wrong(name, "a list of codecs is due"))?;
-        let codecs: Option<Vec<CodecSpec>> = list.iter().map(CodecSpec::from_v3).collect();
-        codecs.ok_or_else(|| self.wrong(name, "each is a name, or an object with one"))
-    }
-
-    /// Ends the reading.
-    ///
-    /// # Errors
-    /// [`MetadataError::Invalid`] naming a parameter that nobody read, in final v3.
-    pub fn finish(self) -> Result<(), MetadataError> {
-        let unknown = self.spec.configuration.iter().find(|(name, _)| !self.read.contains(name));
-        match unknown {
-            // A stray `id` stands in what zarr-python writes for `numcodecs.*` (F-104).
-            Some((name, _)) if self.spec.dialect == Dialect::V3 && name != "id" => {
-                Err(self.wrong(name, "is not a parameter of this codec"))
-            }
-            _ => Ok(()),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The data types that every dialect knows, and their names in each.
 
-use super::{DataType, Endian, FloatFormat, ParsedType, Repr, Scalar};
+use super::{Endian, FloatFormat, Repr, Scalar};
 use crate::dialect::Dialect;
 use crate::json::{Json, Object};
 
@@ -92,7 +92,7 @@ impl CoreType {
     /// The type that `text` such as `<i4` or `|u1` means, and its byte order (Z2-030, Z2-031, D-030).
     ///
     /// One-byte types carry no order; `=` and no mark at all mean little-endian.
-    pub fn from_typestr(text: &str) -> Option<ParsedType> {
+    pub fn from_typestr(text: &str) -> Option<(CoreType, Option<Endian>)> {
         let (mark, rest) = match text.chars().next()? {
             mark @ ('<' | '>' | '|' | '=') => (Some(mark), &text[1..]),
             _ => (None, text),
@@ -103,7 +103,7 @@ impl CoreType {
             Some('>') => Some(Endian::Big),
             _ => Some(Endian::Little),
         };
-        Some(ParsedType { data_type: DataType::Core(core), endian })
+        Some((core, endian))
     }
 
     /// `<i4`, `|u1`, `>c16`: the type in v2's words (Z2-030).
@@ -142,8 +142,8 @@ mod tests {
             assert_eq!(CoreType::from_name(core.name()), Some(core));
             for endian in [Endian::Little, Endian::Big] {
                 let parsed = CoreType::from_typestr(&core.typestr(endian)).unwrap();
-                assert_eq!(parsed.data_type, DataType::Core(core));
-                assert_eq!(parsed.endian, (core.repr().swap_unit() > 1).then_some(endian));
+                let order = (core.repr().swap_unit() > 1).then_some(endian);
+                assert_eq!(parsed, (core, order));
             }
         }
         for odd in ["<i1", ">u1", "|b1", "|i4", "i4", "=i4"] {

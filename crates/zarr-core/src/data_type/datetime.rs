@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use super::{CoreType, DataType, Endian, ParsedType};
+use super::Endian;
 use crate::dialect::Dialect;
 use crate::json::{Json, Object};
 
@@ -190,7 +190,7 @@ impl NumpyTime {
             Dialect::Draft => Object::new()
                 .with("extension", DRAFT_TIME)
                 .with("type", self.typestr(endian)?)
-                .with("fallback", CoreType::Int64.typestr(endian))
+                .with("fallback", format!("{}i8", endian.mark()))
                 .into(),
         })
     }
@@ -203,14 +203,14 @@ impl NumpyTime {
 
 /// `<M8[ns]`, `>m8[25s]`, also with `=`, `|` or no mark at all, which mean little-endian; `None` for
 /// other words, an error without a unit of time (Z2-031, Z2-033).
-pub(crate) fn from_typestr(text: &str) -> Option<Result<ParsedType, String>> {
+pub(crate) fn from_typestr(text: &str) -> Option<Result<(NumpyTime, Endian), String>> {
     let unmarked = text.strip_prefix(['<', '>', '|', '=']).unwrap_or(text);
     if !unmarked.starts_with(['m', 'M']) {
         return None;
     }
     let endian = if text.starts_with('>') { Endian::Big } else { Endian::Little };
     Some(match NumpyTime::from_typestr(text) {
-        Some(time) => Ok(ParsedType { data_type: DataType::Time(time), endian: Some(endian) }),
+        Some(time) => Ok((time, endian)),
         None => Err(format!(
             "`{text}`: a time is written as `<M8[ns]` or `<m8[25s]`, with a unit out of Y M W D h m s ms \
              us ns ps fs as"
@@ -222,7 +222,7 @@ pub(crate) fn from_typestr(text: &str) -> Option<Result<ParsedType, String>> {
 pub(crate) fn from_v3(
     name: &str,
     configuration: Option<&Object>,
-) -> Option<Result<DataType, String>> {
+) -> Option<Result<NumpyTime, String>> {
     let kind = match name {
         "numpy.datetime64" => TimeKind::Datetime,
         "numpy.timedelta64" => TimeKind::Timedelta,
@@ -234,9 +234,7 @@ pub(crate) fn from_v3(
     let scale = scale.filter(|n| (1..=MAX_SCALE).contains(n));
     let only = configuration.is_some_and(|c| c.len() == 2);
     Some(match (unit, scale) {
-        (Some(unit), Some(scale_factor)) if only => {
-            Ok(DataType::Time(NumpyTime { kind, unit, scale_factor }))
-        }
+        (Some(unit), Some(scale_factor)) if only => Ok(NumpyTime { kind, unit, scale_factor }),
         _ => Err(format!(
             "`{name}` needs a configuration of `unit`, one of Y M W D h m s ms us ns ps fs as and generic, \
              and `scale_factor`, from 1 to {MAX_SCALE}, and no more"
@@ -247,14 +245,14 @@ pub(crate) fn from_v3(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data_type::FillValue;
+    use crate::data_type::{DataType, FillValue};
 
     fn parsed(text: &str) -> (String, Option<Endian>) {
-        let parsed = from_typestr(text).unwrap().unwrap();
-        (parsed.data_type.to_string(), parsed.endian)
+        let (time, endian) = from_typestr(text).unwrap().unwrap();
+        (time.to_string(), Some(endian))
     }
 
-    fn v3(text: &str) -> Result<DataType, String> {
+    fn v3(text: &str) -> Result<NumpyTime, String> {
         let json = Json::parse(text.as_bytes()).unwrap();
         from_v3("numpy.datetime64", json.as_object()).unwrap()
     }

@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::fmt::{Debug, Display};
 
-use super::{DataType, Endian, FillValue, Repr, fill_value};
+use super::{Endian, FillValue, Repr, fill_value};
 use crate::codec::CodecSpec;
 use crate::dialect::Dialect;
 use crate::error::{CodecError, MetadataError};
@@ -105,15 +105,6 @@ impl PartialEq for dyn ExtensionType {
         self.repr() == other.repr()
             && [Dialect::V3, Dialect::V2, Dialect::Draft].map(same) == [true; 3]
     }
-}
-
-/// What an extension made of a document's words.
-#[derive(Clone, Debug)]
-pub struct ParsedType {
-    /// The type.
-    pub data_type: DataType,
-    /// The byte order, if the words said one.
-    pub endian: Option<Endian>,
 }
 
 #[cfg(test)]

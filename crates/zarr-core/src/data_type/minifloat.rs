@@ -6,8 +6,7 @@
 //! In memory an integer fills its byte, so that elements are `i8` and `u8`; a float is in the low bits. A
 //! store may hold anything above the bits of a number; writers put zeros there.
 
-use super::{CoreType, DataType, FloatFormat, Scalar};
-use crate::error::CodecError;
+use super::{CoreType, DataType, FloatFormat};
 
 /// The type of this name; `None` for other names. `complex_float32` and `complex_float64` are the core's
 /// own under another name.
@@ -27,39 +26,11 @@ pub(crate) fn from_v3(name: &str) -> Option<DataType> {
     })
 }
 
-/// A stored byte as memory has it.
-fn settled(scalar: Scalar, byte: u8) -> u8 {
-    match scalar {
-        Scalar::Int(bits) => ((byte << (8 - bits)) as i8 >> (8 - bits)) as u8,
-        _ => byte & scalar.stored_mask(),
-    }
-}
-
-/// Brings stored elements into the form that memory has.
-pub(super) fn settle(scalar: Scalar, elements: &mut [u8]) {
-    elements.iter_mut().for_each(|byte| *byte = settled(scalar, *byte));
-}
-
-/// Refuses bytes that memory has of no number.
-pub(super) fn check(
-    data_type: &DataType,
-    scalar: Scalar,
-    elements: &[u8],
-) -> Result<(), CodecError> {
-    match elements.iter().find(|byte| settled(scalar, **byte) != **byte) {
-        Some(byte) => {
-            let why = format!("{byte:#04x} is not a value of {data_type}");
-            Err(CodecError::corrupt("data type", why))
-        }
-        None => Ok(()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::Registry;
-    use crate::data_type::{Endian, FillValue, Origin, Repr};
+    use crate::data_type::{Endian, FillValue, Origin, Repr, Scalar};
     use crate::dialect::Dialect;
     use crate::json::Json;
 

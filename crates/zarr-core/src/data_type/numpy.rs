@@ -1,9 +1,8 @@
 //! Names data types as NumPy does: the `descr` of `.npy` files and of `numpy.dtype`.
 
-use super::record_json::{self, why};
 use super::{
     CoreType, DataType, Endian, Field, NumpyTime, ParsedType, Repr, TimeKind, TimeUnit, datetime,
-    minifloat, strings,
+    minifloat, record_json, strings,
 };
 use crate::dialect::Dialect;
 use crate::error::MetadataError;
@@ -76,7 +75,9 @@ impl DataType {
         match descr {
             Json::String(text) => from_text(text).map_err(invalid),
             Json::Array(fields) => {
-                let leaf = &mut |descr: &Json| DataType::from_numpy_descr(descr).map_err(why);
+                let leaf = &mut |descr: &Json| {
+                    DataType::from_numpy_descr(descr).map_err(MetadataError::into_why)
+                };
                 let record = record_json::of_descr(fields, leaf, 1).map_err(invalid)?;
                 Ok(record_json::with_shared_order(record))
             }
@@ -90,10 +91,23 @@ impl DataType {
     }
 }
 
-fn from_text(text: &str) -> Result<ParsedType, String> {
-    if let Some(parsed) = CoreType::from_typestr(text) {
-        return Ok(parsed);
+/// The type of a typestr such as `<i4`, `|S7` or `>M8[ns]`, and its byte order; `None` for other text, an error for
+/// a length or a unit that no type has (Z2-031, Z2-033).
+pub(crate) fn from_typestr(text: &str) -> Option<Result<ParsedType, String>> {
+    if let Some((core, endian)) = CoreType::from_typestr(text) {
+        return Some(Ok(ParsedType { data_type: core.into(), endian }));
     }
+    let time = || {
+        let with_order = |(time, endian): (NumpyTime, _)| ParsedType {
+            data_type: time.into(),
+            endian: Some(endian),
+        };
+        Some(datetime::from_typestr(text)?.map(with_order))
+    };
+    strings::from_typestr(text).or_else(time)
+}
+
+fn from_text(text: &str) -> Result<ParsedType, String> {
     let plain = |data_type| ParsedType { data_type, endian: None };
     let unmarked = text.strip_prefix(['<', '>', '|', '=']).unwrap_or(text);
     let generic = match unmarked {
@@ -111,8 +125,7 @@ fn from_text(text: &str) -> Result<ParsedType, String> {
         "O" => return Err("objects have any type; name the type of the array".into()),
         _ => {}
     }
-    let times = || datetime::from_typestr(text);
-    if let Some(parsed) = strings::from_typestr(text).or_else(times) {
+    if let Some(parsed) = from_typestr(text) {
         return parsed;
     }
     let small = || minifloat::from_v3(text).filter(|t| t.numpy_descr(Endian::Little).is_some());

@@ -7,33 +7,13 @@
 use std::fmt;
 
 use super::record::MAX_DEPTH;
-use super::record_json::why;
-use super::{DataType, Endian, FillValue, Origin, Repr, fill_value};
-use crate::codec::CodecSpec;
+use super::{DataType, Endian, Optional, ParseType, Repr};
 use crate::dialect::Dialect;
-use crate::error::{CodecError, MetadataError};
+use crate::error::MetadataError;
 use crate::json::{Json, Object};
-use crate::registry::Registry;
 
 /// The names of the type and of the codec that stores it; the first is written.
 pub(crate) const NAMES: [&str; 2] = ["zarrs.optional", "optional"];
-
-/// A data type whose elements may be missing.
-///
-/// ```
-/// use zarr_core::data_type::{CoreType, DataType, Optional};
-///
-/// let maybe: DataType = Optional::new(CoreType::Float32.into())?.into();
-/// assert_eq!(maybe.to_string(), "optional(float32)");
-/// assert_eq!(maybe.repr().map(|repr| repr.size()), Some(5));
-/// # Ok::<(), zarr_core::MetadataError>(())
-/// ```
-#[derive(Clone, Debug, PartialEq)]
-pub struct Optional {
-    inner: DataType,
-    /// Bytes in an element, with the one that says whether it is there.
-    size: usize,
-}
 
 impl Optional {
     /// Elements of this type, each of which may be missing. They may be optional themselves.
@@ -76,51 +56,6 @@ impl Optional {
         };
         Some(Object::new().with("name", NAMES[0]).with("configuration", inner).into())
     }
-
-    /// See [`DataType::check`]. What is missing becomes zeros.
-    pub(super) fn check(&self, elements: &mut [u8], from: Origin) -> Result<(), CodecError> {
-        let is_checked = self.inner.needs_check();
-        for element in elements.chunks_exact_mut(self.size) {
-            match element.split_first_mut() {
-                Some((0, inner)) => inner.fill(0),
-                Some((1, inner)) if is_checked => self.inner.check(inner, from)?,
-                Some((2.., _)) => {
-                    let why = format!("an element begins with {}, not with 0 or 1", element[0]);
-                    return Err(CodecError::corrupt(NAMES[0], why));
-                }
-                _ => {}
-            }
-        }
-        Ok(())
-    }
-
-    /// The element that a fill value means: `null`, or a list of the one value inside.
-    pub(super) fn element_of(
-        &self,
-        json: &Json,
-        inside: impl FnOnce(&DataType, &Json) -> Result<Option<FillValue>, MetadataError>,
-    ) -> Result<Vec<u8>, String> {
-        match json {
-            Json::Null => Ok(vec![0; self.size]),
-            Json::Array(items) if items.len() == 1 => {
-                let inner = inside(&self.inner, &items[0]).map_err(why)?;
-                let inner = inner.ok_or("it is undefined")?;
-                Ok([&[1], inner.as_bytes()].concat())
-            }
-            _ => Err("it is null, or a list of the one value that is there".into()),
-        }
-    }
-
-    /// The fill value in final v3's words.
-    pub(super) fn fill_to_json(
-        &self,
-        element: &[u8],
-        dialect: Dialect,
-    ) -> Result<Json, MetadataError> {
-        let Some((1, inner)) = element.split_first() else { return Ok(Json::Null) };
-        let inner = fill_value::to_json(&self.inner, Some(&FillValue::new(inner)), dialect)?;
-        Ok(Json::Array(vec![inner]))
-    }
 }
 
 fn depth(data_type: &DataType) -> usize {
@@ -154,28 +89,19 @@ pub(crate) fn inner_words(json: &Json) -> Option<Result<Json, String>> {
 /// nobody here knows it.
 pub(crate) fn from_v3(
     json: &Json,
-    registry: &Registry,
+    parse: ParseType<'_>,
 ) -> Option<Result<Option<DataType>, String>> {
     let inner = inner_words(json)?;
-    let parse = |inner: Json| {
-        let inner = registry.parse_data_type(&inner, Dialect::V3).map_err(why)?.data_type;
+    let wrap = |inner: Json| {
+        let inner = parse(&inner, Dialect::V3).map_err(MetadataError::into_why)?.data_type;
         match inner.repr() {
             None | Some(Repr::Variable) => Ok(None),
-            Some(_) => Optional::new(inner).map(|optional| Some(optional.into())).map_err(why),
+            Some(_) => Optional::new(inner)
+                .map(|optional| Some(optional.into()))
+                .map_err(MetadataError::into_why),
         }
     };
-    Some(inner.and_then(parse))
-}
-
-/// The codec that stores such elements; `data` makes bytes of those inside.
-pub(crate) fn codec(data: &CodecSpec) -> CodecSpec {
-    let words = |spec: &CodecSpec| {
-        let object = Object::new().with("name", spec.name.as_str());
-        Json::Array(vec![object.with("configuration", spec.configuration.clone()).into()])
-    };
-    let mask = CodecSpec::v3("packbits", Object::new());
-    let chains = Object::new().with("mask_codecs", words(&mask)).with("data_codecs", words(data));
-    CodecSpec::v3(NAMES[0], chains)
+    Some(inner.and_then(wrap))
 }
 
 impl fmt::Display for Optional {
@@ -193,7 +119,9 @@ impl From<Optional> for DataType {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Registry;
     use crate::data_type::CoreType::*;
+    use crate::data_type::{Origin, fill_value};
     use crate::dialect::Strictness;
 
     fn json(text: &str) -> Json {

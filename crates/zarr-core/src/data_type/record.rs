@@ -6,44 +6,11 @@
 
 use std::fmt;
 
-use super::strings::MAX_ELEMENT;
-use super::{DataType, Endian, Origin};
-use crate::error::{CodecError, MetadataError};
+use super::{DataType, Endian, Field, MAX_ELEMENT, Record};
+use crate::error::MetadataError;
 
 /// How deep records may lie in records.
 pub(crate) const MAX_DEPTH: usize = 16;
-
-/// A data type of several named fields.
-///
-/// ```
-/// use zarr_core::data_type::{CoreType, DataType, Field, Record};
-///
-/// let point = Record::new([
-///     Field::new("n", CoreType::Int32.into()),
-///     Field::new("x", CoreType::Float64.into()).with_shape(&[3]),
-/// ])?;
-/// assert_eq!(point.size(), 28);
-/// assert_eq!(point.field("x").map(|x| x.offset()), Some(4));
-/// assert_eq!(DataType::from(point).to_string(), "{n: int32, x: float64[3]}");
-/// # Ok::<(), zarr_core::MetadataError>(())
-/// ```
-#[derive(Clone, Debug)]
-pub struct Record {
-    fields: Vec<Field>,
-    size: usize,
-    depth: usize,
-}
-
-/// A field of a [`Record`].
-#[derive(Clone, Debug)]
-pub struct Field {
-    name: String,
-    data_type: DataType,
-    shape: Vec<u64>,
-    endian: Option<Endian>,
-    offset: usize,
-    size: usize,
-}
 
 impl Field {
     /// A field that holds one element; a record gives it its place.
@@ -180,19 +147,6 @@ impl Record {
         }
         record
     }
-
-    /// See [`DataType::check`].
-    pub(super) fn check(&self, elements: &mut [u8], from: Origin) -> Result<(), CodecError> {
-        let checked: Vec<&Field> =
-            self.fields.iter().filter(|field| field.data_type.needs_check()).collect();
-        for element in elements.chunks_exact_mut(self.size) {
-            for field in &checked {
-                let place = field.offset..field.offset + field.size;
-                field.data_type.check(&mut element[place], from)?;
-            }
-        }
-        Ok(())
-    }
 }
 
 /// Records are equal if their elements are, however those are stored.
@@ -227,6 +181,7 @@ impl From<Record> for DataType {
 mod tests {
     use super::*;
     use crate::data_type::CoreType::*;
+    use crate::data_type::Origin;
 
     fn nested() -> Record {
         let inner = [Field::new("x", Int16.into()), Field::new("y", Uint8.into())];

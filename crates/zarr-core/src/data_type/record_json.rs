@@ -5,11 +5,10 @@
 //! `structured`, which is read and not written (Z2-035, F-050, F-051, draft-v3.md 3.3).
 
 use super::record::MAX_DEPTH;
-use super::{DataType, Endian, Field, ParsedType, Record};
+use super::{DataType, Endian, Field, ParseType, ParsedType, Record};
 use crate::dialect::Dialect;
 use crate::error::MetadataError;
 use crate::json::{Json, Object};
-use crate::registry::Registry;
 
 /// The URI that zarr-python 2.18 has for records, and for raw bytes as a record of one nameless field.
 pub(crate) const DRAFT_RECORD: &str = "TODO: structured array protocol URL";
@@ -49,23 +48,15 @@ impl Record {
     }
 }
 
-/// Why words of a type make none.
-pub(super) fn why(error: MetadataError) -> String {
-    match error {
-        MetadataError::Invalid { why, .. } => why,
-        other => other.to_string(),
-    }
-}
-
 /// Reads fields to the end even if nobody knows the type of one: the others may be wrong.
 struct Parser<'a> {
-    registry: &'a Registry,
+    parse: ParseType<'a>,
     all_known: bool,
 }
 
 impl Parser<'_> {
     fn leaf(&mut self, json: &Json, dialect: Dialect) -> Result<ParsedType, String> {
-        let parsed = self.registry.parse_data_type(json, dialect).map_err(why)?;
+        let parsed = (self.parse)(json, dialect).map_err(MetadataError::into_why)?;
         match parsed.data_type {
             DataType::Unknown { .. } | DataType::Optional(_) => {
                 self.all_known = false;
@@ -100,7 +91,7 @@ impl Parser<'_> {
             Ok(Field::new(label, data_type))
         };
         let fields = fields.iter().map(field).collect::<Result<Vec<_>, String>>()?;
-        Record::new(fields).map_err(why)
+        Record::new(fields).map_err(MetadataError::into_why)
     }
 }
 
@@ -138,7 +129,7 @@ pub(super) fn of_descr(fields: &[Json], leaf: Leaf<'_>, depth: usize) -> Result<
         Ok(endian.into_iter().fold(field, Field::with_endian))
     };
     let fields = fields.iter().map(field).collect::<Result<Vec<_>, String>>()?;
-    Record::new(fields).map_err(why)
+    Record::new(fields).map_err(MetadataError::into_why)
 }
 
 /// A byte order that all fields share is the array's, as it is of every other type.
@@ -173,9 +164,9 @@ fn record_of(json: &Json) -> Option<(&str, &Object)> {
 /// NumPy's list of fields, in v2 and in the drafts; `None` if it has a type that the registry does not know.
 pub(crate) fn from_descr(
     fields: &[Json],
-    registry: &Registry,
+    parse: ParseType<'_>,
 ) -> Result<Option<ParsedType>, String> {
-    let mut parser = Parser { registry, all_known: true };
+    let mut parser = Parser { parse, all_known: true };
     let record = of_descr(fields, &mut |kind| parser.leaf(kind, Dialect::V2), 1)?;
     Ok(parser.all_known.then(|| with_shared_order(record)))
 }
@@ -194,7 +185,7 @@ fn note_orders(record: &Record, orders: &mut Vec<Endian>) {
 /// that nobody here knows.
 pub(crate) fn from_v3(
     json: &Json,
-    registry: &Registry,
+    parse: ParseType<'_>,
 ) -> Option<Result<Option<DataType>, String>> {
     let (name, configuration) = match (json.as_str(), json.as_object()) {
         (Some(name), _) => (name, None),
@@ -206,7 +197,7 @@ pub(crate) fn from_v3(
     }
     let nothing = Object::new();
     let configuration = configuration.and_then(Json::as_object).unwrap_or(&nothing);
-    let mut parser = Parser { registry, all_known: true };
+    let mut parser = Parser { parse, all_known: true };
     let record = parser.v3(name, configuration, 1);
     Some(record.map(|record| parser.all_known.then(|| record.into())))
 }

@@ -5,9 +5,8 @@
 //! (Z2-034, F-048, F-049, draft-v3.md 3.3). Both are padded with NULs.
 
 use super::fill_value::{base64_decode, base64_encode};
-use super::{DataType, Endian, ParsedType};
+use super::{DataType, Endian, MAX_ELEMENT, ParsedType};
 use crate::dialect::Dialect;
-use crate::error::CodecError;
 use crate::json::{Json, Object};
 
 fn v3_object(name: &str, length_bytes: usize) -> Json {
@@ -87,15 +86,6 @@ pub(super) fn utf32_from_json(
     Ok(bytes)
 }
 
-/// Refuses units that are no code points.
-pub(super) fn check_utf32(elements: &[u8]) -> Result<(), CodecError> {
-    let (units, _) = elements.as_chunks::<4>();
-    match units.iter().map(|u| u32::from_ne_bytes(*u)).find(|&u| char::from_u32(u).is_none()) {
-        Some(unit) => Err(CodecError::corrupt("bytes", format!("{unit:#x} is not a code point"))),
-        None => Ok(()),
-    }
-}
-
 /// The text of native UTF-32, without its trailing NULs; `None` if a unit is no code point.
 pub(crate) fn decode_utf32(element: &[u8]) -> Option<String> {
     let (units, _) = element.as_chunks::<4>();
@@ -128,9 +118,6 @@ pub(crate) fn from_typestr(text: &str) -> Option<Result<ParsedType, String>> {
         _ => ParsedType { data_type: DataType::Raw { size: len }, endian: None },
     }))
 }
-
-/// The largest element this library handles, in bytes: what a document claims is no reason to allocate.
-pub(crate) const MAX_ELEMENT: usize = 1 << 24;
 
 /// `fixed_length_utf32`, `null_terminated_bytes`, `raw_bytes` of final v3; `None` for other names.
 pub(crate) fn from_v3(

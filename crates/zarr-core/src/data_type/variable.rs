@@ -4,11 +4,10 @@
 //! what the objects are (Z2-040 … Z2-044); zarr-python 2.18 wrote that into the draft as an extension
 //! (draft-v3.md 3.3).
 
+use super::DataType;
 use super::fill_value::{base64_decode, base64_encode};
-use super::{DataType, Endian, Repr};
-use crate::codec::CodecSpec;
 use crate::dialect::Dialect;
-use crate::error::{CodecError, MetadataError, Unsupported};
+use crate::error::MetadataError;
 use crate::json::{Json, Object};
 
 /// The URI that zarr-python 2.18 gives objects in the draft.
@@ -23,20 +22,6 @@ pub(super) fn to_metadata(data_type: &DataType, dialect: Dialect) -> Option<Json
         (Dialect::V3, DataType::String) => "string".into(),
         (Dialect::V3, DataType::Bytes) => "variable_length_bytes".into(),
         (Dialect::V3, _) => return None,
-    })
-}
-
-/// The codec that makes bytes of elements of any length; `None` for other types.
-pub(super) fn serializer(data_type: &DataType) -> Option<CodecSpec> {
-    Some(match data_type {
-        DataType::String => CodecSpec::v3("vlen-utf8", Object::new()),
-        DataType::Bytes => CodecSpec::v3("vlen-bytes", Object::new()),
-        DataType::Json => CodecSpec::new(Dialect::V2, "json2", Object::new()),
-        DataType::List(items) => {
-            let dtype = items.to_metadata(Dialect::V2, Endian::Little).unwrap_or(Json::Null);
-            CodecSpec::new(Dialect::V2, "vlen-array", Object::new().with("dtype", dtype))
-        }
-        _ => return None,
     })
 }
 
@@ -80,68 +65,4 @@ pub(super) fn to_json(
         }
         _ => Ok(Json::from(base64_encode(element))),
     }
-}
-
-/// Refuses bytes that are no element of this type of any length.
-pub(super) fn check(data_type: &DataType, element: &[u8]) -> Result<(), CodecError> {
-    let is_good = match data_type {
-        DataType::String => std::str::from_utf8(element).is_ok(),
-        // One that was never written is empty, which is no JSON.
-        DataType::Json => element.is_empty() || Json::parse(element).is_ok(),
-        DataType::List(items) => {
-            items.repr().is_some_and(|repr| element.len().is_multiple_of(repr.size()))
-        }
-        _ => true,
-    };
-    if is_good {
-        return Ok(());
-    }
-    Err(CodecError::corrupt("bytes", format!("an element is no {data_type}")))
-}
-
-/// `string`, `variable_length_bytes`, `bytes` of final v3; `None` for other names.
-pub(crate) fn from_v3(name: &str) -> Option<DataType> {
-    match name {
-        "string" => Some(DataType::String),
-        "variable_length_bytes" | "bytes" => Some(DataType::Bytes),
-        _ => None,
-    }
-}
-
-/// The type of objects that this filter, the first one of v2 and the draft's, makes bytes of; `None` if it
-/// makes none (Z2-040).
-///
-/// # Errors
-/// [`MetadataError::Invalid`] for arrays of nothing, [`MetadataError::Unsupported`] for arrays of items that
-/// are not known here.
-pub(crate) fn from_filter(
-    filter: &CodecSpec,
-    registry: &crate::Registry,
-) -> Result<Option<DataType>, MetadataError> {
-    let data_type = match filter.name.as_str() {
-        "vlen-utf8" => DataType::String,
-        "vlen-bytes" => DataType::Bytes,
-        "json2" | "json" | "msgpack2" | "msgpack" => DataType::Json,
-        "categorize" if filter.configuration.get("dtype").and_then(Json::as_str) == Some("|O") => {
-            DataType::String
-        }
-        "vlen-array" => DataType::List(Box::new(items(filter, registry)?)),
-        _ => return Ok(None),
-    };
-    Ok(Some(data_type))
-}
-
-/// What the arrays that `vlen-array` stores are of.
-fn items(filter: &CodecSpec, registry: &crate::Registry) -> Result<DataType, MetadataError> {
-    let member = "filters: vlen-array: dtype";
-    let words = filter.configuration.get("dtype");
-    let words = words.ok_or_else(|| MetadataError::invalid(member, "is missing"))?;
-    let parsed = registry.parse_data_type(words, Dialect::V2)?;
-    let repr = parsed.data_type.repr();
-    if parsed.endian == Some(Endian::Big) || repr.is_none_or(|repr| repr == Repr::Variable) {
-        let hint = "items are little-endian ones of a fixed size that is known here".into();
-        let name = format!("arrays of {}", words.brief());
-        return Err(Unsupported { what: "data type", name, hint }.into());
-    }
-    Ok(parsed.data_type)
 }

@@ -93,6 +93,14 @@ impl StoreError {
     pub fn not_capable(operation: &'static str, capability: &'static str) -> StoreError {
         StoreError::NotCapable { operation, capability }
     }
+
+    /// Makes the error of an `operation` on a key or a prefix from what the system reported, for `map_err`.
+    pub fn io(
+        operation: &'static str,
+        key: impl ToString,
+    ) -> impl FnOnce(std::io::Error) -> StoreError {
+        move |source| StoreError::Io { operation, key: key.to_string(), source }
+    }
 }
 
 /// Something valid that this build does not know.
@@ -169,6 +177,14 @@ impl MetadataError {
     /// A member that breaks its rules.
     pub fn invalid(member: impl Into<String>, why: impl Into<String>) -> Self {
         MetadataError::Invalid { member: member.into(), why: why.into() }
+    }
+
+    /// The rule that was broken, without the member: for an error about a part of the member.
+    pub(crate) fn into_why(self) -> String {
+        match self {
+            MetadataError::Invalid { why, .. } => why,
+            other => other.to_string(),
+        }
     }
 }
 

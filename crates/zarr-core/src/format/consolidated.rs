@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 
+use super::members::INLINE;
 use super::{Documents, Format, JsonEncoding, MetadataEncoding};
 use crate::dialect::Dialect;
 use crate::error::{MetadataError, StoreError};
@@ -16,9 +17,6 @@ pub(crate) const DRAFT: &str = "meta/root/consolidated/.zmetadata";
 
 /// The group that zarr-python 2.18 makes for it.
 pub(crate) const DRAFT_GROUP: &str = "/consolidated";
-
-/// The member of a group's document that holds them in v3.
-pub(crate) const INLINE: &str = "consolidated_metadata";
 
 /// The member that tells which of them may be out of date, since their documents are about to change. Other
 /// implementations pass it over.
@@ -92,7 +90,7 @@ impl ConsolidatedDocument {
     /// # Errors
     /// [`StoreError::InvalidKey`] for a path that makes no keys.
     pub fn at(dialect: Dialect, group: &NodePath) -> Result<ConsolidatedDocument, StoreError> {
-        let prefix = super::prefix_of(group)?;
+        let prefix = group.prefix()?;
         let key = match dialect {
             Dialect::Draft => StoreKey::new(DRAFT)?,
             Dialect::V2 => prefix.key(".zmetadata")?,

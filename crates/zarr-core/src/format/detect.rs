@@ -3,11 +3,21 @@
 use std::sync::Arc;
 
 use super::draft::{self, Draft};
-use super::{Documents, Format, V2, V3, parse_node_object};
-use crate::dialect::{Dialect, Era, Reading};
+use super::members::parse_node_object;
+use super::{Documents, Format, Reading, V2, V3};
+use crate::dialect::{Dialect, Era};
 use crate::error::MetadataError;
 use crate::json::Json;
 use crate::store::StoreKey;
+
+/// The format that writes a dialect, in its default profile.
+pub fn of_dialect(dialect: Dialect) -> Arc<dyn Format> {
+    match dialect {
+        Dialect::V3 => Arc::new(V3),
+        Dialect::V2 => Arc::new(V2),
+        Dialect::Draft => Arc::new(Draft::new()),
+    }
+}
 
 /// The keys that tell, all of them looked at together.
 pub(crate) const PROBES: [&str; 5] = ["zarr.json", ".zarray", ".zgroup", ".zattrs", ".zmetadata"];

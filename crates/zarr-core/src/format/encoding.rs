@@ -4,6 +4,9 @@ use std::fmt::Debug;
 
 use crate::json::{Json, Oddities};
 
+/// The URI of the draft's core protocol, `U` of the specification.
+pub(crate) const CORE: &str = "https://purl.org/zarr/spec/protocol/core/3.0";
+
 /// A metadata encoding: JSON, which every dialect has, or one that a draft's `metadata_encoding` names
 /// and an extension brings. The entry point `zarr.json` is JSON whatever this is.
 ///
@@ -34,7 +37,7 @@ pub struct JsonEncoding;
 
 impl MetadataEncoding for JsonEncoding {
     fn uri(&self) -> &str {
-        super::draft::CORE
+        CORE
     }
 
     fn key_suffix(&self) -> &str {

@@ -1,18 +1,19 @@
 //! Zarr v2 as a format (Z2-001 … Z2-026).
 
-use super::{Child, Documents, Format, JsonEncoding, Place};
-use super::{
-    attributes, attributes_with_dimensions, cannot, document, flat_chain, invalid, key_below,
-    kind_by_key, lengths, parse_fill, parse_object, serialized, spell_chunk_shape, spell_fill,
-    spell_type, supposed_children, xarray_dimensions,
+use super::children::{kind_by_key, supposed_children};
+use super::flat_chain::{flat_chain, serialized};
+use super::members::{
+    attributes, attributes_with_dimensions, cannot, document, invalid, lengths, parse_fill,
+    parse_object, spell_chunk_shape, spell_fill, spell_type, xarray_dimensions,
 };
-use crate::codec::CodecSpec;
+use super::{Child, Documents, Format, JsonEncoding, Place, Reading};
+use crate::codec::{CodecSpec, reversing_codec};
 use crate::data_type::DataType;
-use crate::dialect::{Dialect, Reading};
+use crate::dialect::Dialect;
 use crate::error::{AccessError, MetadataError, StoreError, Unsupported};
 use crate::grid::{ChunkKeys, RegularGrid};
 use crate::json::{Json, Object};
-use crate::metadata::{ArrayMetadata, GroupMetadata, NodeKind, NodeMetadata, reversing_codec};
+use crate::metadata::{ArrayMetadata, GroupMetadata, NodeKind, NodeMetadata};
 use crate::path::NodePath;
 use crate::store::{Listing, StoreKey};
 
@@ -44,7 +45,7 @@ impl Format for V2 {
     }
 
     fn document_keys(&self, path: &NodePath) -> Result<Vec<StoreKey>, StoreError> {
-        [ARRAY, GROUP, ATTRIBUTES].into_iter().map(|name| key_below(path, name)).collect()
+        [ARRAY, GROUP, ATTRIBUTES].into_iter().map(|name| path.key_below(name)).collect()
     }
 
     fn parse(
@@ -54,7 +55,7 @@ impl Format for V2 {
         reading: &mut Reading<'_>,
     ) -> Result<Option<NodeMetadata>, MetadataError> {
         let named = |name: &str| {
-            let key = key_below(path, name).ok()?;
+            let key = path.key_below(name).ok()?;
             found.iter().find(|(k, _)| *k == key).map(|(_, bytes)| bytes)
         };
         let (array, group) = (named(ARRAY), named(GROUP));
@@ -89,12 +90,12 @@ impl Format for V2 {
 
     fn kind(&self, path: &NodePath, found: &Documents) -> Result<Option<NodeKind>, MetadataError> {
         let kinds =
-            [(key_below(path, ARRAY), NodeKind::Array), (key_below(path, GROUP), NodeKind::Group)];
+            [(path.key_below(ARRAY), NodeKind::Array), (path.key_below(GROUP), NodeKind::Group)];
         Ok(kind_by_key(kinds, found))
     }
 
     fn create(&self, path: &NodePath, node: &NodeMetadata) -> Result<Documents, MetadataError> {
-        let key = |name| key_below(path, name).map_err(|e| MetadataError::Json(e.to_string()));
+        let key = |name| path.key_below(name).map_err(|e| MetadataError::Json(e.to_string()));
         let (name, object, attributes) = match node {
             NodeMetadata::Array(array) => {
                 (ARRAY, array_document(array)?, attributes_with_dimensions(array, "v2")?)
@@ -115,11 +116,11 @@ impl Format for V2 {
     }
 
     fn attributes_place(&self, path: &NodePath, _: NodeKind) -> Result<Place, StoreError> {
-        Ok(Place { key: key_below(path, ATTRIBUTES)?, member: None, may_be_absent: true })
+        Ok(Place { key: path.key_below(ATTRIBUTES)?, member: None, may_be_absent: true })
     }
 
     fn shape_place(&self, path: &NodePath) -> Result<Place, StoreError> {
-        Ok(Place { key: key_below(path, ARRAY)?, member: Some("shape"), may_be_absent: false })
+        Ok(Place { key: path.key_below(ARRAY)?, member: Some("shape"), may_be_absent: false })
     }
 
     fn children(

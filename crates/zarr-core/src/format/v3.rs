@@ -1,14 +1,14 @@
 //! Final v3 as a format (F-001 … F-021).
 
-use super::consolidated::INLINE;
-use super::{Child, Documents, Format, JsonEncoding, Place};
-use super::{
-    attributes, cannot, document, invalid, key_below, lengths, parse_fill, parse_node_object,
-    spell_fill, spell_type, supposed_children,
+use super::children::supposed_children;
+use super::members::{
+    INLINE, attributes, cannot, document, invalid, lengths, parse_fill, parse_node_object,
+    spell_fill, spell_type,
 };
+use super::{Child, Documents, Format, JsonEncoding, Place, Reading};
 use crate::codec::CodecSpec;
 use crate::data_type::DataType;
-use crate::dialect::{Dialect, Reading};
+use crate::dialect::Dialect;
 use crate::error::{AccessError, MetadataError, StoreError, Unsupported};
 use crate::grid::{ChunkKeys, RectilinearGrid};
 use crate::json::{Json, Object};
@@ -45,7 +45,7 @@ impl Format for V3 {
     }
 
     fn document_keys(&self, path: &NodePath) -> Result<Vec<StoreKey>, StoreError> {
-        Ok(vec![key_below(path, DOCUMENT)?])
+        Ok(vec![path.key_below(DOCUMENT)?])
     }
 
     fn parse(
@@ -99,7 +99,7 @@ impl Format for V3 {
                 with_unknown(head.with("attributes", group.attributes.clone()), &group.unknown)
             }
         };
-        let key = key_below(path, DOCUMENT).map_err(|e| MetadataError::Json(e.to_string()))?;
+        let key = path.key_below(DOCUMENT).map_err(|e| MetadataError::Json(e.to_string()))?;
         Ok(vec![(key, document(object, &JsonEncoding)?)])
     }
 
@@ -109,14 +109,14 @@ impl Format for V3 {
 
     fn attributes_place(&self, path: &NodePath, _: NodeKind) -> Result<Place, StoreError> {
         Ok(Place {
-            key: key_below(path, DOCUMENT)?,
+            key: path.key_below(DOCUMENT)?,
             member: Some("attributes"),
             may_be_absent: false,
         })
     }
 
     fn shape_place(&self, path: &NodePath) -> Result<Place, StoreError> {
-        Ok(Place { key: key_below(path, DOCUMENT)?, member: Some("shape"), may_be_absent: false })
+        Ok(Place { key: path.key_below(DOCUMENT)?, member: Some("shape"), may_be_absent: false })
     }
 
     fn children(

@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use super::Hierarchy;
-use crate::codec::CodecSpec;
+use crate::codec::{CodecSpec, bytes_codec, reversing_codec};
 use crate::data_type::{CoreType, DataType, Endian, NumpyTime, Optional, ParsedType, fill_value};
 use crate::dialect::{Dialect, Strictness};
 use crate::error::{AccessError, Cause, Error, MetadataError, Result};
+use crate::format::VARIABLE_TYPES;
 use crate::grid::{ChunkGrid, default_chunk_shape, default_inner_shape};
 use crate::hierarchy::{ArrayNode, CreateMode, HierarchyContext};
 use crate::json::{Json, Object};
-use crate::metadata::{ArrayMetadata, bytes_codec, reversing_codec};
+use crate::metadata::ArrayMetadata;
 use crate::path::NodePath;
 
 /// An array that is about to be created. Shape and data type must be said; the rest has defaults: chunks of
@@ -318,7 +319,7 @@ fn type_named(name: &str, registry: &crate::Registry) -> Result<ParsedType, Stri
             "timedelta64" => Some("timedelta64[ns]"),
             _ => None,
         };
-        let near = || crate::did_you_mean(name, names.chain(["string", "bytes"]));
+        let near = || crate::did_you_mean(name, names.chain(VARIABLE_TYPES));
         let meant = python.or_else(near);
         let meant = meant.map_or(String::new(), |name| format!("did you mean `{name}`? "));
         format!(

@@ -16,9 +16,11 @@ use super::options::OpenOptions;
 use super::purge::CreateMode;
 use crate::array::compare_and_swap::{self, Edited};
 use crate::context::{StoreContext, as_warnings, documents_except, is_too_large};
-use crate::dialect::{Dialect, Era, Reading, Strictness, Warning};
+use crate::dialect::{Dialect, Era, Strictness, Warning};
 use crate::error::{AccessError, Cause, Error, MetadataError, Result};
-use crate::format::{Child, Documents, Format, Found, PROBES, Place, consolidated, detect};
+use crate::format::{
+    Child, Documents, Format, Found, PROBES, Place, Reading, consolidated, detect,
+};
 use crate::json::{Json, Object};
 use crate::metadata::{ArrayMetadata, GroupMetadata, NodeKind, NodeMetadata};
 use crate::path::NodePath;

@@ -75,6 +75,12 @@ impl StorePrefix {
         &self.0
     }
 
+    /// Its last segment, without the `/`; empty for the root.
+    pub(crate) fn name(&self) -> &str {
+        let inner = self.0.strip_suffix('/').unwrap_or(&self.0);
+        inner.rsplit('/').next().unwrap_or(inner)
+    }
+
     /// The key `rest` below this prefix.
     ///
     /// # Errors

@@ -5,8 +5,9 @@ mod flat;
 
 use super::{check_codec, check_codec_on, check_lossy_codec};
 use crate::shared;
-use zarr_core::codec::{BuildCodec, ChunkContext, CodecSpec, Names};
+use zarr_core::codec::{ChunkContext, CodecSpec, Names};
 use zarr_core::data_type::{CoreType, DataType};
+use zarr_core::registry::BuildCodec;
 use zarr_core::{Dialect, Object, Registry};
 
 /// A registry with a codec whose name says its flaw: the same name in every dialect.

@@ -3,8 +3,9 @@
 use super::Subject;
 use crate::memory::Home;
 use crate::shared::{elements, good};
+use zarr_core::codec::bytes_codec;
 use zarr_core::data_type::{DataType, Endian, FillValue};
-use zarr_core::metadata::bytes_codec;
+
 use zarr_core::view::{View, ViewMut};
 use zarr_core::{Array, ArrayMetadata, Dialect, ErrorKind, Region, Registry};
 

@@ -1,8 +1,10 @@
 //! Parses numbers from text and bits, rounded once and exact to the bit.
 
-use super::Result;
 use crate::data_type::FloatFormat;
 use crate::dialect::Dialect;
+
+/// A result whose error says what is wrong with the JSON.
+pub(super) type Result<T> = std::result::Result<T, String>;
 
 /// Bytes written most significant first, as this machine keeps them.
 pub(super) fn native(big_endian: &[u8]) -> Vec<u8> {

@@ -2,18 +2,21 @@
 
 use std::sync::Arc;
 
-use super::super::{
-    attributes, attributes_with_dimensions, cannot, flat_chain, invalid, lengths, parse_fill,
-    serialized, spell_fill, spell_type, xarray_dimensions,
-};
-use super::{check_inner_format, extensions, filters, shards, tolerate};
-use crate::codec::CodecSpec;
+use super::members::check_inner_format;
+use super::{extensions, filters, shards};
+use crate::codec::{CodecSpec, reversing_codec};
 use crate::data_type::{DataType, FillValue, base64_decode, base64_encode};
-use crate::dialect::{Dialect, Era, Reading};
+use crate::dialect::{Dialect, Era};
 use crate::error::{MetadataError, Unsupported};
+use crate::format::Reading;
+use crate::format::flat_chain::{flat_chain, serialized};
+use crate::format::members::{
+    attributes, attributes_with_dimensions, cannot, invalid, lengths, parse_fill, spell_fill,
+    spell_type, xarray_dimensions,
+};
 use crate::grid::{ChunkGrid, ChunkKeys, RegularGrid};
 use crate::json::{Json, Object};
-use crate::metadata::{ArrayMetadata, reversing_codec};
+use crate::metadata::ArrayMetadata;
 
 const MEMBERS: [&str; 9] = [
     "shape",
@@ -40,7 +43,7 @@ pub(super) fn parse(
     }
     check_inner_format(&object)?;
     object.remove("zarr_format").filter(|_| era > Era::E1).map_or(Ok(()), |_| {
-        tolerate(reading, "zarr_format", "it belongs into the entry point alone")
+        reading.tolerate_member("zarr_format", "it belongs into the entry point alone")
     })?;
     for member in ["shape", "data_type", "chunk_grid"] {
         if !object.contains(member) {
@@ -53,7 +56,7 @@ pub(super) fn parse(
     {
         // The first draft kept attributes in a document of their own, which it never defined (row 16).
         if !(object.contains(member) || member == "attributes" && era == Era::E0) {
-            tolerate(reading, member, &format!("it is missing; taken as {default}"))?;
+            reading.tolerate_member(member, &format!("it is missing; taken as {default}"))?;
         }
     }
     let mut unsupported = Vec::new();
@@ -184,7 +187,7 @@ fn parse_grid(
         None => None,
         Some(Json::String(text)) => match text.as_str() {
             "-" | "_" => {
-                tolerate(reading, "separator", "it is neither `/` nor `.`")?;
+                reading.tolerate_member("separator", "it is neither `/` nor `.`")?;
                 text.chars().next()
             }
             text => Some(ChunkKeys::check_separator("separator", text)?),

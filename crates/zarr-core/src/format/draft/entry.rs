@@ -2,33 +2,17 @@
 
 use std::sync::Arc;
 
-use super::{CORE, Draft, extensions, tolerate};
-use crate::dialect::{Era, Reading};
+use super::members::{Version, version};
+use super::{Draft, extensions};
+use crate::dialect::Era;
 use crate::error::{MetadataError, Unsupported};
-use crate::format::encoding::{JsonEncoding, MetadataEncoding};
+use crate::format::Reading;
+use crate::format::encoding::{CORE, JsonEncoding, MetadataEncoding};
 use crate::json::{Json, Object};
 use crate::store::StoreKey;
 
 const MEMBERS: [&str; 4] =
     ["zarr_format", "metadata_encoding", "metadata_key_suffix", "extensions"];
-
-/// What a format URI says; `None` if it is none of these drafts'.
-struct Version {
-    minor: u64,
-}
-
-/// D-071, D-072: the last segment is `major.minor`.
-fn version(uri: &str) -> Option<Version> {
-    let rest = uri.strip_prefix("https://").or_else(|| uri.strip_prefix("http://"))?;
-    let version = rest.strip_prefix("purl.org/zarr/spec/protocol/core/")?;
-    let (major, minor) = version.split_once('.').unwrap_or((version, "0"));
-    (major == "3").then_some(Version { minor: minor.parse().ok()? })
-}
-
-/// Whether a text is the URI of the core protocol, of any minor version of 3.
-pub(super) fn is_core(uri: &str) -> bool {
-    version(uri).is_some()
-}
 
 fn text<'a>(object: &'a Object, member: &'static str) -> Result<&'a str, MetadataError> {
     match object.get(member) {
@@ -67,7 +51,10 @@ pub(crate) fn parse(
         }
         Some(_) => {}
         None if asked.is_some() => {
-            tolerate(reading, "zarr_format", "it is another URI than the drafts'; read as asked")?;
+            reading.tolerate_member(
+                "zarr_format",
+                "it is another URI than the drafts'; read as asked",
+            )?;
         }
         None => {
             let hint = "known is the core protocol 3.0 of 2019 to 2020; ask for `draft-2020` to read it as that";
@@ -101,7 +88,7 @@ pub(crate) fn parse(
     let mut unsupported = Vec::new();
     extensions::of_entry_point(object, reading, &mut unsupported)?;
     for name in object.iter().map(|(name, _)| name).filter(|name| !MEMBERS.contains(name)) {
-        tolerate(reading, name, "it is not a member of an entry point")?;
+        reading.tolerate_member(name, "it is not a member of an entry point")?;
     }
     if era < Era::E4 {
         frozen = Some(frozen_era(era));
@@ -152,7 +139,7 @@ impl Draft {
             return Ok(self);
         }
         let what = format!("it is missing; taken as `{}`", self.suffix);
-        tolerate(reading, "metadata_key_suffix", &what)?;
+        reading.tolerate_member("metadata_key_suffix", &what)?;
         Ok(self)
     }
 }

@@ -1,9 +1,8 @@
 //! Checks the extensions that must be understood (D-075 … D-078, D-108, D-121).
 
 use super::filters;
-use super::tolerate;
-use crate::dialect::Reading;
 use crate::error::{MetadataError, Unsupported};
+use crate::format::Reading;
 use crate::json::{Json, Object};
 use crate::metadata::ArrayMetadata;
 
@@ -60,7 +59,7 @@ fn listed(object: &Object, reading: &mut Reading<'_>) -> Result<Vec<Object>, Met
             return Err(MetadataError::invalid("extensions", why));
         }
         None => {
-            tolerate(reading, "extensions", "it is missing; taken as empty")?;
+            reading.tolerate_member("extensions", "it is missing; taken as empty")?;
             return Ok(Vec::new());
         }
     };
@@ -83,7 +82,7 @@ fn understood(
         Some(Json::Bool(must)) => *must,
         // Q16: a missing one is taken as true by a tolerant reader.
         None => {
-            tolerate(reading, "extensions", "`must_understand` is missing; taken as true")?;
+            reading.tolerate_member("extensions", "`must_understand` is missing; taken as true")?;
             true
         }
         Some(_) => {

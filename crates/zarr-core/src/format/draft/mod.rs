@@ -7,25 +7,25 @@ mod array;
 mod entry;
 mod extensions;
 mod filters;
+mod members;
 mod shards;
 mod single_document;
 
 use std::sync::Arc;
 
 pub(crate) use self::entry::parse as parse_entry_point;
+use self::members::parse_group;
 pub(crate) use self::single_document::SingleDocument;
-use super::encoding::{JsonEncoding, MetadataEncoding};
-use super::{Child, Documents, Format, Place};
-use super::{attributes, document, kind_by_key, last_segment, parse_object};
-use crate::dialect::{Dialect, Era, Reading};
+use super::children::kind_by_key;
+use super::encoding::{CORE, JsonEncoding, MetadataEncoding};
+use super::members::{document, parse_object};
+use super::{Child, Documents, Format, Place, Reading};
+use crate::dialect::{Dialect, Era};
 use crate::error::{AccessError, MetadataError, StoreError, Unsupported};
 use crate::json::{Json, Object};
 use crate::metadata::{GroupMetadata, NodeKind, NodeMetadata};
 use crate::path::NodePath;
 use crate::store::{Listing, StoreKey, StorePrefix};
-
-/// The URI of the draft's core protocol, `U` of the specification.
-pub(crate) const CORE: &str = "https://purl.org/zarr/spec/protocol/core/3.0";
 
 /// The drafts with an entry point: documents below `meta/`, chunks below `data/`.
 #[derive(Clone, Debug)]
@@ -283,7 +283,7 @@ impl Format for Draft {
                 None => self.note_odd(key, warnings),
             }
         }
-        for name in listing.prefixes.iter().map(last_segment) {
+        for name in listing.prefixes.iter().map(StorePrefix::name) {
             match path.child(name).ok().filter(|_| name_flaw(name).is_none()) {
                 Some(path) if !children.iter().any(|c| c.path == path) => {
                     add(&mut children, path, NodeKind::Group, true);
@@ -334,42 +334,5 @@ fn add(children: &mut Vec<Child>, path: NodePath, kind: NodeKind, implicit: bool
     match children.iter_mut().find(|child| child.path == path) {
         Some(child) => child.kind = child.kind.max(Some(kind)),
         None => children.push(Child { path, kind: Some(kind), implicit }),
-    }
-}
-
-fn tolerate(reading: &mut Reading<'_>, member: &str, what: &str) -> Result<(), MetadataError> {
-    reading
-        .tolerate(format!("`{member}`: {what}"))
-        .map_err(|_| MetadataError::invalid(member, what))
-}
-
-/// D-120 … D-122; the drafts of 2019 have `zarr_format` and `extensions` there, too (row 20).
-fn parse_group(
-    mut object: Object,
-    reading: &mut Reading<'_>,
-) -> Result<GroupMetadata, MetadataError> {
-    if !object.contains("attributes") {
-        tolerate(reading, "attributes", "it is missing; taken as empty")?;
-    }
-    // Groups have no extensions, but one that must be understood is an error (D-121).
-    if let Some(Json::Array(list)) = object.get("extensions")
-        && let Some(must) = list.iter().find(|e| extensions::must_understand(e) != Some(false))
-    {
-        return Err(extensions::not_understood(must).into());
-    }
-    check_inner_format(&object)?;
-    let attributes = attributes(object.remove("attributes").as_ref(), "attributes")?;
-    Ok(GroupMetadata { attributes, unknown: object, implicit: false })
-}
-
-/// Row 2: a document that says its format itself, as those of May 2019 must, says the core protocol's.
-fn check_inner_format(object: &Object) -> Result<(), MetadataError> {
-    match object.get("zarr_format") {
-        None => Ok(()),
-        Some(Json::String(uri)) if entry::is_core(uri) => Ok(()),
-        Some(other) => {
-            let why = format!("{} is not the core protocol 3.0 of the drafts", other.brief());
-            Err(MetadataError::invalid("zarr_format", why))
-        }
     }
 }

@@ -1,10 +1,13 @@
 //! Reads a document of May 2019, before the drafts had storage keys (draft-v3.md 2.2, step 4).
 
-use super::{array, parse_group};
-use crate::dialect::{Dialect, Era, Reading};
+use super::array;
+use super::members::{is_core, parse_group};
+use crate::dialect::{Dialect, Era};
 use crate::error::{AccessError, MetadataError, StoreError};
+use crate::format::Reading;
 use crate::format::encoding::JsonEncoding;
-use crate::format::{Child, Documents, Format, Place, parse_object};
+use crate::format::members::{cannot, parse_object};
+use crate::format::{Child, Documents, Format, Place};
 use crate::json::Json;
 use crate::metadata::{NodeKind, NodeMetadata};
 use crate::path::NodePath;
@@ -32,7 +35,7 @@ impl SingleDocument {
         let (json, _) = Json::parse_tolerant(bytes).ok()?;
         let object = json.as_object()?;
         let uri = object.get("zarr_format").and_then(Json::as_str)?;
-        if !super::entry::is_core(uri) || object.contains("metadata_encoding") {
+        if !is_core(uri) || object.contains("metadata_encoding") {
             return None;
         }
         let kind = if object.contains("shape") { NodeKind::Array } else { NodeKind::Group };
@@ -100,7 +103,7 @@ impl Format for SingleDocument {
     }
 
     fn create(&self, _: &NodePath, _: &NodeMetadata) -> Result<Documents, MetadataError> {
-        Err(crate::format::cannot(self.name(), "anything new", "copy it into another format"))
+        Err(cannot(self.name(), "anything new", "copy it into another format"))
     }
 
     fn groups_are_explicit(&self) -> bool {

@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use crate::codec::CodecSpec;
+use super::CodecSpec;
+use super::convert::{SHARDING, bytes_codec};
 use crate::data_type::{CoreType, DataType, Endian};
 use crate::error::MetadataError;
 use crate::grid::RegularGrid;
 use crate::json::{Json, Object};
-use crate::metadata::{ArrayMetadata, bytes_codec};
-
-const SHARDING: &str = "sharding_indexed";
+use crate::metadata::ArrayMetadata;
 
 impl ArrayMetadata {
     /// The same array, its chunks put together in shards of this shape, each one stored object (F-086). The

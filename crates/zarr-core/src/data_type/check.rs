@@ -1,0 +1,173 @@
+//! Checks that elements are values of their type.
+
+use super::{CoreType, DataType, Field, Optional, Record, Scalar, optional};
+use crate::error::CodecError;
+use crate::json::Json;
+
+/// Where elements come from that are checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// From the caller, who gives them as memory has them.
+    Caller,
+    /// From a store: bits that a store may hold in several forms become those of memory.
+    Store,
+    /// From a store whose dialect lets a bool be any byte: what is not 0 becomes 1.
+    LenientStore,
+}
+
+impl DataType {
+    /// Makes sure that native elements, C order, are ones of this type, and brings stored ones into the
+    /// form that memory has (D-031, F-040, F-053, Z2-030).
+    ///
+    /// # Errors
+    /// [`CodecError::Corrupt`] for elements that cannot be.
+    pub fn check(&self, elements: &mut [u8], from: Origin) -> Result<(), CodecError> {
+        match self {
+            DataType::Core(CoreType::Bool) => {
+                for element in elements.iter_mut().filter(|e| **e > 1) {
+                    if from != Origin::LenientStore {
+                        let why = format!("a bool is stored as {element}, not 0 or 1");
+                        return Err(CodecError::corrupt("data type", why));
+                    }
+                    *element = 1;
+                }
+                Ok(())
+            }
+            DataType::Record(record) if self.needs_check() => record.check(elements, from),
+            DataType::Optional(optional) => optional.check(elements, from),
+            DataType::FixedUtf32 { .. } => check_utf32(elements),
+            DataType::Extension(extension) => {
+                if from != Origin::Caller {
+                    extension.settle(elements);
+                }
+                extension.check(elements)
+            }
+            _ => match self.padded() {
+                Some(scalar) if from == Origin::Caller => check_padded(self, scalar, elements),
+                Some(scalar) => {
+                    settle(scalar, elements);
+                    Ok(())
+                }
+                None => Ok(()),
+            },
+        }
+    }
+
+    /// The numbers of this type, if they have fewer bits than their bytes.
+    fn padded(&self) -> Option<Scalar> {
+        match self {
+            DataType::Extension(_) | DataType::Unknown { .. } => None,
+            _ => self.scalar().filter(|scalar| scalar.is_padded()),
+        }
+    }
+
+    /// Makes sure that these bytes are an element of this type, one of any length.
+    ///
+    /// # Errors
+    /// [`CodecError::Corrupt`] if they cannot be.
+    pub fn check_element(&self, element: &[u8]) -> Result<(), CodecError> {
+        match self {
+            DataType::Extension(extension) => extension.check_element(element),
+            _ => check_variable(self, element),
+        }
+    }
+
+    /// Whether [`DataType::check`] looks at elements at all.
+    pub fn needs_check(&self) -> bool {
+        match self {
+            DataType::Core(core) => *core == CoreType::Bool,
+            DataType::Record(record) => {
+                record.fields().iter().any(|field| field.data_type().needs_check())
+            }
+            DataType::Optional(_) | DataType::FixedUtf32 { .. } => true,
+            DataType::Extension(extension) => extension.needs_check(),
+            _ => self.padded().is_some(),
+        }
+    }
+}
+
+impl Record {
+    /// See [`DataType::check`].
+    pub(super) fn check(&self, elements: &mut [u8], from: Origin) -> Result<(), CodecError> {
+        let checked: Vec<&Field> =
+            self.fields.iter().filter(|field| field.data_type.needs_check()).collect();
+        for element in elements.chunks_exact_mut(self.size) {
+            for field in &checked {
+                let place = field.offset..field.offset + field.size;
+                field.data_type.check(&mut element[place], from)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Optional {
+    /// See [`DataType::check`]. What is missing becomes zeros.
+    pub(super) fn check(&self, elements: &mut [u8], from: Origin) -> Result<(), CodecError> {
+        let is_checked = self.inner.needs_check();
+        for element in elements.chunks_exact_mut(self.size) {
+            match element.split_first_mut() {
+                Some((0, inner)) => inner.fill(0),
+                Some((1, inner)) if is_checked => self.inner.check(inner, from)?,
+                Some((2.., _)) => {
+                    let why = format!("an element begins with {}, not with 0 or 1", element[0]);
+                    return Err(CodecError::corrupt(optional::NAMES[0], why));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Refuses units that are no code points.
+fn check_utf32(elements: &[u8]) -> Result<(), CodecError> {
+    let (units, _) = elements.as_chunks::<4>();
+    match units.iter().map(|u| u32::from_ne_bytes(*u)).find(|&u| char::from_u32(u).is_none()) {
+        Some(unit) => {
+            Err(CodecError::corrupt("data type", format!("{unit:#x} is not a code point")))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Refuses bytes that are no element of this type of any length.
+fn check_variable(data_type: &DataType, element: &[u8]) -> Result<(), CodecError> {
+    let is_good = match data_type {
+        DataType::String => std::str::from_utf8(element).is_ok(),
+        // One that was never written is empty, which is no JSON.
+        DataType::Json => element.is_empty() || Json::parse(element).is_ok(),
+        DataType::List(items) => {
+            items.repr().is_some_and(|repr| element.len().is_multiple_of(repr.size()))
+        }
+        _ => true,
+    };
+    if is_good {
+        return Ok(());
+    }
+    Err(CodecError::corrupt("data type", format!("an element is no {data_type}")))
+}
+
+/// A stored byte as memory has it.
+fn settled(scalar: Scalar, byte: u8) -> u8 {
+    match scalar {
+        Scalar::Int(bits) => ((byte << (8 - bits)) as i8 >> (8 - bits)) as u8,
+        _ => byte & scalar.stored_mask(),
+    }
+}
+
+/// Brings stored elements into the form that memory has.
+fn settle(scalar: Scalar, elements: &mut [u8]) {
+    elements.iter_mut().for_each(|byte| *byte = settled(scalar, *byte));
+}
+
+/// Refuses bytes that memory has of no number.
+fn check_padded(data_type: &DataType, scalar: Scalar, elements: &[u8]) -> Result<(), CodecError> {
+    match elements.iter().find(|byte| settled(scalar, **byte) != **byte) {
+        Some(byte) => {
+            let why = format!("{byte:#04x} is not a value of {data_type}");
+            Err(CodecError::corrupt("data type", why))
+        }
+        None => Ok(()),
+    }
+}

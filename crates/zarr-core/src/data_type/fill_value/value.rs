@@ -1,0 +1,39 @@
+//! Defines one element in native byte order.
+
+use crate::data_type::{Repr, Rounding, Scalar, ScalarValue};
+
+/// One element in native byte order.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct FillValue(Box<[u8]>);
+
+impl FillValue {
+    /// From the bytes of one element in native byte order.
+    pub fn new(element: impl Into<Box<[u8]>>) -> Self {
+        FillValue(element.into())
+    }
+
+    /// An element of zero bytes.
+    pub fn zero(size: usize) -> Self {
+        FillValue(vec![0; size].into())
+    }
+
+    /// An element of zero bytes of this representation; an empty one if it has any number, and one of ones
+    /// where numbers have no zero (F-054).
+    pub fn zero_of(repr: Repr) -> Self {
+        match repr {
+            Repr::Variable => FillValue::zero(0),
+            Repr::Scalar(scalar @ (Scalar::Float(_) | Scalar::Complex(_))) => {
+                let number =
+                    |value| scalar.cast(ScalarValue::Integer(value), Rounding::NearestEven, None);
+                let bits = number(0).or_else(|| number(1)).unwrap_or_default();
+                FillValue::new(scalar.element(bits).repeat(scalar.size() / scalar.part().size()))
+            }
+            _ => FillValue::zero(repr.size()),
+        }
+    }
+
+    /// The bytes of the element, in native byte order.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+}

@@ -1,0 +1,292 @@
+//! Defines the type of an array's elements, and the types that contain others: records and nullable elements.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::{CoreType, Endian, ExtensionType, FloatFormat, NumpyTime, Repr, Scalar};
+use crate::dialect::Dialect;
+use crate::error::MetadataError;
+use crate::json::Json;
+
+/// The type of an array's elements.
+///
+/// Types of this library are variants, which callers can match on; a type of a third party is an
+/// [`Extension`](DataType::Extension).
+///
+/// ```
+/// use zarr_core::data_type::{CoreType, DataType};
+///
+/// fn describe(data_type: &DataType) -> &'static str {
+///     match data_type {
+///         DataType::Core(CoreType::Bool) => "truth values",
+///         DataType::Core(_) => "numbers",
+///         DataType::Time(_) => "times",
+///         DataType::String | DataType::FixedUtf32 { .. } => "text",
+///         _ => "something else",
+///     }
+/// }
+/// assert_eq!(describe(&DataType::String), "text");
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum DataType {
+    /// A type that every dialect's core knows (complex numbers by extension in the drafts).
+    Core(CoreType),
+    /// A two's complement integer of 2 or 4 bits, which fills a byte: `int4`.
+    IntBits(u32),
+    /// An unsigned integer of 2 or 4 bits, in a byte: `uint4`.
+    UintBits(u32),
+    /// A float that is not the core's: `bfloat16`, `float8_e5m2`.
+    Minifloat(FloatFormat),
+    /// Two floats that are not the core's, real and imaginary: `complex_bfloat16`, `complex_float16`.
+    ComplexMinifloat(FloatFormat),
+    /// A moment or a span of time: `numpy.datetime64`, `<m8[ns]`.
+    Time(NumpyTime),
+    /// Bytes padded with NULs: `|S7`, `null_terminated_bytes`.
+    FixedBytes {
+        /// Bytes in an element.
+        len: usize,
+    },
+    /// UTF-32 padded with NULs: `<U5`, `fixed_length_utf32`.
+    FixedUtf32 {
+        /// Code points in an element.
+        len: usize,
+    },
+    /// Bytes without meaning: `r24`, `|V3`, `raw_bytes`.
+    Raw {
+        /// Bytes in an element.
+        size: usize,
+    },
+    /// Text of any length in UTF-8: `string`.
+    String,
+    /// Bytes of any length: `variable_length_bytes`.
+    Bytes,
+    /// A JSON value, in memory compact JSON; only v2 has the type.
+    Json,
+    /// Any number of items of a type of fixed size, little-endian; only v2 has the type.
+    List(Box<DataType>),
+    /// Several named fields.
+    Record(Arc<Record>),
+    /// A type whose elements may be missing.
+    Optional(Arc<Optional>),
+    /// A type of a third party.
+    Extension(Arc<dyn ExtensionType>),
+    /// A type that the registry does not know. With a fallback, elements are read as that (D-102).
+    Unknown {
+        /// As the document spells it.
+        declared: Json,
+        /// What to read it as.
+        fallback: Option<Box<DataType>>,
+    },
+}
+
+/// A data type of several named fields.
+///
+/// ```
+/// use zarr_core::data_type::{CoreType, DataType, Field, Record};
+///
+/// let point = Record::new([
+///     Field::new("n", CoreType::Int32.into()),
+///     Field::new("x", CoreType::Float64.into()).with_shape(&[3]),
+/// ])?;
+/// assert_eq!(point.size(), 28);
+/// assert_eq!(point.field("x").map(|x| x.offset()), Some(4));
+/// assert_eq!(DataType::from(point).to_string(), "{n: int32, x: float64[3]}");
+/// # Ok::<(), zarr_core::MetadataError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Record {
+    pub(super) fields: Vec<Field>,
+    pub(super) size: usize,
+    pub(super) depth: usize,
+}
+
+/// A field of a [`Record`].
+#[derive(Clone, Debug)]
+pub struct Field {
+    pub(super) name: String,
+    pub(super) data_type: DataType,
+    pub(super) shape: Vec<u64>,
+    pub(super) endian: Option<Endian>,
+    pub(super) offset: usize,
+    pub(super) size: usize,
+}
+
+/// A data type whose elements may be missing.
+///
+/// ```
+/// use zarr_core::data_type::{CoreType, DataType, Optional};
+///
+/// let maybe: DataType = Optional::new(CoreType::Float32.into())?.into();
+/// assert_eq!(maybe.to_string(), "optional(float32)");
+/// assert_eq!(maybe.repr().map(|repr| repr.size()), Some(5));
+/// # Ok::<(), zarr_core::MetadataError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Optional {
+    pub(super) inner: DataType,
+    /// Bytes in an element, with the one that says whether it is there.
+    pub(super) size: usize,
+}
+
+/// A type as a document declares it.
+#[derive(Clone, Debug)]
+pub struct ParsedType {
+    /// The type.
+    pub data_type: DataType,
+    /// The byte order, if the declaration has one.
+    pub endian: Option<Endian>,
+}
+
+/// Makes a data type of a third party of a dialect's metadata; `None` if the metadata name another type.
+pub type BuildDataType = fn(&Json, Dialect) -> Option<Result<ParsedType, MetadataError>>;
+
+/// Parses the type of a field, or of an element inside another.
+pub(crate) type ParseType<'a> = &'a dyn Fn(&Json, Dialect) -> Result<ParsedType, MetadataError>;
+
+impl DataType {
+    /// A type of a third party.
+    pub fn extension(extension: impl ExtensionType) -> DataType {
+        DataType::Extension(Arc::new(extension))
+    }
+
+    /// The representation of an element; `None` if the type is unknown and has no fallback.
+    pub fn repr(&self) -> Option<Repr> {
+        Some(match self {
+            DataType::Core(core) => core.repr(),
+            DataType::IntBits(bits) => Scalar::Int(*bits).into(),
+            DataType::UintBits(bits) => Scalar::Uint(*bits).into(),
+            DataType::Minifloat(format) => Scalar::Float(*format).into(),
+            DataType::ComplexMinifloat(format) => Scalar::Complex(*format).into(),
+            DataType::Time(time) => Scalar::Time(*time).into(),
+            DataType::FixedBytes { len: size } | DataType::Raw { size } => Repr::Opaque(*size),
+            DataType::FixedUtf32 { len } => Repr::Utf32(*len),
+            DataType::String | DataType::Bytes | DataType::Json | DataType::List(_) => {
+                Repr::Variable
+            }
+            DataType::Record(record) => Repr::Record(record.size),
+            DataType::Optional(optional) => Repr::Optional(optional.size),
+            DataType::Extension(extension) => extension.repr(),
+            DataType::Unknown { fallback, .. } => return fallback.as_ref().and_then(|f| f.repr()),
+        })
+    }
+
+    /// The type of this library that elements can be handled as: the type itself, the fallback of an unknown type, or
+    /// for a third party's the plainest type of its representation. `None` if the type is unknown and has no fallback.
+    pub fn resolved(&self) -> Option<DataType> {
+        let repr = match self {
+            DataType::Extension(extension) => extension.repr(),
+            DataType::Unknown { fallback, .. } => return fallback.as_ref()?.resolved(),
+            known => return Some(known.clone()),
+        };
+        Some(match repr {
+            Repr::Scalar(scalar) => match (CoreType::of_scalar(scalar), scalar) {
+                (Some(core), _) => core.into(),
+                (_, Scalar::Int(bits @ 1..8)) => DataType::IntBits(bits),
+                (_, Scalar::Uint(bits @ 1..8)) => DataType::UintBits(bits),
+                (_, Scalar::Float(format)) => DataType::Minifloat(format),
+                (_, Scalar::Complex(format)) => DataType::ComplexMinifloat(format),
+                (_, Scalar::Time(time)) => DataType::Time(time),
+                _ => DataType::Raw { size: scalar.size() },
+            },
+            Repr::Utf32(len) => DataType::FixedUtf32 { len },
+            Repr::Variable => DataType::Bytes,
+            Repr::Opaque(size) | Repr::Record(size) | Repr::Optional(size) => {
+                DataType::Raw { size }
+            }
+        })
+    }
+
+    /// The kind of number that an element is; `None` for elements that are no numbers, and for integers of more
+    /// than 64 bits.
+    pub fn scalar(&self) -> Option<Scalar> {
+        match self.repr() {
+            Some(Repr::Scalar(scalar)) => Some(scalar).filter(|scalar| scalar.is_computable()),
+            _ => None,
+        }
+    }
+
+    /// The bits of each byte that are stored: see [`Repr::stored_mask`]. The byte that says that an element is
+    /// there is not masked.
+    pub(crate) fn stored_mask(&self) -> u8 {
+        match self {
+            DataType::Optional(optional) => optional.inner.stored_mask(),
+            other => other.repr().map_or(0xff, Repr::stored_mask),
+        }
+    }
+
+    /// Whether stored elements, or some of their fields, have a byte order. That of elements that may be missing
+    /// belongs to their codec.
+    pub fn has_byte_order(&self) -> bool {
+        match self {
+            DataType::Record(record) => {
+                record.fields().iter().any(|field| field.data_type().has_byte_order())
+            }
+            _ => self.repr().is_some_and(|repr| repr.swap_unit() > 1),
+        }
+    }
+
+    /// The same type, the fields of a record being stored in `endian` if they have no byte order of their
+    /// own; with `None`, none of them has one.
+    pub(crate) fn stored_in(&self, endian: Option<Endian>) -> DataType {
+        match self {
+            DataType::Record(record) => record.reordered(&|own| endian.and(own.or(endian))).into(),
+            other => other.clone(),
+        }
+    }
+
+    /// The type that a codec sees which expects another byte order: raw bytes, if there is an order at all.
+    pub fn in_other_order(&self) -> DataType {
+        match self.repr() {
+            Some(repr) if repr.swap_unit() > 1 => DataType::Raw { size: repr.size() },
+            _ => self.clone(),
+        }
+    }
+
+    /// Whether its elements have any number of bytes.
+    pub fn is_variable(&self) -> bool {
+        self.repr() == Some(Repr::Variable)
+    }
+
+    /// Whether an encoded chunk is elements of one size, as many as it has: neither of any length, nor missing.
+    pub fn is_stored_whole(&self) -> bool {
+        !matches!(self.repr(), Some(Repr::Variable | Repr::Optional(_)))
+    }
+}
+
+impl From<CoreType> for DataType {
+    fn from(core: CoreType) -> Self {
+        DataType::Core(core)
+    }
+}
+
+impl From<NumpyTime> for DataType {
+    fn from(time: NumpyTime) -> Self {
+        DataType::Time(time)
+    }
+}
+
+impl fmt::Display for DataType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DataType::Core(core) => f.write_str(core.name()),
+            DataType::IntBits(bits) => write!(f, "int{bits}"),
+            DataType::UintBits(bits) => write!(f, "uint{bits}"),
+            DataType::Minifloat(format) => f.write_str(format.name()),
+            DataType::ComplexMinifloat(format) => write!(f, "complex_{}", format.name()),
+            DataType::Time(time) => write!(f, "{time}"),
+            DataType::FixedBytes { len } => write!(f, "|S{len}"),
+            DataType::FixedUtf32 { len } => write!(f, "U{len}"),
+            DataType::String => f.write_str("string"),
+            DataType::Bytes => f.write_str("variable_length_bytes"),
+            DataType::Json => f.write_str("json"),
+            DataType::List(items) => write!(f, "array of {items}"),
+            DataType::Raw { size } => write!(f, "r{}", *size as u128 * 8),
+            DataType::Record(record) => write!(f, "{record}"),
+            DataType::Optional(optional) => write!(f, "{optional}"),
+            DataType::Extension(extension) => write!(f, "{extension}"),
+            DataType::Unknown { declared: Json::String(name), .. } => f.write_str(name),
+            DataType::Unknown { declared, .. } => f.write_str(&declared.brief()),
+        }
+    }
+}

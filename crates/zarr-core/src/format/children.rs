@@ -1,0 +1,38 @@
+//! Finds nodes by the keys that are stored.
+
+use super::interface::{Child, Documents};
+use crate::error::StoreError;
+use crate::metadata::NodeKind;
+use crate::path::NodePath;
+use crate::store::{Listing, StoreKey, StorePrefix};
+
+/// The kind whose document is there, the first of them deciding.
+pub(super) fn kind_by_key<const N: usize>(
+    kinds: [(Result<StoreKey, StoreError>, NodeKind); N],
+    found: &Documents,
+) -> Option<NodeKind> {
+    let is_there = |key: &Result<StoreKey, StoreError>| {
+        key.as_ref().is_ok_and(|key| found.iter().any(|(there, _)| there == key))
+    };
+    kinds.into_iter().find(|(key, _)| is_there(key)).map(|(_, kind)| kind)
+}
+
+/// The children that prefixes alone let suppose; their documents decide (F-113, Z2-005). Reserved names are noted and
+/// left out (F-020, decision 0137).
+pub(super) fn supposed_children(
+    path: &NodePath,
+    listing: &Listing,
+    reserved: &str,
+    warnings: &mut Vec<String>,
+) -> Vec<Child> {
+    let mut children = Vec::new();
+    for name in listing.prefixes.iter().map(StorePrefix::name) {
+        match path.child(name) {
+            Ok(path) if !name.starts_with(reserved) => {
+                children.push(Child { path, kind: None, implicit: false });
+            }
+            _ => warnings.push(format!("`{name}` is a name that no node may have; left out")),
+        }
+    }
+    children
+}
