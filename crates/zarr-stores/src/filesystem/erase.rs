@@ -125,17 +125,18 @@ fn erase_folder(store: &FilesystemStore, folder: &Path) -> Result<(), Failure> {
     for inner in &before.folders {
         erase_folder(store, inner)?;
     }
-    let mut wanted = before.lock || !before.files.is_empty();
+    let mut needed = before.lock || !before.files.is_empty();
     let (held, now) = loop {
-        let Some(held) = hold(store, folder, wanted)? else {
+        let mode = needed.then_some(Mode::Exclusive);
+        let Some(held) = store.lock(folder, mode).map_err(Failure::Lock)? else {
             return Ok(());
         };
         // Until the lock was ours, others could set and erase here; if they began to, it is needed.
         let now = Contents::of(folder)?;
-        if wanted || !now.lock && now.files.is_empty() {
+        if needed || !now.lock && now.files.is_empty() {
             break (held, now);
         }
-        wanted = true;
+        needed = true;
     };
     for file in &now.files {
         unlink(file)?;
@@ -146,8 +147,8 @@ fn erase_folder(store: &FilesystemStore, folder: &Path) -> Result<(), Failure> {
     if folder != store.root && now.folders.is_empty() && !now.foreign {
         match held {
             // Never another's lock file: one that was made concurrently keeps the folder.
-            None => drop(fs::remove_dir(folder)),
-            Some(_held) => drop(remove(folder)?),
+            Held::Nothing => drop(fs::remove_dir(folder)),
+            _held => drop(remove(folder)?),
         }
     }
     Ok(())
@@ -167,24 +168,11 @@ fn remove_if_empty(store: &FilesystemStore, folder: &Path) -> Result<bool, Failu
     if !only_lock(Contents::of(folder)?) {
         return Ok(false);
     }
-    match hold(store, folder, true)? {
+    match store.lock(folder, Some(Mode::Exclusive)).map_err(Failure::Lock)? {
         None => Ok(true),
         Some(_held) if only_lock(Contents::of(folder)?) => Ok(remove(folder)?),
         Some(_) => Ok(false),
     }
-}
-
-/// Waits for the lock of `folder`, if it is `wanted`; `None` if the folder vanished.
-fn hold(
-    store: &FilesystemStore,
-    folder: &Path,
-    wanted: bool,
-) -> Result<Option<Option<Held>>, Failure> {
-    if !wanted {
-        return Ok(Some(None));
-    }
-    let held = store.lock(folder, Mode::Exclusive);
-    held.map(|held| held.map(Some)).map_err(Failure::Lock)
 }
 
 /// Removes the lock file of `folder`, held by the caller, and the folder; whether it is gone.

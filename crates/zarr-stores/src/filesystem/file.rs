@@ -333,13 +333,9 @@ impl KeyPath<'_> {
         Ok(())
     }
 
-    /// Waits for the folder's lock, if one is to be taken. `None`: the folder vanished.
-    fn lock(&self, mode: Option<Mode>) -> Result<Option<Option<Held>>, StoreError> {
-        let Some(mode) = mode else {
-            return Ok(Some(None));
-        };
-        let held = self.store.lock(self.folder(), mode);
-        held.map(|held| held.map(Some)).map_err(|e| not_locked(self.key, e))
+    /// Waits for the folder's lock, if the caller needs one. `None`: the folder vanished.
+    fn lock(&self, mode: Option<Mode>) -> Result<Option<Held>, StoreError> {
+        self.store.lock(self.folder(), mode).map_err(|e| not_locked(self.key, e))
     }
 
     /// Moves a staged value to its place. `None`: it vanished, with its folder.

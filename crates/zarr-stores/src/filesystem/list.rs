@@ -40,21 +40,20 @@ impl FilesystemStore {
         wanted: impl Fn(&Path) -> io::Result<bool>,
     ) -> Result<Listing, StoreError> {
         let mut listing = Listing::default();
+        let Listing { keys, prefixes, left_out } = &mut listing;
         let folder = self.folder(prefix)?;
-        let mut left_out = Vec::new();
-        let listed = for_each_but(&folder, &mut left_out, |name, entry| {
+        let listed = for_each(&folder, prefix.as_str(), left_out, |name, entry| {
             let full = || format!("{prefix}{name}");
             match self.kind(&folder, entry)? {
-                Kind::File => listing.keys.extend(StoreKey::new(full())),
+                Kind::File => keys.extend(StoreKey::new(full())),
                 Kind::Folder if wanted(&folder.join(name))? => {
-                    listing.prefixes.extend(StorePrefix::new(full() + "/"));
+                    prefixes.extend(StorePrefix::new(full() + "/"));
                 }
                 _ => {}
             }
             Ok(true)
         });
         listed.map_err(StoreError::io("list", prefix))?;
-        listing.left_out.extend(left_out.iter().map(|name| format!("{prefix}{name}")));
         listing.left_out.sort_unstable();
         listing.keys.sort_unstable();
         listing.prefixes.sort_unstable();
@@ -63,7 +62,7 @@ impl FilesystemStore {
 
     fn walk(&self, folder: &Path, prefix: &str, listing: &mut Listing) -> io::Result<()> {
         let mut left_out = Vec::new();
-        for_each_but(folder, &mut left_out, |name, entry| {
+        for_each(folder, prefix, &mut left_out, |name, entry| {
             let full = format!("{prefix}{name}");
             match self.kind(folder, entry)? {
                 Kind::File => listing.keys.extend(StoreKey::new(full)),
@@ -72,14 +71,14 @@ impl FilesystemStore {
             }
             Ok(true)
         })?;
-        listing.left_out.extend(left_out.iter().map(|name| format!("{prefix}{name}")));
+        listing.left_out.append(&mut left_out);
         Ok(())
     }
 
     /// Whether any key is below `folder`: an empty folder is no prefix (D-136).
     pub(super) fn holds_any(&self, folder: &Path) -> io::Result<bool> {
         let mut holds = false;
-        for_each(folder, |name, entry| {
+        for_each(folder, "", &mut Vec::new(), |name, entry| {
             holds = match self.kind(folder, entry)? {
                 Kind::File => true,
                 Kind::Folder => self.holds_any(&folder.join(name))?,
@@ -125,20 +124,13 @@ impl FilesystemStore {
     }
 }
 
-/// Calls `each` with the entries of `folder` whose names could be in keys, until it says `false`.
+/// Calls `each` with the entries of `folder` whose names could be in keys, until it returns `false`.
 ///
-/// Other programs' names that no key has, and files of our own, are passed over. A folder that is not
-/// there, or vanishes, has no entries.
+/// Names of other programs that no key has are added to `left_out`, with `prefix`; files of our own are skipped. A folder
+/// that does not exist, or vanishes, has no entries.
 fn for_each(
     folder: &Path,
-    each: impl FnMut(&str, &DirEntry) -> io::Result<bool>,
-) -> io::Result<()> {
-    for_each_but(folder, &mut Vec::new(), each)
-}
-
-/// As [`for_each`]; the names of others that no key has go to `left_out`.
-fn for_each_but(
-    folder: &Path,
+    prefix: &str,
     left_out: &mut Vec<String>,
     mut each: impl FnMut(&str, &DirEntry) -> io::Result<bool>,
 ) -> io::Result<()> {
@@ -154,7 +146,7 @@ fn for_each_but(
         let name = entry.file_name();
         let Some(usable) = name.to_str().filter(|name| flaw(name).is_none()) else {
             if !name.to_str().is_some_and(is_own) {
-                left_out.push(name.to_string_lossy().into_owned());
+                left_out.push(format!("{prefix}{}", name.to_string_lossy()));
             }
             continue;
         };

@@ -13,7 +13,7 @@ use std::sync::RwLock;
 use zarr_core::sync;
 
 use super::path::LOCK;
-use crate::opened::is_still_at;
+use crate::opened::{is_absence, is_still_at};
 
 /// What others may do while it is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +27,8 @@ pub(super) enum Mode {
 /// A held lock; released when it is dropped.
 #[derive(Debug)]
 pub(super) enum Held {
+    /// No lock: the caller needs none.
+    Nothing,
     /// The kernel's.
     File(File),
     /// This process's own, shared.
@@ -64,9 +66,9 @@ pub(super) fn lock_in_process(folder: &Path, mode: Mode) -> Held {
 pub(super) fn lock(folder: &Path, mode: Mode) -> io::Result<Option<Held>> {
     let path = folder.join(LOCK);
     loop {
-        let file = match open(&path) {
+        let file = match open(&path, true) {
             Ok(file) => file,
-            Err(e) if crate::opened::is_absence(&e) => return Ok(None),
+            Err(e) if is_absence(&e) => return Ok(None),
             Err(e) => return Err(e),
         };
         loop {
@@ -89,16 +91,8 @@ pub(super) fn lock(folder: &Path, mode: Mode) -> io::Result<Option<Held>> {
     }
 }
 
-fn open(path: &Path) -> io::Result<File> {
-    open_with(path, true)
-}
-
-/// The lock file at `path`, if there is one.
-pub(super) fn open_existing(path: &Path) -> io::Result<File> {
-    open_with(path, false)
-}
-
-fn open_with(path: &Path, create: bool) -> io::Result<File> {
+/// The lock file at `path`; created, if `create`.
+pub(super) fn open(path: &Path, create: bool) -> io::Result<File> {
     let mut options = File::options();
     options.read(true).write(true).create(create).truncate(false);
     match options.open(path) {
@@ -116,7 +110,7 @@ pub(super) fn unlink(folder: &Path) -> io::Result<()> {
         return Ok(());
     }
     match fs::remove_file(folder.join(LOCK)) {
-        Err(e) if !crate::opened::is_absence(&e) => Err(e),
+        Err(e) if !is_absence(&e) => Err(e),
         _ => Ok(()),
     }
 }

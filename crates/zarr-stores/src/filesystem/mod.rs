@@ -158,16 +158,16 @@ impl FilesystemStore {
         }
     }
 
-    /// Waits for the lock of `folder`; `None` if the folder is not there.
-    fn lock(&self, folder: &Path, mode: Mode) -> io::Result<Option<Held>> {
-        if self.locking {
-            let held = lock::lock(folder, mode)?;
-            // Only now, while it is held: a flush on another thread would forget the folder before its lock file is there.
-            self.written.note(folder);
-            Ok(held)
-        } else {
-            Ok(Some(lock::lock_in_process(folder, mode)))
+    /// Waits for the lock of `folder`, if the caller needs one; `None` if the folder does not exist.
+    fn lock(&self, folder: &Path, mode: Option<Mode>) -> io::Result<Option<Held>> {
+        let Some(mode) = mode else { return Ok(Some(Held::Nothing)) };
+        if !self.locking {
+            return Ok(Some(lock::lock_in_process(folder, mode)));
         }
+        let held = lock::lock(folder, mode)?;
+        // Only now, while it is held: a flush on another thread would forget the folder before it has a lock file.
+        self.written.note(folder);
+        Ok(held)
     }
 }
 

@@ -85,7 +85,7 @@ impl Drop for Written {
 /// Removes the lock file of `folder`, if there is one and no other handle holds it. A handle that waits for it finds it gone
 /// and takes the next one; one that holds it removes it later. Returns whether it may be removed later.
 fn remove_lock(folder: &Path) -> bool {
-    match lock::open_existing(&folder.join(LOCK)) {
+    match lock::open(&folder.join(LOCK), false) {
         Ok(file) => remove_opened(folder, &file),
         // It is looked for again later; another user's stays.
         Err(e) => !is_absence(&e) && e.kind() != ErrorKind::PermissionDenied,
