@@ -12,10 +12,10 @@ use zarr_core::StoreError;
 use zarr_core::store::{
     ByteRange, InMemorySnapshot, Listing, StoreKey, StorePrefix, SyncSnapshot, Version,
 };
-use zip::read::{ZipArchiveMetadata, ZipReadOptions};
+use zip::read::{ZipArchiveMetadata, ZipFileEntry, ZipReadOptions};
 use zip::{CompressionMethod, ZipArchive};
 
-use super::positioned::{At, Source};
+use super::positioned::{Positioned, Source};
 
 /// Values that inflate to more than this, and more than [`FOLD`] times their stored size, are refused
 /// where no reader said how many bytes to expect.
@@ -24,8 +24,8 @@ const FOLD: u64 = 200;
 
 /// Bytes by which a small value may be longer as it is stored.
 const LONGER: u64 = 64 << 10;
-/// Bytes that are made room for before they are there.
-const ROOM: u64 = 16 << 20;
+/// Bytes that are allocated before they are read.
+const RESERVED: u64 = 16 << 20;
 
 /// The size of a local header without its name and its extra fields, and of the fields that most have.
 const HEADER: u64 = 30;
@@ -39,7 +39,7 @@ const DOCUMENTS: [&str; 5] = ["zarr.json", ".zgroup", ".zarray", ".zmetadata", "
 pub(super) struct Directory {
     /// Which folder of the archive has the keys: empty, or ending in `/`.
     pub folder: Box<str>,
-    places: BTreeMap<Box<str>, Place>,
+    locations: BTreeMap<Box<str>, EntryLocation>,
     /// The names of entries that no key can say.
     unusable: BTreeSet<Box<str>>,
     /// Where the archive's directory begins, behind all entries; `None` if an entry follows it.
@@ -72,9 +72,9 @@ impl Archive {
     }
 }
 
-/// Where a value lies.
+/// Where a value is stored.
 #[derive(Clone, Debug)]
-pub(super) enum Place {
+pub(super) enum EntryLocation {
     /// An entry of an archive that was there.
     Entry(Arc<ZipArchiveMetadata>, usize),
     /// Plain bytes that this process wrote.
@@ -84,18 +84,22 @@ pub(super) enum Place {
 /// A value in an archive.
 pub(super) struct Value<S> {
     source: Arc<S>,
-    place: Place,
+    location: EntryLocation,
     number: u64,
 }
 
 static ARCHIVES: AtomicU64 = AtomicU64::new(0);
 
-/// What `zip` says, as an error of input.
+/// An error of `zip` as one of input.
 pub(super) fn broken(error: zip::result::ZipError) -> io::Error {
     match error {
         zip::result::ZipError::Io(error) => error,
-        other => io::Error::new(io::ErrorKind::InvalidData, format!("zip: {other}")),
+        other => damaged(format!("zip: {other}")),
     }
+}
+
+pub(super) fn damaged(why: impl Into<String>) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, why.into())
 }
 
 impl Directory {
@@ -105,11 +109,11 @@ impl Directory {
     ///
     /// Of entries with one name the last counts (Z2-081).
     pub fn read<S: Source>(source: &Arc<S>, folder: &str) -> io::Result<Self> {
-        let buffered = BufReader::with_capacity(1 << 16, At::new(source, 0));
+        let buffered = BufReader::with_capacity(1 << 16, Positioned::new(source, 0));
         let archive = ZipArchive::new(buffered).map_err(broken)?;
         let mut start = Some(archive.central_directory_start());
         let entries = archive.metadata();
-        let (mut places, mut unusable) = (BTreeMap::new(), BTreeSet::new());
+        let (mut locations, mut unusable) = (BTreeMap::new(), BTreeSet::new());
         for index in 0..entries.len() {
             let entry = entries.entry(index).map_err(broken)?;
             start = start.filter(|&start| entry.header_start() < start);
@@ -118,25 +122,27 @@ impl Directory {
                 continue;
             }
             match StoreKey::new(&*name) {
-                Ok(_) => drop(places.insert(name.into(), Place::Entry(entries.clone(), index))),
+                Ok(_) => drop(
+                    locations.insert(name.into(), EntryLocation::Entry(entries.clone(), index)),
+                ),
                 Err(_) => drop(unusable.insert(name.into())),
             }
         }
-        let inside = format!("{}{folder}", root_folder(&places));
+        let inside = format!("{}{folder}", root_folder(&locations));
         let is_there = |prefix: &str| {
             let from = (Bound::Included(prefix), Bound::Unbounded);
-            places.range::<str, _>(from).next().is_some_and(|(name, _)| name.starts_with(prefix))
+            locations.range::<str, _>(from).next().is_some_and(|(name, _)| name.starts_with(prefix))
         };
         let at_top = !is_there(&inside) && is_there(folder);
         let folder: Box<str> = if at_top { folder.into() } else { inside.into() };
-        Ok(Directory { places, unusable, start, ..Directory::empty(folder) })
+        Ok(Directory { locations, unusable, start, ..Directory::empty(folder) })
     }
 
     /// The directory of an archive without entries.
     pub fn empty(folder: impl Into<Box<str>>) -> Self {
         let number = ARCHIVES.fetch_add(1, Ordering::Relaxed);
-        let (places, unusable) = (BTreeMap::new(), BTreeSet::new());
-        Directory { folder: folder.into(), places, unusable, start: Some(0), number }
+        let (locations, unusable) = (BTreeMap::new(), BTreeSet::new());
+        Directory { folder: folder.into(), locations, unusable, start: Some(0), number }
     }
 
     /// The name of a key's entry.
@@ -145,15 +151,15 @@ impl Directory {
     }
 
     pub fn find<S>(&self, source: &Arc<S>, key: &StoreKey) -> Option<Value<S>> {
-        let place = self.places.get(&*self.name(key))?.clone();
-        Some(Value { source: source.clone(), place, number: self.number })
+        let location = self.locations.get(&*self.name(key))?.clone();
+        Some(Value { source: source.clone(), location, number: self.number })
     }
 
     /// The keys that begin with `prefix`, in order.
     pub fn below(&self, prefix: &str) -> Vec<StoreKey> {
         let prefix = format!("{}{prefix}", self.folder);
         let from = (Bound::Included(&*prefix), Bound::Unbounded);
-        let names = self.places.range::<str, _>(from).map(|(name, _)| &**name);
+        let names = self.locations.range::<str, _>(from).map(|(name, _)| &**name);
         let names = names.take_while(|name| name.starts_with(&*prefix));
         names.filter_map(|name| StoreKey::new(&name[self.folder.len()..]).ok()).collect()
     }
@@ -174,29 +180,31 @@ impl Directory {
     }
 
     /// Notes where a key's value lies now; tells whether it had one before.
-    pub fn note(&mut self, key: &StoreKey, place: Option<Range<u64>>) -> bool {
+    pub fn note(&mut self, key: &StoreKey, range: Option<Range<u64>>) -> bool {
         let name = self.name(key);
-        match place {
-            Some(place) => self.places.insert(name.into(), Place::Plain(place)).is_some(),
-            None => self.places.remove(&*name).is_some(),
+        match range {
+            Some(range) => {
+                self.locations.insert(name.into(), EntryLocation::Plain(range)).is_some()
+            }
+            None => self.locations.remove(&*name).is_some(),
         }
     }
 
     pub fn has(&self, key: &StoreKey) -> bool {
-        self.places.contains_key(&*self.name(key))
+        self.locations.contains_key(&*self.name(key))
     }
 }
 
 /// The only folder with a root's document, if the top has none.
-fn root_folder(places: &BTreeMap<Box<str>, Place>) -> Box<str> {
-    if DOCUMENTS.iter().any(|document| places.contains_key(*document)) {
+fn root_folder(locations: &BTreeMap<Box<str>, EntryLocation>) -> Box<str> {
+    if DOCUMENTS.iter().any(|document| locations.contains_key(*document)) {
         return "".into();
     }
     let folder_of = |name: &'_ str| {
         let (folder, rest) = name.split_once('/')?;
         DOCUMENTS.contains(&rest).then(|| format!("{folder}/"))
     };
-    let mut folders: Vec<String> = places.keys().filter_map(|name| folder_of(name)).collect();
+    let mut folders: Vec<String> = locations.keys().filter_map(|name| folder_of(name)).collect();
     folders.dedup();
     match <[String; 1]>::try_from(folders) {
         Ok([folder]) => folder.into(),
@@ -204,39 +212,53 @@ fn root_folder(places: &BTreeMap<Box<str>, Place>) -> Box<str> {
     }
 }
 
+/// Where the bytes of a value are, as far as the directory of the archive knows.
+enum Found<'a> {
+    Plain(&'a Range<u64>),
+    Entry(ZipFileEntry<'a>),
+}
+
 impl<S: Source> Value<S> {
-    /// The value's size in bytes, as the archive says.
-    pub fn size(&self) -> io::Result<u64> {
-        match &self.place {
-            Place::Plain(range) => Ok(range.end - range.start),
-            Place::Entry(entries, index) => Ok(entries.entry(*index).map_err(broken)?.size()),
+    fn found(&self) -> io::Result<Found<'_>> {
+        match &self.location {
+            EntryLocation::Plain(range) => Ok(Found::Plain(range)),
+            EntryLocation::Entry(entries, index) => {
+                entries.entry(*index).map(Found::Entry).map_err(broken)
+            }
         }
     }
 
-    /// What tells the value from all others that its key had or will have.
+    /// The value's size in bytes, as the archive specifies it.
+    pub fn size(&self) -> io::Result<u64> {
+        Ok(match self.found()? {
+            Found::Plain(range) => range.end - range.start,
+            Found::Entry(entry) => entry.size(),
+        })
+    }
+
+    /// What distinguishes the value from all others that its key had or will have.
     pub fn version(&self) -> Version {
-        Version::of_mark(match &self.place {
-            Place::Plain(range) => [self.number, 0, range.start, range.end],
-            Place::Entry(_, index) => [self.number, 1, *index as u64, 0],
+        Version::of_mark(match &self.location {
+            EntryLocation::Plain(range) => [self.number, 0, range.start, range.end],
+            EntryLocation::Entry(_, index) => [self.number, 1, *index as u64, 0],
         })
     }
 
     /// The whole value; its checksum is compared, if it has one.
     pub fn read(&self) -> io::Result<Vec<u8>> {
         let size = self.size()?;
-        if let Place::Entry(entries, index) = &self.place {
-            let stored = entries.entry(*index).map_err(broken)?.compressed_size();
+        if let Found::Entry(entry) = self.found()? {
+            let stored = entry.compressed_size();
             if size > LARGE && size / FOLD > stored {
-                return Err(io::Error::new(
-                    io::ErrorKind::InvalidData,
-                    format!("zip: {stored} bytes inflate to {size}; that is taken for an attack"),
-                ));
+                return Err(damaged(format!(
+                    "zip: {stored} bytes inflate to {size}; that is taken for an attack"
+                )));
             }
         }
         let mut value = Vec::new();
-        // A stated size is believed a little, and beyond that as bytes come: the source's own size may be what a server
-        // claims, or that of a file with holes (decision 0142).
-        value.reserve_exact(size.min(self.source.size()?).min(ROOM) as usize);
+        // At most [`RESERVED`] bytes are allocated for a stated size, and more as bytes arrive: the source's own size may be
+        // what a server claims, or that of a file with holes (decision 0142).
+        value.reserve_exact(size.min(self.source.size()?).min(RESERVED) as usize);
         self.each(|source| source.read_to_end(&mut value).map(drop))?;
         Ok(value)
     }
@@ -248,21 +270,20 @@ impl<S: Source> Value<S> {
             // Only the end of an entry compares its checksum.
             match source.read(&mut [0])? {
                 0 => Ok(()),
-                _ => Err(io::Error::new(io::ErrorKind::InvalidData, "zip: longer than it says")),
+                _ => Err(damaged("zip: longer than it says")),
             }
         })
     }
 
     /// Lets `read` read the value from its beginning to its end, and no further.
     fn each(&self, read: impl FnOnce(&mut dyn Read) -> io::Result<()>) -> io::Result<()> {
-        match &self.place {
-            Place::Plain(range) => {
-                read(&mut At::new(&self.source, range.start).take(range.end - range.start))
+        match self.found()? {
+            Found::Plain(range) => {
+                read(&mut Positioned::new(&self.source, range.start).take(range.end - range.start))
             }
-            Place::Entry(entries, index) => {
-                let entry = entries.entry(*index).map_err(broken)?;
+            Found::Entry(entry) => {
                 let most = entry.size().saturating_add(1);
-                let mut at = BufReader::new(At::new(&self.source, 0));
+                let mut at = BufReader::new(Positioned::new(&self.source, 0));
                 let opened = entry.with_reader(&mut at, ZipReadOptions::new()).map_err(broken)?;
                 read(&mut opened.take(most))
             }
@@ -271,25 +292,26 @@ impl<S: Source> Value<S> {
 
     /// Whether the value is stored as it is, and need not be inflated.
     pub fn is_plain(&self) -> io::Result<bool> {
-        let Place::Entry(entries, index) = &self.place else { return Ok(true) };
-        let entry = entries.entry(*index).map_err(broken)?;
-        Ok(entry.compression() == CompressionMethod::Stored && !entry.encrypted())
+        Ok(match self.found()? {
+            Found::Plain(_) => true,
+            Found::Entry(entry) => {
+                entry.compression() == CompressionMethod::Stored && !entry.encrypted()
+            }
+        })
     }
 
-    /// Where the value lies as it is; `None` if it must be inflated.
+    /// The range of the value, if it is stored as it is; `None` if it must be inflated.
     pub fn plain(&self) -> io::Result<Option<Range<u64>>> {
-        let (entries, index) = match &self.place {
-            Place::Plain(range) => return Ok(Some(range.clone())),
-            Place::Entry(..) if !self.is_plain()? => return Ok(None),
-            Place::Entry(entries, index) => (entries, *index),
+        let entry = match self.found()? {
+            Found::Plain(range) => return Ok(Some(range.clone())),
+            Found::Entry(_) if !self.is_plain()? => return Ok(None),
+            Found::Entry(entry) => entry,
         };
-        let entry = entries.entry(index).map_err(broken)?;
-        // The local header may be longer than the directory's, and only it tells by how much.
+        // The local header may be longer than the directory's, and only it specifies by how much.
         let mut header = [0; HEADER as usize];
-        At::new(&self.source, entry.header_start()).read_exact(&mut header)?;
+        Positioned::new(&self.source, entry.header_start()).read_exact(&mut header)?;
         if header[..4] != *b"PK\x03\x04" {
-            let why = "zip: no entry where the directory has one";
-            return Err(io::Error::new(io::ErrorKind::InvalidData, why));
+            return Err(damaged("zip: no entry where the directory has one"));
         }
         let length = |at: usize| u64::from(u16::from_le_bytes([header[at], header[at + 1]]));
         let start = entry.header_start() + HEADER + length(26) + length(28);
@@ -300,29 +322,27 @@ impl<S: Source> Value<S> {
         }
     }
 
-    /// Where the value's header lies, and where the value begins, as far as the directory knows: that header may be
-    /// longer.
+    /// The range of the value's header, and where the value begins if that header is as long as the directory lets expect.
     pub fn header(&self) -> io::Result<(Range<u64>, u64)> {
-        let (entries, index) = match &self.place {
-            Place::Plain(range) => return Ok((range.start..range.start, range.start)),
-            Place::Entry(entries, index) => (entries, *index),
+        let entry = match self.found()? {
+            Found::Plain(range) => return Ok((range.start..range.start, range.start)),
+            Found::Entry(entry) => entry,
         };
-        let entry = entries.entry(index).map_err(broken)?;
         let (start, size) = (entry.header_start(), self.source.size()?);
         let likely = start.saturating_add(HEADER + entry.name_raw().len() as u64);
         Ok((start..likely.saturating_add(EXTRA).min(size).max(start), likely))
     }
 
-    /// Where all that reading the value takes lies, as far as the directory knows.
+    /// The range of all that is needed to read the value, as far as the directory knows.
     pub fn span(&self) -> io::Result<Range<u64>> {
-        let stored = match &self.place {
-            Place::Plain(range) => range.end - range.start,
-            Place::Entry(entries, index) => {
-                let entry = entries.entry(*index).map_err(broken)?;
-                let (size, stored) = (entry.size(), entry.compressed_size());
+        let stored = match self.found()? {
+            Found::Plain(range) => range.end - range.start,
+            Found::Entry(entry) => {
                 // No compression makes bytes much longer, so that a reader's limit bounds what is fetched, too. Where
                 // more is needed, the reading requests it piece by piece.
-                stored.min(size.saturating_add(size / 8).saturating_add(LONGER))
+                let size = entry.size();
+                let longest = size.saturating_add(size / 8).saturating_add(LONGER);
+                entry.compressed_size().min(longest)
             }
         };
         let (header, _) = self.header()?;
@@ -332,17 +352,14 @@ impl<S: Source> Value<S> {
 }
 
 impl<S: Source + 'static> Value<S> {
-    /// The value, for reading parts of it: straight from the file if it is stored there as it is.
+    /// Opens the value to read parts of it: from the file if it is stored there as it is.
     pub fn open(self, key: &StoreKey) -> io::Result<Box<dyn SyncSnapshot>> {
         let version = self.version();
-        Ok(match self.plain()? {
-            Some(range) => {
-                Box::new(PlainValue { source: self.source, range, key: key.clone(), version }) as _
-            }
-            None => {
-                Box::new(InMemorySnapshot::new(key, self.read()?.into()).with_version(version)) as _
-            }
-        })
+        let Some(range) = self.plain()? else {
+            let whole = InMemorySnapshot::new(key, self.read()?.into());
+            return Ok(Box::new(whole.with_version(version)));
+        };
+        Ok(Box::new(PlainValue { source: self.source, range, key: key.clone(), version }))
     }
 }
 
@@ -359,7 +376,8 @@ impl<S: Source> SyncSnapshot for PlainValue<S> {
         let read = |range: &ByteRange| {
             let range = range.resolve(&self.key, self.size())?;
             let mut bytes = vec![0; (range.end - range.start) as usize];
-            let read = At::new(&self.source, self.range.start + range.start).read_exact(&mut bytes);
+            let read = Positioned::new(&self.source, self.range.start + range.start)
+                .read_exact(&mut bytes);
             read.map_err(StoreError::io("get", &self.key))?;
             Ok(Bytes::from(bytes))
         };

@@ -73,11 +73,11 @@ struct Inner {
     access: Access,
     /// The process that opened it, the only one that may write through it.
     process: u32,
-    state: RwLock<State>,
+    state: RwLock<ArchiveState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct ArchiveState {
     /// `None` if there is no file yet.
     archive: Option<Archive>,
     /// Where it is written to, since the last flush.
@@ -86,7 +86,7 @@ struct State {
     failed: Option<(ErrorKind, String)>,
 }
 
-impl State {
+impl ArchiveState {
     /// The archive to be read.
     fn archive(&self) -> io::Result<Option<&Archive>> {
         match &self.failed {
@@ -101,7 +101,7 @@ impl State {
             "an earlier write to this archive failed ({why}); it stays as it was at the last flush, \
              without what was written since: open it anew"
         );
-        *self = State { failed: Some((ErrorKind::Other, why)), ..State::default() };
+        *self = ArchiveState { failed: Some((ErrorKind::Other, why)), ..ArchiveState::default() };
     }
 }
 
@@ -133,7 +133,7 @@ impl ZipStore {
             Err(e) => Some(Err(e)),
         };
         let archive = archive.transpose().map_err(StoreError::io("open", path.display()))?;
-        let state = RwLock::new(State { archive, ..State::default() });
+        let state = RwLock::new(ArchiveState { archive, ..ArchiveState::default() });
         let (folder, process) = (folder.into(), process::id());
         Ok(ZipStore(Arc::new(Inner { path, folder, access, process, state })))
     }
@@ -168,7 +168,7 @@ fn open_folder(url: &str, folder: &str, access: Access) -> Result<Arc<dyn Store>
 
 impl Inner {
     // A poisoned lock is taken all the same: a step that was left half done is one that failed.
-    fn state(&self) -> RwLockReadGuard<'_, State> {
+    fn state(&self) -> RwLockReadGuard<'_, ArchiveState> {
         sync::read(&self.state)
     }
 
@@ -195,9 +195,11 @@ impl Inner {
             let mut state = self.to_write()?;
             if state.staging.is_none() {
                 let (staging, archive) = Staging::begin(&self.path, &self.folder)?;
-                *state = State { archive: Some(archive), staging: Some(staging), failed: None };
+                *state =
+                    ArchiveState { archive: Some(archive), staging: Some(staging), failed: None };
             }
-            let State { archive: Some(archive), staging: Some(staging), .. } = &mut *state else {
+            let ArchiveState { archive: Some(archive), staging: Some(staging), .. } = &mut *state
+            else {
                 unreachable!("both were put there")
             };
             let done = change(staging, archive);
@@ -210,7 +212,7 @@ impl Inner {
     }
 
     /// The state, locked. A write that a panic cut short counts as one that failed.
-    fn to_write(&self) -> io::Result<RwLockWriteGuard<'_, State>> {
+    fn to_write(&self) -> io::Result<RwLockWriteGuard<'_, ArchiveState>> {
         let mut state = sync::write(&self.state);
         if state.staging.as_ref().is_some_and(Staging::is_damaged) {
             state.give_up(&io::Error::other("a panic cut it short"));

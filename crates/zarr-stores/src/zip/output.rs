@@ -9,26 +9,26 @@ use std::sync::{Arc, Mutex};
 
 use zarr_core::sync;
 
-use super::positioned::At;
+use super::positioned::Positioned;
 
 /// The file and the place in it; clones share them.
 #[derive(Clone, Debug)]
-pub(super) struct Output(Arc<Mutex<State>>);
+pub(super) struct Output(Arc<Mutex<OutputState>>);
 
 #[derive(Debug)]
-struct State {
-    at: At,
+struct OutputState {
+    at: Positioned,
     is_stopped: bool,
     error: Option<io::Error>,
 }
 
 impl Output {
     pub fn new(file: &Arc<File>) -> Self {
-        let state = State { at: At::new(file, 0), is_stopped: false, error: None };
+        let state = OutputState { at: Positioned::new(file, 0), is_stopped: false, error: None };
         Output(Arc::new(Mutex::new(state)))
     }
 
-    fn state(&self) -> sync::MutexGuard<'_, State> {
+    fn state(&self) -> sync::MutexGuard<'_, OutputState> {
         sync::lock(&self.0)
     }
 

@@ -22,14 +22,14 @@ impl Source for File {
 
 /// A place in an archive, which no other use of it moves.
 #[derive(Debug)]
-pub(super) struct At<S = File> {
+pub(super) struct Positioned<S = File> {
     source: Arc<S>,
     at: u64,
 }
 
-impl<S> At<S> {
+impl<S> Positioned<S> {
     pub fn new(source: &Arc<S>, at: u64) -> Self {
-        At { source: source.clone(), at }
+        Positioned { source: source.clone(), at }
     }
 
     /// How many bytes precede it.
@@ -58,7 +58,7 @@ fn write_at(file: &File, buf: &[u8], at: u64) -> io::Result<usize> {
     std::os::windows::fs::FileExt::seek_write(file, buf, at)
 }
 
-impl<S: Source> Read for At<S> {
+impl<S: Source> Read for Positioned<S> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         let read = self.source.read_at(buf, self.at)?;
         self.at += read as u64;
@@ -66,7 +66,7 @@ impl<S: Source> Read for At<S> {
     }
 }
 
-impl Write for At {
+impl Write for Positioned {
     fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
         let written = write_at(&self.source, buf, self.at)?;
         self.at += written as u64;
@@ -78,7 +78,7 @@ impl Write for At {
     }
 }
 
-impl<S: Source> Seek for At<S> {
+impl<S: Source> Seek for Positioned<S> {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         let at = match to {
             SeekFrom::Start(at) => Some(at),

@@ -15,7 +15,7 @@ use zarr_core::store::{
 };
 use zarr_core::{Access, Registry, StoreError, sync};
 
-use super::archive::{Directory, Value};
+use super::archive::{Directory, Value, damaged};
 use super::positioned::Source;
 
 /// Bytes at the end that are fetched first: the end's record, its comment, and in a small archive the directory.
@@ -60,16 +60,16 @@ impl std::fmt::Debug for Inner {
     }
 }
 
-/// Some bytes of an archive.
-struct Pieces {
+/// The parts of an archive that were fetched.
+struct FetchedPieces {
     size: u64,
     /// Where each begins, and what it holds.
     pieces: Vec<(u64, Bytes)>,
-    /// What was read for that is in none of them.
-    wanted: Mutex<Option<Range<u64>>>,
+    /// The range that a reader needs and that is in none of them.
+    missing: Mutex<Option<Range<u64>>>,
 }
 
-impl Source for Pieces {
+impl Source for FetchedPieces {
     fn size(&self) -> io::Result<u64> {
         Ok(self.size)
     }
@@ -88,24 +88,20 @@ impl Source for Pieces {
             }
         }
         let end = at.saturating_add((buf.len() as u64).max(PIECE)).min(self.size);
-        *sync::lock(&self.wanted) = Some(at..end);
+        *sync::lock(&self.missing) = Some(at..end);
         Err(ErrorKind::WouldBlock.into())
     }
 }
 
-impl Pieces {
-    fn of(size: u64, pieces: Vec<(u64, Bytes)>) -> Arc<Pieces> {
-        Arc::new(Pieces { size, pieces, wanted: Mutex::new(None) })
+impl FetchedPieces {
+    fn of(size: u64, pieces: Vec<(u64, Bytes)>) -> Arc<FetchedPieces> {
+        Arc::new(FetchedPieces { size, pieces, missing: Mutex::new(None) })
     }
-}
-
-fn bounded(range: Range<u64>) -> ByteRange {
-    ByteRange::Bounded { start: range.start, len: range.end - range.start }
 }
 
 /// One range of a value.
 async fn fetch(value: &dyn Snapshot, range: &Range<u64>) -> Result<(u64, Bytes), StoreError> {
-    let fetched = value.read(&[bounded(range.clone())]).await?.pop();
+    let fetched = value.read(&[ByteRange::from(range.clone())]).await?.pop();
     Ok((range.start, fetched.unwrap_or_default()))
 }
 
@@ -114,17 +110,17 @@ async fn reading<T>(
     value: &dyn Snapshot,
     size: u64,
     mut pieces: Vec<(u64, Bytes)>,
-    read: impl Fn(&Arc<Pieces>) -> io::Result<T>,
+    read: impl Fn(&Arc<FetchedPieces>) -> io::Result<T>,
 ) -> Result<io::Result<T>, StoreError> {
     for _ in 0..MOST_PIECES {
-        let source = Pieces::of(size, pieces);
+        let source = FetchedPieces::of(size, pieces);
         let found = read(&source);
-        let wanted = sync::lock(&source.wanted).take();
-        let (Err(_), Some(wanted)) = (&found, wanted) else { return Ok(found) };
+        let missing = sync::lock(&source.missing).take();
+        let (Err(_), Some(missing)) = (&found, missing) else { return Ok(found) };
         pieces = source.pieces.clone();
-        pieces.push(fetch(value, &wanted).await?);
+        pieces.push(fetch(value, &missing).await?);
     }
-    Ok(Err(io::Error::new(ErrorKind::InvalidData, "zip: it is scattered all over the archive")))
+    Ok(Err(damaged("zip: it is scattered all over the archive")))
 }
 
 /// Where the directory begins, as the end's record in the archive's `tail` says, which begins at `start`. A guess:
@@ -162,33 +158,30 @@ impl RemoteZipStore {
         let mut pieces = vec![(start, tail.clone())];
         if let Some(directory) = directory_start(&tail, start).filter(|at| *at < start) {
             if start - directory > LARGEST_DIRECTORY {
-                let why = "zip: its directory is larger than 1 GiB";
-                return Err(StoreError::io("open", key)(io::Error::new(
-                    ErrorKind::InvalidData,
-                    why,
-                )));
+                let why = damaged("zip: its directory is larger than 1 GiB");
+                return Err(StoreError::io("open", key)(why));
             }
             pieces.push(fetch(&*value, &(directory..start)).await?);
         }
-        let read = |source: &Arc<Pieces>| Directory::read(source, folder);
+        let read = |source: &Arc<FetchedPieces>| Directory::read(source, folder);
         let directory =
             reading(&*value, size, pieces, read).await?.map_err(StoreError::io("open", key))?;
         Ok(RemoteZipStore(Arc::new(Inner { store, key: key.clone(), value, size, directory })))
     }
 
-    /// What is wrong, where the archive was not asked for by the reader: it does not begin again by itself.
+    /// The error of a reader, who did not name the archive and does not open it again.
     fn broken(&self, error: StoreError) -> StoreError {
         match error {
             StoreError::Changed { .. } => {
-                let why = "the archive was replaced while it was read; open it again";
-                StoreError::io("read", &self.0.key)(io::Error::new(ErrorKind::InvalidData, why))
+                let why = damaged("the archive was replaced while it was read; open it again");
+                StoreError::io("read", &self.0.key)(why)
             }
             other => other,
         }
     }
 
-    fn find(&self, key: &StoreKey) -> Option<Value<Pieces>> {
-        self.0.directory.find(&Pieces::of(self.0.size, Vec::new()), key)
+    fn find(&self, key: &StoreKey) -> Option<Value<FetchedPieces>> {
+        self.0.directory.find(&FetchedPieces::of(self.0.size, Vec::new()), key)
     }
 
     /// What `read` finds of a value, some of whose bytes are there.
@@ -196,12 +189,13 @@ impl RemoteZipStore {
         &self,
         key: &StoreKey,
         piece: (u64, Bytes),
-        read: impl Fn(Value<Pieces>) -> io::Result<T>,
+        read: impl Fn(Value<FetchedPieces>) -> io::Result<T>,
     ) -> Result<T, StoreError> {
         let archive = &*self.0;
         let lost = || io::Error::from(ErrorKind::NotFound);
-        let read =
-            |source: &Arc<Pieces>| read(archive.directory.find(source, key).ok_or_else(lost)?);
+        let read = |source: &Arc<FetchedPieces>| {
+            read(archive.directory.find(source, key).ok_or_else(lost)?)
+        };
         let found = reading(&*archive.value, archive.size, vec![piece], read).await;
         found.map_err(|e| self.broken(e))?.map_err(StoreError::io("get", key))
     }
@@ -250,7 +244,7 @@ impl Store for RemoteZipStore {
         check_size(key, size, how.limit)?;
         let (header, likely) = value.header().map_err(StoreError::io("get", key))?;
         let (archive, key, start) = (self.clone(), key.clone(), OnceLock::new());
-        Ok(Some(Box::new(Part { archive, key, size, version, header, likely, start })))
+        Ok(Some(Box::new(RemoteZipSnapshot { archive, key, size, version, header, likely, start })))
     }
 
     async fn list_prefix(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
@@ -264,7 +258,7 @@ impl Store for RemoteZipStore {
 
 /// A value that the archive stores as it is.
 #[derive(Clone)]
-struct Part {
+struct RemoteZipSnapshot {
     archive: RemoteZipStore,
     key: StoreKey,
     size: u64,
@@ -277,13 +271,13 @@ struct Part {
 }
 
 #[async_trait]
-impl Snapshot for Part {
+impl Snapshot for RemoteZipSnapshot {
     async fn read(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>, StoreError> {
         let resolve = |range: &ByteRange| range.resolve(&self.key, self.size);
         let ranges = ranges.iter().map(resolve).collect::<Result<Vec<_>, _>>()?;
         let archive = &self.archive.0;
         let from = |start: u64| {
-            ranges.iter().map(move |range| bounded(start + range.start..start + range.end))
+            ranges.iter().map(move |range| ByteRange::from(start + range.start..start + range.end))
         };
         let read = async |asked: Vec<ByteRange>| {
             archive.value.read(&asked).await.map_err(|e| self.archive.broken(e))
@@ -293,9 +287,10 @@ impl Snapshot for Part {
         }
         // Most headers are as long as the directory lets expect.
         let (header, likely) = (self.header.clone(), self.likely);
-        let mut parts = read(from(likely).chain([bounded(header.clone())]).collect()).await?;
+        let mut parts =
+            read(from(likely).chain([ByteRange::from(header.clone())]).collect()).await?;
         let piece = (header.start, parts.pop().unwrap_or_default());
-        let plain = |value: Value<Pieces>| value.plain();
+        let plain = |value: Value<FetchedPieces>| value.plain();
         let place = self.archive.reading(&self.key, piece, plain).await?;
         let start = *self.start.get_or_init(|| place.unwrap_or_default().start);
         if start == likely { Ok(parts) } else { read(from(start).collect()).await }

@@ -11,9 +11,9 @@ use zarr_core::store::{Payload, StoreKey};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
-use super::archive::{Archive, broken};
+use super::archive::{Archive, broken, damaged};
 use super::output::Output;
-use super::positioned::At;
+use super::positioned::Positioned;
 use crate::opened::{is_still_at, sync_folder};
 
 /// What is appended to the archive's name.
@@ -37,19 +37,19 @@ pub(super) struct Staging {
     has_gaps: bool,
     /// Whether a change began and did not end well.
     is_damaged: bool,
-    part: Part,
+    part: PartFile,
 }
 
 /// The file beside the archive. The system's lock on it is the right to write; it goes with the process.
 #[derive(Debug)]
-struct Part {
+struct PartFile {
     path: PathBuf,
     file: Arc<File>,
     process: u32,
     is_in_place: bool,
 }
 
-impl Drop for Part {
+impl Drop for PartFile {
     fn drop(&mut self) {
         // A process that was forked off does not touch its parent's file and its parent's lock.
         if self.process == process::id() {
@@ -75,14 +75,14 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
 }
 
 /// The file beside the archive at `path`, created and locked.
-fn lock(path: &Path) -> io::Result<Part> {
+fn lock(path: &Path) -> io::Result<PartFile> {
     let path = beside(path, PART);
     loop {
         let mut options = File::options();
         let file = options.read(true).write(true).create(true).truncate(false).open(&path)?;
         if is_ours(&path, &file)? {
             let file = Arc::new(file);
-            return Ok(Part { path, file, process: process::id(), is_in_place: false });
+            return Ok(PartFile { path, file, process: process::id(), is_in_place: false });
         }
     }
 }
@@ -141,9 +141,9 @@ impl Staging {
         };
         // The next directory is written where this one begins, and nothing of this one stays behind it.
         let start = archive.directory.start.ok_or_else(|| {
-            let why =
-                "zip: an entry lies behind the directory; copy the archive, and write to the copy";
-            io::Error::new(ErrorKind::InvalidData, why)
+            damaged(
+                "zip: an entry lies behind the directory; copy the archive, and write to the copy",
+            )
         })?;
         output.seek(SeekFrom::Start(start))?;
         staging.part.file.set_len(start)?;
@@ -228,7 +228,7 @@ fn options(size: u64) -> SimpleFileOptions {
 
 /// Copies the entries of an archive, and no byte between them, into a new one.
 fn compacted(from: &Arc<File>, to: &Path) -> io::Result<()> {
-    let mut archive = ZipArchive::new(At::new(from, 0)).map_err(broken)?;
+    let mut archive = ZipArchive::new(Positioned::new(from, 0)).map_err(broken)?;
     let file =
         Arc::new(File::options().read(true).write(true).create(true).truncate(true).open(to)?);
     file.set_permissions(from.metadata()?.permissions())?;
