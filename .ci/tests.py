@@ -6,7 +6,7 @@ logs reports as `ok` ran. The sources say which tests are written: functions und
 
 It fails when a written test ran in no log, and when a test target ran no test at all, unless `.ci/not_run.txt` names the test. A line there is
 `FILE TEST REASON`, or `FILE TEST step:STEP` for a test that another step of `.ci/run` runs: that excuses it only while the step's log is not given. A line
-that excuses nothing is an error, too. What a program says of cases that its sample left out is told with the numbers.
+that excuses nothing is an error, too. What a program says of cases that its sample left out is printed with the numbers.
 """
 
 import collections
@@ -18,7 +18,7 @@ from pathlib import Path
 
 RUNNING = re.compile(r"^ +Running (?:unittests )?(\S+\.rs) \((\S+)\)$")
 DOC_TESTS = re.compile(r"^ +Doc-tests (\S+)$")
-# Not bound to the line's beginning: what a test prints itself may stand before it.
+# Not bound to the line's beginning: what a test prints itself may come before it.
 OUTCOME = re.compile(r"\btest (.+?)(?: - should panic)? \.\.\. (ok|ignored|FAILED)\b")
 
 # What a program says that ran only some of its cases.

@@ -1,6 +1,6 @@
 //! Measures parts of 1 GiB in shards: bytes fetched, peak of memory, seconds.
 //!
-//! Each step runs in a process of its own, whose peak (Linux only) is that step's:
+//! Each step runs in a separate process, whose peak (Linux only) is that step's:
 //! `cargo run --release -p zarr-benches --example large_shards [FOLDER]`. It takes 3 GiB of disk.
 
 use std::env;
@@ -67,7 +67,7 @@ fn watched(folder: &Path) -> zarr::Result<(Array, Log)> {
     let reads = log.clone();
     let note = move |call: &Call<'_>| {
         if call.key.contains("/c/") && matches!(call.operation, "get" | "open" | "read") {
-            let mut reads = reads.lock().expect("nobody panics");
+            let mut reads = reads.lock().expect("no thread panics");
             reads.calls += 1;
             match call.ranges {
                 [ByteRange::Suffix(_)] => reads.index += call.bytes,
@@ -83,7 +83,7 @@ fn watched(folder: &Path) -> zarr::Result<(Array, Log)> {
 }
 
 fn told(log: &Log) -> String {
-    let reads = std::mem::take(&mut *log.lock().expect("nobody panics"));
+    let reads = std::mem::take(&mut *log.lock().expect("no thread panics"));
     let Reads { calls, ranges, index, inner } = reads;
     format!(
         "{calls} reads: {index} bytes of indices, {inner} bytes of inner chunks in {ranges} ranges"

@@ -305,7 +305,7 @@ def main():
     p.add_argument("--results", default=os.path.join(WORK, "results.jsonl"))
     p.add_argument("--drivers", default="")
     p.add_argument("--datasets", default="")
-    p.add_argument("--quiet", type=int, default=0, help="before each process wait up to so many seconds for an idle machine")
+    p.add_argument("--quiet", type=int, default=0, help="before each process wait up to this number of seconds for an idle machine")
     p.add_argument("--report")
     a = p.parse_args()
     global QUIET

@@ -15,7 +15,7 @@ TEXT = ["|S7", "<U5", ">U3", "|V6"]
 TIMES = ["<M8[ns]", ">M8[s]", "<M8[D]", "<M8[Y]", "<M8[us]", "<m8[ms]", ">m8[h]", "<m8[as]"]
 # Units that one step has several of.
 STEPS = ["<M8[25s]", ">m8[10us]"]
-# Records, as v2 spells them: one byte order, several, records in records, several elements in a field.
+# Records, as v2 writes them: one byte order, several, records in records, several elements in a field.
 RECORDS = [
     '[["a","<i4"],["b","<f8"]]',
     '[["a",">i4"],["b",">f8"]]',
@@ -87,7 +87,7 @@ def about(case, subject, kind):
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """An array to be written. `codecs` are as the program's `--codec` spells them."""
+    """An array to be written. `codecs` are as the program's `--codec` takes them."""
 
     name: str
     dtype: str = "<i4"
@@ -100,7 +100,7 @@ class Case:
     empty: bool = False
     # what stands between the indices in chunk keys; as the writer likes, if not given
     separator: object = None
-    # no fill value; what nobody wrote is zero
+    # no fill value; unwritten elements are zero
     undefined: bool = False
     # in v3, the shape of shards that hold `chunks`
     shards: tuple = ()
@@ -151,7 +151,7 @@ class Case:
 
 @dataclasses.dataclass(frozen=True)
 class Long:
-    """An array of texts or bytes of any length; `dtype` as the program spells it."""
+    """An array of variable-length texts or bytes; `dtype` as the program takes it."""
 
     name: str
     dtype: str = "string"
@@ -188,7 +188,7 @@ class Long:
 
 
 def long_cases(dtypes):
-    """Layouts, codecs and fill values of elements of any length."""
+    """Layouts, codecs and fill values of variable-length elements."""
     for dtype in dtypes:
         yield Long(f"{dtype}", dtype)
         yield Long(f"{dtype}-F", dtype, order="F")
@@ -204,7 +204,7 @@ def long_cases(dtypes):
 
 
 def stream(array):
-    """Elements of any length in C order, each after its length."""
+    """Variable-length elements in C order, each after its length."""
     elements = [item.encode() if isinstance(item, str) else bytes(item) for item in np.asarray(array).ravel()]
     return b"".join(len(element).to_bytes(4, "little") + element for element in elements)
 
@@ -283,7 +283,7 @@ def cases(dtypes, codecs, full):
 
 
 def delta_type(dtype):
-    """The integers in whose terms numcodecs' `delta` is told of elements: it adds no moments."""
+    """The integers that numcodecs' `delta` gets as elements: it adds no moments."""
     return f"{dtype[0]}i8" if numpy_type(dtype).kind in "mM" else dtype
 
 

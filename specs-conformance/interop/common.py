@@ -8,7 +8,7 @@ and into copies that the program reads.
 
 `--sample N` takes each Nth case, chosen by its name, and the first case of each subject, data type and codec. A wrong
 result fails, whole or sampled, and so does an excepted case that comes out equal; that no case meets an exception fails
-the whole run alone.
+only the whole run.
 """
 
 import argparse
@@ -136,7 +136,7 @@ class Peer:
     stores: dict = dataclasses.field(default_factory=dict)
     # whether the peer reads the copies of those, too; they hold one array, /a
     reads_stores: bool = False
-    # dialects in which it has texts and bytes of any length; both functions as `read` and `write`
+    # dialects in which it has variable-length texts and bytes; both functions as `read` and `write`
     long: tuple = ()
     long_types: tuple = ("string", "variable_length_bytes")
     read_long: object = None
@@ -158,7 +158,7 @@ class Peer:
         return read + both + own(self.reads_cases), written
 
 
-# What the program refuses to copy, whoever wrote it, and is right to.
+# What the program rightly refuses to copy, with any writer.
 REFUSED = [
     (r"we copy from (v2|v3)", "draft-2020", r"(shards-)?codec-(.*crc32c|delta|shuffle:).*", "the draft has no name for the codec"),
 ]
@@ -203,7 +203,7 @@ ATTRIBUTES = {
 # What JSON does not have, but Python and others write.
 TOKENS = {"nan": float("nan"), "infinity": float("inf"), "negative-infinity": float("-inf"), "nan-in-list": [1.5, float("nan")]}
 
-# path -> (kind, attributes, names of the axes); nobody creates /i, it is there because of /i/b.
+# path -> (kind, attributes, names of the axes); no call creates /i, it exists because of /i/b.
 TREE = {
     "/": ("group", ATTRIBUTES, None),
     "/g": ("group", {}, None),
@@ -371,7 +371,7 @@ def longs(run, peer, program, scratch, dialect):
 def stores(run, peer, program, scratch, dialect):
     def no_attributes(store):
         held = {path: attributes for path, (_, attributes, _) in program.read_tree(store).items() if attributes}
-        return f"attributes that nobody set: {held}" if held else None
+        return f"attributes that no case set: {held}" if held else None
 
     def differences(store, expected):
         for path, array in expected.items():

@@ -1,4 +1,4 @@
-"""The community's cross-implementation check, on six arrays like those of its own, which zarr-python 3.1.6 writes.
+"""The community's cross-implementation check, on six arrays like its own, which zarr-python 3.1.6 writes.
 
 It runs `$ZARR_CLI --array_path=DIR`, which must end with status 0; our `$ZARR_CLI` is `community.sh`. The arrays of the check have no licence to be
 copied here. We ask for more than it does: one element per line, in JSON and in C order.

@@ -93,7 +93,7 @@ def check(program, path, name):
     if path.is_file():
         done = run(program, "create", str(path), "--shape", "2", "--dtype", "int8")
         return "an array is created in it" if done.returncode == 0 else None
-    # In a copy, so that what lies below is in no hierarchy of Zarr.
+    # In a copy, so that the files below are in no hierarchy of Zarr.
     copy = path.with_name(path.name + "-copy")
     shutil.copytree(path, copy)
     done = run(program, "create", str(copy), "--shape", "2", "--dtype", "int8")

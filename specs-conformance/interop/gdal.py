@@ -51,7 +51,7 @@ def read(store, dialect):
 
 
 def survive(action):
-    """Does it in a process of its own first, for it may crash."""
+    """Does it in a separate process first, for it may crash."""
     child = os.fork()
     if not child:
         try:

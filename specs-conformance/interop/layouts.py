@@ -1,4 +1,4 @@
-"""Arrays in shards and with exchanged axes, which final v3 alone has words for."""
+"""Arrays in shards and with exchanged axes, which only final v3 can represent."""
 
 import json
 
@@ -95,7 +95,7 @@ ALL = (scalar, indices, nested, outside, transposed_inside, transposed_outside, 
 
 
 def layouts(dtypes, codecs, without=()):
-    """All of these, but for those that a peer has no words for."""
+    """All of these, but for those that a peer cannot represent."""
     yield from shards(dtypes, codecs)
     for some in ALL:
         if some not in without:
@@ -103,7 +103,7 @@ def layouts(dtypes, codecs, without=()):
 
 
 def long_shards(dtypes=("string", "variable_length_bytes")):
-    """Elements of any length in shards (T-12)."""
+    """Variable-length elements in shards (T-12)."""
     for dtype in dtypes:
         yield Long(f"shards-{dtype}", dtype, shards=(6, 8))
         yield Long(f"shards-{dtype}-F", dtype, shards=(6, 8), order="F")

@@ -96,7 +96,7 @@ def same(place, found, expected):
 
 
 def compare(found, expected, place="", plain=False):
-    """Two groups as netcdf-c sees them; in plain Zarr one axis of a scalar and the fill value may be told otherwise."""
+    """Two groups as netcdf-c sees them; in plain Zarr one axis of a scalar and the fill value may differ."""
     sizes = lambda group: {name: (len(d), d.isunlimited()) for name, d in group.dimensions.items()}
     if not plain:
         assert sizes(found) == sizes(expected), f"{place}: {sizes(found)}, {sizes(expected)}"

@@ -136,7 +136,7 @@ def as_netcdf(dataset, target):
     """What netCDF makes of a dataset: ubytes of bools; and what it adds or takes, put apart."""
     dataset = dataset.copy()
     for name, variable in dataset.variables.items():
-        # xarray hides these in v2 alone.
+        # xarray hides these only in v2.
         variable.attrs = {key: value for key, value in variable.attrs.items() if not key.startswith("_nc")}
         if variable.dtype == bool and target == "nczarr-v2":
             dataset[name] = variable.astype("u1")

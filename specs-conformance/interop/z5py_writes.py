@@ -38,7 +38,7 @@ def write(path, zarr_format, separator):
             try:
                 array = group.create_dataset(name, shape=(7, 5), chunks=(2, 3), dtype=dtype, compression=codec, **options)
             except (RuntimeError, TypeError, ValueError) as error:
-                # No failure of ours; gzip in v2 and zlib in v3 are none of its own.
+                # No failure of ours; it does not have gzip in v2 and zlib in v3.
                 print(f"z5py writes no {codec} in v{zarr_format}: {error}")
                 continue
             array[:] = values(dtype)

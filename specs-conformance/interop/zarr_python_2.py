@@ -144,7 +144,7 @@ def write_tree(store, dialect, tree):
 
 
 def own(dialect, data, path="a", group=True, **options):
-    """An array in chunks of two along each axis; `data` may be None for one that nobody wrote."""
+    """An array in chunks of two along each axis; `data` may be None for one that is never written."""
 
     def write(store):
         opened = open_store(store, dialect)

@@ -156,7 +156,7 @@ def consolidate(store, dialect):
 
 
 def read_consolidated(store, dialect):
-    """The tree, out of copies alone: no document below the root is there."""
+    """The tree, only out of copies: no document below the root is there."""
     bare = store.with_name(store.name + "-bare")
     bare.mkdir()
     for name in ("zarr.json", ".zgroup", ".zattrs", ".zmetadata"):

@@ -50,7 +50,7 @@ def numbers(dtype, shape):
 
 def equal(found, expected, what):
     if found.tobytes() != expected.tobytes():
-        raise SystemExit(f"{what}: {found.ravel()[:5]} where {expected.ravel()[:5]} are due")
+        raise SystemExit(f"{what}: {found.ravel()[:5]} where {expected.ravel()[:5]} are expected")
 
 
 def exchanged(home, dtype, shape, codec, kwargs, number, parameters):

@@ -111,7 +111,7 @@ impl Args {
     }
 }
 
-/// A new array with the metadata of `array`, at `out` or in a memory store of its own.
+/// A new array with the metadata of `array`, at `out` or in a new memory store.
 fn like(array: &Array, args: &Args) -> Done<Array> {
     let url = if args.store == "memory" { "memory://" } else { &args.out };
     let _ = std::fs::remove_dir_all(&args.out);
