@@ -170,6 +170,25 @@ class Cycles(unittest.TestCase):
         self.assertEqual(structure.cycles(files), [])
 
 
+class Tour(unittest.TestCase):
+    def test_it_names_what_there_is(self):
+        page = "[`x`](../x.rs): `A::read()` calls `find()`.\n\n`Target` and `Source`, and `read()`.\n\n```text\nnot `this()`\n```\n\n[`x`](../x.rs)\n"
+        with tempfile.TemporaryDirectory() as folder:
+            top = Path(folder)
+            (top / "docs").mkdir()
+            (top / "x.rs").write_text("struct Target; fn read() { find() }")
+            (top / structure.TOUR).write_text(page)
+            self.assertEqual(
+                list(structure.check_tour(top)),
+                [
+                    "docs/tour.md:1: no file of this paragraph has `fn find`",
+                    "docs/tour.md:3: no file of the tour has `Source`",
+                    "docs/tour.md:3: no file of this paragraph has `fn read`",
+                    "docs/tour.md:9: names ../x.rs again, after line 1",
+                ],
+            )
+
+
 class Pages(unittest.TestCase):
     def found(self, **files):
         with tempfile.TemporaryDirectory() as folder:
