@@ -1,5 +1,6 @@
 //! The corpus of specs-conformance/cdl: each CDL file beside what netCDF's own ncdump wrote of the file that ncgen made
 //! of it.
+#![cfg(feature = "cdl")]
 
 mod common;
 

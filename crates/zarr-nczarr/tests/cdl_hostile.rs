@@ -1,4 +1,5 @@
 //! Broken CDL: an error that says where, and never a panic or an endless loop.
+#![cfg(feature = "cdl")]
 
 use std::fs;
 use std::path::PathBuf;

@@ -1,5 +1,6 @@
 //! CDL that netCDF's own programs wrote, in specs-conformance/families: read and written again, it is the same. The runner of
 //! specs-conformance asks the same of what netcdf-c's tests hold.
+#![cfg(feature = "cdl")]
 
 use std::fs;
 use std::path::PathBuf;

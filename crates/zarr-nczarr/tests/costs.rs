@@ -1,4 +1,5 @@
 //! Counts the calls of a store that a dataset takes.
+#![cfg(feature = "cdl")]
 
 mod common;
 

@@ -4,7 +4,6 @@ mod common;
 
 use common::{document, holding, memory, options};
 use zarr_core::ErrorKind;
-use zarr_nczarr::cdl::{Document, Printing};
 use zarr_nczarr::schema::Variable;
 use zarr_nczarr::{Attribute, Dataset, Dimension, NewDataset, Type};
 
@@ -94,8 +93,10 @@ fn names_of_others_are_found() {
 }
 
 /// N-001: in CDL as everywhere.
+#[cfg(feature = "cdl")]
 #[test]
 fn names_in_cdl_are_composed() {
+    use zarr_nczarr::cdl::{Document, Printing};
     let text = format!(
         "netcdf n {{\ndimensions:\n\t{TYPED} = 2 ;\nvariables:\n\tint {COMPOSED}({TYPED}) ;\n\t\t{TYPED}:{TYPED} = \"{TYPED}\" ;\ndata:\n\n {TYPED} = 1, 2 ;\n}}\n"
     );

@@ -1,5 +1,7 @@
 //! The same names for callers that wait, on the same data.
+#![cfg(feature = "filesystem")]
 
+#[cfg(feature = "rayon")]
 use std::sync::Arc;
 
 use zarr::aio::Hierarchy;

@@ -1,4 +1,5 @@
 //! Consolidated copies of documents are used, and stay true (F-013, F-014, Z2-070 … Z2-074, draft-v3.md 3.4).
+#![cfg(all(feature = "filesystem", feature = "memory"))]
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};

@@ -1,4 +1,5 @@
 //! Arrays of every dialect are created, written, read and found again.
+#![cfg(all(feature = "filesystem", feature = "memory", feature = "blosc", feature = "gzip"))]
 
 use zarr::{Dialect, Json, NodeKind, Object, Result};
 

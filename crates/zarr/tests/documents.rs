@@ -207,6 +207,7 @@ fn detection_is_by_the_documents_and_can_be_overridden() -> Result<()> {
 /// What zarr-python wrote though its specification says otherwise: `bytes` without a byte order behind a
 /// codec that makes wider elements (3.1.6), and raw bytes in the draft as a record with one nameless
 /// field (2.18.7).
+#[cfg(feature = "delta")]
 #[test]
 fn habits_of_zarr_python_are_read() -> Result<()> {
     let v3 = r#"{"zarr_format":3,"node_type":"array","shape":[3],"data_type":"int8","chunk_grid":{"name":"regular","configuration":{"chunk_shape":[3]}},"chunk_key_encoding":{"name":"default"},"fill_value":0,"codecs":[{"name":"numcodecs.delta","configuration":{"dtype":"|i1","astype":"<i2"}},{"name":"bytes"}]}"#;

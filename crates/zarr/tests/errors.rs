@@ -1,11 +1,6 @@
 //! What a user reads when something goes wrong: what, where, and what to do.
-#![cfg(all(
-    feature = "filesystem",
-    feature = "memory",
-    feature = "gzip",
-    feature = "zstd",
-    feature = "crc32c"
-))]
+// A message lists the codecs of the build.
+#![cfg(feature = "full")]
 
 use std::sync::Arc;
 

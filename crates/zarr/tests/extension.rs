@@ -1,4 +1,5 @@
 //! A third party's extensions work like what is built in, and without them the rest does.
+#![cfg(all(feature = "filesystem", feature = "memory", feature = "gzip"))]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! What a store may demand is bounded (decision 0142).
+#![cfg(all(feature = "filesystem", feature = "gzip"))]
 
 use std::fs;
 use std::path::Path;

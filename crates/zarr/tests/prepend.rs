@@ -1,4 +1,5 @@
 //! Arrays grow and shrink at both ends, and no writer takes away what is another's.
+#![cfg(feature = "memory")]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! Which requests the operations of the draft protocol send to the store (D-150 … D-174).
+#![cfg(feature = "memory")]
 
 use std::sync::{Arc, Mutex};
 

@@ -1,4 +1,5 @@
 //! Which bytes of shards a partial read fetches, and of which version.
+#![cfg(all(feature = "filesystem", feature = "memory", feature = "zstd", feature = "sharding"))]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Condvar, Mutex};

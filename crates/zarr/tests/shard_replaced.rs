@@ -2,6 +2,7 @@
 //!
 //! Every version holds `number + place` at each place, so that a mixture of two shows, and its inner chunks
 //! have other sizes than those of the version before, so that an index used with other bytes shows as well.
+#![cfg(all(feature = "filesystem", feature = "memory", feature = "gzip", feature = "sharding"))]
 
 use std::env;
 use std::path::Path;

@@ -1,4 +1,5 @@
 //! What a change of a part of a shard costs, and what it leaves unchanged.
+#![cfg(all(feature = "filesystem", feature = "memory", feature = "sharding"))]
 
 use std::borrow::Cow;
 use std::env;

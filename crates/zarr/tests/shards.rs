@@ -1,4 +1,5 @@
 //! Shards are read and written like any other chunks, and for fewer requests.
+#![cfg(all(feature = "memory", feature = "gzip", feature = "sharding"))]
 
 use std::sync::{Arc, Mutex};
 
