@@ -6,7 +6,7 @@
 use zarr_core::codec::{ChunkContext, Codec, CodecSpec, Parameters};
 use zarr_core::{Dialect, MetadataError};
 
-use crate::util::checksum::{Checksum, Place, guard, spelled_at_start};
+use crate::util::checksum::{Checksum, ChecksumLocation, guard, metadata_at_start};
 
 /// The adler32 codec.
 #[derive(Clone, Copy, Debug)]
@@ -15,9 +15,9 @@ struct Adler32;
 /// Makes the codec.
 pub(crate) fn build(spec: &CodecSpec, _: &ChunkContext) -> Result<Codec, MetadataError> {
     let mut parameters = Parameters::new(spec);
-    let place = Place::read(&mut parameters, Place::Start)?;
+    let location = ChecksumLocation::read(&mut parameters, ChecksumLocation::Start)?;
     parameters.finish()?;
-    Ok(guard(Adler32, place))
+    Ok(guard(Adler32, location))
 }
 
 /// The largest prime below 2¹⁶.
@@ -58,15 +58,15 @@ impl Checksum for Adler32 {
         adler32(bytes)
     }
 
-    fn to_metadata(&self, place: Place, dialect: Dialect) -> Option<CodecSpec> {
-        spelled_at_start(Self::CODEC, place, dialect)
+    fn to_metadata(&self, location: ChecksumLocation, dialect: Dialect) -> Option<CodecSpec> {
+        metadata_at_start(Self::CODEC, location, dialect)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{build, noise, refusal, words};
+    use crate::testing::{build, metadata, noise, refusal};
     use crate::util::checksum::tests::guards;
 
     /// numcodecs 0.15.2 and 0.16.6.
@@ -82,8 +82,8 @@ mod tests {
             (&long, "97fdbd01"),
             (&[0xff; 100_001], "2b31c545"),
         ];
-        guards("adler32", "{}", Place::Start, &sums);
-        guards("adler32", r#"{"location":"end"}"#, Place::End, &sums);
+        guards("adler32", "{}", ChecksumLocation::Start, &sums);
+        guards("adler32", r#"{"location":"end"}"#, ChecksumLocation::End, &sums);
     }
 
     /// Byte by byte, as RFC 1950 says it.
@@ -105,7 +105,7 @@ mod tests {
         refusal(Dialect::V2, "adler32", r#"{"location":"middle"}"#);
         refusal(Dialect::V3, "numcodecs.adler32", r#"{"x":1}"#);
         assert_eq!(
-            words(&*build(Dialect::V3, "numcodecs.adler32", "{}")),
+            metadata(&*build(Dialect::V3, "numcodecs.adler32", "{}")),
             [Some("numcodecs.adler32".into()), Some("adler32".into()), None]
         );
     }

@@ -48,11 +48,11 @@ mod tests {
     use zarr_core::data_type::{CoreType, DataType};
 
     use super::*;
-    use crate::testing::{build, build_on, context, decode, encode, hex, refusal, words};
+    use crate::testing::{build, build_on, context, decode, encode, hex, metadata, refusal};
 
     fn flat(stored: &str, elements: &str) -> std::sync::Arc<dyn BytesToBytes> {
-        let words = format!(r#"{{"encode_dtype":"{stored}","decode_dtype":"{elements}"}}"#);
-        build(Dialect::V2, "astype", &words)
+        let configuration = format!(r#"{{"encode_dtype":"{stored}","decode_dtype":"{elements}"}}"#);
+        build(Dialect::V2, "astype", &configuration)
     }
 
     /// numcodecs 0.15.2 and 0.16.6: 1, -2, 300, 70000, -1.
@@ -120,8 +120,8 @@ mod tests {
         assert!(matches!(next.data_type, DataType::Core(CoreType::Float32)));
         let next = flat(">f4", "<f8").encoded(&here);
         assert!(matches!(next.data_type, DataType::Raw { size: 4 }));
-        let words = r#"{"encode_dtype":">f4"}"#;
-        let built = build_on(Dialect::V3, "numcodecs.astype", words, &here);
+        let configuration = r#"{"encode_dtype":">f4"}"#;
+        let built = build_on(Dialect::V3, "numcodecs.astype", configuration, &here);
         let Ok(Codec::ArrayToArray(codec)) = built else { panic!("{built:?}") };
         let next = codec.encoded(&here).unwrap();
         assert!(matches!(next.data_type, DataType::Core(CoreType::Float32)));
@@ -143,7 +143,7 @@ mod tests {
         }
         refusal(Dialect::V3, "numcodecs.astype", r#"{"encode_dtype":"<i2","decode_dtype":"<i8"}"#);
         assert_eq!(
-            words(&*flat(">i2", ">i4")),
+            metadata(&*flat(">i2", ">i4")),
             [
                 Some(r#"numcodecs.astype {"decode_dtype":"<i4","encode_dtype":"<i2"}"#.into()),
                 Some(r#"astype {"decode_dtype":">i4","encode_dtype":">i2"}"#.into()),

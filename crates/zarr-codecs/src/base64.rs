@@ -8,7 +8,7 @@ use zarr_core::codec::{BytesToBytes, ChunkContext, Codec, CodecSpec, DecodedSize
 use zarr_core::data_type::{base64_decode, base64_encode};
 use zarr_core::{CodecError, Dialect, MetadataError, Object};
 
-use crate::util::spelling::numcodecs;
+use crate::util::metadata::numcodecs;
 
 const CODEC: &str = "base64";
 
@@ -52,7 +52,7 @@ impl BytesToBytes for Base64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{behaves, build, decode, encode, refusal, words};
+    use crate::testing::{behaves, build, decode, encode, metadata, refusal};
 
     fn base64() -> std::sync::Arc<dyn BytesToBytes> {
         build(Dialect::V2, CODEC, "{}")
@@ -96,7 +96,7 @@ mod tests {
     fn words_are_checked_and_spelled() {
         refusal(Dialect::V3, "numcodecs.base64", r#"{"level":1}"#);
         assert_eq!(
-            words(&*base64()),
+            metadata(&*base64()),
             [Some("numcodecs.base64".into()), Some("base64".into()), None]
         );
     }

@@ -112,11 +112,13 @@ mod tests {
     use zarr_core::data_type::CoreType;
 
     use super::*;
-    use crate::testing::{build_on, bytes_to_bytes, context, decode, encode, hex, refusal, words};
+    use crate::testing::{
+        build_on, bytes_to_bytes, context, decode, encode, hex, metadata, refusal,
+    };
 
     fn typed(core: CoreType, name: &str, keepbits: i32) -> Arc<dyn ArrayToArray> {
-        let words = format!(r#"{{"keepbits":{keepbits}}}"#);
-        match build_on(Dialect::V3, name, &words, &context(core, &[4])) {
+        let configuration = format!(r#"{{"keepbits":{keepbits}}}"#);
+        match build_on(Dialect::V3, name, &configuration, &context(core, &[4])) {
             Ok(Codec::ArrayToArray(codec)) => codec,
             other => panic!("{other:?}"),
         }
@@ -168,8 +170,8 @@ mod tests {
             ),
         ];
         for (core, keepbits, numbers, rounded) in cases {
-            let words = format!(r#"{{"keepbits":{keepbits}}}"#);
-            let built = build_on(Dialect::V2, "bitround", &words, &context(core, &[12]));
+            let configuration = format!(r#"{{"keepbits":{keepbits}}}"#);
+            let built = build_on(Dialect::V2, "bitround", &configuration, &context(core, &[12]));
             let (codec, numbers, rounded) = (bytes_to_bytes(built), hex(numbers), hex(rounded));
             assert_eq!(encode(&*codec, &numbers), rounded, "{core:?} {keepbits}");
             assert_eq!(decode(&*codec, &rounded, rounded.len() as u64), rounded);
@@ -238,17 +240,17 @@ mod tests {
             assert!(build_on(dialect, name, bad, &float).is_err(), "{name} {bad}");
         }
         refusal(Dialect::V3, "numcodecs.bitround", r#"{"keepbits":3}"#);
-        let spelled = |codec: &dyn ArrayToArray| {
-            codec.to_metadata(Dialect::V3).map(|words| words.to_string()).unwrap_or_default()
+        let in_v3 = |codec: &dyn ArrayToArray| {
+            codec.to_metadata(Dialect::V3).map(|spec| spec.to_string()).unwrap_or_default()
         };
         // T-39: a name is kept.
         for name in ["bitround", "numcodecs.bitround"] {
             let codec = typed(CoreType::Float32, name, 3);
-            assert_eq!(spelled(&*codec), format!(r#"{name} {{"keepbits":3}}"#));
+            assert_eq!(in_v3(&*codec), format!(r#"{name} {{"keepbits":3}}"#));
         }
         let flat = build_on(Dialect::V2, "bitround", r#"{"keepbits":0}"#, &float);
         assert_eq!(
-            words(&*bytes_to_bytes(flat)),
+            metadata(&*bytes_to_bytes(flat)),
             [
                 Some(r#"numcodecs.bitround {"keepbits":0}"#.into()),
                 Some(r#"bitround {"keepbits":0}"#.into()),

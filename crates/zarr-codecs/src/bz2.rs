@@ -13,7 +13,7 @@ use zarr_core::codec::{BytesToBytes, ChunkContext, Codec, CodecSpec, DecodedSize
 use zarr_core::{CodecError, Dialect, MetadataError, Object};
 
 use crate::util::bounded_read::{read_all, read_into};
-use crate::util::spelling::spelled;
+use crate::util::metadata::in_every_dialect;
 
 const CODEC: &str = "bz2";
 
@@ -52,14 +52,14 @@ impl BytesToBytes for Bz2 {
 
     fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
         let configuration = Object::new().with("level", u64::from(self.level));
-        spelled(dialect, "numcodecs.bz2", "bz2", configuration)
+        in_every_dialect(dialect, "numcodecs.bz2", "bz2", configuration)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{behaves, build, decode, digest, encode, hex, refusal, words};
+    use crate::testing::{behaves, build, decode, digest, encode, hex, metadata, refusal};
 
     fn bz2() -> std::sync::Arc<dyn BytesToBytes> {
         build(Dialect::V2, "bz2", "{}")
@@ -112,7 +112,7 @@ mod tests {
         refusal(Dialect::V2, "bz2", r#"{"level":0}"#);
         refusal(Dialect::V2, "bz2", r#"{"level":10}"#);
         assert_eq!(
-            words(&*bz2()).map(Option::unwrap),
+            metadata(&*bz2()).map(Option::unwrap),
             [
                 r#"numcodecs.bz2 {"level":1}"#,
                 r#"bz2 {"level":1}"#,

@@ -48,9 +48,9 @@ pub(crate) fn build(
     registry: &Registry,
 ) -> Result<Codec, MetadataError> {
     let mut parameters = Parameters::new(spec);
-    let words = parameters.get("data_type");
-    let words = words.ok_or_else(|| parameters.wrong("data_type", "is missing"))?;
-    let encoded = registry.parse_data_type(words, Dialect::V3)?.data_type;
+    let json = parameters.get("data_type");
+    let json = json.ok_or_else(|| parameters.wrong("data_type", "is missing"))?;
+    let encoded = registry.parse_data_type(json, Dialect::V3)?.data_type;
     ChunkContext::new(encoded.clone(), []).element_size()?;
     let numbers = |data_type: &DataType| {
         real(data_type).ok_or_else(|| {
@@ -220,8 +220,8 @@ mod tests {
 
     type Made = std::sync::Arc<dyn ArrayToArray>;
 
-    fn made(from: impl Into<DataType>, words: &str) -> Result<Made, String> {
-        match build_on(Dialect::V3, CODEC, words, &ChunkContext::new(from, [1])) {
+    fn made(from: impl Into<DataType>, configuration: &str) -> Result<Made, String> {
+        match build_on(Dialect::V3, CODEC, configuration, &ChunkContext::new(from, [1])) {
             Ok(Codec::ArrayToArray(codec)) => Ok(codec),
             Ok(other) => panic!("{other:?}"),
             Err(error) => Err(error.to_string()),
@@ -246,21 +246,21 @@ mod tests {
     /// F-097: the vector that zarr-python 3.4.2 wrote, and what it says of 128.
     #[test]
     fn values_are_mapped_rounded_and_brought_into_range() {
-        let words = r#"{"data_type":"uint8","out_of_range":"clamp",
+        let configuration = r#"{"data_type":"uint8","out_of_range":"clamp",
             "scalar_map":{"encode":[["NaN",0]]}}"#;
-        let codec = made(Float64, words).unwrap();
+        let codec = made(Float64, configuration).unwrap();
         let stored = encode(&codec, &doubles(&[0.0, 1.5, 2.5, 300.0, f64::NAN]), 8).unwrap();
         assert_eq!(stored, hex("000202ff00"));
         let back = decode(&codec, &stored, 5, 8).unwrap();
         assert_eq!(back, doubles(&[0.0, 2.0, 2.0, 255.0, 0.0]));
-        for (words, due) in [
+        for (configuration, expected) in [
             (r#"{"data_type":"int8"}"#, None),
             (r#"{"data_type":"int8","out_of_range":"clamp"}"#, Some("7f")),
             (r#"{"data_type":"int8","out_of_range":"wrap"}"#, Some("80")),
         ] {
-            let codec = made(Float64, words).unwrap();
+            let codec = made(Float64, configuration).unwrap();
             let stored = encode(&codec, &doubles(&[128.0]), 8);
-            assert_eq!(stored.ok(), due.map(hex), "{words}");
+            assert_eq!(stored.ok(), expected.map(hex), "{configuration}");
         }
     }
 
@@ -268,29 +268,30 @@ mod tests {
     #[test]
     fn each_rule_is_kept() {
         let values = doubles(&[-2.5, -1.5, -0.5, 0.5, 1.5, 2.5, 2.4, -2.6]);
-        for (rounding, due) in [
+        for (rounding, expected) in [
             ("nearest-even", "fefe0000020202fd"),
             ("nearest-away", "fdfeff01020302fd"),
             ("towards-zero", "feff0000010202fe"),
             ("towards-positive", "feff0001020303fe"),
             ("towards-negative", "fdfeff00010202fd"),
         ] {
-            let words = format!(r#"{{"data_type":"int8","rounding":"{rounding}"}}"#);
-            let codec = made(Float64, &words).unwrap();
-            assert_eq!(encode(&codec, &values, 8).unwrap(), hex(due), "{rounding}");
+            let configuration = format!(r#"{{"data_type":"int8","rounding":"{rounding}"}}"#);
+            let codec = made(Float64, &configuration).unwrap();
+            assert_eq!(encode(&codec, &values, 8).unwrap(), hex(expected), "{rounding}");
         }
         let wrap = made(Int64, r#"{"data_type":"int16","out_of_range":"wrap"}"#).unwrap();
         let numbers: Vec<u8> = [32768i64, 32769, -32769, 65536 + 7, i64::MIN]
             .iter()
             .flat_map(|n| n.to_ne_bytes())
             .collect();
-        let due: Vec<u8> =
+        let expected: Vec<u8> =
             [-32768i16, -32767, 32767, 7, 0].iter().flat_map(|n| n.to_ne_bytes()).collect();
-        assert_eq!(encode(&wrap, &numbers, 8).unwrap(), due);
+        assert_eq!(encode(&wrap, &numbers, 8).unwrap(), expected);
         let wrap = made(Float64, r#"{"data_type":"uint64","out_of_range":"wrap"}"#).unwrap();
         let far = doubles(&[-1.0, 1e300, -1e300, 2f64.powi(64) + 4096.0]);
-        let due: Vec<u8> = [u64::MAX, 0, 0, 4096].iter().flat_map(|n| n.to_ne_bytes()).collect();
-        assert_eq!(encode(&wrap, &far, 8).unwrap(), due);
+        let expected: Vec<u8> =
+            [u64::MAX, 0, 0, 4096].iter().flat_map(|n| n.to_ne_bytes()).collect();
+        assert_eq!(encode(&wrap, &far, 8).unwrap(), expected);
         let narrow = made(Int8, r#"{"data_type":"int4","out_of_range":"wrap"}"#).unwrap();
         assert_eq!(encode(&narrow, &[8, 0x80, 7, 0xf7], 1).unwrap(), hex("f8000707"));
     }
@@ -306,8 +307,8 @@ mod tests {
         let floats = made(Float64, r#"{"data_type":"float32","out_of_range":"clamp"}"#).unwrap();
         let values = doubles(&[1e39, -1e39, f64::NAN, -0.0, f64::NEG_INFINITY]);
         let stored = encode(&floats, &values, 8).unwrap();
-        let due = [f32::INFINITY, f32::NEG_INFINITY, f32::NAN, -0.0, f32::NEG_INFINITY];
-        assert_eq!(stored, due.iter().flat_map(|v| v.to_ne_bytes()).collect::<Vec<_>>());
+        let expected = [f32::INFINITY, f32::NEG_INFINITY, f32::NAN, -0.0, f32::NEG_INFINITY];
+        assert_eq!(stored, expected.iter().flat_map(|v| v.to_ne_bytes()).collect::<Vec<_>>());
         let strict = made(Float64, r#"{"data_type":"float32"}"#).unwrap();
         assert!(encode(&strict, &doubles(&[1e39]), 8).is_err());
         let without = r#"{"data_type":"float8_e4m3fnuz","out_of_range":"clamp"}"#;
@@ -323,10 +324,10 @@ mod tests {
     /// F-097: the first of pairs counts, NaN is NaN, and what the map gives is exact to the bit.
     #[test]
     fn the_map_comes_first() {
-        let words = r#"{"data_type":"float32","scalar_map":{
+        let configuration = r#"{"data_type":"float32","scalar_map":{
             "encode":[[1.5,"0x7fc00001"],[1.5,2],["+Infinity",3],["NaN",0]],
             "decode":[["NaN",1.5]]}}"#;
-        let codec = made(Float64, words).unwrap();
+        let codec = made(Float64, configuration).unwrap();
         let values = [1.5, f64::INFINITY, f64::NEG_INFINITY, f64::from_bits(0xfff8_0000_0000_0001)];
         let stored = encode(&codec, &doubles(&values), 8).unwrap();
         let bits: Vec<u32> =
@@ -341,10 +342,10 @@ mod tests {
     /// F-071, F-097: the next codec sees the other type, and a fill value that comes back.
     #[test]
     fn the_fill_value_survives_or_the_array_is_refused() {
-        let fill = |words: &str, fill: f64| {
+        let fill = |configuration: &str, fill: f64| {
             let context =
                 context(Float64, &[4]).with_fill(Some(FillValue::new(fill.to_ne_bytes())));
-            let next = made(Float64, words).unwrap().encoded(&context);
+            let next = made(Float64, configuration).unwrap().encoded(&context);
             next.map(|next| {
                 assert_eq!(next.data_type, Uint8.into());
                 next.fill.unwrap().as_bytes().to_vec()
@@ -366,15 +367,17 @@ mod tests {
 
     #[test]
     fn times_are_counts_and_nat_is_no_number() {
-        let words = r#"{"data_type":{"name":"numpy.datetime64",
+        let configuration = r#"{"data_type":{"name":"numpy.datetime64",
             "configuration":{"unit":"s","scale_factor":1}}}"#;
-        let codec = made(Float64, words).unwrap();
+        let codec = made(Float64, configuration).unwrap();
         let stored = encode(&codec, &doubles(&[10.0, f64::NAN]), 8).unwrap();
         assert_eq!(stored, [10i64, i64::MIN].map(i64::to_ne_bytes).concat());
         let back = decode(&codec, &stored, 2, 8).unwrap();
         assert_eq!(back[..8], doubles(&[10.0]));
         assert!(f64::from_ne_bytes(*back.last_chunk().unwrap()).is_nan());
-        assert!(made(Float64, &words.replace("}}}", r#"}},"out_of_range":"wrap"}"#)).is_err());
+        assert!(
+            made(Float64, &configuration.replace("}}}", r#"}},"out_of_range":"wrap"}"#)).is_err()
+        );
     }
 
     /// Every pair of types, values of the one to the other and back, where they are exact.
@@ -393,8 +396,8 @@ mod tests {
                 let size = from.repr().unwrap().size();
                 let one = from.element_from_json(&Json::from(1u64), Dialect::V3).unwrap();
                 let stored = encode(&codec, &one.as_bytes().repeat(3), size).unwrap();
-                let due = to.element_from_json(&Json::from(1u64), Dialect::V3).unwrap();
-                assert_eq!(stored, due.as_bytes().repeat(3), "{from} to {to}");
+                let expected = to.element_from_json(&Json::from(1u64), Dialect::V3).unwrap();
+                assert_eq!(stored, expected.as_bytes().repeat(3), "{from} to {to}");
                 let back = decode(&codec, &stored, 3, size).unwrap();
                 assert_eq!(back, one.as_bytes().repeat(3), "{to} to {from}");
             }
@@ -427,11 +430,11 @@ mod tests {
         }
         let unknown = made(Float64, r#"{"data_type":"uint9"}"#).unwrap_err();
         assert!(unknown.contains("data type `uint9` is not supported"), "{unknown}");
-        let words = r#"{"data_type":"uint8","rounding":"towards-zero"}"#;
-        let codec = made(CoreType::Float32, words).unwrap();
+        let configuration = r#"{"data_type":"uint8","rounding":"towards-zero"}"#;
+        let codec = made(CoreType::Float32, configuration).unwrap();
         assert_eq!(
             codec.to_metadata(Dialect::V3).unwrap().to_string(),
-            format!("cast_value {words}")
+            format!("cast_value {configuration}")
         );
         assert!(codec.to_metadata(Dialect::V2).is_none());
         for stored in [&[][..], &[1], &[1, 2, 3]] {

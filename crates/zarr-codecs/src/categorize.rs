@@ -220,7 +220,7 @@ impl Categorize {
         }
     }
 
-    fn words(&self, dialect: Dialect) -> Object {
+    fn configuration(&self, dialect: Dialect) -> Object {
         let labels: Vec<Json> = self.labels.iter().map(|label| label.as_str().into()).collect();
         let endian = if dialect == Dialect::V3 { Endian::Little } else { self.codes.endian };
         Object::new()
@@ -272,7 +272,7 @@ impl BytesToBytes for Categorize {
     }
 
     fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
-        crate::util::spelling::numcodecs(dialect, CODEC, self.words(dialect))
+        crate::util::metadata::numcodecs(dialect, CODEC, self.configuration(dialect))
     }
 }
 
@@ -296,8 +296,8 @@ impl ArrayToBytes for Categorize {
     ) -> Result<(), CodecError> {
         let var_buffer =
             out.var_buffer().ok_or_else(|| CodecError::corrupt(CODEC, "these are no texts"))?;
-        let due = ArrayToBytes::encoded_size(self, shape).unwrap_or(u64::MAX);
-        DecodedSize::Exactly(due).check(CODEC, encoded.len() as u64)?;
+        let expected = ArrayToBytes::encoded_size(self, shape).unwrap_or(u64::MAX);
+        DecodedSize::Exactly(expected).check(CODEC, encoded.len() as u64)?;
         let buffer = var_buffer.add(self.elements.concat().into())?;
         let mut start = 0;
         let mut place = |element: &Vec<u8>| {
@@ -324,8 +324,8 @@ impl ArrayToBytes for Categorize {
     }
 
     fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
-        let words = || CodecSpec::new(dialect, CODEC, self.words(dialect));
-        (dialect == Dialect::V2).then(words)
+        let spec = || CodecSpec::new(dialect, CODEC, self.configuration(dialect));
+        (dialect == Dialect::V2).then(spec)
     }
 }
 
@@ -338,12 +338,13 @@ mod tests {
 
     use super::*;
     use crate::testing::{
-        build, build_on, decode, encode, heeds_sizes, hex, refusal, survives_damage, words,
+        build, build_on, decode, encode, heeds_sizes, hex, metadata, refusal, survives_damage,
     };
 
     fn flat(labels: &str, dtype: &str, astype: &str) -> Arc<dyn BytesToBytes> {
-        let words = format!(r#"{{"labels":{labels},"dtype":"{dtype}","astype":"{astype}"}}"#);
-        build(Dialect::V2, CODEC, &words)
+        let configuration =
+            format!(r#"{{"labels":{labels},"dtype":"{dtype}","astype":"{astype}"}}"#);
+        build(Dialect::V2, CODEC, &configuration)
     }
 
     const THREE: &str = r#"["a","bb","漢🎉"]"#;
@@ -423,8 +424,8 @@ mod tests {
     fn objects_are_texts_of_any_length() {
         let data_type = DataType::String;
         let context = ChunkContext::new(data_type, vec![2, 3]);
-        let words = format!(r#"{{"labels":{THREE},"dtype":"|O","astype":"|u1"}}"#);
-        let built = build_on(Dialect::V2, CODEC, &words, &context);
+        let configuration = format!(r#"{{"labels":{THREE},"dtype":"|O","astype":"|u1"}}"#);
+        let built = build_on(Dialect::V2, CODEC, &configuration, &context);
         let Ok(Codec::ArrayToBytes(codec)) = built else { panic!("{built:?}") };
         let var_buffer = VarBuffer::default();
         let texts = ["a", "bb", "zz", "", "漢🎉", "ab"];
@@ -450,8 +451,8 @@ mod tests {
         let elements = var_buffer.elements();
         let found: Vec<&[u8]> = cells.chunks(VAR_REF_SIZE).map(|cell| elements.get(cell)).collect();
         assert_eq!(found, ["bb".as_bytes(), "漢🎉".as_bytes()]);
-        let spelled = codec.to_metadata(Dialect::V2).unwrap();
-        assert_eq!(Json::from(spelled.configuration).to_string(), words);
+        let metadata = codec.to_metadata(Dialect::V2).unwrap();
+        assert_eq!(Json::from(metadata.configuration).to_string(), configuration);
         assert!(codec.to_metadata(Dialect::V3).is_none());
     }
 
@@ -460,16 +461,16 @@ mod tests {
     fn arrays_become_numbers() {
         let data_type = DataType::FixedUtf32 { len: 2 };
         let context = ChunkContext::new(data_type, vec![6]);
-        let words = format!(r#"{{"labels":{THREE},"dtype":"<U2","astype":"<u2"}}"#);
-        let built = build_on(Dialect::V3, "numcodecs.categorize", &words, &context);
+        let configuration = format!(r#"{{"labels":{THREE},"dtype":"<U2","astype":"<u2"}}"#);
+        let built = build_on(Dialect::V3, "numcodecs.categorize", &configuration, &context);
         let Ok(Codec::ArrayToArray(codec)) = built else { panic!("{built:?}") };
         assert_eq!(codec.encoded(&context).unwrap().data_type.to_string(), "uint16");
         let texts: Vec<u8> = if cfg!(target_endian = "big") { turned(TEXTS) } else { hex(TEXTS) };
         let codes: Vec<u8> = [1u16, 2, 0, 0, 3, 0].iter().flat_map(|x| x.to_ne_bytes()).collect();
         assert_eq!(codec.encode(View::new(&texts, &[6], 8)).unwrap(), codes);
-        let spelled = Json::from(codec.to_metadata(Dialect::V3).unwrap().configuration);
-        assert_eq!(spelled.to_string(), words);
-        let other = words.replace("<U2", "<U3");
+        let metadata = Json::from(codec.to_metadata(Dialect::V3).unwrap().configuration);
+        assert_eq!(metadata.to_string(), configuration);
+        let other = configuration.replace("<U2", "<U3");
         assert!(build_on(Dialect::V3, "numcodecs.categorize", &other, &context).is_err());
     }
 
@@ -494,7 +495,7 @@ mod tests {
         let wide = many.replace("\"<U3\"", "\"<U3\",\"astype\":\"<u2\"");
         build(Dialect::V2, CODEC, &wide);
         assert_eq!(
-            words(&*flat(r#"["a"]"#, ">U2", ">i2")),
+            metadata(&*flat(r#"["a"]"#, ">U2", ">i2")),
             [
                 Some(
                     r#"numcodecs.categorize {"labels":["a"],"dtype":"<U2","astype":"<i2"}"#.into()

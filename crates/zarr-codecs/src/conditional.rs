@@ -102,10 +102,10 @@ impl BytesToBytes for Conditional {
     ) -> Result<Cow<'a, [u8]>, CodecError> {
         let header = self.header(&encoded)?;
         // Each with how many bytes it is to give, if that is known.
-        let (mut applied, mut due) = (Vec::new(), Some(size));
+        let (mut applied, mut expected) = (Vec::new(), Some(size));
         for (_, codec) in self.codecs.iter().enumerate().filter(|(bit, _)| is_set(header, *bit)) {
-            applied.push((codec, due));
-            due = match due {
+            applied.push((codec, expected));
+            expected = match expected {
                 Some(DecodedSize::Exactly(size)) => {
                     codec.encoded_size(size)?.map(DecodedSize::Exactly)
                 }
@@ -120,9 +120,9 @@ impl BytesToBytes for Conditional {
                 Cow::Owned(bytes)
             }
         };
-        for (codec, due) in applied.into_iter().rev() {
-            let due = due.unwrap_or_else(|| DecodedSize::unknown(bytes.len()));
-            bytes = codec.decode(bytes, due)?;
+        for (codec, expected) in applied.into_iter().rev() {
+            let expected = expected.unwrap_or_else(|| DecodedSize::unknown(bytes.len()));
+            bytes = codec.decode(bytes, expected)?;
         }
         size.check(CODEC, bytes.len() as u64)?;
         Ok(bytes)
@@ -136,15 +136,15 @@ impl BytesToBytes for Conditional {
 #[cfg(all(test, feature = "full"))]
 mod tests {
     use super::{Arc, BytesToBytes, CODEC, CodecError, Cow, DecodedSize, Dialect};
-    use crate::testing::{behaves, build, decode, encode, hex, noise, ramp, refusal, words};
+    use crate::testing::{behaves, build, decode, encode, hex, metadata, noise, ramp, refusal};
 
     const ZSTD: &str = r#"{"name":"zstd","configuration":{"level":0,"checksum":false}}"#;
     const SHUFFLE: &str = r#"{"name":"shuffle","configuration":{"elementsize":4}}"#;
     const CRC32C: &str = r#"{"name":"crc32c"}"#;
 
     fn conditional(codecs: &[&str], more: &str) -> Arc<dyn BytesToBytes> {
-        let words = format!(r#"{{"codecs":[{}]{more}}}"#, codecs.join(","));
-        build(Dialect::V3, CODEC, &words)
+        let configuration = format!(r#"{{"codecs":[{}]{more}}}"#, codecs.join(","));
+        build(Dialect::V3, CODEC, &configuration)
     }
 
     fn damage(codec: &dyn BytesToBytes, encoded: &str, size: u64) -> String {
@@ -201,12 +201,12 @@ mod tests {
     fn headers_are_checked() {
         let codec = conditional(&[CRC32C, ZSTD], r#","header_bits":16"#);
         for (encoded, bit) in [("0400 01", 2), ("8000 01", 7), ("0001 01", 8), ("0080 01", 15)] {
-            let due = format!("bit {bit} is set, but there are 2 codecs");
-            assert_eq!(damage(&*codec, encoded, 1), due);
+            let expected = format!("bit {bit} is set, but there are 2 codecs");
+            assert_eq!(damage(&*codec, encoded, 1), expected);
         }
         for encoded in ["", "00"] {
-            let due = format!("{} bytes do not hold a header of 2", encoded.len() / 2);
-            assert_eq!(damage(&*codec, encoded, 0), due);
+            let expected = format!("{} bytes do not hold a header of 2", encoded.len() / 2);
+            assert_eq!(damage(&*codec, encoded, 0), expected);
         }
     }
 
@@ -227,7 +227,7 @@ mod tests {
     /// F-103: the header has whole bytes and a bit for each codec; the codecs make bytes of bytes.
     #[test]
     fn words_are_checked() {
-        let refused = |words: &str| refusal(Dialect::V3, CODEC, words);
+        let refused = |configuration: &str| refusal(Dialect::V3, CODEC, configuration);
         let with = |more: &str| refused(&format!(r#"{{"codecs":[{ZSTD}]{more}}}"#));
         assert!(with(r#","header_bits":12"#).ends_with("12 is no multiple of 8"));
         assert!(with(r#","header_bits":0"#).contains("0 is not an integer in 8..="));
@@ -237,8 +237,10 @@ mod tests {
         let bytes = r#"{"codecs":[{"name":"bytes","configuration":{"endian":"little"}}]}"#;
         assert!(refused(bytes).ends_with("`bytes` does not make bytes of bytes"));
         assert!(refused(r#"{"codecs":["zork"]}"#).contains("codec `zork` is not supported"));
-        for words in ["{}", r#"{"codecs":{}}"#, r#"{"codecs":[1]}"#, r#"{"codecs":["gzip"]}"#] {
-            refused(words);
+        for configuration in
+            ["{}", r#"{"codecs":{}}"#, r#"{"codecs":[1]}"#, r#"{"codecs":["gzip"]}"#]
+        {
+            refused(configuration);
         }
     }
 
@@ -246,6 +248,6 @@ mod tests {
     fn it_is_spelled_in_final_v3_alone() {
         let codec = conditional(&[CRC32C], r#","header_bits":8"#);
         let v3 = r#"conditional {"codecs":[{"name":"crc32c"}],"header_bits":8}"#;
-        assert_eq!(words(&*codec), [Some(v3.into()), None, None]);
+        assert_eq!(metadata(&*codec), [Some(v3.into()), None, None]);
     }
 }

@@ -7,7 +7,7 @@ use crc_fast::{CrcAlgorithm, checksum};
 use zarr_core::codec::{ChunkContext, Codec, CodecSpec, Parameters};
 use zarr_core::{Dialect, MetadataError};
 
-use crate::util::checksum::{Checksum, Place, guard, spelled_at_start};
+use crate::util::checksum::{Checksum, ChecksumLocation, guard, metadata_at_start};
 
 /// The crc32 codec.
 #[derive(Clone, Copy, Debug)]
@@ -16,9 +16,9 @@ struct Crc32;
 /// Makes the codec.
 pub(crate) fn build(spec: &CodecSpec, _: &ChunkContext) -> Result<Codec, MetadataError> {
     let mut parameters = Parameters::new(spec);
-    let place = Place::read(&mut parameters, Place::Start)?;
+    let location = ChecksumLocation::read(&mut parameters, ChecksumLocation::Start)?;
     parameters.finish()?;
-    Ok(guard(Crc32, place))
+    Ok(guard(Crc32, location))
 }
 
 impl Checksum for Crc32 {
@@ -28,15 +28,15 @@ impl Checksum for Crc32 {
         checksum(CrcAlgorithm::Crc32IsoHdlc, bytes) as u32
     }
 
-    fn to_metadata(&self, place: Place, dialect: Dialect) -> Option<CodecSpec> {
-        spelled_at_start(Self::CODEC, place, dialect)
+    fn to_metadata(&self, location: ChecksumLocation, dialect: Dialect) -> Option<CodecSpec> {
+        metadata_at_start(Self::CODEC, location, dialect)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{build, refusal, words};
+    use crate::testing::{build, metadata, refusal};
     use crate::util::checksum::tests::guards;
 
     /// numcodecs 0.15.2 and 0.16.6.
@@ -52,8 +52,8 @@ mod tests {
             (&long, "f373173a"),
             (&[0xff; 100_001], "67c06163"),
         ];
-        guards("crc32", "{}", Place::Start, &sums);
-        guards("crc32", r#"{"location":"end"}"#, Place::End, &sums);
+        guards("crc32", "{}", ChecksumLocation::Start, &sums);
+        guards("crc32", r#"{"location":"end"}"#, ChecksumLocation::End, &sums);
     }
 
     #[test]
@@ -61,12 +61,12 @@ mod tests {
         refusal(Dialect::V2, "crc32", r#"{"location":"middle"}"#);
         refusal(Dialect::V2, "crc32", r#"{"location":1}"#);
         refusal(Dialect::V3, "numcodecs.crc32", r#"{"x":1}"#);
-        let spelled = |words_: &str| words(&*build(Dialect::V2, "crc32", words_));
+        let metadata = |configuration: &str| metadata(&*build(Dialect::V2, "crc32", configuration));
         let name = |v3: &str, v2: &str| [Some(v3.to_owned()), Some(v2.to_owned()), None];
-        assert_eq!(spelled("{}"), name("numcodecs.crc32", "crc32"));
-        assert_eq!(spelled(r#"{"location":"start"}"#), name("numcodecs.crc32", "crc32"));
+        assert_eq!(metadata("{}"), name("numcodecs.crc32", "crc32"));
+        assert_eq!(metadata(r#"{"location":"start"}"#), name("numcodecs.crc32", "crc32"));
         let end = r#"{"location":"end"}"#;
         let (v3, v2) = (format!("numcodecs.crc32 {end}"), format!("crc32 {end}"));
-        assert_eq!(spelled(end), name(&v3, &v2));
+        assert_eq!(metadata(end), name(&v3, &v2));
     }
 }

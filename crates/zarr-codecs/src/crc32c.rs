@@ -7,7 +7,7 @@ use crc_fast::{CrcAlgorithm, checksum};
 use zarr_core::codec::{ChunkContext, Codec, CodecSpec, Parameters};
 use zarr_core::{Dialect, MetadataError, Object};
 
-use crate::util::checksum::{Checksum, Place, guard};
+use crate::util::checksum::{Checksum, ChecksumLocation, guard};
 
 const CODEC: &str = "crc32c";
 
@@ -19,9 +19,13 @@ struct Crc32c;
 pub(crate) fn build(spec: &CodecSpec, _: &ChunkContext) -> Result<Codec, MetadataError> {
     let own = spec.dialect == Dialect::V3 && spec.name == CODEC;
     let mut parameters = Parameters::new(spec);
-    let place = if own { Place::End } else { Place::read(&mut parameters, Place::End)? };
+    let location = if own {
+        ChecksumLocation::End
+    } else {
+        ChecksumLocation::read(&mut parameters, ChecksumLocation::End)?
+    };
     parameters.finish()?;
-    Ok(guard(Crc32c, place))
+    Ok(guard(Crc32c, location))
 }
 
 impl Checksum for Crc32c {
@@ -32,11 +36,13 @@ impl Checksum for Crc32c {
     }
 
     /// The place is always said in v2: releases of numcodecs differ in the usual one.
-    fn to_metadata(&self, place: Place, dialect: Dialect) -> Option<CodecSpec> {
-        match (dialect, place) {
-            (Dialect::V3, Place::Start) => Some(CodecSpec::v3("numcodecs.crc32c", place.written())),
-            (Dialect::V3, Place::End) => Some(CodecSpec::v3(CODEC, Object::new())),
-            (Dialect::V2, _) => Some(CodecSpec::new(dialect, CODEC, place.written())),
+    fn to_metadata(&self, location: ChecksumLocation, dialect: Dialect) -> Option<CodecSpec> {
+        match (dialect, location) {
+            (Dialect::V3, ChecksumLocation::Start) => {
+                Some(CodecSpec::v3("numcodecs.crc32c", location.written()))
+            }
+            (Dialect::V3, ChecksumLocation::End) => Some(CodecSpec::v3(CODEC, Object::new())),
+            (Dialect::V2, _) => Some(CodecSpec::new(dialect, CODEC, location.written())),
             _ => None,
         }
     }
@@ -47,7 +53,7 @@ mod tests {
     use zarr_core::codec::{BytesToBytes, DecodedSize};
 
     use super::*;
-    use crate::testing::{build, encode, hex, refusal, words};
+    use crate::testing::{build, encode, hex, metadata, refusal};
     use crate::util::checksum::tests::guards;
 
     fn at_end() -> std::sync::Arc<dyn BytesToBytes> {
@@ -60,8 +66,13 @@ mod tests {
 
     #[test]
     fn it_guards() {
-        guards(CODEC, "{}", Place::End, &[(b"123456789", "839206e3")]);
-        guards(CODEC, r#"{"location":"start"}"#, Place::Start, &[(b"123456789", "839206e3")]);
+        guards(CODEC, "{}", ChecksumLocation::End, &[(b"123456789", "839206e3")]);
+        guards(
+            CODEC,
+            r#"{"location":"start"}"#,
+            ChecksumLocation::Start,
+            &[(b"123456789", "839206e3")],
+        );
     }
 
     /// F-084, T-01: Castagnoli's polynomial, at the end.
@@ -96,11 +107,11 @@ mod tests {
         refusal(Dialect::V2, "crc32c", r#"{"location":"middle"}"#);
         build(Dialect::V3, "numcodecs.crc32c", r#"{"location":"end"}"#);
         assert_eq!(
-            words(&*at_end()),
+            metadata(&*at_end()),
             [Some("crc32c".into()), Some(r#"crc32c {"location":"end"}"#.into()), None]
         );
         assert_eq!(
-            words(&*at_start()),
+            metadata(&*at_start()),
             [
                 Some(r#"numcodecs.crc32c {"location":"start"}"#.into()),
                 Some(r#"crc32c {"location":"start"}"#.into()),

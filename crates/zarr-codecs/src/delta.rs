@@ -72,8 +72,8 @@ mod tests {
 
     use super::*;
     use crate::testing::{
-        build, build_on, context, decode, encode, heeds_sizes, hex, ramp, refusal, survives_damage,
-        words,
+        build, build_on, context, decode, encode, heeds_sizes, hex, metadata, ramp, refusal,
+        survives_damage,
     };
 
     fn flat(dtype: &str, astype: &str) -> std::sync::Arc<dyn BytesToBytes> {
@@ -166,8 +166,8 @@ mod tests {
     #[test]
     fn its_own_words_make_it_again() {
         let codec = flat(">u2", "<i4");
-        let words = codec.to_metadata(Dialect::V2).unwrap();
-        let again = build(Dialect::V2, &words.name, &Json::from(words.configuration).to_string());
+        let spec = codec.to_metadata(Dialect::V2).unwrap();
+        let again = build(Dialect::V2, &spec.name, &Json::from(spec.configuration).to_string());
         assert_eq!(encode(&*again, &ramp(64)), encode(&*codec, &ramp(64)));
     }
 
@@ -215,8 +215,8 @@ mod tests {
         codec.decode(&ones, ViewMut::new(&mut out, &[2, 2], 4)).unwrap();
         let sums: Vec<u8> = [1i32, 2, 3, 4].iter().flat_map(|v| v.to_ne_bytes()).collect();
         assert_eq!(out, sums);
-        let spelled = codec.to_metadata(Dialect::V3).unwrap().to_string();
-        assert_eq!(spelled, r#"numcodecs.delta {"dtype":"<i4","astype":"<i4"}"#);
+        let metadata = codec.to_metadata(Dialect::V3).unwrap().to_string();
+        assert_eq!(metadata, r#"numcodecs.delta {"dtype":"<i4","astype":"<i4"}"#);
     }
 
     /// Of times the counts are subtracted, NaT's too; numcodecs 0.15.2 has the same for `<i8`.
@@ -227,8 +227,8 @@ mod tests {
         let context = ChunkContext::new(data_type, vec![4]);
         let built = build_on(Dialect::V3, "delta", "{}", &context);
         let Ok(Codec::ArrayToArray(codec)) = built else { panic!("{built:?}") };
-        let spelled = codec.to_metadata(Dialect::V2).unwrap().to_string();
-        assert_eq!(spelled, r#"delta {"dtype":"<i8","astype":"<i8"}"#);
+        let metadata = codec.to_metadata(Dialect::V2).unwrap().to_string();
+        assert_eq!(metadata, r#"delta {"dtype":"<i8","astype":"<i8"}"#);
         // 2020-01-01, 2020-01-05, NaT, 1969-01-01.
         let counts = [1_577_836_800, 1_578_182_400, NumpyTime::NAT, -31_536_000];
         let counts: Vec<u8> = counts.iter().flat_map(|count| count.to_ne_bytes()).collect();
@@ -253,7 +253,7 @@ mod tests {
         let complex = context(CoreType::Complex64, &[1]);
         assert!(build_on(Dialect::V3, "delta", "{}", &complex).is_err());
         assert_eq!(
-            words(&*flat(">i2", "<i4")),
+            metadata(&*flat(">i2", "<i4")),
             [
                 Some(r#"numcodecs.delta {"dtype":"<i2","astype":"<i4"}"#.into()),
                 Some(r#"delta {"dtype":">i2","astype":"<i4"}"#.into()),

@@ -131,7 +131,7 @@ mod tests {
     use zarr_core::view::{View, ViewMut};
 
     use super::*;
-    use crate::testing::{build, build_on, context, decode, encode, hex, refusal, words};
+    use crate::testing::{build, build_on, context, decode, encode, hex, metadata, refusal};
 
     fn flat(dtype: &str, astype: &str, offset: &str, scale: &str) -> Arc<dyn BytesToBytes> {
         let configuration = format!(
@@ -244,10 +244,11 @@ mod tests {
         let codec = flat("<f4", "<i2", "1000", "10");
         let numbers = hex("00007a44 66067a44 cd0c7a44 33137a44");
         assert_eq!(decode(&*codec, &hex("0000010002000300"), 16), numbers);
-        let words = r#"{"offset":1000,"scale":100,"dtype":"<f8","astype":"<u2"}"#;
+        let configuration = r#"{"offset":1000,"scale":100,"dtype":"<f8","astype":"<u2"}"#;
         let name = "numcodecs.fixedscaleoffset";
         let here = context(CoreType::Float64, &[25]);
-        let Ok(Codec::ArrayToArray(codec)) = build_on(Dialect::V3, name, words, &here) else {
+        let Ok(Codec::ArrayToArray(codec)) = build_on(Dialect::V3, name, configuration, &here)
+        else {
             panic!("not a codec on arrays");
         };
         let next = codec.encoded(&here).unwrap();
@@ -288,7 +289,7 @@ mod tests {
         refused(r#"{"dtype":"<c8","offset":0,"scale":1}"#);
         let old = r#"{"scale":10,"offset":1000.0,"dtype":"<f8","astype":"|u1"}"#;
         assert_eq!(
-            words(&*flat("<f8", "|u1", "1000.0", "10")),
+            metadata(&*flat("<f8", "|u1", "1000.0", "10")),
             [
                 Some(format!("numcodecs.fixedscaleoffset {old}")),
                 Some(format!("fixedscaleoffset {old}")),

@@ -8,8 +8,8 @@
 use zarr_core::codec::{ChunkContext, Codec, CodecSpec, Parameters};
 use zarr_core::{Dialect, MetadataError, Object};
 
-use crate::util::checksum::{Checksum, Place, guard};
-use crate::util::spelling::numcodecs;
+use crate::util::checksum::{Checksum, ChecksumLocation, guard};
+use crate::util::metadata::numcodecs;
 
 /// The fletcher32 codec.
 #[derive(Clone, Copy, Debug)]
@@ -18,7 +18,7 @@ struct Fletcher32;
 /// Makes the codec.
 pub(crate) fn build(spec: &CodecSpec, _: &ChunkContext) -> Result<Codec, MetadataError> {
     Parameters::new(spec).finish()?;
-    Ok(guard(Fletcher32, Place::End))
+    Ok(guard(Fletcher32, ChecksumLocation::End))
 }
 
 /// Pairs after which sums are folded at the latest, lest they overflow.
@@ -61,12 +61,12 @@ impl Checksum for Fletcher32 {
         fletcher32(bytes)
     }
 
-    fn is(&self, due: u32, found: u32) -> bool {
-        let [a, b, c, d] = due.to_le_bytes();
-        found == due || found == u32::from_le_bytes([b, a, d, c])
+    fn is(&self, expected: u32, found: u32) -> bool {
+        let [a, b, c, d] = expected.to_le_bytes();
+        found == expected || found == u32::from_le_bytes([b, a, d, c])
     }
 
-    fn to_metadata(&self, _: Place, dialect: Dialect) -> Option<CodecSpec> {
+    fn to_metadata(&self, _: ChecksumLocation, dialect: Dialect) -> Option<CodecSpec> {
         numcodecs(dialect, Self::CODEC, Object::new())
     }
 }
@@ -74,7 +74,7 @@ impl Checksum for Fletcher32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{build, decode, hex, noise, refusal, words};
+    use crate::testing::{build, decode, hex, metadata, noise, refusal};
     use crate::util::checksum::tests::guards;
 
     /// numcodecs 0.15.2 and 0.16.6, which fail for no bytes at all.
@@ -90,7 +90,7 @@ mod tests {
             (&long, "7ef960d8"),
             (&[0xff; 100_001], "00ff00ff"),
         ];
-        guards("fletcher32", "{}", Place::End, &sums);
+        guards("fletcher32", "{}", ChecksumLocation::End, &sums);
     }
 
     /// Pair by pair, as HDF5 adds them.
@@ -123,7 +123,7 @@ mod tests {
     fn words_are_checked_and_spelled() {
         refusal(Dialect::V3, "numcodecs.fletcher32", r#"{"location":"end"}"#);
         assert_eq!(
-            words(&*build(Dialect::V3, "numcodecs.fletcher32", "{}")),
+            metadata(&*build(Dialect::V3, "numcodecs.fletcher32", "{}")),
             [Some("numcodecs.fletcher32".into()), Some("fletcher32".into()), None]
         );
     }

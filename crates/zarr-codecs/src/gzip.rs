@@ -70,7 +70,7 @@ impl BytesToBytes for Gzip {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{behaves, build, decode, digest, encode, hex, noise, refusal, words};
+    use crate::testing::{behaves, build, decode, digest, encode, hex, metadata, noise, refusal};
 
     fn gzip(level: u32) -> std::sync::Arc<dyn BytesToBytes> {
         build(Dialect::V3, "gzip", &format!("{{\"level\":{level}}}"))
@@ -152,8 +152,8 @@ mod tests {
     /// A checksum that is wrong, and a member that ends early.
     #[test]
     fn damage_is_told() {
-        let why = |encoded: &str, due| {
-            let size = DecodedSize::Exactly(due);
+        let why = |encoded: &str, expected| {
+            let size = DecodedSize::Exactly(expected);
             gzip(1).decode(hex(encoded).into(), size).unwrap_err().to_string()
         };
         let wrong = "1f8b080000000000020373666060b003e22820360662000102030410000000";
@@ -193,7 +193,7 @@ mod tests {
     #[test]
     fn it_is_spelled_in_every_dialect() {
         assert_eq!(
-            words(&*gzip(3)).map(Option::unwrap),
+            metadata(&*gzip(3)).map(Option::unwrap),
             [
                 r#"gzip {"level":3}"#,
                 r#"gzip {"level":3}"#,

@@ -6,8 +6,8 @@
 use zarr_core::codec::{ChunkContext, Codec, CodecSpec, Parameters};
 use zarr_core::{Dialect, Json, MetadataError, Object};
 
-use crate::util::checksum::{Checksum, Place, guard};
-use crate::util::spelling::numcodecs;
+use crate::util::checksum::{Checksum, ChecksumLocation, guard};
+use crate::util::metadata::numcodecs;
 
 /// The jenkins_lookup3 codec.
 #[derive(Clone, Debug)]
@@ -15,16 +15,16 @@ struct JenkinsLookup3 {
     initval: u32,
     prefix: Vec<u8>,
     /// The prefix as the document writes it.
-    words: Json,
+    prefix_json: Json,
 }
 
 /// Makes the codec.
 pub(crate) fn build(spec: &CodecSpec, _: &ChunkContext) -> Result<Codec, MetadataError> {
     let mut parameters = Parameters::new(spec);
     let initval = parameters.integer("initval", 0..=u32::MAX.into(), Some(0))? as u32;
-    let words = parameters.get("prefix").cloned().unwrap_or(Json::Null);
+    let prefix_json = parameters.get("prefix").cloned().unwrap_or(Json::Null);
     let byte = |json: &Json| json.as_u64().and_then(|n| u8::try_from(n).ok());
-    let prefix = match &words {
+    let prefix = match &prefix_json {
         Json::Null => Some(Vec::new()),
         Json::String(text) => Some(text.clone().into_bytes()),
         Json::Array(list) => list.iter().map(byte).collect(),
@@ -34,7 +34,7 @@ pub(crate) fn build(spec: &CodecSpec, _: &ChunkContext) -> Result<Codec, Metadat
         return Err(parameters.wrong("prefix", "is null, text, or a list of bytes"));
     };
     parameters.finish()?;
-    Ok(guard(JenkinsLookup3 { initval, prefix, words }, Place::End))
+    Ok(guard(JenkinsLookup3 { initval, prefix, prefix_json }, ChecksumLocation::End))
 }
 
 /// Bytes mixed in together.
@@ -45,8 +45,8 @@ struct State([u32; 3]);
 
 impl State {
     fn add(&mut self, block: &[u8; BLOCK]) {
-        let (words, _) = block.as_chunks::<4>();
-        for (number, word) in self.0.iter_mut().zip(words) {
+        let (parts, _) = block.as_chunks::<4>();
+        for (number, word) in self.0.iter_mut().zip(parts) {
             *number = number.wrapping_add(u32::from_le_bytes(*word));
         }
     }
@@ -129,10 +129,10 @@ impl Checksum for JenkinsLookup3 {
         lookup3(self.initval, &self.prefix, bytes)
     }
 
-    fn to_metadata(&self, _: Place, dialect: Dialect) -> Option<CodecSpec> {
+    fn to_metadata(&self, _: ChecksumLocation, dialect: Dialect) -> Option<CodecSpec> {
         let configuration = Object::new()
             .with("initval", u64::from(self.initval))
-            .with("prefix", self.words.clone());
+            .with("prefix", self.prefix_json.clone());
         numcodecs(dialect, Self::CODEC, configuration)
     }
 }
@@ -140,7 +140,7 @@ impl Checksum for JenkinsLookup3 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{build, noise, refusal, words};
+    use crate::testing::{build, metadata, noise, refusal};
     use crate::util::checksum::tests::guards;
 
     /// numcodecs 0.15.2 and 0.16.6.
@@ -154,7 +154,7 @@ mod tests {
             ["f0beadde", "7176b142", "9e8ef0f9", "24f96996", "74e76c47", "79a811cd", "f2a09cc1"];
         let prefixed =
             ["7f41f8bc", "b163099d", "a808fe21", "1cd9dec1", "aff39357", "203b6e59", "24087310"];
-        for (words, sums) in [
+        for (configuration, sums) in [
             ("{}", plain),
             (r#"{"initval":0,"prefix":null}"#, plain),
             (r#"{"initval":1}"#, one),
@@ -162,7 +162,7 @@ mod tests {
             (r#"{"initval":3735928559,"prefix":[104,100,102,53]}"#, prefixed),
         ] {
             let sums: Vec<_> = bytes.into_iter().zip(sums).collect();
-            guards("jenkins_lookup3", words, Place::End, &sums);
+            guards("jenkins_lookup3", configuration, ChecksumLocation::End, &sums);
         }
         // Of no byte, of byte 0, of bytes 0 and 1, and so on.
         let sums = [
@@ -206,7 +206,7 @@ mod tests {
         refusal(Dialect::V3, "numcodecs.jenkins_lookup3", r#"{"location":"end"}"#);
         let plain = r#"{"initval":0,"prefix":null}"#;
         assert_eq!(
-            words(&*build(Dialect::V3, "numcodecs.jenkins_lookup3", "{}")),
+            metadata(&*build(Dialect::V3, "numcodecs.jenkins_lookup3", "{}")),
             [Some(format!("numcodecs.{id} {plain}")), Some(format!("{id} {plain}")), None]
         );
     }

@@ -70,8 +70,8 @@ impl ArrayToBytes for Json2 {
     }
 
     fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
-        let words = || CodecSpec::new(dialect, self.values.codec, self.configuration.clone());
-        (dialect == Dialect::V2).then(words)
+        let metadata = || CodecSpec::new(dialect, self.values.codec, self.configuration.clone());
+        (dialect == Dialect::V2).then(metadata)
     }
 }
 
@@ -89,8 +89,8 @@ mod tests {
     fn stands_for(codec: &Long, text: &str, elements: &[&str]) {
         let encoded = codec.encode(elements).unwrap();
         assert_eq!(String::from_utf8_lossy(&encoded), text);
-        let due: Vec<&[u8]> = elements.iter().map(|element| element.as_bytes()).collect();
-        assert_eq!(codec.decode(text.as_bytes()).unwrap(), due);
+        let expected: Vec<&[u8]> = elements.iter().map(|element| element.as_bytes()).collect();
+        assert_eq!(codec.decode(text.as_bytes()).unwrap(), expected);
         codec.survives_damage(&encoded);
     }
 
@@ -115,8 +115,8 @@ mod tests {
     fn another_shape_of_as_many_elements_keeps_their_order() {
         let flat = values(&[2, 2]).decode(br#"[1,2,3,4,"|O",[4]]"#).unwrap();
         assert_eq!(flat, [b"1", b"2", b"3", b"4"]);
-        let turned = values(&[3, 2]).decode(br#"[[1,2,3],[4,5,6],"|O",[2,3]]"#).unwrap();
-        assert_eq!(turned.concat(), b"123456");
+        let transposed = values(&[3, 2]).decode(br#"[[1,2,3],[4,5,6],"|O",[2,3]]"#).unwrap();
+        assert_eq!(transposed.concat(), b"123456");
     }
 
     /// Z2-042: version 1.

@@ -10,7 +10,7 @@ use zarr_core::codec::{BytesToBytes, ChunkContext, Codec, CodecSpec, DecodedSize
 use zarr_core::{CodecError, Dialect, MetadataError, Object};
 
 use crate::util::bounded_read::scratch_for;
-use crate::util::spelling::spelled;
+use crate::util::metadata::in_every_dialect;
 use zarr_core::codec::scratch::zeroed;
 
 const CODEC: &str = "lz4";
@@ -67,7 +67,7 @@ impl BytesToBytes for Lz4 {
 
     fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
         let configuration = Object::new().with("acceleration", i64::from(self.acceleration));
-        spelled(dialect, "numcodecs.lz4", "lz4", configuration)
+        in_every_dialect(dialect, "numcodecs.lz4", "lz4", configuration)
     }
 }
 
@@ -91,7 +91,7 @@ fn decode_block(block: &[u8], out: &mut [u8]) -> Result<(), CodecError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{behaves, build, decode, encode, hex, refusal, words};
+    use crate::testing::{behaves, build, decode, encode, hex, metadata, refusal};
 
     fn lz4() -> std::sync::Arc<dyn BytesToBytes> {
         build(Dialect::V2, "lz4", "{}")
@@ -135,7 +135,7 @@ mod tests {
     fn words_are_checked_and_spelled() {
         refusal(Dialect::V3, "numcodecs.lz4", r#"{"acceleration":"fast"}"#);
         assert_eq!(
-            words(&*lz4()).map(Option::unwrap),
+            metadata(&*lz4()).map(Option::unwrap),
             [
                 r#"numcodecs.lz4 {"acceleration":1}"#,
                 r#"lz4 {"acceleration":1}"#,

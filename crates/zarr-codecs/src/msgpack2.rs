@@ -67,8 +67,8 @@ impl ArrayToBytes for MsgPack2 {
     }
 
     fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
-        let words = || CodecSpec::new(dialect, self.values.codec, self.configuration.clone());
-        (dialect == Dialect::V2).then(words)
+        let metadata = || CodecSpec::new(dialect, self.values.codec, self.configuration.clone());
+        (dialect == Dialect::V2).then(metadata)
     }
 }
 
@@ -283,8 +283,8 @@ mod tests {
     fn stands_for(codec: &Long, digits: &str, elements: &[&str]) {
         let encoded = hex(digits);
         assert_eq!(codec.encode(elements).unwrap(), encoded);
-        let due: Vec<&[u8]> = elements.iter().map(|element| element.as_bytes()).collect();
-        assert_eq!(codec.decode(&encoded).unwrap(), due);
+        let expected: Vec<&[u8]> = elements.iter().map(|element| element.as_bytes()).collect();
+        assert_eq!(codec.decode(&encoded).unwrap(), expected);
         codec.survives_damage(&encoded);
     }
 
@@ -349,8 +349,8 @@ mod tests {
 
     #[test]
     fn parameters_say_how_texts_and_floats_are_written() {
-        let words = r#"{"use_single_float":true,"use_bin_type":false,"raw":false}"#;
-        let codec = Long::new(DataType::Json, "msgpack2", words, &[2]);
+        let configuration = r#"{"use_single_float":true,"use_bin_type":false,"raw":false}"#;
+        let codec = Long::new(DataType::Json, "msgpack2", configuration, &[2]);
         let text = format!("\"{}\"", "x".repeat(40));
         let encoded = hex(&["94 ca3fc00000 da0028", &"78".repeat(40), "a27c4f9102"].concat());
         assert_eq!(codec.encode(&["1.5", &text]).unwrap(), encoded);

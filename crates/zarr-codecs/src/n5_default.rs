@@ -36,7 +36,7 @@ struct N5Default {
     inner: CodecChain,
     rank: u16,
     /// Bytes in an element.
-    cell: usize,
+    element_size: usize,
     /// What elements hold that lie beyond the block.
     fill: FillValue,
     configuration: Object,
@@ -48,7 +48,7 @@ pub(crate) fn build(
     context: &ChunkContext,
     registry: &Registry,
 ) -> Result<Codec, MetadataError> {
-    let cell = context.element_size()?;
+    let element_size = context.element_size()?;
     let mut parameters = Parameters::new(spec);
     let codecs = parameters.codecs("codecs")?;
     parameters.finish()?;
@@ -58,10 +58,10 @@ pub(crate) fn build(
         return Err(MetadataError::invalid("codecs: n5_default: data type", why));
     }
     let rank = u16::try_from(context.rank()).map_err(|_| wrong("N5 has fewer axes"))?;
-    let ([turn, bytes] | [turn, bytes, _]) = &codecs[..] else {
+    let ([transpose, bytes] | [transpose, bytes, _]) = &codecs[..] else {
         return Err(wrong("`transpose`, `bytes` and at most one more are due"));
     };
-    let reversed = match registry.build_codec(turn, context)? {
+    let reversed = match registry.build_codec(transpose, context)? {
         Codec::ArrayToArray(codec) => {
             let order = codec.axis_order();
             order.is_some_and(|order| order.iter().copied().eq((0..context.rank()).rev()))
@@ -77,9 +77,9 @@ pub(crate) fn build(
         return Err(wrong("the second is no `bytes` with the endian `big`"));
     }
     let inner = CodecChain::build(&codecs, context, registry)?;
-    let fill = context.fill.clone().unwrap_or_else(|| FillValue::new(vec![0; cell]));
+    let fill = context.fill.clone().unwrap_or_else(|| FillValue::new(vec![0; element_size]));
     let configuration = spec.configuration.clone();
-    Ok(Codec::array_to_bytes(N5Default { inner, rank, cell, fill, configuration }))
+    Ok(Codec::array_to_bytes(N5Default { inner, rank, element_size, fill, configuration }))
 }
 
 impl N5Default {
@@ -136,8 +136,9 @@ impl ArrayToBytes for N5Default {
     ) -> Result<(), CodecError> {
         let (block, elements) = self.block(encoded)?;
         // No more is made of the block than its bytes, or the chunk's own size, give reason for.
-        let size =
-            |shape| element_count(shape).and_then(|count| count.checked_mul(self.cell as u64));
+        let size = |shape| {
+            element_count(shape).and_then(|count| count.checked_mul(self.element_size as u64))
+        };
         let limit = DecodedSize::unknown(elements.len()).limit().max(size(shape).unwrap_or(0));
         if size(&block).is_none_or(|size| size > limit) {
             return Err(CodecError::Limit { codec: CODEC, limit });
@@ -169,16 +170,16 @@ mod tests {
     /// The codec for chunks of `shape`, with one more codec at the end, or none.
     fn n5(core: CoreType, shape: &[u64], last: &str) -> Arc<dyn ArrayToBytes> {
         let order: Json = (0..shape.len() as u64).rev().map(Json::from).collect();
-        let turn = format!(r#"{{"name":"transpose","configuration":{{"order":{order}}}}}"#);
-        let words = format!(r#"{{"codecs":[{turn},{BYTES}{last}]}}"#);
-        match build_on(Dialect::V3, CODEC, &words, &context(core, shape)) {
+        let transpose = format!(r#"{{"name":"transpose","configuration":{{"order":{order}}}}}"#);
+        let configuration = format!(r#"{{"codecs":[{transpose},{BYTES}{last}]}}"#);
+        match build_on(Dialect::V3, CODEC, &configuration, &context(core, shape)) {
             Ok(Codec::ArrayToBytes(codec)) => codec,
-            other => panic!("{words}: {other:?}"),
+            other => panic!("{configuration}: {other:?}"),
         }
     }
 
-    fn refused(core: CoreType, shape: &[u64], words: &str) -> String {
-        build_on(Dialect::V3, CODEC, words, &context(core, shape)).unwrap_err().to_string()
+    fn refused(core: CoreType, shape: &[u64], configuration: &str) -> String {
+        build_on(Dialect::V3, CODEC, configuration, &context(core, shape)).unwrap_err().to_string()
     }
 
     fn encode(codec: &dyn ArrayToBytes, shape: &[u64], elements: &[i16]) -> Vec<u8> {
@@ -284,16 +285,16 @@ mod tests {
     #[test]
     fn what_is_beyond_a_block_is_fill() {
         let fill = Some(FillValue::new(7i16.to_ne_bytes()));
-        let words = format!(
+        let configuration = format!(
             r#"{{"codecs":[{{"name":"transpose","configuration":{{"order":[0]}}}},{BYTES}]}}"#
         );
         let context = context(CoreType::Int16, &[3]).with_fill(fill);
-        let built = build_on(Dialect::V3, CODEC, &words, &context);
+        let built = build_on(Dialect::V3, CODEC, &configuration, &context);
         let Ok(Codec::ArrayToBytes(codec)) = built else { panic!("{built:?}") };
         assert_eq!(decode(&*codec, &hex("0000 0001 00000002 0001 0002"), &[3]), [1, 2, 7]);
         assert_eq!(decode(&*codec, &hex("0000 0001 00000000"), &[3]), [7, 7, 7]);
-        let spelled = codec.to_metadata(Dialect::V3).unwrap().to_string();
-        assert_eq!(spelled, format!("n5_default {words}"));
+        let metadata = codec.to_metadata(Dialect::V3).unwrap().to_string();
+        assert_eq!(metadata, format!("n5_default {configuration}"));
         assert!(
             codec.to_metadata(Dialect::V2).is_none() && codec.to_metadata(Dialect::Draft).is_none()
         );
@@ -363,29 +364,35 @@ mod tests {
         let chain = |codecs: &str| {
             refused(CoreType::Int16, &[2, 2], &format!(r#"{{"codecs":[{codecs}]}}"#))
         };
-        let turn =
+        let transpose =
             |order: &str| format!(r#"{{"name":"transpose","configuration":{{"order":{order}}}}}"#);
-        let turned = turn("[1,0]");
-        assert!(chain(&format!("{},{BYTES}", turn("[0,1]"))).ends_with("reverses all axes"));
+        let transposed = transpose("[1,0]");
+        assert!(chain(&format!("{},{BYTES}", transpose("[0,1]"))).ends_with("reverses all axes"));
         assert!(chain(&format!("{BYTES},{BYTES}")).ends_with("reverses all axes"));
         let little = r#"{"name":"bytes","configuration":{"endian":"little"}}"#;
-        assert!(chain(&format!("{turned},{little}")).ends_with("with the endian `big`"));
-        assert!(chain(&format!(r#"{turned},"packbits""#)).ends_with("with the endian `big`"));
+        assert!(chain(&format!("{transposed},{little}")).ends_with("with the endian `big`"));
+        assert!(chain(&format!(r#"{transposed},"packbits""#)).ends_with("with the endian `big`"));
         let few = "`transpose`, `bytes` and at most one more are due";
-        for codecs in ["", &turned, BYTES, &format!(r#"{turned},{BYTES}{GZIP},"crc32c""#)] {
+        for codecs in ["", &transposed, BYTES, &format!(r#"{transposed},{BYTES}{GZIP},"crc32c""#)] {
             assert!(chain(codecs).ends_with(few), "{codecs}");
         }
         // `bytes` needs an order, and what follows it makes bytes of bytes.
-        for codecs in [format!(r#"{turned},"bytes""#), format!("{turned},{BYTES},{turned}")] {
+        for codecs in
+            [format!(r#"{transposed},"bytes""#), format!("{transposed},{BYTES},{transposed}")]
+        {
             chain(&codecs);
         }
-        let words = format!(r#"{{"codecs":[{turned},{BYTES}]}}"#);
+        let configuration = format!(r#"{{"codecs":[{transposed},{BYTES}]}}"#);
         for core in [CoreType::Bool, CoreType::Float16, CoreType::Complex64] {
-            assert!(refused(core, &[2, 2], &words).contains("N5 has integers and floats"));
+            assert!(refused(core, &[2, 2], &configuration).contains("N5 has integers and floats"));
         }
-        refused(CoreType::Int16, &[2, 2], &format!(r#"{{"codecs":[{turned},{BYTES}],"mode":0}}"#));
+        refused(
+            CoreType::Int16,
+            &[2, 2],
+            &format!(r#"{{"codecs":[{transposed},{BYTES}],"mode":0}}"#),
+        );
         refused(CoreType::Int16, &[2, 2], "{}");
-        let single = format!(r#"{{"codecs":[{turned},"bytes"]}}"#);
+        let single = format!(r#"{{"codecs":[{transposed},"bytes"]}}"#);
         assert!(build_on(Dialect::V3, CODEC, &single, &context(CoreType::Uint8, &[2, 2])).is_ok());
     }
 }

@@ -135,9 +135,9 @@ impl Optional {
 }
 
 /// No memory is taken before encoded bytes are known to be as many as expected.
-fn check_size(due: Option<u64>, encoded: &[u8]) -> Result<(), CodecError> {
+fn check_size(expected: Option<u64>, encoded: &[u8]) -> Result<(), CodecError> {
     let found = encoded.len() as u64;
-    match due {
+    match expected {
         Some(expected) if expected != found => {
             Err(CodecError::Length { codec: CODEC, expected, found })
         }

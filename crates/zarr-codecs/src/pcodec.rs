@@ -15,8 +15,8 @@ use zarr_core::region::element_count;
 use zarr_core::view::{View, ViewMut};
 use zarr_core::{CodecError, Dialect, MetadataError, Object, Region};
 
+use crate::util::metadata::numcodecs;
 use crate::util::number::{Native, NumberType, with_scalar};
-use crate::util::spelling::numcodecs;
 
 const CODEC: &str = "pcodec";
 
@@ -150,8 +150,8 @@ impl Pcodec {
             }
             let start = out.len();
             out.resize(found, 0);
-            let cells = out[start..].chunks_exact_mut(T::SIZE);
-            cells.zip(numbers).for_each(|(cell, number)| number.store(cell));
+            let elements = out[start..].chunks_exact_mut(T::SIZE);
+            elements.zip(numbers).for_each(|(element, number)| number.store(element));
             rest = page.into_src();
         })
     }
@@ -193,8 +193,9 @@ impl ArrayToBytes for Pcodec {
         mut out: ViewMut<'_>,
     ) -> Result<(), CodecError> {
         let size = self.numbers.size() as u64;
-        let due = element_count(shape).and_then(|count| count.checked_mul(size));
-        let numbers = self.decompress(encoded, DecodedSize::Exactly(due.unwrap_or(u64::MAX)))?;
+        let expected = element_count(shape).and_then(|count| count.checked_mul(size));
+        let numbers =
+            self.decompress(encoded, DecodedSize::Exactly(expected.unwrap_or(u64::MAX)))?;
         out.copy_from(&View::new(&numbers, shape, self.numbers.size()).part(within));
         Ok(())
     }
@@ -216,12 +217,12 @@ mod tests {
         survives_damage,
     };
 
-    fn flat(core: CoreType, words: &str) -> Arc<dyn BytesToBytes> {
-        bytes_to_bytes(build_on(Dialect::V2, CODEC, words, &context(core, &[4])))
+    fn flat(core: CoreType, configuration: &str) -> Arc<dyn BytesToBytes> {
+        bytes_to_bytes(build_on(Dialect::V2, CODEC, configuration, &context(core, &[4])))
     }
 
-    fn on_arrays(core: CoreType, words: &str) -> Arc<dyn ArrayToBytes> {
-        let built = build_on(Dialect::V3, "numcodecs.pcodec", words, &context(core, &[4]));
+    fn on_arrays(core: CoreType, configuration: &str) -> Arc<dyn ArrayToBytes> {
+        let built = build_on(Dialect::V3, "numcodecs.pcodec", configuration, &context(core, &[4]));
         match built {
             Ok(Codec::ArrayToBytes(codec)) => codec,
             other => panic!("{other:?}"),
@@ -293,12 +294,12 @@ mod tests {
             ),
             (CoreType::Float32, "{}", vec![], "70636f2102000300"),
         ];
-        for (core, words, numbers, file) in cases {
-            let (codec, size) = (flat(core, words), numbers.len() as u64);
-            assert_eq!(decode(&*codec, &hex(file), size), numbers, "{core:?} {words}");
+        for (core, configuration, numbers, file) in cases {
+            let (codec, size) = (flat(core, configuration), numbers.len() as u64);
+            assert_eq!(decode(&*codec, &hex(file), size), numbers, "{core:?} {configuration}");
             assert_eq!(decode(&*codec, &encode(&*codec, &numbers), size), numbers);
             let count = size / core.repr().size() as u64;
-            let (arrays, mut out) = (on_arrays(core, words), vec![0xa5; numbers.len()]);
+            let (arrays, mut out) = (on_arrays(core, configuration), vec![0xa5; numbers.len()]);
             let view = ViewMut::new(&mut out, &[count], core.repr().size());
             arrays.decode_into(&hex(file), &[count], &Region::all(&[count]), view).unwrap();
             NumberType { core, endian: zarr_core::data_type::Endian::Little }.byteswap(&mut out);
@@ -330,13 +331,13 @@ mod tests {
 
     #[test]
     fn it_behaves() {
-        for words in [
+        for configuration in [
             "{}",
             r#"{"level":0,"delta_spec":"none"}"#,
             r#"{"equal_pages_up_to":7,"delta_encoding_order":2}"#,
             r#"{"delta_spec":"try_lookback","mode_spec":"classic"}"#,
         ] {
-            let codec = flat(CoreType::Int32, words);
+            let codec = flat(CoreType::Int32, configuration);
             for len in [0, 4, 1000, 4096] {
                 for numbers in [noise(len), ramp(len), vec![0; len]] {
                     let file = encode(&*codec, &numbers);
@@ -391,14 +392,14 @@ mod tests {
         assert!(build_on(Dialect::V3, CODEC, "{}", &times).is_ok());
         let big = ChunkContext::new(DataType::from(CoreType::Int32).in_other_order(), [4]);
         assert!(build_on(Dialect::V2, CODEC, "{}", &big).is_err());
-        let words = r#"{"level":3,"delta_encoding_order":null}"#;
-        let spelled = |dialect| {
-            let codec = flat(CoreType::Float32, words).to_metadata(dialect);
-            codec.map(|words| words.to_string())
+        let configuration = r#"{"level":3,"delta_encoding_order":null}"#;
+        let metadata = |dialect| {
+            let codec = flat(CoreType::Float32, configuration).to_metadata(dialect);
+            codec.map(|configuration| configuration.to_string())
         };
-        assert_eq!(spelled(Dialect::V2), Some(format!("pcodec {words}")));
-        assert_eq!(spelled(Dialect::V3), Some(format!("numcodecs.pcodec {words}")));
-        assert_eq!(spelled(Dialect::Draft), None);
+        assert_eq!(metadata(Dialect::V2), Some(format!("pcodec {configuration}")));
+        assert_eq!(metadata(Dialect::V3), Some(format!("numcodecs.pcodec {configuration}")));
+        assert_eq!(metadata(Dialect::Draft), None);
     }
 
     proptest::proptest! {
@@ -408,7 +409,7 @@ mod tests {
         #[test]
         fn damage_is_met(
             numbers in proptest::collection::vec(0u64..500, 0..700),
-            words in proptest::sample::select(vec![
+            configuration in proptest::sample::select(vec![
                 r#"{"level":4}"#,
                 r#"{"level":2,"delta_spec":"try_lookback"}"#,
                 r#"{"mode_spec":"classic","delta_encoding_order":3}"#,
@@ -424,7 +425,7 @@ mod tests {
                 (CoreType::Float64, floats.collect::<Vec<u8>>()),
                 (CoreType::Uint64, integers.collect()),
             ] {
-                let codec = flat(core, words);
+                let codec = flat(core, configuration);
                 let mut file = encode(&*codec, &bytes);
                 assert_eq!(decode(&*codec, &file, bytes.len() as u64), bytes);
                 // What is said of pages stands at the start.

@@ -78,11 +78,12 @@ mod tests {
     use zarr_core::data_type::CoreType;
 
     use super::*;
-    use crate::testing::{build, build_on, context, decode, encode, hex, refusal, words};
+    use crate::testing::{build, build_on, context, decode, encode, hex, metadata, refusal};
 
     fn flat(dtype: &str, astype: &str, digits: i32) -> std::sync::Arc<dyn BytesToBytes> {
-        let words = format!(r#"{{"dtype":"{dtype}","astype":"{astype}","digits":{digits}}}"#);
-        build(Dialect::V2, "quantize", &words)
+        let configuration =
+            format!(r#"{{"dtype":"{dtype}","astype":"{astype}","digits":{digits}}}"#);
+        build(Dialect::V2, "quantize", &configuration)
     }
 
     const DOUBLES: &str = "295c8fc2f528f43f 0000000000000080 9a9999999999b93f 555555555555d53f
@@ -204,10 +205,10 @@ mod tests {
         }
         let built = build_on(Dialect::V3, "numcodecs.quantize", r#"{"digits":1}"#, &float);
         let Ok(Codec::ArrayToArray(codec)) = built else { panic!("{built:?}") };
-        let spelled = codec.to_metadata(Dialect::V2).unwrap().to_string();
-        assert_eq!(spelled, r#"quantize {"digits":1,"dtype":"<f4","astype":"<f4"}"#);
+        let in_v2 = codec.to_metadata(Dialect::V2).unwrap().to_string();
+        assert_eq!(in_v2, r#"quantize {"digits":1,"dtype":"<f4","astype":"<f4"}"#);
         assert_eq!(
-            words(&*flat(">f8", "<f4", -2)),
+            metadata(&*flat(">f8", "<f4", -2)),
             [
                 Some(r#"numcodecs.quantize {"digits":-2,"dtype":"<f8","astype":"<f4"}"#.into()),
                 Some(r#"quantize {"digits":-2,"dtype":">f8","astype":"<f4"}"#.into()),

@@ -25,23 +25,23 @@ enum Length {
 struct Reshape {
     lengths: Vec<Length>,
     /// The lengths as the document writes them.
-    words: Json,
+    configuration: Json,
 }
 
 /// Makes the codec.
 pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, MetadataError> {
     let mut parameters = Parameters::new(spec);
-    let words = parameters.get("shape").cloned().unwrap_or(Json::Null);
+    let configuration = parameters.get("shape").cloned().unwrap_or(Json::Null);
     let axis = |json: &Json| json.as_u64().and_then(|axis| usize::try_from(axis).ok());
     let length = |json: &Json| match json {
         Json::Array(axes) => axes.iter().map(axis).collect::<Option<_>>().map(Length::Axes),
         json if json.as_i64() == Some(-1) => Some(Length::Rest),
         json => json.as_u64().filter(|&size| size > 0).map(Length::Size),
     };
-    if words.as_array().is_some_and(|list| list.len() > MOST_AXES) {
+    if configuration.as_array().is_some_and(|list| list.len() > MOST_AXES) {
         return Err(parameters.wrong("shape", "has more than 1,024 axes"));
     }
-    let lengths = words.as_array().and_then(|list| list.iter().map(length).collect());
+    let lengths = configuration.as_array().and_then(|list| list.iter().map(length).collect());
     let lengths: Vec<Length> = lengths.ok_or_else(|| {
         parameters.wrong("shape", "is no list of positive integers, lists of axes, and -1")
     })?;
@@ -53,7 +53,7 @@ pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, M
         return Err(parameters.wrong("shape", "-1 stands there more than once"));
     }
     parameters.finish()?;
-    let codec = Reshape { lengths, words };
+    let codec = Reshape { lengths, configuration };
     codec.shape(&context.shape)?;
     Ok(Codec::array_to_array(codec))
 }
@@ -72,8 +72,10 @@ impl Reshape {
     /// The new shape of a chunk of shape `from`.
     fn shape(&self, from: &[u64]) -> Result<Vec<u64>, MetadataError> {
         let wrong = |why: &str| {
-            let why =
-                format!("a chunk of shape {from:?} cannot take {}: {why}", self.words.brief());
+            let why = format!(
+                "a chunk of shape {from:?} cannot take {}: {why}",
+                self.configuration.brief()
+            );
             MetadataError::invalid("codecs: reshape: shape", why)
         };
         let few = "the number of elements is another";
@@ -126,8 +128,9 @@ impl ArrayToArray for Reshape {
     }
 
     fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
-        let words = || CodecSpec::v3(CODEC, Object::new().with("shape", self.words.clone()));
-        (dialect == Dialect::V3).then(words)
+        let configuration =
+            || CodecSpec::v3(CODEC, Object::new().with("shape", self.configuration.clone()));
+        (dialect == Dialect::V3).then(configuration)
     }
 }
 
@@ -140,11 +143,11 @@ mod tests {
 
     fn reshaped(from: &[u64], lengths: &str) -> Result<Vec<u64>, String> {
         let here = context(CoreType::Int16, from);
-        let words = format!(r#"{{"shape":{lengths}}}"#);
-        match build_on(Dialect::V3, CODEC, &words, &here) {
+        let configuration = format!(r#"{{"shape":{lengths}}}"#);
+        match build_on(Dialect::V3, CODEC, &configuration, &here) {
             Ok(Codec::ArrayToArray(codec)) => {
-                let spelled = codec.to_metadata(Dialect::V3).unwrap().to_string();
-                assert_eq!(spelled, format!("reshape {words}"));
+                let metadata = codec.to_metadata(Dialect::V3).unwrap().to_string();
+                assert_eq!(metadata, format!("reshape {configuration}"));
                 assert!(codec.to_metadata(Dialect::V2).is_none());
                 Ok(codec.encoded(&here).unwrap().shape)
             }

@@ -259,8 +259,11 @@ mod tests {
     use super::*;
     use crate::testing::{build_on, hex, noise, spec};
 
-    fn made(from: impl Into<DataType>, words: &str) -> Result<Arc<dyn ArrayToArray>, String> {
-        match build_on(Dialect::V3, CODEC, words, &ChunkContext::new(from, [1])) {
+    fn made(
+        from: impl Into<DataType>,
+        configuration: &str,
+    ) -> Result<Arc<dyn ArrayToArray>, String> {
+        match build_on(Dialect::V3, CODEC, configuration, &ChunkContext::new(from, [1])) {
             Ok(Codec::ArrayToArray(codec)) => Ok(codec),
             Ok(other) => panic!("{other:?}"),
             Err(error) => Err(error.to_string()),
@@ -268,15 +271,23 @@ mod tests {
     }
 
     /// One number there, and what comes of it back.
-    fn there(from: impl Into<DataType>, words: &str, number: &[u8]) -> Result<Vec<u8>, String> {
-        let codec = made(from, words).unwrap();
+    fn there(
+        from: impl Into<DataType>,
+        configuration: &str,
+        number: &[u8],
+    ) -> Result<Vec<u8>, String> {
+        let codec = made(from, configuration).unwrap();
         codec.encode(View::new(number, &[1], number.len())).map_err(|e| e.to_string())
     }
 
-    fn back(from: impl Into<DataType>, words: &str, number: &[u8]) -> Result<Vec<u8>, String> {
+    fn back(
+        from: impl Into<DataType>,
+        configuration: &str,
+        number: &[u8],
+    ) -> Result<Vec<u8>, String> {
         let mut out = vec![0xa5; number.len()];
         let view = ViewMut::new(&mut out, &[1], number.len());
-        let decoded = made(from, words).unwrap().decode(number, view);
+        let decoded = made(from, configuration).unwrap().decode(number, view);
         decoded.map(|()| out).map_err(|e| e.to_string())
     }
 
@@ -308,14 +319,14 @@ mod tests {
 
     #[test]
     fn integers_are_exact_or_refused() {
-        let words = r#"{"offset":10,"scale":3}"#;
-        assert_eq!(there(Int8, words, &[20]), Ok(vec![30]));
-        assert_eq!(back(Int8, words, &[30]), Ok(vec![20]));
-        assert_eq!(there(Int8, words, &[0]), Ok(vec![0xe2]));
-        let error = there(Uint8, words, &[0]).unwrap_err();
+        let configuration = r#"{"offset":10,"scale":3}"#;
+        assert_eq!(there(Int8, configuration, &[20]), Ok(vec![30]));
+        assert_eq!(back(Int8, configuration, &[30]), Ok(vec![20]));
+        assert_eq!(there(Int8, configuration, &[0]), Ok(vec![0xe2]));
+        let error = there(Uint8, configuration, &[0]).unwrap_err();
         assert_eq!(error, "scale_offset: 0 gives 0 minus 10, which is no number of type uint8");
-        assert!(there(Int8, words, &[100]).unwrap_err().contains("90 times 3"));
-        assert!(back(Int8, words, &[31]).unwrap_err().contains("31 over 3"));
+        assert!(there(Int8, configuration, &[100]).unwrap_err().contains("90 times 3"));
+        assert!(back(Int8, configuration, &[31]).unwrap_err().contains("31 over 3"));
         let wide = r#"{"scale":18446744073709551615}"#;
         assert!(there(Uint64, wide, &u64::MAX.to_ne_bytes()).is_err());
         let four = DataType::IntBits(4);
@@ -326,22 +337,29 @@ mod tests {
     /// F-096: each step is rounded to the array's type, not to a wider one.
     #[test]
     fn floats_are_rounded_at_each_step_and_never_overflow() {
-        let words = r#"{"offset":5,"scale":0.1}"#;
+        let configuration = r#"{"offset":5,"scale":0.1}"#;
         for value in [0.0f32, 7.25, -1e10, 1e-40, 16_777_217.0, f32::INFINITY, f32::MIN_POSITIVE] {
-            let due = (value - 5.0) * 0.1;
-            let stored = there(Float32, words, &value.to_ne_bytes()).unwrap();
-            assert_eq!(stored, due.to_ne_bytes(), "{value}");
-            let again = due / 0.1 + 5.0;
-            assert_eq!(back(Float32, words, &stored).unwrap(), again.to_ne_bytes(), "{value}");
+            let expected = (value - 5.0) * 0.1;
+            let stored = there(Float32, configuration, &value.to_ne_bytes()).unwrap();
+            assert_eq!(stored, expected.to_ne_bytes(), "{value}");
+            let again = expected / 0.1 + 5.0;
+            assert_eq!(
+                back(Float32, configuration, &stored).unwrap(),
+                again.to_ne_bytes(),
+                "{value}"
+            );
         }
         for value in [0.3f64, 1e308, -5e-324] {
-            let due = (value - 5.0) * 0.1;
-            assert_eq!(there(Float64, words, &value.to_ne_bytes()).unwrap(), due.to_ne_bytes());
+            let expected = (value - 5.0) * 0.1;
+            assert_eq!(
+                there(Float64, configuration, &value.to_ne_bytes()).unwrap(),
+                expected.to_ne_bytes()
+            );
         }
         assert!(there(Float32, r#"{"scale":1e30}"#, &1e30f32.to_ne_bytes()).is_err());
         assert!(there(Float64, r#"{"scale":1e300}"#, &1e300f64.to_ne_bytes()).is_err());
         let nan = f32::from_bits(0xffc0_1234).to_ne_bytes();
-        assert_eq!(there(Float32, words, &nan).unwrap(), nan);
+        assert_eq!(there(Float32, configuration, &nan).unwrap(), nan);
         // Numbers without zero, offset and scale left away.
         let format = FloatFormat::from_name("float8_e8m0fnu").unwrap();
         let scales = DataType::Minifloat(format);
@@ -364,8 +382,8 @@ mod tests {
             let Some(numbers) = real(&core.into()) else { continue };
             let is_float = matches!(numbers, Scalar::Float(_));
             let floats = floats.iter().filter(|_| is_float);
-            for words in cases.iter().chain(floats) {
-                let parsed = spec(Dialect::V3, CODEC, words);
+            for configuration in cases.iter().chain(floats) {
+                let parsed = spec(Dialect::V3, CODEC, configuration);
                 let codec = scale_offset(&parsed, &ChunkContext::new(core, [1])).unwrap();
                 let mut elements = noise(1 << 11);
                 // Each number of two bytes is one of many bytes, too, or its high half.
@@ -382,7 +400,7 @@ mod tests {
                             (&mut one[..numbers.size()], &mut other[..numbers.size()]);
                         let done = codec.all(operations, from, one);
                         assert_eq!(done, codec.step(operations, from, other));
-                        assert_eq!(one, other, "{core:?} {words} {from:02x?}");
+                        assert_eq!(one, other, "{core:?} {configuration} {from:02x?}");
                     }
                 }
             }
@@ -405,10 +423,10 @@ mod tests {
         ] {
             assert!(made(data_type, bad).is_err(), "{data_type:?} {bad}");
         }
-        let words = r#"{"offset":"NaN","scale":0.5}"#;
-        let codec = made(Float64, words).unwrap();
-        let spelled = codec.to_metadata(Dialect::V3).unwrap().to_string();
-        assert_eq!(spelled, format!("scale_offset {words}"));
+        let configuration = r#"{"offset":"NaN","scale":0.5}"#;
+        let codec = made(Float64, configuration).unwrap();
+        let metadata = codec.to_metadata(Dialect::V3).unwrap().to_string();
+        assert_eq!(metadata, format!("scale_offset {configuration}"));
         assert!(codec.to_metadata(Dialect::V2).is_none());
         let mut out = [0; 16];
         for stored in [0, 8, 15, 17] {

@@ -81,7 +81,7 @@ mod tests {
 
     use super::*;
     use crate::testing::{
-        behaves, build, build_on, bytes_to_bytes, context, decode, encode, hex, refusal, words,
+        behaves, build, build_on, bytes_to_bytes, context, decode, encode, hex, metadata, refusal,
     };
 
     fn shuffle(element: i32) -> std::sync::Arc<dyn BytesToBytes> {
@@ -126,7 +126,7 @@ mod tests {
     fn words_are_checked_and_spelled() {
         refusal(Dialect::V2, "shuffle", r#"{"elementsize":-1}"#);
         assert_eq!(
-            words(&*shuffle(4)),
+            metadata(&*shuffle(4)),
             [
                 Some(r#"numcodecs.shuffle {"elementsize":4}"#.into()),
                 Some(r#"shuffle {"elementsize":4}"#.into()),

@@ -189,21 +189,21 @@ pub(crate) fn speaks(codec: &dyn BytesToBytes, decoded: &[u8]) {
     let encoded = encode(codec, decoded);
     let registry = Registry::new().with(crate::register);
     for dialect in DIALECTS {
-        let Some(words) = codec.to_metadata(dialect) else {
+        let Some(spec) = codec.to_metadata(dialect) else {
             continue;
         };
-        assert_eq!(words.dialect, dialect);
-        let built = registry.build_codec(&words, &context(CoreType::Int32, &[4]));
+        assert_eq!(spec.dialect, dialect);
+        let built = registry.build_codec(&spec, &context(CoreType::Int32, &[4]));
         let again = bytes_to_bytes(built);
         assert_eq!(self::decode(&*again, &encoded, decoded.len() as u64), decoded);
-        assert_eq!(encode(&*again, decoded), encoded, "{words}");
-        assert_eq!(again.to_metadata(dialect), Some(words));
+        assert_eq!(encode(&*again, decoded), encoded, "{spec}");
+        assert_eq!(again.to_metadata(dialect), Some(spec));
     }
 }
 
 /// The codec's words in each dialect, as text.
-pub(crate) fn words(codec: &dyn BytesToBytes) -> [Option<String>; 3] {
-    DIALECTS.map(|dialect| codec.to_metadata(dialect).map(|words| words.to_string()))
+pub(crate) fn metadata(codec: &dyn BytesToBytes) -> [Option<String>; 3] {
+    DIALECTS.map(|dialect| codec.to_metadata(dialect).map(|spec| spec.to_string()))
 }
 
 /// A codec that makes bytes of elements of any length, and the shape of its chunks.
@@ -224,13 +224,14 @@ impl Long {
 
     pub fn encode<T: AsRef<[u8]>>(&self, elements: &[T]) -> Result<Vec<u8>, CodecError> {
         let var_buffer = VarBuffer::default();
-        let mut cells = Vec::new();
+        let mut references = Vec::new();
         for element in elements {
             let element = Bytes::copy_from_slice(element.as_ref());
             let len = element.len() as u64;
-            cells.extend_from_slice(var_buffer.add(element)?.reference(0, len)?.as_bytes());
+            references.extend_from_slice(var_buffer.add(element)?.reference(0, len)?.as_bytes());
         }
-        let view = View::new(&cells, &self.shape, VAR_REF_SIZE).with_var_buffer(Some(&var_buffer));
+        let view =
+            View::new(&references, &self.shape, VAR_REF_SIZE).with_var_buffer(Some(&var_buffer));
         self.codec.encode(view).map(Cow::into_owned)
     }
 
@@ -241,12 +242,15 @@ impl Long {
     pub fn decode_part(&self, encoded: &[u8], within: &Region) -> Result<Vec<Vec<u8>>, CodecError> {
         let var_buffer = VarBuffer::default();
         let count = within.element_count().unwrap_or_default() as usize;
-        let mut cells = vec![0xa5; count * VAR_REF_SIZE];
-        let out = ViewMut::new(&mut cells, &within.shape(), VAR_REF_SIZE)
+        let mut references = vec![0xa5; count * VAR_REF_SIZE];
+        let out = ViewMut::new(&mut references, &within.shape(), VAR_REF_SIZE)
             .with_var_buffer(Some(&var_buffer));
         self.codec.decode_into(encoded, &self.shape, within, out)?;
         let elements = var_buffer.elements();
-        Ok(cells.chunks_exact(VAR_REF_SIZE).map(|cell| elements.get(cell).to_vec()).collect())
+        Ok(references
+            .chunks_exact(VAR_REF_SIZE)
+            .map(|reference| elements.get(reference).to_vec())
+            .collect())
     }
 
     /// What is wrong with these bytes.

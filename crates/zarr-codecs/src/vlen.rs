@@ -73,16 +73,17 @@ impl ArrayToBytes for Vlen {
             let limit = CodecError::Limit { codec: self.name, limit: u32::MAX.into() };
             u32::try_from(n).map(u32::to_le_bytes).map_err(|_| limit)
         };
-        let cells = chunk.to_bytes();
-        let lengths =
-            cells.chunks_exact(VAR_REF_SIZE).map(|cell| NUMBER + elements.get(cell).len());
+        let references = chunk.to_bytes();
+        let lengths = references
+            .chunks_exact(VAR_REF_SIZE)
+            .map(|reference| NUMBER + elements.get(reference).len());
         let mut out = Vec::new();
         let size = lengths.fold(NUMBER, usize::saturating_add);
         out.try_reserve_exact(size)
             .map_err(|_| CodecError::Limit { codec: self.name, limit: isize::MAX as u64 })?;
         out.extend_from_slice(&number(chunk.len())?);
-        for cell in cells.chunks_exact(VAR_REF_SIZE) {
-            let element = elements.get(cell);
+        for reference in references.chunks_exact(VAR_REF_SIZE) {
+            let element = elements.get(reference);
             out.extend_from_slice(&number(element.len())?);
             out.extend_from_slice(element);
         }
@@ -99,17 +100,17 @@ impl ArrayToBytes for Vlen {
         let corrupt = |why: String| CodecError::corrupt(self.name, why);
         let var_buffer = self.var_buffer(out.var_buffer())?;
         let (found, mut rest) = self.number(encoded, "the number of elements")?;
-        let due = element_count(shape);
-        if due != Some(found.into()) {
-            let due = due.map_or("too many".into(), |due| due.to_string());
-            return Err(corrupt(format!("{found} elements are stored, where {due} are due")));
+        let expected = element_count(shape);
+        if expected != Some(found.into()) {
+            let expected = expected.map_or("too many".into(), |expected| expected.to_string());
+            return Err(corrupt(format!("{found} elements are stored, where {expected} are due")));
         }
         if (found as usize).checked_mul(NUMBER).is_none_or(|lengths| lengths > rest.len()) {
             return Err(corrupt(format!("{} bytes do not hold {found} elements", encoded.len())));
         }
         let buffer = var_buffer.add(encoded.to_vec().into())?;
-        let mut cells = zeroed(self.name, (found as usize * VAR_REF_SIZE) as u64)?;
-        for cell in cells.chunks_exact_mut(VAR_REF_SIZE) {
+        let mut references = zeroed(self.name, (found as usize * VAR_REF_SIZE) as u64)?;
+        for reference in references.chunks_exact_mut(VAR_REF_SIZE) {
             let (len, after) = self.number(rest, "a length")?;
             let Some((element, after)) = after.split_at_checked(len as usize) else {
                 return Err(corrupt(format!(
@@ -119,13 +120,13 @@ impl ArrayToBytes for Vlen {
             };
             self.data_type.check_element(element)?;
             let offset = (encoded.len() - after.len() - element.len()) as u64;
-            cell.copy_from_slice(buffer.reference(offset, len.into())?.as_bytes());
+            reference.copy_from_slice(buffer.reference(offset, len.into())?.as_bytes());
             rest = after;
         }
         if !rest.is_empty() {
             return Err(corrupt(format!("{} bytes follow the last element", rest.len())));
         }
-        out.copy_from(&View::new(&cells, shape, VAR_REF_SIZE).part(within));
+        out.copy_from(&View::new(&references, shape, VAR_REF_SIZE).part(within));
         Ok(())
     }
 
@@ -159,8 +160,8 @@ mod tests {
     fn stands_for<T: AsRef<[u8]>>(codec: &Long, digits: &str, elements: &[T]) {
         let encoded = hex(digits);
         assert_eq!(codec.encode(elements).unwrap(), encoded);
-        let due: Vec<&[u8]> = elements.iter().map(AsRef::as_ref).collect();
-        assert_eq!(codec.decode(&encoded).unwrap(), due);
+        let expected: Vec<&[u8]> = elements.iter().map(AsRef::as_ref).collect();
+        assert_eq!(codec.decode(&encoded).unwrap(), expected);
         codec.survives_damage(&encoded);
     }
 
@@ -194,8 +195,8 @@ mod tests {
     /// Z2-041, F-095.
     #[test]
     fn damage_is_told() {
-        let due = text(2);
-        let why = |digits: &str| due.damage(&hex(digits));
+        let expected = text(2);
+        let why = |digits: &str| expected.damage(&hex(digits));
         assert_eq!(why(""), "the bytes end within the number of elements");
         assert_eq!(why("020000"), "the bytes end within the number of elements");
         assert_eq!(why("01000000 00000000"), "1 elements are stored, where 2 are due");

@@ -18,8 +18,8 @@ use zfp_rs::{
     ZfpFieldMut, ZfpHeaderMask, ZfpScalar, ZfpScalarType, ZfpStreamAlignment,
 };
 
+use crate::util::metadata::numcodecs;
 use crate::util::number::NumberType;
-use crate::util::spelling::numcodecs;
 
 const ZFP: &str = "zfp";
 const ZFPY: &str = "zfpy";
@@ -376,8 +376,8 @@ impl Zfp {
             return Err(self.corrupt(format!("a header has up to {ZFP_HEADER_MAX_BITS} bits")));
         };
         if metadata.scalar_type != kind {
-            let (found, due) = (metadata.scalar_type, kind);
-            return Err(self.corrupt(format!("the stream holds {found:?}, not {due:?}")));
+            let (found, expected) = (metadata.scalar_type, kind);
+            return Err(self.corrupt(format!("the stream holds {found:?}, not {expected:?}")));
         }
         Ok((metadata.dims, config))
     }
@@ -397,7 +397,7 @@ impl Zfp {
         Ok(scalars)
     }
 
-    fn spelled(&self, dialect: Dialect) -> Option<CodecSpec> {
+    fn metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
         if self.codec == ZFP {
             let v3 = || CodecSpec::v3(ZFP, self.configuration.clone());
             return (dialect == Dialect::V3).then(v3);
@@ -450,7 +450,7 @@ impl BytesToBytes for Zfp {
     }
 
     fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
-        self.spelled(dialect)
+        self.metadata(dialect)
     }
 }
 
@@ -467,15 +467,15 @@ impl ArrayToBytes for Zfp {
         mut out: ViewMut<'_>,
     ) -> Result<(), CodecError> {
         let size = self.numbers.size() as u64;
-        let due = element_count(shape).and_then(|count| count.checked_mul(size));
-        let due = DecodedSize::Exactly(due.unwrap_or(u64::MAX));
-        let numbers = self.decompress(encoded, Some(shape), due)?;
+        let expected = element_count(shape).and_then(|count| count.checked_mul(size));
+        let expected = DecodedSize::Exactly(expected.unwrap_or(u64::MAX));
+        let numbers = self.decompress(encoded, Some(shape), expected)?;
         out.copy_from(&View::new(&numbers, shape, self.numbers.size()).part(within));
         Ok(())
     }
 
     fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
-        self.spelled(dialect)
+        self.metadata(dialect)
     }
 }
 
@@ -720,8 +720,8 @@ mod tests {
         let v2 = r#"{"mode":4,"compression_kwargs":{"tolerance":0.01},"tolerance":0.01,"rate":-1,
             "precision":-1}"#;
         let codec = build_on(Dialect::V2, "zfpy", v2, &context(CoreType::Float32, &[4])).unwrap();
-        let spelled = |dialect| codec.to_metadata(dialect).unwrap().to_string();
-        assert_eq!(spelled(Dialect::V3), r#"numcodecs.zfpy {"mode":4,"tolerance":0.01}"#);
-        assert_eq!(spelled(Dialect::V2), format!("zfpy {}", v2.replace(['\n', ' '], "")));
+        let metadata = |dialect| codec.to_metadata(dialect).unwrap().to_string();
+        assert_eq!(metadata(Dialect::V3), r#"numcodecs.zfpy {"mode":4,"tolerance":0.01}"#);
+        assert_eq!(metadata(Dialect::V2), format!("zfpy {}", v2.replace(['\n', ' '], "")));
     }
 }

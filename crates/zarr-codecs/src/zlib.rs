@@ -73,7 +73,7 @@ impl BytesToBytes for Zlib {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{behaves, build, decode, digest, encode, hex, refusal, words};
+    use crate::testing::{behaves, build, decode, digest, encode, hex, metadata, refusal};
 
     fn zlib(level: i32) -> std::sync::Arc<dyn BytesToBytes> {
         build(Dialect::V2, "zlib", &format!("{{\"level\":{level}}}"))
@@ -129,7 +129,7 @@ mod tests {
         refusal(Dialect::V3, "numcodecs.zlib", r#"{"level":1,"x":1}"#);
         build(Dialect::V3, "zlib", "{}");
         assert_eq!(
-            words(&*zlib(-1)).map(Option::unwrap),
+            metadata(&*zlib(-1)).map(Option::unwrap),
             [
                 r#"numcodecs.zlib {"level":6}"#,
                 r#"zlib {"level":6}"#,

@@ -16,7 +16,7 @@ use zstd::stream::read::Decoder;
 use zstd::zstd_safe::{self, CParameter, get_error_name};
 
 use crate::util::bounded_read::{read_all, scratch_for};
-use crate::util::spelling::spelled;
+use crate::util::metadata::in_every_dialect;
 use crate::zstd_decoder::decompress;
 
 const CODEC: &str = "zstd";
@@ -71,7 +71,7 @@ impl BytesToBytes for Zstd {
         encoded: Cow<'a, [u8]>,
         size: DecodedSize,
     ) -> Result<Cow<'a, [u8]>, CodecError> {
-        let due = match (declared_size(&encoded)?, size) {
+        let expected = match (declared_size(&encoded)?, size) {
             (Some(declared), _) => {
                 size.check(CODEC, declared)?;
                 declared
@@ -83,7 +83,7 @@ impl BytesToBytes for Zstd {
                 return read_all(CODEC, reader, size).map(Cow::Owned);
             }
         };
-        let mut out = scratch_for(CODEC, due, encoded.len(), BEST_RATIO)?;
+        let mut out = scratch_for(CODEC, expected, encoded.len(), BEST_RATIO)?;
         decode_frames(&encoded, &mut out)?;
         Ok(Cow::Owned(out))
     }
@@ -102,7 +102,7 @@ impl BytesToBytes for Zstd {
         if self.checksum || dialect != Dialect::V2 {
             configuration.insert("checksum", self.checksum);
         }
-        spelled(dialect, "zstd", "zstd", configuration)
+        in_every_dialect(dialect, "zstd", "zstd", configuration)
     }
 }
 
@@ -112,11 +112,11 @@ fn corrupt(code: usize) -> CodecError {
 
 /// Fills `out` from all frames.
 fn decode_frames(encoded: &[u8], out: &mut [u8]) -> Result<(), CodecError> {
-    let due = DecodedSize::Exactly(out.len() as u64);
+    let expected = DecodedSize::Exactly(out.len() as u64);
     match decompress(encoded, out) {
-        Ok(found) => due.check(CODEC, found as u64),
+        Ok(found) => expected.check(CODEC, found as u64),
         Err(code) if get_error_name(code).contains("too small") => {
-            due.check(CODEC, out.len() as u64 + 1)
+            expected.check(CODEC, out.len() as u64 + 1)
         }
         Err(code) => Err(corrupt(code)),
     }
@@ -152,7 +152,7 @@ fn declared_size(encoded: &[u8]) -> Result<Option<u64>, CodecError> {
 mod tests {
     use super::*;
     use crate::testing::{
-        behaves, build, decode, digest, encode, hex, noise, ramp, refusal, words,
+        behaves, build, decode, digest, encode, hex, metadata, noise, ramp, refusal,
     };
 
     fn codec(configuration: &str) -> std::sync::Arc<dyn BytesToBytes> {
@@ -279,7 +279,7 @@ mod tests {
         refusal(Dialect::V3, "zstd", r#"{"level":1,"nthreads":1}"#);
         build(Dialect::V2, "zstd", r#"{"checksum":true,"typesize":4}"#);
         assert_eq!(
-            words(&*codec(r#"{"level":3}"#)).map(Option::unwrap),
+            metadata(&*codec(r#"{"level":3}"#)).map(Option::unwrap),
             [
                 r#"zstd {"level":3,"checksum":false}"#,
                 r#"zstd {"level":3}"#,

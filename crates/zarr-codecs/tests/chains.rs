@@ -14,7 +14,7 @@ use common::{WORDS, registry, spec};
 
 /// Chains for 16-bit integers of rank 3, as final v3 says them.
 fn chains() -> Vec<CodecChain> {
-    let array = |name: &str, words: &str| spec(Dialect::V3, name, words);
+    let array = |name: &str, configuration: &str| spec(Dialect::V3, name, configuration);
     let bytes = |endian: &str| array("bytes", &format!("{{\"endian\":\"{endian}\"}}"));
     let turn = |order: &str| array("transpose", &format!("{{\"order\":{order}}}"));
     let mut lists = vec![
@@ -31,12 +31,12 @@ fn chains() -> Vec<CodecChain> {
         lists.push(vec![delta, turn("[1,2,0]"), bytes("little")]);
     }
     let plain = lists.clone();
-    for (name, words) in WORDS {
+    for (name, configuration) in WORDS {
         if known.contains(&name) && !["delta", "blosc", "crc32c"].contains(&name) {
             for list in &plain {
                 let mut list = list.clone();
                 let written = format!("numcodecs.{name}");
-                list.push(spec(Dialect::V3, &written, words));
+                list.push(spec(Dialect::V3, &written, configuration));
                 lists.push(list);
             }
         }

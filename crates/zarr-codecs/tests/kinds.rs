@@ -50,7 +50,7 @@ fn ways(dialect: Dialect, name: &str) -> Vec<CodecSpec> {
     let bare = name.rsplit('/').find(|part| part.parse::<f32>().is_err()).unwrap_or(name);
     let bare = bare.strip_prefix("numcodecs.").unwrap_or(bare);
     let said = WORDS.iter().chain(&MORE).filter(|(other, _)| *other == bare);
-    let said = said.map(|(_, words)| spec(dialect, name, words));
+    let said = said.map(|(_, configuration)| spec(dialect, name, configuration));
     said.chain([spec(dialect, name, "{}")]).collect()
 }
 

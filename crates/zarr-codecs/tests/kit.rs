@@ -75,17 +75,17 @@ fn is_here(dialect: Dialect, name: &str) -> bool {
 
 /// Of v2, unless a test says otherwise; those that have several words take them one after the other.
 fn check_flat(names: &[&str]) {
-    for (name, words) in WORDS.iter().filter(|(name, _)| names.contains(name)) {
+    for (name, configuration) in WORDS.iter().filter(|(name, _)| names.contains(name)) {
         if is_here(Dialect::V2, name) {
-            check_codec(&registry(), &spec(Dialect::V2, name, words));
+            check_codec(&registry(), &spec(Dialect::V2, name, configuration));
         }
     }
 }
 
 #[test]
 fn codecs_on_arrays_keep_their_promises() {
-    for (name, words) in ARRAYS.into_iter().filter(|(name, _)| is_here(Dialect::V3, name)) {
-        check_codec(&registry(), &spec(Dialect::V3, name, words));
+    for (name, configuration) in ARRAYS.into_iter().filter(|(name, _)| is_here(Dialect::V3, name)) {
+        check_codec(&registry(), &spec(Dialect::V3, name, configuration));
     }
 }
 
@@ -105,7 +105,7 @@ fn shards_keep_their_promises() {
         r#"{{"name":"transpose","configuration":{{"order":[1,0]}}}},{{"name":"sharding_indexed","configuration":{inner}}}"#
     );
     let context = ChunkContext::new(CoreType::Int32, [4, 6]);
-    for words in [
+    for configuration in [
         shards("[1,1]", BYTES, BYTES, "end"),
         shards("[2,2]", &packed, &sum, "start"),
         shards("[2,2]", &packed, &sum, "end"),
@@ -115,7 +115,11 @@ fn shards_keep_their_promises() {
             .iter()
             .all(|name| is_here(Dialect::V3, name))
         {
-            check_codec_on(&registry(), &spec(Dialect::V3, "sharding_indexed", &words), &context);
+            check_codec_on(
+                &registry(),
+                &spec(Dialect::V3, "sharding_indexed", &configuration),
+                &context,
+            );
         }
     }
 }
@@ -128,17 +132,17 @@ fn codecs_with_codecs_inside_keep_their_promises() {
     let registry = registry();
     if ["conditional", "gzip", "shuffle", "crc32c"].iter().all(|name| is_here(Dialect::V3, name)) {
         for codecs in ["", GZIP, r#""crc32c""#, &format!(r#"{shuffle},{GZIP},"crc32c""#)] {
-            let words = format!(r#"{{"codecs":[{codecs}],"header_bits":16}}"#);
-            check_codec(&registry, &spec(Dialect::V3, "conditional", &words));
+            let configuration = format!(r#"{{"codecs":[{codecs}],"header_bits":16}}"#);
+            check_codec(&registry, &spec(Dialect::V3, "conditional", &configuration));
         }
     }
     if ["n5_default", "gzip"].iter().all(|name| is_here(Dialect::V3, name)) {
         for (order, last) in [("[]", ""), ("[0]", GZIP), ("[1,0]", ""), ("[2,1,0]", GZIP)] {
             let comma = if last.is_empty() { "" } else { "," };
-            let words = format!(
+            let configuration = format!(
                 r#"{{"codecs":[{{"name":"transpose","configuration":{{"order":{order}}}}},{{"name":"bytes","configuration":{{"endian":"big"}}}}{comma}{last}]}}"#
             );
-            check_codec(&registry, &spec(Dialect::V3, "n5_default", &words));
+            check_codec(&registry, &spec(Dialect::V3, "n5_default", &configuration));
         }
     }
 }
@@ -154,7 +158,7 @@ fn chunks_with_gaps_keep_their_promises() {
     let optional = |inner: DataType| DataType::from(Optional::new(inner).expect("a fixed size"));
     let int = || optional(CoreType::Int16.into());
     let nested = format!(r#"{{"name":"optional","configuration":{}}}"#, packed());
-    for (data_type, words) in [
+    for (data_type, configuration) in [
         (int(), packed()),
         (int(), chains(BYTES, &format!("{BYTES},{GZIP}"))),
         (int(), chains(&format!("\"packbits\",{GZIP}"), BYTES)),
@@ -164,7 +168,11 @@ fn chunks_with_gaps_keep_their_promises() {
         for shape in [&[4, 3][..], &[3, 2, 4], &[7], &[1], &[], &[0]] {
             let context = ChunkContext::new(data_type.clone(), shape.to_vec());
             if ["zarrs.optional", "gzip"].iter().all(|name| is_here(Dialect::V3, name)) {
-                check_codec_on(&registry(), &spec(Dialect::V3, "zarrs.optional", &words), &context);
+                check_codec_on(
+                    &registry(),
+                    &spec(Dialect::V3, "zarrs.optional", &configuration),
+                    &context,
+                );
             }
         }
     }
@@ -181,14 +189,16 @@ fn optional_types_keep_their_promises() {
         let fills = ["null", "[null]", "[[7]]"].map(json);
         check_data_type(&registry(), Dialect::V3, &json(&of(&of(int))), &fills);
     }
-    let words = [int.to_owned(), of(int), of(&of(int))].map(|words| json(&words));
-    check_data_types_differ(&registry(), Dialect::V3, &words);
+    let configuration =
+        [int.to_owned(), of(int), of(&of(int))].map(|configuration| json(&configuration));
+    check_data_types_differ(&registry(), Dialect::V3, &configuration);
 }
 
 #[test]
 fn lossy_codecs_keep_their_promises() {
-    for (dialect, name, words) in LOSSY.into_iter().filter(|(d, name, _)| is_here(*d, name)) {
-        check_lossy_codec(&registry(), &spec(dialect, name, words));
+    for (dialect, name, configuration) in LOSSY.into_iter().filter(|(d, name, _)| is_here(*d, name))
+    {
+        check_lossy_codec(&registry(), &spec(dialect, name, configuration));
     }
 }
 
@@ -206,7 +216,7 @@ fn other_checksums_and_base64_keep_their_promises() {
 fn texts_keep_their_promises() {
     let unicode = DataType::FixedUtf32 { len: 2 };
     let bytes = DataType::FixedBytes { len: 2 };
-    for (data_type, words) in [
+    for (data_type, configuration) in [
         (&unicode, r#"{"labels":["a","bc"],"dtype":"<U2","astype":"<u2"}"#),
         (&unicode, r#"{"labels":[],"dtype":">U2"}"#),
         (&unicode, r#"{"labels":["a"]}"#),
@@ -216,7 +226,7 @@ fn texts_keep_their_promises() {
         for (dialect, name) in [(Dialect::V2, "categorize"), (Dialect::V3, "numcodecs.categorize")]
         {
             if is_here(dialect, name) {
-                check_lossy_codec_on(&registry(), &spec(dialect, name, words), &context);
+                check_lossy_codec_on(&registry(), &spec(dialect, name, configuration), &context);
             }
         }
     }
@@ -253,7 +263,7 @@ fn every_other_name_keeps_the_same_promises() {
             if !is_here(dialect, name) {
                 continue;
             }
-            let words = match name {
+            let configuration = match name {
                 "blosc" => r#"{"cname":"lz4","clevel":5,"shuffle":"shuffle","blocksize":0}"#,
                 "zstd" => r#"{"level":3,"checksum":false}"#,
                 "crc32c" | "crc32" | "adler32" | "fletcher32" | "jenkins_lookup3" | "base64" => {
@@ -262,7 +272,7 @@ fn every_other_name_keeps_the_same_promises() {
                 "lz4" => r#"{"acceleration":1}"#,
                 _ => r#"{"level":3}"#,
             };
-            check_codec(&registry(), &spec(dialect, name, words));
+            check_codec(&registry(), &spec(dialect, name, configuration));
         }
     }
 }
@@ -276,7 +286,7 @@ fn of_any_length(data_type: DataType, shape: &[u64]) -> ChunkContext {
 fn codecs_of_elements_of_any_length_keep_their_promises() {
     let items = || DataType::List(Box::new(CoreType::Int32.into()));
     for shape in [&[4, 3][..], &[3, 2, 4], &[7], &[1], &[], &[0]] {
-        for (dialect, name, words, variable) in [
+        for (dialect, name, configuration, variable) in [
             (Dialect::V3, "vlen-utf8", "{}", DataType::String),
             (Dialect::V2, "vlen-utf8", "{}", DataType::String),
             (Dialect::V3, "vlen-bytes", "{}", DataType::Bytes),
@@ -285,7 +295,7 @@ fn codecs_of_elements_of_any_length_keep_their_promises() {
         ] {
             if is_here(dialect, name) {
                 let context = of_any_length(variable, shape);
-                check_codec_on(&registry(), &spec(dialect, name, words), &context);
+                check_codec_on(&registry(), &spec(dialect, name, configuration), &context);
             }
         }
         // The empty value, which nobody wrote, becomes null.
@@ -300,7 +310,9 @@ fn codecs_of_elements_of_any_length_keep_their_promises() {
 
 #[test]
 fn types_of_any_length_keep_their_promises() {
-    let fills = |words: &[&str]| -> Vec<Json> { words.iter().map(|&word| word.into()).collect() };
+    let fills = |configuration: &[&str]| -> Vec<Json> {
+        configuration.iter().map(|&word| word.into()).collect()
+    };
     if is_here(Dialect::V3, "vlen-utf8") {
         let fills = fills(&["x", "füll 日本", "AQID"]);
         check_data_type(&registry(), Dialect::V3, &"string".into(), &fills);
@@ -310,7 +322,7 @@ fn types_of_any_length_keep_their_promises() {
             check_data_type(&registry(), Dialect::V3, &name.into(), &fills(&["AQID", "/w=="]));
         }
     }
-    let words: [Json; 3] = ["string", "variable_length_bytes", "r128"].map(Json::from);
-    check_data_types_differ(&registry(), Dialect::V3, &words[..1]);
-    check_data_types_differ(&registry(), Dialect::V3, &words[1..]);
+    let configuration: [Json; 3] = ["string", "variable_length_bytes", "r128"].map(Json::from);
+    check_data_types_differ(&registry(), Dialect::V3, &configuration[..1]);
+    check_data_types_differ(&registry(), Dialect::V3, &configuration[1..]);
 }

@@ -20,9 +20,9 @@ fn context() -> ChunkContext {
 fn codecs() -> Vec<Arc<dyn BytesToBytes>> {
     let registry = registry();
     let known = registry.codec_names(Dialect::V2);
-    let words = WORDS.iter().filter(|(name, _)| known.contains(name));
-    let built = words.map(|(name, words)| {
-        let spec = spec(Dialect::V2, name, words);
+    let configuration = WORDS.iter().filter(|(name, _)| known.contains(name));
+    let built = configuration.map(|(name, configuration)| {
+        let spec = spec(Dialect::V2, name, configuration);
         match registry.build_codec(&spec, &context()) {
             Ok(Codec::BytesToBytes(codec)) => codec,
             other => panic!("{other:?}"),
@@ -67,7 +67,7 @@ proptest! {
     fn any_bytes_decode_or_are_refused(bytes in some_bytes(), size in sizes()) {
         for codec in codecs() {
             match (codec.decode(Cow::Borrowed(&bytes), size), size) {
-                (Ok(out), DecodedSize::Exactly(due)) => prop_assert_eq!(out.len() as u64, due),
+                (Ok(out), DecodedSize::Exactly(expected)) => prop_assert_eq!(out.len() as u64, expected),
                 (Ok(out), DecodedSize::AtMost(limit)) => prop_assert!(out.len() as u64 <= limit),
                 (Err(_), _) => {}
             }
@@ -94,8 +94,8 @@ proptest! {
             if let Some(cut) = cut {
                 encoded.truncate(cut.index(encoded.len()));
             }
-            let due = DecodedSize::Exactly(bytes.len() as u64);
-            if let Ok(out) = codec.decode(Cow::Borrowed(&encoded), due) {
+            let expected = DecodedSize::Exactly(bytes.len() as u64);
+            if let Ok(out) = codec.decode(Cow::Borrowed(&encoded), expected) {
                 prop_assert_eq!(out.len(), bytes.len());
             }
             let mut out = vec![0; bytes.len()];

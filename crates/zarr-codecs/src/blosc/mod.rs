@@ -18,7 +18,7 @@ use zarr_core::{CodecError, Dialect, Json, MetadataError, Object};
 
 use crate::util::bounded_read::scratch_for;
 use crate::util::libdeflate;
-use crate::util::spelling::spelled;
+use crate::util::metadata::in_every_dialect;
 use crate::zstd_decoder::decompress;
 
 const CODEC: &str = "blosc";
@@ -87,9 +87,9 @@ pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, M
         Some(_) => None,
     };
     let Some(shuffle) = shuffle else {
-        let due =
+        let expected =
             if own { "is `noshuffle`, `shuffle` or `bitshuffle`" } else { "is -1, 0, 1 or 2" };
-        return Err(parameters.wrong("shuffle", due));
+        return Err(parameters.wrong("shuffle", expected));
     };
     let least = i64::from(shuffle != Shuffle::None);
     let type_size = match parameters.get("typesize") {
@@ -181,7 +181,7 @@ impl BytesToBytes for Blosc {
             configuration.insert("typesize", self.type_size as u64);
         }
         configuration.insert("blocksize", self.block_size as u64);
-        spelled(dialect, "blosc", "blosc", configuration)
+        in_every_dialect(dialect, "blosc", "blosc", configuration)
     }
 }
 
@@ -281,8 +281,8 @@ mod tests {
 
     use super::*;
     use crate::testing::{
-        behaves, build, build_on, bytes_to_bytes, context, decode, digest, encode, hex, noise,
-        ramp, refusal, words,
+        behaves, build, build_on, bytes_to_bytes, context, decode, digest, encode, hex, metadata,
+        noise, ramp, refusal,
     };
 
     fn codec(
@@ -427,16 +427,16 @@ mod tests {
                 0x14a2_91ce_abad_8ae6,
             ),
         ];
-        for (encoded, size, due) in cases {
-            assert_eq!(digest(&decode(&*plain(), &hex(encoded), size)), due);
+        for (encoded, size, expected) in cases {
+            assert_eq!(digest(&decode(&*plain(), &hex(encoded), size)), expected);
         }
     }
 
     /// F-085: what the header says is compared with what is there and what is due.
     #[test]
     fn headers_are_not_believed() {
-        let why = |encoded: &str, due| {
-            let size = DecodedSize::Exactly(due);
+        let why = |encoded: &str, expected| {
+            let size = DecodedSize::Exactly(expected);
             plain().decode(hex(encoded).into(), size).unwrap_err().to_string()
         };
         let zeros = "00".repeat(16);
@@ -477,9 +477,9 @@ mod tests {
     #[test]
     fn words_are_checked() {
         let v3 = |change: (&str, &str)| {
-            let words =
+            let configuration =
                 r#"{"cname":"lz4","clevel":5,"shuffle":"shuffle","typesize":4,"blocksize":0}"#;
-            refusal(Dialect::V3, "blosc", &words.replace(change.0, change.1))
+            refusal(Dialect::V3, "blosc", &configuration.replace(change.0, change.1))
         };
         assert_eq!(
             v3(("\"blocksize\":0", "\"blocksize\":0,\"nthreads\":1")),
@@ -505,23 +505,21 @@ mod tests {
     /// T-43: final v3 always gets a word for the shuffle and an element size.
     #[test]
     fn it_is_spelled_in_every_dialect() {
-        let spelled = |core, shuffle: i32| {
+        let names = |core, shuffle: i32| {
             let configuration =
                 format!("{{\"cname\":\"zstd\",\"clevel\":3,\"shuffle\":{shuffle}}}");
             let built = build_on(Dialect::V2, "blosc", &configuration, &context(core, &[4]));
-            words(&*bytes_to_bytes(built)).map(Option::unwrap)
+            metadata(&*bytes_to_bytes(built)).map(Option::unwrap)
         };
-        let [v3, v2, draft] = spelled(CoreType::Int16, -1);
+        let [v3, v2, draft] = names(CoreType::Int16, -1);
         let own = r#"{"cname":"zstd","clevel":3,"shuffle":"shuffle","typesize":2,"blocksize":0}"#;
         let old = r#"{"cname":"zstd","clevel":3,"shuffle":-1,"blocksize":0}"#;
         assert_eq!(v3, format!("blosc {own}"));
         assert_eq!(v2, format!("blosc {old}"));
         assert_eq!(draft, format!("https://purl.org/zarr/spec/codec/blosc/1.0 {old}"));
-        assert!(spelled(CoreType::Int8, -1)[0].contains(r#""shuffle":"bitshuffle","typesize":1"#));
-        assert!(spelled(CoreType::Int8, 0)[0].contains(r#""shuffle":"noshuffle""#));
-        assert!(
-            spelled(CoreType::Float64, 2)[0].contains(r#""shuffle":"bitshuffle","typesize":8"#)
-        );
+        assert!(names(CoreType::Int8, -1)[0].contains(r#""shuffle":"bitshuffle","typesize":1"#));
+        assert!(names(CoreType::Int8, 0)[0].contains(r#""shuffle":"noshuffle""#));
+        assert!(names(CoreType::Float64, 2)[0].contains(r#""shuffle":"bitshuffle","typesize":8"#));
     }
 
     /// T-43: without `typesize` the elements' own size is taken.

@@ -366,7 +366,7 @@ mod tests {
     /// T-38: no byte order is made up where there is none, and v2 and the drafts have no words.
     #[test]
     fn the_codec_is_spelled_as_it_was_meant() {
-        let spelled = |core, configuration: &str| {
+        let metadata = |core, configuration: &str| {
             let codec = bytes(core, &[1], configuration);
             assert!(
                 codec.to_metadata(Dialect::V2).is_none()
@@ -374,9 +374,9 @@ mod tests {
             );
             codec.to_metadata(Dialect::V3).unwrap().to_string()
         };
-        assert_eq!(spelled(Uint8, "{}"), "bytes");
-        assert_eq!(spelled(Uint8, r#"{"endian":"big"}"#), "bytes");
-        assert_eq!(spelled(Int32, r#"{"endian":"big"}"#), r#"bytes {"endian":"big"}"#);
+        assert_eq!(metadata(Uint8, "{}"), "bytes");
+        assert_eq!(metadata(Uint8, r#"{"endian":"big"}"#), "bytes");
+        assert_eq!(metadata(Int32, r#"{"endian":"big"}"#), r#"bytes {"endian":"big"}"#);
         let native = format!("{{\"endian\":\"{}\"}}", Endian::NATIVE.name());
         assert!(bytes(Int32, &[1], &native).is_memory());
         assert!(bytes(Bool, &[1], r#"{"endian":"big"}"#).is_memory());

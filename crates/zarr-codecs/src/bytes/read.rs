@@ -104,8 +104,8 @@ mod tests {
     const SHAPES: [[u64; 3]; 2] = [[24, 32, 40], [4, 8, 4096]];
 
     fn codec(shape: &[u64], endian: &str) -> Arc<dyn ArrayToBytes> {
-        let words = format!("{{\"endian\":\"{endian}\"}}");
-        match build_on(Dialect::V3, "bytes", &words, &context(CoreType::Uint32, shape)) {
+        let configuration = format!("{{\"endian\":\"{endian}\"}}");
+        match build_on(Dialect::V3, "bytes", &configuration, &context(CoreType::Uint32, shape)) {
             Ok(Codec::ArrayToBytes(codec)) => codec,
             other => panic!("{other:?}"),
         }

@@ -58,24 +58,24 @@ impl Options {
         }
     }
 
-    fn read(words: &Words<'_>) -> Result<Options, String> {
-        let preset = words.get("preset", 0..=u32::MAX.into())?.unwrap_or(6);
+    fn read(parameters: &FilterParameters<'_>) -> Result<Options, String> {
+        let preset = parameters.get("preset", 0..=u32::MAX.into())?.unwrap_or(6);
         if !is_preset(preset) {
             return Err(format!("`preset`: {preset} is not one"));
         }
         let default = Options::of_preset(preset);
         Ok(Options {
-            dictionary: words.get("dict_size", 4096..=3 << 29)?.unwrap_or(default.dictionary),
-            literal_context: words.get("lc", 0..=4)?,
-            literal_position: words.get("lp", 0..=4)?,
-            position: words.get("pb", 0..=4)?,
-            mode: match words.get("mode", 1..=2)? {
+            dictionary: parameters.get("dict_size", 4096..=3 << 29)?.unwrap_or(default.dictionary),
+            literal_context: parameters.get("lc", 0..=4)?,
+            literal_position: parameters.get("lp", 0..=4)?,
+            position: parameters.get("pb", 0..=4)?,
+            mode: match parameters.get("mode", 1..=2)? {
                 None => None,
                 Some(1) => Some(Mode::Fast),
                 Some(_) => Some(Mode::Normal),
             },
-            nice_len: words.get("nice_len", 2..=273)?,
-            match_finder: match words.get("mf", 0..=0x14)? {
+            nice_len: parameters.get("nice_len", 2..=273)?,
+            match_finder: match parameters.get("mf", 0..=0x14)? {
                 None => None,
                 Some(0x03) => Some(MatchFinder::HashChain3),
                 Some(0x04) => Some(MatchFinder::HashChain4),
@@ -84,7 +84,7 @@ impl Options {
                 Some(0x14) => Some(MatchFinder::BinaryTree4),
                 Some(other) => return Err(format!("`mf`: {other} is not a match finder")),
             },
-            depth: words.get("depth", 0..=u32::MAX.into())?,
+            depth: parameters.get("depth", 0..=u32::MAX.into())?,
             ..default
         })
     }
@@ -119,9 +119,9 @@ impl Options {
 }
 
 /// The members of one filter.
-struct Words<'a>(&'a Object);
+struct FilterParameters<'a>(&'a Object);
 
-impl Words<'_> {
+impl FilterParameters<'_> {
     fn get(&self, name: &str, range: RangeInclusive<i64>) -> Result<Option<u32>, String> {
         match self.0.get(name) {
             None | Some(Json::Null) => Ok(None),
@@ -139,16 +139,17 @@ impl Filter {
         let object = json.as_object().ok_or("each is an object")?;
         let id = object.get("id").and_then(Json::as_i64);
         let id = id.ok_or("each has a number as its `id`")?;
-        let words = Words(object);
+        let parameters = FilterParameters(object);
         let start = 0..=u32::MAX.into();
         match id {
             LZMA1 | LZMA2 => {
-                Ok(Filter::Lzma { second: id == LZMA2, options: Options::read(&words)? })
+                Ok(Filter::Lzma { second: id == LZMA2, options: Options::read(&parameters)? })
             }
-            DELTA => Ok(Filter::Delta { distance: words.get("dist", 1..=256)?.unwrap_or(1) }),
-            4..=9 => {
-                Ok(Filter::Branch { id, start: words.get("start_offset", start)?.unwrap_or(0) })
-            }
+            DELTA => Ok(Filter::Delta { distance: parameters.get("dist", 1..=256)?.unwrap_or(1) }),
+            4..=9 => Ok(Filter::Branch {
+                id,
+                start: parameters.get("start_offset", start)?.unwrap_or(0),
+            }),
             _ => Err(format!("`id`: {id} is not a filter that is known here")),
         }
     }

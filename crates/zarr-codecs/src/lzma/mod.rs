@@ -17,7 +17,7 @@ use zarr_core::{CodecError, Dialect, Json, MetadataError, Object};
 
 use self::filter::{Filter, Options, chain, is_preset};
 use crate::util::bounded_read::{no_rest, read_all, read_into};
-use crate::util::spelling::spelled;
+use crate::util::metadata::in_every_dialect;
 
 const CODEC: &str = "lzma";
 
@@ -43,7 +43,7 @@ struct Lzma {
     preset: Option<u32>,
     filters: Vec<Filter>,
     /// The filters as the document writes them.
-    words: Json,
+    configuration: Json,
 }
 
 /// Makes the codec.
@@ -64,8 +64,8 @@ pub(crate) fn build(spec: &CodecSpec, _: &ChunkContext) -> Result<Codec, Metadat
     if preset.is_some_and(|p| !is_preset(p)) {
         return Err(parameters.wrong("preset", "is 0 to 9, or 2147483648 more"));
     }
-    let words = parameters.get("filters").cloned().unwrap_or(Json::Null);
-    let filters = match &words {
+    let configuration = parameters.get("filters").cloned().unwrap_or(Json::Null);
+    let filters = match &configuration {
         Json::Null => Ok(Vec::new()),
         Json::Array(items) => items.iter().map(Filter::read).collect(),
         other => Err(format!("a list of objects is due, not {}", other.kind())),
@@ -79,7 +79,7 @@ pub(crate) fn build(spec: &CodecSpec, _: &ChunkContext) -> Result<Codec, Metadat
     if let Some(why) = why {
         return Err(parameters.wrong("filters", why));
     }
-    let lzma = Lzma { format, check, preset, filters, words };
+    let lzma = Lzma { format, check, preset, filters, configuration };
     // Chains that liblzma refuses are an error now, not at the first chunk.
     if !lzma.filters.is_empty() && lzma.encoder(0).is_err() {
         return Err(parameters.wrong("filters", "cannot be chained like this for this format"));
@@ -174,8 +174,8 @@ impl BytesToBytes for Lzma {
             .with("format", format)
             .with("check", self.check)
             .with("preset", preset)
-            .with("filters", self.words.clone());
-        spelled(dialect, "numcodecs.lzma", "lzma", configuration)
+            .with("filters", self.configuration.clone());
+        in_every_dialect(dialect, "numcodecs.lzma", "lzma", configuration)
     }
 }
 
@@ -183,7 +183,7 @@ impl BytesToBytes for Lzma {
 mod tests {
     use super::*;
     use crate::testing::{
-        behaves, build, decode, digest, encode, hex, noise, ramp, refusal, words,
+        behaves, build, decode, digest, encode, hex, metadata, noise, ramp, refusal,
     };
 
     const RAW: &str = r#"{"format":3,"filters":[{"id":3,"dist":4},{"id":33,"preset":6}]}"#;
@@ -313,7 +313,7 @@ mod tests {
     #[test]
     fn all_four_members_are_spelled() {
         assert_eq!(
-            words(&*lzma("{}")).map(Option::unwrap),
+            metadata(&*lzma("{}")).map(Option::unwrap),
             [
                 r#"numcodecs.lzma {"format":1,"check":-1,"preset":null,"filters":null}"#,
                 r#"lzma {"format":1,"check":-1,"preset":null,"filters":null}"#,

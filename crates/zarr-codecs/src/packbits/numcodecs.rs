@@ -10,7 +10,7 @@ use zarr_core::data_type::CoreType;
 use zarr_core::region::element_count;
 use zarr_core::{CodecError, Dialect, MetadataError, Object};
 
-use crate::util::spelling;
+use crate::util::metadata;
 use crate::util::v3_adapter::{Flat, in_dialect};
 use zarr_core::codec::scratch::zeroed;
 
@@ -89,7 +89,7 @@ impl BytesToBytes for PackBits {
     }
 
     fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
-        spelling::numcodecs(dialect, Self::CODEC, Object::new())
+        metadata::numcodecs(dialect, Self::CODEC, Object::new())
     }
 }
 
@@ -101,8 +101,8 @@ mod tests {
 
     use super::*;
     use crate::testing::{
-        build_on, bytes_to_bytes, context, decode, encode, heeds_sizes, hex, refusal,
-        survives_damage, words,
+        build_on, bytes_to_bytes, context, decode, encode, heeds_sizes, hex, metadata, refusal,
+        survives_damage,
     };
 
     fn flat() -> Arc<dyn BytesToBytes> {
@@ -174,7 +174,7 @@ mod tests {
         let built = build_on(Dialect::V3, "numcodecs.packbits", r#"{"first_bit":0}"#, &bools);
         assert!(built.is_err());
         assert_eq!(
-            words(&*flat()),
+            metadata(&*flat()),
             [Some("numcodecs.packbits".into()), Some("packbits".into()), None]
         );
     }

@@ -180,8 +180,8 @@ impl ArrayToBytes for PackBits {
         within: &Region,
         mut out: ViewMut<'_>,
     ) -> Result<(), CodecError> {
-        let due = self.encoded_size(shape).unwrap_or(u64::MAX);
-        DecodedSize::Exactly(due).check(CODEC, encoded.len() as u64)?;
+        let expected = self.encoded_size(shape).unwrap_or(u64::MAX);
+        DecodedSize::Exactly(expected).check(CODEC, encoded.len() as u64)?;
         let (_, padding) = self.sizes(shape).expect("a chunk with a size has bits");
         let (found, packed) = match self.count {
             Count::None => (None, encoded),
@@ -213,8 +213,8 @@ impl ArrayToBytes for PackBits {
     }
 
     fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
-        let words = || CodecSpec::v3(CODEC, self.configuration.clone());
-        (dialect == Dialect::V3).then(words)
+        let configuration = || CodecSpec::v3(CODEC, self.configuration.clone());
+        (dialect == Dialect::V3).then(configuration)
     }
 }
 
@@ -331,9 +331,9 @@ mod tests {
         let built =
             build_on(Dialect::V3, CODEC, r#"{"last_bit":1}"#, &context(CoreType::Bool, &[1]));
         assert!(built.is_err());
-        let words = r#"{"padding_encoding":"last_byte","first_bit":1}"#;
-        let spelled = codec(CoreType::Uint8, words).to_metadata(Dialect::V3).unwrap();
-        assert_eq!(spelled.to_string(), format!("packbits {words}"));
-        assert!(codec(CoreType::Uint8, words).to_metadata(Dialect::V2).is_none());
+        let configuration = r#"{"padding_encoding":"last_byte","first_bit":1}"#;
+        let metadata = codec(CoreType::Uint8, configuration).to_metadata(Dialect::V3).unwrap();
+        assert_eq!(metadata.to_string(), format!("packbits {configuration}"));
+        assert!(codec(CoreType::Uint8, configuration).to_metadata(Dialect::V2).is_none());
     }
 }

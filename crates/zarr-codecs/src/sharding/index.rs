@@ -165,11 +165,11 @@ impl Index {
     /// # Errors
     /// [`CodecError::Corrupt`] for half an entry, or one that ends beyond what can be.
     pub fn get(&self, entry: usize) -> Result<Option<Range<u64>>, CodecError> {
-        let words @ [offset, length] = self.entries[entry];
-        if words == ABSENT {
+        let configuration @ [offset, length] = self.entries[entry];
+        if configuration == ABSENT {
             return Ok(None);
         }
-        match offset.checked_add(length).filter(|_| !words.contains(&u64::MAX)) {
+        match offset.checked_add(length).filter(|_| !configuration.contains(&u64::MAX)) {
             Some(end) => Ok(Some(offset..end)),
             None => {
                 let why = format!("inner chunk {entry} is said to be {length} bytes at {offset}");

@@ -149,14 +149,14 @@ impl<K: Kernel> BytesToBytes for Numbers<K> {
     /// In final v3 elements are native when the codec sees them, so the types' byte order means nothing
     /// there; zarr-python writes `<`.
     fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
-        let words = |t: NumberType| match dialect {
+        let typestr = |t: NumberType| match dialect {
             Dialect::V3 => t.core.typestr(Endian::Little),
             _ => t.core.typestr(t.endian),
         };
         let mut configuration = self.kernel.configuration();
         if let Some([decoded, encoded]) = K::TYPES {
-            configuration.insert(decoded, words(self.types.decoded));
-            configuration.insert(encoded, words(self.types.encoded));
+            configuration.insert(decoded, typestr(self.types.decoded));
+            configuration.insert(encoded, typestr(self.types.encoded));
         }
         match dialect {
             Dialect::V3 => Some(CodecSpec::v3(self.kernel.v3(), configuration)),

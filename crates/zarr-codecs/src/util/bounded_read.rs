@@ -76,8 +76,8 @@ fn broken(
     size: Option<DecodedSize>,
 ) -> CodecError {
     match (error.kind(), size) {
-        (ErrorKind::UnexpectedEof, Some(DecodedSize::Exactly(due))) => {
-            CodecError::corrupt(codec, format!("stream ends after {read} of {due} bytes"))
+        (ErrorKind::UnexpectedEof, Some(DecodedSize::Exactly(expected))) => {
+            CodecError::corrupt(codec, format!("stream ends after {read} of {expected} bytes"))
         }
         (ErrorKind::UnexpectedEof, _) => {
             CodecError::corrupt(codec, format!("stream ends after {read} bytes"))

@@ -8,28 +8,28 @@ use std::fmt::Debug;
 use zarr_core::codec::{BytesToBytes, Codec, CodecSpec, DecodedSize, Parameters};
 use zarr_core::{CodecError, Dialect, MetadataError, Object};
 
-use crate::util::spelling::numcodecs;
+use crate::util::metadata::numcodecs;
 
 /// Bytes that a checksum takes.
 const SIZE: usize = 4;
 
 /// Where the checksum stands: numcodecs' `location`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum ChecksumLocation {
     Start,
     End,
 }
 
-impl Place {
+impl ChecksumLocation {
     /// Reads the parameter `location`.
     pub(crate) fn read(
         parameters: &mut Parameters<'_>,
-        usual: Place,
-    ) -> Result<Place, MetadataError> {
+        usual: ChecksumLocation,
+    ) -> Result<ChecksumLocation, MetadataError> {
         match parameters.string("location")? {
             None => Ok(usual),
-            Some("start") => Ok(Place::Start),
-            Some("end") => Ok(Place::End),
+            Some("start") => Ok(ChecksumLocation::Start),
+            Some("end") => Ok(ChecksumLocation::End),
             Some(other) => {
                 let why = format!("`{other}` is neither `start` nor `end`");
                 Err(parameters.wrong("location", why))
@@ -40,8 +40,8 @@ impl Place {
     /// The parameter `location`.
     pub(crate) fn written(self) -> Object {
         let location = match self {
-            Place::Start => "start",
-            Place::End => "end",
+            ChecksumLocation::Start => "start",
+            ChecksumLocation::End => "end",
         };
         Object::new().with("location", location)
     }
@@ -55,32 +55,36 @@ pub(crate) trait Checksum: Debug + Send + Sync + 'static {
     fn sum(&self, bytes: &[u8]) -> u32;
 
     /// Whether `found` may stand for the checksum `due`.
-    fn is(&self, due: u32, found: u32) -> bool {
-        due == found
+    fn is(&self, expected: u32, found: u32) -> bool {
+        expected == found
     }
 
     /// The codec's metadata.
-    fn to_metadata(&self, place: Place, dialect: Dialect) -> Option<CodecSpec>;
+    fn to_metadata(&self, location: ChecksumLocation, dialect: Dialect) -> Option<CodecSpec>;
 }
 
 /// A chunk and its checksum.
 #[derive(Debug)]
 struct Guard<C> {
     checksum: C,
-    place: Place,
+    location: ChecksumLocation,
 }
 
 /// A codec that puts a checksum there, least significant byte first.
-pub(crate) fn guard(checksum: impl Checksum, place: Place) -> Codec {
-    Codec::bytes_to_bytes(Guard { checksum, place })
+pub(crate) fn guard(checksum: impl Checksum, location: ChecksumLocation) -> Codec {
+    Codec::bytes_to_bytes(Guard { checksum, location })
 }
 
 /// The metadata of a checksum that numcodecs puts at the start by default.
-pub(crate) fn spelled_at_start(id: &str, place: Place, dialect: Dialect) -> Option<CodecSpec> {
+pub(crate) fn metadata_at_start(
+    id: &str,
+    location: ChecksumLocation,
+    dialect: Dialect,
+) -> Option<CodecSpec> {
     // Older releases of numcodecs do not know the parameter.
-    let configuration = match place {
-        Place::Start => Object::new(),
-        Place::End => place.written(),
+    let configuration = match location {
+        ChecksumLocation::Start => Object::new(),
+        ChecksumLocation::End => location.written(),
     };
     numcodecs(dialect, id, configuration)
 }
@@ -88,20 +92,20 @@ pub(crate) fn spelled_at_start(id: &str, place: Place, dialect: Dialect) -> Opti
 impl<C: Checksum> Guard<C> {
     /// The bytes, if their checksum is right.
     fn checked<'a>(&self, encoded: &'a [u8]) -> Result<&'a [u8], CodecError> {
-        let split = match self.place {
-            Place::Start => encoded.split_first_chunk().map(|(sum, bytes)| (bytes, sum)),
-            Place::End => encoded.split_last_chunk(),
+        let split = match self.location {
+            ChecksumLocation::Start => encoded.split_first_chunk().map(|(sum, bytes)| (bytes, sum)),
+            ChecksumLocation::End => encoded.split_last_chunk(),
         };
         let Some((bytes, found)) = split else {
             return Err(CodecError::corrupt(C::CODEC, "the checksum is cut off"));
         };
-        let (due, found) = (self.checksum.sum(bytes), u32::from_le_bytes(*found));
-        if self.checksum.is(due, found) {
+        let (expected, found) = (self.checksum.sum(bytes), u32::from_le_bytes(*found));
+        if self.checksum.is(expected, found) {
             Ok(bytes)
         } else {
             Err(CodecError::corrupt(
                 C::CODEC,
-                format!("checksum is {due:08x}, but {found:08x} is stored"),
+                format!("checksum is {expected:08x}, but {found:08x} is stored"),
             ))
         }
     }
@@ -110,9 +114,9 @@ impl<C: Checksum> Guard<C> {
 impl<C: Checksum> BytesToBytes for Guard<C> {
     fn encode<'a>(&self, decoded: Cow<'a, [u8]>) -> Result<Cow<'a, [u8]>, CodecError> {
         let sum = self.checksum.sum(&decoded).to_le_bytes();
-        let (before, after) = match self.place {
-            Place::Start => (&sum[..], &[][..]),
-            Place::End => (&[][..], &sum[..]),
+        let (before, after) = match self.location {
+            ChecksumLocation::Start => (&sum[..], &[][..]),
+            ChecksumLocation::End => (&[][..], &sum[..]),
         };
         match decoded {
             Cow::Borrowed(bytes) => Ok(Cow::Owned([before, bytes, after].concat())),
@@ -131,9 +135,9 @@ impl<C: Checksum> BytesToBytes for Guard<C> {
     ) -> Result<Cow<'a, [u8]>, CodecError> {
         let len = self.checked(&encoded)?.len();
         size.check(C::CODEC, len as u64)?;
-        let from = match self.place {
-            Place::Start => SIZE,
-            Place::End => 0,
+        let from = match self.location {
+            ChecksumLocation::Start => SIZE,
+            ChecksumLocation::End => 0,
         };
         Ok(match encoded {
             Cow::Borrowed(bytes) => Cow::Borrowed(&bytes[from..from + len]),
@@ -157,7 +161,7 @@ impl<C: Checksum> BytesToBytes for Guard<C> {
     }
 
     fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
-        self.checksum.to_metadata(self.place, dialect)
+        self.checksum.to_metadata(self.location, dialect)
     }
 }
 
@@ -168,13 +172,18 @@ pub(crate) mod tests {
 
     /// What must hold of every checksum, with the checksums of another implementation: of bytes that
     /// stand there as text, and each in hexadecimal digits.
-    pub(crate) fn guards(id: &str, words: &str, place: Place, sums: &[(&[u8], &str)]) {
-        let codec = build(Dialect::V2, id, words);
+    pub(crate) fn guards(
+        id: &str,
+        configuration: &str,
+        location: ChecksumLocation,
+        sums: &[(&[u8], &str)],
+    ) {
+        let codec = build(Dialect::V2, id, configuration);
         behaves(&*codec);
         for &(bytes, sum) in sums {
-            let encoded = match place {
-                Place::Start => [&hex(sum)[..], bytes].concat(),
-                Place::End => [bytes, &hex(sum)[..]].concat(),
+            let encoded = match location {
+                ChecksumLocation::Start => [&hex(sum)[..], bytes].concat(),
+                ChecksumLocation::End => [bytes, &hex(sum)[..]].concat(),
             };
             assert_eq!(encode(&*codec, bytes), encoded, "{id} of {} bytes", bytes.len());
             assert_eq!(decode(&*codec, &encoded, bytes.len() as u64), bytes);

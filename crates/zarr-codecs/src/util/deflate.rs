@@ -4,7 +4,7 @@ use zarr_core::codec::{CodecSpec, Parameters};
 use zarr_core::{CodecError, Dialect, MetadataError, Object};
 
 use crate::util::bounded_read;
-use crate::util::spelling::spelled;
+use crate::util::metadata::in_every_dialect;
 
 /// How hard to look for repetitions, 0 to 9.
 #[derive(Clone, Copy, Debug)]
@@ -26,7 +26,7 @@ impl Level {
 
     pub(crate) fn to_metadata(self, dialect: Dialect, v3: &str, v2: &str) -> Option<CodecSpec> {
         let configuration = Object::new().with("level", u64::from(self.0));
-        spelled(dialect, v3, v2, configuration)
+        in_every_dialect(dialect, v3, v2, configuration)
     }
 }
 

@@ -62,8 +62,8 @@ pub(crate) fn decode_each(
     mut out: ViewMut<'_>,
     step: Step<'_>,
 ) -> Result<(), CodecError> {
-    let due = (out.len() as u64).saturating_mul(size as u64);
-    DecodedSize::Exactly(due).check(codec, encoded.len() as u64)?;
+    let expected = (out.len() as u64).saturating_mul(size as u64);
+    DecodedSize::Exactly(expected).check(codec, encoded.len() as u64)?;
     let all =
         |memory: &mut [u8]| step(encoded, memory).map_err(|why| CodecError::corrupt(codec, why));
     if let Some(memory) = out.as_bytes_mut() {

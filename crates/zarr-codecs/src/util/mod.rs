@@ -10,11 +10,11 @@ pub(crate) mod checksum;
 pub(crate) mod deflate;
 pub(crate) mod elementwise;
 pub(crate) mod libdeflate;
+pub(crate) mod metadata;
 pub(crate) mod number;
 pub(crate) mod reshape_common;
 pub(crate) mod shuffle_kernel;
 #[cfg(target_arch = "x86_64")]
 mod simd;
-pub(crate) mod spelling;
 pub(crate) mod v3_adapter;
 pub(crate) mod values;

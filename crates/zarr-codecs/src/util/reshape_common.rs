@@ -15,8 +15,8 @@ pub(crate) fn decode(
     encoded: &[u8],
     mut out: ViewMut<'_>,
 ) -> Result<(), CodecError> {
-    let due = (out.len() * out.element_size()) as u64;
-    DecodedSize::Exactly(due).check(codec, encoded.len() as u64)?;
+    let expected = (out.len() * out.element_size()) as u64;
+    DecodedSize::Exactly(expected).check(codec, encoded.len() as u64)?;
     out.copy_from(&View::new(encoded, &out.shape(), out.element_size()));
     Ok(())
 }

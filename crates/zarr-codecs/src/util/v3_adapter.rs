@@ -39,8 +39,8 @@ impl<F: Flat> ArrayToArray for V3Adapter<F> {
 
     fn decode(&self, encoded: &[u8], mut out: ViewMut<'_>) -> Result<(), CodecError> {
         let size = (out.len() * out.element_size()) as u64;
-        if let Some(due) = self.0.encoded_size(size)? {
-            DecodedSize::Exactly(due).check(F::CODEC, encoded.len() as u64)?;
+        if let Some(expected) = self.0.encoded_size(size)? {
+            DecodedSize::Exactly(expected).check(F::CODEC, encoded.len() as u64)?;
         }
         if let Some(memory) = out.as_bytes_mut() {
             return self.0.decode_into(Cow::Borrowed(encoded), memory);

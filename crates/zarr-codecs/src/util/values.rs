@@ -126,10 +126,12 @@ impl Values {
                 kind.brief()
             )));
         }
-        let due = element_count(shape);
+        let expected = element_count(shape);
         let many = |stored: &[u64]| {
-            let due = due.map_or("too many".into(), |due| due.to_string());
-            self.corrupt(format!("elements of shape {stored:?} are stored, where {due} are due"))
+            let expected = expected.map_or("too many".into(), |expected| expected.to_string());
+            self.corrupt(format!(
+                "elements of shape {stored:?} are stored, where {expected} are due"
+            ))
         };
         let mut flat = Vec::new();
         match stored {
@@ -138,7 +140,7 @@ impl Values {
                 let Some(lengths): Option<Vec<u64>> = lengths else {
                     return Err(self.corrupt(format!("{} is no shape", stored.brief())));
                 };
-                if element_count(&lengths) != due || due.is_none() {
+                if element_count(&lengths) != expected || expected.is_none() {
                     return Err(many(&lengths));
                 }
                 if !flatten(values, &lengths, &mut flat) {
@@ -150,7 +152,7 @@ impl Values {
                 if !flatten(values, shape, &mut flat) {
                     flat = values.iter().collect();
                 }
-                if due != Some(flat.len() as u64) {
+                if expected != Some(flat.len() as u64) {
                     return Err(many(&[flat.len() as u64]));
                 }
             }

@@ -4,7 +4,7 @@ use zarr_core::codec::CodecSpec;
 use zarr_core::{Dialect, Object};
 
 /// A codec that every dialect knows, all with the same configuration.
-pub(crate) fn spelled(
+pub(crate) fn in_every_dialect(
     dialect: Dialect,
     v3: &str,
     v2: &str,
