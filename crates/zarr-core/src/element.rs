@@ -16,19 +16,19 @@ use crate::data_type::{DataType, FloatFormat, Repr, Scalar};
 /// [`NumpyTime`](crate::data_type::NumpyTime), `i8` for `int4`. The bits of floats of eight bits and fewer
 /// are `[u8; 1]`; [`Scalar::load`] gives their values.
 /// `half`'s `f16` and `bf16` and `num-complex`' `Complex` come with the features of those names.
-/// Bools are checked when they are read, so that no other byte becomes one. Elements of any length are
-/// `String` and `Vec<u8>`; those that may be missing are `Option<T>`.
+/// Bools are checked when they are read, so that no other byte becomes one. Variable-length elements are `String` and
+/// `Vec<u8>`; nullable ones are `Option<T>`.
 pub trait Element: Clone + Default + Send + Sync + 'static {
     /// Its name in messages.
     const NAME: &'static str;
 
-    /// Bytes that memory has of an element of fixed size; of no meaning for one of any length.
+    /// Bytes in memory of a fixed-size element; unused for a variable-length one.
     const SIZE: usize = size_of::<Self>();
 
     /// Whether an array of this type holds such elements.
     fn is(data_type: &DataType) -> bool;
 
-    /// Room for so many elements; `None` if there is none.
+    /// Allocates `count` elements; `None` if there is no memory.
     fn alloc(count: usize) -> Option<Vec<Self>>;
 
     /// The memory of elements, to be filled with elements that are checked already; `None` if only
@@ -41,7 +41,7 @@ pub trait Element: Clone + Default + Send + Sync + 'static {
     /// One element from its bytes, native ones if it is of fixed size.
     fn from_bytes(bytes: &[u8]) -> Self;
 
-    /// The bytes of an element of any length; of no meaning for one of fixed size.
+    /// The bytes of a variable-length element; unused for a fixed-size one.
     fn as_bytes(&self) -> &[u8] {
         &[]
     }
@@ -154,7 +154,7 @@ macro_rules! raw_elements {
 
 raw_elements! { 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 20 24 32 }
 
-/// Room for elements that have memory of their own.
+/// Allocates elements that own memory.
 fn alloc_output<T: Clone + Default>(count: usize) -> Option<Vec<T>> {
     let mut elements = Vec::new();
     elements.try_reserve_exact(count).ok()?;

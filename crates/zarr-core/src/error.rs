@@ -216,11 +216,11 @@ impl<C: Into<Cause>> From<C> for Error {
     }
 }
 
-/// So many indices of a chunk are told.
+/// The most indices of a chunk in a message.
 const MOST_INDICES: usize = 16;
-/// So many characters of a path or a key are told.
+/// The most characters of a path or a key in a message.
 const MOST_KEY: usize = 400;
-/// So many characters of what went wrong are told; names and values out of documents are in it.
+/// The most characters of the cause in a message: it may contain names and values from documents.
 const MOST_TEXT: usize = 1000;
 
 /// A text of at most `most` characters, what is left out of its middle told by three dots.

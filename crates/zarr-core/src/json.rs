@@ -80,7 +80,7 @@ impl Json {
     /// Any `serde` value as JSON.
     ///
     /// # Errors
-    /// `serde_json`'s, when the value cannot be said in JSON.
+    /// `serde_json`'s, when JSON cannot represent the value.
     pub fn from_serde<T: serde::Serialize + ?Sized>(value: &T) -> Result<Json, serde_json::Error> {
         let text = serde_json::to_vec(value)?;
         Json::parse(&text).map_err(de::Error::custom)
@@ -138,7 +138,7 @@ impl Text {
     /// As [`Json::parse_tolerant`] reads them.
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`Json::parse_tolerant`].
     pub fn of(text: &Bytes) -> Result<Text, String> {
         let checked = checked(text, &mut Oddities::default())?;
         Ok(Text(text.slice_ref(checked.as_bytes())))

@@ -6,7 +6,7 @@ use crate::error::MetadataError;
 ///
 /// What a store announces is never trusted: these bounds hold whatever a document, a header or a server says.
 /// What a server may send beyond what was asked for, 64 KiB, is no member: it is thrown away, so that no data need more.
-/// Remote stores bound the keys of a listing by an option of their own, `max_listed`.
+/// Remote stores bound the keys of a listing by their option `max_listed`.
 ///
 /// Raise one with [`crate::OpenOptions::limits`] where data are larger and come from someone you trust.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,8 +17,8 @@ pub struct Limits {
     pub rank: usize,
     /// Axes of an array that is created; 64.
     pub new_rank: usize,
-    /// Bytes of decoded chunks that this process holds at once, over all threads and all handles, before they are laid
-    /// into the caller's memory; 2 GiB. Decoding waits until others are done; one chunk that alone would take more is an
+    /// Bytes of decoded chunks that this process holds at once, over all threads and all handles, before they are copied
+    /// to the caller's memory; 2 GiB. Decoding waits until other threads are done; one chunk that would take more is an
     /// error.
     pub decoded: u64,
 }
@@ -35,7 +35,7 @@ impl Limits {
         Limits { document: u64::MAX, rank: usize::MAX, new_rank: usize::MAX, decoded: u64::MAX }
     }
 
-    /// Refuses to read an array of so many axes.
+    /// Refuses to read an array of more axes than the limit.
     ///
     /// # Errors
     /// [`MetadataError::Limit`].
@@ -43,7 +43,7 @@ impl Limits {
         above("the rank", rank, self.rank, "rank")
     }
 
-    /// Refuses to create an array of so many axes.
+    /// Refuses to create an array of more axes than the limit.
     ///
     /// # Errors
     /// [`MetadataError::Limit`].

@@ -5,8 +5,8 @@
 #[cfg(target_os = "linux")]
 const LARGE: usize = 4 << 20;
 
-/// Zeroed memory; `None` if there is not so much. Large memory lies in large pages where the system has them,
-/// which makes filling it cheaper.
+/// Zeroed memory; `None` if there is too little. Large memory has large pages where the system offers them, which makes
+/// filling it cheaper.
 pub(crate) fn zeroed<T: bytemuck::Zeroable>(count: usize) -> Option<Vec<T>> {
     let mut memory = bytemuck::allocation::try_zeroed_vec(count).ok()?;
     advise(&mut memory);
@@ -26,7 +26,7 @@ fn advise<T>(memory: &mut [T]) {
     else {
         return;
     };
-    // SAFETY: whole pages inside memory that is borrowed alone; the advice changes none of its bytes, and
+    // SAFETY: whole pages inside memory that is borrowed mutably; the advice changes none of its bytes, and
     // a system that does not take it says so, which is as good.
     unsafe {
         libc::madvise(begin.add(skipped).cast(), inside, libc::MADV_HUGEPAGE);

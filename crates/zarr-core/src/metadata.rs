@@ -1,8 +1,7 @@
 //! The metadata of a node, whatever the dialect of its document.
 //!
-//! The model speaks final v3, the widest of the dialects. Attributes are kept to the letter; a rewrite
-//! changes one member of the document itself (see [`crate::format::Place`]), so that what nobody here
-//! understands survives it.
+//! The model follows final v3, the widest of the dialects. Attributes are kept to the letter; a rewrite changes one
+//! member of the document (see [`crate::format::Place`]) and keeps the unknown ones.
 
 use std::sync::Arc;
 
@@ -20,7 +19,7 @@ pub struct ArrayMetadata {
     pub shape: Vec<u64>,
     /// The type of an element.
     pub data_type: DataType,
-    /// The type as the document spells it.
+    /// The type as the document declares it.
     pub declared_type: Json,
     /// How the array is cut into chunks; `None` if this build does not know the grid.
     pub grid: Option<Arc<dyn ChunkGrid>>,
@@ -28,18 +27,18 @@ pub struct ArrayMetadata {
     pub chunk_keys: ChunkKeys,
     /// The codecs, in the order in which they encode.
     pub codecs: Vec<CodecSpec>,
-    /// What elements hold that nobody wrote; `None` if that is undefined, which reads as zero bytes.
+    /// The value of elements that were never written; `None` if it is undefined, which reads as zero bytes.
     pub fill_value: Option<FillValue>,
-    /// The fill value as the document spells it.
+    /// The fill value as the document declares it.
     pub declared_fill: Json,
     /// The user's attributes, to the letter.
     pub attributes: Object,
     /// The axes' names, if they have any; a single axis may have none.
     pub dimension_names: Option<Vec<Option<String>>>,
-    /// Members of the document that nobody here understands, and may be ignored.
+    /// Unknown members of the document that may be ignored.
     pub unknown: Object,
-    /// How many chunks along each axis lie in one stored object, where the sharding storage transformer
-    /// of the draft says so. Such arrays are read, not written.
+    /// How many chunks along each axis one stored object holds, with the sharding storage transformer of the drafts. Such
+    /// arrays are read, not written.
     pub shards: Option<Vec<u64>>,
     /// Why the elements cannot be read or written by this build, if so.
     pub unsupported: Vec<Unsupported>,
@@ -50,9 +49,9 @@ pub struct ArrayMetadata {
 pub struct GroupMetadata {
     /// The user's attributes, to the letter.
     pub attributes: Object,
-    /// Members of the document that nobody here understands, and may be ignored.
+    /// Unknown members of the document that may be ignored.
     pub unknown: Object,
-    /// Whether the group has no document of its own (D-008).
+    /// Whether the group has no document (D-008).
     pub implicit: bool,
 }
 
@@ -128,7 +127,7 @@ impl ArrayMetadata {
         self.grid.as_ref().and_then(|grid| grid.chunk_shape())
     }
 
-    /// The bytes of one element that nobody wrote.
+    /// The bytes of one element that was never written.
     pub fn fill_bytes(&self) -> Vec<u8> {
         match &self.fill_value {
             Some(fill) => fill.as_bytes().to_vec(),

@@ -1,12 +1,12 @@
 //! Tells which value of an array stands for a missing one, and keeps it in conversions (decision 0136).
 //!
 //! netCDF and xarray mask a missing value. In v2 and in the drafts they take `fill_value` for it, and the attribute
-//! `_FillValue` only where `fill_value` is null. In final v3 they take the attribute `_FillValue` alone, in xarray's
-//! spelling: a number for integers, base64 of a little-endian double for floats, two of those for complex numbers.
+//! `_FillValue` only where `fill_value` is null. In final v3 they take only the attribute `_FillValue`, in the form of
+//! xarray: a number for integers, base64 of a little-endian double for floats, two of those for complex numbers.
 //! xarray opens no dataset with such an attribute on an array of another type, and bools never get one.
 //!
 //! This module is the one place for the rule. [`crate::ArrayMetadata`] is converted by [`convert`], which `zarr::copy`
-//! calls; `zarr-nczarr` spells and reads the attribute with [`to_json`] and [`from_json`].
+//! calls; `zarr-nczarr` writes and reads the attribute with [`to_json`] and [`from_json`].
 
 use crate::data_type::{
     DataType, FillValue, FloatFormat, Repr, Rounding, Scalar, base64_decode, base64_encode,
@@ -24,7 +24,7 @@ pub fn is_fill_value(dialect: Dialect) -> bool {
     dialect != Dialect::V3
 }
 
-/// The missing value in the words of the attribute `_FillValue` in final v3; `None` for a type that has no words.
+/// The missing value as the attribute `_FillValue` in final v3; `None` for a type that the attribute cannot represent.
 pub fn to_json(data_type: &DataType, value: &FillValue) -> Option<Json> {
     let DataType::Core(core) = data_type else { return None };
     let bytes = value.as_bytes();
@@ -45,8 +45,8 @@ fn float_to_json(format: FloatFormat, bytes: &[u8]) -> Json {
     base64_encode(&value.to_le_bytes()).into()
 }
 
-/// The missing value that the attribute `_FillValue` means for an array of this type: in xarray's spelling, or in that
-/// of fill values, which netcdf-c uses; `None` if it means none.
+/// The missing value in the attribute `_FillValue` of an array of this type: in the form of xarray, or in that of fill
+/// values, which netcdf-c uses; `None` if it is neither.
 pub fn from_json(data_type: &DataType, json: &Json) -> Option<FillValue> {
     let of_base64 = match (data_type.scalar(), json) {
         (Some(Scalar::Float(format)), one) => float_from_json(format, one),
@@ -89,7 +89,7 @@ pub fn of(metadata: &ArrayMetadata, dialect: Dialect) -> Option<FillValue> {
     let attribute = || {
         let json = metadata.attributes.get(FILL_VALUE)?;
         let missing = from_json(&metadata.data_type, json)?;
-        // The attribute's words have one NaN, and it masks every other: the fill value's bits stay.
+        // The attribute has one NaN, which masks every other: the bits of the fill value stay.
         let nan = |value: &&FillValue| is_nan(&metadata.data_type, value);
         match metadata.fill_value.as_ref().filter(nan) {
             Some(fill) if nan(&&missing) => Some(fill.clone()),

@@ -9,10 +9,10 @@ use crate::limits::Limits;
 /// Whether writers of different parts of one chunk, or of one document, wait for each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Guard {
-    /// Nothing is lost: a part is laid over what is there now, and again if that changed meanwhile.
+    /// Nothing is lost: a part is merged into the stored value, and again if another writer changed that concurrently.
     #[default]
     On,
-    /// The caller promises that nobody else writes the same chunks; saves a lock and a comparison.
+    /// The caller promises that no other writer writes the same chunks; saves a lock and a comparison.
     Off,
 }
 

@@ -51,7 +51,7 @@ pub struct StructField {
 }
 
 impl StructField {
-    /// A field of type `T` behind so many bytes.
+    /// A field of type `T` at this offset in bytes.
     pub fn new<T: FieldElement>(name: &'static str, offset: usize) -> StructField {
         StructField { name, offset, size: size_of::<T>(), is: T::is_field }
     }
@@ -65,7 +65,7 @@ pub trait FieldElement: Copy {
     /// Whether a field of this type and shape has such values.
     fn is_field(data_type: &DataType, shape: &[u64]) -> bool;
 
-    /// Whether so many of these are one element.
+    /// Whether `count` of these are one element.
     fn are_one(count: usize, data_type: &DataType) -> bool {
         let _ = (count, data_type);
         false
@@ -165,8 +165,8 @@ fn agree<T: RecordElement>(record: &Record) -> bool {
         })
 }
 
-/// Makes a [`RecordElement`] of a struct, whose fields it is told once more; the compiler checks that they
-/// are its fields. The struct is `#[repr(C, packed)]` and derives `Clone, Copy, Default`, and `Pod` and
+/// Makes a [`RecordElement`] of a struct, whose fields are repeated; the compiler checks that they are its fields. The
+/// struct is `#[repr(C, packed)]` and derives `Clone, Copy, Default`, and `Pod` and
 /// `Zeroable` of `bytemuck`.
 #[macro_export]
 macro_rules! record {

@@ -1,8 +1,7 @@
 //! Maps names to codecs, data types, grids and stores.
 //!
 //! A registry is an ordinary value: no global table, no life before `main`. Two hierarchies in one
-//! process may know different things. A name that nobody registered is an error that says what would
-//! bring it.
+//! process may know different things. A name that is not registered is an error that says what would bring it.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -33,8 +32,8 @@ pub type BuildGrid = fn(&Object, shape: &[u64]) -> Result<Arc<dyn ChunkGrid>, Me
 /// Opens a store from a URL of a registered scheme.
 pub type OpenStore = fn(url: &str, access: Access) -> Result<Arc<dyn Store>, StoreError>;
 
-/// Opens a store that lies in another, from a URL of the form `LINK::URL`: the link, which begins with a registered name, and
-/// the URL, of which the registry knows more.
+/// Opens a store that is stored in another, from a URL of the form `LINK::URL`: the link, which begins with a registered
+/// name, and the URL of the other store, which the registry opens.
 pub type OpenChain = fn(
     link: &str,
     url: &str,
@@ -42,9 +41,9 @@ pub type OpenChain = fn(
     registry: &Registry,
 ) -> Result<Arc<dyn Store>, StoreError>;
 
-/// Understands a protocol extension of the drafts, which its URI names: called with the extension's object
-/// when a hierarchy or an array that has it is opened, with the array to change what is known of it, or
-/// without where it stands in the entry point (D-075 … D-077, D-108).
+/// Applies a protocol extension of the drafts, which its URI names. It gets the extension's object when a hierarchy or an
+/// array that has it is opened, and the array that it may change; none for an extension of the entry point (D-075 …
+/// D-077, D-108).
 pub type Understand = fn(&Object, Option<&mut ArrayMetadata>) -> Result<(), MetadataError>;
 
 /// What a handle may do.
@@ -146,7 +145,8 @@ impl Registry {
         self.schemes.insert(scheme.to_owned(), Scheme::Known(open));
     }
 
-    /// Adds a store that lies in another, under the name that its URLs begin with: `zip` for `zip::s3://bucket/x.zip`.
+    /// Adds a store that is stored in another, under the name that its URLs begin with: `zip` for
+    /// `zip::s3://bucket/x.zip`.
     pub fn chain(&mut self, name: &str, open: OpenChain) {
         self.chains.insert(name.to_owned(), open);
     }
@@ -169,7 +169,7 @@ impl Registry {
     /// The metadata encoding that a URI names.
     ///
     /// # Errors
-    /// [`MetadataError::Unsupported`] for one that nobody registered.
+    /// [`MetadataError::Unsupported`] for one that is not registered.
     pub fn metadata_encoding(&self, uri: &str) -> Result<Arc<dyn MetadataEncoding>, MetadataError> {
         self.encodings.get(uri).cloned().ok_or_else(|| {
             let hint = "documents are read as JSON; register an extension for others".into();
@@ -225,7 +225,7 @@ impl Registry {
                 "pickled objects run code when they are read; they are refused".into()
             }
             None => {
-                // Names with a prefix are other spellings of those without.
+                // Names with a prefix are aliases of those without.
                 let known = self.codec_names(spec.dialect);
                 let is_prefixed =
                     |name: &str| ["numcodecs.", "zarrs."].iter().any(|p| name.starts_with(p));
@@ -239,9 +239,9 @@ impl Registry {
         Err(Unsupported { what: "codec", name: spec.name.clone(), hint }.into())
     }
 
-    /// The data type that a document's words mean, and the byte order if they say it.
+    /// The data type in a document's metadata, and the byte order if they have it.
     ///
-    /// Words that nobody knows give [`DataType::Unknown`](crate::DataType::Unknown): unsupported is not invalid (decision 0122).
+    /// Unknown metadata give [`DataType::Unknown`](crate::DataType::Unknown): unsupported is not invalid (decision 0122).
     ///
     /// # Errors
     /// [`MetadataError::Invalid`] for words that no reader could know.
@@ -253,7 +253,7 @@ impl Registry {
         format::parse_data_type(json, dialect, &self.data_types)
     }
 
-    /// Makes a chunk grid from its name and configuration; `None` if nobody knows the name.
+    /// Makes a chunk grid from its name and configuration; `None` for an unknown name.
     ///
     /// # Errors
     /// [`MetadataError::Invalid`] for a configuration that cannot be.
@@ -269,7 +269,7 @@ impl Registry {
     /// The store that a URL names.
     ///
     /// # Errors
-    /// [`StoreError::InvalidUrl`] for a scheme that nobody registered; the store's own.
+    /// [`StoreError::InvalidUrl`] for a scheme that is not registered; the store's own.
     pub fn open_store(&self, url: &str, access: Access) -> Result<Arc<dyn Store>, StoreError> {
         if let Some((link, rest)) = url.split_once("::")
             && let Some(open) = self.chains.get(link.split("://").next().unwrap_or_default())
@@ -297,7 +297,7 @@ impl Registry {
     }
 }
 
-/// `gzip` of `https://purl.org/zarr/spec/codec/gzip/1.0` and its older spellings (draft-v3.md 2.1, row 11).
+/// `gzip` of `https://purl.org/zarr/spec/codec/gzip/1.0` and its older forms (draft-v3.md 2.1, row 11).
 fn draft_codec_name(uri: &str) -> &str {
     let rest = uri.strip_prefix("https://").or_else(|| uri.strip_prefix("http://"));
     let rest = rest.and_then(|r| r.strip_prefix("purl.org/zarr/spec/"));

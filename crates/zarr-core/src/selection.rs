@@ -1,6 +1,6 @@
 //! Describes which elements of an array a caller selects, and in which order.
 //!
-//! A [`Selection`] is a wish: it knows nothing of the array. With the array's shape, grid and names it
+//! A [`Selection`] is independent of the array. With the array's shape, grid and names it
 //! becomes a [`ResolvedSelection`], which is all that reading and writing know of. Each chunk that a part touches is
 //! read once, however its elements are scattered.
 
@@ -16,7 +16,7 @@ pub(crate) use self::part::{AxisIndices, Elements, distinct};
 pub(crate) use self::resolve::Resolved;
 use crate::region::Region;
 
-/// What is meant of one axis.
+/// The selected elements of one axis.
 ///
 /// A number is [`AxisSelection::Index`]; ranges and `..` are steps of 1; a list of numbers is
 /// [`AxisSelection::List`], a list of bools [`AxisSelection::Mask`]; see [`steps`].
@@ -63,7 +63,7 @@ pub fn steps(range: impl RangeBounds<u64>, step: i64) -> AxisSelection {
     AxisSelection::Steps { start, stop, step }
 }
 
-/// Which elements of an array are meant, and in which order.
+/// The selected elements of an array, and their order.
 ///
 /// Most are made from Rust's own values, with `into`:
 ///
@@ -71,7 +71,7 @@ pub fn steps(range: impl RangeBounds<u64>, step: i64) -> AxisSelection {
 /// - A tuple is one [`AxisSelection`] per axis: `(0, .., 10..20)`, `([3, 1, 1, 0], steps(.., -1))`. Axes are
 ///   independent of each other, also lists: the result has the shape of their lengths, without the axes
 ///   of single numbers. (xarray's indexing, zarr-python's `oindex`.)
-/// - One [`AxisSelection`] alone, if the array has one axis.
+/// - One [`AxisSelection`], if the array has one axis.
 /// - A [`Region`], a list of ranges.
 ///
 /// For others there are functions: [`Selection::points`], [`Selection::mask`], [`Selection::named`],
@@ -112,8 +112,8 @@ impl Selection {
         Selection(SelectionExpr::Mask { shape: shape.to_vec(), mask: mask.into() })
     }
 
-    /// What is meant of the axis with this name; [`Named::and`] of others. Axes that are not named are meant
-    /// as a whole. The result's axes are in the array's order.
+    /// What is selected of the axis with this name; [`Named::and`] of others. Axes that are not named are selected as a
+    /// whole. The result's axes are in the array's order.
     ///
     /// ```
     /// # fn example(array: &zarr_core::Array) -> zarr_core::Result<()> {
@@ -141,7 +141,7 @@ impl Selection {
 pub struct Named(Vec<(String, AxisSelection)>);
 
 impl Named {
-    /// The same, and what is meant of another axis.
+    /// The same, and what is selected of another axis.
     #[must_use]
     pub fn and(mut self, name: impl Into<String>, along: impl Into<AxisSelection>) -> Named {
         self.0.push((name.into(), along.into()));

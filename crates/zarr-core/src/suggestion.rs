@@ -1,4 +1,4 @@
-//! Finds the name that a caller may have meant by one that is not known.
+//! Finds the known name that is most like an unknown one.
 
 /// The candidate that is nearest to `name`, if one is near: another letter case, a slip of a letter or two, or the
 /// beginning of one of them.
@@ -6,7 +6,7 @@ pub fn did_you_mean<'a>(
     name: &str,
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
-    /// Longer names are compared by their cases alone.
+    /// Longer names are compared only without regard for case.
     const LONGEST: usize = 100;
     let wanted = name.to_lowercase();
     let distance = |candidate: &&'a str| {

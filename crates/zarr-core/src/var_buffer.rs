@@ -1,12 +1,12 @@
 //! Holds variable-length elements in memory.
 //!
 //! A view shows cells of equal size. The cell of a text says where the text is: in which buffer of a
-//! [`VarBuffer`], from which byte, how many bytes. So views of texts are cut, turned and copied like any
-//! others, and a text is never moved. Buffers are added, not taken away, until the variable-length buffer goes as a whole.
+//! [`VarBuffer`], from which byte, how many bytes. So views of texts are cut, transposed and copied like any others, and
+//! a text is never moved. Buffers are added, not taken away, until the variable-length buffer goes as a whole.
 //!
 //! A buffer is a chunk after its last codec on bytes. So a read holds, until its result is made, every
 //! chunk that it touches, decoded and whole, however little of it is asked for: 16 bytes a cell beside them. A
-//! write holds a copy of the caller's elements, and of the chunks that it lays them over one for each thread.
+//! write holds a copy of the caller's elements, and one chunk for each thread that merges them.
 //! Who reads much reads in pieces.
 
 use std::fmt;
@@ -114,7 +114,7 @@ impl Buffer {
     }
 }
 
-/// The elements of a variable-length buffer, which nobody adds to meanwhile.
+/// The elements of a variable-length buffer, to which no other thread adds.
 pub struct Elements<'a>(RwLockReadGuard<'a, Vec<Bytes>>);
 
 impl Elements<'_> {

@@ -33,7 +33,7 @@ pub struct View<'a> {
     var_buffer: Option<&'a VarBuffer>,
 }
 
-/// A window on cells that nobody else reads or writes.
+/// A window on cells that no other view reads or writes.
 #[derive(Debug)]
 pub struct ViewMut<'a> {
     at: *mut u8,
@@ -47,7 +47,7 @@ pub struct ViewMut<'a> {
 unsafe impl Send for View<'_> {}
 // SAFETY: as above; nothing can be written through a shared View.
 unsafe impl Sync for View<'_> {}
-// SAFETY: as above; a ViewMut owns its cells alone.
+// SAFETY: as above; a ViewMut has exclusive access to its cells.
 unsafe impl Send for ViewMut<'_> {}
 // SAFETY: a shared ViewMut gives out nothing but its shape.
 unsafe impl Sync for ViewMut<'_> {}
@@ -307,7 +307,7 @@ impl<'a> ViewMut<'a> {
     /// The bytes, if the cells follow each other in C order.
     pub fn as_bytes_mut(&mut self) -> Option<&mut [u8]> {
         let size = self.len() * self.window.cell;
-        // SAFETY: contiguous cells of this view are `size` bytes that it owns alone.
+        // SAFETY: contiguous cells of this view are `size` bytes to which it has exclusive access.
         self.window
             .is_contiguous()
             .then(|| unsafe { std::slice::from_raw_parts_mut(self.at, size) })
@@ -433,8 +433,8 @@ impl ViewMut<'_> {
         });
     }
 
-    /// Copies the cells of `source`, in their order, over those of `part`: of those that are meant more
-    /// than once, the last one stays.
+    /// Copies the cells of `source`, in their order, over those of `part`: of those that are selected more than once, the
+    /// last one stays.
     ///
     /// # Panics
     /// If `source` has not the part's shape, cells differ, or the part leaves this view.

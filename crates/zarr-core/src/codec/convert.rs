@@ -1,8 +1,8 @@
 //! Converts a chain of codecs to another dialect.
 //!
 //! v2 and the drafts: an optional reversal of axes, `bytes`, then codecs on bytes. Final v3: any
-//! chain. Filters that final v3 knows as array codecs are lifted before `bytes` where only such ones
-//! stand between (decision 0114, Z2-090, draft-v3.md Q25).
+//! chain. Filters that final v3 knows as array codecs are moved before `bytes` where only such filters are between them
+//! (decision 0114, Z2-090, draft-v3.md Q25).
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub(super) const BYTES: &str = "bytes";
 /// The codec of shards.
 pub(super) const SHARDING: &str = "sharding_indexed";
 
-/// What N5 calls its blocks.
+/// The keys of blocks of N5.
 const N5_KEYS: ChunkKeys = ChunkKeys::V2 { separator: '/' };
 
 /// The byte order that a chain says; little-endian, if it says none.
@@ -50,7 +50,7 @@ pub(crate) fn reversing_codec(rank: usize) -> CodecSpec {
     CodecSpec::v3("transpose", Object::new().with("order", order))
 }
 
-/// Whether chunks are blocks of N5, which has keys of its own (F-102).
+/// Whether chunks are blocks of N5, whose keys differ (F-102).
 fn holds_n5_blocks(codecs: &[CodecSpec]) -> bool {
     codecs.iter().any(|spec| spec.name == "n5_default")
 }
@@ -102,11 +102,10 @@ fn optional_codec(data: &CodecSpec) -> CodecSpec {
     CodecSpec::v3(optional::NAMES[0], chains)
 }
 
-/// The chain `specs`, for chunks as `context` says, in the words of dialect `to`.
+/// The chain `specs`, for chunks as `context` describes them, as metadata of the dialect `to`.
 ///
 /// # Errors
-/// [`MetadataError::CannotSpell`] naming the codec that stands in the way, or the data type that has no words
-/// but those of final v3, whatever the codecs.
+/// [`MetadataError::CannotSpell`] naming the codec, or the data type, that the dialect cannot represent.
 pub fn convert_codecs(
     specs: &[CodecSpec],
     context: &ChunkContext,
@@ -142,12 +141,12 @@ fn cannot(to: Dialect, spec: &CodecSpec, why: &str) -> MetadataError {
     }
 }
 
-/// The same codec in other words; `bytes` and `transpose` are the model's own and stay. A name alone
-/// gets its parameters, which some readers want (v3-final.md 3.4).
+/// The same codec as metadata of another dialect; `bytes` and `transpose` belong to the model and stay. A name without
+/// parameters gets them, since some readers require them (v3-final.md 3.4).
 fn reword(spec: &CodecSpec, codec: &Codec, to: Dialect) -> Result<CodecSpec, MetadataError> {
     let own = matches!(spec.name.as_str(), "bytes" | "transpose");
     if to == Dialect::Draft && spec.dialect == to && !spec.configuration.is_empty() {
-        // The drafts spelled URIs in many ways; one is written (draft-v3.md 2.1, row 11).
+        // The drafts have several URIs for one codec; one is written (draft-v3.md 2.1, row 11).
         let name = codec.to_metadata(to).map_or_else(|| spec.name.clone(), |spelled| spelled.name);
         return Ok(CodecSpec { name, ..spec.clone() });
     }
@@ -273,7 +272,7 @@ fn to_flat(
                 chain.push(spec.clone());
                 chain.append(&mut lowered);
             }
-            // Objects are made bytes of by a filter, in v2's words in the drafts, too (Z2-040).
+            // A filter makes bytes of objects; the drafts write it as v2 does (Z2-040).
             Codec::ArrayToBytes(array) if here.data_type.is_variable() && lowered.is_empty() => {
                 let words = array.to_metadata(Dialect::V2).ok_or_else(|| cannot(to, spec, ""))?;
                 chain.push(words);
@@ -294,14 +293,14 @@ fn to_flat(
             Codec::BytesToBytes(_) => chain.push(reword(spec, &codec, to)?),
         }
     }
-    // In the words of v2 a codec on elements may stand behind `bytes`.
+    // In v2 a codec on elements may follow `bytes`.
     chain.append(&mut lowered);
     Ok(chain)
 }
 
 impl ArrayMetadata {
-    /// Plain metadata of an array that is to be created, with chunks of one shape, stored in native C
-    /// order by `bytes` alone, filled with zeros.
+    /// Plain metadata of an array that is to be created, with chunks of one shape, stored in C order by `bytes` without
+    /// other codecs, filled with zeros.
     ///
     /// # Errors
     /// [`MetadataError::Invalid`] for a chunk shape that does not fit.
@@ -334,11 +333,11 @@ impl ArrayMetadata {
         stored_endian(&self.codecs)
     }
 
-    /// The same array in another dialect's words: codecs respelled, chunk keys the dialect's own. What
-    /// the dialect has no place for, such as unknown members, is left behind.
+    /// The same array as metadata of another dialect: its codecs converted, with the chunk keys of the dialect. What the
+    /// dialect cannot represent, such as unknown members, is dropped.
     ///
     /// # Errors
-    /// [`MetadataError::CannotSpell`] naming what stands in the way.
+    /// [`MetadataError::CannotSpell`] naming what the dialect cannot represent.
     pub fn converted_to(
         mut self,
         dialect: Dialect,

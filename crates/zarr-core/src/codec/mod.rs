@@ -33,7 +33,7 @@ use crate::region::Region;
 use crate::selection::ResolvedSelection;
 use crate::view::{View, ViewMut};
 
-/// What a codec is told about the chunks it will see when it is made.
+/// Describes the chunks that a codec will see; given to the codec when it is built.
 ///
 /// A codec on arrays sees native elements. One on bytes sees elements least significant byte first; those
 /// in the other order are raw bytes to it.
@@ -88,9 +88,9 @@ impl ChunkContext {
 /// How many bytes decoding may give. The caller always knows at least a limit (decision 0113).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DecodedSize {
-    /// Exactly so many; anything else is damage.
+    /// Exactly `n` bytes; any other size means damage.
     Exactly(u64),
-    /// At most so many.
+    /// At most `n` bytes.
     AtMost(u64),
 }
 
@@ -108,13 +108,13 @@ impl DecodedSize {
         DecodedSize::AtMost((encoded as u64).saturating_mul(1000).clamp(64 << 20, 2 << 30))
     }
 
-    /// As many as are tried first when nothing else is known: 32 times as many, and at least 1 MiB.
+    /// The limit of the first attempt when the size is unknown: 32 times as many bytes, and at least 1 MiB.
     pub(crate) fn few(encoded: usize) -> u64 {
         let few = (encoded as u64).saturating_mul(32).max(1 << 20);
         few.min(Self::unknown(encoded).limit())
     }
 
-    /// Whether `found` bytes are what was due.
+    /// Checks that decoding gave the expected number of bytes.
     ///
     /// # Errors
     /// [`CodecError::Length`] or [`CodecError::Limit`].
@@ -157,10 +157,10 @@ pub trait BytesToBytes: fmt::Debug + Send + Sync {
         Ok(())
     }
 
-    /// How many bytes encoding so many gives, if that does not depend on the bytes.
+    /// The encoded size of `decoded` bytes, if it does not depend on their values.
     ///
     /// # Errors
-    /// [`CodecError::Length`] when so many bytes cannot be encoded at all.
+    /// [`CodecError::Length`] when `decoded` bytes cannot be encoded.
     fn encoded_size(&self, decoded: u64) -> Result<Option<u64>, CodecError> {
         let _ = decoded;
         Ok(None)
@@ -180,7 +180,7 @@ pub trait BytesToBytes: fmt::Debug + Send + Sync {
         decoded.clone()
     }
 
-    /// The codec in a dialect's words; `None` if that has none.
+    /// The codec as metadata of a dialect; `None` if the dialect cannot represent it.
     fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec>;
 }
 
@@ -256,7 +256,7 @@ pub trait ArrayToBytes: fmt::Debug + Send + Sync {
         false
     }
 
-    /// The codec in a dialect's words; `None` if that has none.
+    /// The codec as metadata of a dialect; `None` if the dialect cannot represent it.
     fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec>;
 }
 
@@ -286,7 +286,7 @@ pub trait ArrayToArray: fmt::Debug + Send + Sync {
     /// When these elements cannot be decoded.
     fn decode(&self, encoded: &[u8], out: ViewMut<'_>) -> Result<(), CodecError>;
 
-    /// The codec in a dialect's words; `None` if that has none.
+    /// The codec as metadata of a dialect; `None` if the dialect cannot represent it.
     fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec>;
 }
 
@@ -317,7 +317,7 @@ impl Codec {
         Codec::ArrayToArray(Arc::new(codec))
     }
 
-    /// The codec in a dialect's words; `None` if that has none.
+    /// The codec as metadata of a dialect; `None` if the dialect cannot represent it.
     pub fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
         match self {
             Codec::ArrayToArray(codec) => codec.to_metadata(dialect),

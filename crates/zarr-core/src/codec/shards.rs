@@ -11,8 +11,8 @@ use crate::json::{Json, Object};
 use crate::metadata::ArrayMetadata;
 
 impl ArrayMetadata {
-    /// The same array, its chunks put together in shards of this shape, each one stored object (F-086). The
-    /// codecs, in final v3's words, become those of the inner chunks.
+    /// The same array, its chunks put together in shards of this shape, each one stored object (F-086). The codecs, as in
+    /// final v3, become those of the inner chunks.
     ///
     /// # Errors
     /// [`MetadataError::Invalid`] for shards that are not made of whole chunks.
@@ -55,8 +55,8 @@ impl ArrayMetadata {
         stored.iter().zip(per_shard).map(|(len, count)| len.checked_mul(count)).collect()
     }
 
-    /// The same array without shards, the inner chunks standing alone; as it is, if it has none. What follows
-    /// the sharding codec in the chain is left behind.
+    /// The same array without shards: each inner chunk is stored as a chunk. An array without shards is returned
+    /// unchanged. Codecs that follow the sharding codec are dropped.
     pub fn unsharded(mut self) -> Self {
         let sharding = |spec: &CodecSpec| spec.name == SHARDING;
         while let Some(at) = self.codecs.iter().position(sharding) {
@@ -75,7 +75,7 @@ impl ArrayMetadata {
             let (Some(inner), Some(mut lengths), Some(orders)) = (inner, lengths, orders) else {
                 return self;
             };
-            // The inner shape is told for the axes as they are turned by then (F-087).
+            // The inner shape is that of the transposed axes (F-087).
             for order in orders.iter().rev() {
                 let mut turned = lengths.clone();
                 for (axis, &length) in order.iter().zip(&lengths) {

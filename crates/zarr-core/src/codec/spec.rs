@@ -13,17 +13,17 @@ pub struct CodecSpec {
     pub dialect: Dialect,
     /// Its name: a v3 name, a v2 `id`, a draft's URI.
     pub name: String,
-    /// Its parameters. In v2 they stand beside the `id`.
+    /// Its parameters. In v2 they are members beside the `id`.
     pub configuration: Object,
 }
 
 impl CodecSpec {
-    /// A codec in a dialect's words.
+    /// A codec as a dialect's metadata name it.
     pub fn new(dialect: Dialect, name: impl Into<String>, configuration: Object) -> Self {
         CodecSpec { dialect, name: name.into(), configuration }
     }
 
-    /// A codec in final v3's words, the model's own.
+    /// A codec as in final v3, which is the form of the model.
     pub fn v3(name: impl Into<String>, configuration: Object) -> Self {
         CodecSpec::new(Dialect::V3, name, configuration)
     }
@@ -62,13 +62,13 @@ pub struct Names {
     /// The `id` in v2.
     pub v2: &'static [&'static str],
     /// The last part of the URI in the drafts: `gzip` of `https://purl.org/zarr/spec/codec/gzip/1.0`.
-    /// A name with a `:` is a whole URI of its own.
+    /// A name with a `:` is a whole URI.
     pub draft: &'static [&'static str],
 }
 
 impl Names {
-    /// The codec in a dialect's words: under the first of its names there, with this configuration; `None`
-    /// if it has no name there. All that most codecs need for their `spelling`.
+    /// The codec as a dialect's metadata: under the first of its names there, with this configuration; `None` if it has
+    /// no name there. Most codecs need no more for their `to_metadata`.
     ///
     /// ```
     /// use zarr_core::codec::Names;
@@ -182,11 +182,11 @@ impl<'a> Parameters<'a> {
     /// Ends the reading.
     ///
     /// # Errors
-    /// [`MetadataError::Invalid`] naming a parameter that nobody read, in final v3.
+    /// [`MetadataError::Invalid`] in final v3, naming a parameter that the codec did not read.
     pub fn finish(self) -> Result<(), MetadataError> {
         let unknown = self.spec.configuration.iter().find(|(name, _)| !self.read.contains(name));
         match unknown {
-            // A stray `id` stands in what zarr-python writes for `numcodecs.*` (F-104).
+            // zarr-python writes a stray `id` for `numcodecs.*` (F-104).
             Some((name, _)) if self.spec.dialect == Dialect::V3 && name != "id" => {
                 Err(self.wrong(name, "is not a parameter of this codec"))
             }

@@ -61,7 +61,7 @@ impl DataType {
         }
     }
 
-    /// Makes sure that these bytes are an element of this type, one of any length.
+    /// Makes sure that these bytes are an element of this variable-length type.
     ///
     /// # Errors
     /// [`CodecError::Corrupt`] if they cannot be.
@@ -131,7 +131,7 @@ fn check_utf32(elements: &[u8]) -> Result<(), CodecError> {
     }
 }
 
-/// Refuses bytes that are no element of this type of any length.
+/// Refuses bytes that are no element of this variable-length type.
 fn check_variable(data_type: &DataType, element: &[u8]) -> Result<(), CodecError> {
     let is_good = match data_type {
         DataType::String => std::str::from_utf8(element).is_ok(),
@@ -161,7 +161,7 @@ fn settle(scalar: Scalar, elements: &mut [u8]) {
     elements.iter_mut().for_each(|byte| *byte = settled(scalar, *byte));
 }
 
-/// Refuses bytes that memory has of no number.
+/// Refuses bytes that are no number in the form of memory.
 fn check_padded(data_type: &DataType, scalar: Scalar, elements: &[u8]) -> Result<(), CodecError> {
     match elements.iter().find(|byte| settled(scalar, **byte) != **byte) {
         Some(byte) => {

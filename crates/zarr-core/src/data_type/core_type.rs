@@ -106,13 +106,13 @@ impl CoreType {
         Some((core, endian))
     }
 
-    /// `<i4`, `|u1`, `>c16`: the type in v2's words (Z2-030).
+    /// `<i4`, `|u1`, `>c16`: the type as v2 writes it (Z2-030).
     pub fn typestr(self, endian: Endian) -> String {
         let mark = if self.repr().swap_unit() == 1 { '|' } else { endian.mark() };
         format!("{mark}{}", self.kind_and_size())
     }
 
-    /// The type in a dialect's words.
+    /// The type as a dialect's metadata; `endian` is the stored byte order, where the metadata hold it.
     pub fn to_metadata(self, dialect: Dialect, endian: Endian) -> Option<Json> {
         Some(match (dialect, self.scalar()) {
             (Dialect::V3, _) => Json::from(self.name()),

@@ -2,7 +2,7 @@
 //!
 //! NumPy's `datetime64` and `timedelta64` count a unit of time with 64 bits, from 1970-01-01T00:00Z or
 //! from anywhere. v2 says `<M8[ns]` and `<m8[25s]`, final v3 `numpy.datetime64` and `numpy.timedelta64`;
-//! the drafts have an extension for v2's words (Z2-033, F-047, draft-v3.md 3.3).
+//! the drafts have an extension with the text of v2 (Z2-033, F-047, draft-v3.md 3.3).
 
 use std::fmt;
 

@@ -14,8 +14,8 @@ use crate::json::Json;
 /// Its `Display` is a short name for people. Two are equal if they have the same representation and the same
 /// metadata, a name and a configuration, in every dialect.
 pub trait ExtensionType: Any + Debug + Display + Send + Sync {
-    /// The type in a dialect's words; `endian` is the stored byte order, where the words say it.
-    /// `None` if the dialect has none.
+    /// The type as a dialect's metadata; `endian` is the stored byte order, where the metadata hold it. `None` if the
+    /// dialect cannot represent the type.
     fn to_metadata(&self, dialect: Dialect, endian: Endian) -> Option<Json>;
 
     /// The representation: all that codecs ask.
@@ -26,11 +26,10 @@ pub trait ExtensionType: Any + Debug + Display + Send + Sync {
         None
     }
 
-    /// The fill value that `json` means, in native byte order. Said as an element of the representation
-    /// is, if the type does not say otherwise: a number, or raw bytes.
+    /// The fill value in `json`, in native byte order; by default that of the representation: a number, or raw bytes.
     ///
     /// # Errors
-    /// A sentence, when it means none; where text or any number of bytes is the representation, always.
+    /// When `json` is no fill value. The default always fails for representations of text and of variable length.
     fn fill_value_from_json(
         &self,
         json: &Json,
@@ -42,10 +41,10 @@ pub trait ExtensionType: Any + Debug + Display + Send + Sync {
         })
     }
 
-    /// The fill value in a dialect's words: those of the representation, if the type does not say otherwise.
+    /// The fill value as a dialect's metadata; by default that of the representation.
     ///
     /// # Errors
-    /// When the dialect has none for it.
+    /// When the dialect cannot represent it.
     fn fill_value_to_json(
         &self,
         value: &FillValue,
@@ -80,7 +79,7 @@ pub trait ExtensionType: Any + Debug + Display + Send + Sync {
         Ok(())
     }
 
-    /// Makes sure that these bytes are an element of this type, one of any length.
+    /// Makes sure that these bytes are an element of this variable-length type.
     ///
     /// # Errors
     /// [`CodecError::Corrupt`] if they cannot be.

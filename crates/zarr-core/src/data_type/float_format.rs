@@ -64,7 +64,7 @@ impl Rounding {
             return mantissa;
         }
         let whole = mantissa.checked_shr(shift).unwrap_or(0);
-        // What lies behind the point, as the order of it and a half.
+        // The fraction, compared with one half.
         let half = 1u128.checked_shl(shift - 1);
         let rest = mantissa - whole.checked_shl(shift).unwrap_or(0);
         let to_half = half.map_or(Ordering::Less, |half| rest.cmp(&half));
@@ -99,8 +99,7 @@ impl FloatFormat {
     /// The upper half of binary32.
     pub const BFLOAT16: FloatFormat = format("bfloat16", 8, 7, 127, Beside::Ieee);
 
-    /// Those that are not the core's own. All but `float8_e4m3fn`, which is tensorstore's, stand in the
-    /// registry of final v3.
+    /// Those that are not the core's. All but `float8_e4m3fn`, which is tensorstore's, are in the registry of final v3.
     pub const ALL: [FloatFormat; 12] = [
         FloatFormat::BFLOAT16,
         format("float4_e2m1fn", 2, 1, 1, Beside::Nothing),
@@ -190,7 +189,7 @@ impl FloatFormat {
     pub fn limit(self, value: f64) -> u64 {
         let negative = value.is_sign_negative();
         match self.infinity().unwrap_or(self.largest()) {
-            // It lies below the smallest number.
+            // It is below the smallest number.
             _ if !self.is_signed() && value < 1.0 => 0,
             most => most | if negative { self.sign() } else { 0 },
         }

@@ -10,11 +10,11 @@ use crate::error::{AccessError, Result};
 
 /// How long a unit is.
 enum Length {
-    /// So many nanoseconds.
+    /// A unit of `n` nanoseconds.
     Nanoseconds(i128),
-    /// So many to a nanosecond.
+    /// A unit of which `n` are a nanosecond.
     PerNanosecond(i128),
-    /// So many months.
+    /// A unit of `n` months.
     Months(i128),
 }
 
@@ -143,14 +143,14 @@ impl NumpyTime {
         }
     }
 
-    /// The count of so many units; NaT is none.
+    /// The count of a span; `None` for NaT.
     fn count(&self, units: Option<i128>) -> Option<i64> {
         let count = whole(units?, self.scale_factor.into())?;
         i64::try_from(count).ok().filter(|&count| count != NumpyTime::NAT)
     }
 }
 
-/// How many units so many nanoseconds are.
+/// Converts nanoseconds to units.
 fn units(length: Length, nanoseconds: i128) -> Option<i128> {
     match length {
         Length::Nanoseconds(each) => whole(nanoseconds, each),

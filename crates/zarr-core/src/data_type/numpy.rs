@@ -10,14 +10,13 @@ use crate::json::Json;
 
 impl DataType {
     /// The type as `numpy.dtype` takes it: text such as `<i4`, or for a record the list of its fields, `[name, type]`
-    /// or `[name, type, shape]`, in which NumPy wants tuples.
+    /// or `[name, type, shape]`, for which NumPy requires tuples.
     ///
     /// `endian` is the byte order of the elements; native elements have [`Endian::NATIVE`]. The numbers that are
     /// smaller than the core's have the names of the package `ml_dtypes`; `T` is NumPy's `StringDType`, `|O` are
     /// objects. An extension type that has no name of NumPy's has that of its representation.
     ///
-    /// `None` if NumPy has no such type: for elements that may be missing, and for complex numbers of the small
-    /// floats.
+    /// `None` if NumPy has no such type: for nullable elements, and for complex numbers of the small floats.
     ///
     /// ```
     /// use zarr_core::data_type::{CoreType, DataType, Endian};

@@ -1,8 +1,8 @@
 //! The data type of nullable elements, in memory and in metadata.
 //!
 //! In memory it is one byte, 1 if the element is there and 0 if it is missing, and the bytes of the element
-//! inside, zeros if it is missing. A chunk is not stored so: a codec keeps what is there apart from where it
-//! is. Final v3 alone has words for the type, those of zarrs.
+//! inside, zeros if it is missing. A chunk has another form: a codec stores the elements that are there, and a mask. Only
+//! final v3 can represent the type, as zarrs writes it.
 
 use std::fmt;
 
@@ -19,8 +19,8 @@ impl Optional {
     /// Elements of this type, each of which may be missing. They may be optional themselves.
     ///
     /// # Errors
-    /// [`MetadataError::Invalid`] for elements of any length, of a type that is not known, or optional more
-    /// than 16 times over.
+    /// [`MetadataError::Invalid`] for variable-length elements, for elements of an unknown type, and for types that are
+    /// nested more than 16 deep.
     pub fn new(inner: DataType) -> Result<Optional, MetadataError> {
         let invalid = |why: String| Err(MetadataError::invalid("data_type", why));
         let Some(repr) = inner.repr().filter(|repr| *repr != Repr::Variable) else {
@@ -45,7 +45,7 @@ impl Optional {
         self.size
     }
 
-    /// The type in final v3's words. The type inside always has a configuration, as zarrs wants it.
+    /// The type as metadata of final v3. The type inside always has a configuration, which zarrs requires.
     pub(super) fn to_metadata(&self, dialect: Dialect) -> Option<Json> {
         if dialect != Dialect::V3 {
             return None;
@@ -65,7 +65,7 @@ fn depth(data_type: &DataType) -> usize {
     }
 }
 
-/// The words of the type inside an optional one of final v3; `None` for the words of other types.
+/// The metadata of the type inside an optional type of final v3; `None` for other types.
 pub(crate) fn inner_words(json: &Json) -> Option<Result<Json, String>> {
     let object = json.as_object();
     let name = json.as_str().or_else(|| object?.get("name")?.as_str())?;
@@ -78,15 +78,15 @@ pub(crate) fn inner_words(json: &Json) -> Option<Result<Json, String>> {
             "the configuration of `{name}` is the type inside: its `name`, its `configuration`"
         )));
     };
-    // Most types are told by their name alone.
+    // Most types have a name and no configuration.
     Some(Ok(match inner.get("configuration").and_then(Json::as_object) {
         Some(configuration) if !configuration.is_empty() => Json::from(inner.clone()),
         _ => label.clone(),
     }))
 }
 
-/// An optional type of final v3; outside `None` for other names, inside if the type inside has no fixed size, or
-/// nobody here knows it.
+/// An optional type of final v3. The outer `None` stands for other names, the inner one for a type inside that has no
+/// fixed size or is unknown.
 pub(crate) fn from_v3(
     json: &Json,
     parse: ParseType<'_>,

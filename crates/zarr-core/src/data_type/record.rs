@@ -9,7 +9,7 @@ use std::fmt;
 use super::{DataType, Endian, Field, MAX_ELEMENT, Record};
 use crate::error::MetadataError;
 
-/// How deep records may lie in records.
+/// The most levels of records in records.
 pub(crate) const MAX_DEPTH: usize = 16;
 
 impl Field {
@@ -18,14 +18,14 @@ impl Field {
         Field { name: name.into(), data_type, shape: Vec::new(), endian: None, offset: 0, size: 0 }
     }
 
-    /// The same field, holding a small array of elements in C order. Final v3 has no words for that.
+    /// The same field, holding a small array of elements in C order. Final v3 cannot represent that.
     #[must_use]
     pub fn with_shape(mut self, shape: &[u64]) -> Field {
         self.shape = shape.to_vec();
         self
     }
 
-    /// The same field, stored in a byte order of its own. Final v3 has no words for that.
+    /// The same field, stored in its own byte order. Final v3 cannot represent that.
     #[must_use]
     pub fn with_endian(mut self, endian: Endian) -> Field {
         self.endian = Some(endian);
@@ -74,8 +74,8 @@ impl Record {
     /// A record of these fields.
     ///
     /// # Errors
-    /// [`MetadataError::Invalid`] for no field at all, for names that are empty or stand twice, for
-    /// types of unknown size, for more than 16 MiB, and for records more than 16 deep.
+    /// [`MetadataError::Invalid`] without a field, for names that are empty or repeated, for types of unknown size, for
+    /// more than 16 MiB, and for records more than 16 deep.
     pub fn new(fields: impl IntoIterator<Item = Field>) -> Result<Record, MetadataError> {
         let mut fields: Vec<Field> = fields.into_iter().collect();
         let invalid = |why: String| Err(MetadataError::invalid("data_type", why));
@@ -135,7 +135,7 @@ impl Record {
         })
     }
 
-    /// The same record, the byte order of each field being what `order` makes of its own.
+    /// The same record, each field with the byte order that `order` returns for its present one.
     pub(crate) fn reordered(&self, order: &dyn Fn(Option<Endian>) -> Option<Endian>) -> Record {
         let mut record = self.clone();
         for field in &mut record.fields {

@@ -14,8 +14,8 @@ use crate::json::{Json, Object};
 pub(crate) const DRAFT_RECORD: &str = "TODO: structured array protocol URL";
 
 impl Record {
-    /// The record in a dialect's words; `endian` is the byte order of fields that have none of their own.
-    /// `None` if the dialect has no words for a field.
+    /// The record as a dialect's metadata; `endian` is the byte order of fields without one. `None` if the dialect cannot
+    /// represent a field.
     pub(super) fn to_metadata(&self, dialect: Dialect, endian: Endian) -> Option<Json> {
         let descr = |field: &Field| {
             let order = field.endian().unwrap_or(endian);
@@ -48,7 +48,7 @@ impl Record {
     }
 }
 
-/// Reads fields to the end even if nobody knows the type of one: the others may be wrong.
+/// Reads all fields even if the type of one is unknown: the others may be invalid.
 struct Parser<'a> {
     parse: ParseType<'a>,
     all_known: bool,
@@ -118,7 +118,7 @@ pub(super) fn of_descr(fields: &[Json], leaf: Leaf<'_>, depth: usize) -> Result<
             }
             other => return Err(format!("field `{name}`: {} stands for a type", other.kind())),
         };
-        // A number alone is a shape of one axis.
+        // A number is a shape of one axis.
         let lengths = match items.get(2) {
             None => Some(Vec::new()),
             Some(Json::Array(lengths)) => lengths.iter().map(Json::as_u64).collect(),
@@ -181,8 +181,8 @@ fn note_orders(record: &Record, orders: &mut Vec<Endian>) {
     }
 }
 
-/// `struct` and `structured` of final v3; outside `None` for other names, inside if a field is of a type
-/// that nobody here knows.
+/// `struct` and `structured` of final v3. The outer `None` stands for other names, the inner one for a field of an
+/// unknown type.
 pub(crate) fn from_v3(
     json: &Json,
     parse: ParseType<'_>,
@@ -202,7 +202,7 @@ pub(crate) fn from_v3(
     Some(record.map(|record| parser.all_known.then(|| record.into())))
 }
 
-/// Whether these are the words of zarr-python 3.1, which left out the byte order and wrote fill values in
+/// Whether zarr-python 3.1 wrote this metadata, which left out the byte order and wrote fill values in
 /// base64 (F-051).
 pub(crate) fn is_legacy(declared: &Json) -> bool {
     record_of(declared).is_some_and(|(name, _)| name == "structured")

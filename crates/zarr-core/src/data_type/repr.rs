@@ -12,7 +12,7 @@ pub enum Repr {
     Opaque(usize),
     /// UTF-32: `n` units of four bytes.
     Utf32(usize),
-    /// Any number of bytes. In memory a view has references to them; see [`crate::var_buffer`].
+    /// Variable-length bytes. In memory a view has references to them; see [`crate::var_buffer`].
     Variable,
     /// `n` bytes of several fields, which the data type knows.
     Record(usize),
@@ -56,5 +56,5 @@ impl Repr {
     }
 }
 
-/// The largest element this library handles, in bytes: what a document claims is no reason to allocate.
+/// The largest element that this library handles, in bytes: a document may claim any size.
 pub(crate) const MAX_ELEMENT: usize = 1 << 24;

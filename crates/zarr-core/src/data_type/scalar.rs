@@ -289,7 +289,7 @@ impl Scalar {
     }
 }
 
-/// The integer that decimal text stands for, exact in digits alone; with a fraction of zeros or an exponent up to 2⁵³.
+/// The integer that decimal text stands for: exact for digits, up to 2⁵³ with a fraction of zeros or an exponent.
 pub(crate) fn integer_from_text(text: &str) -> Option<i128> {
     text.parse().ok().or_else(|| {
         let value: f64 = text.parse().ok()?;

@@ -57,9 +57,9 @@ pub enum DataType {
         /// Bytes in an element.
         size: usize,
     },
-    /// Text of any length in UTF-8: `string`.
+    /// Variable-length text in UTF-8: `string`.
     String,
-    /// Bytes of any length: `variable_length_bytes`.
+    /// Variable-length bytes: `variable_length_bytes`.
     Bytes,
     /// A JSON value, in memory compact JSON; only v2 has the type.
     Json,
@@ -67,13 +67,13 @@ pub enum DataType {
     List(Box<DataType>),
     /// Several named fields.
     Record(Arc<Record>),
-    /// A type whose elements may be missing.
+    /// A type of nullable elements.
     Optional(Arc<Optional>),
     /// A type of a third party.
     Extension(Arc<dyn ExtensionType>),
     /// A type that the registry does not know. With a fallback, elements are read as that (D-102).
     Unknown {
-        /// As the document spells it.
+        /// The type as the document declares it.
         declared: Json,
         /// What to read it as.
         fallback: Option<Box<DataType>>,
@@ -112,7 +112,7 @@ pub struct Field {
     pub(super) size: usize,
 }
 
-/// A data type whose elements may be missing.
+/// A data type of nullable elements.
 ///
 /// ```
 /// use zarr_core::data_type::{CoreType, DataType, Optional};
@@ -215,8 +215,8 @@ impl DataType {
         }
     }
 
-    /// Whether stored elements, or some of their fields, have a byte order. That of elements that may be missing
-    /// belongs to their codec.
+    /// Whether stored elements, or some of their fields, have a byte order. The byte order of nullable elements belongs
+    /// to their codec.
     pub fn has_byte_order(&self) -> bool {
         match self {
             DataType::Record(record) => {
@@ -248,7 +248,7 @@ impl DataType {
         self.repr() == Some(Repr::Variable)
     }
 
-    /// Whether an encoded chunk is elements of one size, as many as it has: neither of any length, nor missing.
+    /// Whether elements have one size in an encoded chunk: neither variable-length nor nullable.
     pub fn is_stored_whole(&self) -> bool {
         !matches!(self.repr(), Some(Repr::Variable | Repr::Optional(_)))
     }

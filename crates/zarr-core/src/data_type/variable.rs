@@ -13,7 +13,7 @@ use crate::json::{Json, Object};
 /// The URI that zarr-python 2.18 gives objects in the draft.
 const OBJECT: &str = "TODO: object array protocol URL";
 
-/// A type of any length as a dialect's metadata.
+/// A variable-length type as a dialect's metadata.
 pub(super) fn to_metadata(data_type: &DataType, dialect: Dialect) -> Option<Json> {
     let object = Object::new().with("extension", OBJECT).with("type", "|O");
     Some(match (dialect, data_type) {
@@ -25,7 +25,7 @@ pub(super) fn to_metadata(data_type: &DataType, dialect: Dialect) -> Option<Json
     })
 }
 
-/// The fill value of elements of any length.
+/// The fill value of variable-length elements.
 pub(super) fn from_json(
     data_type: &DataType,
     json: &Json,
@@ -47,7 +47,7 @@ pub(super) fn from_json(
     })
 }
 
-/// The fill value of elements of any length as a dialect's metadata.
+/// The fill value of variable-length elements as a dialect's metadata.
 pub(super) fn to_json(
     data_type: &DataType,
     element: &[u8],

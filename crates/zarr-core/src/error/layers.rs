@@ -67,7 +67,7 @@ pub enum StoreError {
         /// The value's size in bytes.
         size: u64,
     },
-    /// Somebody replaced a value while it was read in several calls.
+    /// Another writer replaced a value while it was read in several calls.
     #[error("`{key}` was replaced while it was read")]
     Changed {
         /// The key.
@@ -108,7 +108,7 @@ impl StoreError {
 pub struct Unsupported {
     /// `data type`, `codec`, `chunk grid`, `chunk key encoding`, `storage transformer`, `extension` ...
     pub what: &'static str,
-    /// Its name, as the document spells it.
+    /// Its name, as in the document.
     pub name: String,
     /// What would bring it: a feature to enable, an extension to register; or why it is refused.
     pub hint: String,
@@ -126,7 +126,7 @@ impl fmt::Display for Unsupported {
 
 impl StdError for Unsupported {}
 
-/// What is wrong with a document, or with what a caller wants written into one.
+/// What is wrong with a document, or with what a caller asks to write into one.
 #[derive(Debug, ThisError)]
 #[non_exhaustive]
 pub enum MetadataError {
@@ -141,7 +141,7 @@ pub enum MetadataError {
     Invalid {
         /// The member.
         member: String,
-        /// The rule it breaks, and what stood there.
+        /// The rule it breaks, and what the document has.
         why: String,
     },
     /// A document demands more than [`crate::Limits`] allow.
@@ -161,12 +161,12 @@ pub enum MetadataError {
     /// Something valid that this build does not know.
     #[error(transparent)]
     Unsupported(#[from] Unsupported),
-    /// The model holds something that the format cannot spell.
+    /// The format cannot represent something that the model holds.
     #[error("{format} cannot say {what}; {hint}")]
     CannotSpell {
         /// The format that was to be written.
         format: &'static str,
-        /// What it has no words for.
+        /// What it cannot represent.
         what: String,
         /// A format that can, or another way out.
         hint: String,
@@ -205,9 +205,9 @@ pub enum CodecError {
     Length {
         /// The codec.
         codec: &'static str,
-        /// How many bytes are due.
+        /// The expected number of bytes.
         expected: u64,
-        /// How many there are; at least so many, if decoding stopped there.
+        /// The number of decoded bytes; decoding may have stopped there.
         found: u64,
     },
     /// The decoded bytes would pass a limit.

@@ -17,7 +17,7 @@ pub(super) fn kind_by_key<const N: usize>(
     kinds.into_iter().find(|(key, _)| is_there(key)).map(|(_, kind)| kind)
 }
 
-/// The children that prefixes alone let suppose; their documents decide (F-113, Z2-005). Reserved names are noted and
+/// The possible children that the prefixes show; their documents decide (F-113, Z2-005). Reserved names are noted and
 /// left out (F-020, decision 0137).
 pub(super) fn supposed_children(
     path: &NodePath,

@@ -231,7 +231,7 @@ impl ConsolidatedDocument {
     fn spell(&self, copies: &ConsolidatedEntries, held: &mut Object) {
         let named = |(key, copy)| Some((self.name(key)?.to_owned(), self.copy(copy)));
         let mut entries: Vec<(String, Json)> = copies.entries.iter().filter_map(named).collect();
-        // zarr-python 3 wants the children of one group next to each other.
+        // zarr-python 3 requires the children of one group next to each other.
         entries.sort_by_cached_key(|(name, _)| (name.matches('/').count(), name.clone()));
         held.insert("metadata", entries.into_iter().collect::<Object>());
         let stale = copies.stale.iter().filter_map(|key| self.name(key)).map(Json::from);
@@ -254,8 +254,8 @@ impl ConsolidatedDocument {
         copy
     }
 
-    /// The documents that copies in the holder's document stand for, as they would lie in the store, and the keys
-    /// of those that are not to be trusted; `None` if it is a group's without any. The holder's own document is
+    /// The documents that the holder's document has copies of, with the bytes that the store would have, and the keys of
+    /// copies that may be out of date; `None` for a group's document without copies. The holder's own document is
     /// among them, without the copies.
     ///
     /// # Errors

@@ -159,7 +159,7 @@ fn parse_draft(json: &Json, parse: ParseType<'_>) -> Parsed {
     }
 }
 
-/// D-030 … D-033, and the complex types of E1 (row 13); lenient spellings are told apart by the format.
+/// D-030 … D-033, and the complex types of E1 (row 13); the format handles lenient forms.
 fn draft_simple(text: &str) -> Parsed {
     if text == "bool" {
         return plain(CoreType::Bool.into());

@@ -41,7 +41,7 @@ pub(super) fn serialized(
         }
         Err(invalid) => return Err(invalid),
     }
-    // Any codec on bytes is one for these; whoever is not known here may be one for objects.
+    // Every known codec on bytes takes these; an unknown one may take objects.
     let context = ChunkContext::new(CoreType::Uint8, vec![]);
     match reading.registry.build_codec(first, &context) {
         Err(MetadataError::Unsupported(lack)) => unsupported.push(lack),
@@ -64,7 +64,7 @@ pub(super) struct FlatChain<'a> {
     pub bytes: &'a [CodecSpec],
 }
 
-/// Splits a chain that is already in the dialect's words.
+/// Splits a chain that is already as the dialect's metadata.
 pub(super) fn flat_chain<'a>(
     array: &'a ArrayMetadata,
     format: &'static str,
@@ -118,7 +118,7 @@ fn object_type(filter: &CodecSpec, registry: &Registry) -> Result<Option<DataTyp
     Ok(Some(data_type))
 }
 
-/// What the arrays that `vlen-array` stores are of.
+/// The type of the items that `vlen-array` stores.
 fn items(filter: &CodecSpec, registry: &Registry) -> Result<DataType, MetadataError> {
     let member = "filters: vlen-array: dtype";
     let words = filter.configuration.get("dtype");

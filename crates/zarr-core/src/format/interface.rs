@@ -39,13 +39,13 @@ pub struct Child {
     pub path: NodePath,
     /// Its kind, if the listing tells; else its documents must be read.
     pub kind: Option<NodeKind>,
-    /// Whether the listing alone proves it a group without a document.
+    /// Whether the listing is enough to prove it a group without a document.
     pub implicit: bool,
 }
 
 /// A dialect's way of keeping the model.
 pub trait Format: Debug + Send + Sync {
-    /// Whose words it uses.
+    /// The dialect of its documents.
     fn dialect(&self) -> Dialect;
 
     /// What it is called: `v2`, `v3`, `draft-2020`, `draft-2019`.
@@ -99,7 +99,7 @@ pub trait Format: Debug + Send + Sync {
     /// The documents of a new node: the one that makes it a node first.
     ///
     /// # Errors
-    /// [`MetadataError::CannotSpell`] for what the dialect has no words for.
+    /// [`MetadataError::CannotSpell`] for what the dialect cannot represent.
     fn create(&self, path: &NodePath, node: &NodeMetadata) -> Result<Documents, MetadataError>;
 
     /// The documents of a new hierarchy itself, before any node.
@@ -133,7 +133,7 @@ pub trait Format: Debug + Send + Sync {
     /// Gives an array's document another shape and another chunk grid.
     ///
     /// # Errors
-    /// [`MetadataError::CannotSpell`] if the dialect has no words for the grid.
+    /// [`MetadataError::CannotSpell`] if the dialect cannot represent the grid.
     fn regrid(
         &self,
         document: &mut Object,
@@ -202,7 +202,7 @@ pub trait Format: Debug + Send + Sync {
         Vec::new()
     }
 
-    /// The prefix whose listing shows every node at once, where documents lie apart from chunks (D-162).
+    /// The prefix whose listing shows every node at once, where documents are apart from chunks (D-162).
     fn tree_prefix(&self) -> Option<StorePrefix> {
         None
     }

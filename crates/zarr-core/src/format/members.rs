@@ -129,7 +129,7 @@ pub(super) fn attributes_with_dimensions(
 ) -> Result<Object, MetadataError> {
     let mut attributes = array.attributes.clone();
     let says_something = |names: &&Vec<Option<String>>| {
-        // That there are no axes is something to say: xarray wants it.
+        // An empty list of names is written, too: xarray requires it.
         names.is_empty() || names.iter().any(Option::is_some)
     };
     let Some(names) = array.dimension_names.as_ref().filter(says_something) else {
@@ -149,7 +149,8 @@ pub(super) fn attributes_with_dimensions(
     Ok(attributes)
 }
 
-/// The fill value out of a document, its oddities noted. That of a record may be spelled as it is stored.
+/// The fill value of a document; what is unusual becomes a warning. That of a record may have the form in which it is
+/// stored.
 pub(super) fn parse_fill(
     data_type: &DataType,
     json: &Json,
@@ -161,7 +162,7 @@ pub(super) fn parse_fill(
     fill_value::parse(&data_type, json, dialect, reading.strictness, &mut reading.warnings)
 }
 
-/// What a dialect cannot say.
+/// The error for what a dialect cannot represent.
 pub(super) fn cannot(
     format: &'static str,
     what: impl Into<String>,
@@ -170,7 +171,7 @@ pub(super) fn cannot(
     MetadataError::CannotSpell { format, what: what.into(), hint: hint.into() }
 }
 
-/// The type in a dialect's words, or what it cannot say.
+/// The type as a dialect's metadata, or the error that it cannot be represented.
 pub(super) fn spell_type(
     array: &ArrayMetadata,
     dialect: Dialect,
@@ -188,11 +189,11 @@ pub(super) fn spell_type(
     })
 }
 
-/// The fill value in a dialect's words.
+/// The fill value as a dialect's metadata.
 pub(super) fn spell_fill(array: &ArrayMetadata, dialect: Dialect) -> Result<Json, MetadataError> {
     let data_type = array.data_type.stored_in(Some(array.endian()));
     let json = fill_value::to_json(&data_type, array.fill_value.as_ref(), dialect)?;
-    // Only v2 has words for a NaN that are not exact (Z2-051).
+    // Only v2 writes a NaN without its bits (Z2-051).
     if dialect == Dialect::V2 {
         let strictness = Strictness::Strict;
         let back = fill_value::parse(&data_type, &json, dialect, strictness, &mut Vec::new());

@@ -1,4 +1,4 @@
-//! Tells keys that some dialect may have written from those of other files, by their names alone.
+//! Tells keys that some dialect may have written from those of other files, by their names.
 
 use crate::store::StoreKey;
 
@@ -7,7 +7,7 @@ const DOCUMENTS: [&str; 5] = ["zarr.json", ".zarray", ".zgroup", ".zattrs", ".zm
 
 /// Whether the key of a document or of a chunk may look like this, in any dialect.
 ///
-/// A name of numbers alone, such as `7` or `1.23`, counts as a chunk's, wherever it lies.
+/// A name of numbers only, such as `7` or `1.23`, counts as a chunk's, below any prefix.
 pub fn is_zarr_key(key: &StoreKey) -> bool {
     let key = key.as_str();
     let name = key.rsplit('/').next().unwrap_or_default();

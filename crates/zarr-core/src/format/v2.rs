@@ -176,7 +176,7 @@ const FILTERS: [&str; 15] = [
     "categorize",
 ];
 
-/// A codec as v2 and a draft's hidden filters spell it: an object with an `id` (Z2-016).
+/// A codec as v2 and a draft's hidden filters have it: an object with an `id` (Z2-016).
 pub(super) fn codec(member: &str, json: &Json) -> Result<CodecSpec, MetadataError> {
     let id = json.as_object().and_then(|o| o.get("id")).and_then(Json::as_str);
     let (Some(object), Some(id)) = (json.as_object(), id) else {
@@ -190,7 +190,7 @@ pub(super) fn codec(member: &str, json: &Json) -> Result<CodecSpec, MetadataErro
     Ok(CodecSpec::new(Dialect::V2, id, configuration))
 }
 
-/// A codec in v2's words, as [`codec`] reads it.
+/// A codec as v2's metadata, as [`codec`] reads it.
 pub(super) fn codec_object(codec: &CodecSpec) -> Json {
     let id = std::iter::once(("id".to_owned(), Json::from(codec.name.as_str())));
     Json::Object(id.chain(codec.configuration.clone()).collect())
@@ -207,7 +207,7 @@ pub(super) fn filters(json: Option<&Json>) -> Result<Vec<CodecSpec>, MetadataErr
     }
 }
 
-/// Why a data type that nobody here knows cannot be read.
+/// Why an unknown data type cannot be read.
 pub(super) fn unknown_type(declared: &Json) -> Unsupported {
     let name = declared.as_str().map_or_else(|| declared.brief(), str::to_owned);
     Unsupported { what: "data type", name, hint: "register an extension for it".into() }
@@ -297,7 +297,7 @@ fn array_document(array: &ArrayMetadata) -> Result<Object, MetadataError> {
         }
         codecs.push(codec_object(codec));
     }
-    // Any codec may stand in either slot (Z2-062), but readers expect a compressor in the last.
+    // Any codec may be a filter or the compressor (Z2-062), but readers expect a compressor last.
     let last_is_filter =
         chain.bytes.last().is_some_and(|codec| FILTERS.contains(&codec.name.as_str()));
     let compressor = if last_is_filter { None } else { codecs.pop() }.unwrap_or(Json::Null);

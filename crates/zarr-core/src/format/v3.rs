@@ -410,7 +410,7 @@ fn tolerate(reading: &mut Reading<'_>, member: &str, what: &str) -> Result<(), M
 
 fn named(name: &str, configuration: Object) -> Json {
     let object = Object::new().with("name", name);
-    // zarr-python wants one of its own codecs, even where that has no parameters.
+    // zarr-python requires a configuration for each of its codecs, even if it is empty.
     if configuration.is_empty() && !name.starts_with("numcodecs.") {
         object.into()
     } else {
@@ -469,7 +469,7 @@ fn array_document(array: &ArrayMetadata) -> Result<Object, MetadataError> {
     Ok(with_unknown(object, &array.unknown))
 }
 
-/// `raw_bytes` wants base64 where `r24` wants a list (F-039, F-049).
+/// `raw_bytes` has base64 where `r24` has a list (F-039, F-049).
 fn spell_v3_fill(array: &ArrayMetadata) -> Result<Json, MetadataError> {
     let alias = array.declared_type.as_object().is_some();
     match (&array.data_type, &array.fill_value) {

@@ -21,7 +21,7 @@ pub enum ChunkKeys {
     Draft {
         /// `/` or `.`; a tolerant reader takes `-` and `_`, too.
         separator: char,
-        /// Whether a scalar that is not stored yet is to lie at `c0`.
+        /// Whether a scalar is written at `c0`, if it is not stored yet.
         scalar_at_c0: bool,
     },
     /// The drafts of 2019: `1.23`.

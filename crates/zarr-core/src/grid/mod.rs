@@ -62,9 +62,9 @@ pub trait ChunkGrid: Debug + Send + Sync {
         vec![self.span(axis, 0).stored]
     }
 
-    /// The grid in a dialect's words, `{"name": …, "configuration": …}` in final v3 and
-    /// `{"extension": …, "type": …, "configuration": …}` in the drafts; `None` if the dialect has none.
-    /// v2 does not ask: it knows chunks of one shape alone.
+    /// The grid as a dialect's metadata, `{"name": …, "configuration": …}` in final v3 and
+    /// `{"extension": …, "type": …, "configuration": …}` in the drafts; `None` if the dialect cannot represent it. v2
+    /// does not call this: its chunks have one shape.
     fn to_metadata(&self, dialect: Dialect) -> Option<Json>;
 
     /// How long the axis can be at most; `None` for as long as you like.

@@ -7,7 +7,7 @@ use crate::dialect::Dialect;
 use crate::error::MetadataError;
 use crate::json::{Json, Object};
 
-/// A grid whose chunks have lengths of their own along each axis.
+/// A grid whose chunks may differ in length along each axis.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RectilinearGrid {
     axes: Vec<Axis>,

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Deref;
 
-/// The text of a number as it stands in a document. Short texts, which most are, take no memory of their own.
+/// The text of a number as the document has it. Short texts, which most are, are not allocated.
 #[derive(Clone)]
 pub struct Number(Text);
 

@@ -15,7 +15,7 @@ pub const MAX_DEPTH: usize = 128;
 pub struct Oddities {
     /// Names of members that an object gave twice; the last one holds.
     pub duplicates: Vec<String>,
-    /// Whether bare `NaN`, `Infinity` or `-Infinity` stood in the text; they are kept as numbers of that text.
+    /// Whether the text has bare `NaN`, `Infinity` or `-Infinity`; they are kept as numbers of that text.
     pub bare_floats: bool,
     /// Whether the text began with a byte order mark.
     pub byte_order_mark: bool,
@@ -285,7 +285,7 @@ fn is_number(word: &str) -> bool {
     rest.is_empty()
 }
 
-/// What stands in a stack from the `first` on, in memory of its exact size.
+/// The items of a stack from `first` on, in memory of exactly their size.
 fn ended<T>(stack: &mut Vec<T>, first: usize) -> Vec<T> {
     match first {
         0 => {

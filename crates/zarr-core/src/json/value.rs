@@ -13,7 +13,7 @@ pub enum Json {
     Null,
     /// `true` or `false`
     Bool(bool),
-    /// A number, as its text stands in the document; also a bare `NaN`, `Infinity` or `-Infinity`, which a tolerant
+    /// A number, as its text in the document; also a bare `NaN`, `Infinity` or `-Infinity`, which a tolerant
     /// reader takes for one.
     Number(Number),
     /// A string, unescaped.
@@ -246,12 +246,12 @@ impl Object {
     }
 }
 
-/// With so many members names are looked up.
+/// From this number of members on, names are looked up.
 const MANY: usize = 16;
 
 impl Object {
-    /// The object of members as they come, and the names that stand there twice: of those the last holds, at the
-    /// place of the first.
+    /// The object of these members, and the names that occur twice: the last member of a name is kept, at the place of
+    /// the first.
     pub(super) fn of(mut members: Vec<(String, Json)>) -> (Object, Vec<String>) {
         members.shrink_to_fit();
         if are_distinct(&members) {
@@ -262,7 +262,7 @@ impl Object {
     }
 }
 
-/// Whether no name stands there twice; perhaps `false` where none does.
+/// Whether no name occurs twice; may be `false` although none does.
 fn are_distinct(members: &[(String, Json)]) -> bool {
     if members.len() < MANY {
         let before = |n: usize| members[..n].iter().map(|(name, _)| name);

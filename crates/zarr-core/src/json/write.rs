@@ -90,7 +90,7 @@ struct Brief {
 }
 
 impl Brief {
-    /// At most so many characters, the three dots of a text that was cut among them.
+    /// The most characters, with the three dots of a text that was cut.
     const MOST: usize = 80;
 
     fn of(value: &Json) -> String {

@@ -47,7 +47,7 @@ impl AxisIndices {
     /// The coordinate at a position, which there is.
     pub fn at(&self, position: u64) -> u64 {
         match self {
-            // What lies in an axis is right modulo 2^64.
+            // Coordinates inside an axis are right modulo 2^64.
             AxisIndices::Steps { start, step, .. } => {
                 start.wrapping_add((*step as u64).wrapping_mul(position))
             }
@@ -78,7 +78,7 @@ impl AxisIndices {
         }
     }
 
-    /// Whether all of so many neighbours are among them, which there is nothing else among.
+    /// Whether they are all of `count` neighbours, among which all of them are.
     pub fn cover(&self, count: u64) -> bool {
         match self {
             AxisIndices::Steps { step, len, .. } => {
@@ -120,14 +120,14 @@ pub(crate) enum Elements {
     Region(Region),
     /// Along each axis these.
     Outer(Vec<AxisIndices>),
-    /// So many single ones: along each axis a list of their coordinates.
+    /// `count` single ones: along each axis a list of their coordinates.
     Points { coordinates: Vec<Vec<u64>>, count: u64 },
 }
 
-/// Elements of a chunk, or of memory, in the order in which they are meant.
+/// Elements of a chunk, or of memory, in the order of the selection.
 ///
-/// A part that is a box has the box's axes. One that is scattered along its axes has as many elements along
-/// each as are meant there. One that is single elements has one axis.
+/// A part that is a box has the box's axes. One that is scattered along its axes has as many elements along each as are
+/// selected there. One of single elements has one axis.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResolvedSelection(Elements);
 
@@ -150,7 +150,7 @@ impl ResolvedSelection {
         ResolvedSelection(Elements::Region(Region::new(intervals)))
     }
 
-    /// So many single elements: along each axis a list of their coordinates.
+    /// `count` single elements: along each axis a list of their coordinates.
     pub(crate) fn points(coordinates: Vec<Vec<u64>>, count: u64) -> ResolvedSelection {
         ResolvedSelection(Elements::Points { coordinates, count })
     }
@@ -186,7 +186,7 @@ impl ResolvedSelection {
         }
     }
 
-    /// Its own shape, which is that of the memory which holds its elements alone.
+    /// Its shape, which is that of memory for its elements.
     pub fn shape(&self) -> Vec<u64> {
         match &self.0 {
             Elements::Region(region) => region.shape(),

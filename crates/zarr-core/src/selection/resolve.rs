@@ -23,7 +23,7 @@ impl From<Region> for Resolved {
 }
 
 impl Selection {
-    /// What is meant of this array.
+    /// Resolves the selection for this array.
     pub(crate) fn of(self, metadata: &ArrayMetadata) -> Result<Resolved, AccessError> {
         match self.0 {
             SelectionExpr::Blocks(chunks) => blocks(*chunks, metadata),
@@ -110,7 +110,7 @@ fn inside(axis: usize, index: u64, len: u64) -> Result<(), AccessError> {
     if index < len { Ok(()) } else { Err(AccessError::Index { axis, index, len }) }
 }
 
-/// What is meant of each axis, told by name.
+/// The selection of each axis, by name.
 fn by_axis(
     named: Vec<(String, AxisSelection)>,
     rank: usize,
@@ -240,7 +240,7 @@ fn concatenated(
             hint: "select fewer blocks, or neighbours in order",
         })
     };
-    // So many at least: more chunks than that are not even counted through.
+    // A lower bound: the count of chunks ends there.
     reserve(chunks.len())?;
     let len = |range: Range<u64>| range.end.saturating_sub(range.start);
     reserve(chunks.iter().map(|chunk| len(interval(chunk))).fold(0, u64::saturating_add))?;

@@ -120,7 +120,7 @@ thread_local! {
 impl Running {
     /// Does the work on this thread.
     pub fn run<T>(self, work: impl FnOnce() -> T) -> T {
-        /// Says again what was said before, also if the work panics.
+        /// Restores the earlier value, also if the work panics.
         struct Before(bool);
         impl Drop for Before {
             fn drop(&mut self) {

@@ -47,7 +47,7 @@ pub async fn run<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -
     }
     let (send, receive) = oneshot::channel();
     let job: Job = Box::new(move || {
-        // A caller that no longer waits does not want it done.
+        // The call is not made if its caller no longer waits.
         if !send.is_canceled() {
             let _ = send.send(work());
         }

@@ -9,8 +9,8 @@ pub struct Listing {
     pub keys: Vec<StoreKey>,
     /// Prefixes one level down, with their `/`.
     pub prefixes: Vec<StorePrefix>,
-    /// Names as the store has them, of which no key can be made: they have a segment `..`, for example. They are told
-    /// to the caller, who cannot reach them (decision 0137).
+    /// Names as the store has them, of which no key can be made: they have a segment `..`, for example. The caller gets
+    /// them for messages, and cannot reach them (decision 0137).
     pub left_out: Vec<String>,
 }
 

@@ -232,8 +232,8 @@ impl ListOptions {
 pub enum Precondition<'a> {
     /// Nothing.
     Always,
-    /// Nothing, and the store need not take care that others who compare and swap see it. For callers who turned the
-    /// guard off.
+    /// Nothing, and the store need not take care that others who compare and swap see it. For callers who work without
+    /// the guard.
     Unchecked,
     /// The key is absent.
     Absent,

@@ -20,7 +20,7 @@ pub enum ByteRange {
     },
     /// From this byte to the end.
     From(u64),
-    /// The last so many bytes; the whole value if it has fewer (F-111).
+    /// The last `n` bytes; the whole value if it has fewer (F-111).
     Suffix(u64),
 }
 
@@ -28,7 +28,7 @@ impl ByteRange {
     /// The whole value.
     pub const ALL: ByteRange = ByteRange::From(0);
 
-    /// The bytes meant in a value of `size` bytes.
+    /// The bytes of the range in a value of `size` bytes.
     ///
     /// # Errors
     /// [`StoreError::Range`] when they do not all lie inside (F-111).
@@ -40,7 +40,7 @@ impl ByteRange {
         })
     }
 
-    /// The bytes meant in `size` bytes; `None` when they do not all lie inside.
+    /// The bytes of the range in `size` bytes; `None` unless all are inside.
     pub fn within(self, size: u64) -> Option<Range<u64>> {
         let range = match self {
             ByteRange::Bounded { start, len } => start.checked_add(len).map(|end| start..end),

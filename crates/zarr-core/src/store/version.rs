@@ -31,12 +31,12 @@ impl Version {
         Version { token: Some(value), mark: None }
     }
 
-    /// The version of a value that its mark alone tells from others.
+    /// The version of a value that only its mark tells from others.
     pub fn of_mark(mark: [u64; 4]) -> Self {
         Version { token: None, mark: Some(mark) }
     }
 
-    /// What a store told it by, or the value itself: what a mark adds is known to the store alone.
+    /// The store's token, or the value itself, without the mark.
     pub fn token(&self) -> Option<&Bytes> {
         self.token.as_ref()
     }

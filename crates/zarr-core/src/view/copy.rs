@@ -57,7 +57,7 @@ pub(super) unsafe fn copy_runs(
     }
 }
 
-/// As [`copy_runs`], turning round each `unit` bytes.
+/// As [`copy_runs`], reversing each `unit` bytes.
 ///
 /// # Safety
 /// As there; `len` is a multiple of `unit`.
@@ -91,7 +91,7 @@ pub(super) unsafe fn swap_runs(
     }
 }
 
-/// Turns round each `unit` of some bytes.
+/// Reverses each `unit` of some bytes.
 fn swap(bytes: &mut [u8], unit: usize) {
     fn fixed<const N: usize>(bytes: &mut [u8]) {
         bytes.as_chunks_mut().0.iter_mut().for_each(|unit| *unit = reversed::<N>(*unit));
@@ -110,7 +110,7 @@ fn reversed<const N: usize>(mut unit: [u8; N]) -> [u8; N] {
     unit
 }
 
-/// A turn is made where both axes have so many cells.
+/// Squares are used where both axes have this many cells.
 const LEAST: usize = 4;
 
 /// Two axes of a copy: along the one cells follow each other in the source, along the other in the target.
@@ -197,7 +197,7 @@ impl Turn {
     /// As [`Turn::square`], in tiles of `N` rows of 16 bytes, and what is left over cell by cell.
     ///
     /// # Safety
-    /// As there.
+    /// As [`Turn::square`].
     unsafe fn tiles<const N: usize>(
         &self,
         from: *const u8,
@@ -222,7 +222,7 @@ impl Turn {
     /// As [`Turn::square`], cell by cell.
     ///
     /// # Safety
-    /// As there.
+    /// As [`Turn::square`].
     unsafe fn cells(&self, from: *const u8, to: *mut u8, begin: [usize; 2], end: [usize; 2]) {
         let (cell, count) = (self.cell, end[1] - begin[1]);
         for s in begin[0]..end[0] {
@@ -234,7 +234,7 @@ impl Turn {
         }
     }
 
-    /// Where a cell lies in the source and in the target.
+    /// Where a cell is in the source and in the target.
     ///
     /// # Safety
     /// As [`Turn::copy`], of this cell.

@@ -1,10 +1,10 @@
-//! Pairs the cells of a part in memory that holds the whole with those in memory of their own.
+//! Pairs the cells of a part in memory of the whole with those in memory of the part.
 
 use super::window::{Window, merged, steps};
 use crate::selection::{AxisIndices, Elements, ResolvedSelection};
 
-/// Calls `visit` with byte offsets in a window on a whole, and in one on a part of it alone, of runs of
-/// cells that are contiguous in both, and with the run's length in bytes. Of two runs that begin at the
+/// Calls `visit` with byte offsets in a window on a whole, and in one on memory of a part of it, of runs of cells that
+/// are contiguous in both, and with the run's length in bytes. Of two runs that begin at the
 /// same cell of the whole, the one that is later in the part's C order comes later.
 pub(super) fn pairs(
     part: &ResolvedSelection,

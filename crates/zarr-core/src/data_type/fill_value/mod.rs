@@ -1,7 +1,7 @@
 //! Reads the fill value: what elements hold that were never written.
 //!
-//! One parser reads the spellings of all three dialects, each dialect allowing its own; values are
-//! exact to the bit (D-110 … D-117, F-031 … F-039, Z2-050 … Z2-054).
+//! One parser reads the forms of all three dialects; values are exact to the bit (D-110 … D-117, F-031 … F-039, Z2-050 …
+//! Z2-054).
 
 mod base64;
 mod numbers;

@@ -165,7 +165,7 @@ impl FillParser<'_> {
                 _ => Err(format!("a {} has {} bits", format.name(), format.bits())),
             };
         }
-        // Z2-050, row 17 of the drafts: other spellings in the wild.
+        // Z2-050, row 17 of the drafts: other forms that writers used.
         let other = match (self.dialect, text) {
             (Dialect::V3, _) => None,
             (_, "nan") => Some(f64::NAN),
@@ -223,7 +223,7 @@ fn says_itself(repr: Repr) -> String {
     format!("a type that rests on {repr:?} says itself what its fill values are")
 }
 
-/// An element that is nothing but this representation, in a dialect's words.
+/// An element of this representation as a dialect's metadata.
 pub(crate) fn repr_to_json(
     repr: Repr,
     bytes: &[u8],
@@ -255,7 +255,7 @@ fn scalar_to_json(scalar: Scalar, element: &[u8], dialect: Dialect) -> Json {
     }
 }
 
-/// The shortest words that read back to the same bits (F-036, F-037, Z2-051, D-117).
+/// The shortest JSON that reads back to the same bits (F-036, F-037, Z2-051, D-117).
 fn float_to_json(format: FloatFormat, bytes: &[u8], dialect: Dialect) -> Json {
     let bits = load_bits(bytes);
     let value = format.to_f64(bits);

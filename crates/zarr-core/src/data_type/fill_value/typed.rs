@@ -101,7 +101,7 @@ pub(crate) fn parse(
     parsed.map(|bytes| Some(FillValue::new(bytes))).map_err(invalid)
 }
 
-/// The fill value in a dialect's words.
+/// The fill value as a dialect's metadata.
 pub(crate) fn to_json(
     data_type: &DataType,
     value: Option<&FillValue>,
@@ -218,7 +218,7 @@ impl FillParser<'_> {
     }
 }
 
-/// The fill value of a record in a dialect's words.
+/// The fill value of a record as a dialect's metadata.
 fn record_to_json(
     record: &Record,
     bytes: &[u8],

@@ -54,7 +54,7 @@ pub(super) fn parse(
     for (member, default) in
         [("fill_value", "null"), ("chunk_memory_layout", "`C`"), ("attributes", "empty")]
     {
-        // The first draft kept attributes in a document of their own, which it never defined (row 16).
+        // The first draft had a separate document for attributes, which it never defined (row 16).
         if !(object.contains(member) || member == "attributes" && era == Era::E0) {
             reading.tolerate_member(member, &format!("it is missing; taken as {default}"))?;
         }
@@ -64,7 +64,7 @@ pub(super) fn parse(
 
     let declared_type = object.get("data_type").cloned().unwrap_or(Json::Null);
     let spelling = declared_type.as_str().unwrap_or_default();
-    // Rows 12 and 13: NumPy's spellings, and complex types where the text has none.
+    // Rows 12 and 13: NumPy's forms, and complex types where the text has none.
     if spelling.starts_with('|') || era > Era::E1 && spelling.get(1..2) == Some("c") {
         let what = format!("`data_type`: `{spelling}` is none of the draft's core types");
         if reading.tolerate(what).is_err() {
@@ -197,7 +197,7 @@ fn parse_grid(
     if let Some(uri) = object.get("extension").and_then(Json::as_str) {
         let configuration = match object.get("configuration") {
             Some(Json::Object(configuration)) => configuration.clone(),
-            // Its parameters may stand beside the name.
+            // Its parameters may be members beside the name.
             _ => {
                 let named = ["extension", "type", "separator", "configuration"];
                 let own = object.iter().filter(|(member, _)| !named.contains(member));

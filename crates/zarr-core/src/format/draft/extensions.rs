@@ -22,7 +22,7 @@ pub(super) fn must_understand(extension: &Json) -> Option<bool> {
     extension.as_object()?.get("must_understand")?.as_bool()
 }
 
-/// The `extensions` of `zarr.json`; what must be understood and is not stands in the way of all data.
+/// The `extensions` of `zarr.json`; an unknown one that must be understood makes all data unreadable.
 pub(super) fn of_entry_point(
     object: &Object,
     reading: &mut Reading<'_>,
@@ -72,7 +72,7 @@ fn listed(object: &Object, reading: &mut Reading<'_>) -> Result<Vec<Object>, Met
     list.iter().map(form).collect()
 }
 
-/// Whether reading may go on: somebody understands the extension, or nobody must.
+/// Whether reading may go on: an extension that is registered, or that need not be understood.
 fn understood(
     extension: &Object,
     array: Option<&mut ArrayMetadata>,

@@ -1,7 +1,7 @@
 //! Reads and writes the codecs of a draft other than the compressor.
 //!
-//! In the text nowhere. zarr-python 2.12 to 2.18 hid them among the user's attributes, in v2's words (Q5);
-//! the filters extension of 2019 had a URI and no JSON, and is taken in the same words.
+//! The text does not have them. zarr-python 2.12 to 2.18 hid them among the user's attributes, in the form of v2 (Q5);
+//! the filters extension of 2019 had a URI and no JSON, and is read in the same form.
 
 use crate::codec::CodecSpec;
 use crate::dialect::Dialect;
@@ -42,13 +42,13 @@ pub(super) fn hide(filters: &[CodecSpec]) -> Option<(&'static str, Json)> {
     (!filters.is_empty()).then(|| (ATTRIBUTE, filters.iter().map(v2::codec_object).collect()))
 }
 
-/// Whether a codec of a draft's chain is a filter, said in v2's words.
+/// Whether a codec of a draft's chain is a filter, which has the form of v2.
 pub(super) fn is_filter(codec: &CodecSpec) -> bool {
     codec.dialect == Dialect::V2
 }
 
-/// Applies the filters extension, if its configuration can be told: none, a list of codecs in v2's
-/// words, or an object with such a list as `filters`. `false` if it cannot.
+/// Applies the filters extension, if its configuration is known: none, a list of codecs in the form of v2, or an object
+/// with such a list as `filters`. `false` for others.
 pub(super) fn understand(
     extension: &Object,
     array: &mut ArrayMetadata,

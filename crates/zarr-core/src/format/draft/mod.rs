@@ -33,7 +33,7 @@ pub struct Draft {
     era: Era,
     suffix: String,
     encoding: Arc<dyn MetadataEncoding>,
-    /// Whether what is written is the plain text of 2020, where zarr-python 2.18 wants something else.
+    /// Whether what is written is the plain text of 2020, where zarr-python 2.18 requires another form.
     text: bool,
     /// Why nothing here is written, if so.
     frozen: Option<String>,
@@ -219,7 +219,7 @@ impl Format for Draft {
         Ok(vec![(key, document(object, &*self.encoding)?)])
     }
 
-    /// D-150, and exactly the four members that zarr-python 2.18 wants.
+    /// D-150, and exactly the four members that zarr-python 2.18 requires.
     fn entry_point(&self) -> Result<Documents, MetadataError> {
         let object = Object::new()
             .with("zarr_format", CORE)
@@ -298,7 +298,7 @@ impl Format for Draft {
         children
     }
 
-    /// D-162: `meta/`, since the root's own document does not lie below `meta/root/`.
+    /// D-162: `meta/`, since the root's own document is not below `meta/root/`.
     fn tree_prefix(&self) -> Option<StorePrefix> {
         Some(StorePrefix::new("meta/").expect("a good prefix"))
     }
@@ -321,7 +321,7 @@ impl Format for Draft {
         nodes.map(|(path, (kind, implicit))| Child { path, kind: Some(kind), implicit }).collect()
     }
 
-    /// D-170 … D-174: documents first, both of them, since nobody knows who made the other kind.
+    /// D-170 … D-174: both documents first, since another writer may have made the other kind.
     fn erasure(&self, path: &NodePath) -> Result<(Vec<StoreKey>, Vec<StorePrefix>), StoreError> {
         Ok((
             vec![self.array_key(path)?, self.group_key(path)?],

@@ -6,8 +6,8 @@ use crate::json::Json;
 /// The transformer's URI, in any version.
 const SHARDING: &str = "purl.org/zarr/spec/storage_transformers/sharding";
 
-/// How many chunks along each axis lie in one object, if `storage_transformers` say so; any other
-/// transformer changes stored bytes in a way nobody here knows, and stands in the way (D-081).
+/// How many chunks along each axis one object holds, if `storage_transformers` has them; any other transformer changes
+/// stored bytes in an unknown way, so that elements cannot be read (D-081).
 pub(super) fn parse(
     json: Option<&Json>,
     rank: usize,
