@@ -32,6 +32,13 @@ pub type BuildGrid = fn(&Object, shape: &[u64]) -> Result<Arc<dyn ChunkGrid>, Me
 /// Opens a store from a URL of a registered scheme.
 pub type OpenStore = fn(url: &str, access: Access) -> Result<Arc<dyn Store>, StoreError>;
 
+/// Opens a store from a URL of a registered scheme, with options by name.
+pub type OpenStoreWith = fn(
+    url: &str,
+    access: Access,
+    options: &[(String, String)],
+) -> Result<Arc<dyn Store>, StoreError>;
+
 /// Opens a store that is stored in another, from a URL of the form `LINK::URL`: the link, which begins with a registered
 /// name, and the URL of the other store, which the registry opens.
 pub type OpenChain = fn(
@@ -66,11 +73,15 @@ pub struct Registry {
     chains: HashMap<String, OpenChain>,
     encodings: HashMap<String, Arc<dyn MetadataEncoding>>,
     extensions: HashMap<String, Understand>,
+    /// For the stores that it opens; their values may be secret.
+    store_options: Arc<[(String, String)]>,
 }
 
 #[derive(Clone, Copy)]
 enum Scheme {
     Known(OpenStore),
+    /// One that takes options.
+    WithOptions(OpenStoreWith),
     /// This workspace has it, this build does not.
     LeftOut(&'static str),
 }
@@ -143,6 +154,16 @@ impl Registry {
     /// Adds a store under its URL scheme, such as `file`.
     pub fn scheme(&mut self, scheme: &str, open: OpenStore) {
         self.schemes.insert(scheme.to_owned(), Scheme::Known(open));
+    }
+
+    /// Adds a store that takes options under its URL scheme, such as `s3`.
+    pub fn scheme_with_options(&mut self, scheme: &str, open: OpenStoreWith) {
+        self.schemes.insert(scheme.to_owned(), Scheme::WithOptions(open));
+    }
+
+    /// The same registry, which opens stores with these options.
+    pub(crate) fn with_store_options(&self, options: &[(String, String)]) -> Registry {
+        Registry { store_options: options.into(), ..self.clone() }
     }
 
     /// Adds a store that is stored in another, under the name that its URLs begin with: `zip` for
@@ -278,13 +299,19 @@ impl Registry {
         }
         let scheme = url.split_once("://").map_or("file", |(scheme, _)| scheme);
         let why = match self.schemes.get(scheme) {
-            Some(Scheme::Known(open)) => return open(url, access),
+            Some(Scheme::WithOptions(open)) => return open(url, access, &self.store_options),
+            Some(Scheme::Known(open)) => match self.store_options.first() {
+                None => return open(url, access),
+                Some((name, _)) => {
+                    format!("stores of `{scheme}://` take no options, and `{name}` is given")
+                }
+            },
             Some(Scheme::LeftOut(feature)) => format!(
                 "the store of `{scheme}://` was left out of this build; enable the feature `{feature}` of `zarr`"
             ),
             None => {
                 let is_known = |(name, scheme): (_, &Scheme)| {
-                    matches!(scheme, Scheme::Known(_)).then_some(name)
+                    (!matches!(scheme, Scheme::LeftOut(_))).then_some(name)
                 };
                 let mut known: Vec<&str> =
                     self.schemes.iter().filter_map(is_known).map(String::as_str).collect();

@@ -84,9 +84,9 @@ fn left_out(url: &str, feature: &str) -> zarr_core::StoreError {
     zarr_core::StoreError::InvalidUrl { url: url.to_owned(), why }
 }
 
-/// One row for each store with URLs: its feature and module, and its scheme.
+/// One row for each store with URLs: its feature and module, how it is registered, and its scheme.
 macro_rules! stores {
-    ($($feature:literal $module:ident: $scheme:literal;)*) => {
+    ($($feature:literal $module:ident $add:ident: $scheme:literal;)*) => {
         /// Every row, whether this build has the store or not.
         #[cfg(test)]
         const ROWS: &[(&str, &str)] = &[$(($feature, $scheme)),*];
@@ -98,7 +98,7 @@ macro_rules! stores {
         pub fn register(registry: &mut Registry) {
             $(
                 #[cfg(feature = $feature)]
-                registry.scheme($scheme, $module::open);
+                registry.$add($scheme, $module::open);
                 #[cfg(not(feature = $feature))]
                 registry.scheme_left_out($scheme, $feature);
             )*
@@ -111,21 +111,21 @@ macro_rules! stores {
 }
 
 stores! {
-    "filesystem" filesystem: "file";
-    "memory" memory: "memory";
-    "zip" zip: "zip";
-    "lmdb" lmdb: "lmdb";
-    "s3" object: "s3";
-    "s3" object: "s3a";
-    "gcs" object: "gs";
-    "gcs" object: "gcs";
-    "azure" object: "az";
-    "azure" object: "azure";
-    "azure" object: "adl";
-    "azure" object: "abfs";
-    "azure" object: "abfss";
-    "http" object: "http";
-    "http" object: "https";
+    "filesystem" filesystem scheme: "file";
+    "memory" memory scheme: "memory";
+    "zip" zip scheme: "zip";
+    "lmdb" lmdb scheme: "lmdb";
+    "s3" object scheme_with_options: "s3";
+    "s3" object scheme_with_options: "s3a";
+    "gcs" object scheme_with_options: "gs";
+    "gcs" object scheme_with_options: "gcs";
+    "azure" object scheme_with_options: "az";
+    "azure" object scheme_with_options: "azure";
+    "azure" object scheme_with_options: "adl";
+    "azure" object scheme_with_options: "abfs";
+    "azure" object scheme_with_options: "abfss";
+    "http" object scheme_with_options: "http";
+    "http" object scheme_with_options: "https";
 }
 
 #[cfg(test)]

@@ -30,6 +30,11 @@ impl Store for Remote {
     fn name(&self) -> String {
         self.0.name()
     }
+
+    fn public_options(&self) -> Vec<(String, String)> {
+        self.0.public_options()
+    }
+
     /// Those of the store, but not `local`, and without `cheap_ranges`.
     fn capabilities(&self) -> Capabilities {
         Capabilities { local: false, cheap_ranges: false, ..self.0.capabilities() }

@@ -51,6 +51,8 @@ pub struct OpenOptions {
     pub options: Options,
     /// Names and what they make.
     pub registry: Arc<Registry>,
+    /// For the store: names and values, which may be secret.
+    store_options: Vec<(String, String)>,
     wrap: Option<Wrap>,
     wrap_format: Option<WrapFormat>,
 }
@@ -149,6 +151,22 @@ impl OpenOptions {
         self
     }
 
+    /// Sets an option of the store that is opened, such as `region` or `endpoint` of an object store; the page of the
+    /// store lists them. A later value for the same name replaces an earlier one. Values are never printed.
+    ///
+    /// ```
+    /// # use zarr_core::OpenOptions;
+    /// let options = OpenOptions::default().store_option("region", "eu-central-1");
+    /// assert!(!format!("{options:?}").contains("eu-central-1"));
+    /// ```
+    #[must_use]
+    pub fn store_option(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        let name = name.into();
+        self.store_options.retain(|(known, _)| *known != name);
+        self.store_options.push((name, value.into()));
+        self
+    }
+
     /// Puts a store of the caller's around each store that is opened: to log, to count, to slow down.
     #[must_use]
     pub fn wrap(
@@ -183,7 +201,12 @@ impl OpenOptions {
     /// # Errors
     /// As [`Registry::open_store`].
     pub fn store(&self, url: &str) -> Result<Arc<dyn Store>, StoreError> {
-        let store = self.registry.open_store(url, self.access)?;
+        let store = if self.store_options.is_empty() {
+            self.registry.open_store(url, self.access)?
+        } else {
+            let registry = self.registry.with_store_options(&self.store_options);
+            registry.open_store(url, self.access)?
+        };
         Ok(match &self.wrap {
             Some(wrap) => wrap(store),
             None => store,

@@ -63,6 +63,12 @@ pub trait Store: Debug + Send + Sync + 'static {
     /// What it can do.
     fn capabilities(&self) -> Capabilities;
 
+    /// The options that open it again together with its name, by [`OpenOptions::store_option`](crate::OpenOptions::store_option):
+    /// as they were given, without those that may be secret.
+    fn public_options(&self) -> Vec<(String, String)> {
+        Vec::new()
+    }
+
     /// The same store for callers that block, if its calls never wait for a network. Its readers skip the futures.
     fn as_sync(&self) -> Option<&Arc<dyn SyncStore>> {
         None

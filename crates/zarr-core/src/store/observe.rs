@@ -211,6 +211,10 @@ impl Store for ObservedStore {
         self.store.name()
     }
 
+    fn public_options(&self) -> Vec<(String, String)> {
+        self.store.public_options()
+    }
+
     /// Without `cheap_ranges`, so that ranges close to each other are one reported call.
     fn capabilities(&self) -> Capabilities {
         let behind = self.store.capabilities();

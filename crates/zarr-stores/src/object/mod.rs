@@ -89,7 +89,7 @@ impl Location {
         service: &'static ServiceInfo,
         connect: impl Fn(&Settings, Connector) -> object_store::Result<Backend> + Send + Sync + 'static,
     ) -> Location {
-        let name = name.trim_end_matches('/').to_owned();
+        let name = settings::without_secrets(name).trim_end_matches('/').to_owned();
         Location { name, prefix, service, connect: Box::new(connect) }
     }
 }
@@ -349,6 +349,10 @@ impl Store for ObjectStore {
         if writes { all } else { Capabilities { list: false, ..all.read_only() } }
     }
 
+    fn public_options(&self) -> Vec<(String, String)> {
+        self.0.settings.public.clone()
+    }
+
     async fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> Result<Option<Got>, StoreError> {
         let (owned, limit) = (key.clone(), how.limit);
         let whole = move |session: Session| async move { session.whole(&owned, limit).await };
@@ -432,9 +436,14 @@ impl Store for ObjectStore {
     }
 }
 
-/// Opens a store by its URL, its settings taken from the environment.
-pub(crate) fn open(url: &str, access: Access) -> Result<Arc<dyn Store>, StoreError> {
-    Ok(Arc::new(ObjectStore::open(url, access, [("", ""); 0])?))
+/// Opens a store by its URL, with these settings and those of the environment.
+pub(crate) fn open(
+    url: &str,
+    access: Access,
+    options: &[(String, String)],
+) -> Result<Arc<dyn Store>, StoreError> {
+    let options = options.iter().map(|(name, value)| (name, value));
+    Ok(Arc::new(ObjectStore::open(url, access, options)?))
 }
 
 #[cfg(test)]

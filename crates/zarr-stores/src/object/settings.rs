@@ -24,6 +24,8 @@ pub(crate) struct Settings {
     pub forbidden_is_absent: bool,
     /// The settings of the server's own builder.
     pub options: Vec<(String, String)>,
+    /// The options that were given, without those that may be secret.
+    pub public: Vec<(String, String)>,
 }
 
 impl Default for Settings {
@@ -36,8 +38,66 @@ impl Default for Settings {
             max_listed: 4 << 30,
             forbidden_is_absent: false,
             options: Vec::new(),
+            public: Vec::new(),
         }
     }
+}
+
+/// Options that the library itself takes.
+const OWN: [&str; 6] = [
+    "in_flight",
+    "max_retries",
+    "max_listed",
+    "read_timeout",
+    "forbidden_is_absent",
+    "retry_timeout",
+];
+
+/// Options of the servers' builders that are no secret, without `aws_`, `azure_` or `google_` before them.
+const PUBLIC: [&str; 22] = [
+    "account_name",
+    "allow_http",
+    "bucket",
+    "bucket_name",
+    "checksum_algorithm",
+    "container_name",
+    "default_region",
+    "disable_tagging",
+    "endpoint",
+    "endpoint_url",
+    "endpoint_url_s3",
+    "region",
+    "request_payer",
+    "s3_express",
+    "skip_signature",
+    "storage_account_name",
+    "unsigned_payload",
+    "use_emulator",
+    "use_fabric_endpoint",
+    "virtual_hosted_style_request",
+    "timeout",
+    "connect_timeout",
+];
+
+/// Whether an option can be shown. A URL in it may have a password or a token.
+fn is_public(name: &str, value: &str) -> bool {
+    let prefixes = ["aws_", "azure_", "google_"];
+    let short = prefixes.iter().find_map(|prefix| name.strip_prefix(prefix)).unwrap_or(name);
+    let known = OWN.contains(&name) || PUBLIC.contains(&short);
+    known && !value.contains(['@', '?'])
+}
+
+/// A URL without what may be a secret: a user with a password, and what follows a `?`.
+pub(super) fn without_secrets(url: &str) -> String {
+    let (url, query) = url.split_once('?').map_or((url, ""), |(url, _)| (url, "?…"));
+    let (scheme, rest) = url.split_once("://").map_or(("", url), |(scheme, rest)| (scheme, rest));
+    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let authority = match authority.rsplit_once('@') {
+        Some((user, host)) if user.contains(':') => host,
+        _ => authority,
+    };
+    let slashes = if scheme.is_empty() { "" } else { "://" };
+    format!("{scheme}{slashes}{authority}{path}{query}")
 }
 
 impl Settings {
@@ -48,7 +108,9 @@ impl Settings {
         let mut settings = Settings::default();
         for (name, value) in options {
             let (name, value) = (name.as_ref().to_ascii_lowercase(), value.into());
-            let wrong = || invalid(url, format!("option `{name}` is a number, not `{value}`"));
+            // Values are not printed: any may be a secret in the wrong place.
+            let wrong =
+                || invalid(url, format!("option `{name}` is a number, and the value is none"));
             let number =
                 || value.trim_end_matches('s').trim().parse::<usize>().map_err(|_| wrong());
             let seconds = || {
@@ -62,7 +124,13 @@ impl Settings {
                 "read_timeout" => settings.read_timeout = seconds()?,
                 "forbidden_is_absent" => settings.forbidden_is_absent = value == "true",
                 "retry_timeout" => settings.retry_timeout = seconds()?,
-                _ => settings.options.push((name, value)),
+                _ => {}
+            }
+            if is_public(&name, &value) {
+                settings.public.push((name.clone(), value.clone()));
+            }
+            if !OWN.contains(&name.as_str()) {
+                settings.options.push((name, value));
             }
         }
         Ok(settings)
@@ -117,12 +185,7 @@ impl Settings {
 }
 
 pub(super) fn invalid(url: &str, why: impl Into<String>) -> StoreError {
-    // What follows a `?` may be a secret.
-    let url = match url.split_once('?') {
-        Some((url, _)) => format!("{url}?…"),
-        None => url.to_owned(),
-    };
-    StoreError::InvalidUrl { url, why: why.into() }
+    StoreError::InvalidUrl { url: without_secrets(url), why: why.into() }
 }
 
 /// A URL's scheme, authority, and path without its first `/`.

@@ -26,23 +26,20 @@ pub(super) fn client(
     stall: Option<Duration>,
 ) -> object_store::Result<HttpClient> {
     let text = |key: Key| options.get_config_value(&key);
-    let wrong = |key: Key, value: &str| Error::Generic {
+    let wrong = |key: Key| Error::Generic {
         store: "options",
-        source: format!("option `{}` cannot be `{value}`", key.as_ref()).into(),
+        source: format!("option `{}` cannot have this value", key.as_ref()).into(),
     };
     let flag = |key: Key| match text(key).unwrap_or_default().to_ascii_lowercase().as_str() {
         "1" | "true" | "on" | "yes" | "y" => Ok(true),
         "" | "0" | "false" | "off" | "no" | "n" => Ok(false),
-        other => Err(wrong(key, other)),
+        _ => Err(wrong(key)),
     };
     let time = |key: Key| {
-        text(key)
-            .map(|value| humantime::parse_duration(&value).map_err(|_| wrong(key, &value)))
-            .transpose()
+        text(key).map(|value| humantime::parse_duration(&value).map_err(|_| wrong(key))).transpose()
     };
-    let number = |key: Key| {
-        text(key).map(|value| value.parse::<u32>().map_err(|_| wrong(key, &value))).transpose()
-    };
+    let number =
+        |key: Key| text(key).map(|value| value.parse::<u32>().map_err(|_| wrong(key))).transpose();
     let mut builder = ClientBuilder::new()
         .redirect(Policy::none())
         .dns_resolver(Arc::new(Resolver))

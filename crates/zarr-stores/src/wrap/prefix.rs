@@ -68,6 +68,10 @@ impl Store for PrefixStore {
         format!("{name}{slash}{}", prefix.trim_end_matches('/'))
     }
 
+    fn public_options(&self) -> Vec<(String, String)> {
+        self.store.public_options()
+    }
+
     fn capabilities(&self) -> Capabilities {
         self.store.capabilities()
     }

@@ -34,6 +34,10 @@ impl Store for ReadOnlyStore {
         self.0.name()
     }
 
+    fn public_options(&self) -> Vec<(String, String)> {
+        self.0.public_options()
+    }
+
     fn capabilities(&self) -> Capabilities {
         self.0.capabilities().read_only()
     }

@@ -211,6 +211,10 @@ impl Store for RemoteZipStore {
         format!("zip::{store}{slash}{key}/{folder}").trim_end_matches('/').to_owned()
     }
 
+    fn public_options(&self) -> Vec<(String, String)> {
+        self.0.store.public_options()
+    }
+
     fn capabilities(&self) -> Capabilities {
         let Capabilities { local, in_flight, .. } = self.0.store.capabilities();
         Capabilities { local, in_flight, ..Capabilities::READ_ONLY }

@@ -218,6 +218,10 @@ impl Store for CacheStore {
         self.store.name()
     }
 
+    fn public_options(&self) -> Vec<(String, String)> {
+        self.store.public_options()
+    }
+
     /// What a part costs depends on whether it is kept.
     fn capabilities(&self) -> Capabilities {
         Capabilities { cheap_ranges: false, ..self.store.capabilities() }
