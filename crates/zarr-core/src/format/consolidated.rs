@@ -52,9 +52,9 @@ pub(crate) struct ConsolidatedDocument {
 pub(crate) struct ConsolidatedEntries {
     /// What they are copies of, and the copies.
     pub entries: BTreeMap<StoreKey, Json>,
-    /// Keys whose copies, there or not, are not to be trusted: one for each change that has begun and is
-    /// not known to be over.
-    pub stale: Vec<StoreKey>,
+    /// Keys whose copies, present or not, must not be used: one for each change that has begun and is not known to have
+    /// ended.
+    pub invalid: Vec<StoreKey>,
 }
 
 /// The holders that may have copies of the documents of the node at `path`, the one at the root last.
@@ -138,7 +138,7 @@ impl ConsolidatedDocument {
         let entries = held.entries.into_iter().map(parsed).collect::<Result<_, _>>();
         Ok(Some(ConsolidatedEntries {
             entries: entries.map_err(MetadataError::Json)?,
-            stale: held.stale,
+            invalid: held.stale,
         }))
     }
 
@@ -234,8 +234,8 @@ impl ConsolidatedDocument {
         // zarr-python 3 requires the children of one group next to each other.
         entries.sort_by_cached_key(|(name, _)| (name.matches('/').count(), name.clone()));
         held.insert("metadata", entries.into_iter().collect::<Object>());
-        let stale = copies.stale.iter().filter_map(|key| self.name(key)).map(Json::from);
-        if copies.stale.is_empty() {
+        let stale = copies.invalid.iter().filter_map(|key| self.name(key)).map(Json::from);
+        if copies.invalid.is_empty() {
             drop(held.remove(STALE))
         } else {
             drop(held.insert(STALE, stale.collect::<Json>()))

@@ -146,7 +146,7 @@ impl Hierarchy {
     /// # Errors
     /// As [`Hierarchy::node`]; [`StoreError::NotCapable`] if the store cannot list (D-161).
     pub async fn children(&self, path: &NodePath) -> Result<Vec<Child>> {
-        self.context.members(path).await
+        self.context.children_of(path).await
     }
 
     /// The node at `path` and all nodes below it, sorted by path.

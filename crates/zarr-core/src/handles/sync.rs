@@ -131,7 +131,7 @@ impl Hierarchy {
     /// # Errors
     /// As [`Hierarchy::node`]; [`StoreError::NotCapable`] if the store cannot list (D-161).
     pub fn children(&self, path: &NodePath) -> Result<Vec<Child>> {
-        block_on(self.context.members(path))
+        block_on(self.context.children_of(path))
     }
 
     /// The node at `path` and all nodes below it, sorted by path.

@@ -1,20 +1,62 @@
-//! Finds the nodes below a node.
+//! Reads nodes, and finds those below a node.
 
 use super::context::HierarchyContext;
 use crate::dialect::Dialect;
-use crate::error::{Error, Result, StoreError};
+use crate::error::{AccessError, Error, Result, StoreError};
 use crate::format::consolidated::{DRAFT, DRAFT_GROUP, is_document};
-use crate::format::{Child, Documents};
+use crate::format::{Child, Documents, PROBES};
 use crate::metadata::{GroupMetadata, NodeKind, NodeMetadata};
 use crate::path::NodePath;
 use crate::store::{ListOptions, StoreKey, StorePrefix};
 
 impl HierarchyContext {
-    /// The children of whatever node is at `path`: an array has none (D-165 lets a draft's have some,
-    /// which are reached by their own paths).
-    pub async fn members(&self, path: &NodePath) -> Result<Vec<Child>> {
+    /// The node at `path` (D-163, F-113).
+    pub async fn node(&self, path: &NodePath) -> Result<NodeMetadata> {
+        let found = self.documents(path).await.map_err(|e| self.at(path, e))?;
+        self.node_in(path, found).await
+    }
+
+    /// The node at `path`, where probing has found these documents. If they are those of the node, no other request is
+    /// needed (decision 0131).
+    pub async fn probed_node(&self, path: &NodePath, probed: Documents) -> Result<NodeMetadata> {
+        let keys = self.format.document_keys(path).map_err(|e| self.at(path, e))?;
+        let is_probed = keys.iter().all(|key| PROBES.contains(&key.as_str()));
+        if keys.is_empty() || !is_probed || self.copied.is_some() {
+            return self.node(path).await;
+        }
+        let found = probed.into_iter().filter(|(key, _)| keys.contains(key)).collect();
+        self.node_in(path, found).await
+    }
+
+    async fn node_in(&self, path: &NodePath, found: Documents) -> Result<NodeMetadata> {
+        if let Some(node) = self.parse(path, &found).map_err(|e| self.at(path, e))? {
+            self.compare_with_copies(path, &node).await.map_err(|e| self.at(path, e))?;
+            return Ok(node);
+        }
+        if !self.format.groups_are_explicit()
+            && (path.is_root()
+                || self.store.capabilities().list && !self.children(path).await?.is_empty())
+        {
+            return Ok(implicit_group());
+        }
+        // If the store cannot list here, there may be no group.
+        if let Ok(Some(group)) = self.folder(path, &found).await {
+            return Ok(NodeMetadata::Group(group));
+        }
+        let keys = self.format.document_keys(path).map_err(|e| self.at(path, e))?;
+        let looked_for = if keys.is_empty() {
+            "a node in a document of May 2019, which describes one alone: `/`".into()
+        } else {
+            keys.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ")
+        };
+        Err(self.at(path, AccessError::NotFound { looked_for }))
+    }
+
+    /// The children of the node at `path`: an array has none (D-165 lets those of a draft have some, which are reached by
+    /// their own paths).
+    pub async fn children_of(&self, path: &NodePath) -> Result<Vec<Child>> {
         if !self.format.groups_are_explicit() {
-            // One listing tells all (D-160); only where it shows nothing, the node must be looked for.
+            // One listing has all children (D-160). Only if it is empty, the node is looked up.
             let children = self.children(path).await?;
             if children.is_empty() {
                 self.node(path).await?;
@@ -27,40 +69,40 @@ impl HierarchyContext {
         }
     }
 
-    /// The children of a group, sorted; broken ones are noted and left out (T-35).
+    /// The children of a group, sorted. Broken ones give a warning, and are left out (T-35).
     pub async fn children(&self, path: &NodePath) -> Result<Vec<Child>> {
-        let children = self.listed(path).await?;
+        let children = self.list_children(path).await?;
         let known =
             self.join_bounded(children.into_iter().map(|child| self.with_kind(child))).await;
         Ok(known.map_err(|e| self.at(path, e))?.into_iter().flatten().collect())
     }
 
-    /// What the listing tells of the children.
-    async fn listed(&self, path: &NodePath) -> Result<Vec<Child>> {
+    /// The children of a group in one listing, which may not tell their kinds.
+    async fn list_children(&self, path: &NodePath) -> Result<Vec<Child>> {
         let at = |e: Error| self.at(path, e);
         let prefix = self.format.children_prefix(path).map_err(|e| at(e.into()))?;
         let listable = self.listable().map_err(|e| at(unlisted(e)))?;
-        // Where groups are told by their documents, those are looked for anyway.
-        let listing = if self.format.groups_are_explicit() {
-            listable.list_dir(&prefix, ListOptions::CANDIDATES).await
+        // Where groups are explicit, the documents of every candidate are looked up anyway.
+        let how = if self.format.groups_are_explicit() {
+            ListOptions::CANDIDATES
         } else {
-            listable.list_dir(&prefix, ListOptions::default()).await
+            ListOptions::default()
         };
-        let listing = listing.map_err(|e| at(e.into()))?;
+        let listing = listable.list_dir(&prefix, how).await.map_err(|e| at(e.into()))?;
         self.warn_of_left_out(path.as_str(), &listing);
         let mut warnings = Vec::new();
         let children = self.format.children(path, &listing, &mut warnings);
         self.warn(path.as_str(), warnings);
-        self.without_helper(children).await.map_err(at)
+        self.without_copies_group(children).await.map_err(at)
     }
 
-    /// The nodes without the group that a draft's writers make for the copies of documents, if it holds nothing else.
-    async fn without_helper(&self, mut nodes: Vec<Child>) -> Result<Vec<Child>> {
+    /// The nodes without the group that writers of a draft create for consolidated metadata, if nothing else is in it.
+    async fn without_copies_group(&self, mut nodes: Vec<Child>) -> Result<Vec<Child>> {
         if self.format.dialect() != Dialect::Draft {
             return Ok(nodes);
         }
-        let helper = nodes.iter().position(|node| node.path.as_str() == DRAFT_GROUP);
-        if let (Some(at), Ok(listable)) = (helper, self.live.listable()) {
+        let copies = nodes.iter().position(|node| node.path.as_str() == DRAFT_GROUP);
+        if let (Some(at), Ok(listable)) = (copies, self.live.listable()) {
             let prefix = StorePrefix::new(format!("meta/root{DRAFT_GROUP}/"))?;
             let listing = listable.list_dir(&prefix, ListOptions::default()).await?;
             let holds_copies = listing.keys.iter().map(|key| key.as_str()).eq([DRAFT]);
@@ -71,7 +113,7 @@ impl HierarchyContext {
         Ok(nodes)
     }
 
-    /// The group that a folder without a document is, if nodes lie below it (decision 0137). Only where groups are
+    /// The group that a folder without a document is, if there are nodes below it (decision 0137). Only where groups are
     /// explicit; `found` may be the attributes of v2, which make no node.
     pub(super) async fn folder(
         &self,
@@ -97,11 +139,10 @@ impl HierarchyContext {
                     let (json, _) = self.format.encoding().decode(bytes).ok()?;
                     json.as_object().cloned()
                 });
-                let attributes = attributes.unwrap_or_default();
+                let group = GroupMetadata { implicit: true, ..GroupMetadata::default() };
                 return Ok(Some(GroupMetadata {
-                    attributes,
-                    implicit: true,
-                    ..GroupMetadata::default()
+                    attributes: attributes.unwrap_or_default(),
+                    ..group
                 }));
             }
             let below = self.format.children(&folder, &listing, &mut Vec::new());
@@ -127,7 +168,7 @@ impl HierarchyContext {
         }
     }
 
-    /// What was made of a node's documents, unless that is an error, which is noted.
+    /// The node of some documents; a warning if they are broken.
     pub fn unless_broken<T, E>(&self, path: &NodePath, node: Result<T, E>) -> Option<T> {
         if node.is_err() {
             self.warn(path.as_str(), vec!["its document is broken; left out".into()]);
@@ -135,35 +176,33 @@ impl HierarchyContext {
         node.ok()
     }
 
-    /// What a child's documents say; `None` if it is no node.
-    async fn said(&self, child: Child) -> Result<Option<(NodePath, NodeMetadata)>> {
+    /// The node of a child's documents; `None` if there is none.
+    async fn parse_child(&self, child: Child) -> Result<Option<(NodePath, NodeMetadata)>> {
         let found = self.documents(&child.path).await.map_err(|e| self.at(&child.path, e))?;
-        let said = self.unless_broken(&child.path, self.parse(&child.path, &found));
-        let implicit = GroupMetadata { implicit: true, ..GroupMetadata::default() };
-        let node = match said {
-            Some(None) if child.implicit => Some(NodeMetadata::Group(implicit)),
+        let node = match self.unless_broken(&child.path, self.parse(&child.path, &found)) {
+            Some(None) if child.implicit => Some(implicit_group()),
             Some(None) => self.folder(&child.path, &found).await?.map(NodeMetadata::Group),
-            said => said.flatten(),
+            node => node.flatten(),
         };
         Ok(node.map(|node| (child.path, node)))
     }
 
-    /// What the documents of the node and of all below it say, sorted by path. Each is read once; broken ones are
-    /// noted and left out.
+    /// The node and all below it, sorted by path. Each document is read once. Broken ones give a warning, and are left out.
     pub async fn nodes(&self, path: &NodePath) -> Result<Vec<(NodePath, NodeMetadata)>> {
         if self.format.tree_prefix().is_some() {
             let listed = self.tree(path).await?;
-            let said = self.join_bounded(listed.into_iter().map(|child| self.said(child))).await?;
-            return Ok(said.into_iter().flatten().collect());
+            let parsed = listed.into_iter().map(|child| self.parse_child(child));
+            return Ok(self.join_bounded(parsed).await?.into_iter().flatten().collect());
         }
         let mut nodes = vec![(path.clone(), self.node(path).await?)];
         let mut done = 0;
         while done < nodes.len() {
             let groups = nodes[done..].iter().filter(|(_, node)| node.kind() == NodeKind::Group);
-            let level = self.join_bounded(groups.map(|(group, _)| self.listed(group))).await?;
+            let level =
+                self.join_bounded(groups.map(|(group, _)| self.list_children(group))).await?;
             done = nodes.len();
-            let said = level.into_iter().flatten().map(|child| self.said(child));
-            nodes.extend(self.join_bounded(said).await?.into_iter().flatten());
+            let parsed = level.into_iter().flatten().map(|child| self.parse_child(child));
+            nodes.extend(self.join_bounded(parsed).await?.into_iter().flatten());
         }
         nodes.sort_by(|(a, _), (b, _)| a.cmp(b));
         Ok(nodes)
@@ -183,35 +222,30 @@ impl HierarchyContext {
             let mut warnings = Vec::new();
             let nodes = self.format.tree(path, &listing.keys, &mut warnings);
             self.warn(path.as_str(), warnings);
-            let mut nodes = self.without_helper(nodes).await.map_err(|e| self.at(path, e))?;
+            let mut nodes = self.without_copies_group(nodes).await.map_err(|e| self.at(path, e))?;
             if nodes.is_empty() {
                 nodes.push(top().await?);
             }
             return Ok(nodes);
         }
         let mut nodes = vec![top().await?];
-        let mut groups: Vec<NodePath> = nodes
-            .iter()
-            .filter(|n| n.kind == Some(NodeKind::Group))
-            .map(|n| n.path.clone())
-            .collect();
-        while !groups.is_empty() {
-            let parents = std::mem::take(&mut groups).into_iter();
-            let level =
-                self.join_bounded(parents.map(async |group| self.children(&group).await)).await?;
-            for child in level.into_iter().flatten() {
-                if child.kind == Some(NodeKind::Group) {
-                    groups.push(child.path.clone());
-                }
-                nodes.push(child);
-            }
+        let mut done = 0;
+        while done < nodes.len() {
+            let groups = nodes[done..].iter().filter(|node| node.kind == Some(NodeKind::Group));
+            let level = self.join_bounded(groups.map(|group| self.children(&group.path))).await?;
+            done = nodes.len();
+            nodes.extend(level.into_iter().flatten());
         }
         nodes.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(nodes)
     }
 }
 
-/// Why the nodes of a store that cannot list are not found, and what would do.
+fn implicit_group() -> NodeMetadata {
+    NodeMetadata::Group(GroupMetadata { implicit: true, ..GroupMetadata::default() })
+}
+
+/// The error of a store that cannot list, with a hint.
 fn unlisted(error: StoreError) -> Error {
     Error::from(error).with_hint(
         "plain web servers do not list; consolidated metadata, which `zarr consolidate` makes where the data are written, \

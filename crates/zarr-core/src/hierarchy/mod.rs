@@ -2,21 +2,23 @@
 
 mod array_node;
 mod attributes;
-mod consolidate;
 mod consolidated;
 mod context;
-mod foreign;
+mod documents;
+mod erase;
+mod leftovers;
 mod list;
 mod locate;
+mod new_document;
 mod node;
 mod options;
 mod prepend;
-mod purge;
+mod probe;
 mod resize;
 mod single_document;
 
 pub(crate) use self::array_node::ArrayNode;
 pub(crate) use self::context::HierarchyContext;
+pub(crate) use self::leftovers::CreateMode;
 pub(crate) use self::node::{GroupCore, NodeCore};
 pub use self::options::{Consolidated, OpenOptions};
-pub(crate) use self::purge::CreateMode;

@@ -165,7 +165,7 @@ impl ArrayNode {
             }
         };
         let document = self.document()?;
-        let (after, copied) = self.context.edit_and_copy(&self.path, &document, edit).await?;
+        let (after, copied) = self.context.edit_and_refresh(&self.path, &document, edit).await?;
         if !same {
             copied?;
             return Ok(None);

@@ -1,28 +1,26 @@
 //! Finds a document of May 2019 in a folder without an entry point (draft-v3.md 2.2, step 4).
 //!
-//! Any folder may be asked, so that little is read of what may be anything: few files, and none that is huge.
+//! The folder may hold anything, so that only a few small files are read.
 
 use std::sync::Arc;
-
-use bytes::Bytes;
 
 use super::context::HierarchyContext;
 use super::options::OpenOptions;
 use crate::context::as_warnings;
-use crate::error::{Result, StoreError};
+use crate::error::{Error, Result, StoreError};
 use crate::format::SingleDocument;
 use crate::store::{ListOptions, Listing, Store, StoreKey, StorePrefix};
 
-/// So many documents are looked into, where one is looked for without its name.
-const MOST_LONE: usize = 8;
-/// No document of one array has more bytes.
-const MOST_LONE_BYTES: u64 = 16 << 20;
+/// The most documents that are read, if the name is not known.
+const MOST_CANDIDATES: usize = 8;
+/// The most bytes of a document of one array.
+const MOST_BYTES: u64 = 16 << 20;
 
 impl HierarchyContext {
-    /// The room of a document of May 2019, when no draft said yet where anything lies: one that is `named`,
-    /// else the only one at the store's root that looks like one. Its chunks are looked for below
-    /// `data/`, as June 2019 had it, and where there is no `data/`, beside the document.
-    pub(super) async fn lone(
+    /// The hierarchy of a document of May 2019: one that is `named`, else the only one at the store's root that looks like
+    /// one. The drafts of that time did not say where chunks are. They are looked for below `data/`, where June 2019 had
+    /// them; without a `data/` at the store's root.
+    pub(super) async fn open_single_document(
         store: Arc<dyn Store>,
         options: &OpenOptions,
         named: Option<&str>,
@@ -51,14 +49,15 @@ impl HierarchyContext {
             StorePrefix::root()
         };
         let candidates: Vec<&StoreKey> = listing.keys.iter().filter(is_asked).collect();
-        if candidates.len() > MOST_LONE {
+        if candidates.len() > MOST_CANDIDATES {
             return Ok(None);
         }
         for key in candidates {
-            let bytes = match small(&*store, key).await {
+            let bytes = match store.readable()?.get_at_most(key, MOST_BYTES).await {
                 Ok(bytes) => bytes,
-                Err(e) if named.is_some() => return Err(e.at_key(key)),
-                // Whatever cannot be read is no document that anybody asked for.
+                Err(StoreError::TooLarge { .. }) => None,
+                Err(e) if named.is_some() => return Err(Error::from(e).at_key(key)),
+                // The caller did not name it.
                 Err(_) => None,
             };
             found.extend(bytes.and_then(|bytes| {
@@ -78,14 +77,5 @@ impl HierarchyContext {
             }
             _ => None,
         })
-    }
-}
-
-/// The value, if it is there and has no more bytes than a document may have.
-async fn small(store: &dyn Store, key: &StoreKey) -> Result<Option<Bytes>> {
-    let readable = store.readable()?;
-    match readable.get_at_most(key, MOST_LONE_BYTES).await {
-        Err(StoreError::TooLarge { .. }) => Ok(None),
-        other => Ok(other?),
     }
 }

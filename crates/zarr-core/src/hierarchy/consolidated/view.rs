@@ -1,7 +1,7 @@
 //! Serves documents from their consolidated copies.
 //!
-//! As a store around the store: documents and the listing of documents come from the copies, everything
-//! else from where it lies. The array never learns of it.
+//! A store wrapper takes documents and the listing of documents from the copies, everything else from the store. Arrays need
+//! not know of it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -19,51 +19,51 @@ use crate::store::{
     StoreKey, StorePrefix, SyncStore,
 };
 
-/// The documents of a hierarchy, as copies have them.
+/// The documents of a hierarchy according to their copies.
 #[derive(Debug)]
 pub(crate) struct ConsolidatedView {
     dialect: Dialect,
     documents: BTreeMap<String, Bytes>,
-    /// Those that are to be looked for where they lie.
-    stale: BTreeSet<String>,
+    /// Keys whose documents are read from the store.
+    invalid: BTreeSet<String>,
 }
 
 impl ConsolidatedView {
-    /// What copies in a holder's document say; `None` if it is a group's without any.
+    /// The copies in a consolidated document; `None` if that is a group's document without any.
     pub fn new(
         holder: &ConsolidatedDocument,
         format: &dyn Format,
         bytes: &Bytes,
     ) -> Result<Option<ConsolidatedView>, MetadataError> {
         let text = |key: StoreKey| String::from(key.as_str());
-        Ok(holder.documents(format, bytes)?.map(|(documents, stale)| ConsolidatedView {
+        Ok(holder.documents(format, bytes)?.map(|(documents, invalid)| ConsolidatedView {
             dialect: format.dialect(),
             documents: documents.into_iter().map(|(key, bytes)| (text(key), bytes)).collect(),
-            stale: stale.into_iter().map(text).collect(),
+            invalid: invalid.into_iter().map(text).collect(),
         }))
     }
 
-    /// Those of `keys` that there are copies of; `None` if one is not to be trusted.
+    /// The copies of `keys`, where there are any; `None` if one is invalid.
     pub fn documents(&self, keys: &[StoreKey]) -> Option<Documents> {
         let found = |key: &StoreKey| Some((key.clone(), self.documents.get(key.as_str())?.clone()));
-        let stale = keys.iter().any(|key| self.stale.contains(key.as_str()));
-        (!stale).then(|| keys.iter().filter_map(found).collect())
+        let is_invalid = keys.iter().any(|key| self.invalid.contains(key.as_str()));
+        (!is_invalid).then(|| keys.iter().filter_map(found).collect())
     }
 
-    /// The keys below a prefix of which there are copies, or may be documents.
+    /// The keys below a prefix that have a copy, or may have a document.
     fn below(&self, prefix: &StorePrefix) -> Vec<StoreKey> {
         let from = prefix.as_str().to_owned();
         let is_below = |key: &&String| key.starts_with(prefix.as_str());
         let copied = self.documents.range(from.clone()..).map(|(key, _)| key).take_while(is_below);
-        let stale = self.stale.range(from..).take_while(is_below);
-        // In a draft the listing alone tells what a node is, so that a key must not stand there by chance.
-        let stale = stale.filter(|_| self.dialect != Dialect::Draft);
-        let keys: BTreeSet<&String> = copied.chain(stale).collect();
+        let invalid = self.invalid.range(from..).take_while(is_below);
+        // In a draft every listed key makes a node, so that one which may be absent must not be listed.
+        let invalid = invalid.filter(|_| self.dialect != Dialect::Draft);
+        let keys: BTreeSet<&String> = copied.chain(invalid).collect();
         keys.into_iter().filter_map(|key| StoreKey::new(key.as_str()).ok()).collect()
     }
 }
 
-/// A store that is read, its documents out of copies.
+/// A store whose documents are read from copies.
 #[derive(Debug)]
 pub(crate) struct ConsolidatedStore {
     inner: Arc<dyn Store>,
@@ -75,13 +75,13 @@ impl ConsolidatedStore {
         ConsolidatedStore { inner, copied }
     }
 
-    /// Whether the value of a key is that of the copies.
+    /// Whether the value of a key is read from the copies.
     fn has(&self, key: &StoreKey) -> bool {
         consolidated::is_document(self.copied.dialect, key)
-            && !self.copied.stale.contains(key.as_str())
+            && !self.copied.invalid.contains(key.as_str())
     }
 
-    /// Whether the copies tell what lies below a prefix.
+    /// Whether a prefix is listed from the copies.
     fn lists(&self, prefix: &StorePrefix) -> bool {
         self.copied.dialect == Dialect::Draft && prefix.as_str().starts_with("meta/")
     }
@@ -103,7 +103,7 @@ impl Store for ConsolidatedStore {
         self.inner.as_sync()
     }
 
-    /// Copies are in memory already: no limit applies.
+    /// Copies are in memory: no limit applies.
     async fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> Result<Option<Got>, StoreError> {
         if !self.has(key) {
             return self.inner.get(key, how).await;
@@ -120,7 +120,7 @@ impl Store for ConsolidatedStore {
         self.inner.open(key, how).await
     }
 
-    /// Asked for the documents of a draft, and for the chunks of any array.
+    /// Lists the documents of a draft, and the chunks of any array.
     async fn list_prefix(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
         if self.lists(prefix) {
             Ok(self.copied.below(prefix).into())
@@ -129,18 +129,18 @@ impl Store for ConsolidatedStore {
         }
     }
 
-    /// Asked for children only.
+    /// Lists children only.
     async fn list_dir(&self, prefix: &StorePrefix, _: ListOptions) -> Result<Listing, StoreError> {
         Ok(Listing::fold(prefix, self.copied.below(prefix)))
     }
 }
 
-/// Whether two say the same of a node, in whatever words.
-pub(crate) fn agree(a: &NodeMetadata, b: &NodeMetadata) -> bool {
+/// Whether two describe the same node, however their documents are written.
+pub(super) fn agree(a: &NodeMetadata, b: &NodeMetadata) -> bool {
     match (a, b) {
         (NodeMetadata::Group(a), NodeMetadata::Group(b)) => a.attributes == b.attributes,
         (NodeMetadata::Array(a), NodeMetadata::Array(b)) => {
-            let words = |array: &crate::ArrayMetadata| {
+            let described = |array: &crate::ArrayMetadata| {
                 format!("{:?} {:?} {:?}", array.data_type, array.grid, array.shards)
             };
             a.shape == b.shape
@@ -149,7 +149,7 @@ pub(crate) fn agree(a: &NodeMetadata, b: &NodeMetadata) -> bool {
                 && a.codecs == b.codecs
                 && a.attributes == b.attributes
                 && a.dimension_names == b.dimension_names
-                && words(a) == words(b)
+                && described(a) == described(b)
         }
         _ => false,
     }

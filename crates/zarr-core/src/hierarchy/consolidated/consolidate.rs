@@ -1,0 +1,143 @@
+//! Creates and removes consolidated copies of documents.
+
+use std::sync::atomic::Ordering;
+
+use futures::stream::{self, StreamExt, TryStreamExt};
+
+use super::refresh::{AffectedNodes, with_copies};
+use crate::array::compare_and_swap::{MAX_ATTEMPTS, update};
+use crate::dialect::Dialect;
+use crate::error::{AccessError, Error, ErrorKind, Result};
+use crate::format::Documents;
+use crate::format::consolidated::{ConsolidatedDocument, ConsolidatedEntries, DRAFT_GROUP};
+use crate::hierarchy::context::HierarchyContext;
+use crate::hierarchy::new_document::NewDocument;
+use crate::metadata::{GroupMetadata, NodeKind, NodeMetadata};
+use crate::path::NodePath;
+use crate::store::{ListOptions, Listing, StoreKey};
+use crate::sync::lock;
+
+impl HierarchyContext {
+    /// Makes copies of all documents from `path` on; returns how many nodes they describe.
+    pub async fn consolidate(&self, path: &NodePath) -> Result<usize> {
+        self.consolidate_below(path).await.map_err(|e| self.at(path, e))
+    }
+
+    async fn consolidate_below(&self, path: &NodePath) -> Result<usize> {
+        self.writeable()?;
+        let dialect = self.format.dialect();
+        let holder = ConsolidatedDocument::at(dialect, path)?;
+        let refuse = |why: &str| Err(AccessError::Argument(why.into()).into());
+        if dialect == Dialect::Draft && !path.is_root() {
+            return refuse("a draft has consolidated metadata of the whole hierarchy only");
+        }
+        if (dialect == Dialect::V3 || !path.is_root())
+            && self.node(path).await?.kind() == NodeKind::Array
+        {
+            return refuse("an array has nothing below it to consolidate");
+        }
+        self.check_not_only_copies(&holder).await?;
+        if dialect == Dialect::Draft {
+            self.create_draft_group().await?;
+            self.draft_copies.store(true, Ordering::Relaxed);
+        }
+        for _ in 0..MAX_ATTEMPTS {
+            let (nodes, found) = self.all_documents(&holder, path).await?;
+            let entries = self.decoded(found.clone())?.into_iter().collect();
+            let copies = ConsolidatedEntries { entries, invalid: Vec::new() };
+            let update = update(self, &holder.key, |old| with_copies(&holder, old, &copies));
+            // In v3 the copies are in the group's document, of which groups above may have copies.
+            let updated = if dialect == Dialect::V3 && !path.is_root() {
+                let affected = AffectedNodes { path, above: &[], below: false };
+                self.with_invalidation(affected, update).await
+            } else {
+                update.await
+            };
+            updated.map_err(|e| e.at_key(&holder.key))?;
+            // A writer that changed a document before the copies existed did not refresh them.
+            if self.all_documents(&holder, path).await?.1 == found {
+                if path.is_root() {
+                    *lock(&self.watched) = None;
+                }
+                return Ok(nodes);
+            }
+        }
+        Err(AccessError::Conflict { attempts: MAX_ATTEMPTS }.into())
+    }
+
+    /// Removes the copies of all documents; `false` if there are none.
+    pub async fn remove_consolidated(&self) -> Result<bool> {
+        let remove = async || {
+            self.writeable()?;
+            let holder = ConsolidatedDocument::usual(self.format.dialect())?;
+            let bytes = self.live_document(&holder.key).await?;
+            // Broken copies are removed, too.
+            let exist = bytes.is_some_and(|bytes| !matches!(holder.copies(&bytes), Ok(None)));
+            if exist {
+                self.remove_copies(&holder).await?;
+            }
+            *lock(&self.watched) = None;
+            Ok(exist)
+        };
+        remove().await.map_err(|e: Error| self.at(&NodePath::root(), e))
+    }
+
+    /// The documents from `path` on that `holder` gets copies of, and how many nodes they describe. No chunk is read.
+    async fn all_documents(
+        &self,
+        holder: &ConsolidatedDocument,
+        path: &NodePath,
+    ) -> Result<(usize, Documents)> {
+        if let Some(prefix) = self.format.tree_prefix() {
+            let keys = self.list_prefix(&prefix).await?;
+            let tree = self.format.tree(&NodePath::root(), &keys, &mut Vec::new());
+            let documented = tree.iter().map(|child| self.format.document_keys(&child.path));
+            let documented: Vec<_> = documented.collect::<Result<_, _>>()?;
+            let mut keys: Vec<StoreKey> = documented.into_iter().flatten().collect();
+            let nodes = tree.len();
+            keys.push(StoreKey::new("zarr.json")?);
+            return Ok((nodes, self.live_documents(keys).await?));
+        }
+        let mut level = vec![path.clone()];
+        let (mut nodes, mut all) = (0, Documents::new());
+        while !level.is_empty() {
+            let found = stream::iter(&level).map(async |path| {
+                let found = self.live_documents(self.format.document_keys(path)?).await?;
+                let kind = self.format.kind(path, &found).map_err(|e| self.at(path, e))?;
+                let listing = match kind {
+                    Some(NodeKind::Group) => {
+                        let prefix = self.format.children_prefix(path)?;
+                        self.listable()?.list_dir(&prefix, ListOptions::default()).await?
+                    }
+                    _ => Listing::default(),
+                };
+                let children = self.format.children(path, &listing, &mut Vec::new());
+                Ok::<_, Error>((kind.is_some().then_some(found), children))
+            });
+            let found: Vec<_> =
+                found.buffered(self.live.capabilities().in_flight).try_collect().await?;
+            level.clear();
+            for (found, children) in found {
+                nodes += usize::from(found.is_some());
+                let found = found.unwrap_or_default();
+                all.extend(found.into_iter().filter(|(key, _)| holder.covers(key)));
+                level.extend(children.into_iter().map(|child| child.path));
+            }
+        }
+        all.sort();
+        Ok((nodes, all))
+    }
+
+    /// Creates the group that zarr-python 2.18 makes for a draft's copies.
+    async fn create_draft_group(&self) -> Result<()> {
+        let group = NodeMetadata::Group(GroupMetadata::default());
+        for (key, bytes) in self.format.create(&NodePath::new(DRAFT_GROUP)?, &group)? {
+            let new = NewDocument { key: &key, must_be_absent: Vec::new(), leftovers: Vec::new() };
+            match self.create_document(new, bytes, "a group").await {
+                Err(e) if e.kind() == ErrorKind::Exists => {}
+                other => other?,
+            }
+        }
+        Ok(())
+    }
+}

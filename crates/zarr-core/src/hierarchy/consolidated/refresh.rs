@@ -1,0 +1,264 @@
+//! Keeps the consolidated copies of documents up to date.
+//!
+//! A change of documents first marks their copies as invalid, in every consolidated document that has some. Then the change
+//! is made. Then the copies are made again from the documents, and the marks are removed. Each step is a compare-and-swap of
+//! the consolidated document. If one is interrupted, the marks say which copies readers must not use. Of several writers the
+//! last one makes the copy of what all of them left (Z2-072, F-014).
+
+use std::collections::BTreeSet;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
+
+use bytes::Bytes;
+use futures::future::try_join_all;
+
+use crate::array::compare_and_swap::{Edited, MAX_ATTEMPTS, compare_and_swap, update, whole};
+use crate::context::documents;
+use crate::dialect::Dialect;
+use crate::error::{AccessError, Error, MetadataError, Result};
+use crate::format::Documents;
+use crate::format::consolidated::{ConsolidatedDocument, ConsolidatedEntries, holders};
+use crate::hierarchy::context::HierarchyContext;
+use crate::json::Json;
+use crate::path::NodePath;
+use crate::store::{Snapshot, StoreKey};
+use crate::sync::lock;
+
+/// The nodes whose documents a change affects.
+#[derive(Clone, Copy)]
+pub(crate) struct AffectedNodes<'a> {
+    /// The node that is changed.
+    pub path: &'a NodePath,
+    /// Nodes above that are created with it.
+    pub above: &'a [NodePath],
+    /// Whether everything below it is erased.
+    pub below: bool,
+}
+
+/// The copies that a change has marked as invalid in one consolidated document.
+struct Invalidated {
+    holder: ConsolidatedDocument,
+    keys: BTreeSet<StoreKey>,
+}
+
+impl AffectedNodes<'_> {
+    /// The affected documents that a consolidated document has copies of, or may have.
+    fn keys(
+        &self,
+        context: &HierarchyContext,
+        holder: &ConsolidatedDocument,
+        copies: &ConsolidatedEntries,
+    ) -> Result<BTreeSet<StoreKey>> {
+        let mut keys = BTreeSet::new();
+        for path in self.above.iter().chain([self.path]) {
+            keys.extend(context.format.document_keys(path)?);
+        }
+        if self.below {
+            let (_, prefixes) = context.format.erasure(self.path)?;
+            let is_erased =
+                |key: &&StoreKey| prefixes.iter().any(|prefix| prefix.strip(key).is_some());
+            let copied = copies.entries.keys().chain(&copies.invalid);
+            keys.extend(copied.filter(is_erased).cloned());
+        }
+        keys.retain(|key| holder.covers(key));
+        Ok(keys)
+    }
+}
+
+impl HierarchyContext {
+    /// Changes documents, and refreshes the copies of them.
+    pub async fn with_invalidation<T>(
+        &self,
+        affected: AffectedNodes<'_>,
+        change: impl Future<Output = Result<T>>,
+    ) -> Result<T> {
+        let (changed, refreshed) = self.change_and_refresh(affected, change).await?;
+        refreshed.map(|()| changed)
+    }
+
+    /// As [`HierarchyContext::with_invalidation`]; the second result says whether the copies could be refreshed after the
+    /// change was made.
+    pub async fn change_and_refresh<T>(
+        &self,
+        affected: AffectedNodes<'_>,
+        change: impl Future<Output = Result<T>>,
+    ) -> Result<(T, Result<()>)> {
+        let invalidated = self.invalidate(&affected).await?;
+        let changed = change.await;
+        let refreshed = self.refresh(&affected, invalidated).await;
+        let hint = "the change is made, and its consolidated copies are marked as stale; consolidate again";
+        Ok((changed?, refreshed.map_err(|e| e.with_hint(hint))))
+    }
+
+    /// The consolidated documents that have copies of a node's documents, and the copies.
+    async fn holding(
+        &self,
+        path: &NodePath,
+    ) -> Result<Vec<(ConsolidatedDocument, ConsolidatedEntries)>> {
+        let dialect = self.format.dialect();
+        if dialect == Dialect::Draft && !self.draft_copies.load(Ordering::Relaxed) {
+            return Ok(Vec::new());
+        }
+        let found = holders(dialect, path)?.into_iter().map(async |holder| {
+            let copies = self.copies(&holder).await?;
+            Ok::<_, Error>(copies.map(|copies| (holder, copies)))
+        });
+        Ok(try_join_all(found).await?.into_iter().flatten().collect())
+    }
+
+    /// The copies in a consolidated document. Broken ones count as none: opening has warned of them, and no reader uses them.
+    pub(super) async fn copies(
+        &self,
+        holder: &ConsolidatedDocument,
+    ) -> Result<Option<ConsolidatedEntries>> {
+        let bytes = self.live_document(&holder.key).await?;
+        Ok(bytes.and_then(|bytes| holder.copies(&bytes).ok().flatten()))
+    }
+
+    /// Marks the copies of affected documents as invalid.
+    async fn invalidate(&self, affected: &AffectedNodes<'_>) -> Result<Vec<Invalidated>> {
+        let mut invalidated = Vec::new();
+        for (holder, _) in self.holding(affected.path).await? {
+            let mut keys = BTreeSet::new();
+            if self.options.drop_consolidated {
+                self.remove_copies(&holder).await?;
+                continue;
+            }
+            let edit = |old: Option<&Bytes>| {
+                let Some(mut copies) = old.and_then(|old| holder.copies(old).ok().flatten()) else {
+                    return Ok(Edited::Keep);
+                };
+                keys = affected.keys(self, &holder, &copies)?;
+                copies.invalid.extend(keys.iter().cloned());
+                with_copies(&holder, old, &copies)
+            };
+            update(self, &holder.key, edit).await?;
+            invalidated.push(Invalidated { holder, keys });
+        }
+        Ok(invalidated)
+    }
+
+    /// Makes the copies of affected documents again, also in consolidated documents that were created during the change.
+    async fn refresh(
+        &self,
+        affected: &AffectedNodes<'_>,
+        invalidated: Vec<Invalidated>,
+    ) -> Result<()> {
+        for (holder, copies) in self.holding(affected.path).await? {
+            if self.options.drop_consolidated {
+                self.remove_copies(&holder).await?;
+                continue;
+            }
+            let mut keys = affected.keys(self, &holder, &copies)?;
+            let marks = invalidated.iter().find(|it| it.holder.key == holder.key);
+            let mut marks = marks.map(|it| it.keys.clone()).unwrap_or_default();
+            keys.extend(marks.iter().cloned());
+            let keys: Vec<StoreKey> = keys.into_iter().collect();
+            loop {
+                let seen = Mutex::new(Documents::new());
+                let done = compare_and_swap(
+                    self,
+                    self.options.guard,
+                    &holder.key,
+                    self.options.limits.document,
+                    |old| self.copy_again(&holder, old, &keys, &marks, &seen),
+                    MAX_ATTEMPTS,
+                );
+                if !done.await? {
+                    return Err(AccessError::Conflict { attempts: MAX_ATTEMPTS }.into());
+                }
+                marks.clear();
+                // The consolidated document may have become what it was before, so that the comparison finds no change.
+                if self.live_documents(keys.clone()).await? == *lock(&seen) {
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The consolidated document with new copies of `keys`, and without one of each of `marks`.
+    async fn copy_again(
+        &self,
+        holder: &ConsolidatedDocument,
+        old: Option<Arc<dyn Snapshot>>,
+        keys: &[StoreKey],
+        marks: &BTreeSet<StoreKey>,
+        seen: &Mutex<Documents>,
+    ) -> Result<Edited> {
+        // The documents are read after the consolidated one: a writer that changes them later changes that one later, too.
+        let old = whole(old.as_deref()).await?;
+        let found = self.live_documents(keys.to_vec()).await?;
+        *lock(seen) = found.clone();
+        let Some(mut copies) = old.as_ref().and_then(|old| holder.copies(old).ok().flatten())
+        else {
+            return Ok(Edited::Keep);
+        };
+        for key in keys {
+            copies.entries.remove(key);
+        }
+        copies.entries.extend(self.decoded(found)?);
+        for mark in marks {
+            if let Some(at) = copies.invalid.iter().position(|key| key == mark) {
+                copies.invalid.swap_remove(at);
+            }
+        }
+        with_copies(holder, old.as_ref(), &copies)
+    }
+
+    /// Documents, not their copies.
+    pub(super) async fn live_documents(&self, keys: Vec<StoreKey>) -> Result<Documents> {
+        documents(&*self.live, keys, &self.options.limits).await
+    }
+
+    pub(super) fn decoded(&self, found: Documents) -> Result<Vec<(StoreKey, Json)>> {
+        let decoded = found.into_iter().map(|(key, bytes)| {
+            let json = if key.as_str() == "zarr.json" {
+                Json::parse_tolerant(&bytes)
+            } else {
+                self.format.encoding().decode(&bytes)
+            };
+            match json {
+                Ok((json, _)) => Ok((key, json)),
+                Err(e) => Err(Error::from(MetadataError::Json(e)).at_key(&key)),
+            }
+        });
+        decoded.collect()
+    }
+
+    /// Removes all copies from a consolidated document.
+    pub(super) async fn remove_copies(&self, holder: &ConsolidatedDocument) -> Result<()> {
+        self.check_not_only_copies(holder).await?;
+        let edit = |old: Option<&Bytes>| match old {
+            None => Ok(Edited::Keep),
+            old => {
+                let without = holder.with_copies(old, None)?;
+                Ok(without.map_or(Edited::Erase, |document| Edited::Set(document.into())))
+            }
+        };
+        update(self, &holder.key, edit).await
+    }
+
+    /// An error if the documents of v2 exist only as copies (Z2-073).
+    pub(super) async fn check_not_only_copies(&self, holder: &ConsolidatedDocument) -> Result<()> {
+        let Some(copies) = self.copies(holder).await? else { return Ok(()) };
+        let root = [".zgroup", ".zarray"].map(|name| holder.prefix.key(name));
+        let root = root.into_iter().collect::<Result<Vec<_>, _>>()?;
+        let copied = root.iter().any(|key| copies.entries.contains_key(key));
+        if copied && self.live_documents(root).await?.is_empty() {
+            let why = "the documents lie in these copies alone, and would be lost; copy the hierarchy first";
+            return Err(Error::from(AccessError::Argument(why.into())).at_key(&holder.key));
+        }
+        Ok(())
+    }
+}
+
+/// A consolidated document with these copies, if it can have any.
+pub(super) fn with_copies(
+    holder: &ConsolidatedDocument,
+    old: Option<&Bytes>,
+    copies: &ConsolidatedEntries,
+) -> Result<Edited> {
+    let document = holder.with_copies(old, Some(copies))?;
+    Ok(document.map_or(Edited::Keep, |document| Edited::Set(document.into())))
+}

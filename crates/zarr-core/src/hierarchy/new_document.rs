@@ -1,0 +1,82 @@
+//! Creates one document, if no other makes a node at its place.
+
+use bytes::Bytes;
+
+use super::context::HierarchyContext;
+use crate::dialect::Dialect;
+use crate::error::{AccessError, Error, Result};
+use crate::path::NodePath;
+use crate::store::{Capabilities, Precondition, StoreKey, StorePrefix};
+
+/// A document that is about to be created.
+pub(super) struct NewDocument<'a> {
+    pub key: &'a StoreKey,
+    /// Documents that must be absent, too.
+    pub must_be_absent: Vec<StoreKey>,
+    /// Chunks of an earlier node, which are erased.
+    pub leftovers: Vec<StoreKey>,
+}
+
+impl HierarchyContext {
+    /// Creates the documents of a new hierarchy that are not a node's.
+    pub async fn create_entry_point(&self) -> Result<()> {
+        for (key, bytes) in self.format.entry_point()? {
+            let must_be_absent = self.other_documents(&NodePath::root(), &key)?;
+            let new = NewDocument { key: &key, must_be_absent, leftovers: Vec::new() };
+            self.create_document(new, bytes, "a hierarchy").await?;
+        }
+        Ok(())
+    }
+
+    /// The documents other than `key` that would make another node of the one at `path`: one of another kind, or in another
+    /// dialect (decision 0139).
+    pub(super) fn other_documents(&self, path: &NodePath, key: &StoreKey) -> Result<Vec<StoreKey>> {
+        let mut others = self.format.document_keys(path)?;
+        others.retain(|other| other != key && !other.as_str().ends_with(".zattrs"));
+        let foreign = match self.format.dialect() {
+            Dialect::V2 => &["zarr.json"][..],
+            Dialect::V3 => &[".zarray", ".zgroup"],
+            // A draft has its nodes below `meta/`, and its entry point where the others have the root.
+            Dialect::Draft if key.as_str() == "zarr.json" => &[".zarray", ".zgroup"],
+            Dialect::Draft => &[],
+        };
+        let folder = key.as_str().rsplit_once('/').map(|(folder, _)| format!("{folder}/"));
+        let folder = StorePrefix::new(folder.unwrap_or_default())?;
+        for name in foreign {
+            others.push(folder.key(name)?);
+        }
+        Ok(others)
+    }
+
+    /// Creates a document if it is absent (decision 0105), and no other is there that would make another node of it; erases
+    /// leftovers of an earlier node (decision 0139). If it exists, that is an error that calls it `what`.
+    pub(super) async fn create_document(
+        &self,
+        new: NewDocument<'_>,
+        bytes: Bytes,
+        what: &'static str,
+    ) -> Result<()> {
+        let NewDocument { key, must_be_absent, leftovers } = new;
+        let writeable = self.writeable()?;
+        let exists = |key: &StoreKey| Err(Error::from(AccessError::Exists(what)).at_key(key));
+        let Capabilities { create, swap, .. } = self.store.capabilities();
+        if create {
+            let found = self.store.create(key, bytes.into(), &must_be_absent, &leftovers).await?;
+            return found.map_or(Ok(()), |found| exists(&found));
+        }
+        if (!swap || !leftovers.is_empty())
+            && self.get_at_most(key, self.options.limits.document).await?.is_some()
+        {
+            return exists(key);
+        }
+        for key in &leftovers {
+            writeable.erase(key).await.map_err(|e| Error::from(e).at_key(key))?;
+        }
+        let is_set = if swap {
+            writeable.set_if_absent(key, bytes.into()).await?
+        } else {
+            writeable.put(key, Some(bytes.into()), Precondition::Always).await?
+        };
+        if is_set { Ok(()) } else { exists(key) }
+    }
+}
