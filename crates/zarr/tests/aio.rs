@@ -85,6 +85,37 @@ async fn blocking_calls_work_inside_a_runtime() -> Result<()> {
     Ok(())
 }
 
+/// A runtime may move the future of each call to another thread.
+#[tokio::test(flavor = "multi_thread")]
+async fn each_call_can_run_in_a_spawned_task() -> Result<()> {
+    let options = OpenOptions::new(zarr::standard()).read_write();
+    let work = async move {
+        let hierarchy = zarr::aio::create_with("memory://", Dialect::V3, &options).await?;
+        let group = hierarchy.create_group(&"/g".parse()?, Object::new()).await?;
+        let array = hierarchy.create_array(&"/g/a".parse()?).shape(&[4]).data_type_named("i4");
+        let array = array.create().await?;
+        array.append(0, vec![1, 2]).await?;
+        array.update_attributes(|attributes| drop(attributes.insert("a", 1u64))).await?;
+        array.resize(&[5]).await?;
+        array.refresh().await?;
+        let root = NodePath::root();
+        assert_eq!(hierarchy.nodes(&root).await?.len(), 3);
+        assert_eq!(hierarchy.tree(&root).await?.len(), 3);
+        assert_eq!(hierarchy.children(&root).await?.len(), 1);
+        assert_eq!(group.children().await?.len(), 1);
+        assert_eq!(hierarchy.consolidate().await?, 3);
+        assert!(hierarchy.check_consolidated().await?.is_empty());
+        assert!(hierarchy.is_consolidated().await? && hierarchy.remove_consolidated().await?);
+        assert!(hierarchy.foreign_keys(&root).await?.is_empty());
+        assert!(hierarchy.interrupted_keys(&root).await?.is_empty());
+        hierarchy.erase(&"/g".parse()?).await?;
+        hierarchy.flush().await?;
+        array.read::<i32>(..).await
+    };
+    assert_eq!(tokio::spawn(work).await.expect("no panic")?, [0; 5]);
+    Ok(())
+}
+
 /// Waiting on the only thread of the pool that is to do the work does not wait for itself.
 #[cfg(feature = "rayon")]
 #[test]

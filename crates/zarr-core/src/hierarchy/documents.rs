@@ -104,8 +104,9 @@ impl HierarchyContext {
             }
             // All are looked up before any is created.
             let ancestors: Vec<NodePath> = path.ancestors().collect();
-            let absent = ancestors.iter().map(|ancestor| self.is_absent(ancestor));
-            let absent = ancestors.iter().zip(try_join_all(absent).await?);
+            let absent = try_join_all(ancestors.iter().map(|ancestor| self.is_absent(ancestor)));
+            let absent = absent.await?;
+            let absent = ancestors.iter().zip(absent);
             above.extend(absent.filter(|(_, absent)| *absent).map(|(path, _)| path.clone()));
         }
         let affected = AffectedNodes { path, above: &above, below: mode.overwrite };

@@ -198,8 +198,9 @@ impl HierarchyContext {
         let mut done = 0;
         while done < nodes.len() {
             let groups = nodes[done..].iter().filter(|(_, node)| node.kind() == NodeKind::Group);
-            let level =
-                self.join_bounded(groups.map(|(group, _)| self.list_children(group))).await?;
+            let groups: Vec<NodePath> = groups.map(|(path, _)| path.clone()).collect();
+            let level = groups.into_iter().map(async |group| self.list_children(&group).await);
+            let level = self.join_bounded(level).await?;
             done = nodes.len();
             let parsed = level.into_iter().flatten().map(|child| self.parse_child(child));
             nodes.extend(self.join_bounded(parsed).await?.into_iter().flatten());
@@ -232,7 +233,9 @@ impl HierarchyContext {
         let mut done = 0;
         while done < nodes.len() {
             let groups = nodes[done..].iter().filter(|node| node.kind == Some(NodeKind::Group));
-            let level = self.join_bounded(groups.map(|group| self.children(&group.path))).await?;
+            let groups: Vec<NodePath> = groups.map(|group| group.path.clone()).collect();
+            let level = groups.into_iter().map(async |group| self.children(&group).await);
+            let level = self.join_bounded(level).await?;
             done = nodes.len();
             nodes.extend(level.into_iter().flatten());
         }

@@ -43,7 +43,8 @@ impl HierarchyContext {
             return Ok(None);
         }
         let at_store = |e: Error| e.at_store(store.name());
-        let at_root = |e: MetadataError| at_store(e.into()).at_path(&NodePath::root());
+        let at_root =
+            |e: MetadataError| Error::from(e).at_store(store.name()).at_path(&NodePath::root());
         let mut reading = Reading::new(&options.registry, options.options.strictness);
         reading.limits = options.options.limits;
         let writing = options.access == Access::ReadWrite;
@@ -70,10 +71,11 @@ impl HierarchyContext {
         });
         let found = probed.await.map_err(at_store)?;
         let detected = detect(&found, options.dialect, options.era, &mut reading);
-        let format: Arc<dyn Format> = match detected.map_err(|e| match found.first() {
+        let detected = detected.map_err(|e| match found.first() {
             Some((key, _)) => at_root(e).at_key(key),
             None => MetadataError::Missing("zarr.json").into(),
-        })? {
+        })?;
+        let format: Arc<dyn Format> = match detected {
             Found::Nothing => return Ok(None),
             Found::Format(format) => format,
             Found::Draft(mut draft) => {

@@ -48,7 +48,8 @@ impl HierarchyContext {
             return Err(at(AccessError::Argument(why.into()).into()));
         }
         let checks = *consolidated == Consolidated::Check;
-        let bytes = match found.iter().find(|(key, _)| *key == holder.key) {
+        let known = found.iter().find(|(key, _)| *key == holder.key);
+        let bytes = match known {
             Some((_, bytes)) => Some(bytes.clone()),
             None if required || (dialect == Dialect::Draft && checks) => {
                 self.live_document(&holder.key).await.map_err(at)?

@@ -67,19 +67,20 @@ impl HierarchyContext {
 
     /// Removes the copies of all documents; `false` if there are none.
     pub async fn remove_consolidated(&self) -> Result<bool> {
-        let remove = async || {
-            self.writeable()?;
-            let holder = ConsolidatedDocument::usual(self.format.dialect())?;
-            let bytes = self.live_document(&holder.key).await?;
-            // Broken copies are removed, too.
-            let exist = bytes.is_some_and(|bytes| !matches!(holder.copies(&bytes), Ok(None)));
-            if exist {
-                self.remove_copies(&holder).await?;
-            }
-            *lock(&self.watched) = None;
-            Ok(exist)
-        };
-        remove().await.map_err(|e: Error| self.at(&NodePath::root(), e))
+        self.remove_all_copies().await.map_err(|e| self.at(&NodePath::root(), e))
+    }
+
+    async fn remove_all_copies(&self) -> Result<bool> {
+        self.writeable()?;
+        let holder = ConsolidatedDocument::usual(self.format.dialect())?;
+        let bytes = self.live_document(&holder.key).await?;
+        // Broken copies are removed, too.
+        let exist = bytes.is_some_and(|bytes| !matches!(holder.copies(&bytes), Ok(None)));
+        if exist {
+            self.remove_copies(&holder).await?;
+        }
+        *lock(&self.watched) = None;
+        Ok(exist)
     }
 
     /// The documents from `path` on that `holder` gets copies of, and how many nodes they describe. No chunk is read.
@@ -101,7 +102,8 @@ impl HierarchyContext {
         let mut level = vec![path.clone()];
         let (mut nodes, mut all) = (0, Documents::new());
         while !level.is_empty() {
-            let found = stream::iter(&level).map(async |path| {
+            let found = stream::iter(std::mem::take(&mut level)).map(async |path| {
+                let path = &path;
                 let found = self.live_documents(self.format.document_keys(path)?).await?;
                 let kind = self.format.kind(path, &found).map_err(|e| self.at(path, e))?;
                 let listing = match kind {
@@ -116,7 +118,6 @@ impl HierarchyContext {
             });
             let found: Vec<_> =
                 found.buffered(self.live.capabilities().in_flight).try_collect().await?;
-            level.clear();
             for (found, children) in found {
                 nodes += usize::from(found.is_some());
                 let found = found.unwrap_or_default();
