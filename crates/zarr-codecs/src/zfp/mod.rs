@@ -4,6 +4,8 @@
 //! type and the configuration say how to read one (F-101). `zfpy` is numcodecs' and begins each stream with zfp's own
 //! header (F-104).
 
+mod mode;
+
 use std::borrow::Cow;
 
 use zarr_core::codec::{
@@ -14,30 +16,16 @@ use zarr_core::region::element_count;
 use zarr_core::view::{View, ViewMut};
 use zarr_core::{CodecError, Dialect, MetadataError, Object, Region};
 use zfp_rs::{
-    ZFP_HEADER_MAX_BITS, ZFP_MAX_BITS, ZfpBitStream, ZfpConfig, ZfpDimensionality, ZfpField,
-    ZfpFieldMut, ZfpHeaderMask, ZfpScalar, ZfpScalarType, ZfpStreamAlignment,
+    ZFP_HEADER_MAX_BITS, ZfpBitStream, ZfpConfig, ZfpField, ZfpFieldMut, ZfpHeaderMask, ZfpScalar,
+    ZfpScalarType,
 };
 
+use self::mode::Mode;
 use crate::util::metadata::numcodecs;
 use crate::util::number::NumberType;
 
 const ZFP: &str = "zfp";
 const ZFPY: &str = "zfpy";
-
-/// How much of each number is kept.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Mode {
-    /// All of it.
-    Reversible,
-    /// This many bits on average.
-    Rate(f64),
-    /// This many bits at most.
-    Precision(u32),
-    /// What differs by this much at most.
-    Accuracy(f64),
-    /// zfp's four parameters.
-    Expert { min_bits: u32, max_bits: u32, max_precision: u32, min_exponent: i32 },
-}
 
 /// The codecs `zfp` and `zfpy`.
 #[derive(Clone, Debug)]
@@ -73,9 +61,10 @@ pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, M
         let why = format!("{:?} has more than 4 axes that zfp would have to see", context.shape);
         return Err(parameters.wrong("chunk shape", why));
     }
-    let mode = if with_header { zfpy_mode(&mut parameters)? } else { zfp_mode(&mut parameters)? };
+    let mode =
+        if with_header { Mode::of_zfpy(&mut parameters) } else { Mode::of_zfp(&mut parameters) }?;
     let axes = zfp_shape(codec, &context.shape).map_or(1, |axes| axes.len());
-    if let Err(error) = config(mode, scalar_type(numbers.core), axes) {
+    if let Err(error) = mode.config(scalar_type(numbers.core), axes) {
         return Err(parameters.wrong("mode", error));
     }
     parameters.finish()?;
@@ -85,65 +74,6 @@ pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, M
         Dialect::V3 => Codec::array_to_bytes(zfp),
         _ => Codec::bytes_to_bytes(zfp),
     })
-}
-
-/// The mode of the codec `zfp` (F-101).
-fn zfp_mode(parameters: &mut Parameters<'_>) -> Result<Mode, MetadataError> {
-    const LARGEST: i64 = u32::MAX as i64;
-    Ok(match parameters.string("mode")?.unwrap_or_default() {
-        "reversible" => Mode::Reversible,
-        "fixed_rate" => Mode::Rate(number(parameters, "rate")?),
-        "fixed_accuracy" => Mode::Accuracy(number(parameters, "tolerance")?),
-        "fixed_precision" => {
-            Mode::Precision(parameters.integer("precision", 0..=LARGEST, None)? as u32)
-        }
-        // A block never has more than the largest number of bits, so no more need be asked for.
-        "expert" => Mode::Expert {
-            min_bits: parameters.integer("minbits", 0..=i64::from(ZFP_MAX_BITS), None)? as u32,
-            max_bits: parameters.integer("maxbits", 0..=LARGEST, None)? as u32,
-            max_precision: parameters.integer("maxprec", 1..=64, None)? as u32,
-            min_exponent: parameters.integer("minexp", i32::MIN.into()..=i32::MAX.into(), None)?
-                as i32,
-        },
-        other => {
-            let why = format!(
-                "`{other}` is none of `reversible`, `fixed_rate`, `fixed_precision`, \
-                 `fixed_accuracy`, `expert`"
-            );
-            return Err(parameters.wrong("mode", why));
-        }
-    })
-}
-
-/// The mode of numcodecs' `zfpy`: one of zfp's numbers for them. A parameter below zero counts as not given; without
-/// any, zfpy compresses reversibly.
-fn zfpy_mode(parameters: &mut Parameters<'_>) -> Result<Mode, MetadataError> {
-    let mode = parameters.integer("mode", 2..=5, Some(4))?;
-    // numcodecs repeats the one that its mode uses here, in v2.
-    parameters.get("compression_kwargs");
-    let mut given = |name| match parameters.get(name) {
-        None => Ok(None),
-        Some(_) => number(parameters, name).map(|value| (value >= 0.0).then_some(value)),
-    };
-    let (tolerance, rate, precision) = (given("tolerance")?, given("rate")?, given("precision")?);
-    Ok(match mode {
-        2 => rate.map(Mode::Rate),
-        3 => precision.map(|bits| Mode::Precision(bits as u32)),
-        4 => tolerance.map(Mode::Accuracy),
-        _ => None,
-    }
-    .unwrap_or(Mode::Reversible))
-}
-
-/// A number that must be there.
-fn number(parameters: &mut Parameters<'_>, name: &'static str) -> Result<f64, MetadataError> {
-    let Some(value) = parameters.get(name) else {
-        return Err(parameters.wrong(name, "is missing"));
-    };
-    match value.as_number().and_then(|text| text.parse::<f64>().ok()) {
-        Some(number) if number.is_finite() => Ok(number),
-        _ => Err(parameters.wrong(name, "is not a number")),
-    }
 }
 
 /// A chunk's lengths as zfp takes them, or `None` if they are too many: one to four, those of length 1 left out only
@@ -179,27 +109,6 @@ fn scalar_type(core: CoreType) -> ZfpScalarType {
         CoreType::Float64 => ZfpScalarType::F64,
         _ => ZfpScalarType::I32,
     }
-}
-
-fn config(mode: Mode, scalars: ZfpScalarType, axes: usize) -> Result<ZfpConfig, String> {
-    let dimensions = match axes {
-        1 => ZfpDimensionality::D1,
-        2 => ZfpDimensionality::D2,
-        3 => ZfpDimensionality::D3,
-        _ => ZfpDimensionality::D4,
-    };
-    let config = match mode {
-        Mode::Reversible => Ok(ZfpConfig::reversible()),
-        Mode::Precision(bits) => Ok(ZfpConfig::fixed_precision(bits)),
-        Mode::Accuracy(tolerance) => Ok(ZfpConfig::fixed_accuracy(tolerance)),
-        Mode::Rate(rate) => {
-            ZfpConfig::fixed_rate(rate, scalars, dimensions, ZfpStreamAlignment::Unaligned)
-        }
-        Mode::Expert { min_bits, max_bits, max_precision, min_exponent } => {
-            ZfpConfig::expert(min_bits, max_bits, max_precision, min_exponent)
-        }
-    };
-    config.map_err(|error| error.to_string())
 }
 
 /// Numbers as zfp takes them.
@@ -314,7 +223,7 @@ impl Zfp {
         axes: &[usize],
         kind: ZfpScalarType,
     ) -> Result<Vec<u8>, CodecError> {
-        let config = config(self.mode, kind, axes.len()).map_err(|e| self.refused(e))?;
+        let config = self.mode.config(kind, axes.len()).map_err(|e| self.refused(e))?;
         let field = ZfpField::new(scalars, extents(axes)).map_err(|e| self.refused(e))?;
         let most = config.maximum_size(kind, extents(axes));
         let most = most.ok_or_else(|| self.refused("the chunk is too large"))?;
@@ -346,7 +255,7 @@ impl Zfp {
         } else {
             let axes = shape.and_then(|shape| zfp_shape(ZFP, shape));
             let axes = axes.ok_or_else(|| self.corrupt("the chunk's shape is not zfp's"))?;
-            let config = config(self.mode, kind, axes.len()).map_err(|e| self.corrupt(e))?;
+            let config = self.mode.config(kind, axes.len()).map_err(|e| self.corrupt(e))?;
             (extents(&axes), config)
         };
         let mut lengths = dims.iter().filter(|length| **length != 0);
