@@ -1,4 +1,4 @@
-//! Stands in for the codec `bytes` (F-080) where the registry of a check lacks it.
+//! Provides the codec `bytes` (F-080) to registries that lack it.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use zarr_core::region::element_count;
 use zarr_core::view::{View, ViewMut};
 use zarr_core::{CodecError, Dialect, MetadataError, Object, Region, Registry};
 
-/// Elements in C order, in a byte order: no faster than it must be.
+/// Elements in C order, in a byte order. It is not optimised.
 #[derive(Debug)]
 pub(super) struct Bytes {
     cell: usize,
@@ -16,7 +16,7 @@ pub(super) struct Bytes {
     endian: Endian,
 }
 
-/// Makes `bytes` known, if it is not.
+/// Registers `bytes` unless the registry has it.
 pub(super) fn register_bytes(registry: &mut Registry) {
     if !registry.knows_codec(&CodecSpec::v3("bytes", Object::new())) {
         registry.codec(&Names { v3: &["bytes"], v2: &[], draft: &[] }, build);

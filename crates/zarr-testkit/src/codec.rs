@@ -1,10 +1,10 @@
-//! Checks that a codec keeps what the traits of [`crate::codec`] promise.
+//! Checks that a codec keeps what the traits of [`zarr_core::codec`] promise.
 
 mod array_to_array;
 mod array_to_bytes;
 mod bytes_to_bytes;
 mod layout;
-mod words;
+mod metadata;
 
 use std::borrow::Cow;
 use std::thread;
@@ -16,13 +16,12 @@ use zarr_core::var_buffer::{VAR_REF_SIZE, VarBuffer};
 use zarr_core::view::{View, ViewMut};
 use zarr_core::{CodecError, Dialect, Region, Registry};
 
-/// Checks every promise of a codec that `registry` knows, of whichever of the three kinds: what it
-/// encodes it decodes again to the bit; in parts, too; its sizes are true; damaged bytes give an error or
-/// as many bytes as are due, never a panic nor more than the limit; its words are read, refused and
-/// spelled as they should be in each dialect it has words in; threads may share it.
+/// Checks every promise of a codec in `registry`, of any of the three kinds: it decodes what it encoded to the same bits, in
+/// parts too; its sizes are true; damaged bytes give an error or the expected number of bytes, never a panic or more than the
+/// limit; it parses, refuses and writes metadata as it should in each dialect that it has metadata in; threads may share it.
 ///
-/// The codec is built for every data type of the core and several shapes of chunks. Those that it
-/// refuses are passed over; one at least it must take. That a codec is `Send` and `Sync` the traits see to.
+/// The codec is built for every data type of the core and several shapes of chunks. Those that it refuses are skipped; it must
+/// accept at least one.
 ///
 /// # Panics
 /// At the first broken promise, naming it.
@@ -30,8 +29,8 @@ pub fn check_codec(registry: &Registry, spec: &CodecSpec) {
     check_all(registry, spec, true);
 }
 
-/// As [`check_codec`], for a codec that may lose some of what the elements hold. How much it loses is for
-/// its own tests: that as many bytes come back, and always the same ones, is checked here.
+/// As [`check_codec`], for a lossy codec. Its own tests check how much it loses; this checks that it decodes the same number of
+/// bytes, and always the same ones.
 ///
 /// # Panics
 /// As [`check_codec`].
@@ -39,8 +38,8 @@ pub fn check_lossy_codec(registry: &Registry, spec: &CodecSpec) {
     check_all(registry, spec, false);
 }
 
-/// As [`check_codec`], for chunks of this data type and shape alone; the codec must take them. Elements of
-/// any length have their codecs checked so.
+/// As [`check_codec`], only for chunks of this data type and shape, which the codec must accept. Codecs of variable-length
+/// elements are checked with this.
 ///
 /// # Panics
 /// As [`check_codec`].
@@ -48,7 +47,7 @@ pub fn check_codec_on(registry: &Registry, spec: &CodecSpec, context: &ChunkCont
     check_one(registry, spec, context, true);
 }
 
-/// As [`check_lossy_codec`], for chunks of this data type and shape alone; the codec must take them.
+/// As [`check_lossy_codec`], only for chunks of this data type and shape, which the codec must accept.
 ///
 /// # Panics
 /// As [`check_codec`].
@@ -73,7 +72,7 @@ fn check_all(registry: &Registry, spec: &CodecSpec, exact: bool) {
     types.push(DataType::Raw { size: 3 });
     types.extend([DataType::IntBits(4), DataType::ComplexMinifloat(FloatFormat::BFLOAT16)]);
     let (mut taken, mut refusal) = (false, None);
-    // In which dialects the codec's words made a codec again, for some chunks or for none yet.
+    // For each dialect, whether the codec's metadata built a codec for some chunks.
     let mut again: Vec<(Dialect, Result<(), String>)> = Vec::new();
     let mut sizes = Vec::new();
     for data_type in types {
@@ -92,7 +91,7 @@ fn check_all(registry: &Registry, spec: &CodecSpec, exact: bool) {
             };
             taken = true;
             subject.check(&codec);
-            // A codec on bytes sees no more of a type than its size.
+            // A codec on bytes gets only the size of a type.
             let flat = matches!(codec, Codec::BytesToBytes(_));
             if thoroughly && !(flat && sizes.contains(&subject.element_size())) {
                 sizes.push(subject.element_size());
@@ -114,13 +113,13 @@ fn check_all(registry: &Registry, spec: &CodecSpec, exact: bool) {
     }
 }
 
-/// A codec that is checked, and for which chunks.
+/// A codec that is checked, and its chunks.
 struct Subject<'a> {
     registry: &'a Registry,
     spec: &'a CodecSpec,
     context: ChunkContext,
     exact: bool,
-    /// Where elements lie that have any length.
+    /// The buffer of variable-length elements.
     var_buffer: Option<VarBuffer>,
 }
 
@@ -135,9 +134,9 @@ impl<'a> Subject<'a> {
         Subject { registry, spec, context, exact, var_buffer }
     }
 
-    fn build(&self, words: &CodecSpec) -> Result<Codec, zarr_core::MetadataError> {
-        let build = || self.registry.build_codec(words, &self.context);
-        calm(format_args!("{words}: building it for {}", self.chunks()), build)
+    fn build(&self, spec: &CodecSpec) -> Result<Codec, zarr_core::MetadataError> {
+        let build = || self.registry.build_codec(spec, &self.context);
+        calm(format_args!("{spec}: building it for {}", self.chunks()), build)
     }
 
     /// For messages.
@@ -160,7 +159,7 @@ impl<'a> Subject<'a> {
         size.unwrap_or_else(|| panic!("{}: a chunk fits memory", self.name()))
     }
 
-    /// Chunks of native elements, zeros first: of cells, if elements have any length.
+    /// Chunks of native elements, zeros first; of references, if elements are variable-length.
     fn elements(&self) -> Vec<Vec<u8>> {
         let count = self.size() / self.element_size();
         match &self.var_buffer {
@@ -174,7 +173,7 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// What native elements are: cells of equal elements may differ.
+    /// The bytes of native elements: references to equal elements may differ.
     fn said(&self, elements: &[u8]) -> Vec<u8> {
         match &self.var_buffer {
             None => elements.to_vec(),
@@ -205,7 +204,7 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// Gives, for each dialect that has words for the codec, whether they make a codec for such chunks.
+    /// Returns for each dialect that the codec has metadata in, whether they build a codec for such chunks.
     fn check_thoroughly(&self, codec: &Codec) -> Vec<(Dialect, Result<(), String>)> {
         match codec {
             Codec::BytesToBytes(codec) => bytes_to_bytes::check_thoroughly(self, &**codec),
@@ -213,10 +212,10 @@ impl<'a> Subject<'a> {
             Codec::ArrayToArray(codec) => array_to_array::check_thoroughly(self, &**codec),
         }
         self.check_threads(codec);
-        words::check(self, codec)
+        metadata::check(self, codec)
     }
 
-    /// That one codec does the same on every thread.
+    /// Checks that one codec does the same on every thread.
     fn check_threads(&self, codec: &Codec) {
         let chunks = self.elements();
         let turn = |chunk: &[u8]| {
@@ -241,7 +240,7 @@ impl<'a> Subject<'a> {
         });
     }
 
-    /// What a chunk of native elements becomes: whatever the kind, as bytes that have this order.
+    /// Encodes a chunk of native elements with a codec of any kind, into bytes of this order.
     fn encode(&self, codec: &Codec, chunk: &[u8], order: Endian) -> Option<Vec<u8>> {
         let view = View::new(chunk, &self.context.shape, self.element_size());
         let view = view.with_var_buffer(self.var_buffer.as_ref());
@@ -259,7 +258,7 @@ impl<'a> Subject<'a> {
         calm(format_args!("{}: encode", self.name()), encode)
     }
 
-    /// What the native elements are of a chunk that became bytes of this order.
+    /// Decodes a chunk from bytes of this order, into native elements.
     fn decode(&self, codec: &Codec, encoded: &[u8], order: Endian) -> Option<Vec<u8>> {
         let (shape, size) = (&self.context.shape, self.size());
         let mut out = vec![0xa5; size];
@@ -286,7 +285,7 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// The cells of elements of any length.
+/// The references of variable-length elements.
 fn cells(var_buffer: &VarBuffer, elements: &[Vec<u8>]) -> Result<Vec<u8>, CodecError> {
     let buffer = var_buffer.add(elements.concat().into())?;
     let (mut cells, mut at) = (Vec::new(), 0);
@@ -297,7 +296,7 @@ fn cells(var_buffer: &VarBuffer, elements: &[Vec<u8>]) -> Result<Vec<u8>, CodecE
     Ok(cells)
 }
 
-/// Elements from native byte order to this one, or back.
+/// Converts elements between native byte order and this one.
 fn turned(data_type: &DataType, elements: &[u8], order: Endian) -> Vec<u8> {
     let mut elements = elements.to_vec();
     let unit = data_type.repr().map_or(1, |repr| repr.swap_unit());
@@ -307,7 +306,7 @@ fn turned(data_type: &DataType, elements: &[u8], order: Endian) -> Vec<u8> {
     elements
 }
 
-/// Every way in which the kit damages bytes, each with a word on it: cut short, made longer, flipped.
+/// Bytes damaged in several ways, each with its description: cut short, made longer, flipped.
 fn damaged(encoded: &[u8]) -> impl Iterator<Item = (String, Vec<u8>)> {
     let len = encoded.len();
     let cuts = sample(len, 64)

@@ -8,24 +8,29 @@ use super::shared::{DIALECTS, calm, elements, good, junk};
 use zarr_core::data_type::{CoreType, DataType, Endian, Origin, ParsedType};
 use zarr_core::{Dialect, Json, Object, Registry};
 
-/// The largest element that is handled, in bytes.
+/// The largest element, in bytes.
 const LARGEST: usize = 1 << 24;
 
-/// Checks every promise of the data type that `words` name in a dialect, with fill values in the same
-/// dialect's words: it is read and spelled in each dialect that it claims, byte order included; elements
-/// have a sane size; its name tells it from other types; fill values are exact there and back; junk is
-/// refused without a panic; arrays of it, elements of any length by their own codec, are written and read in each dialect, and open where it is not
-/// known: in the drafts as its fallback, if it names one. The core's own words keep their meaning.
+/// Checks every promise of the data type with these metadata in a dialect, with fill values of the same dialect: it is parsed and
+/// written in each dialect that it has metadata in, byte order included; elements have a sane size; its name differs from those of
+/// other types; fill values are exact in both directions; junk is refused without a panic; arrays of it, with its codec if elements
+/// are variable-length, are written and read in each dialect, and open in a build without the type: in the drafts as its fallback,
+/// if it names one. The core's types keep their names.
 ///
 /// # Panics
 /// At the first broken promise, naming it.
-pub fn check_data_type(registry: &Registry, dialect: Dialect, words: &Json, fill_values: &[Json]) {
-    let parsed = parse(registry, dialect, words);
-    let parsed = good(parsed, format_args!("{words}: parsing it in {dialect}"));
+pub fn check_data_type(
+    registry: &Registry,
+    dialect: Dialect,
+    metadata: &Json,
+    fill_values: &[Json],
+) {
+    let parsed = parse(registry, dialect, metadata);
+    let parsed = good(parsed, format_args!("{metadata}: parsing it in {dialect}"));
     let data_type = parsed.data_type;
     let known = !matches!(data_type, DataType::Unknown { .. });
-    assert!(known, "{words}: it is known in {dialect}");
-    let subject = Subject { registry, name: format!("{words} of {dialect}"), data_type };
+    assert!(known, "{metadata}: it is known in {dialect}");
+    let subject = Subject { registry, name: format!("{metadata} of {dialect}"), data_type };
     subject.repr();
     subject.names();
     subject.spellings(dialect);
@@ -39,20 +44,22 @@ pub fn check_data_type(registry: &Registry, dialect: Dialect, words: &Json, fill
     }
 }
 
-/// Checks that the data types of these words, all of one dialect, are told apart: by equality, by name and
-/// in every dialect that has words for both. The words are to mean types that differ.
+/// Checks that data types with these metadata, all of one dialect, differ: by equality, by name, and by their metadata in every
+/// dialect that has metadata for both. The caller passes metadata of different types.
 ///
 /// # Panics
 /// At the first broken promise, naming it.
-pub fn check_data_types_differ(registry: &Registry, dialect: Dialect, words: &[Json]) {
-    let types: Vec<DataType> = words
+pub fn check_data_types_differ(registry: &Registry, dialect: Dialect, metadata: &[Json]) {
+    let types: Vec<DataType> = metadata
         .iter()
-        .map(|words| good(parse(registry, dialect, words), format_args!("{words}: parsing it")))
+        .map(|metadata| {
+            good(parse(registry, dialect, metadata), format_args!("{metadata}: parsing it"))
+        })
         .map(|parsed| parsed.data_type)
         .collect();
     for (n, a) in types.iter().enumerate() {
         for (m, b) in types.iter().enumerate().skip(n + 1) {
-            let pair = format!("{} and {}", words[n], words[m]);
+            let pair = format!("{} and {}", metadata[n], metadata[m]);
             assert!(a.to_string() != b.to_string(), "{pair}: Display tells them apart");
             for dialect in DIALECTS {
                 let spelled = |t: &DataType| t.to_metadata(dialect, Endian::Little);
@@ -67,13 +74,13 @@ pub fn check_data_types_differ(registry: &Registry, dialect: Dialect, words: &[J
 fn parse(
     registry: &Registry,
     dialect: Dialect,
-    words: &Json,
+    metadata: &Json,
 ) -> Result<ParsedType, zarr_core::MetadataError> {
-    let what = format!("parsing the data type {} in {dialect}", words.brief());
-    calm(format_args!("{what}"), || registry.parse_data_type(words, dialect))
+    let what = format!("parsing the data type {} in {dialect}", metadata.brief());
+    calm(format_args!("{what}"), || registry.parse_data_type(metadata, dialect))
 }
 
-/// The sizes that an element may have.
+/// The sizes that an element of the core may have.
 fn is_sane(data_type: &DataType) -> bool {
     data_type.repr().is_none_or(|repr| {
         let (size, unit) = (repr.size(), repr.swap_unit());
@@ -84,13 +91,13 @@ fn is_sane(data_type: &DataType) -> bool {
 /// A data type that is checked.
 struct Subject<'a> {
     registry: &'a Registry,
-    /// As the caller said it, for messages.
+    /// The caller's name of it, for messages.
     name: String,
     data_type: DataType,
 }
 
 impl Subject<'_> {
-    /// Bytes in an element, and in a unit of byte order.
+    /// The size of an element, and of a unit of byte order.
     fn sizes(&self) -> (usize, usize) {
         self.data_type.repr().map_or((0, 1), |repr| (repr.size(), repr.swap_unit()))
     }
@@ -105,14 +112,14 @@ impl Subject<'_> {
         calm(what, || self.data_type.to_metadata(dialect, order))
     }
 
-    /// The dialects that have words for it. Where a codec tells what objects are, the words alone do not
-    /// (Z2-040).
+    /// The dialects that it has metadata in, but those where a codec defines the type of objects (Z2-040).
     fn dialects(&self) -> impl Iterator<Item = Dialect> {
         DIALECTS.into_iter().filter(|&dialect| match self.to_metadata(dialect, Endian::Little) {
-            Some(words) if self.data_type.is_variable() && dialect != Dialect::V3 => {
-                parse(self.registry, dialect, &words).is_ok_and(|p| p.data_type == self.data_type)
+            Some(metadata) if self.data_type.is_variable() && dialect != Dialect::V3 => {
+                parse(self.registry, dialect, &metadata)
+                    .is_ok_and(|p| p.data_type == self.data_type)
             }
-            words => words.is_some(),
+            metadata => metadata.is_some(),
         })
     }
 
@@ -134,39 +141,39 @@ impl Subject<'_> {
         }
         for dialect in DIALECTS {
             for core in CoreType::ALL {
-                let Some(words) = core.to_metadata(dialect, Endian::Little) else { continue };
-                let parsed = parse(self.registry, dialect, &words);
+                let Some(metadata) = core.to_metadata(dialect, Endian::Little) else { continue };
+                let parsed = parse(self.registry, dialect, &metadata);
                 let same = parsed.is_ok_and(|parsed| parsed.data_type == core.into());
-                assert!(same, "{name}: {words} of {dialect} still means `{}`", core.name());
+                assert!(same, "{name}: {metadata} of {dialect} still means `{}`", core.name());
             }
         }
     }
 
-    /// What is spelled is read again as the same type, in the same byte order.
+    /// Checks that written metadata are parsed as the same type, in the same byte order.
     fn spellings(&self, dialect: Dialect) {
         let (name, (_, unit)) = (&self.name, self.sizes());
         let own = self.to_metadata(dialect, Endian::Little).is_some();
         assert!(own, "{name}: it has words in the dialect that it was read in");
         for dialect in self.dialects() {
             for &order in self.orders() {
-                let Some(words) = self.to_metadata(dialect, order) else {
+                let Some(metadata) = self.to_metadata(dialect, order) else {
                     panic!("{name}: {dialect} has words for both byte orders, or for none");
                 };
-                let what = format!("{name}: {} bytes first, spelled {words}", order.name());
-                let text = Json::parse(words.to_string().as_bytes());
-                assert!(text.is_ok_and(|text| text == words), "{what}: it is JSON");
-                let parsed = parse(self.registry, dialect, &words);
+                let what = format!("{name}: {} bytes first, spelled {metadata}", order.name());
+                let text = Json::parse(metadata.to_string().as_bytes());
+                assert!(text.is_ok_and(|text| text == metadata), "{what}: it is JSON");
+                let parsed = parse(self.registry, dialect, &metadata);
                 let parsed = good(parsed, format_args!("{what}: reading it again"));
                 let found = &parsed.data_type;
-                // Types are equal by their metadata, which may lack what the name shows.
+                // Types are equal by their metadata, which may lack a part of the name.
                 let same =
                     *found == self.data_type && found.to_string() == self.data_type.to_string();
                 assert!(same, "{what}: {dialect} reads it again as `{found}`");
                 let same = found.repr() == self.data_type.repr();
                 assert!(same, "{what}: read again, it rests on {:?}", found.repr());
                 if dialect == Dialect::V3 {
-                    // There the `bytes` codec says it.
-                    let same = self.to_metadata(dialect, Endian::Big) == Some(words.clone());
+                    // In v3 the codec `bytes` has it.
+                    let same = self.to_metadata(dialect, Endian::Big) == Some(metadata.clone());
                     assert!(
                         same && parsed.endian.is_none(),
                         "{what}: v3 says no byte order in the type"
@@ -179,11 +186,11 @@ impl Subject<'_> {
         }
     }
 
-    /// Words that are nearly its own do not panic, and make no type of an absurd size.
+    /// Checks that damaged metadata do not panic, and give no type of an absurd size.
     fn damaged_words(&self) {
         for dialect in self.dialects() {
-            let Some(words) = self.to_metadata(dialect, Endian::Little) else { continue };
-            for damaged in damaged(&words).into_iter().chain(junk()) {
+            let Some(metadata) = self.to_metadata(dialect, Endian::Little) else { continue };
+            for damaged in damaged(&metadata).into_iter().chain(junk()) {
                 if let Ok(parsed) = parse(self.registry, dialect, &damaged) {
                     let (sane, repr) = (is_sane(&parsed.data_type), parsed.data_type.repr());
                     let what = damaged.brief();
@@ -193,7 +200,7 @@ impl Subject<'_> {
         }
     }
 
-    /// `check` takes and refuses elements without a panic; zeros it takes.
+    /// Checks that `check` accepts or refuses elements without a panic, and accepts zeros.
     fn elements(&self) {
         let (name, (size, _)) = (&self.name, self.sizes());
         let mut extremes = vec![vec![0; size * 3], vec![], vec![0xff; size], vec![0x80; size * 2]];
@@ -216,9 +223,9 @@ impl Subject<'_> {
     }
 }
 
-/// Every way in which the kit damages words: cut, made longer, a part replaced by junk or left out.
-fn damaged(words: &Json) -> Vec<Json> {
-    match words {
+/// Metadata damaged in several ways: cut, made longer, a part replaced by junk or left out.
+fn damaged(metadata: &Json) -> Vec<Json> {
+    match metadata {
         Json::String(text) => {
             let cuts = text.char_indices().map(|(at, _)| text[..at].to_owned());
             let tails = ["x", "0", "99999999999999999999", "[", "]", " ", "\0", "[ns]", "é"];

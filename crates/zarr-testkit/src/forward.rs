@@ -1,6 +1,6 @@
-//! Writes the calls that a store for tests passes on to another.
+//! Writes the calls that a store for tests forwards to another.
 
-/// In an `impl SyncStore`, the calls that go to the store in a field as they are.
+/// In an `impl SyncStore`, the calls that are forwarded to the store in a field.
 ///
 /// ```
 /// use zarr_core::StoreError;

@@ -12,11 +12,10 @@ use zarr_core::region::element_count;
 /// The most elements that the array of a check may have.
 const MOST: u64 = 1 << 20;
 
-/// Checks every promise of a grid for arrays of this shape, which `registry` can build: chunks follow each
-/// other without gap or overlap; counts, spans and coordinates agree for every length up to the shape's;
-/// absurd lengths neither panic nor take long; in each dialect that has words for it, the grid is built from
-/// them again; growing before the first element moves no stored one; and an array of it, read and written in
-/// any regions, is like plain memory.
+/// Checks every promise of a grid for arrays of this shape, which `registry` can build: chunks follow each other without gap or
+/// overlap; counts, extents and coordinates agree for every length up to the shape's; absurd lengths neither panic nor take long;
+/// in each dialect that it has metadata in, they build the same grid; growing before the first element moves no stored one; and
+/// an array of it, read and written in any regions, is like plain memory.
 ///
 /// # Panics
 /// At the first broken promise, naming it; if the array would have more than a million elements.
@@ -35,13 +34,13 @@ pub fn check_grid(registry: &Registry, grid: &Arc<dyn ChunkGrid>, shape: &[u64])
     array::check(registry, grid, shape);
 }
 
-/// The chunks of an axis, walked from the first to the last.
+/// Checks the chunks of an axis, from the first to the last.
 fn spans(grid: &Arc<dyn ChunkGrid>, axis: usize, len: u64) -> Vec<ChunkExtent> {
     let what = format!("{grid:?}: axis {axis} of length {len}");
     let shared = grid.clone();
     let walk = move || {
         let count = shared.count(axis, len);
-        // More chunks than elements are told below, not walked.
+        // More chunks than elements fail below.
         (count, (0..count.min(len)).map(|ordinal| shared.span(axis, ordinal)).collect::<Vec<_>>())
     };
     let (count, spans) = in_time(format_args!("{what}: count and span"), walk);
@@ -92,7 +91,7 @@ fn check_axis(grid: &Arc<dyn ChunkGrid>, axis: usize, len: u64) {
     }
 }
 
-/// Lengths that no array here has: any answer that makes sense, and soon.
+/// Checks lengths that no array here has: an answer that makes sense, in short time.
 fn check_absurd_lengths(grid: &Arc<dyn ChunkGrid>, axis: usize, len: u64) {
     let longer =
         [1, 2, 3, 100, 1 << 31, 1 << 32, 1 << 62, i64::MAX as u64, 1 << 63, u64::MAX - 1, u64::MAX];
@@ -122,7 +121,7 @@ fn check_absurd_lengths(grid: &Arc<dyn ChunkGrid>, axis: usize, len: u64) {
     }
 }
 
-/// No element is stored elsewhere than before.
+/// Checks that every element is stored in the same place as before.
 fn check_growing_before(grid: &Arc<dyn ChunkGrid>, axis: usize, shape: &[u64]) {
     let len = shape[axis];
     let chunk = calm(format_args!("{grid:?}: span"), || grid.span(axis, 0)).stored.min(MOST);
@@ -152,7 +151,7 @@ fn check_growing_before(grid: &Arc<dyn ChunkGrid>, axis: usize, shape: &[u64]) {
     }
 }
 
-/// In which chunk, and at which of its stored elements, a coordinate lies.
+/// The chunk of a coordinate, and the index of its stored element.
 fn place(grid: &Arc<dyn ChunkGrid>, axis: usize, coordinate: u64) -> (i64, u64, u64) {
     let span = grid.span(axis, grid.locate(axis, coordinate));
     (span.index, span.before + coordinate - span.start, span.stored)
@@ -174,7 +173,7 @@ fn check_chunk_shape(grid: &Arc<dyn ChunkGrid>, shape: &[u64]) {
     }
 }
 
-/// That two grids answer alike, for an array of this shape.
+/// Checks that two grids give the same answers for an array of this shape.
 fn check_alike(a: &Arc<dyn ChunkGrid>, b: &Arc<dyn ChunkGrid>, shape: &[u64], what: &str) {
     for (axis, &len) in shape.iter().enumerate() {
         let (a, b) = (spans(a, axis, len), spans(b, axis, len));

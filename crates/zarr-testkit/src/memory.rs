@@ -1,4 +1,4 @@
-//! Holds the arrays that the checks write.
+//! Stores the arrays that the checks write.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -58,14 +58,14 @@ impl SyncStore for Memory {
     }
 }
 
-/// One array in a store of its own, in some dialect.
+/// One array in its own store, in some dialect.
 pub(super) struct Home {
     store: Arc<dyn Store>,
     path: NodePath,
 }
 
 impl Home {
-    /// Creates an array in a new store, with what `registry` knows.
+    /// Creates an array in a new store, with this registry.
     pub fn create(
         registry: &Registry,
         dialect: Dialect,
@@ -80,7 +80,7 @@ impl Home {
         Ok((home, array))
     }
 
-    /// Opens the array again, with what another registry knows.
+    /// Opens the array again, with another registry.
     pub fn open(&self, registry: &Registry) -> Result<Array> {
         Hierarchy::open(self.store.clone(), &options(registry))?.array(&self.path)
     }

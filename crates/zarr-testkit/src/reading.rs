@@ -1,4 +1,4 @@
-//! Checks that parts of values are right, and that a snapshot stays the one that it was (F-111, decision 0108).
+//! Checks that parts of values are right, and that a snapshot does not change (F-111, decision 0108).
 
 use std::sync::Arc;
 
@@ -53,7 +53,7 @@ fn outside(size: u64) -> [ByteRange; 4] {
     [ByteRange::From(size + 1), bounded(size, 1), bounded(0, size + 1), bounded(u64::MAX, u64::MAX)]
 }
 
-/// The sets of ranges that are asked for at once: each alone, as a shard's index is, those of one kind, and all.
+/// The sets of ranges that are requested in one call: each range, as for a shard's index, those of one kind, and all.
 fn calls(size: u64) -> Vec<Vec<ByteRange>> {
     let all = inside(size);
     let of_one_kind = |is: fn(&ByteRange) -> bool| all.iter().copied().filter(is).collect();
@@ -66,7 +66,7 @@ fn calls(size: u64) -> Vec<Vec<ByteRange>> {
     calls
 }
 
-/// That these parts are what the ranges mean in the value.
+/// Checks that these parts are the ranges of the value.
 #[track_caller]
 fn are(parts: &[impl AsRef<[u8]>], ranges: &[ByteRange], value: &[u8], call: &str, key: &StoreKey) {
     let size = value.len() as u64;
@@ -87,7 +87,7 @@ fn is_range<T>(result: &Result<T, StoreError>) -> bool {
     matches!(result, Err(StoreError::Range { .. }))
 }
 
-/// That parts of a value are read right, by every call that reads some.
+/// Checks every call that reads parts of a value.
 #[track_caller]
 pub(super) fn check_ranges(store: &dyn SyncStore, key: &StoreKey, value: &[u8]) {
     let size = value.len() as u64;
@@ -114,7 +114,7 @@ pub(super) fn check_ranges(store: &dyn SyncStore, key: &StoreKey, value: &[u8]) 
         "open: the size of `{key}`, once it was read, be it of no ranges"
     );
     check_snapshot(&*opened, key, value, "open");
-    // The first reading may be another request than those that follow.
+    // The first reading may be another request than the next ones.
     for ranges in calls(size) {
         let opened =
             ok(open(store, key), "open").unwrap_or_else(|| panic!("open: `{key}` is there"));
@@ -130,7 +130,7 @@ pub(super) fn check_ranges(store: &dyn SyncStore, key: &StoreKey, value: &[u8]) 
     );
 }
 
-/// That an absent key has no parts, and cannot be opened.
+/// Checks that an absent key has no parts, and cannot be opened.
 #[track_caller]
 pub(super) fn check_absent(store: &dyn SyncStore, key: &StoreKey) {
     for range in [ByteRange::ALL, ByteRange::Suffix(3), bounded(0, 1), bounded(0, 0)] {
@@ -140,7 +140,7 @@ pub(super) fn check_absent(store: &dyn SyncStore, key: &StoreKey) {
     assert!(ok(open(store, key), "open").is_none(), "open: `{key}` is absent");
 }
 
-/// That a snapshot is read right.
+/// Checks all readings of a snapshot.
 #[track_caller]
 fn check_snapshot(opened: &dyn SyncSnapshot, key: &StoreKey, value: &[u8], call: &str) {
     let size = value.len() as u64;
@@ -165,7 +165,7 @@ const ONE: &[u8] = b"the first value, of a certain length";
 const TWO: &[u8] = b"THE SECOND VALUE, OF THE SAME LENGTH";
 const END: ByteRange = ByteRange::Suffix(6);
 
-/// That a snapshot is the old one, or is known to be gone.
+/// Checks that a snapshot has the old value, or fails with [`StoreError::Changed`].
 #[track_caller]
 fn is_old_or_gone(read: Result<Vec<bytes::Bytes>, StoreError>, what: &str) {
     match read {
@@ -178,7 +178,7 @@ fn is_old_or_gone(read: Result<Vec<bytes::Bytes>, StoreError>, what: &str) {
     }
 }
 
-/// That a snapshot stays what it was while others set the key, and that no value passes for another.
+/// Checks that a snapshot does not change while others set the key, and that versions differ.
 pub(super) fn check_snapshots(store: &dyn SyncStore) {
     let key = key("pinned/value");
     let set = |value: &'static [u8]| ok(store.set(&key, Payload::new(value)), "set");
@@ -223,7 +223,7 @@ pub(super) fn check_snapshots(store: &dyn SyncStore) {
     }
 }
 
-/// That a value opened for an update comes with the version of that very value.
+/// Checks that a value opened for an update has its own version.
 fn check_versioned(store: &dyn SyncStore) {
     let key = key("pinned/swapped");
     let set = |value: &'static [u8]| ok(store.set(&key, Payload::new(value)), "set");
@@ -258,7 +258,7 @@ fn check_versioned(store: &dyn SyncStore) {
     check_snapshot(&*value, &key, ONE, "open for an update");
 }
 
-/// Checks what async stores alone have: `open ahead`, whose first ranges may come with the first request.
+/// Checks `open` of an async store, which may fetch the first ranges with its first request.
 pub(super) fn check_open_ahead(store: &dyn Store, key: &StoreKey, value: &[u8]) {
     let size = value.len() as u64;
     let open = |first: &[ByteRange]| -> Arc<dyn SyncSnapshot> {
@@ -269,7 +269,7 @@ pub(super) fn check_open_ahead(store: &dyn Store, key: &StoreKey, value: &[u8]) 
     for first in calls(size) {
         let opened = open(&first);
         are(&ok(opened.read(&first), "open ahead: read"), &first, value, "open ahead", key);
-        // What came along is not what is asked for.
+        // Ranges other than those that were fetched first.
         let other = [bounded(size / 2, size / 4), ByteRange::Suffix(size / 5)];
         are(&ok(open(&first).read(&other), "open ahead: read"), &other, value, "open ahead", key);
     }
@@ -285,7 +285,7 @@ pub(super) fn check_open_ahead(store: &dyn Store, key: &StoreKey, value: &[u8]) 
     }
 }
 
-/// That `open ahead` finds nothing of an absent key.
+/// Checks that `open` with ranges does not find an absent key.
 pub(super) fn check_open_ahead_absent(store: &dyn Store, key: &StoreKey) {
     for first in [&[][..], &[ByteRange::ALL], &[ByteRange::Suffix(3)], &[bounded(0, 1)]] {
         let opened = ok(block_on(store.open(key, SnapshotOptions::first(first))), "open ahead");
@@ -293,7 +293,7 @@ pub(super) fn check_open_ahead_absent(store: &dyn Store, key: &StoreKey) {
     }
 }
 
-/// That a value which was opened for some ranges stays what it was.
+/// Checks that a value which was opened with ranges does not change.
 pub(super) fn check_async_snapshots(store: &dyn Store) {
     let key = key("pinned/ahead");
     let set = |value: &'static [u8]| {

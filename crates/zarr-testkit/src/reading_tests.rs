@@ -1,4 +1,4 @@
-//! Stores that read parts of values wrongly, or pin other values than they say: the checks find each.
+//! The checks find each store that reads wrong parts of values, or whose snapshots are of other versions.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -89,12 +89,12 @@ impl Numbered {
     }
 }
 
-/// A value as it was.
+/// A version of a value.
 struct Held {
     store: Numbered,
     key: StoreKey,
     value: Bytes,
-    /// How many ranges were announced when it was opened.
+    /// The number of ranges that it was opened with.
     first: usize,
     version: Version,
 }
@@ -234,7 +234,7 @@ impl SyncStore for Numbered {
             _ if how.expect.is_some_and(|version| *version != self.version(number)) => Ok(None),
             (Flaw::PinIsMissing, []) if is_plain => Ok(None),
             (Flaw::PinForAnswersWithFirst, &[ByteRange::Suffix(len)]) if len < size => {
-                // What came along passes for the whole value.
+                // The first ranges are taken for the whole value.
                 let tail = value.slice((size - len) as usize..);
                 held(self, tail, self.version(number))
             }

@@ -9,8 +9,8 @@ use zarr_core::store::{
     Snapshot, SnapshotOptions, Store, StoreKey, StorePrefix, Version,
 };
 
-/// Any store, as a remote one: neither it nor its snapshots can be used without their futures, so many requests are in flight
-/// at the same time.
+/// Any store, as a remote one: readers use its futures and those of its snapshots, with many requests in flight at the same
+/// time.
 ///
 /// ```
 /// use std::sync::Arc;

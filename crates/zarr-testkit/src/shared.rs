@@ -1,4 +1,4 @@
-//! Holds what the checks of codecs, data types and grids share.
+//! Makes test data, and runs calls that must not panic, for the checks of codecs, data types and grids.
 
 use std::any::Any;
 use std::fmt::{Arguments, Display};
@@ -12,17 +12,17 @@ use zarr_core::{Dialect, Json};
 
 pub(super) const DIALECTS: [Dialect; 3] = [Dialect::V3, Dialect::V2, Dialect::Draft];
 
-/// How long a call may take that must not depend on the length of an axis.
+/// The longest that a call may take whose time must not depend on the length of an axis.
 const PATIENCE: Duration = Duration::from_secs(if cfg!(test) { 2 } else { 30 });
 
-/// What `call` returns. A panic in it is a broken promise, told as `what`.
+/// The result of `call`. A panic in it is a broken promise, reported with `what`.
 #[track_caller]
 pub(super) fn calm<T>(what: Arguments<'_>, call: impl FnOnce() -> T) -> T {
     catch_unwind(AssertUnwindSafe(call))
         .unwrap_or_else(|panic| panic!("{what} must not panic, but: {}", said(&*panic)))
 }
 
-/// As [`calm`], for a call that must end soon, too.
+/// As [`calm`], for a call that must also end within [`PATIENCE`].
 #[track_caller]
 pub(super) fn in_time<T: Send + 'static>(
     what: Arguments<'_>,
@@ -37,13 +37,13 @@ pub(super) fn in_time<T: Send + 'static>(
     }
 }
 
-/// What a panic had to say.
+/// The message of a panic.
 fn said(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().cloned();
     text.or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string)).unwrap_or_default()
 }
 
-/// What checks have to say; `None` if they pass.
+/// The message of a check that fails; `None` if it passes.
 #[cfg(test)]
 pub(super) fn verdict(check: impl FnOnce()) -> Option<String> {
     catch_unwind(AssertUnwindSafe(check)).err().map(|panic| said(&*panic))
@@ -55,7 +55,7 @@ pub(super) fn good<T, E: Display>(result: Result<T, E>, what: Arguments<'_>) -> 
     result.unwrap_or_else(|e| panic!("{what} must not fail, but: {e}"))
 }
 
-/// Numbers that look random, and are the same every time.
+/// Pseudorandom numbers, the same every time.
 pub(super) struct Random(u64);
 
 impl Random {
@@ -80,7 +80,7 @@ impl Random {
     }
 }
 
-/// At most about `most` of the numbers below `end`: the first and last ones, and some between.
+/// About `most` of the numbers below `end`: the first and last ones, and some between.
 pub(super) fn sample(end: usize, most: usize) -> Vec<usize> {
     let step = end.div_ceil(most.max(1)).max(1);
     let edges = (0..end.min(4)).chain(end.saturating_sub(4)..end);
@@ -90,7 +90,7 @@ pub(super) fn sample(end: usize, most: usize) -> Vec<usize> {
     numbers
 }
 
-/// So many bytes of several kinds, zeros first.
+/// `len` bytes of several kinds, zeros first.
 pub(super) fn contents(len: usize) -> Vec<Vec<u8>> {
     let cut = |mut bytes: Vec<u8>| {
         bytes.truncate(len);
@@ -107,7 +107,7 @@ pub(super) fn contents(len: usize) -> Vec<Vec<u8>> {
     ]
 }
 
-/// So many native elements of a type, of several kinds, zeros first.
+/// `count` native elements of a type, of several kinds, zeros first.
 pub(super) fn elements(data_type: &DataType, count: usize) -> Vec<Vec<u8>> {
     let Some(repr) = data_type.repr() else { return Vec::new() };
     let fit = |mut bytes: Vec<u8>| {
@@ -118,7 +118,7 @@ pub(super) fn elements(data_type: &DataType, count: usize) -> Vec<Vec<u8>> {
     contents(count * repr.size()).into_iter().filter_map(fit).collect()
 }
 
-/// Makes elements of bytes, where not all are some.
+/// Changes bytes into valid elements of the type.
 fn bend(data_type: &DataType, bytes: &mut [u8]) {
     match (data_type, data_type.repr()) {
         (DataType::Optional(optional), _) => {
@@ -138,7 +138,7 @@ fn bend(data_type: &DataType, bytes: &mut [u8]) {
     }
 }
 
-/// So many elements of any length, of several kinds, empty ones first.
+/// `count` variable-length elements, of several kinds, empty ones first.
 pub(super) fn long_elements(data_type: &DataType, count: usize) -> Vec<Vec<Vec<u8>>> {
     let texts = ["", "a", "é日本", "to be or not to be", "\0", " "].map(Vec::from);
     let values = ["1", "null", "[1,2.5]", "{\"a\":\"é\"}", "\"x\""].map(Vec::from);
@@ -153,7 +153,7 @@ pub(super) fn long_elements(data_type: &DataType, count: usize) -> Vec<Vec<Vec<u
         .collect()
 }
 
-/// Elements of any length one after the other, each after its length.
+/// Variable-length elements one after the other, each after its length.
 pub(super) fn stream<T: AsRef<[u8]>>(elements: impl IntoIterator<Item = T>) -> Vec<u8> {
     let mut stream = Vec::new();
     for element in elements {
@@ -164,7 +164,7 @@ pub(super) fn stream<T: AsRef<[u8]>>(elements: impl IntoIterator<Item = T>) -> V
     stream
 }
 
-/// JSON that hardly anything means.
+/// JSON that is hardly ever valid metadata.
 pub(super) fn junk() -> Vec<Json> {
     let deep = |open: &str, close: &str| {
         let text = format!("{}1{}", open.repeat(120), close.repeat(120));

@@ -54,7 +54,7 @@ pub trait ShortCalls: SyncStore {
         self.open(key, SnapshotOptions::first(ranges))?.map(|value| value.read(ranges)).transpose()
     }
 
-    /// Puts a value into memory, if it is exactly as long; its size.
+    /// Reads a value into memory of exactly its size; returns the size of the value.
     fn exactly(&self, key: &StoreKey, out: &mut [u8]) -> Result<Option<u64>, StoreError> {
         Ok(self.get(key, GetOptions::into(Target::Exact(out)))?.map(|got| got.size))
     }

@@ -17,9 +17,9 @@ use super::reading::{
     check_snapshots,
 };
 
-/// Checks every promise of a store that can be written and read; and of its other capabilities, if it has them.
+/// Checks every promise of a store that can be written and read, and of its other capabilities.
 ///
-/// `make` gives a store that is empty, and not shared with any it gave before.
+/// `make` returns a new, empty store each time.
 ///
 /// # Panics
 /// At the first broken promise, naming it.
@@ -33,7 +33,7 @@ pub fn check_store(make: impl Fn() -> Arc<dyn Store>) {
     case.is("case/FOO", Some(b"upper"), "keys tell upper from lower case (D-131)");
 }
 
-/// As [`check_store`], for a store on a disk that takes `foo` and `FOO` for one name.
+/// As [`check_store`], for a store on a disk on which `foo` and `FOO` are one name.
 ///
 /// # Panics
 /// As [`check_store`].
@@ -48,7 +48,7 @@ pub fn check_store_folding_case(make: impl Fn() -> Arc<dyn Store>) {
     check_async_snapshots(&*make());
 }
 
-/// Checks how a store is read that holds exactly `contents`; for stores that cannot be written.
+/// Checks all readings of a store that has exactly `contents`; for stores that cannot be written.
 ///
 /// # Panics
 /// At the first broken promise, naming it; and if the store is not readable.
@@ -86,7 +86,7 @@ pub(super) fn ok<T>(result: Result<T, StoreError>, what: &str) -> T {
     result.unwrap_or_else(|e| panic!("{what} must not fail, but: {e}"))
 }
 
-/// A store, and what it must hold.
+/// A store, and its expected contents.
 struct Checked {
     store: Arc<dyn SyncStore>,
 }
@@ -124,7 +124,7 @@ impl Checked {
         is(&*self.store, &key(name), expected, promise);
     }
 
-    /// That the store holds these keys and no others.
+    /// Checks that the store has these keys and no others.
     #[track_caller]
     fn holds(&self, names: &[&str], promise: &str) {
         if !self.store.capabilities().list {
@@ -142,7 +142,7 @@ fn text(key: &StoreKey) -> String {
     key.to_string()
 }
 
-/// That all ways of reading agree on what a key holds.
+/// Checks that all ways of reading agree on the value of a key.
 #[track_caller]
 fn is(store: &dyn SyncStore, key: &StoreKey, expected: Option<&[u8]>, promise: &str) {
     let same = |found: Option<&[u8]>, call: &str| {
@@ -189,7 +189,7 @@ fn is(store: &dyn SyncStore, key: &StoreKey, expected: Option<&[u8]>, promise: &
     );
 }
 
-/// A value in few words, from where it differs from another.
+/// A short description of a value, from the byte at which it differs from another.
 struct Shown<'a>(Option<&'a [u8]>, Option<&'a [u8]>);
 
 impl fmt::Display for Shown<'_> {
@@ -255,7 +255,7 @@ fn values(store: &Checked) {
     store.holds(&["a/bytes", "a/empty", "a/no", "a/parts"], "every key set is listed");
 }
 
-/// F-110, D-130, and that the store does not split or join keys of its own accord.
+/// F-110, D-130; and the store does not split or join keys.
 fn keys(store: &Checked) {
     let names = [
         "zarr.json",
@@ -320,7 +320,7 @@ fn prefixes(store: &Checked) {
     store.holds(&names, "a prefix ends at a `/`, and a listing does not lose or make up keys");
 }
 
-/// That every listing of a store with these keys is right.
+/// Checks every listing of a store with these keys.
 #[track_caller]
 fn listings(store: &dyn SyncStore, names: &BTreeSet<String>) {
     let keys: Vec<StoreKey> = names.iter().map(|name| key(name)).collect();
@@ -392,7 +392,7 @@ fn erasing(store: &Checked) {
     store.is("data/x/c0", Some(b"newer"), "an emptied store can be filled again");
 }
 
-/// V24, and that threads may write different keys at once.
+/// V24; and threads may write different keys at the same time.
 fn many_keys(store: &Checked) {
     let names: Vec<String> = (0..1000).map(|i| format!("many/c/{}/{}", i / 40, i % 40)).collect();
     thread::scope(|scope| {

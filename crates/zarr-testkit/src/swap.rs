@@ -10,7 +10,7 @@ use zarr_core::store::{
     GetOptions, Payload, Precondition, SnapshotOptions, StoreKey, SyncStore, Target, Version,
 };
 
-/// A key holds the old value or the new one, never a mixture; and is never absent in between.
+/// A key has the old value or the new one, never a mixture, and is never absent in between.
 pub(super) fn check_replacing(store: &dyn SyncStore) {
     let key = key("raced/value");
     let value = |letter: u8| vec![letter; 1000 + usize::from(letter) * 700];
@@ -46,14 +46,14 @@ pub(super) fn check_replacing(store: &dyn SyncStore) {
 
 const ABSENT: &str = "a reader found a key absent while it was replaced";
 
-/// Panics as the thread did, so that its message is what the check's caller sees.
+/// Panics with the message of the thread, so that the caller of the check gets it.
 fn pass_on(ended: thread::Result<()>) {
     if let Err(panic) = ended {
         std::panic::resume_unwind(panic);
     }
 }
 
-/// Compare-and-swap, if the store has it.
+/// Checks compare-and-swap, if the store has it.
 pub(super) fn check_conditional(make: &dyn Fn() -> Arc<dyn SyncStore>) {
     let store = make();
     if store.capabilities().swap {
@@ -63,7 +63,7 @@ pub(super) fn check_conditional(make: &dyn Fn() -> Arc<dyn SyncStore>) {
     }
 }
 
-/// What a key holds now, and its version.
+/// The value of a key, and its version.
 #[track_caller]
 fn now(store: &dyn SyncStore, key: &StoreKey) -> (Option<Vec<u8>>, Option<Version>) {
     match ok(store.get(key, GetOptions::versioned()), "get with the version") {
@@ -149,7 +149,7 @@ fn meaning(store: &dyn SyncStore) {
 const THREADS: usize = 8;
 const ROUNDS: usize = 40;
 
-/// Adds one to the number that a key holds.
+/// Adds one to the number at a key.
 fn increment(store: &dyn SyncStore, key: &StoreKey) {
     loop {
         let (value, version) = now(store, key);
@@ -164,7 +164,7 @@ fn increment(store: &dyn SyncStore, key: &StoreKey) {
     }
 }
 
-/// Counters of 8 threads lose nothing, not even while other keys beside them are written.
+/// Counters of 8 threads lose no update, also while neighbouring keys are written.
 fn counting(store: &dyn SyncStore) {
     let counter = key("swap/counter");
     let count = |thread: usize| {
@@ -191,7 +191,7 @@ fn counting(store: &dyn SyncStore) {
 
 type Call<'a> = dyn Fn() -> Result<(), StoreError> + Sync + 'a;
 
-/// What others do meanwhile is never undone by a `set_if` that compared before it.
+/// A `set_if` never undoes a change by another thread after its comparison.
 fn with_other_writers(store: &dyn SyncStore) {
     let key = key("swap/both/c");
     let others: [(&str, Option<&[u8]>, &Call<'_>); 3] = [

@@ -55,7 +55,7 @@ enum Flaw {
     ComparesTooEarly,
 }
 
-/// How long a flaw shows, so that others see it on a busy machine, too.
+/// How long a flaw lasts, so that other threads notice it on a busy machine, too.
 const WINDOW: Duration = Duration::from_micros(200);
 
 #[derive(Debug)]
@@ -308,7 +308,7 @@ impl Broken {
     }
 }
 
-/// What the checks have to say about a store with this flaw; `None` if they pass it.
+/// The message of the check that fails for a store with this flaw; `None` if it passes.
 fn verdict(flaw: Flaw) -> Option<String> {
     let checked = catch_unwind(AssertUnwindSafe(|| check_store(|| Broken::make(flaw))));
     let panic = checked.err()?;

@@ -6,7 +6,7 @@ use crate::shared::{calm, good};
 use zarr_core::codec::{ArrayToArray, ChunkContext};
 use zarr_core::view::{View, ViewMut, is_permutation};
 
-/// Chunks there and back.
+/// Encodes and decodes chunks.
 pub(super) fn check(subject: &Subject<'_>, codec: &dyn ArrayToArray) {
     let (name, shape, cell) = (subject.name(), &subject.context.shape, subject.element_size());
     let next = next(subject, codec);
@@ -43,7 +43,7 @@ pub(super) fn check(subject: &Subject<'_>, codec: &dyn ArrayToArray) {
     }
 }
 
-/// Damaged elements, and chunks of other axes.
+/// Decodes damaged elements and chunks of other shapes.
 pub(super) fn check_thoroughly(subject: &Subject<'_>, codec: &dyn ArrayToArray) {
     let (name, shape, cell) = (subject.name(), &subject.context.shape, subject.element_size());
     let next = next(subject, codec);
@@ -70,7 +70,7 @@ pub(super) fn check_thoroughly(subject: &Subject<'_>, codec: &dyn ArrayToArray) 
     }
 }
 
-/// What the next codec sees.
+/// Checks the type and shape that the next codec gets.
 fn next(subject: &Subject<'_>, codec: &dyn ArrayToArray) -> ChunkContext {
     let name = subject.name();
     let next = calm(format_args!("{name}: encoded"), || codec.encoded(&subject.context));

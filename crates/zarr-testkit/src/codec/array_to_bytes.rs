@@ -10,7 +10,7 @@ use zarr_core::var_buffer::VarBuffer;
 use zarr_core::view::{View, ViewMut};
 use zarr_core::{CodecError, Region};
 
-/// Chunks there and back, whole and in parts.
+/// Encodes chunks, and decodes them whole and in parts.
 pub(super) fn check(subject: &Subject<'_>, codec: &dyn ArrayToBytes) {
     let (name, shape, cell) = (subject.name(), &subject.context.shape, subject.element_size());
     for (n, chunk) in subject.elements().iter().enumerate() {
@@ -32,7 +32,7 @@ pub(super) fn check(subject: &Subject<'_>, codec: &dyn ArrayToBytes) {
     }
 }
 
-/// Damaged bytes, and shapes that are not the chunk's.
+/// Decodes damaged bytes, and with shapes that are not the chunk's.
 pub(super) fn check_thoroughly(subject: &Subject<'_>, codec: &dyn ArrayToBytes) {
     let shape = &subject.context.shape;
     for chunk in subject.elements() {
@@ -88,7 +88,7 @@ fn encode(subject: &Subject<'_>, codec: &dyn ArrayToBytes, chunk: &[u8]) -> Opti
     Some(encoded)
 }
 
-/// The part, decoded into memory of several layouts.
+/// Decodes a part into memory of several layouts.
 fn decode(
     subject: &Subject<'_>,
     codec: &dyn ArrayToBytes,
@@ -120,7 +120,7 @@ fn decode_into(
 ) -> Result<(), CodecError> {
     let cell = subject.element_size();
     let mut out = vec![0; within.shape().iter().product::<u64>() as usize * cell];
-    // What a damaged chunk leaves behind goes with it.
+    // Elements that a damaged chunk added are dropped with this copy.
     let var_buffer = subject.var_buffer.as_ref().map(VarBuffer::fork);
     let view = ViewMut::new(&mut out, &within.shape(), cell).with_var_buffer(var_buffer.as_ref());
     calm(format_args!("{name}: decode_into"), || codec.decode_into(encoded, shape, within, view))

@@ -7,10 +7,10 @@ use crate::shared::{calm, contents, good};
 use zarr_core::codec::{BytesToBytes, DecodedSize};
 use zarr_core::data_type::Endian;
 
-/// What an allocation may have over the bytes it is for.
+/// The bytes that an allocation may have beyond those it needs.
 const BUFFER: usize = 1 << 20;
 
-/// On chunks of the subject's own size.
+/// Checks the codec on chunks of the subject's size.
 pub(super) fn check(subject: &Subject<'_>, codec: &dyn BytesToBytes) {
     for (n, chunk) in subject.elements().iter().enumerate() {
         let stored = turned(&subject.context.data_type, chunk, Endian::Little);
@@ -20,7 +20,7 @@ pub(super) fn check(subject: &Subject<'_>, codec: &dyn BytesToBytes) {
     }
 }
 
-/// On bytes of many sizes, of wrong sizes, and damaged ones.
+/// Checks the codec on bytes of many sizes, with wrong sizes, and on damaged bytes.
 pub(super) fn check_thoroughly(subject: &Subject<'_>, codec: &dyn BytesToBytes) {
     for len in [0, 1, 2, 3, 4, 5, 8, 15, 16, 17, 127, 128, 1001, 4096, 65_537] {
         for decoded in contents(len) {
@@ -83,7 +83,7 @@ fn round_trip(subject: &Subject<'_>, codec: &dyn BytesToBytes, decoded: &[u8]) -
     Some(encoded)
 }
 
-/// Decodes, and makes sure that not too much memory is held for the result.
+/// Decodes, and checks that the result holds not too much memory.
 fn decode(
     name: &str,
     codec: &dyn BytesToBytes,
@@ -107,7 +107,7 @@ fn decode(
     Ok(decoded.into_owned())
 }
 
-/// Sizes that are not those of the bytes are errors, however absurd.
+/// Checks that wrong sizes are errors, absurd ones too.
 fn sizes(subject: &Subject<'_>, codec: &dyn BytesToBytes, encoded: &[u8], len: u64) {
     let name = subject.name();
     for wrong in [0, 1, len / 2, len.wrapping_sub(1), len + 1, len * 2 + 7, 1 << 42, u64::MAX] {
@@ -136,7 +136,7 @@ fn sizes(subject: &Subject<'_>, codec: &dyn BytesToBytes, encoded: &[u8], len: u
     }
 }
 
-/// Damaged bytes give an error, or as many bytes as are due.
+/// Checks that damaged bytes give an error, or the expected number of bytes.
 fn damage(subject: &Subject<'_>, codec: &dyn BytesToBytes, encoded: &[u8], len: usize) {
     let due = codec.encoded_size(len as u64).ok().flatten();
     for (how, damaged) in damaged(encoded) {

@@ -12,13 +12,13 @@ fn reversed(rank: usize) -> Vec<usize> {
     (0..rank).rev().collect()
 }
 
-/// A box two wider on each axis, and the place of `shape` in its middle.
+/// A box two wider on each axis, and the region of `shape` in its middle.
 fn wider(shape: &[u64]) -> (Vec<u64>, Region) {
     let place = Region::new(shape.iter().map(|&len| 1..len + 1));
     (shape.iter().map(|&len| len + 2).collect(), place)
 }
 
-/// Lets `see` look at the same elements as they may lie: in C order, in F order, inside a wider box.
+/// Calls `see` with the same elements in several layouts: in C order, in F order, inside a wider box.
 pub(super) fn views(
     elements: &[u8],
     shape: &[u64],
@@ -39,7 +39,7 @@ pub(super) fn views(
     see("inside a wider box", View::new(&around, &wide, cell).part(&place));
 }
 
-/// What `fill` puts into memory that lies in C order, in F order, inside a wider box: each in C order.
+/// The elements, in C order, that `fill` writes into memory in C order, in F order, and inside a wider box.
 pub(super) fn filled(
     shape: &[u64],
     cell: usize,

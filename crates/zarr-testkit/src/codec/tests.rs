@@ -10,7 +10,7 @@ use zarr_core::data_type::{CoreType, DataType};
 use zarr_core::registry::BuildCodec;
 use zarr_core::{Dialect, Object, Registry};
 
-/// A registry with a codec whose name says its flaw: the same name in every dialect.
+/// A registry with a codec that is named after its flaw, in every dialect.
 fn knowing(name: &str, build: BuildCodec) -> Registry {
     let name: &'static str = name.to_owned().leak();
     let names: &'static [&'static str] = vec![name].leak();
@@ -18,7 +18,7 @@ fn knowing(name: &str, build: BuildCodec) -> Registry {
     Registry::new().with(|registry| registry.codec(&names, build))
 }
 
-/// What the checks have to say about a codec; `None` if they pass it.
+/// The message of the check that fails; `None` if the codec passes.
 fn verdict(spec: &CodecSpec, build: BuildCodec) -> Option<String> {
     let registry = knowing(&spec.name, build);
     let (types, shape) = (DataType::from(CoreType::Int32), vec![4, 3]);
@@ -26,7 +26,7 @@ fn verdict(spec: &CodecSpec, build: BuildCodec) -> Option<String> {
     shared::verdict(|| check_codec_on(&registry, spec, &context))
 }
 
-/// That the checks find each flaw, and name the promise.
+/// Checks that each flaw is found, and that the message names the promise.
 fn each_is_found(build: BuildCodec, configuration: &Object, cases: &[(String, &str)]) {
     for (flaw, expected) in cases {
         let spec = CodecSpec::new(Dialect::V3, flaw.as_str(), configuration.clone());

@@ -11,7 +11,7 @@ use zarr_core::{Array, ArrayMetadata, Dialect, ErrorKind, Region, Registry};
 
 const SHAPE: [u64; 2] = [7, 5];
 
-/// In each dialect and byte order, with each of the fill values that the dialect can say.
+/// Checks each dialect and byte order, with each fill value that the dialect can represent.
 pub(super) fn check(subject: &Subject<'_>, fills: &[FillValue]) {
     for dialect in subject.dialects() {
         for &order in subject.orders() {
@@ -65,7 +65,7 @@ fn written_and_read(subject: &Subject<'_>, dialect: Dialect, order: Endian, fill
     }
 }
 
-/// The array as a build without the type has it: with its fallback, or closed with a good reason.
+/// Checks the array in a build without the type: it has the fallback, or cannot be read and gives the reason.
 pub(super) fn unknown_here(
     subject: &Subject<'_>,
     what: &str,
@@ -85,7 +85,7 @@ pub(super) fn unknown_here(
                 let said = array.metadata().endian();
                 assert!(said == order, "{what} has a fallback `{fallback}` of another byte order");
             }
-            // A fallback without byte order gives elements as they are stored.
+            // A fallback without byte order returns elements as they are stored.
             if ordered || unit == 1 || order == Endian::NATIVE {
                 assert!(found == model, "{what} reads as its fallback `{fallback}`, bit for bit");
             }

@@ -5,19 +5,19 @@ use crate::shared::{Random, calm, good, junk};
 use zarr_core::data_type::{DataType, FillValue};
 use zarr_core::{Dialect, Json, MetadataError};
 
-/// Checks the samples, which are in the words of `dialect`; gives them, and zero bytes first.
+/// Checks the samples, which are fill values of `dialect`. Returns zero bytes and the samples.
 pub(super) fn check(subject: &Subject<'_>, dialect: Dialect, samples: &[Json]) -> Vec<FillValue> {
     let name = &subject.name;
     let zero = subject.data_type.repr().map(FillValue::zero_of);
     let mut fills = vec![zero.unwrap_or_else(|| FillValue::zero(0))];
     for dialect in subject.dialects() {
-        let spelled = spell(subject, &fills[0], dialect);
-        good(spelled, format_args!("{name}: the fill value of zero bytes in {dialect}"));
+        let written = to_json(subject, &fills[0], dialect);
+        good(written, format_args!("{name}: the fill value of zero bytes in {dialect}"));
     }
     for json in samples {
         let what = format!("{name}: the fill value {}", json.brief());
         let fill = good(read(subject, json, dialect), format_args!("{what} in {dialect}"));
-        good(spell(subject, &fill, dialect), format_args!("{what} in {dialect}, written again,"));
+        good(to_json(subject, &fill, dialect), format_args!("{what} in {dialect}, written again,"));
         fills.push(fill);
     }
     for fill in &fills {
@@ -31,9 +31,9 @@ pub(super) fn check(subject: &Subject<'_>, dialect: Dialect, samples: &[Json]) -
     fills
 }
 
-/// What is spelled is read as the same bytes.
+/// Checks that a written fill value is parsed as the same bytes.
 fn there_and_back(subject: &Subject<'_>, fill: &FillValue, dialect: Dialect) {
-    let Ok(json) = spell(subject, fill, dialect) else { return };
+    let Ok(json) = to_json(subject, fill, dialect) else { return };
     let bytes = fill.as_bytes();
     let what = format!("{}: the fill value {bytes:?}, in {dialect} {}", subject.name, json.brief());
     let back = good(read(subject, &json, dialect), format_args!("{what}, read again,"));
@@ -47,7 +47,7 @@ fn junk_is_refused(subject: &Subject<'_>, dialect: Dialect) {
         let found = read(subject, &json, dialect);
         let deep =
             json.to_string().contains("[[[[") || json.to_string().contains("{\"a\":{\"a\":{");
-        // What may be missing is the only type with a null of its own.
+        // Only nullable types have a value `null`.
         let is_null = json == Json::Null && !matches!(subject.data_type, DataType::Optional(_));
         let never = deep || is_null && dialect == Dialect::V3;
         let refused = found.is_err() || !never;
@@ -55,13 +55,13 @@ fn junk_is_refused(subject: &Subject<'_>, dialect: Dialect) {
     }
     let mut random = Random::new(7);
     for _ in 0..16 {
-        // Bytes that may be no element at all.
+        // Bytes that may not be an element.
         let fill = FillValue::new(random.bytes(subject.sizes().0));
-        let _ = spell(subject, &fill, dialect);
+        let _ = to_json(subject, &fill, dialect);
     }
 }
 
-/// Reads a fill value, which is an element or an error.
+/// Parses a fill value, which is an element or an error.
 fn read(subject: &Subject<'_>, json: &Json, dialect: Dialect) -> Result<FillValue, MetadataError> {
     let (name, (size, _)) = (&subject.name, subject.sizes());
     let what = format!("{name}: the fill value {} in {dialect}", json.brief());
@@ -75,7 +75,11 @@ fn read(subject: &Subject<'_>, json: &Json, dialect: Dialect) -> Result<FillValu
     Ok(fill)
 }
 
-fn spell(subject: &Subject<'_>, fill: &FillValue, dialect: Dialect) -> Result<Json, MetadataError> {
+fn to_json(
+    subject: &Subject<'_>,
+    fill: &FillValue,
+    dialect: Dialect,
+) -> Result<Json, MetadataError> {
     let bytes = fill.as_bytes();
     let what = format_args!("{}: spelling the fill value {bytes:?} in {dialect}", subject.name);
     calm(what, || subject.data_type.element_to_json(fill, dialect))

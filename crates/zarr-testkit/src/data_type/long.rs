@@ -9,7 +9,7 @@ use zarr_core::{ArrayMetadata, Dialect, ErrorKind, MetadataError, Region, Regist
 
 const SHAPE: [u64; 2] = [7, 5];
 
-/// In each dialect that has words for the type and its codec, with each of the fill values.
+/// Checks each dialect that can represent the type and its codec, with each of the fill values.
 pub(super) fn check(subject: &Subject<'_>, fills: &[FillValue]) {
     let name = &subject.name;
     let taken = subject.data_type.check_element(b"");

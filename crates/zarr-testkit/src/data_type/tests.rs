@@ -223,7 +223,7 @@ fn sound_types_pass() {
     check_data_types_differ(&registry(None), Dialect::V2, &units);
 }
 
-/// Every type of the core, in the words of every dialect.
+/// Every type of the core, in every dialect.
 #[test]
 fn the_types_of_the_core_pass() {
     for core in CoreType::ALL {
@@ -236,8 +236,8 @@ fn the_types_of_the_core_pass() {
         };
         let fills: Vec<Json> = fills.iter().map(|text| json(text)).collect();
         for dialect in [Dialect::V3, Dialect::V2, Dialect::Draft] {
-            let words = core.to_metadata(dialect, Endian::Big).expect("every dialect knows it");
-            check_data_type(&Registry::new(), dialect, &words, &fills);
+            let metadata = core.to_metadata(dialect, Endian::Big).expect("every dialect knows it");
+            check_data_type(&Registry::new(), dialect, &metadata, &fills);
         }
     }
     let names = CoreType::ALL.map(|core| Json::from(core.name()));
@@ -246,9 +246,9 @@ fn the_types_of_the_core_pass() {
 
 #[test]
 fn raw_bytes_and_fixed_strings_pass() {
-    let check = |dialect, words: &str, fills: &[&str]| {
+    let check = |dialect, metadata: &str, fills: &[&str]| {
         let fills: Vec<Json> = fills.iter().map(|text| json(text)).collect();
-        check_data_type(&Registry::new(), dialect, &json(words), &fills);
+        check_data_type(&Registry::new(), dialect, &json(metadata), &fills);
     };
     check(Dialect::V3, "\"r8\"", &["[255]"]);
     check(Dialect::V3, "\"r24\"", &["[1,2,3]"]);
@@ -261,8 +261,8 @@ fn raw_bytes_and_fixed_strings_pass() {
     check(Dialect::V3, bytes, &["\"YWI=\""]);
     let text = r#"{"name":"fixed_length_utf32","configuration":{"length_bytes":8}}"#;
     check(Dialect::V3, text, &["\"ab\""]);
-    let words = ["|S1", "|S2", "<U1", "<U2", "|V1", "|V2", "|u1"].map(Json::from);
-    check_data_types_differ(&Registry::new(), Dialect::V2, &words);
+    let metadata = ["|S1", "|S2", "<U1", "<U2", "|V1", "|V2", "|u1"].map(Json::from);
+    check_data_types_differ(&Registry::new(), Dialect::V2, &metadata);
 }
 
 #[test]
@@ -295,8 +295,8 @@ fn each_broken_promise_is_found_and_named() {
         }
     }
     let differ = |flaw| {
-        let words = ["<i8[m]", "<i8[km]"].map(Json::from);
-        verdict(|| check_data_types_differ(&registry(flaw), Dialect::V2, &words))
+        let metadata = ["<i8[m]", "<i8[km]"].map(Json::from);
+        verdict(|| check_data_types_differ(&registry(flaw), Dialect::V2, &metadata))
     };
     assert!(differ(IsNamedAsAnother).is_some_and(|said| said.contains("Display tells them apart")));
     assert!(differ(ForgetsUnit).is_some_and(|said| said.contains("v3 spells them differently")));

@@ -1,4 +1,4 @@
-//! Checks that an array of a chunk grid is like plain memory, whatever regions are read and written.
+//! Checks that an array of a chunk grid is like plain memory, for any regions that are read and written.
 
 use std::sync::Arc;
 
@@ -10,20 +10,20 @@ use zarr_core::grid::ChunkGrid;
 use zarr_core::view::{View, ViewMut};
 use zarr_core::{Array, ArrayMetadata, Dialect, Json, Region, Registry};
 
-/// Bytes in an element of the checks' arrays.
+/// The size of an element of the arrays.
 const VAR_REF_SIZE: usize = 2;
 
-/// In each dialect that has words for the grid.
+/// Checks each dialect that the grid has metadata in.
 pub(super) fn check(registry: &Registry, grid: &Arc<dyn ChunkGrid>, shape: &[u64]) {
     let mut spoken = 0;
-    // v2 does not ask a grid for its words.
+    // In v2 a grid has no metadata.
     for dialect in DIALECTS.into_iter().filter(|&dialect| dialect != Dialect::V2) {
         let what = format!("{grid:?}: spelling in {dialect}");
-        let Some(words) = calm(format_args!("{what}"), || grid.to_metadata(dialect)) else {
+        let Some(metadata) = calm(format_args!("{what}"), || grid.to_metadata(dialect)) else {
             continue;
         };
         spoken += 1;
-        assert!(matches!(words, Json::Object(_)), "{what} is an object, not {words}");
+        assert!(matches!(metadata, Json::Object(_)), "{what} is an object, not {metadata}");
         check_in(registry, grid, shape, dialect);
     }
     assert!(spoken > 0, "{grid:?}: it has words in v3 or in the drafts");
@@ -41,9 +41,11 @@ fn check_in(registry: &Registry, grid: &Arc<dyn ChunkGrid>, shape: &[u64], diale
     let mut random = Random::new(1);
     let built = || good(home.open(registry), format_args!("{what}, opened again,"));
     let again = |array: &Array| {
-        let words = grid.to_metadata(dialect).map(|words| words.to_string()).unwrap_or_default();
+        let metadata =
+            grid.to_metadata(dialect).map(|metadata| metadata.to_string()).unwrap_or_default();
         let found = array.metadata().grid.clone();
-        found.unwrap_or_else(|| panic!("{grid:?}: {words} names no grid that the registry knows"))
+        found
+            .unwrap_or_else(|| panic!("{grid:?}: {metadata} names no grid that the registry knows"))
     };
     let again = again(&built());
     check_alike(
@@ -85,7 +87,7 @@ impl Random {
     }
 }
 
-/// What an array must hold.
+/// The expected elements of an array.
 struct Model {
     shape: Vec<u64>,
     elements: Vec<u8>,
@@ -136,7 +138,7 @@ impl Model {
     }
 }
 
-/// Bytes of an array of this shape.
+/// The size in bytes of an array of this shape.
 fn size(shape: &[u64]) -> usize {
     shape.iter().product::<u64>() as usize * VAR_REF_SIZE
 }

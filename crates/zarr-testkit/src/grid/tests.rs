@@ -145,18 +145,18 @@ impl ChunkGrid for Broken {
             .with("before", &before[..])
             .with("first", first);
         let name = if self.flaw == IsNotRegistered { "https://example.org/other" } else { URI };
-        let words = match dialect {
+        let metadata = match dialect {
             _ if self.flaw == IsSpeechless => return Option::None,
             Dialect::V3 => Object::new().with("name", name),
             Dialect::Draft => Object::new().with("extension", name).with("type", "shifted"),
             _ => return Option::None,
         };
-        Some(words.with("configuration", configuration).into())
+        Some(metadata.with("configuration", configuration).into())
     }
 
     fn grown_before(&self, axis: usize, count: u64) -> Option<Arc<dyn ChunkGrid>> {
         let mut grown = self.clone();
-        // Elements before the first whole chunk stay where they are.
+        // Elements before the first whole chunk are not moved.
         let before = (i128::from(self.before[axis]) - i128::from(count)).rem_euclid(4) as u64;
         let chunks = (count.checked_add(before)? - self.before[axis]) / self.chunk;
         grown.before[axis] = before;

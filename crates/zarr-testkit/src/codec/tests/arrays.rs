@@ -53,7 +53,7 @@ fn flaw_of(spec: &CodecSpec) -> Flaw {
     flaw.expect("the name is a flaw's")
 }
 
-/// The elements of a view as they lie in memory, whatever its strides.
+/// The elements of a view in the order of memory, for any strides.
 fn elements(flaw: Flaw, chunk: &View<'_>) -> Vec<u8> {
     let mut bytes = chunk.to_bytes().into_owned();
     match flaw {
@@ -124,12 +124,12 @@ impl ArrayToBytes for Stored {
     }
 
     fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
-        let words = self.inner.to_metadata(dialect)?;
-        Some(CodecSpec { name: format!("{:?}", self.flaw), ..words })
+        let spec = self.inner.to_metadata(dialect)?;
+        Some(CodecSpec { name: format!("{:?}", self.flaw), ..spec })
     }
 }
 
-/// The axes the other way round.
+/// The axes in reverse order.
 #[derive(Debug)]
 struct Turned {
     flaw: Flaw,
@@ -246,7 +246,7 @@ fn each_broken_promise_of_a_codec_on_arrays_is_found() {
     each_is_found(build_turned, &Object::new(), &cases);
 }
 
-/// Elements of any length, each after its length: the right way, and several wrong ones.
+/// Variable-length elements, each after its length: the right way, and several wrong ones.
 #[derive(Debug)]
 struct Framed(&'static str);
 

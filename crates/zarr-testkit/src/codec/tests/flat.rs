@@ -66,7 +66,7 @@ const ALL: [Flaw; 24] = [
     TakesWrongType,
 ];
 
-/// A length of four bytes, then each byte turned by a key.
+/// A length of four bytes, then each byte, exclusive or with a key.
 #[derive(Debug)]
 struct Broken {
     flaw: Flaw,
@@ -162,17 +162,17 @@ impl BytesToBytes for Broken {
     }
 
     fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
-        let mut words = Object::new().with("key", u64::from(self.key));
+        let mut configuration = Object::new().with("key", u64::from(self.key));
         let mut said = dialect;
         match self.flaw {
             IsSpeechless => return Option::None,
-            ForgetsKey => words = Object::new(),
-            AddsToWords => drop(words.insert("more", 1u64)),
-            CannotBeRebuilt => drop(words.insert("more", 1u64)),
+            ForgetsKey => configuration = Object::new(),
+            AddsToWords => drop(configuration.insert("more", 1u64)),
+            CannotBeRebuilt => drop(configuration.insert("more", 1u64)),
             SpeaksAnother => said = Dialect::V3,
             _ => {}
         }
-        Some(CodecSpec::new(said, format!("{:?}", self.flaw), words))
+        Some(CodecSpec::new(said, format!("{:?}", self.flaw), configuration))
     }
 }
 
