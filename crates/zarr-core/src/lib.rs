@@ -68,7 +68,7 @@ pub use error::{
     Unsupported,
 };
 pub use format::Reading;
-pub use handles::{Array, ArrayBuilder, Chunk, Group, Hierarchy, Node, aio};
+pub use handles::{Array, ArrayBuilder, Chunk, DimensionName, Group, Hierarchy, Node, aio};
 pub use hierarchy::{Consolidated, OpenOptions};
 pub use json::{Json, Number, Object, Oddities};
 pub use limits::Limits;
@@ -87,5 +87,7 @@ pub use view::{View, ViewMut};
 pub use half;
 #[cfg(feature = "jiff")]
 pub use jiff;
+#[cfg(feature = "ndarray")]
+pub use ndarray;
 #[cfg(feature = "num-complex")]
 pub use num_complex;

@@ -11,7 +11,7 @@ fn main() -> zarr::Result<()> {
         .data_type_named("float32")
         .fill_value("NaN")
         .codec(zarr::codec("zstd:3")?)
-        .dimension_names(["day", "lat", "lon"].map(|name| Some(name.into())).to_vec())
+        .dimension_names(["day", "lat", "lon"])
         .create()?;
     array.write((0, 10..12, ..), &vec![21.5f32; 2 * 360])?;
 

@@ -18,7 +18,7 @@
 //! ```
 
 pub use zarr_core::aio::*;
-use zarr_core::{Dialect, OpenOptions, Result};
+use zarr_core::{Dialect, NodePath, OpenOptions, Result};
 
 use crate::standard;
 
@@ -28,6 +28,22 @@ use crate::standard;
 /// As [`crate::open`].
 pub async fn open(url: &str) -> Result<Node> {
     open_with(url, &OpenOptions::new(standard())).await
+}
+
+/// The async version of [`crate::open_array`].
+///
+/// # Errors
+/// As [`crate::open_array`].
+pub async fn open_array(url: &str) -> Result<Array> {
+    open(url).await?.into_array()
+}
+
+/// The async version of [`crate::open_group`].
+///
+/// # Errors
+/// As [`crate::open_group`].
+pub async fn open_group(url: &str) -> Result<Group> {
+    open(url).await?.into_group()
 }
 
 /// The async version of [`crate::open_rw`].
@@ -44,6 +60,14 @@ pub async fn open_rw(url: &str) -> Result<Node> {
 /// As [`crate::open_with`].
 pub async fn open_with(url: &str, options: &OpenOptions) -> Result<Node> {
     Hierarchy::open_node(url, options).await
+}
+
+/// The async version of [`crate::locate`].
+///
+/// # Errors
+/// As [`crate::locate`].
+pub async fn locate(url: &str, options: &OpenOptions) -> Result<(Hierarchy, NodePath)> {
+    Hierarchy::locate(url, options).await
 }
 
 /// The async version of [`crate::create`].

@@ -110,7 +110,7 @@ pub fn standard() -> Registry {
     Registry::new().with(zarr_codecs::register).with(zarr_stores::register)
 }
 
-/// The group or array that a path or URL means, for reading: the root of a hierarchy, or a node inside.
+/// The group or array that a path or URL names, for reading: the root of a hierarchy, or a node inside.
 ///
 /// # Errors
 /// [`AccessError::NotFound`] listing what was looked for; for documents that break their specification.
@@ -118,7 +118,23 @@ pub fn open(url: &str) -> Result<Node> {
     open_with(url, &OpenOptions::new(standard()))
 }
 
-/// The group or array that a path or URL means, for reading and writing.
+/// The array that a path or URL names, for reading.
+///
+/// # Errors
+/// As [`open`]; [`AccessError::NodeKind`] if it is a group.
+pub fn open_array(url: &str) -> Result<Array> {
+    open(url)?.into_array()
+}
+
+/// The group that a path or URL names, for reading.
+///
+/// # Errors
+/// As [`open`]; [`AccessError::NodeKind`] if it is an array.
+pub fn open_group(url: &str) -> Result<Group> {
+    open(url)?.into_group()
+}
+
+/// The group or array that a path or URL names, for reading and writing.
 ///
 /// # Errors
 /// As [`open`].
@@ -126,7 +142,7 @@ pub fn open_rw(url: &str) -> Result<Node> {
     open_with(url, &OpenOptions::new(standard()).read_write())
 }
 
-/// The group or array that a path or URL means, opened as the caller chooses.
+/// The group or array that a path or URL names, opened as the caller chooses.
 ///
 /// # Errors
 /// As [`open`].
@@ -134,7 +150,7 @@ pub fn open_with(url: &str, options: &OpenOptions) -> Result<Node> {
     Hierarchy::open_node(url, options)
 }
 
-/// The hierarchy that a path or URL means, and the node in it.
+/// The hierarchy that a path or URL names, and the node in it.
 ///
 /// # Errors
 /// As [`open`], but for the node itself.

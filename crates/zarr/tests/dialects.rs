@@ -63,7 +63,7 @@ fn every_dialect_converts_to_every_other() -> Result<()> {
                 .data_type_named(">f8")
                 .f_order(true)
                 .codec(zarr::codec("blosc-zstd:3")?)
-                .dimension_names(vec![Some("t".into()), Some("lon".into())])
+                .dimension_names(["t", "lon"])
                 .create()?;
             let data: Vec<f64> = (0..30).map(f64::from).collect();
             array.write(.., &data)?;
@@ -258,12 +258,11 @@ fn times_are_counts() -> Result<()> {
 fn what_cannot_be_said_is_refused() -> Result<()> {
     let from = zarr::create("memory://", Dialect::V3)?;
     let array = |path: &str| from.create_array(&path.parse().expect("a path")).shape(&[2, 2]);
-    let names = |names: [Option<&str>; 2]| names.map(|n| n.map(str::to_owned)).to_vec();
-    array("/some").data_type_named("u1").dimension_names(names([Some("x"), None])).create()?;
+    array("/some").data_type_named("u1").dimension_names([Some("x"), None]).create()?;
     let other = Json::parse(br#"["q","r"]"#).expect("JSON");
     array("/other")
         .data_type_named("u1")
-        .dimension_names(names([Some("x"), Some("y")]))
+        .dimension_names(["x", "y"])
         .attributes(Object::new().with("_ARRAY_DIMENSIONS", other))
         .create()?;
     array("/nan").data_type_named("float32").fill_value("0xffc00005").create()?;

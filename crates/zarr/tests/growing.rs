@@ -116,7 +116,7 @@ fn a_shape_is_made_of_the_newest_one() -> Result<()> {
         let hierarchy = Hierarchy::create(from_sync(MemoryStore::new()), format, &options)?;
         let path = NodePath::new("/a")?;
         let builder = hierarchy.create_array(&path).shape(&[2]).chunks(&[2]);
-        let builder = builder.dimension_names(vec![Some("x".into())]);
+        let builder = builder.dimension_names(["x"]);
         let mine = builder.data_type_named("uint8").create()?;
         hierarchy.array(&path)?.append(0, &[1u8, 2, 3])?;
         let at_least = |len: u64| move |old: &[u64]| Ok(vec![old[0].max(len)]);

@@ -216,7 +216,7 @@ fn attack(values: &[(&str, &[u8])]) -> Result<()> {
     }
     let array = Hierarchy::open(store, &options())?.array(&NodePath::root())?;
     let count = array.shape().iter().fold(1u64, |n, &len| n.saturating_mul(len));
-    let chunk = array.chunk_shape().unwrap_or_default();
+    let chunk = array.metadata().chunk_shape().unwrap_or_default();
     let small = chunk.iter().fold(1u64, |n, &len| n.saturating_mul(len)) < 1 << 16;
     if count > 1 << 16 {
         let first = zarr::Region::new(array.shape().iter().map(|&len| 0..len.min(1)));

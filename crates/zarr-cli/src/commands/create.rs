@@ -154,8 +154,7 @@ impl Create {
         }
         if let Some(names) = &self.dims {
             let name = |name: &str| Some(name.trim().to_owned()).filter(|name| !name.is_empty());
-            let names = names.split(',').map(name).collect();
-            array = array.dimension_names(names);
+            array = array.dimension_names(names.split(',').map(name));
         }
         if let Some(order) = &self.order {
             array = array.f_order(order.eq_ignore_ascii_case("F"));

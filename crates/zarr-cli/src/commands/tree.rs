@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::{self, Write as _};
 
 use clap::Args;
-use zarr::{Array, ArrayMetadata, Json, Node, NodeKind, NodePath, Object};
+use zarr::{Array, Json, Node, NodeKind, NodePath, Object};
 
 use super::{Out, netcdf};
 use crate::failure::{self, Failure};
@@ -118,10 +118,9 @@ fn members(node: &Shown) -> Json {
     }
     if let Some(array) = &node.array {
         let metadata = array.metadata();
-        let chunk_shape = ArrayMetadata::clone(&metadata).unsharded().chunk_shape();
         object.insert("shape", &metadata.shape[..]);
         object.insert("data_type", metadata.declared_type.clone());
-        object.insert("chunk_shape", chunk_shape.as_deref().map_or(Json::Null, Json::from));
+        object.insert("chunk_shape", array.chunk_shape().as_deref().map_or(Json::Null, Json::from));
         if let Some(shards) = metadata.shard_shape() {
             object.insert("shard_shape", &shards[..]);
         }

@@ -55,6 +55,15 @@ impl ArrayMetadata {
         stored.iter().zip(per_shard).map(|(len, count)| len.checked_mul(count)).collect()
     }
 
+    /// The shape of the chunks that are read, if all have one: in a shard, of its inner chunks.
+    pub fn inner_chunk_shape(&self) -> Option<Vec<u64>> {
+        if self.codecs.iter().any(|spec| spec.name == SHARDING) {
+            self.clone().unsharded().chunk_shape()
+        } else {
+            self.chunk_shape()
+        }
+    }
+
     /// The same array without shards: each inner chunk is stored as a chunk. An array without shards is returned
     /// unchanged. Codecs that follow the sharding codec are dropped.
     pub fn unsharded(mut self) -> Self {

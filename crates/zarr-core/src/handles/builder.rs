@@ -39,6 +39,28 @@ pub struct ArrayBuilder<H = Hierarchy> {
     metadata: Option<ArrayMetadata>,
 }
 
+/// The name of an axis, or none. See [`ArrayBuilder::dimension_names`].
+#[derive(Clone, Debug)]
+pub struct DimensionName(Option<String>);
+
+impl<T: Into<String>> From<Option<T>> for DimensionName {
+    fn from(name: Option<T>) -> Self {
+        DimensionName(name.map(Into::into))
+    }
+}
+
+impl From<&str> for DimensionName {
+    fn from(name: &str) -> Self {
+        DimensionName(Some(name.to_owned()))
+    }
+}
+
+impl From<String> for DimensionName {
+    fn from(name: String) -> Self {
+        DimensionName(Some(name))
+    }
+}
+
 #[derive(Clone, Debug)]
 enum Fill {
     Zero,
@@ -165,10 +187,10 @@ impl<H> ArrayBuilder<H> {
         self
     }
 
-    /// The axes' names.
+    /// The axes' names: `["time", "lat"]`, or `[Some("time"), None]` where an axis has none.
     #[must_use]
-    pub fn dimension_names(mut self, names: Vec<Option<String>>) -> Self {
-        self.dimension_names = Some(names);
+    pub fn dimension_names(mut self, names: impl IntoIterator<Item: Into<DimensionName>>) -> Self {
+        self.dimension_names = Some(names.into_iter().map(|name| name.into().0).collect());
         self
     }
 

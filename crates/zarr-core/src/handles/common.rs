@@ -281,14 +281,51 @@ macro_rules! handles {
                 self.metadata().shape.clone()
             }
 
+            /// How many axes it has.
+            pub fn rank(&self) -> usize {
+                self.metadata().rank()
+            }
+
+            /// How many elements it has; [`u64::MAX`] if 64 bits cannot count them.
+            pub fn len(&self) -> u64 {
+                element_count(&self.metadata().shape).unwrap_or(u64::MAX)
+            }
+
+            /// Whether it has no elements: an axis has length 0.
+            pub fn is_empty(&self) -> bool {
+                self.len() == 0
+            }
+
             /// The type of an element.
             pub fn data_type(&self) -> DataType {
                 self.metadata().data_type.clone()
             }
 
-            /// The chunk shape, if all chunks have one.
+            /// The axes' names, if they have any; a single axis may have none. In v2 and in the drafts they are those that
+            /// xarray looks for among the attributes.
+            pub fn dimension_names(&self) -> Option<Vec<Option<String>>> {
+                self.metadata().dimension_names.clone()
+            }
+
+            /// The value of elements that were never written; `None` if that is undefined: they read as zero bytes.
+            pub fn fill_value(&self) -> Option<FillValue> {
+                self.metadata().fill_value.clone()
+            }
+
+            /// The codecs of a stored object, in the order in which they encode. Those of the chunks in a shard are in the
+            /// configuration of its codec.
+            pub fn codecs(&self) -> Vec<CodecSpec> {
+                self.metadata().codecs.clone()
+            }
+
+            /// The shape of the chunks that are read, if all have one: in a shard, of its inner chunks.
             pub fn chunk_shape(&self) -> Option<Vec<u64>> {
-                self.metadata().chunk_shape()
+                self.metadata().inner_chunk_shape()
+            }
+
+            /// The shape of a shard, the object that is stored, if there are shards and all have one.
+            pub fn shard_shape(&self) -> Option<Vec<u64>> {
+                self.metadata().shard_shape()
             }
 
             /// The user's attributes.

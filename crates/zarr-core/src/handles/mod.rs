@@ -10,6 +10,6 @@ mod chunk;
 mod common;
 mod sync;
 
-pub use self::builder::ArrayBuilder;
+pub use self::builder::{ArrayBuilder, DimensionName};
 pub use self::chunk::Chunk;
 pub use self::sync::{Array, Group, Hierarchy, Node};

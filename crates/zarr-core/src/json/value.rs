@@ -151,6 +151,21 @@ impl From<i64> for Json {
         Json::Number(value.to_string().into())
     }
 }
+impl From<i32> for Json {
+    fn from(value: i32) -> Json {
+        i64::from(value).into()
+    }
+}
+/// Numbers that JSON cannot represent are strings, as in documents of every dialect: `NaN`, `Infinity`, `-Infinity`.
+impl From<f64> for Json {
+    fn from(value: f64) -> Json {
+        if value.is_finite() {
+            return Json::Number(format!("{value:?}").into());
+        }
+        let special = if value > 0.0 { "Infinity" } else { "-Infinity" };
+        Json::from(if value.is_nan() { "NaN" } else { special })
+    }
+}
 impl From<&[u64]> for Json {
     fn from(values: &[u64]) -> Json {
         values.iter().copied().map(Json::from).collect()

@@ -99,9 +99,8 @@ impl VariableContext<'_> {
             builder.fill_value(fill)
         };
         if self.dialect() == Dialect::V3 {
-            builder = builder.dimension_names(
-                self.dimensions.iter().map(|dimension| Some(dimension.name.clone())).collect(),
-            );
+            builder = builder
+                .dimension_names(self.dimensions.iter().map(|dimension| dimension.name.clone()));
         }
         if self.dialect() == Dialect::V2 {
             builder = builder.separator('.');

@@ -114,7 +114,7 @@ pub fn read_all(store: Arc<dyn Store>, options: &OpenOptions) {
         let far = Region::new(shape.iter().map(|&len| len.saturating_sub(2)..len));
         let _ = array.read_le_bytes(&far);
         // A copy has chunks as large as the document says, which is no hurry's business.
-        let counts = [shape, array.chunk_shape().unwrap_or_default()];
+        let counts = [shape, array.metadata().chunk_shape().unwrap_or_default()];
         let small = counts
             .iter()
             .all(|shape| zarr::region::element_count(shape).is_some_and(|count| count < 1000));

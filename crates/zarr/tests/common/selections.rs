@@ -43,10 +43,9 @@ impl Case {
         let mut options = knowing();
         options.options.guard = if self.guard { zarr::Guard::On } else { zarr::Guard::Off };
         let hierarchy = zarr::Hierarchy::create(store, format, &options).expect("a new hierarchy");
-        let names = (0..self.shape.len()).map(|axis| Some(NAMES[axis].into()));
         let array =
             hierarchy.create_array(&path("/a")).shape(&self.shape).data_type_named(data_type);
-        let array = array.dimension_names(names.collect());
+        let array = array.dimension_names(NAMES[..self.shape.len()].iter().copied());
         let array = match self.kind {
             Kind::Plain => array.chunks(&self.chunks),
             Kind::FOrder => array.chunks(&self.chunks).f_order(true),

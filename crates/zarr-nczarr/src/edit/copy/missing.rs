@@ -142,7 +142,7 @@ impl Planning<'_> {
     /// How many chunks of the source are stored, and how many there could be.
     fn chunks(&self, path: &str) -> Result<(u64, u64)> {
         let array = self.from.variable(path)?.array()?;
-        let counts = array.chunk_shape().map(|chunk| {
+        let counts = array.metadata().chunk_shape().map(|chunk| {
             let axes = array.shape().into_iter().zip(chunk);
             axes.map(|(len, chunk)| len.div_ceil(chunk.max(1))).fold(1_u64, u64::saturating_mul)
         });
