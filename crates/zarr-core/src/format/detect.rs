@@ -2,12 +2,15 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
+
 use super::draft::{self, Draft};
 use super::members::parse_node_object;
 use super::{Documents, Format, Reading, V2, V3};
 use crate::dialect::{Dialect, Era};
-use crate::error::MetadataError;
+use crate::error::{MetadataError, Result};
 use crate::json::Json;
+use crate::path::NodePath;
 use crate::store::StoreKey;
 
 /// The format that writes a dialect, in its default profile.
@@ -74,4 +77,35 @@ pub(crate) fn detect(
         (false, None | Some(Dialect::V3)) => Ok(Found::Format(Arc::new(V3))),
         _ => Ok(Found::Nothing),
     }
+}
+
+/// The dialect of one document of an array, unless a caller knows it, and the document under its key. In a document of v2
+/// the attributes may be a member, as zarr-python has them in memory.
+pub(crate) fn array_documents(
+    document: &[u8],
+    path: &NodePath,
+    asked: Option<Dialect>,
+) -> Result<(Dialect, Documents)> {
+    let (json, _) = Json::parse_tolerant(document).map_err(MetadataError::Json)?;
+    let Json::Object(mut object) = json else {
+        return Err(MetadataError::Json("a document of an array is an object".into()).into());
+    };
+    let dialect = asked.unwrap_or(match object.get("zarr_format").and_then(Json::as_u64) {
+        Some(2) => Dialect::V2,
+        Some(_) => Dialect::V3,
+        None => Dialect::Draft,
+    });
+    let keys = of_dialect(dialect).document_keys(path)?;
+    let document = Bytes::copy_from_slice(document);
+    let documents = match (dialect, &keys[..]) {
+        (Dialect::V2, [array, _, attributes]) => match object.remove("attributes") {
+            Some(found) => Documents::from([
+                (array.clone(), Json::Object(object).to_string().into()),
+                (attributes.clone(), found.to_string().into()),
+            ]),
+            None => Documents::from([(array.clone(), document)]),
+        },
+        (_, keys) => keys.iter().take(1).map(|key| (key.clone(), document.clone())).collect(),
+    };
+    Ok((dialect, documents))
 }

@@ -19,7 +19,7 @@ mod v3;
 
 pub(crate) use self::data_type::{VARIABLE_TYPES, parse_data_type};
 pub use self::detect::of_dialect;
-pub(crate) use self::detect::{Found, PROBES, detect};
+pub(crate) use self::detect::{Found, PROBES, array_documents, detect};
 pub use self::draft::Draft;
 pub(crate) use self::draft::SingleDocument;
 pub use self::encoding::{JsonEncoding, MetadataEncoding};

@@ -251,6 +251,25 @@ macro_rules! handles {
         }
 
         impl Array {
+            /// The array at `path` of which the caller has the document: nothing is read from the store. Its dialect
+            /// is that of the options, else the document's. The document is that of the array itself: `zarr.json`,
+            /// `.zarray`, with or without a member `attributes`, or a draft's `x.array.json`.
+            ///
+            /// As with any handle, a write compares the stored document first.
+            ///
+            /// # Errors
+            /// [`MetadataError`] for a document that breaks its specification; [`AccessError::NodeKind`] for one of a
+            /// group.
+            pub fn from_document(
+                store: Arc<dyn Store>,
+                path: &NodePath,
+                document: &[u8],
+                options: &OpenOptions,
+            ) -> Result<Array> {
+                let core = HierarchyContext::array_of_document(store, path, document, options)?;
+                Ok(Hierarchy { context: core.context.clone() }.array_of(core))
+            }
+
             /// The same array for async callers. Both share the array's newest metadata.
             pub fn as_async(&self) -> aio::Array {
                 self.hierarchy.as_async().array_of(self.core.clone())

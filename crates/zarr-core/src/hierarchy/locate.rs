@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use super::node::NodeCore;
-use super::{Consolidated, CreateMode, HierarchyContext, OpenOptions};
+use super::{ArrayNode, Consolidated, CreateMode, HierarchyContext, OpenOptions};
 use crate::array::executor::elsewhere;
+use crate::array::wrong_kind;
 use crate::context::is_too_large;
 use crate::dialect::{Dialect, Era, Warning};
 use crate::error::{AccessError, Error, ErrorKind, Result};
-use crate::format::{Documents, Format};
-use crate::metadata::{GroupMetadata, NodeMetadata};
+use crate::format::{Documents, Format, array_documents};
+use crate::metadata::{GroupMetadata, NodeKind, NodeMetadata};
 use crate::path::NodePath;
 use crate::registry::Access;
 use crate::store::{Store, guarded};
@@ -82,6 +83,23 @@ impl HierarchyContext {
         options: &OpenOptions,
     ) -> Arc<Self> {
         Self::new(guarded(store.clone()), format, options, Vec::new()).share(store)
+    }
+
+    /// An array that a document describes; the store is not read.
+    pub fn array_of_document(
+        store: Arc<dyn Store>,
+        path: &NodePath,
+        document: &[u8],
+        options: &OpenOptions,
+    ) -> Result<ArrayNode> {
+        let at = |e: Error| e.at_store(store.name()).at_path(path);
+        let found = array_documents(document, path, options.dialect).map_err(at)?;
+        let format = options.wrapped(options.format(found.0));
+        let context = Self::of_format(store.clone(), format, options);
+        match context.parse(path, &found.1).map_err(at)? {
+            Some(NodeMetadata::Array(metadata)) => ArrayNode::new(context, path.clone(), *metadata),
+            _ => Err(at(wrong_kind(NodeKind::Group).into())),
+        }
     }
 
     /// The hierarchy of a dialect at a URL, or a new one.
