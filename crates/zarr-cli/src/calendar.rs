@@ -241,7 +241,7 @@ mod tests {
     /// What NumPy 1.26 and 2.4 print.
     #[test]
     fn dates_are_those_of_numpy() {
-        for (typestr, number, said) in [
+        for (typestr, number, expected) in [
             ("M8[Y]", 50, "2020"),
             ("M8[Y]", -1975, "-005"),
             ("M8[Y]", 8030, "10000"),
@@ -272,9 +272,9 @@ mod tests {
             ("m8[25s]", -100, "-100"),
         ] {
             let time = time(typestr);
-            assert_eq!(text(time, number), said, "{typestr}");
+            assert_eq!(text(time, number), expected, "{typestr}");
             if time.kind == TimeKind::Datetime {
-                assert_eq!(count(time, said), Ok(number), "{said}");
+                assert_eq!(count(time, expected), Ok(number), "{expected}");
             }
         }
     }
@@ -305,10 +305,10 @@ mod tests {
     #[test]
     fn less_fine_dates_are_read() {
         let ns = time("M8[ns]");
-        for said in
+        for expected in
             ["2020", "2020-01", "2020-01-01", "2020-01-01T00", "2020-01-01 00:00", "2020-01-01T00Z"]
         {
-            assert_eq!(count(ns, said), Ok(1_577_836_800_000_000_000), "{said}");
+            assert_eq!(count(ns, expected), Ok(1_577_836_800_000_000_000), "{expected}");
         }
         assert_eq!(count(ns, "1970-01-01T00:00:00.5"), Ok(500_000_000));
         assert_eq!(count(time("M8[D]"), "2020-01-01T00:00:00.000"), Ok(18262));

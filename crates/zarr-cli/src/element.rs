@@ -273,7 +273,7 @@ mod tests {
 
     use super::*;
 
-    fn said(data_type: impl Into<DataType>, element: &[u8], style: Style) -> String {
+    fn text_of(data_type: impl Into<DataType>, element: &[u8], style: Style) -> String {
         let mut out = String::new();
         write(&data_type.into(), element, style, &mut out);
         out
@@ -281,7 +281,7 @@ mod tests {
 
     fn json(data_type: impl Into<DataType>, element: &[u8]) -> String {
         let data_type = data_type.into();
-        let text = said(data_type.clone(), element, Style::Json);
+        let text = text_of(data_type.clone(), element, Style::Json);
         let mut back = Vec::new();
         read(&data_type, &Json::parse(text.as_bytes()).unwrap(), &mut back).unwrap();
         assert_eq!(back, element, "{text}");
@@ -322,7 +322,7 @@ mod tests {
     /// F-053, F-054: narrow numbers.
     #[test]
     fn narrow_numbers_are_said_by_their_value() {
-        assert_eq!(said(DataType::IntBits(4), &[0x0b], Style::Json), "-5");
+        assert_eq!(text_of(DataType::IntBits(4), &[0x0b], Style::Json), "-5");
         assert_eq!(json(DataType::IntBits(4), &[0xfb]), "-5");
         assert_eq!(json(DataType::UintBits(2), &[3]), "3");
         let format = |name| FloatFormat::from_name(name).unwrap();
@@ -342,7 +342,7 @@ mod tests {
                 let element = &bits.to_le_bytes()[..format.size()];
                 let value = format.to_f64(bits);
                 if value.is_finite() {
-                    let text = said(DataType::Minifloat(format), element, Style::Csv);
+                    let text = text_of(DataType::Minifloat(format), element, Style::Csv);
                     assert_eq!(format.from_text(&text), Some(bits), "{format:?} {text}");
                 }
             }
@@ -351,11 +351,11 @@ mod tests {
 
     #[test]
     fn elements_are_said_in_csv() {
-        assert_eq!(said(CoreType::Float64, &f64::NAN.to_le_bytes(), Style::Csv), "NaN");
-        assert_eq!(said(DataType::FixedBytes { len: 5 }, b"a,\"b\0", Style::Csv), "\"a,\"\"b\"");
+        assert_eq!(text_of(CoreType::Float64, &f64::NAN.to_le_bytes(), Style::Csv), "NaN");
+        assert_eq!(text_of(DataType::FixedBytes { len: 5 }, b"a,\"b\0", Style::Csv), "\"a,\"\"b\"");
         let mut complex = 1f32.to_le_bytes().to_vec();
         complex.extend((-2f32).to_le_bytes());
-        assert_eq!(said(CoreType::Complex64, &complex, Style::Csv), "1.0-2.0j");
+        assert_eq!(text_of(CoreType::Complex64, &complex, Style::Csv), "1.0-2.0j");
     }
 
     /// Z2-034 and others.

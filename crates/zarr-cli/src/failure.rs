@@ -78,12 +78,12 @@ impl Failure {
             Failure::Stream(..) => (ErrorKind::Store.name(), None),
         };
         let message = self.message().unwrap_or_default();
-        Some(said(kind, self.exit_code(), &message, error))
+        Some(error_json(kind, self.exit_code(), &message, error))
     }
 }
 
 /// An error for programs.
-pub(crate) fn said(kind: &str, exit_code: u8, message: &str, error: Option<&Error>) -> Json {
+pub(crate) fn error_json(kind: &str, exit_code: u8, message: &str, error: Option<&Error>) -> Json {
     let mut members = Object::new()
         .with("kind", kind)
         .with("exit_code", u64::from(exit_code))

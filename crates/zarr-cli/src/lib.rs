@@ -91,7 +91,8 @@ pub fn run(registry: Registry, args: impl Iterator<Item = OsString>) -> ExitCode
             let message = error.to_string();
             let message = message.trim().trim_start_matches("error: ");
             let code = u8::try_from(error.exit_code()).unwrap_or(2);
-            let _ = writeln!(io::stderr(), "{}", failure::said("argument", code, message, None));
+            let _ =
+                writeln!(io::stderr(), "{}", failure::error_json("argument", code, message, None));
             return ExitCode::from(code);
         }
         Err(error) => {
@@ -115,13 +116,13 @@ pub fn run(registry: Registry, args: impl Iterator<Item = OsString>) -> ExitCode
                 }
                 failure => failure,
             };
-            let said = if session.is_json() {
+            let line = if session.is_json() {
                 failure.json().map(|json| json.to_string())
             } else {
                 failure.line()
             };
-            if let Some(said) = said {
-                let _ = writeln!(io::stderr(), "{said}");
+            if let Some(line) = line {
+                let _ = writeln!(io::stderr(), "{line}");
             }
             ExitCode::from(failure.exit_code())
         }

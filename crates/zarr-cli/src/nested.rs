@@ -43,7 +43,7 @@ impl Lists {
             }
             let ends = |at: u64| self.sizes.iter().filter(move |&&size| at.is_multiple_of(size));
             text.extend(ends(self.done).map(|_| '['));
-            self.kind.say(element, Style::Json, &mut text);
+            self.kind.write_text(element, Style::Json, &mut text);
             self.done += 1;
             text.extend(ends(self.done).map(|_| ']'));
             if text.len() >= PIECE {
@@ -99,7 +99,7 @@ impl Lines {
             text = header + "\n";
         }
         for element in self.kind.split(elements) {
-            self.kind.say(element, self.style, &mut text);
+            self.kind.write_text(element, self.style, &mut text);
             self.done += 1;
             let ends = self.done.is_multiple_of(self.columns);
             text.push(if ends { '\n' } else { ',' });

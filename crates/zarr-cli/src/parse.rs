@@ -39,9 +39,9 @@ pub(crate) enum CopyTo {
 /// As [`written`], or as [`new_dataset`].
 pub(crate) fn copy_to(text: &str) -> Result<CopyTo, String> {
     let new = new_dataset(text).map(CopyTo::NetCdf);
-    new.or_else(|words| match written(text) {
+    new.or_else(|why| match written(text) {
         Ok(written) => Ok(CopyTo::Zarr(written)),
-        Err(e) => Err(format!("{e}; or, as a netCDF dataset, {words}")),
+        Err(e) => Err(format!("{e}; or, as a netCDF dataset, {why}")),
     })
 }
 

@@ -29,7 +29,7 @@ pub(crate) trait Shown {
     fn column_count(&self) -> usize;
 
     /// Appends an element, of exactly its type's bytes, to `out`.
-    fn say(&self, element: &[u8], style: Style, out: &mut String);
+    fn write_text(&self, element: &[u8], style: Style, out: &mut String);
 
     /// Appends the bytes of the element that `json` stands for to `out`, or says why it stands for none.
     fn read(&self, json: &Json, out: &mut Vec<u8>) -> Result<(), String>;
@@ -80,7 +80,7 @@ impl Shown for DataType {
         columns(self).len()
     }
 
-    fn say(&self, element: &[u8], style: Style, out: &mut String) {
+    fn write_text(&self, element: &[u8], style: Style, out: &mut String) {
         let record = match self {
             DataType::Record(record) => record,
             DataType::Optional(optional) => {
@@ -166,7 +166,7 @@ fn name_items(field: &Field, shape: &[u64], path: &str, names: &mut Vec<String>)
 
 fn say_field(field: &Field, shape: &[u64], bytes: &[u8], style: Style, out: &mut String) {
     let Some((&len, inner)) = shape.split_first() else {
-        return field.data_type().say(bytes, style, out);
+        return field.data_type().write_text(bytes, style, out);
     };
     for (n, bytes) in bytes.chunks_exact(bytes.len() / len.max(1) as usize).enumerate() {
         match (n, style) {
@@ -196,7 +196,7 @@ fn say_optional(inner_type: &DataType, element: &[u8], style: Style, out: &mut S
     match (element.split_first(), style) {
         (Some((1.., inner)), _) if !inner_type.is_optional() => {
             let before = out.len();
-            inner_type.say(inner, style, out);
+            inner_type.write_text(inner, style, out);
             // Nothing at all is a missing element.
             if style == Style::Csv && out.len() == before {
                 out.push_str("\"\"");
@@ -204,12 +204,12 @@ fn say_optional(inner_type: &DataType, element: &[u8], style: Style, out: &mut S
         }
         (Some((1.., inner)), Style::Json) => {
             out.push('[');
-            inner_type.say(inner, style, out);
+            inner_type.write_text(inner, style, out);
             out.push(']');
         }
         (Some((1.., inner)), Style::Csv) => {
             let mut text = String::from("[");
-            inner_type.say(inner, Style::Json, &mut text);
+            inner_type.write_text(inner, Style::Json, &mut text);
             say_text(&(text + "]"), style, out);
         }
         (_, Style::Json) => out.push_str("null"),
@@ -248,8 +248,8 @@ mod tests {
     }
     use zarr::{Dialect, Registry};
 
-    fn item(words: &str) -> DataType {
-        let json = Json::parse(words.as_bytes()).unwrap();
+    fn item(metadata: &str) -> DataType {
+        let json = Json::parse(metadata.as_bytes()).unwrap();
         Registry::new().parse_data_type(&json, Dialect::V2).unwrap().data_type
     }
 
@@ -262,13 +262,13 @@ mod tests {
         item.read(&Json::parse(text.as_bytes()).unwrap(), &mut bytes).unwrap();
         assert_eq!(bytes, b"\xfe\xff\xc3\xa9\x00\x00\xc0\x7f\x07\x08");
         assert_eq!(bytes.len(), element::size(&item));
-        let said = |style| {
+        let text_of = |style| {
             let mut out = String::new();
-            item.say(&bytes, style, &mut out);
+            item.write_text(&bytes, style, &mut out);
             out
         };
-        assert_eq!(said(Style::Json), text);
-        assert_eq!(said(Style::Csv), "-2,é,NaN,7,8");
+        assert_eq!(text_of(Style::Json), text);
+        assert_eq!(text_of(Style::Csv), "-2,é,NaN,7,8");
         assert_eq!(item.header().unwrap(), r#"a,e.x,"e.y, z",q.0.0.n,q.1.0.n"#);
         assert_eq!(DataType::from(CoreType::Bool).header(), None);
     }
@@ -292,7 +292,7 @@ mod tests {
             assert_eq!((&*found, found.len()), (bytes, element::size(item)), "{json}");
             for (style, text) in [(Style::Json, json), (Style::Csv, csv)] {
                 let mut out = String::new();
-                item.say(bytes, style, &mut out);
+                item.write_text(bytes, style, &mut out);
                 assert_eq!(out, text);
             }
         }

@@ -111,19 +111,19 @@ impl Elements {
             return Ok(Elements::all(shape));
         }
         let at = |why: String| format!("region `{text}`: {why}");
-        let mut words = words(text).map_err(at)?;
+        let mut items = items(text).map_err(at)?;
         let rank = shape.len();
         // As in NumPy, `...` stands for all of the axes that no other word is for.
-        if let Some(position) = words.iter().position(|word| *word == "...") {
-            words.remove(position);
-            if words.contains(&"...") {
+        if let Some(position) = items.iter().position(|item| *item == "...") {
+            items.remove(position);
+            if items.contains(&"...") {
                 return Err(at("`...` stands twice".into()));
             }
-            for _ in words.len()..rank {
-                words.insert(position, ":");
+            for _ in items.len()..rank {
+                items.insert(position, ":");
             }
         }
-        let found = words.len();
+        let found = items.len();
         if found != rank {
             let found = human::plural(found as u64, "word");
             let axes = if rank == 1 { "axis" } else { "axes" };
@@ -131,8 +131,8 @@ impl Elements {
                 "it has {found}, the array has {rank} {axes}; `...` stands for all that are not named"
             )));
         }
-        let axes = words.iter().zip(shape).enumerate();
-        let axes = axes.map(|(axis, (word, &len))| along(word, &format!("axis {axis}"), len));
+        let axes = items.iter().zip(shape).enumerate();
+        let axes = axes.map(|(axis, (item, &len))| along(item, &format!("axis {axis}"), len));
         axes.collect::<Result<_, _>>().map(Elements).map_err(at)
     }
 
@@ -146,9 +146,9 @@ impl Elements {
         let known = names.unwrap_or_default().iter().take(shape.len()).map(Option::as_deref);
         let known: Vec<Option<&str>> = known.collect();
         let mut axes: Vec<Option<Along>> = vec![None; shape.len()];
-        for word in words(text).map_err(at)? {
-            let Some((name, meant)) = word.split_once('=') else {
-                return Err(at(format!("`{word}` is no name=start:stop, as in lat=3:9,lon=::2")));
+        for item in items(text).map_err(at)? {
+            let Some((name, selected)) = item.split_once('=') else {
+                return Err(at(format!("`{item}` is no name=start:stop, as in lat=3:9,lon=::2")));
             };
             let name = name.trim();
             let mut called = (0..known.len()).filter(|&axis| known[axis] == Some(name));
@@ -174,7 +174,7 @@ impl Elements {
             if axes[axis].is_some() {
                 return Err(at(format!("{whose} is named twice")));
             }
-            axes[axis] = Some(along(meant.trim(), &whose, shape[axis]).map_err(at)?);
+            axes[axis] = Some(along(selected.trim(), &whose, shape[axis]).map_err(at)?);
         }
         let axes = axes.into_iter().zip(shape);
         Ok(Elements(axes.map(|(along, &len)| along.unwrap_or(Along::range(0, len))).collect()))
@@ -204,9 +204,9 @@ impl Elements {
     }
 }
 
-/// What stands between commas, but for those inside of brackets.
-fn words(text: &str) -> Result<Vec<&str>, String> {
-    let (mut words, mut start, mut inside) = (Vec::new(), 0, false);
+/// The parts of a text between commas that are not in brackets.
+fn items(text: &str) -> Result<Vec<&str>, String> {
+    let (mut items, mut start, mut inside) = (Vec::new(), 0, false);
     for (at, letter) in text.char_indices() {
         match letter {
             '[' if inside => return Err("there is a list in a list".to_owned()),
@@ -214,7 +214,7 @@ fn words(text: &str) -> Result<Vec<&str>, String> {
             ']' if !inside => return Err("a `]` has no `[`".to_owned()),
             ']' => inside = false,
             ',' if !inside => {
-                words.push(text[start..at].trim());
+                items.push(text[start..at].trim());
                 start = at + 1;
             }
             _ => {}
@@ -223,15 +223,15 @@ fn words(text: &str) -> Result<Vec<&str>, String> {
     if inside {
         return Err("a `[` has no `]`".to_owned());
     }
-    words.push(text[start..].trim());
-    Ok(words)
+    items.push(text[start..].trim());
+    Ok(items)
 }
 
 /// The positions that a word selects on an axis of length `len`: `start:stop:step` without the stop itself, each of
 /// which may be left out; one `n`; `[a,b,c]`. Negative coordinates count from the axis' end.
-fn along(word: &str, whose: &str, len: u64) -> Result<Along, String> {
+fn along(item: &str, whose: &str, len: u64) -> Result<Along, String> {
     let bad =
-        |why: &str| format!("`{word}` {why}; write it as in 0:4, 3, ::2, 9:0:-3, -1 or [1,5,9]");
+        |why: &str| format!("`{item}` {why}; write it as in 0:4, 3, ::2, 9:0:-3, -1 or [1,5,9]");
     let number = |digits: &str| match digits.trim() {
         "" => Ok(None),
         digits => match digits.parse::<i128>() {
@@ -239,7 +239,7 @@ fn along(word: &str, whose: &str, len: u64) -> Result<Along, String> {
             _ => Err(bad("is no `start:stop:step` of whole numbers")),
         },
     };
-    let beyond = || format!("`{word}` exceeds {whose}, which has length {len}");
+    let beyond = || format!("`{item}` exceeds {whose}, which has length {len}");
     // Where a coordinate lies, which may be `most` at most.
     let place = |n: i128, most: u64| {
         let n = if n < 0 { n + i128::from(len) } else { n };
@@ -249,7 +249,7 @@ fn along(word: &str, whose: &str, len: u64) -> Result<Along, String> {
         0 => Err(beyond()),
         _ => place(n, len - 1),
     };
-    if let Some(list) = word.strip_prefix('[') {
+    if let Some(list) = item.strip_prefix('[') {
         let list = list.strip_suffix(']').ok_or_else(|| bad("is no list"))?.trim();
         let list = list.strip_suffix(',').unwrap_or(list);
         let items = if list.is_empty() { Vec::new() } else { list.split(',').collect() };
@@ -259,7 +259,7 @@ fn along(word: &str, whose: &str, len: u64) -> Result<Along, String> {
         };
         return items.into_iter().map(item).collect::<Result<_, _>>().map(Along::List);
     }
-    let (start, stop, step) = match word.split(':').collect::<Vec<_>>()[..] {
+    let (start, stop, step) = match item.split(':').collect::<Vec<_>>()[..] {
         [only] => match number(only)? {
             None => return Ok(Along::range(0, len)),
             Some(n) => {

@@ -310,10 +310,10 @@ impl Session {
     pub fn warn_of(&self, warnings: &[Warning]) {
         for warning in warnings {
             let _ = if self.global.json {
-                let said = Object::new()
+                let line = Object::new()
                     .with("place", warning.place.as_str())
                     .with("message", warning.what.as_str());
-                writeln!(io::stderr(), "{}", Json::from(Object::new().with("warning", said)))
+                writeln!(io::stderr(), "{}", Json::from(Object::new().with("warning", line)))
             } else {
                 writeln!(io::stderr(), "warning: {warning}")
             };
@@ -322,25 +322,25 @@ impl Session {
 
     /// Says on standard error what a copy leaves behind.
     pub fn tell_lost(&self, lost: &[String]) {
-        self.tell(("not kept", "not_kept"), lost);
+        self.print_lines(("not kept", "not_kept"), lost);
     }
 
     /// Says on standard error what a copy says otherwise than its source.
     pub fn tell_notes(&self, notes: &[String]) {
-        self.tell(("warning", "note"), notes);
+        self.print_lines(("warning", "note"), notes);
     }
 
     /// Says on standard error which nodes a copy leaves out.
     pub fn tell_skipped(&self, skipped: &[String]) {
-        self.tell(("skipped", "skipped"), skipped);
+        self.print_lines(("skipped", "skipped"), skipped);
     }
 
-    /// Says lines that begin with a label, or are JSON with one member.
-    fn tell(&self, (label, member): (&str, &str), lines: &[String]) {
+    /// Prints lines to standard error, with a label before each, or as JSON with one member.
+    fn print_lines(&self, (label, member): (&str, &str), lines: &[String]) {
         for what in lines {
             let _ = if self.global.json {
-                let said = Json::from(Object::new().with(member, what.as_str()));
-                writeln!(io::stderr(), "{said}")
+                let line = Json::from(Object::new().with(member, what.as_str()));
+                writeln!(io::stderr(), "{line}")
             } else {
                 writeln!(io::stderr(), "{label}: {what}")
             };

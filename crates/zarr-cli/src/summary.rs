@@ -54,7 +54,7 @@ impl Summary {
     pub fn write(&self, kind: &DataType, bytes: &[u8], out: &mut dyn Write) -> io::Result<()> {
         let texts = kind.split(bytes).map(|element| {
             let mut text = String::new();
-            kind.say(element, Style::Json, &mut text);
+            kind.write_text(element, Style::Json, &mut text);
             text
         });
         let texts: Vec<String> = texts.collect();

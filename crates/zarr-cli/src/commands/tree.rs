@@ -68,7 +68,7 @@ impl Tree {
             let exit_code = trouble.kind().exit_code();
             // A reader that closed standard error does not need it.
             let _ = if session.is_json() {
-                let said = failure::said(
+                let said = failure::error_json(
                     trouble.kind().name(),
                     exit_code,
                     &trouble.to_string(),
