@@ -4,7 +4,9 @@
 
 use std::borrow::Cow;
 
-use zarr_core::codec::{BytesToBytes, ChunkContext, Codec, CodecSpec, DecodedSize, Parameters};
+use zarr_core::codec::{
+    BytesToBytes, ChunkContext, Codec, CodecResult, CodecSpec, DecodedSize, Parameters,
+};
 use zarr_core::data_type::{base64_decode, base64_encode};
 use zarr_core::{CodecError, Dialect, MetadataError, Object};
 
@@ -23,15 +25,11 @@ pub(crate) fn build(spec: &CodecSpec, _: &ChunkContext) -> Result<Codec, Metadat
 }
 
 impl BytesToBytes for Base64 {
-    fn encode<'a>(&self, decoded: Cow<'a, [u8]>) -> Result<Cow<'a, [u8]>, CodecError> {
+    fn encode<'a>(&self, decoded: Cow<'a, [u8]>) -> CodecResult<'a> {
         Ok(Cow::Owned(base64_encode(&decoded).into_bytes()))
     }
 
-    fn decode<'a>(
-        &self,
-        encoded: Cow<'a, [u8]>,
-        size: DecodedSize,
-    ) -> Result<Cow<'a, [u8]>, CodecError> {
+    fn decode<'a>(&self, encoded: Cow<'a, [u8]>, size: DecodedSize) -> CodecResult<'a> {
         let text = std::str::from_utf8(&encoded).ok();
         let padding = encoded.iter().rev().take_while(|&&c| c == b'=').count().min(2);
         size.check(CODEC, (encoded.len() / 4 * 3).saturating_sub(padding) as u64)?;

@@ -9,7 +9,9 @@ use std::io::Write;
 use bzip2::Compression;
 use bzip2::bufread::MultiBzDecoder;
 use bzip2::write::BzEncoder;
-use zarr_core::codec::{BytesToBytes, ChunkContext, Codec, CodecSpec, DecodedSize, Parameters};
+use zarr_core::codec::{
+    BytesToBytes, ChunkContext, Codec, CodecResult, CodecSpec, DecodedSize, Parameters,
+};
 use zarr_core::{CodecError, Dialect, MetadataError, Object};
 
 use crate::util::bounded_read::{read_all, read_into};
@@ -32,17 +34,13 @@ pub(crate) fn build(spec: &CodecSpec, _: &ChunkContext) -> Result<Codec, Metadat
 }
 
 impl BytesToBytes for Bz2 {
-    fn encode<'a>(&self, decoded: Cow<'a, [u8]>) -> Result<Cow<'a, [u8]>, CodecError> {
+    fn encode<'a>(&self, decoded: Cow<'a, [u8]>) -> CodecResult<'a> {
         let mut writer = BzEncoder::new(Vec::new(), Compression::new(self.level));
         let written = writer.write_all(&decoded).and_then(|()| writer.finish());
         written.map(Cow::Owned).map_err(|e| CodecError::corrupt(CODEC, e))
     }
 
-    fn decode<'a>(
-        &self,
-        encoded: Cow<'a, [u8]>,
-        size: DecodedSize,
-    ) -> Result<Cow<'a, [u8]>, CodecError> {
+    fn decode<'a>(&self, encoded: Cow<'a, [u8]>, size: DecodedSize) -> CodecResult<'a> {
         read_all(CODEC, MultiBzDecoder::new(&encoded[..]), size).map(Cow::Owned)
     }
 

@@ -7,7 +7,8 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use zarr_core::codec::{
-    ArrayToBytes, BytesToBytes, ChunkContext, Codec, CodecSpec, DecodedSize, Parameters,
+    ArrayToBytes, BytesToBytes, ChunkContext, Codec, CodecResult, CodecSpec, DecodedSize,
+    Parameters,
 };
 use zarr_core::data_type::{CoreType, DataType, Endian, Repr, Scalar, ScalarValue};
 use zarr_core::region::element_count;
@@ -235,16 +236,12 @@ impl Flat for Categorize {
 }
 
 impl BytesToBytes for Categorize {
-    fn encode<'a>(&self, decoded: Cow<'a, [u8]>) -> Result<Cow<'a, [u8]>, CodecError> {
+    fn encode<'a>(&self, decoded: Cow<'a, [u8]>) -> CodecResult<'a> {
         BytesToBytes::encoded_size(self, decoded.len() as u64)?;
         Ok(Cow::Owned(self.look_up(decoded.chunks_exact(self.texts.size()))))
     }
 
-    fn decode<'a>(
-        &self,
-        encoded: Cow<'a, [u8]>,
-        size: DecodedSize,
-    ) -> Result<Cow<'a, [u8]>, CodecError> {
+    fn decode<'a>(&self, encoded: Cow<'a, [u8]>, size: DecodedSize) -> CodecResult<'a> {
         let cell = self.texts.size();
         let len = self.count(encoded.len())?.saturating_mul(cell as u64);
         size.check(CODEC, len)?;
@@ -277,7 +274,7 @@ impl BytesToBytes for Categorize {
 }
 
 impl ArrayToBytes for Categorize {
-    fn encode<'a>(&self, chunk: View<'a>) -> Result<Cow<'a, [u8]>, CodecError> {
+    fn encode<'a>(&self, chunk: View<'a>) -> CodecResult<'a> {
         let var_buffer =
             chunk.var_buffer().ok_or_else(|| CodecError::corrupt(CODEC, "these are no texts"))?;
         let elements = var_buffer.elements();

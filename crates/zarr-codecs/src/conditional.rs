@@ -6,7 +6,9 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use zarr_core::codec::{BytesToBytes, ChunkContext, Codec, CodecSpec, DecodedSize, Parameters};
+use zarr_core::codec::{
+    BytesToBytes, ChunkContext, Codec, CodecResult, CodecSpec, DecodedSize, Parameters,
+};
 use zarr_core::{CodecError, Dialect, MetadataError, Object, Registry};
 
 use zarr_core::codec::scratch::zeroed;
@@ -80,7 +82,7 @@ impl BytesToBytes for Conditional {
 
     /// A codec that makes as many bytes whatever they are, such as a filter or a checksum, is applied; another
     /// one, if it makes fewer.
-    fn encode<'a>(&self, decoded: Cow<'a, [u8]>) -> Result<Cow<'a, [u8]>, CodecError> {
+    fn encode<'a>(&self, decoded: Cow<'a, [u8]>) -> CodecResult<'a> {
         let mut header = zeroed(CODEC, self.header)?;
         let mut bytes = decoded;
         for (bit, codec) in self.codecs.iter().enumerate() {
@@ -95,11 +97,7 @@ impl BytesToBytes for Conditional {
         Ok(Cow::Owned(header))
     }
 
-    fn decode<'a>(
-        &self,
-        encoded: Cow<'a, [u8]>,
-        size: DecodedSize,
-    ) -> Result<Cow<'a, [u8]>, CodecError> {
+    fn decode<'a>(&self, encoded: Cow<'a, [u8]>, size: DecodedSize) -> CodecResult<'a> {
         let header = self.header(&encoded)?;
         // Each with how many bytes it is to give, if that is known.
         let (mut applied, mut expected) = (Vec::new(), Some(size));

@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use zarr_core::codec::{ArrayToBytes, ChunkContext, Codec, CodecSpec, Parameters};
+use zarr_core::codec::{ArrayToBytes, ChunkContext, Codec, CodecResult, CodecSpec, Parameters};
 use zarr_core::view::{View, ViewMut};
 use zarr_core::{CodecError, Dialect, Json, MetadataError, Object, Region};
 
@@ -52,7 +52,7 @@ pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, M
 }
 
 impl ArrayToBytes for Json2 {
-    fn encode<'a>(&self, chunk: View<'a>) -> Result<Cow<'a, [u8]>, CodecError> {
+    fn encode<'a>(&self, chunk: View<'a>) -> CodecResult<'a> {
         let list = self.values.list(&chunk)?;
         Ok(Cow::Owned(Json::Array(list).to_string().into_bytes()))
     }

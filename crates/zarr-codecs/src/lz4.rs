@@ -6,7 +6,9 @@
 use std::borrow::Cow;
 
 use lz4::block::{CompressionMode, compress_bound, compress_to_buffer, decompress_to_buffer};
-use zarr_core::codec::{BytesToBytes, ChunkContext, Codec, CodecSpec, DecodedSize, Parameters};
+use zarr_core::codec::{
+    BytesToBytes, ChunkContext, Codec, CodecResult, CodecSpec, DecodedSize, Parameters,
+};
 use zarr_core::{CodecError, Dialect, MetadataError, Object};
 
 use crate::util::bounded_read::scratch_for;
@@ -34,7 +36,7 @@ pub(crate) fn build(spec: &CodecSpec, _: &ChunkContext) -> Result<Codec, Metadat
 }
 
 impl BytesToBytes for Lz4 {
-    fn encode<'a>(&self, decoded: Cow<'a, [u8]>) -> Result<Cow<'a, [u8]>, CodecError> {
+    fn encode<'a>(&self, decoded: Cow<'a, [u8]>) -> CodecResult<'a> {
         let too_long = |_| CodecError::Value {
             codec: CODEC,
             why: format!("{} bytes are more than a block holds", decoded.len()),
@@ -47,11 +49,7 @@ impl BytesToBytes for Lz4 {
         Ok(Cow::Owned(out))
     }
 
-    fn decode<'a>(
-        &self,
-        encoded: Cow<'a, [u8]>,
-        size: DecodedSize,
-    ) -> Result<Cow<'a, [u8]>, CodecError> {
+    fn decode<'a>(&self, encoded: Cow<'a, [u8]>, size: DecodedSize) -> CodecResult<'a> {
         let (declared, block) = split(&encoded)?;
         size.check(CODEC, declared.into())?;
         let mut out = scratch_for(CODEC, declared.into(), block.len(), BEST_RATIO)?;

@@ -9,7 +9,7 @@ use rmp::Marker;
 use rmp::decode::bytes::BytesReadError;
 use rmp::decode::{self, Bytes, RmpRead, ValueReadError};
 use rmp::encode::{self, ByteBuf};
-use zarr_core::codec::{ArrayToBytes, ChunkContext, Codec, CodecSpec, Parameters};
+use zarr_core::codec::{ArrayToBytes, ChunkContext, Codec, CodecResult, CodecSpec, Parameters};
 use zarr_core::view::{View, ViewMut};
 use zarr_core::{CodecError, Dialect, Json, MetadataError, Object, Region};
 
@@ -44,7 +44,7 @@ pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, M
 }
 
 impl ArrayToBytes for MsgPack2 {
-    fn encode<'a>(&self, chunk: View<'a>) -> Result<Cow<'a, [u8]>, CodecError> {
+    fn encode<'a>(&self, chunk: View<'a>) -> CodecResult<'a> {
         let mut out = ByteBuf::new();
         self.write(&Json::Array(self.values.list(&chunk)?), &mut out)?;
         Ok(Cow::Owned(out.into_vec()))

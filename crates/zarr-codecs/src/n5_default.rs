@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use zarr_core::codec::{
-    ArrayToBytes, ChunkContext, Codec, CodecChain, CodecSpec, DecodedSize, Parameters,
+    ArrayToBytes, ChunkContext, Codec, CodecChain, CodecResult, CodecSpec, DecodedSize, Parameters,
 };
 use zarr_core::data_type::{CoreType, DataType, FillValue};
 use zarr_core::region::element_count;
@@ -113,7 +113,7 @@ impl ArrayToBytes for N5Default {
         self.inner.check_encodes()
     }
 
-    fn encode<'a>(&self, chunk: View<'a>) -> Result<Cow<'a, [u8]>, CodecError> {
+    fn encode<'a>(&self, chunk: View<'a>) -> CodecResult<'a> {
         let mut block = vec![0; 2];
         block.extend_from_slice(&self.rank.to_be_bytes());
         for length in chunk.shape() {

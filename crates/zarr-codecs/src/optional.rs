@@ -7,7 +7,9 @@
 
 use std::borrow::Cow;
 
-use zarr_core::codec::{ArrayToBytes, ChunkContext, Codec, CodecChain, CodecSpec, Parameters};
+use zarr_core::codec::{
+    ArrayToBytes, ChunkContext, Codec, CodecChain, CodecResult, CodecSpec, Parameters,
+};
 use zarr_core::data_type::{CoreType, DataType};
 use zarr_core::region::element_count;
 use zarr_core::selection::ResolvedSelection;
@@ -151,7 +153,7 @@ impl ArrayToBytes for Optional {
         self.data.check_encodes()
     }
 
-    fn encode<'a>(&self, chunk: View<'a>) -> Result<Cow<'a, [u8]>, CodecError> {
+    fn encode<'a>(&self, chunk: View<'a>) -> CodecResult<'a> {
         let mask = self.mask.encode(chunk.span(0, 1))?;
         let present = self.present(&chunk);
         let size = self.cell - 1;

@@ -8,7 +8,8 @@ use std::borrow::Cow;
 use pco::standalone::{DecompressorItem, FileDecompressor, simple_compress};
 use pco::{ChunkConfig, DeltaSpec, ModeSpec, PagingSpec};
 use zarr_core::codec::{
-    ArrayToBytes, BytesToBytes, ChunkContext, Codec, CodecSpec, DecodedSize, Parameters,
+    ArrayToBytes, BytesToBytes, ChunkContext, Codec, CodecResult, CodecSpec, DecodedSize,
+    Parameters,
 };
 use zarr_core::data_type::CoreType;
 use zarr_core::region::element_count;
@@ -158,18 +159,14 @@ impl Pcodec {
 }
 
 impl BytesToBytes for Pcodec {
-    fn encode<'a>(&self, decoded: Cow<'a, [u8]>) -> Result<Cow<'a, [u8]>, CodecError> {
+    fn encode<'a>(&self, decoded: Cow<'a, [u8]>) -> CodecResult<'a> {
         self.numbers.count(CODEC, decoded.len() as u64)?;
         let mut numbers = decoded.into_owned();
         self.numbers.byteswap(&mut numbers);
         self.compress(&numbers).map(Cow::Owned)
     }
 
-    fn decode<'a>(
-        &self,
-        encoded: Cow<'a, [u8]>,
-        size: DecodedSize,
-    ) -> Result<Cow<'a, [u8]>, CodecError> {
+    fn decode<'a>(&self, encoded: Cow<'a, [u8]>, size: DecodedSize) -> CodecResult<'a> {
         let mut numbers = self.decompress(&encoded, size)?;
         self.numbers.byteswap(&mut numbers);
         Ok(Cow::Owned(numbers))
@@ -181,7 +178,7 @@ impl BytesToBytes for Pcodec {
 }
 
 impl ArrayToBytes for Pcodec {
-    fn encode<'a>(&self, chunk: View<'a>) -> Result<Cow<'a, [u8]>, CodecError> {
+    fn encode<'a>(&self, chunk: View<'a>) -> CodecResult<'a> {
         self.compress(&chunk.to_bytes()).map(Cow::Owned)
     }
 

@@ -6,7 +6,9 @@
 
 use std::borrow::Cow;
 
-use zarr_core::codec::{BytesToBytes, ChunkContext, Codec, CodecSpec, DecodedSize, Parameters};
+use zarr_core::codec::{
+    BytesToBytes, ChunkContext, Codec, CodecResult, CodecSpec, DecodedSize, Parameters,
+};
 use zarr_core::{CodecError, Dialect, MetadataError, Object};
 
 use crate::util::shuffle_kernel::{gather, scatter};
@@ -32,7 +34,7 @@ pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, M
 }
 
 impl BytesToBytes for Shuffle {
-    fn encode<'a>(&self, decoded: Cow<'a, [u8]>) -> Result<Cow<'a, [u8]>, CodecError> {
+    fn encode<'a>(&self, decoded: Cow<'a, [u8]>) -> CodecResult<'a> {
         if self.element <= 1 {
             return Ok(decoded);
         }
@@ -41,11 +43,7 @@ impl BytesToBytes for Shuffle {
         Ok(Cow::Owned(out))
     }
 
-    fn decode<'a>(
-        &self,
-        encoded: Cow<'a, [u8]>,
-        size: DecodedSize,
-    ) -> Result<Cow<'a, [u8]>, CodecError> {
+    fn decode<'a>(&self, encoded: Cow<'a, [u8]>, size: DecodedSize) -> CodecResult<'a> {
         size.check(CODEC, encoded.len() as u64)?;
         if self.element <= 1 {
             return Ok(encoded);

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use zarr_core::codec::{ArrayToBytes, ChunkContext, Codec, CodecSpec, Parameters};
+use zarr_core::codec::{ArrayToBytes, ChunkContext, Codec, CodecResult, CodecSpec, Parameters};
 use zarr_core::data_type::DataType;
 use zarr_core::region::element_count;
 use zarr_core::var_buffer::{VAR_REF_SIZE, VarBuffer};
@@ -67,7 +67,7 @@ impl Vlen {
 }
 
 impl ArrayToBytes for Vlen {
-    fn encode<'a>(&self, chunk: View<'a>) -> Result<Cow<'a, [u8]>, CodecError> {
+    fn encode<'a>(&self, chunk: View<'a>) -> CodecResult<'a> {
         let elements = self.var_buffer(chunk.var_buffer())?.elements();
         let number = |n: usize| {
             let limit = CodecError::Limit { codec: self.name, limit: u32::MAX.into() };

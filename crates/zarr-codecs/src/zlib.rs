@@ -8,7 +8,9 @@ use std::io::Write;
 use flate2::Compression;
 use flate2::bufread::ZlibDecoder;
 use flate2::write::ZlibEncoder;
-use zarr_core::codec::{BytesToBytes, ChunkContext, Codec, CodecSpec, DecodedSize, scratch};
+use zarr_core::codec::{
+    BytesToBytes, ChunkContext, Codec, CodecResult, CodecSpec, DecodedSize, scratch,
+};
 use zarr_core::{CodecError, Dialect, MetadataError};
 
 use crate::util::bounded_read::{no_rest, read_all, read_into};
@@ -30,7 +32,7 @@ pub(crate) fn build(spec: &CodecSpec, _: &ChunkContext) -> Result<Codec, Metadat
 }
 
 impl BytesToBytes for Zlib {
-    fn encode<'a>(&self, decoded: Cow<'a, [u8]>) -> Result<Cow<'a, [u8]>, CodecError> {
+    fn encode<'a>(&self, decoded: Cow<'a, [u8]>) -> CodecResult<'a> {
         if let Some(encoded) = libdeflate::to_zlib(&decoded, self.level.0) {
             scratch::give_back(decoded);
             return Ok(Cow::Owned(encoded));
@@ -40,11 +42,7 @@ impl BytesToBytes for Zlib {
         written.map(Cow::Owned).map_err(|e| CodecError::corrupt(CODEC, e))
     }
 
-    fn decode<'a>(
-        &self,
-        encoded: Cow<'a, [u8]>,
-        size: DecodedSize,
-    ) -> Result<Cow<'a, [u8]>, CodecError> {
+    fn decode<'a>(&self, encoded: Cow<'a, [u8]>, size: DecodedSize) -> CodecResult<'a> {
         let DecodedSize::Exactly(n) = size else {
             let mut reader = ZlibDecoder::new(&encoded[..]);
             let out = read_all(CODEC, &mut reader, size)?;

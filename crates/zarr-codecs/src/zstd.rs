@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 
 use zarr_core::codec::{
-    BytesToBytes, ChunkContext, Codec, CodecSpec, DecodedSize, Parameters, scratch,
+    BytesToBytes, ChunkContext, Codec, CodecResult, CodecSpec, DecodedSize, Parameters, scratch,
 };
 use zarr_core::{CodecError, Dialect, MetadataError, Object};
 use zstd::bulk::Compressor;
@@ -47,7 +47,7 @@ pub(crate) fn build(spec: &CodecSpec, _: &ChunkContext) -> Result<Codec, Metadat
 }
 
 impl BytesToBytes for Zstd {
-    fn encode<'a>(&self, decoded: Cow<'a, [u8]>) -> Result<Cow<'a, [u8]>, CodecError> {
+    fn encode<'a>(&self, decoded: Cow<'a, [u8]>) -> CodecResult<'a> {
         let encode = |encoder: &mut Option<Compressor<'static>>| {
             let compressor = match encoder {
                 Some(compressor) => compressor,
@@ -66,11 +66,7 @@ impl BytesToBytes for Zstd {
         encoded.map(Cow::Owned).map_err(|e| CodecError::corrupt(CODEC, e))
     }
 
-    fn decode<'a>(
-        &self,
-        encoded: Cow<'a, [u8]>,
-        size: DecodedSize,
-    ) -> Result<Cow<'a, [u8]>, CodecError> {
+    fn decode<'a>(&self, encoded: Cow<'a, [u8]>, size: DecodedSize) -> CodecResult<'a> {
         let expected = match (declared_size(&encoded)?, size) {
             (Some(declared), _) => {
                 size.check(CODEC, declared)?;

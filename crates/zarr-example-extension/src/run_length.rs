@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 
 use zarr_core::codec::{
-    BytesToBytes, ChunkContext, Codec, CodecSpec, DecodedSize, Names, Parameters,
+    BytesToBytes, ChunkContext, Codec, CodecResult, CodecSpec, DecodedSize, Names, Parameters,
 };
 use zarr_core::{CodecError, Dialect, MetadataError, Object};
 
@@ -44,17 +44,13 @@ fn pairs(encoded: &[u8]) -> Result<&[[u8; 2]], CodecError> {
 }
 
 impl BytesToBytes for RunLength {
-    fn encode<'a>(&self, decoded: Cow<'a, [u8]>) -> Result<Cow<'a, [u8]>, CodecError> {
+    fn encode<'a>(&self, decoded: Cow<'a, [u8]>) -> CodecResult<'a> {
         let runs = decoded.chunk_by(|a, b| a == b).flat_map(|run| run.chunks(255));
         Ok(runs.flat_map(|run| [run.len() as u8, run[0]]).collect::<Vec<u8>>().into())
     }
 
     /// The size is added up, and compared with what is expected, before any memory is taken.
-    fn decode<'a>(
-        &self,
-        encoded: Cow<'a, [u8]>,
-        size: DecodedSize,
-    ) -> Result<Cow<'a, [u8]>, CodecError> {
+    fn decode<'a>(&self, encoded: Cow<'a, [u8]>, size: DecodedSize) -> CodecResult<'a> {
         let pairs = pairs(&encoded)?;
         let total = pairs.iter().map(|[count, _]| u64::from(*count)).sum();
         size.check(CODEC, total)?;

@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
-use zarr_core::codec::{ArrayToBytes, ChunkContext, Codec, CodecSpec, Names, Parameters};
+use zarr_core::codec::{
+    ArrayToBytes, ChunkContext, Codec, CodecResult, CodecSpec, Names, Parameters,
+};
 use zarr_core::data_type::Endian;
 use zarr_core::region::element_count;
 use zarr_core::view::{View, ViewMut};
@@ -49,7 +51,7 @@ impl Bytes {
 }
 
 impl ArrayToBytes for Bytes {
-    fn encode<'a>(&self, chunk: View<'a>) -> Result<Cow<'a, [u8]>, CodecError> {
+    fn encode<'a>(&self, chunk: View<'a>) -> CodecResult<'a> {
         let mut out = vec![0; chunk.len() * self.cell];
         ViewMut::new(&mut out, &chunk.shape(), self.cell).copy_swapped(&chunk, self.swap());
         Ok(Cow::Owned(out))

@@ -12,7 +12,7 @@ use std::borrow::Cow;
 use std::ffi::CStr;
 
 use zarr_core::codec::{
-    BytesToBytes, ChunkContext, Codec, CodecSpec, DecodedSize, Parameters, scratch,
+    BytesToBytes, ChunkContext, Codec, CodecResult, CodecSpec, DecodedSize, Parameters, scratch,
 };
 use zarr_core::{CodecError, Dialect, Json, MetadataError, Object};
 
@@ -125,7 +125,7 @@ impl BytesToBytes for Blosc {
         }
     }
 
-    fn encode<'a>(&self, decoded: Cow<'a, [u8]>) -> Result<Cow<'a, [u8]>, CodecError> {
+    fn encode<'a>(&self, decoded: Cow<'a, [u8]>) -> CodecResult<'a> {
         self.check_encodes()?;
         let refuse = |why: String| CodecError::Value { codec: CODEC, why };
         if decoded.len() > ffi::MAX_SIZE {
@@ -148,11 +148,7 @@ impl BytesToBytes for Blosc {
         Ok(Cow::Owned(out))
     }
 
-    fn decode<'a>(
-        &self,
-        encoded: Cow<'a, [u8]>,
-        size: DecodedSize,
-    ) -> Result<Cow<'a, [u8]>, CodecError> {
+    fn decode<'a>(&self, encoded: Cow<'a, [u8]>, size: DecodedSize) -> CodecResult<'a> {
         let header = Header::read(&encoded)?;
         size.check(CODEC, header.size as u64)?;
         let mut out = scratch_for(CODEC, header.size as u64, encoded.len(), BEST_RATIO)?;

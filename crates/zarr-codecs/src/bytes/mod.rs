@@ -6,7 +6,9 @@ mod read;
 
 use std::borrow::Cow;
 
-use zarr_core::codec::{ArrayToBytes, ChunkContext, Codec, CodecSpec, Parameters, PartialDecoder};
+use zarr_core::codec::{
+    ArrayToBytes, ChunkContext, Codec, CodecResult, CodecSpec, Parameters, PartialDecoder,
+};
 use zarr_core::data_type::{ByteSwap, DataType, Endian, Origin};
 use zarr_core::region::element_count;
 use zarr_core::selection::ResolvedSelection;
@@ -126,7 +128,7 @@ impl Plain {
 }
 
 impl ArrayToBytes for Bytes {
-    fn encode<'a>(&self, chunk: View<'a>) -> Result<Cow<'a, [u8]>, CodecError> {
+    fn encode<'a>(&self, chunk: View<'a>) -> CodecResult<'a> {
         if self.is_memory() {
             return Ok(chunk.to_bytes());
         }

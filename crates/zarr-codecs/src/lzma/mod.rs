@@ -12,7 +12,9 @@ use std::io::Write;
 use liblzma::bufread::XzDecoder;
 use liblzma::stream::{CONCATENATED, Check, Error, Stream};
 use liblzma::write::XzEncoder;
-use zarr_core::codec::{BytesToBytes, ChunkContext, Codec, CodecSpec, DecodedSize, Parameters};
+use zarr_core::codec::{
+    BytesToBytes, ChunkContext, Codec, CodecResult, CodecSpec, DecodedSize, Parameters,
+};
 use zarr_core::{CodecError, Dialect, Json, MetadataError, Object};
 
 use self::filter::{Filter, Options, chain, is_preset};
@@ -136,7 +138,7 @@ impl Lzma {
 }
 
 impl BytesToBytes for Lzma {
-    fn encode<'a>(&self, decoded: Cow<'a, [u8]>) -> Result<Cow<'a, [u8]>, CodecError> {
+    fn encode<'a>(&self, decoded: Cow<'a, [u8]>) -> CodecResult<'a> {
         let wrong =
             |e: &dyn std::fmt::Display| CodecError::Value { codec: CODEC, why: e.to_string() };
         let stream = self.encoder(decoded.len() as u64).map_err(|e| wrong(&e))?;
@@ -145,11 +147,7 @@ impl BytesToBytes for Lzma {
         written.map(Cow::Owned).map_err(|e| wrong(&e))
     }
 
-    fn decode<'a>(
-        &self,
-        encoded: Cow<'a, [u8]>,
-        size: DecodedSize,
-    ) -> Result<Cow<'a, [u8]>, CodecError> {
+    fn decode<'a>(&self, encoded: Cow<'a, [u8]>, size: DecodedSize) -> CodecResult<'a> {
         let mut reader = XzDecoder::new_stream(&encoded[..], self.decoder(&encoded, size)?);
         let out = read_all(CODEC, &mut reader, size)?;
         no_rest(CODEC, reader.into_inner())?;

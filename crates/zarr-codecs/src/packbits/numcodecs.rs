@@ -5,7 +5,9 @@
 
 use std::borrow::Cow;
 
-use zarr_core::codec::{BytesToBytes, ChunkContext, Codec, CodecSpec, DecodedSize, Parameters};
+use zarr_core::codec::{
+    BytesToBytes, ChunkContext, Codec, CodecResult, CodecSpec, DecodedSize, Parameters,
+};
 use zarr_core::data_type::CoreType;
 use zarr_core::region::element_count;
 use zarr_core::{CodecError, Dialect, MetadataError, Object};
@@ -39,7 +41,7 @@ impl Flat for PackBits {
 }
 
 impl BytesToBytes for PackBits {
-    fn encode<'a>(&self, decoded: Cow<'a, [u8]>) -> Result<Cow<'a, [u8]>, CodecError> {
+    fn encode<'a>(&self, decoded: Cow<'a, [u8]>) -> CodecResult<'a> {
         if let Some(other) = decoded.iter().find(|&&bool| bool > 1) {
             let why = format!("{other:#04x} is neither false nor true");
             return Err(CodecError::corrupt(Self::CODEC, why));
@@ -56,11 +58,7 @@ impl BytesToBytes for PackBits {
         Ok(Cow::Owned(out))
     }
 
-    fn decode<'a>(
-        &self,
-        encoded: Cow<'a, [u8]>,
-        size: DecodedSize,
-    ) -> Result<Cow<'a, [u8]>, CodecError> {
+    fn decode<'a>(&self, encoded: Cow<'a, [u8]>, size: DecodedSize) -> CodecResult<'a> {
         let corrupt = |why: &str| CodecError::corrupt(Self::CODEC, why);
         let (&padding, packed) =
             encoded.split_first().ok_or_else(|| corrupt("the count of padding is cut off"))?;

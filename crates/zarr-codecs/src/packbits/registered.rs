@@ -6,7 +6,9 @@
 
 use std::borrow::Cow;
 
-use zarr_core::codec::{ArrayToBytes, ChunkContext, Codec, CodecSpec, DecodedSize, Parameters};
+use zarr_core::codec::{
+    ArrayToBytes, ChunkContext, Codec, CodecResult, CodecSpec, DecodedSize, Parameters,
+};
 use zarr_core::data_type::Scalar;
 use zarr_core::region::element_count;
 use zarr_core::view::{View, ViewMut};
@@ -153,7 +155,7 @@ impl PackBits {
 }
 
 impl ArrayToBytes for PackBits {
-    fn encode<'a>(&self, chunk: View<'a>) -> Result<Cow<'a, [u8]>, CodecError> {
+    fn encode<'a>(&self, chunk: View<'a>) -> CodecResult<'a> {
         let limit = CodecError::Limit { codec: CODEC, limit: u64::MAX };
         let (bits, padding) = self.sizes(&chunk.shape()).ok_or(limit)?;
         let numbers = chunk.to_bytes();

@@ -14,8 +14,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use zarr_core::codec::{
-    ArrayToBytes, ChunkContext, Codec, CodecChain, CodecSpec, EncodedParts, Parameters,
-    PartialDecoder, PartialEncoder, most_encoded,
+    ArrayToBytes, ChunkContext, Codec, CodecChain, CodecResult, CodecSpec, EncodedParts,
+    Parameters, PartialDecoder, PartialEncoder, most_encoded,
 };
 use zarr_core::data_type::{CoreType, FillValue};
 use zarr_core::grid::tiles;
@@ -181,7 +181,7 @@ impl ArrayToBytes for Sharding {
         self.inner.check_encodes()
     }
 
-    fn encode<'a>(&self, chunk: View<'a>) -> Result<Cow<'a, [u8]>, CodecError> {
+    fn encode<'a>(&self, chunk: View<'a>) -> CodecResult<'a> {
         ShardWrite::new(self, chunk)?.whole().map(Cow::Owned)
     }
 

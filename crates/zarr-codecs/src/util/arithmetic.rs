@@ -6,7 +6,9 @@
 use std::borrow::Cow;
 use std::fmt::Debug;
 
-use zarr_core::codec::{BytesToBytes, ChunkContext, Codec, CodecSpec, DecodedSize, Parameters};
+use zarr_core::codec::{
+    BytesToBytes, ChunkContext, Codec, CodecResult, CodecSpec, DecodedSize, Parameters,
+};
 use zarr_core::data_type::Endian;
 use zarr_core::{CodecError, Dialect, MetadataError, Object};
 
@@ -108,7 +110,7 @@ impl<K: Kernel> Flat for Numbers<K> {
 }
 
 impl<K: Kernel> BytesToBytes for Numbers<K> {
-    fn encode<'a>(&self, decoded: Cow<'a, [u8]>) -> Result<Cow<'a, [u8]>, CodecError> {
+    fn encode<'a>(&self, decoded: Cow<'a, [u8]>) -> CodecResult<'a> {
         self.types.decoded.count(K::CODEC, decoded.len() as u64)?;
         let mut numbers = decoded.into_owned();
         self.types.decoded.byteswap(&mut numbers);
@@ -117,11 +119,7 @@ impl<K: Kernel> BytesToBytes for Numbers<K> {
         Ok(Cow::Owned(out))
     }
 
-    fn decode<'a>(
-        &self,
-        encoded: Cow<'a, [u8]>,
-        size: DecodedSize,
-    ) -> Result<Cow<'a, [u8]>, CodecError> {
+    fn decode<'a>(&self, encoded: Cow<'a, [u8]>, size: DecodedSize) -> CodecResult<'a> {
         let count = self.types.encoded.count(K::CODEC, encoded.len() as u64)?;
         size.check(K::CODEC, count * self.types.decoded.size() as u64)?;
         let mut numbers = encoded.into_owned();

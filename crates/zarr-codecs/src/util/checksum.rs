@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 use std::fmt::Debug;
 
-use zarr_core::codec::{BytesToBytes, Codec, CodecSpec, DecodedSize, Parameters};
+use zarr_core::codec::{BytesToBytes, Codec, CodecResult, CodecSpec, DecodedSize, Parameters};
 use zarr_core::{CodecError, Dialect, MetadataError, Object};
 
 use crate::util::metadata::numcodecs;
@@ -112,7 +112,7 @@ impl<C: Checksum> Guard<C> {
 }
 
 impl<C: Checksum> BytesToBytes for Guard<C> {
-    fn encode<'a>(&self, decoded: Cow<'a, [u8]>) -> Result<Cow<'a, [u8]>, CodecError> {
+    fn encode<'a>(&self, decoded: Cow<'a, [u8]>) -> CodecResult<'a> {
         let sum = self.checksum.sum(&decoded).to_le_bytes();
         let (before, after) = match self.location {
             ChecksumLocation::Start => (&sum[..], &[][..]),
@@ -128,11 +128,7 @@ impl<C: Checksum> BytesToBytes for Guard<C> {
         }
     }
 
-    fn decode<'a>(
-        &self,
-        encoded: Cow<'a, [u8]>,
-        size: DecodedSize,
-    ) -> Result<Cow<'a, [u8]>, CodecError> {
+    fn decode<'a>(&self, encoded: Cow<'a, [u8]>, size: DecodedSize) -> CodecResult<'a> {
         let len = self.checked(&encoded)?.len();
         size.check(C::CODEC, len as u64)?;
         let from = match self.location {

@@ -9,7 +9,8 @@ mod mode;
 use std::borrow::Cow;
 
 use zarr_core::codec::{
-    ArrayToBytes, BytesToBytes, ChunkContext, Codec, CodecSpec, DecodedSize, Parameters,
+    ArrayToBytes, BytesToBytes, ChunkContext, Codec, CodecResult, CodecSpec, DecodedSize,
+    Parameters,
 };
 use zarr_core::data_type::CoreType;
 use zarr_core::region::element_count;
@@ -335,7 +336,7 @@ impl Zfp {
 }
 
 impl BytesToBytes for Zfp {
-    fn encode<'a>(&self, decoded: Cow<'a, [u8]>) -> Result<Cow<'a, [u8]>, CodecError> {
+    fn encode<'a>(&self, decoded: Cow<'a, [u8]>) -> CodecResult<'a> {
         let count = self.numbers.count(self.codec, decoded.len() as u64)?;
         let mut native = decoded.into_owned();
         self.numbers.byteswap(&mut native);
@@ -348,11 +349,7 @@ impl BytesToBytes for Zfp {
         .map(Cow::Owned)
     }
 
-    fn decode<'a>(
-        &self,
-        encoded: Cow<'a, [u8]>,
-        size: DecodedSize,
-    ) -> Result<Cow<'a, [u8]>, CodecError> {
+    fn decode<'a>(&self, encoded: Cow<'a, [u8]>, size: DecodedSize) -> CodecResult<'a> {
         let mut native = self.decompress(&encoded, None, size)?;
         self.numbers.byteswap(&mut native);
         Ok(Cow::Owned(native))
@@ -364,7 +361,7 @@ impl BytesToBytes for Zfp {
 }
 
 impl ArrayToBytes for Zfp {
-    fn encode<'a>(&self, chunk: View<'a>) -> Result<Cow<'a, [u8]>, CodecError> {
+    fn encode<'a>(&self, chunk: View<'a>) -> CodecResult<'a> {
         self.compress(&chunk.to_bytes(), &chunk.shape()).map(Cow::Owned)
     }
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::convert::{BYTES, check_chunk_keys, with_byte_order};
 use super::{
-    ArrayToArray, ArrayToBytes, BytesToBytes, ChunkContext, Codec, CodecSpec, DecodedSize,
-    EncodedParts, PartialRead, PartialWrite, budget, scratch,
+    ArrayToArray, ArrayToBytes, BytesToBytes, ChunkContext, Codec, CodecResult, CodecSpec,
+    DecodedSize, EncodedParts, PartialRead, PartialWrite, budget, scratch,
 };
 use crate::data_type::{CoreType, FillValue, Origin};
 use crate::dialect::Dialect;
@@ -142,11 +142,11 @@ impl CodecChain {
     ///
     /// # Errors
     /// The codec's that cannot encode it.
-    pub fn encode<'a>(&self, chunk: View<'a>) -> Result<Cow<'a, [u8]>, CodecError> {
+    pub fn encode<'a>(&self, chunk: View<'a>) -> CodecResult<'a> {
         self.encode_from(0, chunk)
     }
 
-    fn encode_from<'a>(&self, step: usize, chunk: View<'a>) -> Result<Cow<'a, [u8]>, CodecError> {
+    fn encode_from<'a>(&self, step: usize, chunk: View<'a>) -> CodecResult<'a> {
         let Some((codec, context)) = self.arrays.get(step) else {
             let bytes = self.serializer.encode(chunk)?;
             return self.bytes.iter().try_fold(bytes, |bytes, codec| codec.encode(bytes));

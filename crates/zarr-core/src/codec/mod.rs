@@ -129,23 +129,22 @@ impl DecodedSize {
     }
 }
 
+/// The bytes that a codec made of others, which may be those; or its error.
+pub type CodecResult<'a> = Result<Cow<'a, [u8]>, CodecError>;
+
 /// A codec from bytes to bytes.
 pub trait BytesToBytes: fmt::Debug + Send + Sync {
     /// Encodes bytes. What need not change may stay borrowed.
     ///
     /// # Errors
     /// When these bytes cannot be encoded.
-    fn encode<'a>(&self, decoded: Cow<'a, [u8]>) -> Result<Cow<'a, [u8]>, CodecError>;
+    fn encode<'a>(&self, decoded: Cow<'a, [u8]>) -> CodecResult<'a>;
 
     /// Decodes bytes into as many as `size` says, and never holds more than that and a buffer.
     ///
     /// # Errors
     /// [`CodecError::Corrupt`], [`CodecError::Length`], [`CodecError::Limit`].
-    fn decode<'a>(
-        &self,
-        encoded: Cow<'a, [u8]>,
-        size: DecodedSize,
-    ) -> Result<Cow<'a, [u8]>, CodecError>;
+    fn decode<'a>(&self, encoded: Cow<'a, [u8]>, size: DecodedSize) -> CodecResult<'a>;
 
     /// Decodes bytes straight into `out`, which they must fill exactly.
     ///
@@ -190,7 +189,7 @@ pub trait ArrayToBytes: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// When these elements cannot be encoded.
-    fn encode<'a>(&self, chunk: View<'a>) -> Result<Cow<'a, [u8]>, CodecError>;
+    fn encode<'a>(&self, chunk: View<'a>) -> CodecResult<'a>;
 
     /// What [`ArrayToBytes::encode`] gives, part after part, each made when it is asked for; `None` if all is
     /// made at once.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::*;
 use crate::bytes::Bytes;
-use zarr_core::codec::{ArrayToArray, ArrayToBytes, Codec, EncodedParts};
+use zarr_core::codec::{ArrayToArray, ArrayToBytes, Codec, CodecResult, EncodedParts};
 use zarr_core::region::element_count;
 use zarr_core::var_buffer::VAR_REF_SIZE;
 use zarr_core::view::{View, ViewMut};
@@ -77,7 +77,7 @@ fn build_stored(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, Metad
 }
 
 impl ArrayToBytes for Stored {
-    fn encode<'a>(&self, chunk: View<'a>) -> Result<Cow<'a, [u8]>, CodecError> {
+    fn encode<'a>(&self, chunk: View<'a>) -> CodecResult<'a> {
         let (shape, cell) = (chunk.shape(), chunk.element_size());
         let elements = elements(self.flaw, &chunk);
         let encoded = self.inner.encode(View::new(&elements, &shape, cell))?;
@@ -257,7 +257,7 @@ fn build_framed(spec: &CodecSpec, _: &ChunkContext) -> Result<Codec, MetadataErr
 }
 
 impl ArrayToBytes for Framed {
-    fn encode<'a>(&self, chunk: View<'a>) -> Result<Cow<'a, [u8]>, CodecError> {
+    fn encode<'a>(&self, chunk: View<'a>) -> CodecResult<'a> {
         let cells = chunk.to_bytes();
         if self.0 == "by-cell" {
             return Ok(cells);

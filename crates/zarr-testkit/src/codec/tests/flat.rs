@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::thread::{self, ThreadId};
 
 use super::*;
-use zarr_core::codec::{BytesToBytes, Codec, DecodedSize, Parameters};
+use zarr_core::codec::{BytesToBytes, Codec, CodecResult, DecodedSize, Parameters};
 use zarr_core::{CodecError, MetadataError};
 
 /// One way to break a promise.
@@ -101,7 +101,7 @@ fn build(spec: &CodecSpec, _: &ChunkContext) -> Result<Codec, MetadataError> {
 }
 
 impl BytesToBytes for Broken {
-    fn encode<'a>(&self, decoded: Cow<'a, [u8]>) -> Result<Cow<'a, [u8]>, CodecError> {
+    fn encode<'a>(&self, decoded: Cow<'a, [u8]>) -> CodecResult<'a> {
         let size = decoded.len() as u32;
         let mut key = self.key;
         let mut kept: &[u8] = &decoded;
@@ -118,11 +118,7 @@ impl BytesToBytes for Broken {
         Ok(size.to_le_bytes().into_iter().chain(kept.iter().map(turn)).collect())
     }
 
-    fn decode<'a>(
-        &self,
-        encoded: Cow<'a, [u8]>,
-        size: DecodedSize,
-    ) -> Result<Cow<'a, [u8]>, CodecError> {
+    fn decode<'a>(&self, encoded: Cow<'a, [u8]>, size: DecodedSize) -> CodecResult<'a> {
         let corrupt = || CodecError::corrupt("broken", "cut short");
         let (head, rest) = match (self.flaw, encoded.split_first_chunk::<4>()) {
             (PanicsOnGarbage, _) => (encoded[..4].try_into().expect("four"), &encoded[4..]),
