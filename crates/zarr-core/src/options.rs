@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::dialect::Strictness;
 use crate::limits::Limits;
 
-/// Whether writers of different parts of one chunk, or of one document, wait for each other.
+/// Whether a change of a part of a chunk, or of a document, is guarded against other writers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Guard {
     /// Nothing is lost: a part is merged into the stored value, and again if another writer changed that concurrently.
@@ -25,23 +25,23 @@ pub struct Options {
     pub guard: Guard,
     /// Whether chunks that hold nothing but the fill value are stored; else their keys are erased.
     pub keep_fill_chunks: bool,
-    /// Whether shrinking an array keeps what was cut off inside edge chunks and outside the grid
-    /// (D-180); else it is truly forgotten.
+    /// Whether shrinking an array keeps the elements that are outside then, in edge chunks and outside the grid (D-180);
+    /// else they are erased.
     pub keep_cut_off: bool,
     /// How closely documents are held to their specification.
     pub strictness: Strictness,
-    /// Whether the filters that zarr-python 2.12 to 2.18 hid in a draft array's attributes are left
-    /// there as attributes; else they are applied (draft-v3.md Q5).
+    /// Whether the filters that zarr-python 2.12 to 2.18 hid in the attributes of a draft's array are read as attributes;
+    /// else they are applied (draft-v3.md Q5).
     pub ignore_hidden_filters: bool,
-    /// Whether a change of documents removes the consolidated copies of all documents, which costs the same
-    /// however many there are; else the copies of what changed are refreshed (Z2-072).
+    /// Whether a change of documents removes the consolidated copies of all documents, whose cost does not grow with their
+    /// number; else the copies of the changed documents are refreshed (Z2-072).
     pub drop_consolidated: bool,
-    /// Bytes of memory in which an open array remembers the indices of shards that it read, so that they are
-    /// not fetched for each part (decision 0108); 64 MiB unless said.
+    /// The most bytes of memory for the shard indices that an open array keeps, so that they are not fetched for each part
+    /// (decision 0108); `None` for 64 MiB.
     pub index_memory: Option<u64>,
-    /// The most that documents and chunks may demand.
+    /// The most memory that documents and chunks may need.
     pub limits: Limits,
-    /// A pool of the caller's own, in place of `threads`.
+    /// A pool of the caller, in place of `threads`.
     #[cfg(feature = "rayon")]
     pub pool: Option<Arc<rayon::ThreadPool>>,
 }

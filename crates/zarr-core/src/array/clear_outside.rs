@@ -68,7 +68,7 @@ impl ArrayCore {
             Ok(Edited::Keep)
         };
         let capabilities = self.context.store.capabilities();
-        // Also for callers that turned the guard off, if the store can compare: other writers may know the old shape.
+        // Also if the caller has the guard off, where the store can compare: other writers may know the old shape.
         let guard = if capabilities.swap { Guard::On } else { Guard::Off };
         // A chunk that is erased need not be read, whatever its size, if opening it costs nothing; the store erases the
         // version that was opened. A chunk in an archive could be inflated to any size.

@@ -1,7 +1,4 @@
-//! Plans a read or a write: which parts of an array it touches.
-//!
-//! Everything about a request that can be told without the store, for callers that block and callers
-//! that wait.
+//! Plans a read or a write without the store: which chunks of an array it touches.
 
 use super::executor::Work;
 use super::{ArrayCore, ChunkLayout};
@@ -11,7 +8,7 @@ use crate::region::{Region, element_count};
 use crate::selection::{Resolved, ResolvedSelection, Selection};
 
 impl ArrayCore {
-    /// The array as it is known, and what is selected of it.
+    /// The latest layout of the array, and what is selected of it.
     pub fn prepare(&self, selection: impl Into<Selection>) -> Result<(ChunkLayout, Resolved)> {
         let layout = self.layout()?;
         let selected = selection.into().of(&layout.metadata).map_err(|e| self.at(e))?;
@@ -23,12 +20,12 @@ impl ArrayCore {
         Pieces::of(selection.into(), &self.state().metadata, max_bytes).map_err(|e| self.at(e))
     }
 
-    /// The array as it is known, if its chunks can be read and written here.
+    /// The latest layout of the array, if its chunks can be read and written here.
     pub fn layout(&self) -> Result<ChunkLayout> {
         self.state().layout().map_err(|e| self.at(e))
     }
 
-    /// Regions along chunk borders that cover `region`, at most `parts` of them.
+    /// Cuts `region` along chunk borders into at most `parts` regions.
     pub fn write_plan(&self, region: impl Into<Selection>, parts: usize) -> Result<Vec<Region>> {
         let (layout, selected) = self.prepare(region)?;
         let grid = &layout.grid;
@@ -69,7 +66,7 @@ impl ArrayCore {
         Ok((0..parts).map(part).collect())
     }
 
-    /// The indices and the place in the array of the chunk with these ordinals.
+    /// The indices of the chunk with these ordinals, and its region in the array.
     pub fn chunk_place(
         &self,
         layout: &ChunkLayout,
@@ -100,11 +97,11 @@ impl ArrayCore {
     }
 }
 
-/// What the work is like on the chunks that a part touches, each element of so many bytes.
-pub(crate) fn work(grid: &dyn ChunkGrid, part: &ResolvedSelection, cell: usize) -> Work {
-    let (mut many, mut size) = (false, cell as u64);
+/// How much work the chunks are that a part touches, of elements of `element_size` bytes.
+pub(crate) fn work(grid: &dyn ChunkGrid, part: &ResolvedSelection, element_size: usize) -> Work {
+    let (mut many, mut size) = (false, element_size as u64);
     let wanted = element_count(&part.shape()).unwrap_or(u64::MAX);
-    let total = wanted.saturating_mul(cell as u64);
+    let total = wanted.saturating_mul(element_size as u64);
     if part.is_empty() {
         return Work { many, size, total };
     }

@@ -1,18 +1,18 @@
-//! Finds a chunk in the object that it shares with others (draft-v3.md 3.4, Q27).
+//! Finds a chunk in the object of a draft's storage transformer, which it shares with others (draft-v3.md 3.4, Q27).
 //!
-//! The sharding storage transformer of zarr-python 2.13 to 2.18: an object holds the chunks of a block, in
-//! any order, and ends in their offsets and lengths.
+//! In the sharding storage transformer of zarr-python 2.13 to 2.18 an object has the chunks of a block, in any order, then
+//! their offsets and lengths.
 
 use bytes::Bytes;
 
 use crate::error::CodecError;
 
-/// Where in its object a chunk is noted, and what of the object is its.
+/// The place of a chunk in its object.
 #[derive(Debug)]
 pub(crate) struct Shard {
     /// The object's index along each axis, as its key names it.
     pub indices: Vec<i64>,
-    /// Which entry of the object's footer is the chunk's.
+    /// The chunk's entry of the footer.
     slot: u64,
     /// How many entries the footer has.
     slots: u64,
@@ -22,7 +22,7 @@ pub(crate) struct Shard {
 const ENTRY: u64 = 16;
 
 impl Shard {
-    /// The object of a chunk, so many chunks along each axis sharing one.
+    /// The object of a chunk; `per_shard` chunks along each axis share one.
     pub fn of(chunk: &[i64], per_shard: &[u64]) -> Shard {
         let mut shard = Shard { indices: Vec::new(), slot: 0, slots: 1 };
         for (&index, &count) in chunk.iter().zip(per_shard) {
@@ -34,7 +34,7 @@ impl Shard {
         shard
     }
 
-    /// The chunk's bytes out of its object; `None` if it is not stored.
+    /// The bytes of the chunk in its object; `None` if it is not stored.
     ///
     /// # Errors
     /// [`CodecError::Corrupt`] if the footer is cut short or points out of the object.

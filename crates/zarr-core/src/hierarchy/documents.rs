@@ -148,7 +148,7 @@ impl HierarchyContext {
             written.push((key, bytes));
         }
         for (key, bytes) in documents {
-            // Further documents are objects. Members that another writer has set meanwhile replace these.
+            // Further documents are objects. Members that another writer has set replace these.
             let ours = Json::parse_tolerant(&bytes).ok();
             let ours = ours.and_then(|(json, _)| json.as_object().cloned()).unwrap_or_default();
             let place = Place { key: key.clone(), member: None, may_be_absent: true };

@@ -22,7 +22,7 @@ const MOST_SEGMENTS: usize = 64;
 type Located = (Arc<HierarchyContext>, NodePath, Documents);
 
 impl HierarchyContext {
-    /// What handles share, of a hierarchy in a store as the caller gave it.
+    /// Makes the context that handles share; `store` is the one of the caller.
     fn share(mut self, store: Arc<dyn Store>) -> Arc<HierarchyContext> {
         let capabilities = store.capabilities();
         if self.access == Access::ReadWrite && !capabilities.swap && capabilities.write {
@@ -141,7 +141,7 @@ impl HierarchyContext {
     /// The hierarchy that a URL names, and the node in it: a store's root, or a node inside (decision 0121).
     pub async fn locate(url: &str, options: &OpenOptions) -> Result<Located> {
         let mut below = Vec::<String>::new();
-        // The slashes of `memory://` and of `/` are no ending.
+        // The slashes of `memory://` and of `/` stay.
         let mut base = match url.trim_end_matches('/') {
             "" => url.to_owned(),
             trimmed if trimmed.ends_with(':') && url.contains("://") => url.to_owned(),
@@ -171,7 +171,7 @@ impl HierarchyContext {
                 }
                 Ok(None) => {}
                 Err(e) if below.is_empty() => return Err(e),
-                // The caller has no business with what is above, unless copies of it were requested.
+                // Errors above matter only if the caller requires copies, which may be there.
                 Err(e) => match options.consolidated {
                     Consolidated::Use | Consolidated::At(_) => return Err(e),
                     _ => break,
@@ -202,16 +202,15 @@ impl HierarchyContext {
         let store = guarded(given.clone());
         let found = match below {
             [] => Self::open(store, options, None).await?,
-            // The URL may name a document itself, as those of May 2019 have any name.
+            // The URL may name a document of May 2019, which has any name.
             [name] => Self::open(store, options, Some(name)).await?,
             _ => Self::probe(store, options).await?,
         };
         Ok(found.map(|(context, probed)| (context.share(given), probed)))
     }
 
-    /// The topmost hierarchy above the one at a URL that has copies of documents, and the URL's node in it: whoever
-    /// changes documents there has to change the copies, too. And warnings of copies that are too large to be read and
-    /// changed (decision 0142).
+    /// The topmost hierarchy above the one at a URL that has copies of documents, and the URL's node in it: a writer has to
+    /// change the copies, too. And warnings of copies that are too large to be read and changed (decision 0142).
     async fn holding_copies(
         url: &str,
         options: &OpenOptions,
@@ -256,7 +255,7 @@ impl HierarchyContext {
     }
 }
 
-/// The store that a URL names. What the registry calls may block, so a thread that may does it.
+/// The store that a URL names. Opening it may block, so it is done on a thread that may.
 async fn open_store(url: &str, options: &OpenOptions) -> Result<Arc<dyn Store>> {
     let (at, options) = (url.to_owned(), options.clone());
     elsewhere(move || Ok(options.store(&at)?)).await

@@ -9,7 +9,7 @@ use crate::json::{Json, Object};
 use crate::metadata::{ArrayMetadata, GroupMetadata, NodeKind, NodeMetadata};
 use crate::path::NodePath;
 
-/// A node, as the handles of both faces have it.
+/// A node, for the handles of both faces.
 pub(crate) enum NodeCore {
     Array(ArrayNode),
     Group(GroupCore),
@@ -63,7 +63,7 @@ impl HierarchyContext {
         }
     }
 
-    /// The node at `path` and all below it, sorted by path. Broken ones are noted as warnings and left out (T-35).
+    /// The node at `path` and all below it, sorted by path. Broken ones give a warning, and are left out (T-35).
     pub async fn open_nodes(self: &Arc<Self>, path: &NodePath) -> Result<Vec<NodeCore>> {
         let nodes = self.nodes(path).await?.into_iter();
         let opened = nodes.map(|(path, node)| (self.node_core(&path, node), path));
@@ -101,7 +101,7 @@ impl HierarchyContext {
     ) -> Result<Object> {
         let place = self.format.attributes_place(path, kind).map_err(|e| self.at(path, e))?;
         if place.may_be_absent {
-            // A document of attributes alone makes no node, and none must be left where a node was erased.
+            // A document of attributes makes no node, and none must be left where a node was erased.
             self.node(path).await?;
         }
         let edit = |json| {

@@ -11,22 +11,22 @@ use crate::options::{Guard, Options};
 use crate::registry::{Access, Registry};
 use crate::store::{Store, StoreKey};
 
-/// Whether readers take documents out of their consolidated copies (draft-v3.md 3.4, Z2-070, F-014).
+/// Whether readers read documents from their consolidated copies (draft-v3.md 3.4, Z2-070, F-014).
 ///
-/// Copies may be out of date where other programs write: few refresh them. Writers never take a document
-/// out of its copy; what they change in a hierarchy that has copies they change there, too.
+/// Copies may be out of date where other programs write: few refresh them. Writers never read a document from its copy. If
+/// a hierarchy has copies, they change a document and its copy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Consolidated {
-    /// If v2 or v3 has copies. Broken ones are passed over with a warning. A draft's are not looked for.
+    /// If v2 or v3 has copies. Broken ones give a warning, and are not used. Those of a draft are not looked for.
     #[default]
     IfFound,
-    /// Each document is read where it lies, and a warning says which nodes have copies that say otherwise.
+    /// Never, but a warning names each node that is read and whose copy differs.
     Check,
-    /// Never: each document is read where it lies.
+    /// Never.
     Ignore,
-    /// They must be where the format's writers put them.
+    /// Always; they must be at the key where writers of the format put them.
     Use,
-    /// They must be at this key.
+    /// Always; they must be at this key.
     At(StoreKey),
 }
 
@@ -38,18 +38,18 @@ type WrapFormat = Arc<dyn Fn(Arc<dyn Format>) -> Arc<dyn Format> + Send + Sync>;
 pub struct OpenOptions {
     /// What the handles may do.
     pub access: Access,
-    /// The dialect, if the caller knows better than detection.
+    /// The dialect; `None` to detect it.
     pub dialect: Option<Dialect>,
-    /// Which of the drafts, if the caller knows better than detection.
+    /// Which of the drafts; `None` to detect it.
     pub era: Option<Era>,
-    /// Whether what is written into a draft's hierarchy is its plain text, where that differs from what
-    /// zarr-python 2.18 opens; see [`crate::format::Draft::plain_text`].
+    /// Whether writers follow the text of a draft where it differs from what zarr-python 2.18 opens; see
+    /// [`crate::format::Draft::plain_text`].
     pub plain_draft: bool,
-    /// Whether documents are read out of consolidated copies.
+    /// Whether documents are read from consolidated copies.
     pub consolidated: Consolidated,
     /// How arrays are read and written.
     pub options: Options,
-    /// Names and what they make.
+    /// The data types, codecs and stores that are known.
     pub registry: Arc<Registry>,
     /// For the store: names and values, which may be secret.
     store_options: Vec<(String, String)>,
@@ -68,7 +68,7 @@ impl fmt::Debug for OpenOptions {
 }
 
 impl OpenOptions {
-    /// Read-only, every dialect, all threads, knowing what `registry` knows.
+    /// Read-only, every dialect, all threads, with this registry.
     pub fn new(registry: impl Into<Arc<Registry>>) -> Self {
         OpenOptions { registry: registry.into(), ..Self::default() }
     }
@@ -80,28 +80,28 @@ impl OpenOptions {
         self
     }
 
-    /// Takes the documents for this dialect's.
+    /// Reads the documents as this dialect's.
     #[must_use]
     pub fn dialect(mut self, dialect: Dialect) -> Self {
         self.dialect = Some(dialect);
         self
     }
 
-    /// Lets the documents tell their dialect.
+    /// Detects the dialect.
     #[must_use]
     pub fn any_dialect(mut self) -> Self {
         (self.dialect, self.era) = (None, None);
         self
     }
 
-    /// Takes the documents for this draft's.
+    /// Reads the documents as this draft's.
     #[must_use]
     pub fn era(mut self, era: Era) -> Self {
         (self.dialect, self.era) = (Some(Dialect::Draft), Some(era));
         self
     }
 
-    /// Writes a draft's plain text, without regard for zarr-python 2.18.
+    /// Writes drafts according to their text, whether or not zarr-python 2.18 opens that.
     #[must_use]
     pub fn plain_draft(mut self) -> Self {
         self.plain_draft = true;
@@ -116,28 +116,28 @@ impl OpenOptions {
         }
     }
 
-    /// Says whether documents are read out of consolidated copies; asking for them is for reading only.
+    /// Sets whether documents are read from consolidated copies. Requiring those is for reading only.
     #[must_use]
     pub fn consolidated(mut self, consolidated: Consolidated) -> Self {
         self.consolidated = consolidated;
         self
     }
 
-    /// Refuses what only a tolerant reader takes.
+    /// Refuses what only a tolerant reader accepts.
     #[must_use]
     pub fn strict(mut self) -> Self {
         self.options.strictness = Strictness::Strict;
         self
     }
 
-    /// Uses so many threads; 0 for as many as the machine has.
+    /// Uses this number of threads; 0 for as many as the machine has.
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {
         self.options.threads = threads;
         self
     }
 
-    /// Bounds what documents and chunks may demand.
+    /// Limits the memory that documents and chunks may need.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.options.limits = limits;
@@ -167,7 +167,7 @@ impl OpenOptions {
         self
     }
 
-    /// Puts a store of the caller's around each store that is opened: to log, to count, to slow down.
+    /// Wraps each store that is opened: to log, to count, to delay.
     #[must_use]
     pub fn wrap(
         mut self,
@@ -177,8 +177,7 @@ impl OpenOptions {
         self
     }
 
-    /// Puts a format of the caller's own around the one that is detected: a profile that keeps its own words in
-    /// the documents of v2 and v3.
+    /// Wraps the format that is detected, for a profile that keeps its own members in the documents of v2 and v3.
     #[must_use]
     pub fn wrap_format(
         mut self,

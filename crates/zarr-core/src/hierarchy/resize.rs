@@ -215,7 +215,7 @@ impl ArrayNode {
             (0..new.len()).any(beyond)
         };
         let chunks = self.maybe_stored(state, grid, old, reaches_out, None).await?;
-        // If another writer gave the array another shape meanwhile, that one has cleared what it grew into.
+        // A writer that has given the array another shape has cleared the part into which the array grew.
         self.clear_all_outside(&known, chunks, &Region::all(new), layout).await.map(drop)
     }
 
