@@ -15,7 +15,7 @@
 //!     .create()?;
 //! array.write((0, 10..12, ..), &vec![21.5f32; 2 * 360])?;
 //!
-//! let array = zarr::open(path)?.into_group()?.array("temperature")?;
+//! let array = zarr::open_group(path)?.array("temperature")?;
 //! let row: Vec<f32> = array.read((0, 10, ..))?;
 //! assert_eq!(row, vec![21.5; 360]);
 //! # Ok(())
@@ -30,7 +30,8 @@
 //!   points; as vectors, bytes or `ndarray` arrays.
 //! - A [`Chunk`] is the part of an array that the store keeps under one key, encoded by codecs.
 //!
-//! [`open`] gives the [`Node`], a group or an array, at a path or URL; [`open_rw`] gives it for writing. Handles are cheap to clone and can
+//! [`open`] gives the [`Node`], a group or an array, at a path or URL; [`open_array`] and [`open_group`] give the one or the other, [`open_rw`] a node to
+//! be written. Handles are cheap to clone and can
 //! be shared by threads.
 //!
 //! ```
