@@ -7,7 +7,6 @@ use super::context::HierarchyContext;
 use crate::array::{ArrayCore, ArrayState, MOST_READINGS, wrong_kind};
 use crate::error::{AccessError, MetadataError, Result};
 use crate::format::Layout;
-use crate::json::Object;
 use crate::metadata::{ArrayMetadata, NodeKind, NodeMetadata};
 use crate::path::NodePath;
 
@@ -51,20 +50,21 @@ impl ArrayNode {
         Ok(())
     }
 
-    /// Gives the handles the state that a swap has made of `before`, or a later one.
-    pub(super) async fn settle(&self, before: &Arc<ArrayState>, state: &Arc<ArrayState>) {
-        if !self.replace_state(before, state) {
+    /// Changes the state of the handles as a swap has changed the document that it describes; returns the state after the
+    /// swap. Handles may get a later one.
+    pub(super) async fn settle(
+        &self,
+        before: &Arc<ArrayState>,
+        change: impl FnOnce(&mut ArrayMetadata),
+    ) -> Result<Arc<ArrayState>> {
+        let mut metadata = (*before.metadata).clone();
+        change(&mut metadata);
+        let state = self.state_of(metadata)?;
+        if !self.replace_state(before, &state) {
             // The swap is done, whatever the store answers now. If it fails, the handles keep the state that they have.
             let _ = self.refresh().await;
         }
-    }
-
-    /// Gives the handles the state `before` with these attributes.
-    pub async fn set_attributes(&self, before: &Arc<ArrayState>, attributes: Object) -> Result<()> {
-        let mut metadata = (*before.metadata).clone();
-        metadata.attributes = attributes;
-        self.settle(before, &self.state_of(metadata)?).await;
-        Ok(())
+        Ok(state)
     }
 
     /// The array and its layout, both from one reading of its documents: a change that is worked out from the state is made

@@ -12,7 +12,7 @@ impl ArrayNode {
         let before = self.state();
         let kind = NodeKind::Array;
         let attributes = self.context.update_attributes(&self.path, kind, change).await?;
-        self.set_attributes(&before, attributes.clone()).await?;
+        self.settle(&before, |metadata| metadata.attributes = attributes.clone()).await?;
         Ok(attributes)
     }
 

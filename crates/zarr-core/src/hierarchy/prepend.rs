@@ -7,13 +7,14 @@
 use std::sync::Arc;
 
 use super::array_node::ArrayNode;
-use super::resize::{NOT_COPIED, left_as_fill, longer_by};
+use super::resize::{NOT_COPIED, left_as_fill, longer_by, slab};
 use crate::array::compare_and_swap::MAX_ATTEMPTS;
 use crate::array::transfer::Input;
 use crate::array::{ArrayState, ChunkLayout};
 use crate::element::Element;
 use crate::error::{AccessError, Error, Result};
 use crate::format::Layout;
+use crate::metadata::ArrayMetadata;
 use crate::region::Region;
 
 /// An array that grew before its first element.
@@ -29,25 +30,30 @@ struct Prepended {
 }
 
 impl ArrayNode {
-    /// Makes the array longer before its first element along `axis`, and writes `elements` there.
+    /// Makes the array longer before its first element along `axis`, and writes `elements` there. A handle with the old state
+    /// still writes the old elements.
     pub async fn prepend<T: Element>(&self, axis: usize, elements: Input<'_, T>) -> Result<()> {
         self.check_elements(&self.state(), &elements)?;
-        let grown = self.grow_before(axis, elements.len()).await?;
-        match self.write_grown(&grown.state, &grown.place, elements).await {
+        let (grown, copied) = self.grow_before(axis, elements.len()).await?;
+        let written = match copied {
+            Ok(()) => self.write_grown(&grown.state, &grown.place, elements).await,
+            Err(e) => Err(e.with_hint(NOT_COPIED)),
+        };
+        match written {
             Ok(()) => Ok(()),
             Err(e) => Err(self.give_back_before(&grown, e).await),
         }
     }
 
-    /// Makes the array longer by the extent that `count` elements fill, before its first element along `axis`. A handle with
-    /// the old state still writes the old elements.
-    async fn grow_before(&self, axis: usize, count: usize) -> Result<Prepended> {
+    /// Makes the array longer by the extent that `count` elements fill, before its first element along `axis`. The second
+    /// result says whether the consolidated copies could be refreshed.
+    async fn grow_before(&self, axis: usize, count: usize) -> Result<(Prepended, Result<()>)> {
         for _ in 0..MAX_ATTEMPTS {
             let (old, seen) = self.read_state().await?;
             self.writeable(&old)?;
             let ChunkLayout { grid, .. } = old.layout().map_err(|e| self.at(e))?;
-            let (new, more) =
-                longer_by(&old.metadata.shape, axis, count).map_err(|e| self.at(e))?;
+            let longer = longer_by(&old.metadata.shape, axis, count);
+            let (new, more) = longer.map_err(|e| self.at(e))?;
             let grid = grid.grown_before(axis, more).ok_or_else(|| {
                 let why = format!("the chunk grid cannot grow before the start of axis {axis}; append instead, or choose a grid that reaches before its origin");
                 self.at(AccessError::Argument(why))
@@ -55,22 +61,16 @@ impl ArrayNode {
             let regrid =
                 |document: &mut _| Ok(self.context.format.regrid(document, &new, &*grid)?);
             let Some((layout, copied)) = self.edit_layout(&seen, regrid).await? else { continue };
-            let mut metadata = (*old.metadata).clone();
-            (metadata.shape, metadata.grid) = (new.clone(), Some(grid));
-            let state = self.state_of(metadata)?;
-            self.settle(&old, &state).await;
-            let place = new.iter().enumerate();
-            let place = place.map(|(a, &len)| if a == axis { 0..more } else { 0..len });
-            let grown = Prepended { state, place: Region::new(place), axis, old, layout };
-            return match copied {
-                Ok(()) => Ok(grown),
-                Err(e) => Err(self.give_back_before(&grown, e.with_hint(NOT_COPIED)).await),
-            };
+            let place = slab(&new, axis, 0..more);
+            let grow =
+                |metadata: &mut ArrayMetadata| (metadata.shape, metadata.grid) = (new, Some(grid));
+            let state = self.settle(&old, grow).await?;
+            return Ok((Prepended { state, place, axis, old, layout }, copied));
         }
         Err(self.at(AccessError::Conflict { attempts: MAX_ATTEMPTS }))
     }
 
-    /// Takes back what [`ArrayNode::grow_before`] added, since its elements could not be written because of `error`; unless
+    /// Takes back the place that a prepend added, since its elements could not be written because of `error`; unless
     /// the array was changed again, or not all of the place can be cleared (decision 0140). Returns the error.
     async fn give_back_before(&self, grown: &Prepended, error: Error) -> Error {
         match self.shrink_before(grown).await {
@@ -94,9 +94,7 @@ impl ArrayNode {
             let last = grid.locate(axis, added - 1) + 1;
             let among = Some((axis, 0..last));
             let chunks = self.maybe_stored(state, grid, shape, |o| o[axis] < last, among).await?;
-            let inside = shape.iter().enumerate();
-            let inside = inside.map(|(a, &len)| if a == axis { added..len } else { 0..len });
-            let inside = Region::new(inside);
+            let inside = slab(shape, axis, added..shape[axis]);
             if !self.clear_all_outside(&known, chunks, &inside, layout).await? {
                 return Ok(false);
             }
@@ -109,7 +107,7 @@ impl ArrayNode {
             return Ok(false);
         }
         // A new state: one that was replaced never comes back.
-        self.settle(state, &self.state_of((*old.metadata).clone())?).await;
+        self.settle(state, |metadata| *metadata = (*old.metadata).clone()).await?;
         Ok(true)
     }
 }

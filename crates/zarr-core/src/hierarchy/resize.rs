@@ -38,32 +38,24 @@ impl ArrayNode {
         self.reshape(|_| Ok(shape.to_vec())).await.map(|_| ())
     }
 
-    /// Makes the array longer along `axis` by the extent that `count` elements fill; returns its new state and the place of
-    /// the new elements.
-    async fn grow(&self, axis: usize, count: usize) -> Result<(Arc<ArrayState>, Region)> {
-        let longer = |old: &[u64]| longer_by(old, axis, count).map(|(shape, _)| shape);
-        let Reshaped { state, old, copied, .. } = self.reshape_and_cut(longer).await?;
-        let (shape, _) = longer_by(&old, axis, count).map_err(|e| self.at(e))?;
-        let place = shape.iter().enumerate();
-        let place = place.map(|(a, &len)| if a == axis { old[a]..len } else { 0..len });
-        let place = Region::new(place);
-        match copied {
-            Ok(()) => Ok((state, place)),
-            Err(e) => Err(self.give_back(axis, &place, e.with_hint(NOT_COPIED)).await),
-        }
-    }
-
     /// Makes the array longer along `axis` and writes `elements` there; returns the coordinate at which they begin.
     pub async fn append<T: Element>(&self, axis: usize, elements: Input<'_, T>) -> Result<u64> {
         self.check_elements(&self.state(), &elements)?;
-        let (state, place) = self.grow(axis, elements.len()).await?;
-        match self.write_grown(&state, &place, elements).await {
-            Ok(()) => Ok(place.intervals()[axis].start),
+        let longer = |old: &[u64]| longer_by(old, axis, elements.len()).map(|(shape, _)| shape);
+        let Reshaped { state, old, copied, .. } = self.reshape_and_cut(longer).await?;
+        let (start, end) = (old[axis], state.metadata.shape[axis]);
+        let place = slab(&old, axis, start..end);
+        let written = match copied {
+            Ok(()) => self.write_grown(&state, &place, elements).await,
+            Err(e) => Err(e.with_hint(NOT_COPIED)),
+        };
+        match written {
+            Ok(()) => Ok(start),
             Err(e) => Err(self.give_back(axis, &place, e).await),
         }
     }
 
-    /// Takes back what [`ArrayNode::grow`] added along `axis`, since its elements could not be written because of `error`;
+    /// Takes back the place that an append added along `axis`, since its elements could not be written because of `error`;
     /// unless the shape was changed again (decision 0140). Returns the error.
     async fn give_back(&self, axis: usize, place: &Region, error: Error) -> Error {
         let added = &place.intervals()[axis];
@@ -129,11 +121,7 @@ impl ArrayNode {
             let Some((layout, copied)) = self.edit_layout(&seen, set_shape).await? else {
                 continue;
             };
-            let mut metadata = (*state.metadata).clone();
-            metadata.shape = new.clone();
-            let before = state;
-            let state = self.state_of(metadata)?;
-            self.settle(&before, &state).await;
+            let state = self.settle(&state, |metadata| metadata.shape = new.clone()).await?;
             let shrinks = (0..old.len()).any(|axis| new[axis] < old[axis]);
             let cut_off = if clears && shrinks {
                 self.cut_off(&state, &old, &new, &layout).await
@@ -234,6 +222,12 @@ impl ArrayNode {
         }
         Ok(true)
     }
+}
+
+/// The part of an array of this shape with these coordinates along `axis`.
+pub(super) fn slab(shape: &[u64], axis: usize, range: Range<u64>) -> Region {
+    let all = shape.iter().enumerate();
+    Region::new(all.map(|(a, &len)| if a == axis { range.clone() } else { 0..len }))
 }
 
 /// The error of elements that were not written, and whose place stays.
