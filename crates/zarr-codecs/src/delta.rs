@@ -192,12 +192,12 @@ mod tests {
         let encoded = codec.encoded(&context).unwrap();
         assert_eq!(encoded.data_type, DataType::Core(CoreType::Int16));
         let numbers: Vec<u8> = [5i32, 4, 7, 9].iter().flat_map(|v| v.to_ne_bytes()).collect();
-        let turned = View::new(&numbers, &[2, 2], 4).permuted(&[1, 0]);
+        let turned = View::new(&numbers, &[2, 2], 4).transposed(&[1, 0]);
         let stored = codec.encode(turned).unwrap();
         let want: Vec<u8> = [5i16, 2, -3, 5].iter().flat_map(|v| v.to_ne_bytes()).collect();
         assert_eq!(stored, want);
         let mut back = vec![0; 16];
-        let out = ViewMut::new(&mut back, &[2, 2], 4).permuted(&[1, 0]);
+        let out = ViewMut::new(&mut back, &[2, 2], 4).transposed(&[1, 0]);
         codec.decode(&stored, out).unwrap();
         assert_eq!(back, numbers);
         let out = ViewMut::new(&mut back, &[2, 2], 4);

@@ -205,10 +205,10 @@ mod tests {
         let built = build_on(Dialect::V3, CODEC, r#"{"shape":[3,2]}"#, &here);
         let Ok(Codec::ArrayToArray(codec)) = built else { panic!("{built:?}") };
         let turned = [0, 3, 1, 4, 2, 5];
-        let chunk = View::new(&turned, &[3, 2], 1).permuted(&[1, 0]);
+        let chunk = View::new(&turned, &[3, 2], 1).transposed(&[1, 0]);
         assert_eq!(codec.encode(chunk).unwrap(), [0, 1, 2, 3, 4, 5]);
         let mut back = [9; 6];
-        let out = ViewMut::new(&mut back, &[3, 2], 1).permuted(&[1, 0]);
+        let out = ViewMut::new(&mut back, &[3, 2], 1).transposed(&[1, 0]);
         codec.decode(&[0, 1, 2, 3, 4, 5], out).unwrap();
         assert_eq!(back, turned);
         let out = ViewMut::new(&mut back, &[2, 3], 1);

@@ -73,7 +73,7 @@ mod tests {
     #[test]
     fn elements_stay_in_c_order() {
         let turned = [0, 3, 1, 4, 2, 5];
-        let chunk = View::new(&turned, &[3, 2], 1).permuted(&[1, 0]);
+        let chunk = View::new(&turned, &[3, 2], 1).transposed(&[1, 0]);
         assert_eq!(Squeeze.encode(chunk).unwrap(), [0, 1, 2, 3, 4, 5]);
         let mut out = [0; 3];
         Squeeze.decode(&[7, 8, 9], ViewMut::new(&mut out, &[1, 3, 1], 1)).unwrap();

@@ -55,12 +55,12 @@ impl ArrayToArray for Transpose {
     }
 
     fn encode(&self, chunk: View<'_>) -> Result<Vec<u8>, CodecError> {
-        Ok(chunk.permuted(&self.order).to_bytes().into_owned())
+        Ok(chunk.transposed(&self.order).to_bytes().into_owned())
     }
 
     fn decode(&self, encoded: &[u8], out: ViewMut<'_>) -> Result<(), CodecError> {
         let cell = out.element_size();
-        let mut turned = out.permuted(&self.order);
+        let mut turned = out.transposed(&self.order);
         if encoded.len() != turned.len() * cell {
             return Err(CodecError::Length {
                 codec: CODEC,
@@ -118,7 +118,7 @@ mod tests {
             let elements: Vec<u8> = (0..shape.iter().product::<u64>() as u8).collect();
             let encoded = codec.encode(View::new(&elements, shape, 1)).unwrap();
             assert_eq!(encoded, hex(stored));
-            let by_view = View::new(&elements, shape, 1).permuted(codec.axis_order().unwrap());
+            let by_view = View::new(&elements, shape, 1).transposed(codec.axis_order().unwrap());
             assert_eq!(by_view.to_bytes()[..], encoded);
             let mut back = vec![0; elements.len()];
             codec.decode(&encoded, ViewMut::new(&mut back, shape, 1)).unwrap();

@@ -135,7 +135,7 @@ impl Error {
             },
             Cause::Metadata(e) => match e {
                 MetadataError::Unsupported(_) => ErrorKind::Unsupported,
-                MetadataError::CannotSpell { .. } => ErrorKind::Unsupported,
+                MetadataError::CannotRepresent { .. } => ErrorKind::Unsupported,
                 MetadataError::Limit { .. } => ErrorKind::Limit,
                 _ => ErrorKind::InvalidMetadata,
             },

@@ -1,7 +1,7 @@
 //! The metadata of a node, whatever the dialect of its document.
 //!
 //! The model follows final v3, the widest of the dialects. Attributes are kept to the letter; a rewrite changes one
-//! member of the document (see [`crate::format::Place`]) and keeps the unknown ones.
+//! member of the document (see [`crate::format::DocumentMember`]) and keeps the unknown ones.
 
 use std::sync::Arc;
 

@@ -67,8 +67,8 @@ pub fn from_json(data_type: &DataType, json: &Json) -> Option<FillValue> {
         Json::Array(items) if items.len() == 1 => &items[0],
         other => other,
     };
-    let in_words = |dialect| data_type.element_from_json(json, dialect).ok();
-    in_words(Dialect::V3).or_else(|| in_words(Dialect::V2))
+    let parse = |dialect| data_type.element_from_json(json, dialect).ok();
+    parse(Dialect::V3).or_else(|| parse(Dialect::V2))
 }
 
 fn float_from_json(format: FloatFormat, json: &Json) -> Option<Vec<u8>> {

@@ -13,7 +13,7 @@ mod window;
 use std::borrow::Cow;
 use std::marker::PhantomData;
 
-use self::copy::{Turn, copy_runs, swap_runs};
+use self::copy::{TransposedCopy, copy_runs, swap_runs};
 use self::pairs::pairs;
 pub use self::window::is_permutation;
 use self::window::{Window, checked_window, merged, rows, steps, walk};
@@ -97,10 +97,10 @@ impl<'a> View<'a> {
     ///
     /// # Panics
     /// If `order` is not a permutation of the axes.
-    pub fn permuted(self, order: &[usize]) -> Self {
+    pub fn transposed(self, order: &[usize]) -> Self {
         View {
             at: self.at,
-            window: self.window.permuted(order),
+            window: self.window.transposed(order),
             memory: PhantomData,
             var_buffer: self.var_buffer,
         }
@@ -242,10 +242,10 @@ impl<'a> ViewMut<'a> {
     ///
     /// # Panics
     /// If `order` is not a permutation of the axes.
-    pub fn permuted(self, order: &[usize]) -> Self {
+    pub fn transposed(self, order: &[usize]) -> Self {
         ViewMut {
             at: self.at,
-            window: self.window.permuted(order),
+            window: self.window.transposed(order),
             memory: PhantomData,
             var_buffer: self.var_buffer,
         }
@@ -357,11 +357,11 @@ impl<'a> ViewMut<'a> {
             return;
         }
         let (mut axes, run) = merged(&self.window.shape, strides, cell);
-        if let Some(turn) = Turn::of(&mut axes, cell, run) {
+        if let Some(transposed) = TransposedCopy::of(&mut axes, cell, run) {
             steps(&axes, [0; 2], run, &mut |[t, f], _| {
-                // SAFETY: the axes of the turn and those around it are those of both windows; a ViewMut shares
+                // SAFETY: the axes of the transposition and those around it are those of both windows; a ViewMut shares
                 // no memory with a View.
-                unsafe { turn.copy(from.offset(f), to.offset(t), unit) };
+                unsafe { transposed.copy(from.offset(f), to.offset(t), unit) };
                 true
             });
             return;

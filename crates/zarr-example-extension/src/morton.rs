@@ -165,9 +165,9 @@ mod tests {
         let mut out = vec![0; 60];
         Morton.decode(&encoded, ViewMut::new(&mut out, &[5, 3], 4)).unwrap();
         assert_eq!(out, elements);
-        let turned = Morton.encode(chunk.permuted(&[1, 0])).unwrap();
+        let turned = Morton.encode(chunk.transposed(&[1, 0])).unwrap();
         out.fill(0);
-        let out_turned = ViewMut::new(&mut out, &[5, 3], 4).permuted(&[1, 0]);
+        let out_turned = ViewMut::new(&mut out, &[5, 3], 4).transposed(&[1, 0]);
         Morton.decode(&turned, out_turned).unwrap();
         assert_eq!(out, elements);
         let short = Morton.decode(&encoded[4..], ViewMut::new(&mut out, &[5, 3], 4));

@@ -115,7 +115,7 @@ pub(super) fn copy(
         let hint = "copy without `--strict` to leave such things behind".into();
         let what = format!("all of it: {what}");
         return Err(
-            Error::from(MetadataError::CannotSpell { format: "the copy", what, hint }).into()
+            Error::from(MetadataError::CannotRepresent { format: "the copy", what, hint }).into()
         );
     }
     let to = create(session, target, Some(new), care)?;
@@ -213,7 +213,7 @@ fn left_behind(
         }
     };
     let what = format!("the whole of it: {why}{more}");
-    let error = MetadataError::CannotSpell { format: "the copy", what, hint: hint.into() };
+    let error = MetadataError::CannotRepresent { format: "the copy", what, hint: hint.into() };
     Error::from(error).at_store(from.hierarchy().store().name()).at_path(path).into()
 }
 

@@ -308,7 +308,7 @@ mod tests {
         let elements: Vec<u8> = (0u16..6).flat_map(u16::to_ne_bytes).collect();
         for endian in ["little", "big"] {
             let codec = bytes(Uint16, &[3, 2], &format!("{{\"endian\":\"{endian}\"}}"));
-            let turned = View::new(&elements, &[2, 3], 2).permuted(&[1, 0]);
+            let turned = View::new(&elements, &[2, 3], 2).transposed(&[1, 0]);
             let encoded = codec.encode(turned).unwrap();
             let order = [0u16, 3, 1, 4, 2, 5];
             let want: Vec<u8> = match endian {

@@ -20,7 +20,7 @@ use crate::error::{Cause, CodecError, Error, Result, StoreError};
 use crate::grid::{ChunkProjection, SplitOutput, tiles};
 use crate::selection::ResolvedSelection;
 use crate::store::{
-    self, ByteRange, GetOptions, SnapshotOptions, StoreKey, SyncStore, Target, Version, begun,
+    self, ByteRange, GetOptions, SnapshotOptions, StoreKey, SyncStore, Target, Version, abandoned,
     block_on, coalesce, find,
 };
 use crate::sync::lock;
@@ -213,7 +213,7 @@ impl ArrayCore {
         out: ViewMut<'_>,
     ) -> Result<()> {
         // The store is called here, not by the adapter that waits for dropped calls (decision 0141).
-        block_on(begun::settled(|| self.context.store.name(), layout.prefix()));
+        block_on(abandoned::wait_for(|| self.context.store.name(), layout.prefix()));
         self.with_records(span, out, |mut out| match self.plan(layout, tile) {
             ReadPlan::Segments(partial) if store.capabilities().cheap_ranges => {
                 self.read_segments(layout, store, tile, &partial, out)

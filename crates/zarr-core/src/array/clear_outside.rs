@@ -9,16 +9,16 @@ use super::compare_and_swap::{Edited, MAX_ATTEMPTS, compare_and_swap, unless_giv
 use super::{ArrayCore, ChunkLayout};
 use crate::context::is_too_large;
 use crate::error::{Error, Result};
-use crate::format::{Layout, Place};
+use crate::format::{DocumentMember, Layout};
 use crate::options::Guard;
 use crate::region::Region;
 use crate::store::Snapshot;
 
 impl ArrayCore {
     /// Where the document is that has the array's shape, as a whole.
-    pub fn document(&self) -> Result<Place> {
-        let place = self.context.format.shape_place(&self.path).map_err(|e| self.at(e))?;
-        Ok(Place { member: None, ..place })
+    pub fn document(&self) -> Result<DocumentMember> {
+        let place = self.context.format.shape_member(&self.path).map_err(|e| self.at(e))?;
+        Ok(DocumentMember { member: None, ..place })
     }
 
     /// The layout that the document has now; `None` if it is absent or broken.

@@ -26,7 +26,7 @@ impl ArrayCore {
             return Ok(());
         }
         // A format without documents has nothing to compare.
-        let Ok(place) = context.format.shape_place(&self.path) else { return Ok(()) };
+        let Ok(place) = context.format.shape_member(&self.path) else { return Ok(()) };
         let at = |e: crate::Error| self.at(e);
         let found = context.document(&place.key).await.map_err(at)?;
         let seen = || lock(&state.seen);

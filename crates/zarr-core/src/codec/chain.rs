@@ -119,8 +119,8 @@ impl CodecChain {
 
     /// The same chain, letting bools be any non-zero byte (D-031, Z2-030).
     #[must_use]
-    pub fn accept_nonzero_bools(mut self, mend: bool) -> Self {
-        self.from = if mend { Origin::LenientStore } else { Origin::Store };
+    pub fn accept_nonzero_bools(mut self, accept: bool) -> Self {
+        self.from = if accept { Origin::LenientStore } else { Origin::Store };
         self
     }
 
@@ -152,7 +152,7 @@ impl CodecChain {
             return self.bytes.iter().try_fold(bytes, |bytes, codec| codec.encode(bytes));
         };
         if let Some(order) = codec.axis_order() {
-            return self.encode_from(step + 1, chunk.permuted(order));
+            return self.encode_from(step + 1, chunk.transposed(order));
         }
         let next = next_context(&**codec, context, &chunk.shape())?;
         let var_buffer = chunk.var_buffer();
@@ -167,7 +167,7 @@ impl CodecChain {
             return None;
         }
         let turn = |chunk: View<'a>, (codec, _): &(Arc<dyn ArrayToArray>, _)| {
-            codec.axis_order().map(|order| chunk.permuted(order))
+            codec.axis_order().map(|order| chunk.transposed(order))
         };
         self.serializer.encode_in_parts(self.arrays.iter().try_fold(chunk, turn)?)
     }
@@ -213,7 +213,7 @@ impl CodecChain {
         for (codec, _) in &self.arrays {
             let order = codec.axis_order()?;
             shape = order.iter().map(|&a| shape[a]).collect();
-            within = within.turned(order);
+            within = within.transposed(order);
             orders.extend(within.has_axes().then(|| order.to_vec()));
         }
         Some((shape, within, orders))
@@ -248,8 +248,8 @@ impl CodecChain {
         };
         if let Some(order) = codec.axis_order() {
             let shape: Vec<u64> = order.iter().map(|&a| shape[a]).collect();
-            let out = if within.has_axes() { out.permuted(order) } else { out };
-            return self.decode_from(step + 1, encoded, &shape, &within.turned(order), out);
+            let out = if within.has_axes() { out.transposed(order) } else { out };
+            return self.decode_from(step + 1, encoded, &shape, &within.transposed(order), out);
         }
         let next = next_context(&**codec, context, shape)?;
         let _taken = budget::take(next.size().unwrap_or(u64::MAX))?;
@@ -333,13 +333,13 @@ impl CodecChain {
             let size = due(0, &encoded);
             encoded = first.decode(encoded, size)?;
         }
-        self.pick(&encoded, sizes[0], shape, within, out.reborrow())?;
+        self.decode_selection(&encoded, sizes[0], shape, within, out.reborrow())?;
         scratch::give_back(encoded);
         self.check(&mut out)
     }
 
     /// The serializer's decoding of a part, which is to have been `due` bytes long.
-    fn pick(
+    fn decode_selection(
         &self,
         encoded: &[u8],
         due: Option<u64>,

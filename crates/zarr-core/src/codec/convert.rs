@@ -93,19 +93,20 @@ pub fn bytes_codec(data_type: &DataType, endian: Endian) -> CodecSpec {
 
 /// The codec that stores nullable elements; `data` makes bytes of those inside.
 fn optional_codec(data: &CodecSpec) -> CodecSpec {
-    let words = |spec: &CodecSpec| {
+    let metadata = |spec: &CodecSpec| {
         let object = Object::new().with("name", spec.name.as_str());
         Json::Array(vec![object.with("configuration", spec.configuration.clone()).into()])
     };
     let mask = CodecSpec::v3("packbits", Object::new());
-    let chains = Object::new().with("mask_codecs", words(&mask)).with("data_codecs", words(data));
+    let chains =
+        Object::new().with("mask_codecs", metadata(&mask)).with("data_codecs", metadata(data));
     CodecSpec::v3(optional::NAMES[0], chains)
 }
 
 /// The chain `specs`, for chunks as `context` describes them, as metadata of the dialect `to`.
 ///
 /// # Errors
-/// [`MetadataError::CannotSpell`] naming the codec, or the data type, that the dialect cannot represent.
+/// [`MetadataError::CannotRepresent`] naming the codec, or the data type, that the dialect cannot represent.
 pub fn convert_codecs(
     specs: &[CodecSpec],
     context: &ChunkContext,
@@ -114,7 +115,7 @@ pub fn convert_codecs(
 ) -> Result<Vec<CodecSpec>, MetadataError> {
     match to {
         _ if to != Dialect::V3 && matches!(context.data_type, DataType::Optional(_)) => {
-            Err(MetadataError::CannotSpell {
+            Err(MetadataError::CannotRepresent {
                 format: name_of(to),
                 what: format!("elements that may be missing, `{}`", context.data_type),
                 hint: "choose v3".into(),
@@ -134,7 +135,7 @@ fn name_of(to: Dialect) -> &'static str {
 }
 
 fn cannot(to: Dialect, spec: &CodecSpec, why: &str) -> MetadataError {
-    MetadataError::CannotSpell {
+    MetadataError::CannotRepresent {
         format: name_of(to),
         what: format!("the codec `{}`{why}", spec.name),
         hint: "choose other codecs".into(),
@@ -147,17 +148,18 @@ fn reword(spec: &CodecSpec, codec: &Codec, to: Dialect) -> Result<CodecSpec, Met
     let own = matches!(spec.name.as_str(), "bytes" | "transpose");
     if to == Dialect::Draft && spec.dialect == to && !spec.configuration.is_empty() {
         // The drafts have several URIs for one codec; one is written (draft-v3.md 2.1, row 11).
-        let name = codec.to_metadata(to).map_or_else(|| spec.name.clone(), |spelled| spelled.name);
+        let name =
+            codec.to_metadata(to).map_or_else(|| spec.name.clone(), |converted| converted.name);
         return Ok(CodecSpec { name, ..spec.clone() });
     }
     if own || spec.dialect == to && !spec.configuration.is_empty() {
         return Ok(spec.clone());
     }
     match codec.to_metadata(to) {
-        Some(spelled) if spec.dialect == to => {
-            Ok(CodecSpec { configuration: spelled.configuration, ..spec.clone() })
+        Some(converted) if spec.dialect == to => {
+            Ok(CodecSpec { configuration: converted.configuration, ..spec.clone() })
         }
-        Some(spelled) => Ok(spelled),
+        Some(converted) => Ok(converted),
         None if spec.dialect == to => Ok(spec.clone()),
         None => Err(cannot(to, spec, "")),
     }
@@ -243,7 +245,7 @@ fn to_flat(
     for spec in specs {
         let codec = registry.build_codec(spec, &here)?;
         match &codec {
-            // An order that leaves every axis where it is needs no words.
+            // An order that leaves every axis where it is, is not written.
             Codec::ArrayToArray(array) if array.axis_order().is_some_and(<[_]>::is_sorted) => {}
             Codec::ArrayToArray(array) if array.axis_order().is_some() => {
                 if !lowered.is_empty()
@@ -254,7 +256,7 @@ fn to_flat(
                 }
                 chain.push(reverse.clone());
             }
-            // A memory layout by extension, which a draft has words for (D-105).
+            // A memory layout by extension, which a draft can represent (D-105).
             Codec::ArrayToArray(array)
                 if to == Dialect::Draft
                     && lowered.is_empty()
@@ -274,20 +276,20 @@ fn to_flat(
             }
             // A filter makes bytes of objects; the drafts write it as v2 does (Z2-040).
             Codec::ArrayToBytes(array) if here.data_type.is_variable() && lowered.is_empty() => {
-                let words = array.to_metadata(Dialect::V2).ok_or_else(|| cannot(to, spec, ""))?;
-                chain.push(words);
+                let filter = array.to_metadata(Dialect::V2).ok_or_else(|| cannot(to, spec, ""))?;
+                chain.push(filter);
                 here.data_type = CoreType::Uint8.into();
             }
             // One on numbers is a filter or a compressor of their bytes there.
             Codec::ArrayToBytes(array)
                 if !here.data_type.is_variable()
-                    && let Some(words) = array.to_metadata(to) =>
+                    && let Some(filter) = array.to_metadata(to) =>
             {
                 let endian = here.data_type.has_byte_order().then_some("little");
                 let order = endian.map(|endian| Object::new().with("endian", endian));
                 chain.push(CodecSpec::v3(BYTES, order.unwrap_or_default()));
                 chain.append(&mut lowered);
-                chain.push(words);
+                chain.push(filter);
             }
             Codec::ArrayToBytes(_) => return Err(cannot(to, spec, "")),
             Codec::BytesToBytes(_) => chain.push(reword(spec, &codec, to)?),
@@ -337,7 +339,7 @@ impl ArrayMetadata {
     /// dialect cannot represent, such as unknown members, is dropped.
     ///
     /// # Errors
-    /// [`MetadataError::CannotSpell`] naming what the dialect cannot represent.
+    /// [`MetadataError::CannotRepresent`] naming what the dialect cannot represent.
     pub fn converted_to(
         mut self,
         dialect: Dialect,

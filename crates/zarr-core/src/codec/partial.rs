@@ -170,7 +170,7 @@ impl<'a> PartialRead<'a> {
 
     /// Memory for the part, its axes transposed as the chain does.
     pub fn transposed<'m>(&self, out: ViewMut<'m>) -> ViewMut<'m> {
-        self.orders.iter().fold(out, |out, order| out.permuted(order))
+        self.orders.iter().fold(out, |out, order| out.transposed(order))
     }
 
     /// Whether this takes every byte of every segment.
@@ -252,7 +252,7 @@ impl PartialWrite {
     /// # Errors
     /// Those of [`PartialEncoder::apply`].
     pub fn apply(&self, part: &View<'_>) -> Result<Splice, CodecError> {
-        let part = self.orders.iter().fold(part.clone(), |part, order| part.permuted(order));
+        let part = self.orders.iter().fold(part.clone(), |part, order| part.transposed(order));
         self.encoder.apply(&part)
     }
 }

@@ -38,14 +38,14 @@ impl DataType {
             DataType::FixedUtf32 { .. } => check_utf32(elements),
             DataType::Extension(extension) => {
                 if from != Origin::Caller {
-                    extension.settle(elements);
+                    extension.normalize(elements);
                 }
                 extension.check(elements)
             }
             _ => match self.padded() {
                 Some(scalar) if from == Origin::Caller => check_padded(self, scalar, elements),
                 Some(scalar) => {
-                    settle(scalar, elements);
+                    normalize(scalar, elements);
                     Ok(())
                 }
                 None => Ok(()),
@@ -149,7 +149,7 @@ fn check_variable(data_type: &DataType, element: &[u8]) -> Result<(), CodecError
 }
 
 /// A stored byte as memory has it.
-fn settled(scalar: Scalar, byte: u8) -> u8 {
+fn normalized(scalar: Scalar, byte: u8) -> u8 {
     match scalar {
         Scalar::Int(bits) => ((byte << (8 - bits)) as i8 >> (8 - bits)) as u8,
         _ => byte & scalar.stored_mask(),
@@ -157,13 +157,13 @@ fn settled(scalar: Scalar, byte: u8) -> u8 {
 }
 
 /// Brings stored elements into the form that memory has.
-fn settle(scalar: Scalar, elements: &mut [u8]) {
-    elements.iter_mut().for_each(|byte| *byte = settled(scalar, *byte));
+fn normalize(scalar: Scalar, elements: &mut [u8]) {
+    elements.iter_mut().for_each(|byte| *byte = normalized(scalar, *byte));
 }
 
 /// Refuses bytes that are no number in the form of memory.
 fn check_padded(data_type: &DataType, scalar: Scalar, elements: &[u8]) -> Result<(), CodecError> {
-    match elements.iter().find(|byte| settled(scalar, **byte) != **byte) {
+    match elements.iter().find(|byte| normalized(scalar, **byte) != **byte) {
         Some(byte) => {
             let why = format!("{byte:#04x} is not a value of {data_type}");
             Err(CodecError::corrupt("data type", why))

@@ -61,7 +61,7 @@ pub trait ExtensionType: Any + Debug + Display + Send + Sync {
 
     /// Brings native elements that were stored into the form that memory has, where a store may hold one
     /// element in several forms. Called before [`ExtensionType::check`], if that looks at elements at all.
-    fn settle(&self, elements: &mut [u8]) {
+    fn normalize(&self, elements: &mut [u8]) {
         let _ = elements;
     }
 

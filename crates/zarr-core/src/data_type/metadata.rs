@@ -17,8 +17,8 @@ impl DataType {
                 (dialect == Dialect::V3).then(|| Json::from(self.to_string()))
             }
             DataType::Time(time) => time.to_metadata(dialect, endian),
-            DataType::FixedBytes { len } => Some(strings::bytes_spelling(*len, dialect)),
-            DataType::FixedUtf32 { len } => Some(strings::utf32_spelling(*len, dialect, endian)),
+            DataType::FixedBytes { len } => Some(strings::bytes_to_metadata(*len, dialect)),
+            DataType::FixedUtf32 { len } => Some(strings::utf32_to_metadata(*len, dialect, endian)),
             DataType::Raw { size } => Some(match dialect {
                 Dialect::V2 => Json::from(format!("|V{size}")),
                 _ => Json::from(format!("r{}", size.checked_mul(8)?)),

@@ -51,7 +51,7 @@ impl Optional {
             return None;
         }
         let inner = match self.inner.to_metadata(dialect, Endian::Little)? {
-            Json::Object(words) => words,
+            Json::Object(metadata) => metadata,
             name => Object::new().with("name", name).with("configuration", Object::new()),
         };
         Some(Object::new().with("name", NAMES[0]).with("configuration", inner).into())
@@ -66,7 +66,7 @@ fn depth(data_type: &DataType) -> usize {
 }
 
 /// The metadata of the type inside an optional type of final v3; `None` for other types.
-pub(crate) fn inner_words(json: &Json) -> Option<Result<Json, String>> {
+pub(crate) fn inner_metadata(json: &Json) -> Option<Result<Json, String>> {
     let object = json.as_object();
     let name = json.as_str().or_else(|| object?.get("name")?.as_str())?;
     if !NAMES.contains(&name) {
@@ -91,7 +91,7 @@ pub(crate) fn from_v3(
     json: &Json,
     parse: ParseType<'_>,
 ) -> Option<Result<Option<DataType>, String>> {
-    let inner = inner_words(json)?;
+    let inner = inner_metadata(json)?;
     let wrap = |inner: Json| {
         let inner = parse(&inner, Dialect::V3).map_err(MetadataError::into_why)?.data_type;
         match inner.repr() {

@@ -19,8 +19,8 @@ impl Record {
     pub(super) fn to_metadata(&self, dialect: Dialect, endian: Endian) -> Option<Json> {
         let descr = |field: &Field| {
             let order = field.endian().unwrap_or(endian);
-            let words = field.data_type().to_metadata(Dialect::V2, order)?;
-            let mut items = vec![Json::from(field.name()), words];
+            let metadata = field.data_type().to_metadata(Dialect::V2, order)?;
+            let mut items = vec![Json::from(field.name()), metadata];
             if !field.shape().is_empty() {
                 items.push(Json::from(field.shape()));
             }
@@ -36,9 +36,9 @@ impl Record {
                 .into(),
             Dialect::V3 => {
                 let member = |field: &Field| {
-                    let words = field.data_type().to_metadata(dialect, endian)?;
+                    let metadata = field.data_type().to_metadata(dialect, endian)?;
                     let object = Object::new().with("name", field.name());
-                    field.shape().is_empty().then(|| Json::from(object.with("data_type", words)))
+                    field.shape().is_empty().then(|| Json::from(object.with("data_type", metadata)))
                 };
                 let fields = self.fields().iter().map(member).collect::<Option<Vec<_>>>()?;
                 let configuration = Object::new().with("fields", fields);

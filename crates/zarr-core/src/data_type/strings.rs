@@ -24,7 +24,7 @@ fn draft_object(what: &str, typestr: String) -> Json {
 }
 
 /// Bytes of fixed length as a dialect's metadata.
-pub(super) fn bytes_spelling(len: usize, dialect: Dialect) -> Json {
+pub(super) fn bytes_to_metadata(len: usize, dialect: Dialect) -> Json {
     let typestr = format!("|S{len}");
     match dialect {
         Dialect::V2 => Json::from(typestr),
@@ -34,7 +34,7 @@ pub(super) fn bytes_spelling(len: usize, dialect: Dialect) -> Json {
 }
 
 /// UTF-32 of fixed length as a dialect's metadata.
-pub(super) fn utf32_spelling(len: usize, dialect: Dialect, endian: Endian) -> Json {
+pub(super) fn utf32_to_metadata(len: usize, dialect: Dialect, endian: Endian) -> Json {
     let typestr = format!("{}U{len}", endian.mark());
     match dialect {
         Dialect::V2 => Json::from(typestr),

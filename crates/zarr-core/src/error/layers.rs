@@ -163,7 +163,7 @@ pub enum MetadataError {
     Unsupported(#[from] Unsupported),
     /// The format cannot represent something that the model holds.
     #[error("{format} cannot say {what}; {hint}")]
-    CannotSpell {
+    CannotRepresent {
         /// The format that was to be written.
         format: &'static str,
         /// What it cannot represent.

@@ -216,19 +216,19 @@ impl ConsolidatedDocument {
             (Dialect::V3, Some(copies)) => {
                 let mut inline =
                     Object::new().with("kind", "inline").with("must_understand", false);
-                self.spell(copies, &mut inline);
+                self.write_entries(copies, &mut inline);
                 whole.insert(INLINE, inline);
             }
             (Dialect::V2 | Dialect::Draft, None) => return Ok(None),
             (Dialect::V2 | Dialect::Draft, Some(copies)) => {
                 whole.insert("zarr_consolidated_format", 1u64);
-                self.spell(copies, &mut whole);
+                self.write_entries(copies, &mut whole);
             }
         }
         Ok(Some(Json::Object(whole).to_pretty().into_bytes().into()))
     }
 
-    fn spell(&self, copies: &ConsolidatedEntries, held: &mut Object) {
+    fn write_entries(&self, copies: &ConsolidatedEntries, held: &mut Object) {
         let named = |(key, copy)| Some((self.name(key)?.to_owned(), self.copy(copy)));
         let mut entries: Vec<(String, Json)> = copies.entries.iter().filter_map(named).collect();
         // zarr-python 3 requires the children of one group next to each other.

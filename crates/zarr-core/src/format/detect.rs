@@ -30,7 +30,7 @@ pub(crate) enum Found {
     /// A hierarchy of this format begins here.
     Format(Arc<dyn Format>),
     /// A draft's hierarchy begins here; its documents may have to tell how their keys end, see
-    /// [`Draft::settle`].
+    /// [`Draft::with_suffix_of`].
     Draft(Draft),
     /// Nothing is here.
     Nothing,

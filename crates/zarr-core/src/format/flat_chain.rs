@@ -121,13 +121,13 @@ fn object_type(filter: &CodecSpec, registry: &Registry) -> Result<Option<DataTyp
 /// The type of the items that `vlen-array` stores.
 fn items(filter: &CodecSpec, registry: &Registry) -> Result<DataType, MetadataError> {
     let member = "filters: vlen-array: dtype";
-    let words = filter.configuration.get("dtype");
-    let words = words.ok_or_else(|| MetadataError::invalid(member, "is missing"))?;
-    let parsed = registry.parse_data_type(words, Dialect::V2)?;
+    let dtype = filter.configuration.get("dtype");
+    let dtype = dtype.ok_or_else(|| MetadataError::invalid(member, "is missing"))?;
+    let parsed = registry.parse_data_type(dtype, Dialect::V2)?;
     let repr = parsed.data_type.repr();
     if parsed.endian == Some(Endian::Big) || repr.is_none_or(|repr| repr == Repr::Variable) {
         let hint = "items are little-endian ones of a fixed size that is known here".into();
-        let name = format!("arrays of {}", words.brief());
+        let name = format!("arrays of {}", dtype.brief());
         return Err(Unsupported { what: "data type", name, hint }.into());
     }
     Ok(parsed.data_type)

@@ -20,7 +20,7 @@ pub type Documents = Vec<(StoreKey, Bytes)>;
 
 /// Where in a document something stands.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct DocumentMember {
     /// The document's key.
     pub key: StoreKey,
     /// The member, or `None` if the document is the thing itself (`.zattrs`).
@@ -99,7 +99,7 @@ pub trait Format: Debug + Send + Sync {
     /// The documents of a new node: the one that makes it a node first.
     ///
     /// # Errors
-    /// [`MetadataError::CannotSpell`] for what the dialect cannot represent.
+    /// [`MetadataError::CannotRepresent`] for what the dialect cannot represent.
     fn create(&self, path: &NodePath, node: &NodeMetadata) -> Result<Documents, MetadataError>;
 
     /// The documents of a new hierarchy itself, before any node.
@@ -117,13 +117,17 @@ pub trait Format: Debug + Send + Sync {
     ///
     /// # Errors
     /// [`StoreError::InvalidKey`] for a path that makes no keys.
-    fn attributes_place(&self, path: &NodePath, kind: NodeKind) -> Result<Place, StoreError>;
+    fn attributes_member(
+        &self,
+        path: &NodePath,
+        kind: NodeKind,
+    ) -> Result<DocumentMember, StoreError>;
 
     /// Where the shape of an array stands.
     ///
     /// # Errors
     /// [`StoreError::InvalidKey`] for a path that makes no keys.
-    fn shape_place(&self, path: &NodePath) -> Result<Place, StoreError>;
+    fn shape_member(&self, path: &NodePath) -> Result<DocumentMember, StoreError>;
 
     /// What of an array's document says where its elements are: its shape and its chunk grid.
     fn layout(&self, document: &Json) -> Layout {
@@ -133,7 +137,7 @@ pub trait Format: Debug + Send + Sync {
     /// Gives an array's document another shape and another chunk grid.
     ///
     /// # Errors
-    /// [`MetadataError::CannotSpell`] if the dialect cannot represent the grid.
+    /// [`MetadataError::CannotRepresent`] if the dialect cannot represent the grid.
     fn regrid(
         &self,
         document: &mut Object,
@@ -141,16 +145,16 @@ pub trait Format: Debug + Send + Sync {
         grid: &dyn ChunkGrid,
     ) -> Result<(), MetadataError> {
         let member = "chunk_grid";
-        let Some(Json::Object(mut words)) = grid.to_metadata(self.dialect()) else {
+        let Some(Json::Object(mut metadata)) = grid.to_metadata(self.dialect()) else {
             return Err(members::cannot(self.name(), "such a chunk grid", "choose v3 or a draft"));
         };
         // The drafts keep the separator of chunk keys there (D-045).
         let old = document.get(member).and_then(Json::as_object);
         if let Some(separator) = old.and_then(|old| old.get("separator")) {
-            words.insert("separator", separator.clone());
+            metadata.insert("separator", separator.clone());
         }
         document.insert("shape", shape);
-        document.insert(member, words);
+        document.insert(member, metadata);
         Ok(())
     }
 

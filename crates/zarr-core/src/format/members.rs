@@ -168,20 +168,20 @@ pub(super) fn cannot(
     what: impl Into<String>,
     hint: impl Into<String>,
 ) -> MetadataError {
-    MetadataError::CannotSpell { format, what: what.into(), hint: hint.into() }
+    MetadataError::CannotRepresent { format, what: what.into(), hint: hint.into() }
 }
 
 /// The type as a dialect's metadata, or the error that it cannot be represented.
-pub(super) fn spell_type(
+pub(super) fn type_to_metadata(
     array: &ArrayMetadata,
     dialect: Dialect,
     format: &'static str,
 ) -> Result<Json, MetadataError> {
-    let spelled = |dialect| array.data_type.to_metadata(dialect, array.endian());
-    spelled(dialect).ok_or_else(|| {
+    let metadata = |dialect| array.data_type.to_metadata(dialect, array.endian());
+    metadata(dialect).ok_or_else(|| {
         let mut hint = String::from("choose another type");
         for other in [Dialect::V3, Dialect::V2, Dialect::Draft] {
-            if spelled(other).is_some() {
+            if metadata(other).is_some() {
                 hint.push_str(&format!(", or {other}"));
             }
         }
@@ -190,7 +190,10 @@ pub(super) fn spell_type(
 }
 
 /// The fill value as a dialect's metadata.
-pub(super) fn spell_fill(array: &ArrayMetadata, dialect: Dialect) -> Result<Json, MetadataError> {
+pub(super) fn fill_to_metadata(
+    array: &ArrayMetadata,
+    dialect: Dialect,
+) -> Result<Json, MetadataError> {
     let data_type = array.data_type.stored_in(Some(array.endian()));
     let json = fill_value::to_json(&data_type, array.fill_value.as_ref(), dialect)?;
     // Only v2 writes a NaN without its bits (Z2-051).
@@ -209,7 +212,7 @@ pub(super) fn spell_fill(array: &ArrayMetadata, dialect: Dialect) -> Result<Json
 }
 
 /// The chunk shape, which v2 and the drafts must have.
-pub(super) fn spell_chunk_shape(
+pub(super) fn regular_chunk_shape(
     array: &ArrayMetadata,
     format: &'static str,
 ) -> Result<Vec<u64>, MetadataError> {

@@ -23,7 +23,7 @@ pub(crate) use self::detect::{Found, PROBES, array_documents, detect};
 pub use self::draft::Draft;
 pub(crate) use self::draft::SingleDocument;
 pub use self::encoding::{JsonEncoding, MetadataEncoding};
-pub use self::interface::{Child, Documents, Format, Layout, Place};
+pub use self::interface::{Child, DocumentMember, Documents, Format, Layout};
 pub use self::names::is_zarr_key;
 pub use self::reading::Reading;
 pub use self::v2::V2;

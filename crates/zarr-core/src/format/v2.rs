@@ -3,10 +3,10 @@
 use super::children::{kind_by_key, supposed_children};
 use super::flat_chain::{flat_chain, serialized};
 use super::members::{
-    attributes, attributes_with_dimensions, cannot, document, invalid, lengths, parse_fill,
-    parse_object, spell_chunk_shape, spell_fill, spell_type, xarray_dimensions,
+    attributes, attributes_with_dimensions, cannot, document, fill_to_metadata, invalid, lengths,
+    parse_fill, parse_object, regular_chunk_shape, type_to_metadata, xarray_dimensions,
 };
-use super::{Child, Documents, Format, JsonEncoding, Place, Reading};
+use super::{Child, DocumentMember, Documents, Format, JsonEncoding, Reading};
 use crate::codec::{CodecSpec, reversing_codec};
 use crate::data_type::DataType;
 use crate::dialect::Dialect;
@@ -115,12 +115,20 @@ impl Format for V2 {
         true
     }
 
-    fn attributes_place(&self, path: &NodePath, _: NodeKind) -> Result<Place, StoreError> {
-        Ok(Place { key: path.key_below(ATTRIBUTES)?, member: None, may_be_absent: true })
+    fn attributes_member(
+        &self,
+        path: &NodePath,
+        _: NodeKind,
+    ) -> Result<DocumentMember, StoreError> {
+        Ok(DocumentMember { key: path.key_below(ATTRIBUTES)?, member: None, may_be_absent: true })
     }
 
-    fn shape_place(&self, path: &NodePath) -> Result<Place, StoreError> {
-        Ok(Place { key: path.key_below(ARRAY)?, member: Some("shape"), may_be_absent: false })
+    fn shape_member(&self, path: &NodePath) -> Result<DocumentMember, StoreError> {
+        Ok(DocumentMember {
+            key: path.key_below(ARRAY)?,
+            member: Some("shape"),
+            may_be_absent: false,
+        })
     }
 
     fn children(
@@ -306,10 +314,10 @@ fn array_document(array: &ArrayMetadata) -> Result<Object, MetadataError> {
     let mut object = Object::new()
         .with("zarr_format", 2u64)
         .with("shape", &array.shape[..])
-        .with("chunks", &spell_chunk_shape(array, "v2")?[..])
-        .with("dtype", spell_type(array, Dialect::V2, "v2")?)
+        .with("chunks", &regular_chunk_shape(array, "v2")?[..])
+        .with("dtype", type_to_metadata(array, Dialect::V2, "v2")?)
         .with("compressor", compressor)
-        .with("fill_value", spell_fill(array, Dialect::V2)?)
+        .with("fill_value", fill_to_metadata(array, Dialect::V2)?)
         .with("order", order)
         .with("filters", filters)
         .with("dimension_separator", separator.to_string());

@@ -2,10 +2,10 @@
 
 use super::children::supposed_children;
 use super::members::{
-    INLINE, attributes, cannot, document, invalid, lengths, parse_fill, parse_node_object,
-    spell_fill, spell_type,
+    INLINE, attributes, cannot, document, fill_to_metadata, invalid, lengths, parse_fill,
+    parse_node_object, type_to_metadata,
 };
-use super::{Child, Documents, Format, JsonEncoding, Place, Reading};
+use super::{Child, DocumentMember, Documents, Format, JsonEncoding, Reading};
 use crate::codec::CodecSpec;
 use crate::data_type::DataType;
 use crate::dialect::Dialect;
@@ -107,16 +107,24 @@ impl Format for V3 {
         true
     }
 
-    fn attributes_place(&self, path: &NodePath, _: NodeKind) -> Result<Place, StoreError> {
-        Ok(Place {
+    fn attributes_member(
+        &self,
+        path: &NodePath,
+        _: NodeKind,
+    ) -> Result<DocumentMember, StoreError> {
+        Ok(DocumentMember {
             key: path.key_below(DOCUMENT)?,
             member: Some("attributes"),
             may_be_absent: false,
         })
     }
 
-    fn shape_place(&self, path: &NodePath) -> Result<Place, StoreError> {
-        Ok(Place { key: path.key_below(DOCUMENT)?, member: Some("shape"), may_be_absent: false })
+    fn shape_member(&self, path: &NodePath) -> Result<DocumentMember, StoreError> {
+        Ok(DocumentMember {
+            key: path.key_below(DOCUMENT)?,
+            member: Some("shape"),
+            may_be_absent: false,
+        })
     }
 
     fn children(
@@ -198,7 +206,7 @@ fn parse_array(
     let parsed = reading.registry.parse_data_type(&declared_type, Dialect::V3)?;
     if let DataType::Unknown { .. } = parsed.data_type {
         let mut lack = lacking("data type", extension("data_type", declared_type.clone())?.0);
-        if let Some(Ok(inner)) = crate::data_type::optional::inner_words(&declared_type) {
+        if let Some(Ok(inner)) = crate::data_type::optional::inner_metadata(&declared_type) {
             lack.hint = format!(
                 "elements that may be missing are to be of a fixed size, of a type that is known; {} is no such type",
                 inner.brief()
@@ -446,7 +454,7 @@ fn array_document(array: &ArrayMetadata) -> Result<Object, MetadataError> {
         .collect::<Result<_, _>>()?;
     let declared = match &array.declared_type {
         // An alias is kept (T-39).
-        Json::Null => spell_type(array, Dialect::V3, "v3")?,
+        Json::Null => type_to_metadata(array, Dialect::V3, "v3")?,
         declared => declared.clone(),
     };
     let mut object = Object::new()
@@ -459,7 +467,7 @@ fn array_document(array: &ArrayMetadata) -> Result<Object, MetadataError> {
             "chunk_key_encoding",
             named(encoding, Object::new().with("separator", separator.to_string())),
         )
-        .with("fill_value", spell_v3_fill(array)?)
+        .with("fill_value", v3_fill_to_metadata(array)?)
         .with("codecs", codecs)
         .with("attributes", array.attributes.clone());
     if let Some(names) = &array.dimension_names {
@@ -470,13 +478,13 @@ fn array_document(array: &ArrayMetadata) -> Result<Object, MetadataError> {
 }
 
 /// `raw_bytes` has base64 where `r24` has a list (F-039, F-049).
-fn spell_v3_fill(array: &ArrayMetadata) -> Result<Json, MetadataError> {
+fn v3_fill_to_metadata(array: &ArrayMetadata) -> Result<Json, MetadataError> {
     let alias = array.declared_type.as_object().is_some();
     match (&array.data_type, &array.fill_value) {
         (DataType::Raw { .. }, Some(fill)) if alias => {
             Ok(Json::from(crate::data_type::fill_value::base64_encode(fill.as_bytes())))
         }
-        _ => spell_fill(array, Dialect::V3),
+        _ => fill_to_metadata(array, Dialect::V3),
     }
 }
 

@@ -690,7 +690,7 @@ impl ArrayBuilder<Hierarchy> {
     ///
     /// # Errors
     /// [`AccessError::Exists`], [`AccessError::ReadOnly`]; [`AccessError::Argument`] for a wrong or missing
-    /// property; [`MetadataError::CannotSpell`] for what the format cannot represent;
+    /// property; [`MetadataError::CannotRepresent`] for what the format cannot represent;
     /// [`StoreError::NotCapable`] where chunks are to be purged and the store cannot list.
     pub fn create(self) -> Result<Array> {
         block_on(self.build()).map(|(hierarchy, core)| hierarchy.array_of(core))

@@ -26,7 +26,7 @@ impl ArrayNode {
         match self.context.format.dialect() {
             Dialect::V3 => {
                 let format = &self.context.format;
-                let mut place = format.attributes_place(&self.path, NodeKind::Array)?;
+                let mut place = format.attributes_member(&self.path, NodeKind::Array)?;
                 place.member = Some("dimension_names");
                 self.context.edit(&self.path, &place, |_| Ok(names.clone())).await?;
             }

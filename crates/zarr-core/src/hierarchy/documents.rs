@@ -9,7 +9,7 @@ use super::leftovers::CreateMode;
 use super::new_document::NewDocument;
 use crate::array::compare_and_swap::{self, Edited};
 use crate::error::{AccessError, Error, ErrorKind, MetadataError, Result};
-use crate::format::{Documents, Place};
+use crate::format::{DocumentMember, Documents};
 use crate::json::{Json, Object};
 use crate::metadata::{ArrayMetadata, GroupMetadata, NodeKind, NodeMetadata};
 use crate::path::NodePath;
@@ -151,7 +151,7 @@ impl HierarchyContext {
             // Further documents are objects. Members that another writer has set replace these.
             let ours = Json::parse_tolerant(&bytes).ok();
             let ours = ours.and_then(|(json, _)| json.as_object().cloned()).unwrap_or_default();
-            let place = Place { key: key.clone(), member: None, may_be_absent: true };
+            let place = DocumentMember { key: key.clone(), member: None, may_be_absent: true };
             let merge = |theirs: Json| {
                 let theirs = theirs.as_object().cloned().unwrap_or_default();
                 Ok(ours.clone().into_iter().chain(theirs).collect::<Object>().into())
@@ -172,7 +172,7 @@ impl HierarchyContext {
         {
             return Err(AccessError::Exists("a group").into());
         }
-        let place = self.format.attributes_place(&root, NodeKind::Group)?;
+        let place = self.format.attributes_member(&root, NodeKind::Group)?;
         Ok(self.writeable()?.erase(&place.key).await?)
     }
 
@@ -213,7 +213,7 @@ impl HierarchyContext {
     pub async fn edit(
         &self,
         path: &NodePath,
-        place: &Place,
+        place: &DocumentMember,
         change: impl FnMut(Json) -> Result<Json>,
     ) -> Result<Json> {
         let (after, refreshed) = self.edit_and_refresh(path, place, change).await?;
@@ -225,7 +225,7 @@ impl HierarchyContext {
     pub async fn edit_and_refresh(
         &self,
         path: &NodePath,
-        place: &Place,
+        place: &DocumentMember,
         change: impl FnMut(Json) -> Result<Json>,
     ) -> Result<(Json, Result<()>)> {
         self.writeable().map_err(|e| self.at(path, e).at_key(&place.key))?;
@@ -236,7 +236,7 @@ impl HierarchyContext {
     async fn edit_now(
         &self,
         path: &NodePath,
-        place: &Place,
+        place: &DocumentMember,
         mut change: impl FnMut(Json) -> Result<Json>,
     ) -> Result<Json> {
         let at = |e: Error| self.at(path, e).at_key(&place.key);

@@ -99,7 +99,7 @@ impl HierarchyContext {
         kind: NodeKind,
         mut change: impl FnMut(&mut Object),
     ) -> Result<Object> {
-        let place = self.format.attributes_place(path, kind).map_err(|e| self.at(path, e))?;
+        let place = self.format.attributes_member(path, kind).map_err(|e| self.at(path, e))?;
         if place.may_be_absent {
             // A document of attributes makes no node, and none must be left where a node was erased.
             self.node(path).await?;

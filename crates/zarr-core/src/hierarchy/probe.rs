@@ -79,7 +79,7 @@ impl HierarchyContext {
             Found::Nothing => return Ok(None),
             Found::Format(format) => format,
             Found::Draft(mut draft) => {
-                if draft.is_unsettled() {
+                if draft.needs_suffix() {
                     let keys = match store.listable() {
                         Ok(listable) => {
                             let listing = listable.list_prefix(&StorePrefix::new("meta/")?).await;
@@ -87,7 +87,7 @@ impl HierarchyContext {
                         }
                         Err(_) => Vec::new(),
                     };
-                    draft = draft.settle(&keys, &mut reading).map_err(at_root)?;
+                    draft = draft.with_suffix_of(&keys, &mut reading).map_err(at_root)?;
                 }
                 Arc::new(draft.with_plain_text(options.plain_draft))
             }

@@ -87,7 +87,7 @@ impl ArrayNode {
     ) -> Result<Reshaped> {
         let context = &self.context;
         context.writeable().map_err(|e| self.at(e))?;
-        let place = context.format.shape_place(&self.path).map_err(|e| self.at(e))?;
+        let place = context.format.shape_member(&self.path).map_err(|e| self.at(e))?;
         let member = place.member.unwrap_or("shape");
         for _ in 0..MAX_ATTEMPTS {
             let (state, seen) = self.read_state().await?;

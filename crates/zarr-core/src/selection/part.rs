@@ -212,7 +212,7 @@ impl ResolvedSelection {
     }
 
     /// The same elements, seen with axis `i` being what axis `order[i]` was.
-    pub(crate) fn turned(&self, order: &[usize]) -> ResolvedSelection {
+    pub(crate) fn transposed(&self, order: &[usize]) -> ResolvedSelection {
         ResolvedSelection(match &self.0 {
             Elements::Region(region) => {
                 Elements::Region(Region::new(order.iter().map(|&a| region.intervals()[a].clone())))

@@ -233,8 +233,9 @@ fn concatenated(
 ) -> Result<AxisIndices, AccessError> {
     let mut list = Vec::new();
     let mut reserve = |count: u64| {
-        let room = usize::try_from(count).ok().and_then(|count| list.try_reserve_exact(count).ok());
-        room.ok_or(AccessError::TooLarge {
+        let reserved =
+            usize::try_from(count).ok().and_then(|count| list.try_reserve_exact(count).ok());
+        reserved.ok_or(AccessError::TooLarge {
             what: "the list of coordinates in these blocks",
             size: count.saturating_mul(size_of::<u64>() as u64),
             hint: "select fewer blocks, or neighbours in order",

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use super::begun::{self, Touched};
+use super::abandoned::{self, AffectedKeys};
 use super::io_threads::{self, may_block, run};
 use super::{
     ByteRange, Bytes, Capabilities, GetOptions, Got, ListOptions, Listing, Payload, Precondition,
@@ -32,8 +32,8 @@ struct FromSync(Arc<dyn SyncStore>);
 
 impl FromSync {
     /// Waits for what dropped calls are still changing; almost always there is nothing.
-    async fn settled(&self, touched: impl Into<Touched>) {
-        begun::settled(|| self.0.name(), touched).await;
+    async fn wait_for_abandoned(&self, keys: impl Into<AffectedKeys>) {
+        abandoned::wait_for(|| self.0.name(), keys).await;
     }
 
     async fn elsewhere<T: Send + 'static>(
@@ -47,11 +47,11 @@ impl FromSync {
     /// Changes keys on another thread.
     async fn change<T: Send + 'static>(
         &self,
-        touched: impl Into<Touched>,
+        keys: impl Into<AffectedKeys>,
         change: impl FnOnce(&dyn SyncStore) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let store = self.0.clone();
-        let (caller, worker) = begun::change(|| self.0.name(), touched.into());
+        let (caller, worker) = abandoned::change(|| self.0.name(), keys.into());
         let changed = run(move || Some(worker.begin()?.run(|| change(&*store))));
         let changed = changed.await.flatten();
         drop(caller);
@@ -78,7 +78,7 @@ impl Store for FromSync {
     }
 
     async fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> Result<Option<Got>, StoreError> {
-        self.settled(key).await;
+        self.wait_for_abandoned(key).await;
         if may_block() {
             return self.0.get(key, how);
         }
@@ -95,7 +95,7 @@ impl Store for FromSync {
         key: &StoreKey,
         how: SnapshotOptions<'_>,
     ) -> Result<Option<Box<dyn Snapshot>>, StoreError> {
-        self.settled(key).await;
+        self.wait_for_abandoned(key).await;
         let opened = if may_block() {
             self.0.open(key, how)?
         } else {
@@ -116,7 +116,7 @@ impl Store for FromSync {
         value: Option<Payload<'_>>,
         only_if: Precondition<'_>,
     ) -> Result<bool, StoreError> {
-        self.settled(key).await;
+        self.wait_for_abandoned(key).await;
         if may_block() {
             return self.0.put(key, value, only_if);
         }
@@ -134,7 +134,7 @@ impl Store for FromSync {
         absent: &[StoreKey],
         leftovers: &[StoreKey],
     ) -> Result<Option<StoreKey>, StoreError> {
-        self.settled(key).await;
+        self.wait_for_abandoned(key).await;
         if may_block() {
             return self.0.create(key, value, absent, leftovers);
         }
@@ -144,7 +144,7 @@ impl Store for FromSync {
     }
 
     async fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
-        self.settled(prefix).await;
+        self.wait_for_abandoned(prefix).await;
         if may_block() {
             return self.0.erase_prefix(prefix);
         }
@@ -153,7 +153,7 @@ impl Store for FromSync {
     }
 
     async fn list_prefix(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
-        self.settled(prefix).await;
+        self.wait_for_abandoned(prefix).await;
         if may_block() {
             return self.0.list_prefix(prefix);
         }
@@ -166,7 +166,7 @@ impl Store for FromSync {
         prefix: &StorePrefix,
         how: ListOptions,
     ) -> Result<Listing, StoreError> {
-        self.settled(prefix).await;
+        self.wait_for_abandoned(prefix).await;
         if may_block() {
             return self.0.list_dir(prefix, how);
         }
@@ -175,7 +175,7 @@ impl Store for FromSync {
     }
 
     async fn link(&self, prefix: &StorePrefix, erase: bool) -> Result<bool, StoreError> {
-        self.settled(prefix).await;
+        self.wait_for_abandoned(prefix).await;
         if may_block() {
             return self.0.link(prefix, erase);
         }
@@ -185,7 +185,7 @@ impl Store for FromSync {
 
     async fn flush(&self) -> Result<(), StoreError> {
         let all = StorePrefix::root();
-        self.settled(&all).await;
+        self.wait_for_abandoned(&all).await;
         if may_block() {
             return self.0.flush();
         }

@@ -5,7 +5,7 @@
 //! readable, writeable and listable (D-133 … D-137), and compare-and-swap, which guarded writes need. A call that a store
 //! is not capable of is a clear error.
 
-pub mod begun;
+pub mod abandoned;
 mod block_on;
 mod from_sync;
 mod io_threads;

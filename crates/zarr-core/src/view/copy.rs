@@ -115,7 +115,7 @@ const LEAST: usize = 4;
 
 /// Two axes of a copy: along the one cells follow each other in the source, along the other in the target.
 #[derive(Debug)]
-pub(super) struct Turn {
+pub(super) struct TransposedCopy {
     cell: usize,
     /// How many cells they have: the source's, and the target's.
     lens: [usize; 2],
@@ -125,9 +125,9 @@ pub(super) struct Turn {
     from_step: isize,
 }
 
-impl Turn {
+impl TransposedCopy {
     /// Takes the two axes out of those of a copy of runs of `run` bytes; `None`, and all stay, if it has none.
-    pub fn of(axes: &mut Vec<Axis<2>>, cell: usize, run: usize) -> Option<Turn> {
+    pub fn of(axes: &mut Vec<Axis<2>>, cell: usize, run: usize) -> Option<TransposedCopy> {
         let along = |window: usize| {
             let follows = |axis: &Axis<2>| axis.1[window] == cell as isize && axis.0 >= LEAST;
             axes.iter().position(follows).filter(|_| run == cell)
@@ -137,7 +137,7 @@ impl Turn {
         let (target_axis, source_axis) = (axes[target], axes[source]);
         axes.remove(source.max(target));
         axes.remove(source.min(target));
-        Some(Turn {
+        Some(TransposedCopy {
             cell,
             lens: [source_axis.0, target_axis.0],
             to_step: source_axis.1[0],
@@ -168,7 +168,7 @@ impl Turn {
     /// Copies the cells from `begin` to before `end` along the two axes.
     ///
     /// # Safety
-    /// As [`Turn::copy`].
+    /// As [`TransposedCopy::copy`].
     unsafe fn square(
         &self,
         from: *const u8,
@@ -194,10 +194,10 @@ impl Turn {
         }
     }
 
-    /// As [`Turn::square`], in tiles of `N` rows of 16 bytes, and what is left over cell by cell.
+    /// As [`TransposedCopy::square`], in tiles of `N` rows of 16 bytes, and what is left over cell by cell.
     ///
     /// # Safety
-    /// As [`Turn::square`].
+    /// As [`TransposedCopy::square`].
     unsafe fn tiles<const N: usize>(
         &self,
         from: *const u8,
@@ -219,10 +219,10 @@ impl Turn {
         }
     }
 
-    /// As [`Turn::square`], cell by cell.
+    /// As [`TransposedCopy::square`], cell by cell.
     ///
     /// # Safety
-    /// As [`Turn::square`].
+    /// As [`TransposedCopy::square`].
     unsafe fn cells(&self, from: *const u8, to: *mut u8, begin: [usize; 2], end: [usize; 2]) {
         let (cell, count) = (self.cell, end[1] - begin[1]);
         for s in begin[0]..end[0] {
@@ -237,7 +237,7 @@ impl Turn {
     /// Where a cell is in the source and in the target.
     ///
     /// # Safety
-    /// As [`Turn::copy`], of this cell.
+    /// As [`TransposedCopy::copy`], of this cell.
     unsafe fn places(
         &self,
         from: *const u8,

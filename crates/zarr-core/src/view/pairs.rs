@@ -64,7 +64,7 @@ pub(super) fn pairs(
     }
     let strides = [&strides[0][..], &strides[1][..]];
     let (axes, run) = merged(&lens, strides, whole.cell);
-    leap(&jumps, [start, 0], &mut |at| {
+    visit_sums(&jumps, [start, 0], &mut |at| {
         steps(&axes, at, run, &mut |[w, a], run| {
             visit(w, a, run);
             true
@@ -73,12 +73,12 @@ pub(super) fn pairs(
 }
 
 /// Calls `visit` with every sum of one of each of the jumps, in C order.
-fn leap(jumps: &[Vec<[isize; 2]>], at: [isize; 2], visit: &mut impl FnMut([isize; 2])) {
+fn visit_sums(jumps: &[Vec<[isize; 2]>], at: [isize; 2], visit: &mut impl FnMut([isize; 2])) {
     match jumps.split_first() {
         None => visit(at),
         Some((first, inner)) => {
             for jump in first {
-                leap(inner, [at[0] + jump[0], at[1] + jump[1]], visit);
+                visit_sums(inner, [at[0] + jump[0], at[1] + jump[1]], visit);
             }
         }
     }
@@ -148,7 +148,7 @@ mod tests {
                     own.iter().zip(&shape).fold(0, |at, (c, len)| at * len + c) as usize * 2
                 };
 
-                let whole = View::new(&memory, &shape, 2).permuted(&order);
+                let whole = View::new(&memory, &shape, 2).transposed(&order);
                 let mut alone = vec![0; coordinates.len() * 2];
                 ViewMut::new(&mut alone, &part.shape(), 2).gather(&part, &whole);
                 let due = coordinates.iter().flat_map(|c| memory[at(c)..at(c) + 2].to_vec());
@@ -157,7 +157,7 @@ mod tests {
                 let new: Vec<u8> =
                     (0..coordinates.len()).flat_map(|n| (1000 + n as u16).to_ne_bytes()).collect();
                 let mut found = memory.clone();
-                let mut view = ViewMut::new(&mut found, &shape, 2).permuted(&order);
+                let mut view = ViewMut::new(&mut found, &shape, 2).transposed(&order);
                 view.scatter(&part, &View::new(&new, &part.shape(), 2));
                 let mut due = memory.clone();
                 for (n, c) in coordinates.iter().enumerate() {

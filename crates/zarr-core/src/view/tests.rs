@@ -12,7 +12,7 @@ fn numbers(n: u8) -> Vec<u8> {
 #[test]
 fn permuted_views_read_in_the_new_order() {
     let memory = numbers(24);
-    let view = View::new(&memory, &[2, 3, 4], 1).permuted(&[2, 0, 1]);
+    let view = View::new(&memory, &[2, 3, 4], 1).transposed(&[2, 0, 1]);
     assert_eq!(
         view.to_bytes()[..],
         [0, 4, 8, 12, 16, 20, 1, 5, 9, 13, 17, 21, 2, 6, 10, 14, 18, 22, 3, 7, 11, 15, 19, 23]
@@ -35,7 +35,7 @@ fn parts_and_pieces_are_where_they_should_be() {
 #[test]
 fn spans_are_the_same_bytes_of_every_cell() {
     let mut memory = numbers(24);
-    let view = View::new(&memory, &[2, 3], 4).permuted(&[1, 0]);
+    let view = View::new(&memory, &[2, 3], 4).transposed(&[1, 0]);
     assert_eq!(view.span(1, 2).to_bytes()[..], [1, 2, 13, 14, 5, 6, 17, 18, 9, 10, 21, 22]);
     assert_eq!(view.span(0, 4).to_bytes(), view.to_bytes());
     assert_eq!(view.part(&Region::new([2..3, 1..2])).span(3, 1).as_bytes(), Some(&[23][..]));
@@ -121,7 +121,7 @@ proptest! {
             start..start + 1 + (seed >> (a * 5)) % (n - start)
         }));
         let whole = View::new(&memory, &shape, cell);
-        let source = whole.part(&region).permuted(&order);
+        let source = whole.part(&region).transposed(&order);
         let mut got = vec![0; source.len() * cell];
         ViewMut::new(&mut got, &source.shape(), cell).copy_swapped(&source, unit);
         let part = region.shape();
@@ -141,7 +141,7 @@ proptest! {
         // And back to where they came from.
         let mut back = memory.clone();
         back.fill(0);
-        let mut there = ViewMut::new(&mut back, &shape, cell).part(&region).permuted(&order);
+        let mut there = ViewMut::new(&mut back, &shape, cell).part(&region).transposed(&order);
         there.copy_swapped(&View::new(&got, &source.shape(), cell), unit);
         prop_assert_eq!(there.as_view().to_bytes(), source.to_bytes());
     }
@@ -165,13 +165,13 @@ fn every_piece_of_a_view_keeps_its_buffer() {
     };
     let view = View::new(&cells, &[2, 3], VAR_REF_SIZE).with_var_buffer(Some(&var_buffer));
     let right = Region::new([0..2, 1..3]);
-    assert_eq!(texts(&view.clone().permuted(&[1, 0])), ["a", "", "bb", "é", "ccc", "f"]);
+    assert_eq!(texts(&view.clone().transposed(&[1, 0])), ["a", "", "bb", "é", "ccc", "f"]);
     assert_eq!(texts(&view.part(&right)), ["bb", "ccc", "é", "f"]);
 
     let mut target = vec![0; cells.len()];
     let mut whole =
         ViewMut::new(&mut target, &[2, 3], VAR_REF_SIZE).with_var_buffer(Some(&var_buffer));
-    whole.reborrow().permuted(&[1, 0]).copy_from(&view.clone().permuted(&[1, 0]));
+    whole.reborrow().transposed(&[1, 0]).copy_from(&view.clone().transposed(&[1, 0]));
     assert_eq!(texts(&whole.as_view()), texts(&view));
     assert_eq!(texts(&whole.reborrow().part(&right).as_view()), ["bb", "ccc", "é", "f"]);
     let (mut left, right) = whole.split_at(1, 2);

@@ -34,7 +34,7 @@ impl Window {
         }) || self.len() == 0
     }
 
-    pub fn permuted(self, order: &[usize]) -> Window {
+    pub fn transposed(self, order: &[usize]) -> Window {
         assert!(is_permutation(order, self.shape.len()), "an axis order names every axis once");
         Window {
             shape: order.iter().map(|&a| self.shape[a]).collect(),

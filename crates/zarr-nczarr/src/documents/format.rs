@@ -6,7 +6,7 @@
 use std::sync::{Arc, OnceLock};
 
 use zarr_core::data_type::{base64_decode, base64_encode};
-use zarr_core::format::{Child, Documents, Format, Layout, MetadataEncoding, Place};
+use zarr_core::format::{Child, DocumentMember, Documents, Format, Layout, MetadataEncoding};
 use zarr_core::grid::ChunkGrid;
 use zarr_core::store::{Bytes, Listing, StoreKey, StorePrefix};
 use zarr_core::{
@@ -204,11 +204,15 @@ impl Format for NcFormat {
     fn groups_are_explicit(&self) -> bool {
         self.inner.groups_are_explicit()
     }
-    fn attributes_place(&self, path: &NodePath, kind: NodeKind) -> Result<Place, StoreError> {
-        self.inner.attributes_place(path, kind)
+    fn attributes_member(
+        &self,
+        path: &NodePath,
+        kind: NodeKind,
+    ) -> Result<DocumentMember, StoreError> {
+        self.inner.attributes_member(path, kind)
     }
-    fn shape_place(&self, path: &NodePath) -> Result<Place, StoreError> {
-        self.inner.shape_place(path)
+    fn shape_member(&self, path: &NodePath) -> Result<DocumentMember, StoreError> {
+        self.inner.shape_member(path)
     }
     fn layout(&self, document: &Json) -> Layout {
         self.inner.layout(document)

@@ -35,7 +35,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use object_store::path::Path;
 use tokio::sync::Semaphore;
-use zarr_core::store::begun::{self, Touched};
+use zarr_core::store::abandoned::{self, AffectedKeys};
 use zarr_core::store::{
     Capabilities, GetOptions, Got, ListOptions, Listing, Payload, Precondition, Snapshot,
     SnapshotOptions, Store, StoreKey, StorePrefix, check_size,
@@ -219,7 +219,7 @@ impl ObjectStore {
         T: Send + 'static,
         F: Future<Output = Result<T, StoreError>> + Send,
     {
-        begun::settled(|| self.0.location.name.clone(), &StorePrefix::root()).await;
+        abandoned::wait_for(|| self.0.location.name.clone(), &StorePrefix::root()).await;
         let (session, permits) = self.session()?;
         let task = Task::start(async move {
             let permit = permits.acquire_owned().await;
@@ -235,7 +235,7 @@ impl ObjectStore {
     /// these keys wait for it (decision 0141).
     async fn spawn_change<T, F>(
         &self,
-        touched: impl Into<Touched>,
+        touched: impl Into<AffectedKeys>,
         change: impl FnOnce(Session) -> F + Send + 'static,
     ) -> Result<T, StoreError>
     where
@@ -243,9 +243,9 @@ impl ObjectStore {
         F: Future<Output = Result<T, StoreError>> + Send,
     {
         let touched = touched.into();
-        begun::settled(|| self.0.location.name.clone(), touched.clone()).await;
+        abandoned::wait_for(|| self.0.location.name.clone(), touched.clone()).await;
         let (session, permits) = self.session()?;
-        let (caller, worker) = begun::change(|| self.0.location.name.clone(), touched);
+        let (caller, worker) = abandoned::change(|| self.0.location.name.clone(), touched);
         let task = Task::start(async move {
             let permit = permits.acquire_owned().await;
             let running = worker.begin()?;

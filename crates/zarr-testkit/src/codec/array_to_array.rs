@@ -24,7 +24,7 @@ pub(super) fn check(subject: &Subject<'_>, codec: &dyn ArrayToArray) {
             continue;
         };
         if let Some(order) = order {
-            let turned = View::new(chunk, shape, cell).permuted(order).to_bytes().into_owned();
+            let turned = View::new(chunk, shape, cell).transposed(order).to_bytes().into_owned();
             assert!(encoded == turned, "{name}: encode turns the axes as axis_order says");
         }
         let what = format!("{name}: decode of what encode made");

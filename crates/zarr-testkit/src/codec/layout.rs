@@ -29,13 +29,13 @@ pub(super) fn views(
     let plain = View::new(elements, shape, cell);
     let order = reversed(shape.len());
     let turned_shape: Vec<u64> = shape.iter().rev().copied().collect();
-    let turned = plain.clone().permuted(&order).to_bytes().into_owned();
+    let turned = plain.clone().transposed(&order).to_bytes().into_owned();
     let (wide, place) = wider(shape);
     let mut around = memory(&wide, cell);
     ViewMut::new(&mut around, &wide, cell).part(&place).copy_from(&plain);
     let mut see = |how: &str, view: View<'_>| see(how, view.with_var_buffer(var_buffer));
     see("in C order", plain);
-    see("in F order", View::new(&turned, &turned_shape, cell).permuted(&order));
+    see("in F order", View::new(&turned, &turned_shape, cell).transposed(&order));
     see("inside a wider box", View::new(&around, &wide, cell).part(&place));
 }
 
@@ -52,8 +52,8 @@ pub(super) fn filled(
     let order = reversed(shape.len());
     let turned_shape: Vec<u64> = shape.iter().rev().copied().collect();
     let mut turned = memory(shape, cell);
-    fill(ViewMut::new(&mut turned, &turned_shape, cell).permuted(&order));
-    let turned = View::new(&turned, &turned_shape, cell).permuted(&order).to_bytes().into_owned();
+    fill(ViewMut::new(&mut turned, &turned_shape, cell).transposed(&order));
+    let turned = View::new(&turned, &turned_shape, cell).transposed(&order).to_bytes().into_owned();
     let (wide, place) = wider(shape);
     let mut around = memory(&wide, cell);
     fill(ViewMut::new(&mut around, &wide, cell).part(&place));

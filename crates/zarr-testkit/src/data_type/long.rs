@@ -33,7 +33,7 @@ fn written_and_read(subject: &Subject<'_>, dialect: Dialect, fill: &FillValue) {
     let mut metadata = good(metadata, format_args!("{what} described"));
     metadata.fill_value = Some(fill.clone());
     let metadata = match metadata.converted_to(dialect, subject.registry) {
-        Err(MetadataError::CannotSpell { .. }) if dialect != Dialect::V3 => return,
+        Err(MetadataError::CannotRepresent { .. }) if dialect != Dialect::V3 => return,
         converted => good(converted, format_args!("{what}, in that one's words")),
     };
     let created = Home::create(subject.registry, dialect, metadata);

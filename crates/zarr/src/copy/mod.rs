@@ -66,7 +66,7 @@ pub struct Progress {
 /// too.
 ///
 /// # Errors
-/// [`AccessError::Exists`]; [`MetadataError::CannotSpell`] naming the obstacle; [`AccessError::Argument`] for a chunk
+/// [`AccessError::Exists`]; [`MetadataError::CannotRepresent`] naming the obstacle; [`AccessError::Argument`] for a chunk
 /// shape that fits no array; what either store meets.
 pub fn copy(
     source: &Node,
@@ -132,7 +132,7 @@ pub fn copy(
         let hint = "copy without `--strict` (library: `CopyOptions::strict`) to leave it behind";
         let what = format!("all of it: {what}");
         return Err(
-            MetadataError::CannotSpell { format: "the copy", what, hint: hint.into() }.into()
+            MetadataError::CannotRepresent { format: "the copy", what, hint: hint.into() }.into()
         );
     }
     let mut consolidated = Vec::new();
@@ -307,7 +307,7 @@ const WAYS_OUT: &str =
 /// The error, saying how a copy gets round it, where it does.
 fn with_way_out(error: Error) -> Error {
     match error.cause() {
-        zarr_core::Cause::Metadata(MetadataError::CannotSpell { what, .. })
+        zarr_core::Cause::Metadata(MetadataError::CannotRepresent { what, .. })
             if ["codec", "compress", "chunk"].iter().any(|word| what.contains(word)) =>
         {
             error.with_hint(WAYS_OUT)

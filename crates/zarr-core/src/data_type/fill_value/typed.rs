@@ -109,7 +109,7 @@ pub(crate) fn to_json(
 ) -> std::result::Result<Json, MetadataError> {
     let Some(value) = value else {
         return match dialect {
-            Dialect::V3 => Err(MetadataError::CannotSpell {
+            Dialect::V3 => Err(MetadataError::CannotRepresent {
                 format: "v3",
                 what: "an undefined fill value".into(),
                 hint: "give one, such as 0".into(),

@@ -11,8 +11,8 @@ use crate::error::{MetadataError, Unsupported};
 use crate::format::Reading;
 use crate::format::flat_chain::{flat_chain, serialized};
 use crate::format::members::{
-    attributes, attributes_with_dimensions, cannot, invalid, lengths, parse_fill, spell_fill,
-    spell_type, xarray_dimensions,
+    attributes, attributes_with_dimensions, cannot, fill_to_metadata, invalid, lengths, parse_fill,
+    type_to_metadata, xarray_dimensions,
 };
 use crate::grid::{ChunkGrid, ChunkKeys, RegularGrid};
 use crate::json::{Json, Object};
@@ -63,13 +63,13 @@ pub(super) fn parse(
     let shape = lengths("shape", object.get("shape"), &reading.limits)?;
 
     let declared_type = object.get("data_type").cloned().unwrap_or(Json::Null);
-    let spelling = declared_type.as_str().unwrap_or_default();
+    let name = declared_type.as_str().unwrap_or_default();
     // Rows 12 and 13: NumPy's forms, and complex types where the text has none.
-    if spelling.starts_with('|') || era > Era::E1 && spelling.get(1..2) == Some("c") {
-        let what = format!("`data_type`: `{spelling}` is none of the draft's core types");
+    if name.starts_with('|') || era > Era::E1 && name.get(1..2) == Some("c") {
+        let what = format!("`data_type`: `{name}` is none of the draft's core types");
         if reading.tolerate(what).is_err() {
             let hint = "the draft spells it otherwise, and the reading is strict".into();
-            unsupported.push(Unsupported { what: "data type", name: spelling.into(), hint });
+            unsupported.push(Unsupported { what: "data type", name: name.into(), hint });
         }
     }
     let mut parsed = reading.registry.parse_data_type(&declared_type, Dialect::Draft)?;
@@ -145,12 +145,18 @@ pub(super) fn parse(
             .warnings
             .push(format!("`{name}`: it is not a member of an array's document; ignored"));
     }
-    let fill_words = match (&parsed.data_type, &declared_type) {
+    let declared_fill_json = match (&parsed.data_type, &declared_type) {
         (DataType::Raw { .. }, Json::Object(_)) => void_fill(&declared_fill),
         _ => declared_fill.clone(),
     };
     let mut array = ArrayMetadata {
-        fill_value: parse_fill(&parsed.data_type, &fill_words, Dialect::Draft, &codecs, reading)?,
+        fill_value: parse_fill(
+            &parsed.data_type,
+            &declared_fill_json,
+            Dialect::Draft,
+            &codecs,
+            reading,
+        )?,
         dimension_names: xarray_dimensions(&attributes_, shape.len()),
         attributes: attributes_,
         unknown,
@@ -387,7 +393,10 @@ pub(super) fn document(array: &ArrayMetadata, text: bool) -> Result<Object, Meta
     }
     let (data_type, fill_value) = match &array.data_type {
         DataType::Raw { size } if !text => void(*size, array.fill_value.as_ref()),
-        _ => (spell_type(array, Dialect::Draft, FORMAT)?, spell_fill(array, Dialect::Draft)?),
+        _ => (
+            type_to_metadata(array, Dialect::Draft, FORMAT)?,
+            fill_to_metadata(array, Dialect::Draft)?,
+        ),
     };
     let mut object = Object::new()
         .with("shape", &array.shape[..])

@@ -82,7 +82,7 @@ pub(crate) fn parse(
         (Some(era), _, _) => era,
         (None, "application/json", _) => Era::E2,
         (None, _, Some(_)) => Era::E4,
-        // Whether it is E3 the documents tell; see `Draft::settle`.
+        // Whether it is E3 the documents tell; see `Draft::with_suffix_of`.
         (None, _, None) => Era::E4,
     };
     let mut unsupported = Vec::new();
@@ -93,7 +93,7 @@ pub(crate) fn parse(
     if era < Era::E4 {
         frozen = Some(frozen_era(era));
     }
-    let unsettled = suffix.is_none() && era == Era::E4 && asked.is_none();
+    let needs_suffix = suffix.is_none() && era == Era::E4 && asked.is_none();
     let default = if era < Era::E4 { "" } else { encoding.key_suffix() };
     Ok(Draft {
         era,
@@ -102,7 +102,7 @@ pub(crate) fn parse(
         frozen,
         unsupported,
         text: false,
-        unsettled,
+        needs_suffix,
     })
 }
 
@@ -117,17 +117,17 @@ pub(super) fn frozen_era(era: Era) -> String {
 
 impl Draft {
     /// Whether only the documents' keys tell the suffix, since the entry point says none.
-    pub(crate) fn is_unsettled(&self) -> bool {
-        self.unsettled
+    pub(crate) fn needs_suffix(&self) -> bool {
+        self.needs_suffix
     }
 
     /// Takes the suffix that the keys below `meta/` have: the default, or none at all (draft-v3.md 2.2).
-    pub(crate) fn settle(
+    pub(crate) fn with_suffix_of(
         mut self,
         keys: &[StoreKey],
         reading: &mut Reading<'_>,
     ) -> Result<Self, MetadataError> {
-        self.unsettled = false;
+        self.needs_suffix = false;
         let any = |ends: [String; 2]| {
             keys.iter().any(|key| ends.iter().any(|end| key.as_str().ends_with(end.as_str())))
         };

@@ -19,7 +19,7 @@ pub(crate) use self::single_document::SingleDocument;
 use super::children::kind_by_key;
 use super::encoding::{CORE, JsonEncoding, MetadataEncoding};
 use super::members::{document, parse_object};
-use super::{Child, Documents, Format, Place, Reading};
+use super::{Child, DocumentMember, Documents, Format, Reading};
 use crate::dialect::{Dialect, Era};
 use crate::error::{AccessError, MetadataError, StoreError, Unsupported};
 use crate::json::{Json, Object};
@@ -40,7 +40,7 @@ pub struct Draft {
     /// Why no element of the hierarchy can be read, if so.
     unsupported: Vec<Unsupported>,
     /// Whether the suffix is still a guess.
-    unsettled: bool,
+    needs_suffix: bool,
 }
 
 impl Default for Draft {
@@ -59,7 +59,7 @@ impl Draft {
             text: false,
             frozen: None,
             unsupported: Vec::new(),
-            unsettled: false,
+            needs_suffix: false,
         }
     }
 
@@ -240,16 +240,24 @@ impl Format for Draft {
         false
     }
 
-    fn attributes_place(&self, path: &NodePath, kind: NodeKind) -> Result<Place, StoreError> {
+    fn attributes_member(
+        &self,
+        path: &NodePath,
+        kind: NodeKind,
+    ) -> Result<DocumentMember, StoreError> {
         let (key, may_be_absent) = match kind {
             NodeKind::Array => (self.array_key(path)?, false),
             NodeKind::Group => (self.group_key(path)?, true),
         };
-        Ok(Place { key, member: Some("attributes"), may_be_absent })
+        Ok(DocumentMember { key, member: Some("attributes"), may_be_absent })
     }
 
-    fn shape_place(&self, path: &NodePath) -> Result<Place, StoreError> {
-        Ok(Place { key: self.array_key(path)?, member: Some("shape"), may_be_absent: false })
+    fn shape_member(&self, path: &NodePath) -> Result<DocumentMember, StoreError> {
+        Ok(DocumentMember {
+            key: self.array_key(path)?,
+            member: Some("shape"),
+            may_be_absent: false,
+        })
     }
 
     /// Q5: a list of codecs among an array's attributes is its filters.

@@ -7,7 +7,7 @@ use crate::error::{AccessError, MetadataError, StoreError};
 use crate::format::Reading;
 use crate::format::encoding::JsonEncoding;
 use crate::format::members::{cannot, parse_object};
-use crate::format::{Child, Documents, Format, Place};
+use crate::format::{Child, DocumentMember, Documents, Format};
 use crate::json::Json;
 use crate::metadata::{NodeKind, NodeMetadata};
 use crate::path::NodePath;
@@ -51,8 +51,8 @@ impl SingleDocument {
         &self.key
     }
 
-    fn place(&self, member: &'static str) -> Place {
-        Place { key: self.key.clone(), member: Some(member), may_be_absent: false }
+    fn place(&self, member: &'static str) -> DocumentMember {
+        DocumentMember { key: self.key.clone(), member: Some(member), may_be_absent: false }
     }
 }
 
@@ -110,11 +110,11 @@ impl Format for SingleDocument {
         true
     }
 
-    fn attributes_place(&self, _: &NodePath, _: NodeKind) -> Result<Place, StoreError> {
+    fn attributes_member(&self, _: &NodePath, _: NodeKind) -> Result<DocumentMember, StoreError> {
         Ok(self.place("attributes"))
     }
 
-    fn shape_place(&self, _: &NodePath) -> Result<Place, StoreError> {
+    fn shape_member(&self, _: &NodePath) -> Result<DocumentMember, StoreError> {
         Ok(self.place("shape"))
     }
 

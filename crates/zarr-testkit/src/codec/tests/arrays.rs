@@ -164,7 +164,7 @@ impl ArrayToArray for Turned {
 
     fn encode(&self, chunk: View<'_>) -> Result<Vec<u8>, CodecError> {
         let flawed = self.flaw == IgnoresStrides && chunk.as_bytes().is_none();
-        let mut bytes = chunk.permuted(&self.order).to_bytes().into_owned();
+        let mut bytes = chunk.transposed(&self.order).to_bytes().into_owned();
         match self.flaw {
             _ if flawed => bytes.reverse(),
             LosesLast => drop(bytes.pop()),
@@ -188,7 +188,7 @@ impl ArrayToArray for Turned {
             return Err(CodecError::corrupt("broken", "another length"));
         }
         let cell = out.element_size();
-        let mut turned = out.permuted(&self.order);
+        let mut turned = out.transposed(&self.order);
         let shape = turned.shape();
         turned.copy_from(&View::new(&encoded, &shape, cell));
         Ok(())

@@ -2,7 +2,7 @@
 //!
 //! A change that another thread makes has two halves: the caller's future holds a [`Caller`], the thread that does
 //! the work a [`Worker`]. A future that is dropped before the work begins cancels it. Dropped later, it notes the
-//! keys here; [`settled`] lets every later call on one of them wait until the work has ended. Keys are known by the
+//! keys here; [`wait_for`] lets every later call on one of them wait until the work has ended. Keys are known by the
 //! store's name, so that all handles of one store in this process wait for one another.
 
 use std::cell::Cell;
@@ -18,42 +18,42 @@ use crate::sync::lock;
 
 /// The keys of a store that a call reads or changes.
 #[derive(Clone, Debug)]
-pub enum Touched {
+pub enum AffectedKeys {
     /// One key.
     Key(StoreKey),
     /// Every key below a prefix.
     Below(StorePrefix),
 }
 
-impl From<&StoreKey> for Touched {
+impl From<&StoreKey> for AffectedKeys {
     fn from(key: &StoreKey) -> Self {
-        Touched::Key(key.clone())
+        AffectedKeys::Key(key.clone())
     }
 }
 
-impl From<&StorePrefix> for Touched {
+impl From<&StorePrefix> for AffectedKeys {
     fn from(prefix: &StorePrefix) -> Self {
-        Touched::Below(prefix.clone())
+        AffectedKeys::Below(prefix.clone())
     }
 }
 
 /// The same with the store's name before it: `file:///x.zarr` and `a/c/0` are where `file:///x.zarr/a` and `c/0` are.
 #[derive(Debug)]
-struct Place {
+struct KeysOfStore {
     text: String,
     is_prefix: bool,
 }
 
-impl Place {
-    fn new(store: &str, touched: &Touched) -> Place {
-        let (key, is_prefix) = match touched {
-            Touched::Key(key) => (key.as_str(), false),
-            Touched::Below(prefix) => (prefix.as_str(), true),
+impl KeysOfStore {
+    fn new(store: &str, keys: &AffectedKeys) -> KeysOfStore {
+        let (key, is_prefix) = match keys {
+            AffectedKeys::Key(key) => (key.as_str(), false),
+            AffectedKeys::Below(prefix) => (prefix.as_str(), true),
         };
-        Place { text: format!("{}/{key}", store.trim_end_matches('/')), is_prefix }
+        KeysOfStore { text: format!("{}/{key}", store.trim_end_matches('/')), is_prefix }
     }
 
-    fn meets(&self, other: &Place) -> bool {
+    fn overlaps(&self, other: &KeysOfStore) -> bool {
         self.text == other.text
             || self.is_prefix && other.text.starts_with(&self.text)
             || other.is_prefix && self.text.starts_with(&other.text)
@@ -66,7 +66,7 @@ struct Abandoned {
     id: u64,
     /// A forked process has its parent's notes, and not the threads that do the work.
     process: u32,
-    place: Place,
+    keys_of_store: KeysOfStore,
     ended: Shared<oneshot::Receiver<()>>,
 }
 
@@ -91,7 +91,7 @@ enum Stage {
 pub struct Caller<N: Fn() -> String> {
     stage: Arc<Mutex<Stage>>,
     store: N,
-    touched: Touched,
+    keys: AffectedKeys,
 }
 
 /// The half of a change that goes to the thread that makes it.
@@ -106,10 +106,10 @@ pub struct Running {
     _end: oneshot::Sender<()>,
 }
 
-/// The two halves of a change of `touched` keys in the store of this name.
-pub fn change<N: Fn() -> String>(store: N, touched: impl Into<Touched>) -> (Caller<N>, Worker) {
+/// The two halves of a change of `keys` in the store of this name.
+pub fn change<N: Fn() -> String>(store: N, keys: impl Into<AffectedKeys>) -> (Caller<N>, Worker) {
     let stage = Arc::new(Mutex::new(Stage::Waiting));
-    (Caller { stage: stage.clone(), store, touched: touched.into() }, Worker(stage))
+    (Caller { stage: stage.clone(), store, keys: keys.into() }, Worker(stage))
 }
 
 thread_local! {
@@ -169,28 +169,28 @@ impl<N: Fn() -> String> Drop for Caller<N> {
             Stage::Cancelled | Stage::Abandoned(_) | Stage::Ended => return,
         }
         // The store is asked for its name while no lock is held.
-        let place = Place::new(&(self.store)(), &self.touched);
+        let keys_of_store = KeysOfStore::new(&(self.store)(), &self.keys);
         let mut stage = lock(&self.stage);
         if let Stage::Running(ended) = &*stage {
             let (id, ended) = (NEXT.fetch_add(1, Ordering::Relaxed), ended.clone());
             let mut all = lock(&ABANDONED);
-            all.push(Abandoned { id, process: std::process::id(), place, ended });
+            all.push(Abandoned { id, process: std::process::id(), keys_of_store, ended });
             COUNT.store(all.len(), Ordering::SeqCst);
             *stage = Stage::Abandoned(id);
         }
     }
 }
 
-/// Waits until no dropped call is still changing `touched` keys of the store of this name.
-pub async fn settled(store: impl Fn() -> String, touched: impl Into<Touched>) {
+/// Waits until no dropped call is still changing `keys` of the store of this name.
+pub async fn wait_for(store: impl Fn() -> String, keys: impl Into<AffectedKeys>) {
     if COUNT.load(Ordering::SeqCst) == 0 || IS_WORKING.get() {
         return;
     }
-    let place = Place::new(&store(), &touched.into());
+    let wanted = KeysOfStore::new(&store(), &keys.into());
     let process = std::process::id();
     let met: Vec<_> = lock(&ABANDONED)
         .iter()
-        .filter(|work| work.process == process && work.place.meets(&place))
+        .filter(|work| work.process == process && work.keys_of_store.overlaps(&wanted))
         .map(|work| work.ended.clone())
         .collect();
     // Those that are dropped from now on are not earlier than this call.
@@ -204,16 +204,16 @@ mod tests {
     use super::*;
     use crate::store::block_on as wait;
 
-    fn key(text: &str) -> Touched {
-        Touched::Key(StoreKey::new(text).unwrap())
+    fn key(text: &str) -> AffectedKeys {
+        AffectedKeys::Key(StoreKey::new(text).unwrap())
     }
 
-    fn below(text: &str) -> Touched {
-        Touched::Below(StorePrefix::new(text).unwrap())
+    fn below(text: &str) -> AffectedKeys {
+        AffectedKeys::Below(StorePrefix::new(text).unwrap())
     }
 
-    fn is_settled(store: &str, touched: Touched) -> bool {
-        settled(|| store.to_owned(), touched).now_or_never().is_some()
+    fn is_settled(store: &str, keys: AffectedKeys) -> bool {
+        wait_for(|| store.to_owned(), keys).now_or_never().is_some()
     }
 
     #[test]
@@ -239,7 +239,7 @@ mod tests {
             assert!(is_settled("test://b/x", other));
         }
         assert!(is_settled("test://c/x", key("a/0")));
-        let waiting = std::thread::spawn(move || wait(settled(store, key("a/0"))));
+        let waiting = std::thread::spawn(move || wait(wait_for(store, key("a/0"))));
         drop(running);
         waiting.join().expect("it is woken");
         assert!(is_settled("test://b/x", below("")));
