@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, RwLock};
 
 use bytes::Bytes;
 use zarr_core::store::{
-    Capabilities, GetOptions, Got, ListOptions, Listing, Payload, Precondition, SnapshotOptions,
-    Store, StoreKey, StorePrefix, SyncSnapshot, SyncStore, Version, from_sync,
+    Capabilities, GetOptions, Got, ListOptions, Listing, Payload, Precondition, Result,
+    SnapshotOptions, Store, StoreKey, StorePrefix, SyncSnapshot, SyncStore, Version, from_sync,
 };
 use zarr_core::{Access, StoreError, sync};
 
@@ -90,13 +90,13 @@ impl MemoryStore {
         sync::read(&self.values)
     }
 
-    fn values_mut(&self) -> Result<sync::RwLockWriteGuard<'_, Values>, StoreError> {
+    fn values_mut(&self) -> Result<sync::RwLockWriteGuard<'_, Values>> {
         if self.read_only { Err(StoreError::ReadOnly) } else { Ok(sync::write(&self.values)) }
     }
 }
 
 /// `memory://` opens a fresh store, `memory://NAME` the process's store of that name.
-pub(crate) fn open(url: &str, access: Access) -> Result<Arc<dyn Store>, StoreError> {
+pub(crate) fn open(url: &str, access: Access) -> Result<Arc<dyn Store>> {
     let name = url.split_once("://").map_or(url, |(_, name)| name);
     let store = match name {
         "" => MemoryStore::new(),
@@ -114,7 +114,7 @@ impl SyncStore for MemoryStore {
         Capabilities { create: true, cheap_ranges: true, ..Capabilities::FULL }
     }
 
-    fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> Result<Option<Got>, StoreError> {
+    fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> Result<Option<Got>> {
         let values = self.values();
         let Some(value) = values.map.get(key.as_str()) else { return Ok(None) };
         let version = how.version.then(|| value.version());
@@ -125,7 +125,7 @@ impl SyncStore for MemoryStore {
         &self,
         key: &StoreKey,
         how: SnapshotOptions<'_>,
-    ) -> Result<Option<Box<dyn SyncSnapshot>>, StoreError> {
+    ) -> Result<Option<Box<dyn SyncSnapshot>>> {
         // Versions are small here, and always known.
         Ok(how.in_memory(key, self.get(key, GetOptions { version: true, ..how.to_get() })?))
     }
@@ -135,7 +135,7 @@ impl SyncStore for MemoryStore {
         key: &StoreKey,
         value: Option<Payload<'_>>,
         only_if: Precondition<'_>,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<bool> {
         let bytes = value.map(Payload::into_bytes).transpose()?;
         let mut values = self.values_mut()?;
         if only_if.compares() {
@@ -159,7 +159,7 @@ impl SyncStore for MemoryStore {
         value: Payload<'_>,
         absent: &[StoreKey],
         leftovers: &[StoreKey],
-    ) -> Result<Option<StoreKey>, StoreError> {
+    ) -> Result<Option<StoreKey>> {
         let bytes = value.into_bytes()?;
         let mut values = self.values_mut()?;
         let mut keys = [key].into_iter().chain(absent);
@@ -173,7 +173,7 @@ impl SyncStore for MemoryStore {
         Ok(None)
     }
 
-    fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
+    fn erase_prefix(&self, prefix: &StorePrefix) -> Result<()> {
         let mut values = self.values_mut()?;
         let below: Vec<Box<str>> = values.below(prefix.as_str()).map(Box::from).collect();
         for key in below {
@@ -182,14 +182,14 @@ impl SyncStore for MemoryStore {
         Ok(())
     }
 
-    fn list_prefix(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
+    fn list_prefix(&self, prefix: &StorePrefix) -> Result<Listing> {
         let values = self.values();
         let keys = values.below(prefix.as_str()).map(StoreKey::new);
         Ok(keys.collect::<Result<Vec<_>, _>>()?.into())
     }
 
     /// Steps over what is below each prefix it finds.
-    fn list_dir(&self, prefix: &StorePrefix, _: ListOptions) -> Result<Listing, StoreError> {
+    fn list_dir(&self, prefix: &StorePrefix, _: ListOptions) -> Result<Listing> {
         let values = self.values();
         let prefix = prefix.as_str();
         let mut listing = Listing::default();

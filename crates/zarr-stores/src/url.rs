@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use zarr_core::StoreError;
+use zarr_core::store::Result;
 
 use crate::percent::decode;
 
@@ -11,7 +12,7 @@ use crate::percent::decode;
 ///
 /// # Errors
 /// [`StoreError::InvalidUrl`] for a URL of another host or scheme, or one that is not well formed.
-pub(crate) fn to_path(location: &str) -> Result<PathBuf, StoreError> {
+pub(crate) fn to_path(location: &str) -> Result<PathBuf> {
     let invalid =
         |why: &str| StoreError::InvalidUrl { url: location.to_owned(), why: why.to_owned() };
     let rest = match location.split_once("://") {

@@ -48,6 +48,9 @@ pub use self::timer::pause;
 pub use self::version::Version;
 use crate::error::StoreError;
 
+/// What calls on stores return.
+pub type Result<T, E = StoreError> = std::result::Result<T, E>;
+
 /// A key/value store.
 ///
 /// A store's futures make progress on their own threads or on the thread that polls them; none needs a runtime of its

@@ -9,7 +9,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use zarr_core::StoreError;
-use zarr_core::store::StorePrefix;
+use zarr_core::store::{Result, StorePrefix};
 
 use super::lock::{self, Held, Mode};
 use super::path::{LOCK, flaw, is_own};
@@ -28,10 +28,7 @@ impl From<io::Error> for Failure {
     }
 }
 
-pub(super) fn erase_prefix(
-    store: &FilesystemStore,
-    prefix: &StorePrefix,
-) -> Result<(), StoreError> {
+pub(super) fn erase_prefix(store: &FilesystemStore, prefix: &StorePrefix) -> Result<()> {
     let folder = store.folder(prefix)?;
     erase_below(store, &folder).map_err(|failure| match failure {
         Failure::Io(source) => StoreError::io("erase", prefix)(source),
@@ -40,10 +37,7 @@ pub(super) fn erase_prefix(
 }
 
 /// Removes the link to a folder that `prefix` is, the root's among them; whether it was one.
-pub(super) fn erase_link(
-    store: &FilesystemStore,
-    prefix: &StorePrefix,
-) -> Result<bool, StoreError> {
+pub(super) fn erase_link(store: &FilesystemStore, prefix: &StorePrefix) -> Result<bool> {
     let link = link(store, prefix)?;
     if let Some(link) = &link {
         unlink(link).map_err(StoreError::io("erase", prefix))?;
@@ -52,10 +46,7 @@ pub(super) fn erase_link(
 }
 
 /// The link to a folder that `prefix` is, if it is one.
-pub(super) fn link(
-    store: &FilesystemStore,
-    prefix: &StorePrefix,
-) -> Result<Option<PathBuf>, StoreError> {
+pub(super) fn link(store: &FilesystemStore, prefix: &StorePrefix) -> Result<Option<PathBuf>> {
     let folder = store.folder(prefix)?;
     Ok((folder.is_symlink() && folder.is_dir()).then_some(folder))
 }

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use bytes::Bytes;
 use zarr_core::StoreError;
 use zarr_core::store::{
-    ByteRange, GetOptions, Got, Payload, StoreKey, SyncSnapshot, Target, Version, check_size,
+    ByteRange, GetOptions, Got, Payload, Result, StoreKey, SyncSnapshot, Target, Version,
+    check_size,
 };
 
 use super::lock::{Held, Mode};
@@ -35,7 +36,7 @@ impl<'a> KeyPath<'a> {
         store: &'a FilesystemStore,
         operation: &'static str,
         key: &'a StoreKey,
-    ) -> Result<Self, StoreError> {
+    ) -> Result<Self> {
         let path = path::below(&store.root, key.as_str())?;
         Ok(KeyPath { store, operation, key, path })
     }
@@ -62,7 +63,7 @@ pub(super) struct OpenFile {
 }
 
 impl SyncSnapshot for OpenFile {
-    fn read(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>, StoreError> {
+    fn read(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>> {
         let read = |range: &ByteRange| {
             let mut bytes = Vec::new();
             self.read_into(*range, &mut bytes)?;
@@ -71,7 +72,7 @@ impl SyncSnapshot for OpenFile {
         ranges.iter().map(read).collect()
     }
 
-    fn read_into(&self, range: ByteRange, buf: &mut Vec<u8>) -> Result<(), StoreError> {
+    fn read_into(&self, range: ByteRange, buf: &mut Vec<u8>) -> Result<()> {
         let range = range.resolve(&self.key, self.size)?;
         let mut read = || {
             make_room(buf, range.end - range.start)?;
@@ -91,7 +92,7 @@ impl SyncSnapshot for OpenFile {
 
 /// Reading.
 impl KeyPath<'_> {
-    pub(super) fn get(&self, how: GetOptions<'_>) -> Result<Option<Got>, StoreError> {
+    pub(super) fn get(&self, how: GetOptions<'_>) -> Result<Option<Got>> {
         let GetOptions { limit, into, version } = how;
         let size = match into {
             Target::Exact(out) if !version && out.len() as u64 <= limit => {
@@ -111,11 +112,7 @@ impl KeyPath<'_> {
 
     /// The value and, if it is wanted, its version: its content, and which file it is, so that a value that was replaced
     /// by an equal one differs from one that was not.
-    fn read(
-        &self,
-        limit: u64,
-        version: bool,
-    ) -> Result<Option<(Bytes, Option<Version>)>, StoreError> {
+    fn read(&self, limit: u64, version: bool) -> Result<Option<(Bytes, Option<Version>)>> {
         let found = open(&self.path).map_err(|e| self.failed(e))?;
         let Some((file, size)) = found else { return Ok(None) };
         check_size(self.key, size, limit)?;
@@ -130,7 +127,7 @@ impl KeyPath<'_> {
 
     /// The file that holds the value now: another writer's is another file. For an update its mark is a version in any
     /// case: no other file bears it while this one is open.
-    pub(super) fn open(&self, for_update: bool) -> Result<Option<OpenFile>, StoreError> {
+    pub(super) fn open(&self, for_update: bool) -> Result<Option<OpenFile>> {
         let pin = || {
             let Some((file, size)) = open(&self.path)? else { return Ok(None) };
             let metadata = file.metadata()?;
@@ -142,7 +139,7 @@ impl KeyPath<'_> {
     }
 
     /// The version of the value that is there, of the same kind as `was`.
-    fn version_like(&self, was: Option<&Version>) -> Result<Option<Version>, StoreError> {
+    fn version_like(&self, was: Option<&Version>) -> Result<Option<Version>> {
         if !was.is_some_and(Version::is_mark) {
             return Ok(self.read(u64::MAX, true)?.and_then(|(_, version)| version));
         }
@@ -154,7 +151,7 @@ impl KeyPath<'_> {
     }
 
     /// Puts the value straight into `out`, if it has that size; returns its size.
-    fn read_exactly(&self, out: &mut [u8]) -> Result<Option<u64>, StoreError> {
+    fn read_exactly(&self, out: &mut [u8]) -> Result<Option<u64>> {
         // One byte more is asked for: if it does not come, that was all, and the size need not be asked for.
         let at_once = |out: &mut [u8]| {
             let mut more = [0];
@@ -180,7 +177,7 @@ impl KeyPath<'_> {
     }
 
     /// Puts a value of at most `limit` bytes into `buf`, in place of what was there; returns its size.
-    fn read_into(&self, buf: &mut Vec<u8>, limit: u64) -> Result<Option<u64>, StoreError> {
+    fn read_into(&self, buf: &mut Vec<u8>, limit: u64) -> Result<Option<u64>> {
         let mut read = || {
             let Some((mut file, size)) = open(&self.path)? else { return Ok(None) };
             if size <= limit {
@@ -195,7 +192,7 @@ impl KeyPath<'_> {
 
 /// Writing; a `mode` of `None` takes no lock.
 impl KeyPath<'_> {
-    pub(super) fn set(&self, value: &Payload<'_>, mode: Option<Mode>) -> Result<(), StoreError> {
+    pub(super) fn set(&self, value: &Payload<'_>, mode: Option<Mode>) -> Result<()> {
         self.retry(|| {
             let Some(staged) = self.stage(value)? else {
                 return Ok(None);
@@ -207,7 +204,7 @@ impl KeyPath<'_> {
         })
     }
 
-    pub(super) fn erase(&self, mode: Option<Mode>) -> Result<(), StoreError> {
+    pub(super) fn erase(&self, mode: Option<Mode>) -> Result<()> {
         if !self.holds_value()? {
             return Ok(());
         }
@@ -221,7 +218,7 @@ impl KeyPath<'_> {
         &self,
         value: Option<&Payload<'_>>,
         was: Option<&Version>,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<bool> {
         self.retry(|| {
             // Written before the lock is taken, so that others wait only for the comparison.
             let staged = match value {
@@ -253,7 +250,7 @@ impl KeyPath<'_> {
         value: &Payload<'_>,
         absent: &[KeyPath<'_>],
         leftovers: &[KeyPath<'_>],
-    ) -> Result<Option<StoreKey>, StoreError> {
+    ) -> Result<Option<StoreKey>> {
         self.retry(|| {
             let Some(staged) = self.stage(value)? else { return Ok(None) };
             let Some(_held) = self.lock(Some(Mode::Exclusive))? else { return Ok(None) };
@@ -291,10 +288,7 @@ impl KeyPath<'_> {
     }
 
     /// Tries until an attempt is not cut short because the folder vanished, for which it gives `None`.
-    fn retry<T>(
-        &self,
-        mut attempt: impl FnMut() -> Result<Option<T>, StoreError>,
-    ) -> Result<T, StoreError> {
+    fn retry<T>(&self, mut attempt: impl FnMut() -> Result<Option<T>>) -> Result<T> {
         for _ in 0..ATTEMPTS {
             if let Some(done) = attempt()? {
                 return Ok(done);
@@ -305,7 +299,7 @@ impl KeyPath<'_> {
     }
 
     /// Writes `value` beside its place. `None`: the folder had to be made first, or vanished.
-    fn stage(&self, value: &Payload<'_>) -> Result<Option<Staged>, StoreError> {
+    fn stage(&self, value: &Payload<'_>) -> Result<Option<Staged>> {
         self.store.written.note(self.folder());
         match Staged::write(self.folder(), value, self.store.sync) {
             Ok(staged) => return Ok(Some(staged)),
@@ -334,12 +328,12 @@ impl KeyPath<'_> {
     }
 
     /// Waits for the folder's lock, if the caller needs one. `None`: the folder vanished.
-    fn lock(&self, mode: Option<Mode>) -> Result<Option<Held>, StoreError> {
+    fn lock(&self, mode: Option<Mode>) -> Result<Option<Held>> {
         self.store.lock(self.folder(), mode).map_err(|e| not_locked(self.key, e))
     }
 
     /// Moves a staged value to its place. `None`: it vanished, with its folder.
-    fn rename_into(&self, staged: Staged) -> Result<Option<()>, StoreError> {
+    fn rename_into(&self, staged: Staged) -> Result<Option<()>> {
         match staged.move_to(&self.path) {
             Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
             Err(e) => Err(self.failed(e)),
@@ -347,7 +341,7 @@ impl KeyPath<'_> {
         }
     }
 
-    fn unlink(&self) -> Result<(), StoreError> {
+    fn unlink(&self) -> Result<()> {
         match fs::remove_file(&self.path) {
             Err(e) if is_absence(&e) => Ok(()),
             Err(e) => Err(self.failed(e)),
@@ -355,7 +349,7 @@ impl KeyPath<'_> {
         }
     }
 
-    fn sync_folder(&self) -> Result<(), StoreError> {
+    fn sync_folder(&self) -> Result<()> {
         if self.store.sync {
             sync_folder(self.folder()).map_err(|e| self.failed(e))
         } else {
@@ -364,7 +358,7 @@ impl KeyPath<'_> {
     }
 
     /// Whether there is something to erase: a folder, or a link to one, is not.
-    fn holds_value(&self) -> Result<bool, StoreError> {
+    fn holds_value(&self) -> Result<bool> {
         match fs::symlink_metadata(&self.path) {
             Err(e) if is_absence(&e) => Ok(false),
             Err(e) => Err(self.failed(e)),

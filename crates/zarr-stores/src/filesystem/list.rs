@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 use zarr_core::StoreError;
-use zarr_core::store::{Listing, StoreKey, StorePrefix};
+use zarr_core::store::{Listing, Result, StoreKey, StorePrefix};
 
 use super::path::{flaw, is_own};
 use super::{FilesystemStore, is_absence};
@@ -23,7 +23,7 @@ enum Kind {
 
 impl FilesystemStore {
     /// Every key below a prefix.
-    pub(super) fn list_below(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
+    pub(super) fn list_below(&self, prefix: &StorePrefix) -> Result<Listing> {
         let mut listing = Listing::default();
         let folder = self.folder(prefix)?;
         let walked = self.walk(&folder, prefix.as_str(), &mut listing);
@@ -38,7 +38,7 @@ impl FilesystemStore {
         &self,
         prefix: &StorePrefix,
         wanted: impl Fn(&Path) -> io::Result<bool>,
-    ) -> Result<Listing, StoreError> {
+    ) -> Result<Listing> {
         let mut listing = Listing::default();
         let Listing { keys, prefixes, left_out } = &mut listing;
         let folder = self.folder(prefix)?;

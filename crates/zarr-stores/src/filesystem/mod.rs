@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use zarr_core::store::{
-    Capabilities, GetOptions, Got, ListOptions, Listing, Payload, Precondition, SnapshotOptions,
-    Store, StoreKey, StorePrefix, SyncSnapshot, SyncStore, check_size, from_sync,
+    Capabilities, GetOptions, Got, ListOptions, Listing, Payload, Precondition, Result,
+    SnapshotOptions, Store, StoreKey, StorePrefix, SyncSnapshot, SyncStore, check_size, from_sync,
 };
 use zarr_core::{Access, StoreError};
 
@@ -94,7 +94,7 @@ impl FilesystemStore {
     ///
     /// # Errors
     /// [`StoreError::InvalidKey`] for a URL that names no folder of this machine.
-    pub fn from_url(location: &str) -> Result<Self, StoreError> {
+    pub fn from_url(location: &str) -> Result<Self> {
         url::to_path(location).map(Self::new)
     }
 
@@ -131,7 +131,7 @@ impl FilesystemStore {
     ///
     /// # Errors
     /// [`StoreError::ReadOnly`], or whatever kept the file from being made.
-    pub fn folds_case(&self) -> Result<bool, StoreError> {
+    pub fn folds_case(&self) -> Result<bool> {
         self.writable()?;
         let probe = || {
             fs::create_dir_all(&self.root)?;
@@ -144,14 +144,14 @@ impl FilesystemStore {
         probe().map_err(StoreError::io("probe", self.root.display()))
     }
 
-    fn folder(&self, prefix: &StorePrefix) -> Result<PathBuf, StoreError> {
+    fn folder(&self, prefix: &StorePrefix) -> Result<PathBuf> {
         match prefix.as_str().strip_suffix('/') {
             None => Ok(self.root.clone()),
             Some(key) => path::below(&self.root, key),
         }
     }
 
-    fn writable(&self) -> Result<(), StoreError> {
+    fn writable(&self) -> Result<()> {
         match self.access {
             Access::ReadOnly => Err(StoreError::ReadOnly),
             Access::ReadWrite => Ok(()),
@@ -172,7 +172,7 @@ impl FilesystemStore {
 }
 
 /// Opens a `file://` URL or a path: a folder, or an archive if a file on the way is named like one.
-pub(crate) fn open(url: &str, access: Access) -> Result<Arc<dyn Store>, StoreError> {
+pub(crate) fn open(url: &str, access: Access) -> Result<Arc<dyn Store>> {
     open_locking(url, access, true)
 }
 
@@ -182,11 +182,7 @@ pub(crate) fn open(url: &str, access: Access) -> Result<Arc<dyn Store>, StoreErr
 /// # Errors
 /// [`StoreError::InvalidUrl`] for a URL that names nothing of this machine, or a store that was left out of this
 /// build; the store's own.
-pub fn open_locking(
-    url: &str,
-    access: Access,
-    locking: bool,
-) -> Result<Arc<dyn Store>, StoreError> {
+pub fn open_locking(url: &str, access: Access, locking: bool) -> Result<Arc<dyn Store>> {
     let path = url::to_path(url)?;
     match url::store_on_the_way(&path).map(|(kind, ..)| kind) {
         None => Ok(from_sync(FilesystemStore::new(path).access(access).locking(locking))),
@@ -210,7 +206,7 @@ impl SyncStore for FilesystemStore {
         Capabilities { create: true, cheap_ranges: true, ..Capabilities::FULL }
     }
 
-    fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> Result<Option<Got>, StoreError> {
+    fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> Result<Option<Got>> {
         KeyPath::new(self, "get", key)?.get(how)
     }
 
@@ -218,7 +214,7 @@ impl SyncStore for FilesystemStore {
         &self,
         key: &StoreKey,
         how: SnapshotOptions<'_>,
-    ) -> Result<Option<Box<dyn SyncSnapshot>>, StoreError> {
+    ) -> Result<Option<Box<dyn SyncSnapshot>>> {
         if how.for_update && !cfg!(unix) {
             // Without a mark of the file the version is its content.
             return Ok(how.in_memory(key, self.get(key, how.to_get())?));
@@ -234,7 +230,7 @@ impl SyncStore for FilesystemStore {
         key: &StoreKey,
         value: Option<Payload<'_>>,
         only_if: Precondition<'_>,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<bool> {
         self.writable()?;
         let operation = if value.is_some() || only_if.compares() { "set" } else { "erase" };
         let place = KeyPath::new(self, operation, key)?;
@@ -258,7 +254,7 @@ impl SyncStore for FilesystemStore {
         value: Payload<'_>,
         absent: &[StoreKey],
         leftovers: &[StoreKey],
-    ) -> Result<Option<StoreKey>, StoreError> {
+    ) -> Result<Option<StoreKey>> {
         self.writable()?;
         let place = |key| KeyPath::new(self, "create", key);
         let absent = absent.iter().map(place).collect::<Result<Vec<_>, _>>()?;
@@ -266,21 +262,21 @@ impl SyncStore for FilesystemStore {
         place(key)?.create(&value, &absent, &leftovers)
     }
 
-    fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
+    fn erase_prefix(&self, prefix: &StorePrefix) -> Result<()> {
         self.writable()?;
         erase::erase_prefix(self, prefix)
     }
 
-    fn list_prefix(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
+    fn list_prefix(&self, prefix: &StorePrefix) -> Result<Listing> {
         self.list_below(prefix)
     }
 
     /// Reads one folder; and of the folders in it, until the first value, unless candidates are enough.
-    fn list_dir(&self, prefix: &StorePrefix, how: ListOptions) -> Result<Listing, StoreError> {
+    fn list_dir(&self, prefix: &StorePrefix, how: ListOptions) -> Result<Listing> {
         self.list_folder(prefix, |folder| Ok(how.candidates || self.holds_any(folder)?))
     }
 
-    fn link(&self, prefix: &StorePrefix, erase: bool) -> Result<bool, StoreError> {
+    fn link(&self, prefix: &StorePrefix, erase: bool) -> Result<bool> {
         if !erase {
             return Ok(erase::link(self, prefix)?.is_some());
         }
@@ -289,7 +285,7 @@ impl SyncStore for FilesystemStore {
     }
 
     /// Removes the lock files of the folders that were written to, and unfinished files of dead writers.
-    fn flush(&self) -> Result<(), StoreError> {
+    fn flush(&self) -> Result<()> {
         self.written.tidy();
         Ok(())
     }

@@ -7,6 +7,7 @@
 use std::path::{Path, PathBuf};
 
 use zarr_core::StoreError;
+use zarr_core::store::Result;
 
 /// The file that is locked, one in each folder (decision 0102).
 pub(super) const LOCK: &str = ".zarr-lock";
@@ -88,7 +89,7 @@ fn windows_flaw(segment: &str) -> Option<&'static str> {
 ///
 /// # Errors
 /// [`StoreError::InvalidKey`], naming the rule that is broken.
-pub(super) fn below(root: &Path, key: &str) -> Result<PathBuf, StoreError> {
+pub(super) fn below(root: &Path, key: &str) -> Result<PathBuf> {
     let invalid = |why: &str| StoreError::InvalidKey { key: key.to_owned(), why: why.to_owned() };
     let size = root.as_os_str().len() + 1 + key.len() + OWN_NAME;
     if let Some(why) = key.split('/').find_map(flaw) {

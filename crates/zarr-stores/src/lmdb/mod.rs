@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use zarr_core::store::{
-    ByteRange, Capabilities, GetOptions, Got, ListOptions, Listing, Payload, Precondition,
+    ByteRange, Capabilities, GetOptions, Got, ListOptions, Listing, Payload, Precondition, Result,
     SnapshotOptions, Store, StoreKey, StorePrefix, SyncSnapshot, SyncStore, Target, Version,
     check_size, from_sync,
 };
@@ -130,7 +130,7 @@ impl LmdbStore {
         operation: &'static str,
         key: &str,
         ask: impl FnMut(Snapshot<'_>) -> Result<T, Failed>,
-    ) -> Result<T, StoreError> {
+    ) -> Result<T> {
         let read = || self.env()?.map_or(Ok(T::default()), |env| env.read(ask));
         read().map_err(StoreError::io(operation, key))
     }
@@ -140,7 +140,7 @@ impl LmdbStore {
         operation: &'static str,
         key: &str,
         change: impl FnMut(Change<'_, '_>) -> Result<T, Failed>,
-    ) -> Result<T, StoreError> {
+    ) -> Result<T> {
         if self.access == Access::ReadOnly {
             return Err(StoreError::ReadOnly);
         }
@@ -155,7 +155,7 @@ pub(crate) fn holds_lmdb(folder: &Path) -> bool {
 }
 
 /// `lmdb:///path/to/x.lmdb`, or a path into such a file or folder; what follows its name is a prefix in it.
-pub(crate) fn open(url: &str, access: Access) -> Result<Arc<dyn Store>, StoreError> {
+pub(crate) fn open(url: &str, access: Access) -> Result<Arc<dyn Store>> {
     let path = match url.split_once("://") {
         Some(("lmdb", path)) => url::to_path(&format!("file://{path}"))?,
         _ => url::to_path(url)?,
@@ -179,7 +179,7 @@ impl SyncStore for LmdbStore {
     }
 
     /// Copies out of the map what is wanted, and nothing of a value above the limit. A version is the content.
-    fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> Result<Option<Got>, StoreError> {
+    fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> Result<Option<Got>> {
         let (name, GetOptions { limit, mut into, version }) = (self.name_of(key), how);
         let got = self.read("get", key.as_str(), |keys| {
             let Some(value) = keys.get(&name)? else { return Ok(None) };
@@ -207,7 +207,7 @@ impl SyncStore for LmdbStore {
         &self,
         key: &StoreKey,
         how: SnapshotOptions<'_>,
-    ) -> Result<Option<Box<dyn SyncSnapshot>>, StoreError> {
+    ) -> Result<Option<Box<dyn SyncSnapshot>>> {
         if how.for_update {
             // Only the content can be compared in another transaction.
             return Ok(how.in_memory(key, self.get(key, how.to_get())?));
@@ -229,7 +229,7 @@ impl SyncStore for LmdbStore {
         key: &StoreKey,
         value: Option<Payload<'_>>,
         only_if: Precondition<'_>,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<bool> {
         let (name, value) = (self.name_of(key), value.map(Payload::made).transpose()?);
         let operation = if value.is_some() || only_if.compares() { "set" } else { "erase" };
         self.write(operation, key.as_str(), |mut keys| {
@@ -254,7 +254,7 @@ impl SyncStore for LmdbStore {
         value: Payload<'_>,
         absent: &[StoreKey],
         leftovers: &[StoreKey],
-    ) -> Result<Option<StoreKey>, StoreError> {
+    ) -> Result<Option<StoreKey>> {
         let (name, value) = (self.name_of(key), value.made()?);
         self.write("set", key.as_str(), |mut keys| {
             for key in [key].into_iter().chain(absent) {
@@ -270,12 +270,12 @@ impl SyncStore for LmdbStore {
         })
     }
 
-    fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
+    fn erase_prefix(&self, prefix: &StorePrefix) -> Result<()> {
         let name = format!("{}{prefix}", self.below);
         self.write("erase", prefix.as_str(), |mut keys| keys.delete_below(&name))
     }
 
-    fn list_prefix(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
+    fn list_prefix(&self, prefix: &StorePrefix) -> Result<Listing> {
         let below = format!("{}{prefix}", self.below);
         let names = self.read("list", prefix.as_str(), |keys| keys.below(&below))?;
         let mut listing = Listing::default();
@@ -289,7 +289,7 @@ impl SyncStore for LmdbStore {
     }
 
     /// Skips the keys below each prefix that it finds.
-    fn list_dir(&self, prefix: &StorePrefix, _: ListOptions) -> Result<Listing, StoreError> {
+    fn list_dir(&self, prefix: &StorePrefix, _: ListOptions) -> Result<Listing> {
         let below = format!("{}{prefix}", self.below);
         let names = self.read("list", prefix.as_str(), |keys| {
             let mut found = Vec::new();
@@ -320,7 +320,7 @@ impl SyncStore for LmdbStore {
         Ok(listing)
     }
 
-    fn flush(&self) -> Result<(), StoreError> {
+    fn flush(&self) -> Result<()> {
         let flush = || self.env()?.map_or(Ok(()), |env| env.sync());
         flush().map_err(StoreError::io("flush", self.path.display()))
     }
@@ -336,7 +336,7 @@ struct ValueOfMoment {
 }
 
 impl SyncSnapshot for ValueOfMoment {
-    fn read(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>, StoreError> {
+    fn read(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>> {
         let read = self.moment.read(|keys| {
             let value = keys.get(&self.name)?.unwrap_or_default();
             let part = |range: &ByteRange| {

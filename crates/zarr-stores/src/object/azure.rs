@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
-use zarr_core::StoreError;
+use zarr_core::store::Result;
 
 use super::settings::{Settings, decoded_prefix, prefix};
 use super::{Backend, Connector, Location, ServiceInfo};
@@ -22,7 +22,7 @@ static SERVICE: ServiceInfo = ServiceInfo {
                   `AZURE_SKIP_SIGNATURE=true`",
 };
 
-pub(super) fn location(url: &str, authority: &str, path: &str) -> Result<Location, StoreError> {
+pub(super) fn location(url: &str, authority: &str, path: &str) -> Result<Location> {
     let scheme = url.split(':').next().unwrap_or_default().to_ascii_lowercase();
     let (base, prefix) = match scheme.as_str() {
         "https" => {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
-use zarr_core::StoreError;
+use zarr_core::store::Result;
 
 use super::settings::{Settings, prefix};
 use super::{Backend, Connector, Location, ServiceInfo};
@@ -20,7 +20,7 @@ static SERVICE: ServiceInfo = ServiceInfo {
                   login`) and what they permit; public data is read with `GOOGLE_SKIP_SIGNATURE=true`",
 };
 
-pub(super) fn location(url: &str, authority: &str, path: &str) -> Result<Location, StoreError> {
+pub(super) fn location(url: &str, authority: &str, path: &str) -> Result<Location> {
     let base = format!("gs://{authority}");
     Ok(Location::new(url, prefix(path), &SERVICE, move |settings, connector| {
         connect(&base, settings, connector)

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use object_store::ClientConfigKey;
 use object_store::http::HttpBuilder;
-use zarr_core::StoreError;
+use zarr_core::store::Result;
 
 use super::settings::{Settings, decoded_prefix};
 use super::{Backend, Connector, Location, ServiceInfo};
@@ -20,7 +20,7 @@ static SERVICE: ServiceInfo = ServiceInfo {
     credentials: "check that the server lets everybody read there",
 };
 
-pub(super) fn location(url: &str, authority: &str, path: &str) -> Result<Location, StoreError> {
+pub(super) fn location(url: &str, authority: &str, path: &str) -> Result<Location> {
     let scheme = url.split(':').next().unwrap_or_default().to_ascii_lowercase();
     let prefix = decoded_prefix(url, path)?;
     let base = format!("{scheme}://{authority}");

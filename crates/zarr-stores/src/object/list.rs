@@ -3,8 +3,7 @@
 use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
 use object_store::path::Path;
 use object_store::{Error, ObjectMeta};
-use zarr_core::StoreError;
-use zarr_core::store::{Listing, StoreKey, StorePrefix};
+use zarr_core::store::{Listing, Result, StoreKey, StorePrefix};
 
 use super::{Session, answer};
 
@@ -24,7 +23,7 @@ impl Session {
         self.backend.list(path.as_ref()).try_filter(inside).boxed()
     }
 
-    pub async fn list_below(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
+    pub async fn list_below(&self, prefix: &StorePrefix) -> Result<Listing> {
         let mut listing = Listing::default();
         let mut objects = self.below(prefix);
         while let Some(object) = objects.next().await {
@@ -36,7 +35,7 @@ impl Session {
         Ok(listing)
     }
 
-    pub async fn list_dir(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
+    pub async fn list_dir(&self, prefix: &StorePrefix) -> Result<Listing> {
         let failed = |e: Error| self.failure("list", prefix.as_str(), &e);
         let (whole, path) = self.folder(prefix).map_err(failed)?;
         let found = self.backend.list_with_delimiter(path.as_ref()).await.map_err(failed)?;

@@ -37,7 +37,7 @@ use object_store::path::Path;
 use tokio::sync::Semaphore;
 use zarr_core::store::abandoned::{self, AffectedKeys};
 use zarr_core::store::{
-    Capabilities, GetOptions, Got, ListOptions, Listing, Payload, Precondition, Snapshot,
+    Capabilities, GetOptions, Got, ListOptions, Listing, Payload, Precondition, Result, Snapshot,
     SnapshotOptions, Store, StoreKey, StorePrefix, check_size,
 };
 use zarr_core::{Access, StoreError, sync};
@@ -177,7 +177,7 @@ impl ObjectStore {
         url: &str,
         access: Access,
         options: impl IntoIterator<Item = (K, V)>,
-    ) -> Result<ObjectStore, StoreError> {
+    ) -> Result<ObjectStore> {
         let settings = Settings::from_options(url, options)?;
         let location = settings::location(url)?;
         let shared = Shared {
@@ -214,10 +214,10 @@ impl ObjectStore {
     async fn spawn_request<T, F>(
         &self,
         request: impl FnOnce(Session) -> F + Send + 'static,
-    ) -> Result<T, StoreError>
+    ) -> Result<T>
     where
         T: Send + 'static,
-        F: Future<Output = Result<T, StoreError>> + Send,
+        F: Future<Output = Result<T>> + Send,
     {
         abandoned::wait_for(|| self.0.location.name.clone(), &StorePrefix::root()).await;
         let (session, permits) = self.session()?;
@@ -237,10 +237,10 @@ impl ObjectStore {
         &self,
         touched: impl Into<AffectedKeys>,
         change: impl FnOnce(Session) -> F + Send + 'static,
-    ) -> Result<T, StoreError>
+    ) -> Result<T>
     where
         T: Send + 'static,
-        F: Future<Output = Result<T, StoreError>> + Send,
+        F: Future<Output = Result<T>> + Send,
     {
         let touched = touched.into();
         abandoned::wait_for(|| self.0.location.name.clone(), touched.clone()).await;
@@ -258,12 +258,12 @@ impl ObjectStore {
         done.unwrap_or_else(|| Err(StoreError::Backend("a request was given up".into())))
     }
 
-    fn session(&self) -> Result<(Session, Arc<Semaphore>), StoreError> {
+    fn session(&self) -> Result<(Session, Arc<Semaphore>)> {
         let Connected { backend, permits } = self.0.connected()?;
         Ok((Session { shared: self.0.clone(), backend }, permits))
     }
 
-    fn check_writes(&self) -> Result<(), StoreError> {
+    fn check_writes(&self) -> Result<()> {
         if !self.0.location.service.writes {
             return Err(StoreError::not_capable("write", "writeable"));
         }
@@ -273,7 +273,7 @@ impl ObjectStore {
         }
     }
 
-    fn check_lists(&self) -> Result<(), StoreError> {
+    fn check_lists(&self) -> Result<()> {
         if self.0.location.service.writes {
             Ok(())
         } else {
@@ -284,7 +284,7 @@ impl ObjectStore {
 
 impl Shared {
     /// The connections of this process.
-    fn connected(&self) -> Result<Connected, StoreError> {
+    fn connected(&self) -> Result<Connected> {
         let mut connected = sync::lock(&self.connected);
         if let Some((process, connected)) = &*connected
             && *process == std::process::id()
@@ -309,7 +309,7 @@ impl Shared {
     }
 
     /// The path of a key in the bucket, not escaped.
-    fn path(&self, key: &str) -> Result<Path, StoreError> {
+    fn path(&self, key: &str) -> Result<Path> {
         let whole = format!("{}{key}", self.location.prefix);
         let invalid = |why: String| StoreError::InvalidKey { key: key.to_owned(), why };
         let longest = self.location.service.longest_key;
@@ -353,7 +353,7 @@ impl Store for ObjectStore {
         self.0.settings.public.clone()
     }
 
-    async fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> Result<Option<Got>, StoreError> {
+    async fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> Result<Option<Got>> {
         let (owned, limit) = (key.clone(), how.limit);
         let whole = move |session: Session| async move { session.whole(&owned, limit).await };
         let Some(fetched) = self.spawn_request(whole).await? else { return Ok(None) };
@@ -372,7 +372,7 @@ impl Store for ObjectStore {
         &self,
         key: &StoreKey,
         how: SnapshotOptions<'_>,
-    ) -> Result<Option<Box<dyn Snapshot>>, StoreError> {
+    ) -> Result<Option<Box<dyn Snapshot>>> {
         if how.for_update {
             return Ok(how.in_memory(key, self.get(key, how.to_get()).await?));
         }
@@ -390,7 +390,7 @@ impl Store for ObjectStore {
         key: &StoreKey,
         value: Option<Payload<'_>>,
         only_if: Precondition<'_>,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<bool> {
         self.check_writes()?;
         let owned = key.clone();
         let Some(value) = value else {
@@ -416,20 +416,20 @@ impl Store for ObjectStore {
         self.spawn_change(key, set).await
     }
 
-    async fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
+    async fn erase_prefix(&self, prefix: &StorePrefix) -> Result<()> {
         self.check_writes()?;
         let owned = prefix.clone();
         let erase = |session: Session| async move { session.erase_prefix(&owned).await };
         self.spawn_change(prefix, erase).await
     }
 
-    async fn list_prefix(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
+    async fn list_prefix(&self, prefix: &StorePrefix) -> Result<Listing> {
         self.check_lists()?;
         let prefix = prefix.clone();
         self.spawn_request(|session| async move { session.list_below(&prefix).await }).await
     }
 
-    async fn list_dir(&self, prefix: &StorePrefix, _: ListOptions) -> Result<Listing, StoreError> {
+    async fn list_dir(&self, prefix: &StorePrefix, _: ListOptions) -> Result<Listing> {
         self.check_lists()?;
         let prefix = prefix.clone();
         self.spawn_request(|session| async move { session.list_dir(&prefix).await }).await
@@ -441,7 +441,7 @@ pub(crate) fn open(
     url: &str,
     access: Access,
     options: &[(String, String)],
-) -> Result<Arc<dyn Store>, StoreError> {
+) -> Result<Arc<dyn Store>> {
     let options = options.iter().map(|(name, value)| (name, value));
     Ok(Arc::new(ObjectStore::open(url, access, options)?))
 }

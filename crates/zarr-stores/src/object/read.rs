@@ -9,7 +9,7 @@ use futures::StreamExt;
 use object_store::path::Path;
 use object_store::{GetOptions, GetResult};
 use zarr_core::StoreError;
-use zarr_core::store::{StoreKey, Version};
+use zarr_core::store::{Result, StoreKey, Version};
 
 use super::answer::Wrong;
 use super::connector::ForValue;
@@ -124,11 +124,7 @@ impl Session {
     }
 
     /// The whole value, of at most `limit` bytes; `None` if the key is absent.
-    pub async fn whole(
-        &self,
-        key: &StoreKey,
-        limit: u64,
-    ) -> Result<Option<FetchedRange>, StoreError> {
+    pub async fn whole(&self, key: &StoreKey, limit: u64) -> Result<Option<FetchedRange>> {
         let path = self.path(key.as_str())?;
         match self.fetch_at_most(&path, &GetOptions::default(), limit).await {
             Ok(fetched) => Ok(Some(fetched)),

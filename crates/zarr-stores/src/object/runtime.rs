@@ -11,6 +11,7 @@ use std::thread;
 use futures::channel::oneshot::{self, Receiver};
 use tokio::runtime::{Builder, Handle};
 use tokio::task::AbortHandle;
+use zarr_core::store::Result;
 use zarr_core::{StoreError, sync};
 
 use super::answer::Exchange;
@@ -26,7 +27,7 @@ struct Threads {
 }
 
 /// The way to one of this process' threads.
-fn handle() -> Result<Handle, StoreError> {
+fn handle() -> Result<Handle> {
     static THREADS_OF_PROCESS: Mutex<Option<Threads>> = Mutex::new(None);
     let mut known = sync::lock(&THREADS_OF_PROCESS);
     let threads = match &mut *known {
@@ -69,7 +70,7 @@ pub(super) struct Task<T> {
 }
 
 impl<T: Send + 'static> Task<T> {
-    pub fn start(work: impl Future<Output = T> + Send + 'static) -> Result<Task<T>, StoreError> {
+    pub fn start(work: impl Future<Output = T> + Send + 'static) -> Result<Task<T>> {
         let (send, answer) = oneshot::channel();
         let work = handle()?.spawn(Exchange::default().scope(async move {
             let _ = send.send(work.await);
@@ -78,12 +79,12 @@ impl<T: Send + 'static> Task<T> {
     }
 
     /// As [`Task::done`], of work that goes on when the caller goes away.
-    pub async fn finishing(mut self) -> Result<T, StoreError> {
+    pub async fn finishing(mut self) -> Result<T> {
         self.work = None;
         self.done().await
     }
 
-    pub async fn done(mut self) -> Result<T, StoreError> {
+    pub async fn done(mut self) -> Result<T> {
         let ended = |_| StoreError::Backend("a request ended before it was done".into());
         (&mut self.answer).await.map_err(ended)
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
-use zarr_core::StoreError;
+use zarr_core::store::Result;
 
 use super::profile::Profile;
 use super::settings::{Settings, decoded_prefix, prefix};
@@ -21,7 +21,7 @@ static SERVICE: ServiceInfo = ServiceInfo {
                   they permit; public data is read with `AWS_SKIP_SIGNATURE=true`",
 };
 
-pub(super) fn location(url: &str, authority: &str, path: &str) -> Result<Location, StoreError> {
+pub(super) fn location(url: &str, authority: &str, path: &str) -> Result<Location> {
     let is_web = url.to_ascii_lowercase().starts_with("https:");
     // The first part of a web address's path is the bucket, or else the host's is.
     let bucket_is_in_path =

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use object_store::{BackoffConfig, ClientOptions, RetryConfig};
 use zarr_core::StoreError;
+use zarr_core::store::Result;
 
 use super::Location;
 #[cfg(any(feature = "s3", feature = "azure", feature = "http"))]
@@ -104,7 +105,7 @@ impl Settings {
     pub fn from_options<K: AsRef<str>, V: Into<String>>(
         url: &str,
         options: impl IntoIterator<Item = (K, V)>,
-    ) -> Result<Settings, StoreError> {
+    ) -> Result<Settings> {
         let mut settings = Settings::default();
         for (name, value) in options {
             let (name, value) = (name.as_ref().to_ascii_lowercase(), value.into());
@@ -205,7 +206,7 @@ pub(super) fn prefix(path: &str) -> String {
 
 /// The same from the path of a web address, where `%20` means a space.
 #[cfg(any(feature = "s3", feature = "azure", feature = "http"))]
-pub(super) fn decoded_prefix(url: &str, path: &str) -> Result<String, StoreError> {
+pub(super) fn decoded_prefix(url: &str, path: &str) -> Result<String> {
     match decoded_text(path) {
         Some(path) => Ok(prefix(&path)),
         None => Err(invalid(url, "`%` stands before two hex digits, and all is UTF-8")),
@@ -213,7 +214,7 @@ pub(super) fn decoded_prefix(url: &str, path: &str) -> Result<String, StoreError
 }
 
 /// The location that a URL names.
-pub(super) fn location(url: &str) -> Result<Location, StoreError> {
+pub(super) fn location(url: &str) -> Result<Location> {
     let Some((scheme, authority, path)) = parts(url) else {
         return Err(invalid(url, "it has no scheme"));
     };
@@ -247,7 +248,7 @@ macro_rules! backends {
             #[cfg(feature = $feature)]
             use super::$name::location as $name;
             #[cfg(not(feature = $feature))]
-            fn $name(url: &str, _: &str, _: &str) -> Result<Location, StoreError> {
+            fn $name(url: &str, _: &str, _: &str) -> Result<Location> {
                 Err(invalid(
                     url,
                     concat!("that kind of store was left out of this build; enable the feature `", $feature, "` of `zarr`"),

@@ -12,7 +12,7 @@ use bytes::Bytes;
 use futures::future::try_join_all;
 use object_store::{GetOptions, GetRange};
 use zarr_core::StoreError;
-use zarr_core::store::{self, ByteRange, Snapshot, StoreKey, Version, coalesce};
+use zarr_core::store::{self, ByteRange, Result, Snapshot, StoreKey, Version, coalesce};
 
 use super::answer::Wrong;
 use super::read::{FetchedRange, ObjectMeta};
@@ -40,7 +40,7 @@ impl ObjectSnapshot {
         store: &ObjectStore,
         key: &StoreKey,
         first: &[ByteRange],
-    ) -> Result<Option<ObjectSnapshot>, StoreError> {
+    ) -> Result<Option<ObjectSnapshot>> {
         let (owned, first) = (key.clone(), first.to_vec());
         let begin = |session: Session| async move { session.begin(&owned, &first).await };
         let Some((meta, first)) = store.spawn_request(begin).await? else { return Ok(None) };
@@ -69,7 +69,7 @@ impl ObjectSnapshot {
     }
 
     /// Checks that the server reports the value that was opened.
-    fn check(&self, meta: ObjectMeta) -> Result<(), StoreError> {
+    fn check(&self, meta: ObjectMeta) -> Result<()> {
         let same = match (&self.version, self.meta.get()) {
             (Some(version), _) => meta.version().as_ref() == Some(version),
             (None, Some(before)) => meta.size == before.size,
@@ -90,7 +90,7 @@ impl ObjectSnapshot {
     }
 
     /// Requests only the size and the version.
-    async fn look(&self) -> Result<(), StoreError> {
+    async fn look(&self) -> Result<()> {
         let (key, condition) = (self.key.clone(), self.condition());
         let head = |session: Session| async move {
             let path = session.path(key.as_str())?;
@@ -100,7 +100,7 @@ impl ObjectSnapshot {
     }
 
     /// Fetches one range; more, if the server sends more.
-    async fn fetch(&self, range: &Range<u64>) -> Result<(u64, Bytes), StoreError> {
+    async fn fetch(&self, range: &Range<u64>) -> Result<(u64, Bytes)> {
         let (key, range, condition) = (self.key.clone(), range.clone(), self.condition());
         let fetch = |session: Session| async move { session.part(&key, range, condition).await };
         let FetchedRange { bytes, range, meta } = self.store.spawn_request(fetch).await?;
@@ -111,7 +111,7 @@ impl ObjectSnapshot {
 
 #[async_trait]
 impl Snapshot for ObjectSnapshot {
-    async fn read(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>, StoreError> {
+    async fn read(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>> {
         let is_bounded = |range: &ByteRange| matches!(range, ByteRange::Bounded { .. });
         if self.meta.get().is_none() && (ranges.is_empty() || !ranges.iter().all(is_bounded)) {
             self.look().await?;
@@ -155,7 +155,7 @@ impl Session {
         &self,
         key: &StoreKey,
         first: &[ByteRange],
-    ) -> Result<Option<(ObjectMeta, Option<(u64, Bytes)>)>, StoreError> {
+    ) -> Result<Option<(ObjectMeta, Option<(u64, Bytes)>)>> {
         let path = self.path(key.as_str())?;
         let range = if self.without_ranges.load(Ordering::Relaxed) {
             Some(None)
@@ -226,7 +226,7 @@ impl Session {
         key: &StoreKey,
         range: Range<u64>,
         condition: Option<String>,
-    ) -> Result<FetchedRange, StoreError> {
+    ) -> Result<FetchedRange> {
         let path = self.path(key.as_str())?;
         let mut options = GetOptions { if_match: condition, ..GetOptions::default() };
         if !self.without_ranges.load(Ordering::Relaxed) {

@@ -8,7 +8,7 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 use object_store::path::Path;
 use object_store::{Error, ObjectStoreExt, PutMode, PutOptions, PutPayload, UpdateVersion};
 use zarr_core::StoreError;
-use zarr_core::store::{Precondition, StoreKey, StorePrefix};
+use zarr_core::store::{Precondition, Result, StoreKey, StorePrefix};
 
 use super::connector::Sent;
 use super::snapshot::tag_of;
@@ -28,7 +28,7 @@ const MOST_NAMED: usize = 10;
 const MOST_DRAWS: u32 = 20;
 
 impl Session {
-    pub async fn set(&self, key: &StoreKey, value: Bytes) -> Result<(), StoreError> {
+    pub async fn set(&self, key: &StoreKey, value: Bytes) -> Result<()> {
         let path = self.path(key.as_str())?;
         let size = value.len() as u64;
         let done = if size > LARGE {
@@ -41,12 +41,7 @@ impl Session {
 
     /// Sends a value that the server keeps if its condition holds. What was sent twice and then refused may be
     /// what the server kept the first time (decision 0105).
-    pub async fn set_if(
-        &self,
-        key: &StoreKey,
-        value: Bytes,
-        mode: PutMode,
-    ) -> Result<bool, StoreError> {
+    pub async fn set_if(&self, key: &StoreKey, value: Bytes, mode: PutMode) -> Result<bool> {
         let path = self.path(key.as_str())?;
         let most = self.location.service.one_request;
         if value.len() as u64 > most {
@@ -84,14 +79,14 @@ impl Session {
             && (!self.location.service.erases_many || failure::names_absent_key())
     }
 
-    pub async fn erase(&self, key: &StoreKey) -> Result<(), StoreError> {
+    pub async fn erase(&self, key: &StoreKey) -> Result<()> {
         match self.backend.delete(&self.path(key.as_str())?).await {
             Err(e) if !self.was_erased(&e) => Err(self.failure("erase", key.as_str(), &e)),
             _ => Ok(()),
         }
     }
 
-    pub async fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
+    pub async fn erase_prefix(&self, prefix: &StorePrefix) -> Result<()> {
         let failed = |e: Error| self.failure("erase", prefix.as_str(), &e);
         let keys = self.below(prefix).map_ok(|object| object.location).boxed();
         let mut erased = self.backend.delete_stream(keys);
@@ -141,10 +136,7 @@ async fn in_parts(
 }
 
 /// The condition of a request; `None` if there is none.
-pub(super) fn mode(
-    key: &StoreKey,
-    only_if: Precondition<'_>,
-) -> Result<Option<PutMode>, StoreError> {
+pub(super) fn mode(key: &StoreKey, only_if: Precondition<'_>) -> Result<Option<PutMode>> {
     let version = match only_if {
         Precondition::Always | Precondition::Unchecked => return Ok(None),
         Precondition::Absent => return Ok(Some(PutMode::Create)),

@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use zarr_core::StoreError;
 use zarr_core::store::{
-    Capabilities, GetOptions, Got, ListOptions, Listing, Payload, Precondition, Snapshot,
+    Capabilities, GetOptions, Got, ListOptions, Listing, Payload, Precondition, Result, Snapshot,
     SnapshotOptions, Store, StoreKey, StorePrefix,
 };
 
@@ -35,20 +34,20 @@ impl PrefixStore {
         PrefixStore { store, prefix }
     }
 
-    fn key(&self, key: &StoreKey) -> Result<StoreKey, StoreError> {
+    fn key(&self, key: &StoreKey) -> Result<StoreKey> {
         self.prefix.key(key.as_str())
     }
 
-    fn below(&self, prefix: &StorePrefix) -> Result<StorePrefix, StoreError> {
+    fn below(&self, prefix: &StorePrefix) -> Result<StorePrefix> {
         StorePrefix::new(format!("{}{prefix}", self.prefix))
     }
 
     /// What a listing found, as keys of this store.
-    fn own(&self, keys: &[StoreKey]) -> Result<Vec<StoreKey>, StoreError> {
+    fn own(&self, keys: &[StoreKey]) -> Result<Vec<StoreKey>> {
         keys.iter().filter_map(|key| self.prefix.strip(key)).map(StoreKey::new).collect()
     }
 
-    fn listing(&self, found: Listing) -> Result<Listing, StoreError> {
+    fn listing(&self, found: Listing) -> Result<Listing> {
         let len = self.prefix.as_str().len();
         let prefixes = found.prefixes.iter().map(|below| StorePrefix::new(&below.as_str()[len..]));
         Ok(Listing {
@@ -76,7 +75,7 @@ impl Store for PrefixStore {
         self.store.capabilities()
     }
 
-    async fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> Result<Option<Got>, StoreError> {
+    async fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> Result<Option<Got>> {
         self.store.get(&self.key(key)?, how).await
     }
 
@@ -84,7 +83,7 @@ impl Store for PrefixStore {
         &self,
         key: &StoreKey,
         how: SnapshotOptions<'_>,
-    ) -> Result<Option<Box<dyn Snapshot>>, StoreError> {
+    ) -> Result<Option<Box<dyn Snapshot>>> {
         self.store.open(&self.key(key)?, how).await
     }
 
@@ -93,7 +92,7 @@ impl Store for PrefixStore {
         key: &StoreKey,
         value: Option<Payload<'_>>,
         only_if: Precondition<'_>,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<bool> {
         self.store.put(&self.key(key)?, value, only_if).await
     }
 
@@ -103,8 +102,8 @@ impl Store for PrefixStore {
         value: Payload<'_>,
         absent: &[StoreKey],
         leftovers: &[StoreKey],
-    ) -> Result<Option<StoreKey>, StoreError> {
-        let keys = |keys: &[StoreKey]| -> Result<Vec<_>, StoreError> {
+    ) -> Result<Option<StoreKey>> {
+        let keys = |keys: &[StoreKey]| -> Result<Vec<_>> {
             keys.iter().map(|key| self.key(key)).collect()
         };
         let (absent, leftovers) = (keys(absent)?, keys(leftovers)?);
@@ -112,27 +111,23 @@ impl Store for PrefixStore {
         Ok(there.map(|there| self.own(&[there])).transpose()?.and_then(|mut own| own.pop()))
     }
 
-    async fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
+    async fn erase_prefix(&self, prefix: &StorePrefix) -> Result<()> {
         self.store.erase_prefix(&self.below(prefix)?).await
     }
 
-    async fn list_prefix(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
+    async fn list_prefix(&self, prefix: &StorePrefix) -> Result<Listing> {
         self.listing(self.store.list_prefix(&self.below(prefix)?).await?)
     }
 
-    async fn list_dir(
-        &self,
-        prefix: &StorePrefix,
-        how: ListOptions,
-    ) -> Result<Listing, StoreError> {
+    async fn list_dir(&self, prefix: &StorePrefix, how: ListOptions) -> Result<Listing> {
         self.listing(self.store.list_dir(&self.below(prefix)?, how).await?)
     }
 
-    async fn link(&self, prefix: &StorePrefix, erase: bool) -> Result<bool, StoreError> {
+    async fn link(&self, prefix: &StorePrefix, erase: bool) -> Result<bool> {
         self.store.link(&self.below(prefix)?, erase).await
     }
 
-    async fn flush(&self) -> Result<(), StoreError> {
+    async fn flush(&self) -> Result<()> {
         self.store.flush().await
     }
 }

@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use zarr_core::StoreError;
 use zarr_core::store::{
-    Capabilities, GetOptions, Got, ListOptions, Listing, Snapshot, SnapshotOptions, Store,
+    Capabilities, GetOptions, Got, ListOptions, Listing, Result, Snapshot, SnapshotOptions, Store,
     StoreKey, StorePrefix,
 };
 
@@ -42,7 +41,7 @@ impl Store for ReadOnlyStore {
         self.0.capabilities().read_only()
     }
 
-    async fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> Result<Option<Got>, StoreError> {
+    async fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> Result<Option<Got>> {
         self.0.get(key, how).await
     }
 
@@ -50,19 +49,15 @@ impl Store for ReadOnlyStore {
         &self,
         key: &StoreKey,
         how: SnapshotOptions<'_>,
-    ) -> Result<Option<Box<dyn Snapshot>>, StoreError> {
+    ) -> Result<Option<Box<dyn Snapshot>>> {
         self.0.open(key, how).await
     }
 
-    async fn list_prefix(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
+    async fn list_prefix(&self, prefix: &StorePrefix) -> Result<Listing> {
         self.0.list_prefix(prefix).await
     }
 
-    async fn list_dir(
-        &self,
-        prefix: &StorePrefix,
-        how: ListOptions,
-    ) -> Result<Listing, StoreError> {
+    async fn list_dir(&self, prefix: &StorePrefix, how: ListOptions) -> Result<Listing> {
         self.0.list_dir(prefix, how).await
     }
 }

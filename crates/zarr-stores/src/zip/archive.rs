@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bytes::Bytes;
 use zarr_core::StoreError;
 use zarr_core::store::{
-    ByteRange, InMemorySnapshot, Listing, StoreKey, StorePrefix, SyncSnapshot, Version,
+    ByteRange, InMemorySnapshot, Listing, Result, StoreKey, StorePrefix, SyncSnapshot, Version,
 };
 use zip::read::{ZipArchiveMetadata, ZipFileEntry, ZipReadOptions};
 use zip::{CompressionMethod, ZipArchive};
@@ -372,7 +372,7 @@ struct PlainValue<S> {
 }
 
 impl<S: Source> SyncSnapshot for PlainValue<S> {
-    fn read(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>, StoreError> {
+    fn read(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>> {
         let read = |range: &ByteRange| {
             let range = range.resolve(&self.key, self.size())?;
             let mut bytes = vec![0; (range.end - range.start) as usize];

@@ -14,8 +14,9 @@ use std::sync::{Arc, RwLock};
 
 use bytes::Bytes;
 use zarr_core::store::{
-    Capabilities, GetOptions, Got, ListOptions, Listing, Payload, Precondition, SnapshotOptions,
-    Store, StoreKey, StorePrefix, SyncSnapshot, SyncStore, Target, Version, check_size, from_sync,
+    Capabilities, GetOptions, Got, ListOptions, Listing, Payload, Precondition, Result,
+    SnapshotOptions, Store, StoreKey, StorePrefix, SyncSnapshot, SyncStore, Target, Version,
+    check_size, from_sync,
 };
 use zarr_core::sync::{self, RwLockReadGuard, RwLockWriteGuard};
 use zarr_core::{Access, StoreError};
@@ -110,7 +111,7 @@ impl ZipStore {
     ///
     /// # Errors
     /// [`StoreError::Io`] for a file that is no archive, or cannot be read.
-    pub fn open(path: impl Into<PathBuf>) -> Result<Self, StoreError> {
+    pub fn open(path: impl Into<PathBuf>) -> Result<Self> {
         Self::open_inside(path, "", Access::ReadWrite)
     }
 
@@ -118,11 +119,7 @@ impl ZipStore {
     ///
     /// # Errors
     /// As [`ZipStore::open`].
-    pub fn open_inside(
-        path: impl Into<PathBuf>,
-        folder: &str,
-        access: Access,
-    ) -> Result<Self, StoreError> {
+    pub fn open_inside(path: impl Into<PathBuf>, folder: &str, access: Access) -> Result<Self> {
         let path = path.into();
         let path = std::path::absolute(&path).unwrap_or(path);
         // A link stays one, and what it leads to is replaced.
@@ -145,7 +142,7 @@ impl ZipStore {
 }
 
 /// `zip:///path/to/x.zip`, or a path into an archive; what follows the file's name is a folder in it.
-pub(crate) fn open(url: &str, access: Access) -> Result<Arc<dyn Store>, StoreError> {
+pub(crate) fn open(url: &str, access: Access) -> Result<Arc<dyn Store>> {
     let Some(("zip", path)) = url.split_once("://") else { return open_folder(url, "", access) };
     let url = format!("file://{path}");
     let path = url::to_path(&url)?;
@@ -157,7 +154,7 @@ pub(crate) fn open(url: &str, access: Access) -> Result<Arc<dyn Store>, StoreErr
 }
 
 /// The archive that a `file://` URL or a path names, and a folder in what that names.
-fn open_folder(url: &str, folder: &str, access: Access) -> Result<Arc<dyn Store>, StoreError> {
+fn open_folder(url: &str, folder: &str, access: Access) -> Result<Arc<dyn Store>> {
     let path = url::to_path(url)?;
     let (path, inside) = match url::store_on_the_way(&path) {
         Some((_, path, inside)) => (path, inside),
@@ -172,7 +169,7 @@ impl Inner {
         sync::read(&self.state)
     }
 
-    fn find(&self, key: &StoreKey) -> Result<Option<Value<File>>, StoreError> {
+    fn find(&self, key: &StoreKey) -> Result<Option<Value<File>>> {
         let state = self.state();
         let archive = state.archive().map_err(StoreError::io("get", key))?;
         Ok(archive.and_then(|archive| archive.find(key)))
@@ -186,7 +183,7 @@ impl Inner {
         operation: &'static str,
         key: &str,
         change: impl FnOnce(&mut Staging, &mut Archive) -> io::Result<T>,
-    ) -> Result<T, StoreError> {
+    ) -> Result<T> {
         if self.access == Access::ReadOnly {
             return Err(StoreError::ReadOnly);
         }
@@ -232,7 +229,7 @@ impl Inner {
         }
     }
 
-    fn flush(&self) -> Result<(), StoreError> {
+    fn flush(&self) -> Result<()> {
         let flush = || {
             let mut state = self.to_write()?;
             if state.staging.is_none() {
@@ -279,7 +276,7 @@ impl SyncStore for ZipStore {
     }
 
     /// A version is the content.
-    fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> Result<Option<Got>, StoreError> {
+    fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> Result<Option<Got>> {
         let Some(value) = self.0.find(key)? else { return Ok(None) };
         let size = value.size().map_err(StoreError::io("get", key))?;
         check_size(key, size, how.limit)?;
@@ -301,7 +298,7 @@ impl SyncStore for ZipStore {
         &self,
         key: &StoreKey,
         how: SnapshotOptions<'_>,
-    ) -> Result<Option<Box<dyn SyncSnapshot>>, StoreError> {
+    ) -> Result<Option<Box<dyn SyncSnapshot>>> {
         if how.for_update {
             return Ok(how.in_memory(key, self.get(key, how.to_get())?));
         }
@@ -316,7 +313,7 @@ impl SyncStore for ZipStore {
         key: &StoreKey,
         value: Option<Payload<'_>>,
         only_if: Precondition<'_>,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<bool> {
         let value = value.map(Payload::made).transpose()?;
         let operation = if value.is_some() || only_if.compares() { "set" } else { "erase" };
         self.0.write(operation, key.as_str(), |staging, archive| {
@@ -338,7 +335,7 @@ impl SyncStore for ZipStore {
         value: Payload<'_>,
         absent: &[StoreKey],
         leftovers: &[StoreKey],
-    ) -> Result<Option<StoreKey>, StoreError> {
+    ) -> Result<Option<StoreKey>> {
         let value = value.made()?;
         self.0.write("set", key.as_str(), |staging, archive| {
             let mut keys = [key].into_iter().chain(absent);
@@ -353,26 +350,26 @@ impl SyncStore for ZipStore {
         })
     }
 
-    fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
+    fn erase_prefix(&self, prefix: &StorePrefix) -> Result<()> {
         self.0.write("erase", prefix.as_str(), |staging, archive| {
             let keys = archive.directory.below(prefix.as_str());
             keys.iter().try_for_each(|key| staging.put(archive, key, None))
         })
     }
 
-    fn list_prefix(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
+    fn list_prefix(&self, prefix: &StorePrefix) -> Result<Listing> {
         let state = self.0.state();
         let archive = state.archive().map_err(StoreError::io("list", prefix))?;
         Ok(archive.map(|archive| archive.directory.listing(prefix)).unwrap_or_default())
     }
 
-    fn list_dir(&self, prefix: &StorePrefix, _: ListOptions) -> Result<Listing, StoreError> {
+    fn list_dir(&self, prefix: &StorePrefix, _: ListOptions) -> Result<Listing> {
         let state = self.0.state();
         let archive = state.archive().map_err(StoreError::io("list", prefix))?;
         Ok(archive.map(|archive| archive.directory.folder_listing(prefix)).unwrap_or_default())
     }
 
-    fn flush(&self) -> Result<(), StoreError> {
+    fn flush(&self) -> Result<()> {
         self.0.flush()
     }
 }

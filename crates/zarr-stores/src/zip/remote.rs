@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex, OnceLock};
 use async_trait::async_trait;
 use bytes::{Buf, Bytes};
 use zarr_core::store::{
-    ByteRange, Capabilities, GetOptions, Got, ListOptions, Listing, Snapshot, SnapshotOptions,
-    Store, StoreKey, StorePrefix, Version, block_on, check_size,
+    ByteRange, Capabilities, GetOptions, Got, ListOptions, Listing, Result, Snapshot,
+    SnapshotOptions, Store, StoreKey, StorePrefix, Version, block_on, check_size,
 };
 use zarr_core::{Access, Registry, StoreError, sync};
 
@@ -100,7 +100,7 @@ impl FetchedPieces {
 }
 
 /// One range of a value.
-async fn fetch(value: &dyn Snapshot, range: &Range<u64>) -> Result<(u64, Bytes), StoreError> {
+async fn fetch(value: &dyn Snapshot, range: &Range<u64>) -> Result<(u64, Bytes)> {
     let fetched = value.read(&[ByteRange::from(range.clone())]).await?.pop();
     Ok((range.start, fetched.unwrap_or_default()))
 }
@@ -111,7 +111,7 @@ async fn reading<T>(
     size: u64,
     mut pieces: Vec<(u64, Bytes)>,
     read: impl Fn(&Arc<FetchedPieces>) -> io::Result<T>,
-) -> Result<io::Result<T>, StoreError> {
+) -> Result<io::Result<T>> {
     for _ in 0..MOST_PIECES {
         let source = FetchedPieces::of(size, pieces);
         let found = read(&source);
@@ -146,7 +146,7 @@ impl RemoteZipStore {
         store: Arc<dyn Store>,
         key: &StoreKey,
         folder: &str,
-    ) -> Result<RemoteZipStore, StoreError> {
+    ) -> Result<RemoteZipStore> {
         let suffix = [ByteRange::Suffix(TAIL)];
         let Some(value) = store.open(key, SnapshotOptions::first(&suffix)).await? else {
             let absent = io::Error::new(ErrorKind::NotFound, "there is no such archive");
@@ -190,7 +190,7 @@ impl RemoteZipStore {
         key: &StoreKey,
         piece: (u64, Bytes),
         read: impl Fn(Value<FetchedPieces>) -> io::Result<T>,
-    ) -> Result<T, StoreError> {
+    ) -> Result<T> {
         let archive = &*self.0;
         let lost = || io::Error::from(ErrorKind::NotFound);
         let read = |source: &Arc<FetchedPieces>| {
@@ -220,7 +220,7 @@ impl Store for RemoteZipStore {
         Capabilities { local, in_flight, ..Capabilities::READ_ONLY }
     }
 
-    async fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> Result<Option<Got>, StoreError> {
+    async fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> Result<Option<Got>> {
         let Some(value) = self.find(key) else { return Ok(None) };
         check_size(key, value.size().map_err(StoreError::io("get", key))?, how.limit)?;
         let span = value.span().map_err(StoreError::io("get", key))?;
@@ -234,7 +234,7 @@ impl Store for RemoteZipStore {
         &self,
         key: &StoreKey,
         how: SnapshotOptions<'_>,
-    ) -> Result<Option<Box<dyn Snapshot>>, StoreError> {
+    ) -> Result<Option<Box<dyn Snapshot>>> {
         let Some(value) = self.find(key) else { return Ok(None) };
         let (version, is_plain) = (value.version(), value.is_plain());
         if !how.accepts(Some(&version)) {
@@ -251,11 +251,11 @@ impl Store for RemoteZipStore {
         Ok(Some(Box::new(RemoteZipSnapshot { archive, key, size, version, header, likely, start })))
     }
 
-    async fn list_prefix(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
+    async fn list_prefix(&self, prefix: &StorePrefix) -> Result<Listing> {
         Ok(self.0.directory.listing(prefix))
     }
 
-    async fn list_dir(&self, prefix: &StorePrefix, _: ListOptions) -> Result<Listing, StoreError> {
+    async fn list_dir(&self, prefix: &StorePrefix, _: ListOptions) -> Result<Listing> {
         Ok(self.0.directory.folder_listing(prefix))
     }
 }
@@ -276,7 +276,7 @@ struct RemoteZipSnapshot {
 
 #[async_trait]
 impl Snapshot for RemoteZipSnapshot {
-    async fn read(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>, StoreError> {
+    async fn read(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>> {
         let resolve = |range: &ByteRange| range.resolve(&self.key, self.size);
         let ranges = ranges.iter().map(resolve).collect::<Result<Vec<_>, _>>()?;
         let archive = &self.archive.0;
@@ -316,7 +316,7 @@ pub(crate) fn open_chain(
     url: &str,
     access: Access,
     registry: &Registry,
-) -> Result<Arc<dyn Store>, StoreError> {
+) -> Result<Arc<dyn Store>> {
     let invalid =
         |why: &str| StoreError::InvalidUrl { url: format!("{link}::{url}"), why: why.to_owned() };
     let folder = link.split_once("://").map_or("", |(_, folder)| folder).trim_matches('/');

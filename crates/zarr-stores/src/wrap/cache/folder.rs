@@ -13,7 +13,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use bytes::{Buf, BufMut, Bytes};
 use crc_fast::{CrcAlgorithm, Digest, checksum};
 use zarr_core::StoreError;
-use zarr_core::store::{Payload, Store, StoreKey, StorePrefix, Version};
+use zarr_core::store::{Payload, Result, Store, StoreKey, StorePrefix, Version};
 
 use super::{CacheBackend, CacheEntry, CacheStore, EntryState};
 use crate::filesystem::Staged;
@@ -67,7 +67,7 @@ impl CacheFolder {
     ///
     /// # Errors
     /// [`StoreError::Io`] when the folder cannot be made or read.
-    pub fn open(folder: impl Into<PathBuf>, limit: u64) -> Result<Self, StoreError> {
+    pub fn open(folder: impl Into<PathBuf>, limit: u64) -> Result<Self> {
         let root = folder.into();
         let root = std::path::absolute(&root).unwrap_or(root);
         let opened = || {

@@ -18,7 +18,7 @@ use bytes::Bytes;
 use zarr_core::StoreError;
 use zarr_core::store::{
     Capabilities, GetOptions, Got, InMemorySnapshot, ListOptions, Listing, Payload, Precondition,
-    Snapshot, SnapshotOptions, Store, StoreKey, StorePrefix, Version, check_size, run,
+    Result, Snapshot, SnapshotOptions, Store, StoreKey, StorePrefix, Version, check_size, run,
 };
 
 pub use self::folder::CacheFolder;
@@ -105,7 +105,7 @@ impl CacheStore {
     ///
     /// # Errors
     /// When files cannot be removed.
-    pub fn forget(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
+    pub fn forget(&self, prefix: &StorePrefix) -> Result<()> {
         self.backend.forget_below(prefix).map_err(StoreError::io("forget", prefix))
     }
 
@@ -154,14 +154,14 @@ impl CacheStore {
         self.ask(move |backend| backend.put(&key, generation, kept, true)).await.unwrap_or(false)
     }
 
-    async fn forget_key(&self, key: &StoreKey) -> Result<u64, StoreError> {
+    async fn forget_key(&self, key: &StoreKey) -> Result<u64> {
         let asked = key.clone();
         let forgotten = self.ask(move |backend| backend.forget(&asked)).await;
         let lost = || Err(io::Error::other("the thread that did it ended"));
         forgotten.unwrap_or_else(lost).map_err(StoreError::io("forget", key))
     }
 
-    async fn forget_below(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
+    async fn forget_below(&self, prefix: &StorePrefix) -> Result<()> {
         let below = prefix.clone();
         let forgotten = self.ask(move |backend| backend.forget_below(&below)).await;
         forgotten.unwrap_or(Ok(())).map_err(StoreError::io("forget", prefix))
@@ -171,9 +171,9 @@ impl CacheStore {
     async fn change<T>(
         &self,
         key: &StoreKey,
-        change: impl Future<Output = Result<T, StoreError>>,
+        change: impl Future<Output = Result<T>>,
         is: impl FnOnce(&T) -> Option<EntryState>,
-    ) -> Result<T, StoreError> {
+    ) -> Result<T> {
         // What others read from now on is kept only if it is not forgotten below.
         let generation = self.forget_key(key).await?;
         let interrupted = Interrupted { backend: &*self.backend, key };
@@ -191,7 +191,7 @@ impl CacheStore {
     }
 
     /// The value as it is to be written; all in one piece if it is to be kept, too.
-    fn written<'a>(&self, value: Payload<'a>) -> Result<(Payload<'a>, Option<Bytes>), StoreError> {
+    fn written<'a>(&self, value: Payload<'a>) -> Result<(Payload<'a>, Option<Bytes>)> {
         if !self.backend.is_on_disk() {
             return Ok((value, None));
         }
@@ -227,7 +227,7 @@ impl Store for CacheStore {
         Capabilities { cheap_ranges: false, ..self.store.capabilities() }
     }
 
-    async fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> Result<Option<Got>, StoreError> {
+    async fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> Result<Option<Got>> {
         if how.version {
             // For a change: what is kept may be old.
             return self.store.get(key, how).await;
@@ -249,7 +249,7 @@ impl Store for CacheStore {
         &self,
         key: &StoreKey,
         how: SnapshotOptions<'_>,
-    ) -> Result<Option<Box<dyn Snapshot>>, StoreError> {
+    ) -> Result<Option<Box<dyn Snapshot>>> {
         if how.for_update {
             return self.store.open(key, how).await;
         }
@@ -281,7 +281,7 @@ impl Store for CacheStore {
         key: &StoreKey,
         value: Option<Payload<'_>>,
         only_if: Precondition<'_>,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<bool> {
         let (value, is) = value.map(|value| self.written(value)).transpose()?.unzip();
         let is = is.map_or(Some(EntryState::Absent), |is| is.map(EntryState::Whole));
         let put = self.store.put(key, value, only_if);
@@ -294,7 +294,7 @@ impl Store for CacheStore {
         value: Payload<'_>,
         absent: &[StoreKey],
         leftovers: &[StoreKey],
-    ) -> Result<Option<StoreKey>, StoreError> {
+    ) -> Result<Option<StoreKey>> {
         let (value, is) = self.written(value)?;
         for key in leftovers {
             self.forget_key(key).await?;
@@ -309,25 +309,21 @@ impl Store for CacheStore {
         created
     }
 
-    async fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
+    async fn erase_prefix(&self, prefix: &StorePrefix) -> Result<()> {
         let erased = self.store.erase_prefix(prefix).await;
         self.forget_below(prefix).await?;
         erased
     }
 
-    async fn list_prefix(&self, prefix: &StorePrefix) -> Result<Listing, StoreError> {
+    async fn list_prefix(&self, prefix: &StorePrefix) -> Result<Listing> {
         self.store.list_prefix(prefix).await
     }
 
-    async fn list_dir(
-        &self,
-        prefix: &StorePrefix,
-        how: ListOptions,
-    ) -> Result<Listing, StoreError> {
+    async fn list_dir(&self, prefix: &StorePrefix, how: ListOptions) -> Result<Listing> {
         self.store.list_dir(prefix, how).await
     }
 
-    async fn link(&self, prefix: &StorePrefix, erase: bool) -> Result<bool, StoreError> {
+    async fn link(&self, prefix: &StorePrefix, erase: bool) -> Result<bool> {
         let is_link = self.store.link(prefix, erase).await?;
         if is_link && erase {
             self.forget_below(prefix).await?;
@@ -335,7 +331,7 @@ impl Store for CacheStore {
         Ok(is_link)
     }
 
-    async fn flush(&self) -> Result<(), StoreError> {
+    async fn flush(&self) -> Result<()> {
         self.store.flush().await
     }
 }

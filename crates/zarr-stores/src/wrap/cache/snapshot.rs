@@ -5,7 +5,9 @@ use std::sync::{Arc, OnceLock};
 use async_trait::async_trait;
 use bytes::Bytes;
 use zarr_core::StoreError;
-use zarr_core::store::{ByteRange, Snapshot, SnapshotOptions, StoreKey, SyncSnapshot, Version};
+use zarr_core::store::{
+    ByteRange, Result, Snapshot, SnapshotOptions, StoreKey, SyncSnapshot, Version,
+};
 
 use super::{CacheStore, EntryState};
 
@@ -40,7 +42,7 @@ impl CacheSnapshot {
     }
 
     /// The store's own value, of the version that is known.
-    async fn value(&self) -> Result<Arc<dyn Snapshot>, StoreError> {
+    async fn value(&self) -> Result<Arc<dyn Snapshot>> {
         if let Some(value) = self.value.get() {
             return Ok(value.clone());
         }
@@ -63,7 +65,7 @@ impl CacheSnapshot {
     }
 
     /// The parts that the store has to be asked for.
-    async fn fetch(&self, missing: &[ByteRange]) -> Result<Vec<Bytes>, StoreError> {
+    async fn fetch(&self, missing: &[ByteRange]) -> Result<Vec<Bytes>> {
         let value = self.value().await?;
         let parts = value.read(missing).await?;
         let Some(version) = value.version().filter(|v| self.store.backend.takes_parts_of(v)) else {
@@ -90,7 +92,7 @@ impl CacheSnapshot {
 
 #[async_trait]
 impl Snapshot for CacheSnapshot {
-    async fn read(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>, StoreError> {
+    async fn read(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>> {
         let mut parts = Vec::with_capacity(ranges.len());
         for range in ranges {
             parts.push(self.part(*range).await);
