@@ -1,7 +1,7 @@
 //! Keeps values in a folder, for this process and later ones, up to a number of bytes.
 //!
-//! An entry is a file that says what it is of, how long it is, and its checksum: one that is damaged is none. Files are
-//! renamed into their places. Locks on files keep a process from keeping what another has just replaced.
+//! An entry is a file with its id, its length and its checksum; a damaged one counts as absent. Files are renamed into place.
+//! Locks on files keep a process from caching what another process has just replaced.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
@@ -20,7 +20,7 @@ use crate::filesystem::Staged;
 
 /// Begins every entry; another form would have another one.
 const MAGIC: &[u8; 8] = b"zarrkpt1";
-/// The magic, the size of the words, the size of the value, the checksum of both.
+/// The magic, the size of the id, the size of the value, the checksum of both.
 const HEAD: usize = 32;
 const LOCKS: u64 = 64;
 /// When the folder is full, it is emptied to this number of eighths.
@@ -82,8 +82,8 @@ impl CacheFolder {
     /// `store`, of whose values some are kept here.
     pub fn store(&self, store: Arc<dyn Store>) -> CacheStore {
         let name = store.name();
-        let home = self.0.root.join(hashed(&[name.as_bytes()]));
-        CacheStore::new(store, Arc::new(OfStore { folder: self.0.clone(), name, home }))
+        let home = self.0.root.join(hashed(name.as_bytes()));
+        CacheStore::new(store, Arc::new(FolderBackend { folder: self.0.clone(), name, home }))
     }
 }
 
@@ -131,22 +131,20 @@ fn present<T>(found: io::Result<T>) -> io::Result<Option<T>> {
     }
 }
 
-/// A name for words, as good as unique; an entry says itself, too, what it is of.
-fn hashed(words: &[&[u8]]) -> String {
+/// A file name for these bytes, almost certainly unique; an entry repeats what it is of.
+fn hashed(id: &[u8]) -> String {
     let sum = |algorithm| {
         let mut digest = Digest::new(algorithm);
-        for word in words {
-            digest.update(&(word.len() as u64).to_le_bytes());
-            digest.update(word);
-        }
+        digest.update(&(id.len() as u64).to_le_bytes());
+        digest.update(id);
         digest.finalize()
     };
     format!("{:016x}{:016x}", sum(CrcAlgorithm::Crc64Nvme), sum(CrcAlgorithm::Crc64Xz))
 }
 
 impl Inner {
-    /// Removes what was used least lately, if there is too much. One process does at a time.
-    fn make_room(&self) -> io::Result<()> {
+    /// Removes the least recently used entries, if there are too many bytes. One process at a time does so.
+    fn evict(&self) -> io::Result<()> {
         if self.used.load(Ordering::Relaxed) <= self.limit {
             return Ok(());
         }
@@ -175,30 +173,10 @@ fn open_lock(path: &Path) -> io::Result<File> {
 
 /// The entries of one store.
 #[derive(Debug)]
-struct OfStore {
+struct FolderBackend {
     folder: Arc<Inner>,
     name: String,
     home: PathBuf,
-}
-
-/// What an entry is of: a key, or a part of the value of a version.
-struct Words<'a> {
-    key: &'a StoreKey,
-    part: Option<(&'a Version, u64, u64)>,
-}
-
-impl Words<'_> {
-    fn bytes(&self, store: &str) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        put_text(&mut bytes, store.as_bytes());
-        put_text(&mut bytes, self.key.as_str().as_bytes());
-        if let Some((version, start, len)) = self.part {
-            put_text(&mut bytes, version.token().map_or(&[], |token| &token[..]));
-            bytes.put_u64_le(start);
-            bytes.put_u64_le(len);
-        }
-        bytes
-    }
 }
 
 fn put_text(bytes: &mut Vec<u8>, text: &[u8]) {
@@ -211,9 +189,22 @@ fn take_text(bytes: &mut Bytes) -> Option<Bytes> {
     (len <= bytes.len()).then(|| bytes.split_to(len))
 }
 
-impl OfStore {
-    fn path(&self, words: &[u8]) -> PathBuf {
-        let name = hashed(&[words]);
+impl FolderBackend {
+    /// Identifies an entry: it is of a key, or of a part of the value of a version.
+    fn id(&self, key: &StoreKey, part: Option<(&Version, u64, u64)>) -> Vec<u8> {
+        let mut id = Vec::new();
+        put_text(&mut id, self.name.as_bytes());
+        put_text(&mut id, key.as_str().as_bytes());
+        if let Some((version, start, len)) = part {
+            put_text(&mut id, version.token().map_or(&[], |token| &token[..]));
+            id.put_u64_le(start);
+            id.put_u64_le(len);
+        }
+        id
+    }
+
+    fn path(&self, id: &[u8]) -> PathBuf {
+        let name = hashed(id);
         self.home.join(&name[..2]).join(&name[2..])
     }
 
@@ -224,10 +215,10 @@ impl OfStore {
     }
 
     /// The value of an entry; `None` if there is none, or a damaged one, which is removed.
-    fn read(&self, words: &[u8]) -> Option<Bytes> {
-        let path = self.path(words);
+    fn read(&self, id: &[u8]) -> Option<Bytes> {
+        let path = self.path(id);
         let mut file = File::open(&path).ok()?;
-        let value = checked(&mut file, words);
+        let value = checked(&mut file, id);
         match value {
             Some(_) => {
                 // What was used lately stays; where that is unknown, what was kept lately.
@@ -240,56 +231,55 @@ impl OfStore {
         value
     }
 
-    /// Writes an entry beside its place. `None` if it is too large, or cannot be written.
-    fn stage(&self, words: &[u8], value: &[&[u8]]) -> Option<(Staged, PathBuf, u64)> {
+    /// Writes an entry to a temporary file. `None` if it is too large, or cannot be written.
+    fn stage(&self, id: &[u8], value: &[&[u8]]) -> Option<(Staged, PathBuf, u64)> {
         let size: usize = value.iter().map(|part| part.len()).sum();
-        let all = (HEAD + words.len() + size) as u64;
+        let all = (HEAD + id.len() + size) as u64;
         if all > self.folder.limit / 8 {
             return None;
         }
         let mut digest = Digest::new(CrcAlgorithm::Crc64Nvme);
-        digest.update(words);
+        digest.update(id);
         value.iter().for_each(|part| digest.update(part));
         let mut head = Vec::with_capacity(HEAD);
         head.put_slice(MAGIC);
-        head.put_u64_le(words.len() as u64);
+        head.put_u64_le(id.len() as u64);
         head.put_u64_le(size as u64);
         head.put_u64_le(digest.finalize());
-        let entry =
-            value.iter().fold(Payload::new(head).and(words), |entry, part| entry.and(*part));
-        let path = self.path(words);
+        let entry = value.iter().fold(Payload::new(head).and(id), |entry, part| entry.and(*part));
+        let path = self.path(id);
         let folder = path.parent()?;
         fs::create_dir_all(folder).ok()?;
         let staged = Staged::write(folder, &entry, false).ok()?;
         Some((staged, path, all))
     }
 
-    fn place(&self, (staged, path, size): (Staged, PathBuf, u64)) -> Option<()> {
+    fn publish(&self, (staged, path, size): (Staged, PathBuf, u64)) -> Option<()> {
         let was = fs::metadata(&path).map_or(0, |metadata| metadata.len());
         staged.move_to(&path).ok()?;
         self.folder.used.fetch_add(size.saturating_sub(was), Ordering::Relaxed);
-        self.folder.make_room().ok()
+        self.folder.evict().ok()
     }
 }
 
-/// What an entry holds, if it is whole and of these words.
-fn checked(file: &mut File, words: &[u8]) -> Option<Bytes> {
+/// The value of an entry, if the entry is whole and has this id.
+fn checked(file: &mut File, id: &[u8]) -> Option<Bytes> {
     let mut entry = Vec::new();
     file.read_to_end(&mut entry).ok()?;
     let mut entry = Bytes::from(entry);
     if entry.len() < HEAD || entry.split_to(MAGIC.len()) != MAGIC[..] {
         return None;
     }
-    let (words_len, value_len, sum) = (entry.get_u64_le(), entry.get_u64_le(), entry.get_u64_le());
-    let due = words_len.checked_add(value_len)?;
-    if due != entry.len() as u64 || checksum(CrcAlgorithm::Crc64Nvme, &entry) != sum {
+    let (id_len, value_len, sum) = (entry.get_u64_le(), entry.get_u64_le(), entry.get_u64_le());
+    let expected = id_len.checked_add(value_len)?;
+    if expected != entry.len() as u64 || checksum(CrcAlgorithm::Crc64Nvme, &entry) != sum {
         return None;
     }
-    let is_of = entry.split_to(usize::try_from(words_len).ok()?);
-    (is_of == words).then_some(entry)
+    let is_of = entry.split_to(usize::try_from(id_len).ok()?);
+    (is_of == id).then_some(entry)
 }
 
-/// Counts on in a lock's file, whose lock is held; the new generation.
+/// Increments the generation in the file of a lock that the caller holds, and returns it.
 fn next_generation(mut file: &File) -> io::Result<u64> {
     let generation = read_generation(file)?.wrapping_add(1);
     file.seek(SeekFrom::Start(0))?;
@@ -309,13 +299,13 @@ const ABSENT: u8 = 0;
 const WHOLE: u8 = 1;
 const SIZE: u8 = 2;
 
-/// What is known of a key, before the value itself.
-fn known(kept: &CacheEntry) -> Vec<u8> {
+/// The part of an entry before the value.
+fn known(entry: &CacheEntry) -> Vec<u8> {
     let mut known = Vec::new();
-    let since = kept.since.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let since = entry.since.duration_since(UNIX_EPOCH).unwrap_or_default();
     known.put_u64_le(since.as_secs());
-    put_text(&mut known, kept.version.token().map_or(&[], |token| &token[..]));
-    match &kept.what {
+    put_text(&mut known, entry.version.token().map_or(&[], |token| &token[..]));
+    match &entry.state {
         EntryState::Absent => known.put_u8(ABSENT),
         EntryState::Whole(_) => known.put_u8(WHOLE),
         EntryState::Size(size) => {
@@ -329,16 +319,16 @@ fn known(kept: &CacheEntry) -> Vec<u8> {
 fn parse(mut entry: Bytes) -> Option<CacheEntry> {
     let since = UNIX_EPOCH.checked_add(Duration::from_secs(entry.try_get_u64_le().ok()?))?;
     let version = Version::new(take_text(&mut entry)?);
-    let what = match entry.try_get_u8().ok()? {
+    let state = match entry.try_get_u8().ok()? {
         ABSENT => EntryState::Absent,
         WHOLE => EntryState::Whole(entry),
         SIZE => EntryState::Size(entry.try_get_u64_le().ok()?),
         _ => return None,
     };
-    Some(CacheEntry { since, version, what })
+    Some(CacheEntry { since, version, state })
 }
 
-impl CacheBackend for OfStore {
+impl CacheBackend for FolderBackend {
     fn generation(&self, key: &StoreKey) -> io::Result<u64> {
         let lock = self.lock(key)?;
         lock.lock_shared()?;
@@ -346,14 +336,14 @@ impl CacheBackend for OfStore {
     }
 
     fn get(&self, key: &StoreKey) -> Option<CacheEntry> {
-        parse(self.read(&Words { key, part: None }.bytes(&self.name))?)
+        parse(self.read(&self.id(key, None))?)
     }
 
-    fn put(&self, key: &StoreKey, generation: u64, kept: CacheEntry, written: bool) -> bool {
-        let value: &[u8] = if let EntryState::Whole(value) = &kept.what { value } else { &[] };
-        let words = Words { key, part: None }.bytes(&self.name);
+    fn put(&self, key: &StoreKey, generation: u64, entry: CacheEntry, written: bool) -> bool {
+        let value: &[u8] = if let EntryState::Whole(value) = &entry.state { value } else { &[] };
+        let id = self.id(key, None);
         let put = || {
-            let staged = self.stage(&words, &[&known(&kept), value])?;
+            let staged = self.stage(&id, &[&known(&entry), value])?;
             let lock = self.lock(key).ok()?;
             lock.lock().ok()?;
             if read_generation(&lock).ok()? != generation {
@@ -362,28 +352,28 @@ impl CacheBackend for OfStore {
             if written {
                 next_generation(&lock).ok()?;
             }
-            self.place(staged)
+            self.publish(staged)
         };
         put().is_some()
     }
 
     fn part(&self, key: &StoreKey, version: &Version, start: u64, len: u64) -> Option<Bytes> {
-        let words = Words { key, part: Some((version, start, len)) }.bytes(&self.name);
-        self.read(&words).filter(|part| part.len() as u64 == len)
+        let id = self.id(key, Some((version, start, len)));
+        self.read(&id).filter(|part| part.len() as u64 == len)
     }
 
     fn put_part(&self, key: &StoreKey, version: &Version, start: u64, part: Bytes) {
         let len = part.len() as u64;
-        let words = Words { key, part: Some((version, start, len)) }.bytes(&self.name);
+        let id = self.id(key, Some((version, start, len)));
         // What cannot be kept is fetched again.
-        let _ = self.stage(&words, &[&part]).and_then(|staged| self.place(staged));
+        let _ = self.stage(&id, &[&part]).and_then(|staged| self.publish(staged));
     }
 
     fn forget(&self, key: &StoreKey) -> io::Result<u64> {
         let lock = self.lock(key)?;
         lock.lock()?;
         let generation = next_generation(&lock)?;
-        present(fs::remove_file(self.path(&Words { key, part: None }.bytes(&self.name))))?;
+        present(fs::remove_file(self.path(&self.id(key, None))))?;
         Ok(generation)
     }
 

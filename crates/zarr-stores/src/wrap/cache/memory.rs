@@ -35,16 +35,16 @@ const OVERHEAD: u64 = 128;
 pub struct ByteCache(Arc<Inner>);
 
 struct Inner {
-    entries: Cache<Place, Entry, Weights>,
+    entries: Cache<CacheKey, Entry, Weights>,
     stores: AtomicU64,
     hasher: RandomState,
     /// How often keys were forgotten, for each of some groups of them.
     generations: [Mutex<u64>; LOCKS],
 }
 
-/// A store's number, a key, and what of it.
+/// A store's number, a key, and the part of a version of the value if it is not the whole.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Place {
+struct CacheKey {
     store: u64,
     key: StoreKey,
     part: Option<(Version, u64, u64)>,
@@ -59,15 +59,15 @@ enum Entry {
 #[derive(Clone)]
 struct Weights;
 
-impl Weighter<Place, Entry> for Weights {
-    fn weight(&self, place: &Place, entry: &Entry) -> u64 {
+impl Weighter<CacheKey, Entry> for Weights {
+    fn weight(&self, cache_key: &CacheKey, entry: &Entry) -> u64 {
         let bytes = match entry {
-            Entry::Key(CacheEntry { what: EntryState::Whole(bytes), .. }) | Entry::Part(bytes) => {
+            Entry::Key(CacheEntry { state: EntryState::Whole(bytes), .. }) | Entry::Part(bytes) => {
                 bytes.len()
             }
             Entry::Key(_) => 0,
         };
-        OVERHEAD + (place.key.as_str().len() + bytes) as u64
+        OVERHEAD + (cache_key.key.as_str().len() + bytes) as u64
     }
 }
 
@@ -87,7 +87,7 @@ impl ByteCache {
     /// `store`, of whose values some are kept here.
     pub fn store(&self, store: Arc<dyn Store>) -> CacheStore {
         let number = self.0.stores.fetch_add(1, Ordering::Relaxed);
-        CacheStore::new(store, Arc::new(OfStore { cache: self.0.clone(), number }))
+        CacheStore::new(store, Arc::new(MemoryBackend { cache: self.0.clone(), number }))
     }
 
     /// How many bytes are kept now, with keys and what else they take.
@@ -103,20 +103,20 @@ impl fmt::Debug for ByteCache {
 }
 
 /// The entries of one store.
-struct OfStore {
+struct MemoryBackend {
     cache: Arc<Inner>,
     number: u64,
 }
 
-impl fmt::Debug for OfStore {
+impl fmt::Debug for MemoryBackend {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         ByteCache(self.cache.clone()).fmt(f)
     }
 }
 
-impl OfStore {
-    fn place(&self, key: &StoreKey, part: Option<(Version, u64, u64)>) -> Place {
-        Place { store: self.number, key: key.clone(), part }
+impl MemoryBackend {
+    fn cache_key(&self, key: &StoreKey, part: Option<(Version, u64, u64)>) -> CacheKey {
+        CacheKey { store: self.number, key: key.clone(), part }
     }
 
     fn lock(&self, key: &StoreKey) -> MutexGuard<'_, u64> {
@@ -125,46 +125,46 @@ impl OfStore {
     }
 }
 
-impl CacheBackend for OfStore {
+impl CacheBackend for MemoryBackend {
     fn generation(&self, key: &StoreKey) -> io::Result<u64> {
         Ok(*self.lock(key))
     }
 
     fn get(&self, key: &StoreKey) -> Option<CacheEntry> {
-        match self.cache.entries.get(&self.place(key, None))? {
-            Entry::Key(kept) => Some(kept),
+        match self.cache.entries.get(&self.cache_key(key, None))? {
+            Entry::Key(entry) => Some(entry),
             Entry::Part(_) => None,
         }
     }
 
-    fn put(&self, key: &StoreKey, generation: u64, kept: CacheEntry, written: bool) -> bool {
+    fn put(&self, key: &StoreKey, generation: u64, entry: CacheEntry, written: bool) -> bool {
         let mut lock = self.lock(key);
         let is_now = *lock == generation;
         if is_now {
             *lock += u64::from(written);
-            self.cache.entries.insert(self.place(key, None), Entry::Key(kept));
+            self.cache.entries.insert(self.cache_key(key, None), Entry::Key(entry));
         }
         is_now
     }
 
     fn part(&self, key: &StoreKey, version: &Version, start: u64, len: u64) -> Option<Bytes> {
-        let place = self.place(key, Some((version.clone(), start, len)));
-        match self.cache.entries.get(&place)? {
+        let cache_key = self.cache_key(key, Some((version.clone(), start, len)));
+        match self.cache.entries.get(&cache_key)? {
             Entry::Part(bytes) => Some(bytes),
             Entry::Key(_) => None,
         }
     }
 
     fn put_part(&self, key: &StoreKey, version: &Version, start: u64, part: Bytes) {
-        let place = self.place(key, Some((version.clone(), start, part.len() as u64)));
+        let cache_key = self.cache_key(key, Some((version.clone(), start, part.len() as u64)));
         // A part may be a slice of much more, which it would hold.
-        self.cache.entries.insert(place, Entry::Part(Bytes::copy_from_slice(&part)));
+        self.cache.entries.insert(cache_key, Entry::Part(Bytes::copy_from_slice(&part)));
     }
 
     fn forget(&self, key: &StoreKey) -> io::Result<u64> {
         let mut lock = self.lock(key);
         *lock += 1;
-        self.cache.entries.remove(&self.place(key, None));
+        self.cache.entries.remove(&self.cache_key(key, None));
         Ok(*lock)
     }
 
@@ -175,9 +175,10 @@ impl CacheBackend for OfStore {
             lock
         });
         let _locks: Vec<_> = locks.collect();
-        let is_below =
-            |place: &Place| place.store == self.number && prefix.strip(&place.key).is_some();
-        self.cache.entries.retain(|place, _| !is_below(place));
+        let is_below = |cache_key: &CacheKey| {
+            cache_key.store == self.number && prefix.strip(&cache_key.key).is_some()
+        };
+        self.cache.entries.retain(|cache_key, _| !is_below(cache_key));
         Ok(())
     }
 
@@ -190,8 +191,8 @@ impl CacheBackend for OfStore {
     }
 }
 
-impl Drop for OfStore {
+impl Drop for MemoryBackend {
     fn drop(&mut self) {
-        self.cache.entries.retain(|place, _| place.store != self.number);
+        self.cache.entries.retain(|cache_key, _| cache_key.store != self.number);
     }
 }

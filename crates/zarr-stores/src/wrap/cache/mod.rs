@@ -30,7 +30,7 @@ use self::snapshot::CacheSnapshot;
 struct CacheEntry {
     since: SystemTime,
     version: Version,
-    what: EntryState,
+    state: EntryState,
 }
 
 #[derive(Clone, Debug)]
@@ -49,7 +49,7 @@ trait CacheBackend: Debug + Send + Sync {
     fn get(&self, key: &StoreKey) -> Option<CacheEntry>;
     /// Keeps it, unless that generation of the key has ended; then tells so. What was written ends the generation itself: readers
     /// that began in it may have the value of before.
-    fn put(&self, key: &StoreKey, generation: u64, kept: CacheEntry, written: bool) -> bool;
+    fn put(&self, key: &StoreKey, generation: u64, cached: CacheEntry, written: bool) -> bool;
     fn part(&self, key: &StoreKey, version: &Version, start: u64, len: u64) -> Option<Bytes>;
     fn put_part(&self, key: &StoreKey, version: &Version, start: u64, part: Bytes);
     /// Forgets what is known of a key; the new generation.
@@ -121,13 +121,13 @@ impl CacheStore {
         run(move || ask(&*backend)).await
     }
 
-    async fn kept(&self, key: &StoreKey) -> Option<CacheEntry> {
+    async fn entry(&self, key: &StoreKey) -> Option<CacheEntry> {
         let asked = key.clone();
-        let kept = self.ask(move |backend| backend.get(&asked)).await.flatten()?;
+        let cached = self.ask(move |backend| backend.get(&asked)).await.flatten()?;
         // A clock that went back makes everything old.
-        let age = kept.since.elapsed().ok();
+        let age = cached.since.elapsed().ok();
         let fresh = self.max_age.is_none_or(|most| age.is_some_and(|age| age <= most));
-        fresh.then_some(kept)
+        fresh.then_some(cached)
     }
 
     /// The generation before a store is asked; `None` if nothing can be kept.
@@ -141,17 +141,14 @@ impl CacheStore {
         key: &StoreKey,
         generation: Option<u64>,
         version: Version,
-        what: EntryState,
+        state: EntryState,
+        written: bool,
     ) -> bool {
         let Some(generation) = generation else { return false };
-        let (key, kept) = (key.clone(), CacheEntry { since: SystemTime::now(), version, what });
-        self.ask(move |backend| backend.put(&key, generation, kept, false)).await.unwrap_or(false)
-    }
-
-    async fn put_written(&self, key: &StoreKey, generation: u64, what: EntryState) -> bool {
-        let kept = CacheEntry { since: SystemTime::now(), version: own_version(), what };
-        let key = key.clone();
-        self.ask(move |backend| backend.put(&key, generation, kept, true)).await.unwrap_or(false)
+        let (key, cached) = (key.clone(), CacheEntry { since: SystemTime::now(), version, state });
+        self.ask(move |backend| backend.put(&key, generation, cached, written))
+            .await
+            .unwrap_or(false)
     }
 
     async fn forget_key(&self, key: &StoreKey) -> Result<u64> {
@@ -180,11 +177,11 @@ impl CacheStore {
         let changed = change.await;
         std::mem::forget(interrupted);
         let is = changed.as_ref().ok().and_then(is).filter(|_| self.backend.is_on_disk());
-        let kept = match is {
-            Some(what) => self.put_written(key, generation, what).await,
+        let cached = match is {
+            Some(state) => self.put(key, Some(generation), own_version(), state, true).await,
             None => false,
         };
-        if !kept {
+        if !cached {
             self.forget_key(key).await?;
         }
         changed
@@ -232,7 +229,7 @@ impl Store for CacheStore {
             // For a change: what is kept may be old.
             return self.store.get(key, how).await;
         }
-        match self.kept(key).await.map(|kept| kept.what) {
+        match self.entry(key).await.map(|cached| cached.state) {
             Some(EntryState::Whole(value)) => return how.answer(key, value, None),
             Some(EntryState::Absent) => return Ok(None),
             Some(EntryState::Size(_)) | None => {}
@@ -240,8 +237,8 @@ impl Store for CacheStore {
         let generation = self.generation(key).await;
         let got = self.store.get(key, GetOptions::at_most(how.limit)).await?;
         let value = got.as_ref().and_then(|got| got.bytes.clone());
-        let what = value.map_or(EntryState::Absent, EntryState::Whole);
-        self.put(key, generation, own_version(), what).await;
+        let state = value.map_or(EntryState::Absent, EntryState::Whole);
+        self.put(key, generation, own_version(), state, false).await;
         Ok(got.map(|got| how.into.take(got)))
     }
 
@@ -253,16 +250,16 @@ impl Store for CacheStore {
         if how.for_update {
             return self.store.open(key, how).await;
         }
-        let kept = self.kept(key).await;
-        let kept = kept.filter(|kept| how.accepts(Some(&kept.version)));
-        match kept {
-            Some(CacheEntry { version, what: EntryState::Whole(value), .. }) => {
+        let cached = self.entry(key).await;
+        let cached = cached.filter(|cached| how.accepts(Some(&cached.version)));
+        match cached {
+            Some(CacheEntry { version, state: EntryState::Whole(value), .. }) => {
                 check_size(key, value.len() as u64, how.limit)?;
                 let whole = InMemorySnapshot::new(key, value).with_version(version);
                 return Ok(Some(Box::new(whole)));
             }
-            Some(CacheEntry { what: EntryState::Absent, .. }) => return Ok(None),
-            Some(CacheEntry { version, what: EntryState::Size(size), .. }) => {
+            Some(CacheEntry { state: EntryState::Absent, .. }) => return Ok(None),
+            Some(CacheEntry { version, state: EntryState::Size(size), .. }) => {
                 check_size(key, size, how.limit)?;
                 return Ok(Some(Box::new(CacheSnapshot::known(self, key, version, size))));
             }
@@ -271,7 +268,7 @@ impl Store for CacheStore {
         let generation = self.generation(key).await;
         let value = self.store.open(key, how).await?;
         if value.is_none() && how.expect.is_none() {
-            self.put(key, generation, own_version(), EntryState::Absent).await;
+            self.put(key, generation, own_version(), EntryState::Absent, false).await;
         }
         Ok(value.map(|value| Box::new(CacheSnapshot::new(self, key, generation, value)) as _))
     }

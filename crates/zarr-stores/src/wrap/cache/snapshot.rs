@@ -74,18 +74,18 @@ impl CacheSnapshot {
         let size = value.size();
         if self.known.set((version.clone(), size)).is_ok() {
             self.store
-                .put(&self.key, self.generation, version.clone(), EntryState::Size(size))
+                .put(&self.key, self.generation, version.clone(), EntryState::Size(size), false)
                 .await;
         }
-        let (key, ranges, kept) = (self.key.clone(), missing.to_vec(), parts.clone());
-        let keep = move |backend: &dyn super::CacheBackend| {
-            for (range, part) in ranges.iter().zip(kept) {
+        let (key, ranges, cached) = (self.key.clone(), missing.to_vec(), parts.clone());
+        let put = move |backend: &dyn super::CacheBackend| {
+            for (range, part) in ranges.iter().zip(cached) {
                 if let Some(range) = range.within(size) {
                     backend.put_part(&key, &version, range.start, part);
                 }
             }
         };
-        self.store.ask(keep).await;
+        self.store.ask(put).await;
         Ok(parts)
     }
 }
