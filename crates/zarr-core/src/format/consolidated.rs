@@ -12,17 +12,17 @@ use crate::json::{Json, Object, Oddities, Reader, Text};
 use crate::path::NodePath;
 use crate::store::{StoreKey, StorePrefix};
 
-/// Where zarr-python 2.18 puts the draft's, unless told otherwise.
+/// The key at which zarr-python 2.18 puts those of a draft by default.
 pub(crate) const DRAFT: &str = "meta/root/consolidated/.zmetadata";
 
-/// The group that zarr-python 2.18 makes for it.
+/// The group that zarr-python 2.18 creates for it.
 pub(crate) const DRAFT_GROUP: &str = "/consolidated";
 
-/// The member that tells which of them may be out of date, since their documents are about to change. Other
-/// implementations pass it over.
-const STALE: &str = "stale";
+/// The member with the names of copies that may be out of date, since their documents are being changed. Other
+/// implementations ignore it.
+const INVALID: &str = "stale";
 
-/// Whether a key is a document's, so that its copy stands for it.
+/// Whether a key is that of a document, so that its copy may be read in its place.
 pub(crate) fn is_document(dialect: Dialect, key: &StoreKey) -> bool {
     let name = key.as_str().rsplit('/').next().unwrap_or_default();
     match dialect {
@@ -32,17 +32,17 @@ pub(crate) fn is_document(dialect: Dialect, key: &StoreKey) -> bool {
     }
 }
 
-/// Whether a document holds nothing but copies, so that a hierarchy can be read without it.
+/// Whether a document has nothing but copies, so that a hierarchy can be read without it.
 pub(crate) fn is_optional(key: &StoreKey) -> bool {
     key.as_str() == DRAFT || key.as_str() == ".zmetadata"
 }
 
-/// A document that holds copies of documents, or may.
+/// A document that may have copies of documents.
 #[derive(Clone, Debug)]
 pub(crate) struct ConsolidatedDocument {
     /// The document.
     pub key: StoreKey,
-    /// What its copies' names are to be read below.
+    /// The prefix to which the names of its copies are relative.
     pub prefix: StorePrefix,
     dialect: Dialect,
 }
@@ -50,18 +50,18 @@ pub(crate) struct ConsolidatedDocument {
 /// Copies of documents.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ConsolidatedEntries {
-    /// What they are copies of, and the copies.
+    /// The copies by the keys of the documents.
     pub entries: BTreeMap<StoreKey, Json>,
     /// Keys whose copies, present or not, must not be used: one for each change that has begun and is not known to have
     /// ended.
     pub invalid: Vec<StoreKey>,
 }
 
-/// The holders that may have copies of the documents of the node at `path`, the one at the root last.
+/// The consolidated documents that may have copies of the documents of the node at `path`; the one at the root is last.
 ///
 /// # Errors
 /// [`StoreError::InvalidKey`] for a path that makes no keys.
-pub(crate) fn holders(
+pub(crate) fn documents_with_copies(
     dialect: Dialect,
     path: &NodePath,
 ) -> Result<Vec<ConsolidatedDocument>, StoreError> {
@@ -77,7 +77,7 @@ pub(crate) fn holders(
 }
 
 impl ConsolidatedDocument {
-    /// Where a dialect's writers put the copies of all documents of a hierarchy.
+    /// The document where writers of a dialect put the copies of all documents of a hierarchy.
     ///
     /// # Errors
     /// None that can happen.
@@ -85,7 +85,7 @@ impl ConsolidatedDocument {
         Self::at(dialect, &NodePath::root())
     }
 
-    /// Where a dialect's writers put the copies of all documents from a group on.
+    /// The document where writers of a dialect put the copies of all documents from a group on.
     ///
     /// # Errors
     /// [`StoreError::InvalidKey`] for a path that makes no keys.
@@ -99,7 +99,7 @@ impl ConsolidatedDocument {
         Ok(ConsolidatedDocument { key, prefix, dialect })
     }
 
-    /// The same copies of all documents at another key.
+    /// The same, at another key.
     pub fn moved(self, key: StoreKey) -> ConsolidatedDocument {
         ConsolidatedDocument { key, ..self }
     }
@@ -109,11 +109,11 @@ impl ConsolidatedDocument {
         self.name(key).is_some()
     }
 
-    /// What it calls the copy of a document.
+    /// The name that it gives the copy of a document.
     fn name<'k>(&self, key: &'k StoreKey) -> Option<&'k str> {
         let below = self.prefix.strip(key).filter(|_| is_document(self.dialect, key))?;
         match self.dialect {
-            // It has none of itself.
+            // It has no copy of itself.
             Dialect::V3 => below.strip_suffix("/zarr.json"),
             Dialect::V2 | Dialect::Draft => Some(below),
         }
@@ -128,36 +128,36 @@ impl ConsolidatedDocument {
         key.map_err(|e| invalid(e.to_string()))
     }
 
-    /// The copies in the holder's document; `None` if it is a group's without any.
+    /// The copies in this document, whose value is `bytes`; `None` if it is a group's document without any.
     ///
     /// # Errors
     /// For copies of a form that is not known.
     pub fn copies(&self, bytes: &Bytes) -> Result<Option<ConsolidatedEntries>, MetadataError> {
-        let Some(held) = self.held(bytes)? else { return Ok(None) };
-        let parsed = |(key, copy): (_, Bytes)| Ok((key, Json::parse_tolerant(&copy)?.0));
-        let entries = held.entries.into_iter().map(parsed).collect::<Result<_, _>>();
+        let Some(parsed) = self.parse(bytes)? else { return Ok(None) };
+        let decode = |(key, copy): (_, Bytes)| Ok((key, Json::parse_tolerant(&copy)?.0));
+        let entries = parsed.entries.into_iter().map(decode).collect::<Result<_, _>>();
         Ok(Some(ConsolidatedEntries {
             entries: entries.map_err(MetadataError::Json)?,
-            invalid: held.stale,
+            invalid: parsed.invalid,
         }))
     }
 
-    /// The text of each copy in the holder's document; `None` if it is a group's without any.
-    fn held(&self, bytes: &Bytes) -> Result<Option<Held>, MetadataError> {
+    /// The text of each copy in the document; `None` if it is a group's document without any.
+    fn parse(&self, bytes: &Bytes) -> Result<Option<CopiedText>, MetadataError> {
         let text = Text::of(bytes).map_err(MetadataError::Json)?;
-        let (mut said, mut own) = (Said::default(), Object::new());
+        let (mut found, mut others) = (Members::default(), Object::new());
         let (mut is_there, mut oddities) = (self.dialect != Dialect::V3, Oddities::default());
         let mut reader = text.reader(&mut oddities);
         let read = reader.members(|reader, name| {
             if self.dialect != Dialect::V3 {
-                return said.hear(&text, reader, &name);
+                return found.read(&text, reader, &name);
             }
             if name != INLINE {
-                own.insert(name, reader.value(1)?);
+                others.insert(name, reader.value(1)?);
                 return Ok(());
             }
-            (said, is_there) = (Said::default(), true);
-            if !(reader.members(|reader, name| said.hear(&text, reader, &name))?) {
+            (found, is_there) = (Members::default(), true);
+            if !(reader.members(|reader, name| found.read(&text, reader, &name))?) {
                 is_there = reader.pass()? != "null"
             }
             Ok(())
@@ -168,31 +168,31 @@ impl ConsolidatedDocument {
         }
         match self.dialect {
             // F-013: zarr-python before 3.1.4 may leave out `must_understand`.
-            Dialect::V3 if said.kind.is_some_and(|kind| kind.as_str() != Some("inline")) => {
+            Dialect::V3 if found.kind.is_some_and(|kind| kind.as_str() != Some("inline")) => {
                 return Err(invalid("its `kind` is not `inline`"));
             }
             Dialect::V2 | Dialect::Draft
-                if said.format.as_ref().and_then(Json::as_u64) != Some(1) =>
+                if found.format.as_ref().and_then(Json::as_u64) != Some(1) =>
             {
                 return Err(invalid("`zarr_consolidated_format` is not 1"));
             }
             _ => {}
         }
-        let Some(entries) = said.entries else {
+        let Some(entries) = found.entries else {
             return Err(invalid("member `metadata`, an object of documents, is missing"));
         };
         let entries = entries.into_iter().map(|(name, copy)| Ok((self.document(&name)?, copy)));
-        let stale = said.stale.as_ref().and_then(Json::as_array).unwrap_or_default();
-        let stale = stale.iter().filter_map(Json::as_str).map(|name| self.document(name));
-        Ok(Some(Held {
-            own,
+        let invalid = found.invalid.as_ref().and_then(Json::as_array).unwrap_or_default();
+        let invalid = invalid.iter().filter_map(Json::as_str).map(|name| self.document(name));
+        Ok(Some(CopiedText {
+            others,
             entries: entries.collect::<Result<_, MetadataError>>()?,
-            stale: stale.collect::<Result<_, _>>()?,
+            invalid: invalid.collect::<Result<_, _>>()?,
         }))
     }
 
-    /// The holder's document with these copies in place of those it holds: `None` takes them away, and the
-    /// whole document with them where it holds nothing else.
+    /// The document with these copies in place of its own. `None` for `copies` removes them; the result is `None` if nothing
+    /// is left.
     ///
     /// # Errors
     /// For a group's document that is broken.
@@ -205,7 +205,7 @@ impl ConsolidatedDocument {
             None => None,
             Some(Ok((whole, _))) => Some(whole),
             Some(Err(e)) if self.dialect == Dialect::V3 => return Err(MetadataError::Json(e)),
-            // It is nothing but copies, and written anew.
+            // It has nothing but copies, and is written again.
             Some(Err(_)) => None,
         };
         let is_there = whole.is_some();
@@ -234,11 +234,11 @@ impl ConsolidatedDocument {
         // zarr-python 3 requires the children of one group next to each other.
         entries.sort_by_cached_key(|(name, _)| (name.matches('/').count(), name.clone()));
         held.insert("metadata", entries.into_iter().collect::<Object>());
-        let stale = copies.invalid.iter().filter_map(|key| self.name(key)).map(Json::from);
+        let invalid = copies.invalid.iter().filter_map(|key| self.name(key)).map(Json::from);
         if copies.invalid.is_empty() {
-            drop(held.remove(STALE))
+            drop(held.remove(INVALID))
         } else {
-            drop(held.insert(STALE, stale.collect::<Json>()))
+            drop(held.insert(INVALID, invalid.collect::<Json>()))
         }
     }
 
@@ -254,9 +254,8 @@ impl ConsolidatedDocument {
         copy
     }
 
-    /// The documents that the holder's document has copies of, with the bytes that the store would have, and the keys of
-    /// copies that may be out of date; `None` for a group's document without copies. The holder's own document is
-    /// among them, without the copies.
+    /// The documents that the copies replace, as they are stored, and the keys of those whose copies must not be used; `None`
+    /// if this is a group's document without copies. In v3 this document is among them, without the copies.
     ///
     /// # Errors
     /// For copies of a form that is not known, and a copy that the format cannot write.
@@ -265,13 +264,13 @@ impl ConsolidatedDocument {
         format: &dyn Format,
         bytes: &Bytes,
     ) -> Result<Option<(Documents, Vec<StoreKey>)>, MetadataError> {
-        let Some(held) = self.held(bytes)? else { return Ok(None) };
+        let Some(parsed) = self.parse(bytes)? else { return Ok(None) };
         let mut documents = Documents::new();
         if self.dialect == Dialect::V3 {
-            documents.push((self.key.clone(), Json::from(held.own).to_string().into()));
+            documents.push((self.key.clone(), Json::from(parsed.others).to_string().into()));
         }
         let encoding = format.encoding();
-        for (key, copy) in held.entries {
+        for (key, copy) in parsed.entries {
             let is_json = encoding.uri() == JsonEncoding.uri() || key.as_str() == "zarr.json";
             let encoded = if is_json {
                 Ok(copy)
@@ -282,34 +281,34 @@ impl ConsolidatedDocument {
             };
             documents.push((key, encoded.map_err(MetadataError::Json)?));
         }
-        Ok(Some((documents, held.stale)))
+        Ok(Some((documents, parsed.invalid)))
     }
 }
 
-/// Copies, as text.
-struct Held {
-    /// What else the holder's document says, in v3.
-    own: Object,
+/// The copies in a document, as text.
+struct CopiedText {
+    /// The other members of the document, in v3.
+    others: Object,
     entries: Vec<(StoreKey, Bytes)>,
-    stale: Vec<StoreKey>,
+    invalid: Vec<StoreKey>,
 }
 
-/// What the members beside copies, and they, say.
+/// The members of consolidated metadata.
 #[derive(Default)]
-struct Said {
+struct Members {
     kind: Option<Json>,
     format: Option<Json>,
     entries: Option<Vec<(String, Bytes)>>,
-    stale: Option<Json>,
+    invalid: Option<Json>,
 }
 
-impl Said {
-    /// Reads the next member.
-    fn hear(&mut self, text: &Text, reader: &mut Reader<'_, '_>, name: &str) -> Result<(), String> {
+impl Members {
+    /// Reads the value of the next member.
+    fn read(&mut self, text: &Text, reader: &mut Reader<'_, '_>, name: &str) -> Result<(), String> {
         match name {
             "kind" => self.kind = Some(reader.value(0)?),
             "zarr_consolidated_format" => self.format = Some(reader.value(0)?),
-            STALE => self.stale = Some(reader.value(0)?),
+            INVALID => self.invalid = Some(reader.value(0)?),
             "metadata" => {
                 let mut entries = Vec::new();
                 let is_object = reader.members(|reader, name| {

@@ -17,7 +17,9 @@ use crate::context::documents;
 use crate::dialect::Dialect;
 use crate::error::{AccessError, Error, MetadataError, Result};
 use crate::format::Documents;
-use crate::format::consolidated::{ConsolidatedDocument, ConsolidatedEntries, holders};
+use crate::format::consolidated::{
+    ConsolidatedDocument, ConsolidatedEntries, documents_with_copies,
+};
 use crate::hierarchy::context::HierarchyContext;
 use crate::json::Json;
 use crate::path::NodePath;
@@ -91,7 +93,7 @@ impl HierarchyContext {
     }
 
     /// The consolidated documents that have copies of a node's documents, and the copies.
-    async fn holding(
+    async fn find_copies(
         &self,
         path: &NodePath,
     ) -> Result<Vec<(ConsolidatedDocument, ConsolidatedEntries)>> {
@@ -99,7 +101,7 @@ impl HierarchyContext {
         if dialect == Dialect::Draft && !self.draft_copies.load(Ordering::Relaxed) {
             return Ok(Vec::new());
         }
-        let found = holders(dialect, path)?.into_iter().map(async |holder| {
+        let found = documents_with_copies(dialect, path)?.into_iter().map(async |holder| {
             let copies = self.copies(&holder).await?;
             Ok::<_, Error>(copies.map(|copies| (holder, copies)))
         });
@@ -118,7 +120,7 @@ impl HierarchyContext {
     /// Marks the copies of affected documents as invalid.
     async fn invalidate(&self, affected: &AffectedNodes<'_>) -> Result<Vec<Invalidated>> {
         let mut invalidated = Vec::new();
-        for (holder, _) in self.holding(affected.path).await? {
+        for (holder, _) in self.find_copies(affected.path).await? {
             let mut keys = BTreeSet::new();
             if self.options.drop_consolidated {
                 self.remove_copies(&holder).await?;
@@ -144,7 +146,7 @@ impl HierarchyContext {
         affected: &AffectedNodes<'_>,
         invalidated: Vec<Invalidated>,
     ) -> Result<()> {
-        for (holder, copies) in self.holding(affected.path).await? {
+        for (holder, copies) in self.find_copies(affected.path).await? {
             if self.options.drop_consolidated {
                 self.remove_copies(&holder).await?;
                 continue;
