@@ -5,48 +5,13 @@ mod common;
 
 use std::collections::HashMap;
 use std::fmt::Write;
-use std::sync::{Arc, Mutex};
 
 use common::{holding, memory, options, registry};
-use zarr_core::store::{Capabilities, Payload, Precondition, StoreKey, SyncStore, from_sync_arc};
-use zarr_core::{Hierarchy, NodePath, OpenOptions, StoreError};
+use zarr_core::store::StoreKey;
+use zarr_core::{Hierarchy, NodePath, OpenOptions};
 use zarr_nczarr::cdl::Document;
 use zarr_nczarr::{Dataset, NewDataset, narrow_characters};
-
-/// A store that counts how often each key is written.
-#[derive(Debug)]
-struct Counting {
-    store: Arc<dyn SyncStore>,
-    written: Mutex<HashMap<String, usize>>,
-}
-
-impl Counting {
-    fn count(&self, key: &StoreKey) {
-        *self.written.lock().unwrap().entry(key.as_str().to_owned()).or_default() += 1;
-    }
-}
-
-impl SyncStore for Counting {
-    zarr_testkit::forward_calls!(store: get open erase_prefix list_prefix list_dir);
-
-    fn name(&self) -> String {
-        "counting".into()
-    }
-    fn capabilities(&self) -> Capabilities {
-        Capabilities { create: false, ..self.store.capabilities() }
-    }
-    fn put(
-        &self,
-        key: &StoreKey,
-        value: Option<Payload<'_>>,
-        only_if: Precondition<'_>,
-    ) -> Result<bool, StoreError> {
-        if value.is_some() {
-            self.count(key);
-        }
-        self.store.put(key, value, only_if)
-    }
-}
+use zarr_testkit::record;
 
 /// The variables and groups of a text are listed in few writes of a document, however many there are.
 #[test]
@@ -69,15 +34,18 @@ fn a_text_is_made_in_time_proportional_to_its_variables() {
                 let _ = write!(text, "\ngroup: g{n} {{ variables: int v ; data: v = 1 ; }}");
             }
             text.push_str("\n}");
-            let written = Mutex::default();
-            let store = Arc::new(Counting { store: memory().to_sync(), written });
-            let dataset = Dataset::create(from_sync_arc(store.clone()), &new, &options()).unwrap();
+            let (store, written) = record(memory(), |call| {
+                let is_set = call.operation.starts_with("put") || call.operation == "create";
+                (is_set && call.bytes > 0).then(|| call.key.to_owned())
+            });
+            let dataset = Dataset::create(store.clone(), &new, &options()).unwrap();
             Document::parse(&text).unwrap().write_to(&dataset).unwrap();
-            let schema = Dataset::open(from_sync_arc(store.clone()), &options()).unwrap().schema();
+            let schema = Dataset::open(store, &options()).unwrap().schema();
             assert_eq!((schema.variables.len(), schema.groups.len()), (count, count));
-            let most = store.written.lock().unwrap().values().copied().max().unwrap();
-            let all: usize = store.written.lock().unwrap().values().sum();
-            (most, all)
+            let written = written.take();
+            let mut by_key: HashMap<&str, usize> = HashMap::new();
+            written.iter().for_each(|key| *by_key.entry(key).or_default() += 1);
+            (by_key.into_values().max().unwrap(), written.len())
         });
         let [(most, few), (still, many)] = written;
         assert_eq!(most, still, "{written:?}");

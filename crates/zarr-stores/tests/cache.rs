@@ -114,7 +114,7 @@ fn what_others_write_is_seen_when_it_is_asked_for() {
         assert_eq!(get(&*store, "a").unwrap(), b"own");
         set(&memory, "a", b"theirs");
         assert_eq!(get(&*store, "a").unwrap(), b"own");
-        // An update stands on what is there.
+        // An update starts from the stored value.
         let conditional = &*store;
         let (value, was) = conditional.versioned(&key("a")).unwrap().unwrap();
         assert_eq!(value, &b"theirs"[..]);
@@ -154,7 +154,7 @@ fn parts_are_never_of_two_versions() {
         let again = readable.snapshot(&key("a")).unwrap().unwrap();
         assert_eq!(again.read(&part(0)).unwrap().concat(), b"old");
         assert!(matches!(again.read(&part(4)), Err(StoreError::Changed { .. })));
-        // Whoever begins anew finds what is there now.
+        // A reader that begins again gets the new value.
         let anew = readable.snapshot(&key("a")).unwrap().unwrap();
         assert_eq!(anew.read(&[part(0), part(4)].concat()).unwrap().concat(), b"newnew");
         assert_ne!(anew.version(), first.version());
@@ -198,7 +198,7 @@ fn files(root: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// What is kept in a folder is there for the next process, and what was damaged meanwhile is fetched anew.
+/// The next process reads the values kept in a folder; those that were damaged are fetched again.
 #[test]
 fn a_folder_outlasts_its_process_and_damage() {
     let within = tempdir().unwrap();

@@ -19,7 +19,7 @@ fn key(key: &str) -> StoreKey {
     StoreKey::new(key).unwrap()
 }
 
-/// F-111, decision 0108: on threads of their own, too.
+/// F-111, decision 0108.
 #[test]
 fn sync_stores_keep_the_promises_of_stores() {
     check_store(|| from_sync(MemoryStore::new()));

@@ -128,7 +128,7 @@ fn a_stored_size_that_no_compression_makes_is_not_fetched() {
     assert!(most > 1 << 20 && fetched < 200_000, "{fetched} of {most}");
 }
 
-/// What stands in a local header beyond what the directory lets expect is found all the same.
+/// Values are found behind local headers that are longer than the directory lets expect.
 #[test]
 fn long_headers_are_read() {
     let value: Vec<u8> = (0..100).collect();

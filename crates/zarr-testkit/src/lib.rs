@@ -26,7 +26,7 @@
 //! # }
 //! ```
 //!
-//! For tests of what uses a store, [`Remote`] makes any store a remote one. On an
+//! For tests of what uses a store, [`record`] notes the calls on it, and [`Remote`] makes any store a remote one. On an
 //! [`ObservedStore`](zarr_core::store::ObservedStore), [`Counters`] count calls, [`Latency`] delays them, and [`Faults`] let some
 //! of them fail. [`forward_calls!`] writes the rest of a store that changes few calls; [`ShortCalls`] are short forms of the calls.
 
@@ -42,6 +42,7 @@ mod grid;
 mod latency;
 mod memory;
 mod reading;
+mod record;
 mod remote;
 mod shared;
 mod short;
@@ -54,6 +55,7 @@ pub use data_type::{check_data_type, check_data_types_differ};
 pub use fault::{Fault, Faults};
 pub use grid::check_grid;
 pub use latency::Latency;
+pub use record::{Records, record};
 pub use remote::Remote;
 pub use short::ShortCalls;
 pub use store::{check_contents, check_store, check_store_folding_case};

@@ -1,19 +1,20 @@
 //! Consolidated copies of documents are used, and stay true (F-013, F-014, Z2-070 … Z2-074, draft-v3.md 3.4).
 #![cfg(all(feature = "filesystem", feature = "memory"))]
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 
 use zarr::format::of_dialect;
 use zarr::store::{
     Capabilities, GetOptions, Got, Payload, Precondition, Store, StoreKey, StorePrefix, SyncStore,
     from_sync, from_sync_arc,
 };
-use zarr::stores::{Call, MemoryStore};
+use zarr::stores::MemoryStore;
 use zarr::{
     Access, Consolidated, Dialect, ErrorKind, Hierarchy, Json, NodePath, Object, OpenOptions,
     Result, StoreError,
 };
+use zarr_testkit::{Records, record};
 
 const DIALECTS: [Dialect; 3] = [Dialect::V2, Dialect::V3, Dialect::Draft];
 
@@ -69,7 +70,7 @@ fn array(hierarchy: &Hierarchy, at: &str) -> zarr::Array {
     builder.data_type_named("int16").create().unwrap()
 }
 
-/// As a reader sees it that takes documents out of copies alone.
+/// The hierarchy of a reader that reads documents only from copies.
 fn out_of_copies(store: &Arc<dyn Store>) -> Hierarchy {
     Hierarchy::open(store.clone(), &reading().consolidated(Consolidated::Use)).unwrap()
 }
@@ -114,7 +115,7 @@ fn changes_keep_the_copies_true() {
         };
         array(&hierarchy, "/g/h/c");
         let all = match dialect {
-            // Nobody creates the groups above in a draft, and the listing shows them.
+            // In a draft the groups above are not created, and the listing shows them.
             Dialect::Draft => ["/", "/b", "/g", "/g/a", "/g/h", "/g/h/c"],
             _ => ["/", "/b", "/g", "/g/a", "/g/h", "/g/h/c"],
         };
@@ -183,7 +184,7 @@ fn copies_are_used_if_found_and_never_if_not_wanted() {
         assert_eq!(shape(&reading()).unwrap(), (found, 0));
         assert_eq!(shape(&reading().consolidated(Consolidated::Use)).unwrap(), (4, 0));
         assert_eq!(shape(&reading().consolidated(Consolidated::Ignore)).unwrap(), (8, 0));
-        // Who asks to check is told, and so is who writes: neither trusts the copy.
+        // Readers that check get a warning, and so do writers: neither trusts the copy.
         assert_eq!(shape(&reading().consolidated(Consolidated::Check)).unwrap(), (8, 1));
         assert_eq!(shape(&writing()).unwrap(), (8, 1));
         let asked = shape(&writing().consolidated(Consolidated::Use)).unwrap_err();
@@ -256,7 +257,7 @@ impl SyncStore for Failing {
     }
 }
 
-/// Z2-072: a writer that stops between the document and its copy leaves a copy that nobody believes.
+/// Z2-072: a writer that stops between the document and its copy leaves a copy that readers do not use.
 #[test]
 fn a_change_cut_short_hides_no_document() {
     for dialect in DIALECTS {
@@ -289,7 +290,7 @@ fn a_change_cut_short_hides_no_document() {
     }
 }
 
-/// Z2-072: whoever is last makes the copy of what all have left; also of one who consolidates meanwhile.
+/// Z2-072: the last writer copies the documents of all writers, also if another one consolidates concurrently.
 #[test]
 fn several_writers_leave_true_copies() {
     for dialect in DIALECTS {
@@ -326,19 +327,14 @@ fn several_writers_leave_true_copies() {
 }
 
 /// A hierarchy of a thousand arrays, each with attributes, and the calls that its store gets from now on.
-fn thousand(dialect: Dialect) -> (Arc<dyn Store>, Arc<Mutex<Vec<String>>>) {
+fn thousand(dialect: Dialect) -> (Arc<dyn Store>, Records<String>) {
     let store: Arc<dyn Store> = from_sync(MemoryStore::new());
     let hierarchy = Hierarchy::create(store.clone(), of_dialect(dialect), &writing()).unwrap();
     for n in 0..1000 {
         array(&hierarchy, &format!("/g{}/a{n}", n % 10));
     }
     hierarchy.consolidate().unwrap();
-    let calls: Arc<Mutex<Vec<String>>> = Arc::default();
-    let log = calls.clone();
-    let note = move |call: &Call<'_>| {
-        log.lock().unwrap().push(format!("{} {}", call.operation, call.key));
-    };
-    (zarr::stores::log(store, note), calls)
+    record(store, |call| Some(format!("{} {}", call.operation, call.key)))
 }
 
 /// F-014: in v3 the root's document is all that is fetched, whatever is asked of a thousand arrays. Who does not
@@ -355,17 +351,17 @@ fn a_thousand_arrays_cost_one_get() {
     };
     let (store, calls) = thousand(Dialect::V3);
     ask(&store, &reading().dialect(Dialect::V3));
-    assert_eq!(std::mem::take(&mut *calls.lock().unwrap()), ["get zarr.json"]);
+    assert_eq!(calls.take(), ["get zarr.json"]);
     ask(&store, &reading());
     let probes = ["zarr.json", ".zarray", ".zgroup", ".zattrs", ".zmetadata"];
     let probes = probes.map(|key| format!("get {key}"));
-    assert_eq!(std::mem::take(&mut *calls.lock().unwrap()), probes);
+    assert_eq!(calls.take(), probes);
     let (store, calls) = thousand(Dialect::V2);
     ask(&store, &reading().dialect(Dialect::V2));
-    assert_eq!(std::mem::take(&mut *calls.lock().unwrap()), probes[1..]);
+    assert_eq!(calls.take(), probes[1..]);
 }
 
-/// Z2-073, Z2-071: documents that lie in copies alone are read, and never lost.
+/// Z2-073, Z2-071: documents that are only in copies are read, and never lost.
 #[test]
 fn copies_may_be_all_there_is() {
     let (store, hierarchy) = small(Dialect::V2);
@@ -411,13 +407,13 @@ fn copies_above_a_node_are_kept_true_wherever_it_is_opened() -> Result<()> {
     Ok(())
 }
 
-/// F-013, T-30 … T-32: forms that zarr-python 3 has written, in any order, and siblings that differ in case alone.
+/// F-013, T-30 … T-32: forms that zarr-python 3 has written, in any order, and siblings that differ only in case.
 #[test]
 fn copies_are_read_in_every_form_that_zarr_python_wrote() {
     let group = r#"{"zarr_format":3,"node_type":"group""#;
     let array = r#"{"zarr_format":3,"node_type":"array","shape":[2],"data_type":"uint64","chunk_grid":{"name":"regular","configuration":{"chunk_shape":[2]}},"chunk_key_encoding":{"name":"default"},"fill_value":18446744073709551615,"codecs":[{"name":"bytes","configuration":{"endian":"little"}}]}"#;
     let forms = [
-        // A leaf group with copies of its own, without, and with null.
+        // A leaf group with its own copies, without, and with null.
         format!(
             r#"{group},"consolidated_metadata":{{"kind":"inline","must_understand":false,"metadata":{{}}}}}}"#
         ),
@@ -469,7 +465,7 @@ fn fill_values_survive_the_copy() {
         hierarchy.consolidate().unwrap();
         let document = get(&store, &holder(dialect)).unwrap();
         assert!(Json::parse(document.as_bytes()).is_ok());
-        // As they were given: not rounded to doubles, not spelled as texts.
+        // As they were given: not rounded to doubles, not written as strings.
         let document: String = document.split_whitespace().collect();
         for digits in ["-9223372036854775808", "18446744073709551615"] {
             assert!(document.contains(&format!(r#""fill_value":{digits}"#)), "{document}");
@@ -523,7 +519,7 @@ fn broken_copies_are_passed_over() {
     }
 }
 
-/// Z2-070, F-013: a group below the root may have copies of its own; a copy of the hierarchy keeps them,
+/// Z2-070, F-013: a group below the root may have its own copies; a copy of the hierarchy keeps them,
 /// and changes below keep them true. A draft has them at the root only.
 #[test]
 fn copies_keep_the_consolidated_metadata_of_groups() {

@@ -1,11 +1,12 @@
 //! What the operations of the draft protocol do to a store, also to one that lacks a capability.
 #![cfg(feature = "memory")]
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use zarr::store::{Capabilities, Store, StoreKey, SyncStore, from_sync};
 use zarr::stores::MemoryStore;
 use zarr::{Dialect, ErrorKind, Hierarchy, Json, NodeKind, NodePath, Object, OpenOptions, Result};
+use zarr_testkit::record;
 
 const CORE: &str = "https://purl.org/zarr/spec/protocol/core/3.0";
 
@@ -180,26 +181,22 @@ fn a_store_without_a_side_says_so() -> Result<()> {
     Ok(())
 }
 
-/// D-170, D-172, D-174: whoever is interrupted leaves chunks without a document, never an array whose chunks
+/// D-170, D-172, D-174: an interrupted erase leaves chunks without a document, never an array whose chunks
 /// are gone.
 #[test]
 fn documents_are_erased_before_chunks() -> Result<()> {
     let store = filled()?;
-    let erased = Arc::new(Mutex::new(Vec::new()));
-    let kept = Arc::clone(&erased);
-    let log = zarr::stores::log(store, move |call| {
-        if call.operation.starts_with("erase") {
-            kept.lock().expect("no panic").push(format!("{} {}", call.operation, call.key));
-        }
+    let (log, erased) = record(store, |call| {
+        call.operation.starts_with("erase").then(|| format!("{} {}", call.operation, call.key))
     });
     let hierarchy = Hierarchy::open(log, &options())?;
     for (node, documents) in [
         ("/a", ["erase meta/root/a.array.json", "erase meta/root/a.group.json"]),
         ("/g", ["erase meta/root/g.array.json", "erase meta/root/g.group.json"]),
     ] {
-        erased.lock().expect("no panic").clear();
+        erased.take();
         hierarchy.erase(&path(node))?;
-        let mut calls = erased.lock().expect("no panic").clone();
+        let mut calls = erased.take();
         let data = calls.pop();
         assert_eq!(data, Some(format!("erase_prefix data/root{node}/")), "the last of all");
         assert!(documents.iter().any(|key| calls.contains(&(*key).to_owned())), "{calls:?}");
@@ -208,34 +205,27 @@ fn documents_are_erased_before_chunks() -> Result<()> {
     Ok(())
 }
 
-/// Q24, D-180: whoever is interrupted leaves chunks outside the grid, never an array without its chunks.
+/// Q24, D-180: an interrupted resize leaves chunks outside the grid, never an array without its chunks.
 #[test]
 fn documents_are_written_before_chunks_change() -> Result<()> {
-    let changed = Arc::new(Mutex::new(Vec::new()));
-    let kept = Arc::clone(&changed);
-    let log = zarr::stores::log(from_sync(MemoryStore::new()), move |call| {
-        if call.operation.starts_with("put")
-            || call.operation == "create"
-            || call.operation.starts_with("erase")
-        {
-            kept.lock().expect("no panic").push(call.key.to_owned());
-        }
+    let (store, changed) = record(from_sync(MemoryStore::new()), |call| {
+        let changes =
+            ["put", "create", "erase"].iter().any(|name| call.operation.starts_with(name));
+        changes.then(|| call.key.to_owned())
     });
-    let store = log;
     let hierarchy = begun(&store)?;
-    let take = || std::mem::take(&mut *changed.lock().expect("no panic"));
-    assert_eq!(take().first().map(String::as_str), Some("zarr.json"));
+    assert_eq!(changed.take().first().map(String::as_str), Some("zarr.json"));
     let array = hierarchy
         .create_array(&path("/a"))
         .shape(&[6])
         .chunks(&[2])
         .data_type_named("u1")
         .create()?;
-    assert_eq!(take(), ["meta/root/a.array.json"]);
+    assert_eq!(changed.take(), ["meta/root/a.array.json"]);
     array.write(.., &[1u8, 2, 3, 4, 5, 6])?;
-    assert_eq!(take().len(), 3);
+    assert_eq!(changed.take().len(), 3);
     array.resize(&[2])?;
-    let calls = take();
+    let calls = changed.take();
     assert_eq!(calls.first().map(String::as_str), Some("meta/root/a.array.json"), "{calls:?}");
     for gone in ["data/root/a/c1", "data/root/a/c2"] {
         assert!(calls.contains(&gone.to_owned()), "{calls:?}");
@@ -243,8 +233,7 @@ fn documents_are_written_before_chunks_change() -> Result<()> {
     Ok(())
 }
 
-/// D-001, D-165: an array opens as one whatever lies below it; what does, a listing shows, and it opens by
-/// its own path.
+/// D-001, D-165: an array opens as one with any nodes below it; a listing shows those, and they open by their own paths.
 #[test]
 fn an_array_hides_nothing_below_it() -> Result<()> {
     let store = filled()?;

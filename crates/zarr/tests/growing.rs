@@ -1,22 +1,15 @@
 //! Which requests a change of an array's shape sends to the store.
 #![cfg(feature = "memory")]
 
-use std::sync::{Arc, Mutex};
-
-use zarr::store::{Store, StoreKey, from_sync};
+use zarr::store::{StoreKey, from_sync};
 use zarr::stores::{Call, MemoryStore};
 use zarr::{Array, Dialect, Hierarchy, NodePath, OpenOptions, Result};
-
-type Calls = Arc<Mutex<Vec<String>>>;
+use zarr_testkit::{Records, record};
 
 /// An array of 10¹² chunks of two bytes, and the calls that are made for it.
-fn immense(dialect: Dialect, options: &OpenOptions) -> Result<(Array, Calls)> {
-    let calls = Calls::default();
-    let log = calls.clone();
-    let note = move |call: &Call<'_>| {
-        log.lock().expect("nobody died").push(format!("{} {}", call.operation, call.key));
-    };
-    let store: Arc<dyn Store> = zarr::stores::log(from_sync(MemoryStore::new()), note);
+fn immense(dialect: Dialect, options: &OpenOptions) -> Result<(Array, Records<String>)> {
+    let note = |call: &Call<'_>| Some(format!("{} {}", call.operation, call.key));
+    let (store, calls) = record(from_sync(MemoryStore::new()), note);
     let format = zarr::format::of_dialect(dialect);
     let hierarchy = Hierarchy::create(store, format, options)?;
     let builder = hierarchy.create_array(&NodePath::new("/a")?).shape(&[1_000_000, 2_000_000]);
@@ -24,12 +17,8 @@ fn immense(dialect: Dialect, options: &OpenOptions) -> Result<(Array, Calls)> {
     for (row, column) in [(0, 0), (0, 1_999_998), (999_999, 0), (777_777, 1_000_001)] {
         array.write((row, column), &[1u8])?;
     }
-    calls.lock().expect("nobody died").clear();
+    calls.take();
     Ok((array, calls))
-}
-
-fn taken(calls: &Calls) -> Vec<String> {
-    std::mem::take(&mut *calls.lock().expect("nobody died"))
 }
 
 /// Keys of documents end in letters, and so do prefixes in `/`.
@@ -55,7 +44,7 @@ fn growing_costs_nothing_for_chunks() -> Result<()> {
     for dialect in DIALECTS {
         let (array, calls) = immense(dialect, &options())?;
         array.resize(&[2_000_000, 3_000_000])?;
-        let asked = taken(&calls);
+        let asked = calls.take();
         let of_chunks = asked.iter().filter(|call| is_chunk(call)).count();
         assert!(of_chunks == 0 && asked.len() < 16, "{dialect}: {asked:?}");
         assert_eq!(chunks(&array), 4);
@@ -70,7 +59,7 @@ fn shrinking_looks_at_what_is_cut_off() -> Result<()> {
     for dialect in DIALECTS {
         let (array, calls) = immense(dialect, &options())?;
         array.resize(&[1_000_000, 1_500_000])?;
-        let asked = taken(&calls);
+        let asked = calls.take();
         let of_others = |call: &&String| is_chunk(call) && !call.ends_with("999999");
         let of_others = asked.iter().filter(of_others).count();
         assert!(of_others == 0 && asked.len() < 16, "{dialect}: {asked:?}");
@@ -98,7 +87,7 @@ fn what_is_cut_off_is_kept_if_asked() -> Result<()> {
         options.options.keep_cut_off = true;
         let (array, calls) = immense(dialect, &options)?;
         array.resize(&[1, 2])?;
-        let asked = taken(&calls);
+        let asked = calls.take();
         assert!(!asked.iter().any(|call| is_chunk(call)), "{dialect}: {asked:?}");
         assert_eq!(chunks(&array), 4);
         array.resize(&[1_000_000, 2_000_000])?;
@@ -107,7 +96,7 @@ fn what_is_cut_off_is_kept_if_asked() -> Result<()> {
     Ok(())
 }
 
-/// A shape that is worked out of the newest one: what others appended meanwhile is not cut off.
+/// A shape that is computed from the newest one does not cut off what others appended concurrently.
 #[test]
 fn a_shape_is_made_of_the_newest_one() -> Result<()> {
     for dialect in [Dialect::V2, Dialect::V3, Dialect::Draft] {

@@ -8,11 +8,12 @@
     feature = "vlen-utf8"
 ))]
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use zarr::store::{Store, StoreKey, from_sync};
-use zarr::stores::{Call, MemoryStore};
+use zarr::stores::MemoryStore;
 use zarr::{Array, Dialect, Hierarchy, NodePath, OpenOptions, Result};
+use zarr_testkit::record;
 
 fn options() -> OpenOptions {
     OpenOptions::new(zarr::standard()).read_write()
@@ -56,7 +57,7 @@ fn noise(len: u64, seed: u64) -> Vec<u8> {
     (0..len).map(|_| next()).collect()
 }
 
-/// T-06: noise takes more room encoded than not; of any length, at every level.
+/// T-06: noise is longer encoded than not, for all lengths and levels.
 #[test]
 fn noise_fits_into_shards() -> Result<()> {
     let mut codecs: Vec<String> = (0..10).map(|level| format!("gzip:{level}")).collect();
@@ -96,14 +97,10 @@ fn unhex(digits: &str) -> Vec<u8> {
 /// T-07: a frame is decoded from its own bytes; those behind it are another's.
 #[test]
 fn frames_are_decoded_one_by_one() -> Result<()> {
-    let calls: Arc<Mutex<Vec<u64>>> = Arc::default();
-    let log = calls.clone();
-    let note = move |call: &Call<'_>| {
-        if matches!(call.operation, "get" | "open" | "read") && call.key == "a/c/0" {
-            log.lock().expect("nobody died").push(call.bytes);
-        }
-    };
-    let store: Arc<dyn Store> = zarr::stores::log(memory(), note);
+    let (store, calls) = record(memory(), |call| {
+        let is_read = matches!(call.operation, "get" | "open" | "read");
+        (is_read && call.key == "a/c/0").then_some(call.bytes)
+    });
     let hierarchy = hierarchy(&store, &options())?;
     let builder = hierarchy.create_array(&path()).shape(&[16]).chunks(&[4]).shards(&[16]);
     let array = builder.data_type_named("int32").codec(zarr::codec("zstd:0")?).create()?;
@@ -116,7 +113,7 @@ fn frames_are_decoded_one_by_one() -> Result<()> {
         (0, [0, 1, 2, 3], vec![25]),
     ] {
         assert_eq!(array.read::<i32>(4 * chunk..4 * chunk + 4)?, elements);
-        assert_eq!(std::mem::take(&mut *calls.lock().expect("nobody died")), bytes);
+        assert_eq!(calls.take(), bytes);
     }
     let whole = [0, 1, 2, 3, 0, 0, 0, 0, 7, 7, 7, 7, 1, 2, 3, 1 << 30];
     assert_eq!(array.read::<i32>(..)?, whole);

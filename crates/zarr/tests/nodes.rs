@@ -1,12 +1,13 @@
 //! All nodes below a node are opened, and each of their documents is read once.
 #![cfg(feature = "memory")]
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use zarr::format::of_dialect;
 use zarr::store::{Payload, Store, StoreKey, from_sync};
-use zarr::stores::MemoryStore;
+use zarr::stores::{Call, MemoryStore};
 use zarr::{Dialect, Hierarchy, NodeKind, NodePath, Object, OpenOptions, Result};
+use zarr_testkit::record;
 
 fn options() -> OpenOptions {
     OpenOptions::new(zarr::standard()).read_write()
@@ -82,15 +83,12 @@ fn broken_ones_are_left_out_with_a_warning() -> Result<()> {
 fn each_document_is_read_once() -> Result<()> {
     for dialect in DIALECTS {
         let store = filled(dialect)?;
-        let calls = Arc::new(Mutex::new(Vec::new()));
-        let kept = calls.clone();
-        let log = zarr::stores::log(store, move |call| {
-            kept.lock().expect("no panic").push(format!("{} {}", call.operation, call.key));
-        });
+        let note = |call: &Call<'_>| Some(format!("{} {}", call.operation, call.key));
+        let (log, calls) = record(store, note);
         let hierarchy = Hierarchy::open(log, &options())?;
-        calls.lock().expect("no panic").clear();
+        calls.take();
         hierarchy.nodes(&path("/g"))?;
-        let calls = calls.lock().expect("no panic").clone();
+        let calls = calls.take();
         let mut once = calls.clone();
         once.sort();
         once.dedup();

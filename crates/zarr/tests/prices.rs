@@ -1,26 +1,19 @@
 //! Which requests the operations of the draft protocol send to the store (D-150 … D-174).
 #![cfg(feature = "memory")]
 
-use std::sync::{Arc, Mutex};
-
 use zarr::format::of_dialect;
-use zarr::store::{Store, StoreKey, from_sync};
+use zarr::store::{StoreKey, from_sync};
 use zarr::stores::{Call, MemoryStore};
 use zarr::{Dialect, ErrorKind, Guard, Hierarchy, NodeKind, NodePath, Object, OpenOptions};
-
-type Calls = Arc<Mutex<Vec<String>>>;
+use zarr_testkit::{Records, record};
 
 /// A draft's hierarchy in memory, and the calls that it makes from now on: `put_if KEY`.
-fn watched() -> (Hierarchy, Calls) {
-    let calls = Calls::default();
-    let log = calls.clone();
-    let note = move |call: &Call<'_>| {
-        log.lock().unwrap().push(format!("{} {}", call.operation, call.key));
-    };
-    let store: Arc<dyn Store> = zarr::stores::log(from_sync(MemoryStore::new()), note);
+fn watched() -> (Hierarchy, Records<String>) {
+    let note = |call: &Call<'_>| Some(format!("{} {}", call.operation, call.key));
+    let (store, calls) = record(from_sync(MemoryStore::new()), note);
     let options = OpenOptions::new(zarr::standard()).read_write();
     let hierarchy = Hierarchy::create(store, of_dialect(Dialect::Draft), &options).unwrap();
-    calls.lock().unwrap().clear();
+    calls.take();
     (hierarchy, calls)
 }
 
@@ -28,13 +21,9 @@ fn path(text: &str) -> NodePath {
     NodePath::new(text).unwrap()
 }
 
-fn taken(calls: &Calls) -> Vec<String> {
-    std::mem::take(&mut *calls.lock().unwrap())
-}
-
 fn create(hierarchy: &Hierarchy, at: &str) -> zarr::Array {
     let builder = hierarchy.create_array(&path(at)).shape(&[4]).chunks(&[2]);
-    // The look for leftovers has a price of its own (decision 0139).
+    // The look for leftovers is tested separately (decision 0139).
     builder.data_type_named("int16").purge(false).create().unwrap()
 }
 
@@ -43,13 +32,13 @@ fn create(hierarchy: &Hierarchy, at: &str) -> zarr::Array {
 fn a_new_node_is_one_set() {
     let (hierarchy, calls) = watched();
     create(&hierarchy, "/foo/bar");
-    assert_eq!(taken(&calls), ["create meta/root/foo/bar.array.json"]);
+    assert_eq!(calls.take(), ["create meta/root/foo/bar.array.json"]);
     hierarchy.create_group(&path("/x/y/z"), Object::new()).unwrap();
-    assert_eq!(taken(&calls), ["create meta/root/x/y/z.group.json"]);
+    assert_eq!(calls.take(), ["create meta/root/x/y/z.group.json"]);
     // Creating over what is there costs the same, and is refused.
     let again = hierarchy.create_group(&path("/x/y/z"), Object::new());
     assert_eq!(again.unwrap_err().kind(), ErrorKind::Exists);
-    assert_eq!(taken(&calls), ["create meta/root/x/y/z.group.json"]);
+    assert_eq!(calls.take(), ["create meta/root/x/y/z.group.json"]);
 }
 
 /// Decision 0139: the look for leftovers is one listing, and erases in the same step as it creates.
@@ -63,10 +52,10 @@ fn looking_for_leftovers_is_one_listing() {
     builder().create().unwrap().write(.., &[1i16, 2, 3, 4]).unwrap();
     let document = StoreKey::new("meta/root/foo/bar.array.json").unwrap();
     hierarchy.store().to_sync().erase(&document).unwrap();
-    taken(&calls);
+    calls.take();
     let array = builder().create().unwrap();
     let expected = ["list_prefix data/root/foo/bar/", "create meta/root/foo/bar.array.json"];
-    assert_eq!(taken(&calls), expected);
+    assert_eq!(calls.take(), expected);
     assert_eq!(array.read::<i16>(..).unwrap(), [0; 4]);
 }
 
@@ -76,21 +65,21 @@ fn looking_for_leftovers_is_one_listing() {
 fn a_chunk_is_one_call() {
     let (hierarchy, calls) = watched();
     let array = create(&hierarchy, "/a");
-    taken(&calls);
+    calls.take();
     array.write(0..2, &[1i16, 2]).unwrap();
-    assert_eq!(taken(&calls), ["get meta/root/a.array.json", "put data/root/a/c0"]);
+    assert_eq!(calls.take(), ["get meta/root/a.array.json", "put data/root/a/c0"]);
     let mut options = OpenOptions::new(zarr::standard()).read_write();
     options.options.guard = Guard::Off;
     let unguarded = Hierarchy::open(hierarchy.store().clone(), &options).unwrap();
     let unguarded = unguarded.array(&path("/a")).unwrap();
-    taken(&calls);
+    calls.take();
     unguarded.write(0..2, &[1i16, 2]).unwrap();
-    assert_eq!(taken(&calls), ["put_unchecked data/root/a/c0"]);
+    assert_eq!(calls.take(), ["put_unchecked data/root/a/c0"]);
     assert_eq!(array.read::<i16>(0..2).unwrap(), [1, 2]);
-    let read = taken(&calls);
+    let read = calls.take();
     assert!(read.len() == 1 && read[0].ends_with(" data/root/a/c0"), "{read:?}");
     assert_eq!(array.read::<i16>(2..4).unwrap(), [0, 0]);
-    assert_eq!(taken(&calls).len(), 1);
+    assert_eq!(calls.take().len(), 1);
 }
 
 /// D-160, D-162: children are one `list_dir`, the whole tree is one listing.
@@ -101,20 +90,20 @@ fn children_and_trees_are_one_listing() {
         create(&hierarchy, at);
     }
     hierarchy.create_group(&path("/foo/bar"), Object::new()).unwrap();
-    taken(&calls);
+    calls.take();
     let children = hierarchy.children(&path("/foo")).unwrap();
     let found: Vec<_> = children.iter().map(|c| (c.path.as_str(), c.kind, c.implicit)).collect();
     let (group, array) = (Some(NodeKind::Group), Some(NodeKind::Array));
     let expected =
         [("/foo/a", array, false), ("/foo/bar", group, false), ("/foo/baz", group, true)];
     assert_eq!(found, expected);
-    assert_eq!(taken(&calls), ["list_dir meta/root/foo/"]);
+    assert_eq!(calls.take(), ["list_dir meta/root/foo/"]);
     assert_eq!(hierarchy.children(&path("/")).unwrap().len(), 1);
-    assert_eq!(taken(&calls), ["list_dir meta/root/"]);
+    assert_eq!(calls.take(), ["list_dir meta/root/"]);
     assert_eq!(hierarchy.tree(&path("/")).unwrap().len(), 6);
-    assert_eq!(taken(&calls), ["list_prefix meta/"]);
+    assert_eq!(calls.take(), ["list_prefix meta/"]);
     assert_eq!(hierarchy.tree(&path("/foo/baz")).unwrap().len(), 2);
-    assert_eq!(taken(&calls), ["list_prefix meta/"]);
+    assert_eq!(calls.take(), ["list_prefix meta/"]);
 }
 
 /// D-163, D-164, D-008: the array's document decides first, then the group's, then whether anything lies
@@ -123,30 +112,30 @@ fn children_and_trees_are_one_listing() {
 fn a_node_is_looked_for_in_the_stated_order() {
     let (hierarchy, calls) = watched();
     create(&hierarchy, "/foo/baz/qux");
-    taken(&calls);
+    calls.take();
     let gets = |at: &str| {
         [format!("get meta/root{at}.array.json"), format!("get meta/root{at}.group.json")]
     };
     assert!(hierarchy.array(&path("/foo/baz/qux")).is_ok());
-    assert_eq!(taken(&calls), gets("/foo/baz/qux"));
+    assert_eq!(calls.take(), gets("/foo/baz/qux"));
     assert!(hierarchy.group(&path("/foo/baz")).unwrap().metadata().implicit);
     let mut expected = gets("/foo/baz").to_vec();
     expected.push("list_dir meta/root/foo/baz/".into());
-    assert_eq!(taken(&calls), expected);
+    assert_eq!(calls.take(), expected);
     assert_eq!(hierarchy.node(&path("/foo/zap")).unwrap_err().kind(), ErrorKind::NotFound);
-    assert_eq!(taken(&calls).last().unwrap(), "list_dir meta/root/foo/zap/");
+    assert_eq!(calls.take().last().unwrap(), "list_dir meta/root/foo/zap/");
 }
 
-/// D-170 … D-174: documents go first, then what lies below; a neighbour of a longer name stays.
+/// D-170 … D-174: documents are erased first, then the keys below; a neighbour of a longer name stays.
 #[test]
 fn erasing_begins_with_the_documents() {
     let (hierarchy, calls) = watched();
     for at in ["/x", "/xy"] {
         create(&hierarchy, at).write(.., &[1i16, 2, 3, 4]).unwrap();
     }
-    taken(&calls);
+    calls.take();
     hierarchy.erase(&path("/x")).unwrap();
-    let calls = taken(&calls);
+    let calls = calls.take();
     let erasing: Vec<&str> =
         calls.iter().map(String::as_str).filter(|call| call.starts_with("erase")).collect();
     let expected = [
@@ -166,11 +155,11 @@ fn ten_thousand_arrays_are_one_listing() {
     for n in 0..10_000 {
         create(&hierarchy, &format!("/g{}/a{n}", n % 100));
     }
-    taken(&calls);
+    calls.take();
     let tree = hierarchy.tree(&path("/")).unwrap();
     assert_eq!(tree.len(), 1 + 100 + 10_000);
     assert_eq!(tree.iter().filter(|child| child.kind == Some(NodeKind::Array)).count(), 10_000);
-    assert_eq!(taken(&calls).len(), 1);
+    assert_eq!(calls.take().len(), 1);
 }
 
 /// D-154: what threads create side by side is all there, and nothing else is.
@@ -189,7 +178,7 @@ fn siblings_created_at_once_are_all_there() {
             });
         }
     });
-    assert_eq!(taken(&calls).len(), THREADS * EACH);
+    assert_eq!(calls.take().len(), THREADS * EACH);
     let listable = hierarchy.store().to_sync();
     let keys = listable.list().unwrap();
     let (arrays, others): (Vec<_>, Vec<_>) =
@@ -219,7 +208,7 @@ fn no_other_keys_are_touched() {
         let (_, key) = call.split_once(' ').unwrap();
         key == "zarr.json" || key.starts_with("meta/") || key.starts_with("data/root/")
     };
-    let calls = taken(&calls);
+    let calls = calls.take();
     assert!(calls.len() > 20, "{calls:?}");
     assert_eq!(calls.iter().find(|call| !ours(call)), None);
 }

@@ -10,33 +10,30 @@ use zarr::store::{
     ByteRange, Bytes, Capabilities, GetOptions, Got, Payload, Precondition, SnapshotOptions, Store,
     StoreKey, SyncSnapshot, SyncStore, Version, from_sync,
 };
-use zarr::stores::{Call, FilesystemStore, MemoryStore};
+use zarr::stores::{FilesystemStore, MemoryStore};
 use zarr::{
     Array, Dialect, Hierarchy, NodePath, OpenOptions, Region, Result, Selection, StoreError, steps,
 };
+use zarr_testkit::{Records, record};
 
 /// What was read of chunks: the key, the ranges, how many bytes came.
-type Calls = Arc<Mutex<Vec<(String, Vec<ByteRange>, u64)>>>;
+type Calls = Records<(String, Vec<ByteRange>, u64)>;
 
 fn options() -> OpenOptions {
     OpenOptions::new(zarr::standard()).read_write()
 }
 
 fn logged(store: Arc<dyn Store>) -> (Arc<dyn Store>, Calls) {
-    let calls = Calls::default();
-    let log = calls.clone();
-    let note = move |call: &Call<'_>| {
-        if call.key.contains("/c/") && matches!(call.operation, "get" | "open" | "read") {
-            let key = call.key.to_owned();
-            log.lock().unwrap().push((key, call.ranges.to_vec(), call.bytes));
-        }
-    };
-    (zarr::stores::log(store, note), calls)
+    record(store, |call| {
+        let is_read = matches!(call.operation, "get" | "open" | "read");
+        let note = || (call.key.to_owned(), call.ranges.to_vec(), call.bytes);
+        (is_read && call.key.contains("/c/")).then(note)
+    })
 }
 
 /// The sizes of what was read since the last time.
 fn sizes(calls: &Calls) -> Vec<u64> {
-    std::mem::take(&mut *calls.lock().unwrap()).into_iter().map(|(_, _, bytes)| bytes).collect()
+    calls.take().into_iter().map(|(_, _, bytes)| bytes).collect()
 }
 
 fn create(store: Arc<dyn Store>, options: &OpenOptions) -> Hierarchy {
@@ -81,7 +78,7 @@ fn an_index_is_fetched_once_for_a_handle() -> Result<()> {
     let other = hierarchy.array(&path())?;
     assert_eq!(other.read::<u8>((1, 1))?, [element(1, 1)]);
     assert_eq!(sizes(&calls), [INDEX, CHUNK], "another handle begins anew");
-    // Whoever replaces the object: the index that is known is another object's now.
+    // Another writer replaced the object: the cached index is that of the old one.
     for writer in [&array, &other] {
         writer.write((0, 0), &[99u8])?;
         sizes(&calls);
@@ -120,7 +117,7 @@ fn indices_take_no_more_memory_than_they_may() -> Result<()> {
     Ok(())
 }
 
-/// A file that could be mistaken for its successor is not relied on; one that lies there for a while is.
+/// The index of a file that could be mistaken for its successor is not cached; that of an older file is.
 #[cfg(unix)]
 #[test]
 fn indices_of_files_are_remembered_once_no_other_file_can_look_like_them() -> Result<()> {
@@ -221,7 +218,7 @@ fn points_and_regions_cost_the_index_and_the_inner_chunks_they_touch() -> Result
         };
         let (rows, columns) = (within(), within());
         let array = hierarchy.array(&path())?;
-        calls.lock().unwrap().clear();
+        calls.take();
         let found = array.read::<u8>(&Region::new([rows.clone(), columns.clone()]))?;
         let inside = |row: u64| columns.clone().map(move |column| element(row, column));
         assert_eq!(found, rows.clone().flat_map(inside).collect::<Vec<u8>>());
@@ -231,7 +228,7 @@ fn points_and_regions_cost_the_index_and_the_inner_chunks_they_touch() -> Result
             let shard = format!("a/c/{}/{}", row / 20, column / 20);
             expected.entry(shard).or_default().insert(row % 20 / 5 * 4 + column % 20 / 5);
         }
-        let found = std::mem::take(&mut *calls.lock().unwrap());
+        let found = calls.take();
         for (shard, entries) in expected {
             let calls = found.iter().filter(|(key, ..)| *key == shard);
             let calls: Vec<(&[ByteRange], u64)> =
@@ -295,9 +292,9 @@ fn a_thousand_points_of_a_large_array_cost_no_byte_more_than_they_must() -> Resu
     let mut indices = BTreeMap::new();
     for _ in 0..1000 {
         let (row, column) = (random(), random());
-        calls.lock().unwrap().clear();
+        calls.take();
         assert_eq!(array.read::<u8>((row, column))?, [element(row, column)]);
-        let read = std::mem::take(&mut *calls.lock().unwrap());
+        let read = calls.take();
         let key = format!("a/c/{}/{}", row / SHARD, column / SHARD);
         let is_new = !indices.contains_key(&key);
         let index = indices.entry(key.clone()).or_insert_with(|| {
@@ -373,14 +370,14 @@ fn scattered_elements_cost_the_index_and_the_inner_chunks_they_touch() -> Result
             for waits in [false, true] {
                 let (array, waiting) =
                     (hierarchy.array(&path())?, runtime.block_on(waiting.array(&path()))?);
-                calls.lock().unwrap().clear();
+                calls.take();
                 let found = if waits {
                     runtime.block_on(waiting.read::<u8>(&selection))?
                 } else {
                     array.read::<u8>(&selection)?
                 };
                 assert_eq!(found, due);
-                let found = std::mem::take(&mut *calls.lock().unwrap());
+                let found = calls.take();
                 assert_eq!(found.len(), 2 * touched.len());
                 for (shard, entries) in &touched {
                     let calls: Vec<_> = found.iter().filter(|(key, ..)| key == shard).collect();
@@ -441,7 +438,7 @@ fn shards_are_read_side_by_side() -> Result<()> {
 struct Remote {
     objects: Mutex<BTreeMap<String, (u64, Bytes)>>,
     requests: Arc<Mutex<Vec<String>>>,
-    /// Replaces a chunk before each of so many further requests for it.
+    /// The number of further requests for a chunk before each of which it is replaced.
     busy: Arc<Mutex<u32>>,
 }
 

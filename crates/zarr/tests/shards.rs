@@ -1,27 +1,20 @@
 //! Shards are read and written like any other chunks, and for fewer requests.
 #![cfg(all(feature = "memory", feature = "gzip", feature = "sharding"))]
 
-use std::sync::{Arc, Mutex};
-
 use zarr::format::of_dialect;
 use zarr::store::from_sync;
 use zarr::stores::{Call, MemoryStore};
 use zarr::{Array, CopyOptions, Dialect, Hierarchy, NodePath, OpenOptions, Result};
-
-type Calls = Arc<Mutex<Vec<String>>>;
+use zarr_testkit::{Records, record};
 
 fn options() -> OpenOptions {
     OpenOptions::new(zarr::standard()).read_write()
 }
 
 /// A hierarchy in memory, and the calls that it makes: what, where, how many bytes.
-fn watched() -> (Hierarchy, Calls) {
-    let calls = Calls::default();
-    let log = calls.clone();
-    let note = move |call: &Call<'_>| {
-        log.lock().unwrap().push(format!("{} {} {}", call.operation, call.key, call.bytes));
-    };
-    let store = zarr::stores::log(from_sync(MemoryStore::new()), note);
+fn watched() -> (Hierarchy, Records<String>) {
+    let note = |call: &Call<'_>| Some(format!("{} {} {}", call.operation, call.key, call.bytes));
+    let (store, calls) = record(from_sync(MemoryStore::new()), note);
     let hierarchy = Hierarchy::create(store, of_dialect(Dialect::V3), &options()).unwrap();
     (hierarchy, calls)
 }
@@ -51,15 +44,15 @@ fn a_part_of_a_shard_is_read_without_the_rest() -> Result<()> {
     let array = sharded(&hierarchy, false);
     let elements: Vec<u16> = (0..600).collect();
     array.write(.., &elements)?;
-    calls.lock().unwrap().clear();
+    calls.take();
     assert_eq!(array.read::<u16>((0..1, 0..1))?, [0]);
-    let read = std::mem::take(&mut *calls.lock().unwrap());
+    let read = calls.take();
     assert_eq!(read.len(), 2, "{read:?}");
     assert_eq!(read[0], "read a/c/0/0 132");
     assert!(read[1].starts_with("read a/c/0/0 "));
     // All of a shard is fetched at once.
     assert_eq!(array.read::<u16>((0..8, 0..10))?.len(), 80);
-    let read = std::mem::take(&mut *calls.lock().unwrap());
+    let read = calls.take();
     assert!(read.len() == 1 && read[0].starts_with("get a/c/0/0"), "{read:?}");
     Ok(())
 }
