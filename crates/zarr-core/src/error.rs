@@ -88,6 +88,7 @@ struct Inner {
     chunk: Option<Vec<i64>>,
     key: Option<StoreKey>,
     hint: Option<String>,
+    hint_id: Option<&'static str>,
 }
 
 impl Error {
@@ -119,6 +120,23 @@ impl Error {
     /// What to do.
     pub fn hint(&self) -> Option<&str> {
         self.0.hint.as_deref()
+    }
+
+    /// Which of the library's hints [`Error::hint`] is, for programs in other languages that have their own words for it:
+    /// `read_write` (open for writing), `overwrite` (erase, or create anew), `decoded_limit` (raise the limit of decoded
+    /// bytes), `locking` (open the store without locks). `None` for a hint that only this error has.
+    ///
+    /// ```
+    /// let error = zarr_core::Error::from(zarr_core::StoreError::ReadOnly);
+    /// assert_eq!((error.hint_id(), &error.message()[..]), (Some("read_write"), "cannot write: opened read-only"));
+    /// ```
+    pub fn hint_id(&self) -> Option<&'static str> {
+        self.0.hint_id
+    }
+
+    /// Where and what, without the hint.
+    pub fn message(&self) -> String {
+        fmt::from_fn(|f| self.fmt_message(f)).to_string()
     }
 
     /// The coarse answer.
@@ -181,7 +199,7 @@ impl Error {
 
     /// The same error with a hint what to do.
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
-        self.0.hint = Some(hint.into());
+        (self.0.hint, self.0.hint_id) = (Some(hint.into()), None);
         self
     }
 }
@@ -191,18 +209,19 @@ impl<C: Into<Cause>> From<C> for Error {
         let cause = cause.into();
         let hint = match &cause {
             Cause::Store(StoreError::ReadOnly) | Cause::Access(AccessError::ReadOnly) => {
-                Some("open it with `zarr::open_rw` or `OpenOptions::read_write`")
+                Some(("read_write", "open it with `zarr::open_rw` or `OpenOptions::read_write`"))
             }
             Cause::Access(AccessError::Exists(_)) => {
-                Some("erase it first, or create with `overwrite(true)`")
+                Some(("overwrite", "erase it first, or create with `overwrite(true)`"))
             }
             Cause::Codec(CodecError::Limit { codec: "codecs", .. }) => {
-                Some("raise `Limits::decoded` if you trust this data")
+                Some(("decoded_limit", "raise `Limits::decoded` if you trust this data"))
             }
-            Cause::Store(StoreError::LockRefused { .. }) => Some(
+            Cause::Store(StoreError::LockRefused { .. }) => Some((
+                "locking",
                 "this file system does not lock; if no other process writes here, open the store with \
                  `locking(false)`",
-            ),
+            )),
             _ => None,
         };
         Error(Box::new(Inner {
@@ -211,7 +230,8 @@ impl<C: Into<Cause>> From<C> for Error {
             path: None,
             chunk: None,
             key: None,
-            hint: hint.map(str::to_owned),
+            hint: hint.map(|(_, text)| text.to_owned()),
+            hint_id: hint.map(|(id, _)| id),
         }))
     }
 }
@@ -233,8 +253,8 @@ pub(crate) fn shortened(text: &str, most: usize) -> Cow<'_, str> {
     format!("{}...{}", &text[..at(most - most / 4 - 3)], &text[tail..]).into()
 }
 
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Error {
+    fn fmt_message(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let inner = &self.0;
         let mut place = Vec::new();
         // The path of a root says nothing where the store is named.
@@ -265,8 +285,14 @@ impl fmt::Display for Error {
             "" => {}
             place => write!(f, "{place}: ")?,
         }
-        write!(f, "{}", shortened(&inner.cause.to_string(), MOST_TEXT))?;
-        match &inner.hint {
+        write!(f, "{}", shortened(&inner.cause.to_string(), MOST_TEXT))
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.fmt_message(f)?;
+        match &self.0.hint {
             Some(hint) => write!(f, "; {}", shortened(hint, MOST_TEXT)),
             None => Ok(()),
         }

@@ -194,6 +194,10 @@ mod tests {
         for name in small.chain(FloatFormat::ALL.map(FloatFormat::name)) {
             cases.push((quoted(name), name.into(), name.into()));
         }
+        let units = ["Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as"];
+        for unit in units {
+            cases.push((time(unit), format!("<M8[{unit}]"), format!(">M8[{unit}]")));
+        }
         for (metadata, little, big) in cases {
             let parsed = Registry::new().parse_data_type(&json(&metadata), Dialect::V3).unwrap();
             for (endian, descr) in [(Endian::Little, little), (Endian::Big, big)] {
