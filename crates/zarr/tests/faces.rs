@@ -5,7 +5,11 @@ use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::path::Path;
 
-use zarr::{AccessError, Dialect, NodePath, Object, OpenOptions, Result, ndarray};
+use zarr::store::StoreKey;
+use zarr::{
+    AccessError, Dialect, NodePath, Object, OpenOptions, Result, StridedBuffer, View, ViewMut,
+    ndarray,
+};
 
 fn path(text: &str) -> NodePath {
     text.parse().expect("a path")
@@ -37,7 +41,7 @@ impl Log {
 }
 
 /// A script that calls every method of one face. Macros of the face's module wait for a call (`wait!`) and hand elements
-/// to it (`lend!`, `lend_view!`, `read_into!`).
+/// to it (`lend!`, `lend_view!`, `strided!`, `read_into!`, `read_view!`).
 macro_rules! script {
     () => {
         pub(super) fn script(log: &mut Log, dialect: Dialect) -> Result<()> {
@@ -101,6 +105,7 @@ macro_rules! script {
             attempt!(group.children());
             attempt!(group.tree());
             note!(wait!(group.nodes())?.len());
+            note!(wait!(group.members())?.len());
             attempt!(group.consolidate());
             attempt!(group.is_consolidated());
             attempt!(group.erase("inner"));
@@ -132,6 +137,15 @@ macro_rules! script {
             note!((array.dimension_names(), array.fill_value(), array.codecs().len()));
             note!((array.chunk_shape(), array.shard_shape(), array.attributes()));
             note!((array.as_async().shape(), array.as_blocking().shape()));
+            let key = match dialect {
+                Dialect::V2 => "a/.zarray",
+                Dialect::V3 => "a/zarr.json",
+                _ => "meta/root/a.array.json",
+            };
+            let store = hierarchy.store().clone();
+            let document = store.to_sync().value(&StoreKey::new(key)?)?.expect("a document");
+            let same = face::Array::from_document(store, &path("/a"), &document, &options)?;
+            note!((same.shape(), same.chunk_shape()));
             let elements: Vec<i32> = (0..24).collect();
             let bytes = |count: u8| (0..count).collect::<Vec<u8>>();
             attempt!(array.write(.., lend!(elements)));
@@ -157,6 +171,12 @@ macro_rules! script {
             let part = ndarray::Array::from_iter(0..9i32);
             let part = part.slice_move(ndarray::s![2..8]);
             attempt!(array.write_ndarray((3, ..), lend_view!(part)));
+            attempt!(array.write_view((1, ..), strided!(bytes(24), 20, &[6], &[-4])));
+            attempt!(array.write_view((1, ..), strided!(bytes(24), 0, &[5], &[4])));
+            let out = read_view!(array.read_view((1.., 2), vec![0; 12], 8, &[3], &[-4]));
+            log.note("read_view", out);
+            attempt!(array.write_fill((3, 2..), &1i32.to_ne_bytes()));
+            attempt!(array.write_fill(.., &[1]));
             note!(array.pieces(.., 16)?.count());
             note!(array.write_plan(.., 3)?);
             note!(array.chunks((.., 0))?.count());
@@ -165,6 +185,7 @@ macro_rules! script {
             attempt!(array.stored_size());
             attempt!(array.append(0, lend!(vec![8i32; 12])));
             attempt!(array.append(0, lend!(vec![8i32; 5])));
+            attempt!(array.append_view(0, strided!(bytes(24), 0, &[1, 6], &[0, 4])));
             attempt!(array.prepend(0, lend!(vec![8i32; 6])));
             attempt!(array.reshape(longer));
             attempt!(array.resize(&[5, 6]));
@@ -268,6 +289,18 @@ mod blocking {
             $elements.view()
         };
     }
+    macro_rules! strided {
+        ($memory:expr, $start:expr, $shape:expr, $strides:expr) => {
+            View::strided(&$memory, $start, $shape, $strides, 4)?
+        };
+    }
+    macro_rules! read_view {
+        ($array:ident.read_view($selection:expr, $out:expr, $start:expr, $shape:expr, $strides:expr)) => {{
+            let mut out = $out;
+            let view = ViewMut::strided(&mut out, $start, $shape, $strides, 4)?;
+            $array.read_view($selection, view).map(|()| out)
+        }};
+    }
     macro_rules! read_into {
         ($array:ident.read_into($selection:expr, $out:expr)) => {{
             let mut out = $out;
@@ -300,6 +333,18 @@ mod waiting {
         ($elements:expr) => {
             $elements
         };
+    }
+    macro_rules! strided {
+        ($memory:expr, $start:expr, $shape:expr, $strides:expr) => {
+            StridedBuffer::new($memory, $start, $shape, $strides, 4)?
+        };
+    }
+    macro_rules! read_view {
+        ($array:ident.read_view($selection:expr, $out:expr, $start:expr, $shape:expr, $strides:expr)) => {{
+            let out = StridedBuffer::new($out, $start, $shape, $strides, 4)?;
+            let (out, result) = run($array.read_view($selection, out));
+            result.map(|()| out.into_memory())
+        }};
     }
     macro_rules! read_into {
         ($array:ident.read_into($selection:expr, $out:expr)) => {{

@@ -301,3 +301,69 @@ fn peak() -> u64 {
     let kilobytes = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());
     kilobytes.unwrap_or(0) << 10
 }
+
+#[test]
+fn strided_memory_is_appended() {
+    for axis in 0..2 {
+        let array = small("int32");
+        array.write(.., &(0..24).collect::<Vec<i32>>()).unwrap();
+        let mut shape = array.shape();
+        shape[axis] = 3;
+        // Transposed, and from the last element on.
+        let count = (shape[0] * shape[1]) as isize;
+        let memory: Vec<u8> = (0..count as i32).flat_map(|n| (-n).to_ne_bytes()).collect();
+        let (start, strides) = (count as usize * 4 - 4, [-4, -4 * shape[0] as isize]);
+        let view = View::strided(&memory, start, &shape, &strides, 4).unwrap();
+        let expected = view.to_bytes().into_owned();
+        let begin = array.shape()[axis];
+        assert_eq!(array.append_view(axis, view).unwrap(), begin);
+        let buffer = StridedBuffer::new(memory.clone(), start, &shape, &strides, 4).unwrap();
+        assert_eq!(wait(array.as_async().append_view(axis, buffer)).unwrap(), begin + 3);
+        array.refresh().unwrap();
+        for from in [begin, begin + 3] {
+            let mut region = array.shape().iter().map(|&len| 0..len).collect::<Vec<_>>();
+            region[axis] = from..from + 3;
+            assert_eq!(array.read_bytes(zarr::Region::new(region)).unwrap(), expected);
+        }
+        let before = array.shape();
+        for (shape, strides, size) in
+            [(&[3, 5][..], &[4, 4][..], 4), (&[3], &[4], 4), (&shape[..], &[0, 0], 8)]
+        {
+            let view = View::strided(&memory, 0, shape, strides, size).unwrap();
+            let refused = array.append_view(axis, view).unwrap_err();
+            assert_eq!(refused.kind(), ErrorKind::Argument, "{refused}");
+        }
+        assert!(
+            array.append_view(2, View::strided(&memory, 0, &before, &[0, 0], 4).unwrap()).is_err()
+        );
+        assert_eq!(array.shape(), before);
+    }
+}
+
+#[test]
+fn members_are_opened_with_one_look_at_each_document() {
+    let store: Arc<dyn Store> = from_sync(MemoryStore::new());
+    let format = zarr::format::of_dialect(Dialect::V3);
+    let hierarchy = Hierarchy::create(store.clone(), format, &knowing()).expect("a new hierarchy");
+    for name in ["/g/b", "/g/a", "/g/sub/deep"] {
+        let array = hierarchy.create_array(&path(name)).shape(&[4, 6]).chunks(&[3, 4]);
+        array.data_type_named("int16").create().expect("created");
+    }
+    let counts = zarr_testkit::Counters::default();
+    let counted = Arc::new(zarr::store::ObservedStore::new(store, counts.clone()));
+    let group = Hierarchy::open(counted, &knowing()).unwrap().group(&path("/g")).unwrap();
+    counts.take();
+    let members = group.members().unwrap();
+    let told: Vec<String> = members
+        .iter()
+        .map(|node| match node {
+            zarr::Node::Array(array) => {
+                format!("{} {} {:?}", array.path(), array.data_type(), array.shape())
+            }
+            zarr::Node::Group(group) => format!("{}", group.path()),
+        })
+        .collect();
+    assert_eq!(told, ["/g/a int16 [4, 6]", "/g/b int16 [4, 6]", "/g/sub"]);
+    assert_eq!(counts.of("get").calls, 3, "{counts}");
+    assert_eq!(wait(group.as_async().members()).unwrap().len(), 3);
+}

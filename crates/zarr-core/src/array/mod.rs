@@ -39,7 +39,7 @@ mod storage_transformer;
 mod stored;
 pub(crate) mod transfer;
 mod typed;
-mod untyped;
+pub(crate) mod untyped;
 
 pub(crate) use self::array_core::{ArrayCore, wrong_kind, zeroed};
 pub(crate) use self::latest_state::MOST_READINGS;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::chunk_writer::Memory;
 use super::executor::{self, Stop};
 use super::transfer::Caller;
-use super::{ArrayCore, ChunkLayout};
+use super::{ArrayCore, ArrayState, ChunkLayout};
 use crate::data_type::{DataType, Repr};
 use crate::error::{AccessError, Result};
 use crate::region::Region;
@@ -34,6 +34,23 @@ impl Memory for Repeated {
 
 fn repeated<'a>(element: &'a [u8], shape: &[u64]) -> Result<View<'a>, AccessError> {
     View::strided(element, 0, shape, &vec![0; shape.len()], element.len())
+}
+
+/// Native elements to write, in memory of any strides.
+pub(crate) enum Strided<'a> {
+    /// Lent by a blocking caller.
+    Lent(View<'a>),
+    /// Handed over by an async caller.
+    Owned(StridedBuffer),
+}
+
+impl Strided<'_> {
+    pub fn view(&self) -> View<'_> {
+        match self {
+            Strided::Lent(view) => view.clone(),
+            Strided::Owned(buffer) => buffer.view(),
+        }
+    }
 }
 
 impl ArrayCore {
@@ -105,32 +122,67 @@ impl ArrayCore {
         (out, result)
     }
 
-    /// Writes native elements that a blocking caller lends, after a look at the array's document.
+    /// Writes native elements, after a look at the array's document.
     pub async fn write_view(
         self: &Arc<Self>,
         selection: Selection,
-        elements: View<'_>,
-    ) -> Result<()> {
-        let size = elements.element_size();
-        let (layout, part) = self.request_of_view(selection, &elements.shape(), size)?;
-        self.check_view(&layout.metadata.data_type, &elements)?;
-        self.check_still_there(&layout, &part).await?;
-        let elements = elements.with_axes_of_one(&part.shape());
-        self.write_from(&layout, &part, layout.span(), elements, None)
-    }
-
-    /// Writes native elements that an async caller hands over, after a look at the array's document.
-    pub async fn write_view_async(
-        self: &Arc<Self>,
-        selection: Selection,
-        elements: StridedBuffer,
+        elements: Strided<'_>,
     ) -> Result<()> {
         let view = elements.view();
         let (layout, part) = self.request_of_view(selection, &view.shape(), view.element_size())?;
         self.check_view(&layout.metadata.data_type, &view)?;
         self.check_still_there(&layout, &part).await?;
-        let elements = Arc::new(elements.with_axes_of_one(&part.shape()));
-        self.write_owned(&layout, &part, layout.span(), elements, None).await
+        self.write_strided(&layout, &part, elements).await
+    }
+
+    async fn write_strided(
+        self: &Arc<Self>,
+        layout: &ChunkLayout,
+        part: &ResolvedSelection,
+        elements: Strided<'_>,
+    ) -> Result<()> {
+        let (span, shape) = (layout.span(), part.shape());
+        match elements {
+            Strided::Lent(view) => {
+                self.write_from(layout, part, span, view.with_axes_of_one(&shape), None)
+            }
+            Strided::Owned(buffer) => {
+                let memory = Arc::new(buffer.with_axes_of_one(&shape));
+                self.write_owned(layout, part, span, memory, None).await
+            }
+        }
+    }
+
+    /// Refuses native elements that cannot make the array longer along `axis`.
+    pub fn check_appended(&self, axis: usize, elements: &View<'_>) -> Result<()> {
+        let shape = self.state().metadata.shape.clone();
+        let (found, size) = (elements.shape(), elements.element_size());
+        let fits = |a: usize| a == axis || shape[a] == found[a];
+        if shape.len() != found.len() || !(0..shape.len()).all(fits) {
+            let why = format!(
+                "memory of shape {found:?} does not fit an array of shape {shape:?} along all axes but {axis}"
+            );
+            return Err(self.at(AccessError::Argument(why)));
+        }
+        // The elements' type and size are those of the whole array.
+        let (layout, _) = self.request_of_view(Selection::from(..), &shape, size)?;
+        self.check_view(&layout.metadata.data_type, elements)
+    }
+
+    /// Writes native elements where an array has just grown.
+    pub async fn write_appended(
+        self: &Arc<Self>,
+        state: &Arc<ArrayState>,
+        place: &Region,
+        elements: Strided<'_>,
+    ) -> Result<()> {
+        if place.shape() != elements.view().shape() {
+            // Another writer has changed the shape.
+            let (expected, found) = (place.element_count(), elements.view().len() as u64);
+            let expected = expected.unwrap_or(u64::MAX);
+            return Err(self.at(AccessError::Count { expected, found }));
+        }
+        self.write_strided(&state.layout()?, &place.into(), elements).await
     }
 
     /// Writes one element everywhere in a selection, after a look at the array's document.

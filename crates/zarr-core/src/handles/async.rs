@@ -15,6 +15,7 @@ use bytes::Bytes;
 use super::common::handles;
 use super::{ArrayBuilder, Chunk, aio, sync};
 use crate::array::transfer::{Caller, Input};
+use crate::array::untyped::Strided;
 use crate::array::{StoredSize, wrong_kind};
 use crate::codec::CodecSpec;
 use crate::data_type::{DataType, FillValue};
@@ -323,6 +324,16 @@ impl Group {
         self.hierarchy.tree(self.path()).await
     }
 
+    /// Its children, sorted by path and opened, with kind, shape and data type: each document is read once. Broken ones
+    /// are noted as warnings and left out.
+    ///
+    /// # Errors
+    /// As [`Hierarchy::children`].
+    pub async fn members(&self) -> Result<Vec<Node>> {
+        let nodes = self.hierarchy.context.open_members(self.path()).await?;
+        Ok(nodes.into_iter().map(|node| self.hierarchy.handle(node)).collect())
+    }
+
     /// Itself and all nodes below it, sorted by path and opened.
     ///
     /// # Errors
@@ -471,7 +482,7 @@ impl Array {
         selection: impl Into<Selection>,
         elements: StridedBuffer,
     ) -> Result<()> {
-        self.core.write_view_async(selection.into(), elements).await
+        self.core.write_view(selection.into(), Strided::Owned(elements)).await
     }
 
     /// Writes one element, in native bytes, everywhere in a selection: in memory of a few chunks, however much is
@@ -594,6 +605,15 @@ impl Array {
     /// [`AccessError::Count`] if the elements do not fill whole slices; otherwise as [`Array::write`].
     pub async fn append<T: Element>(&self, axis: usize, elements: Vec<T>) -> Result<u64> {
         self.core.append(axis, Input::Owned(elements)).await
+    }
+
+    /// As [`Array::append`], with native elements of any type that has a fixed size, in memory of any strides. Along all axes
+    /// but `axis` it is as long as the array.
+    ///
+    /// # Errors
+    /// As [`Array::append`]; [`AccessError::Argument`] for another shape or element size; as [`Array::write_view`].
+    pub async fn append_view(&self, axis: usize, elements: StridedBuffer) -> Result<u64> {
+        self.core.append_view(axis, Strided::Owned(elements)).await
     }
 
     /// Makes the array longer before its first element along `axis`, and writes `elements` there, all in C

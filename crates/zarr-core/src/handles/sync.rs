@@ -7,6 +7,7 @@ use bytes::Bytes;
 use super::common::handles;
 use super::{ArrayBuilder, Chunk, aio, sync};
 use crate::array::transfer::{Caller, Input};
+use crate::array::untyped::Strided;
 use crate::array::{StoredSize, wrong_kind};
 use crate::codec::CodecSpec;
 use crate::data_type::{DataType, FillValue};
@@ -306,6 +307,16 @@ impl Group {
         self.hierarchy.tree(self.path())
     }
 
+    /// Its children, sorted by path and opened, with kind, shape and data type: each document is read once. Broken ones
+    /// are noted as warnings and left out.
+    ///
+    /// # Errors
+    /// As [`Hierarchy::children`].
+    pub fn members(&self) -> Result<Vec<Node>> {
+        block_on(self.hierarchy.context.open_members(self.path()))
+            .map(|nodes| nodes.into_iter().map(|node| self.hierarchy.handle(node)).collect())
+    }
+
     /// Itself and all nodes below it, sorted by path and opened.
     ///
     /// # Errors
@@ -455,7 +466,7 @@ impl Array {
     /// As [`Array::write`]; [`AccessError::Argument`] as [`Array::read_view`]; [`CodecError::Corrupt`] for bytes that are
     /// no elements of the type.
     pub fn write_view(&self, selection: impl Into<Selection>, elements: View<'_>) -> Result<()> {
-        block_on(self.core.write_view(selection.into(), elements))
+        block_on(self.core.write_view(selection.into(), Strided::Lent(elements)))
     }
 
     /// Writes one element, in native bytes, everywhere in a selection: in memory of a few chunks, however much is
@@ -592,6 +603,15 @@ impl Array {
     /// [`AccessError::Count`] if the elements do not fill whole slices; otherwise as [`Array::write`].
     pub fn append<T: Element>(&self, axis: usize, elements: &[T]) -> Result<u64> {
         block_on(self.core.append(axis, Input::Lent(elements)))
+    }
+
+    /// As [`Array::append`], with native elements of any type that has a fixed size, in memory of any strides. Along all axes
+    /// but `axis` it is as long as the array.
+    ///
+    /// # Errors
+    /// As [`Array::append`]; [`AccessError::Argument`] for another shape or element size; as [`Array::write_view`].
+    pub fn append_view(&self, axis: usize, elements: View<'_>) -> Result<u64> {
+        block_on(self.core.append_view(axis, Strided::Lent(elements)))
     }
 
     /// Makes the array longer before its first element along `axis`, and writes `elements` there, all in C

@@ -209,6 +209,15 @@ impl HierarchyContext {
         Ok(nodes)
     }
 
+    /// The children of a group, sorted by path, with their metadata.
+    pub async fn members(&self, path: &NodePath) -> Result<Vec<(NodePath, NodeMetadata)>> {
+        let children = self.list_children(path).await?;
+        let parsed = children.into_iter().map(|child| self.parse_child(child));
+        let mut members: Vec<_> = self.join_bounded(parsed).await?.into_iter().flatten().collect();
+        members.sort_by(|(a, _), (b, _)| a.cmp(b));
+        Ok(members)
+    }
+
     /// The node and all below it, sorted by path (D-162).
     pub async fn tree(&self, path: &NodePath) -> Result<Vec<Child>> {
         let top = async || {

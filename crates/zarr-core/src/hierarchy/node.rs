@@ -65,7 +65,16 @@ impl HierarchyContext {
 
     /// The node at `path` and all below it, sorted by path. Broken ones give a warning, and are left out (T-35).
     pub async fn open_nodes(self: &Arc<Self>, path: &NodePath) -> Result<Vec<NodeCore>> {
-        let nodes = self.nodes(path).await?.into_iter();
+        self.opened(self.nodes(path).await?)
+    }
+
+    /// The children of a group, opened.
+    pub async fn open_members(self: &Arc<Self>, path: &NodePath) -> Result<Vec<NodeCore>> {
+        self.opened(self.members(path).await?)
+    }
+
+    fn opened(self: &Arc<Self>, nodes: Vec<(NodePath, NodeMetadata)>) -> Result<Vec<NodeCore>> {
+        let nodes = nodes.into_iter();
         let opened = nodes.map(|(path, node)| (self.node_core(&path, node), path));
         Ok(opened.filter_map(|(node, path)| self.unless_broken(&path, node)).collect())
     }

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use super::array_node::ArrayNode;
 use crate::array::compare_and_swap::MAX_ATTEMPTS;
 use crate::array::transfer::Input;
+use crate::array::untyped::Strided;
 use crate::array::{ArrayState, ChunkLayout};
 use crate::element::Element;
 use crate::error::{AccessError, Error, Result};
@@ -32,6 +33,12 @@ struct Reshaped {
     copied: Result<()>,
 }
 
+/// Elements that an append adds.
+enum Appended<'a, T> {
+    Typed(Input<'a, T>),
+    Strided(Strided<'a>),
+}
+
 impl ArrayNode {
     /// Gives the array a new shape.
     pub async fn resize(&self, shape: &[u64]) -> Result<()> {
@@ -41,12 +48,31 @@ impl ArrayNode {
     /// Makes the array longer along `axis` and writes `elements` there; returns the coordinate at which they begin.
     pub async fn append<T: Element>(&self, axis: usize, elements: Input<'_, T>) -> Result<u64> {
         self.check_elements(&self.state(), &elements)?;
-        let longer = |old: &[u64]| longer_by(old, axis, elements.len()).map(|(shape, _)| shape);
+        self.append_checked(axis, elements.len(), Appended::Typed(elements)).await
+    }
+
+    /// The same with native elements in memory of any strides.
+    pub async fn append_view(&self, axis: usize, elements: Strided<'_>) -> Result<u64> {
+        let view = elements.view();
+        self.check_appended(axis, &view)?;
+        self.append_checked::<u8>(axis, view.len(), Appended::Strided(elements)).await
+    }
+
+    async fn append_checked<T: Element>(
+        &self,
+        axis: usize,
+        count: usize,
+        elements: Appended<'_, T>,
+    ) -> Result<u64> {
+        let longer = |old: &[u64]| longer_by(old, axis, count).map(|(shape, _)| shape);
         let Reshaped { state, old, copied, .. } = self.reshape_and_cut(longer).await?;
         let (start, end) = (old[axis], state.metadata.shape[axis]);
         let place = slab(&old, axis, start..end);
         let written = match copied {
-            Ok(()) => self.write_grown(&state, &place, elements).await,
+            Ok(()) => match elements {
+                Appended::Typed(elements) => self.write_grown(&state, &place, elements).await,
+                Appended::Strided(elements) => self.write_appended(&state, &place, elements).await,
+            },
             Err(e) => Err(e.with_hint(NOT_COPIED)),
         };
         match written {
