@@ -8,11 +8,12 @@ mod mode;
 
 use std::borrow::Cow;
 
+use half::f16;
 use zarr_core::codec::{
     ArrayToBytes, BytesToBytes, ChunkContext, Codec, CodecResult, CodecSpec, DecodedSize,
     Parameters,
 };
-use zarr_core::data_type::CoreType;
+use zarr_core::data_type::{CoreType, ScalarValue};
 use zarr_core::region::element_count;
 use zarr_core::view::{View, ViewMut};
 use zarr_core::{CodecError, Dialect, MetadataError, Object, Region};
@@ -23,7 +24,7 @@ use zfp_rs::{
 
 use self::mode::Mode;
 use crate::util::metadata::numcodecs;
-use crate::util::number::NumberType;
+use crate::util::number::{Native, NumberType, with_scalar};
 
 const ZFP: &str = "zfp";
 const ZFPY: &str = "zfpy";
@@ -102,31 +103,49 @@ fn extents(axes: &[usize]) -> [usize; 4] {
     extents
 }
 
-/// What zfp sees of these numbers: integers of fewer bits, and those without a sign, are held in wider ones.
+/// A number that zfp encodes as a scalar: integers of fewer bits fill a wider one's upper bits, as zfp's own functions do it.
+trait Number: Native {
+    type Scalar: ZfpScalar;
+    /// `None` if it would come back as another number.
+    fn widen(self) -> Option<Self::Scalar>;
+    /// What lossy modes moved beyond the type's limits becomes the limit.
+    fn narrow(scalar: Self::Scalar) -> Self;
+}
+
+macro_rules! numbers {
+    ($($T:ty as $Scalar:ty: $widen:expr, $narrow:expr;)*) => {$(
+        impl Number for $T {
+            type Scalar = $Scalar;
+            fn widen(self) -> Option<$Scalar> {
+                let widen: fn($T) -> Option<$Scalar> = $widen;
+                widen(self)
+            }
+            fn narrow(scalar: $Scalar) -> $T {
+                let narrow: fn($Scalar) -> $T = $narrow;
+                narrow(scalar)
+            }
+        }
+    )*};
+}
+
+numbers! {
+    i8 as i32: |n| Some(i32::from(n) << 23), |n| (n >> 23).clamp(-0x80, 0x7f) as i8;
+    u8 as i32: |n| Some((i32::from(n) - 0x80) << 23), |n| ((n >> 23) + 0x80).clamp(0, 0xff) as u8;
+    i16 as i32: |n| Some(i32::from(n) << 15), |n| (n >> 15).clamp(-0x8000, 0x7fff) as i16;
+    u16 as i32: |n| Some((i32::from(n) - 0x8000) << 15), |n| ((n >> 15) + 0x8000).clamp(0, 0xffff) as u16;
+    i32 as i32: Some, |n| n;
+    u32 as i32: |n| i32::try_from(n).ok(), |n| n.max(0) as u32;
+    i64 as i64: Some, |n| n;
+    u64 as i64: |n| i64::try_from(n).ok(), |n| n.max(0) as u64;
+    // `build` refuses it.
+    f16 as f32: |_| None, f16::from_f32;
+    f32 as f32: Some, |n| n;
+    f64 as f64: Some, |n| n;
+}
+
+/// The type of the scalars that zfp encodes these numbers as.
 fn scalar_type(core: CoreType) -> ZfpScalarType {
-    match core {
-        CoreType::Int64 | CoreType::Uint64 => ZfpScalarType::I64,
-        CoreType::Float32 => ZfpScalarType::F32,
-        CoreType::Float64 => ZfpScalarType::F64,
-        _ => ZfpScalarType::I32,
-    }
-}
-
-/// Numbers as zfp takes them.
-enum Scalars {
-    I32(Vec<i32>),
-    I64(Vec<i64>),
-    F32(Vec<f32>),
-    F64(Vec<f64>),
-}
-
-fn each<const N: usize, T>(bytes: &[u8], scalar: impl Fn([u8; N]) -> T) -> Vec<T> {
-    bytes.as_chunks::<N>().0.iter().map(|number| scalar(*number)).collect()
-}
-
-/// Native bytes of numbers.
-fn bytes<const N: usize, T: Copy>(scalars: &[T], number: impl Fn(T) -> [u8; N]) -> Vec<u8> {
-    scalars.iter().flat_map(|scalar| number(*scalar)).collect()
+    with_scalar!(core, T => <T as Number>::Scalar::SCALAR_TYPE)
 }
 
 impl Zfp {
@@ -138,71 +157,6 @@ impl Zfp {
         CodecError::corrupt(self.codec, error)
     }
 
-    /// Native numbers as zfp takes them: small integers fill a wider one's upper bits, as zfp's own functions have it.
-    fn widened(&self, native: &[u8]) -> Result<Scalars, CodecError> {
-        let scalars = match self.numbers.core {
-            CoreType::Int8 => Scalars::I32(each(native, |n| i32::from(i8::from_ne_bytes(n)) << 23)),
-            CoreType::Uint8 => {
-                Scalars::I32(each(native, |n| (i32::from(u8::from_ne_bytes(n)) - 0x80) << 23))
-            }
-            CoreType::Int16 => {
-                Scalars::I32(each(native, |n| i32::from(i16::from_ne_bytes(n)) << 15))
-            }
-            CoreType::Uint16 => {
-                Scalars::I32(each(native, |n| (i32::from(u16::from_ne_bytes(n)) - 0x8000) << 15))
-            }
-            CoreType::Int32 | CoreType::Uint32 => Scalars::I32(each(native, i32::from_ne_bytes)),
-            CoreType::Float32 => Scalars::F32(each(native, f32::from_ne_bytes)),
-            CoreType::Float64 => Scalars::F64(each(native, f64::from_ne_bytes)),
-            _ => Scalars::I64(each(native, i64::from_ne_bytes)),
-        };
-        // A number without a sign whose upper bit is set would come back as another.
-        let too_large = match (&scalars, self.numbers.core) {
-            (Scalars::I32(n), CoreType::Uint32) => n.iter().any(|n| *n < 0),
-            (Scalars::I64(n), CoreType::Uint64) => n.iter().any(|n| *n < 0),
-            _ => false,
-        };
-        if too_large {
-            let core = self.numbers.core.name();
-            return Err(self.refused(format!("{core} numbers with the highest bit set do not fit")));
-        }
-        let finite = match &scalars {
-            Scalars::F32(n) => n.iter().all(|n| n.is_finite()),
-            Scalars::F64(n) => n.iter().all(|n| n.is_finite()),
-            _ => true,
-        };
-        if !finite && self.mode != Mode::Reversible {
-            let why = "NaN and infinity are kept by the mode `reversible` alone, in others they \
-                       damage their neighbours";
-            return Err(self.refused(why));
-        }
-        Ok(scalars)
-    }
-
-    /// Native bytes of what zfp decoded. What lossy modes moved beyond the type's limits is put back to them.
-    fn narrowed(&self, scalars: &Scalars) -> Vec<u8> {
-        match (scalars, self.numbers.core) {
-            (Scalars::I32(n), CoreType::Int8) => {
-                bytes(n, |n| ((n >> 23).clamp(-0x80, 0x7f) as i8).to_ne_bytes())
-            }
-            (Scalars::I32(n), CoreType::Uint8) => {
-                bytes(n, |n| (((n >> 23) + 0x80).clamp(0, 0xff) as u8).to_ne_bytes())
-            }
-            (Scalars::I32(n), CoreType::Int16) => {
-                bytes(n, |n| ((n >> 15).clamp(-0x8000, 0x7fff) as i16).to_ne_bytes())
-            }
-            (Scalars::I32(n), CoreType::Uint16) => {
-                bytes(n, |n| (((n >> 15) + 0x8000).clamp(0, 0xffff) as u16).to_ne_bytes())
-            }
-            (Scalars::I32(n), CoreType::Uint32) => bytes(n, |n| n.max(0).to_ne_bytes()),
-            (Scalars::I64(n), CoreType::Uint64) => bytes(n, |n| n.max(0).to_ne_bytes()),
-            (Scalars::I32(n), _) => bytes(n, i32::to_ne_bytes),
-            (Scalars::I64(n), _) => bytes(n, i64::to_ne_bytes),
-            (Scalars::F32(n), _) => bytes(n, f32::to_ne_bytes),
-            (Scalars::F64(n), _) => bytes(n, f64::to_ne_bytes),
-        }
-    }
-
     /// The stream of native numbers in C order.
     fn compress(&self, native: &[u8], shape: &[u64]) -> Result<Vec<u8>, CodecError> {
         let axes = zfp_shape(self.codec, shape);
@@ -210,22 +164,29 @@ impl Zfp {
         if native.is_empty() {
             return Ok(Vec::new());
         }
-        match self.widened(native)? {
-            Scalars::I32(n) => self.encode_scalars(&n, &axes, ZfpScalarType::I32),
-            Scalars::I64(n) => self.encode_scalars(&n, &axes, ZfpScalarType::I64),
-            Scalars::F32(n) => self.encode_scalars(&n, &axes, ZfpScalarType::F32),
-            Scalars::F64(n) => self.encode_scalars(&n, &axes, ZfpScalarType::F64),
-        }
+        with_scalar!(self.numbers.core, T => self.encode_numbers::<T>(native, &axes))
     }
 
-    fn encode_scalars<T: ZfpScalar>(
+    fn encode_numbers<T: Number>(
         &self,
-        scalars: &[T],
+        native: &[u8],
         axes: &[usize],
-        kind: ZfpScalarType,
     ) -> Result<Vec<u8>, CodecError> {
+        let numbers = native.chunks_exact(T::SIZE).map(T::load);
+        let is_finite =
+            |n: T| !matches!(n.number(), ScalarValue::Float(value) if !value.is_finite());
+        if self.mode != Mode::Reversible && !numbers.clone().all(is_finite) {
+            let why = "NaN and infinity are kept by the mode `reversible` alone, in others they \
+                       damage their neighbours";
+            return Err(self.refused(why));
+        }
+        let Some(scalars) = numbers.map(T::widen).collect::<Option<Vec<_>>>() else {
+            let core = self.numbers.core.name();
+            return Err(self.refused(format!("{core} numbers with the highest bit set do not fit")));
+        };
+        let kind = T::Scalar::SCALAR_TYPE;
         let config = self.mode.config(kind, axes.len()).map_err(|e| self.refused(e))?;
-        let field = ZfpField::new(scalars, extents(axes)).map_err(|e| self.refused(e))?;
+        let field = ZfpField::new(&scalars, extents(axes)).map_err(|e| self.refused(e))?;
         let most = config.maximum_size(kind, extents(axes));
         let most = most.ok_or_else(|| self.refused("the chunk is too large"))?;
         let mut stream = ZfpBitStream::new(most).map_err(|e| self.refused(e))?;
@@ -264,13 +225,7 @@ impl Zfp {
         let found = count.and_then(|count| count.checked_mul(self.numbers.size()));
         size.check(self.codec, found.map_or(u64::MAX, |found| found as u64))?;
         let count = count.unwrap_or(0);
-        let scalars = match kind {
-            ZfpScalarType::I64 => Scalars::I64(self.decode_scalars(stream, config, dims, count)?),
-            ZfpScalarType::F32 => Scalars::F32(self.decode_scalars(stream, config, dims, count)?),
-            ZfpScalarType::F64 => Scalars::F64(self.decode_scalars(stream, config, dims, count)?),
-            _ => Scalars::I32(self.decode_scalars(stream, config, dims, count)?),
-        };
-        Ok(self.narrowed(&scalars))
+        with_scalar!(self.numbers.core, T => self.decode_numbers::<T>(stream, config, dims, count))
     }
 
     /// What zfpy's header says: lengths and mode.
@@ -292,19 +247,22 @@ impl Zfp {
         Ok((metadata.dims, config))
     }
 
-    fn decode_scalars<T: ZfpScalar + Default>(
+    fn decode_numbers<T: Number>(
         &self,
         mut stream: ZfpBitStream,
         config: ZfpConfig,
         dims: [usize; 4],
         count: usize,
-    ) -> Result<Vec<T>, CodecError> {
+    ) -> Result<Vec<u8>, CodecError> {
         let mut scalars = Vec::new();
         scalars.try_reserve_exact(count).map_err(|e| self.corrupt(e))?;
-        scalars.resize(count, T::default());
+        scalars.resize(count, T::Scalar::default());
         let mut field = ZfpFieldMut::new(&mut scalars, dims).map_err(|e| self.corrupt(e))?;
         stream.decompress(&config, &mut field).map_err(|e| self.corrupt(e))?;
-        Ok(scalars)
+        let mut out = vec![0; count * T::SIZE];
+        let numbers = scalars.into_iter().map(T::narrow);
+        numbers.zip(out.chunks_exact_mut(T::SIZE)).for_each(|(number, out)| number.store(out));
+        Ok(out)
     }
 
     fn metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
