@@ -88,6 +88,7 @@ class Rules(unittest.TestCase):
              ["handles/sync.rs:1: B::a is missing in the other"]),
             (structure.core_names_no_codecs, {"array__x": 'f("bytes")', "format__x": 'f("bytes")'}, ['array/x.rs:1: "bytes"']),
             (structure.core_names_no_codecs, {"array__x": '// "bytes"'}, []),
+            (structure.documents_belong_to_formats, {"array__x": 'o.get("shape")', "format__x": 'o.get("shape")'}, ['array/x.rs:1: .get("shape"']),
             (structure.retries_in_one_place, {"array__x": "Precondition::Absent"}, ["array/x.rs:1: Precondition::Absent"]),
             (structure.retries_in_one_place, {"array__compare_and_swap": "Precondition::Absent"}, []),
             (structure.states_are_types, {"array__x": 'unreachable!("no")'}, ["array/x.rs:1: unreachable!"]),

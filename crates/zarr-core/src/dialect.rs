@@ -15,13 +15,20 @@ pub enum Dialect {
     V2,
 }
 
-impl fmt::Display for Dialect {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl Dialect {
+    /// `v2`, `v3`, `draft-2020`.
+    pub fn name(self) -> &'static str {
+        match self {
             Dialect::Draft => "draft-2020",
             Dialect::V3 => "v3",
             Dialect::V2 => "v2",
-        })
+        }
+    }
+}
+
+impl fmt::Display for Dialect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }
 
@@ -30,12 +37,9 @@ impl FromStr for Dialect {
 
     /// The dialect of this name: `v2`, `v3`, `draft-2020`.
     fn from_str(name: &str) -> Result<Self, String> {
-        match name {
-            "v2" => Ok(Dialect::V2),
-            "v3" => Ok(Dialect::V3),
-            "draft-2020" => Ok(Dialect::Draft),
-            _ => Err(format!("`{name}` is none of the formats v2, v3, draft-2020")),
-        }
+        let all = [Dialect::V2, Dialect::V3, Dialect::Draft];
+        let found = all.into_iter().find(|dialect| dialect.name() == name);
+        found.ok_or_else(|| format!("`{name}` is none of the formats v2, v3, draft-2020"))
     }
 }
 
@@ -58,13 +62,7 @@ pub enum Era {
 impl Era {
     /// `E0` … `E4`.
     pub fn name(self) -> &'static str {
-        match self {
-            Era::E0 => "E0",
-            Era::E1 => "E1",
-            Era::E2 => "E2",
-            Era::E3 => "E3",
-            Era::E4 => "E4",
-        }
+        ["E0", "E1", "E2", "E3", "E4"][self as usize]
     }
 
     /// `draft-2019` or `draft-2020`.

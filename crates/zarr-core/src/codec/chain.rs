@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::convert::{BYTES, check_chunk_keys, with_byte_order};
+use super::convert::{BYTES, add_byte_order, check_chunk_keys};
 use super::{
     ArrayToArray, ArrayToBytes, BytesToBytes, ChunkContext, Codec, CodecResult, CodecSpec,
     DecodedSize, EncodedParts, PartialRead, PartialWrite, budget, scratch,
@@ -60,7 +60,10 @@ impl CodecChain {
         let one_byte = !context.data_type.has_byte_order();
         for spec in specs {
             let widened = one_byte && !arrays.is_empty();
-            let spec = if widened { with_byte_order(spec) } else { Cow::Borrowed(spec) };
+            let mut spec = Cow::Borrowed(spec);
+            if widened && spec.name == BYTES {
+                add_byte_order(spec.to_mut());
+            }
             let here = if serializer.is_some() { &after } else { &inner };
             match registry.build_codec(&spec, here)? {
                 Codec::ArrayToArray(codec) => {

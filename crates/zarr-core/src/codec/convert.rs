@@ -4,7 +4,6 @@
 //! chain. Filters that final v3 knows as array codecs are moved before `bytes` where only such filters are between them
 //! (decision 0114, Z2-090, draft-v3.md Q25).
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::{ChunkContext, Codec, CodecSpec};
@@ -34,14 +33,12 @@ pub(crate) fn stored_endian(codecs: &[CodecSpec]) -> Endian {
     }
 }
 
-/// The codec with a byte order, if it is a `bytes` without: zarr-python 3.1 forgets that a codec before it makes wider
-/// elements of single bytes.
-pub(super) fn with_byte_order(spec: &CodecSpec) -> Cow<'_, CodecSpec> {
-    let mut spec = Cow::Borrowed(spec);
+/// Gives `bytes` a byte order, if it has none. Codecs before it may make wider elements of single bytes, which zarr-python
+/// 3.1 forgets.
+pub(super) fn add_byte_order(spec: &mut CodecSpec) {
     if spec.name == BYTES && !spec.configuration.contains("endian") {
-        spec.to_mut().configuration.insert("endian", "little");
+        spec.configuration.insert("endian", "little");
     }
-    spec
 }
 
 /// The `transpose` codec that reverses all axes: F order (Z2-090).
@@ -94,8 +91,7 @@ pub fn bytes_codec(data_type: &DataType, endian: Endian) -> CodecSpec {
 /// The codec that stores nullable elements; `data` makes bytes of those inside.
 fn optional_codec(data: &CodecSpec) -> CodecSpec {
     let metadata = |spec: &CodecSpec| {
-        let object = Object::new().with("name", spec.name.as_str());
-        Json::Array(vec![object.with("configuration", spec.configuration.clone()).into()])
+        Json::Array(vec![Object::extension(&spec.name, spec.configuration.clone()).into()])
     };
     let mask = CodecSpec::v3("packbits", Object::new());
     let chains =
@@ -116,7 +112,7 @@ pub fn convert_codecs(
     match to {
         _ if to != Dialect::V3 && matches!(context.data_type, DataType::Optional(_)) => {
             Err(MetadataError::CannotRepresent {
-                format: name_of(to),
+                format: to.name(),
                 what: format!("elements that may be missing, `{}`", context.data_type),
                 hint: "choose v3".into(),
             })
@@ -126,17 +122,9 @@ pub fn convert_codecs(
     }
 }
 
-fn name_of(to: Dialect) -> &'static str {
-    match to {
-        Dialect::V3 => "v3",
-        Dialect::V2 => "v2",
-        Dialect::Draft => "draft-2020",
-    }
-}
-
 fn cannot(to: Dialect, spec: &CodecSpec, why: &str) -> MetadataError {
     MetadataError::CannotRepresent {
-        format: name_of(to),
+        format: to.name(),
         what: format!("the codec `{}`{why}", spec.name),
         hint: "choose other codecs".into(),
     }
@@ -206,11 +194,8 @@ fn to_v3(
     }
     arrays.extend(rest);
     // `bytes` needs a byte order for what the lifted codecs make of the elements.
-    if let Some(bytes) = arrays.iter_mut().find(|spec| spec.name == BYTES)
-        && here.data_type.has_byte_order()
-        && !bytes.configuration.contains("endian")
-    {
-        bytes.configuration.insert("endian", "little");
+    if here.data_type.has_byte_order() {
+        arrays.iter_mut().for_each(add_byte_order);
     }
     Ok(arrays)
 }
@@ -298,6 +283,45 @@ fn to_flat(
     // In v2 a codec on elements may follow `bytes`.
     chain.append(&mut lowered);
     Ok(chain)
+}
+
+/// The chain of `codecs` with `bytes`, behind the codecs on arrays and before those on bytes, unless another codec makes
+/// bytes.
+pub(crate) fn order_codecs(
+    bytes: CodecSpec,
+    codecs: Vec<CodecSpec>,
+    metadata: &ArrayMetadata,
+    registry: &Registry,
+) -> Result<Vec<CodecSpec>, MetadataError> {
+    let mut here = ChunkContext::new(metadata.data_type.clone(), metadata.chunk_extent());
+    let (mut arrays, mut rest, mut serializer) = (Vec::new(), Vec::new(), Some(bytes));
+    for spec in codecs {
+        let mut codec = registry.build_codec(&spec, &here)?;
+        if matches!(codec, Codec::BytesToBytes(_)) && !here.data_type.is_stored_whole() {
+            // It sees bytes, if elements are variable-length or nullable.
+            let bytes = ChunkContext::new(CoreType::Uint8, here.shape.clone());
+            codec = registry.build_codec(&spec, &bytes)?;
+        }
+        // With every parameter, which most readers require (v3-final.md 3.4).
+        let spec = codec.to_metadata(Dialect::V3).unwrap_or(spec);
+        match codec {
+            Codec::ArrayToArray(codec) => {
+                here = codec.encoded(&here)?;
+                arrays.push(spec);
+            }
+            Codec::ArrayToBytes(_) => {
+                serializer = None;
+                rest.push(spec);
+            }
+            Codec::BytesToBytes(_) => rest.push(spec),
+        }
+    }
+    if here.data_type.has_byte_order() {
+        serializer.iter_mut().for_each(add_byte_order);
+    }
+    arrays.extend(serializer);
+    arrays.extend(rest);
+    Ok(arrays)
 }
 
 impl ArrayMetadata {

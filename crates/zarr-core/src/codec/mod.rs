@@ -19,7 +19,7 @@ use std::sync::Arc;
 pub use self::budget::most_encoded;
 pub use self::chain::CodecChain;
 pub use self::convert::{bytes_codec, convert_codecs};
-pub(crate) use self::convert::{reversing_codec, stored_endian};
+pub(crate) use self::convert::{order_codecs, reversing_codec, stored_endian};
 pub use self::partial::{
     ChunkIndex, EncodedParts, PartialDecoder, PartialEncoder, PartialRead, PartialWrite, Splice,
     SplicePart,

@@ -24,12 +24,11 @@ impl ArrayMetadata {
             return Err(invalid(format!("{shards:?} is not made of whole chunks of {chunks:?}")));
         }
         let word = |spec: &CodecSpec| {
-            let object = Object::new().with("name", spec.name.as_str());
-            Json::from(if spec.configuration.is_empty() {
-                object
+            if spec.configuration.is_empty() {
+                Object::new().with("name", spec.name.as_str()).into()
             } else {
-                object.with("configuration", spec.configuration.clone())
-            })
+                Json::from(Object::extension(&spec.name, spec.configuration.clone()))
+            }
         };
         let index = [bytes_codec(&DataType::from(CoreType::Uint64), Endian::Little)];
         let index = index.into_iter().chain([CodecSpec::v3("crc32c", Object::new())]);

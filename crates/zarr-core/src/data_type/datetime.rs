@@ -183,8 +183,7 @@ impl NumpyTime {
                 let configuration = Object::new()
                     .with("unit", self.unit.name())
                     .with("scale_factor", u64::from(self.scale_factor));
-                let name = format!("numpy.{}", self.kind.name());
-                Object::new().with("name", name).with("configuration", configuration).into()
+                Object::extension(&format!("numpy.{}", self.kind.name()), configuration).into()
             }
             // Readers that do not know the extension read integers (D-102).
             Dialect::Draft => Object::new()

@@ -54,7 +54,7 @@ impl Optional {
             Json::Object(metadata) => metadata,
             name => Object::new().with("name", name).with("configuration", Object::new()),
         };
-        Some(Object::new().with("name", NAMES[0]).with("configuration", inner).into())
+        Some(Object::extension(NAMES[0], inner).into())
     }
 }
 

@@ -41,8 +41,7 @@ impl Record {
                     field.shape().is_empty().then(|| Json::from(object.with("data_type", metadata)))
                 };
                 let fields = self.fields().iter().map(member).collect::<Option<Vec<_>>>()?;
-                let configuration = Object::new().with("fields", fields);
-                Object::new().with("name", "struct").with("configuration", configuration).into()
+                Object::extension("struct", Object::new().with("fields", fields)).into()
             }
         })
     }

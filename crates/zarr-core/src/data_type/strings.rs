@@ -11,7 +11,7 @@ use crate::json::{Json, Object};
 
 fn v3_object(name: &str, length_bytes: usize) -> Json {
     let configuration = Object::new().with("length_bytes", length_bytes as u64);
-    Object::new().with("name", name).with("configuration", configuration).into()
+    Object::extension(name, configuration).into()
 }
 
 fn draft_object(what: &str, typestr: String) -> Json {

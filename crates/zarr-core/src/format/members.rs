@@ -15,6 +15,12 @@ use crate::metadata::ArrayMetadata;
 /// The member of a group's document that holds consolidated metadata in v3.
 pub(super) const INLINE: &str = "consolidated_metadata";
 
+/// The member with the names of the axes in v3.
+pub(crate) const DIMENSION_NAMES: &str = "dimension_names";
+
+/// The attribute with the names of the axes in v2 and the drafts.
+pub(crate) const XARRAY_DIMENSIONS: &str = "_ARRAY_DIMENSIONS";
+
 /// The document's object. Final v3 refuses duplicate members, and bare `NaN` beside attributes; other dialects note them
 /// (decisions 0123, 0138).
 pub(super) fn parse_object(
@@ -116,7 +122,7 @@ pub(super) fn attributes(json: Option<&Json>, member: &str) -> Result<Object, Me
 
 /// The axes' names as xarray writes them into v2 and the drafts (decision 0120); ignored if they do not fit.
 pub(super) fn xarray_dimensions(attributes: &Object, rank: usize) -> Option<Vec<Option<String>>> {
-    let names = attributes.get("_ARRAY_DIMENSIONS")?.as_array()?;
+    let names = attributes.get(XARRAY_DIMENSIONS)?.as_array()?;
     let names: Option<Vec<_>> =
         names.iter().map(|n| n.as_str().map(|n| Some(n.to_owned()))).collect();
     names.filter(|names| names.len() == rank)
@@ -139,12 +145,12 @@ pub(super) fn attributes_with_dimensions(
     let names: Option<Vec<Json>> =
         names.iter().map(|name| name.as_deref().map(Json::from)).collect();
     let names = names.map(Json::Array);
-    match (names, attributes.get("_ARRAY_DIMENSIONS")) {
+    match (names, attributes.get(XARRAY_DIMENSIONS)) {
         (None, _) => return Err(cannot(format, "names for some axes and not for others", hint)),
         (Some(names), Some(there)) if *there != names => {
             return Err(cannot(format, "axes with other names than `_ARRAY_DIMENSIONS` has", hint));
         }
-        (Some(names), _) => attributes.insert("_ARRAY_DIMENSIONS", names),
+        (Some(names), _) => attributes.insert(XARRAY_DIMENSIONS, names),
     };
     Ok(attributes)
 }

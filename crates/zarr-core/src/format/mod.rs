@@ -24,6 +24,7 @@ pub use self::draft::Draft;
 pub(crate) use self::draft::SingleDocument;
 pub use self::encoding::{JsonEncoding, MetadataEncoding};
 pub use self::interface::{Child, DocumentMember, Documents, Format, Layout};
+pub(crate) use self::members::{DIMENSION_NAMES, XARRAY_DIMENSIONS};
 pub use self::names::is_zarr_key;
 pub use self::reading::Reading;
 pub use self::v2::V2;

@@ -417,12 +417,11 @@ fn tolerate(reading: &mut Reading<'_>, member: &str, what: &str) -> Result<(), M
 }
 
 fn named(name: &str, configuration: Object) -> Json {
-    let object = Object::new().with("name", name);
     // zarr-python requires a configuration for each of its codecs, even if it is empty.
     if configuration.is_empty() && !name.starts_with("numcodecs.") {
-        object.into()
+        Object::new().with("name", name).into()
     } else {
-        object.with("configuration", configuration).into()
+        Object::extension(name, configuration).into()
     }
 }
 

@@ -202,9 +202,7 @@ impl ChunkGrid for RectilinearGrid {
     fn to_metadata(&self, dialect: Dialect) -> Option<Json> {
         let shapes: Json = self.axes.iter().map(Axis::to_json).collect();
         let configuration = Object::new().with("kind", "inline").with("chunk_shapes", shapes);
-        let metadata =
-            Object::new().with("name", "rectilinear").with("configuration", configuration);
-        (dialect == Dialect::V3).then(|| metadata.into())
+        (dialect == Dialect::V3).then(|| Object::extension("rectilinear", configuration).into())
     }
 }
 

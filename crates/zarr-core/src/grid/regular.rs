@@ -63,9 +63,7 @@ impl ChunkGrid for RegularGrid {
     fn to_metadata(&self, dialect: Dialect) -> Option<Json> {
         let chunk_shape = Object::new().with("chunk_shape", &self.chunk_shape[..]);
         Some(match dialect {
-            Dialect::V3 => {
-                Object::new().with("name", "regular").with("configuration", chunk_shape).into()
-            }
+            Dialect::V3 => Object::extension("regular", chunk_shape).into(),
             Dialect::Draft => Object::new()
                 .with("type", "regular")
                 .with("chunk_shape", &self.chunk_shape[..])

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Hierarchy;
-use crate::codec::{CodecSpec, bytes_codec, reversing_codec};
+use crate::codec::{CodecSpec, bytes_codec, order_codecs, reversing_codec};
 use crate::data_type::{CoreType, DataType, Endian, NumpyTime, Optional, ParsedType, fill_value};
 use crate::dialect::{Dialect, Strictness};
 use crate::error::{AccessError, Cause, Error, MetadataError, Result};
@@ -349,48 +349,6 @@ fn type_named(name: &str, registry: &crate::Registry) -> Result<ParsedType, Stri
              `<M8[ns]`"
         )
     })
-}
-
-/// Puts `bytes` where it belongs: behind the codecs on arrays, before those on bytes.
-fn order_codecs(
-    bytes: CodecSpec,
-    codecs: Vec<CodecSpec>,
-    metadata: &ArrayMetadata,
-    registry: &crate::Registry,
-) -> Result<Vec<CodecSpec>, MetadataError> {
-    use crate::codec::{ChunkContext, Codec};
-    let mut here = ChunkContext::new(metadata.data_type.clone(), metadata.chunk_extent());
-    let (mut arrays, mut rest, mut serializer) = (Vec::new(), Vec::new(), Some(bytes));
-    for spec in codecs {
-        let mut codec = registry.build_codec(&spec, &here)?;
-        if matches!(codec, Codec::BytesToBytes(_)) && !here.data_type.is_stored_whole() {
-            // It sees bytes, if elements have any length or are not all there.
-            let bytes = ChunkContext::new(CoreType::Uint8, here.shape.clone());
-            codec = registry.build_codec(&spec, &bytes)?;
-        }
-        // With every parameter said, as most readers want it (v3-final.md 3.4).
-        let spec = codec.to_metadata(Dialect::V3).unwrap_or(spec);
-        match codec {
-            Codec::ArrayToArray(codec) => {
-                here = codec.encoded(&here)?;
-                arrays.push(spec);
-            }
-            Codec::ArrayToBytes(_) => {
-                serializer = None;
-                rest.push(spec);
-            }
-            Codec::BytesToBytes(_) => rest.push(spec),
-        }
-    }
-    if let Some(bytes) = &mut serializer
-        && here.data_type.has_byte_order()
-        && !bytes.configuration.contains("endian")
-    {
-        bytes.configuration.insert("endian", "little");
-    }
-    arrays.extend(serializer);
-    arrays.extend(rest);
-    Ok(arrays)
 }
 
 /// A fill value in the words of whichever dialect has it.

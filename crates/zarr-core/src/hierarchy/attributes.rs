@@ -3,6 +3,7 @@
 use super::ArrayNode;
 use crate::dialect::Dialect;
 use crate::error::{AccessError, Result};
+use crate::format::{DIMENSION_NAMES, XARRAY_DIMENSIONS};
 use crate::json::{Json, Object};
 use crate::metadata::NodeKind;
 
@@ -27,12 +28,12 @@ impl ArrayNode {
             Dialect::V3 => {
                 let format = &self.context.format;
                 let mut place = format.attributes_member(&self.path, NodeKind::Array)?;
-                place.member = Some("dimension_names");
+                place.member = Some(DIMENSION_NAMES);
                 self.context.edit(&self.path, &place, |_| Ok(names.clone())).await?;
             }
             Dialect::V2 | Dialect::Draft => {
                 self.update_attributes(|attributes| {
-                    attributes.insert("_ARRAY_DIMENSIONS", names.clone());
+                    attributes.insert(XARRAY_DIMENSIONS, names.clone());
                 })
                 .await?;
             }

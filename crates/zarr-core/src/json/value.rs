@@ -239,6 +239,11 @@ impl Object {
         self
     }
 
+    /// An extension as final v3 has it: its `name`, and its `configuration`.
+    pub(crate) fn extension(name: &str, configuration: Object) -> Object {
+        Object::new().with("name", name).with("configuration", configuration)
+    }
+
     /// Removes member `name` and returns its value.
     pub fn remove(&mut self, name: &str) -> Option<Json> {
         let at = self.0.iter().position(|(n, _)| n == name)?;
