@@ -191,7 +191,7 @@ fn attributes_with_the_names_of_special_ones_are_read_again() {
         let count = if new.profile == zarr_nczarr::Profile::Pure { 0 } else { 9 };
         assert_eq!(plan.lost.len(), count, "{:?}", plan.lost);
     }
-    // Where CDL has no special attribute of the name, the text has to say what it means.
+    // A name that is no special attribute here has to be escaped in the text.
     let text = "netcdf x { variables: int v ; :_Storage = \"chunked\" ; }";
     let error = Document::parse(text).unwrap_err().to_string();
     assert!(error.contains("`\\_Storage`"), "{error}");

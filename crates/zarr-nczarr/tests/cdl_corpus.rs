@@ -74,7 +74,7 @@ const OTHERWISE: [(&str, &str, &str); 2] = [
     ("demo", r#"{\"step\": [1, 2]}"#, r#"{\"step\": [1,2]}"#),
 ];
 
-/// What a dataset prints that was made of a text, at a place of its own.
+/// The CDL of a dataset that was made of a text, in its own store.
 fn through_a_dataset(
     name: &str,
     cdl: &str,

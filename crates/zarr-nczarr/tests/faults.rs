@@ -15,7 +15,7 @@ use zarr_core::store::{
 use zarr_nczarr::schema::{Group, Variable};
 use zarr_nczarr::{Dataset, Dimension, Lengths, NewDataset, Slab, Type, Values};
 
-/// A store that takes so many changes, and no more.
+/// A store that fails after `left` changes.
 #[derive(Debug)]
 struct CutShort {
     store: Arc<dyn SyncStore>,
@@ -84,8 +84,8 @@ fn reopened(store: &Arc<dyn Store>, lengths: Lengths) -> Dataset {
     Dataset::open(store.clone(), &options().lengths(lengths)).unwrap()
 }
 
-/// N-013: wherever growing is cut short, the dataset opens, what was there is there, and a reader of what is told
-/// sees whole records alone.
+/// N-013: wherever growing is cut short, the dataset opens with its old records, and a reader of the published length sees only
+/// whole records.
 #[test]
 fn a_fault_in_the_middle_of_growing_leaves_a_dataset() {
     for new in [NewDataset::nczarr_v2(), NewDataset::nczarr_v3()] {
@@ -111,7 +111,7 @@ fn a_fault_in_the_middle_of_growing_leaves_a_dataset() {
                 let (told, all) = (a.read().unwrap(), b.read().unwrap());
                 assert!(all.len() >= told.len() && b.shape().unwrap()[0] >= 2, "{path}");
             }
-            // Whoever comes next goes on behind what was begun.
+            // The next writer continues after the record that was begun.
             let next = Dataset::open(store.clone(), &options().read_write()).unwrap();
             let start = record(&next, 13).unwrap();
             assert!((2..=3).contains(&start));
@@ -161,7 +161,7 @@ fn a_fault_in_a_definition_leaves_a_dataset() {
     assert!(changes > 10);
 }
 
-/// Several threads append, each record in a place of its own, while others read.
+/// Several threads append, each record at its own index, while others read.
 #[test]
 fn threads_append_and_read_at_once() {
     let store = memory();

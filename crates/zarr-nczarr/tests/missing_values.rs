@@ -88,7 +88,7 @@ fn attribute(store: &Arc<dyn Store>, dialect: Dialect) -> Option<String> {
 
 const X: &str = r#"{"_ARRAY_DIMENSIONS":["x"]}"#;
 
-/// Decision 0136: the fill value of v2 masks in v3 as the attribute, in xarray's spelling; null masks nothing there.
+/// Decision 0136: the fill value of v2 masks in v3 as the attribute, as xarray writes it; null masks nothing there.
 #[test]
 fn a_copy_of_v2_in_v3_masks_what_v2_masks() {
     for (dtype, fill, spelled, held) in [
@@ -117,7 +117,7 @@ fn a_copy_of_v2_in_v3_masks_what_v2_masks() {
     }
 }
 
-/// Decision 0136: zeros that nobody wrote, or somebody, are zeros in v3, and stay so.
+/// Decision 0136: zeros, written or not, are zeros in v3, and stay zeros.
 #[test]
 fn a_copy_of_v3_masks_nothing_that_v3_does_not() {
     let from = of_v3(&v3("int16", "0", "{}", 4, 2), &[0, 0, 5, 0]);
@@ -137,7 +137,7 @@ fn a_copy_of_v3_masks_nothing_that_v3_does_not() {
     }
 }
 
-/// Decision 0136: chunks that nobody stored are written out, where their elements would become others: up to a quarter.
+/// Decision 0136: chunks that were not stored are written where their elements would change: up to a quarter.
 #[test]
 fn chunks_that_were_not_stored_keep_their_elements() {
     for (attributes, fill, masked) in [
@@ -225,7 +225,7 @@ fn an_array_without_names_keeps_its_fill_value_alone() {
     }
 }
 
-/// Decision 0136, N-054: CDL of v3 knows a missing value by the attribute alone; of v2 by the fill value.
+/// Decision 0136, N-054: CDL of v3 takes the missing value only from the attribute; of v2 from the fill value.
 #[cfg(feature = "cdl")]
 #[test]
 fn a_dump_of_v3_prints_zeros_as_zeros() {
@@ -253,7 +253,7 @@ fn a_dump_of_v3_prints_zeros_as_zeros() {
     assert!(text.contains("a:_FillValue = 9s ;") && text.contains(" a = 0, _, 0 ;"), "{text}");
 }
 
-/// N-054: a variable that is defined with a value of its own for what nobody wrote has it in v3.
+/// N-054: a variable that is defined with its own value for elements that were not written has it in v3.
 #[test]
 fn what_nobody_wrote_may_differ_from_what_is_missing() {
     let store = memory();
@@ -291,7 +291,7 @@ fn a_scalar_for_netcdf_c_has_no_filter() {
     assert!(document(&store, "a/zarr.json").to_string().contains("zlib"));
 }
 
-/// Decision 0136: the default fill value, which netCDF masks without an attribute, is told to xarray in v3, and to netCDF not.
+/// Decision 0136: the default fill value, which netCDF masks without an attribute, gets an attribute for xarray in v3, and none for netCDF.
 #[test]
 fn a_default_fill_value_is_told_to_xarray_alone() {
     let store = memory();

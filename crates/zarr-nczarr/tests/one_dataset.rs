@@ -1,4 +1,4 @@
-//! A thread that refreshes a dataset takes nothing back that another one has told it meanwhile.
+//! A thread that refreshes a dataset undoes no change that another one made concurrently.
 
 mod common;
 
@@ -83,7 +83,7 @@ fn a_refresh_beside_an_append_keeps_what_was_appended() {
     }
 }
 
-/// The same while records are being written: the refresh is told before their length is.
+/// The same while records are being written: the refresh ends before their length is published.
 #[test]
 fn a_refresh_within_an_append_hides_no_record() {
     for new in [NewDataset::nczarr_v2(), NewDataset::nczarr_v3()] {

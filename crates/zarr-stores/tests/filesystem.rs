@@ -25,7 +25,7 @@ fn prefix(prefix: &str) -> StorePrefix {
     StorePrefix::new(prefix).unwrap()
 }
 
-/// A store in a folder of its own that is removed with the test, and of which nothing exists yet.
+/// A store in a new folder that does not exist yet, and is removed with the test.
 fn fresh() -> (TempDir, FilesystemStore) {
     let within = tempdir().unwrap();
     let store = FilesystemStore::new(within.path().join("a b.zarr"));
@@ -345,7 +345,7 @@ fn links_in_circles_do_not_keep_a_listing_busy() {
     assert_eq!((listing.keys, listing.prefixes), (vec![key("a/over/k")], vec![]));
 }
 
-/// The lock file goes with its folder, and nobody is caught by that.
+/// The lock file is erased with its folder, and writers begin again.
 #[test]
 fn writers_whose_folder_is_erased_under_them_begin_anew() {
     let (_within, store) = fresh();
@@ -459,7 +459,7 @@ fn lock_files_go_with_the_handle_that_wrote() {
     write(&other.clone());
     drop(other);
     assert_eq!(locks().count(), 0);
-    // Somebody else holds it, and will remove it.
+    // Another process holds the lock file, and will remove it.
     set(&store, "zarr.json", b"w");
     let held = fs::File::open(store.root().join(".zarr-lock")).unwrap();
     held.lock_shared().unwrap();
@@ -476,8 +476,7 @@ fn lock_files_go_with_the_handle_that_wrote() {
     assert_eq!(locks().collect::<Vec<_>>(), [".zarr-lock"]);
 }
 
-/// Unfinished files go with the next writer in their folder once they are older than an hour: then nobody writes to
-/// them any more.
+/// The next writer in a folder removes unfinished files that are older than an hour: no writer writes to them any more.
 #[test]
 fn unfinished_files_of_dead_writers_go_with_the_next_writer() {
     let (_within, store) = fresh();

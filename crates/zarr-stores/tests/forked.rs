@@ -36,13 +36,13 @@ fn wait_for(child: i32) {
     assert_eq!(status, 0, "the child was not refused");
 }
 
-/// Runs a test of this program again, alone, in a process of its own.
+/// Runs one test of this program again, in another process.
 fn run_again(test: &str, path: &Path) {
     let mut child = Command::new(env::current_exe().unwrap());
     assert!(child.args([test, "--exact"]).env(PLACE, path).status().unwrap().success());
 }
 
-/// What the forked process tries: whether it was told that it may not.
+/// Whether the forked process gets the error that it may not write.
 fn is_refused(store: ZipStore, key: &StoreKey) -> bool {
     let told = |e: zarr_core::StoreError| e.to_string().contains("this one was forked off it");
     let refused = store.set(key, Payload::new(b"the child's")).is_err_and(told)

@@ -48,7 +48,7 @@ fn it_keeps_the_promises_of_a_store() {
     check_store(|| from_sync(LmdbStore::open(next(".lmdb")).below(&below)));
 }
 
-/// What is not there is an empty store, and is made by the first write alone.
+/// A file that does not exist is an empty store; only the first write makes it.
 #[test]
 fn nothing_is_made_by_looking() {
     let within = tempdir().unwrap();
@@ -124,7 +124,7 @@ fn a_pinned_value_stays() {
     assert!(store.snapshot_of(&key("c"), &version).unwrap().is_none());
 }
 
-/// The map cannot grow below what is being read; who waits for that is told so in the end.
+/// The map cannot grow while a value is read; a writer that waits for that gets an error in the end.
 #[test]
 fn a_full_map_and_a_pinned_value_end_in_an_error() {
     let within = tempdir().unwrap();
@@ -211,7 +211,7 @@ fn prepared(prepare: &str, test: &str, path: &std::path::Path) -> std::process::
 #[cfg(target_os = "linux")]
 const CHILD: &str = "ZARR_STORES_TEST_LMDB";
 
-/// Who may use a file is for the process's umask to say; LMDB alone would make it for its owner.
+/// The process's umask decides who may use a file; LMDB would make it only for its owner.
 #[cfg(target_os = "linux")]
 #[test]
 fn files_follow_the_umask() {
@@ -235,7 +235,7 @@ fn files_follow_the_umask() {
     }
 }
 
-/// A process that may not have so much address space is told how much that would be, and how to ask for less.
+/// If a process may not have the address space, the error has its size, and the way to reduce it.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_map_that_the_system_refuses_is_named_with_its_size() {

@@ -1,7 +1,7 @@
 //! Processes that write to one folder keep each other's values, even when one is killed.
 //!
-//! Each test runs this test program again, as a child that does one test alone; the environment tells
-//! the child that it is one, and where to write.
+//! Each test runs this test program again, as a child that does only one test; variables of the environment make it a child
+//! and have the folder to write to.
 
 #![cfg(feature = "filesystem")]
 
@@ -69,7 +69,7 @@ fn count_together(test: &str, open: fn(&Path) -> Arc<dyn Store>) {
     assert!(!path.join("data/root/x/.zarr-lock").exists(), "a lock file stays");
 }
 
-/// The same among threads, each with a handle of its own, that opens and drops it in every round.
+/// The same among threads, each of which opens and drops its own handle in every round.
 #[test]
 fn threads_whose_handles_come_and_go_lose_nothing() {
     let folder = tempfile::tempdir().unwrap();

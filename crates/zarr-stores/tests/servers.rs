@@ -71,7 +71,7 @@ fn for_each(trials: &mut Vec<Trial>, test: &str, variable: &'static str, check: 
     }
 }
 
-/// Tells whoever started the servers that this one was reached.
+/// Tells the program that started the servers that this one was reached.
 fn reached(variable: &str, server: &Server) {
     let Some(file) = std::env::var_os("ZARR_TEST_REACHED") else { return };
     let file = fs::OpenOptions::new().create(true).append(true).open(file);
@@ -87,8 +87,8 @@ fn main() -> ExitCode {
     }
     let mut trials = Vec::new();
     let promises: fn(&Server) = |server| zarr_testkit::check_store(|| fresh(server));
-    // fake-gcs-server 1.54 alone keeps conditional PUTs after a DELETE that came between its comparing and its setting;
-    // the proxy before it lets one change through at a time.
+    // fake-gcs-server 1.54 without a proxy keeps conditional PUTs after a DELETE between its comparison and its change; the
+    // proxy before it forwards one change at a time.
     for variable in ["ZARR_TEST_S3", "ZARR_TEST_AZURE", "ZARR_TEST_GCS"] {
         for_each(&mut trials, "keeps_what_stores_promise", variable, promises);
     }
@@ -140,7 +140,7 @@ fn takes_large_values(server: &Server) {
 
 const PROCESSES: usize = 4;
 const ROUNDS: usize = 200;
-/// What a child is told: the variable, the server's name in it, the process and the run.
+/// The variable with a child's arguments: the server's variable and name, the process and the run.
 const CHILD: &str = "ZARR_TEST_CHILD";
 
 /// Decision 0104: processes that change parts of one value, each its own, lose nothing. s3s-fs 0.14 and moto 5 compare an

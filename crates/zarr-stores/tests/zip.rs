@@ -36,7 +36,7 @@ fn names(store: &ZipStore) -> Vec<String> {
     store.list().unwrap().iter().map(ToString::to_string).collect()
 }
 
-/// A path for an archive in a folder of its own.
+/// A path for an archive in a new folder.
 fn fresh() -> (TempDir, PathBuf) {
     let within = tempdir().unwrap();
     let path = within.path().join("a b.zip");
@@ -127,7 +127,7 @@ fn the_end_of_the_last_handle_is_a_flush() {
     assert_eq!(get(&ZipStore::open(&path).unwrap(), "a").unwrap(), b"one");
 }
 
-/// What a writer left who died is in nobody's way, and the archive is what it was.
+/// The files of a writer that died do not hinder other writers, and the archive is unchanged.
 #[test]
 fn a_writer_that_dies_changes_nothing() {
     let (_within, path) = fresh();
@@ -147,7 +147,7 @@ fn a_writer_that_dies_changes_nothing() {
     }
 }
 
-/// One may write at a time, and is told; after the flush another takes the archive as it is then.
+/// One writer may write at a time, and others get an error; after the flush another one opens the archive as it is then.
 #[test]
 fn a_second_writer_is_refused_and_then_sees_what_the_first_wrote() {
     let (_within, path) = fresh();
@@ -290,7 +290,7 @@ fn damage_is_told() {
     assert!(ZipStore::open(&folder).is_err());
 }
 
-/// A little that inflates to a lot is not held where nobody said that so much is due.
+/// A small entry that inflates beyond its stated size is not held.
 #[test]
 fn a_bomb_is_not_inflated() {
     let (_within, path) = fresh();
@@ -509,7 +509,7 @@ fn nothing_of_an_old_directory_stays() {
     assert_eq!(get(&store, "aaa").unwrap(), b"one");
 }
 
-/// Writing where the directory begins would overwrite what lies behind it.
+/// Writing at the beginning of the directory would overwrite the entries after it.
 #[test]
 fn an_archive_with_entries_behind_its_directory_is_not_written_to() {
     let (_within, path) = fresh();
@@ -532,7 +532,7 @@ fn an_archive_with_entries_behind_its_directory_is_not_written_to() {
     assert_eq!(beside(&path), ["a b.zip"]);
 }
 
-/// Decision 0137: the name of an entry that no key can say is told, and hides no other.
+/// Decision 0137: the name of an entry that is no key is reported, and hides no other.
 #[test]
 fn a_name_that_is_no_key_is_told() {
     let (_within, path) = fresh();

@@ -9,7 +9,7 @@ use zarr::store::{Capabilities, GetOptions, Got, StoreKey, SyncStore, from_sync_
 use zarr::stores::MemoryStore;
 use zarr::{Array, Dialect, ErrorKind, Hierarchy, NodePath, OpenOptions, Result, StoreError};
 
-/// A store that from some time on may not read: whoever it belongs to withdrew the right.
+/// A store that from some time on may not read: its owner withdrew the right.
 #[derive(Debug)]
 struct Withdrawn {
     store: MemoryStore,
@@ -87,7 +87,7 @@ fn a_chunk_that_cannot_be_read_is_not_fill() -> Result<()> {
     check(&store, &builder.shards(&[4, 4]).data_type_named("uint16").create()?)
 }
 
-/// F-073, F-113, Z2-083: of documents; neither a node nor what stands in the way of one is absent.
+/// F-073, F-113, Z2-083: of documents; neither a node nor a document that would prevent one is absent.
 #[test]
 fn a_document_that_cannot_be_read_is_not_absent() -> Result<()> {
     for dialect in [Dialect::V3, Dialect::V2] {

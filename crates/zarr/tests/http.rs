@@ -84,7 +84,7 @@ fn faults_on_the_wire_are_got_over() {
     }
 }
 
-/// A server that never gets better is told of, in time, and without what stands before its `@`.
+/// A server that keeps failing is reported, in time, and without the part of its URL before `@`.
 #[test]
 fn what_cannot_be_read_says_why() {
     let server = serving();
@@ -146,7 +146,7 @@ fn a_value_that_is_replaced_while_it_is_read_is_noticed() {
     }
 }
 
-/// Decision 0131: near ranges with one request; what came along for nothing is told.
+/// Decision 0131: near ranges with one request; the surplus bytes are counted.
 #[test]
 fn near_ranges_are_fetched_together() {
     let server = serving();

@@ -36,7 +36,7 @@ fn check<T: Element + Clone + Default>(
     plain.write(.., &(0..120).map(&element).collect::<Vec<_>>())?;
     let due = stored(&plain);
     let fortran = Array3::from_shape_fn((4, 5, 6).f(), at);
-    // Every second one of a larger array, its axes turned and one of them backwards.
+    // Every second one of a larger array, its axes transposed and one of them backwards.
     let mut large: Array3<T> = Array3::default((12, 10, 4));
     let mut strided = large.slice_mut(s![..;-2, ..;2, ..]);
     strided.swap_axes(0, 2);

@@ -75,7 +75,7 @@ fn short_floats_are_read_as_their_bits_or_as_numbers_of_rust() -> Result<()> {
     assert_eq!(stored(&pairs, "a/c/1")[..4], [0x80, 0x3f, 0x80, 0xbf]);
     assert_eq!(pairs.read::<num_complex::Complex<half::bf16>>(3..4)?, [one]);
 
-    // F-054: where there is no zero, elements that nobody wrote are ones.
+    // F-054: where there is no zero, elements that were not written are ones.
     let scale = array("float8_e8m0fnu", &[]);
     assert_eq!(scale.read::<[u8; 1]>(..)?, [[0x7f]; 4]);
     Ok(())
