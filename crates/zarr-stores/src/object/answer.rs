@@ -21,7 +21,7 @@ tokio::task_local! {
     static EXCHANGE: Exchange;
 }
 
-/// What one operation of the store asked of the server.
+/// The requests of one operation of the store, and the answers.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Exchange(Arc<Mutex<State>>);
 
@@ -37,16 +37,16 @@ struct State {
     listed: u64,
     /// How many pages in a row had no entry.
     empty_pages: usize,
-    /// The keys of a listing that no store key can say.
+    /// The names in a listing that are no store keys.
     left_out: Vec<String>,
 }
 
 /// The last request, if it failed.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Failed {
-    /// What the server answered, if it did.
+    /// The server's answer, if there was one.
     pub answer: Option<Answer>,
-    /// Whether it asked for credentials, not for what is stored.
+    /// Whether it was a request for credentials, not for a value or a listing.
     pub for_credentials: bool,
 }
 
@@ -54,31 +54,31 @@ pub(super) struct Failed {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Answer {
     pub status: u16,
-    /// The server's own name for what is wrong, such as `NoSuchBucket`.
+    /// The server's name for the error, such as `NoSuchBucket`.
     pub code: Option<String>,
     pub message: Option<String>,
-    /// Where a bucket of S3 is instead.
+    /// The region of a bucket of S3.
     pub region: Option<String>,
     /// Where a redirect points to.
     pub location: Option<String>,
 }
 
-/// What no client can take for an answer.
+/// Why an answer is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wrong {
-    /// All of a value came where a part was asked for; `ignored` if that is more than was asked for.
+    /// The server sent all of a value where a part was requested; `ignored` if that is more than was requested.
     Whole { ignored: bool },
-    /// A part of a value came where all of it was asked for.
+    /// The server sent a part of a value where all of it was requested.
     Part,
-    /// More came than was asked for, or may be asked for.
+    /// The server sent more than was requested, or than is allowed.
     TooLong { most: u64 },
-    /// A value is larger than its reader takes.
+    /// A value is larger than its reader's limit.
     TooLarge { size: u64 },
-    /// A listing came back to what it gave before.
+    /// The server repeats a page of a listing.
     RepeatedPage,
-    /// A listing goes on without giving anything.
+    /// A listing continues without entries.
     EmptyPages,
-    /// A listing has more bytes of keys than are held.
+    /// A listing has more bytes of keys than the limit.
     TooManyKeys { most: u64 },
     /// A redirect to what is no web server.
     BadRedirect,
@@ -117,7 +117,7 @@ impl fmt::Display for Wrong {
 impl std::error::Error for Wrong {}
 
 impl Exchange {
-    /// Does some work whose requests are remembered here.
+    /// Does some work whose answers are remembered here.
     pub async fn scope<T>(self, work: impl Future<Output = T>) -> T {
         EXCHANGE.scope(self, work).await
     }
@@ -138,7 +138,7 @@ fn with<T>(change: impl FnOnce(&mut State) -> T) -> Option<T> {
     EXCHANGE.try_with(change).ok()
 }
 
-/// Says what became of a request of this task.
+/// Remembers the outcome of a request of this task.
 pub(super) fn remember(failed: Option<Failed>) {
     with(|state| state.failed = failed);
 }
@@ -153,8 +153,8 @@ pub(super) fn last_answer() -> Option<Answer> {
     last_failed()?.answer
 }
 
-/// What is wrong with a page of this task's listing: it was there before, none of its entries is new, there are too
-/// many pages without any, or the keys of all pages have more than `most` bytes. A listing of such pages need not end
+/// Returns why a page of this task's listing is refused: the page or all of its entries are repeated, too many pages in a
+/// row have no entry, or the keys of all pages have more than `most` bytes. A listing of such pages may never end
 /// (decision 0142).
 pub(super) fn wrong_page(uri: &str, entries: Vec<&str>, most: u64) -> Option<Wrong> {
     with(|state| {
@@ -180,18 +180,18 @@ pub(super) fn wrong_page(uri: &str, entries: Vec<&str>, most: u64) -> Option<Wro
     .flatten()
 }
 
-/// Remembers a key of a listing that no store key can say.
+/// Remembers a name in a listing that is no store key.
 pub(super) fn leave_out(key: String) {
     with(|state| state.left_out.push(key));
 }
 
-/// The keys of this task's listing that no store key can say.
+/// The names in this task's listing that are no store keys.
 pub(super) fn left_out() -> Vec<String> {
     with(|state| std::mem::take(&mut state.left_out)).unwrap_or_default()
 }
 
 impl Answer {
-    /// What an answer says: in its headers, and in the XML or JSON of its body.
+    /// Reads the headers of an answer, and the XML or JSON of its body.
     pub fn of(response: &HttpResponse, body: &[u8]) -> Answer {
         let header = |name: &str| Some(response.headers().get(name)?.to_str().ok()?.to_owned());
         let body = String::from_utf8_lossy(body);
@@ -206,7 +206,7 @@ impl Answer {
         }
     }
 
-    /// Whether there is no such bucket, so that nothing is known of its keys.
+    /// Whether there is no such bucket, so that the answer is not about a key.
     pub fn is_missing_bucket(&self) -> bool {
         matches!(self.code.as_deref(), Some("NoSuchBucket" | "ContainerNotFound"))
     }

@@ -1,4 +1,4 @@
-//! Sends each HTTP request, gives up in time, and takes nothing for an answer that is none.
+//! Sends each HTTP request with a time limit, and checks the answer.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -19,22 +19,22 @@ use reqwest::{Method, StatusCode};
 use super::answer::{self, Answer, Failed, MOST_OF_AN_ERROR, Wrong};
 use super::{pages, redirect, transport};
 
-/// Bytes of a body beyond which sending it may take longer than an answer's next bytes.
+/// Bytes of a body beyond which sending it may take longer than the time limit between two bytes of an answer.
 const LARGE: usize = 1 << 20;
-/// Bytes in a second that a connection must send at least.
+/// The fewest bytes that a connection must send in a second.
 const SLOWEST: usize = 64 << 10;
-/// Bytes of an answer that is no value, such as a page of a listing.
+/// The most bytes of an answer that is no value, such as a page of a listing.
 const MOST_OF_AN_ANSWER: u64 = 64 << 20;
 
 /// How often a request was sent.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sent(pub Arc<AtomicU64>);
 
-/// Marks a request for a value, whose reader bounds it.
+/// Marks a request for a value, whose reader limits its size.
 #[derive(Clone, Debug)]
 pub(super) struct ForValue;
 
-/// What went over the wire.
+/// Counts requests and bytes.
 #[derive(Debug, Default)]
 pub(super) struct Counts {
     pub requests: AtomicU64,
@@ -42,7 +42,7 @@ pub(super) struct Counts {
     pub wasted: AtomicU64,
 }
 
-/// Makes clients whose requests end when nothing moves for so long.
+/// Makes clients whose requests end when no byte arrives for the time `stall`.
 #[derive(Clone, Debug)]
 pub(super) struct Connector {
     pub stall: Duration,
@@ -71,10 +71,10 @@ struct Client {
     connector: Connector,
 }
 
-/// What is to be known of a request when its answer comes.
+/// What the check of an answer needs to know of the request.
 struct Asked {
     uri: String,
-    /// How many bytes of a value it asks for, if not for all of them.
+    /// How many bytes of a value it requests; `None` for all of them.
     range: Option<u64>,
     reads: bool,
     for_value: bool,
@@ -97,7 +97,7 @@ impl HttpService for Client {
             let for_credentials = asked.for_credentials;
             answer::remember(Some(Failed { answer: None, for_credentials }));
         }
-        // Whatever broke on the way is tried again, also a conditional PUT: a refusal after that is looked into.
+        // A request that broke on the way is sent again, also a conditional PUT: `set_if` checks a refusal after that.
         answered.map_err(|e| match e.kind() {
             HttpErrorKind::Timeout | HttpErrorKind::Interrupted | HttpErrorKind::Unknown => {
                 HttpError::new(HttpErrorKind::Request, e)
@@ -142,7 +142,7 @@ impl Asked {
         }
     }
 
-    /// The answer, if it is one to what was asked; what is no value is read, and never without an end.
+    /// Returns the answer if it fits the request. Bodies that are no values are read here, up to a limit.
     async fn check(
         &self,
         response: HttpResponse,
@@ -180,7 +180,7 @@ impl Asked {
         Ok(HttpResponse::from_parts(parts, body.into()))
     }
 
-    /// What is wrong if a part came for the whole, or the whole for a part.
+    /// The error if the server sent a part for the whole, or the whole for a part.
     fn wrong_part(&self, response: &HttpResponse) -> Option<Wrong> {
         let is_part = response.status() == StatusCode::PARTIAL_CONTENT;
         match self.range {
@@ -195,7 +195,7 @@ impl Asked {
     }
 }
 
-/// Whether a host gives machines in a cloud their credentials, and nothing else.
+/// Whether a host only gives machines in a cloud their credentials.
 fn gives_credentials(host: &str) -> bool {
     let address = host.trim_start_matches('[').trim_end_matches(']');
     match address.parse() {
@@ -205,7 +205,7 @@ fn gives_credentials(host: &str) -> bool {
     }
 }
 
-/// The beginning of a body that says what is wrong; what breaks off says less.
+/// The beginning of the body of a failed answer; less if the body breaks off.
 async fn beginning(body: HttpResponseBody) -> Bytes {
     let mut parts = body.bytes_stream();
     let mut bytes = BytesMut::new();
@@ -218,7 +218,7 @@ async fn beginning(body: HttpResponseBody) -> Bytes {
     bytes.freeze()
 }
 
-/// All of a body that is no value.
+/// A whole body that is no value.
 async fn whole(body: HttpResponseBody) -> Result<Bytes, HttpError> {
     let mut parts = body.bytes_stream();
     let mut bytes = BytesMut::new();

@@ -1,4 +1,4 @@
-//! Makes errors of this library out of those of `object_store`: what the server refused, and what to do about it.
+//! Converts errors of `object_store` to those of this library: what the server refused, and what to do about it.
 
 use std::io::{self, ErrorKind};
 
@@ -19,23 +19,23 @@ fn innermost(error: &Error) -> String {
     causes(error).last().map(ToString::to_string).unwrap_or_default()
 }
 
-/// What broke on the way, if it was that.
+/// How a connection failed, if one did.
 fn broken(error: &Error) -> Option<HttpErrorKind> {
     causes(error).filter_map(|e| e.downcast_ref::<HttpError>()).last().map(HttpError::kind)
 }
 
-/// What is wrong with an answer that came.
+/// Why an answer was refused, if one was.
 pub(super) fn wrong(error: &Error) -> Option<Wrong> {
     causes(error).find_map(|e| e.downcast_ref::<Wrong>()).copied()
 }
 
-/// Whether the server was reached and failed, perhaps at what was asked for: it refused, or closed the connection.
+/// Whether the server was reached and then refused the request or closed the connection.
 pub(super) fn is_servers_own(error: &Error) -> bool {
     let unreached = matches!(broken(error), Some(HttpErrorKind::Connect | HttpErrorKind::Timeout));
     !unreached && wrong(error).is_none()
 }
 
-/// What is wrong with the settings of a store.
+/// The error in the settings of a store.
 pub(super) fn settings(error: &Error) -> String {
     match error {
         Error::Generic { source, .. } => source.to_string(),
@@ -48,7 +48,7 @@ pub(super) fn status() -> Option<u16> {
     answer::last_answer().map(|answer| answer.status)
 }
 
-/// Whether the key is absent, and not the bucket.
+/// Whether the key is absent; false if the bucket is.
 pub(super) fn is_absence(error: &Error) -> bool {
     matches!(error, Error::NotFound { .. })
         && !answer::last_answer().is_some_and(|answer| answer.is_missing_bucket())
@@ -67,17 +67,17 @@ pub(super) fn is_refusal(error: &Error) -> bool {
     )
 }
 
-/// Whether two conditional requests met on the server, which decided neither.
+/// Whether two conditional requests arrived together and the server refused this one without a decision.
 pub(super) fn is_draw(error: &Error) -> bool {
     let code = answer::last_answer().and_then(|answer| answer.code);
     matches!(error, Error::AlreadyExists { .. })
         && code.as_deref() == Some("ConditionalRequestConflict")
 }
 
-/// What kept a request from being done: what the server said in a few words, and a way out.
+/// The error of a request: the server's reason in a few words, and what to do about it.
 ///
-/// It is found from the types of the error's causes, and from the status and the code of the answer: never from a text,
-/// which has the URL in it.
+/// It depends on the types of the error's causes and on the status and the code of the answer, never on a text, which
+/// contains the URL.
 pub(super) fn failure(
     service: &ServiceInfo,
     operation: &'static str,
@@ -125,25 +125,25 @@ fn refused(service: &ServiceInfo, answer: &Answer) -> (ErrorKind, String) {
         );
         return (ErrorKind::Other, why);
     }
-    let words = words(answer);
+    let reason = reason(answer);
     match answer.status {
         300..400 if answer.location.is_some() => {
             let why = format!(
-                "{words} and points to another address, which is not asked, since the request is signed; check the \
+                "{reason} and points to another address, which is not asked, since the request is signed; check the \
                  endpoint"
             );
             (ErrorKind::Other, why)
         }
         400 | 401 | 403 => {
-            (ErrorKind::PermissionDenied, format!("{words}; {}", service.credentials))
+            (ErrorKind::PermissionDenied, format!("{reason}; {}", service.credentials))
         }
-        404 | 405 => (ErrorKind::NotFound, words),
-        _ => (ErrorKind::Other, words),
+        404 | 405 => (ErrorKind::NotFound, reason),
+        _ => (ErrorKind::Other, reason),
     }
 }
 
-/// What a server said: its code and message, or else its status.
-fn words(answer: &Answer) -> String {
+/// The code and the message of an answer, or else its status.
+fn reason(answer: &Answer) -> String {
     match (&answer.code, &answer.message) {
         (Some(code), Some(message)) => format!("{code}: {message}"),
         (Some(code), None) => code.clone(),

@@ -320,7 +320,7 @@ impl Shared {
         Path::parse(&whole).map_err(|e| invalid(e.to_string()))
     }
 
-    /// Whether the key is absent, and not the bucket.
+    /// Whether the key is absent; false if the bucket is.
     fn is_absence(&self, error: &object_store::Error) -> bool {
         let forbidden = matches!(error, object_store::Error::PermissionDenied { .. });
         failure::is_absence(error) || (forbidden && self.settings.forbidden_is_absent)

@@ -1,4 +1,4 @@
-//! Reads the pages of a server's listing before `object_store` does, which fails at the first key that it cannot say.
+//! Reads the pages of a server's listing before `object_store` does, which fails at the first name that is no key.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use object_store::path::Path;
 
 use super::answer::{self, unescaped};
 
-/// What a page says of keys and prefixes: the element of each, and the element in it that has the key.
+/// The elements of a page that stand for keys and prefixes, and the element in each that has the name.
 const ENTRIES: [(&str, &str); 4] = [
     // S3's and Google's.
     ("Contents", "Key"),

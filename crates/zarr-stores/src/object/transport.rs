@@ -45,7 +45,7 @@ pub(super) fn client(
         .dns_resolver(Arc::new(Resolver))
         .user_agent(text(Key::UserAgent).unwrap_or_else(|| USER_AGENT.to_owned()))
         .https_only(!flag(Key::AllowHttp)?)
-        // What is stored under a key is what its requests bring.
+        // A value is stored as it is sent.
         .no_gzip()
         .no_brotli()
         .no_zstd()
