@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -26,9 +26,10 @@ const SLOWEST: usize = 64 << 10;
 /// The most bytes of an answer that is no value, such as a page of a listing.
 const MOST_OF_AN_ANSWER: u64 = 64 << 20;
 
-/// How often a request was sent.
+/// Marks a request that changes a value, and notes whether the server may have made the change although it answered
+/// nothing of the kind: the connection broke, or the server failed.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Sent(pub Arc<AtomicU64>);
+pub(super) struct Unsure(pub Arc<AtomicBool>);
 
 /// Marks a request for a value, whose reader limits its size.
 #[derive(Clone, Debug)]
@@ -85,14 +86,17 @@ struct Asked {
 impl HttpService for Client {
     async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
         self.connector.counts.requests.fetch_add(1, Ordering::Relaxed);
-        if let Some(sent) = request.extensions().get::<Sent>() {
-            sent.0.fetch_add(1, Ordering::Relaxed);
-        }
+        let unsure = request.extensions().get::<Unsure>().cloned();
         let asked = Asked::of(&request);
         let answered = match self.send(request).await {
             Ok(response) => asked.check(response, self.connector.max_listed).await,
             Err(e) => Err(e),
         };
+        if let Some(unsure) = unsure
+            && answered.as_ref().map_or(true, |response| response.status().is_server_error())
+        {
+            unsure.0.store(true, Ordering::Relaxed);
+        }
         if answered.is_err() {
             let for_credentials = asked.for_credentials;
             answer::remember(Some(Failed { answer: None, for_credentials }));

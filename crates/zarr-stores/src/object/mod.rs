@@ -448,9 +448,16 @@ pub(crate) fn open(
 
 #[cfg(test)]
 mod tests {
+    use futures::stream::BoxStream;
     use object_store::memory::InMemory;
+    use object_store::{
+        CopyOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, PutMultipartOptions,
+        PutOptions, PutPayload, PutResult,
+    };
     use zarr_core::store::Version;
 
+    use super::answer::{Answer, Failed};
+    use super::connector::Unsure;
     use super::*;
 
     static SERVICE: ServiceInfo = ServiceInfo {
@@ -465,7 +472,10 @@ mod tests {
     };
 
     fn store(prefix: &str, service: &'static ServiceInfo) -> Arc<dyn Store> {
-        let backend: Backend = Arc::new(InMemory::new());
+        store_in(Arc::new(InMemory::new()), prefix, service)
+    }
+
+    fn store_in(backend: Backend, prefix: &str, service: &'static ServiceInfo) -> Arc<dyn Store> {
         let connect = move |_: &Settings, _| Ok(backend.clone());
         let shared = Shared {
             location: Location::new("test://bucket", prefix.into(), service, connect),
@@ -483,6 +493,97 @@ mod tests {
         static NO_SUFFIXES: ServiceInfo = ServiceInfo { suffixes: false, ..SERVICE };
         zarr_testkit::check_store(|| store("", &SERVICE));
         zarr_testkit::check_store(|| store("a prefix/é%20/", &NO_SUFFIXES));
+    }
+
+    /// The first conditional request sets the value for another writer, and then fails as it is told.
+    #[derive(Debug)]
+    struct Interrupted {
+        values: InMemory,
+        is_unsure: bool,
+        requests: AtomicBool,
+    }
+
+    impl fmt::Display for Interrupted {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("Interrupted")
+        }
+    }
+
+    #[async_trait]
+    impl object_store::ObjectStore for Interrupted {
+        async fn put_opts(
+            &self,
+            path: &Path,
+            value: PutPayload,
+            options: PutOptions,
+        ) -> object_store::Result<PutResult> {
+            answer::remember(None);
+            if self.requests.swap(true, Ordering::Relaxed) {
+                return self.values.put_opts(path, value, options).await;
+            }
+            self.values.put_opts(path, value, PutOptions::default()).await?;
+            let unsure = options.extensions.get::<Unsure>().expect("a conditional request");
+            unsure.0.store(self.is_unsure, Ordering::Relaxed);
+            let code = Some("ConditionalRequestConflict".to_owned());
+            let answer = Some(Answer { status: 409, code, ..Answer::default() });
+            answer::remember(Some(Failed { answer, for_credentials: false }));
+            let (path, source) = (path.to_string(), "conflict".into());
+            Err(object_store::Error::AlreadyExists { path, source })
+        }
+        async fn put_multipart_opts(
+            &self,
+            path: &Path,
+            options: PutMultipartOptions,
+        ) -> object_store::Result<Box<dyn MultipartUpload>> {
+            self.values.put_multipart_opts(path, options).await
+        }
+        async fn get_opts(
+            &self,
+            path: &Path,
+            options: object_store::GetOptions,
+        ) -> object_store::Result<GetResult> {
+            self.values.get_opts(path, options).await
+        }
+        fn delete_stream(
+            &self,
+            paths: BoxStream<'static, object_store::Result<Path>>,
+        ) -> BoxStream<'static, object_store::Result<Path>> {
+            self.values.delete_stream(paths)
+        }
+        fn list(
+            &self,
+            prefix: Option<&Path>,
+        ) -> BoxStream<'static, object_store::Result<ObjectMeta>> {
+            self.values.list(prefix)
+        }
+        async fn list_with_delimiter(
+            &self,
+            prefix: Option<&Path>,
+        ) -> object_store::Result<ListResult> {
+            self.values.list_with_delimiter(prefix).await
+        }
+        async fn copy_opts(
+            &self,
+            from: &Path,
+            to: &Path,
+            options: CopyOptions,
+        ) -> object_store::Result<()> {
+            self.values.copy_opts(from, to, options).await
+        }
+    }
+
+    /// Decision 0105: a server that refuses two requests because they arrived together kept neither, so that an equal value
+    /// is another writer's. Only after a request without an answer may it be the writer's own.
+    #[test]
+    fn an_equal_value_is_ones_own_only_after_a_request_without_an_answer() {
+        for is_unsure in [false, true] {
+            let requests = AtomicBool::new(false);
+            let backend = Interrupted { values: InMemory::new(), is_unsure, requests };
+            let store = store_in(Arc::new(backend), "", &SERVICE).to_sync();
+            let key = StoreKey::new("k").expect("a good key");
+            let set = store.put(&key, Some(b"5".as_slice().into()), Precondition::Absent);
+            assert_eq!(set.expect("it is answered"), is_unsure);
+        }
     }
 
     /// A change is guarded by the condition of one request, so it cannot be larger.

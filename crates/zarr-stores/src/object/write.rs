@@ -10,7 +10,7 @@ use object_store::{Error, ObjectStoreExt, PutMode, PutOptions, PutPayload, Updat
 use zarr_core::StoreError;
 use zarr_core::store::{Precondition, Result, StoreKey, StorePrefix};
 
-use super::connector::Sent;
+use super::connector::Unsure;
 use super::snapshot::tag_of;
 use super::{Backend, Session, answer, failure};
 
@@ -39,8 +39,8 @@ impl Session {
         done.map_err(|e| self.failure("set", key.as_str(), &e))
     }
 
-    /// Sends a value that the server keeps if its condition holds. What was sent twice and then refused may be
-    /// what the server kept the first time (decision 0105).
+    /// Sends a value that the server keeps if its condition holds. A request that is refused after one without an answer may
+    /// be refused because of that one: then the values are compared (decision 0105).
     pub async fn set_if(&self, key: &StoreKey, value: Bytes, mode: PutMode) -> Result<bool> {
         let path = self.path(key.as_str())?;
         let most = self.location.service.one_request;
@@ -52,15 +52,15 @@ impl Session {
             );
             return Err(StoreError::io("set", key)(io::Error::other(why)));
         }
-        let sent = Sent::default();
+        let unsure = Unsure::default();
         for _ in 0..MOST_DRAWS {
             let mut options = PutOptions::from(mode.clone());
-            options.extensions.insert(sent.clone());
+            options.extensions.insert(unsure.clone());
             match self.backend.put_opts(&path, PutPayload::from(value.clone()), options).await {
                 Ok(_) => return Ok(true),
                 Err(e) if failure::is_draw(&e) => {}
                 Err(e) if failure::is_refusal(&e) => {
-                    if sent.0.load(Ordering::Relaxed) < 2 {
+                    if !unsure.0.load(Ordering::Relaxed) {
                         return Ok(false);
                     }
                     let there = self.whole(key, u64::MAX).await?;
