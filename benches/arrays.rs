@@ -32,7 +32,7 @@ fn create(path: &Path, codecs: &[&str]) -> zarr::Array {
     let hierarchy =
         zarr::create(path.to_str().expect("a plain path"), Dialect::V3).expect("created");
     let mut builder = hierarchy
-        .create_array(&"/a".parse().expect("a path"))
+        .create_array("/a")
         .shape(&SHAPE)
         .chunks(&CHUNKS)
         .data_type_named("uint16")

@@ -49,16 +49,16 @@ fn path(name: &str) -> NodePath {
 fn create(folder: &Path) -> zarr::Result<()> {
     let store = from_sync(FilesystemStore::new(folder));
     let hierarchy = Hierarchy::create(store, of_dialect(Dialect::V3), &options())?;
-    let many = hierarchy.create_array(&path("/many")).shape(&SHAPE).chunks(&[INNER, INNER]);
+    let many = hierarchy.create_array(path("/many")).shape(&SHAPE).chunks(&[INNER, INNER]);
     let many = many.shards(&[SHARD, SHARD]).data_type_named("uint16");
     many.codec(zarr::codec("zstd:1")?).create()?;
-    let one = hierarchy.create_array(&path("/one")).shape(&[GIB]).chunks(&[MIB]);
+    let one = hierarchy.create_array(path("/one")).shape(&[GIB]).chunks(&[MIB]);
     one.shards(&[GIB]).data_type_named("uint8").create().map(drop)
 }
 
 fn array(folder: &Path, name: &str) -> zarr::Result<Array> {
     let store = from_sync(FilesystemStore::new(folder));
-    Hierarchy::open(store, &options())?.array(&path(name))
+    Hierarchy::open(store, &options())?.array(path(name))
 }
 
 /// The array of many shards, its reads counted.
@@ -79,7 +79,7 @@ fn watched(folder: &Path) -> zarr::Result<(Array, Log)> {
         }
     };
     let store = zarr::stores::log(from_sync(FilesystemStore::new(folder)), note);
-    Ok((Hierarchy::open(store, &options())?.array(&path("/many"))?, log))
+    Ok((Hierarchy::open(store, &options())?.array(path("/many"))?, log))
 }
 
 fn told(log: &Log) -> String {

@@ -94,7 +94,7 @@ fn elsewhere(hierarchy: &Hierarchy, path: &NodePath) -> Option<NodePath> {
     if !hierarchy.store().name().starts_with("file:") {
         return None;
     }
-    let nodes = hierarchy.tree(&NodePath::root()).ok()?;
+    let nodes = hierarchy.tree(NodePath::root()).ok()?;
     nodes.into_iter().map(|child| child.path).find(|node| node.name() == path.name())
 }
 

@@ -369,7 +369,7 @@ impl Session {
 fn interrupted(url: &str, options: &OpenOptions) -> Option<(Hierarchy, NodePath)> {
     let store = options.store(url).ok()?;
     let hierarchy = Hierarchy::of_format(store, zarr::format::of_dialect(Dialect::V3), options);
-    let left = hierarchy.interrupted_keys(&NodePath::root()).ok()?;
+    let left = hierarchy.interrupted_keys(NodePath::root()).ok()?;
     (!left.is_empty()).then_some((hierarchy, NodePath::root()))
 }
 

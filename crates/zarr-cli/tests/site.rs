@@ -53,7 +53,7 @@ fn arrays_with_chunks_of_negative_index_are_shown() {
         let options = OpenOptions::new(zarr::standard().with(zarr_example_extension::register));
         let hierarchy = zarr::create_with(place.to_str().unwrap(), dialect, &options).unwrap();
         let grid = OffsetGrid::new(&[4], &[0], &[5]).unwrap();
-        let array = hierarchy.create_array(&"/a".parse().unwrap()).shape(&[5]);
+        let array = hierarchy.create_array("/a").shape(&[5]);
         let array = array.data_type(CoreType::Int32).grid(Arc::new(grid)).create().unwrap();
         array.write(.., &[1i32, 2, 3, 4, 5]).unwrap();
         array.prepend(0, &[-1i32, 0]).unwrap();

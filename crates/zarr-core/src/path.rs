@@ -142,6 +142,12 @@ fn bad(text: &str, why: &str) -> AccessError {
     AccessError::Argument(format!("`{}` is not a path: {why}", text.escape_debug()))
 }
 
+impl AsRef<str> for NodePath {
+    fn as_ref(&self) -> &str {
+        &self.0
+    }
+}
+
 impl fmt::Display for NodePath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)

@@ -475,7 +475,7 @@ fn an_append_lengthens_the_siblings() {
             a.append(vec![7; appended]).unwrap();
             let plain = zarr_core::Hierarchy::open(store.clone(), &options().zarr).unwrap();
             let shape =
-                |path: &str| plain.array(&zarr_core::NodePath::new(path).unwrap()).unwrap().shape();
+                |path: &str| plain.array(zarr_core::NodePath::new(path).unwrap()).unwrap().shape();
             assert_eq!(shape("/a"), [due]);
             assert_eq!(shape("/b"), [2, due]);
             assert_eq!(shape("/g/c"), [due]);
@@ -488,7 +488,7 @@ fn an_append_lengthens_the_siblings() {
             })
             .unwrap();
         let plain = zarr_core::Hierarchy::open(store.clone(), &options().zarr).unwrap();
-        let b = plain.array(&zarr_core::NodePath::new("/b").unwrap()).unwrap();
+        let b = plain.array(zarr_core::NodePath::new("/b").unwrap()).unwrap();
         assert_eq!(b.shape(), [2, 6]);
     }
 }

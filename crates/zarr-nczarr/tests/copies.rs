@@ -271,7 +271,7 @@ fn attributes_stay_as_their_document_has_them() {
     ]);
     let parse = |text: &str| Json::parse_tolerant(text.as_bytes()).unwrap().0;
     let has = |dataset: &Dataset, path: &str, text: &str, is_kept: bool| {
-        let node = dataset.hierarchy().node(&path.parse().unwrap()).unwrap();
+        let node = dataset.hierarchy().node(path).unwrap();
         let (found, Json::Object(due)) = (node.attributes(), parse(text)) else { unreachable!() };
         for (name, json) in due.iter() {
             let is_equal = found.get(name) == Some(json);

@@ -61,7 +61,7 @@ fn a_root_group_is_not_read_again_to_see_who_wrote_it() {
     let store = holding(&[(".zgroup", r#"{"zarr_format":2}"#), (".zattrs", attributes)]);
     let options = OpenOptions::new(registry());
     let hierarchy = Hierarchy::open(store.clone(), &options).unwrap();
-    let root = hierarchy.node(&NodePath::root()).unwrap();
+    let root = hierarchy.node(NodePath::root()).unwrap();
     for name in [".zgroup", ".zattrs"] {
         store.to_sync().erase(&StoreKey::new(name).unwrap()).unwrap();
     }

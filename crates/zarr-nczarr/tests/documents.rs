@@ -52,7 +52,7 @@ fn what_nczarr_says_is_in_attributes() {
         assert!(has(root, "_nczarr_superblock") && has(root, "_nczarr_group"));
         assert!(has(group, "_nczarr_group") && has(array, "_nczarr_array"));
         let plain = zarr_core::Hierarchy::open(store.clone(), &options().zarr).unwrap();
-        let id = plain.array(&zarr_core::NodePath::new("/g1/id").unwrap()).unwrap();
+        let id = plain.array(zarr_core::NodePath::new("/g1/id").unwrap()).unwrap();
         assert!(id.attributes().get("_nczarr_array").unwrap().as_object().is_some());
         assert_eq!(dataset.profile(), Profile::Nczarr);
     }

@@ -5,7 +5,7 @@ use zarr::{CopyOptions, Dialect};
 fn main() -> zarr::Result<()> {
     let old = zarr::create("memory://old", Dialect::V2)?;
     let array = old
-        .create_array(&"/group/image".parse()?)
+        .create_array("/group/image")
         .shape(&[512, 512])
         .chunks(&[100, 100])
         .data_type_named("<u2")
@@ -21,9 +21,9 @@ fn main() -> zarr::Result<()> {
         progress: Some(&|p| eprintln!("{} of {} bytes", p.bytes_done, p.bytes_total)),
         ..CopyOptions::default()
     };
-    zarr::copy(&old.node(&"/".parse()?)?, &new, &"/".parse()?, &options)?;
+    zarr::copy(&old.node("/")?, &new, "/", &options)?;
 
-    let copy = new.array(&"/group/image".parse()?)?;
+    let copy = new.array("/group/image")?;
     assert_eq!(copy.read::<u16>(..)?, array.read::<u16>(..)?);
     println!("{} chunks of {:?}, equal to the bit", copy.chunks(..)?.count(), copy.chunk_shape());
     Ok(())

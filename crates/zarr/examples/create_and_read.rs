@@ -5,7 +5,7 @@ fn main() -> zarr::Result<()> {
     let url = path.to_string_lossy();
     let hierarchy = zarr::create(&url, zarr::Dialect::V3)?;
     let array = hierarchy
-        .create_array(&"/temperature".parse()?)
+        .create_array("/temperature")
         .shape(&[365, 180, 360])
         .chunks(&[1, 90, 90])
         .data_type_named("float32")
@@ -18,6 +18,6 @@ fn main() -> zarr::Result<()> {
     let array = zarr::open(&url)?.into_group()?.array("temperature")?;
     let row = array.read::<f32>((0, 10, ..))?;
     println!("day 0, row 10: {} elements, the first is {}", row.len(), row[0]);
-    zarr::open_rw(&url)?.hierarchy().erase(&"/".parse()?)?;
+    zarr::open_rw(&url)?.hierarchy().erase("/")?;
     Ok(())
 }

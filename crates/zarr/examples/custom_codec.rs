@@ -40,7 +40,7 @@ fn main() -> zarr::Result<()> {
     let options = OpenOptions::new(registry);
     let hierarchy = zarr::create_with("memory://custom_codec", Dialect::V3, &options)?;
     let array = hierarchy
-        .create_array(&"/a".parse()?)
+        .create_array("/a")
         .shape(&[4])
         .data_type_named("uint8")
         .codec(zarr::codec(URI)?)

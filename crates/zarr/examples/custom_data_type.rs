@@ -46,7 +46,7 @@ impl ExtensionType for Rgb565 {
 fn main() -> zarr::Result<()> {
     let options = OpenOptions::new(zarr::standard().with(|registry| registry.data_type(build)));
     let hierarchy = zarr::create_with("memory://custom_data_type", Dialect::Draft, &options)?;
-    let array = hierarchy.create_array(&"/image".parse()?).shape(&[2, 2]).data_type_named(URI);
+    let array = hierarchy.create_array("/image").shape(&[2, 2]).data_type_named(URI);
     let array = array.fill_value(0xffffu64).create()?;
     array.write((0, ..), &[0xf800u16, 0x07e0])?; // red, green
     println!("{}: {:x?}", array.data_type(), array.read::<u16>(..)?);

@@ -4,7 +4,7 @@
 fn main() -> zarr::Result<()> {
     let hierarchy = zarr::create("memory://write_in_parallel", zarr::Dialect::V3)?;
     let array = hierarchy
-        .create_array(&"/a".parse()?)
+        .create_array("/a")
         .shape(&[1000, 100])
         .chunks(&[64, 100])
         .data_type_named("int32")

@@ -5,7 +5,7 @@
 //! # async fn main() -> zarr::Result<()> {
 //! let hierarchy = zarr::aio::create("memory://waiting", zarr::Dialect::V3).await?;
 //! let array = hierarchy
-//!     .create_array(&"/a".parse()?)
+//!     .create_array("/a")
 //!     .shape(&[100, 100])
 //!     .chunks(&[10, 100])
 //!     .data_type_named("int32")

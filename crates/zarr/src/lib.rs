@@ -7,7 +7,7 @@
 //! # let path = path.to_str().unwrap();
 //! let hierarchy = zarr::create(path, zarr::Dialect::V3)?;
 //! let array = hierarchy
-//!     .create_array(&"/temperature".parse()?)
+//!     .create_array("/temperature")
 //!     .shape(&[365, 180, 360])
 //!     .chunks(&[1, 90, 90])
 //!     .data_type_named("float32")

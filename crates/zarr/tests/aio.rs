@@ -62,7 +62,7 @@ async fn what_is_written_waiting_reads_back_blocking() -> Result<()> {
     array.resize(&[3, 30]).await?;
     assert_eq!(hierarchy.tree(&NodePath::root()).await?.len(), 3);
     assert_eq!(hierarchy.array(&path).await?.shape(), [3, 30]);
-    let group = hierarchy.create_group(&"/h".parse()?, Object::new()).await?;
+    let group = hierarchy.create_group("/h", Object::new()).await?;
     assert!(group.children().await?.is_empty());
     hierarchy.erase(&path).await?;
     assert!(hierarchy.array(&path).await.is_err());
@@ -75,7 +75,7 @@ async fn blocking_calls_work_inside_a_runtime() -> Result<()> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let url = folder.path().join("x.zarr").to_str().expect("a plain path").to_owned();
     let array = zarr::create(&url, Dialect::V2)?
-        .create_array(&"/a".parse()?)
+        .create_array("/a")
         .shape(&[100])
         .chunks(&[7])
         .data_type_named("u2")
@@ -91,8 +91,8 @@ async fn each_call_can_run_in_a_spawned_task() -> Result<()> {
     let options = OpenOptions::new(zarr::standard()).read_write();
     let work = async move {
         let hierarchy = zarr::aio::create_with("memory://", Dialect::V3, &options).await?;
-        let group = hierarchy.create_group(&"/g".parse()?, Object::new()).await?;
-        let array = hierarchy.create_array(&"/g/a".parse()?).shape(&[4]).data_type_named("i4");
+        let group = hierarchy.create_group("/g", Object::new()).await?;
+        let array = hierarchy.create_array("/g/a").shape(&[4]).data_type_named("i4");
         let array = array.create().await?;
         array.append(0, vec![1, 2]).await?;
         array.update_attributes(|attributes| drop(attributes.insert("a", 1u64))).await?;
@@ -108,7 +108,7 @@ async fn each_call_can_run_in_a_spawned_task() -> Result<()> {
         assert!(hierarchy.is_consolidated().await? && hierarchy.remove_consolidated().await?);
         assert!(hierarchy.foreign_keys(&root).await?.is_empty());
         assert!(hierarchy.interrupted_keys(&root).await?.is_empty());
-        hierarchy.erase(&"/g".parse()?).await?;
+        hierarchy.erase("/g").await?;
         hierarchy.flush().await?;
         array.read::<i32>(..).await
     };

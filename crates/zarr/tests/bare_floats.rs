@@ -75,7 +75,7 @@ fn bare_floats_among_attributes_are_read_in_every_dialect() {
             assert_eq!(root.attributes().get("missing"), Some(&number("NaN")), "{name}");
             let range = [number("-Infinity"), number("Infinity")];
             assert_eq!(root.attributes().get("range"), Some(&range.to_vec().into()));
-            let array = hierarchy.array(&"/a".parse().unwrap()).unwrap();
+            let array = hierarchy.array("/a").unwrap();
             let attributes = array.attributes();
             assert_eq!(attributes.get("valid_min"), Some(&number("-Infinity")), "{name}");
             assert_eq!(attributes.get("text"), Some(&"NaN".into()), "a string stays one");
@@ -84,7 +84,7 @@ fn bare_floats_among_attributes_are_read_in_every_dialect() {
             let told = |warning: &&zarr::Warning| warning.what.contains("bare `NaN`");
             assert!(warnings.iter().filter(told).count() >= 2, "{name}: {warnings:?}");
             if name != "draft" {
-                assert_eq!(hierarchy.tree(&NodePath::root()).unwrap().len(), 4);
+                assert_eq!(hierarchy.tree(NodePath::root()).unwrap().len(), 4);
             }
         }
     }
@@ -95,7 +95,7 @@ fn bare_floats_among_attributes_are_read_in_every_dialect() {
 fn a_strict_reader_refuses_bare_floats() {
     for (name, _) in DIALECTS {
         let (_folder, url) = written(name);
-        let read = |url: &str| open(url, &options().strict())?.array(&"/a".parse().unwrap());
+        let read = |url: &str| open(url, &options().strict())?.array("/a");
         let error = read(&url).unwrap_err();
         assert!(error.to_string().contains("bare `NaN`"), "{name}: {error}");
     }
@@ -110,7 +110,7 @@ fn documents_that_are_rewritten_keep_bare_floats() {
         let all = |folder: &Path| documents(folder).iter().map(|text| tokens(text)).sum::<usize>();
         let before = all(folder.path());
         let hierarchy = open(&url, &options()).unwrap();
-        let array = hierarchy.array(&"/a".parse().unwrap()).unwrap();
+        let array = hierarchy.array("/a").unwrap();
         array.update_attributes(|attributes| drop(attributes.insert("units", "K"))).unwrap();
         array.resize(&[4]).unwrap();
         let root = hierarchy.root().unwrap();
@@ -118,7 +118,7 @@ fn documents_that_are_rewritten_keep_bare_floats() {
         drop(hierarchy);
         assert_eq!(all(folder.path()), before, "{name}");
         let hierarchy = open(&url, &options()).unwrap();
-        let array = hierarchy.array(&"/a".parse().unwrap()).unwrap();
+        let array = hierarchy.array("/a").unwrap();
         assert_eq!(array.attributes().get("valid_min"), Some(&number("-Infinity")));
         assert_eq!(array.attributes().get("units"), Some(&"K".into()));
         assert_eq!(array.shape(), [4]);
@@ -132,14 +132,14 @@ fn a_copy_into_another_dialect_is_json() {
         for (_, to) in DIALECTS {
             let (_folder, url) = written(name);
             let source = open(&url, &options()).unwrap();
-            let node = source.node(&NodePath::root()).unwrap();
+            let node = source.node(NodePath::root()).unwrap();
             let target = tempdir().unwrap();
             let copy = zarr::create(target.path().to_str().unwrap(), to).unwrap();
-            zarr::copy(&node, &copy, &NodePath::root(), &CopyOptions::default()).unwrap();
+            zarr::copy(&node, &copy, NodePath::root(), &CopyOptions::default()).unwrap();
             let is_json = |text: &String| Json::parse(text.as_bytes()).is_ok();
             let strict = documents(target.path()).iter().all(is_json);
             assert_eq!(strict, to != dialect, "{name} to {to}");
-            let array = copy.array(&"/a".parse().unwrap()).unwrap();
+            let array = copy.array("/a").unwrap();
             let due = if to == dialect { number("-Infinity") } else { "-Infinity".into() };
             assert_eq!(array.attributes().get("valid_min"), Some(&due), "{name} to {to}");
         }
@@ -155,6 +155,6 @@ fn a_bare_float_beside_the_attributes_of_v3_is_refused() {
     fs::write(&path, text.replace("\"fill_value\": \"NaN\"", "\"fill_value\": NaN")).unwrap();
     let mut options = options();
     options.consolidated = Consolidated::Ignore;
-    let error = open(&url, &options).unwrap().array(&"/a".parse().unwrap()).unwrap_err();
+    let error = open(&url, &options).unwrap().array("/a").unwrap_err();
     assert!(error.to_string().contains("not JSON"), "{error}");
 }

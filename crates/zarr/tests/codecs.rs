@@ -19,7 +19,7 @@ fn path() -> NodePath {
 /// An array of 3 × 4 numbers, 0 to 11, in chunks of 2 × 3.
 fn array(dialect: Dialect, data_type: &str, codecs: &[&str]) -> Result<Array> {
     let hierarchy = hierarchy(dialect);
-    let mut builder = hierarchy.create_array(&path()).shape(&[3, 4]).chunks(&[2, 3]);
+    let mut builder = hierarchy.create_array(path()).shape(&[3, 4]).chunks(&[2, 3]);
     for codec in codecs {
         builder = builder.codec(zarr::codec(codec)?);
     }
@@ -37,8 +37,8 @@ fn copy(array: &Array, dialect: Dialect, codecs: Option<&[&str]>) -> Result<Arra
     let target = hierarchy(dialect);
     let codecs = codecs.map(|codecs| codecs.iter().map(|&text| text.to_owned()).collect());
     let options = CopyOptions { codecs, ..CopyOptions::default() };
-    zarr::copy(&Node::Array(array.clone()), &target, &path(), &options)?;
-    target.array(&path())
+    zarr::copy(&Node::Array(array.clone()), &target, path(), &options)?;
+    target.array(path())
 }
 
 fn names(array: &Array) -> Vec<String> {
@@ -131,17 +131,17 @@ fn a_codec_that_does_not_encode_is_refused_with_a_way_out() -> Result<()> {
         .with("shuffle", "noshuffle")
         .with("blocksize", 0u64);
     let snappy = zarr::codec::CodecSpec::v3("blosc", snappy);
-    let builder = hierarchy.create_array(&path()).shape(&[4]).data_type_named("uint8");
+    let builder = hierarchy.create_array(path()).shape(&[4]).data_type_named("uint8");
     let array = builder.codec(snappy).create()?;
     for shards in [None, Some(vec![4])] {
         let target = self::hierarchy(Dialect::V3);
         let options = CopyOptions { shards, ..CopyOptions::default() };
         let node = Node::Array(array.clone());
-        let refused = zarr::copy(&node, &target, &path(), &options).expect_err("not encoded");
+        let refused = zarr::copy(&node, &target, path(), &options).expect_err("not encoded");
         let text = refused.to_string();
         assert!(text.contains("snappy is decoded, not encoded"), "{text}");
         assert!(text.contains("--codec gzip"), "{text}");
-        assert!(target.array(&path()).is_err(), "something is left");
+        assert!(target.array(path()).is_err(), "something is left");
     }
     assert_eq!(copy(&array, Dialect::V2, Some(&["gzip"]))?.read::<u8>(..)?, [0; 4]);
     Ok(())
@@ -152,7 +152,7 @@ fn a_codec_that_does_not_encode_is_refused_with_a_way_out() -> Result<()> {
 fn other_dialects_have_chunks_of_one_shape() -> Result<()> {
     let hierarchy = hierarchy(Dialect::V3);
     let grid = RectilinearGrid::new(&[Json::from(&[1u64, 3][..])], &[4])?;
-    let builder = hierarchy.create_array(&path()).shape(&[4]).data_type_named("uint8");
+    let builder = hierarchy.create_array(path()).shape(&[4]).data_type_named("uint8");
     let array = builder.grid(Arc::new(grid)).create()?;
     for dialect in [Dialect::V2, Dialect::Draft] {
         let refused = copy(&array, dialect, None).expect_err("no words").to_string();

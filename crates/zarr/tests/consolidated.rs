@@ -59,14 +59,14 @@ fn set(store: &Arc<dyn Store>, at: &StoreKey, text: &str) {
 fn small(dialect: Dialect) -> (Arc<dyn Store>, Hierarchy) {
     let store: Arc<dyn Store> = from_sync(MemoryStore::new());
     let hierarchy = Hierarchy::create(store.clone(), of_dialect(dialect), &writing()).unwrap();
-    hierarchy.create_group(&path("/g"), Object::new()).unwrap();
+    hierarchy.create_group(path("/g"), Object::new()).unwrap();
     array(&hierarchy, "/g/a");
     array(&hierarchy, "/b");
     (store, hierarchy)
 }
 
 fn array(hierarchy: &Hierarchy, at: &str) -> zarr::Array {
-    let builder = hierarchy.create_array(&path(at)).shape(&[4]).chunks(&[2]);
+    let builder = hierarchy.create_array(path(at)).shape(&[4]).chunks(&[2]);
     builder.data_type_named("int16").create().unwrap()
 }
 
@@ -76,7 +76,7 @@ fn out_of_copies(store: &Arc<dyn Store>) -> Hierarchy {
 }
 
 fn tree(hierarchy: &Hierarchy) -> Vec<String> {
-    let nodes = hierarchy.tree(&NodePath::root()).unwrap();
+    let nodes = hierarchy.tree(NodePath::root()).unwrap();
     nodes.into_iter().map(|node| node.path.to_string()).filter(|p| p != "/consolidated").collect()
 }
 
@@ -92,7 +92,7 @@ fn copies_are_written_and_read_in_every_dialect() {
         assert!(json.as_object().unwrap().len() > 1);
         let copied = out_of_copies(&store);
         assert_eq!(tree(&copied), ["/", "/b", "/g", "/g/a"]);
-        assert_eq!(copied.array(&path("/g/a")).unwrap().read::<i16>(..).unwrap(), [0; 4]);
+        assert_eq!(copied.array(path("/g/a")).unwrap().read::<i16>(..).unwrap(), [0; 4]);
         assert!(hierarchy.remove_consolidated().unwrap());
         assert!(!hierarchy.remove_consolidated().unwrap());
         let none = Hierarchy::open(store, &reading().consolidated(Consolidated::Use));
@@ -120,26 +120,26 @@ fn changes_keep_the_copies_true() {
             _ => ["/", "/b", "/g", "/g/a", "/g/h", "/g/h/c"],
         };
         is_true("create an array", &all);
-        hierarchy.create_group(&path("/k"), Object::new().with("n", 1u64)).unwrap();
+        hierarchy.create_group(path("/k"), Object::new().with("n", 1u64)).unwrap();
         is_true("create a group", &[&all[..], &["/k"]].concat());
-        let b = hierarchy.array(&path("/b")).unwrap();
+        let b = hierarchy.array(path("/b")).unwrap();
         b.update_attributes(|attributes| drop(attributes.insert("units", "K"))).unwrap();
         is_true("attributes", &[&all[..], &["/k"]].concat());
         b.resize(&[9]).unwrap();
         is_true("resize", &[&all[..], &["/k"]].concat());
         b.append(0, &[1i16, 2, 3]).unwrap();
-        let copied = out_of_copies(&store).array(&path("/b")).unwrap();
+        let copied = out_of_copies(&store).array(path("/b")).unwrap();
         assert_eq!(copied.shape(), [12]);
         assert_eq!(copied.attributes().get("units").and_then(Json::as_str), Some("K"));
         hierarchy
-            .create_array(&path("/b"))
+            .create_array(path("/b"))
             .shape(&[2])
             .data_type_named("int8")
             .overwrite(true)
             .create()
             .unwrap();
         is_true("overwrite", &[&all[..], &["/k"]].concat());
-        hierarchy.erase(&path("/g")).unwrap();
+        hierarchy.erase(path("/g")).unwrap();
         is_true("erase", &["/", "/b", "/k"]);
         let root = hierarchy.root().unwrap();
         root.update_attributes(|attributes| drop(attributes.insert("title", "x"))).unwrap();
@@ -177,7 +177,7 @@ fn copies_are_used_if_found_and_never_if_not_wanted() {
         set(&store, &document, &changed);
         let shape = |options: &OpenOptions| {
             let read = Hierarchy::open(store.clone(), options)?;
-            let shape = read.array(&path("/b"))?.shape()[0];
+            let shape = read.array(path("/b"))?.shape()[0];
             Ok::<_, zarr::Error>((shape, read.warnings().len()))
         };
         let found = if dialect == Dialect::Draft { 8 } else { 4 };
@@ -191,7 +191,7 @@ fn copies_are_used_if_found_and_never_if_not_wanted() {
         assert_eq!(asked.kind(), ErrorKind::Argument);
         assert_eq!(hierarchy.check_consolidated().unwrap(), [path("/b")]);
         // A change of ours makes this copy true again.
-        let b = Hierarchy::open(store.clone(), &writing()).unwrap().array(&path("/b")).unwrap();
+        let b = Hierarchy::open(store.clone(), &writing()).unwrap().array(path("/b")).unwrap();
         b.update_attributes(|attributes| drop(attributes.insert("k", 1u64))).unwrap();
         assert_eq!(hierarchy.check_consolidated().unwrap(), []);
     }
@@ -268,12 +268,12 @@ fn a_change_cut_short_hides_no_document() {
         for calls in 0..40 {
             let failing = Failing::around(&store);
             let writer = Hierarchy::open(from_sync_arc(failing.clone()), &writing()).unwrap();
-            let b = writer.array(&path("/b")).unwrap();
+            let b = writer.array(path("/b")).unwrap();
             failing.after(calls);
             let done = b.update_attributes(|attributes| drop(attributes.insert("n", calls as u64)));
             let live = reading().consolidated(Consolidated::Ignore);
-            let live = Hierarchy::open(store.clone(), &live).unwrap().array(&path("/b")).unwrap();
-            let copied = out_of_copies(&store).array(&path("/b")).unwrap();
+            let live = Hierarchy::open(store.clone(), &live).unwrap().array(path("/b")).unwrap();
+            let copied = out_of_copies(&store).array(path("/b")).unwrap();
             assert_eq!(live.attributes(), copied.attributes(), "{dialect}, {calls} calls");
             let whole = get(&store, &holder(dialect)).unwrap();
             hidden += usize::from(whole.contains("stale"));
@@ -303,7 +303,7 @@ fn several_writers_leave_true_copies() {
                     let hierarchy = Hierarchy::open(store, &writing()).unwrap();
                     for n in 0..8 {
                         array(&hierarchy, &format!("/w{writer}/a{n}"));
-                        let b = hierarchy.array(&path("/b")).unwrap();
+                        let b = hierarchy.array(path("/b")).unwrap();
                         b.update_attributes(|attributes| {
                             attributes.insert(format!("w{writer}"), n as u64);
                         })
@@ -318,7 +318,7 @@ fn several_writers_leave_true_copies() {
             });
         });
         assert_eq!(hierarchy.check_consolidated().unwrap(), [], "{dialect}");
-        let b = out_of_copies(&store).array(&path("/b")).unwrap();
+        let b = out_of_copies(&store).array(path("/b")).unwrap();
         for writer in 0..4 {
             let last = b.attributes().get(&format!("w{writer}")).cloned();
             assert_eq!(last, Some(Json::from(7u64)), "{dialect}");
@@ -343,9 +343,9 @@ fn thousand(dialect: Dialect) -> (Arc<dyn Store>, Records<String>) {
 fn a_thousand_arrays_cost_one_get() {
     let ask = |store: &Arc<dyn Store>, options: &OpenOptions| {
         let hierarchy = Hierarchy::open(store.clone(), options).unwrap();
-        assert_eq!(hierarchy.tree(&NodePath::root()).unwrap().len(), 1011);
+        assert_eq!(hierarchy.tree(NodePath::root()).unwrap().len(), 1011);
         for n in 0..1000 {
-            let array = hierarchy.array(&path(&format!("/g{}/a{n}", n % 10))).unwrap();
+            let array = hierarchy.array(path(&format!("/g{}/a{n}", n % 10))).unwrap();
             assert_eq!(array.shape(), [4]);
         }
     };
@@ -371,7 +371,7 @@ fn copies_may_be_all_there_is() {
     }
     let read = Hierarchy::open(store.clone(), &reading()).unwrap();
     assert_eq!(tree(&read), ["/", "/b", "/g", "/g/a"]);
-    assert_eq!(read.array(&path("/b")).unwrap().shape(), [4]);
+    assert_eq!(read.array(path("/b")).unwrap().shape(), [4]);
     let writer = Hierarchy::open(store.clone(), &writing()).unwrap();
     assert_eq!(writer.remove_consolidated().unwrap_err().kind(), ErrorKind::Argument);
     assert_eq!(writer.consolidate().unwrap_err().kind(), ErrorKind::Argument);
@@ -401,7 +401,7 @@ fn copies_above_a_node_are_kept_true_wherever_it_is_opened() -> Result<()> {
         a.resize(&[7])?;
         assert_eq!(zarr::open(url)?.into_group()?.array("g/a")?.shape(), [7]);
         let g = Hierarchy::locate(&format!("{url}/g"), &reading())?.0;
-        assert_eq!(g.array(&path("/a"))?.shape(), [7]);
+        assert_eq!(g.array(path("/a"))?.shape(), [7]);
         assert!(g.check_consolidated()?.is_empty() && hierarchy.check_consolidated()?.is_empty());
     }
     Ok(())
@@ -431,7 +431,7 @@ fn copies_are_read_in_every_form_that_zarr_python_wrote() {
             set(&store, &key("zarr.json"), &root);
             let read = Hierarchy::open(store, &reading()).unwrap();
             assert_eq!(tree(&read), ["/", "/A", "/A/x", "/a", "/a/leaf", "/a/x"]);
-            let fill = read.array(&path("/a/x")).unwrap().read::<u64>(..).unwrap();
+            let fill = read.array(path("/a/x")).unwrap().read::<u64>(..).unwrap();
             assert_eq!(fill, [u64::MAX; 2]);
         }
     }
@@ -458,7 +458,7 @@ fn fill_values_survive_the_copy() {
             ("float64", "-0.0", (-0.0f64).to_ne_bytes().to_vec()),
         ];
         for (n, (data_type, fill, _)) in values.iter().enumerate() {
-            let builder = hierarchy.create_array(&path(&format!("/a{n}"))).shape(&[1]);
+            let builder = hierarchy.create_array(path(&format!("/a{n}"))).shape(&[1]);
             let fill = Json::parse(fill.as_bytes()).unwrap();
             builder.data_type_named(data_type).fill_value(fill).create().unwrap();
         }
@@ -506,7 +506,7 @@ fn broken_copies_are_passed_over() {
             assert_eq!(tree(&read), ["/", "/b", "/g", "/g/a"], "{text}");
             assert_eq!(read.warnings().len(), 1, "{text}");
             array(&Hierarchy::open(store.clone(), &writing()).unwrap(), "/new");
-            Hierarchy::open(store.clone(), &writing()).unwrap().erase(&path("/new")).unwrap();
+            Hierarchy::open(store.clone(), &writing()).unwrap().erase(path("/new")).unwrap();
         }
         assert_eq!(get(&store, &holder(dialect)).unwrap(), text, "left alone");
         for options in [reading().strict(), reading().consolidated(Consolidated::Use)] {
@@ -525,7 +525,7 @@ fn broken_copies_are_passed_over() {
 fn copies_keep_the_consolidated_metadata_of_groups() {
     for from in [Dialect::V2, Dialect::V3] {
         let (store, hierarchy) = small(from);
-        let group = hierarchy.group(&path("/g")).unwrap();
+        let group = hierarchy.group(path("/g")).unwrap();
         assert!(!group.is_consolidated().unwrap());
         assert_eq!(group.consolidate().unwrap(), 2);
         assert!(group.is_consolidated().unwrap() && !hierarchy.is_consolidated().unwrap());
@@ -535,11 +535,11 @@ fn copies_keep_the_consolidated_metadata_of_groups() {
         for to in DIALECTS {
             let target = from_sync(MemoryStore::new());
             let target = Hierarchy::create(target, of_dialect(to), &writing()).unwrap();
-            let root = hierarchy.node(&NodePath::root()).unwrap();
+            let root = hierarchy.node(NodePath::root()).unwrap();
             let progress =
-                zarr::copy(&root, &target, &NodePath::root(), &Default::default()).unwrap();
+                zarr::copy(&root, &target, NodePath::root(), &Default::default()).unwrap();
             assert!(!target.is_consolidated().unwrap());
-            let group = target.group(&path("/g")).unwrap();
+            let group = target.group(path("/g")).unwrap();
             let keeps = to != Dialect::Draft;
             assert_eq!(group.is_consolidated().unwrap(), keeps, "{from:?} to {to:?}");
             let told = progress.not_kept.iter().any(|what| what.starts_with("/g: consolidated"));

@@ -197,7 +197,7 @@ fn made() -> impl Strategy<Value = Made> {
 /// The array, its upper half written; `None` if its first format has no words for it.
 fn create(hierarchy: &Hierarchy, made: &Made) -> Option<Array> {
     let mut builder = hierarchy
-        .create_array(&path("/g/a"))
+        .create_array(path("/g/a"))
         .shape(&made.shape)
         .chunks(&made.chunks)
         .data_type_named(made.data_type)
@@ -284,8 +284,8 @@ proptest! {
     ) {
         let mut from = first.begun();
         let Some(array) = create(&from, &made) else { return Ok(()) };
-        from.group(&path("/g")).expect("a group").update_attributes(|a| *a = of_group.clone()).ok();
-        let group = from.group(&path("/g")).expect("a group").attributes().clone();
+        from.group(path("/g")).expect("a group").update_attributes(|a| *a = of_group.clone()).ok();
+        let group = from.group(path("/g")).expect("a group").attributes().clone();
         let elements = array.read_le_bytes(..).expect("read");
         let before = array.metadata();
         let (mut last, mut last_dialect) = (before.clone(), from.dialect());
@@ -305,7 +305,7 @@ proptest! {
             };
             let store = to.store().clone();
             from = Hierarchy::open(store, &OpenOptions::new(zarr::standard()).read_write()).expect("opened");
-            let copy = from.array(&path("/g/a")).expect("the copy");
+            let copy = from.array(path("/g/a")).expect("the copy");
             let after = copy.metadata();
             prop_assert_eq!(copy.read_le_bytes(..).expect("read"), elements.clone(), "in {:?}", way);
             prop_assert_eq!(&after.data_type, &before.data_type);
@@ -340,7 +340,7 @@ proptest! {
             {
                 prop_assert_eq!(after.dimension_names.as_ref(), Some(names), "in {:?}", way);
             }
-            let kept = from.group(&path("/g")).expect("the group");
+            let kept = from.group(path("/g")).expect("the group");
             prop_assert_eq!(words(kept.attributes()), words(&group), "in {:?}", way);
         }
     }
@@ -351,14 +351,14 @@ proptest! {
 #[test]
 fn an_order_that_leaves_all_axes_is_left_out_of_copies() -> zarr::Result<()> {
     let order = zarr::codec(r#"{"name":"transpose","configuration":{"order":[0,1,2]}}"#)?;
-    let array = Target::V3.begun().create_array(&path("/a")).shape(&[2, 3, 2]);
+    let array = Target::V3.begun().create_array(path("/a")).shape(&[2, 3, 2]);
     let array = array.data_type(CoreType::Int16).codec(order).create()?;
     let elements: Vec<i16> = (0..12).collect();
     array.write(.., &elements)?;
     for target in [Target::V2, Target::Draft, Target::PlainText] {
         let to = target.begun();
-        zarr::copy(&Node::Array(array.clone()), &to, &path("/a"), &CopyOptions::default())?;
-        assert_eq!(to.array(&path("/a"))?.read::<i16>(..)?, elements, "{target:?}");
+        zarr::copy(&Node::Array(array.clone()), &to, path("/a"), &CopyOptions::default())?;
+        assert_eq!(to.array(path("/a"))?.read::<i16>(..)?, elements, "{target:?}");
     }
     Ok(())
 }
@@ -458,8 +458,8 @@ proptest! {
         let corners = (aged.read_le_bytes(&corner), array.read_le_bytes(&corner));
         prop_assert_eq!(corners.0.expect("read"), corners.1.expect("read"));
         let to = way.begun();
-        match zarr::copy(&Node::Array(aged), &to, &path("/b"), &CopyOptions::default()) {
-            Ok(_) => same(&to.array(&path("/b")).expect("the copy"), "the copy")?,
+        match zarr::copy(&Node::Array(aged), &to, path("/b"), &CopyOptions::default()) {
+            Ok(_) => same(&to.array(path("/b")).expect("the copy"), "the copy")?,
             Err(e) => prop_assert_eq!(e.kind(), ErrorKind::Unsupported, "{}", e),
         }
     }

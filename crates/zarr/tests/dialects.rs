@@ -17,7 +17,7 @@ fn what_is_written_reads_back_in_every_dialect() -> Result<()> {
         let (_folder, path) = folder();
         let hierarchy = zarr::create(&path, dialect)?;
         let array = hierarchy
-            .create_array(&"/a/b".parse()?)
+            .create_array("/a/b")
             .shape(&[7, 9])
             .chunks(&[3, 4])
             .data_type_named("int32")
@@ -57,7 +57,7 @@ fn every_dialect_converts_to_every_other() -> Result<()> {
             let ((_f, source), (_g, target)) = (folder(), folder());
             let hierarchy = zarr::create(&source, from)?;
             let array = hierarchy
-                .create_array(&"/g/x".parse()?)
+                .create_array("/g/x")
                 .shape(&[5, 6])
                 .chunks(&[2, 4])
                 .data_type_named(">f8")
@@ -68,22 +68,13 @@ fn every_dialect_converts_to_every_other() -> Result<()> {
             let data: Vec<f64> = (0..30).map(f64::from).collect();
             array.write(.., &data)?;
             let target = zarr::create(&target, to)?;
-            zarr::copy(
-                &zarr::open(&source)?,
-                &target,
-                &"/".parse()?,
-                &zarr::CopyOptions::default(),
-            )?;
-            let copy = target.array(&"/g/x".parse()?)?;
+            zarr::copy(&zarr::open(&source)?, &target, "/", &zarr::CopyOptions::default())?;
+            let copy = target.array("/g/x")?;
             assert_eq!(copy.read::<f64>(..)?, data, "{from} to {to}");
             assert_eq!(copy.metadata().dimension_names, array.metadata().dimension_names);
             assert_eq!(copy.chunk_shape(), array.chunk_shape());
-            let again = zarr::copy(
-                &zarr::open(&source)?,
-                &target,
-                &"/".parse()?,
-                &zarr::CopyOptions::default(),
-            );
+            let again =
+                zarr::copy(&zarr::open(&source)?, &target, "/", &zarr::CopyOptions::default());
             assert_eq!(again.unwrap_err().kind(), zarr::ErrorKind::Exists);
         }
     }
@@ -96,7 +87,7 @@ fn shrinking_forgets_and_growing_reads_as_fill() -> Result<()> {
         let (_folder, path) = folder();
         let hierarchy = zarr::create(&path, dialect)?;
         let array = hierarchy
-            .create_array(&"/a".parse()?)
+            .create_array("/a")
             .shape(&[5])
             .chunks(&[2])
             .data_type_named("int16")
@@ -116,12 +107,8 @@ fn shrinking_forgets_and_growing_reads_as_fill() -> Result<()> {
 fn what_another_library_left_beyond_the_end_does_not_come_back() -> Result<()> {
     let (_folder, path) = folder();
     let hierarchy = zarr::create(&path, Dialect::V2)?;
-    let array = hierarchy
-        .create_array(&"/a".parse()?)
-        .shape(&[3])
-        .chunks(&[2])
-        .data_type_named("|u1")
-        .create()?;
+    let array =
+        hierarchy.create_array("/a").shape(&[3]).chunks(&[2]).data_type_named("|u1").create()?;
     // Chunk 1 holds element 2, and a 77 behind the array's end (Z2-024).
     std::fs::write(format!("{path}/a/1"), [5u8, 77]).expect("a file");
     array.resize(&[4])?;
@@ -134,16 +121,12 @@ fn scalars_and_empty_arrays_work_in_every_dialect() -> Result<()> {
     for dialect in DIALECTS {
         let (_folder, path) = folder();
         let hierarchy = zarr::create(&path, dialect)?;
-        let scalar = hierarchy
-            .create_array(&"/s".parse()?)
-            .shape(&[])
-            .data_type_named("float64")
-            .create()?;
+        let scalar = hierarchy.create_array("/s").shape(&[]).data_type_named("float64").create()?;
         assert_eq!(scalar.read::<f64>(..)?, [0.0]);
         scalar.write((), &[42.0])?;
         assert_eq!(zarr::open(&path)?.into_group()?.array("s")?.read::<f64>(())?, [42.0]);
         let empty = hierarchy
-            .create_array(&"/e".parse()?)
+            .create_array("/e")
             .shape(&[0, 3])
             .chunks(&[1, 3])
             .data_type_named("bool")
@@ -160,14 +143,14 @@ fn scalars_and_empty_arrays_work_in_every_dialect() -> Result<()> {
 fn read_only_handles_do_not_write() -> Result<()> {
     let (_folder, path) = folder();
     let hierarchy = zarr::create(&path, Dialect::V3)?;
-    hierarchy.create_array(&"/a".parse()?).shape(&[4]).data_type_named("u1").create()?;
+    hierarchy.create_array("/a").shape(&[4]).data_type_named("u1").create()?;
     let array = zarr::open(&path)?.into_group()?.array("a")?;
     for error in [
         array.write(.., &[0u8; 4]).unwrap_err(),
         array.resize(&[2]).unwrap_err(),
         array.update_attributes(|_| ()).unwrap_err(),
         array.hierarchy().erase(array.path()).unwrap_err(),
-        array.hierarchy().create_group(&"/g".parse()?, Object::new()).unwrap_err(),
+        array.hierarchy().create_group("/g", Object::new()).unwrap_err(),
     ] {
         assert_eq!(error.kind(), zarr::ErrorKind::ReadOnly, "{error}");
     }
@@ -180,7 +163,7 @@ fn ndarray_goes_in_and_out() -> Result<()> {
     let (_folder, path) = folder();
     let hierarchy = zarr::create(&path, Dialect::V3)?;
     let array = hierarchy
-        .create_array(&"/a".parse()?)
+        .create_array("/a")
         .shape(&[4, 6])
         .chunks(&[3, 4])
         .data_type_named("float32")
@@ -204,12 +187,8 @@ fn every_data_type_goes_through_every_dialect() -> Result<()> {
     for name in types.into_iter().chain(others) {
         let (_folder, path) = folder();
         let first = zarr::create(&format!("{path}0"), Dialect::V2)?;
-        let array = first
-            .create_array(&"/a".parse()?)
-            .shape(&[5])
-            .chunks(&[3])
-            .data_type_named(name)
-            .create()?;
+        let array =
+            first.create_array("/a").shape(&[5]).chunks(&[3]).data_type_named(name).create()?;
         let size = array.data_type().repr().expect("known").size();
         let some = vec![if name == "bool" { 1 } else { 0x41 }; 2 * size];
         let some = if name.contains('U') { [0x41, 0, 0, 0].repeat(2 * size / 4) } else { some };
@@ -220,8 +199,8 @@ fn every_data_type_goes_through_every_dialect() -> Result<()> {
             [Dialect::Draft, Dialect::V3, Dialect::V2, Dialect::V3].into_iter().enumerate()
         {
             let target = zarr::create(&format!("{path}{}", n + 1), dialect)?;
-            let root = "/".parse()?;
-            zarr::copy(&source.node(&root)?, &target, &root, &zarr::CopyOptions::default())?;
+            let root = "/";
+            zarr::copy(&source.node(root)?, &target, root, &zarr::CopyOptions::default())?;
             source = target;
             let copy = zarr::open(&format!("{path}{}", n + 1))?.into_group()?.array("a")?;
             assert_eq!(copy.read_le_bytes(..)?, want, "{name} in {dialect}");
@@ -237,7 +216,7 @@ fn times_are_counts() -> Result<()> {
     for dialect in DIALECTS {
         let (_folder, path) = folder();
         let array = zarr::create(&path, dialect)?
-            .create_array(&"/a".parse()?)
+            .create_array("/a")
             .shape(&[4])
             .chunks(&[2])
             .data_type_named(">M8[25s]")
@@ -257,7 +236,7 @@ fn times_are_counts() -> Result<()> {
 #[test]
 fn what_cannot_be_said_is_refused() -> Result<()> {
     let from = zarr::create("memory://", Dialect::V3)?;
-    let array = |path: &str| from.create_array(&path.parse().expect("a path")).shape(&[2, 2]);
+    let array = |path: &str| from.create_array(path).shape(&[2, 2]);
     array("/some").data_type_named("u1").dimension_names([Some("x"), None]).create()?;
     let other = Json::parse(br#"["q","r"]"#).expect("JSON");
     array("/other")
@@ -271,15 +250,15 @@ fn what_cannot_be_said_is_refused() -> Result<()> {
     array("/generic").data_type_named(generic).create()?;
     let v2 = zarr::create("memory://", Dialect::V2)?;
     for path in ["/some", "/other", "/nan", "/generic"] {
-        let node = from.node(&path.parse()?)?;
-        let refused = zarr::copy(&node, &v2, &path.parse()?, &zarr::CopyOptions::default());
+        let node = from.node(path)?;
+        let refused = zarr::copy(&node, &v2, path, &zarr::CopyOptions::default());
         assert_eq!(refused.unwrap_err().kind(), zarr::ErrorKind::Unsupported, "{path}");
     }
     // With codecs asked for by name alone, every parameter is said.
     let to = zarr::create("memory://", Dialect::V3)?;
     let options = zarr::CopyOptions { codecs: Some(vec!["blosc".into()]), ..Default::default() };
-    zarr::copy(&from.node(&"/nan".parse()?)?, &to, &"/nan".parse()?, &options)?;
-    let metadata = to.array(&"/nan".parse()?)?.metadata();
+    zarr::copy(&from.node("/nan")?, &to, "/nan", &options)?;
+    let metadata = to.array("/nan")?.metadata();
     assert_eq!(metadata.codecs[1].configuration.get("typesize").and_then(Json::as_u64), Some(4));
     Ok(())
 }

@@ -70,7 +70,7 @@ fn what_is_not_changed_stays_to_the_letter() -> Result<()> {
         (&draft[..], "meta/root.array.json", "meta/root.array.json", "0.10"),
     ] {
         let store = store(documents);
-        let array = open(&store)?.array(&NodePath::root())?;
+        let array = open(&store)?.array(NodePath::root())?;
         array.update_attributes(|a| drop(a.insert("a", Json::from("new"))))?;
         let after = text(&store, attributes_at).expect("it is there");
         let at = |needle: &str| after.find(needle).unwrap_or_else(|| panic!("{needle} in {after}"));
@@ -81,8 +81,8 @@ fn what_is_not_changed_stays_to_the_letter() -> Result<()> {
         array.resize(&[3])?;
         let after = text(&store, shape_at).expect("it is there");
         assert!(after.contains(kept) && after.contains("1.50"), "{after}");
-        assert_eq!(open(&store)?.array(&NodePath::root())?.shape(), [3]);
-        let again = open(&store)?.array(&NodePath::root())?;
+        assert_eq!(open(&store)?.array(NodePath::root())?.shape(), [3]);
+        let again = open(&store)?.array(NodePath::root())?;
         assert_eq!(again.attributes().len(), 3);
         assert_eq!(again.metadata().dimension_names, array.metadata().dimension_names);
     }
@@ -96,12 +96,7 @@ fn the_draft_creates_one_document_a_node() -> Result<()> {
     let hierarchy =
         Hierarchy::create(store.clone(), zarr::format::of_dialect(Dialect::Draft), &options())?;
     let array = |path: &str| -> Result<()> {
-        hierarchy
-            .create_array(&path.parse()?)
-            .shape(&[2])
-            .data_type_named("u1")
-            .create()
-            .map(|_| ())
+        hierarchy.create_array(path).shape(&[2]).data_type_named("u1").create().map(|_| ())
     };
     array("/foo/bar/baz")?;
     std::thread::scope(|scope| {
@@ -113,21 +108,19 @@ fn the_draft_creates_one_document_a_node() -> Result<()> {
     assert_eq!(found.len(), 2 + 1 + 16, "{found:?}");
     assert!(found.contains(&"meta/root/foo/bar/baz.array.json".to_owned()));
     let tree: Vec<String> =
-        hierarchy.tree(&NodePath::root())?.iter().map(|c| c.path.to_string()).collect();
+        hierarchy.tree(NodePath::root())?.iter().map(|c| c.path.to_string()).collect();
     assert!(tree.contains(&"/foo/bar".to_owned()), "{tree:?}");
-    assert!(
-        matches!(hierarchy.node(&"/foo/bar".parse()?)?, Node::Group(g) if g.metadata().implicit)
-    );
+    assert!(matches!(hierarchy.node("/foo/bar")?, Node::Group(g) if g.metadata().implicit));
     // An attribute makes an implicit group explicit, and nothing else.
-    hierarchy.group(&"/foo".parse()?)?.update_attributes(|a| drop(a.insert("k", "v")))?;
+    hierarchy.group("/foo")?.update_attributes(|a| drop(a.insert("k", "v")))?;
     assert_eq!(keys(&store).len(), 20);
     // Erasing `/x` leaves `/xy`.
     for path in ["/x", "/xy", "/x.y"] {
         array(path)?;
-        hierarchy.array(&path.parse()?)?.write(.., &[1u8, 2])?;
+        hierarchy.array(path)?.write(.., &[1u8, 2])?;
     }
     let before = keys(&store);
-    hierarchy.erase(&"/x".parse()?)?;
+    hierarchy.erase("/x")?;
     let gone: Vec<String> = before.into_iter().filter(|k| !keys(&store).contains(k)).collect();
     assert_eq!(gone, ["data/root/x/c0", "meta/root/x.array.json"]);
     Ok(())
@@ -140,15 +133,15 @@ fn v2_and_v3_create_the_groups_above() -> Result<()> {
         let store = store(&[]);
         let hierarchy =
             Hierarchy::create(store.clone(), zarr::format::of_dialect(dialect), &options())?;
-        hierarchy.create_group(&"/a".parse()?, Object::new().with("k", "v"))?;
-        hierarchy.create_group(&"/a/b/c".parse()?, Object::new())?;
+        hierarchy.create_group("/a", Object::new().with("k", "v"))?;
+        hierarchy.create_group("/a/b/c", Object::new())?;
         for path in ["", "a/", "a/b/", "a/b/c/"] {
             assert!(text(&store, &format!("{path}{document}")).is_some(), "{path}");
         }
-        assert_eq!(hierarchy.group(&"/a".parse()?)?.attributes().len(), 1);
-        hierarchy.erase(&"/a".parse()?)?;
-        assert_eq!(hierarchy.tree(&NodePath::root())?.len(), 1);
-        assert!(hierarchy.erase(&"/a".parse()?).is_err());
+        assert_eq!(hierarchy.group("/a")?.attributes().len(), 1);
+        hierarchy.erase("/a")?;
+        assert_eq!(hierarchy.tree(NodePath::root())?.len(), 1);
+        assert!(hierarchy.erase("/a").is_err());
     }
     Ok(())
 }
@@ -169,17 +162,17 @@ fn an_unknown_codec_hides_nothing() -> Result<()> {
     ]);
     let hierarchy = open(&store)?;
     let tree: Vec<(String, Option<NodeKind>)> = hierarchy
-        .tree(&NodePath::root())?
+        .tree(NodePath::root())?
         .into_iter()
         .map(|c| (c.path.to_string(), c.kind))
         .collect();
     assert_eq!(tree.len(), 3, "{tree:?}");
     assert!(hierarchy.warnings().iter().any(|w| w.place == "/broken"));
-    let odd = hierarchy.array(&"/odd".parse()?)?;
+    let odd = hierarchy.array("/odd")?;
     assert_eq!(odd.attributes().get("units"), Some(&Json::from("K")));
     assert_eq!(odd.read::<u8>(..).unwrap_err().kind(), zarr::ErrorKind::Unsupported);
     odd.update_attributes(|a| drop(a.remove("units")))?;
-    hierarchy.erase(&"/odd".parse()?)?;
+    hierarchy.erase("/odd")?;
     Ok(())
 }
 
@@ -192,15 +185,15 @@ fn detection_is_by_the_documents_and_can_be_overridden() -> Result<()> {
     assert_eq!(open(&both)?.dialect(), Dialect::V3);
     assert_eq!(open(&both)?.warnings().len(), 1);
     assert_eq!(
-        Hierarchy::open(both, &options().dialect(Dialect::V2))?.array(&NodePath::root())?.shape(),
+        Hierarchy::open(both, &options().dialect(Dialect::V2))?.array(NodePath::root())?.shape(),
         [4]
     );
     let broken = store(&[("zarr.json", "{"), (".zarray", v2)]);
     assert!(open(&broken).is_err());
     assert!(Hierarchy::open(broken, &options().dialect(Dialect::V2)).is_ok());
     let odd = store(&[(".zarray", &v2.replace(",\"filters\":null", ""))]);
-    assert_eq!(open(&odd)?.array(&NodePath::root())?.hierarchy().warnings().len(), 1);
-    assert!(Hierarchy::open(odd, &options().strict())?.array(&NodePath::root()).is_err());
+    assert_eq!(open(&odd)?.array(NodePath::root())?.hierarchy().warnings().len(), 1);
+    assert!(Hierarchy::open(odd, &options().strict())?.array(NodePath::root()).is_err());
     Ok(())
 }
 
@@ -214,14 +207,14 @@ fn habits_of_zarr_python_are_read() -> Result<()> {
     let delta = store(&[("zarr.json", v3)]);
     let key = StoreKey::new("c/0").expect("a key");
     delta.to_sync().set(&key, (&[5u8, 0, 1, 0, 0xfe, 0xff][..]).into()).expect("set");
-    assert_eq!(open(&delta)?.array(&NodePath::root())?.read::<i8>(..)?, [5, 6, 4]);
+    assert_eq!(open(&delta)?.array(NodePath::root())?.read::<i8>(..)?, [5, 6, 4]);
 
     let entry = format!(
         r#"{{"zarr_format":"{CORE}","metadata_encoding":"{CORE}","metadata_key_suffix":".json","extensions":[]}}"#
     );
     let raw = r#"{"shape":[2],"data_type":{"extension":"TODO: structured array protocol URL","type":[["","|V4"]],"fallback":null},"chunk_grid":{"type":"regular","chunk_shape":[2],"separator":"/"},"chunk_memory_layout":"C","fill_value":"AAAAAQ==","extensions":[],"attributes":{}}"#;
     let draft = store(&[("zarr.json", &entry), ("meta/root.array.json", raw)]);
-    let array = open(&draft)?.array(&NodePath::root())?;
+    let array = open(&draft)?.array(NodePath::root())?;
     assert_eq!(array.read::<[u8; 4]>(..)?, [[0, 0, 0, 1]; 2]);
     Ok(())
 }
@@ -233,9 +226,9 @@ fn erased_nodes_stay_erased() -> Result<()> {
         let store = store(&[]);
         let hierarchy =
             Hierarchy::create(store.clone(), zarr::format::of_dialect(dialect), &options())?;
-        let path = "/x".parse()?;
-        let array = hierarchy.create_array(&path).shape(&[2]).data_type_named("u1").create()?;
-        hierarchy.erase(&path)?;
+        let path = "/x";
+        let array = hierarchy.create_array(path).shape(&[2]).data_type_named("u1").create()?;
+        hierarchy.erase(path)?;
         let refused = array.update_attributes(|a| drop(a.insert("k", "v"))).unwrap_err();
         assert_eq!(refused.kind(), zarr::ErrorKind::NotFound);
         assert_eq!(keys(&store).len(), 1);

@@ -45,7 +45,7 @@ fn begun(store: &Arc<dyn Store>) -> Result<Hierarchy> {
 }
 
 fn make_array(hierarchy: &Hierarchy, at: &str) -> Result<()> {
-    let array = hierarchy.create_array(&path(at)).shape(&[2]).data_type_named("u1").create()?;
+    let array = hierarchy.create_array(path(at)).shape(&[2]).data_type_named("u1").create()?;
     array.write(.., &[1u8, 2])
 }
 
@@ -53,7 +53,7 @@ fn make_array(hierarchy: &Hierarchy, at: &str) -> Result<()> {
 fn filled() -> Result<Arc<dyn Store>> {
     let store: Arc<dyn Store> = from_sync(MemoryStore::new());
     let hierarchy = begun(&store)?;
-    hierarchy.create_group(&path("/g"), Object::new().with("k", "v"))?;
+    hierarchy.create_group(path("/g"), Object::new().with("k", "v"))?;
     make_array(&hierarchy, "/a")?;
     make_array(&hierarchy, "/i/a")?;
     Ok(store)
@@ -93,7 +93,7 @@ fn children_are_documents_and_prefixes() -> Result<()> {
     set(&store, "meta/root/foo/baz/qux.array.json", ARRAY);
     let hierarchy = Hierarchy::open(store, &options())?;
     let children = |of: &str| -> Result<Vec<(String, Option<NodeKind>, bool)>> {
-        let children = hierarchy.children(&path(of))?.into_iter();
+        let children = hierarchy.children(path(of))?.into_iter();
         Ok(children.map(|child| (child.path.to_string(), child.kind, child.implicit)).collect())
     };
     let (group, array) = (Some(NodeKind::Group), Some(NodeKind::Array));
@@ -129,7 +129,7 @@ fn errors_name_what_is_in_the_way() {
         set(&store, "zarr.json", &entry);
         set(&store, "meta/root/a.array.json", &array);
         let read = Hierarchy::open(store, &options())
-            .and_then(|hierarchy| hierarchy.array(&path("/a")))
+            .and_then(|hierarchy| hierarchy.array(path("/a")))
             .and_then(|array| array.read::<i16>(..));
         let error = read.expect_err(named).to_string();
         assert!(error.contains(named), "{named}: {error}");
@@ -144,13 +144,13 @@ fn without_listing_known_paths_open_and_nothing_is_discovered() -> Result<()> {
     let blind =
         Lacking { store: store.to_sync(), readable: true, writeable: true, listable: false };
     let hierarchy = Hierarchy::open(from_sync(blind), &options())?;
-    assert_eq!(hierarchy.array(&path("/a"))?.read::<u8>(..)?, [1, 2]);
-    assert_eq!(hierarchy.array(&path("/i/a"))?.read::<u8>(..)?, [1, 2]);
-    assert_eq!(hierarchy.group(&path("/g"))?.attributes().len(), 1);
-    let of_nothing = hierarchy.node(&path("/i")).map(drop).unwrap_err();
+    assert_eq!(hierarchy.array(path("/a"))?.read::<u8>(..)?, [1, 2]);
+    assert_eq!(hierarchy.array(path("/i/a"))?.read::<u8>(..)?, [1, 2]);
+    assert_eq!(hierarchy.group(path("/g"))?.attributes().len(), 1);
+    let of_nothing = hierarchy.node(path("/i")).map(drop).unwrap_err();
     assert_eq!(of_nothing.kind(), ErrorKind::NotFound, "{of_nothing}");
     for refused in
-        [hierarchy.children(&NodePath::root()).map(drop), hierarchy.tree(&path("/g")).map(drop)]
+        [hierarchy.children(NodePath::root()).map(drop), hierarchy.tree(path("/g")).map(drop)]
     {
         let error = refused.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::NotCapable, "{error}");
@@ -164,12 +164,12 @@ fn a_store_without_a_side_says_so() -> Result<()> {
     let store = filled()?;
     let mute = Lacking { store: store.to_sync(), readable: true, writeable: false, listable: true };
     let hierarchy = Hierarchy::open(from_sync(mute), &options())?;
-    assert_eq!(hierarchy.tree(&NodePath::root())?.len(), 5);
-    let array = hierarchy.array(&path("/a"))?;
+    assert_eq!(hierarchy.tree(NodePath::root())?.len(), 5);
+    let array = hierarchy.array(path("/a"))?;
     for refused in [
         array.write(.., &[3u8, 4]),
-        hierarchy.create_group(&path("/new"), Object::new()).map(drop),
-        hierarchy.erase(&path("/a")),
+        hierarchy.create_group(path("/new"), Object::new()).map(drop),
+        hierarchy.erase(path("/a")),
     ] {
         let error = refused.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::NotCapable, "{error}");
@@ -195,7 +195,7 @@ fn documents_are_erased_before_chunks() -> Result<()> {
         ("/g", ["erase meta/root/g.array.json", "erase meta/root/g.group.json"]),
     ] {
         erased.take();
-        hierarchy.erase(&path(node))?;
+        hierarchy.erase(path(node))?;
         let mut calls = erased.take();
         let data = calls.pop();
         assert_eq!(data, Some(format!("erase_prefix data/root{node}/")), "the last of all");
@@ -216,7 +216,7 @@ fn documents_are_written_before_chunks_change() -> Result<()> {
     let hierarchy = begun(&store)?;
     assert_eq!(changed.take().first().map(String::as_str), Some("zarr.json"));
     let array = hierarchy
-        .create_array(&path("/a"))
+        .create_array(path("/a"))
         .shape(&[6])
         .chunks(&[2])
         .data_type_named("u1")
@@ -239,10 +239,10 @@ fn an_array_hides_nothing_below_it() -> Result<()> {
     let store = filled()?;
     let hierarchy = Hierarchy::open(store, &options())?;
     make_array(&hierarchy, "/a/below")?;
-    assert_eq!(hierarchy.children(&path("/a"))?[0].path, path("/a/below"));
-    assert_eq!(hierarchy.array(&path("/a"))?.read::<u8>(..)?, [1, 2]);
-    assert_eq!(hierarchy.array(&path("/a/below"))?.read::<u8>(..)?, [1, 2]);
-    let tree = hierarchy.tree(&NodePath::root())?;
+    assert_eq!(hierarchy.children(path("/a"))?[0].path, path("/a/below"));
+    assert_eq!(hierarchy.array(path("/a"))?.read::<u8>(..)?, [1, 2]);
+    assert_eq!(hierarchy.array(path("/a/below"))?.read::<u8>(..)?, [1, 2]);
+    let tree = hierarchy.tree(NodePath::root())?;
     let kinds: Vec<(&str, Option<NodeKind>)> =
         tree.iter().map(|child| (child.path.as_str(), child.kind)).collect();
     assert!(kinds.contains(&("/a", Some(NodeKind::Array))), "{kinds:?}");
@@ -256,7 +256,7 @@ fn an_element_lies_where_quotient_and_remainder_say() -> Result<()> {
     let store: Arc<dyn Store> = from_sync(MemoryStore::new());
     let hierarchy = begun(&store)?;
     let array = hierarchy
-        .create_array(&path("/a"))
+        .create_array(path("/a"))
         .shape(&[10, 200, 3000])
         .chunks(&[5, 20, 400])
         .data_type_named("u1")

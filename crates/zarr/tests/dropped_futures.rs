@@ -196,7 +196,7 @@ fn a_dropped_resize_does_not_shrink_the_array_later() -> Result<()> {
         for runtime in runtimes() {
             let store = make();
             let hierarchy = Hierarchy::begin(store, options().format(Dialect::V3), &options())?;
-            let array = hierarchy.create_array(&"/a".parse()?).shape(&[len]).chunks(&[1]);
+            let array = hierarchy.create_array("/a").shape(&[len]).chunks(&[1]);
             let blocking = array.data_type_named("int32").create()?;
             let mut random = Random(88172645463325252);
             runtime.block_on(async {

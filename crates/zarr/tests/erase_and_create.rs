@@ -46,7 +46,7 @@ fn stores() -> Vec<(&'static str, Open)> {
 }
 
 fn create(hierarchy: &Hierarchy, at: &str) -> Result<Array> {
-    let array = hierarchy.create_array(&path(at)).shape(&[8]).chunks(&[2]).separator('/');
+    let array = hierarchy.create_array(path(at)).shape(&[8]).chunks(&[2]).separator('/');
     array.data_type_named("u1").create()
 }
 
@@ -84,7 +84,7 @@ async fn they_do_not_come_back_for_callers_that_wait() -> Result<()> {
         create(&blocking, "/a")?.write(.., &[7u8; 8])?;
         store().to_sync().erase(&key("a/zarr.json"))?;
         let hierarchy = blocking.as_async();
-        let array = hierarchy.create_array(&path("/a")).shape(&[8]).chunks(&[2]);
+        let array = hierarchy.create_array(path("/a")).shape(&[8]).chunks(&[2]);
         let array = array.data_type_named("u1").create().await?;
         assert_eq!(array.read::<u8>(..).await?, [0; 8], "{name}");
     }
@@ -102,16 +102,16 @@ fn an_interrupted_erase_can_be_repeated() -> Result<()> {
             for document in documents(dialect, "a") {
                 store().to_sync().erase(&document)?;
             }
-            assert_eq!(hierarchy.interrupted_keys(&path("/a"))?.len(), 4, "{name}, {dialect}");
-            hierarchy.erase(&path("/a"))?;
+            assert_eq!(hierarchy.interrupted_keys(path("/a"))?.len(), 4, "{name}, {dialect}");
+            hierarchy.erase(path("/a"))?;
             let left = store().to_sync().list()?;
             let of_a =
                 |key: &&StoreKey| key.as_str().contains("a/c") || key.as_str().contains("a/0");
             assert_eq!(left.iter().find(of_a), None, "{name}, {dialect}");
-            assert_eq!(hierarchy.array(&path("/ab"))?.read::<u8>(..)?, [8; 8]);
+            assert_eq!(hierarchy.array(path("/ab"))?.read::<u8>(..)?, [8; 8]);
             // Now there is nothing to erase, nor was there ever anything beside it.
             for nothing in ["/a", "/never"] {
-                let error = hierarchy.erase(&path(nothing)).unwrap_err();
+                let error = hierarchy.erase(path(nothing)).unwrap_err();
                 assert_eq!(error.kind(), ErrorKind::NotFound, "{name}, {dialect}: {error}");
             }
         }
@@ -126,9 +126,9 @@ fn a_repeated_erase_spares_files_that_are_not_zarrs() -> Result<()> {
     let hierarchy = Hierarchy::create(store.clone(), options().format(Dialect::V3), &options())?;
     let blocking = store.to_sync();
     blocking.set(&key("photos/one.jpg"), b"1".as_slice().into())?;
-    assert_eq!(hierarchy.erase(&path("/photos")).unwrap_err().kind(), ErrorKind::NotFound);
+    assert_eq!(hierarchy.erase(path("/photos")).unwrap_err().kind(), ErrorKind::NotFound);
     blocking.set(&key("photos/c/0"), b"1".as_slice().into())?;
-    hierarchy.erase(&path("/photos"))?;
+    hierarchy.erase(path("/photos"))?;
     assert!(blocking.value(&key("photos/one.jpg"))?.is_some());
     assert!(blocking.value(&key("photos/c/0"))?.is_none());
     Ok(())
@@ -206,13 +206,13 @@ fn the_root_can_be_overwritten() -> Result<()> {
             let hierarchy = Hierarchy::create(store(), options().format(dialect), &options())?;
             create(&hierarchy, "/a")?.write(.., &[7u8; 8])?;
             for _ in 0..2 {
-                let array = hierarchy.create_array(&NodePath::root()).shape(&[2]).chunks(&[2]);
+                let array = hierarchy.create_array(NodePath::root()).shape(&[2]).chunks(&[2]);
                 let array = array.data_type_named("u1").overwrite(true).create()?;
                 array.write(.., &[3u8; 2])?;
-                let read = Hierarchy::open(store(), &options())?.array(&NodePath::root())?;
+                let read = Hierarchy::open(store(), &options())?.array(NodePath::root())?;
                 assert_eq!(read.read::<u8>(..)?, [3; 2], "{name}, {dialect}");
             }
-            assert_eq!(hierarchy.tree(&NodePath::root())?.len(), 1, "{name}, {dialect}");
+            assert_eq!(hierarchy.tree(NodePath::root())?.len(), 1, "{name}, {dialect}");
         }
     }
     Ok(())
@@ -287,15 +287,15 @@ fn an_erase_of_a_group_that_is_cut_short_leaves_no_array_without_its_chunks() ->
             Hierarchy::create(from_sync_arc(store.clone()), options().format(dialect), &options())?;
         create(&hierarchy, "/g/h/a")?.write(.., &[7u8; 8])?;
         create(&hierarchy, "/ga")?.write(.., &[8u8; 8])?;
-        assert!(hierarchy.erase(&path("/g")).is_err());
+        assert!(hierarchy.erase(path("/g")).is_err());
         for other in [&hierarchy, &Hierarchy::open(from_sync_arc(store.clone()), &options())?] {
-            match other.array(&path("/g/h/a")) {
+            match other.array(path("/g/h/a")) {
                 Ok(array) => assert_eq!(array.read::<u8>(..)?, [7; 8], "{dialect}"),
                 Err(e) => assert_eq!(e.kind(), ErrorKind::NotFound, "{dialect}: {e}"),
             }
-            assert_eq!(other.array(&path("/ga"))?.read::<u8>(..)?, [8; 8], "{dialect}");
+            assert_eq!(other.array(path("/ga"))?.read::<u8>(..)?, [8; 8], "{dialect}");
         }
-        let _ = hierarchy.erase(&path("/g"));
+        let _ = hierarchy.erase(path("/g"));
         assert_eq!(create(&hierarchy, "/g/h/a")?.read::<u8>(..)?, [0; 8], "{dialect}");
     }
     Ok(())

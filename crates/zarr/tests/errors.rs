@@ -37,7 +37,7 @@ fn root() -> NodePath {
 
 /// The first error on the way to the elements of the array at the root.
 fn read(documents: &[(&str, &[u8])]) -> Result<Vec<u8>> {
-    Hierarchy::open(store(documents), &options())?.array(&root())?.read_bytes(..)
+    Hierarchy::open(store(documents), &options())?.array(root())?.read_bytes(..)
 }
 
 const V3: &str = r#"{"zarr_format":3,"node_type":"array","shape":[4],"data_type":"uint8","chunk_grid":{"name":"regular","configuration":{"chunk_shape":[2]}},"chunk_key_encoding":{"name":"default","configuration":{"separator":"/"}},"fill_value":7,"codecs":[{"name":"bytes"}],"attributes":{}}"#;
@@ -158,20 +158,14 @@ fn messages_say_what_where_and_what_to_do() -> Result<()> {
         "create again",
         hierarchy.create_array(&a()?).shape(&[1]).data_type_named("u1").create(),
     );
-    all.add(
-        "create below an array",
-        hierarchy.create_group(&"/ocean/temp/x".parse()?, Object::new()),
-    );
-    all.add("a reserved name", hierarchy.create_group(&"/__x".parse()?, Object::new()));
+    all.add("create below an array", hierarchy.create_group("/ocean/temp/x", Object::new()));
+    all.add("a reserved name", hierarchy.create_group("/__x", Object::new()));
     all.add("a path that climbs", "/a/../b".parse::<NodePath>().map_err(Error::from));
     all.add(
         "an unknown type",
-        hierarchy.create_array(&"/x".parse()?).shape(&[1]).data_type_named("int31").create(),
+        hierarchy.create_array("/x").shape(&[1]).data_type_named("int31").create(),
     );
-    all.add(
-        "no shape said",
-        hierarchy.create_array(&"/x".parse()?).data_type_named("int32").create(),
-    );
+    all.add("no shape said", hierarchy.create_array("/x").data_type_named("int32").create());
     all.add("a region out of bounds", array.read::<f32>((90..110, ..)));
     all.add("a region of another rank", array.read::<f32>((1, 2, 3)));
     all.add("a number out of bounds", array.read::<f32>((.., 100)));
@@ -184,10 +178,10 @@ fn messages_say_what_where_and_what_to_do() -> Result<()> {
     all.add("too few elements", array.write((0, ..), &[1.0f32; 3]));
     all.add("no such chunk", array.chunk(&[10, 0]));
     all.add("a group that is an array", hierarchy.group(&a()?));
-    all.add("a node that is not there", hierarchy.node(&"/ocean/salt".parse()?));
+    all.add("a node that is not there", hierarchy.node("/ocean/salt"));
     all.add("a region too large for memory", {
         let huge = hierarchy
-            .create_array(&"/huge".parse()?)
+            .create_array("/huge")
             .shape(&[1 << 40, 1 << 40])
             .chunks(&[1, 1])
             .data_type_named("u1")
@@ -195,7 +189,7 @@ fn messages_say_what_where_and_what_to_do() -> Result<()> {
         huge.read::<u8>(..)
     });
     let chain = hierarchy
-        .create_array(&"/two".parse()?)
+        .create_array("/two")
         .shape(&[4])
         .data_type_named("u1")
         .codec(zarr::codec("gzip")?)
@@ -204,21 +198,15 @@ fn messages_say_what_where_and_what_to_do() -> Result<()> {
     let draft =
         Hierarchy::create(store(&[]), zarr::format::of_dialect(Dialect::Draft), &options())?;
     let node = hierarchy.node(chain.path())?;
-    all.add(
-        "two codecs in the draft",
-        zarr::copy(&node, &draft, &"/two".parse()?, &CopyOptions::default()),
-    );
-    all.add("a name that the draft forbids", draft.create_group(&"/é".parse()?, Object::new()));
+    all.add("two codecs in the draft", zarr::copy(&node, &draft, "/two", &CopyOptions::default()));
+    all.add("a name that the draft forbids", draft.create_group("/é", Object::new()));
     all.add(
         "attributes that the draft would read as codecs",
-        draft
-            .create_array(&"/a".parse()?)
-            .shape(&[1])
-            .data_type_named("u1")
-            .create()?
-            .update_attributes(|a| {
+        draft.create_array("/a").shape(&[1]).data_type_named("u1").create()?.update_attributes(
+            |a| {
                 a.insert("filters", zarr::Json::parse(br#"[{"id":"delta"}]"#).expect("JSON"));
-            }),
+            },
+        ),
     );
     let read_only =
         Hierarchy::open(hierarchy.store().clone(), &OpenOptions::new(zarr::standard()))?;

@@ -20,7 +20,7 @@ use zarr_example_extension::{Cbor, FixedPoint, morton, run_length, unit};
 /// Arrays of each part and one of all, by name, each of shape 5 × 7.
 fn arrays(hierarchy: &Hierarchy) -> Vec<(&'static str, ArrayBuilder)> {
     let new = |name: &str| {
-        let array = hierarchy.create_array(&path(name)).shape(&[5, 7]).chunks(&[2, 3]);
+        let array = hierarchy.create_array(path(name)).shape(&[5, 7]).chunks(&[2, 3]);
         array.fill_value("7").attributes(Object::new().with("name", name))
     };
     let run_length = || CodecSpec::v3(run_length::URI, Object::new());
@@ -77,7 +77,7 @@ fn what_is_not_registered_is_told_and_its_metadata_shown() -> Result<()> {
             created.push((what, array.path().clone()));
         }
         let unknowing = Hierarchy::open(store, &OpenOptions::new(zarr::standard()))?;
-        assert_eq!(unknowing.tree(&NodePath::root())?.len(), 6);
+        assert_eq!(unknowing.tree(NodePath::root())?.len(), 6);
         for (what, path) in created {
             let array = unknowing.array(&path)?;
             assert_eq!(array.shape(), [5, 7]);
@@ -117,8 +117,8 @@ fn conversions_keep_all_values_in_each_direction() -> Result<()> {
             array.write((0..4, ..), &elements[..28])?;
             created.push((what, array));
         }
-        let all = source.node(&NodePath::root())?;
-        zarr::copy(&all, &target, &NodePath::root(), &CopyOptions::default())?;
+        let all = source.node(NodePath::root())?;
+        zarr::copy(&all, &target, NodePath::root(), &CopyOptions::default())?;
         let again = Hierarchy::open(store, &knowing())?;
         for (what, array) in created {
             let copy = again.array(array.path())?;
@@ -156,20 +156,20 @@ fn v2_takes_the_codec_and_equal_chunks_and_refuses_the_rest() -> Result<()> {
 fn copies_go_between_grids() -> Result<()> {
     let (_a, source) = hierarchy(Dialect::V3);
     let (_b, target) = hierarchy(Dialect::Draft);
-    let array = source.create_array(&path("/a")).shape(&[9, 8]).data_type(CoreType::Int32);
+    let array = source.create_array(path("/a")).shape(&[9, 8]).data_type(CoreType::Int32);
     let array = array.grid(offset(&[4, 3], &[-5, 2], &[9, 8])).create()?;
     let elements: Vec<i32> = (0..72).collect();
     array.write(.., &elements)?;
     let regular = CopyOptions { chunks: Some(vec![5, 5]), ..CopyOptions::default() };
-    zarr::copy(&source.node(&path("/a"))?, &target, &path("/r"), &regular)?;
-    let copy = target.array(&path("/r"))?;
+    zarr::copy(&source.node(path("/a"))?, &target, path("/r"), &regular)?;
+    let copy = target.array(path("/r"))?;
     assert_eq!(copy.read::<i32>(..)?, elements);
     assert_eq!(copy.chunk_shape(), Some(vec![5, 5]));
     let mut metadata = (*copy.metadata()).clone();
     metadata.grid = Some(offset(&[2, 7], &[1, -1], &[9, 8]));
-    let back = source.create_array(&path("/b")).from_metadata(metadata).create()?;
+    let back = source.create_array(path("/b")).from_metadata(metadata).create()?;
     back.write(.., &copy.read::<i32>(..)?)?;
-    assert_eq!(source.array(&path("/b"))?.read::<i32>(..)?, elements);
+    assert_eq!(source.array(path("/b"))?.read::<i32>(..)?, elements);
     Ok(())
 }
 
@@ -193,27 +193,27 @@ fn a_hierarchy_in_cbor_is_like_one_in_json() -> Result<()> {
         assert!(refused.unwrap_err().to_string().contains("beyond 64 bits"));
         assert_eq!(array.attributes().get("huge"), None);
     }
-    hierarchy.create_group(&path("/g/h"), Object::new().with("x", 1u64))?;
+    hierarchy.create_group(path("/g/h"), Object::new().with("x", 1u64))?;
     let names: Vec<String> = keys(&store).into_iter().filter(|k| k.starts_with("meta")).collect();
     assert!(names.iter().all(|key| key.ends_with(".cbor")), "{names:?}");
-    assert_eq!(hierarchy.tree(&NodePath::root())?.len(), 8);
+    assert_eq!(hierarchy.tree(NodePath::root())?.len(), 8);
 
     let unknown = Hierarchy::open(store, &OpenOptions::new(zarr::standard())).unwrap_err();
     assert_eq!(unknown.kind(), ErrorKind::Unsupported);
     assert!(unknown.to_string().contains("metadata encoding `https://example.org/zarr/metadata"));
 
     let (_b, target) = common::hierarchy(Dialect::V3);
-    let all = hierarchy.node(&NodePath::root())?;
-    zarr::copy(&all, &target, &NodePath::root(), &CopyOptions::default())?;
-    let copy = target.array(&path("/all"))?;
-    assert_eq!(copy.read::<i32>(..)?, hierarchy.array(&path("/all"))?.read::<i32>(..)?);
+    let all = hierarchy.node(NodePath::root())?;
+    zarr::copy(&all, &target, NodePath::root(), &CopyOptions::default())?;
+    let copy = target.array(path("/all"))?;
+    assert_eq!(copy.read::<i32>(..)?, hierarchy.array(path("/all"))?.read::<i32>(..)?);
     Ok(())
 }
 
 #[test]
 fn an_extension_that_must_be_understood_is() -> Result<()> {
     let (store, hierarchy) = hierarchy(Dialect::Draft);
-    hierarchy.create_array(&path("/a")).shape(&[2]).data_type(CoreType::Int8).create()?;
+    hierarchy.create_array(path("/a")).shape(&[2]).data_type(CoreType::Int8).create()?;
     let key = StoreKey::new("meta/root/a.array.json").expect("a good key");
     let plain = document(&store, key.as_str()).to_string();
     let with = |extension: String| {
@@ -225,14 +225,14 @@ fn an_extension_that_must_be_understood_is() -> Result<()> {
     };
     for must in [true, false] {
         with(unit(must, r#","configuration":{"unit":"K"}"#)).expect("memory takes it");
-        let array = Hierarchy::open(store.clone(), &knowing())?.array(&path("/a"))?;
+        let array = Hierarchy::open(store.clone(), &knowing())?.array(path("/a"))?;
         assert_eq!(array.read::<i8>(..)?, [0, 0]);
         assert_eq!(array.attributes().get("units"), Some(&Json::from("K")));
         let options = OpenOptions::new(zarr::standard());
-        let array = Hierarchy::open(store.clone(), &options)?.array(&path("/a"))?;
+        let array = Hierarchy::open(store.clone(), &options)?.array(path("/a"))?;
         assert_eq!(array.read::<i8>(..).is_err(), must);
         with(unit(must, "")).expect("memory takes it");
-        let error = Hierarchy::open(store.clone(), &knowing())?.array(&path("/a")).unwrap_err();
+        let error = Hierarchy::open(store.clone(), &knowing())?.array(path("/a")).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidMetadata);
     }
     Ok(())
@@ -244,7 +244,7 @@ fn a_pack_is_one_file() -> Result<()> {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let url = format!("pack://{}", folder.path().join("x.pack").display());
         let hierarchy = zarr::create_with(&url, dialect, &knowing())?;
-        let array = hierarchy.create_array(&path("/g/a")).shape(&[40, 40]).chunks(&[7, 9]);
+        let array = hierarchy.create_array(path("/g/a")).shape(&[40, 40]).chunks(&[7, 9]);
         let array = array.data_type(CoreType::Float64).codec(zarr::codec("gzip:1")?).create()?;
         let elements: Vec<f64> = (0..1600).map(f64::from).collect();
         array.write(.., &elements)?;
@@ -283,14 +283,14 @@ fn a_uri_is_a_name_of_a_codec() -> Result<()> {
 fn elements_of_an_extension_are_those_of_its_representation() -> Result<()> {
     let (_store, hierarchy) = hierarchy(Dialect::V3);
     let eight: DataType = FixedPoint::new(8).expect("8 bits").into();
-    let array = hierarchy.create_array(&path("/a")).shape(&[2]).data_type(eight).create()?;
+    let array = hierarchy.create_array(path("/a")).shape(&[2]).data_type(eight).create()?;
     array.write(.., &[384i32, -1])?;
     assert_eq!(array.read::<i32>(..)?, [384, -1]);
     assert_eq!(array.read::<f32>(..).unwrap_err().kind(), ErrorKind::Argument);
     let name = r#"{"name":"https://example.org/zarr/data-type/fixed-point/1.0","configuration":{"fraction_bits":3}}"#;
-    let named = hierarchy.create_array(&path("/b")).shape(&[2]).data_type_named(name);
+    let named = hierarchy.create_array(path("/b")).shape(&[2]).data_type_named(name);
     assert_eq!(named.fill_value("0.125").create()?.read::<i32>(..)?, [1, 1]);
-    let wrong = hierarchy.create_array(&path("/c")).shape(&[2]).data_type_named(name);
+    let wrong = hierarchy.create_array(path("/c")).shape(&[2]).data_type_named(name);
     assert!(wrong.fill_value("0.1").create().is_err());
     Ok(())
 }
@@ -344,7 +344,7 @@ fn elements_that_are_none_of_the_type_are_not_written() -> Result<()> {
     let options = OpenOptions::new(registry).read_write();
     let format = zarr::format::of_dialect(Dialect::V3);
     let hierarchy = Hierarchy::create(store, format, &options)?;
-    let odd = hierarchy.create_array(&path("/a")).shape(&[2]).fill_value(1i64);
+    let odd = hierarchy.create_array(path("/a")).shape(&[2]).fill_value(1i64);
     let odd = odd.data_type(DataType::Extension(Arc::new(Odd)));
     let array = odd.grid(offset(&[2], &[0], &[2])).create()?;
     array.write(.., &[3i8, 5])?;
@@ -369,7 +369,7 @@ fn a_grid_is_handed_its_own_parameters_alone() -> Result<()> {
     });
     for place in [r#""step":1,"separator":"/""#, r#""separator":"/","configuration":{"step":1}"#] {
         let (store, hierarchy) = hierarchy(Dialect::Draft);
-        let array = hierarchy.create_array(&path("/a")).shape(&[2]).data_type(CoreType::Int8);
+        let array = hierarchy.create_array(path("/a")).shape(&[2]).data_type(CoreType::Int8);
         array.create()?;
         let mut document = document(&store, "meta/root/a.array.json").as_object().cloned().unwrap();
         let grid = format!(r#"{{"extension":"{URI}","type":"strict",{place}}}"#);
@@ -378,7 +378,7 @@ fn a_grid_is_handed_its_own_parameters_alone() -> Result<()> {
         let text = Json::from(document).to_string();
         store.to_sync().set(&key, text.into_bytes().into())?;
         let options = OpenOptions::new(registry.clone());
-        let array = Hierarchy::open(store, &options)?.array(&path("/a"))?;
+        let array = Hierarchy::open(store, &options)?.array(path("/a"))?;
         assert_eq!(array.chunk_shape(), Some(vec![1]));
     }
     Ok(())

@@ -115,6 +115,11 @@ macro_rules! script {
             let other = if dialect == Dialect::V2 { Dialect::V3 } else { Dialect::V2 };
             refused!(face::Hierarchy::open_or_create(&at, other, &options));
 
+            refused!(hierarchy.group("g//small"));
+            refused!(group.array("../small"));
+            refused!(hierarchy.create_array("g//b").shape(&[2]).data_type_named("u1").create());
+            note!(wait!(hierarchy.array("g/small"))?.path());
+
             // Nodes.
             let node = wait!(hierarchy.node(&path("/g/small")))?;
             note!((node.path(), node.kind(), node.hierarchy().dialect(), node.attributes()));

@@ -70,7 +70,7 @@ fn begun(dialect: Dialect) -> Result<(Arc<Full>, Array)> {
     let options = OpenOptions::new(zarr::standard()).read_write();
     let hierarchy =
         Hierarchy::create(from_sync_arc(store.clone()), options.format(dialect), &options)?;
-    let array = hierarchy.create_array(&"/a".parse()?).shape(&[3]).chunks(&[2]);
+    let array = hierarchy.create_array("/a").shape(&[3]).chunks(&[2]);
     let array = array.data_type_named("u1").create()?;
     array.write(.., &[1u8, 2, 3])?;
     Ok((store, array))
@@ -130,7 +130,7 @@ async fn a_failed_prepend_leaves_the_array_as_it_was() -> Result<()> {
             let options = common::knowing().read_write();
             let hierarchy =
                 Hierarchy::create(from_sync_arc(store.clone()), options.format(dialect), &options)?;
-            let array = hierarchy.create_array(&"/a".parse()?).shape(&[3]).data_type_named("u1");
+            let array = hierarchy.create_array("/a").shape(&[3]).data_type_named("u1");
             let array = array.grid(common::offset(&[2], &[origin], &[3])).create()?;
             array.write(.., &[1u8, 2, 3])?;
             let waiting = array.hierarchy().as_async();
@@ -180,7 +180,7 @@ async fn an_append_whose_copies_fail_leaves_the_array_as_it_was() -> Result<()> 
         let options = common::knowing().read_write();
         let hierarchy =
             Hierarchy::create(from_sync_arc(store.clone()), options.format(Dialect::V3), &options)?;
-        let array = hierarchy.create_array(&"/a".parse()?).shape(&[3]).data_type_named("u1");
+        let array = hierarchy.create_array("/a").shape(&[3]).data_type_named("u1");
         let array = array.grid(common::offset(&[2], &[0], &[3])).create()?;
         array.write(.., &[1u8, 2, 3])?;
         hierarchy.consolidate()?;

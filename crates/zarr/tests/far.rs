@@ -22,7 +22,7 @@ fn served(dialect: Dialect, shards: Option<u64>) -> Result<Server> {
     let store: Arc<dyn Store> = from_sync(MemoryStore::new());
     let options = OpenOptions::new(zarr::standard()).read_write();
     let hierarchy = Hierarchy::begin(store.clone(), options.format(dialect), &options)?;
-    let array = hierarchy.create_array(&NodePath::root()).shape(&[LEN]).chunks(&[10]);
+    let array = hierarchy.create_array(NodePath::root()).shape(&[LEN]).chunks(&[10]);
     let array = match shards {
         Some(chunks) => array.shards(&[10 * chunks]),
         None => array,
@@ -72,7 +72,7 @@ fn many_requests_are_in_flight() -> Result<()> {
         let options = [("in_flight", in_flight.to_string())];
         let store = ObjectStore::open(&server.url("data"), Access::ReadOnly, options)?;
         let options = OpenOptions::new(zarr::standard()).threads(threads);
-        let array = Hierarchy::open(store.into_store(), &options)?.array(&NodePath::root())?;
+        let array = Hierarchy::open(store.into_store(), &options)?.array(NodePath::root())?;
         server.asked();
         // Nobody is answered before so many have asked.
         server.wait_for(in_flight);
@@ -135,7 +135,7 @@ fn an_index_is_not_remembered_longer_than_its_shard() -> Result<()> {
     let store: Arc<dyn Store> = from_sync(MemoryStore::new());
     let options = OpenOptions::new(zarr::standard()).read_write();
     let hierarchy = Hierarchy::begin(store.clone(), options.format(Dialect::V3), &options)?;
-    let array = hierarchy.create_array(&NodePath::root()).shape(&[LEN]).chunks(&[10]);
+    let array = hierarchy.create_array(NodePath::root()).shape(&[LEN]).chunks(&[10]);
     let array = array.shards(&[1000]).data_type_named("uint16").create()?;
     array.write(500..1000, &[3u16; 500])?;
     let value = store.to_sync().value(&StoreKey::new("c/0")?)?;
@@ -174,7 +174,7 @@ fn guarded_parts_survive_lost_answers() -> Result<()> {
         let options = OpenOptions::new(zarr::standard()).read_write();
         let store = bucket(&server, &[]);
         let hierarchy = Hierarchy::begin(store, options.format(Dialect::V3), &options)?;
-        let array = hierarchy.create_array(&NodePath::root()).shape(&[64]).chunks(&[32]);
+        let array = hierarchy.create_array(NodePath::root()).shape(&[64]).chunks(&[32]);
         let array = array.data_type_named("uint16").purge(false).create()?;
         server.manners(|manners| {
             manners.fault = Arc::new(move |n| if n % 5 == 3 { fault } else { Fault::None });
@@ -200,7 +200,7 @@ fn a_chunk_that_became_fill_is_stored_in_a_bucket() -> Result<()> {
     let options = OpenOptions::new(zarr::standard()).read_write();
     let store = bucket(&server, &[("disable_bulk_delete", "true")]);
     let hierarchy = Hierarchy::begin(store, options.format(Dialect::V3), &options)?;
-    let array = hierarchy.create_array(&NodePath::root()).shape(&[20]).chunks(&[10]);
+    let array = hierarchy.create_array(NodePath::root()).shape(&[20]).chunks(&[10]);
     let array = array.data_type_named("uint16").purge(false).create()?;
     array.write(.., &[7u16; 20])?;
     array.write(0..10, &[0u16; 10])?;
@@ -225,7 +225,7 @@ fn forbidden_keys_are_absent_where_that_is_safe_or_said() -> Result<()> {
     let options = [("forbidden_is_absent", "true")];
     let store = ObjectStore::open(&server.url("data"), Access::ReadOnly, options)?;
     let options = OpenOptions::new(zarr::standard());
-    let array = Hierarchy::open(store.into_store(), &options)?.array(&NodePath::root())?;
+    let array = Hierarchy::open(store.into_store(), &options)?.array(NodePath::root())?;
     assert_eq!(array.read::<u16>(70..80)?, [0; 10]);
     Ok(())
 }

@@ -95,7 +95,7 @@ fn make(kind: Kind, operation: Operation, within: &Path) -> Result<()> {
     }
     let hierarchy = zarr::create_with(&kind.url(within, "x"), Dialect::V3, &options())?;
     let array = |at: &str, len: u64| {
-        let array = hierarchy.create_array(&path(at)).shape(&[len]).data_type_named("int32");
+        let array = hierarchy.create_array(path(at)).shape(&[len]).data_type_named("int32");
         let array = array.fill_value(-1i64);
         match kind {
             Kind::Shards => array.chunks(&[2]).shards(&[4]),
@@ -107,7 +107,7 @@ fn make(kind: Kind, operation: Operation, within: &Path) -> Result<()> {
     let a = array("/a", 10).attributes(attributes).create()?;
     a.write(.., &numbers(1, 10))?;
     array("/g/c", 6).create()?.write(.., &numbers(51, 6))?;
-    let p = hierarchy.create_array(&path("/p")).shape(&[10]).data_type_named("int32");
+    let p = hierarchy.create_array(path("/p")).shape(&[10]).data_type_named("int32");
     let grid = Arc::new(OffsetGrid::new(&[4], &[0], &[10])?);
     p.grid(grid).fill_value(-1i64).create()?.write(.., &numbers(71, 10))?;
     hierarchy.consolidate()?;
@@ -119,7 +119,7 @@ fn make(kind: Kind, operation: Operation, within: &Path) -> Result<()> {
     hierarchy.flush()?;
     drop((a, hierarchy));
     let hierarchy = zarr::open_with(&kind.url(within, "x"), &keeping)?.hierarchy().clone();
-    hierarchy.array(&path("/a"))?.resize(&[10])?;
+    hierarchy.array(path("/a"))?.resize(&[10])?;
     hierarchy.flush()
 }
 
@@ -167,7 +167,7 @@ impl Handle {
             return Ok(Handle::Dataset(open_dataset(&url, Lengths::Longest)?));
         }
         let hierarchy = zarr::open_with(&url, &options())?.hierarchy().clone();
-        let array = |at: &str| match hierarchy.array(&path(at)) {
+        let array = |at: &str| match hierarchy.array(path(at)) {
             Err(e) if e.kind() == zarr::ErrorKind::NotFound => Ok(None),
             other => other.map(Some),
         };
@@ -187,7 +187,7 @@ impl Handle {
         };
         let a = || match a {
             Some(a) => Ok(a.clone()),
-            None => hierarchy.array(&path("/a")),
+            None => hierarchy.array(path("/a")),
         };
         match operation {
             Append => drop(a()?.append(0, &numbers(101, 7))?),
@@ -196,7 +196,7 @@ impl Handle {
             Prepend => p.as_ref().expect("nothing erases it").prepend(0, &numbers(201, 6))?,
             Overwrite => drop(
                 hierarchy
-                    .create_array(&path("/a"))
+                    .create_array(path("/a"))
                     .shape(&[20])
                     .chunks(&[4])
                     .data_type_named("int32")
@@ -204,8 +204,8 @@ impl Handle {
                     .overwrite(true)
                     .create()?,
             ),
-            EraseArray => hierarchy.erase(&path("/a"))?,
-            EraseGroup => hierarchy.erase(&path("/g"))?,
+            EraseArray => hierarchy.erase(path("/a"))?,
+            EraseGroup => hierarchy.erase(path("/g"))?,
             EraseChunk => a()?.chunk(&[1])?.erase()?,
             Attributes => {
                 a()?.update_attributes(|attributes| drop(attributes.insert("n", 2u64)))?;
@@ -213,8 +213,8 @@ impl Handle {
             Consolidate => drop(hierarchy.consolidate()?),
             Copy => {
                 let target = zarr::create_with(&kind.url(within, copy), Dialect::V3, &options())?;
-                let root = hierarchy.node(&NodePath::root())?;
-                zarr::copy(&root, &target, &NodePath::root(), &CopyOptions::default())?;
+                let root = hierarchy.node(NodePath::root())?;
+                zarr::copy(&root, &target, NodePath::root(), &CopyOptions::default())?;
             }
             Records => unreachable!("a dataset is no hierarchy"),
         }
@@ -246,7 +246,7 @@ impl Handle {
 
 fn look_at(hierarchy: &Hierarchy) -> Result<Seen> {
     let mut seen = Seen::new();
-    for node in hierarchy.nodes(&NodePath::root())? {
+    for node in hierarchy.nodes(NodePath::root())? {
         let Node::Array(array) = node else { continue };
         if let Some(n) = array.attributes().get("n").and_then(Json::as_u64) {
             seen.insert(format!("{}@n", array.path()), (Vec::new(), vec![n as i32]));
@@ -472,7 +472,7 @@ impl Handle {
         }
         let Handle::Hierarchy(hierarchy, a, _) = self else { return Ok(()) };
         let create = |at: &str| {
-            let array = hierarchy.create_array(&path(at)).shape(&[20]).data_type_named("int32");
+            let array = hierarchy.create_array(path(at)).shape(&[20]).data_type_named("int32");
             array.chunks(&[4]).fill_value(-1i64).create()
         };
         match operation {

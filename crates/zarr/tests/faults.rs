@@ -40,7 +40,7 @@ fn new(n: usize, at: u64) -> i32 {
 
 fn make(kind: Kind, within: &Path) -> zarr::Result<()> {
     let hierarchy = zarr::create(&kind.url(within, "x"), Dialect::V3)?;
-    let array = hierarchy.create_array(&"/a".parse()?).shape(&[LEN]).data_type_named("int32");
+    let array = hierarchy.create_array("/a").shape(&[LEN]).data_type_named("int32");
     let array = match kind {
         Kind::Shards => array.chunks(&[400]).shards(&[1600]),
         _ => array.chunks(&[400]),

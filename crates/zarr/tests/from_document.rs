@@ -17,7 +17,7 @@ fn stored(dialect: Dialect) -> (Arc<dyn Store>, Array, Vec<u8>) {
     let format = zarr::format::of_dialect(dialect);
     let hierarchy = Hierarchy::create(store.clone(), format, &knowing()).unwrap();
     let attributes = zarr::Object::new().with("units", "K");
-    let array = hierarchy.create_array(&path("/g/a")).shape(&[5, 4]).chunks(&[2, 3]);
+    let array = hierarchy.create_array(path("/g/a")).shape(&[5, 4]).chunks(&[2, 3]);
     let array = array.data_type_named("<i4").attributes(attributes).create().unwrap();
     array.write(.., &(0..20).collect::<Vec<i32>>()).unwrap();
     let key = match dialect {

@@ -48,7 +48,7 @@ fn hierarchy(extensions: &str, attributes: &str, options: &OpenOptions) -> Hiera
 }
 
 fn copied(from: &Hierarchy, to: &Hierarchy) -> Result<()> {
-    zarr::copy(&from.node(&path("/a"))?, to, &path("/a"), &CopyOptions::default()).map(drop)
+    zarr::copy(&from.node(path("/a"))?, to, path("/a"), &CopyOptions::default()).map(drop)
 }
 
 /// Q5: filters that are taken for attributes must not become filters again in the copy.
@@ -57,16 +57,16 @@ fn what_was_read_as_an_attribute_is_never_written_as_filters() -> Result<()> {
     let attributes = format!(r#"{{"filters":{FILTERS},"x":1.0}}"#);
     let mut plain = options();
     plain.options.ignore_hidden_filters = true;
-    let array = hierarchy("[]", &attributes, &options()).array(&path("/a"))?;
+    let array = hierarchy("[]", &attributes, &options()).array(path("/a"))?;
     assert_eq!(array.read::<i32>(..)?, [1, 2, 0]);
     assert_eq!(array.attributes().len(), 1);
     let ignoring = hierarchy("[]", &attributes, &plain);
-    let array = ignoring.array(&path("/a"))?;
+    let array = ignoring.array(path("/a"))?;
     assert_eq!(array.read::<i32>(..)?, [513, 0, 0]);
     assert_eq!(array.attributes().len(), 2);
     // Other attributes may be changed; the filters stay as they are.
     array.update_attributes(|a| drop(a.insert("y", 2u64)))?;
-    let again = Hierarchy::open(ignoring.store().clone(), &options())?.array(&path("/a"))?;
+    let again = Hierarchy::open(ignoring.store().clone(), &options())?.array(path("/a"))?;
     assert_eq!(again.read::<i32>(..)?, [1, 2, 0]);
     assert_eq!(again.attributes().len(), 2);
     for format in [of_dialect(Dialect::Draft), Arc::new(Draft::new().plain_text())] {
@@ -78,7 +78,7 @@ fn what_was_read_as_an_attribute_is_never_written_as_filters() -> Result<()> {
     for dialect in [Dialect::V2, Dialect::V3] {
         let to = begun(dialect);
         copied(&ignoring, &to)?;
-        let copy = to.array(&path("/a"))?;
+        let copy = to.array(path("/a"))?;
         assert_eq!(copy.read::<i32>(..)?, [513, 0, 0]);
         let kept = copy.attributes().get("filters").map(Json::to_string);
         assert_eq!(kept.as_deref(), Some(FILTERS), "{dialect}");
@@ -93,18 +93,18 @@ fn an_attribute_of_the_filters_name_is_never_lost() -> Result<()> {
         r#"[{{"extension":"http://purl.org/zarr/spec/protocol/extensions/filters/1.0","must_understand":true,"configuration":{FILTERS}}}]"#
     );
     let from = hierarchy(&filters, r#"{"filters":"text"}"#, &options());
-    assert_eq!(from.array(&path("/a"))?.read::<i32>(..)?, [1, 2, 0]);
+    assert_eq!(from.array(path("/a"))?.read::<i32>(..)?, [1, 2, 0]);
     let error = copied(&from, &begun(Dialect::Draft)).unwrap_err();
     assert!(error.to_string().contains("an attribute `filters` besides filters"), "{error}");
     for dialect in [Dialect::V2, Dialect::V3] {
         let to = begun(dialect);
         copied(&from, &to)?;
-        let copy = to.array(&path("/a"))?;
+        let copy = to.array(path("/a"))?;
         assert_eq!(copy.read::<i32>(..)?, [1, 2, 0]);
         assert_eq!(copy.attributes().get("filters"), Some(&Json::from("text")));
     }
     let hidden = hierarchy("[]", &format!(r#"{{"filters":{FILTERS}}}"#), &options());
-    let array = hidden.array(&path("/a"))?;
+    let array = hidden.array(path("/a"))?;
     for text in [r#""text""#, FILTERS] {
         let json = Json::parse(text.as_bytes()).expect("JSON");
         let error = array.update_attributes(|a| drop(a.insert("filters", json.clone())));
@@ -112,8 +112,8 @@ fn an_attribute_of_the_filters_name_is_never_lost() -> Result<()> {
     }
     // A group has no codecs, so that there the name is as good as any.
     let json = Json::parse(FILTERS.as_bytes()).expect("JSON");
-    hidden.create_group(&path("/g"), Object::new().with("filters", json.clone()))?;
-    assert_eq!(hidden.group(&path("/g"))?.attributes().get("filters"), Some(&json));
+    hidden.create_group(path("/g"), Object::new().with("filters", json.clone()))?;
+    assert_eq!(hidden.group(path("/g"))?.attributes().get("filters"), Some(&json));
     Ok(())
 }
 
@@ -125,7 +125,7 @@ fn filters_survive_changes_of_attributes_side_by_side() -> Result<()> {
     let hidden = hierarchy("[]", &format!(r#"{{"filters":{FILTERS},"x":1.50}}"#), &options());
     std::thread::scope(|scope| {
         for thread in 0..THREADS {
-            let array = hidden.array(&path("/a")).expect("opened");
+            let array = hidden.array(path("/a")).expect("opened");
             scope.spawn(move || {
                 for n in 0..EACH {
                     let name = format!("k{thread}-{n}");
@@ -134,7 +134,7 @@ fn filters_survive_changes_of_attributes_side_by_side() -> Result<()> {
             });
         }
     });
-    let array = Hierarchy::open(hidden.store().clone(), &options())?.array(&path("/a"))?;
+    let array = Hierarchy::open(hidden.store().clone(), &options())?.array(path("/a"))?;
     assert_eq!(array.read::<i32>(..)?, [1, 2, 0]);
     assert_eq!(array.attributes().len(), THREADS * EACH + 1);
     assert_eq!(array.attributes().get("x").map(Json::to_string).as_deref(), Some("1.50"));

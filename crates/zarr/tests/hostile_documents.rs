@@ -136,7 +136,7 @@ fn huge_numbers_and_deep_nesting_do_no_harm() {
         set(&store, ".zgroup", br#"{"zarr_format":2}"#);
         set(&store, key, document.as_bytes());
         let options = OpenOptions::new(zarr::standard());
-        Hierarchy::open(store, &options)?.node(&NodePath::root())
+        Hierarchy::open(store, &options)?.node(NodePath::root())
     };
     for number in [digits.as_str(), "1e400", "-0.0", "1.000000000000000000000000000000000001"] {
         for (key, document) in

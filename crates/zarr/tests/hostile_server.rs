@@ -210,7 +210,7 @@ fn a_chunk_without_an_end_is_refused() {
         server.set("data/zarr.json", document.as_bytes());
         server.manners(|manners| manners.instead = None);
         let hierarchy = zarr::Hierarchy::open(web(&server), &options).expect("it opens");
-        let array = hierarchy.array(&zarr::NodePath::root()).expect("it is an array");
+        let array = hierarchy.array(zarr::NodePath::root()).expect("it is an array");
         let sent = flood(&server, HEAD, false, b"x");
         let error = match what {
             "texts" => array.read::<String>(..).map(drop),
@@ -235,7 +235,7 @@ fn an_old_value_without_an_end_is_refused() {
         server.set("bucket/zarr.json", document.as_bytes());
         server.manners(|manners| manners.instead = None);
         let hierarchy = zarr::Hierarchy::open(bucket(&server, false), &options).expect("it opens");
-        let array = hierarchy.array(&zarr::NodePath::root()).expect("it is an array");
+        let array = hierarchy.array(zarr::NodePath::root()).expect("it is an array");
         for what in ["a chunk", "a document"] {
             let sent = flood(&server, HEAD, false, b"x");
             let error = match what {
@@ -289,7 +289,7 @@ fn an_inner_chunk_without_an_end_is_refused() {
         server.set("data/zarr.json", sharded(inner).as_bytes());
         let options = zarr::OpenOptions::new(zarr::standard());
         let hierarchy = zarr::Hierarchy::open(web(&server), &options).expect("it opens");
-        let array = hierarchy.array(&zarr::NodePath::root()).expect("it is an array");
+        let array = hierarchy.array(zarr::NodePath::root()).expect("it is an array");
         let sent = Arc::new(AtomicU64::new(0));
         let count = sent.clone();
         let index: Vec<u8> = index.iter().flatten().flat_map(|n| n.to_le_bytes()).collect();
@@ -533,7 +533,7 @@ fn a_key_with_dots_hides_no_other() {
     assert_eq!(below.left_out, ["x/../y", "../"]);
     let options = zarr::OpenOptions::new(zarr::standard());
     let hierarchy = zarr::Hierarchy::open(store, &options).expect("it opens");
-    let root = hierarchy.group(&zarr::NodePath::root()).expect("it is a group");
+    let root = hierarchy.group(zarr::NodePath::root()).expect("it is a group");
     assert_eq!(root.children().expect("it is listed").len(), 1);
     let warnings: Vec<_> = hierarchy.warnings().iter().map(ToString::to_string).collect();
     assert!(
@@ -575,7 +575,7 @@ fn a_draft_with_such_a_key_names_it_and_erasing_does_too() {
     let store = bucket(&server, false);
     let options = zarr::OpenOptions::new(zarr::standard());
     let hierarchy = zarr::Hierarchy::open(store.clone(), &options).expect("it opens");
-    let tree = hierarchy.tree(&zarr::NodePath::root()).expect("it is listed");
+    let tree = hierarchy.tree(zarr::NodePath::root()).expect("it is listed");
     assert!(tree.iter().any(|child| child.path.as_str() == "/g"), "{tree:?}");
     let warnings: Vec<_> = hierarchy.warnings().iter().map(ToString::to_string).collect();
     let names = |text: &String| text.contains("`meta/root/../a.array.json` is left out");

@@ -34,7 +34,7 @@ fn memory() -> Arc<dyn Store> {
 /// Shards of `count` inner chunks of `inner` bytes each.
 fn bytes(store: &Arc<dyn Store>, inner: u64, count: u64, codec: &str) -> Result<Array> {
     let hierarchy = hierarchy(store, &options())?;
-    let builder = hierarchy.create_array(&path()).shape(&[inner * count]).chunks(&[inner]);
+    let builder = hierarchy.create_array(path()).shape(&[inner * count]).chunks(&[inner]);
     let builder = builder.shards(&[inner * count]).data_type_named("uint8");
     builder.codec(zarr::codec(codec)?).create()
 }
@@ -102,7 +102,7 @@ fn frames_are_decoded_one_by_one() -> Result<()> {
         (is_read && call.key == "a/c/0").then_some(call.bytes)
     });
     let hierarchy = hierarchy(&store, &options())?;
-    let builder = hierarchy.create_array(&path()).shape(&[16]).chunks(&[4]).shards(&[16]);
+    let builder = hierarchy.create_array(path()).shape(&[16]).chunks(&[4]).shards(&[16]);
     let array = builder.data_type_named("int32").codec(zarr::codec("zstd:0")?).create()?;
     let key = StoreKey::new("a/c/0")?;
     store.to_sync().set(&key, unhex(FRAMES).into())?;
@@ -160,7 +160,7 @@ fn memory_of_indices_changes_nothing() -> Result<()> {
         options.options.index_memory = memory_of_indices;
         let store = memory();
         let builder = hierarchy(&store, &options)?;
-        let builder = builder.create_array(&path()).shape(&[24]).chunks(&[8]).fill_value("é");
+        let builder = builder.create_array(path()).shape(&[24]).chunks(&[8]).fill_value("é");
         let array = builder.data_type_named("string").codec(zarr::codec(nested)?).create()?;
         let mut whole = vec!["é".to_owned(); 24];
         // The second shard stays away, and of the others some inner shards and chunks.
@@ -186,7 +186,7 @@ fn memory_of_indices_changes_nothing() -> Result<()> {
 /// T-13: a whole shard, picked in another order and some of it twice, comes in that order.
 #[test]
 fn what_is_picked_comes_as_it_is_picked() -> Result<()> {
-    let builder = hierarchy(&memory(), &options())?.create_array(&path()).shape(&[4, 4]);
+    let builder = hierarchy(&memory(), &options())?.create_array(path()).shape(&[4, 4]);
     let builder = builder.chunks(&[2, 2]).shards(&[4, 4]).data_type_named("uint8");
     let array = builder.create()?;
     let elements: Vec<u8> = (0..16).collect();

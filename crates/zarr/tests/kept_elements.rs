@@ -19,7 +19,7 @@ fn filled(dialect: Dialect, layout: Layout) -> Result<Array> {
     let options = OpenOptions::new(zarr::standard()).read_write();
     let store = from_sync(MemoryStore::new());
     let hierarchy = Hierarchy::create(store, options.format(dialect), &options)?;
-    let array = hierarchy.create_array(&"/a".parse()?).shape(&[24]).data_type_named("u1");
+    let array = hierarchy.create_array("/a").shape(&[24]).data_type_named("u1");
     let array = match layout {
         Layout::Chunks => array.chunks(&[8]).create()?,
         Layout::Shards => array.chunks(&[4]).shards(&[8]).create()?,
@@ -85,7 +85,7 @@ async fn zeros_are_stored_where_the_fill_value_is_undefined() -> Result<()> {
             let options = OpenOptions::new(zarr::standard()).read_write();
             let store: Arc<dyn Store> = from_sync(MemoryStore::new());
             let hierarchy = Hierarchy::create(store.clone(), options.format(dialect), &options)?;
-            let array = hierarchy.create_array(&"/a".parse()?).shape(&[12]).chunks(&[4]);
+            let array = hierarchy.create_array("/a").shape(&[12]).chunks(&[4]);
             let array = array.data_type_named("u1").undefined_fill().create()?;
             let waiting = array.hierarchy().as_async();
             let waiting = waiting.array(array.path()).await?;

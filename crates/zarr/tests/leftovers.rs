@@ -48,7 +48,7 @@ fn leftover_chunks_are_purged_in_every_dialect_unless_asked_not_to() -> Result<(
                 set(&store, at, &[9, 9]);
             }
             let builder = hierarchy
-                .create_array(&"/a".parse()?)
+                .create_array("/a")
                 .shape(&[1, 4])
                 .chunks(&[1, 2])
                 .data_type_named("u1")
@@ -79,7 +79,7 @@ fn purging_spares_other_nodes() -> Result<()> {
         // Below `/a`, which loses its own document as a careless program would take it.
         let below = if dialect == Dialect::V2 { "/a/0" } else { "/a/c" };
         let child = hierarchy
-            .create_array(&below.parse()?)
+            .create_array(below)
             .shape(&[2])
             .chunks(&[1])
             .data_type_named("u1")
@@ -90,13 +90,13 @@ fn purging_spares_other_nodes() -> Result<()> {
             store.to_sync().erase(&key(document))?;
         }
         let again = || -> Result<_> {
-            let array = hierarchy.create_array(&"/a".parse()?).shape(&[2, 2]).chunks(&[1, 1]);
+            let array = hierarchy.create_array("/a").shape(&[2, 2]).chunks(&[1, 1]);
             array.data_type_named("u1").separator('/').purge(true).create()
         };
         again()?;
-        assert_eq!(hierarchy.array(&below.parse()?)?.read::<u8>(..)?, [5, 6], "{dialect}");
+        assert_eq!(hierarchy.array(below)?.read::<u8>(..)?, [5, 6], "{dialect}");
         // What is there is an error before anything is purged.
-        let array = hierarchy.array(&"/a".parse()?)?;
+        let array = hierarchy.array("/a")?;
         array.write(.., &[1u8, 2, 3, 4])?;
         assert_eq!(again().unwrap_err().kind(), ErrorKind::Exists);
         assert_eq!(array.read::<u8>(..)?, [1, 2, 3, 4], "{dialect}");
@@ -119,7 +119,7 @@ fn what_is_nearly_a_chunk_is_none() -> Result<()> {
         }
         set(&store, &format!("{base}0/1"), &[8]);
         let builder = || -> Result<_> {
-            let array = hierarchy.create_array(&"/a".parse()?).shape(&[2, 2]).chunks(&[1, 1]);
+            let array = hierarchy.create_array("/a").shape(&[2, 2]).chunks(&[1, 1]);
             Ok(array.data_type_named("u1").separator('/').purge(true))
         };
         let array = builder()?.create()?;
@@ -154,12 +154,12 @@ fn files_of_other_programs_are_no_nodes_and_no_chunks() -> Result<()> {
     ];
     for (dialect, bases) in bases {
         let (store, hierarchy) = begun(dialect)?;
-        hierarchy.create_group(&"/g".parse()?, zarr::Object::new())?;
-        let array = hierarchy.create_array(&"/g/a".parse()?).shape(&[2, 2]).chunks(&[1, 1]);
+        hierarchy.create_group("/g", zarr::Object::new())?;
+        let array = hierarchy.create_array("/g/a").shape(&[2, 2]).chunks(&[1, 1]);
         let array = array.data_type_named("u1").separator('/').create()?;
         array.write(.., &[1u8, 0, 0, 2])?;
         let tree = || -> Result<Vec<String>> {
-            let nodes = hierarchy.tree(&"/".parse()?)?;
+            let nodes = hierarchy.tree("/")?;
             Ok(nodes.iter().map(|node| node.path.to_string()).collect())
         };
         let (before, stored) = (tree()?, array.stored_chunks()?);
@@ -169,7 +169,7 @@ fn files_of_other_programs_are_no_nodes_and_no_chunks() -> Result<()> {
             }
         }
         assert_eq!(array.stored_chunks()?, stored, "{dialect}");
-        assert_eq!(hierarchy.array(&"/g/a".parse()?)?.read::<u8>(..)?, [1, 0, 0, 2], "{dialect}");
+        assert_eq!(hierarchy.array("/g/a")?.read::<u8>(..)?, [1, 0, 0, 2], "{dialect}");
         assert_eq!(tree()?, before, "{dialect}");
     }
     Ok(())

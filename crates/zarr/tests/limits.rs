@@ -48,7 +48,7 @@ fn an_array_of_more_axes_than_others_read_is_not_created() {
         let url = folder.path().to_str().unwrap();
         let hierarchy = zarr::create(url, dialect).unwrap();
         let create = |name: &str, rank: usize| {
-            let builder = hierarchy.create_array(&name.parse().unwrap());
+            let builder = hierarchy.create_array(name);
             builder.shape(&vec![1; rank]).data_type_named("uint8").create()
         };
         create("/most", 64).unwrap();
@@ -80,7 +80,7 @@ fn copies_beyond_the_limit_are_passed_over_where_the_documents_are_there() {
     let folder = tempdir().unwrap();
     let url = folder.path().to_str().unwrap();
     let hierarchy = zarr::create(url, Dialect::V2).unwrap();
-    let array = hierarchy.create_array(&"/a".parse().unwrap()).shape(&[1]);
+    let array = hierarchy.create_array("/a").shape(&[1]);
     array.data_type_named("uint8").fill_value(7u64).create().unwrap();
     let copies = fs::File::create(folder.path().join(".zmetadata")).unwrap();
     copies.set_len(1 << 42).unwrap();
@@ -123,7 +123,7 @@ fn a_change_below_copies_beyond_the_limit_warns() {
         let folder = tempdir().unwrap();
         let url = folder.path().to_str().unwrap();
         let hierarchy = zarr::create(url, dialect).unwrap();
-        let array = hierarchy.create_array(&"/g/a".parse().unwrap()).shape(&[1]);
+        let array = hierarchy.create_array("/g/a").shape(&[1]);
         array.data_type_named("uint8").fill_value(7u64).create().unwrap();
         let mut copies = fs::OpenOptions::new();
         let copies = copies.create(true).append(true).open(folder.path().join(document)).unwrap();
@@ -155,7 +155,7 @@ fn a_chunk_beyond_the_limit_is_not_held() {
     let folder = tempdir().unwrap();
     let url = folder.path().to_str().unwrap();
     let hierarchy = zarr::create(url, Dialect::V3).unwrap();
-    let array = hierarchy.create_array(&"/a".parse().unwrap()).shape(&[8]).chunks(&[4]);
+    let array = hierarchy.create_array("/a").shape(&[8]).chunks(&[4]);
     array.data_type_named("uint8").codec(zarr::codec("gzip").unwrap()).create().unwrap();
     fs::create_dir(folder.path().join("a/c")).unwrap();
     for chunk in ["a/c/0", "a/c/1"] {
@@ -166,7 +166,7 @@ fn a_chunk_beyond_the_limit_is_not_held() {
     unguarded.options.guard = zarr::Guard::Off;
     for (options, shorter) in [(options, 6), (unguarded, 5)] {
         let hierarchy = zarr::Hierarchy::locate(url, &options).unwrap().0;
-        let array = hierarchy.array(&"/a".parse().unwrap()).unwrap();
+        let array = hierarchy.array("/a").unwrap();
         let read = array.read::<u8>(..).unwrap_err();
         let changed = array.write(1..2, &[1u8]).unwrap_err();
         let cut = array.resize(&[shorter]).unwrap_err();
@@ -177,7 +177,7 @@ fn a_chunk_beyond_the_limit_is_not_held() {
         }
     }
     // A whole chunk needs nothing of the old one.
-    hierarchy.array(&"/a".parse().unwrap()).unwrap().write(0..4, &[1u8; 4]).unwrap();
+    hierarchy.array("/a").unwrap().write(0..4, &[1u8; 4]).unwrap();
 }
 
 /// A chunk that is larger than any that is read goes like others when the array is shortened. Only a chunk that is cut in
@@ -187,7 +187,7 @@ fn shortening_an_array_erases_chunks_above_the_limit() {
     for (kept, is_erased) in [(2, true), (3, false)] {
         let folder = tempdir().unwrap();
         let hierarchy = zarr::create(folder.path().to_str().unwrap(), Dialect::V3).unwrap();
-        let array = hierarchy.create_array(&"/a".parse().unwrap()).shape(&[4]).chunks(&[2]);
+        let array = hierarchy.create_array("/a").shape(&[4]).chunks(&[2]);
         let array = array.data_type_named("u1").create().unwrap();
         array.write(.., &[1u8, 2, 3, 4]).unwrap();
         let chunk = folder.path().join("a/c/1");

@@ -61,7 +61,7 @@ fn blocks_of_others_are_read() -> Result<()> {
         for (key, block) in blocks {
             set(&store, key, hex(block));
         }
-        let array = hierarchy.array(&path("/a"))?;
+        let array = hierarchy.array(path("/a"))?;
         assert_eq!(array.read::<i16>(..)?, numbers());
         let part = zarr::Region::new([1..3, 2..5]);
         assert_eq!(array.read::<i16>(&part)?, [263, 264, 265, 268, 269, 270]);
@@ -76,7 +76,7 @@ fn blocks_of_others_are_read() -> Result<()> {
 #[test]
 fn blocks_are_written_as_others_write_them() -> Result<()> {
     let (store, hierarchy) = hierarchy(Dialect::V3);
-    let builder = hierarchy.create_array(&path("/a")).shape(&[3, 5]).chunks(&[2, 3]);
+    let builder = hierarchy.create_array(path("/a")).shape(&[3, 5]).chunks(&[2, 3]);
     let builder = builder.data_type_named("int16").codec(zarr::codec(BLOCKS)?).separator('.');
     builder.create()?.write(.., &numbers())?;
     let metadata = document(&store, "a/zarr.json");
@@ -100,7 +100,7 @@ fn other_keys_are_refused() -> Result<()> {
     ] {
         let (store, hierarchy) = hierarchy(Dialect::V3);
         set(&store, "a/zarr.json", metadata(encoding));
-        let refused = hierarchy.array(&path("/a")).and_then(|array| array.read::<i16>(..));
+        let refused = hierarchy.array(path("/a")).and_then(|array| array.read::<i16>(..));
         let refused = refused.expect_err(encoding);
         assert_eq!(refused.kind(), ErrorKind::InvalidMetadata, "{refused}");
         let why = "`chunk_key_encoding`: the codec `n5_default` needs `v2` with the separator `/`";
@@ -113,13 +113,13 @@ fn other_keys_are_refused() -> Result<()> {
 #[test]
 fn a_copy_takes_the_keys_of_n5() -> Result<()> {
     let (_, from) = hierarchy(Dialect::V2);
-    let builder = from.create_array(&path("/a")).shape(&[3, 5]).chunks(&[2, 3]).separator('.');
+    let builder = from.create_array(path("/a")).shape(&[3, 5]).chunks(&[2, 3]).separator('.');
     let array = builder.data_type_named("int16").create()?;
     array.write(.., &numbers())?;
     let (store, to) = hierarchy(Dialect::V3);
     let options = CopyOptions { codecs: Some(vec![BLOCKS.into()]), ..CopyOptions::default() };
-    zarr::copy(&Node::Array(array), &to, &path("/a"), &options)?;
-    assert_eq!(to.array(&path("/a"))?.read::<i16>(..)?, numbers());
+    zarr::copy(&Node::Array(array), &to, path("/a"), &options)?;
+    assert_eq!(to.array(path("/a"))?.read::<i16>(..)?, numbers());
     assert!(STORED.iter().all(|(key, _)| keys(&store).iter().any(|found| found == key)));
     Ok(())
 }

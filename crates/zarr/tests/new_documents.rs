@@ -48,7 +48,7 @@ fn member(
     build: impl FnOnce(ArrayBuilder) -> ArrayBuilder,
 ) -> Result<Option<String>> {
     let (store, hierarchy) = hierarchy(dialect)?;
-    build(hierarchy.create_array(&path("/a")).shape(&[4]).chunks(&[2])).create()?;
+    build(hierarchy.create_array(path("/a")).shape(&[4]).chunks(&[2])).create()?;
     let key = if dialect == Dialect::V3 { "a/zarr.json" } else { "a/.zarray" };
     Ok(document(&store, key).get(name).map(ToString::to_string))
 }
@@ -58,7 +58,7 @@ fn member(
 #[test]
 fn extensions_are_objects() -> Result<()> {
     let (store, hierarchy) = hierarchy(Dialect::V3)?;
-    let builder = hierarchy.create_array(&path("/a")).shape(&[8, 8]).chunks(&[2, 2]);
+    let builder = hierarchy.create_array(path("/a")).shape(&[8, 8]).chunks(&[2, 2]);
     let builder = builder.shards(&[4, 4]).data_type_named("int16").f_order(true);
     let builder = builder.codec(zarr::codec("blosc-zstd")?).codec(zarr::codec("gzip:1")?);
     builder.codec(zarr::codec("zstd:3")?).codec(zarr::codec("crc32c")?).create()?;
@@ -114,8 +114,8 @@ fn extensions_are_objects() -> Result<()> {
 #[test]
 fn nothing_is_null() -> Result<()> {
     let (store, hierarchy) = hierarchy(Dialect::V3)?;
-    hierarchy.create_group(&path("/g"), Object::new())?;
-    hierarchy.create_array(&path("/g/a")).shape(&[4]).data_type_named("u1").create()?;
+    hierarchy.create_group(path("/g"), Object::new())?;
+    hierarchy.create_array(path("/g/a")).shape(&[4]).data_type_named("u1").create()?;
     for key in ["zarr.json", "g/zarr.json", "g/a/zarr.json"] {
         assert!(!text(&store, key).contains("null"), "{key}");
     }
@@ -134,7 +134,7 @@ fn axes_of_one_name_are_told_of() -> Result<()> {
     let names = |names: [&str; 2]| names.map(|name| Some(name.to_owned())).to_vec();
     for (named, told) in [(["x", "x"], true), (["x", "y"], false), (["", ""], false)] {
         let (store, hierarchy) = hierarchy(Dialect::V3)?;
-        let builder = hierarchy.create_array(&path("/a")).shape(&[2, 2]);
+        let builder = hierarchy.create_array(path("/a")).shape(&[2, 2]);
         builder.data_type_named("u1").dimension_names(names(named)).create()?;
         let written = document(&store, "a/zarr.json").get("dimension_names").cloned();
         assert_eq!(
@@ -156,9 +156,9 @@ fn integers_lose_their_fraction() -> Result<()> {
         let key = StoreKey::new(format!("a/{name}"))?;
         let (store, hierarchy) = hierarchy(dialect)?;
         store.to_sync().set(&key, written.as_bytes().into())?;
-        let node = hierarchy.node(&path("/a"))?;
-        zarr::copy(&node, &hierarchy, &path("/b"), &CopyOptions::default())?;
-        assert_eq!(hierarchy.array(&path("/b"))?.read::<i16>(..)?, [7, 7]);
+        let node = hierarchy.node(path("/a"))?;
+        zarr::copy(&node, &hierarchy, path("/b"), &CopyOptions::default())?;
+        assert_eq!(hierarchy.array(path("/b"))?.read::<i16>(..)?, [7, 7]);
         let copy = document(&store, &format!("b/{name}"));
         assert_eq!(
             copy.get("fill_value").map(ToString::to_string).as_deref(),
@@ -241,15 +241,15 @@ fn data_types_have_their_canonical_form() -> Result<()> {
 fn errors_name_the_kind_and_the_member() -> Result<()> {
     for dialect in [Dialect::V3, Dialect::V2, Dialect::Draft] {
         let (_, hierarchy) = hierarchy(dialect)?;
-        hierarchy.create_group(&path("/g"), Object::new())?;
-        hierarchy.create_array(&path("/a")).shape(&[4]).data_type_named("u1").create()?;
-        let error = hierarchy.array(&path("/g")).expect_err("a group").to_string();
+        hierarchy.create_group(path("/g"), Object::new())?;
+        hierarchy.create_array(path("/a")).shape(&[4]).data_type_named("u1").create()?;
+        let error = hierarchy.array(path("/g")).expect_err("a group").to_string();
         assert!(error.contains("/g") && error.contains("group"), "{error}");
-        let error = hierarchy.group(&path("/a")).expect_err("an array").to_string();
+        let error = hierarchy.group(path("/a")).expect_err("an array").to_string();
         assert!(error.contains("/a") && error.contains("array"), "{error}");
     }
     let (store, hierarchy) = hierarchy(Dialect::V3)?;
-    hierarchy.create_array(&path("/a")).shape(&[4]).data_type_named("u1").create()?;
+    hierarchy.create_array(path("/a")).shape(&[4]).data_type_named("u1").create()?;
     let whole = document(&store, "a/zarr.json");
     for name in ["shape", "data_type", "chunk_grid", "chunk_key_encoding", "fill_value", "codecs"] {
         let mut without = whole.clone();
@@ -257,7 +257,7 @@ fn errors_name_the_kind_and_the_member() -> Result<()> {
         let key = StoreKey::new("a/zarr.json")?;
         let value = Json::Object(without).to_string();
         store.to_sync().set(&key, value.as_bytes().into())?;
-        let error = hierarchy.array(&path("/a")).expect_err(name);
+        let error = hierarchy.array(path("/a")).expect_err(name);
         assert_eq!(error.kind(), ErrorKind::InvalidMetadata);
         assert!(error.to_string().contains(name), "{error}");
     }
@@ -272,7 +272,7 @@ fn attributes_of_conventions_stay() -> Result<()> {
     let attributes = json(kept).as_object().expect("an object").clone();
     let (_, first) = hierarchy(Dialect::V2)?;
     let names = vec![Some("y".to_owned()), Some("x".to_owned())];
-    let builder = first.create_array(&path("/a")).shape(&[2, 3]).data_type_named("float64");
+    let builder = first.create_array(path("/a")).shape(&[2, 3]).data_type_named("float64");
     let builder = builder.fill_value(json("1.5")).attributes(attributes);
     let array = builder.dimension_names(names.clone()).create()?;
     array.update_attributes(|attributes| drop(attributes.insert("added", true)))?;
@@ -281,8 +281,8 @@ fn attributes_of_conventions_stay() -> Result<()> {
     let mut from = first;
     for dialect in [Dialect::V3, Dialect::Draft, Dialect::V2, Dialect::V3] {
         let (_, target) = hierarchy(dialect)?;
-        zarr::copy(&from.node(&path("/a"))?, &target, &path("/a"), &CopyOptions::default())?;
-        let copy = target.array(&path("/a"))?;
+        zarr::copy(&from.node(path("/a"))?, &target, path("/a"), &CopyOptions::default())?;
+        let copy = target.array(path("/a"))?;
         assert_eq!(copy.metadata().dimension_names, Some(names.clone()), "{dialect}");
         let mut found = copy.attributes();
         assert_eq!(found.remove("added"), Some(Json::from(true)), "{dialect}");
@@ -307,15 +307,15 @@ fn attributes_of_conventions_stay() -> Result<()> {
 fn the_payload_of_a_nan_stays() -> Result<()> {
     let (store, hierarchy) = hierarchy(Dialect::V3)?;
     let fill = Json::from("0x7fc00001");
-    let builder = hierarchy.create_array(&path("/a")).shape(&[2]).data_type_named("float32");
+    let builder = hierarchy.create_array(path("/a")).shape(&[2]).data_type_named("float32");
     let array = builder.fill_value(fill.clone()).create()?;
     array.update_attributes(|attributes| drop(attributes.insert("added", true)))?;
     array.resize(&[3])?;
-    zarr::copy(&hierarchy.node(&path("/a"))?, &hierarchy, &path("/b"), &CopyOptions::default())?;
+    zarr::copy(&hierarchy.node(path("/a"))?, &hierarchy, path("/b"), &CopyOptions::default())?;
     for key in ["a/zarr.json", "b/zarr.json"] {
         assert_eq!(document(&store, key).get("fill_value"), Some(&fill), "{key}");
     }
-    let found = hierarchy.array(&path("/b"))?.read::<f32>(..)?;
+    let found = hierarchy.array(path("/b"))?.read::<f32>(..)?;
     assert!(found.iter().all(|value| value.to_bits() == 0x7fc0_0001), "{found:?}");
     Ok(())
 }
@@ -398,8 +398,8 @@ fn numcodecs_codecs_always_have_a_configuration() -> Result<()> {
 fn stale_consolidated_metadata_are_not_copied_into_new_documents() -> Result<()> {
     let inline = r#""consolidated_metadata":{"kind":"inline","must_understand":false,"metadata":{"gone":{"zarr_format":3,"node_type":"group"}}}"#;
     let (store, hierarchy) = hierarchy(Dialect::V3)?;
-    hierarchy.create_group(&path("/g"), Object::new())?;
-    let array = hierarchy.create_array(&path("/g/a")).shape(&[2]).chunks(&[2]);
+    hierarchy.create_group(path("/g"), Object::new())?;
+    let array = hierarchy.create_array(path("/g/a")).shape(&[2]).chunks(&[2]);
     array.data_type_named("int16").create()?.write(.., &[1i16, 2])?;
     for at in ["g/zarr.json", "g/a/zarr.json"] {
         let with_copy = text(&store, at).replacen('{', &format!("{{{inline},"), 1);
@@ -411,10 +411,10 @@ fn stale_consolidated_metadata_are_not_copied_into_new_documents() -> Result<()>
         [("/g", "/", ["zarr.json", "a/zarr.json"]), ("/g", "/h", ["h/zarr.json", "h/a/zarr.json"])]
     {
         let (copied, target) = self::hierarchy(Dialect::V3)?;
-        let node = source.node(&path(from))?;
-        zarr::copy(&node, &target, &path(to), &CopyOptions::default())?;
+        let node = source.node(path(from))?;
+        zarr::copy(&node, &target, path(to), &CopyOptions::default())?;
         assert_eq!(
-            target.array(&path(&format!("{to}/a").replace("//", "/")))?.read::<i16>(..)?,
+            target.array(path(&format!("{to}/a").replace("//", "/")))?.read::<i16>(..)?,
             [1, 2]
         );
         for at in documents {

@@ -22,10 +22,10 @@ fn filled(dialect: Dialect) -> Result<Arc<dyn Store>> {
     let store: Arc<dyn Store> = from_sync(MemoryStore::new());
     let hierarchy = Hierarchy::create(store.clone(), of_dialect(dialect), &options())?;
     for group in ["/g", "/g/empty", "/h"] {
-        hierarchy.create_group(&path(group), Object::new().with("name", group))?;
+        hierarchy.create_group(path(group), Object::new().with("name", group))?;
     }
     for array in ["/a", "/g/a", "/g/b", "/h/a"] {
-        let builder = hierarchy.create_array(&path(array)).shape(&[4]).chunks(&[2]);
+        let builder = hierarchy.create_array(path(array)).shape(&[4]).chunks(&[2]);
         builder.data_type_named("uint16").create()?.write(.., &[1u16, 2, 3, 4])?;
     }
     Ok(store)
@@ -38,8 +38,8 @@ fn they_are_those_of_the_tree() -> Result<()> {
     for dialect in DIALECTS {
         let hierarchy = Hierarchy::open(filled(dialect)?, &options())?;
         for at in ["/", "/g", "/g/a"] {
-            let tree = hierarchy.tree(&path(at))?;
-            let nodes = hierarchy.nodes(&path(at))?;
+            let tree = hierarchy.tree(path(at))?;
+            let nodes = hierarchy.nodes(path(at))?;
             let listed: Vec<_> = tree.iter().map(|c| (c.path.clone(), c.kind)).collect();
             let opened: Vec<_> = nodes.iter().map(|n| (n.path().clone(), Some(n.kind()))).collect();
             assert_eq!(opened, listed, "{dialect:?} {at}");
@@ -52,7 +52,7 @@ fn they_are_those_of_the_tree() -> Result<()> {
                 assert_eq!(is_named, Some(name).filter(|&name| name != "/"), "{dialect:?}");
             }
         }
-        assert!(hierarchy.nodes(&path("/none")).is_err());
+        assert!(hierarchy.nodes(path("/none")).is_err());
     }
     Ok(())
 }
@@ -68,7 +68,7 @@ fn broken_ones_are_left_out_with_a_warning() -> Result<()> {
         writeable.set(&key, Payload::new(text)).expect("set");
     }
     let hierarchy = Hierarchy::open(store, &options())?;
-    let nodes = hierarchy.nodes(&NodePath::root())?;
+    let nodes = hierarchy.nodes(NodePath::root())?;
     let arrays = nodes.iter().filter(|node| node.kind() == NodeKind::Array);
     assert_eq!(arrays.map(|a| a.path().to_string()).collect::<Vec<_>>(), ["/a", "/g/b"]);
     let warned: Vec<_> = hierarchy.warnings().iter().map(ToString::to_string).collect();
@@ -87,7 +87,7 @@ fn each_document_is_read_once() -> Result<()> {
         let (log, calls) = record(store, note);
         let hierarchy = Hierarchy::open(log, &options())?;
         calls.take();
-        hierarchy.nodes(&path("/g"))?;
+        hierarchy.nodes(path("/g"))?;
         let calls = calls.take();
         let mut once = calls.clone();
         once.sort();
@@ -103,13 +103,13 @@ fn keys_that_are_not_zarrs_are_listed_before_they_are_erased() -> Result<()> {
     for dialect in DIALECTS {
         let store = filled(dialect)?;
         let hierarchy = Hierarchy::open(store.clone(), &options())?;
-        assert!(hierarchy.foreign_keys(&path("/g"))?.is_empty(), "{dialect}");
+        assert!(hierarchy.foreign_keys(path("/g"))?.is_empty(), "{dialect}");
         let below = if dialect == Dialect::Draft { "data/root/g" } else { "g" };
         let notes = StoreKey::new(format!("{below}/a/notes.txt"))?;
         store.to_sync().set(&notes, Payload::new(b"work".to_vec()))?;
-        assert_eq!(hierarchy.foreign_keys(&path("/g"))?, std::slice::from_ref(&notes), "{dialect}");
-        assert!(hierarchy.foreign_keys(&path("/h"))?.is_empty(), "{dialect}");
-        hierarchy.erase(&path("/g"))?;
+        assert_eq!(hierarchy.foreign_keys(path("/g"))?, std::slice::from_ref(&notes), "{dialect}");
+        assert!(hierarchy.foreign_keys(path("/h"))?.is_empty(), "{dialect}");
+        hierarchy.erase(path("/g"))?;
         assert_eq!(store.to_sync().value(&notes)?, None, "{dialect}");
     }
     Ok(())

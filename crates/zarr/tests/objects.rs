@@ -29,7 +29,7 @@ fn open(shape: &str, order: &str, filter: &str, chunks: &[(&str, &[u8])]) -> Res
         let key = StoreKey::new(*key).expect("a good key");
         store.to_sync().set(&key, (*value).into()).expect("memory sets");
     }
-    Hierarchy::open(store, &options())?.array(&NodePath::root())
+    Hierarchy::open(store, &options())?.array(NodePath::root())
 }
 
 fn chunk(array: &Array, key: &str) -> Vec<u8> {
@@ -214,7 +214,7 @@ fn attack(values: &[(&str, &[u8])]) -> Result<()> {
         let key = StoreKey::new(*key).expect("a good key");
         store.to_sync().set(&key, (*value).into()).expect("memory sets");
     }
-    let array = Hierarchy::open(store, &options())?.array(&NodePath::root())?;
+    let array = Hierarchy::open(store, &options())?.array(NodePath::root())?;
     let count = array.shape().iter().fold(1u64, |n, &len| n.saturating_mul(len));
     let chunk = array.metadata().chunk_shape().unwrap_or_default();
     let small = chunk.iter().fold(1u64, |n, &len| n.saturating_mul(len)) < 1 << 16;

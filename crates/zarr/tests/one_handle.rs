@@ -97,7 +97,7 @@ impl Begun {
         let options = OpenOptions::new(zarr::standard()).read_write();
         let hierarchy =
             Hierarchy::create(from_sync_arc(store.clone()), options.format(dialect), &options)?;
-        let array = hierarchy.create_array(&"/a".parse()?).shape(&[3]).chunks(&[2]);
+        let array = hierarchy.create_array("/a").shape(&[3]).chunks(&[2]);
         let array = array.data_type_named("u1").create()?;
         array.write(.., &[1u8, 2, 3])?;
         let waiting = array.hierarchy().as_async();

@@ -88,7 +88,7 @@ fn stored(document: &str, chunks: &[(&str, &str)]) -> (Arc<MemoryStore>, Result<
     let options = OpenOptions::new(zarr::standard()).read_write();
     let hierarchy =
         Hierarchy::create(from_sync_arc(store.clone()), of_dialect(Dialect::V3), &options);
-    (store, hierarchy.and_then(|hierarchy| hierarchy.array(&path())))
+    (store, hierarchy.and_then(|hierarchy| hierarchy.array(path())))
 }
 
 fn put(store: &MemoryStore, key: &str, bytes: &[u8]) {
@@ -197,7 +197,7 @@ fn elements_are_options_of_the_type_inside() -> Result<()> {
 
 fn create(data_type: DataType, codecs: &[&str], shards: bool) -> Result<Array> {
     let hierarchy = zarr::create("memory://", Dialect::V3)?;
-    let mut builder = hierarchy.create_array(&path()).shape(&[5, 6]).chunks(&[2, 3]);
+    let mut builder = hierarchy.create_array(path()).shape(&[5, 6]).chunks(&[2, 3]);
     if shards {
         builder = builder.shards(&[4, 6]);
     }
@@ -206,7 +206,7 @@ fn create(data_type: DataType, codecs: &[&str], shards: bool) -> Result<Array> {
     }
     let array = builder.data_type(data_type).create()?;
     // What was created is what its document says.
-    array.hierarchy().array(&path())
+    array.hierarchy().array(path())
 }
 
 fn optional(inner: DataType) -> DataType {
@@ -285,8 +285,8 @@ fn every_type_of_fixed_size_may_be_missing() -> Result<()> {
                 }
                 let copy = zarr::create("memory://", Dialect::V3)?;
                 let node = Node::Array(array.clone());
-                zarr::copy(&node, &copy, &path(), &CopyOptions::default())?;
-                assert_eq!(copy.array(&path())?.read_bytes(..)?, bytes, "{data_type}");
+                zarr::copy(&node, &copy, path(), &CopyOptions::default())?;
+                assert_eq!(copy.array(path())?.read_bytes(..)?, bytes, "{data_type}");
             }
         }
     }
@@ -423,14 +423,14 @@ fn final_v3_alone_has_words_for_it() -> Result<()> {
             let target = zarr::create("memory://", dialect)?;
             let options = CopyOptions { codecs, ..CopyOptions::default() };
             let node = Node::Array(array.clone());
-            let refused = zarr::copy(&node, &target, &path(), &options).expect_err("no words");
+            let refused = zarr::copy(&node, &target, path(), &options).expect_err("no words");
             assert_eq!(refused.kind(), ErrorKind::Unsupported);
             let due =
                 format!("{format} cannot say elements that may be missing, `optional(uint8)`");
             assert!(refused.to_string().contains(&due), "{refused}");
         }
         let hierarchy = zarr::create("memory://", dialect)?;
-        let builder = hierarchy.create_array(&path()).shape(&[2]);
+        let builder = hierarchy.create_array(path()).shape(&[2]);
         assert!(builder.data_type_named("optional(uint8)").create().is_err());
     }
     Ok(())
@@ -442,7 +442,7 @@ fn a_new_array_is_said_as_zarrs_says_it() -> Result<()> {
     let store = from_sync(MemoryStore::new());
     let options = OpenOptions::new(zarr::standard()).read_write();
     let hierarchy = Hierarchy::create(store.clone(), of_dialect(Dialect::V3), &options)?;
-    let builder = hierarchy.create_array(&path()).shape(&[2]).fill_value(Json::Null);
+    let builder = hierarchy.create_array(path()).shape(&[2]).fill_value(Json::Null);
     builder.data_type_named("optional(int32)").create()?;
     let document = Json::parse(
         &store

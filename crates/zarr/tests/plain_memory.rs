@@ -289,7 +289,7 @@ impl Layout {
 
     fn create<T: Sample>(&self, hierarchy: &Hierarchy, shape: &[u64], fill: &T) -> Array {
         let codec = |words: &str| zarr::codec(words).expect("a codec");
-        let mut builder = hierarchy.create_array(&path()).shape(shape).fill_value(fill.json());
+        let mut builder = hierarchy.create_array(path()).shape(shape).fill_value(fill.json());
         builder = builder.data_type_named(T::DATA_TYPE);
         let (serializers, before) = T::CODECS;
         let before = self.before.filter(|_| !before.is_empty()).map(|n| before[n % before.len()]);
@@ -444,7 +444,7 @@ fn check<T: Sample>(case: &Case<T>) -> Result<(), TestCaseError> {
     let hierarchy =
         Hierarchy::create(store.clone(), of_dialect(layout.dialect), &options).expect("created");
     let array = layout.create(&hierarchy, &case.shape, &case.fill);
-    let reader = hierarchy.array(&path()).expect("opened");
+    let reader = hierarchy.array(path()).expect("opened");
     options.options.index_memory = Some(0);
     let forgetful = Hierarchy::open(store, &options).expect("opened");
     for step in steps {
@@ -461,7 +461,7 @@ fn check<T: Sample>(case: &Case<T>) -> Result<(), TestCaseError> {
     }
     let part = model.region(from, to);
     let expected = model.read(&part);
-    let fresh = forgetful.array(&path()).expect("opened");
+    let fresh = forgetful.array(path()).expect("opened");
     prop_assert_eq!(&fresh.read::<T>(&part).expect("read"), &expected);
     let mut memory = vec![model.fill.clone(); expected.len()];
     fresh.read_into(&part, &mut memory).expect("read");

@@ -12,7 +12,7 @@ fn a_chunk_of_another_size_is_an_error_for_each_part() -> Result<()> {
     let options = OpenOptions::new(zarr::standard()).read_write();
     let format = zarr::format::of_dialect(Dialect::V3);
     let hierarchy = Hierarchy::create(store, format, &options)?;
-    let builder = hierarchy.create_array(&NodePath::new("/a").expect("a path")).shape(&[128, 128]);
+    let builder = hierarchy.create_array(NodePath::new("/a").expect("a path")).shape(&[128, 128]);
     let array = builder.chunks(&[128, 128]).data_type_named("uint32").create()?;
     let elements: Vec<u32> = (0..128 * 128).collect();
     array.write(.., &elements)?;

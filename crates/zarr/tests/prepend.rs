@@ -23,7 +23,7 @@ fn chunks_of_negative_index_have_keys_and_are_counted() -> Result<()> {
         (Dialect::Draft, '.', "data/root/a/c-2.1"),
     ] {
         let (store, hierarchy) = hierarchy(dialect);
-        let array = hierarchy.create_array(&path("/a")).shape(&[5, 7]).data_type(CoreType::Int32);
+        let array = hierarchy.create_array(path("/a")).shape(&[5, 7]).data_type(CoreType::Int32);
         let array = array.separator(separator).grid(offset(&[2, 3], &[-3, 4], &[5, 7])).create()?;
         array.write(.., &[1i32; 35])?;
         let chunks: Vec<_> = array.chunks(..)?.collect();
@@ -38,7 +38,7 @@ fn chunks_of_negative_index_have_keys_and_are_counted() -> Result<()> {
         assert_eq!(array.chunk(&[1, 2])?.indices(), [-1, 3]);
         let plan = array.write_plan(.., 3)?;
         assert_eq!(plan.iter().map(|part| part.shape()[0]).collect::<Vec<_>>(), [1, 2, 2]);
-        hierarchy.erase(&path("/a"))?;
+        hierarchy.erase(path("/a"))?;
         assert!(!keys(&store).iter().any(|key| key.contains("-2") || key.contains("-1")));
     }
     Ok(())
@@ -56,7 +56,7 @@ fn growing_and_shrinking_at_both_ends_follows_a_list() -> Result<()> {
     for dialect in DIALECTS {
         for origin in [-4, -1, 0, 2, 7] {
             let (store, hierarchy) = hierarchy(dialect);
-            let array = hierarchy.create_array(&path("/a")).shape(&[6]).fill_value(-1i64);
+            let array = hierarchy.create_array(path("/a")).shape(&[6]).fill_value(-1i64);
             let array = array.data_type(CoreType::Int32).grid(offset(&[4], &[origin], &[6]));
             let array = array.create()?;
             let mut model = Model { begin: origin, elements: vec![-1; 6] };
@@ -90,7 +90,7 @@ fn growing_and_shrinking_at_both_ends_follows_a_list() -> Result<()> {
                         model.elements[from..from + part.len()].copy_from_slice(part);
                     }
                 }
-                let again = Hierarchy::open(store.clone(), &knowing())?.array(&path("/a"))?;
+                let again = Hierarchy::open(store.clone(), &knowing())?.array(path("/a"))?;
                 assert_eq!(array.read::<i32>(..)?, model.elements, "round {round}");
                 assert_eq!(again.read::<i32>(..)?, model.elements, "round {round}");
                 let words = again.metadata().grid.as_ref().and_then(|g| g.to_metadata(Dialect::V3));
@@ -107,7 +107,7 @@ fn prepending_moves_no_chunk_and_keeps_the_rest_of_the_document() -> Result<()> 
     for (dialect, key) in [(Dialect::V3, "a/zarr.json"), (Dialect::Draft, "meta/root/a.array.json")]
     {
         let (store, hierarchy) = hierarchy(dialect);
-        let array = hierarchy.create_array(&path("/a")).shape(&[3, 2]).separator('.');
+        let array = hierarchy.create_array(path("/a")).shape(&[3, 2]).separator('.');
         let array = array.data_type(CoreType::Int16).grid(offset(&[2, 2], &[0, 0], &[3, 2]));
         let array = array.create()?;
         array.write(.., &[1i16, 2, 3, 4, 5, 6])?;
@@ -129,7 +129,7 @@ fn prepending_moves_no_chunk_and_keeps_the_rest_of_the_document() -> Result<()> 
         assert_eq!(array.shape(), [6, 3], "what was refused changes nothing");
     }
     let (_store, hierarchy) = hierarchy(Dialect::V3);
-    let regular = hierarchy.create_array(&path("/r")).shape(&[3]).data_type(CoreType::Int8);
+    let regular = hierarchy.create_array(path("/r")).shape(&[3]).data_type(CoreType::Int8);
     let error = regular.create()?.prepend(0, &[1i8]).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Argument);
     assert!(error.to_string().contains("cannot grow before the start"), "{error}");
@@ -139,9 +139,9 @@ fn prepending_moves_no_chunk_and_keeps_the_rest_of_the_document() -> Result<()> 
 #[test]
 fn handles_that_know_an_older_array_write_where_they_did() -> Result<()> {
     let (store, hierarchy) = hierarchy(Dialect::V3);
-    let array = hierarchy.create_array(&path("/a")).shape(&[4]).data_type(CoreType::Int32);
+    let array = hierarchy.create_array(path("/a")).shape(&[4]).data_type(CoreType::Int32);
     let one = array.grid(offset(&[4], &[2], &[4])).create()?;
-    let two = Hierarchy::open(store, &knowing())?.array(&path("/a"))?;
+    let two = Hierarchy::open(store, &knowing())?.array(path("/a"))?;
     two.prepend(0, &[91i32, 92, 93])?;
     // One chunk holds what both write; neither takes away what is the other's.
     one.write(.., &[1i32, 2, 3, 4])?;
@@ -166,7 +166,7 @@ fn shrinking_finds_chunks_of_negative_index_by_their_keys() -> Result<()> {
         [(Dialect::V3, '/'), (Dialect::V3, '.'), (Dialect::Draft, '/'), (Dialect::Draft, '.')]
     {
         let (store, hierarchy) = hierarchy(dialect);
-        let array = hierarchy.create_array(&path("/a")).shape(&[100, 100]).separator(separator);
+        let array = hierarchy.create_array(path("/a")).shape(&[100, 100]).separator(separator);
         let array = array.data_type(CoreType::Int8).grid(offset(&[1, 1], &[-50, -90], &[100, 100]));
         let array = array.create()?;
         let none = keys(&store).len();
@@ -184,7 +184,7 @@ fn shrinking_finds_chunks_of_negative_index_by_their_keys() -> Result<()> {
 #[tokio::test]
 async fn callers_that_wait_prepend_too() -> Result<()> {
     let (store, hierarchy) = hierarchy(Dialect::Draft);
-    let array = hierarchy.create_array(&path("/a")).shape(&[2, 2]).data_type(CoreType::Int32);
+    let array = hierarchy.create_array(path("/a")).shape(&[2, 2]).data_type(CoreType::Int32);
     let array = array.grid(offset(&[2, 3], &[1, 0], &[2, 2])).create()?;
     array.write(.., &[1i32, 2, 3, 4])?;
     let waiting = zarr::aio::Hierarchy::open(store, &knowing()).await?;
@@ -206,7 +206,7 @@ fn without_a_guard_and_with_fill_chunks_kept_prepending_is_the_same() -> Result<
         options.options.keep_fill_chunks = keep_fill_chunks;
         let format = zarr::format::of_dialect(Dialect::V3);
         let hierarchy = Hierarchy::create(store.clone(), format, &options)?;
-        let array = hierarchy.create_array(&path("/a")).shape(&[3]).data_type(CoreType::Int32);
+        let array = hierarchy.create_array(path("/a")).shape(&[3]).data_type(CoreType::Int32);
         let array = array.grid(offset(&[4], &[2], &[3])).create()?;
         array.write(.., &[1i32, 2, 3])?;
         array.prepend(0, &[-1i32, 0])?;
@@ -264,16 +264,16 @@ fn a_grid_that_moved_is_noticed_although_the_shape_is_the_same() -> Result<()> {
         let store = Arc::new(Pranked::default());
         let format = zarr::format::of_dialect(Dialect::V3);
         let hierarchy = Hierarchy::create(from_sync_arc(store.clone()), format, &knowing())?;
-        let array = hierarchy.create_array(&path("/a")).shape(&[4]).data_type(CoreType::Int32);
+        let array = hierarchy.create_array(path("/a")).shape(&[4]).data_type(CoreType::Int32);
         let array = array.grid(offset(&[3], &[0], &[4])).create()?;
         array.write(.., &[1i32, 2, 3, 4])?;
-        let other = hierarchy.array(&path("/a"))?;
+        let other = hierarchy.array(path("/a"))?;
         *store.prank.lock().expect("no prank panics") = Some(Box::new(move || {
             other.prepend(0, &[-2i32, -1]).expect("nothing stands in the way");
             other.resize(&[4]).expect("nothing stands in the way");
         }));
         change(&array)?;
-        for array in [array, hierarchy.array(&path("/a"))?] {
+        for array in [array, hierarchy.array(path("/a"))?] {
             assert_eq!(array.read::<i32>(..)?, [-2, -1, 1, 2, 9, 9]);
         }
     }
@@ -286,10 +286,10 @@ fn writers_at_both_ends_lose_nothing() -> Result<()> {
     const ROUNDS: i32 = 25;
     for dialect in DIALECTS {
         let (store, hierarchy) = hierarchy(dialect);
-        let array = hierarchy.create_array(&path("/a")).shape(&[1]).fill_value(-1i64);
+        let array = hierarchy.create_array(path("/a")).shape(&[1]).fill_value(-1i64);
         let array = array.data_type(CoreType::Int32).grid(offset(&[5], &[3], &[1])).create()?;
         array.write(.., &[-7i32])?;
-        let open = || Hierarchy::open(store.clone(), &knowing())?.array(&path("/a"));
+        let open = || Hierarchy::open(store.clone(), &knowing())?.array(path("/a"));
         thread::scope(|scope| {
             for writer in 0..4 {
                 let array = open().expect("it is there");

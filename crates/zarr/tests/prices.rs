@@ -22,7 +22,7 @@ fn path(text: &str) -> NodePath {
 }
 
 fn create(hierarchy: &Hierarchy, at: &str) -> zarr::Array {
-    let builder = hierarchy.create_array(&path(at)).shape(&[4]).chunks(&[2]);
+    let builder = hierarchy.create_array(path(at)).shape(&[4]).chunks(&[2]);
     // The look for leftovers is tested separately (decision 0139).
     builder.data_type_named("int16").purge(false).create().unwrap()
 }
@@ -33,10 +33,10 @@ fn a_new_node_is_one_set() {
     let (hierarchy, calls) = watched();
     create(&hierarchy, "/foo/bar");
     assert_eq!(calls.take(), ["create meta/root/foo/bar.array.json"]);
-    hierarchy.create_group(&path("/x/y/z"), Object::new()).unwrap();
+    hierarchy.create_group(path("/x/y/z"), Object::new()).unwrap();
     assert_eq!(calls.take(), ["create meta/root/x/y/z.group.json"]);
     // Creating over what is there costs the same, and is refused.
-    let again = hierarchy.create_group(&path("/x/y/z"), Object::new());
+    let again = hierarchy.create_group(path("/x/y/z"), Object::new());
     assert_eq!(again.unwrap_err().kind(), ErrorKind::Exists);
     assert_eq!(calls.take(), ["create meta/root/x/y/z.group.json"]);
 }
@@ -46,7 +46,7 @@ fn a_new_node_is_one_set() {
 fn looking_for_leftovers_is_one_listing() {
     let (hierarchy, calls) = watched();
     let builder = || {
-        let builder = hierarchy.create_array(&path("/foo/bar")).shape(&[4]).chunks(&[2]);
+        let builder = hierarchy.create_array(path("/foo/bar")).shape(&[4]).chunks(&[2]);
         builder.data_type_named("int16")
     };
     builder().create().unwrap().write(.., &[1i16, 2, 3, 4]).unwrap();
@@ -71,7 +71,7 @@ fn a_chunk_is_one_call() {
     let mut options = OpenOptions::new(zarr::standard()).read_write();
     options.options.guard = Guard::Off;
     let unguarded = Hierarchy::open(hierarchy.store().clone(), &options).unwrap();
-    let unguarded = unguarded.array(&path("/a")).unwrap();
+    let unguarded = unguarded.array(path("/a")).unwrap();
     calls.take();
     unguarded.write(0..2, &[1i16, 2]).unwrap();
     assert_eq!(calls.take(), ["put_unchecked data/root/a/c0"]);
@@ -89,20 +89,20 @@ fn children_and_trees_are_one_listing() {
     for at in ["/foo/baz/qux", "/foo/a"] {
         create(&hierarchy, at);
     }
-    hierarchy.create_group(&path("/foo/bar"), Object::new()).unwrap();
+    hierarchy.create_group(path("/foo/bar"), Object::new()).unwrap();
     calls.take();
-    let children = hierarchy.children(&path("/foo")).unwrap();
+    let children = hierarchy.children(path("/foo")).unwrap();
     let found: Vec<_> = children.iter().map(|c| (c.path.as_str(), c.kind, c.implicit)).collect();
     let (group, array) = (Some(NodeKind::Group), Some(NodeKind::Array));
     let expected =
         [("/foo/a", array, false), ("/foo/bar", group, false), ("/foo/baz", group, true)];
     assert_eq!(found, expected);
     assert_eq!(calls.take(), ["list_dir meta/root/foo/"]);
-    assert_eq!(hierarchy.children(&path("/")).unwrap().len(), 1);
+    assert_eq!(hierarchy.children(path("/")).unwrap().len(), 1);
     assert_eq!(calls.take(), ["list_dir meta/root/"]);
-    assert_eq!(hierarchy.tree(&path("/")).unwrap().len(), 6);
+    assert_eq!(hierarchy.tree(path("/")).unwrap().len(), 6);
     assert_eq!(calls.take(), ["list_prefix meta/"]);
-    assert_eq!(hierarchy.tree(&path("/foo/baz")).unwrap().len(), 2);
+    assert_eq!(hierarchy.tree(path("/foo/baz")).unwrap().len(), 2);
     assert_eq!(calls.take(), ["list_prefix meta/"]);
 }
 
@@ -116,13 +116,13 @@ fn a_node_is_looked_for_in_the_stated_order() {
     let gets = |at: &str| {
         [format!("get meta/root{at}.array.json"), format!("get meta/root{at}.group.json")]
     };
-    assert!(hierarchy.array(&path("/foo/baz/qux")).is_ok());
+    assert!(hierarchy.array(path("/foo/baz/qux")).is_ok());
     assert_eq!(calls.take(), gets("/foo/baz/qux"));
-    assert!(hierarchy.group(&path("/foo/baz")).unwrap().metadata().implicit);
+    assert!(hierarchy.group(path("/foo/baz")).unwrap().metadata().implicit);
     let mut expected = gets("/foo/baz").to_vec();
     expected.push("list_dir meta/root/foo/baz/".into());
     assert_eq!(calls.take(), expected);
-    assert_eq!(hierarchy.node(&path("/foo/zap")).unwrap_err().kind(), ErrorKind::NotFound);
+    assert_eq!(hierarchy.node(path("/foo/zap")).unwrap_err().kind(), ErrorKind::NotFound);
     assert_eq!(calls.take().last().unwrap(), "list_dir meta/root/foo/zap/");
 }
 
@@ -134,7 +134,7 @@ fn erasing_begins_with_the_documents() {
         create(&hierarchy, at).write(.., &[1i16, 2, 3, 4]).unwrap();
     }
     calls.take();
-    hierarchy.erase(&path("/x")).unwrap();
+    hierarchy.erase(path("/x")).unwrap();
     let calls = calls.take();
     let erasing: Vec<&str> =
         calls.iter().map(String::as_str).filter(|call| call.starts_with("erase")).collect();
@@ -145,7 +145,7 @@ fn erasing_begins_with_the_documents() {
         "erase_prefix data/root/x/",
     ];
     assert_eq!(erasing, expected);
-    assert_eq!(hierarchy.array(&path("/xy")).unwrap().read::<i16>(..).unwrap(), [1, 2, 3, 4]);
+    assert_eq!(hierarchy.array(path("/xy")).unwrap().read::<i16>(..).unwrap(), [1, 2, 3, 4]);
 }
 
 /// D-162: a hierarchy of 10,000 arrays lists in one pass.
@@ -156,7 +156,7 @@ fn ten_thousand_arrays_are_one_listing() {
         create(&hierarchy, &format!("/g{}/a{n}", n % 100));
     }
     calls.take();
-    let tree = hierarchy.tree(&path("/")).unwrap();
+    let tree = hierarchy.tree(path("/")).unwrap();
     assert_eq!(tree.len(), 1 + 100 + 10_000);
     assert_eq!(tree.iter().filter(|child| child.kind == Some(NodeKind::Array)).count(), 10_000);
     assert_eq!(calls.take().len(), 1);
@@ -185,7 +185,7 @@ fn siblings_created_at_once_are_all_there() {
         keys.iter().map(|key| key.as_str()).partition(|key| key.ends_with(".array.json"));
     assert_eq!(arrays.len(), THREADS * EACH);
     assert_eq!(others, ["meta/root.group.json", "zarr.json"]);
-    assert_eq!(hierarchy.children(&path("/g")).unwrap().len(), THREADS * EACH);
+    assert_eq!(hierarchy.children(path("/g")).unwrap().len(), THREADS * EACH);
 }
 
 /// D-130, row 23: whatever is done, keys are `zarr.json` or below `meta/` and `data/`, as zarr-python's stores
@@ -199,11 +199,11 @@ fn no_other_keys_are_touched() {
     array.append(0, &[5i16, 6, 7]).unwrap();
     array.update_attributes(|attributes| drop(attributes.insert("k", 1u64))).unwrap();
     assert_eq!(array.read::<i16>(..).unwrap(), [1, 2, 3, 5, 6, 7]);
-    hierarchy.group(&path("/g")).unwrap().update_attributes(|_| ()).unwrap();
-    let builder = hierarchy.create_array(&path("/s")).shape(&[]).data_type_named("u1");
+    hierarchy.group(path("/g")).unwrap().update_attributes(|_| ()).unwrap();
+    let builder = hierarchy.create_array(path("/s")).shape(&[]).data_type_named("u1");
     builder.purge(true).create().unwrap().write((), &[1u8]).unwrap();
-    hierarchy.tree(&path("/")).unwrap();
-    hierarchy.erase(&path("/g")).unwrap();
+    hierarchy.tree(path("/")).unwrap();
+    hierarchy.erase(path("/g")).unwrap();
     let ours = |call: &&String| {
         let (_, key) = call.split_once(' ').unwrap();
         key == "zarr.json" || key.starts_with("meta/") || key.starts_with("data/root/")

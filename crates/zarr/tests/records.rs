@@ -45,7 +45,7 @@ fn folder() -> (tempfile::TempDir, String) {
 }
 
 fn create(hierarchy: &Hierarchy, words: &str) -> Result<Array> {
-    let array = hierarchy.create_array(&"/a".parse()?).shape(&[10]).chunks(&[4]);
+    let array = hierarchy.create_array("/a").shape(&[10]).chunks(&[4]);
     array.data_type_named(words).codec(zarr::codec("zlib:1")?).create()
 }
 
@@ -62,7 +62,7 @@ fn structs_are_elements() -> Result<()> {
     {
         for words in [WORDS, &WORDS.replace('<', ">"), &WORDS.replace('>', "<")] {
             let (_folder, path) = folder();
-            let array = zarr::create(&path, dialect)?.create_array(&"/a".parse()?).shape(&[10]);
+            let array = zarr::create(&path, dialect)?.create_array("/a").shape(&[10]);
             let array = array.chunks(&[4]).data_type_named(words).codec(zarr::codec(codec)?);
             let array = array.create()?;
             let data: Vec<Outer> = (0..10).map(outer).collect();
@@ -103,7 +103,7 @@ fn fields_are_read_and_written_by_themselves() -> Result<()> {
     for dialect in DIALECTS {
         let (_folder, path) = folder();
         let hierarchy = zarr::create(&path, dialect)?;
-        let array = hierarchy.create_array(&"/a".parse()?).shape(&[5, 3]).chunks(&[2, 2]);
+        let array = hierarchy.create_array("/a").shape(&[5, 3]).chunks(&[2, 2]);
         let array = array.data_type_named(WORDS).create()?;
         array.write_field("b", (1..4, ..), &[0.5; 9])?;
         array.write_field("e.x", (.., 1), &[1i16, -2, 3, -4, 5])?;
@@ -133,7 +133,7 @@ fn fields_are_read_and_written_by_themselves() -> Result<()> {
 }
 
 fn create_plain(hierarchy: &Hierarchy) -> Result<Array> {
-    hierarchy.create_array(&"/p".parse()?).shape(&[2]).data_type_named("float64").create()
+    hierarchy.create_array("/p").shape(&[2]).data_type_named("float64").create()
 }
 
 /// Z2-035: a field with a shape has several elements in each record.
@@ -148,8 +148,8 @@ fn a_field_with_a_shape_is_read_and_written_whole() -> Result<()> {
     assert_eq!(array.read_field::<u8>("n", 2..6)?, [0, 8, 9, 0]);
     assert!(array.write_field("q", 0, &[1i16; 5]).is_err());
     let cannot = zarr::create("memory://", Dialect::V3)?;
-    let from = array.hierarchy().node(&"/a".parse()?)?;
-    let refused = zarr::copy(&from, &cannot, &"/a".parse()?, &CopyOptions::default()).unwrap_err();
+    let from = array.hierarchy().node("/a")?;
+    let refused = zarr::copy(&from, &cannot, "/a", &CopyOptions::default()).unwrap_err();
     assert!(
         refused.to_string().contains("the data type `{n: uint8, q: int16[2, 3]}`"),
         "{refused}"
@@ -161,7 +161,7 @@ fn a_field_with_a_shape_is_read_and_written_whole() -> Result<()> {
 #[test]
 fn a_field_lies_over_the_fill_value() -> Result<()> {
     let (_folder, path) = folder();
-    let array = zarr::create(&path, Dialect::V3)?.create_array(&"/a".parse()?).shape(&[3]);
+    let array = zarr::create(&path, Dialect::V3)?.create_array("/a").shape(&[3]);
     let array = array.data_type_named(r#"[["a","<i4"],["b",">i2"]]"#);
     let fill = Json::parse(br#"{"a":7,"b":-1}"#).expect("JSON");
     let array = array.fill_value(fill).create()?;
@@ -181,7 +181,7 @@ fn writers_of_different_fields_lose_nothing() -> Result<()> {
     for dialect in DIALECTS {
         let (_folder, path) = folder();
         let hierarchy = zarr::create(&path, dialect)?;
-        let array = hierarchy.create_array(&"/a".parse()?).shape(&[6]).chunks(&[6]);
+        let array = hierarchy.create_array("/a").shape(&[6]).chunks(&[6]);
         array
             .data_type_named(r#"[["a","<i4"],["b",">i4"],["c",[["d","<i4"],["e","<i4"]]]]"#)
             .create()?;
@@ -200,7 +200,7 @@ fn writers_of_different_fields_lose_nothing() -> Result<()> {
             })
         });
         workers.into_iter().try_for_each(|worker| worker.join().expect("no panic"))?;
-        let array = hierarchy.array(&"/a".parse()?)?;
+        let array = hierarchy.array("/a")?;
         for field in fields {
             assert_eq!(array.read_field::<i32>(field, ..)?, [ROUNDS; 6], "{dialect} {field}");
         }
@@ -215,7 +215,7 @@ fn an_unguarded_field_leaves_the_others() -> Result<()> {
     create(&zarr::create(&path, Dialect::V2)?, WORDS)?.write(.., &[outer(5); 10])?;
     let options = OpenOptions::new(zarr::standard()).read_write().guard(Guard::Off);
     let (hierarchy, _) = Hierarchy::locate(&path, &options)?;
-    let array = hierarchy.array(&"/a".parse()?)?;
+    let array = hierarchy.array("/a")?;
     array.write_field("a", .., &[1; 10])?;
     assert_eq!(array.read::<Outer>(9)?, [Outer { a: 1, ..outer(5) }]);
     Ok(())
@@ -225,33 +225,33 @@ fn an_unguarded_field_leaves_the_others() -> Result<()> {
 #[test]
 fn conversion_keeps_values_and_names() -> Result<()> {
     let from = zarr::create("memory://", Dialect::V2)?;
-    let made = from.create_array(&"/a".parse()?).shape(&[10]).chunks(&[4]).data_type_named(WORDS);
+    let made = from.create_array("/a").shape(&[10]).chunks(&[4]).data_type_named(WORDS);
     let fill = Json::from("CQAAAEAEAAAAAAAAZgAAAAAAAABwcQABAgE=");
     let array = made.fill_value(fill).create()?;
     array.write(0..7, &(0..7).map(outer).collect::<Vec<_>>())?;
     let expected = le_hex(&array)?;
-    let mut node = from.node(&"/a".parse()?)?;
+    let mut node = from.node("/a")?;
     let mut kept = Vec::new();
     for to in [Dialect::Draft, Dialect::V2, Dialect::V3, Dialect::Draft, Dialect::V3, Dialect::V2] {
         let target = zarr::create("memory://", to)?;
-        zarr::copy(&node, &target, &"/a".parse()?, &CopyOptions::default())?;
-        let copied = target.array(&"/a".parse()?)?;
+        zarr::copy(&node, &target, "/a", &CopyOptions::default())?;
+        let copied = target.array("/a")?;
         assert_eq!(copied.data_type(), array.data_type());
         assert_eq!(copied.metadata().fill_value, array.metadata().fill_value);
         assert_eq!(le_hex(&copied)?, expected);
         assert_eq!(copied.read::<Outer>(..)?, array.read::<Outer>(..)?);
         kept.push(copied.metadata().declared_type.to_string().contains(">f8"));
-        node = target.node(&"/a".parse()?)?;
+        node = target.node("/a")?;
     }
     // Final v3 has one byte order for all fields, and then it is gone.
     assert_eq!(kept, [true, true, false, false, false, false]);
-    let big = from.create_array(&"/big".parse()?).shape(&[1]);
+    let big = from.create_array("/big").shape(&[1]);
     let big = big.data_type_named(r#"[["a",">i4"],["b",">f8"]]"#).create()?;
     assert_eq!(big.metadata().endian(), Endian::Big);
     let target = zarr::create("memory://", Dialect::V3)?;
-    let node = from.node(&"/big".parse()?)?;
-    zarr::copy(&node, &target, &"/big".parse()?, &CopyOptions::default())?;
-    assert_eq!(target.array(&"/big".parse()?)?.metadata().endian(), Endian::Big);
+    let node = from.node("/big")?;
+    zarr::copy(&node, &target, "/big", &CopyOptions::default())?;
+    assert_eq!(target.array("/big")?.metadata().endian(), Endian::Big);
     Ok(())
 }
 
@@ -267,8 +267,8 @@ fn the_old_name_is_not_written() -> Result<()> {
         "fill_value":"AACAPwAAAEA=","codecs":[{"name":"bytes"}],"attributes":{}}"#;
     std::fs::write(format!("{path}/zarr.json"), document).expect("a document");
     let target = zarr::create("memory://", Dialect::V3)?;
-    zarr::copy(&zarr::open(&path)?, &target, &"/a".parse()?, &CopyOptions::default())?;
-    let metadata = target.array(&"/a".parse()?)?.metadata();
+    zarr::copy(&zarr::open(&path)?, &target, "/a", &CopyOptions::default())?;
+    let metadata = target.array("/a")?.metadata();
     assert!(metadata.declared_type.to_string().contains(r#""name":"struct""#));
     assert_eq!(metadata.declared_fill.to_string(), r#"{"x":1.0,"y":2.0}"#);
     Ok(())
@@ -279,7 +279,7 @@ async fn callers_that_wait_have_fields_too() -> Result<()> {
     let (_folder, path) = folder();
     let blocking = create(&zarr::create(&path, Dialect::V2)?, WORDS)?;
     let hierarchy = blocking.hierarchy().as_async();
-    let array = hierarchy.array(&"/a".parse()?).await?;
+    let array = hierarchy.array("/a").await?;
     let data: Vec<Outer> = (0..10).map(outer).collect();
     array.write(.., data.clone()).await?;
     assert_eq!(array.read::<Outer>(2..9).await?, data[2..9]);

@@ -27,7 +27,7 @@ fn array(axes: &[&str], shape: &[u64], codecs: &[&str]) -> Result<Array> {
         axes.iter().map(|text| Json::parse(text.as_bytes()).expect("JSON")).collect();
     let grid = Arc::new(RectilinearGrid::new(&axes, shape)?);
     let hierarchy = hierarchy(Dialect::V3)?;
-    let builder = hierarchy.create_array(&path()).shape(shape).grid(grid);
+    let builder = hierarchy.create_array(path()).shape(shape).grid(grid);
     let mut builder = builder.data_type_named("int16").fill_value(7u64);
     for codec in codecs {
         builder = builder.codec(zarr::codec(codec)?);
@@ -81,19 +81,19 @@ fn other_dialects_have_none() -> Result<()> {
     let array = array(&["[1,2,3]"], &[6], &[])?;
     let elements = [1i16, 2, 3, 4, 5, 6];
     array.write(.., &elements)?;
-    let node = array.hierarchy().node(&path())?;
+    let node = array.hierarchy().node(path())?;
     for dialect in [Dialect::V2, Dialect::Draft] {
         let target = hierarchy(dialect)?;
-        let refused = zarr::copy(&node, &target, &path(), &CopyOptions::default());
+        let refused = zarr::copy(&node, &target, path(), &CopyOptions::default());
         assert_eq!(refused.expect_err("no words").kind(), ErrorKind::Unsupported, "{dialect}");
         let options = CopyOptions { chunks: Some(vec![4]), ..CopyOptions::default() };
-        zarr::copy(&node, &target, &path(), &options)?;
-        assert_eq!(target.array(&path())?.read::<i16>(..)?, elements, "{dialect}");
+        zarr::copy(&node, &target, path(), &options)?;
+        assert_eq!(target.array(path())?.read::<i16>(..)?, elements, "{dialect}");
     }
     let target = hierarchy(Dialect::V3)?;
-    zarr::copy(&node, &target, &path(), &CopyOptions::default())?;
-    assert_eq!(target.array(&path())?.chunk_shape(), None);
-    assert_eq!(target.array(&path())?.read::<i16>(..)?, elements);
+    zarr::copy(&node, &target, path(), &CopyOptions::default())?;
+    assert_eq!(target.array(path())?.chunk_shape(), None);
+    assert_eq!(target.array(path())?.read::<i16>(..)?, elements);
     Ok(())
 }
 

@@ -40,14 +40,14 @@ fn chunks_that_cannot_be() -> Result<()> {
             (vec![], vec![1]),
             (vec![4, 4], vec![u64::MAX, u64::MAX]),
         ] {
-            let builder = hierarchy.create_array(&path("/a")).shape(&shape).chunks(&chunks);
+            let builder = hierarchy.create_array(path("/a")).shape(&shape).chunks(&chunks);
             let refused = builder.data_type_named("int16").create();
             let Err(error) = refused else { panic!("{dialect}: {shape:?} in {chunks:?}") };
             assert_eq!(error.kind(), ErrorKind::Argument, "{dialect}: {shape:?}: {error}");
         }
         assert_eq!(keys(&hierarchy), before, "{dialect}");
         // No length at all is one; an axis that is there to grow has long chunks (decision 0145).
-        let builder = hierarchy.create_array(&path("/a")).shape(&[0, 4]).data_type_named("int16");
+        let builder = hierarchy.create_array(path("/a")).shape(&[0, 4]).data_type_named("int16");
         assert_eq!(builder.create()?.chunk_shape(), Some(vec![1 << 17, 4]), "{dialect}");
     }
     Ok(())
@@ -58,11 +58,11 @@ fn chunks_that_cannot_be() -> Result<()> {
 fn nothing_lies_below_an_array() -> Result<()> {
     for dialect in [Dialect::V3, Dialect::V2] {
         let hierarchy = hierarchy(dialect)?;
-        hierarchy.create_array(&path("/a")).shape(&[4]).data_type_named("u1").create()?;
+        hierarchy.create_array(path("/a")).shape(&[4]).data_type_named("u1").create()?;
         let before = keys(&hierarchy);
         for below in ["/a/b", "/a/b/c", "/a/c/0"] {
-            assert!(hierarchy.create_group(&path(below), Object::new()).is_err(), "{below}");
-            let builder = hierarchy.create_array(&path(below)).shape(&[4]);
+            assert!(hierarchy.create_group(path(below), Object::new()).is_err(), "{below}");
+            let builder = hierarchy.create_array(path(below)).shape(&[4]);
             assert!(builder.data_type_named("u1").create().is_err(), "{below}");
         }
         assert_eq!(keys(&hierarchy), before, "{dialect}");
@@ -84,9 +84,9 @@ fn names_that_are_taken() -> Result<()> {
         let hierarchy = hierarchy(dialect)?;
         let before = keys(&hierarchy);
         for at in paths {
-            let refused = hierarchy.create_group(&path(at), Object::new());
+            let refused = hierarchy.create_group(path(at), Object::new());
             assert_eq!(refused.expect_err(at).kind(), ErrorKind::Argument, "{at}");
-            let builder = hierarchy.create_array(&path(at)).shape(&[4]).data_type_named("u1");
+            let builder = hierarchy.create_array(path(at)).shape(&[4]).data_type_named("u1");
             assert_eq!(builder.create().expect_err(at).kind(), ErrorKind::Argument, "{at}");
         }
         assert_eq!(keys(&hierarchy), before, "{dialect}");
@@ -102,16 +102,16 @@ fn names_that_are_taken() -> Result<()> {
 fn overwriting_erases_first() -> Result<()> {
     for dialect in DIALECTS {
         let hierarchy = hierarchy(dialect)?;
-        hierarchy.create_group(&path("/g"), Object::new().with("keep", 1u64))?;
-        hierarchy.create_group(&path("/g/a"), Object::new().with("old", 1u64))?;
-        let builder = hierarchy.create_array(&path("/g/a/x")).shape(&[4]).chunks(&[2]);
+        hierarchy.create_group(path("/g"), Object::new().with("keep", 1u64))?;
+        hierarchy.create_group(path("/g/a"), Object::new().with("old", 1u64))?;
+        let builder = hierarchy.create_array(path("/g/a/x")).shape(&[4]).chunks(&[2]);
         builder.data_type_named("u1").create()?.write(.., &[1u8, 2, 3, 4])?;
-        let builder = hierarchy.create_array(&path("/g/a")).shape(&[4]).data_type_named("u1");
+        let builder = hierarchy.create_array(path("/g/a")).shape(&[4]).data_type_named("u1");
         let array = builder.overwrite(true).create()?;
         assert_eq!(array.read::<u8>(..)?, [0; 4], "{dialect}");
-        assert!(array.attributes().is_empty() && hierarchy.node(&path("/g/a/x")).is_err());
+        assert!(array.attributes().is_empty() && hierarchy.node(path("/g/a/x")).is_err());
         assert!(keys(&hierarchy).iter().all(|key| !key.contains("a/x")), "{dialect}");
-        assert!(hierarchy.group(&path("/g"))?.attributes().contains("keep"), "{dialect}");
+        assert!(hierarchy.group(path("/g"))?.attributes().contains("keep"), "{dialect}");
     }
     Ok(())
 }

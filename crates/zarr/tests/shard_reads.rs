@@ -46,8 +46,7 @@ fn path() -> NodePath {
 
 /// Shards of 4 × 4 inner chunks of 5 × 5 bytes each, uncompressed; 2 × 2 of them.
 fn plain(hierarchy: &Hierarchy) -> Array {
-    let builder =
-        hierarchy.create_array(&path()).shape(&[40, 40]).chunks(&[5, 5]).shards(&[20, 20]);
+    let builder = hierarchy.create_array(path()).shape(&[40, 40]).chunks(&[5, 5]).shards(&[20, 20]);
     let array = builder.data_type_named("uint8").create().unwrap();
     let elements: Vec<u8> = (0..1600u32).map(|n| (n % 251 + 1) as u8).collect();
     array.write(.., &elements).unwrap();
@@ -75,7 +74,7 @@ fn an_index_is_fetched_once_for_a_handle() -> Result<()> {
     assert_eq!(sizes(&calls), [INDEX, CHUNK, CHUNK, CHUNK, CHUNK]);
     assert_eq!(array.clone().read::<u8>((1, 1))?, [element(1, 1)]);
     assert_eq!(sizes(&calls), [CHUNK], "a clone is the same handle");
-    let other = hierarchy.array(&path())?;
+    let other = hierarchy.array(path())?;
     assert_eq!(other.read::<u8>((1, 1))?, [element(1, 1)]);
     assert_eq!(sizes(&calls), [INDEX, CHUNK], "another handle begins anew");
     // Another writer replaced the object: the cached index is that of the old one.
@@ -125,7 +124,7 @@ fn indices_of_files_are_remembered_once_no_other_file_can_look_like_them() -> Re
     let (store, calls) = logged(from_sync(FilesystemStore::new(folder.path())));
     let hierarchy = create(store, &options());
     let array = plain(&hierarchy);
-    let other = hierarchy.array(&path())?;
+    let other = hierarchy.array(path())?;
     for round in 0..3u8 {
         std::thread::sleep(Duration::from_millis(150));
         sizes(&calls);
@@ -159,7 +158,7 @@ fn nested_shards_are_read_by_their_inner_indices() -> Result<()> {
         "codecs":[{inner}],
         "index_codecs":[{{"name":"bytes","configuration":{{"endian":"little"}}}},{{"name":"crc32c"}}]}}}}"#
     );
-    let builder = hierarchy.create_array(&path()).shape(&[40, 40]).chunks(&[20, 20]);
+    let builder = hierarchy.create_array(path()).shape(&[40, 40]).chunks(&[20, 20]);
     let builder = builder.data_type_named("uint8").codec(zarr::codec(&outer)?);
     let array = builder.create()?;
     let elements: Vec<u8> = (0..1600u32).map(|n| (n % 251 + 1) as u8).collect();
@@ -217,7 +216,7 @@ fn points_and_regions_cost_the_index_and_the_inner_chunks_they_touch() -> Result
             a.min(b)..a.max(b)
         };
         let (rows, columns) = (within(), within());
-        let array = hierarchy.array(&path())?;
+        let array = hierarchy.array(path())?;
         calls.take();
         let found = array.read::<u8>(&Region::new([rows.clone(), columns.clone()]))?;
         let inside = |row: u64| columns.clone().map(move |column| element(row, column));
@@ -267,7 +266,7 @@ fn a_thousand_points_of_a_large_array_cost_no_byte_more_than_they_must() -> Resu
     let memory = MemoryStore::new();
     let (store, calls) = logged(from_sync(memory.clone()));
     let hierarchy = create(store, &options());
-    let builder = hierarchy.create_array(&path()).shape(&[LEN, LEN]).chunks(&[INNER, INNER]);
+    let builder = hierarchy.create_array(path()).shape(&[LEN, LEN]).chunks(&[INNER, INNER]);
     let builder = builder.shards(&[SHARD, SHARD]).data_type_named("uint8");
     let array = builder.codec(zarr::codec("zstd:1")?).create()?;
     let element = |row: u64, column: u64| match (row / INNER + column / INNER) % 3 {
@@ -324,7 +323,7 @@ fn scattered_elements_cost_the_index_and_the_inner_chunks_they_touch() -> Result
     for f_order in [false, true] {
         let (store, calls) = logged(from_sync(MemoryStore::new()));
         let hierarchy = create(store, &options());
-        let builder = hierarchy.create_array(&path()).shape(&[SIDE, SIDE]).chunks(&[5, 5]);
+        let builder = hierarchy.create_array(path()).shape(&[SIDE, SIDE]).chunks(&[5, 5]);
         let builder = builder.shards(&[100, 100]).f_order(f_order).data_type_named("uint8");
         let array = builder.create()?;
         let element = |row: u64, column: u64| ((row * SIDE + column) % 251 + 1) as u8;
@@ -369,7 +368,7 @@ fn scattered_elements_cost_the_index_and_the_inner_chunks_they_touch() -> Result
             }
             for waits in [false, true] {
                 let (array, waiting) =
-                    (hierarchy.array(&path())?, runtime.block_on(waiting.array(&path()))?);
+                    (hierarchy.array(path())?, runtime.block_on(waiting.array(&path()))?);
                 calls.take();
                 let found = if waits {
                     runtime.block_on(waiting.read::<u8>(&selection))?
@@ -567,7 +566,7 @@ fn a_version_is_checked_without_a_request_of_its_own() -> Result<()> {
     let index = r#"{"name":"sharding_indexed","configuration":{"chunk_shape":[1],
         "codecs":[{"name":"bytes"}],
         "index_codecs":[{"name":"bytes","configuration":{"endian":"little"}}]}}"#;
-    let builder = hierarchy.create_array(&path()).shape(&[3]).chunks(&[3]);
+    let builder = hierarchy.create_array(path()).shape(&[3]).chunks(&[3]);
     let array = builder.data_type_named("uint8").codec(zarr::codec(index)?).create()?;
     array.write(.., &[7u8, 9, 11])?;
     let requests = || std::mem::take(&mut *remote.requests.lock().unwrap());

@@ -39,7 +39,7 @@ fn on_disk(kind: &str, folder: &Path) -> Arc<dyn Store> {
 
 fn create(store: Arc<dyn Store>) -> Hierarchy {
     let hierarchy = Hierarchy::create(store, of_dialect(Dialect::V3), &options()).unwrap();
-    let builder = hierarchy.create_array(&path()).shape(&SHAPE).chunks(&[4, 4]).shards(&SHAPE);
+    let builder = hierarchy.create_array(path()).shape(&SHAPE).chunks(&[4, 4]).shards(&SHAPE);
     let builder = builder.data_type_named("uint64").codec(zarr::codec("gzip:1").unwrap());
     let array = builder.create().unwrap();
     array.write(.., &version(1)).unwrap();
@@ -99,7 +99,7 @@ fn read_while(array: &Array, write: impl FnOnce()) {
 #[test]
 fn threads_see_one_version_in_memory() {
     let hierarchy = create(from_sync(MemoryStore::new()));
-    let (array, other) = (hierarchy.array(&path()).unwrap(), hierarchy.array(&path()).unwrap());
+    let (array, other) = (hierarchy.array(path()).unwrap(), hierarchy.array(path()).unwrap());
     read_while(&array, || replace(&array, 2..150));
     read_while(&array, || replace(&other, 150..300));
 }
@@ -108,7 +108,7 @@ fn threads_see_one_version_in_memory() {
 fn callers_that_wait_see_one_version() {
     let hierarchy = create(from_sync(MemoryStore::new()));
     let waiting = hierarchy.as_async();
-    let writer = hierarchy.array(&path()).unwrap();
+    let writer = hierarchy.array(path()).unwrap();
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
         scope.spawn(|| {
@@ -143,7 +143,7 @@ fn one_version_on_disk(kind: &str, test: &str) {
     if let Some(folder) = env::var_os(FOLDER) {
         let store = on_disk(kind, Path::new(&folder));
         let hierarchy = Hierarchy::open(store, &options()).unwrap();
-        let array = hierarchy.array(&path()).unwrap();
+        let array = hierarchy.array(path()).unwrap();
         for round in 0..6 {
             replace(&array, round * 20..round * 20 + 20);
             // Long enough for readers to remember the index.
@@ -153,7 +153,7 @@ fn one_version_on_disk(kind: &str, test: &str) {
     }
     let folder = tempfile::tempdir().unwrap();
     let hierarchy = create(on_disk(kind, folder.path()));
-    let array = hierarchy.array(&path()).unwrap();
+    let array = hierarchy.array(path()).unwrap();
     read_while(&array, || {
         let mut child = Command::new(env::current_exe().unwrap());
         child.args([test, "--exact"]);

@@ -63,7 +63,7 @@ fn two_threads_decode_one_shard() -> Result<()> {
     let format = zarr::format::of_dialect(Dialect::V3);
     let written = Hierarchy::create(local.clone(), format, &options)?;
     let inner = 1u64 << 16;
-    let array = written.create_array(&path("/a")).shape(&[inner * 4]).chunks(&[inner]);
+    let array = written.create_array(path("/a")).shape(&[inner * 4]).chunks(&[inner]);
     let array = array.shards(&[inner * 4]).data_type_named("uint8");
     let array = array.codec(CodecSpec::v3("test.meeting", Object::new())).create()?;
     let elements: Vec<u8> = (0..inner * 4).map(|n| (n % 251) as u8).collect();
@@ -73,7 +73,7 @@ fn two_threads_decode_one_shard() -> Result<()> {
     for store in [local.clone(), Arc::new(Remote(local))] {
         let hierarchy = Hierarchy::open(store, &options)?;
         let (array, waiting) = (
-            hierarchy.array(&path("/a"))?,
+            hierarchy.array(path("/a"))?,
             runtime.block_on(hierarchy.as_async().array(&path("/a")))?,
         );
         // All of the shard, and a part of it.

@@ -36,7 +36,7 @@ fn shard_of(hierarchy: &Hierarchy, shape: u64, inner: u64, location: &str) -> Re
         "codecs":[{{"name":"bytes"}}],"index_location":"{location}",
         "index_codecs":[{{"name":"bytes","configuration":{{"endian":"little"}}}}]}}}}"#
     );
-    let builder = hierarchy.create_array(&path()).shape(&[shape]).chunks(&[shape]);
+    let builder = hierarchy.create_array(path()).shape(&[shape]).chunks(&[shape]);
     builder.data_type_named("uint8").codec(zarr::codec(&codec)?).create()
 }
 
@@ -159,7 +159,7 @@ fn watched(store: Arc<dyn Store>, codec: &str) -> Result<Array> {
         });
     });
     let hierarchy = create(store, &OpenOptions::new(registry).read_write());
-    let builder = hierarchy.create_array(&path()).shape(&[32]).chunks(&[2]).shards(&[16]);
+    let builder = hierarchy.create_array(path()).shape(&[32]).chunks(&[2]).shards(&[16]);
     builder.data_type_named("uint8").codec(zarr::codec(codec)?).create()
 }
 
@@ -226,7 +226,7 @@ fn peak() -> Option<u64> {
 fn alone(test: &str, folder: &Path, work: impl FnOnce(Array)) {
     if env::var_os(FOLDER).is_some() {
         let store = from_sync(FilesystemStore::new(folder));
-        work(Hierarchy::open(store, &options()).unwrap().array(&path()).unwrap());
+        work(Hierarchy::open(store, &options()).unwrap().array(path()).unwrap());
         return;
     }
     let mut child = Command::new(env::current_exe().unwrap());
@@ -271,7 +271,7 @@ fn a_large_shard_is_changed_without_being_held() {
     };
     change();
     let Some((_folder, hierarchy)) = parent else { return };
-    let array = hierarchy.array(&path()).unwrap();
+    let array = hierarchy.array(path()).unwrap();
     let check = || {
         let found = array.read::<u8>(100 * MIB - 1..100 * MIB + 11).unwrap();
         assert_eq!(found[1..11], [9; 10]);
@@ -297,6 +297,6 @@ fn a_large_shard_is_written_without_being_held_twice() {
     let Some((_folder, hierarchy)) = parent else { return };
     let shard = stored(&hierarchy);
     assert!(shard[..elements.len()] == elements[..], "inner chunks follow each other");
-    let array = hierarchy.array(&path()).unwrap();
+    let array = hierarchy.array(path()).unwrap();
     assert_eq!(array.read::<u8>(5 * MIB..5 * MIB + 9).unwrap()[..], elements[5 << 20..][..9]);
 }

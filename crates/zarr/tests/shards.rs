@@ -25,7 +25,7 @@ fn path(text: &str) -> NodePath {
 
 fn sharded(hierarchy: &Hierarchy, f_order: bool) -> Array {
     hierarchy
-        .create_array(&path("/a"))
+        .create_array(path("/a"))
         .shape(&[20, 30])
         .chunks(&[2, 5])
         .shards(&[8, 10])
@@ -117,7 +117,7 @@ fn shards_come_and_go_when_arrays_are_copied() -> Result<()> {
     for f_order in [false, true] {
         let at = if f_order { "/f" } else { "/c" };
         let elements: Vec<u16> = (0..600).map(|n| n % 91).collect();
-        from.create_array(&path(at))
+        from.create_array(path(at))
             .shape(&[20, 30])
             .chunks(&[2, 5])
             .shards(&[8, 10])
@@ -129,8 +129,8 @@ fn shards_come_and_go_when_arrays_are_copied() -> Result<()> {
             let target = zarr::create("memory://", dialect)?;
             let shards = (dialect == Dialect::V3).then(|| vec![4, 15]);
             let options = CopyOptions { shards, ..CopyOptions::default() };
-            zarr::copy(&from.node(&path(at))?, &target, &path("/a"), &options)?;
-            let copy = target.array(&path("/a"))?;
+            zarr::copy(&from.node(path(at))?, &target, path("/a"), &options)?;
+            let copy = target.array(path("/a"))?;
             assert_eq!(copy.read::<u16>(..)?, elements, "{dialect}");
             assert_eq!(copy.chunk_shape(), Some(vec![2, 5]), "{dialect}");
             let shards = (dialect == Dialect::V3).then(|| vec![4, 15]);
@@ -144,14 +144,14 @@ fn shards_come_and_go_when_arrays_are_copied() -> Result<()> {
 fn shards_that_are_not_made_of_chunks_are_refused() {
     let (hierarchy, _) = watched();
     let builder = |shards: &[u64]| {
-        let builder = hierarchy.create_array(&path("/a")).shape(&[20, 30]).chunks(&[2, 5]);
+        let builder = hierarchy.create_array(path("/a")).shape(&[20, 30]).chunks(&[2, 5]);
         builder.shards(shards).data_type_named("uint16").create().unwrap_err().to_string()
     };
     assert!(builder(&[3, 10]).contains("not made of whole chunks"), "{}", builder(&[3, 10]));
     assert!(builder(&[8]).contains("rank"));
     assert!(builder(&[0, 10]).contains("whole chunks"));
     let draft = zarr::create("memory://", Dialect::Draft).unwrap();
-    let builder = draft.create_array(&path("/a")).shape(&[20]).chunks(&[2]).shards(&[10]);
+    let builder = draft.create_array(path("/a")).shape(&[20]).chunks(&[2]).shards(&[10]);
     let error = builder.data_type_named("uint16").create().unwrap_err().to_string();
     assert!(error.contains("sharding_indexed"), "{error}");
 }

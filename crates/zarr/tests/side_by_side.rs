@@ -83,7 +83,7 @@ fn sixteen_threads_of_four_processes_share_one_chunk() -> Result<()> {
     let len = 2 * PROCESSES * THREADS;
     let (_folder, path) = folder();
     zarr::create(&path, Dialect::V3)?
-        .create_array(&"/a".parse()?)
+        .create_array("/a")
         .shape(&[len])
         .chunks(&[len])
         .data_type_named("int64")
@@ -114,7 +114,7 @@ fn attributes_and_appends_of_two_processes_all_arrive() -> Result<()> {
     for dialect in DIALECTS {
         let (_folder, path) = folder();
         zarr::create(&path, dialect)?
-            .create_array(&"/a".parse()?)
+            .create_array("/a")
             .shape(&[0])
             .chunks(&[4])
             .data_type_named("int32")
@@ -142,7 +142,7 @@ fn attributes_and_appends_of_two_processes_all_arrive() -> Result<()> {
 fn a_reader_sees_the_old_or_the_new_chunk() -> Result<()> {
     let (_folder, path) = folder();
     let array = zarr::create(&path, Dialect::V3)?
-        .create_array(&"/a".parse()?)
+        .create_array("/a")
         .shape(&[20_000])
         .chunks(&[20_000])
         .data_type_named("int32")
@@ -170,7 +170,7 @@ fn a_reader_sees_the_old_or_the_new_chunk() -> Result<()> {
 fn whole_chunks_and_parts_meet_without_loss() -> Result<()> {
     let (_folder, path) = folder();
     let array = zarr::create(&path, Dialect::V2)?
-        .create_array(&"/a".parse()?)
+        .create_array("/a")
         .shape(&[64])
         .chunks(&[64])
         .data_type_named("int32")
@@ -239,7 +239,7 @@ impl SyncStore for Meeting {
 fn parts_that_arrive(guard: Guard) -> Result<usize> {
     let (_folder, path) = folder();
     zarr::create(&path, Dialect::V3)?
-        .create_array(&"/a".parse()?)
+        .create_array("/a")
         .shape(&[8])
         .chunks(&[8])
         .data_type_named("int32")
@@ -247,7 +247,7 @@ fn parts_that_arrive(guard: Guard) -> Result<usize> {
     let options = OpenOptions::new(zarr::standard()).read_write().guard(guard);
     let inner = options.store(&path)?.to_sync();
     let store = from_sync(Meeting { inner, gate: Mutex::new(0), opened: Condvar::new() });
-    let array = Hierarchy::open(store, &options)?.array(&"/a".parse()?)?;
+    let array = Hierarchy::open(store, &options)?.array("/a")?;
     std::thread::scope(|scope| {
         let writers = [0, 4].map(|at| {
             let array = array.clone();
@@ -323,7 +323,7 @@ fn async_writers_of_one_chunk_queue() -> Result<()> {
     });
     let options = OpenOptions::new(zarr::standard()).read_write();
     let hierarchy = Hierarchy::create(slow.clone(), options.format(Dialect::V3), &options)?;
-    let array = hierarchy.create_array(&"/a".parse()?).shape(&[WRITERS]).chunks(&[WRITERS]);
+    let array = hierarchy.create_array("/a").shape(&[WRITERS]).chunks(&[WRITERS]);
     let array = array.data_type_named("int32").purge(false).create()?;
     let waiting = array.as_async();
     let write = |n: u64| {
@@ -355,7 +355,7 @@ fn async_writers_of_one_chunk_queue() -> Result<()> {
 fn a_pool_of_one_thread_does_not_deadlock() -> Result<()> {
     let (_folder, path) = folder();
     zarr::create(&path, Dialect::V3)?
-        .create_array(&"/a".parse()?)
+        .create_array("/a")
         .shape(&[64])
         .chunks(&[16])
         .data_type_named("int32")
@@ -394,7 +394,7 @@ fn a_callers_pool_does_one_call_after_the_other() -> Result<()> {
     let mut options = OpenOptions::new(zarr::standard()).read_write();
     options.options.threads = 2;
     let array = zarr::create_with(&path, Dialect::V3, &options)?
-        .create_array(&"/a".parse()?)
+        .create_array("/a")
         .shape(&[1 << 21])
         .chunks(&[1 << 16])
         .data_type_named("int32")
@@ -437,14 +437,14 @@ fn a_store_without_compare_and_swap_is_guarded_within_the_process_and_says_so() 
     let store = from_sync(Plain(options.store(&path)?.to_sync()));
     let format = zarr::format::of_dialect(Dialect::V3);
     let array = Hierarchy::create(store.clone(), format, &options)?
-        .create_array(&"/a".parse()?)
+        .create_array("/a")
         .shape(&[16])
         .chunks(&[16])
         .data_type_named("int32")
         .create()?;
     let hierarchy = Hierarchy::open(store, &options)?;
     assert_eq!(hierarchy.warnings().len(), 1, "it says so, once");
-    let other = hierarchy.array(&"/a".parse()?)?;
+    let other = hierarchy.array("/a")?;
     std::thread::scope(|scope| {
         for n in 0..8u64 {
             let array = if n % 2 == 0 { &array } else { &other };
@@ -469,7 +469,7 @@ fn a_hierarchy_can_be_begun_by_many_at_once() -> Result<()> {
                 .map(|n| {
                     let path = &path;
                     scope.spawn(move || {
-                        let node = format!("/g/a{n}").parse()?;
+                        let node = format!("/g/a{n}");
                         let hierarchy = zarr::create(path, dialect)?;
                         hierarchy
                             .create_array(&node)
@@ -525,7 +525,7 @@ impl SyncStore for Between {
 fn a_late_shrink_does_not_wipe_a_new_append() -> Result<()> {
     let (_folder, path) = folder();
     let array = zarr::create(&path, Dialect::V3)?
-        .create_array(&"/a".parse()?)
+        .create_array("/a")
         .shape(&[8])
         .chunks(&[4])
         .data_type_named("int32")
@@ -539,7 +539,7 @@ fn a_late_shrink_does_not_wipe_a_new_append() -> Result<()> {
     };
     let inner = options.store(&path)?.to_sync();
     let store = Between { inner, key: "a/c/1", act: Mutex::new(Some(Box::new(act))) };
-    Hierarchy::open(from_sync(store), &options)?.array(&"/a".parse()?)?.resize(&[5])?;
+    Hierarchy::open(from_sync(store), &options)?.array("/a")?.resize(&[5])?;
     assert_eq!(open(&path)?.read::<i32>(..)?, [1; 8]);
     Ok(())
 }
@@ -550,7 +550,7 @@ fn what_was_cut_off_does_not_come_back() -> Result<()> {
     for dialect in DIALECTS {
         let (_folder, path) = folder();
         let array = zarr::create(&path, dialect)?
-            .create_array(&"/a".parse()?)
+            .create_array("/a")
             .shape(&[4, 40])
             .chunks(&[4, 4])
             .data_type_named("int32")
@@ -578,7 +578,7 @@ fn what_was_cut_off_does_not_come_back() -> Result<()> {
 #[test]
 fn appends_use_the_newest_shape() -> Result<()> {
     let array = zarr::create("memory://", Dialect::V3)?
-        .create_array(&"/a".parse()?)
+        .create_array("/a")
         .shape(&[0])
         .chunks(&[4])
         .data_type_named("int32")
@@ -600,7 +600,7 @@ fn appends_use_the_newest_shape() -> Result<()> {
 
     let (_folder, path) = folder();
     let hierarchy = zarr::create(&path, Dialect::V3)?;
-    hierarchy.create_array(&"/a".parse()?).shape(&[2, 4]).data_type_named("int32").create()?;
+    hierarchy.create_array("/a").shape(&[2, 4]).data_type_named("int32").create()?;
     let stale = open(&path)?;
     open(&path)?.append(1, &[1; 4])?;
     assert!(stale.append(0, &[2; 8]).is_err(), "two rows of four are no rows of six");
@@ -614,8 +614,7 @@ fn appends_use_the_newest_shape() -> Result<()> {
 fn a_scalar_at_two_keys_is_written_at_one() -> Result<()> {
     let (_folder, path) = folder();
     let hierarchy = zarr::create(&path, Dialect::Draft)?;
-    let scalar =
-        hierarchy.create_array(&"/a".parse()?).shape(&[]).data_type_named("u1").create()?;
+    let scalar = hierarchy.create_array("/a").shape(&[]).data_type_named("u1").create()?;
     scalar.write((), &[5u8])?;
     std::fs::write(format!("{path}/data/root/a/c"), [9]).expect("written");
     assert_eq!(scalar.read::<u8>(())?, [9]);
@@ -637,9 +636,9 @@ fn creating_does_not_wipe_attributes() -> Result<()> {
     };
     let inner = options.store(&path)?.to_sync();
     let store = Between { inner, key: "a/.zattrs", act: Mutex::new(Some(Box::new(act))) };
-    zarr::create(&path, Dialect::V2)?.create_group(&"/g".parse()?, zarr::Object::new())?;
+    zarr::create(&path, Dialect::V2)?.create_group("/g", zarr::Object::new())?;
     Hierarchy::open(from_sync(store), &options)?
-        .create_array(&"/a".parse()?)
+        .create_array("/a")
         .shape(&[1])
         .data_type_named("u1")
         .attributes(zarr::Object::new().with("ours", "1"))

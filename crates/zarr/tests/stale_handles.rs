@@ -27,7 +27,7 @@ fn stores() -> Result<Vec<(tempfile::TempDir, Arc<dyn Store>)>> {
 }
 
 fn create(hierarchy: &Hierarchy, data_type: &str) -> Result<Array> {
-    let array = hierarchy.create_array(&"/a".parse()?).shape(&[20]).chunks(&[4]);
+    let array = hierarchy.create_array("/a").shape(&[20]).chunks(&[4]);
     array.data_type_named(data_type).create()
 }
 
@@ -36,7 +36,7 @@ fn two(store: Arc<dyn Store>, dialect: Dialect) -> Result<(Array, Array)> {
     let hierarchy = Hierarchy::create(store.clone(), options().format(dialect), &options())?;
     let array = create(&hierarchy, "u1")?;
     array.write(.., &[1u8; 20])?;
-    Ok((array, Hierarchy::open(store, &options())?.array(&"/a".parse()?)?))
+    Ok((array, Hierarchy::open(store, &options())?.array("/a")?))
 }
 
 #[tokio::test]
@@ -86,7 +86,7 @@ async fn a_write_to_an_erased_array_is_an_error() -> Result<()> {
             let waiting = stale.hierarchy().as_async();
             let waiting = waiting.array(stale.path()).await?;
             stale.write(0..1, &[1u8])?;
-            array.hierarchy().erase(&"/a".parse()?)?;
+            array.hierarchy().erase("/a")?;
             let error = stale.write(0..4, &[9u8; 4]).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::NotFound, "{dialect}: {error}");
             assert!(waiting.write(0..4, vec![9u8; 4]).await.is_err());
@@ -125,7 +125,7 @@ fn the_look_goes_with_the_guard() -> Result<()> {
     let mut options = options();
     options.options.guard = Guard::Off;
     let store = array.hierarchy().store().clone();
-    let stale = Hierarchy::open(store, &options)?.array(&"/a".parse()?)?;
+    let stale = Hierarchy::open(store, &options)?.array("/a")?;
     array.resize(&[6])?;
     stale.write(8..12, &[9u8; 4])
 }

@@ -215,7 +215,7 @@ fn small(data_type: &str) -> Array {
     let store: Arc<dyn Store> = from_sync(MemoryStore::new());
     let format = zarr::format::of_dialect(Dialect::V3);
     let hierarchy = Hierarchy::create(store, format, &knowing()).expect("a new hierarchy");
-    let array = hierarchy.create_array(&path("/a")).shape(&[4, 6]).chunks(&[3, 4]);
+    let array = hierarchy.create_array(path("/a")).shape(&[4, 6]).chunks(&[3, 4]);
     array.data_type_named(data_type).create().expect("created")
 }
 
@@ -282,7 +282,7 @@ fn selections_of_many_gib_are_filled_in_little_memory() {
     let hierarchy = Hierarchy::create(store, format, &knowing()).expect("a new hierarchy");
     // 256 GiB in four chunks.
     let (shape, chunks) = ([1 << 20, 1 << 15], [1 << 18, 1 << 15]);
-    let builder = hierarchy.create_array(&path("/a")).shape(&shape).chunks(&chunks);
+    let builder = hierarchy.create_array(path("/a")).shape(&shape).chunks(&chunks);
     let array = builder.data_type_named("float64").create().expect("created");
     array.write_fill(.., &0f64.to_ne_bytes()).unwrap();
     wait(array.as_async().write_fill(.., &0f64.to_ne_bytes())).unwrap();
@@ -346,12 +346,12 @@ fn members_are_opened_with_one_look_at_each_document() {
     let format = zarr::format::of_dialect(Dialect::V3);
     let hierarchy = Hierarchy::create(store.clone(), format, &knowing()).expect("a new hierarchy");
     for name in ["/g/b", "/g/a", "/g/sub/deep"] {
-        let array = hierarchy.create_array(&path(name)).shape(&[4, 6]).chunks(&[3, 4]);
+        let array = hierarchy.create_array(path(name)).shape(&[4, 6]).chunks(&[3, 4]);
         array.data_type_named("int16").create().expect("created");
     }
     let counts = zarr_testkit::Counters::default();
     let counted = Arc::new(zarr::store::ObservedStore::new(store, counts.clone()));
-    let group = Hierarchy::open(counted, &knowing()).unwrap().group(&path("/g")).unwrap();
+    let group = Hierarchy::open(counted, &knowing()).unwrap().group(path("/g")).unwrap();
     counts.take();
     let members = group.members().unwrap();
     let told: Vec<String> = members

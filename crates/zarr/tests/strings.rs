@@ -34,7 +34,7 @@ fn path() -> NodePath {
 }
 
 fn builder(dialect: Dialect, data_type: &str, shape: &[u64], chunks: &[u64]) -> ArrayBuilder {
-    let builder = hierarchy(dialect).create_array(&path()).shape(shape).chunks(chunks);
+    let builder = hierarchy(dialect).create_array(path()).shape(shape).chunks(chunks);
     builder.data_type_named(data_type).fill_value("")
 }
 
@@ -70,14 +70,14 @@ fn set(store: &Arc<dyn Store>, key: &str, value: &[u8]) {
 
 fn again(array: &Array) -> Array {
     let store = array.hierarchy().store().clone();
-    Hierarchy::open(store, &options()).expect("it opens").array(&path()).expect("it is there")
+    Hierarchy::open(store, &options()).expect("it opens").array(path()).expect("it is there")
 }
 
 /// The array at the root of a store of these documents and chunks.
 fn open(values: &[(&str, &[u8])]) -> Result<Array> {
     let store: Arc<dyn Store> = from_sync(MemoryStore::new());
     values.iter().for_each(|(key, value)| set(&store, key, value));
-    Hierarchy::open(store, &options())?.array(&NodePath::root())
+    Hierarchy::open(store, &options())?.array(NodePath::root())
 }
 
 fn kind<T>(result: Result<T>) -> (ErrorKind, String) {
@@ -400,8 +400,8 @@ fn copied(array: &Array, to: Dialect) -> Result<Array> {
 
 fn copied_with(array: &Array, to: Dialect, options: CopyOptions<'_>) -> Result<Array> {
     let target = hierarchy(to);
-    zarr::copy(&Node::Array(array.clone()), &target, &path(), &options)?;
-    target.array(&path())
+    zarr::copy(&Node::Array(array.clone()), &target, path(), &options)?;
+    target.array(path())
 }
 
 #[test]

@@ -26,7 +26,7 @@ fn reading() -> OpenOptions {
 #[test]
 fn a_scalar_that_is_stored_under_both_keys_is_warned_of_by_either_face() -> Result<()> {
     let (store, written) = hierarchy(Dialect::Draft);
-    let scalar = written.create_array(&path("/a")).shape(&[]).chunks(&[]).data_type_named("i4");
+    let scalar = written.create_array(path("/a")).shape(&[]).chunks(&[]).data_type_named("i4");
     scalar.create()?.write(.., &[7])?;
     let keys = [StoreKey::new("data/root/a/c")?, StoreKey::new("data/root/a/c0")?];
     let readable = store.to_sync();
@@ -43,7 +43,7 @@ fn a_scalar_that_is_stored_under_both_keys_is_warned_of_by_either_face() -> Resu
             let hierarchy = hierarchy.as_async();
             runtime().block_on(async { hierarchy.array(&path("/a")).await?.read(..).await })?
         } else {
-            hierarchy.array(&path("/a"))?.read(..)?
+            hierarchy.array(path("/a"))?.read(..)?
         };
         assert_eq!(read, [7]);
         Ok::<_, zarr::Error>(hierarchy.warnings())
@@ -63,7 +63,7 @@ fn an_async_open_checks_consolidated_copies() -> Result<()> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let url = folder.path().join("x.zarr").to_str().expect("a plain path").to_owned();
     let written = zarr::create(&url, Dialect::V3)?;
-    written.create_array(&path("/a")).shape(&[4]).data_type_named("i4").create()?;
+    written.create_array(path("/a")).shape(&[4]).data_type_named("i4").create()?;
     written.consolidate()?;
     let document = folder.path().join("x.zarr/a/zarr.json");
     let text = std::fs::read_to_string(&document).expect("a document");
@@ -125,7 +125,7 @@ fn an_open_builds_its_codecs_once() -> Result<()> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let url = folder.path().join("x.zarr").to_str().expect("a plain path").to_owned();
     let written = zarr::create_with(&url, Dialect::V3, &knowing())?;
-    let array = written.create_array(&path("/a")).shape(&[4]).data_type_named("i4");
+    let array = written.create_array(path("/a")).shape(&[4]).data_type_named("i4");
     array.codec(CodecSpec::v3("test.counted", Object::new())).create()?;
     let at = format!("{url}/a");
     let builds = |open: &dyn Fn() -> Result<()>| {
@@ -146,7 +146,7 @@ fn an_open_builds_its_codecs_once() -> Result<()> {
 #[test]
 fn a_warning_raised_through_one_face_shows_in_the_other() -> Result<()> {
     let (store, written) = hierarchy(Dialect::V3);
-    written.create_array(&path("/a")).shape(&[4]).data_type_named("i4").create()?;
+    written.create_array(path("/a")).shape(&[4]).data_type_named("i4").create()?;
     let key = StoreKey::new("a/zarr.json")?;
     store.to_sync().set(&key, Payload::from(&b"{"[..]))?;
 

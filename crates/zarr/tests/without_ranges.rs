@@ -31,7 +31,7 @@ fn folder() -> tempfile::TempDir {
         let url = folder.path().join(name).display().to_string();
         let options = OpenOptions::new(zarr::standard()).read_write();
         let hierarchy = zarr::create_with(&url, Dialect::V3, &options).expect("it is created");
-        let array = hierarchy.create_array(&NodePath::new("/a").expect("a path"));
+        let array = hierarchy.create_array(NodePath::new("/a").expect("a path"));
         let array = array.shape(&[LEN]).chunks(&[40]).shards(&[400]).data_type_named("uint16");
         array.create().and_then(|array| array.write(.., &elements())).expect("it is written");
         hierarchy.flush().expect("it is flushed");

@@ -74,7 +74,7 @@ pub(super) fn create(
 /// Takes a new dataset back: half of one looks like a whole one that holds fill.
 pub(super) fn take_back(dataset: &Dataset) {
     // The first failure is reported.
-    let _ = dataset.hierarchy().erase(&zarr::NodePath::root());
+    let _ = dataset.hierarchy().erase(zarr::NodePath::root());
 }
 
 /// Copies the dataset that `source` means to `target`, as `new`. Nodes that netCDF cannot represent are copied as they are

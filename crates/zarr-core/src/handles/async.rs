@@ -115,24 +115,24 @@ impl Hierarchy {
     ///
     /// # Errors
     /// [`AccessError::NotFound`]; for a document that breaks its specification.
-    pub async fn node(&self, path: &NodePath) -> Result<Node> {
-        self.context.open_node(path).await.map(|node| self.handle(node))
+    pub async fn node(&self, path: impl AsRef<str>) -> Result<Node> {
+        self.context.open_node(&self.node_path(path)?).await.map(|node| self.handle(node))
     }
 
     /// The array at `path`.
     ///
     /// # Errors
     /// As [`Hierarchy::node`]; [`AccessError::NodeKind`] if it is a group.
-    pub async fn array(&self, path: &NodePath) -> Result<Array> {
-        self.context.open_array(path).await.map(|core| self.array_of(core))
+    pub async fn array(&self, path: impl AsRef<str>) -> Result<Array> {
+        self.context.open_array(&self.node_path(path)?).await.map(|core| self.array_of(core))
     }
 
     /// The group at `path`.
     ///
     /// # Errors
     /// As [`Hierarchy::node`]; [`AccessError::NodeKind`] if it is an array.
-    pub async fn group(&self, path: &NodePath) -> Result<Group> {
-        self.context.open_group(path).await.map(|core| self.group_of(core))
+    pub async fn group(&self, path: impl AsRef<str>) -> Result<Group> {
+        self.context.open_group(&self.node_path(path)?).await.map(|core| self.group_of(core))
     }
 
     /// The root group.
@@ -147,16 +147,16 @@ impl Hierarchy {
     ///
     /// # Errors
     /// As [`Hierarchy::node`]; [`StoreError::NotCapable`] if the store cannot list (D-161).
-    pub async fn children(&self, path: &NodePath) -> Result<Vec<Child>> {
-        self.context.children_of(path).await
+    pub async fn children(&self, path: impl AsRef<str>) -> Result<Vec<Child>> {
+        self.context.children_of(&self.node_path(path)?).await
     }
 
     /// The node at `path` and all nodes below it, sorted by path.
     ///
     /// # Errors
     /// As [`Hierarchy::node`] and [`Hierarchy::children`].
-    pub async fn tree(&self, path: &NodePath) -> Result<Vec<Child>> {
-        self.context.tree(path).await
+    pub async fn tree(&self, path: impl AsRef<str>) -> Result<Vec<Child>> {
+        self.context.tree(&self.node_path(path)?).await
     }
 
     /// The node and all below it, sorted by path and opened: each document is read once. Broken ones are noted as
@@ -164,9 +164,9 @@ impl Hierarchy {
     ///
     /// # Errors
     /// As [`Hierarchy::tree`].
-    pub async fn nodes(&self, path: &NodePath) -> Result<Vec<Node>> {
+    pub async fn nodes(&self, path: impl AsRef<str>) -> Result<Vec<Node>> {
         self.context
-            .open_nodes(path)
+            .open_nodes(&self.node_path(path)?)
             .await
             .map(|nodes| nodes.into_iter().map(|node| self.handle(node)).collect())
     }
@@ -176,8 +176,11 @@ impl Hierarchy {
     /// # Errors
     /// [`AccessError::Exists`]; [`AccessError::ReadOnly`]; [`AccessError::Argument`] for a name that no
     /// node may have.
-    pub async fn create_group(&self, path: &NodePath, attributes: Object) -> Result<Group> {
-        self.context.create_group(path, attributes).await.map(|core| self.group_of(core))
+    pub async fn create_group(&self, path: impl AsRef<str>, attributes: Object) -> Result<Group> {
+        self.context
+            .create_group(&self.node_path(path)?, attributes)
+            .await
+            .map(|core| self.group_of(core))
     }
 
     /// Erases the node at `path` with everything below it, also files that are not Zarr's:
@@ -185,8 +188,8 @@ impl Hierarchy {
     ///
     /// # Errors
     /// [`AccessError::NotFound`]; [`AccessError::ReadOnly`].
-    pub async fn erase(&self, path: &NodePath) -> Result<()> {
-        self.context.erase(path).await
+    pub async fn erase(&self, path: impl AsRef<str>) -> Result<()> {
+        self.context.erase(&self.node_path(path)?).await
     }
 
     /// The keys below the node at `path` that no format writes, sorted: files of the user, which
@@ -194,8 +197,8 @@ impl Hierarchy {
     ///
     /// # Errors
     /// [`StoreError::NotCapable`] if the store cannot list.
-    pub async fn foreign_keys(&self, path: &NodePath) -> Result<Vec<StoreKey>> {
-        self.context.foreign_keys(path).await
+    pub async fn foreign_keys(&self, path: impl AsRef<str>) -> Result<Vec<StoreKey>> {
+        self.context.foreign_keys(&self.node_path(path)?).await
     }
 
     /// The keys that an interrupted erase of the node at `path` left: all below it that Zarr may have written, if there
@@ -203,8 +206,8 @@ impl Hierarchy {
     ///
     /// # Errors
     /// What the store reports.
-    pub async fn interrupted_keys(&self, path: &NodePath) -> Result<Vec<StoreKey>> {
-        self.context.interrupted_keys(path).await
+    pub async fn interrupted_keys(&self, path: impl AsRef<str>) -> Result<Vec<StoreKey>> {
+        self.context.interrupted_keys(&self.node_path(path)?).await
     }
 
     /// Makes written values visible to other readers, for stores that gather them until then, such as zip archives. The end
@@ -288,7 +291,7 @@ impl Group {
     ///
     /// # Errors
     /// As [`Hierarchy::node`].
-    pub async fn node(&self, path: &str) -> Result<Node> {
+    pub async fn node(&self, path: impl AsRef<str>) -> Result<Node> {
         self.hierarchy.node(&self.below(path)?).await
     }
 
@@ -296,7 +299,7 @@ impl Group {
     ///
     /// # Errors
     /// As [`Hierarchy::array`].
-    pub async fn array(&self, path: &str) -> Result<Array> {
+    pub async fn array(&self, path: impl AsRef<str>) -> Result<Array> {
         self.hierarchy.array(&self.below(path)?).await
     }
 
@@ -304,7 +307,7 @@ impl Group {
     ///
     /// # Errors
     /// As [`Hierarchy::group`].
-    pub async fn group(&self, path: &str) -> Result<Group> {
+    pub async fn group(&self, path: impl AsRef<str>) -> Result<Group> {
         self.hierarchy.group(&self.below(path)?).await
     }
 
@@ -346,7 +349,7 @@ impl Group {
     ///
     /// # Errors
     /// As [`Hierarchy::create_group`].
-    pub async fn create_group(&self, path: &str) -> Result<Group> {
+    pub async fn create_group(&self, path: impl AsRef<str>) -> Result<Group> {
         self.hierarchy.create_group(&self.below(path)?, Object::new()).await
     }
 
@@ -354,7 +357,7 @@ impl Group {
     ///
     /// # Errors
     /// As [`Hierarchy::erase`].
-    pub async fn erase(&self, path: &str) -> Result<()> {
+    pub async fn erase(&self, path: impl AsRef<str>) -> Result<()> {
         self.hierarchy.erase(&self.below(path)?).await
     }
 

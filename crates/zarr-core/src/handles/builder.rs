@@ -22,7 +22,7 @@ use crate::path::NodePath;
 pub struct ArrayBuilder<H = Hierarchy> {
     hierarchy: H,
     context: Arc<HierarchyContext>,
-    path: NodePath,
+    path: String,
     shape: Option<Vec<u64>>,
     chunks: Option<Vec<u64>>,
     shards: Option<Vec<u64>>,
@@ -69,11 +69,11 @@ enum Fill {
 }
 
 impl<H> ArrayBuilder<H> {
-    pub(super) fn new(hierarchy: H, context: Arc<HierarchyContext>, path: NodePath) -> Self {
+    pub(super) fn new(hierarchy: H, context: Arc<HierarchyContext>, path: &str) -> Self {
         ArrayBuilder {
             hierarchy,
             context,
-            path,
+            path: path.to_owned(),
             shape: None,
             chunks: None,
             shards: None,
@@ -224,14 +224,14 @@ impl<H> ArrayBuilder<H> {
     }
 
     /// The metadata in the format's words, checked as far as can be without a look at the store.
-    fn metadata(self) -> Result<ArrayMetadata> {
-        let (context, path) = (self.context.clone(), self.path.clone());
+    fn metadata(self, path: &NodePath) -> Result<ArrayMetadata> {
+        let context = self.context.clone();
         let converted = |metadata: ArrayMetadata| {
             Ok(metadata.converted_to(context.format.dialect(), &context.registry)?)
         };
         let metadata = self.describe().map_err(as_argument_error).and_then(converted);
-        let metadata = metadata.map_err(|e| context.at(&path, e))?;
-        context.check_array(&path, &metadata)?;
+        let metadata = metadata.map_err(|e| context.at(path, e))?;
+        context.check_array(path, &metadata)?;
         let twice = metadata.repeated_dimension_name();
         let what = |name| format!("dimension name `{name}` stands twice; some readers refuse that");
         context.warn(path.as_str(), twice.map(what).into_iter().collect());
@@ -299,8 +299,8 @@ impl<H> ArrayBuilder<H> {
 impl<H: Clone> ArrayBuilder<H> {
     pub(super) async fn build(self) -> Result<(H, ArrayNode)> {
         let (hierarchy, context) = (self.hierarchy.clone(), self.context.clone());
-        let (path, mode) = (self.path.clone(), self.mode);
-        let core = context.create_array(&path, self.metadata()?, mode).await?;
+        let (path, mode) = (context.node_path(&self.path)?, self.mode);
+        let core = context.create_array(&path, self.metadata(&path)?, mode).await?;
         Ok((hierarchy, core))
     }
 }

@@ -97,8 +97,12 @@ macro_rules! handles {
             ///
             /// # Errors
             /// As [`ArrayBuilder::create`].
-            pub fn check_array(&self, path: &NodePath, metadata: &ArrayMetadata) -> Result<()> {
-                self.context.check_array(path, metadata)
+            pub fn check_array(
+                &self,
+                path: impl AsRef<str>,
+                metadata: &ArrayMetadata,
+            ) -> Result<()> {
+                self.context.check_array(&self.node_path(path)?, metadata)
             }
 
             /// Whether a group with these attributes could be created at `path`: its name and its attributes. The store
@@ -106,13 +110,17 @@ macro_rules! handles {
             ///
             /// # Errors
             /// As [`Hierarchy::create_group`].
-            pub fn check_group(&self, path: &NodePath, attributes: &Object) -> Result<()> {
-                self.context.check_group(path, attributes)
+            pub fn check_group(&self, path: impl AsRef<str>, attributes: &Object) -> Result<()> {
+                self.context.check_group(&self.node_path(path)?, attributes)
             }
 
-            /// Describes an array that is to be created at `path`.
-            pub fn create_array(&self, path: &NodePath) -> ArrayBuilder<Hierarchy> {
-                ArrayBuilder::new(self.clone(), self.context.clone(), path.clone())
+            /// Describes an array that is to be created at `path`. [`ArrayBuilder::create`] refuses text that is no path.
+            pub fn create_array(&self, path: impl AsRef<str>) -> ArrayBuilder<Hierarchy> {
+                ArrayBuilder::new(self.clone(), self.context.clone(), path.as_ref())
+            }
+
+            fn node_path(&self, path: impl AsRef<str>) -> Result<NodePath> {
+                self.context.node_path(path.as_ref())
             }
 
             fn handle(&self, node: NodeCore) -> Node {
@@ -241,12 +249,14 @@ macro_rules! handles {
             ///
             /// # Errors
             /// [`AccessError::Argument`] for text that is no path.
-            pub fn create_array(&self, path: &str) -> Result<ArrayBuilder<Hierarchy>> {
+            pub fn create_array(&self, path: impl AsRef<str>) -> Result<ArrayBuilder<Hierarchy>> {
                 Ok(self.hierarchy.create_array(&self.below(path)?))
             }
 
-            fn below(&self, path: &str) -> Result<NodePath> {
-                self.path().join(path).map_err(|e| self.hierarchy.context.at(self.path(), e))
+            fn below(&self, path: impl AsRef<str>) -> Result<NodePath> {
+                self.path()
+                    .join(path.as_ref())
+                    .map_err(|e| self.hierarchy.context.at(self.path(), e))
             }
         }
 

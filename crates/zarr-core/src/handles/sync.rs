@@ -100,24 +100,24 @@ impl Hierarchy {
     ///
     /// # Errors
     /// [`AccessError::NotFound`]; for a document that breaks its specification.
-    pub fn node(&self, path: &NodePath) -> Result<Node> {
-        block_on(self.context.open_node(path)).map(|node| self.handle(node))
+    pub fn node(&self, path: impl AsRef<str>) -> Result<Node> {
+        block_on(self.context.open_node(&self.node_path(path)?)).map(|node| self.handle(node))
     }
 
     /// The array at `path`.
     ///
     /// # Errors
     /// As [`Hierarchy::node`]; [`AccessError::NodeKind`] if it is a group.
-    pub fn array(&self, path: &NodePath) -> Result<Array> {
-        block_on(self.context.open_array(path)).map(|core| self.array_of(core))
+    pub fn array(&self, path: impl AsRef<str>) -> Result<Array> {
+        block_on(self.context.open_array(&self.node_path(path)?)).map(|core| self.array_of(core))
     }
 
     /// The group at `path`.
     ///
     /// # Errors
     /// As [`Hierarchy::node`]; [`AccessError::NodeKind`] if it is an array.
-    pub fn group(&self, path: &NodePath) -> Result<Group> {
-        block_on(self.context.open_group(path)).map(|core| self.group_of(core))
+    pub fn group(&self, path: impl AsRef<str>) -> Result<Group> {
+        block_on(self.context.open_group(&self.node_path(path)?)).map(|core| self.group_of(core))
     }
 
     /// The root group.
@@ -132,16 +132,16 @@ impl Hierarchy {
     ///
     /// # Errors
     /// As [`Hierarchy::node`]; [`StoreError::NotCapable`] if the store cannot list (D-161).
-    pub fn children(&self, path: &NodePath) -> Result<Vec<Child>> {
-        block_on(self.context.children_of(path))
+    pub fn children(&self, path: impl AsRef<str>) -> Result<Vec<Child>> {
+        block_on(self.context.children_of(&self.node_path(path)?))
     }
 
     /// The node at `path` and all nodes below it, sorted by path.
     ///
     /// # Errors
     /// As [`Hierarchy::node`] and [`Hierarchy::children`].
-    pub fn tree(&self, path: &NodePath) -> Result<Vec<Child>> {
-        block_on(self.context.tree(path))
+    pub fn tree(&self, path: impl AsRef<str>) -> Result<Vec<Child>> {
+        block_on(self.context.tree(&self.node_path(path)?))
     }
 
     /// The node and all below it, sorted by path and opened: each document is read once. Broken ones are noted as
@@ -149,8 +149,8 @@ impl Hierarchy {
     ///
     /// # Errors
     /// As [`Hierarchy::tree`].
-    pub fn nodes(&self, path: &NodePath) -> Result<Vec<Node>> {
-        block_on(self.context.open_nodes(path))
+    pub fn nodes(&self, path: impl AsRef<str>) -> Result<Vec<Node>> {
+        block_on(self.context.open_nodes(&self.node_path(path)?))
             .map(|nodes| nodes.into_iter().map(|node| self.handle(node)).collect())
     }
 
@@ -159,8 +159,9 @@ impl Hierarchy {
     /// # Errors
     /// [`AccessError::Exists`]; [`AccessError::ReadOnly`]; [`AccessError::Argument`] for a name that no
     /// node may have.
-    pub fn create_group(&self, path: &NodePath, attributes: Object) -> Result<Group> {
-        block_on(self.context.create_group(path, attributes)).map(|core| self.group_of(core))
+    pub fn create_group(&self, path: impl AsRef<str>, attributes: Object) -> Result<Group> {
+        block_on(self.context.create_group(&self.node_path(path)?, attributes))
+            .map(|core| self.group_of(core))
     }
 
     /// Erases the node at `path` with everything below it, also files that are not Zarr's:
@@ -168,8 +169,8 @@ impl Hierarchy {
     ///
     /// # Errors
     /// [`AccessError::NotFound`]; [`AccessError::ReadOnly`].
-    pub fn erase(&self, path: &NodePath) -> Result<()> {
-        block_on(self.context.erase(path))
+    pub fn erase(&self, path: impl AsRef<str>) -> Result<()> {
+        block_on(self.context.erase(&self.node_path(path)?))
     }
 
     /// The keys below the node at `path` that no format writes, sorted: files of the user, which
@@ -177,8 +178,8 @@ impl Hierarchy {
     ///
     /// # Errors
     /// [`StoreError::NotCapable`] if the store cannot list.
-    pub fn foreign_keys(&self, path: &NodePath) -> Result<Vec<StoreKey>> {
-        block_on(self.context.foreign_keys(path))
+    pub fn foreign_keys(&self, path: impl AsRef<str>) -> Result<Vec<StoreKey>> {
+        block_on(self.context.foreign_keys(&self.node_path(path)?))
     }
 
     /// The keys that an interrupted erase of the node at `path` left: all below it that Zarr may have written, if there
@@ -186,8 +187,8 @@ impl Hierarchy {
     ///
     /// # Errors
     /// What the store reports.
-    pub fn interrupted_keys(&self, path: &NodePath) -> Result<Vec<StoreKey>> {
-        block_on(self.context.interrupted_keys(path))
+    pub fn interrupted_keys(&self, path: impl AsRef<str>) -> Result<Vec<StoreKey>> {
+        block_on(self.context.interrupted_keys(&self.node_path(path)?))
     }
 
     /// Makes written values visible to other readers, for stores that gather them until then, such as zip archives. The end
@@ -271,7 +272,7 @@ impl Group {
     ///
     /// # Errors
     /// As [`Hierarchy::node`].
-    pub fn node(&self, path: &str) -> Result<Node> {
+    pub fn node(&self, path: impl AsRef<str>) -> Result<Node> {
         self.hierarchy.node(&self.below(path)?)
     }
 
@@ -279,7 +280,7 @@ impl Group {
     ///
     /// # Errors
     /// As [`Hierarchy::array`].
-    pub fn array(&self, path: &str) -> Result<Array> {
+    pub fn array(&self, path: impl AsRef<str>) -> Result<Array> {
         self.hierarchy.array(&self.below(path)?)
     }
 
@@ -287,7 +288,7 @@ impl Group {
     ///
     /// # Errors
     /// As [`Hierarchy::group`].
-    pub fn group(&self, path: &str) -> Result<Group> {
+    pub fn group(&self, path: impl AsRef<str>) -> Result<Group> {
         self.hierarchy.group(&self.below(path)?)
     }
 
@@ -329,7 +330,7 @@ impl Group {
     ///
     /// # Errors
     /// As [`Hierarchy::create_group`].
-    pub fn create_group(&self, path: &str) -> Result<Group> {
+    pub fn create_group(&self, path: impl AsRef<str>) -> Result<Group> {
         self.hierarchy.create_group(&self.below(path)?, Object::new())
     }
 
@@ -337,7 +338,7 @@ impl Group {
     ///
     /// # Errors
     /// As [`Hierarchy::erase`].
-    pub fn erase(&self, path: &str) -> Result<()> {
+    pub fn erase(&self, path: impl AsRef<str>) -> Result<()> {
         self.hierarchy.erase(&self.below(path)?)
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{ArrayNode, CreateMode, HierarchyContext};
 use crate::array::wrong_kind;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::json::{Json, Object};
 use crate::metadata::{ArrayMetadata, GroupMetadata, NodeKind, NodeMetadata};
 use crate::path::NodePath;
@@ -29,6 +29,11 @@ impl GroupCore {
 }
 
 impl HierarchyContext {
+    /// The path that a caller wrote.
+    pub fn node_path(&self, text: &str) -> Result<NodePath> {
+        NodePath::new(text).map_err(|e| Error::from(e).at_store(self.store.name()))
+    }
+
     pub(super) fn node_core(
         self: &Arc<Self>,
         path: &NodePath,

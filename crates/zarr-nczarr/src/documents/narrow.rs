@@ -42,7 +42,7 @@ fn may_be_narrow(node: &Node) -> bool {
     let root = match node {
         Node::Group(group) if node.path().is_root() => group,
         _ => {
-            let Ok(Node::Group(group)) = node.hierarchy().node(&NodePath::root()) else {
+            let Ok(Node::Group(group)) = node.hierarchy().node(NodePath::root()) else {
                 return false;
             };
             read = group;

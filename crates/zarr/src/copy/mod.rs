@@ -71,9 +71,11 @@ pub struct Progress {
 pub fn copy(
     source: &Node,
     target: &Hierarchy,
-    at: &NodePath,
+    at: impl AsRef<str>,
     options: &CopyOptions<'_>,
 ) -> Result<Progress> {
+    let at =
+        &NodePath::new(at.as_ref()).map_err(|e| Error::from(e).at_store(target.store().name()))?;
     let from = source.hierarchy();
     let mut nodes = from.tree(source.path())?;
     if let Some(only) = &options.only {

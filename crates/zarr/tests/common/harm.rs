@@ -121,8 +121,7 @@ pub fn read_all(store: Arc<dyn Store>, options: &OpenOptions) {
         let memory = zarr::create("memory://", Dialect::V3).expect("created");
         if small && array.data_type().repr().is_none_or(|repr| repr.size() < 1000) {
             let node = Node::Array(array);
-            let _ =
-                zarr::copy(&node, &memory, &"/a".parse().expect("a path"), &CopyOptions::default());
+            let _ = zarr::copy(&node, &memory, "/a", &CopyOptions::default());
         }
     }
 }

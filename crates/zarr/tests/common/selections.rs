@@ -44,7 +44,7 @@ impl Case {
         options.options.guard = if self.guard { zarr::Guard::On } else { zarr::Guard::Off };
         let hierarchy = zarr::Hierarchy::create(store, format, &options).expect("a new hierarchy");
         let array =
-            hierarchy.create_array(&path("/a")).shape(&self.shape).data_type_named(data_type);
+            hierarchy.create_array(path("/a")).shape(&self.shape).data_type_named(data_type);
         let array = array.dimension_names(NAMES[..self.shape.len()].iter().copied());
         let array = match self.kind {
             Kind::Plain => array.chunks(&self.chunks),

@@ -159,7 +159,7 @@ fn opened(store: &Arc<dyn Store>) -> Result<Hierarchy, String> {
 fn rewrite(documents: &[(&str, &Json)], key: &str) -> Check {
     let store = store(documents)?;
     let hierarchy = opened(&store)?;
-    let node = hierarchy.node(&NodePath::root()).map_err(|e| e.to_string())?;
+    let node = hierarchy.node(NodePath::root()).map_err(|e| e.to_string())?;
     for update in
         [|a: &mut Object| drop(a.insert("added", true)), |a: &mut Object| drop(a.remove("added"))]
     {
@@ -172,7 +172,7 @@ fn rewrite(documents: &[(&str, &Json)], key: &str) -> Check {
             array.resize(&longer).map_err(|e| e.to_string())?;
             array.resize(&shape).map_err(|e| e.to_string())?;
         }
-        let reopened = opened(&store)?.array(&NodePath::root()).map_err(|e| e.to_string())?;
+        let reopened = opened(&store)?.array(NodePath::root()).map_err(|e| e.to_string())?;
         create_again(&reopened)?;
     }
     let (_, before) = documents.iter().find(|(k, _)| *k == key).ok_or("no such document")?;
@@ -247,7 +247,7 @@ fn consolidated_v3(json: &Json) -> Check {
 fn check_consolidated(documents: &[(&str, &Json)], dialect: Dialect) -> Check {
     let hierarchy = opened(&store(documents)?)?;
     same("dialect", hierarchy.dialect(), dialect)?;
-    let tree = hierarchy.tree(&NodePath::root()).map_err(|e| e.to_string())?;
+    let tree = hierarchy.tree(NodePath::root()).map_err(|e| e.to_string())?;
     let nodes = documents.iter().filter(|(key, _)| {
         [".zgroup", ".zarray", "zarr.json"].contains(&key.rsplit('/').next().unwrap_or_default())
     });

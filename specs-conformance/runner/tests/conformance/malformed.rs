@@ -43,7 +43,7 @@ pub fn check(store: &Path, case: &Object) -> Check {
         }
         "array-inside-array" => {
             let (hierarchy, _) = located(&url)?;
-            let children = hierarchy.children(&NodePath::root()).unwrap_or_default();
+            let children = hierarchy.children(NodePath::root()).unwrap_or_default();
             same("members of the array", children.len(), 0)
         }
         // Any nonzero byte may be true, but a value other than 0 and 1 must never come out.

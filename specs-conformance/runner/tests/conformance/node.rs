@@ -116,7 +116,7 @@ pub fn check_keys(store: &str, case: &Object) -> Check {
 }
 
 fn check_tree(hierarchy: &Hierarchy, nodes: &[&Object]) -> Check {
-    let tree = hierarchy.tree(&NodePath::root()).map_err(|e| format!("tree: {e}"))?;
+    let tree = hierarchy.tree(NodePath::root()).map_err(|e| format!("tree: {e}"))?;
     for node in nodes {
         let path = path_of(node)?;
         // What lies below a folder without a document is found by its path alone (F-113, Z2-005).

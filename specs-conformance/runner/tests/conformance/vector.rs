@@ -206,7 +206,7 @@ fn check_expect(store: &Arc<dyn Store>, options: &OpenOptions, expect: &Object) 
         }
     }
     if let Some(expected) = expect.get("tree").and_then(Json::as_array) {
-        let tree = hierarchy.tree(&NodePath::root()).map_err(|e| format!("tree: {e}"))?;
+        let tree = hierarchy.tree(NodePath::root()).map_err(|e| format!("tree: {e}"))?;
         let found: Vec<&str> = tree.iter().map(|child| child.path.as_str()).collect();
         same("tree", found, expected.iter().filter_map(Json::as_str).collect())?;
     }

@@ -34,7 +34,7 @@ fn path() -> NodePath {
 fn create(url: &str) -> zarr::Result<Array> {
     let hierarchy = zarr::create_with(url, Dialect::V3, &options())?;
     let len = (WRITERS * WRITES) as u64;
-    let builder = hierarchy.create_array(&path()).shape(&[len]).chunks(&[len]);
+    let builder = hierarchy.create_array(path()).shape(&[len]).chunks(&[len]);
     let array = builder.data_type_named("int32").codec(zarr::codec("zstd:1")?).create()?;
     hierarchy.flush()?;
     Ok(array)
@@ -167,7 +167,7 @@ fn zarr(arguments: &[&str]) {
 /// An array of `count` chunks, no two of them equal.
 fn fill(url: &str, count: u64) -> Vec<i32> {
     let hierarchy = zarr::create_with(url, Dialect::V3, &options()).expect("it is created");
-    let builder = hierarchy.create_array(&path()).shape(&[count * 50]).chunks(&[50]);
+    let builder = hierarchy.create_array(path()).shape(&[count * 50]).chunks(&[50]);
     let array = builder.data_type_named("int32").create().expect("it is created");
     let values: Vec<i32> = (0..count as i32 * 50).map(|n| n * 7919 + 1).collect();
     array.write(.., &values).expect("it is written");
