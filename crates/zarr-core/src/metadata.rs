@@ -110,6 +110,20 @@ impl NodeMetadata {
 }
 
 impl ArrayMetadata {
+    /// Whether the bytes of a chunk are the same elements in both arrays. Shapes, grids and attributes may differ.
+    pub(crate) fn stores_elements_as(&self, other: &ArrayMetadata) -> bool {
+        let described = |array: &ArrayMetadata| format!("{:?} {:?}", array.data_type, array.shards);
+        self.codecs == other.codecs
+            && self.chunk_keys == other.chunk_keys
+            && self.fill_value == other.fill_value
+            && described(self) == described(other)
+    }
+
+    /// Whether both arrays have the same chunk grid.
+    pub(crate) fn has_grid_of(&self, other: &ArrayMetadata) -> bool {
+        format!("{:?}", self.grid) == format!("{:?}", other.grid)
+    }
+
     /// How many axes.
     pub fn rank(&self) -> usize {
         self.shape.len()

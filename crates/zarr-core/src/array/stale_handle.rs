@@ -50,7 +50,7 @@ impl ArrayCore {
         if !is_same(&state.metadata, &now) {
             return Err(self.at(AccessError::Replaced));
         }
-        if has_moved(&state.metadata, &now) {
+        if !state.metadata.has_grid_of(&now) {
             // Its elements have other coordinates, and are stored where they were.
             return Ok(());
         }
@@ -69,20 +69,12 @@ impl ArrayCore {
     }
 }
 
-/// Whether both arrays read the same stored bytes as the same elements, where both have the element.
+/// Whether both arrays have the same elements, where both have any.
 fn is_same(known: &ArrayMetadata, now: &ArrayMetadata) -> bool {
-    let described = |array: &ArrayMetadata| format!("{:?} {:?}", array.data_type, array.shards);
     known.shape.len() == now.shape.len()
-        && known.codecs == now.codecs
-        && known.chunk_keys == now.chunk_keys
-        && known.fill_value == now.fill_value
+        && known.stores_elements_as(now)
         && known.chunk_shape() == now.chunk_shape()
-        && described(known) == described(now)
-        && (grids_are_equal(known, now) || can_move(known) && can_move(now))
-}
-
-fn grids_are_equal(known: &ArrayMetadata, now: &ArrayMetadata) -> bool {
-    format!("{:?}", known.grid) == format!("{:?}", now.grid)
+        && (known.has_grid_of(now) || can_move(known) && can_move(now))
 }
 
 /// Whether the array can grow before its first element, so that coordinates change.
@@ -91,8 +83,4 @@ fn can_move(array: &ArrayMetadata) -> bool {
         .grid
         .as_ref()
         .is_some_and(|grid| (0..array.shape.len()).any(|axis| grid.grown_before(axis, 1).is_some()))
-}
-
-fn has_moved(known: &ArrayMetadata, now: &ArrayMetadata) -> bool {
-    !grids_are_equal(known, now)
 }

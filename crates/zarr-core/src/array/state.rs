@@ -22,7 +22,7 @@ use crate::view::View;
 const INDEX_MEMORY: u64 = 64 << 20;
 
 /// The chain of codecs of chunks, their grid, and how elements are represented.
-type Chunks = (Arc<CodecChain>, Arc<dyn ChunkGrid>, Repr);
+pub(super) type Chunks = (Arc<CodecChain>, Arc<dyn ChunkGrid>, Repr);
 
 /// An array as it was when it was opened, or last changed through one of its handles.
 #[derive(Debug)]
@@ -83,21 +83,13 @@ impl ArrayState {
 
     /// How its chunks are stored, or why they cannot be read here.
     pub fn layout(self: &Arc<Self>) -> Result<ChunkLayout> {
-        match &self.chunks {
-            Ok((chain, grid, repr)) => {
-                let (state, chain, grid) = (self.clone(), chain.clone(), grid.clone());
-                Ok(ChunkLayout { state, chain, grid, repr: *repr })
-            }
-            Err(unsupported) => Err(MetadataError::from(unsupported.clone()).into()),
-        }
+        let (chain, grid, repr) = self.supported()?.clone();
+        Ok(ChunkLayout { state: self.clone(), chain, grid, repr })
     }
 
     /// An error if its chunks cannot be read here.
-    pub fn check_supported(&self) -> Result<()> {
-        match &self.chunks {
-            Ok(_) => Ok(()),
-            Err(unsupported) => Err(MetadataError::from(unsupported.clone()).into()),
-        }
+    pub fn supported(&self) -> Result<&Chunks> {
+        self.chunks.as_ref().map_err(|unsupported| MetadataError::from(unsupported.clone()).into())
     }
 
     /// Whether an element of nothing but fill need not be stored: an undefined fill value is no value.

@@ -17,7 +17,7 @@ use crate::view::ViewMut;
 impl ArrayCore {
     /// Refuses elements of another type than the array's.
     pub(crate) fn check_type<T: Element>(&self, state: &ArrayState) -> Result<()> {
-        state.check_supported().map_err(|e| self.at(e))?;
+        state.supported().map_err(|e| self.at(e))?;
         if T::is(&state.metadata.data_type) {
             Ok(())
         } else {

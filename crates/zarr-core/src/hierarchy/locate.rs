@@ -140,22 +140,21 @@ impl HierarchyContext {
 
     /// The hierarchy that a URL names, and the node in it: a store's root, or a node inside (decision 0121).
     pub async fn locate(url: &str, options: &OpenOptions) -> Result<Located> {
-        let mut below = Vec::<String>::new();
         // The slashes of `memory://` and of `/` stay.
-        let mut base = match url.trim_end_matches('/') {
-            "" => url.to_owned(),
-            trimmed if trimmed.ends_with(':') && url.contains("://") => url.to_owned(),
-            trimmed => trimmed.to_owned(),
+        let base = match url.trim_end_matches('/') {
+            "" => url,
+            trimmed if trimmed.ends_with(':') && url.contains("://") => url,
+            trimmed => trimmed,
         };
-        loop {
-            match Self::begins_at(&base, url, &below, options).await {
+        for (base, below) in with_parents(base) {
+            match Self::begins_at(base, url, &below, options).await {
                 Ok(Some((context, probed))) if context.is_document(&below) => {
                     return Ok((context, NodePath::root(), probed));
                 }
                 Ok(Some((context, probed))) => {
                     let draft = context.format.dialect() == Dialect::Draft;
                     if below.is_empty() && !draft && options.access == Access::ReadWrite {
-                        let (holding, beyond) = Self::holding_copies(&base, options).await;
+                        let (holding, beyond) = Self::holding_copies(base, options).await;
                         let holder = holding.as_ref().map_or(&context, |(holder, _)| holder);
                         beyond.into_iter().for_each(|it| holder.warn(&it.place, vec![it.what]));
                         if let Some((context, path)) = holding {
@@ -177,16 +176,6 @@ impl HierarchyContext {
                     _ => break,
                 },
             }
-            match parent(&base) {
-                Some((above, name)) => {
-                    below.insert(0, name.to_owned());
-                    base = above.to_owned();
-                }
-                None => break,
-            }
-            if below.len() > MOST_SEGMENTS {
-                break;
-            }
         }
         Err(not_found().at_store(url))
     }
@@ -195,7 +184,7 @@ impl HierarchyContext {
     async fn begins_at(
         base: &str,
         url: &str,
-        below: &[String],
+        below: &[&str],
         options: &OpenOptions,
     ) -> Result<Option<(Arc<Self>, Documents)>> {
         let given = open_store(base, options).await.map_err(|e| e.at_store(url))?;
@@ -215,7 +204,6 @@ impl HierarchyContext {
         url: &str,
         options: &OpenOptions,
     ) -> (Option<(Arc<Self>, NodePath)>, Vec<Warning>) {
-        let (mut base, mut below) = (url, Vec::new());
         let (mut found, mut beyond) = (None, Vec::new());
         let untrue = |at: &str, why: &str| {
             let what = format!(
@@ -224,9 +212,7 @@ impl HierarchyContext {
             );
             Warning { place: at.to_owned(), what }
         };
-        while let Some((above, name)) = parent(base) {
-            below.insert(0, name.to_owned());
-            base = above;
+        for (base, below) in with_parents(url).into_iter().skip(1) {
             let Ok(store) = open_store(base, options).await else { break };
             match Self::probe(guarded(store.clone()), options).await {
                 Ok(Some((context, _))) if context.has_copies() => {
@@ -248,10 +234,10 @@ impl HierarchyContext {
     }
 
     /// Whether the path segments below the store's root name a document that is the whole hierarchy.
-    fn is_document(&self, below: &[String]) -> bool {
+    fn is_document(&self, below: &[&str]) -> bool {
         let keys = self.format.document_keys(&NodePath::root()).unwrap_or_default();
-        let is_lone = self.format.era().is_some_and(|era| era <= Era::E1);
-        is_lone && matches!((below, &keys[..]), ([name], [key]) if key.as_str() == name)
+        let is_single = self.format.era().is_some_and(|era| era <= Era::E1);
+        is_single && matches!((below, &keys[..]), ([name], [key]) if key.as_str() == *name)
     }
 }
 
@@ -266,15 +252,25 @@ fn not_found() -> Error {
     AccessError::NotFound { looked_for }.into()
 }
 
-/// The URL above, and the name in it.
-fn parent(url: &str) -> Option<(&str, &str)> {
-    url.rsplit_once('/')
-        .filter(|(above, _)| !above.is_empty() && !above.ends_with('/') && !above.ends_with(':'))
+/// A URL and those above it, each with the path segments from there to the URL.
+fn with_parents(url: &str) -> Vec<(&str, Vec<&str>)> {
+    let (mut base, mut below) = (url, Vec::new());
+    let mut urls = vec![(base, below.clone())];
+    while below.len() < MOST_SEGMENTS
+        && let Some((above, name)) = base.rsplit_once('/')
+        && !above.is_empty()
+        && !above.ends_with(['/', ':'])
+    {
+        base = above;
+        below.insert(0, name);
+        urls.push((base, below.clone()));
+    }
+    urls
 }
 
 /// The node that path segments below a draft's entry point name; they may be those of its document.
-fn node_below(segments: &[String]) -> Result<NodePath> {
-    let mut names: Vec<&str> = segments.iter().map(String::as_str).collect();
+fn node_below(segments: &[&str]) -> Result<NodePath> {
+    let mut names = segments.to_vec();
     if names.len() >= 2 && matches!(names[0], "meta" | "data") && names[1] == "root" {
         names.drain(..2);
         if let Some(last) = names.last_mut() {

@@ -108,13 +108,12 @@ impl HierarchyContext {
         Ok(try_join_all(found).await?.into_iter().flatten().collect())
     }
 
-    /// The copies in a consolidated document. Broken ones count as none: opening has warned of them, and no reader uses them.
+    /// The copies in a consolidated document.
     pub(super) async fn copies(
         &self,
         holder: &ConsolidatedDocument,
     ) -> Result<Option<ConsolidatedEntries>> {
-        let bytes = self.live_document(&holder.key).await?;
-        Ok(bytes.and_then(|bytes| holder.copies(&bytes).ok().flatten()))
+        Ok(usable_copies(holder, self.live_document(&holder.key).await?.as_ref()))
     }
 
     /// Marks the copies of affected documents as invalid.
@@ -127,9 +126,7 @@ impl HierarchyContext {
                 continue;
             }
             let edit = |old: Option<&Bytes>| {
-                let Some(mut copies) = old.and_then(|old| holder.copies(old).ok().flatten()) else {
-                    return Ok(Edited::Keep);
-                };
+                let Some(mut copies) = usable_copies(&holder, old) else { return Ok(Edited::Keep) };
                 keys = affected.keys(self, &holder, &copies)?;
                 copies.invalid.extend(keys.iter().cloned());
                 with_copies(&holder, old, &copies)
@@ -192,8 +189,7 @@ impl HierarchyContext {
         let old = whole(old.as_deref()).await?;
         let found = self.live_documents(keys.to_vec()).await?;
         *lock(seen) = found.clone();
-        let Some(mut copies) = old.as_ref().and_then(|old| holder.copies(old).ok().flatten())
-        else {
+        let Some(mut copies) = usable_copies(holder, old.as_ref()) else {
             return Ok(Edited::Keep);
         };
         for key in keys {
@@ -263,4 +259,12 @@ pub(super) fn with_copies(
 ) -> Result<Edited> {
     let document = holder.with_copies(old, Some(copies))?;
     Ok(document.map_or(Edited::Keep, |document| Edited::Set(document.into())))
+}
+
+/// The copies in a consolidated document. Broken ones count as none: opening has warned of them, and no reader uses them.
+fn usable_copies(
+    holder: &ConsolidatedDocument,
+    document: Option<&Bytes>,
+) -> Option<ConsolidatedEntries> {
+    holder.copies(document?).ok().flatten()
 }

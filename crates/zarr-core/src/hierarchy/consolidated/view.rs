@@ -140,16 +140,11 @@ pub(super) fn agree(a: &NodeMetadata, b: &NodeMetadata) -> bool {
     match (a, b) {
         (NodeMetadata::Group(a), NodeMetadata::Group(b)) => a.attributes == b.attributes,
         (NodeMetadata::Array(a), NodeMetadata::Array(b)) => {
-            let described = |array: &crate::ArrayMetadata| {
-                format!("{:?} {:?} {:?}", array.data_type, array.grid, array.shards)
-            };
             a.shape == b.shape
-                && a.fill_value == b.fill_value
-                && a.chunk_keys == b.chunk_keys
-                && a.codecs == b.codecs
                 && a.attributes == b.attributes
                 && a.dimension_names == b.dimension_names
-                && described(a) == described(b)
+                && a.stores_elements_as(b)
+                && a.has_grid_of(b)
         }
         _ => false,
     }
