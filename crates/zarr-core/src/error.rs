@@ -44,6 +44,8 @@ pub enum ErrorKind {
     Limit,
     /// Another writer was faster, again and again.
     Conflict,
+    /// The caller cancelled the call.
+    Cancelled,
 }
 
 impl ErrorKind {
@@ -61,6 +63,7 @@ impl ErrorKind {
             ErrorKind::Store => "store",
             ErrorKind::Limit => "limit",
             ErrorKind::Conflict => "conflict",
+            ErrorKind::Cancelled => "cancelled",
         }
     }
 
@@ -168,6 +171,7 @@ impl Error {
                 AccessError::ReadOnly | AccessError::Frozen(_) => ErrorKind::ReadOnly,
                 AccessError::Conflict { .. } | AccessError::Replaced => ErrorKind::Conflict,
                 AccessError::TooLarge { .. } => ErrorKind::Limit,
+                AccessError::Cancelled => ErrorKind::Cancelled,
                 _ => ErrorKind::Argument,
             },
         }

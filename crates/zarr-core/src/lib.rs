@@ -32,6 +32,7 @@
 mod array;
 pub mod codec;
 mod context;
+mod control;
 pub mod data_type;
 mod dialect;
 mod element;
@@ -60,6 +61,7 @@ pub mod var_buffer;
 pub mod view;
 
 pub use array::StoredSize;
+pub use control::{CancelToken, ChunkProgress, ProgressCallback};
 pub use data_type::{CoreType, DataType, Scalar};
 pub use dialect::{Dialect, Era, Strictness, Warning};
 pub use element::Element;

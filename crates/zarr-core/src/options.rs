@@ -3,7 +3,9 @@
 #[cfg(feature = "rayon")]
 use std::sync::Arc;
 
+use crate::control::{CancelToken, ProgressCallback};
 use crate::dialect::Strictness;
+use crate::error::Result;
 use crate::limits::Limits;
 
 /// Whether a change of a part of a chunk, or of a document, is guarded against other writers.
@@ -41,7 +43,17 @@ pub struct Options {
     pub index_memory: Option<u64>,
     /// The most memory that documents and chunks may need.
     pub limits: Limits,
+    /// Cancels the calls that read or write chunks.
+    pub cancel: Option<CancelToken>,
+    /// A function that is called after each chunk that is read or written.
+    pub progress: Option<ProgressCallback>,
     /// A pool of the caller, in place of `threads`.
     #[cfg(feature = "rayon")]
     pub pool: Option<Arc<rayon::ThreadPool>>,
+}
+
+impl Options {
+    pub(crate) fn check_cancelled(&self) -> Result<()> {
+        self.cancel.as_ref().map_or(Ok(()), CancelToken::check)
+    }
 }

@@ -1,4 +1,4 @@
-//! Keeps what all handles of one array share.
+//! Keeps what the handles of one array share.
 
 use std::sync::Arc;
 
@@ -8,15 +8,18 @@ use crate::context::StoreContext;
 use crate::error::{AccessError, Error, Result};
 use crate::grid::ChunkProjection;
 use crate::metadata::{ArrayMetadata, NodeKind};
+use crate::options::Options;
 use crate::path::NodePath;
 use crate::store::{Store, StoreKey};
 
-/// What all handles of one array share.
+/// An array of a hierarchy. Cores of one array with different options share its state.
 #[derive(Debug)]
 pub(crate) struct ArrayCore {
     pub context: Arc<StoreContext>,
     pub path: NodePath,
-    latest: LatestState,
+    /// How the chunks are read and written. Documents are read and written with the options of the context.
+    pub options: Options,
+    latest: Arc<LatestState>,
 }
 
 impl ArrayCore {
@@ -26,7 +29,16 @@ impl ArrayCore {
         metadata: ArrayMetadata,
     ) -> Result<ArrayCore> {
         let state = ArrayState::new(&context, &path, metadata).map_err(|e| context.at(&path, e))?;
-        Ok(ArrayCore { context, path, latest: LatestState::new(state) })
+        let options = context.options.clone();
+        Ok(ArrayCore { context, path, options, latest: Arc::new(LatestState::new(state)) })
+    }
+
+    /// The same array with other options.
+    pub fn with_options(&self, change: impl FnOnce(&mut Options)) -> ArrayCore {
+        let mut options = self.options.clone();
+        change(&mut options);
+        let (context, path) = (self.context.clone(), self.path.clone());
+        ArrayCore { context, path, options, latest: self.latest.clone() }
     }
 
     pub fn state(&self) -> Arc<ArrayState> {

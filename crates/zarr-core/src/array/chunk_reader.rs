@@ -1,43 +1,39 @@
-//! Reads the chunks that a part of an array touches. Every chunk is read here, in one of the ways of [`ReadPlan`].
+//! Reads the chunks that a part of an array touches, each in one of the ways of [`ReadPlan`].
 //!
 //! From a local store a thread of the pool reads each chunk into its buffer and decodes it into its piece of the output;
-//! segments go to several threads. From a remote store requests are made first, many at a time, and what they bring is
-//! decoded on the pool. Segments are found and decoded by [`SegmentRead`] in either case.
+//! segments go to several threads. From a remote store many requests are made at the same time, and the pool decodes the
+//! bytes that they fetch. [`SegmentReader`] finds and decodes segments in either case.
 
 use std::borrow::Cow;
-use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
-use futures::stream::{self, StreamExt, TryStreamExt};
+use futures::future::ready;
+use futures::stream::TryStreamExt;
 
 use super::executor::{self, Spawner};
+use super::segments::{Ranges, SegmentBytes, SegmentReader, has_index, not_fetched, outside};
 use super::select::work;
 use super::storage_transformer::Shard;
 use super::{ArrayCore, ChunkLayout, FieldBytes, zeroed};
 use crate::codec::{ChunkIndex, PartialRead, budget, most_encoded};
+use crate::control::Counter;
 use crate::error::{Cause, CodecError, Error, Result, StoreError};
-use crate::grid::{ChunkProjection, SplitOutput, tiles};
+use crate::grid::{ChunkProjection, SplitOutput, Tiles, tiles};
 use crate::selection::ResolvedSelection;
 use crate::store::{
-    self, ByteRange, GetOptions, SnapshotOptions, StoreKey, SyncStore, Target, Version, abandoned,
-    block_on, coalesce, find,
+    ByteRange, GetOptions, Snapshot, SnapshotOptions, Store, StoreKey, SyncStore, Target, Version,
+    abandoned, coalesce, may_block,
 };
 use crate::sync::lock;
 use crate::var_buffer::VarBuffer;
 use crate::view::{View, ViewMut};
 
-/// How many versions of a chunk are begun, each of which another writer replaces, before the reading is given up.
+/// Versions of a chunk that a read begins, each of which another writer replaces, before it gives up.
 const MOST_VERSIONS: u32 = 100;
 
-/// Chunks of a known size of at most so many bytes are fetched without asking for it first.
+/// A chunk of a known size of at most this many bytes is read without a request for its size.
 const SMALL: u64 = 1 << 20;
-
-/// Segments of which at most so many bytes are read go to one thread.
-const FEW_BYTES: u64 = 1 << 16;
-
-/// Ranges of a chunk that were fetched by one request, each with its offset; in order, none overlaps another.
-type Ranges = Vec<(u64, Bytes)>;
 
 /// How one chunk is read.
 enum ReadPlan<'a> {
@@ -49,8 +45,8 @@ enum ReadPlan<'a> {
     Whole,
 }
 
-/// The bytes of one chunk that a read needs, as a remote store brought them.
-pub(super) struct Fetched {
+/// The bytes of one chunk that a read needs, fetched from a store.
+struct Fetched {
     key: StoreKey,
     bytes: FetchedBytes,
 }
@@ -60,25 +56,24 @@ enum FetchedBytes {
     Whole(Bytes),
     /// Some ranges of it, and its index.
     Ranges(Vec<Ranges>, Option<ChunkIndex>),
+    /// None: they are decoded already.
+    Decoded,
+}
+
+/// Where segments come from, and where they go.
+enum Source<'a> {
+    /// Each thread reads a segment and decodes it into its piece of `out`.
+    Local { store: &'a dyn SyncStore, span: FieldBytes, out: ViewMut<'a> },
+    /// Their bytes are fetched together, to be decoded on the pool.
+    Remote(&'a dyn Store),
 }
 
 impl ArrayCore {
-    /// Reads `part` into native elements, for a caller that may block. Each chunk owns its piece of the memory, unless
-    /// its elements are scattered over it: then they are decoded apart and copied.
-    pub fn read(
-        self: &Arc<Self>,
-        layout: &ChunkLayout,
-        part: &ResolvedSelection,
-        span: FieldBytes,
-        memory: &mut [u8],
-        var_buffer: Option<&Arc<VarBuffer>>,
-    ) -> Result<()> {
-        let out = ViewMut::new(memory, &part.shape(), span.size);
-        self.read_into(layout, part, span, out, var_buffer)
-    }
-
-    /// The same, into memory with any strides, which has the shape of `part`.
-    pub fn read_into(
+    /// Reads `part` into native elements, in memory with any strides that has the shape of `part`. Where the store is local, the calling thread must be one that may block.
+    ///
+    /// Each chunk is decoded into its own piece of the memory, unless its elements are scattered over it, or the caller is
+    /// async and the store remote: then it is decoded into other memory and copied.
+    pub async fn read(
         self: &Arc<Self>,
         layout: &ChunkLayout,
         part: &ResolvedSelection,
@@ -87,109 +82,108 @@ impl ArrayCore {
         var_buffer: Option<&Arc<VarBuffer>>,
     ) -> Result<()> {
         let out = out.with_var_buffer(var_buffer.map(|var_buffer| &**var_buffer));
-        let local = self.context.store.as_sync().filter(|store| store.capabilities().read);
-        let local = local.map(|store| &**store);
+        let (store, options) = (&self.context.store, &self.options);
         let (grid, shape) = (&*layout.grid, &layout.metadata.shape);
-        let (options, kind) = (&self.context.options, work(grid, part, span.element));
-        let scattered = match (SplitOutput::new(grid, shape, part, out), local) {
-            (Ok(pieces), Some(store)) => {
-                return executor::for_each(options, kind, pieces, |buffer, (tile, out)| {
-                    self.read_chunk(layout, store, &tile, span, buffer, out)
-                });
-            }
-            (Ok(pieces), None) => {
-                let at_once = kind.at_once(self.context.store.capabilities().in_flight);
-                return executor::with_pool(options, |spawner| {
-                    block_on(self.read_pieces(layout, span, pieces, at_once, spawner))
-                });
-            }
-            (Err((_, out)), None) => {
-                return block_on(self.read_async(layout, part, span, out, var_buffer.cloned()));
-            }
-            (Err(scattered), Some(store)) => (scattered, store),
+        let kind = work(grid, part, span.element);
+        let in_flight = kind.in_flight(store.capabilities().in_flight);
+        let counter = Counter::new(&options.progress, || tiles(grid, shape, part).count());
+        let done = |tile: &ChunkProjection| counter.chunk_done(&tile.within, span.size);
+        let local = store.as_sync().filter(|store| store.capabilities().read);
+        let split = if local.is_some() || may_block() {
+            SplitOutput::new(grid, shape, part, out)
+        } else {
+            Err((Box::new(Tiles::new(grid, shape, part)), out))
         };
-        let ((tiles, out), store) = scattered;
-        let (var_buffer, out) = (out.var_buffer(), Mutex::new(out));
-        executor::for_each(options, kind, tiles, |buffer, tile| {
-            let shape = tile.within.shape();
-            let elements = zeroed(&shape, span.size, "the region");
-            let mut elements = elements.map_err(|e| self.at(e))?;
-            let here = ViewMut::new(&mut elements, &shape, span.size).with_var_buffer(var_buffer);
-            self.read_chunk(layout, store, &tile, span, buffer, here)?;
-            let mut out = lock(&out);
-            out.scatter(&tile.place, &View::new(&elements, &shape, span.size));
-            Ok(())
-        })
-    }
-
-    /// Reads pieces of a caller's memory from a remote store: `at_once` chunks are under way, each is decoded straight
-    /// into its piece.
-    async fn read_pieces<'s>(
-        &'s self,
-        layout: &'s ChunkLayout,
-        span: FieldBytes,
-        pieces: impl Iterator<Item = (ChunkProjection, ViewMut<'s>)>,
-        at_once: usize,
-        spawner: &Spawner<'_, 's>,
-    ) -> Result<()> {
-        let chunks = stream::iter(pieces).map(|(tile, mut out)| async move {
-            match self.fetch(layout, &tile).await? {
-                None => {
-                    out.fill(layout.fill_of(span));
+        let read = match (split, local) {
+            (Ok(pieces), Some(store)) => {
+                executor::for_each_async(options, kind, pieces, async |buffer, (tile, out)| {
+                    self.read_chunk(layout, &**store, &tile, span, buffer, out).await?;
+                    done(&tile);
                     Ok(())
-                }
-                Some(fetched) => {
-                    let decode = move || self.decode(layout, &tile, span, &fetched, out);
-                    spawner.run(decode).await
-                }
+                })
             }
-        });
-        chunks.buffer_unordered(at_once).try_collect().await
-    }
-
-    /// Reads `part` into `out` for an async caller, or one whose memory is scattered: each chunk is decoded apart on the
-    /// pool, and copied by the thread that polls.
-    pub async fn read_async(
-        self: &Arc<Self>,
-        layout: &ChunkLayout,
-        part: &ResolvedSelection,
-        span: FieldBytes,
-        mut out: ViewMut<'_>,
-        var_buffer: Option<Arc<VarBuffer>>,
-    ) -> Result<()> {
-        let (grid, var_buffer) = (&*layout.grid, &var_buffer);
-        let at_once =
-            work(grid, part, span.element).at_once(self.context.store.capabilities().in_flight);
-        let chunks =
-            stream::iter(tiles(grid, &layout.metadata.shape, part)).map(|tile| async move {
-                let Some(fetched) = self.fetch(layout, &tile).await? else {
-                    return Ok::<_, Error>((tile, None));
-                };
-                let (core, layout, var_buffer) = (self.clone(), layout.clone(), var_buffer.clone());
-                let decode = move || {
+            (Err((tiles, out)), Some(store)) => {
+                let (var_buffer, out) = (out.var_buffer(), Mutex::new(out));
+                executor::for_each_async(options, kind, tiles, async |buffer, tile| {
                     let shape = tile.within.shape();
                     let mut elements = zeroed(&shape, span.size, "the region")?;
-                    let out = ViewMut::new(&mut elements, &shape, span.size)
-                        .with_var_buffer(var_buffer.as_deref());
-                    core.decode(&layout, &tile, span, &fetched, out)?;
-                    Ok((tile, Some(elements)))
-                };
-                executor::on_pool(&self.context.options, decode).await
-            });
-        let mut chunks = std::pin::pin!(chunks.buffer_unordered(at_once));
-        while let Some((tile, elements)) = chunks.try_next().await? {
-            match elements {
-                Some(elements) => {
-                    let elements = View::new(&elements, &tile.within.shape(), span.size);
-                    out.scatter(&tile.place, &elements);
-                }
-                None => out.reborrow().fill_with(&tile.place, |mut piece| -> Result<()> {
-                    piece.fill(layout.fill_of(span));
+                    let here = ViewMut::new(&mut elements, &shape, span.size);
+                    let here = here.with_var_buffer(var_buffer);
+                    self.read_chunk(layout, &**store, &tile, span, buffer, here).await?;
+                    lock(&out).scatter(&tile.place, &View::new(&elements, &shape, span.size));
+                    done(&tile);
                     Ok(())
-                })?,
+                })
             }
-        }
-        Ok(())
+            (Ok(pieces), None) => executor::in_scope(options, async |spawner| {
+                let read = |(tile, out)| self.read_piece(layout, tile, span, out, spawner);
+                let chunks = executor::in_flight(options, in_flight, pieces, read);
+                let counted = chunks.try_for_each(|tile| {
+                    done(&tile);
+                    ready(Ok(()))
+                });
+                counted.await
+            }),
+            (Err((tiles, mut out)), None) => {
+                let read = |tile| self.fetch_elements(layout, tile, span, var_buffer);
+                let chunks = executor::in_flight(options, in_flight, tiles, read);
+                let copied = chunks.try_for_each(|(tile, elements)| {
+                    let copied = match elements {
+                        Some(elements) => {
+                            let elements = View::new(&elements, &tile.within.shape(), span.size);
+                            out.scatter(&tile.place, &elements);
+                            Ok(())
+                        }
+                        None => out.reborrow().fill_with(&tile.place, |mut piece| {
+                            piece.fill(layout.fill_of(span));
+                            Ok(())
+                        }),
+                    };
+                    done(&tile);
+                    ready(copied)
+                });
+                copied.await
+            }
+        };
+        read.map_err(|e| self.at(e))
+    }
+
+    /// Fetches a chunk and decodes it on the pool into `out`, a piece of memory that the caller lends.
+    async fn read_piece<'s>(
+        &'s self,
+        layout: &'s ChunkLayout,
+        tile: ChunkProjection,
+        span: FieldBytes,
+        mut out: ViewMut<'s>,
+        spawner: &Spawner<'_, 's>,
+    ) -> Result<ChunkProjection> {
+        let Some(fetched) = self.fetch(layout, &tile).await? else {
+            out.fill(layout.fill_of(span));
+            return Ok(tile);
+        };
+        let decode = move || self.decode(layout, &tile, span, &fetched, out).map(|()| tile);
+        spawner.run(decode).await
+    }
+
+    /// Fetches a chunk and decodes its elements on the pool; `None` if it is not stored.
+    async fn fetch_elements(
+        self: &Arc<Self>,
+        layout: &ChunkLayout,
+        tile: ChunkProjection,
+        span: FieldBytes,
+        var_buffer: Option<&Arc<VarBuffer>>,
+    ) -> Result<(ChunkProjection, Option<Vec<u8>>)> {
+        let Some(fetched) = self.fetch(layout, &tile).await? else { return Ok((tile, None)) };
+        let (core, layout, var_buffer) = (self.clone(), layout.clone(), var_buffer.cloned());
+        let decode = move || {
+            let shape = tile.within.shape();
+            let mut elements = zeroed(&shape, span.size, "the region")?;
+            let out = ViewMut::new(&mut elements, &shape, span.size)
+                .with_var_buffer(var_buffer.as_deref());
+            core.decode(&layout, &tile, span, &fetched, out)?;
+            Ok((tile, Some(elements)))
+        };
+        executor::on_pool(&self.options, decode).await
     }
 
     fn plan<'a>(&self, layout: &'a ChunkLayout, tile: &ChunkProjection) -> ReadPlan<'a> {
@@ -203,35 +197,40 @@ impl ArrayCore {
     }
 
     /// Reads one chunk of a local store into `out`; `buffer` is reused.
-    fn read_chunk(
+    async fn read_chunk(
         &self,
         layout: &ChunkLayout,
         store: &dyn SyncStore,
         tile: &ChunkProjection,
         span: FieldBytes,
         buffer: &mut Vec<u8>,
-        out: ViewMut<'_>,
+        mut out: ViewMut<'_>,
     ) -> Result<()> {
-        // The store is called here, not by the adapter that waits for dropped calls (decision 0141).
-        block_on(abandoned::wait_for(|| self.context.store.name(), layout.prefix()));
-        self.with_records(span, out, |mut out| match self.plan(layout, tile) {
+        // The store is called here, and not by the adapter that waits for dropped calls (decision 0141).
+        abandoned::wait_for(|| self.context.store.name(), layout.prefix()).await;
+        let found = match self.plan(layout, tile) {
             ReadPlan::Segments(partial) if store.capabilities().cheap_ranges => {
-                self.read_segments(layout, store, tile, &partial, out)
+                let out = out.reborrow();
+                let mut source = Source::Local { store, span, out };
+                self.read_segments(layout, tile, &partial, &mut source).await?.map(drop)
             }
-            ReadPlan::Whole => self.read_whole(layout, store, tile, buffer, out),
-            ReadPlan::Segments(_) | ReadPlan::Shared => match block_on(self.fetch(layout, tile))? {
-                Some(fetched) => {
-                    self.decode(layout, tile, FieldBytes::of(layout.repr), &fetched, out)
-                }
-                None => {
-                    out.fill(&layout.fill);
-                    Ok(())
-                }
+            ReadPlan::Whole if layout.other_key(&tile.indices)?.is_none() => {
+                self.read_whole(layout, store, tile, span, buffer, out.reborrow())?
+            }
+            // Boxed: the futures of all other chunks stay small.
+            _ => match Box::pin(self.fetch(layout, tile)).await? {
+                Some(fetched) => Some(self.decode(layout, tile, span, &fetched, out.reborrow())?),
+                None => None,
             },
-        })
+        };
+        if found.is_none() {
+            out.fill(layout.fill_of(span));
+        }
+        Ok(())
     }
 
-    /// Has `read` read all bytes of each element; of one field of records those are read apart, and the field copied.
+    /// Has `read` read all bytes of each element; of one field of records it reads those into other memory, and copies the
+    /// field.
     fn with_records(
         &self,
         span: FieldBytes,
@@ -242,133 +241,154 @@ impl ArrayCore {
             return read(out);
         }
         let shape = out.shape();
-        let mut records = zeroed(&shape, span.element, "a chunk").map_err(|e| self.at(e))?;
+        let mut records = zeroed(&shape, span.element, "a chunk")?;
         read(ViewMut::new(&mut records, &shape, span.element))?;
         out.copy_from(&View::new(&records, &shape, span.element).span(span.offset, span.size));
         Ok(())
     }
 
-    /// Reads segments of a chunk of a local store, each by whichever thread is free: it goes from the store through that
-    /// thread's buffer to its place. All bytes are of one version of the chunk, and so is its index.
-    fn read_segments(
+    /// Reads or fetches segments of a chunk, again if another writer replaced it: all bytes are of one version of the chunk,
+    /// and so is its index, which may be cached. `None` if the chunk is not stored.
+    async fn read_segments(
         &self,
         layout: &ChunkLayout,
-        store: &dyn SyncStore,
         tile: &ChunkProjection,
         partial: &PartialRead<'_>,
-        mut out: ViewMut<'_>,
-    ) -> Result<()> {
+        source: &mut Source<'_>,
+    ) -> Result<Option<FetchedBytes>> {
         let key = layout.key(&tile.indices).map_err(|e| self.at(e))?;
         let at = |e: Error| self.at_chunk(tile, &key, e);
+        let first = match source {
+            Source::Local { .. } => Vec::new(),
+            Source::Remote(_) => self.first_ranges(layout, partial).map_err(at)?,
+        };
+        let keep = |version: Option<Version>, index: &ChunkIndex| {
+            if let Some(version) = version {
+                layout.index_cache.put(&key, version, index.clone());
+            }
+        };
         let expected = layout.chain.encoded_size(&tile.chunk_shape);
         let mut known = layout.index_cache.get(&key);
         for _ in 0..MOST_VERSIONS {
+            self.options.check_cancelled().map_err(at)?;
             let (version, index) = known.take().unzip();
-            let pinned = match &version {
-                Some(version) => store.open(&key, SnapshotOptions::expect(version)),
-                None => store.open(&key, SnapshotOptions::default()),
+            let how = match &version {
+                Some(version) => SnapshotOptions::expect(version),
+                None => SnapshotOptions::first(&first),
             };
-            let value = match pinned {
-                Ok(Some(value)) => value,
-                Ok(None) if version.is_none() => {
-                    out.fill(&layout.fill);
-                    return Ok(());
+            let read = match source {
+                Source::Local { store, span, out } => store.open(&key, how).map(|value| {
+                    let value = value?;
+                    let bytes = SegmentBytes::Local(&*value);
+                    let segments = SegmentReader { core: self, layout, bytes };
+                    let keep = |index: &ChunkIndex| keep(value.version(), index);
+                    let read = |out: ViewMut<'_>| segments.read(partial, index, keep, out);
+                    let read = self.with_records(*span, out.reborrow(), read);
+                    Some((value.size(), read.map(|()| FetchedBytes::Decoded)))
+                }),
+                // Boxed: the future of a local chunk stays small.
+                Source::Remote(store) => {
+                    let read = async {
+                        let Some(value) = store.open(&key, how).await? else { return Ok(None) };
+                        let read = self.fetch_ranges(layout, tile, partial, &*value, index).await;
+                        let read = read.map(|(ranges, index)| {
+                            index.iter().for_each(|index| keep(value.version(), index));
+                            FetchedBytes::Ranges(ranges, index)
+                        });
+                        Ok(Some((value.size(), read)))
+                    };
+                    Box::pin(read).await
                 }
-                // The chunk was replaced: its new index is not known.
-                Ok(None) | Err(StoreError::Changed { .. }) => continue,
-                Err(e) => return Err(at(e.into())),
             };
-            let bytes = SegmentBytes::Local(&*value);
-            let segments = SegmentRead { core: self, layout, key: &key, bytes };
-            let read = segments.read(partial, index, || value.version(), out.reborrow());
             match read {
-                Err(e) if is_changed(&e) => continue,
-                read => {
-                    check_size(expected, value.size()).map_err(|e| at(e.into()))?;
-                    return read.map_err(at);
+                Ok(None) if version.is_none() => return Ok(None),
+                // The chunk was replaced: its new index is not known.
+                Ok(None) | Err(StoreError::Changed { .. }) => {}
+                Ok(Some((_, Err(e)))) if is_changed(&e) => {}
+                Ok(Some((size, read))) => {
+                    // A chunk of another size is damaged, also where the part is in it.
+                    check_size(expected, size).map_err(|e| at(e.into()))?;
+                    return read.map(Some).map_err(at);
                 }
+                Err(e) => return Err(at(e.into())),
             }
         }
         Err(at(StoreError::Changed { key: key.to_string() }.into()))
     }
 
-    /// Reads all bytes of a chunk of a local store.
+    /// The ranges of a chunk that a read without its index needs first.
+    fn first_ranges(
+        &self,
+        layout: &ChunkLayout,
+        partial: &PartialRead<'_>,
+    ) -> Result<Vec<ByteRange>> {
+        if let Some(index) = self.decoding(|| partial.decoder().index())? {
+            return Ok(vec![index]);
+        }
+        let none = SegmentReader { core: self, layout, bytes: SegmentBytes::Fetched(&[]) };
+        Ok(none.missing(partial, None)?.into_iter().map(ByteRange::from).collect())
+    }
+
+    /// Reads all bytes of a chunk of a local store that has one key; `None` if it is not stored.
     fn read_whole(
         &self,
         layout: &ChunkLayout,
         store: &dyn SyncStore,
         tile: &ChunkProjection,
+        span: FieldBytes,
         buffer: &mut Vec<u8>,
         mut out: ViewMut<'_>,
-    ) -> Result<()> {
+    ) -> Result<Option<()>> {
         let (chain, shape) = (&layout.chain, &tile.chunk_shape);
-        let mut key = layout.key(&tile.indices).map_err(|e| self.at(e))?;
-        let other = layout.other_key(&tile.indices).map_err(|e| self.at(e))?;
-        let whole = chain.is_memory() && tile.within.is_all(shape);
-        if other.is_none()
-            && let Some(expected) = chain.plain_size(shape)
-            && (whole && out.as_bytes_mut().is_some() || expected <= SMALL)
-        {
-            let at = |e: Error| self.at_chunk(tile, &key, e);
-            let mut memory = out.as_bytes_mut().filter(|_| whole);
-            let direct = memory.is_some();
-            let found = match &mut memory {
-                // Nothing is between the file and the caller's memory.
-                Some(memory) => store.get(&key, GetOptions::into(Target::Exact(memory))),
-                None => {
-                    buffer.resize(expected as usize, 0);
-                    store.get(&key, GetOptions::into(Target::Exact(buffer)))
-                }
-            };
-            return match found.map_err(|e| at(e.into()))?.map(|got| got.size) {
-                None => {
-                    out.fill(&layout.fill);
-                    Ok(())
-                }
-                Some(found) if found != expected => {
-                    Err(at(chain.wrong_plain_size(expected, found).into()))
-                }
-                Some(_) if direct => chain.check(&mut out).map_err(|e| at(e.into())),
-                Some(_) => self.decode_whole(layout, tile, &key, buffer, out),
-            };
-        }
-        let most = self.most_stored(layout, Some(shape));
-        let get = |key: &StoreKey, buffer: &mut Vec<u8>| {
-            let how = GetOptions { limit: most, ..GetOptions::into(Target::Vec(buffer)) };
-            let got = store.get(key, how).map_err(|e| self.at_chunk(tile, key, e))?;
-            Ok::<_, Error>(got.is_some())
-        };
-        let mut found = get(&key, buffer)?;
-        if let Some(other) = other {
-            if found {
-                let warned = block_on(self.warn_if_stored_twice(&key, &other));
-                warned.map_err(|e| self.at_chunk(tile, &key, e))?;
-            } else {
-                key = other;
-                found = get(&key, buffer)?;
+        let key = layout.key(&tile.indices).map_err(|e| self.at(e))?;
+        let at = |e: Error| self.at_chunk(tile, &key, e);
+        let whole = span.is_whole() && chain.is_memory() && tile.within.is_all(shape);
+        let mut memory = out.as_bytes_mut().filter(|_| whole);
+        let direct = memory.is_some();
+        let expected = chain.plain_size(shape).filter(|&size| direct || size <= SMALL);
+        let how = match (&mut memory, expected) {
+            // The store reads into the caller's memory.
+            (Some(memory), Some(_)) => GetOptions::into(Target::Exact(memory)),
+            (None, Some(expected)) => {
+                buffer.resize(expected as usize, 0);
+                GetOptions::into(Target::Exact(buffer))
             }
+            (_, None) => {
+                let limit = self.most_stored(layout, Some(shape));
+                GetOptions { limit, ..GetOptions::into(Target::Vec(buffer)) }
+            }
+        };
+        let got = store.get(&key, how).map_err(|e| at(e.into()))?;
+        match (got.map(|got| got.size), expected) {
+            (None, _) => Ok(None),
+            (Some(found), Some(expected)) if found != expected => {
+                Err(at(chain.wrong_plain_size(expected, found).into()))
+            }
+            (Some(_), Some(_)) if direct => {
+                chain.check(&mut out).map(Some).map_err(|e| at(e.into()))
+            }
+            _ => self.decode_whole(layout, tile, span, &key, buffer, out).map(Some),
         }
-        if !found {
-            out.fill(&layout.fill);
-            return Ok(());
-        }
-        self.decode_whole(layout, tile, &key, buffer, out)
     }
 
     fn decode_whole(
         &self,
         layout: &ChunkLayout,
         tile: &ChunkProjection,
+        span: FieldBytes,
         key: &StoreKey,
         encoded: &[u8],
         out: ViewMut<'_>,
     ) -> Result<()> {
         let (encoded, shape) = (Cow::Borrowed(encoded), &tile.chunk_shape);
-        let decode = || layout.chain.decode_into(encoded, shape, &tile.within, out);
-        self.decoding(decode).map_err(|e| self.at_chunk(tile, key, e))
+        let decode = |out: ViewMut<'_>| {
+            let decode = || layout.chain.decode_into(encoded, shape, &tile.within, out);
+            Ok(self.decoding(decode)?)
+        };
+        self.with_records(span, out, decode).map_err(|e| self.at_chunk(tile, key, e))
     }
 
-    /// Decodes what was fetched of a chunk into `out`.
+    /// Decodes the bytes that were fetched of a chunk into `out`.
     fn decode(
         &self,
         layout: &ChunkLayout,
@@ -378,26 +398,25 @@ impl ArrayCore {
         out: ViewMut<'_>,
     ) -> Result<()> {
         let key = &fetched.key;
-        self.with_records(span, out, |out| {
-            let partial = layout.chain.partial(&tile.chunk_shape, &tile.within);
-            let (bytes, index, partial) = match (&fetched.bytes, partial) {
-                (FetchedBytes::Whole(encoded), Some(partial)) if has_index(&partial) => {
-                    (SegmentBytes::Whole(encoded), None, partial)
-                }
-                (FetchedBytes::Ranges(ranges, index), Some(partial)) => {
-                    (SegmentBytes::Fetched(ranges), index.clone(), partial)
-                }
-                (FetchedBytes::Whole(encoded), _) => {
-                    return self.decode_whole(layout, tile, key, encoded, out);
-                }
-                (FetchedBytes::Ranges(..), None) => {
-                    return Err(self.at_chunk(tile, key, not_fetched()));
-                }
-            };
-            let segments = SegmentRead { core: self, layout, key, bytes };
-            let read = segments.read(&partial, index, || None, out);
-            read.map_err(|e| self.at_chunk(tile, key, e))
-        })
+        let partial = layout.chain.partial(&tile.chunk_shape, &tile.within);
+        let (bytes, index, partial) = match (&fetched.bytes, partial) {
+            (FetchedBytes::Whole(encoded), Some(partial)) if has_index(&partial) => {
+                (SegmentBytes::Whole(encoded), None, partial)
+            }
+            (FetchedBytes::Ranges(ranges, index), Some(partial)) => {
+                (SegmentBytes::Fetched(ranges), index.clone(), partial)
+            }
+            (FetchedBytes::Whole(encoded), _) => {
+                return self.decode_whole(layout, tile, span, key, encoded, out);
+            }
+            (FetchedBytes::Ranges(..), None) => {
+                return Err(self.at_chunk(tile, key, not_fetched()));
+            }
+            (FetchedBytes::Decoded, _) => return Ok(()),
+        };
+        let segments = SegmentReader { core: self, layout, bytes };
+        let read = |out: ViewMut<'_>| segments.read(&partial, index, |_| (), out);
+        self.with_records(span, out, read).map_err(|e| self.at_chunk(tile, key, e))
     }
 
     /// Fetches the bytes of a chunk that a part of it needs; `None` if it is not stored.
@@ -405,71 +424,23 @@ impl ArrayCore {
         if let ReadPlan::Segments(partial) = self.plan(layout, tile)
             && !partial.is_all()
         {
-            return self.fetch_segments(layout, tile, &partial).await;
+            let store = self.context.store.readable().map_err(|e| self.at(e))?;
+            let mut source = Source::Remote(store);
+            let found = self.read_segments(layout, tile, &partial, &mut source).await?;
+            let key = layout.key(&tile.indices).map_err(|e| self.at(e))?;
+            return Ok(found.map(|bytes| Fetched { key, bytes }));
         }
         let found = self.fetch_whole(layout, &tile.indices, Some(&tile.chunk_shape)).await?;
         Ok(found.map(|(key, bytes)| Fetched { key, bytes: FetchedBytes::Whole(bytes) }))
     }
 
-    /// Fetches the segments of a chunk that a part touches, the index first. All bytes are of one version of the chunk,
-    /// and so is its index.
-    async fn fetch_segments(
-        &self,
-        layout: &ChunkLayout,
-        tile: &ChunkProjection,
-        partial: &PartialRead<'_>,
-    ) -> Result<Option<Fetched>> {
-        let key = layout.key(&tile.indices).map_err(|e| self.at(e))?;
-        let at = |e: Error| self.at_chunk(tile, &key, e);
-        let store = self.context.store.readable().map_err(|e| self.at(e))?;
-        let expected = layout.chain.encoded_size(&tile.chunk_shape);
-        let range = self.decoding(|| partial.decoder().index()).map_err(|e| at(e.into()))?;
-        let first = match range {
-            Some(range) => vec![range],
-            None => {
-                let all = SegmentRead::fetched(self, layout, &key, &[]).missing(partial, None);
-                all.map_err(&at)?.into_iter().map(ByteRange::from).collect()
-            }
-        };
-        let mut known = layout.index_cache.get(&key);
-        for _ in 0..MOST_VERSIONS {
-            let (version, index) = known.take().unzip();
-            let pinned = match &version {
-                Some(version) => store.open(&key, SnapshotOptions::expect(version)).await,
-                None => store.open(&key, SnapshotOptions::first(&first)).await,
-            };
-            let value = match pinned {
-                Ok(Some(value)) => value,
-                Ok(None) if version.is_none() => return Ok(None),
-                // The chunk was replaced: its new index is not known.
-                Ok(None) | Err(StoreError::Changed { .. }) => continue,
-                Err(e) => return Err(at(e.into())),
-            };
-            let read = self.fetch_ranges(layout, tile, &key, partial, &*value, index).await;
-            let (ranges, index) = match read {
-                Err(e) if is_changed(&e) => continue,
-                read => {
-                    // A chunk of another size is damaged, also where the part is in it.
-                    check_size(expected, value.size()).map_err(|e| at(e.into()))?;
-                    read.map_err(at)?
-                }
-            };
-            if let Some((version, index)) = value.version().zip(index.clone()) {
-                layout.index_cache.put(&key, version, index);
-            }
-            return Ok(Some(Fetched { key, bytes: FetchedBytes::Ranges(ranges, index) }));
-        }
-        Err(at(StoreError::Changed { key: key.to_string() }.into()))
-    }
-
-    /// The ranges of one version of a chunk that the part needs, and its index, which may be known before.
+    /// Fetches the ranges of one version of a chunk that the part needs, and its index if that is not known.
     async fn fetch_ranges(
         &self,
         layout: &ChunkLayout,
         tile: &ChunkProjection,
-        key: &StoreKey,
         partial: &PartialRead<'_>,
-        value: &dyn store::Snapshot,
+        value: &dyn Snapshot,
         mut index: Option<ChunkIndex>,
     ) -> Result<(Vec<Ranges>, Option<ChunkIndex>)> {
         let mut is_read = index.is_none();
@@ -480,12 +451,15 @@ impl ArrayCore {
         let most = self.most_stored(layout, Some(&tile.chunk_shape));
         let (mut ranges, mut size) = (Vec::new(), 0u64);
         loop {
-            let read = SegmentRead::fetched(self, layout, key, &ranges);
-            let missing = coalesce(read.missing(partial, index.as_ref())?, 0);
+            let bytes = SegmentBytes::Fetched(&ranges);
+            let missing =
+                SegmentReader { core: self, layout, bytes }.missing(partial, index.as_ref())?;
+            let missing = coalesce(missing, 0);
             if missing.is_empty() {
                 break;
             }
-            // Segments may each be larger than their elements, not all of them together.
+            self.options.check_cancelled()?;
+            // One segment may be larger than its elements; all of them together may not.
             let sizes = missing.iter().map(|range| range.end - range.start);
             size = sizes.fold(size, u64::saturating_add);
             if size > most {
@@ -504,7 +478,7 @@ impl ArrayCore {
             ranges.push(missing.iter().map(|range| range.start).zip(bytes).collect());
         }
         if !is_read && value.size() == 0 {
-            // Nothing told yet that this still is the version whose index is known.
+            // A request must confirm that this still is the version whose index is known.
             value.read(&[]).await?;
         }
         Ok((ranges, index))
@@ -571,211 +545,8 @@ impl ArrayCore {
 
     /// Decodes within the limit that the caller gave (decision 0142).
     pub fn decoding<T>(&self, decode: impl FnOnce() -> T) -> T {
-        budget::limited(self.context.options.limits.decoded, decode)
+        budget::limited(self.options.limits.decoded, decode)
     }
-}
-
-/// Where the bytes of segments come from.
-enum SegmentBytes<'a> {
-    /// A value of a local store.
-    Local(&'a dyn store::SyncSnapshot),
-    /// Ranges that were fetched.
-    Fetched(&'a [Ranges]),
-    /// All bytes of the chunk.
-    Whole(&'a [u8]),
-}
-
-impl SegmentBytes<'_> {
-    /// Some bytes of the chunk, perhaps in `buffer`; `None` if they are not fetched yet.
-    fn get<'b>(&'b self, range: ByteRange, buffer: &'b mut Vec<u8>) -> Result<Option<&'b [u8]>> {
-        match self {
-            SegmentBytes::Local(value) => {
-                value.read_into(range, buffer).map_err(outside)?;
-                Ok(Some(buffer))
-            }
-            SegmentBytes::Fetched(ranges) => {
-                let range = range.within(u64::MAX);
-                Ok(range.and_then(|range| ranges.iter().find_map(|ranges| find(ranges, &range))))
-            }
-            SegmentBytes::Whole(bytes) => {
-                let found = range.within(bytes.len() as u64);
-                let found = found.map(|range| &bytes[range.start as usize..range.end as usize]);
-                let leaves = || format!("{range} leave its {} bytes", bytes.len());
-                Ok(Some(found.ok_or_else(|| CodecError::corrupt("codecs", leaves()))?))
-            }
-        }
-    }
-}
-
-/// Reads segments of one version of one chunk.
-struct SegmentRead<'a> {
-    core: &'a ArrayCore,
-    layout: &'a ChunkLayout,
-    key: &'a StoreKey,
-    bytes: SegmentBytes<'a>,
-}
-
-/// Which bytes of its chunk a segment has at most. Of a chunk the store knows the end.
-const ALL: Range<u64> = 0..u64::MAX;
-
-impl<'a> SegmentRead<'a> {
-    /// The segments in ranges that were fetched so far.
-    fn fetched(
-        core: &'a ArrayCore,
-        layout: &'a ChunkLayout,
-        key: &'a StoreKey,
-        ranges: &'a [Ranges],
-    ) -> Self {
-        SegmentRead { core, layout, key, bytes: SegmentBytes::Fetched(ranges) }
-    }
-
-    /// Reads a part of the chunk. The index is kept under the version of the chunk, if that is known.
-    fn read(
-        &self,
-        partial: &PartialRead<'_>,
-        index: Option<ChunkIndex>,
-        version: impl Fn() -> Option<Version>,
-        out: ViewMut<'_>,
-    ) -> Result<()> {
-        let keep = |index: &ChunkIndex| {
-            if let Some(version) = version() {
-                self.layout.index_cache.put(self.key, version, index.clone());
-            }
-        };
-        let range = self.core.decoding(|| partial.decoder().index())?;
-        let index = match (index, range) {
-            (None, Some(range)) => {
-                let mut buffer = Vec::new();
-                let bytes = self.bytes.get(range, &mut buffer)?.ok_or_else(not_fetched)?;
-                let index = partial.decoder().parse_index(bytes)?;
-                keep(&index);
-                Some(index)
-            }
-            (index, _) => index,
-        };
-        let size = index.as_ref().map(ChunkIndex::size);
-        self.segments(partial, ALL, index.as_ref(), out)?;
-        // Indices of segments were added to it.
-        index.iter().filter(|index| Some(index.size()) != size).for_each(keep);
-        Ok(())
-    }
-
-    /// Reads the segments of what is stored in the bytes `place` of the chunk.
-    fn segments(
-        &self,
-        partial: &PartialRead<'_>,
-        place: Range<u64>,
-        index: Option<&ChunkIndex>,
-        out: ViewMut<'_>,
-    ) -> Result<()> {
-        let decoder = partial.decoder();
-        let read_one =
-            |buffer: &mut Vec<u8>, at: &ChunkProjection, mut out: ViewMut<'_>| -> Result<()> {
-                let Some(range) = decoder.segment(index, at)? else {
-                    out.fill(&self.layout.fill);
-                    return Ok(());
-                };
-                let range = inside(&place, range, at)?;
-                if let Some(inner) = decoder.inner(at) {
-                    let found = self.inner_index(&inner, &range, index, buffer)?;
-                    let index = found.map_err(|_| not_fetched())?;
-                    return self.segments(&inner, range, index.as_ref(), out);
-                }
-                let bytes = self.bytes.get(range.into(), buffer)?.ok_or_else(not_fetched)?;
-                Ok(decoder.decode(bytes, at, out)?)
-            };
-        // Other threads read some of them, under the same limit.
-        let read = |buffer: &mut Vec<u8>, at: &ChunkProjection, out: ViewMut<'_>| {
-            self.core.decoding(|| read_one(buffer, at, out))
-        };
-        let (grid, shape, within) = (decoder.grid(), partial.shape(), partial.within());
-        let mut kind = work(grid, within, out.element_size());
-        kind.many &= kind.total > FEW_BYTES;
-        match SplitOutput::new(grid, shape, within, partial.transposed(out)) {
-            Ok(pieces) => {
-                let options = &self.core.context.options;
-                executor::for_each(options, kind, pieces, |buffer, (at, out)| {
-                    read(buffer, &at, out)
-                })
-            }
-            Err((tiles, mut out)) => {
-                let mut buffer = Vec::new();
-                tiles.into_iter().try_for_each(|at| {
-                    out.reborrow().fill_with(&at.place, |piece| read(&mut buffer, &at, piece))
-                })
-            }
-        }
-    }
-
-    /// Which ranges of the chunk are needed and not fetched yet.
-    fn missing(
-        &self,
-        partial: &PartialRead<'_>,
-        index: Option<&ChunkIndex>,
-    ) -> Result<Vec<Range<u64>>> {
-        let mut missing = Vec::new();
-        self.core.decoding(|| self.find_missing(partial, ALL, index, &mut missing))?;
-        Ok(missing)
-    }
-
-    fn find_missing(
-        &self,
-        partial: &PartialRead<'_>,
-        place: Range<u64>,
-        index: Option<&ChunkIndex>,
-        missing: &mut Vec<Range<u64>>,
-    ) -> Result<()> {
-        for at in partial.tiles() {
-            let Some(range) = partial.decoder().segment(index, &at)? else { continue };
-            let range = inside(&place, range, &at)?;
-            let mut buffer = Vec::new();
-            match partial.decoder().inner(&at).filter(|inner| !inner.is_all()) {
-                Some(inner) => match self.inner_index(&inner, &range, index, &mut buffer)? {
-                    Ok(index) => self.find_missing(&inner, range, index.as_ref(), missing)?,
-                    Err(range) => missing.push(range),
-                },
-                None => {
-                    if self.bytes.get(range.clone().into(), &mut buffer)?.is_none() {
-                        missing.push(range);
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// The index of a segment in the bytes `place` of the chunk, kept inside the `outer` one; `None` if it has none.
-    /// `Err` says which bytes have to be fetched first.
-    fn inner_index(
-        &self,
-        inner: &PartialRead<'_>,
-        place: &Range<u64>,
-        outer: Option<&ChunkIndex>,
-        buffer: &mut Vec<u8>,
-    ) -> Result<Result<Option<ChunkIndex>, Range<u64>>> {
-        let Some(range) = inner.decoder().index()? else { return Ok(Ok(None)) };
-        if let Some(known) = outer.and_then(|outer| outer.inner(place.start)) {
-            return Ok(Ok(Some(known)));
-        }
-        let found = range.within(place.end - place.start).ok_or_else(|| {
-            CodecError::corrupt("codecs", format!("{range} leave a segment at {place:?}"))
-        })?;
-        let range = place.start + found.start..place.start + found.end;
-        let Some(bytes) = self.bytes.get(range.clone().into(), buffer)? else {
-            return Ok(Err(range));
-        };
-        let index = inner.decoder().parse_index(bytes)?;
-        let kept = outer.map(|outer| outer.keep_inner(place.start, index.clone()));
-        Ok(Ok(Some(kept.unwrap_or(index))))
-    }
-}
-
-fn has_index(partial: &PartialRead<'_>) -> bool {
-    !matches!(partial.decoder().index(), Ok(None))
-}
-
-fn not_fetched() -> CodecError {
-    CodecError::corrupt("codecs", "bytes of a segment were not fetched")
 }
 
 fn is_changed(error: &Error) -> bool {
@@ -789,26 +560,5 @@ fn check_size(expected: Option<u64>, found: u64) -> Result<(), CodecError> {
             Err(CodecError::Length { codec: "codecs", expected, found })
         }
         _ => Ok(()),
-    }
-}
-
-/// Bytes of what is stored in the bytes `place` of a chunk, as bytes of the chunk.
-fn inside(
-    place: &Range<u64>,
-    range: Range<u64>,
-    at: &ChunkProjection,
-) -> Result<Range<u64>, CodecError> {
-    let end = place.start.checked_add(range.end).filter(|&end| end <= place.end);
-    end.map(|end| place.start + range.start..end).ok_or_else(|| {
-        let why = format!("bytes {range:?} leave inner chunk {:?}", at.indices);
-        CodecError::corrupt("codecs", why)
-    })
-}
-
-/// An index that points out of its chunk is damage.
-pub(super) fn outside(error: StoreError) -> Error {
-    match error {
-        StoreError::Range { .. } => CodecError::corrupt("codecs", error).into(),
-        other => other.into(),
     }
 }

@@ -7,26 +7,25 @@
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
 
-use futures::stream::{self, StreamExt, TryStreamExt};
+use futures::stream::TryStreamExt;
 
-use super::chunk_reader::outside;
 use super::compare_and_swap::{
     ATTEMPTS_WITHOUT_QUEUE, Edited, MAX_ATTEMPTS, compare_and_swap, unless_given_up, whole,
 };
 use super::executor;
+use super::segments::outside;
 use super::select::work;
 use super::{ArrayCore, ChunkLayout, FieldBytes, zeroed};
 use crate::codec::{PartialWrite, SplicePart, scratch};
+use crate::control::Counter;
 use crate::data_type::Repr;
 use crate::element::Element;
-use crate::error::{CodecError, Result, StoreError};
+use crate::error::{CodecError, Error, Result, StoreError};
 use crate::grid::{ChunkKeys, ChunkProjection, tiles};
 use crate::options::Guard;
 use crate::region::Region;
 use crate::selection::ResolvedSelection;
-use crate::store::{
-    ByteRange, Bytes, Capabilities, Payload, Precondition, Snapshot, StoreKey, block_on,
-};
+use crate::store::{ByteRange, Bytes, Capabilities, Payload, Precondition, Snapshot, StoreKey};
 use crate::sync::{into_inner, lock};
 use crate::var_buffer::VarBuffer;
 use crate::view::{View, ViewMut};
@@ -104,28 +103,15 @@ impl Elements<'_> {
                     let all = all.with_var_buffer(shared.var_buffer.as_deref());
                     work(all.select(&tile.place, &mut copy))
                 };
-                executor::on_pool(&core.context.options, work).await
+                executor::on_pool(&core.options, work).await
             }
         }
     }
 }
 
 impl ArrayCore {
-    /// Writes elements that a caller which may block lends.
-    pub fn write(
-        self: &Arc<Self>,
-        layout: &ChunkLayout,
-        part: &ResolvedSelection,
-        span: FieldBytes,
-        memory: &[u8],
-        var_buffer: Option<&Arc<VarBuffer>>,
-    ) -> Result<()> {
-        let elements = View::new(memory, &part.shape(), span.size);
-        self.write_from(layout, part, span, elements, var_buffer)
-    }
-
-    /// The same, from memory with any strides, which has the shape of `part`.
-    pub fn write_from(
+    /// Writes elements that the caller lends, in memory with any strides that has the shape of `part`. Where the store is local, the calling thread must be one that may block.
+    pub async fn write(
         self: &Arc<Self>,
         layout: &ChunkLayout,
         part: &ResolvedSelection,
@@ -135,42 +121,42 @@ impl ArrayCore {
     ) -> Result<()> {
         self.writeable(layout)?;
         let elements = elements.with_var_buffer(var_buffer.map(|var_buffer| &**var_buffer));
-        if self.context.store.as_sync().is_none() {
+        if self.is_remote() {
             // Each chunk copies its elements when it begins.
             let share = |tile: ChunkProjection| {
                 let (shape, mut copy) = (tile.within.shape(), Vec::new());
                 let memory = elements.select(&tile.place, &mut copy).to_bytes().into_owned();
                 let tile = ChunkProjection { place: ResolvedSelection::all(&shape), ..tile };
-                (
-                    tile,
-                    Shared {
-                        memory: Arc::new(memory),
-                        var_buffer: var_buffer.cloned(),
-                        shape,
-                        span,
-                    },
-                )
+                let (memory, var_buffer) = (Arc::new(memory), var_buffer.cloned());
+                (tile, Shared { memory, var_buffer, shape, span })
             };
-            return block_on(self.write_shared(layout, part, span, share));
+            return self.write_shared(layout, part, span, share).await;
         }
-        let chunks = tiles(&*layout.grid, &layout.metadata.shape, part);
+        let chunks = || tiles(&*layout.grid, &layout.metadata.shape, part);
         let kind = work(&*layout.grid, part, span.element);
-        // Where others keep being faster, the calling thread itself goes on, never a pool's (decision 0104).
+        let counter = Counter::new(&self.options.progress, || chunks().count());
+        // Chunks that other writers change all the time: the calling thread writes them, never one of the pool (decision
+        // 0104).
         let contended: Mutex<Vec<ChunkProjection>> = Mutex::default();
-        let write = |tile: &Arc<ChunkProjection>, copy: &mut Vec<u8>, attempts: u32| {
+        let write = async |tile: &Arc<ChunkProjection>, copy: &mut Vec<u8>, attempts: u32| {
             let elements = Elements::Lent(elements.select(&tile.place, copy));
-            block_on(self.write_chunk(layout, tile, span, &elements, attempts))
-        };
-        executor::for_each(&self.context.options, kind, chunks, |copy, tile| {
-            let tile = Arc::new(tile);
-            if !write(&tile, copy, ATTEMPTS_WITHOUT_QUEUE)? {
-                let mut contended = lock(&contended);
-                contended.push(Arc::unwrap_or_clone(tile));
+            let is_done = self.write_chunk(layout, tile, span, &elements, attempts).await?;
+            if is_done {
+                counter.chunk_done(&tile.within, span.size);
             }
-            Ok(())
-        })?;
+            Ok::<_, Error>(is_done)
+        };
+        let written =
+            executor::for_each_async(&self.options, kind, chunks(), async |copy, tile| {
+                let tile = Arc::new(tile);
+                if !write(&tile, copy, ATTEMPTS_WITHOUT_QUEUE).await? {
+                    lock(&contended).push(Arc::unwrap_or_clone(tile));
+                }
+                Ok(())
+            });
+        written.map_err(|e| self.at(e))?;
         for tile in into_inner(contended) {
-            let is_done = write(&Arc::new(tile), &mut Vec::new(), MAX_ATTEMPTS)?;
+            let is_done = write(&Arc::new(tile), &mut Vec::new(), MAX_ATTEMPTS).await?;
             unless_given_up(is_done).map_err(|e| self.at(e))?;
         }
         Ok(())
@@ -210,7 +196,7 @@ impl ArrayCore {
         self.write_shared(layout, part, span, |tile| (tile, shared.clone())).await
     }
 
-    /// Writes chunks, as many at a time as the store likes.
+    /// Writes many chunks at the same time.
     async fn write_shared(
         &self,
         layout: &ChunkLayout,
@@ -218,22 +204,25 @@ impl ArrayCore {
         span: FieldBytes,
         share: impl Fn(ChunkProjection) -> (ChunkProjection, Shared),
     ) -> Result<()> {
-        let kind = work(&*layout.grid, part, span.element);
-        let chunks = tiles(&*layout.grid, &layout.metadata.shape, part);
-        let chunks = stream::iter(chunks).map(|tile| {
+        let (options, kind) = (&self.options, work(&*layout.grid, part, span.element));
+        let chunks = || tiles(&*layout.grid, &layout.metadata.shape, part);
+        let counter = &Counter::new(&options.progress, || chunks().count());
+        let write = |tile| {
             let (tile, shared) = share(tile);
             async move {
                 let (tile, elements) = (Arc::new(tile), Elements::Shared(shared));
-                let is_done =
-                    self.write_chunk(layout, &tile, span, &elements, MAX_ATTEMPTS).await?;
-                unless_given_up(is_done).map_err(|e| self.at(e).at_chunk(&tile.indices))
+                let is_done = self.write_chunk(layout, &tile, span, &elements, MAX_ATTEMPTS);
+                unless_given_up(is_done.await?).map_err(|e| self.at(e).at_chunk(&tile.indices))?;
+                counter.chunk_done(&tile.within, span.size);
+                Ok(())
             }
-        });
-        let at_once = kind.at_once(self.context.store.capabilities().in_flight);
-        chunks.buffer_unordered(at_once).try_collect().await
+        };
+        let in_flight = kind.in_flight(self.context.store.capabilities().in_flight);
+        let written = executor::in_flight(options, in_flight, chunks(), write).try_collect().await;
+        written.map_err(|e| self.at(e))
     }
 
-    /// Writes one chunk. `false`: before each of so many `attempts` another writer was faster.
+    /// Writes one chunk. `false`: another writer was faster in each of `attempts`.
     async fn write_chunk(
         &self,
         layout: &ChunkLayout,
@@ -248,7 +237,7 @@ impl ArrayCore {
                 self.write_whole(layout, tile, &key, part).await.map(|()| true)
             }
             (true, Elements::Shared(_)) => {
-                let keep_fill = self.context.options.keep_fill_chunks;
+                let keep_fill = self.options.keep_fill_chunks;
                 let (layout, at) = (layout.clone(), tile.clone());
                 let encode = move |part: View<'_>| {
                     Ok(encode_whole(&layout, &at, &part, keep_fill)?.map(Cow::into_owned))
@@ -262,15 +251,8 @@ impl ArrayCore {
                 let edit =
                     |old: Option<Arc<dyn Snapshot>>| self.merged(layout, tile, span, elements, old);
                 let most = self.most_stored(layout, Some(&tile.chunk_shape));
-                compare_and_swap(
-                    &self.context,
-                    self.context.options.guard,
-                    &key,
-                    most,
-                    edit,
-                    attempts,
-                )
-                .await
+                compare_and_swap(&self.context, self.options.guard, &key, most, edit, attempts)
+                    .await
             }
         };
         result.map_err(|e| self.at_chunk(tile, &key, e))
@@ -285,8 +267,9 @@ impl ArrayCore {
         elements: &Elements<'_>,
         old: Option<Arc<dyn Snapshot>>,
     ) -> Result<Edited> {
+        self.options.check_cancelled()?;
         let existing = self.existing_chunk(layout, tile, span, old.as_deref()).await?;
-        let (keep_fill, limit) = (self.keeps_fill(layout), self.context.options.limits.decoded);
+        let (keep_fill, limit) = (self.keeps_fill(layout), self.options.limits.decoded);
         let (layout, at) = (layout.clone(), tile.clone());
         let merge = move |part: View<'_>| {
             let merge = || merge_into_chunk(&layout, &at, span, existing, &part, keep_fill);
@@ -327,7 +310,7 @@ impl ArrayCore {
         key: &StoreKey,
         part: &View<'_>,
     ) -> Result<()> {
-        let keep_fill = self.context.options.keep_fill_chunks;
+        let keep_fill = self.options.keep_fill_chunks;
         let is_all = tile.within.is_all(&tile.chunk_shape);
         let parts = || layout.chain.encode_in_parts(part.clone());
         if !is_all || parts().is_none() || !keep_fill && layout.is_fill(part) {
@@ -380,25 +363,25 @@ impl ArrayCore {
     /// may have made the array longer, and put elements where this handle sees only overhang. Nor may one
     /// field of records.
     pub fn replaces(&self, tile: &ChunkProjection, span: FieldBytes) -> bool {
-        span.is_whole() && tile.whole && (tile.covers() || self.context.options.guard == Guard::Off)
+        span.is_whole() && tile.whole && (tile.covers() || self.options.guard == Guard::Off)
     }
 
     /// Whether a chunk is stored that a part made all fill.
     pub fn keeps_fill(&self, layout: &ChunkLayout) -> bool {
-        let keeps = self.context.options.keep_fill_chunks || layout.metadata.fill_value.is_none();
+        let keeps = self.options.keep_fill_chunks || layout.metadata.fill_value.is_none();
         keeps || !self.erases()
     }
 
     /// Whether a chunk can be erased without loss of what another writer did meanwhile (decision 0103).
     pub fn erases(&self) -> bool {
         let Capabilities { swap, swap_erase, .. } = self.context.store.capabilities();
-        self.context.options.guard == Guard::Off || !swap || swap_erase
+        self.options.guard == Guard::Off || !swap || swap_erase
     }
 
     /// Sets or erases a whole chunk.
     pub async fn set_whole(&self, key: &StoreKey, chunk: Option<Payload<'_>>) -> Result<()> {
         let writeable = self.context.writeable()?;
-        let only_if = match self.context.options.guard {
+        let only_if = match self.options.guard {
             Guard::On => Precondition::Always,
             Guard::Off => Precondition::Unchecked,
         };

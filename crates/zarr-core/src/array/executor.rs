@@ -1,50 +1,52 @@
-//! Runs the work on many chunks in parallel.
+//! Runs the work on many chunks: on a pool of threads, or as many requests to a remote store that are under way.
 //!
-//! A pool of this library's own, made when it is first needed and anew in a forked process; never the
-//! global one (decision 0130). Without the feature `rayon`, or with one thread, the caller does it all.
+//! The pool belongs to this library. It is made when it is first needed, and again in a forked process; it is never the
+//! global one (decision 0130). Without the feature `rayon`, or with one thread, the calling thread does all the work.
 
 use std::cell::RefCell;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
+use futures::stream::{self, Stream, StreamExt};
+
+use crate::control::CancelToken;
 use crate::error::{AccessError, Error, Result};
 use crate::options::Options;
+use crate::store::block_on;
 
-/// What the work on many chunks is like.
+/// The amount of work on some chunks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Work {
     /// Whether there is more than one chunk.
     pub many: bool,
-    /// About as many bytes are in each.
+    /// About how many bytes each chunk has.
     pub size: u64,
-    /// As many bytes are wanted of all.
+    /// How many bytes of all chunks are read or written.
     pub total: u64,
 }
 
-/// Chunks on their way from or to a far store together hold about so many bytes of elements at most, if they are not
-/// fewer than [`FEWEST`].
+/// The chunks that are under way from or to a remote store together hold about this many bytes of elements at most, unless
+/// they are no more than [`FEWEST`].
 const UNDER_WAY: u64 = 1 << 27;
 const FEWEST: usize = 4;
 
 impl Work {
-    /// How many chunks are under way at once, of a store that likes `liked` requests.
-    pub fn at_once(&self, liked: usize) -> usize {
+    /// How many chunks are under way at the same time, for a store that takes `requests`.
+    pub fn in_flight(&self, requests: usize) -> usize {
         let most = UNDER_WAY / self.size.min(self.total).max(1);
-        usize::try_from(most).unwrap_or(usize::MAX).max(FEWEST).min(liked)
+        usize::try_from(most).unwrap_or(usize::MAX).max(FEWEST).min(requests)
     }
 }
 
-/// Neighbours are handed out together up to so many bytes: two threads should not write to the two halves of a line
-/// of the cache.
+/// One thread gets up to this many bytes of neighbouring chunks: two threads should not write to the two halves of a line of
+/// the cache.
 #[cfg(feature = "rayon")]
 const TOGETHER: u64 = 1 << 18;
 
-/// So many bytes a thread of the caller's own pool reads or writes itself.
+/// A thread of another pool, which belongs to the caller, reads or writes up to this many bytes itself.
 #[cfg(feature = "rayon")]
 const LITTLE: u64 = 1 << 22;
 
-/// Calls `work` for every item, on several threads if there are many; each thread brings a buffer that it reuses.
-/// Stops early after an error.
+/// Calls `work` for every item, on several threads if there are many; each thread has a buffer that it reuses. Stops after
+/// the first error, and when the caller cancels.
 #[cfg(feature = "rayon")]
 pub(crate) fn for_each<T: Send>(
     options: &Options,
@@ -56,10 +58,10 @@ pub(crate) fn for_each<T: Send>(
 
     use crate::sync::lock;
 
-    let items = Stop::until_stopped(items);
+    let work = until_cancelled(options, work);
     let Some(pool) = pool(options).filter(|_| many) else { return serially(items, work) };
-    // A thread of the caller's own pool would begin another of the caller's tasks while it waits for this one, and
-    // another one in that: each holds its chunks. One that belongs to no pool just waits.
+    // A thread of another pool would begin another task of the caller while it waits for this one, and one more in that:
+    // each holds its chunks. A thread that belongs to no pool only waits.
     let foreign = rayon::current_thread_index().is_some() && pool.current_thread_index().is_none();
     if foreign && total <= LITTLE {
         return serially(items, work);
@@ -80,13 +82,13 @@ pub(crate) fn for_each<T: Send>(
         let wait = || taken().map_or(Ok(()), |items| pool.install(|| all(items)));
         match std::thread::Builder::new().spawn_scoped(scope, wait) {
             Ok(waiting) => waiting.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-            // A machine that gives no thread gets the work done by this one.
+            // The system starts no thread: this one does the work.
             Err(_) => taken().map_or(Ok(()), |items| serially(items, &work)),
         }
     })
 }
 
-/// Items that follow each other, more at a time the more were taken, so that few are shared out as well.
+/// Batches of items. They grow with the number of items taken, so that few items also go to several threads.
 #[cfg(feature = "rayon")]
 struct Batches<I> {
     items: I,
@@ -106,15 +108,40 @@ impl<I: Iterator> Iterator for Batches<I> {
     }
 }
 
-/// Calls `work` for every item; stops after an error.
+/// Calls `work` for every item; stops after the first error, and when the caller cancels.
 #[cfg(not(feature = "rayon"))]
 pub(crate) fn for_each<T: Send>(
-    _: &Options,
+    options: &Options,
     _: Work,
     items: impl Iterator<Item = T> + Send,
     work: impl Fn(&mut Vec<u8>, T) -> Result<()> + Sync,
 ) -> Result<()> {
-    serially(Stop::until_stopped(items), work)
+    serially(items, until_cancelled(options, work))
+}
+
+/// As [`for_each`], of work that calls a local store: each thread waits for the future of its item.
+pub(crate) fn for_each_async<T: Send>(
+    options: &Options,
+    kind: Work,
+    items: impl Iterator<Item = T> + Send,
+    work: impl AsyncFn(&mut Vec<u8>, T) -> Result<()> + Sync,
+) -> Result<()> {
+    for_each(options, kind, items, |buffer, item| block_on(work(buffer, item)))
+}
+
+/// The results of `work` for every item, as they come; `count` items are under way at the same time. Stops when the caller
+/// cancels.
+pub(crate) fn in_flight<T, R, F: Future<Output = Result<R>>>(
+    options: &Options,
+    count: usize,
+    items: impl Iterator<Item = T>,
+    work: impl Fn(T) -> F,
+) -> impl Stream<Item = Result<R>> {
+    let begin = move |item| {
+        let begun = options.check_cancelled().map(|()| work(item));
+        async move { begun?.await }
+    };
+    stream::iter(items).map(begin).buffer_unordered(count)
 }
 
 fn serially<T>(
@@ -125,7 +152,7 @@ fn serially<T>(
     items.try_for_each(|item| work(&mut buffer, item))
 }
 
-/// Does work that borrows from a caller, on a pool's threads or on the caller's own.
+/// Runs work that borrows from a caller, on a pool or on the calling thread.
 pub(crate) struct Spawner<'a, 's> {
     #[cfg(feature = "rayon")]
     scope: Option<&'a rayon::Scope<'s>>,
@@ -134,7 +161,7 @@ pub(crate) struct Spawner<'a, 's> {
 }
 
 impl<'s> Spawner<'_, 's> {
-    /// What `work` gives.
+    /// The result of `work`.
     pub async fn run<T: Send + 's>(
         &self,
         work: impl FnOnce() -> Result<T> + Send + 's,
@@ -150,23 +177,26 @@ impl<'s> Spawner<'_, 's> {
     }
 }
 
-/// What `poll` gives, whose work borrows from the caller and is done on the pool. On a thread of the pool itself the work
-/// is done in place: waiting for another thread might be waiting for itself.
+/// The result of `poll`, which this thread waits for. Its work borrows from the caller and runs on the pool; on a thread of
+/// the pool itself, in place: another thread might be waiting for this one.
 #[cfg(feature = "rayon")]
-pub(crate) fn with_pool<'s, T>(options: &Options, poll: impl FnOnce(&Spawner<'_, 's>) -> T) -> T {
+pub(crate) fn in_scope<'s, T>(
+    options: &Options,
+    poll: impl AsyncFnOnce(&Spawner<'_, 's>) -> T,
+) -> T {
     match pool(options).filter(|pool| pool.current_thread_index().is_none()) {
-        Some(pool) => pool.in_place_scope(|scope| poll(&Spawner { scope: Some(scope) })),
-        None => poll(&Spawner { scope: None }),
+        Some(pool) => pool.in_place_scope(|scope| block_on(poll(&Spawner { scope: Some(scope) }))),
+        None => block_on(poll(&Spawner { scope: None })),
     }
 }
 
-/// What `poll` gives, whose work is done on the caller's thread.
+/// The result of `poll`, which this thread waits for. Its work runs on this thread.
 #[cfg(not(feature = "rayon"))]
-pub(crate) fn with_pool<'s, T>(_: &Options, poll: impl FnOnce(&Spawner<'_, 's>) -> T) -> T {
-    poll(&Spawner { scope: std::marker::PhantomData })
+pub(crate) fn in_scope<'s, T>(_: &Options, poll: impl AsyncFnOnce(&Spawner<'_, 's>) -> T) -> T {
+    block_on(poll(&Spawner { scope: std::marker::PhantomData }))
 }
 
-/// What `work` gives, done on the pool; on a thread of the pool itself, in place.
+/// The result of `work`, which runs on the pool; on a thread of the pool itself, in place.
 #[cfg(feature = "rayon")]
 pub(crate) async fn on_pool<T: Send + 'static>(
     options: &Options,
@@ -181,7 +211,7 @@ pub(crate) async fn on_pool<T: Send + 'static>(
     receive.await.unwrap_or_else(|_| Err(lost_worker()))
 }
 
-/// What `work` gives, done on a thread that may be busy.
+/// The result of `work`, which runs on a thread that may block.
 #[cfg(not(feature = "rayon"))]
 pub(crate) async fn on_pool<T: Send + 'static>(
     _: &Options,
@@ -190,72 +220,71 @@ pub(crate) async fn on_pool<T: Send + 'static>(
     elsewhere(work).await
 }
 
-/// Whether work that was begun for a future is still wanted.
-#[derive(Clone, Default)]
-pub(crate) struct Stop(Arc<AtomicBool>);
-
 thread_local! {
-    /// Tells this thread to begin no further chunk.
-    static STOP: RefCell<Option<Stop>> = const { RefCell::new(None) };
+    /// Cancels the work of this thread, because the future that began it was dropped.
+    static DROPPED: RefCell<Option<CancelToken>> = const { RefCell::new(None) };
 }
 
-impl Stop {
-    /// Does work that [`for_each`] ends early once the future is gone.
-    pub fn watch<T>(&self, work: impl FnOnce() -> T) -> T {
-        struct Before(Option<Stop>);
-        impl Drop for Before {
-            fn drop(&mut self) {
-                STOP.set(self.0.take());
-            }
-        }
-        let _before = Before(STOP.replace(Some(self.clone())));
-        work()
-    }
-
-    /// The items, until nothing more is wanted.
-    fn until_stopped<T>(items: impl Iterator<Item = T>) -> impl Iterator<Item = T> {
-        let stop = STOP.with_borrow(Option::clone);
-        items.take_while(move |_| !stop.as_ref().is_some_and(|stop| stop.0.load(Ordering::Relaxed)))
-    }
-}
-
-/// What `work` gives, done on a thread that may block, and may wait for the pool; on a thread of the pool itself, in
-/// place. The work is told to stop if the future is dropped.
-pub(crate) async fn off_thread<T: Send + 'static>(
+/// `work`, unless the caller cancelled or dropped its future.
+fn until_cancelled<T>(
     options: &Options,
-    work: impl FnOnce(&Stop) -> T + Send + 'static,
-) -> Option<T> {
-    struct Dropped(Stop);
-    impl Drop for Dropped {
+    work: impl Fn(&mut Vec<u8>, T) -> Result<()> + Sync,
+) -> impl Fn(&mut Vec<u8>, T) -> Result<()> + Sync {
+    let dropped = DROPPED.with_borrow(Option::clone);
+    move |buffer, item| {
+        options.check_cancelled()?;
+        dropped.as_ref().map_or(Ok(()), CancelToken::check)?;
+        work(buffer, item)
+    }
+}
+
+/// The result of `work`, done by a thread that may block and may wait for the pool; on a thread of the pool itself, in place.
+/// If the future is dropped, the work begins no further chunk.
+pub(crate) async fn off_thread<T: Send + 'static, F: Future<Output = T>>(
+    options: &Options,
+    work: impl FnOnce() -> F + Send + 'static,
+) -> Result<T> {
+    struct CancelOnDrop(CancelToken);
+    impl Drop for CancelOnDrop {
         fn drop(&mut self) {
-            self.0.0.store(true, Ordering::Relaxed);
+            self.0.cancel();
+        }
+    }
+    struct Before(Option<CancelToken>);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            DROPPED.set(self.0.take());
         }
     }
     #[cfg(feature = "rayon")]
     if pool(options).is_some_and(|pool| pool.current_thread_index().is_some()) {
-        return Some(work(&Stop::default()));
+        return Ok(block_on(work()));
     }
     let _ = options;
-    let dropped = Dropped(Stop::default());
-    let stop = dropped.0.clone();
-    crate::store::run(move || work(&stop)).await
+    let guard = CancelOnDrop(CancelToken::new());
+    let dropped = guard.0.clone();
+    let work = move || {
+        let _before = Before(DROPPED.replace(Some(dropped)));
+        block_on(work())
+    };
+    crate::store::run(work).await.ok_or_else(lost_worker)
 }
 
-/// What `work` gives, done on a thread that may block.
+/// The result of `work`, which runs on a thread that may block.
 ///
 /// # Errors
-/// The work's own; that the thread ended before it was done.
+/// Those of `work`; an error if the thread ended before the work was done.
 pub async fn elsewhere<T: Send + 'static>(
     work: impl FnOnce() -> Result<T> + Send + 'static,
 ) -> Result<T> {
     crate::store::run(work).await.unwrap_or_else(|| Err(lost_worker()))
 }
 
-pub(crate) fn lost_worker() -> Error {
+fn lost_worker() -> Error {
     AccessError::Argument("a worker thread ended before its work was done".into()).into()
 }
 
-/// The pool for these options; `None` if one thread is to do it.
+/// The pool for these options; `None` if one thread does all the work.
 #[cfg(feature = "rayon")]
 fn pool(options: &Options) -> Option<std::sync::Arc<rayon::ThreadPool>> {
     use std::collections::BTreeMap;
@@ -281,7 +310,7 @@ fn pool(options: &Options) -> Option<std::sync::Arc<rayon::ThreadPool>> {
     if let Some(pool) = pools.get(&key) {
         return Some(pool.clone());
     }
-    // A machine that gives no threads gets its work done by the caller's.
+    // The system starts no threads: the calling thread does the work.
     let builder =
         rayon::ThreadPoolBuilder::new().num_threads(threads).thread_name(|n| format!("zarr-{n}"));
     let pool = Arc::new(builder.build().ok()?);
@@ -294,14 +323,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn large_chunks_are_few_at_once() {
-        let at_once = |size, total| Work { many: true, size, total }.at_once(64);
-        assert_eq!(at_once(1 << 19, 1 << 30), 64);
-        assert_eq!(at_once(1 << 25, 1 << 30), 4);
-        assert_eq!(at_once(u64::MAX, u64::MAX), 4);
-        // Of a small part of large ones little is held.
-        assert_eq!(at_once(1 << 25, 1 << 12), 64);
-        assert_eq!(at_once(0, 0), 64);
-        assert_eq!(Work { many: true, size: 1 << 40, total: 1 << 41 }.at_once(2), 2);
+    fn few_large_chunks_are_in_flight() {
+        let in_flight = |size, total| Work { many: true, size, total }.in_flight(64);
+        assert_eq!(in_flight(1 << 19, 1 << 30), 64);
+        assert_eq!(in_flight(1 << 25, 1 << 30), 4);
+        assert_eq!(in_flight(u64::MAX, u64::MAX), 4);
+        // A small part of large chunks takes little memory.
+        assert_eq!(in_flight(1 << 25, 1 << 12), 64);
+        assert_eq!(in_flight(0, 0), 64);
+        assert_eq!(Work { many: true, size: 1 << 40, total: 1 << 41 }.in_flight(2), 2);
     }
 }

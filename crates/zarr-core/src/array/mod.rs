@@ -6,19 +6,20 @@
 //! 2. [`chunk_reader`] cuts the output into one piece for each chunk that the selection touches. No two pieces overlap, so
 //!    several threads fill them at the same time ([`executor`]).
 //! 3. Each chunk is read in one of three ways: out of an object that it shares with others (a draft's storage transformer),
-//!    whole, or segment by segment. Segments are the inner chunks of a shard, or the rows of a plain chunk; the chain of
-//!    codecs says which bytes they are. A shard's index is read first and kept under the version of the shard
+//!    whole, or segment by segment ([`segments`]). Segments are the inner chunks of a shard, or the rows of a plain chunk; the
+//!    chain of codecs says which bytes they are. A shard's index is read first and cached under the version of the shard
 //!    ([`index_cache`]). A segment that is a shard itself is read in the same way.
 //! 4. From a local store the thread that decodes a chunk or a segment reads it, too. From a remote store the bytes of many
 //!    chunks are requested at the same time, those of one chunk together, and decoded on the pool as they come.
+//! 5. Before each chunk, each segment and each request the call looks whether its caller cancelled it.
 //!
 //! # A write
 //! 1. The array's document is compared with the one that the handle knows ([`stale_handle`]).
 //! 2. [`chunk_writer`] encodes a chunk that the selection covers, and sets it. A chunk of nothing but the fill value is
 //!    erased.
-//! 3. Of another chunk it gets the bytes that stay, merges the elements into them, and sets the result if the chunk still
-//!    is what it was; else again ([`compare_and_swap`]). Of a shard only the inner chunks that the selection touches are
-//!    decoded and encoded.
+//! 3. Of another chunk it gets the bytes that stay, merges the elements into them, and sets the result if no other writer
+//!    changed the chunk; else again ([`compare_and_swap`]). Of a shard it decodes and encodes only the inner chunks that the
+//!    selection touches.
 //!
 //! [`typed`] converts elements of Rust types into native bytes and back, [`fields`] finds one field of records. What edits
 //! the array's document, such as a resize, is in `hierarchy`; it calls [`clear_outside`] for the chunks that change.
@@ -32,6 +33,7 @@ pub(crate) mod executor;
 mod fields;
 mod index_cache;
 mod latest_state;
+mod segments;
 mod select;
 mod stale_handle;
 mod state;

@@ -15,13 +15,7 @@ use crate::error::Result;
 use crate::region::{Region, element_count};
 use crate::selection::{ResolvedSelection, Selection};
 use crate::var_buffer::VarBuffer;
-
-/// Which face of the library calls.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Caller {
-    Blocking,
-    Async,
-}
+use crate::view::View;
 
 /// Elements to write.
 pub(crate) enum Input<'a, T> {
@@ -98,41 +92,27 @@ impl ArrayCore {
         self: &Arc<Self>,
         field: Option<&str>,
         selection: Selection,
-        caller: Caller,
     ) -> Result<Vec<T>> {
         let request = self.request_of::<T>(field, selection)?;
-        self.read_request(request, caller).await
+        self.read_request(request).await
     }
 
-    async fn read_request<T: Element>(
-        self: &Arc<Self>,
-        request: Request,
-        caller: Caller,
-    ) -> Result<Vec<T>> {
-        let mut elements = self.alloc_output::<T>(&request.shape)?;
+    async fn read_request<T: Element>(self: &Arc<Self>, request: Request) -> Result<Vec<T>> {
+        let elements = self.alloc_output::<T>(&request.shape)?;
         let Request { layout, part, span, .. } = request;
-        match caller {
-            Caller::Blocking => {
-                self.read_elements(&layout, &part, span, &mut elements)?;
-                Ok(elements)
-            }
-            Caller::Async => {
-                let (elements, result) =
-                    self.read_elements_async(layout, part, span, elements).await;
-                result.map(|()| elements)
-            }
-        }
+        let (elements, result) = self.read_elements(layout, part, span, elements).await;
+        result.map(|()| elements)
     }
 
     /// Reads elements into memory that a blocking caller lends.
-    pub fn read_lent<T: Element>(
+    pub async fn read_into<T: Element>(
         self: &Arc<Self>,
         selection: Selection,
         out: &mut [T],
     ) -> Result<()> {
         let Request { layout, part, span, .. } =
             self.request_for::<T>(None, selection, out.len())?;
-        self.read_elements(&layout, &part, span, out)
+        self.read_lent(&layout, &part, span, out).await
     }
 
     /// Reads elements into memory that an async caller hands over, and gets back, whatever happens.
@@ -143,7 +123,7 @@ impl ArrayCore {
     ) -> (Vec<T>, Result<()>) {
         match self.request_for::<T>(None, selection, out.len()) {
             Ok(Request { layout, part, span, .. }) => {
-                self.read_elements_async(layout, part, span, out).await
+                self.read_elements(layout, part, span, out).await
             }
             Err(e) => (out, Err(e)),
         }
@@ -154,22 +134,14 @@ impl ArrayCore {
         self: &Arc<Self>,
         field: Option<&str>,
         selection: Selection,
-        caller: Caller,
     ) -> Result<Vec<u8>> {
         let Request { layout, part, span, .. } = self.request(field, selection)?;
-        match caller {
-            Caller::Blocking => self.read_bytes(&layout, &part, span),
-            Caller::Async => self.read_bytes_async(layout, part, span).await,
-        }
+        self.read_bytes(layout, part, span).await
     }
 
     /// Reads elements as little-endian bytes. Above an integer of fewer bits than its byte are zeros (F-053).
-    pub async fn read_little_endian(
-        self: &Arc<Self>,
-        selection: Selection,
-        caller: Caller,
-    ) -> Result<Vec<u8>> {
-        let mut bytes = self.read_native(None, selection, caller).await?;
+    pub async fn read_little_endian(self: &Arc<Self>, selection: Selection) -> Result<Vec<u8>> {
+        let mut bytes = self.read_native(None, selection).await?;
         let data_type = &self.state().metadata.data_type;
         swap_to_little_endian(data_type, &mut bytes);
         match data_type.stored_mask() {
@@ -184,11 +156,10 @@ impl ArrayCore {
     pub async fn read_ndarray<T: Element>(
         self: &Arc<Self>,
         selection: Selection,
-        caller: Caller,
     ) -> Result<ndarray::ArrayD<T>> {
         let request = self.request_of::<T>(None, selection)?;
         let shape: Vec<usize> = request.shape.iter().map(|&n| n as usize).collect();
-        let elements = self.read_request(request, caller).await?;
+        let elements = self.read_request(request).await?;
         Ok(ndarray::ArrayD::from_shape_vec(shape, elements)
             .expect("as many elements as are selected"))
     }
@@ -216,7 +187,7 @@ impl ArrayCore {
         elements: Input<'_, T>,
     ) -> Result<()> {
         match elements {
-            Input::Lent(elements) => self.write_elements(layout, part, span, elements),
+            Input::Lent(elements) => self.write_lent(layout, part, span, elements).await,
             Input::Owned(elements) => self.write_async(layout, part, span, elements).await,
         }
     }
@@ -282,7 +253,10 @@ impl ArrayCore {
         let Request { layout, part, span, .. } = request;
         self.check_still_there(layout, part).await?;
         match memory {
-            Input::Lent(memory) => self.write(layout, part, *span, memory, var_buffer.as_ref()),
+            Input::Lent(memory) => {
+                let elements = View::new(memory, &part.shape(), span.size);
+                self.write(layout, part, *span, elements, var_buffer.as_ref()).await
+            }
             Input::Owned(memory) => {
                 self.write_owned(layout, part, *span, Arc::new(memory), var_buffer).await
             }

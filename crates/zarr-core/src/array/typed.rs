@@ -4,15 +4,16 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::executor::{self, Stop};
+use super::executor;
 use super::{ArrayCore, ArrayState, ChunkLayout, FieldBytes, zeroed};
 use crate::data_type::{DataType, Origin, Repr};
 use crate::element::Element;
 use crate::error::{AccessError, CodecError, Result};
 use crate::region::element_count;
 use crate::selection::ResolvedSelection;
+use crate::store::may_block;
 use crate::var_buffer::{VAR_REF_SIZE, VarBuffer};
-use crate::view::ViewMut;
+use crate::view::{View, ViewMut};
 
 impl ArrayCore {
     /// Refuses elements of another type than the array's.
@@ -94,8 +95,9 @@ impl ArrayCore {
 }
 
 impl ArrayCore {
-    /// Reads elements for a caller that may block.
-    pub fn read_elements<T: Element>(
+    /// Reads elements into memory that the caller lends. Where the store is local, the calling thread must be one that may
+    /// block.
+    pub async fn read_lent<T: Element>(
         self: &Arc<Self>,
         layout: &ChunkLayout,
         part: &ResolvedSelection,
@@ -103,122 +105,107 @@ impl ArrayCore {
         out: &mut [T],
     ) -> Result<()> {
         if layout.repr == Repr::Variable {
-            self.read_cells(layout, part)?.to_elements(out);
+            self.read_cells(layout, part).await?.to_elements(out);
             return Ok(());
         }
         if let Some(memory) = T::memory(out) {
-            return self.read(layout, part, span, memory, None);
+            let out = ViewMut::new(memory, &part.shape(), span.size);
+            return self.read(layout, part, span, out, None).await;
         }
-        let bytes = self.read_bytes(layout, part, span)?;
+        let bytes = self.read_native_lent(layout, part, span).await?;
         from_bytes(&bytes, span, out);
         Ok(())
     }
 
-    /// Reads elements as bytes for a caller that may block; those of any length each after its length.
-    pub fn read_bytes(
+    async fn read_native_lent(
         self: &Arc<Self>,
         layout: &ChunkLayout,
         part: &ResolvedSelection,
         span: FieldBytes,
     ) -> Result<Vec<u8>> {
         if layout.repr == Repr::Variable {
-            return Ok(self.read_cells(layout, part)?.to_stream());
-        }
-        let mut bytes = zeroed(&part.shape(), span.size, "the region").map_err(|e| self.at(e))?;
-        self.read(layout, part, span, &mut bytes, None)?;
-        Ok(bytes)
-    }
-
-    fn read_cells(
-        self: &Arc<Self>,
-        layout: &ChunkLayout,
-        part: &ResolvedSelection,
-    ) -> Result<Cells> {
-        let mut cells = layout.cells(&part.shape()).map_err(|e| self.at(e))?;
-        self.read(layout, part, layout.span(), &mut cells.memory, Some(&cells.var_buffer))?;
-        Ok(cells)
-    }
-
-    /// Reads elements for an async caller, into memory that comes back, whatever happens. From a local store a thread
-    /// that may block reads them as for a blocking caller, and stops after the current chunks if the future is dropped.
-    pub async fn read_elements_async<T: Element>(
-        self: &Arc<Self>,
-        layout: ChunkLayout,
-        part: ResolvedSelection,
-        span: FieldBytes,
-        mut out: Vec<T>,
-    ) -> (Vec<T>, Result<()>) {
-        let result = if !self.is_remote() {
-            let core = self.clone();
-            let read = move |stop: &Stop| {
-                let result = stop.watch(|| core.read_elements(&layout, &part, span, &mut out));
-                (out, result)
-            };
-            let options = &self.context.options;
-            let read = executor::off_thread(options, read).await;
-            return read.unwrap_or_else(|| (Vec::new(), Err(executor::lost_worker())));
-        } else if layout.repr == Repr::Variable {
-            self.read_cells_async(&layout, &part).await.map(|cells| cells.to_elements(&mut out))
-        } else if let Some(memory) = T::memory(&mut out) {
-            let memory = ViewMut::new(memory, &part.shape(), span.size);
-            self.read_async(&layout, &part, span, memory, None).await
-        } else {
-            let bytes = self.read_bytes_async(layout, part, span).await;
-            bytes.map(|bytes| from_bytes(&bytes, span, &mut out))
-        };
-        (out, result)
-    }
-
-    /// Reads elements as bytes for an async caller; those of any length each after its length.
-    pub async fn read_bytes_async(
-        self: &Arc<Self>,
-        layout: ChunkLayout,
-        part: ResolvedSelection,
-        span: FieldBytes,
-    ) -> Result<Vec<u8>> {
-        if !self.is_remote() {
-            let core = self.clone();
-            let read = move |stop: &Stop| stop.watch(|| core.read_bytes(&layout, &part, span));
-            let read = executor::off_thread(&self.context.options, read).await;
-            return read.unwrap_or_else(|| Err(executor::lost_worker()));
-        }
-        if layout.repr == Repr::Variable {
-            return Ok(self.read_cells_async(&layout, &part).await?.to_stream());
+            return Ok(self.read_cells(layout, part).await?.to_stream());
         }
         let shape = part.shape();
         let mut bytes = zeroed(&shape, span.size, "the region").map_err(|e| self.at(e))?;
         let out = ViewMut::new(&mut bytes, &shape, span.size);
-        self.read_async(&layout, &part, span, out, None).await?;
+        self.read(layout, part, span, out, None).await?;
         Ok(bytes)
     }
 
-    async fn read_cells_async(
+    async fn read_cells(
         self: &Arc<Self>,
         layout: &ChunkLayout,
         part: &ResolvedSelection,
     ) -> Result<Cells> {
         let shape = part.shape();
         let mut cells = layout.cells(&shape).map_err(|e| self.at(e))?;
-        let out = ViewMut::new(&mut cells.memory, &shape, VAR_REF_SIZE)
-            .with_var_buffer(Some(&cells.var_buffer));
-        self.read_async(layout, part, layout.span(), out, Some(cells.var_buffer.clone())).await?;
+        let out = ViewMut::new(&mut cells.memory, &shape, VAR_REF_SIZE);
+        self.read(layout, part, layout.span(), out, Some(&cells.var_buffer)).await?;
         Ok(cells)
     }
 
-    /// Writes elements for a caller that may block.
-    pub fn write_elements<T: Element>(
+    /// Reads elements into memory that the caller hands over, and gets back, whatever happens.
+    pub async fn read_elements<T: Element>(
+        self: &Arc<Self>,
+        layout: ChunkLayout,
+        part: ResolvedSelection,
+        span: FieldBytes,
+        mut out: Vec<T>,
+    ) -> (Vec<T>, Result<()>) {
+        let read = self.on_reader(move |core| async move {
+            let result = core.read_lent(&layout, &part, span, &mut out).await;
+            (out, result)
+        });
+        read.await.unwrap_or_else(|e| (Vec::new(), Err(e)))
+    }
+
+    /// Reads elements as native bytes; variable-length elements each after their length.
+    pub async fn read_bytes(
+        self: &Arc<Self>,
+        layout: ChunkLayout,
+        part: ResolvedSelection,
+        span: FieldBytes,
+    ) -> Result<Vec<u8>> {
+        let read =
+            self.on_reader(
+                move |core| async move { core.read_native_lent(&layout, &part, span).await },
+            );
+        read.await?
+    }
+
+    /// The result of `work`: in place if the store is remote or this thread may block, else on a thread that may block. If
+    /// the future is dropped, the work begins no further chunk.
+    pub(super) async fn on_reader<T: Send + 'static, F: Future<Output = T>>(
+        self: &Arc<Self>,
+        work: impl FnOnce(Arc<ArrayCore>) -> F + Send + 'static,
+    ) -> Result<T> {
+        let core = self.clone();
+        if self.is_remote() || may_block() {
+            return Ok(work(core).await);
+        }
+        executor::off_thread(&self.options, move || work(core)).await
+    }
+
+    /// Writes elements that the caller lends. Where the store is local, the calling thread must be one that may block.
+    pub async fn write_lent<T: Element>(
         self: &Arc<Self>,
         layout: &ChunkLayout,
         part: &ResolvedSelection,
         span: FieldBytes,
         elements: &[T],
     ) -> Result<()> {
+        let shape = part.shape();
         match T::as_memory(elements) {
-            Some(memory) => self.write(layout, part, span, &memory, None),
+            Some(memory) => {
+                let elements = View::new(&memory, &shape, span.size);
+                self.write(layout, part, span, elements, None).await
+            }
             None => {
                 let contents = elements.iter().map(T::as_bytes);
                 let cells = layout.cells_of(contents).map_err(|e| self.at(e))?;
-                self.write(layout, part, span, &cells.memory, Some(&cells.var_buffer))
+                let elements = View::new(&cells.memory, &shape, span.size);
+                self.write(layout, part, span, elements, Some(&cells.var_buffer)).await
             }
         }
     }

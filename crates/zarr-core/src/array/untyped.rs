@@ -3,13 +3,12 @@
 use std::sync::Arc;
 
 use super::chunk_writer::Memory;
-use super::executor::{self, Stop};
-use super::transfer::Caller;
 use super::{ArrayCore, ArrayState, ChunkLayout};
 use crate::data_type::{DataType, Repr};
 use crate::error::{AccessError, Result};
 use crate::region::Region;
 use crate::selection::{ResolvedSelection, Selection};
+use crate::store::may_block;
 use crate::var_buffer::VarBuffer;
 use crate::view::strided::StridedBuffer;
 use crate::view::{View, ViewMut};
@@ -84,42 +83,28 @@ impl ArrayCore {
         Ok((layout, selected.part))
     }
 
-    /// Reads native elements into memory that a blocking caller lends.
-    pub fn read_view(self: &Arc<Self>, selection: Selection, out: ViewMut<'_>) -> Result<()> {
+    /// Reads native elements into memory that the caller lends. Where the store is local, the calling thread must be one that
+    /// may block.
+    pub async fn read_view(self: &Arc<Self>, selection: Selection, out: ViewMut<'_>) -> Result<()> {
         let (layout, part) = self.request_of_view(selection, &out.shape(), out.element_size())?;
         let out = out.with_axes_of_one(&part.shape());
-        self.read_into(&layout, &part, layout.span(), out, None)
+        self.read(&layout, &part, layout.span(), out, None).await
     }
 
-    /// Reads native elements into memory that an async caller hands over, and gets back, whatever happens.
-    pub async fn read_view_async(
+    /// Reads native elements into memory that the caller hands over, and gets back, whatever happens.
+    pub async fn read_view_owned(
         self: &Arc<Self>,
         selection: Selection,
         mut out: StridedBuffer,
     ) -> (StridedBuffer, Result<()>) {
-        if !self.is_remote() {
-            let core = self.clone();
-            let read = move |stop: &Stop| {
-                let view = out.view_mut().map_err(|e| core.at(e));
-                let result = stop.watch(|| core.read_view(selection, view?));
-                (out, result)
+        let read = self.on_reader(move |core| async move {
+            let result = match out.view_mut() {
+                Ok(view) => core.read_view(selection, view).await,
+                Err(e) => Err(core.at(e)),
             };
-            let read = executor::off_thread(&self.context.options, read).await;
-            return read
-                .unwrap_or_else(|| (StridedBuffer::default(), Err(executor::lost_worker())));
-        }
-        let view = out.view_mut().map_err(|e| self.at(e)).and_then(|view| {
-            let (layout, part) =
-                self.request_of_view(selection, &view.shape(), view.element_size())?;
-            Ok((layout, view.with_axes_of_one(&part.shape()), part))
+            (out, result)
         });
-        let result = match view {
-            Ok((layout, view, part)) => {
-                self.read_async(&layout, &part, layout.span(), view, None).await
-            }
-            Err(e) => Err(e),
-        };
-        (out, result)
+        read.await.unwrap_or_else(|e| (StridedBuffer::default(), Err(e)))
     }
 
     /// Writes native elements, after a look at the array's document.
@@ -144,7 +129,7 @@ impl ArrayCore {
         let (span, shape) = (layout.span(), part.shape());
         match elements {
             Strided::Lent(view) => {
-                self.write_from(layout, part, span, view.with_axes_of_one(&shape), None)
+                self.write(layout, part, span, view.with_axes_of_one(&shape), None).await
             }
             Strided::Owned(buffer) => {
                 let memory = Arc::new(buffer.with_axes_of_one(&shape));
@@ -186,26 +171,17 @@ impl ArrayCore {
     }
 
     /// Writes one element everywhere in a selection, after a look at the array's document.
-    pub async fn write_fill(
-        self: &Arc<Self>,
-        selection: Selection,
-        element: &[u8],
-        caller: Caller,
-    ) -> Result<()> {
+    pub async fn write_fill(self: &Arc<Self>, selection: Selection, element: &[u8]) -> Result<()> {
         let (layout, selected) = self.prepare(selection)?;
         let (part, span) = (selected.part, layout.span());
         let (cell, var_buffer) = self.cell(&layout, element)?;
         let elements = repeated(&cell, &part.shape()).map_err(|e| self.at(e))?;
         self.check_still_there(&layout, &part).await?;
-        match caller {
-            Caller::Blocking => {
-                self.write_from(&layout, &part, span, elements, var_buffer.as_ref())
-            }
-            Caller::Async => {
-                let memory = Arc::new(Repeated(cell));
-                self.write_owned(&layout, &part, span, memory, var_buffer).await
-            }
+        if may_block() {
+            return self.write(&layout, &part, span, elements, var_buffer.as_ref()).await;
         }
+        let memory = Arc::new(Repeated(cell));
+        self.write_owned(&layout, &part, span, memory, var_buffer).await
     }
 
     /// An element, as views show it.

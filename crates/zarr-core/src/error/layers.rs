@@ -335,6 +335,11 @@ pub enum AccessError {
         /// How many attempts the call made.
         attempts: u32,
     },
+    /// The caller cancelled the call, with [`crate::Options::cancel`].
+    #[error(
+        "cancelled; each chunk is as it was or as it was to be written; call again with a new token"
+    )]
+    Cancelled,
     /// More memory than there is room for.
     #[error("{what} would need {size} bytes; {hint}")]
     TooLarge {

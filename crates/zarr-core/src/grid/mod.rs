@@ -21,6 +21,7 @@ pub use self::pieces::{Piece, Pieces};
 pub use self::rectilinear::RectilinearGrid;
 pub use self::regular::RegularGrid;
 pub(crate) use self::split_output::SplitOutput;
+pub(crate) use self::tiles::Tiles;
 pub use self::tiles::{ChunkProjection, chunk_count, tiles};
 use crate::dialect::Dialect;
 use crate::json::Json;

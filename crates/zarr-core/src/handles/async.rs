@@ -14,7 +14,7 @@ use bytes::Bytes;
 
 use super::common::handles;
 use super::{ArrayBuilder, Chunk, aio, sync};
-use crate::array::transfer::{Caller, Input};
+use crate::array::transfer::Input;
 use crate::array::untyped::Strided;
 use crate::array::{StoredSize, wrong_kind};
 use crate::codec::CodecSpec;
@@ -387,7 +387,7 @@ impl Array {
     /// [`AccessError::Argument`] for the selection; [`AccessError::TooLarge`]; what the store or a codec
     /// reports.
     pub async fn read<T: Element>(&self, selection: impl Into<Selection>) -> Result<Vec<T>> {
-        self.core.read_vec(None, selection.into(), Caller::Async).await
+        self.core.read_vec(None, selection.into()).await
     }
 
     /// Reads what is selected into memory that the caller hands over and gets back, whatever happens. It must have exactly
@@ -409,7 +409,7 @@ impl Array {
     /// # Errors
     /// As [`Array::read`].
     pub async fn read_bytes(&self, selection: impl Into<Selection>) -> Result<Vec<u8>> {
-        self.core.read_native(None, selection.into(), Caller::Async).await
+        self.core.read_native(None, selection.into()).await
     }
 
     /// Reads what is selected as bytes: little-endian elements in C order. Above an integer of fewer bits than its
@@ -418,7 +418,7 @@ impl Array {
     /// # Errors
     /// As [`Array::read`].
     pub async fn read_le_bytes(&self, selection: impl Into<Selection>) -> Result<Vec<u8>> {
-        self.core.read_little_endian(selection.into(), Caller::Async).await
+        self.core.read_little_endian(selection.into()).await
     }
 
     /// Writes what is selected, after a look at the array's document: where another writer has shortened or erased the
@@ -471,7 +471,7 @@ impl Array {
         selection: impl Into<Selection>,
         out: StridedBuffer,
     ) -> (StridedBuffer, Result<()>) {
-        self.core.read_view_async(selection.into(), out).await
+        self.core.read_view_owned(selection.into(), out).await
     }
 
     /// Writes what is selected from memory of any strides: native elements of any type that has a fixed size. `elements`
@@ -495,7 +495,7 @@ impl Array {
     /// # Errors
     /// As [`Array::write_view`].
     pub async fn write_fill(&self, selection: impl Into<Selection>, element: &[u8]) -> Result<()> {
-        self.core.write_fill(selection.into(), element, Caller::Async).await
+        self.core.write_fill(selection.into(), element).await
     }
 
     /// Reads one field of the records that are selected; `e.x` is the field `x` of the field `e`. A field with
@@ -508,7 +508,7 @@ impl Array {
         field: &str,
         selection: impl Into<Selection>,
     ) -> Result<Vec<T>> {
-        self.core.read_vec(Some(field), selection.into(), Caller::Async).await
+        self.core.read_vec(Some(field), selection.into()).await
     }
 
     /// Reads one field as bytes: native elements of any type.
@@ -520,7 +520,7 @@ impl Array {
         field: &str,
         selection: impl Into<Selection>,
     ) -> Result<Vec<u8>> {
-        self.core.read_native(Some(field), selection.into(), Caller::Async).await
+        self.core.read_native(Some(field), selection.into()).await
     }
 
     /// Writes one field of the records that are selected. The other fields stay as they are, even if others write them
@@ -650,7 +650,7 @@ impl Array {
         &self,
         selection: impl Into<Selection>,
     ) -> Result<ndarray::ArrayD<T>> {
-        self.core.read_ndarray(selection.into(), Caller::Async).await
+        self.core.read_ndarray(selection.into()).await
     }
 
     #[cfg(feature = "ndarray")]

@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use super::common::handles;
 use super::{ArrayBuilder, Chunk, aio, sync};
-use crate::array::transfer::{Caller, Input};
+use crate::array::transfer::Input;
 use crate::array::untyped::Strided;
 use crate::array::{StoredSize, wrong_kind};
 use crate::codec::CodecSpec;
@@ -368,7 +368,7 @@ impl Array {
     /// [`AccessError::Argument`] for the selection; [`AccessError::TooLarge`]; what the store or a codec
     /// reports.
     pub fn read<T: Element>(&self, selection: impl Into<Selection>) -> Result<Vec<T>> {
-        block_on(self.core.read_vec(None, selection.into(), Caller::Blocking))
+        block_on(self.core.read_vec(None, selection.into()))
     }
 
     /// Reads what is selected into memory of the caller's, which must have exactly its size.
@@ -380,7 +380,7 @@ impl Array {
         selection: impl Into<Selection>,
         out: &mut [T],
     ) -> Result<()> {
-        self.core.read_lent(selection.into(), out)
+        block_on(self.core.read_into(selection.into(), out))
     }
 
     /// Reads what is selected as bytes: native elements of any type in C order; variable-length elements
@@ -389,7 +389,7 @@ impl Array {
     /// # Errors
     /// As [`Array::read`].
     pub fn read_bytes(&self, selection: impl Into<Selection>) -> Result<Vec<u8>> {
-        block_on(self.core.read_native(None, selection.into(), Caller::Blocking))
+        block_on(self.core.read_native(None, selection.into()))
     }
 
     /// Reads what is selected as bytes: little-endian elements in C order. Above an integer of fewer bits than its
@@ -398,7 +398,7 @@ impl Array {
     /// # Errors
     /// As [`Array::read`].
     pub fn read_le_bytes(&self, selection: impl Into<Selection>) -> Result<Vec<u8>> {
-        block_on(self.core.read_little_endian(selection.into(), Caller::Blocking))
+        block_on(self.core.read_little_endian(selection.into()))
     }
 
     /// Writes what is selected, after a look at the array's document: where another writer has shortened or erased the
@@ -449,7 +449,7 @@ impl Array {
     /// As [`Array::read`]; [`AccessError::Argument`] if `out` has another shape or element size, or elements have no fixed
     /// size: those are read by [`Array::read_bytes`] or as `String`.
     pub fn read_view(&self, selection: impl Into<Selection>, out: ViewMut<'_>) -> Result<()> {
-        self.core.read_view(selection.into(), out)
+        block_on(self.core.read_view(selection.into(), out))
     }
 
     /// Writes what is selected from memory of any strides: native elements of any type that has a fixed size. `elements`
@@ -483,7 +483,7 @@ impl Array {
     /// # Errors
     /// As [`Array::write_view`].
     pub fn write_fill(&self, selection: impl Into<Selection>, element: &[u8]) -> Result<()> {
-        block_on(self.core.write_fill(selection.into(), element, Caller::Blocking))
+        block_on(self.core.write_fill(selection.into(), element))
     }
 
     /// Reads one field of the records that are selected; `e.x` is the field `x` of the field `e`. A field with
@@ -504,7 +504,7 @@ impl Array {
         field: &str,
         selection: impl Into<Selection>,
     ) -> Result<Vec<T>> {
-        block_on(self.core.read_vec(Some(field), selection.into(), Caller::Blocking))
+        block_on(self.core.read_vec(Some(field), selection.into()))
     }
 
     /// Reads one field as bytes: native elements of any type.
@@ -516,7 +516,7 @@ impl Array {
         field: &str,
         selection: impl Into<Selection>,
     ) -> Result<Vec<u8>> {
-        block_on(self.core.read_native(Some(field), selection.into(), Caller::Blocking))
+        block_on(self.core.read_native(Some(field), selection.into()))
     }
 
     /// Writes one field of the records that are selected. The other fields stay as they are, even if others write them
@@ -646,7 +646,7 @@ impl Array {
         &self,
         selection: impl Into<Selection>,
     ) -> Result<ndarray::ArrayD<T>> {
-        block_on(self.core.read_ndarray(selection.into(), Caller::Blocking))
+        block_on(self.core.read_ndarray(selection.into()))
     }
 
     #[cfg(feature = "ndarray")]

@@ -6,6 +6,7 @@
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 
@@ -15,10 +16,12 @@ use super::{
 };
 use crate::error::StoreError;
 
-struct Sleeper(Thread);
+/// A thread that sleeps, and whether it was woken: what wakes it may be for another future that it waits for further out.
+struct Sleeper(Thread, AtomicBool);
 
 impl Wake for Sleeper {
     fn wake(self: Arc<Self>) {
+        self.1.store(true, Ordering::Release);
         self.0.unpark();
     }
 }
@@ -32,12 +35,15 @@ pub fn block_on<T>(future: impl Future<Output = T>) -> T {
     if let Poll::Ready(value) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
         return value;
     }
-    let waker = Waker::from(Arc::new(Sleeper(thread::current())));
+    let sleeper = Arc::new(Sleeper(thread::current(), AtomicBool::new(false)));
+    let waker = Waker::from(sleeper.clone());
     let mut context = Context::from_waker(&waker);
     loop {
-        match future.as_mut().poll(&mut context) {
-            Poll::Ready(value) => return value,
-            Poll::Pending => thread::park(),
+        if let Poll::Ready(value) = future.as_mut().poll(&mut context) {
+            return value;
+        }
+        while !sleeper.1.swap(false, Ordering::Acquire) {
+            thread::park();
         }
     }
 }

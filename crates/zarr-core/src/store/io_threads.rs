@@ -23,7 +23,7 @@ thread_local! {
 
 /// Whether this thread may block now: it waits for a future with [`block_on`](super::block_on), or is one of the threads
 /// below.
-pub(super) fn may_block() -> bool {
+pub(crate) fn may_block() -> bool {
     MAY_BLOCK.get()
 }
 

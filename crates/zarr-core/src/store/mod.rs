@@ -31,6 +31,7 @@ pub use bytes::Bytes;
 
 pub use self::block_on::block_on;
 pub use self::from_sync::{from_sync, from_sync_arc};
+pub(crate) use self::io_threads::may_block;
 pub use self::io_threads::run;
 pub use self::key::{StoreKey, StorePrefix};
 pub use self::listing::Listing;
