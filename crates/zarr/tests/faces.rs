@@ -151,6 +151,7 @@ macro_rules! script {
             let document = store.to_sync().value(&StoreKey::new(key)?)?.expect("a document");
             let same = face::Array::from_document(store, &path("/a"), &document, &options)?;
             note!((same.shape(), same.chunk_shape()));
+            note!(array.with_options(|options| options.threads = 1).shape());
             let elements: Vec<i32> = (0..24).collect();
             let bytes = |count: u8| (0..count).collect::<Vec<u8>>();
             attempt!(array.write(.., lend!(elements)));

@@ -280,6 +280,26 @@ macro_rules! handles {
                 Ok(Hierarchy { context: core.context.clone() }.array_of(core))
             }
 
+            /// The same array, its chunks read and written with other options: threads, pool, cancel token, progress, guard,
+            /// fill chunks. Both handles share the array's newest metadata and the cached indices of shards. Options for
+            /// documents keep the values with which the hierarchy was opened.
+            ///
+            /// ```
+            /// # fn read(array: &zarr_core::Array) -> zarr_core::Result<Vec<f32>> {
+            /// let cancel = zarr_core::CancelToken::new();
+            /// let one_thread = array.with_options(|options| {
+            ///     options.threads = 1;
+            ///     options.cancel = Some(cancel.clone());
+            /// });
+            /// // Another thread may call `cancel.cancel()`.
+            /// one_thread.read(..)
+            /// # }
+            /// ```
+            #[must_use]
+            pub fn with_options(&self, change: impl FnOnce(&mut Options)) -> Array {
+                self.hierarchy.array_of(self.core.with_options(change))
+            }
+
             /// The same array for async callers. Both share the array's newest metadata.
             pub fn as_async(&self) -> aio::Array {
                 self.hierarchy.as_async().array_of(self.core.clone())

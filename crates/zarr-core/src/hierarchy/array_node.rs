@@ -8,6 +8,7 @@ use crate::array::{ArrayCore, ArrayState, MOST_READINGS, wrong_kind};
 use crate::error::{AccessError, MetadataError, Result};
 use crate::format::Layout;
 use crate::metadata::{ArrayMetadata, NodeKind, NodeMetadata};
+use crate::options::Options;
 use crate::path::NodePath;
 
 /// An array as a node of its hierarchy. Its handles share it.
@@ -33,6 +34,12 @@ impl ArrayNode {
     ) -> Result<ArrayNode> {
         let core = Arc::new(ArrayCore::new(context.store_context().clone(), path, metadata)?);
         Ok(ArrayNode { context, core })
+    }
+
+    /// The same array, its chunks read and written with other options.
+    pub fn with_options(&self, change: impl FnOnce(&mut Options)) -> ArrayNode {
+        let core = Arc::new(self.core.with_options(change));
+        ArrayNode { context: self.context.clone(), core }
     }
 
     /// Reads the document again.
