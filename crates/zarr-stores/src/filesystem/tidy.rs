@@ -4,10 +4,11 @@
 //! rules of decision 0002. A handle that cannot have the lock at once leaves the file to the handle that holds it.
 
 use std::collections::HashSet;
+use std::ffi::OsString;
 use std::fs::{self, File, TryLockError};
 use std::io::ErrorKind;
 use std::mem;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -27,11 +28,12 @@ const DEAD: Duration = Duration::from_secs(3600);
 #[derive(Debug, Default)]
 pub(super) struct Written(Mutex<Folders>);
 
+/// By their paths as text, which is looked up for each value that is written: the hash of a `Path` takes each of its components apart.
 #[derive(Debug, Default)]
 struct Folders {
-    written: HashSet<PathBuf>,
+    written: HashSet<OsString>,
     /// In these, this handle has looked for files of dead writers. It does so once.
-    searched: HashSet<PathBuf>,
+    searched: HashSet<OsString>,
 }
 
 impl Written {
@@ -42,11 +44,11 @@ impl Written {
     /// Notes that something is written in `folder`.
     pub fn note(&self, folder: &Path) {
         let mut folders = self.folders();
-        if folders.written.contains(folder) {
+        if folders.written.contains(folder.as_os_str()) {
             return;
         }
         let is_full = folders.written.len() >= MOST;
-        folders.written.insert(folder.to_owned());
+        folders.written.insert(folder.as_os_str().to_owned());
         drop(folders);
         if is_full {
             self.tidy();
@@ -57,7 +59,7 @@ impl Written {
     pub fn tidy(&self) {
         let written = mem::take(&mut self.folders().written);
         for folder in written {
-            let stays = remove_lock(&folder);
+            let stays = remove_lock(Path::new(&folder));
             let mut folders = self.folders();
             if stays {
                 // Another thread that writes through this handle may hold it.
@@ -69,7 +71,7 @@ impl Written {
             let is_new = !folders.searched.contains(&folder);
             drop(folders);
             if is_new {
-                remove_dead(&folder);
+                remove_dead(Path::new(&folder));
                 self.folders().searched.insert(folder);
             }
         }
