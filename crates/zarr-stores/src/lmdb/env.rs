@@ -18,13 +18,13 @@ use heed::{CommitOrAbort, Database, EnvFlags, EnvOpenOptions, MdbError, RoTxn, R
 use zarr_core::store::Payload;
 use zarr_core::sync;
 
-/// What LMDB, or the system, refused.
+/// An error of LMDB or the system.
 pub(super) type Failed = heed::Error;
 
 /// How large the map is at first, at least. It is address space, not memory or disk; on Windows it is disk.
 const MAP: usize = if cfg!(all(unix, target_pointer_width = "64")) { 16 << 30 } else { 64 << 20 };
 
-/// How long a writer that needs a larger map waits for the moments that are being read.
+/// How long a writer that needs a larger map waits for the read transactions of snapshots.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The number of "input/output error" on Unix.
@@ -44,30 +44,30 @@ pub(super) struct Env {
     keys: Database<'static, Bytes, Bytes>,
     /// Held shared by transactions while they begin or last, and exclusively while the map grows.
     gate: RwLock<()>,
-    /// How many transactions last beyond the gate.
-    moments: AtomicUsize,
+    /// The number of read transactions that last beyond the gate.
+    open_transactions: AtomicUsize,
 }
 
 /// Files that are open, each with the process that opened it.
 type OpenFiles = HashMap<PathBuf, (u32, Weak<Env>)>;
 
-/// What the file held at one moment, for as long as this lives.
-pub(super) struct Moment {
+/// A read transaction: the values that the file held when it began.
+pub(super) struct ReadTransaction {
     /// Ends before it is counted no more, and only in the process that began it: it has a place among that one's readers.
     txn: ManuallyDrop<Mutex<RoTxn<'static, WithoutTls>>>,
-    env: Counted,
+    env: CountedEnv,
 }
 
-/// A moment, counted.
-struct Counted(Arc<Env>);
+/// The environment of a read transaction, which counts it.
+struct CountedEnv(Arc<Env>);
 
-/// What is seen of the keys at one moment.
-pub(super) struct Snapshot<'t> {
+/// The keys and values that a transaction reads.
+pub(super) struct KeysView<'t> {
     keys: &'t Database<'static, Bytes, Bytes>,
     txn: &'t RoTxn<'t>,
 }
 
-/// What one writer at a time sees and changes, all of it or nothing.
+/// What the one writer reads and changes, all of it or nothing.
 pub(super) struct Change<'t, 'e> {
     keys: &'t Database<'static, Bytes, Bytes>,
     txn: &'t mut RwTxn<'e>,
@@ -170,7 +170,13 @@ impl Env {
             .map_err(failed)?;
         let keys = keys.commit().flatten().expect("the database without a name is always there");
         let (env, process) = (ManuallyDrop::new(env), process::id());
-        Ok(Env { env, process, keys, gate: RwLock::new(()), moments: AtomicUsize::new(0) })
+        Ok(Env {
+            env,
+            process,
+            keys,
+            gate: RwLock::new(()),
+            open_transactions: AtomicUsize::new(0),
+        })
     }
 
     /// An error in a process that was forked off: LMDB takes its readers and writers for those of its parent.
@@ -178,20 +184,23 @@ impl Env {
         if self.process == process::id() { Ok(()) } else { Err(forked_off()) }
     }
 
-    /// What `ask` finds at one moment.
-    pub fn read<T>(&self, mut ask: impl FnMut(Snapshot<'_>) -> Result<T, Failed>) -> io::Result<T> {
-        self.growing(|| {
+    /// Lets `ask` read in one transaction.
+    pub fn read<T>(&self, mut ask: impl FnMut(KeysView<'_>) -> Result<T, Failed>) -> io::Result<T> {
+        self.with_growing_map(|| {
             let txn = self.env.read_txn()?;
-            ask(Snapshot { keys: &self.keys, txn: &txn })
+            ask(KeysView { keys: &self.keys, txn: &txn })
         })
     }
 
-    /// What the file holds now, to be asked later.
-    pub fn moment(self: &Arc<Self>) -> io::Result<Moment> {
-        self.growing(|| {
+    /// Begins a read transaction that lasts as long as the result.
+    pub fn begin_read(self: &Arc<Self>) -> io::Result<ReadTransaction> {
+        self.with_growing_map(|| {
             let txn = heed::Env::clone(&self.env).static_read_txn()?;
-            self.moments.fetch_add(1, Ordering::AcqRel);
-            Ok(Moment { txn: ManuallyDrop::new(Mutex::new(txn)), env: Counted(self.clone()) })
+            self.open_transactions.fetch_add(1, Ordering::AcqRel);
+            Ok(ReadTransaction {
+                txn: ManuallyDrop::new(Mutex::new(txn)),
+                env: CountedEnv(self.clone()),
+            })
         })
     }
 
@@ -200,7 +209,7 @@ impl Env {
         &self,
         mut change: impl FnMut(Change<'_, '_>) -> Result<T, Failed>,
     ) -> io::Result<T> {
-        let written = self.growing(|| {
+        let written = self.with_growing_map(|| {
             let mut txn = self.env.write_txn()?;
             let done = change(Change { keys: &self.keys, txn: &mut txn })?;
             txn.commit()?;
@@ -224,8 +233,11 @@ impl Env {
         self.env.force_sync().map_err(failed)
     }
 
-    /// Runs a transaction, again and again while the map is too small for it.
-    fn growing<T>(&self, mut transact: impl FnMut() -> Result<T, Failed>) -> io::Result<T> {
+    /// Runs a transaction, and again with a larger map while the map is too small.
+    fn with_growing_map<T>(
+        &self,
+        mut transact: impl FnMut() -> Result<T, Failed>,
+    ) -> io::Result<T> {
         self.check_process()?;
         loop {
             let shared = sync::read(&self.gate);
@@ -239,7 +251,7 @@ impl Env {
             drop(shared);
             let _alone = sync::write(&self.gate);
             let give_up = Instant::now() + PATIENCE;
-            while self.moments.load(Ordering::Acquire) > 0 {
+            while self.open_transactions.load(Ordering::Acquire) > 0 {
                 if Instant::now() > give_up {
                     return Err(io::Error::other(format!(
                         "LMDB: the map of {was} bytes is full, and cannot grow while values are being read; \
@@ -310,21 +322,21 @@ fn is_read_only(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem)
 }
 
-impl Moment {
-    /// What `ask` finds.
-    pub fn read<T>(&self, ask: impl FnOnce(Snapshot<'_>) -> Result<T, Failed>) -> io::Result<T> {
+impl ReadTransaction {
+    /// Lets `ask` read.
+    pub fn read<T>(&self, ask: impl FnOnce(KeysView<'_>) -> Result<T, Failed>) -> io::Result<T> {
         self.env.0.check_process()?;
         let txn = sync::lock(&self.txn);
-        ask(Snapshot { keys: &self.env.0.keys, txn: &txn }).map_err(failed)
+        ask(KeysView { keys: &self.env.0.keys, txn: &txn }).map_err(failed)
     }
 
-    /// Tells it from every other of this file.
+    /// The number of the transaction, different from every other of this file.
     pub fn number(&self) -> u64 {
         sync::lock(&self.txn).id() as u64
     }
 }
 
-impl Drop for Moment {
+impl Drop for ReadTransaction {
     fn drop(&mut self) {
         if self.env.0.process == process::id() {
             // SAFETY: it is dropped only here, and nothing uses it afterwards.
@@ -342,13 +354,13 @@ impl Drop for Env {
     }
 }
 
-impl Drop for Counted {
+impl Drop for CountedEnv {
     fn drop(&mut self) {
-        self.0.moments.fetch_sub(1, Ordering::AcqRel);
+        self.0.open_transactions.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
-impl Snapshot<'_> {
+impl KeysView<'_> {
     pub fn get(&self, key: &str) -> Result<Option<&[u8]>, Failed> {
         self.keys.get(self.txn, key.as_bytes())
     }

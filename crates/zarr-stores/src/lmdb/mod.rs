@@ -14,7 +14,7 @@ use zarr_core::store::{
 };
 use zarr_core::{Access, StoreError};
 
-use self::env::{Change, Env, Failed, Moment, Snapshot};
+use self::env::{Change, Env, Failed, KeysView, ReadTransaction};
 use crate::url;
 
 /// An LMDB file; its keys are the main database's, its values what they hold. zarr-python's `LMDBStore` reads and
@@ -129,7 +129,7 @@ impl LmdbStore {
         &self,
         operation: &'static str,
         key: &str,
-        ask: impl FnMut(Snapshot<'_>) -> Result<T, Failed>,
+        ask: impl FnMut(KeysView<'_>) -> Result<T, Failed>,
     ) -> Result<T> {
         let read = || self.env()?.map_or(Ok(T::default()), |env| env.read(ask));
         read().map_err(StoreError::io(operation, key))
@@ -214,10 +214,11 @@ impl SyncStore for LmdbStore {
         }
         let open = || {
             let Some(env) = self.env()? else { return Ok(None) };
-            let (name, moment) = (self.name_of(key), env.moment()?);
-            let size = moment.read(|keys| Ok(keys.get(&name)?.map(|value| value.len() as u64)))?;
-            let (number, key) = (moment.number(), key.clone());
-            Ok(size.map(|size| ValueOfMoment { moment, number, name, key, size }))
+            let (name, transaction) = (self.name_of(key), env.begin_read()?);
+            let size =
+                transaction.read(|keys| Ok(keys.get(&name)?.map(|value| value.len() as u64)))?;
+            let (number, key) = (transaction.number(), key.clone());
+            Ok(size.map(|size| LmdbSnapshot { transaction, number, name, key, size }))
         };
         let Some(value) = open().map_err(StoreError::io("get", key))? else { return Ok(None) };
         check_size(key, value.size, how.limit)?;
@@ -327,17 +328,17 @@ impl SyncStore for LmdbStore {
 }
 
 /// A value as it was when it was opened.
-struct ValueOfMoment {
-    moment: Moment,
+struct LmdbSnapshot {
+    transaction: ReadTransaction,
     number: u64,
     name: String,
     key: StoreKey,
     size: u64,
 }
 
-impl SyncSnapshot for ValueOfMoment {
+impl SyncSnapshot for LmdbSnapshot {
     fn read(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>> {
-        let read = self.moment.read(|keys| {
+        let read = self.transaction.read(|keys| {
             let value = keys.get(&self.name)?.unwrap_or_default();
             let part = |range: &ByteRange| {
                 let range = range.resolve(&self.key, value.len() as u64)?;
@@ -352,7 +353,7 @@ impl SyncSnapshot for ValueOfMoment {
         self.size
     }
 
-    /// Another moment may have the same value, but the same moment has no other.
+    /// Another transaction may read the same value, but this one reads no other.
     fn version(&self) -> Option<Version> {
         Some(Version::of_mark([self.number, 0, 0, 0]))
     }
