@@ -197,7 +197,7 @@ fn check_array(array: &Array, node: &Object, format: &str) -> Check {
     let shape = numbers(node, "shape").ok_or("the case gives no shape")?;
     same("shape", array.shape().to_vec(), shape.clone())?;
     if let Some(expected) = chunk_shape(node) {
-        same("chunk shape", array.chunk_shape().map(|s| s.to_vec()), Some(expected))?;
+        same("chunk shape", array.metadata().chunk_shape(), Some(expected))?;
     }
     let metadata = array.metadata();
     if let Some(expected) = node.get("dimension_names").and_then(names) {

@@ -272,7 +272,7 @@ fn check_array(array: &Array, expect: &Object) -> Check {
         same("shape", array.shape().to_vec(), shape)?;
     }
     if let Some(shape) = numbers(expect, "chunk_shape") {
-        same("chunk shape", array.chunk_shape().map(|s| s.to_vec()), Some(shape))?;
+        same("chunk shape", array.metadata().chunk_shape(), Some(shape))?;
     }
     if let Some(data_type) = text(expect, "data_type") {
         same("data type", metadata.data_type.to_string().as_str(), data_type)?;
