@@ -1,6 +1,6 @@
 //! Views a box of elements in memory, without a copy.
 //!
-//! A [`View`] is a strided window on cells of equal size; a [`ViewMut`] one that may be written and
+//! A [`View`] is a strided window on elements of equal size; a [`ViewMut`] one that may be written and
 //! can be cut into disjoint pieces, each owned by one thread. Bounds are established when a view is
 //! made and only ever shrink, so using one is safe.
 #![allow(unsafe_code)]
@@ -23,23 +23,23 @@ use crate::region::{Region, element_count};
 use crate::selection::ResolvedSelection;
 use crate::var_buffer::VarBuffer;
 
-/// A window on cells that others may read, too.
+/// A window on elements that others may read, too.
 #[derive(Clone, Debug)]
 pub struct View<'a> {
     at: *const u8,
     window: Window,
     memory: PhantomData<&'a [u8]>,
-    /// Where elements of variable length lie, whose cells these are.
+    /// The buffer of variable-length elements, if the view has references to such.
     var_buffer: Option<&'a VarBuffer>,
 }
 
-/// A window on cells that no other view reads or writes.
+/// A window on elements that no other view reads or writes.
 #[derive(Debug)]
 pub struct ViewMut<'a> {
     at: *mut u8,
     window: Window,
     memory: PhantomData<&'a mut [u8]>,
-    /// Where elements of variable length lie, whose cells these are.
+    /// The buffer of variable-length elements, if the view has references to such.
     var_buffer: Option<&'a VarBuffer>,
 }
 
@@ -47,53 +47,53 @@ pub struct ViewMut<'a> {
 unsafe impl Send for View<'_> {}
 // SAFETY: as above; nothing can be written through a shared View.
 unsafe impl Sync for View<'_> {}
-// SAFETY: as above; a ViewMut has exclusive access to its cells.
+// SAFETY: as above; a ViewMut has exclusive access to its elements.
 unsafe impl Send for ViewMut<'_> {}
 // SAFETY: a shared ViewMut gives out nothing but its shape.
 unsafe impl Sync for ViewMut<'_> {}
 
 impl<'a> View<'a> {
-    /// The same cells, which refer to elements of variable length in `var_buffer`.
+    /// The same elements, which refer to elements of variable length in `var_buffer`.
     #[must_use]
     pub fn with_var_buffer(self, var_buffer: Option<&'a VarBuffer>) -> Self {
         View { var_buffer, ..self }
     }
 
-    /// Where elements of variable length lie, if the cells stand for such.
+    /// The buffer of variable-length elements, if the view has references to such.
     pub fn var_buffer(&self) -> Option<&'a VarBuffer> {
         self.var_buffer
     }
 
-    /// A view in C order of all of `memory`: `shape` cells of `cell` bytes.
+    /// A view in C order of all of `memory`: `shape` elements of `element_size` bytes.
     ///
     /// # Panics
     /// If `memory` is not exactly as long as that.
-    pub fn new(memory: &'a [u8], shape: &[u64], cell: usize) -> Self {
-        let window = checked_window(memory.len(), shape, cell);
+    pub fn new(memory: &'a [u8], shape: &[u64], element_size: usize) -> Self {
+        let window = checked_window(memory.len(), shape, element_size);
         View { at: memory.as_ptr(), window, memory: PhantomData, var_buffer: None }
     }
 
-    /// How many cells along each axis.
+    /// How many elements along each axis.
     pub fn shape(&self) -> Vec<u64> {
         self.window.shape.iter().map(|&n| n as u64).collect()
     }
 
-    /// How many cells.
+    /// How many elements.
     pub fn len(&self) -> usize {
         self.window.len()
     }
 
-    /// Whether there is no cell.
+    /// Whether there is no element.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many bytes a cell has.
+    /// How many bytes an element has.
     pub fn element_size(&self) -> usize {
-        self.window.cell
+        self.window.element_size
     }
 
-    /// The same cells with their axes in another order: axis `i` is what axis `order[i]` was.
+    /// The same elements with their axes in another order: axis `i` is what axis `order[i]` was.
     ///
     /// # Panics
     /// If `order` is not a permutation of the axes.
@@ -106,7 +106,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The cells of `region`, whose coordinates are this view's.
+    /// The elements of `region`, whose coordinates are this view's.
     ///
     /// # Panics
     /// If `region` leaves the view.
@@ -117,108 +117,112 @@ impl<'a> View<'a> {
         View { at, window, memory: PhantomData, var_buffer: self.var_buffer }
     }
 
-    /// Of every cell the `size` bytes that follow its first `offset`.
+    /// Of every element the `size` bytes that follow its first `offset`.
     ///
     /// # Panics
-    /// If a cell is not so long.
+    /// If an element is not so long.
     pub fn span(&self, offset: usize, size: usize) -> View<'a> {
         let (window, offset) = self.window.span(offset, size);
-        // SAFETY: the span lies inside the view's first cell, or the view is empty and nothing moves.
+        // SAFETY: the span lies inside the view's first element, or the view is empty and nothing moves.
         let at = unsafe { self.at.offset(offset) };
         View { at, window, memory: PhantomData, var_buffer: self.var_buffer }
     }
 
-    /// The bytes, if the cells follow each other in C order.
+    /// The bytes, if the elements follow each other in C order.
     pub fn as_bytes(&self) -> Option<&'a [u8]> {
-        let size = self.len() * self.window.cell;
-        // SAFETY: contiguous cells of this view are `size` bytes of the borrowed memory.
+        let size = self.len() * self.window.element_size;
+        // SAFETY: contiguous elements of this view are `size` bytes of the borrowed memory.
         self.window.is_contiguous().then(|| unsafe { std::slice::from_raw_parts(self.at, size) })
     }
 
-    /// The cells in C order: borrowed if they lie so, else copied.
+    /// The elements in C order: borrowed if memory has them so, else copied.
     pub fn to_bytes(&self) -> Cow<'a, [u8]> {
         match self.as_bytes() {
             Some(bytes) => Cow::Borrowed(bytes),
             None => {
-                let size = self.len() * self.window.cell;
+                let size = self.len() * self.window.element_size;
                 let mut bytes = scratch::take(size).unwrap_or_else(|| vec![0; size]);
-                ViewMut::new(&mut bytes, &self.shape(), self.window.cell).copy_from(self);
+                ViewMut::new(&mut bytes, &self.shape(), self.window.element_size).copy_from(self);
                 Cow::Owned(bytes)
             }
         }
     }
 
-    /// Whether every cell has exactly the bytes of `cell` (bit by bit: F-041, T-20, T-21).
+    /// Whether every element has exactly the bytes of `element` (bit by bit: F-041, T-20, T-21).
     ///
     /// # Panics
-    /// If `cell` is not one cell long.
-    pub fn is_all(&self, cell: &[u8]) -> bool {
-        assert_eq!(cell.len(), self.window.cell, "a cell is compared with a cell");
+    /// If `element` is not one element long.
+    pub fn is_all(&self, element: &[u8]) -> bool {
+        assert_eq!(
+            element.len(),
+            self.window.element_size,
+            "an element is compared with an element"
+        );
         let mut same = true;
         let mut window = Cow::Borrowed(&self.window);
         if window.strides.contains(&0) {
             window = Cow::Owned(self.without_repeats().window);
         }
-        walk(&window.shape, [&window.strides], window.cell, &mut |[offset], run| {
-            // SAFETY: `walk` visits runs of contiguous cells inside the window.
+        walk(&window.shape, [&window.strides], window.element_size, &mut |[offset], run| {
+            // SAFETY: `walk` visits runs of contiguous elements inside the window.
             let bytes = unsafe { std::slice::from_raw_parts(self.at.offset(offset), run) };
-            same = is_repetition(bytes, cell);
+            same = is_repetition(bytes, element);
             same
         });
         same
     }
 }
 
-/// Whether `bytes` is `cell` again and again.
-fn is_repetition(bytes: &[u8], cell: &[u8]) -> bool {
-    match (bytes.get(..cell.len()), bytes.len() - cell.len().min(bytes.len())) {
-        (Some(first), rest) => first == cell && bytes[cell.len()..] == bytes[..rest],
+/// Whether `bytes` is `element` again and again.
+fn is_repetition(bytes: &[u8], element: &[u8]) -> bool {
+    match (bytes.get(..element.len()), bytes.len() - element.len().min(bytes.len())) {
+        (Some(first), rest) => first == element && bytes[element.len()..] == bytes[..rest],
         (None, _) => bytes.is_empty(),
     }
 }
 
 impl<'a> ViewMut<'a> {
-    /// The same cells, which refer to elements of variable length in `var_buffer`.
+    /// The same elements, which refer to elements of variable length in `var_buffer`.
     #[must_use]
     pub fn with_var_buffer(self, var_buffer: Option<&'a VarBuffer>) -> Self {
         ViewMut { var_buffer, ..self }
     }
 
-    /// Where elements of variable length lie, if the cells stand for such.
+    /// The buffer of variable-length elements, if the view has references to such.
     pub fn var_buffer(&self) -> Option<&'a VarBuffer> {
         self.var_buffer
     }
 
-    /// A view in C order of all of `memory`: `shape` cells of `cell` bytes.
+    /// A view in C order of all of `memory`: `shape` elements of `element_size` bytes.
     ///
     /// # Panics
     /// If `memory` is not exactly as long as that.
-    pub fn new(memory: &'a mut [u8], shape: &[u64], cell: usize) -> Self {
-        let window = checked_window(memory.len(), shape, cell);
+    pub fn new(memory: &'a mut [u8], shape: &[u64], element_size: usize) -> Self {
+        let window = checked_window(memory.len(), shape, element_size);
         ViewMut { at: memory.as_mut_ptr(), window, memory: PhantomData, var_buffer: None }
     }
 
-    /// How many cells along each axis.
+    /// How many elements along each axis.
     pub fn shape(&self) -> Vec<u64> {
         self.window.shape.iter().map(|&n| n as u64).collect()
     }
 
-    /// How many cells.
+    /// How many elements.
     pub fn len(&self) -> usize {
         self.window.len()
     }
 
-    /// Whether there is no cell.
+    /// Whether there is no element.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many bytes a cell has.
+    /// How many bytes an element has.
     pub fn element_size(&self) -> usize {
-        self.window.cell
+        self.window.element_size
     }
 
-    /// The same cells, lent for a while.
+    /// The same elements, borrowed again.
     pub fn reborrow(&mut self) -> ViewMut<'_> {
         ViewMut {
             at: self.at,
@@ -228,7 +232,7 @@ impl<'a> ViewMut<'a> {
         }
     }
 
-    /// The same cells, to be read.
+    /// The same elements, to be read.
     pub fn as_view(&self) -> View<'_> {
         View {
             at: self.at,
@@ -238,7 +242,7 @@ impl<'a> ViewMut<'a> {
         }
     }
 
-    /// The same cells with their axes in another order: axis `i` is what axis `order[i]` was.
+    /// The same elements with their axes in another order: axis `i` is what axis `order[i]` was.
     ///
     /// # Panics
     /// If `order` is not a permutation of the axes.
@@ -251,7 +255,7 @@ impl<'a> ViewMut<'a> {
         }
     }
 
-    /// The cells of `region`, whose coordinates are this view's.
+    /// The elements of `region`, whose coordinates are this view's.
     ///
     /// # Panics
     /// If `region` leaves the view.
@@ -262,18 +266,18 @@ impl<'a> ViewMut<'a> {
         ViewMut { at, window, memory: PhantomData, var_buffer: self.var_buffer }
     }
 
-    /// Of every cell the `size` bytes that follow its first `offset`.
+    /// Of every element the `size` bytes that follow its first `offset`.
     ///
     /// # Panics
-    /// If a cell is not so long.
+    /// If an element is not so long.
     pub fn span(self, offset: usize, size: usize) -> Self {
         let (window, offset) = self.window.span(offset, size);
-        // SAFETY: the span lies inside the view's first cell, or the view is empty and nothing moves.
+        // SAFETY: the span lies inside the view's first element, or the view is empty and nothing moves.
         let at = unsafe { self.at.offset(offset) };
         ViewMut { at, window, memory: PhantomData, var_buffer: self.var_buffer }
     }
 
-    /// Two views: the first `at` cells along `axis`, and the rest.
+    /// Two views: the first `at` elements along `axis`, and the rest.
     ///
     /// # Panics
     /// If there is no such axis or it is shorter than `at`.
@@ -286,7 +290,7 @@ impl<'a> ViewMut<'a> {
         second.shape[axis] = len - at;
         let offset = if second.len() == 0 { 0 } else { at as isize * second.strides[axis] };
         // SAFETY: the second piece begins inside the memory unless it is empty; the pieces share no
-        // coordinate along `axis`, and the window maps different coordinates to different cells.
+        // coordinate along `axis`, and the window maps different coordinates to different elements.
         let second_at = unsafe { self.at.offset(offset) };
         (
             ViewMut {
@@ -304,60 +308,71 @@ impl<'a> ViewMut<'a> {
         )
     }
 
-    /// The bytes, if the cells follow each other in C order.
+    /// The bytes, if the elements follow each other in C order.
     pub fn as_bytes_mut(&mut self) -> Option<&mut [u8]> {
-        let size = self.len() * self.window.cell;
-        // SAFETY: contiguous cells of this view are `size` bytes to which it has exclusive access.
+        let size = self.len() * self.window.element_size;
+        // SAFETY: contiguous elements of this view are `size` bytes to which it has exclusive access.
         self.window
             .is_contiguous()
             .then(|| unsafe { std::slice::from_raw_parts_mut(self.at, size) })
     }
 
-    /// Sets every cell to the bytes of `cell`.
+    /// Sets every element to the bytes of `element`.
     ///
     /// # Panics
-    /// If `cell` is not one cell long.
-    pub fn fill(&mut self, cell: &[u8]) {
-        assert_eq!(cell.len(), self.window.cell, "a cell is filled with a cell");
-        let uniform = cell.iter().all(|&b| b == cell[0]);
+    /// If `element` is not one element long.
+    pub fn fill(&mut self, element: &[u8]) {
+        assert_eq!(element.len(), self.window.element_size, "an element is filled with an element");
+        let uniform = element.iter().all(|&b| b == element[0]);
         let at = self.at;
-        walk(&self.window.shape, [&self.window.strides], self.window.cell, &mut |[offset], run| {
-            // SAFETY: `walk` visits runs of contiguous cells inside the window.
-            let bytes = unsafe { std::slice::from_raw_parts_mut(at.offset(offset), run) };
-            if uniform {
-                bytes.fill(cell[0]);
-            } else {
-                bytes.chunks_exact_mut(cell.len()).for_each(|c| c.copy_from_slice(cell));
-            }
-            true
-        });
+        walk(
+            &self.window.shape,
+            [&self.window.strides],
+            self.window.element_size,
+            &mut |[offset], run| {
+                // SAFETY: `walk` visits runs of contiguous elements inside the window.
+                let bytes = unsafe { std::slice::from_raw_parts_mut(at.offset(offset), run) };
+                if uniform {
+                    bytes.fill(element[0]);
+                } else {
+                    bytes.chunks_exact_mut(element.len()).for_each(|c| c.copy_from_slice(element));
+                }
+                true
+            },
+        );
     }
 
-    /// Copies every cell of `source`, which has the same shape.
+    /// Copies every element of `source`, which has the same shape.
     ///
     /// # Panics
-    /// If shapes or cells differ.
+    /// If shapes or elements differ.
     pub fn copy_from(&mut self, source: &View<'_>) {
         self.copy_swapped(source, 1);
     }
 
-    /// Copies every cell of `source`, which has the same shape, turning round the bytes of each
-    /// `unit` of a cell; a unit of 1 leaves them as they are.
+    /// Copies every element of `source`, which has the same shape, reversing the bytes of each
+    /// `unit` of an element; a unit of 1 leaves them as they are.
     ///
     /// # Panics
-    /// If shapes or cells differ, or a cell is not made of whole units.
+    /// If shapes or elements differ, or an element is not made of whole units.
     pub fn copy_swapped(&mut self, source: &View<'_>, unit: usize) {
         assert_eq!(self.window.shape, source.window.shape, "a copy has the shape of its source");
-        assert_eq!(self.window.cell, source.window.cell, "a copy has the cells of its source");
-        assert!(unit > 0 && self.window.cell.is_multiple_of(unit), "a cell is made of whole units");
+        assert_eq!(
+            self.window.element_size, source.window.element_size,
+            "a copy has the elements of its source"
+        );
+        assert!(
+            unit > 0 && self.window.element_size.is_multiple_of(unit),
+            "an element is made of whole units"
+        );
         let (to, from) = (self.at, source.at);
         let strides = [&self.window.strides[..], &source.window.strides[..]];
-        let cell = self.window.cell;
+        let element_size = self.window.element_size;
         if self.is_empty() {
             return;
         }
-        let (mut axes, run) = merged(&self.window.shape, strides, cell);
-        if let Some(transposed) = TransposedCopy::of(&mut axes, cell, run) {
+        let (mut axes, run) = merged(&self.window.shape, strides, element_size);
+        if let Some(transposed) = TransposedCopy::of(&mut axes, element_size, run) {
             steps(&axes, [0; 2], run, &mut |[t, f], _| {
                 // SAFETY: the axes of the transposition and those around it are those of both windows; a ViewMut shares
                 // no memory with a View.
@@ -388,11 +403,11 @@ impl<'a> View<'a> {
         if let Some(region) = part.as_region() {
             return self.part(region);
         }
-        let (shape, cell) = (part.shape(), self.element_size());
+        let (shape, element_size) = (part.shape(), self.element_size());
         // The caller's selection bounds the size.
-        *scratch = vec![0; shape.iter().product::<u64>() as usize * cell];
-        ViewMut::new(scratch, &shape, cell).gather(part, self);
-        View::new(scratch, &shape, cell).with_var_buffer(self.var_buffer)
+        *scratch = vec![0; shape.iter().product::<u64>() as usize * element_size];
+        ViewMut::new(scratch, &shape, element_size).gather(part, self);
+        View::new(scratch, &shape, element_size).with_var_buffer(self.var_buffer)
     }
 }
 
@@ -413,18 +428,18 @@ impl ViewMut<'_> {
         if let Some(region) = part.as_region() {
             return fill(self.part(region));
         }
-        let (shape, cell) = (part.shape(), self.element_size());
-        let size = element_count(&shape).and_then(|count| count.checked_mul(cell as u64));
+        let (shape, element_size) = (part.shape(), self.element_size());
+        let size = element_count(&shape).and_then(|count| count.checked_mul(element_size as u64));
         let mut memory = scratch::zeroed("memory", size)?;
-        fill(ViewMut::new(&mut memory, &shape, cell).with_var_buffer(self.var_buffer))?;
-        self.scatter(part, &View::new(&memory, &shape, cell));
+        fill(ViewMut::new(&mut memory, &shape, element_size).with_var_buffer(self.var_buffer))?;
+        self.scatter(part, &View::new(&memory, &shape, element_size));
         Ok(())
     }
 
-    /// Copies the cells of `part` of `source`, in their order.
+    /// Copies the elements of `part` of `source`, in their order.
     ///
     /// # Panics
-    /// If this view has not the part's shape, cells differ, or the part leaves `source`.
+    /// If this view has not the part's shape, elements differ, or the part leaves `source`.
     pub fn gather(&mut self, part: &ResolvedSelection, source: &View<'_>) {
         let (to, from) = (self.at, source.at);
         pairs(part, &source.window, &self.window, &mut |f, t, run| {
@@ -433,11 +448,11 @@ impl ViewMut<'_> {
         });
     }
 
-    /// Copies the cells of `source`, in their order, over those of `part`: of those that are selected more than once, the
+    /// Copies the elements of `source`, in their order, over those of `part`: of those that are selected more than once, the
     /// last one stays.
     ///
     /// # Panics
-    /// If `source` has not the part's shape, cells differ, or the part leaves this view.
+    /// If `source` has not the part's shape, elements differ, or the part leaves this view.
     pub fn scatter(&mut self, part: &ResolvedSelection, source: &View<'_>) {
         let (to, from) = (self.at, source.at);
         pairs(part, &self.window, &source.window, &mut |t, f, run| {

@@ -1,6 +1,6 @@
-//! Copies cells from one window to another.
+//! Copies elements from one window to another.
 //!
-//! Run by run where cells follow each other in both. Where they follow each other along one axis in the one and along
+//! Run by run where elements follow each other in both. Where they follow each other along one axis in the one and along
 //! another in the other, as behind a transposition, in squares: so that each line of the cache that is touched is
 //! used as a whole.
 
@@ -110,14 +110,14 @@ fn reversed<const N: usize>(mut unit: [u8; N]) -> [u8; N] {
     unit
 }
 
-/// Squares are used where both axes have this many cells.
+/// Squares are used where both axes have this many elements.
 const LEAST: usize = 4;
 
-/// Two axes of a copy: along the one cells follow each other in the source, along the other in the target.
+/// Two axes of a copy: along the one elements follow each other in the source, along the other in the target.
 #[derive(Debug)]
 pub(super) struct TransposedCopy {
-    cell: usize,
-    /// How many cells they have: the source's, and the target's.
+    element_size: usize,
+    /// How many elements they have: the source's, and the target's.
     lens: [usize; 2],
     /// The stride of the source's in the target.
     to_step: isize,
@@ -127,10 +127,11 @@ pub(super) struct TransposedCopy {
 
 impl TransposedCopy {
     /// Takes the two axes out of those of a copy of runs of `run` bytes; `None`, and all stay, if it has none.
-    pub fn of(axes: &mut Vec<Axis<2>>, cell: usize, run: usize) -> Option<TransposedCopy> {
+    pub fn of(axes: &mut Vec<Axis<2>>, element_size: usize, run: usize) -> Option<TransposedCopy> {
         let along = |window: usize| {
-            let follows = |axis: &Axis<2>| axis.1[window] == cell as isize && axis.0 >= LEAST;
-            axes.iter().position(follows).filter(|_| run == cell)
+            let follows =
+                |axis: &Axis<2>| axis.1[window] == element_size as isize && axis.0 >= LEAST;
+            axes.iter().position(follows).filter(|_| run == element_size)
         };
         let (source, target) =
             along(1).zip(along(0)).filter(|(source, target)| source != target)?;
@@ -138,19 +139,19 @@ impl TransposedCopy {
         axes.remove(source.max(target));
         axes.remove(source.min(target));
         Some(TransposedCopy {
-            cell,
+            element_size,
             lens: [source_axis.0, target_axis.0],
             to_step: source_axis.1[0],
             from_step: target_axis.1[1],
         })
     }
 
-    /// Copies the cells of the two axes, turning round each `unit` bytes of a cell.
+    /// Copies the elements of the two axes, turning round each `unit` bytes of an element.
     ///
     /// # Safety
-    /// They lie inside both windows, which share no memory; a cell is made of whole units.
+    /// They lie inside both windows, which share no memory; an element is made of whole units.
     pub unsafe fn copy(&self, from: *const u8, to: *mut u8, unit: usize) {
-        let side = (16 / self.cell).max(8);
+        let side = (16 / self.element_size).max(8);
         // Walked along the rows that lie farther apart, so that their lines of the cache stay few.
         let outer = usize::from(self.from_step.unsigned_abs() > self.to_step.unsigned_abs());
         let inner = 1 - outer;
@@ -165,7 +166,7 @@ impl TransposedCopy {
         }
     }
 
-    /// Copies the cells from `begin` to before `end` along the two axes.
+    /// Copies the elements from `begin` to before `end` along the two axes.
     ///
     /// # Safety
     /// As [`TransposedCopy::copy`].
@@ -179,22 +180,22 @@ impl TransposedCopy {
     ) {
         // SAFETY: the caller's promise.
         unsafe {
-            match self.cell {
+            match self.element_size {
                 1 => self.tiles::<16>(from, to, begin, end),
                 2 => self.tiles::<8>(from, to, begin, end),
                 4 => self.tiles::<4>(from, to, begin, end),
                 8 => self.tiles::<2>(from, to, begin, end),
-                _ => self.cells(from, to, begin, end),
+                _ => self.elements(from, to, begin, end),
             }
             for s in (begin[0]..end[0]).filter(|_| unit > 1) {
                 let (_, row) = self.places(from, to, [s, begin[1]]);
-                let len = (end[1] - begin[1]) * self.cell;
+                let len = (end[1] - begin[1]) * self.element_size;
                 swap(std::slice::from_raw_parts_mut(row, len), unit);
             }
         }
     }
 
-    /// As [`TransposedCopy::square`], in tiles of `N` rows of 16 bytes, and what is left over cell by cell.
+    /// As [`TransposedCopy::square`], in tiles of `N` rows of 16 bytes, and what is left over element by element.
     ///
     /// # Safety
     /// As [`TransposedCopy::square`].
@@ -214,44 +215,44 @@ impl TransposedCopy {
                     tile::<N>(from, self.from_step, to, self.to_step);
                 }
             }
-            self.cells(from, to, [begin[0], whole[1]], [whole[0], end[1]]);
-            self.cells(from, to, [whole[0], begin[1]], end);
+            self.elements(from, to, [begin[0], whole[1]], [whole[0], end[1]]);
+            self.elements(from, to, [whole[0], begin[1]], end);
         }
     }
 
-    /// As [`TransposedCopy::square`], cell by cell.
+    /// As [`TransposedCopy::square`], element by element.
     ///
     /// # Safety
     /// As [`TransposedCopy::square`].
-    unsafe fn cells(&self, from: *const u8, to: *mut u8, begin: [usize; 2], end: [usize; 2]) {
-        let (cell, count) = (self.cell, end[1] - begin[1]);
+    unsafe fn elements(&self, from: *const u8, to: *mut u8, begin: [usize; 2], end: [usize; 2]) {
+        let (element_size, count) = (self.element_size, end[1] - begin[1]);
         for s in begin[0]..end[0] {
             // SAFETY: the caller's promise.
             unsafe {
                 let (from, to) = self.places(from, to, [s, begin[1]]);
-                copy_runs(from, to, [cell as isize, self.from_step], count, cell);
+                copy_runs(from, to, [element_size as isize, self.from_step], count, element_size);
             }
         }
     }
 
-    /// Where a cell is in the source and in the target.
+    /// Where an element is in the source and in the target.
     ///
     /// # Safety
-    /// As [`TransposedCopy::copy`], of this cell.
+    /// As [`TransposedCopy::copy`], of this element.
     unsafe fn places(
         &self,
         from: *const u8,
         to: *mut u8,
         [s, t]: [usize; 2],
     ) -> (*const u8, *mut u8) {
-        let (along, across) = ((s * self.cell) as isize, t as isize * self.from_step);
-        let (to_along, to_across) = ((t * self.cell) as isize, s as isize * self.to_step);
+        let (along, across) = ((s * self.element_size) as isize, t as isize * self.from_step);
+        let (to_along, to_across) = ((t * self.element_size) as isize, s as isize * self.to_step);
         // SAFETY: the caller's promise.
         unsafe { (from.offset(along + across), to.offset(to_along + to_across)) }
     }
 }
 
-/// Copies `N` rows of 16 bytes, `N` cells each, as columns: rows of the source are `from_step` bytes apart, those of
+/// Copies `N` rows of 16 bytes, `N` elements each, as columns: rows of the source are `from_step` bytes apart, those of
 /// the target `to_step`. Shuffling the first half of the rows into the second as often as it takes turns them.
 ///
 /// # Safety
@@ -284,12 +285,12 @@ unsafe fn tile<const N: usize>(from: *const u8, from_step: isize, to: *mut u8, t
 /// As above.
 #[cfg(not(target_arch = "x86_64"))]
 unsafe fn tile<const N: usize>(from: *const u8, from_step: isize, to: *mut u8, to_step: isize) {
-    let cell = 16 / N;
+    let element_size = 16 / N;
     for n in 0..N as isize {
         // SAFETY: the caller's promise.
         unsafe {
-            let (from, to) = (from.offset(n * cell as isize), to.offset(n * to_step));
-            copy_runs(from, to, [cell as isize, from_step], N, cell);
+            let (from, to) = (from.offset(n * element_size as isize), to.offset(n * to_step));
+            copy_runs(from, to, [element_size as isize, from_step], N, element_size);
         }
     }
 }

@@ -1,11 +1,11 @@
-//! Pairs the cells of a part in memory of the whole with those in memory of the part.
+//! Pairs the elements of a part in memory of the whole with those in memory of the part.
 
 use super::window::{Window, merged, steps};
 use crate::selection::{AxisIndices, Elements, ResolvedSelection};
 
-/// Calls `visit` with byte offsets in a window on a whole, and in one on memory of a part of it, of runs of cells that
+/// Calls `visit` with byte offsets in a window on a whole, and in one on memory of a part of it, of runs of elements that
 /// are contiguous in both, and with the run's length in bytes. Of two runs that begin at the
-/// same cell of the whole, the one that is later in the part's C order comes later.
+/// same element of the whole, the one that is later in the part's C order comes later.
 pub(super) fn pairs(
     part: &ResolvedSelection,
     whole: &Window,
@@ -15,7 +15,7 @@ pub(super) fn pairs(
     let shape: Vec<u64> = alone.shape.iter().map(|&n| n as u64).collect();
     assert_eq!(part.shape(), shape, "a part's memory has the part's shape");
     assert_eq!(part.rank(), whole.shape.len(), "a part has the rank of the whole");
-    assert_eq!(whole.cell, alone.cell, "a part has the cells of the whole");
+    assert_eq!(whole.element_size, alone.element_size, "a part has the elements of the whole");
     if alone.len() == 0 {
         return;
     }
@@ -24,7 +24,7 @@ pub(super) fn pairs(
         at as isize
     };
     let mut start = 0;
-    // Axes with equal steps are walked as those of windows; along others every cell has its own jump.
+    // Axes with equal steps are walked as those of windows; along others every element has its own jump.
     let (mut lens, mut strides) = (Vec::new(), [Vec::new(), Vec::new()]);
     let mut jumps: Vec<Vec<[isize; 2]>> = Vec::new();
     let mut along = |axis: usize, picks: &AxisIndices| match picks {
@@ -32,7 +32,7 @@ pub(super) fn pairs(
             let (first, _) = (within(axis, picks.at(0)), within(axis, picks.at(len - 1)));
             start += first * whole.strides[axis];
             lens.push(*len as usize);
-            // One cell needs no stride, and its step may be anything.
+            // One element needs no stride, and its step may be anything.
             strides[0].push(if *len > 1 { whole.strides[axis] * *step as isize } else { 0 });
             strides[1].push(alone.strides[axis]);
         }
@@ -63,7 +63,7 @@ pub(super) fn pairs(
         }
     }
     let strides = [&strides[0][..], &strides[1][..]];
-    let (axes, run) = merged(&lens, strides, whole.cell);
+    let (axes, run) = merged(&lens, strides, whole.element_size);
     visit_sums(&jumps, [start, 0], &mut |at| {
         steps(&axes, at, run, &mut |[w, a], run| {
             visit(w, a, run);

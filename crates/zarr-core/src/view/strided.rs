@@ -19,16 +19,16 @@ impl Window {
     fn strided(
         shape: &[u64],
         strides: &[isize],
-        cell: usize,
+        element_size: usize,
     ) -> Result<(Window, Range<i128>), AccessError> {
         if shape.len() != strides.len() {
             let (axes, found) = (shape.len(), strides.len());
             return refused(format!("a view of {axes} axes has one stride for each, not {found}"));
         }
-        let size = element_count(shape).and_then(|count| count.checked_mul(cell as u64));
+        let size = element_count(shape).and_then(|count| count.checked_mul(element_size as u64));
         if size.is_none_or(|size| isize::try_from(size).is_err()) {
             return refused(format!(
-                "elements of {cell} bytes in the shape {shape:?} do not fit into memory"
+                "elements of {element_size} bytes in the shape {shape:?} do not fit into memory"
             ));
         }
         if shape.contains(&0) {
@@ -36,9 +36,9 @@ impl Window {
             let len = |&len: &u64| usize::try_from(len).unwrap_or(usize::MAX);
             let shape: Vec<usize> = shape.iter().map(len).collect();
             let strides = vec![0; strides.len()];
-            return Ok((Window { shape, strides, cell }, 0..0));
+            return Ok((Window { shape, strides, element_size }, 0..0));
         }
-        let mut covered = 0..cell as i128;
+        let mut covered = 0..element_size as i128;
         for (&len, &stride) in shape.iter().zip(strides).filter(|(len, _)| **len > 1) {
             let along = (i128::from(len) - 1) * stride as i128;
             if isize::try_from(along + stride as i128).is_err() {
@@ -53,7 +53,7 @@ impl Window {
         let stride = |(&len, &stride): (&u64, &isize)| if len > 1 { stride } else { 0 };
         let strides = shape.iter().zip(strides).map(stride).collect();
         let shape = shape.iter().map(|&len| len as usize).collect();
-        Ok((Window { shape, strides, cell }, covered))
+        Ok((Window { shape, strides, element_size }, covered))
     }
 
     /// An error unless it is in memory of `len` bytes, its first element at `start`.
@@ -77,13 +77,13 @@ impl Window {
             self.shape.iter().copied().zip(self.strides.iter().map(|s| s.unsigned_abs())).collect();
         axes.retain(|(len, _)| *len > 1);
         axes.sort_by_key(|(_, stride)| *stride);
-        let mut covered = self.cell;
+        let mut covered = self.element_size;
         for (len, stride) in axes {
             if stride < covered {
                 let (shape, strides) = (&self.shape, &self.strides);
                 return refused(format!(
                     "memory of shape {shape:?} with strides {strides:?} cannot be written to: elements of {} bytes overlap or interleave",
-                    self.cell
+                    self.element_size
                 ));
             }
             covered += (len - 1) * stride;
@@ -100,7 +100,7 @@ impl Window {
         let axes =
             shape.iter().map(|len| added(len).map_or((1, 0), |(&len, &stride)| (len, stride)));
         let (lens, strides) = axes.unzip();
-        let window = Window { shape: lens, strides, cell: self.cell };
+        let window = Window { shape: lens, strides, element_size: self.element_size };
         assert!(own.next().is_none() && window.len() == self.len(), "only axes of length 1 differ");
         window
     }
@@ -252,7 +252,7 @@ pub struct StridedBuffer {
 impl Default for StridedBuffer {
     /// No element.
     fn default() -> Self {
-        let window = Window { shape: vec![0], strides: vec![0], cell: 0 };
+        let window = Window { shape: vec![0], strides: vec![0], element_size: 0 };
         StridedBuffer { memory: Vec::new(), start: 0, window }
     }
 }

@@ -95,7 +95,7 @@ fn index(shape: &[u64], mut at: u64) -> Vec<u64> {
 }
 
 proptest! {
-    /// Copying a permuted part equals picking its cells one by one.
+    /// Copying a permuted part equals picking its elements one by one.
     #[test]
     fn a_strided_copy_equals_picking_cells(
         shape in prop_oneof![

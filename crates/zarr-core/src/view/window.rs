@@ -1,24 +1,24 @@
-//! Describes which bytes of memory the cells of a view are, and walks over them.
+//! Describes which bytes of memory the elements of a view are, and walks over them.
 
 use crate::region::Region;
 
-/// Shape and strides of a window, in cells and bytes.
+/// Shape and strides of a window, in elements and bytes.
 #[derive(Clone, Debug)]
 pub(super) struct Window {
     pub shape: Vec<usize>,
     pub strides: Vec<isize>,
-    pub cell: usize,
+    pub element_size: usize,
 }
 
 impl Window {
-    pub fn contiguous(shape: &[usize], cell: usize) -> Window {
+    pub fn contiguous(shape: &[usize], element_size: usize) -> Window {
         let mut strides = vec![0; shape.len()];
-        let mut step = cell as isize;
+        let mut step = element_size as isize;
         for (stride, &len) in strides.iter_mut().zip(shape).rev() {
             *stride = step;
             step *= len as isize;
         }
-        Window { shape: shape.to_vec(), strides, cell }
+        Window { shape: shape.to_vec(), strides, element_size }
     }
 
     pub fn len(&self) -> usize {
@@ -26,7 +26,7 @@ impl Window {
     }
 
     pub fn is_contiguous(&self) -> bool {
-        let mut step = self.cell as isize;
+        let mut step = self.element_size as isize;
         self.shape.iter().zip(&self.strides).rev().all(|(&len, &stride)| {
             let fits = len == 1 || stride == step;
             step *= len as isize;
@@ -39,7 +39,7 @@ impl Window {
         Window {
             shape: order.iter().map(|&a| self.shape[a]).collect(),
             strides: order.iter().map(|&a| self.strides[a]).collect(),
-            cell: self.cell,
+            element_size: self.element_size,
         }
     }
 
@@ -57,11 +57,11 @@ impl Window {
         if window.len() == 0 { (window, 0) } else { (window, offset) }
     }
 
-    /// The window on `size` bytes of every cell of this one, and how many bytes further it begins.
+    /// The window on `size` bytes of every element of this one, and how many bytes further it begins.
     pub fn span(&self, offset: usize, size: usize) -> (Window, isize) {
         let end = offset.checked_add(size);
-        assert!(end.is_some_and(|end| end <= self.cell), "a span lies inside a cell");
-        let window = Window { cell: size, ..self.clone() };
+        assert!(end.is_some_and(|end| end <= self.element_size), "a span lies inside an element");
+        let window = Window { element_size: size, ..self.clone() };
         let offset = if window.len() == 0 { 0 } else { offset as isize };
         (window, offset)
     }
@@ -74,30 +74,30 @@ pub fn is_permutation(order: &[usize], rank: usize) -> bool {
         && order.iter().all(|&a| a < rank && !std::mem::replace(&mut seen[a.min(rank - 1)], true))
 }
 
-pub(super) fn checked_window(len: usize, shape: &[u64], cell: usize) -> Window {
+pub(super) fn checked_window(len: usize, shape: &[u64], element_size: usize) -> Window {
     let shape: Vec<usize> =
         shape.iter().map(|&n| usize::try_from(n).expect("a view's shape fits memory")).collect();
     let size = if shape.contains(&0) {
         Some(0)
     } else {
-        shape.iter().try_fold(cell, |size, &n| size.checked_mul(n))
+        shape.iter().try_fold(element_size, |size, &n| size.checked_mul(n))
     };
     assert_eq!(size, Some(len), "a view covers its memory exactly");
-    Window::contiguous(&shape, cell)
+    Window::contiguous(&shape, element_size)
 }
 
-/// Calls `visit` with the byte offsets, in each of `N` windows of one shape, of runs of cells that are
+/// Calls `visit` with the byte offsets, in each of `N` windows of one shape, of runs of elements that are
 /// contiguous in all of them, and with the run's length in bytes; stops when `visit` returns false.
 pub(super) fn walk<const N: usize>(
     shape: &[usize],
     strides: [&[isize]; N],
-    cell: usize,
+    element_size: usize,
     visit: &mut impl FnMut([isize; N], usize) -> bool,
 ) {
-    if shape.contains(&0) || cell == 0 {
+    if shape.contains(&0) || element_size == 0 {
         return;
     }
-    let (axes, run) = merged(shape, strides, cell);
+    let (axes, run) = merged(shape, strides, element_size);
     steps(&axes, [0; N], run, visit);
 }
 
@@ -108,7 +108,7 @@ pub(super) type Axis<const N: usize> = (usize, [isize; N]);
 pub(super) fn merged<const N: usize>(
     shape: &[usize],
     strides: [&[isize]; N],
-    cell: usize,
+    element_size: usize,
 ) -> (Vec<Axis<N>>, usize) {
     let mut axes: Vec<Axis<N>> = Vec::with_capacity(shape.len());
     for (axis, &len) in shape.iter().enumerate() {
@@ -123,11 +123,11 @@ pub(super) fn merged<const N: usize>(
             _ => axes.push((len, stride)),
         }
     }
-    let mut run = cell;
+    let mut run = element_size;
     if let Some((len, stride)) = axes.last()
-        && stride.iter().all(|&s| s == cell as isize)
+        && stride.iter().all(|&s| s == element_size as isize)
     {
-        run = len * cell;
+        run = len * element_size;
         axes.pop();
     }
     // Long strides outside: the first window (the target) is walked in its own order.
