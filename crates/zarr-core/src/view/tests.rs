@@ -50,8 +50,8 @@ fn spans_are_the_same_bytes_of_every_cell() {
 }
 
 #[test]
-#[should_panic(expected = "a span lies inside a cell")]
-fn a_span_beyond_its_cell_is_a_broken_promise() {
+#[should_panic(expected = "a span lies inside an element")]
+fn a_span_beyond_its_element_is_a_broken_promise() {
     let _ = View::new(&[0; 8], &[2], 4).span(3, usize::MAX);
 }
 
