@@ -14,10 +14,10 @@ use crate::json::{Json, Object};
 use crate::metadata::ArrayMetadata;
 use crate::path::NodePath;
 
-/// An array that is about to be created. Shape and data type must be said; the rest has defaults: chunks of
+/// An array that is about to be created. Shape and data type are required; the rest has defaults: chunks of
 /// about 1 MiB, no compression, zeros, little-endian, C order.
 ///
-/// For callers that wait, `H` is [`crate::aio::Hierarchy`].
+/// For async callers, `H` is [`crate::aio::Hierarchy`].
 #[derive(Clone, Debug)]
 pub struct ArrayBuilder<H = Hierarchy> {
     hierarchy: H,
@@ -114,7 +114,7 @@ impl<H> ArrayBuilder<H> {
         self
     }
 
-    /// How many elements a shard has along each axis: so many chunks share one stored object. Final v3 alone
+    /// How many elements a shard has along each axis: its chunks share one stored object. Only final v3
     /// has shards.
     #[must_use]
     pub fn shards(mut self, shards: &[u64]) -> Self {
@@ -138,21 +138,21 @@ impl<H> ArrayBuilder<H> {
         self
     }
 
-    /// What elements hold that nobody wrote, in the words of any dialect; zero, if it is not said.
+    /// The value of elements that were never written, as a number or as metadata of any dialect; zero by default.
     #[must_use]
     pub fn fill_value(mut self, fill: impl Into<Json>) -> Self {
         self.fill = Fill::Json(fill.into());
         self
     }
 
-    /// Leaves undefined what elements hold that nobody wrote; final v3 cannot say that.
+    /// Leaves the value of elements that were never written undefined; final v3 cannot represent that.
     #[must_use]
     pub fn undefined_fill(mut self) -> Self {
         self.fill = Fill::Undefined;
         self
     }
 
-    /// Adds a codec, in final v3's words, behind those already said. `bytes` is added by itself.
+    /// Adds a codec, as final v3's metadata, behind those already added. `bytes` is added by itself.
     #[must_use]
     pub fn codec(mut self, codec: CodecSpec) -> Self {
         self.codecs.push(codec);
@@ -201,29 +201,29 @@ impl<H> ArrayBuilder<H> {
         self
     }
 
-    /// Whether chunks that lie where the array's are to lie are erased first: those that an interrupted erase, or a
+    /// Whether chunks under the keys of the new array's chunks are erased first: those that an interrupted erase, or a
     /// writer that raced one, left without a document (decision 0139).
     ///
-    /// Where nothing is said, they are, if the store can list; one listing looks for them. With `true` it is an error
-    /// if the store cannot. With `false` nothing is looked for, which saves the listing: what was left there shows up as
-    /// elements of the new array. An array that is there is an error in any case.
+    /// By default they are, if the store can list; one listing looks for them. With `true` it is an error
+    /// if the store cannot. With `false` nothing is looked for, which saves the listing: what was left shows up as
+    /// elements of the new array. An existing array is an error in any case.
     ///
-    /// Folders, zip archives, LMDB and memory do this in one step with the document. In buckets nobody else may be
-    /// creating the array meanwhile: the first chunks of theirs could go, too.
+    /// Folders, zip archives, LMDB and memory do this in one step with the document. In buckets no other writer may
+    /// create the array concurrently: its first chunks could be erased, too.
     #[must_use]
     pub fn purge(mut self, purge: bool) -> Self {
         self.mode.purge = Some(purge);
         self
     }
 
-    /// Takes everything from another array's metadata, of whatever dialect; what is said besides is ignored.
+    /// Takes everything from another array's metadata, of any dialect; the other settings are ignored.
     #[must_use]
     pub fn from_metadata(mut self, metadata: ArrayMetadata) -> Self {
         self.metadata = Some(metadata);
         self
     }
 
-    /// The metadata in the format's words, checked as far as can be without a look at the store.
+    /// The metadata, converted to the format and checked; the store is not read.
     fn metadata(self, path: &NodePath) -> Result<ArrayMetadata> {
         let context = self.context.clone();
         let converted = |metadata: ArrayMetadata| {
@@ -249,7 +249,7 @@ impl<H> ArrayBuilder<H> {
             .ok_or_else(|| argument("the data type is missing".into()))?
             .map_err(argument)?;
         let chunks = self.chunks.unwrap_or_else(|| {
-            // Of elements of any length, the cells in memory are counted.
+            // Of variable-length elements, their references in memory are counted.
             let item = parsed.data_type.repr().map_or(1, |repr| repr.size() as u64);
             match &self.shards {
                 Some(shards) => default_inner_shape(shards, item),
@@ -305,7 +305,7 @@ impl<H: Clone> ArrayBuilder<H> {
     }
 }
 
-/// The type that a name means, of whichever dialect, or why none.
+/// The type that a name of any dialect refers to, or why there is none.
 fn type_named(name: &str, registry: &crate::Registry) -> Result<ParsedType, String> {
     if let Some(inner) = name.strip_prefix("optional(").and_then(|rest| rest.strip_suffix(')')) {
         let ParsedType { data_type, endian } = type_named(inner, registry)?;
@@ -369,7 +369,7 @@ fn parse_fill(
     Err(first.unwrap_or_else(|| MetadataError::invalid("fill_value", "it is undefined")))
 }
 
-/// What a caller said wrongly is no fault of a document's.
+/// A wrong argument of a caller is not a fault of a document.
 fn as_argument_error(error: Error) -> Error {
     match error.cause() {
         Cause::Metadata(wrong @ MetadataError::Invalid { .. }) => {

@@ -11,10 +11,10 @@ use crate::region::Region;
 use crate::selection::ResolvedSelection;
 use crate::store::StoreKey;
 
-/// One chunk of an array: handed out once by [`Array::chunks`] and not cloned, so that writers who
-/// share the handles out among themselves never meet in a chunk.
+/// One chunk of an array. [`Array::chunks`] gives each once, and it cannot be cloned, so that no two concurrent writers
+/// have the same chunk.
 ///
-/// For callers that wait, `A` is [`crate::aio::Array`].
+/// For async callers, `A` is [`crate::aio::Array`].
 #[derive(Debug)]
 pub struct Chunk<A = Array> {
     array: A,
@@ -80,7 +80,7 @@ impl<A> Chunk<A> {
     }
 }
 
-/// Chunks may be shared out among threads.
+/// Chunks may go to other threads.
 const _: fn() = || {
     fn sendable<T: Send>() {}
     sendable::<Chunk>();
