@@ -84,15 +84,6 @@ pub fn hold() -> Hold {
     Hold(PhantomData)
 }
 
-/// As [`hold`], without waiting: for a lock that a forked process does not use.
-pub(crate) fn hold_now() -> Hold {
-    if HELD.get() == 0 {
-        slot().fetch_add(1, Ordering::SeqCst);
-    }
-    HELD.set(HELD.get() + 1);
-    Hold(PhantomData)
-}
-
 impl Drop for Hold {
     fn drop(&mut self) {
         HELD.set(HELD.get() - 1);
@@ -115,7 +106,10 @@ pub fn prepare() -> bool {
         thread::sleep(PAUSE);
     }
     let give_up = Instant::now() + PATIENCE;
-    std::mem::forget(hold_now());
+    if HELD.get() == 0 {
+        slot().fetch_add(1, Ordering::SeqCst);
+    }
+    HELD.set(HELD.get() + 1);
     let others = || HOLDING.iter().map(|slot| slot.0.load(Ordering::SeqCst)).sum::<usize>() - 1;
     while others() > 0 {
         if Instant::now() > give_up {

@@ -60,7 +60,7 @@ pub mod sync;
 pub mod var_buffer;
 pub mod view;
 
-pub use array::StoredSize;
+pub use array::{ChunkPart, StoredSize};
 pub use control::{CancelToken, ChunkProgress, ProgressCallback};
 pub use data_type::{CoreType, DataType, Scalar};
 pub use dialect::{Dialect, Era, Strictness, Warning};

@@ -3,12 +3,12 @@
 //! thread holds one ([`crate::fork`]).
 
 use std::ops::{Deref, DerefMut};
-use std::sync::{self, Condvar, Mutex, PoisonError, RwLock};
+use std::sync::{self, Mutex, PoisonError, RwLock};
 use std::thread::{self, Thread};
 use std::time::Duration;
 
+use crate::fork::Hold;
 pub use crate::fork::hold;
-use crate::fork::{Hold, hold_now};
 
 /// A lock that is held.
 #[derive(Debug)]
@@ -67,29 +67,8 @@ pub fn write<T: ?Sized>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
     Locked { guard: lock.write().unwrap_or_else(PoisonError::into_inner), _hold }
 }
 
-/// Waits until another thread notifies this one. The mutex is one that a forked process does not use: a thread that wakes
-/// takes it even if another is about to fork.
-pub fn wait<'a, T>(condition: &Condvar, locked: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
-    let Locked { guard, _hold } = locked;
-    drop(_hold);
-    let guard = condition.wait(guard).unwrap_or_else(PoisonError::into_inner);
-    Locked { guard, _hold: hold_now() }
-}
-
-/// As [`wait`], but no longer than `limit`.
-pub fn wait_timeout<'a, T>(
-    condition: &Condvar,
-    locked: MutexGuard<'a, T>,
-    limit: Duration,
-) -> MutexGuard<'a, T> {
-    let Locked { guard, _hold } = locked;
-    drop(_hold);
-    let waited = condition.wait_timeout(guard, limit);
-    Locked { guard: waited.unwrap_or_else(PoisonError::into_inner).0, _hold: hold_now() }
-}
-
-/// What threads wait for that share a mutex with other processes forked off this one: a thread that wakes takes the mutex
-/// as any other does.
+/// What threads wait for while they leave a mutex to others. A thread that wakes takes it as any other does, so that no
+/// process forks in between.
 #[derive(Debug, Default)]
 pub struct Condition(Mutex<Vec<Thread>>);
 

@@ -7,8 +7,8 @@ use std::path::Path;
 
 use zarr::store::StoreKey;
 use zarr::{
-    AccessError, Dialect, NodePath, Object, OpenOptions, Result, StridedBuffer, View, ViewMut,
-    ndarray,
+    AccessError, ChunkPart, Dialect, NodePath, Object, OpenOptions, Result, StridedBuffer, View,
+    ViewMut, ndarray,
 };
 
 fn path(text: &str) -> NodePath {
@@ -181,6 +181,13 @@ macro_rules! script {
             attempt!(array.write_view((1, ..), strided!(bytes(24), 0, &[5], &[4])));
             let out = read_view!(array.read_view((1.., 2), vec![0; 12], 8, &[3], &[-4]));
             log.note("read_view", out);
+            let parts = [0, 1].map(|n| ChunkPart {
+                chunk: vec![0, n],
+                within: (0, ..2).into(),
+                place: (2 * n..2 * n + 2).into(),
+            });
+            let out = read_view!(array.read_chunks_into(&parts, vec![0; 16], 0, &[4], &[4]));
+            log.note("read_chunks_into", out);
             attempt!(array.write_fill((3, 2..), &1i32.to_ne_bytes()));
             attempt!(array.write_fill(.., &[1]));
             note!(array.pieces(.., 16)?.count());
@@ -301,10 +308,10 @@ mod blocking {
         };
     }
     macro_rules! read_view {
-        ($array:ident.read_view($selection:expr, $out:expr, $start:expr, $shape:expr, $strides:expr)) => {{
+        ($array:ident.$method:ident($what:expr, $out:expr, $start:expr, $shape:expr, $strides:expr)) => {{
             let mut out = $out;
             let view = ViewMut::strided(&mut out, $start, $shape, $strides, 4)?;
-            $array.read_view($selection, view).map(|()| out)
+            $array.$method($what, view).map(|read| (out, read))
         }};
     }
     macro_rules! read_into {
@@ -346,10 +353,10 @@ mod waiting {
         };
     }
     macro_rules! read_view {
-        ($array:ident.read_view($selection:expr, $out:expr, $start:expr, $shape:expr, $strides:expr)) => {{
+        ($array:ident.$method:ident($what:expr, $out:expr, $start:expr, $shape:expr, $strides:expr)) => {{
             let out = StridedBuffer::new($out, $start, $shape, $strides, 4)?;
-            let (out, result) = run($array.read_view($selection, out));
-            result.map(|()| out.into_memory())
+            let (out, result) = run($array.$method($what, out));
+            result.map(|read| (out.into_memory(), read))
         }};
     }
     macro_rules! read_into {

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use futures::future::ready;
 use futures::stream::TryStreamExt;
 
-use super::executor::{self, Spawner};
+use super::executor::{self, Spawner, Work};
 use super::segments::{Ranges, SegmentBytes, SegmentReader, has_index, not_fetched, outside};
 use super::select::work;
 use super::storage_transformer::Shard;
@@ -82,23 +82,41 @@ impl ArrayCore {
         var_buffer: Option<&Arc<VarBuffer>>,
     ) -> Result<()> {
         let out = out.with_var_buffer(var_buffer.map(|var_buffer| &**var_buffer));
-        let (store, options) = (&self.context.store, &self.options);
         let (grid, shape) = (&*layout.grid, &layout.metadata.shape);
         let kind = work(grid, part, span.element);
-        let in_flight = kind.in_flight(store.capabilities().in_flight);
-        let counter = Counter::new(&options.progress, || tiles(grid, shape, part).count());
-        let done = |tile: &ChunkProjection| counter.chunk_done(&tile.within, span.size);
-        let local = store.as_sync().filter(|store| store.capabilities().read);
-        let split = if local.is_some() || may_block() {
+        let counter = Counter::new(&self.options.progress, || tiles(grid, shape, part).count());
+        let done = |tile: &ChunkProjection, _| counter.chunk_done(&tile.within, span.size);
+        let local = self.context.store.as_sync().is_some_and(|store| store.capabilities().read);
+        let split = if local || may_block() {
             SplitOutput::new(grid, shape, part, out)
         } else {
             Err((Box::new(Tiles::new(grid, shape, part)), out))
         };
+        self.read_split(layout, span, kind, split, var_buffer, done).await
+    }
+
+    /// Reads chunks, each into its piece of the memory, or all into the same memory, where the elements of each are
+    /// scattered. Calls `done` for each that is read, with whether it is stored.
+    pub(super) async fn read_split<'m>(
+        self: &Arc<Self>,
+        layout: &ChunkLayout,
+        span: FieldBytes,
+        kind: Work,
+        split: Result<
+            impl Iterator<Item = (ChunkProjection, ViewMut<'m>)> + Send,
+            (impl Iterator<Item = ChunkProjection> + Send, ViewMut<'m>),
+        >,
+        var_buffer: Option<&Arc<VarBuffer>>,
+        done: impl Fn(&ChunkProjection, bool) + Sync,
+    ) -> Result<()> {
+        let (store, options) = (&self.context.store, &self.options);
+        let in_flight = kind.in_flight(store.capabilities().in_flight);
+        let local = store.as_sync().filter(|store| store.capabilities().read);
         let read = match (split, local) {
             (Ok(pieces), Some(store)) => {
                 executor::for_each_async(options, kind, pieces, async |buffer, (tile, out)| {
-                    self.read_chunk(layout, &**store, &tile, span, buffer, out).await?;
-                    done(&tile);
+                    let found = self.read_chunk(layout, &**store, &tile, span, buffer, out).await?;
+                    done(&tile, found);
                     Ok(())
                 })
             }
@@ -109,17 +127,19 @@ impl ArrayCore {
                     let mut elements = zeroed(&shape, span.size, "the region")?;
                     let here = ViewMut::new(&mut elements, &shape, span.size);
                     let here = here.with_var_buffer(var_buffer);
-                    self.read_chunk(layout, &**store, &tile, span, buffer, here).await?;
-                    lock(&out).scatter(&tile.place, &View::new(&elements, &shape, span.size));
-                    done(&tile);
+                    let found =
+                        self.read_chunk(layout, &**store, &tile, span, buffer, here).await?;
+                    let elements = View::new(&elements, &tile.place.shape(), span.size);
+                    lock(&out).scatter(&tile.place, &elements);
+                    done(&tile, found);
                     Ok(())
                 })
             }
             (Ok(pieces), None) => executor::in_scope(options, async |spawner| {
                 let read = |(tile, out)| self.read_piece(layout, tile, span, out, spawner);
                 let chunks = executor::in_flight(options, in_flight, pieces, read);
-                let counted = chunks.try_for_each(|tile| {
-                    done(&tile);
+                let counted = chunks.try_for_each(|(tile, found)| {
+                    done(&tile, found);
                     ready(Ok(()))
                 });
                 counted.await
@@ -128,9 +148,10 @@ impl ArrayCore {
                 let read = |tile| self.fetch_elements(layout, tile, span, var_buffer);
                 let chunks = executor::in_flight(options, in_flight, tiles, read);
                 let copied = chunks.try_for_each(|(tile, elements)| {
+                    let found = elements.is_some();
                     let copied = match elements {
                         Some(elements) => {
-                            let elements = View::new(&elements, &tile.within.shape(), span.size);
+                            let elements = View::new(&elements, &tile.place.shape(), span.size);
                             out.scatter(&tile.place, &elements);
                             Ok(())
                         }
@@ -139,7 +160,7 @@ impl ArrayCore {
                             Ok(())
                         }),
                     };
-                    done(&tile);
+                    done(&tile, found);
                     ready(copied)
                 });
                 copied.await
@@ -148,7 +169,8 @@ impl ArrayCore {
         read.map_err(|e| self.at(e))
     }
 
-    /// Fetches a chunk and decodes it on the pool into `out`, a piece of memory that the caller lends.
+    /// Fetches a chunk and decodes it on the pool into `out`, a piece of memory that the caller lends. Returns whether it is
+    /// stored.
     async fn read_piece<'s>(
         &'s self,
         layout: &'s ChunkLayout,
@@ -156,12 +178,12 @@ impl ArrayCore {
         span: FieldBytes,
         mut out: ViewMut<'s>,
         spawner: &Spawner<'_, 's>,
-    ) -> Result<ChunkProjection> {
+    ) -> Result<(ChunkProjection, bool)> {
         let Some(fetched) = self.fetch(layout, &tile).await? else {
             out.fill(layout.fill_of(span));
-            return Ok(tile);
+            return Ok((tile, false));
         };
-        let decode = move || self.decode(layout, &tile, span, &fetched, out).map(|()| tile);
+        let decode = move || self.decode(layout, &tile, span, &fetched, out).map(|()| (tile, true));
         spawner.run(decode).await
     }
 
@@ -196,7 +218,7 @@ impl ArrayCore {
         }
     }
 
-    /// Reads one chunk of a local store into `out`; `buffer` is reused.
+    /// Reads one chunk of a local store into `out`; `buffer` is reused. Returns whether it is stored.
     async fn read_chunk(
         &self,
         layout: &ChunkLayout,
@@ -205,7 +227,7 @@ impl ArrayCore {
         span: FieldBytes,
         buffer: &mut Vec<u8>,
         mut out: ViewMut<'_>,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         // The store is called here, and not by the adapter that waits for dropped calls (decision 0141).
         abandoned::wait_for(|| self.context.store.name(), layout.prefix()).await;
         let found = match self.plan(layout, tile) {
@@ -226,7 +248,7 @@ impl ArrayCore {
         if found.is_none() {
             out.fill(layout.fill_of(span));
         }
-        Ok(())
+        Ok(found.is_some())
     }
 
     /// Has `read` read all bytes of each element; of one field of records it reads those into other memory, and copies the

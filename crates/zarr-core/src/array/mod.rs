@@ -25,6 +25,7 @@
 //! the array's document, such as a resize, is in `hierarchy`; it calls [`clear_outside`] for the chunks that change.
 
 mod array_core;
+mod chunk_parts;
 mod chunk_reader;
 mod chunk_writer;
 mod clear_outside;
@@ -44,6 +45,7 @@ mod typed;
 pub(crate) mod untyped;
 
 pub(crate) use self::array_core::{ArrayCore, wrong_kind, zeroed};
+pub use self::chunk_parts::ChunkPart;
 pub(crate) use self::latest_state::MOST_READINGS;
 pub(crate) use self::state::{ArrayState, ChunkLayout, FieldBytes};
 pub use self::stored::StoredSize;

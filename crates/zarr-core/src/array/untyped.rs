@@ -61,26 +61,31 @@ impl ArrayCore {
         element_size: usize,
     ) -> Result<(ChunkLayout, ResolvedSelection)> {
         let (layout, selected) = self.prepare(selection)?;
-        let refused = |why: String| Err(self.at(AccessError::Argument(why)));
-        if layout.repr == Repr::Variable {
-            let data_type = &layout.metadata.data_type;
-            return refused(format!(
-                "elements of type `{data_type}` differ in length and are not in strided memory; read and write them as strings or bytes"
-            ));
-        }
-        if layout.repr.size() != element_size {
-            let (data_type, size) = (&layout.metadata.data_type, layout.repr.size());
-            return refused(format!(
-                "memory of elements of {element_size} bytes does not fit elements of type `{data_type}`, which have {size}"
-            ));
-        }
+        self.check_element_size(&layout, element_size)?;
         if selected.shape != shape {
-            return refused(format!(
-                "memory of shape {shape:?} does not fit a selection of shape {:?}",
-                selected.shape
-            ));
+            let found = selected.shape;
+            let why =
+                format!("memory of shape {shape:?} does not fit a selection of shape {found:?}");
+            return Err(self.at(AccessError::Argument(why)));
         }
         Ok((layout, selected.part))
+    }
+
+    /// Refuses memory whose elements have another size than the array's, or none that is fixed.
+    pub fn check_element_size(&self, layout: &ChunkLayout, found: usize) -> Result<()> {
+        let (data_type, size) = (&layout.metadata.data_type, layout.repr.size());
+        let why = if layout.repr == Repr::Variable {
+            format!(
+                "elements of type `{data_type}` differ in length and are not in strided memory; read and write them as strings or bytes"
+            )
+        } else if size != found {
+            format!(
+                "memory of elements of {found} bytes does not fit elements of type `{data_type}`, which have {size}"
+            )
+        } else {
+            return Ok(());
+        };
+        Err(self.at(AccessError::Argument(why)))
     }
 
     /// Reads native elements into memory that the caller lends. Where the store is local, the calling thread must be one that
@@ -215,14 +220,12 @@ impl ArrayCore {
         let longest = (0..shape.len()).max_by_key(|&axis| shape[axis]);
         match longest.filter(|&axis| shape[axis] > 1) {
             Some(axis) if elements.len() * elements.element_size() > CHECKED => {
-                let mut halves = [Region::all(&shape), Region::all(&shape)];
                 let middle = shape[axis] / 2;
-                for (half, along) in halves.iter_mut().zip([0..middle, middle..shape[axis]]) {
-                    let mut intervals = half.intervals().to_vec();
-                    intervals[axis] = along;
-                    *half = Region::new(intervals);
-                }
-                halves.iter().try_for_each(|half| self.check_view(data_type, &elements.part(half)))
+                [0..middle, middle..shape[axis]].into_iter().try_for_each(|half| {
+                    let mut part = Region::all(&shape).intervals().to_vec();
+                    part[axis] = half;
+                    self.check_view(data_type, &elements.part(&Region::new(part)))
+                })
             }
             _ => self.check_bytes(data_type, &elements.to_bytes()),
         }

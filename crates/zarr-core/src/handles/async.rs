@@ -16,7 +16,7 @@ use super::common::handles;
 use super::{ArrayBuilder, Chunk, aio, sync};
 use crate::array::transfer::Input;
 use crate::array::untyped::Strided;
-use crate::array::{StoredSize, wrong_kind};
+use crate::array::{ChunkPart, StoredSize, wrong_kind};
 use crate::codec::CodecSpec;
 use crate::data_type::{DataType, FillValue};
 use crate::dialect::{Dialect, Era, Warning};
@@ -472,6 +472,23 @@ impl Array {
         out: StridedBuffer,
     ) -> (StridedBuffer, Result<()>) {
         self.core.read_view_owned(selection.into(), out).await
+    }
+
+    /// Reads parts of chunks, each to its place in memory of any strides, which the caller hands over and gets back: native elements of any type that has a fixed size.
+    /// Returns for each part whether its chunk is stored; one that is not reads as the fill value. The shape of `out` is
+    /// any; what no part is placed in stays as it is. Where places overlap, it has the elements of one of them.
+    ///
+    /// For callers that plan chunk by chunk. Others use [`Array::read_view`], which reads each chunk once.
+    ///
+    /// # Errors
+    /// As [`Array::read_view`]; [`AccessError::Argument`] for a chunk that is not there, or a place of another shape than its
+    /// elements.
+    pub async fn read_chunks_into(
+        &self,
+        parts: &[ChunkPart],
+        out: StridedBuffer,
+    ) -> (StridedBuffer, Result<Vec<bool>>) {
+        self.core.read_chunk_parts_owned(parts, out).await
     }
 
     /// Writes what is selected from memory of any strides: native elements of any type that has a fixed size. `elements`

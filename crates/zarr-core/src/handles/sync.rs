@@ -8,7 +8,7 @@ use super::common::handles;
 use super::{ArrayBuilder, Chunk, aio, sync};
 use crate::array::transfer::Input;
 use crate::array::untyped::Strided;
-use crate::array::{StoredSize, wrong_kind};
+use crate::array::{ChunkPart, StoredSize, wrong_kind};
 use crate::codec::CodecSpec;
 use crate::data_type::{DataType, FillValue};
 use crate::dialect::{Dialect, Era, Warning};
@@ -450,6 +450,35 @@ impl Array {
     /// size: those are read by [`Array::read_bytes`] or as `String`.
     pub fn read_view(&self, selection: impl Into<Selection>, out: ViewMut<'_>) -> Result<()> {
         block_on(self.core.read_view(selection.into(), out))
+    }
+
+    /// Reads parts of chunks, each to its place in memory of any strides: native elements of any type that has a fixed size.
+    /// Returns for each part whether its chunk is stored; one that is not reads as the fill value. The shape of `out` is
+    /// any; what no part is placed in stays as it is. Where places overlap, it has the elements of one of them.
+    ///
+    /// For callers that plan chunk by chunk. Others use [`Array::read_view`], which reads each chunk once.
+    ///
+    /// ```
+    /// # use zarr_core::{ChunkPart, ViewMut};
+    /// # fn example(array: &zarr_core::Array) -> zarr_core::Result<()> {
+    /// let mut memory = [0; 4];
+    /// let part = |chunk: u64, place: u64| ChunkPart {
+    ///     chunk: vec![chunk],
+    ///     within: (0..2).into(),
+    ///     place: (place..place + 2).into(),
+    /// };
+    /// // The first two bytes of chunks 7 and 5.
+    /// let out = ViewMut::new(&mut memory, &[4], 1);
+    /// let stored = array.read_chunks_into(&[part(7, 0), part(5, 2)], out)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Array::read_view`]; [`AccessError::Argument`] for a chunk that is not there, or a place of another shape than its
+    /// elements.
+    pub fn read_chunks_into(&self, parts: &[ChunkPart], out: ViewMut<'_>) -> Result<Vec<bool>> {
+        block_on(self.core.read_chunk_parts(parts, out))
     }
 
     /// Writes what is selected from memory of any strides: native elements of any type that has a fixed size. `elements`

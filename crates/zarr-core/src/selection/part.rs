@@ -90,12 +90,12 @@ impl AxisIndices {
         }
     }
 
-    fn moved_back(&self, by: u64) -> AxisIndices {
+    fn moved(&self, to: impl Fn(u64) -> u64) -> AxisIndices {
         match self {
             AxisIndices::Steps { start, step, len } => {
-                AxisIndices::Steps { start: start.wrapping_sub(by), step: *step, len: *len }
+                AxisIndices::Steps { start: to(*start), step: *step, len: *len }
             }
-            AxisIndices::List(list) => AxisIndices::List(list.iter().map(|at| at - by).collect()),
+            AxisIndices::List(list) => AxisIndices::List(list.iter().map(|&at| to(at)).collect()),
         }
     }
 }
@@ -234,23 +234,29 @@ impl ResolvedSelection {
 
     /// The same elements, counted from the first ones of a box that holds them.
     pub(crate) fn moved_back(&self, from: &Region) -> ResolvedSelection {
-        let starts = from.intervals().iter().map(|r| r.start);
-        match &self.0 {
+        self.moved(|axis, at| at.wrapping_sub(from.intervals()[axis].start))
+    }
+
+    /// The same elements, each coordinate moved by the same way along its axis.
+    pub(crate) fn moved(&self, to: impl Fn(usize, u64) -> u64) -> ResolvedSelection {
+        ResolvedSelection(match &self.0 {
             Elements::Region(region) => {
-                let moved = region.intervals().iter().zip(starts);
-                let moved = moved.map(|(r, start)| r.start - start..r.end - start);
-                ResolvedSelection(Elements::Region(Region::new(moved)))
+                let moved = region.intervals().iter().enumerate();
+                let moved = moved.map(|(axis, r)| to(axis, r.start)..to(axis, r.end));
+                Elements::Region(Region::new(moved))
             }
             Elements::Outer(picks) => {
-                let moved = picks.iter().zip(starts).map(|(picks, start)| picks.moved_back(start));
-                ResolvedSelection(Elements::Outer(moved.collect()))
+                let moved = picks.iter().enumerate();
+                Elements::Outer(moved.map(|(axis, picks)| picks.moved(|at| to(axis, at))).collect())
             }
             Elements::Points { coordinates, count } => {
-                let moved = coordinates.iter().zip(starts);
-                let moved = moved.map(|(list, start)| list.iter().map(|at| at - start).collect());
-                ResolvedSelection(Elements::Points { coordinates: moved.collect(), count: *count })
+                let moved = coordinates
+                    .iter()
+                    .enumerate()
+                    .map(|(axis, list)| list.iter().map(|&at| to(axis, at)).collect());
+                Elements::Points { coordinates: moved.collect(), count: *count }
             }
-        }
+        })
     }
 }
 

@@ -32,6 +32,13 @@ impl Selection {
     }
 }
 
+impl Selection {
+    /// The selected elements of a box of this shape, which has neither chunks nor names.
+    pub(crate) fn of_shape(self, shape: &[u64]) -> Result<Resolved, AccessError> {
+        self.0.of(shape, None)
+    }
+}
+
 impl SelectionExpr {
     fn of(self, shape: &[u64], names: Option<&[Option<String>]>) -> Result<Resolved, AccessError> {
         match self {

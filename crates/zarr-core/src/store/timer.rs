@@ -5,12 +5,12 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap};
 use std::pin::Pin;
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::sync;
+use crate::sync::{self, Condition};
 
 /// A future that is ready after `duration`. It needs no runtime.
 pub fn pause(duration: Duration) -> impl Future<Output = ()> + Send + Unpin {
@@ -48,7 +48,7 @@ struct Due {
 
 struct Clock {
     due: Mutex<Due>,
-    changed: Condvar,
+    changed: Condition,
     runs: bool,
 }
 
@@ -67,7 +67,7 @@ impl Clock {
             }
         };
         let runs = thread::Builder::new().name("zarr-timer".into()).spawn(run).is_ok();
-        let clock = Arc::new(Clock { due: Mutex::default(), changed: Condvar::new(), runs });
+        let clock = Arc::new(Clock { due: Mutex::default(), changed: Condition::new(), runs });
         let _ = send.send(clock.clone());
         clock
     }
@@ -80,7 +80,7 @@ impl Clock {
             let number = due.count;
             due.at.push(Reverse((until, number)));
             due.wakers.insert(number, waker.clone());
-            self.changed.notify_one();
+            self.changed.notify_all();
         }
         self.runs
     }
@@ -91,8 +91,8 @@ impl Clock {
             let now = Instant::now();
             let next = due.at.peek().map(|Reverse((at, _))| *at);
             match next {
-                None => due = sync::wait(&self.changed, due),
-                Some(at) if at > now => due = sync::wait_timeout(&self.changed, due, at - now),
+                None => due = self.changed.wait(&self.due, due, None),
+                Some(at) if at > now => due = self.changed.wait(&self.due, due, Some(at - now)),
                 Some(_) => {
                     let number = due.at.pop().map_or(0, |Reverse((_, number))| number);
                     let waker = due.wakers.remove(&number);

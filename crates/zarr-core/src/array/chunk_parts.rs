@@ -1,0 +1,224 @@
+//! Reads parts of chunks that a caller names one by one, each to a place in its memory.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+
+use super::executor::Work;
+use super::{ArrayCore, ChunkLayout};
+use crate::control::Counter;
+use crate::error::{AccessError, Result};
+use crate::grid::ChunkProjection;
+use crate::region::{Region, element_count};
+use crate::selection::Selection;
+use crate::store::may_block;
+use crate::sync::{into_inner, lock};
+use crate::view::ViewMut;
+use crate::view::strided::StridedBuffer;
+
+/// Elements of one chunk, and where they go in memory of the caller's.
+#[derive(Clone, Debug)]
+pub struct ChunkPart {
+    /// The chunk, counted from the first one along each axis; of a sharded array the shard.
+    pub chunk: Vec<u64>,
+    /// Elements of the chunk, by their coordinates in it. Of a chunk at the array's edge those in the array.
+    pub within: Selection,
+    /// Their place in the output, by coordinates there. It has the shape of `within`.
+    pub place: Selection,
+}
+
+impl ArrayCore {
+    /// Reads parts of chunks to their places in `out`; returns for each part whether its chunk is stored.
+    pub async fn read_chunk_parts(
+        self: &Arc<Self>,
+        parts: &[ChunkPart],
+        out: ViewMut<'_>,
+    ) -> Result<Vec<bool>> {
+        let layout = self.layout()?;
+        let (span, shape) = (layout.span(), out.shape());
+        self.check_element_size(&layout, out.element_size())?;
+        let projection = |part| self.projection(&layout, part, &shape);
+        let tiles = parts.iter().map(projection).collect::<Result<Vec<_>>>()?;
+        let bytes = |shape: &[u64]| {
+            element_count(shape).unwrap_or(u64::MAX).saturating_mul(span.element as u64)
+        };
+        let kind = Work {
+            many: tiles.len() > 1,
+            size: tiles.iter().map(|tile| bytes(&tile.chunk_shape)).max().unwrap_or(0),
+            total: tiles
+                .iter()
+                .map(|tile| bytes(&tile.within.shape()))
+                .fold(0, u64::saturating_add),
+        };
+        let counter = Counter::new(&self.options.progress, || tiles.len());
+        let missing = Mutex::new(BTreeSet::new());
+        let done = |tile: &ChunkProjection, found: bool| {
+            if !found {
+                lock(&missing).insert(tile.ordinals.clone());
+            }
+            counter.chunk_done(&tile.within, span.size);
+        };
+        let regions = tiles.iter().map(|tile| tile.place.as_region().cloned());
+        let local = self.context.store.as_sync().is_some_and(|store| store.capabilities().read);
+        let regions = regions.enumerate().map(|(n, region)| Some((n, region?)));
+        let boxes: Option<Vec<(usize, Region)>> =
+            regions.collect::<Option<_>>().filter(|_| local || may_block());
+        let split = match boxes.filter(|boxes| can_split(boxes)) {
+            Some(boxes) => {
+                let mut pieces = Vec::new();
+                split(out, vec![0; shape.len()], boxes, &mut pieces);
+                Ok(pieces.into_iter().map(|(n, out)| {
+                    let tile = tiles[n].clone();
+                    let out = out.with_axes_of_one(&tile.within.shape());
+                    (tile, out)
+                }))
+            }
+            None => Err((tiles.iter().cloned(), out)),
+        };
+        self.read_split(&layout, span, kind, split, None, done).await?;
+        let missing = into_inner(missing);
+        Ok(parts.iter().map(|part| !missing.contains(&part.chunk)).collect())
+    }
+
+    /// The same for memory that the caller hands over, and gets back, whatever happens.
+    pub async fn read_chunk_parts_owned(
+        self: &Arc<Self>,
+        parts: &[ChunkPart],
+        mut out: StridedBuffer,
+    ) -> (StridedBuffer, Result<Vec<bool>>) {
+        let parts = parts.to_vec();
+        let read = self.on_reader(move |core| async move {
+            let result = match out.view_mut() {
+                Ok(view) => core.read_chunk_parts(&parts, view).await,
+                Err(e) => Err(core.at(e)),
+            };
+            (out, result)
+        });
+        read.await.unwrap_or_else(|e| (StridedBuffer::default(), Err(e)))
+    }
+
+    fn projection(
+        &self,
+        layout: &ChunkLayout,
+        part: &ChunkPart,
+        out: &[u64],
+    ) -> Result<ChunkProjection> {
+        let (indices, region) = self.chunk_place(layout, &part.chunk)?;
+        let at = |e| self.at(e).at_chunk(&indices);
+        let within = part.within.clone().of_shape(&region.shape()).map_err(at)?;
+        let place = part.place.clone().of_shape(out).map_err(at)?;
+        if within.shape != place.shape {
+            let (from, to) = (within.shape, place.shape);
+            let why = format!("elements of shape {from:?} do not fit a place of shape {to:?}");
+            return Err(at(AccessError::Argument(why)));
+        }
+        let axes = part.chunk.iter().enumerate();
+        let spans: Vec<_> = axes.map(|(axis, &chunk)| layout.grid.span(axis, chunk)).collect();
+        Ok(ChunkProjection {
+            ordinals: part.chunk.clone(),
+            chunk_shape: spans.iter().map(|span| span.stored).collect(),
+            indices,
+            within: within.part.moved(|axis, at| at.saturating_add(spans[axis].before)),
+            place: place.part,
+            whole: false,
+        })
+    }
+}
+
+/// An axis across which boxes are in groups, and the groups in order, each with the coordinate at which it begins.
+type Groups = (usize, Vec<(u64, Vec<(usize, Region)>)>);
+
+/// Groups of boxes that a cut across one axis separates; `None` if no cut separates any.
+fn groups(boxes: &[(usize, Region)]) -> Option<Groups> {
+    let rank = boxes.first().map_or(0, |(_, region)| region.rank());
+    (0..rank).find_map(|axis| {
+        let along = |region: &Region| region.intervals()[axis].clone();
+        let mut sorted = boxes.to_vec();
+        sorted.sort_by_key(|(_, region)| along(region).start);
+        let mut groups: Vec<(u64, Vec<(usize, Region)>)> = Vec::new();
+        let mut end = 0;
+        for (n, region) in sorted {
+            let range = along(&region);
+            match groups.last_mut() {
+                Some((_, group)) if range.start < end => group.push((n, region)),
+                _ => groups.push((range.start, vec![(n, region)])),
+            }
+            end = end.max(range.end);
+        }
+        (groups.len() > 1).then_some((axis, groups))
+    })
+}
+
+/// Whether cuts can separate all boxes: so they do those of a chunk grid. None is empty.
+fn can_split(boxes: &[(usize, Region)]) -> bool {
+    if boxes.iter().any(|(_, region)| region.is_empty()) {
+        return false;
+    }
+    boxes.len() < 2
+        || groups(boxes).is_some_and(|(_, groups)| groups.iter().all(|(_, group)| can_split(group)))
+}
+
+/// Cuts `out`, whose first element has the coordinates `from`, into its pieces at boxes that [`can_split`].
+fn split<'m>(
+    out: ViewMut<'m>,
+    from: Vec<u64>,
+    boxes: Vec<(usize, Region)>,
+    pieces: &mut Vec<(usize, ViewMut<'m>)>,
+) {
+    if let [(n, region)] = &boxes[..] {
+        let intervals = region.intervals().iter().zip(&from);
+        let region = Region::new(intervals.map(|(r, from)| r.start - from..r.end - from));
+        pieces.push((*n, out.part(&region)));
+        return;
+    }
+    let Some((axis, groups)) = groups(&boxes) else { return };
+    let (mut rest, mut begin) = (Some(out), from[axis]);
+    let mut groups = groups.into_iter().peekable();
+    while let (Some(memory), Some((_, group))) = (rest.take(), groups.next()) {
+        let mut here_from = from.clone();
+        here_from[axis] = begin;
+        let here = match groups.peek() {
+            Some((next, _)) => {
+                let (here, after) = memory.split_at(axis, next - begin);
+                (rest, begin) = (Some(after), *next);
+                here
+            }
+            None => memory,
+        };
+        split(here, here_from, group, pieces);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::view::View;
+
+    #[test]
+    fn boxes_that_cuts_separate_get_their_pieces() {
+        let shape = [6, 7];
+        let grid = [0..2, 2..5, 5..6].into_iter().flat_map(|rows| {
+            [1..3, 3..4, 4..7].map(|columns| Region::new([rows.clone(), columns]))
+        });
+        let mut boxes: Vec<(usize, Region)> = grid.enumerate().collect();
+        boxes.reverse();
+        assert!(can_split(&boxes));
+        let mut memory = vec![255; 42];
+        let mut pieces = Vec::new();
+        split(ViewMut::new(&mut memory, &shape, 1), vec![0, 0], boxes.clone(), &mut pieces);
+        assert_eq!(pieces.len(), 9);
+        pieces.into_iter().for_each(|(n, mut piece)| piece.fill(&[n as u8]));
+        for (n, region) in &boxes {
+            let found = View::new(&memory, &shape, 1).part(region);
+            assert!(found.is_all(&[*n as u8]), "{region}");
+        }
+        assert_eq!(memory.iter().filter(|&&byte| byte == 255).count(), 6);
+        for (one, other) in [([0..2, 0..2], [1..3, 1..3]), ([0..1, 0..1], [0..1, 0..1])] {
+            assert!(!can_split(&[(0, Region::new(one)), (1, Region::new(other))]));
+        }
+        let wheel = [[0..1, 0..2], [0..2, 2..3], [2..3, 1..3], [1..3, 0..1], [1..2, 1..2]];
+        let wheel: Vec<_> = wheel.map(Region::new).into_iter().enumerate().collect();
+        assert!(!can_split(&wheel), "no straight cut separates these");
+        assert!(!can_split(&[(0, Region::new([1..1, 0..2]))]));
+        assert!(can_split(&[(0, Region::new([]))]) && can_split(&[]));
+    }
+}
