@@ -45,46 +45,24 @@ impl Default for Settings {
 }
 
 /// Options that the library itself takes.
-const OWN: [&str; 6] = [
-    "in_flight",
-    "max_retries",
-    "max_listed",
-    "read_timeout",
-    "forbidden_is_absent",
-    "retry_timeout",
-];
+const OWN: &str = "in_flight max_retries max_listed read_timeout forbidden_is_absent retry_timeout";
 
 /// Options of the servers' builders that are no secret, without `aws_`, `azure_` or `google_` before them.
-const PUBLIC: [&str; 22] = [
-    "account_name",
-    "allow_http",
-    "bucket",
-    "bucket_name",
-    "checksum_algorithm",
-    "container_name",
-    "default_region",
-    "disable_tagging",
-    "endpoint",
-    "endpoint_url",
-    "endpoint_url_s3",
-    "region",
-    "request_payer",
-    "s3_express",
-    "skip_signature",
-    "storage_account_name",
-    "unsigned_payload",
-    "use_emulator",
-    "use_fabric_endpoint",
-    "virtual_hosted_style_request",
-    "timeout",
-    "connect_timeout",
-];
+const PUBLIC: &str = "
+    account_name allow_http bucket bucket_name checksum_algorithm connect_timeout
+    container_name default_region disable_tagging endpoint endpoint_url endpoint_url_s3
+    region request_payer s3_express skip_signature storage_account_name timeout
+    unsigned_payload use_emulator use_fabric_endpoint virtual_hosted_style_request";
+
+fn is_in(names: &str, name: &str) -> bool {
+    names.split_whitespace().any(|known| known == name)
+}
 
 /// Whether an option can be shown. A URL in it may have a password or a token.
 fn is_public(name: &str, value: &str) -> bool {
     let prefixes = ["aws_", "azure_", "google_"];
     let short = prefixes.iter().find_map(|prefix| name.strip_prefix(prefix)).unwrap_or(name);
-    let known = OWN.contains(&name) || PUBLIC.contains(&short);
+    let known = is_in(OWN, name) || is_in(PUBLIC, short);
     known && !value.contains(['@', '?'])
 }
 
@@ -130,7 +108,7 @@ impl Settings {
             if is_public(&name, &value) {
                 settings.public.push((name.clone(), value.clone()));
             }
-            if !OWN.contains(&name.as_str()) {
+            if !is_in(OWN, &name) {
                 settings.options.push((name, value));
             }
         }
