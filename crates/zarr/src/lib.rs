@@ -31,14 +31,12 @@
 //! - A [`Chunk`] is the part of an array that the store keeps under one key, encoded by codecs.
 //!
 //! [`open`] gives the [`Node`], a group or an array, at a path or URL; [`open_array`] and [`open_group`] give the one or the other, [`open_rw`] a node to
-//! be written. Handles are cheap to clone and can
-//! be shared by threads.
+//! be written. Handles are cheap to clone and can be shared by threads.
 //!
 //! ```
 //! # fn main() -> zarr::Result<()> {
 //! let hierarchy = zarr::create("memory://nouns", zarr::Dialect::V2)?;
-//! let path = "/ocean/depth".parse()?;
-//! hierarchy.create_array(&path).shape(&[4, 6]).chunks(&[2, 3]).data_type_named("int16").create()?;
+//! hierarchy.create_array("/ocean/depth").shape(&[4, 6]).chunks(&[2, 3]).data_type_named("int16").create()?;
 //!
 //! let ocean = zarr::open_rw("memory://nouns")?.into_group()?.group("ocean")?;
 //! ocean.update_attributes(|attributes| {
