@@ -18,7 +18,7 @@ use zarr_core::{CodecError, Dialect, Json, MetadataError, Object, Region};
 
 use crate::util::number::{Native, NumberType, with_scalar};
 use crate::util::v3_adapter::{Flat, in_dialect};
-use zarr_core::codec::scratch::zeroed;
+use zarr_core::codec::buffer_pool::zeroed;
 
 const CODEC: &str = "categorize";
 

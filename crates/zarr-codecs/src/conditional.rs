@@ -11,7 +11,7 @@ use zarr_core::codec::{
 };
 use zarr_core::{CodecError, Dialect, MetadataError, Object, Registry};
 
-use zarr_core::codec::scratch::zeroed;
+use zarr_core::codec::buffer_pool::zeroed;
 
 const CODEC: &str = "conditional";
 

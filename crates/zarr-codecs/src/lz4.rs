@@ -13,7 +13,7 @@ use zarr_core::{CodecError, Dialect, MetadataError, Object};
 
 use crate::util::bounded_read::scratch_for;
 use crate::util::metadata::in_every_dialect;
-use zarr_core::codec::scratch::zeroed;
+use zarr_core::codec::buffer_pool::zeroed;
 
 const CODEC: &str = "lz4";
 

@@ -16,7 +16,7 @@ use zarr_core::selection::ResolvedSelection;
 use zarr_core::view::{View, ViewMut};
 use zarr_core::{CodecError, Dialect, MetadataError, Object, Region, Registry};
 
-use zarr_core::codec::scratch::zeroed;
+use zarr_core::codec::buffer_pool::zeroed;
 
 const CODEC: &str = "zarrs.optional";
 

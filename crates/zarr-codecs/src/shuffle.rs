@@ -12,7 +12,7 @@ use zarr_core::codec::{
 use zarr_core::{CodecError, Dialect, MetadataError, Object};
 
 use crate::util::shuffle_kernel::{gather, scatter};
-use zarr_core::codec::scratch::zeroed;
+use zarr_core::codec::buffer_pool::zeroed;
 
 const CODEC: &str = "shuffle";
 

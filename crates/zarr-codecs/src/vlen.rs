@@ -12,7 +12,7 @@ use zarr_core::var_buffer::{VAR_REF_SIZE, VarBuffer};
 use zarr_core::view::{View, ViewMut};
 use zarr_core::{CodecError, Dialect, MetadataError, Object, Region};
 
-use zarr_core::codec::scratch::zeroed;
+use zarr_core::codec::buffer_pool::zeroed;
 
 const NUMBER: usize = size_of::<u32>();
 

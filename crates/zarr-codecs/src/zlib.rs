@@ -9,7 +9,7 @@ use flate2::Compression;
 use flate2::bufread::ZlibDecoder;
 use flate2::write::ZlibEncoder;
 use zarr_core::codec::{
-    BytesToBytes, ChunkContext, Codec, CodecResult, CodecSpec, DecodedSize, scratch,
+    BytesToBytes, ChunkContext, Codec, CodecResult, CodecSpec, DecodedSize, buffer_pool,
 };
 use zarr_core::{CodecError, Dialect, MetadataError};
 
@@ -34,7 +34,7 @@ pub(crate) fn build(spec: &CodecSpec, _: &ChunkContext) -> Result<Codec, Metadat
 impl BytesToBytes for Zlib {
     fn encode<'a>(&self, decoded: Cow<'a, [u8]>) -> CodecResult<'a> {
         if let Some(encoded) = libdeflate::to_zlib(&decoded, self.level.0) {
-            scratch::give_back(decoded);
+            buffer_pool::release(decoded);
             return Ok(Cow::Owned(encoded));
         }
         let mut writer = ZlibEncoder::new(Vec::new(), Compression::new(self.level.0));

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 
 use zarr_core::codec::{
-    BytesToBytes, ChunkContext, Codec, CodecResult, CodecSpec, DecodedSize, Parameters, scratch,
+    BytesToBytes, ChunkContext, Codec, CodecResult, CodecSpec, DecodedSize, Parameters, buffer_pool,
 };
 use zarr_core::{CodecError, Dialect, MetadataError, Object};
 use zstd::bulk::Compressor;
@@ -55,14 +55,14 @@ impl BytesToBytes for Zstd {
             };
             compressor.set_compression_level(self.level)?;
             compressor.set_parameter(CParameter::ChecksumFlag(self.checksum))?;
-            let mut out = scratch::take(zstd_safe::compress_bound(decoded.len()))
+            let mut out = buffer_pool::acquire(zstd_safe::compress_bound(decoded.len()))
                 .ok_or(std::io::ErrorKind::OutOfMemory)?;
             let len = compressor.compress_to_buffer(&decoded, &mut out[..])?;
             out.truncate(len);
             Ok::<_, std::io::Error>(out)
         };
         let encoded = ENCODER.with_borrow_mut(encode);
-        scratch::give_back(decoded);
+        buffer_pool::release(decoded);
         encoded.map(Cow::Owned).map_err(|e| CodecError::corrupt(CODEC, e))
     }
 

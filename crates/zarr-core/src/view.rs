@@ -17,7 +17,7 @@ use self::copy::{TransposedCopy, copy_runs, swap_runs};
 use self::pairs::pairs;
 pub use self::window::is_permutation;
 use self::window::{Window, checked_window, merged, rows, steps, walk};
-use crate::codec::scratch;
+use crate::codec::buffer_pool;
 use crate::error::CodecError;
 use crate::region::{Region, element_count};
 use crate::selection::ResolvedSelection;
@@ -141,7 +141,7 @@ impl<'a> View<'a> {
             Some(bytes) => Cow::Borrowed(bytes),
             None => {
                 let size = self.len() * self.window.element_size;
-                let mut bytes = scratch::take(size).unwrap_or_else(|| vec![0; size]);
+                let mut bytes = buffer_pool::acquire(size).unwrap_or_else(|| vec![0; size]);
                 ViewMut::new(&mut bytes, &self.shape(), self.window.element_size).copy_from(self);
                 Cow::Owned(bytes)
             }
@@ -430,7 +430,7 @@ impl ViewMut<'_> {
         }
         let (shape, element_size) = (part.shape(), self.element_size());
         let size = element_count(&shape).and_then(|count| count.checked_mul(element_size as u64));
-        let mut memory = scratch::zeroed("memory", size)?;
+        let mut memory = buffer_pool::zeroed("memory", size)?;
         fill(ViewMut::new(&mut memory, &shape, element_size).with_var_buffer(self.var_buffer))?;
         self.scatter(part, &View::new(&memory, &shape, element_size));
         Ok(())

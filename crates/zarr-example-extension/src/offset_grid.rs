@@ -118,7 +118,7 @@ impl ChunkGrid for OffsetGrid {
 #[cfg(test)]
 mod tests {
     use zarr_core::Region;
-    use zarr_core::grid::{chunk_count, tiles};
+    use zarr_core::grid::{chunk_count, chunk_projections};
 
     use super::*;
 
@@ -150,8 +150,8 @@ mod tests {
     fn growing_before_moves_no_stored_element() {
         let place = |grid: &dyn ChunkGrid, len: u64, coordinate: u64| {
             let region = Region::new(std::iter::once(coordinate..coordinate + 1));
-            let tile = tiles(grid, &[len], &region).next().unwrap();
-            (tile.indices, tile.within.bounds().intervals()[0].start)
+            let tile = chunk_projections(grid, &[len], &region).next().unwrap();
+            (tile.key_index, tile.within.bounds().intervals()[0].start)
         };
         let grid = OffsetGrid::new(&[3], &[1], &[5]).unwrap();
         for more in 0..8 {

@@ -6,7 +6,7 @@
 //! it. Blocks may be shuffled by bytes or bits.
 
 use zarr_core::CodecError;
-use zarr_core::codec::scratch;
+use zarr_core::codec::buffer_pool;
 
 use super::{CODEC, Header};
 use crate::util::shuffle_kernel::scatter;
@@ -37,7 +37,7 @@ pub(super) fn decode(
     }
     let bytes = header.byte_shuffled() && type_size > 1;
     let bits = header.bit_shuffled();
-    let scratch = scratch::take(if bytes || bits { block_size } else { 0 });
+    let scratch = buffer_pool::acquire(if bytes || bits { block_size } else { 0 });
     let mut scratch = scratch.ok_or_else(|| damaged("a block is larger than memory"))?;
     let starts = encoded.get(super::HEADER..).unwrap_or_default();
     let (starts, _) = starts.as_chunks::<4>();
@@ -63,7 +63,7 @@ pub(super) fn decode(
             decode_block(rest, streams, block, &decompress)?;
         }
     }
-    scratch::give(scratch);
+    buffer_pool::release_vec(scratch);
     Ok(())
 }
 

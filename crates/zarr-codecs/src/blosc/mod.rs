@@ -12,7 +12,7 @@ use std::borrow::Cow;
 use std::ffi::CStr;
 
 use zarr_core::codec::{
-    BytesToBytes, ChunkContext, Codec, CodecResult, CodecSpec, DecodedSize, Parameters, scratch,
+    BytesToBytes, ChunkContext, Codec, CodecResult, CodecSpec, DecodedSize, Parameters, buffer_pool,
 };
 use zarr_core::{CodecError, Dialect, Json, MetadataError, Object};
 
@@ -139,12 +139,12 @@ impl BytesToBytes for Blosc {
             block_size: self.block_size,
             compressor: self.compressor,
         };
-        let out = scratch::take(decoded.len() + ffi::OVERHEAD);
+        let out = buffer_pool::acquire(decoded.len() + ffi::OVERHEAD);
         let mut out = out.ok_or_else(|| refuse("memory does not hold them twice".into()))?;
         let len = ffi::compress(&recipe, &decoded, &mut out)
             .ok_or_else(|| refuse("C-Blosc refuses these bytes".into()))?;
         out.truncate(len);
-        scratch::give_back(decoded);
+        buffer_pool::release(decoded);
         Ok(Cow::Owned(out))
     }
 

@@ -68,7 +68,8 @@ impl PartialDecoder for Slabs<'_> {
     ) -> Result<Option<Range<u64>>, CodecError> {
         let (_, rows) = self.rows(at)?;
         let (stride, outer) = self.strides.split_last().expect("a slab is cut along an axis");
-        let begin: u64 = at.ordinals.iter().zip(outer).map(|(index, stride)| index * stride).sum();
+        let begin: u64 =
+            at.grid_index.iter().zip(outer).map(|(index, stride)| index * stride).sum();
         Ok(Some(begin + rows.start * stride..begin + rows.end * stride))
     }
 
@@ -93,7 +94,7 @@ mod tests {
     use proptest::prelude::*;
     use zarr_core::codec::{ArrayToBytes, Codec};
     use zarr_core::data_type::CoreType;
-    use zarr_core::grid::tiles;
+    use zarr_core::grid::chunk_projections;
     use zarr_core::selection::ResolvedSelection;
     use zarr_core::{Dialect, Region};
 
@@ -118,7 +119,7 @@ mod tests {
     /// The ranges of a part; `None` if all of the chunk is read instead.
     fn ranges(codec: &Arc<dyn ArrayToBytes>, shape: &[u64], within: &Region) -> Option<usize> {
         let decoder = codec.partial(shape, &ResolvedSelection::from(within.clone()))?;
-        Some(tiles(decoder.grid(), shape, within).count())
+        Some(chunk_projections(decoder.grid(), shape, within).count())
     }
 
     /// The part, decoded out of the ranges alone; `None` if all of the chunk is read instead.
@@ -129,12 +130,12 @@ mod tests {
         let mut out = vec![0; 4 * within.shape().iter().product::<u64>() as usize];
         let mut view = ViewMut::new(&mut out, &within.shape(), 4);
         let mut read = 0;
-        for at in tiles(decoder.grid(), shape, within) {
+        for at in chunk_projections(decoder.grid(), shape, within) {
             let range = decoder.segment(None, &at).unwrap().expect("every slab is stored");
             let bytes = &chunk[range.start as usize..range.end as usize];
             read += bytes.len();
             view.reborrow()
-                .fill_with(&at.place, |piece| decoder.decode(bytes, &at, piece))
+                .fill_with(&at.output, |piece| decoder.decode(bytes, &at, piece))
                 .unwrap();
         }
         assert!(read <= chunk.len() / 2, "{within:?} reads {read}");

@@ -14,7 +14,7 @@ use zarr_core::{CodecError, Dialect, MetadataError, Object};
 
 use crate::util::metadata;
 use crate::util::v3_adapter::{Flat, in_dialect};
-use zarr_core::codec::scratch::zeroed;
+use zarr_core::codec::buffer_pool::zeroed;
 
 /// numcodecs' packbits codec.
 #[derive(Clone, Copy, Debug)]

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use zarr_core::CodecError;
 use zarr_core::codec::{PartialEncoder, PartialWrite, Splice, SplicePart};
-use zarr_core::grid::{ChunkProjection, tiles};
+use zarr_core::grid::{ChunkProjection, chunk_projections};
 use zarr_core::selection::ResolvedSelection;
 use zarr_core::store::{ByteRange, Bytes, coalesce, slice};
 use zarr_core::view::{View, ViewMut};
@@ -18,7 +18,7 @@ use zarr_core::view::{View, ViewMut};
 use super::index::{Index, Location, entry_of};
 use super::read::Shard;
 use super::{CODEC, Sharding};
-use zarr_core::codec::scratch::zeroed;
+use zarr_core::codec::buffer_pool::zeroed;
 
 /// Merging elements into a part of a shard.
 pub(super) struct ShardEncoder {
@@ -54,7 +54,8 @@ impl ShardEncoder {
             tile,
             old: None,
         };
-        let mut touched: Vec<InnerChunkRead> = tiles(&grid, shape, within).map(touched).collect();
+        let mut touched: Vec<InnerChunkRead> =
+            chunk_projections(&grid, shape, within).map(touched).collect();
         touched.sort_by_key(|touched| touched.entry);
         let index = if is_stored { None } else { Some(Index::empty(&counts).ok()?) };
         Some(ShardEncoder { sharding, counts, touched, index, needed: Vec::new() })
@@ -63,7 +64,11 @@ impl ShardEncoder {
     /// The stored bytes of each inner chunk of which some elements stay.
     fn kept(&self, index: &Index) -> Result<Vec<Option<Range<u64>>>, CodecError> {
         let kept = |touched: &InnerChunkRead| {
-            if touched.tile.covers() { Ok(None) } else { self.sharding.range(index, touched.entry) }
+            if touched.tile.covers_stored_chunk() {
+                Ok(None)
+            } else {
+                self.sharding.range(index, touched.entry)
+            }
         };
         self.touched.iter().map(kept).collect()
     }
@@ -97,7 +102,7 @@ impl Sharding {
         part: &View<'_>,
     ) -> Result<Option<Vec<u8>>, CodecError> {
         let mut scratch = Vec::new();
-        let part = part.select(&touched.tile.place, &mut scratch);
+        let part = part.select(&touched.tile.output, &mut scratch);
         let (shape, within) = (&self.inner_shape, &touched.tile.within);
         let encoded = |chunk: View<'_>| {
             if self.is_fill(&chunk) {
@@ -119,7 +124,7 @@ impl Sharding {
         let mut memory = zeroed(CODEC, size)?;
         let mut view =
             ViewMut::new(&mut memory, shape, self.cell).with_var_buffer(part.var_buffer());
-        if !touched.tile.covers() {
+        if !touched.tile.covers_stored_chunk() {
             match old {
                 None => view.fill(&self.fill_cell()?),
                 Some(old) => {

@@ -12,7 +12,7 @@ use zarr_core::view::{View, ViewMut};
 use zarr_core::{Region, region};
 
 use super::CODEC;
-use zarr_core::codec::scratch::zeroed;
+use zarr_core::codec::buffer_pool::zeroed;
 
 /// Where the index is in a shard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,7 +119,7 @@ fn shape_of(counts: &[u64]) -> Vec<u64> {
 
 /// Which entry is an inner chunk's, in a shard of `counts` inner chunks along each axis.
 pub(super) fn entry_of(tile: &ChunkProjection, counts: &[u64]) -> usize {
-    let place = tile.indices.iter().zip(counts);
+    let place = tile.key_index.iter().zip(counts);
     place.fold(0, |entry, (&index, &count)| entry * count as usize + index as usize)
 }
 

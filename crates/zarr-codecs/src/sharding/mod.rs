@@ -18,7 +18,7 @@ use zarr_core::codec::{
     Parameters, PartialDecoder, PartialEncoder, most_encoded,
 };
 use zarr_core::data_type::{CoreType, FillValue};
-use zarr_core::grid::tiles;
+use zarr_core::grid::chunk_projections;
 use zarr_core::selection::ResolvedSelection;
 use zarr_core::var_buffer::{VAR_REF_SIZE, VarBuffer};
 use zarr_core::view::{View, ViewMut};
@@ -199,8 +199,8 @@ impl ArrayToBytes for Sharding {
         let shard = Shard::new(self, shape)?;
         let index = self.index.of_shard(encoded, &shard.counts)?;
         let fill = self.fill_cell()?;
-        for tile in tiles(&shard.grid, shape, within) {
-            out.reborrow().fill_with(&tile.place, |mut piece| {
+        for tile in chunk_projections(&shard.grid, shape, within) {
+            out.reborrow().fill_with(&tile.output, |mut piece| {
                 let Some(range) = index.get(entry_of(&tile, &shard.counts))? else {
                     piece.fill(&fill);
                     return Ok(());
@@ -208,7 +208,7 @@ impl ArrayToBytes for Sharding {
                 let place = usize::try_from(range.start).ok().zip(usize::try_from(range.end).ok());
                 let bytes = place.and_then(|(start, end)| encoded.get(start..end));
                 let bytes = bytes.ok_or_else(|| {
-                    let (size, indices) = (encoded.len(), &tile.indices);
+                    let (size, indices) = (encoded.len(), &tile.key_index);
                     let why =
                         format!("inner chunk {indices:?} at {range:?} leaves the {size} bytes");
                     CodecError::corrupt(CODEC, why)

@@ -11,7 +11,7 @@ use zarr_core::view::View;
 
 use super::index::{Index, Location};
 use super::{CODEC, Sharding};
-use zarr_core::codec::scratch::zeroed;
+use zarr_core::codec::buffer_pool::zeroed;
 
 /// Making the bytes of a shard.
 pub(super) struct ShardWrite<'a> {

@@ -6,7 +6,7 @@
 use std::io::{ErrorKind, Read};
 
 use zarr_core::CodecError;
-use zarr_core::codec::{DecodedSize, scratch};
+use zarr_core::codec::{DecodedSize, buffer_pool};
 
 /// Scratch of `size` bytes with any contents, if `encoded` bytes can hold that many when each holds at most `ratio`.
 ///
@@ -20,7 +20,7 @@ pub(crate) fn scratch_for(
 ) -> Result<Vec<u8>, CodecError> {
     let most = (encoded as u64).saturating_mul(ratio);
     if size <= most {
-        let scratch = usize::try_from(size).ok().and_then(scratch::take);
+        let scratch = usize::try_from(size).ok().and_then(buffer_pool::acquire);
         scratch.ok_or(CodecError::Limit { codec, limit: isize::MAX as u64 })
     } else {
         Err(CodecError::Length { codec, expected: size, found: most })

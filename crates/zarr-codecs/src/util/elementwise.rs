@@ -8,7 +8,7 @@ use zarr_core::data_type::{DataType, FillValue, Scalar};
 use zarr_core::view::{View, ViewMut};
 use zarr_core::{CodecError, Dialect, Json, MetadataError};
 
-use zarr_core::codec::scratch::zeroed;
+use zarr_core::codec::buffer_pool::zeroed;
 
 /// The real numbers that elements of a type are; `None` if they are none.
 pub(crate) fn real(data_type: &DataType) -> Option<Scalar> {

@@ -12,7 +12,7 @@ mod calls {
     use std::cell::RefCell;
 
     use libdeflater::{CompressionLvl, Compressor, Decompressor};
-    use zarr_core::codec::scratch;
+    use zarr_core::codec::buffer_pool;
 
     thread_local! {
         static DECODER: RefCell<Decompressor> = RefCell::new(Decompressor::new());
@@ -41,7 +41,7 @@ mod calls {
                     kept.insert((level, Compressor::new(compression)))
                 }
             };
-            let mut out = scratch::take(bound(encoder))?;
+            let mut out = buffer_pool::acquire(bound(encoder))?;
             let len = encode(encoder, &mut out)?;
             out.truncate(len);
             Some(out)

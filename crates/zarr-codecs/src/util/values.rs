@@ -11,7 +11,7 @@ use zarr_core::var_buffer::VAR_REF_SIZE;
 use zarr_core::view::{View, ViewMut};
 use zarr_core::{CodecError, Json, MetadataError, Object, Region};
 
-use zarr_core::codec::scratch::zeroed;
+use zarr_core::codec::buffer_pool::zeroed;
 
 /// What numcodecs says of objects.
 const OBJECTS: &str = "|O";

@@ -83,7 +83,7 @@ impl ArrayCore {
         key: &StoreKey,
         error: impl Into<Error>,
     ) -> Error {
-        self.at(error).at_chunk(&tile.indices).at_key(key)
+        self.at(error).at_chunk(&tile.key_index).at_key(key)
     }
 }
 

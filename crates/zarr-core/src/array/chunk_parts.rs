@@ -53,11 +53,11 @@ impl ArrayCore {
         let missing = Mutex::new(BTreeSet::new());
         let done = |tile: &ChunkProjection, found: bool| {
             if !found {
-                lock(&missing).insert(tile.ordinals.clone());
+                lock(&missing).insert(tile.grid_index.clone());
             }
             counter.chunk_done(&tile.within, span.size);
         };
-        let regions = tiles.iter().map(|tile| tile.place.as_region().cloned());
+        let regions = tiles.iter().map(|tile| tile.output.as_region().cloned());
         let local = self.context.store.as_sync().is_some_and(|store| store.capabilities().read);
         let regions = regions.enumerate().map(|(n, region)| Some((n, region?)));
         let boxes: Option<Vec<(usize, Region)>> =
@@ -114,11 +114,11 @@ impl ArrayCore {
         let axes = part.chunk.iter().enumerate();
         let spans: Vec<_> = axes.map(|(axis, &chunk)| layout.grid.span(axis, chunk)).collect();
         Ok(ChunkProjection {
-            ordinals: part.chunk.clone(),
+            grid_index: part.chunk.clone(),
             chunk_shape: spans.iter().map(|span| span.stored).collect(),
-            indices,
+            key_index: indices,
             within: within.part.moved(|axis, at| at.saturating_add(spans[axis].before)),
-            place: place.part,
+            output: place.part,
             whole: false,
         })
     }

@@ -19,7 +19,7 @@ use super::{ArrayCore, ChunkLayout, FieldBytes, zeroed};
 use crate::codec::{ChunkIndex, PartialRead, budget, most_encoded};
 use crate::control::Counter;
 use crate::error::{Cause, CodecError, Error, Result, StoreError};
-use crate::grid::{ChunkProjection, SplitOutput, Tiles, tiles};
+use crate::grid::{ChunkProjection, ChunkProjections, SplitOutput, chunk_projections};
 use crate::selection::ResolvedSelection;
 use crate::store::{
     ByteRange, GetOptions, Snapshot, SnapshotOptions, Store, StoreKey, SyncStore, Target, Version,
@@ -84,13 +84,14 @@ impl ArrayCore {
         let out = out.with_var_buffer(var_buffer.map(|var_buffer| &**var_buffer));
         let (grid, shape) = (&*layout.grid, &layout.metadata.shape);
         let kind = work(grid, part, span.element);
-        let counter = Counter::new(&self.options.progress, || tiles(grid, shape, part).count());
+        let counter =
+            Counter::new(&self.options.progress, || chunk_projections(grid, shape, part).count());
         let done = |tile: &ChunkProjection, _| counter.chunk_done(&tile.within, span.size);
         let local = self.context.store.as_sync().is_some_and(|store| store.capabilities().read);
         let split = if local || may_block() {
             SplitOutput::new(grid, shape, part, out)
         } else {
-            Err((Box::new(Tiles::new(grid, shape, part)), out))
+            Err((Box::new(ChunkProjections::new(grid, shape, part)), out))
         };
         self.read_split(layout, span, kind, split, var_buffer, done).await
     }
@@ -129,8 +130,8 @@ impl ArrayCore {
                     let here = here.with_var_buffer(var_buffer);
                     let found =
                         self.read_chunk(layout, &**store, &tile, span, buffer, here).await?;
-                    let elements = View::new(&elements, &tile.place.shape(), span.size);
-                    lock(&out).scatter(&tile.place, &elements);
+                    let elements = View::new(&elements, &tile.output.shape(), span.size);
+                    lock(&out).scatter(&tile.output, &elements);
                     done(&tile, found);
                     Ok(())
                 })
@@ -151,11 +152,11 @@ impl ArrayCore {
                     let found = elements.is_some();
                     let copied = match elements {
                         Some(elements) => {
-                            let elements = View::new(&elements, &tile.place.shape(), span.size);
-                            out.scatter(&tile.place, &elements);
+                            let elements = View::new(&elements, &tile.output.shape(), span.size);
+                            out.scatter(&tile.output, &elements);
                             Ok(())
                         }
-                        None => out.reborrow().fill_with(&tile.place, |mut piece| {
+                        None => out.reborrow().fill_with(&tile.output, |mut piece| {
                             piece.fill(layout.fill_of(span));
                             Ok(())
                         }),
@@ -236,7 +237,7 @@ impl ArrayCore {
                 let mut source = Source::Local { store, span, out };
                 self.read_segments(layout, tile, &partial, &mut source).await?.map(drop)
             }
-            ReadPlan::Whole if layout.other_key(&tile.indices)?.is_none() => {
+            ReadPlan::Whole if layout.other_key(&tile.key_index)?.is_none() => {
                 self.read_whole(layout, store, tile, span, buffer, out.reborrow())?
             }
             // Boxed: the futures of all other chunks stay small.
@@ -278,7 +279,7 @@ impl ArrayCore {
         partial: &PartialRead<'_>,
         source: &mut Source<'_>,
     ) -> Result<Option<FetchedBytes>> {
-        let key = layout.key(&tile.indices).map_err(|e| self.at(e))?;
+        let key = layout.key(&tile.key_index).map_err(|e| self.at(e))?;
         let at = |e: Error| self.at_chunk(tile, &key, e);
         let first = match source {
             Source::Local { .. } => Vec::new(),
@@ -362,7 +363,7 @@ impl ArrayCore {
         mut out: ViewMut<'_>,
     ) -> Result<Option<()>> {
         let (chain, shape) = (&layout.chain, &tile.chunk_shape);
-        let key = layout.key(&tile.indices).map_err(|e| self.at(e))?;
+        let key = layout.key(&tile.key_index).map_err(|e| self.at(e))?;
         let at = |e: Error| self.at_chunk(tile, &key, e);
         let whole = span.is_whole() && chain.is_memory() && tile.within.is_all(shape);
         let mut memory = out.as_bytes_mut().filter(|_| whole);
@@ -449,10 +450,10 @@ impl ArrayCore {
             let store = self.context.store.readable().map_err(|e| self.at(e))?;
             let mut source = Source::Remote(store);
             let found = self.read_segments(layout, tile, &partial, &mut source).await?;
-            let key = layout.key(&tile.indices).map_err(|e| self.at(e))?;
+            let key = layout.key(&tile.key_index).map_err(|e| self.at(e))?;
             return Ok(found.map(|bytes| Fetched { key, bytes }));
         }
-        let found = self.fetch_whole(layout, &tile.indices, Some(&tile.chunk_shape)).await?;
+        let found = self.fetch_whole(layout, &tile.key_index, Some(&tile.chunk_shape)).await?;
         Ok(found.map(|(key, bytes)| Fetched { key, bytes: FetchedBytes::Whole(bytes) }))
     }
 

@@ -16,12 +16,12 @@ use super::executor;
 use super::segments::outside;
 use super::select::work;
 use super::{ArrayCore, ChunkLayout, FieldBytes, zeroed};
-use crate::codec::{PartialWrite, SplicePart, scratch};
+use crate::codec::{PartialWrite, SplicePart, buffer_pool};
 use crate::control::Counter;
 use crate::data_type::Repr;
 use crate::element::Element;
 use crate::error::{CodecError, Error, Result, StoreError};
-use crate::grid::{ChunkKeys, ChunkProjection, tiles};
+use crate::grid::{ChunkKeys, ChunkProjection, chunk_projections};
 use crate::options::Guard;
 use crate::region::Region;
 use crate::selection::ResolvedSelection;
@@ -101,7 +101,7 @@ impl Elements<'_> {
                     let all = shared.memory.view(&shared.shape, shared.span.size);
                     let mut copy = Vec::new();
                     let all = all.with_var_buffer(shared.var_buffer.as_deref());
-                    work(all.select(&tile.place, &mut copy))
+                    work(all.select(&tile.output, &mut copy))
                 };
                 executor::on_pool(&core.options, work).await
             }
@@ -125,21 +125,21 @@ impl ArrayCore {
             // Each chunk copies its elements when it begins.
             let share = |tile: ChunkProjection| {
                 let (shape, mut copy) = (tile.within.shape(), Vec::new());
-                let memory = elements.select(&tile.place, &mut copy).to_bytes().into_owned();
-                let tile = ChunkProjection { place: ResolvedSelection::all(&shape), ..tile };
+                let memory = elements.select(&tile.output, &mut copy).to_bytes().into_owned();
+                let tile = ChunkProjection { output: ResolvedSelection::all(&shape), ..tile };
                 let (memory, var_buffer) = (Arc::new(memory), var_buffer.cloned());
                 (tile, Shared { memory, var_buffer, shape, span })
             };
             return self.write_shared(layout, part, span, share).await;
         }
-        let chunks = || tiles(&*layout.grid, &layout.metadata.shape, part);
+        let chunks = || chunk_projections(&*layout.grid, &layout.metadata.shape, part);
         let kind = work(&*layout.grid, part, span.element);
         let counter = Counter::new(&self.options.progress, || chunks().count());
         // Chunks that other writers change all the time: the calling thread writes them, never one of the pool (decision
         // 0104).
         let contended: Mutex<Vec<ChunkProjection>> = Mutex::default();
         let write = async |tile: &Arc<ChunkProjection>, copy: &mut Vec<u8>, attempts: u32| {
-            let elements = Elements::Lent(elements.select(&tile.place, copy));
+            let elements = Elements::Lent(elements.select(&tile.output, copy));
             let is_done = self.write_chunk(layout, tile, span, &elements, attempts).await?;
             if is_done {
                 counter.chunk_done(&tile.within, span.size);
@@ -205,14 +205,15 @@ impl ArrayCore {
         share: impl Fn(ChunkProjection) -> (ChunkProjection, Shared),
     ) -> Result<()> {
         let (options, kind) = (&self.options, work(&*layout.grid, part, span.element));
-        let chunks = || tiles(&*layout.grid, &layout.metadata.shape, part);
+        let chunks = || chunk_projections(&*layout.grid, &layout.metadata.shape, part);
         let counter = &Counter::new(&options.progress, || chunks().count());
         let write = |tile| {
             let (tile, shared) = share(tile);
             async move {
                 let (tile, elements) = (Arc::new(tile), Elements::Shared(shared));
                 let is_done = self.write_chunk(layout, &tile, span, &elements, MAX_ATTEMPTS);
-                unless_given_up(is_done.await?).map_err(|e| self.at(e).at_chunk(&tile.indices))?;
+                unless_given_up(is_done.await?)
+                    .map_err(|e| self.at(e).at_chunk(&tile.key_index))?;
                 counter.chunk_done(&tile.within, span.size);
                 Ok(())
             }
@@ -316,7 +317,7 @@ impl ArrayCore {
         if !is_all || parts().is_none() || !keep_fill && layout.is_fill(part) {
             let chunk = encode_whole(layout, tile, part, keep_fill)?;
             let stored = self.set_whole(key, chunk.as_deref().map(Payload::new)).await;
-            chunk.into_iter().for_each(scratch::give_back);
+            chunk.into_iter().for_each(buffer_pool::release);
             return stored;
         }
         // The codec's own error is returned, and not the store's, which says that it was not given bytes.
@@ -341,9 +342,9 @@ impl ArrayCore {
         layout: &ChunkLayout,
         tile: &ChunkProjection,
     ) -> Result<StoreKey> {
-        let key = layout.key(&tile.indices).map_err(|e| self.at(e))?;
+        let key = layout.key(&tile.key_index).map_err(|e| self.at(e))?;
         layout.index_cache.forget(&key);
-        let Some(other) = layout.other_key(&tile.indices)? else { return Ok(key) };
+        let Some(other) = layout.other_key(&tile.key_index)? else { return Ok(key) };
         let most = self.most_stored(layout, Some(&tile.chunk_shape));
         let is_there = async |key: &StoreKey| {
             self.context.get_at_most(key, most).await.map(|value| value.is_some())
@@ -363,7 +364,9 @@ impl ArrayCore {
     /// may have made the array longer, and put elements where this handle sees only overhang. Nor may one
     /// field of records.
     pub fn replaces(&self, tile: &ChunkProjection, span: FieldBytes) -> bool {
-        span.is_whole() && tile.whole && (tile.covers() || self.options.guard == Guard::Off)
+        span.is_whole()
+            && tile.whole
+            && (tile.covers_stored_chunk() || self.options.guard == Guard::Off)
     }
 
     /// Whether a chunk is stored that a part made all fill.
@@ -402,7 +405,7 @@ impl ArrayCore {
     }
 
     /// Sets everything of a chunk outside `keep` to the fill value; [`Edited::Keep`] if it is that already.
-    pub fn scrubbed(
+    pub fn cleared_outside(
         &self,
         layout: &ChunkLayout,
         chunk_shape: &[u64],
@@ -453,7 +456,7 @@ fn encode_whole<'a>(
         return Ok(Some(layout.chain.encode(part.clone())?));
     }
     // An edge chunk is stored whole, what overhangs being fill (D-043, F-062, Z2-024).
-    let padded = padded(layout, tile, part, layout.span())?;
+    let padded = pad_edge_chunk(layout, tile, part, layout.span())?;
     let chunk = View::new(&padded, &tile.chunk_shape, layout.repr.size())
         .with_var_buffer(part.var_buffer());
     if is_left_out(&chunk) {
@@ -463,7 +466,7 @@ fn encode_whole<'a>(
 }
 
 /// A whole chunk of fill with `part` merged into it.
-fn padded(
+fn pad_edge_chunk(
     layout: &ChunkLayout,
     tile: &ChunkProjection,
     part: &View<'_>,
@@ -506,7 +509,7 @@ fn merge_into_chunk(
         ExistingChunk::Whole(old) => old,
     };
     let chunk = match old {
-        None => padded(layout, tile, part, span)?,
+        None => pad_edge_chunk(layout, tile, part, span)?,
         Some(old) => {
             let mut chunk = zeroed(shape, size, "a chunk")?;
             let mut view = ViewMut::new(&mut chunk, shape, size).with_var_buffer(var_buffer);

@@ -57,7 +57,7 @@ impl ArrayCore {
                 Some(_) if keep.is_empty() => Edited::Erase,
                 Some(old) => {
                     let old = whole(Some(&*old)).await?.unwrap_or_default();
-                    self.scrubbed(known, stored, keep, &old)?
+                    self.cleared_outside(known, stored, keep, &old)?
                 }
             };
             // The chunk was read first: if another writer had appended before, the document would show it now.

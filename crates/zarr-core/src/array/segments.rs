@@ -127,7 +127,7 @@ impl SegmentReader<'_> {
                 let (mut buffer, options) = (Vec::new(), &self.core.options);
                 tiles.into_iter().try_for_each(|at| {
                     options.check_cancelled()?;
-                    out.reborrow().fill_with(&at.place, |piece| read(&mut buffer, &at, piece))
+                    out.reborrow().fill_with(&at.output, |piece| read(&mut buffer, &at, piece))
                 })
             }
         }
@@ -151,7 +151,7 @@ impl SegmentReader<'_> {
         index: Option<&ChunkIndex>,
         missing: &mut Vec<Range<u64>>,
     ) -> Result<()> {
-        for at in partial.tiles() {
+        for at in partial.chunk_projections() {
             let Some(range) = partial.decoder().segment(index, &at)? else { continue };
             let range = inside(&place, range, &at)?;
             let mut buffer = Vec::new();
@@ -212,7 +212,7 @@ fn inside(
 ) -> Result<Range<u64>, CodecError> {
     let end = place.start.checked_add(range.end).filter(|&end| end <= place.end);
     end.map(|end| place.start + range.start..end).ok_or_else(|| {
-        let why = format!("bytes {range:?} leave inner chunk {:?}", at.indices);
+        let why = format!("bytes {range:?} leave inner chunk {:?}", at.key_index);
         CodecError::corrupt("codecs", why)
     })
 }

@@ -3,7 +3,7 @@
 use super::executor::Work;
 use super::{ArrayCore, ChunkLayout};
 use crate::error::{AccessError, Result};
-use crate::grid::{ChunkGrid, Pieces, tiles};
+use crate::grid::{ChunkGrid, Pieces, chunk_projections};
 use crate::region::{Region, element_count};
 use crate::selection::{Resolved, ResolvedSelection, Selection};
 
@@ -92,8 +92,8 @@ impl ArrayCore {
 
     /// The ordinals of the chunks that a part touches, each once.
     pub fn chunks_of(&self, layout: &ChunkLayout, part: &ResolvedSelection) -> Vec<Vec<u64>> {
-        let chunks = tiles(&*layout.grid, &layout.metadata.shape, part);
-        chunks.map(|tile| tile.ordinals).collect()
+        let chunks = chunk_projections(&*layout.grid, &layout.metadata.shape, part);
+        chunks.map(|tile| tile.grid_index).collect()
     }
 }
 

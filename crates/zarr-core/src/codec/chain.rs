@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::convert::{BYTES, add_byte_order, check_chunk_keys};
 use super::{
     ArrayToArray, ArrayToBytes, BytesToBytes, ChunkContext, Codec, CodecResult, CodecSpec,
-    DecodedSize, EncodedParts, PartialRead, PartialWrite, budget, scratch,
+    DecodedSize, EncodedParts, PartialRead, PartialWrite, budget, buffer_pool,
 };
 use crate::data_type::{CoreType, FillValue, Origin};
 use crate::dialect::Dialect;
@@ -256,7 +256,7 @@ impl CodecChain {
         }
         let next = next_context(&**codec, context, shape)?;
         let _taken = budget::take(next.size().unwrap_or(u64::MAX))?;
-        let mut scratch = scratch::zeroed("codecs", next.size())?;
+        let mut scratch = buffer_pool::zeroed("codecs", next.size())?;
         let var_buffer = out.var_buffer();
         let whole =
             ViewMut::new(&mut scratch, &next.shape, cell_of(&next)).with_var_buffer(var_buffer);
@@ -271,7 +271,7 @@ impl CodecChain {
             return codec.decode(&scratch, out);
         }
         let here = ChunkContext::new(context.data_type.clone(), shape.to_vec());
-        let mut decoded = scratch::zeroed("codecs", here.size())?;
+        let mut decoded = buffer_pool::zeroed("codecs", here.size())?;
         codec.decode(&scratch, ViewMut::new(&mut decoded, shape, cell_of(&here)))?;
         out.gather(within, &View::new(&decoded, shape, cell_of(&here)));
         Ok(())
@@ -337,7 +337,7 @@ impl CodecChain {
             encoded = first.decode(encoded, size)?;
         }
         self.decode_selection(&encoded, sizes[0], shape, within, out.reborrow())?;
-        scratch::give_back(encoded);
+        buffer_pool::release(encoded);
         self.check(&mut out)
     }
 
@@ -366,7 +366,7 @@ impl CodecChain {
         let bounds = within.bounds();
         let (inside, shape_inside) = (within.moved_back(&bounds), bounds.shape());
         let size = element_count(&shape_inside).and_then(|count| count.checked_mul(cell as u64));
-        let mut memory = scratch::zeroed("codecs", size)?;
+        let mut memory = buffer_pool::zeroed("codecs", size)?;
         let view = ViewMut::new(&mut memory, &shape_inside, cell).with_var_buffer(out.var_buffer());
         self.serializer.decode_into(encoded, shape, &bounds, view)?;
         out.gather(&inside, &View::new(&memory, &shape_inside, cell));

@@ -5,10 +5,10 @@
 //! last kind; their filters and compressor come after an implied `bytes` (decision 0114).
 
 pub(crate) mod budget;
+pub mod buffer_pool;
 mod chain;
 mod convert;
 mod partial;
-pub mod scratch;
 mod shards;
 mod spec;
 

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use crate::error::CodecError;
-use crate::grid::{ChunkGrid, ChunkProjection, tiles};
+use crate::grid::{ChunkGrid, ChunkProjection, chunk_projections};
 use crate::selection::ResolvedSelection;
 use crate::store::{ByteRange, Bytes};
 use crate::sync::lock;
@@ -164,8 +164,8 @@ impl<'a> PartialRead<'a> {
     }
 
     /// What of each segment is read.
-    pub fn tiles(&self) -> impl Iterator<Item = ChunkProjection> {
-        tiles(self.decoder.grid(), &self.shape, &self.within)
+    pub fn chunk_projections(&self) -> impl Iterator<Item = ChunkProjection> {
+        chunk_projections(self.decoder.grid(), &self.shape, &self.within)
     }
 
     /// Memory for the part, its axes transposed as the chain does.
@@ -179,7 +179,7 @@ impl<'a> PartialRead<'a> {
             return false;
         }
         let mut found = 0;
-        let whole = self.tiles().all(|at| {
+        let whole = self.chunk_projections().all(|at| {
             found += 1;
             self.decoder.inner(&at).is_none_or(|inner| inner.is_all())
         });

@@ -1,19 +1,21 @@
 //! Defines chunk grids: how an array is divided into chunks.
 //!
 //! A grid answers one axis at a time, by ordinal: the first chunk of an axis has ordinal 0, whatever
-//! its index is called (decision 0117). Shapes, walks and overlaps are computed from that in [`tiles`].
+//! its index is called (decision 0117). Shapes, walks and overlaps are computed from that in [`chunk_projections`].
 
+mod chunk_projection;
 mod default_shape;
 mod key;
 mod pieces;
 mod rectilinear;
 mod regular;
 mod split_output;
-mod tiles;
 
 use std::fmt::Debug;
 use std::sync::Arc;
 
+pub(crate) use self::chunk_projection::ChunkProjections;
+pub use self::chunk_projection::{ChunkProjection, chunk_count, chunk_projections};
 pub use self::default_shape::default_chunk_shape;
 pub(crate) use self::default_shape::default_inner_shape;
 pub use self::key::ChunkKeys;
@@ -21,8 +23,6 @@ pub use self::pieces::{Piece, Pieces};
 pub use self::rectilinear::RectilinearGrid;
 pub use self::regular::RegularGrid;
 pub(crate) use self::split_output::SplitOutput;
-pub(crate) use self::tiles::Tiles;
-pub use self::tiles::{ChunkProjection, chunk_count, tiles};
 use crate::dialect::Dialect;
 use crate::json::Json;
 

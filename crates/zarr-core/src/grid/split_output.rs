@@ -4,7 +4,7 @@
 //! grid, not even a third party's, needs to be trusted with it.
 
 use super::ChunkGrid;
-use super::tiles::{Axis, ChunkProjection, Piece, Tiles, tile};
+use super::chunk_projection::{Axis, ChunkProjection, ChunkProjections, Piece, tile};
 use crate::selection::ResolvedSelection;
 use crate::view::ViewMut;
 
@@ -27,8 +27,8 @@ impl<'a, 'm> SplitOutput<'a, 'm> {
         shape: &'a [u64],
         part: &ResolvedSelection,
         out: ViewMut<'m>,
-    ) -> Result<Self, (Box<Tiles<'a>>, ViewMut<'m>)> {
-        let axes = match Box::new(Tiles::new(grid, shape, part)).into_axes() {
+    ) -> Result<Self, (Box<ChunkProjections<'a>>, ViewMut<'m>)> {
+        let axes = match Box::new(ChunkProjections::new(grid, shape, part)).into_axes() {
             Ok(axes) => axes,
             Err(tiles) => return Err((tiles, out)),
         };
@@ -72,7 +72,7 @@ impl<'m> Iterator for SplitOutput<'_, 'm> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{RegularGrid, tiles};
+    use super::super::{RegularGrid, chunk_projections};
     use super::*;
     use crate::region::Region;
 
@@ -90,11 +90,11 @@ mod tests {
             let cut = SplitOutput::new(&grid, &shape, &(&region).into(), out);
             let cut = cut.unwrap_or_else(|_| panic!("a region is cut in boxes"));
             for (n, (tile, mut piece)) in cut.enumerate() {
-                assert_eq!(piece.shape(), tile.place.shape());
+                assert_eq!(piece.shape(), tile.output.shape());
                 piece.fill(&[n as u8 + 1]);
                 found.push(tile);
             }
-            assert_eq!(found, tiles(&grid, &shape, &region).collect::<Vec<_>>());
+            assert_eq!(found, chunk_projections(&grid, &shape, &region).collect::<Vec<_>>());
             assert!(memory.iter().all(|&b| b > 0));
         }
     }

@@ -56,7 +56,7 @@ impl Drop for Kept {
 }
 
 /// Memory of `size` bytes, whatever they are; `None` if there is not so much.
-pub fn take(size: usize) -> Option<Vec<u8>> {
+pub fn acquire(size: usize) -> Option<Vec<u8>> {
     match KEPT.with_borrow_mut(|kept| kept.take(size)) {
         Some(mut memory) => {
             memory.resize(size, 0);
@@ -77,14 +77,14 @@ pub fn zeroed(codec: &'static str, size: impl Into<Option<u64>>) -> Result<Vec<u
 }
 
 /// As [`give`], of bytes that may be lent.
-pub fn give_back(bytes: Cow<'_, [u8]>) {
+pub fn release(bytes: Cow<'_, [u8]>) {
     if let Cow::Owned(memory) = bytes {
-        give(memory);
+        release_vec(memory);
     }
 }
 
 /// Keeps memory for the next [`take`] of this thread.
-pub fn give(memory: Vec<u8>) {
+pub fn release_vec(memory: Vec<u8>) {
     KEPT.with_borrow_mut(|kept| kept.give(memory));
 }
 
@@ -101,23 +101,23 @@ mod tests {
     #[test]
     fn memory_comes_back_with_the_size_that_is_asked_for() {
         let _alone = ALONE.lock();
-        give(vec![1; 1000]);
+        release_vec(vec![1; 1000]);
         let place = |memory: &[u8]| memory.as_ptr();
-        let first = take(500).unwrap();
+        let first = acquire(500).unwrap();
         assert_eq!(first.len(), 500);
         let at = place(&first);
-        give(first);
-        let again = take(900).unwrap();
+        release_vec(first);
+        let again = acquire(900).unwrap();
         assert_eq!((again.len(), place(&again)), (900, at));
-        assert_eq!(take(900).unwrap(), vec![0; 900]);
-        assert!(take(isize::MAX as usize).is_none());
+        assert_eq!(acquire(900).unwrap(), vec![0; 900]);
+        assert!(acquire(isize::MAX as usize).is_none());
     }
 
     #[test]
     fn a_thread_keeps_no_more_than_its_share() {
         let _alone = ALONE.lock();
         for _ in 0..10 {
-            give(Vec::with_capacity(MOST_BYTES / 2));
+            release_vec(Vec::with_capacity(MOST_BYTES / 2));
         }
         let held = || KEPT.with_borrow(|kept| kept.0.iter().map(Vec::capacity).sum::<usize>());
         assert_eq!(held(), MOST_BYTES);
@@ -130,7 +130,7 @@ mod tests {
         let all_have = Barrier::new(16);
         let held: usize = thread::scope(|scope| {
             let thread = || {
-                give(Vec::with_capacity(MOST_BYTES));
+                release_vec(Vec::with_capacity(MOST_BYTES));
                 all_have.wait();
                 KEPT.with_borrow(|kept| kept.0.iter().map(Vec::capacity).sum::<usize>())
             };

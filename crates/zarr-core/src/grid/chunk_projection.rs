@@ -8,22 +8,22 @@ use crate::selection::{AxisIndices, Elements, ResolvedSelection, distinct};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChunkProjection {
     /// Which chunk it is, counted from the first along each axis.
-    pub ordinals: Vec<u64>,
+    pub grid_index: Vec<u64>,
     /// The chunk's indices, as its key names them.
-    pub indices: Vec<i64>,
+    pub key_index: Vec<i64>,
     /// The shape of the chunk as it is stored.
     pub chunk_shape: Vec<u64>,
     /// Which elements of the stored chunk.
     pub within: ResolvedSelection,
     /// Where they lie in memory of the shape of the part that was cut.
-    pub place: ResolvedSelection,
+    pub output: ResolvedSelection,
     /// Whether every element that the array has in this chunk is touched.
     pub whole: bool,
 }
 
 impl ChunkProjection {
     /// Whether every element of the stored chunk is touched, also what overhangs the array.
-    pub fn covers(&self) -> bool {
+    pub fn covers_stored_chunk(&self) -> bool {
         let fills = |bounds: &Region| bounds.is_all(&self.chunk_shape);
         self.whole && self.within.as_region().map_or_else(|| fills(&self.within.bounds()), fills)
     }
@@ -38,16 +38,16 @@ pub fn chunk_count(grid: &dyn ChunkGrid, shape: &[u64]) -> Option<u64> {
 
 /// The tiles of a part of an array of this shape, each chunk's once, in C order of chunks unless the part
 /// has another; cut as they are asked for.
-pub fn tiles<'a>(
+pub fn chunk_projections<'a>(
     grid: &'a dyn ChunkGrid,
     shape: &'a [u64],
     part: impl Into<ResolvedSelection>,
 ) -> impl Iterator<Item = ChunkProjection> + 'a {
-    Tiles::new(grid, shape, &part.into())
+    ChunkProjections::new(grid, shape, &part.into())
 }
 
-/// See [`tiles`].
-pub(crate) struct Tiles<'a> {
+/// See [`chunk_projections`].
+pub(crate) struct ChunkProjections<'a> {
     grid: &'a dyn ChunkGrid,
     shape: &'a [u64],
     walk: Walk,
@@ -59,7 +59,7 @@ enum Walk {
     Points(Points),
 }
 
-impl<'a> Tiles<'a> {
+impl<'a> ChunkProjections<'a> {
     pub fn new(grid: &'a dyn ChunkGrid, shape: &'a [u64], part: &ResolvedSelection) -> Self {
         let walk = match part.elements() {
             Elements::Points { coordinates, count } => {
@@ -72,7 +72,7 @@ impl<'a> Tiles<'a> {
                 Walk::Axes(axes, first)
             }
         };
-        Tiles { grid, shape, walk }
+        ChunkProjections { grid, shape, walk }
     }
 
     /// The axes, if along each of them the elements of every chunk follow each other, so that memory of the
@@ -85,7 +85,7 @@ impl<'a> Tiles<'a> {
     }
 }
 
-impl Iterator for Tiles<'_> {
+impl Iterator for ChunkProjections<'_> {
     type Item = ChunkProjection;
 
     fn next(&mut self) -> Option<ChunkProjection> {
@@ -201,7 +201,7 @@ impl Axis {
     }
 
     /// Which positions they have.
-    fn place(&self, piece: &Piece) -> AxisIndices {
+    fn output(&self, piece: &Piece) -> AxisIndices {
         match &self.order {
             None => AxisIndices::range(piece.from, piece.count),
             Some(order) => {
@@ -226,13 +226,13 @@ pub(crate) fn tile(axes: &[Axis], pieces: &[Piece], shape: &[u64]) -> ChunkProje
         here
     });
     let within = ResolvedSelection::outer(within);
-    let place = ResolvedSelection::outer(along().map(|(axis, piece)| axis.place(piece)));
+    let output = ResolvedSelection::outer(along().map(|(axis, piece)| axis.output(piece)));
     ChunkProjection {
-        ordinals: pieces.iter().map(|piece| piece.ordinal).collect(),
-        indices: pieces.iter().map(|piece| piece.span.index).collect(),
+        grid_index: pieces.iter().map(|piece| piece.ordinal).collect(),
+        key_index: pieces.iter().map(|piece| piece.span.index).collect(),
         chunk_shape: pieces.iter().map(|piece| piece.span.stored).collect(),
         within,
-        place,
+        output,
         whole,
     }
 }
@@ -280,11 +280,11 @@ impl Points {
         let whole = cover(&coordinates, &spans, shape, points.len());
         let count = points.len() as u64;
         Some(ChunkProjection {
-            ordinals,
-            indices: spans.iter().map(|span| span.index).collect(),
+            grid_index: ordinals,
+            key_index: spans.iter().map(|span| span.index).collect(),
             chunk_shape: spans.iter().map(|span| span.stored).collect(),
             within: ResolvedSelection::points(coordinates, count),
-            place: ResolvedSelection::outer([AxisIndices::list(points.to_vec())].into_iter()),
+            output: ResolvedSelection::outer([AxisIndices::list(points.to_vec())].into_iter()),
             whole,
         })
     }
@@ -315,25 +315,25 @@ mod tests {
         let grid = RegularGrid::new(&[3, 4], &shape).unwrap();
         let region = Region::new([2..7, 3..9]);
         let mut seen = vec![0; 30];
-        for tile in tiles(&grid, &shape, &region) {
-            let place = tile.place.as_region().unwrap();
+        for tile in chunk_projections(&grid, &shape, &region) {
+            let place = tile.output.as_region().unwrap();
             for y in place.intervals()[0].clone() {
                 for x in place.intervals()[1].clone() {
                     seen[(y * 6 + x) as usize] += 1;
                 }
             }
-            assert_eq!(tile.within.shape(), tile.place.shape());
+            assert_eq!(tile.within.shape(), tile.output.shape());
         }
         assert_eq!(seen, [1; 30]);
-        let whole: Vec<bool> = tiles(&grid, &shape, &region).map(|t| t.whole).collect();
+        let whole: Vec<bool> = chunk_projections(&grid, &shape, &region).map(|t| t.whole).collect();
         assert_eq!(whole, [false, false, false, false, true, true, false, true, true]);
     }
 
     #[test]
     fn scalars_have_one_tile_and_nothing_has_none() {
         let grid = RegularGrid::new(&[], &[]).unwrap();
-        assert_eq!(tiles(&grid, &[], &Region::new([])).count(), 1);
+        assert_eq!(chunk_projections(&grid, &[], &Region::new([])).count(), 1);
         let grid = RegularGrid::new(&[2], &[0]).unwrap();
-        assert_eq!(tiles(&grid, &[0], &Region::all(&[0])).count(), 0);
+        assert_eq!(chunk_projections(&grid, &[0], &Region::all(&[0])).count(), 0);
     }
 }
