@@ -1,5 +1,5 @@
-//! Writes the chunks that a part of an array touches. Every chunk is written here: as a whole, or merged into what is
-//! stored, by [`compare_and_swap`].
+//! Writes the chunks that a part of an array touches: each as a whole, or merged into the stored chunk by
+//! [`compare_and_swap`].
 //!
 //! To a local store a thread of the pool encodes each chunk and stores it. To a remote store, and for async callers, many
 //! chunks are under way at the same time; store calls wait in the caller's future, encoding runs on the pool.
@@ -59,7 +59,7 @@ impl Memory for Vec<u8> {
     }
 }
 
-/// Elements that Rust has in memory as they are needed.
+/// Elements whose Rust type has the memory of native elements.
 struct Typed<T>(Vec<T>);
 
 impl<T: Element> Memory for Typed<T> {
@@ -71,11 +71,11 @@ impl<T: Element> Memory for Typed<T> {
     }
 }
 
-/// What of a stored chunk a change needs.
+/// The bytes of a stored chunk that a change needs.
 enum ExistingChunk {
     /// All of it; `None` if it is not stored.
     Whole(Option<Bytes>),
-    /// What the codecs need.
+    /// Only those that the codecs need.
     ResolvedSelection(PartialWrite),
 }
 
@@ -86,7 +86,7 @@ enum MergedChunk {
 }
 
 impl Elements<'_> {
-    /// What `work` makes of the elements of a chunk, done by the thread that is to encode them.
+    /// The result of `work` on the elements of a chunk, on the thread that encodes them.
     async fn encode<T: Send + 'static>(
         &self,
         core: &ArrayCore,
@@ -259,7 +259,7 @@ impl ArrayCore {
         result.map_err(|e| self.at_chunk(tile, &key, e))
     }
 
-    /// What a stored chunk becomes with elements merged into it.
+    /// The stored chunk with elements merged into it.
     async fn merged(
         &self,
         layout: &ChunkLayout,
@@ -279,7 +279,7 @@ impl ArrayCore {
         to_payload(elements.encode(self, tile, merge).await?, old).await
     }
 
-    /// What is needed of a chunk, as it is now, to merge a part into it: into the `span` of each element.
+    /// The bytes of a stored chunk that are needed to merge a part into the `span` of each element.
     async fn existing_chunk(
         &self,
         layout: &ChunkLayout,
@@ -320,7 +320,7 @@ impl ArrayCore {
             chunk.into_iter().for_each(buffer_pool::release);
             return stored;
         }
-        // The codec's own error is returned, and not the store's, which says that it was not given bytes.
+        // The error of the codec is returned, and not that of the store, which got no bytes.
         let refused = Mutex::new(None);
         let refuse = |e: CodecError| {
             let why = StoreError::Backend(e.to_string().into());
@@ -335,8 +335,8 @@ impl ArrayCore {
         }
     }
 
-    /// A draft's scalar keeps the key it has; a new one lies where the writer's profile says. Never are
-    /// both left behind (Q2): of two, the one that readers pass over goes.
+    /// The key at which a chunk is written. A draft's scalar keeps the key that it has; the writer's profile has the key of a
+    /// new one. If it is stored at both, the one that readers pass over is erased (Q2).
     pub async fn write_key(
         &self,
         layout: &ChunkLayout,
@@ -360,22 +360,21 @@ impl ArrayCore {
         Ok(key)
     }
 
-    /// Whether a tile may be set without looking at what is there. An edge chunk may not: another writer
-    /// may have made the array longer, and put elements where this handle sees only overhang. Nor may one
-    /// field of records.
+    /// Whether a chunk may be set without a look at the stored one. An edge chunk may not: another writer may have made the
+    /// array longer, and put elements where this handle sees only overhang. Nor may one field of records.
     pub fn replaces(&self, tile: &ChunkProjection, span: FieldBytes) -> bool {
         span.is_whole()
             && tile.whole
             && (tile.covers_stored_chunk() || self.options.guard == Guard::Off)
     }
 
-    /// Whether a chunk is stored that a part made all fill.
+    /// Whether a chunk is stored although a part made it all fill.
     pub fn keeps_fill(&self, layout: &ChunkLayout) -> bool {
         let keeps = self.options.keep_fill_chunks || layout.metadata.fill_value.is_none();
         keeps || !self.erases()
     }
 
-    /// Whether a chunk can be erased without loss of what another writer did meanwhile (decision 0103).
+    /// Whether a chunk can be erased without loss of what another writer did concurrently (decision 0103).
     pub fn erases(&self) -> bool {
         let Capabilities { swap, swap_erase, .. } = self.context.store.capabilities();
         self.options.guard == Guard::Off || !swap || swap_erase
@@ -392,7 +391,7 @@ impl ArrayCore {
         Ok(())
     }
 
-    /// Erases a chunk, from wherever it lies.
+    /// Erases a chunk at both keys that it may have.
     pub async fn erase_chunk(&self, layout: &ChunkLayout, indices: &[i64]) -> Result<()> {
         let writeable = self.writeable(layout)?;
         let keys = [Some(layout.key(indices)?), layout.other_key(indices)?];
@@ -455,7 +454,7 @@ fn encode_whole<'a>(
         }
         return Ok(Some(layout.chain.encode(part.clone())?));
     }
-    // An edge chunk is stored whole, what overhangs being fill (D-043, F-062, Z2-024).
+    // An edge chunk is stored whole; its overhang is fill (D-043, F-062, Z2-024).
     let padded = pad_edge_chunk(layout, tile, part, layout.span())?;
     let chunk = View::new(&padded, &tile.chunk_shape, layout.repr.size())
         .with_var_buffer(part.var_buffer());
@@ -493,7 +492,7 @@ fn merge_into_chunk(
     keep_fill: bool,
 ) -> Result<MergedChunk> {
     let (shape, size) = (&tile.chunk_shape, layout.repr.size());
-    // Elements that were there are in a variable-length buffer that is dropped after this attempt.
+    // The old elements are in a variable-length buffer that is dropped after this attempt.
     let var_buffer = part.var_buffer().map(VarBuffer::fork);
     let var_buffer = var_buffer.as_ref();
     let old = match existing {
@@ -526,8 +525,8 @@ fn merge_into_chunk(
     Ok(MergedChunk::Stored(vec![SplicePart::New(layout.chain.encode(view)?.into_owned())]))
 }
 
-/// What a chunk becomes, whose copied bytes are those of `old`. A blocking store copies them while it writes; for others
-/// they are fetched.
+/// The payload of a chunk whose copied bytes are those of `old`. A local store copies them while it writes; for others they
+/// are fetched.
 async fn to_payload(merged: MergedChunk, old: Option<Arc<dyn Snapshot>>) -> Result<Edited> {
     let pieces = match merged {
         MergedChunk::Erased => return Ok(Edited::Erase),

@@ -1,4 +1,4 @@
-//! Converts elements to and from Rust memory of their own type.
+//! Converts elements to and from memory of Rust types.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ impl ArrayCore {
         }
     }
 
-    /// Refuses elements of another type, and such as are none of it.
+    /// Refuses elements of another type, and bytes that are no element of it.
     pub(crate) fn check_elements<T: Element>(
         &self,
         state: &ArrayState,
@@ -38,7 +38,7 @@ impl ArrayCore {
     }
 
     /// Refuses elements that cannot be: a Rust struct has bytes where a record has bools or text, and an
-    /// extension's type may want more than its representation.
+    /// extension's type may need more than its representation.
     pub(crate) fn check_values<T: Element>(
         &self,
         data_type: &DataType,
@@ -48,7 +48,7 @@ impl ArrayCore {
             (DataType::Extension(extension), Some(memory)) if extension.needs_check() => {
                 extension.check(&memory).map_err(|e| self.at(e))
             }
-            // A `bool` of Rust's is one.
+            // Rust's `bool` is always valid.
             (DataType::Core(_), Some(_)) => Ok(()),
             (data_type, Some(memory)) => self.check_bytes(data_type, &memory),
             (data_type, None) => elements
@@ -218,10 +218,10 @@ fn from_bytes<T: Element>(bytes: &[u8], span: FieldBytes, out: &mut [T]) {
     }
 }
 
-/// Bytes before each element of any length in a stream of them: how many it has, little-endian.
+/// The size of the length, little-endian, before each variable-length element of a stream.
 const LENGTH: usize = size_of::<u32>();
 
-/// Elements of any length, as a view shows them.
+/// Variable-length elements, as a view shows them.
 #[derive(Debug)]
 pub(crate) struct Cells {
     pub memory: Vec<u8>,
@@ -229,7 +229,7 @@ pub(crate) struct Cells {
 }
 
 impl ArrayState {
-    /// Cells for a region of an array whose elements have any length, none of them filled yet.
+    /// Cells for a region of an array of variable-length elements, none of them filled yet.
     pub fn cells(&self, region: &[u64]) -> Result<Cells> {
         let (var_buffer, _) = VarBuffer::holding(self.content.clone())?;
         Ok(Cells {
@@ -238,7 +238,7 @@ impl ArrayState {
         })
     }
 
-    /// Cells of elements of the caller's, which are ones of the array's type.
+    /// Cells of elements of the caller, which are valid for the array's type.
     pub fn cells_of<'a>(&self, elements: impl Iterator<Item = &'a [u8]> + Clone) -> Result<Cells> {
         let size = elements.clone().map(<[u8]>::len).try_fold(0usize, usize::checked_add);
         let mut buffer = Vec::new();

@@ -1,8 +1,8 @@
 //! Bounds the decoded bytes that the process holds at once (decision 0142).
 //!
-//! A thread that is about to decode a large chunk takes its bytes out of one budget for all threads and all handles, and
-//! waits while others have them. It holds none of them while it waits, so that no two wait for each other. What decodes
-//! inside a decoding, such as an inner chunk, takes more without waiting.
+//! Before a thread decodes a large chunk it takes its bytes out of one budget for all threads and all handles, and waits while
+//! others have them. It holds none while it waits, so that no two threads wait for each other. A decoding inside a
+//! decoding, such as that of an inner chunk, takes more without waiting.
 
 use std::cell::Cell;
 use std::sync::Mutex;
@@ -11,7 +11,7 @@ use crate::error::CodecError;
 use crate::limits::Limits;
 use crate::sync::{self, Condition, MutexGuard};
 
-/// So few bytes are not counted: each thread holds them once.
+/// Fewer bytes are not counted: each thread holds them once.
 const SMALL: u64 = 1 << 20;
 
 /// Bytes that any encoded chunk may have.
@@ -73,7 +73,7 @@ pub fn most_encoded(decoded: Option<u64>) -> u64 {
 #[must_use]
 pub(super) struct Taken(u64);
 
-/// Takes `size` bytes when others have left so many.
+/// Takes `size` bytes as soon as that many are left.
 ///
 /// # Errors
 /// [`CodecError::Limit`] if that is more than the limit allows at all.

@@ -1,7 +1,7 @@
 //! Keeps memory for decoded bytes between chunks.
 //!
-//! Chunk after chunk a thread needs memory of the same size. What a chain is done with waits here for the
-//! next one, so that it is neither asked of the system nor zeroed again.
+//! A thread needs memory of the same size for each chunk. Memory that a chain no longer uses is kept for the next chunk, so
+//! that it is neither allocated nor zeroed again.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -9,11 +9,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::error::CodecError;
 
-/// A thread keeps no more than so many bytes, and so many pieces.
+/// The most bytes and pieces that a thread keeps.
 const MOST_BYTES: usize = 64 << 20;
 const MOST_PIECES: usize = 4;
 
-/// All threads together keep no more than so many bytes (decision 0142).
+/// The most bytes that all threads together keep (decision 0142).
 const MOST_OF_ALL: usize = 256 << 20;
 
 thread_local! {
@@ -23,7 +23,7 @@ thread_local! {
 /// Bytes that threads keep.
 static OF_ALL: AtomicUsize = AtomicUsize::new(0);
 
-/// What one thread keeps.
+/// The memory that one thread keeps.
 struct Kept(Vec<Vec<u8>>);
 
 impl Kept {
@@ -55,7 +55,7 @@ impl Drop for Kept {
     }
 }
 
-/// Memory of `size` bytes, whatever they are; `None` if there is not so much.
+/// Memory of `size` bytes of any value; `None` if it cannot be allocated.
 pub fn acquire(size: usize) -> Option<Vec<u8>> {
     match KEPT.with_borrow_mut(|kept| kept.take(size)) {
         Some(mut memory) => {
@@ -69,21 +69,21 @@ pub fn acquire(size: usize) -> Option<Vec<u8>> {
 /// Zeroed memory of `size` bytes.
 ///
 /// # Errors
-/// [`CodecError::Limit`] if there is not so much, or the size cannot be counted.
+/// [`CodecError::Limit`] if it cannot be allocated, or the size cannot be counted.
 pub fn zeroed(codec: &'static str, size: impl Into<Option<u64>>) -> Result<Vec<u8>, CodecError> {
     let size = size.into().and_then(|size| usize::try_from(size).ok());
     let memory = size.and_then(|size| bytemuck::allocation::try_zeroed_vec(size).ok());
     memory.ok_or(CodecError::Limit { codec, limit: isize::MAX as u64 })
 }
 
-/// As [`give`], of bytes that may be lent.
+/// As [`release_vec`]; bytes that are lent are left alone.
 pub fn release(bytes: Cow<'_, [u8]>) {
     if let Cow::Owned(memory) = bytes {
         release_vec(memory);
     }
 }
 
-/// Keeps memory for the next [`take`] of this thread.
+/// Keeps memory for the next [`acquire`] of this thread.
 pub fn release_vec(memory: Vec<u8>) {
     KEPT.with_borrow_mut(|kept| kept.give(memory));
 }

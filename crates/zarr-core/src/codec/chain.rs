@@ -30,10 +30,10 @@ pub struct CodecChain {
     from: Origin,
 }
 
-/// A chain has at most so many codecs, each of which holds a shape (decision 0142).
+/// The most codecs of a chain, each of which holds a shape (decision 0142).
 const MOST_CODECS: usize = 256;
 
-/// Codecs make at most so many axes, where the array has fewer.
+/// The most axes that codecs make, where the array has fewer.
 const MOST_AXES: usize = 1024;
 
 impl CodecChain {
@@ -53,7 +53,7 @@ impl CodecChain {
             return Err(MetadataError::invalid("codecs", why));
         }
         let most_axes = context.shape.len().max(MOST_AXES);
-        // What the codecs on arrays see, and what those on bytes do.
+        // The chunk before the codecs on arrays, and before those on bytes.
         let (mut inner, mut after) = (context.clone(), context.clone());
         let (mut arrays, mut serializer, mut bytes) = (Vec::new(), None, Vec::new());
         let order = |what: &str| MetadataError::invalid("codecs", what);
@@ -83,7 +83,7 @@ impl CodecChain {
                     arrays.push((codec, std::mem::replace(&mut inner, next)));
                 }
                 Codec::ArrayToBytes(codec) => {
-                    // What follows sees bytes, if elements have any length or are not all there.
+                    // The codecs after it see bytes, if elements are variable-length or nullable.
                     if !inner.data_type.is_stored_whole() {
                         after.data_type = CoreType::Uint8.into();
                     }
@@ -114,7 +114,7 @@ impl CodecChain {
             serializer.ok_or_else(|| order("no codec makes bytes of arrays, such as `bytes`"))?;
         let chain = CodecChain { arrays, serializer, bytes, inner, from: Origin::Store };
         if context.size().is_some() {
-            // A length that cannot pass through the filters is told now, not at the first chunk.
+            // A length that cannot pass through the filters is an error now, not at the first chunk.
             chain.sizes(&chain.inner.shape).map_err(|e| order(&e.to_string()))?;
         }
         Ok(chain)
@@ -277,8 +277,8 @@ impl CodecChain {
         Ok(())
     }
 
-    /// Decodes what the codecs on bytes made. Where the bytes alone tell how many come out, they are first taken to be
-    /// few, so that threads need not wait for the room that the most would take.
+    /// Decodes the bytes of the codecs on bytes. Where only decoding tells how many bytes come out, they are first assumed to
+    /// be few, so that threads need not wait for the memory that the most would take.
     fn decode_bytes(
         &self,
         encoded: Cow<'_, [u8]>,
@@ -300,7 +300,7 @@ impl CodecChain {
         self.decode_sized(encoded, (&sizes, most), shape, within, out)
     }
 
-    /// As [`Chain::decode_bytes`], each step giving as many bytes as is known, or `most`.
+    /// As [`CodecChain::decode_bytes`]; each step returns as many bytes as is known, or `most`.
     fn decode_sized(
         &self,
         mut encoded: Cow<'_, [u8]>,
@@ -313,7 +313,7 @@ impl CodecChain {
             Some(size) => DecodedSize::Exactly(size),
             None => DecodedSize::AtMost(most.max(encoded.len() as u64).min(budget::limit())),
         };
-        // What is decoded straight into the caller's memory takes no other.
+        // Decoding into the caller's memory takes no other memory.
         let direct = self.serializer.is_memory() && within.is_all(shape);
         let direct = direct && !self.bytes.is_empty() && out.as_bytes_mut().is_some();
         let taken = sizes[..self.bytes.len()].iter().skip(usize::from(direct));
@@ -411,7 +411,7 @@ impl CodecChain {
         self.sizes(&shape).ok()?.pop().flatten()
     }
 
-    /// The same, of chunks that only turn axes and are not compressed: told without a thought for each chunk.
+    /// The same, of chunks whose axes are transposed at most and that are not compressed: cheap enough for each chunk.
     pub(crate) fn plain_size(&self, shape: &[u64]) -> Option<u64> {
         let turns = |(codec, _): &(Arc<dyn ArrayToArray>, _)| codec.axis_order().is_some();
         let is_plain = self.bytes.is_empty() && self.arrays.iter().all(turns);

@@ -7,15 +7,15 @@ use crate::selection::{AxisIndices, Elements, ResolvedSelection, distinct};
 /// The elements of one chunk that a part touches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChunkProjection {
-    /// Which chunk it is, counted from the first along each axis.
+    /// The chunk's place in the grid, counted from the first chunk along each axis.
     pub grid_index: Vec<u64>,
-    /// The chunk's indices, as its key names them.
+    /// The chunk's index along each axis, as its key has it.
     pub key_index: Vec<i64>,
     /// The shape of the chunk as it is stored.
     pub chunk_shape: Vec<u64>,
-    /// Which elements of the stored chunk.
+    /// The elements in the stored chunk.
     pub within: ResolvedSelection,
-    /// Where they lie in memory of the shape of the part that was cut.
+    /// Their places in output of the shape of the part.
     pub output: ResolvedSelection,
     /// Whether every element that the array has in this chunk is touched.
     pub whole: bool,
@@ -36,8 +36,8 @@ pub fn chunk_count(grid: &dyn ChunkGrid, shape: &[u64]) -> Option<u64> {
     element_count(&counts)
 }
 
-/// The tiles of a part of an array of this shape, each chunk's once, in C order of chunks unless the part
-/// has another; cut as they are asked for.
+/// The chunks that a part of an array of this shape touches, each once, in C order of chunks unless the part has another
+/// order. The iterator makes each when it is needed.
 pub fn chunk_projections<'a>(
     grid: &'a dyn ChunkGrid,
     shape: &'a [u64],
@@ -54,7 +54,7 @@ pub(crate) struct ChunkProjections<'a> {
 }
 
 enum Walk {
-    /// Axis by axis; what of each falls in the next chunk.
+    /// Axis by axis, with the positions of each axis that are in the next chunk.
     Axes(Vec<Axis>, Option<Vec<Piece>>),
     Points(Points),
 }
@@ -111,14 +111,14 @@ impl Iterator for ChunkProjections<'_> {
     }
 }
 
-/// What is picked along one axis.
+/// The elements that a part has along one axis.
 pub(crate) struct Axis {
     pub picks: AxisIndices,
     /// The positions of a list in the order of chunks, unless the list is in that order itself.
     order: Option<Vec<u64>>,
 }
 
-/// What of it falls in one chunk: so many positions from this one on, in the order of chunks.
+/// The positions of an axis that are in one chunk: `count` from `from` on, in the order of chunks.
 #[derive(Clone, Copy)]
 pub(crate) struct Piece {
     ordinal: u64,
@@ -163,7 +163,7 @@ impl Axis {
         }
     }
 
-    /// What falls in the chunk of the position `from`; it is less than the number of picks.
+    /// The positions in the chunk of the position `from`, which is less than the number of positions.
     pub fn piece(&self, grid: &dyn ChunkGrid, axis: usize, from: u64) -> Piece {
         let first = self.at(from);
         let ordinal = grid.locate(axis, first);
@@ -182,11 +182,11 @@ impl Axis {
                 (from..from + left).take_while(inside).count() as u64
             }
         };
-        // No grid, not even a third party's, keeps the walk from going on.
+        // At least one, also with a broken grid of a third party: else the walk would not end.
         Piece { ordinal, span, from, count: count.clamp(1, left) }
     }
 
-    /// Which elements of the stored chunk they are.
+    /// Their elements in the stored chunk.
     fn within(&self, piece: &Piece) -> AxisIndices {
         let Piece { span, from, count, .. } = *piece;
         let stored = |at: u64| span.before.saturating_add(at.saturating_sub(span.start));
@@ -200,7 +200,7 @@ impl Axis {
         }
     }
 
-    /// Which positions they have.
+    /// Their places in the output.
     fn output(&self, piece: &Piece) -> AxisIndices {
         match &self.order {
             None => AxisIndices::range(piece.from, piece.count),
@@ -216,7 +216,7 @@ fn extent(span: &ChunkExtent, len: u64) -> u64 {
     span.start.saturating_add(span.len).min(len).saturating_sub(span.start)
 }
 
-/// The tile of the chunk that these pieces of the axes fall in.
+/// The projection on the chunk that has these positions.
 pub(crate) fn tile(axes: &[Axis], pieces: &[Piece], shape: &[u64]) -> ChunkProjection {
     let along = || axes.iter().zip(pieces);
     let mut whole = true;
@@ -240,7 +240,7 @@ pub(crate) fn tile(axes: &[Axis], pieces: &[Piece], shape: &[u64]) -> ChunkProje
 /// Single elements, those of each chunk together.
 struct Points {
     coordinates: Vec<Vec<u64>>,
-    /// The ordinals of the points' chunks, along each axis.
+    /// The places of the points' chunks in the grid, along each axis.
     ordinals: Vec<Vec<u64>>,
     /// The points in the order of chunks.
     order: Vec<u64>,
@@ -290,7 +290,7 @@ impl Points {
     }
 }
 
-/// Whether so many points of a chunk are every element that the array has in it.
+/// Whether the `points` of a chunk are every element that the array has in it.
 fn cover(coordinates: &[Vec<u64>], spans: &[ChunkExtent], shape: &[u64], points: usize) -> bool {
     let extents: Vec<u64> = spans.iter().zip(shape).map(|(span, &len)| extent(span, len)).collect();
     let Some(all) = element_count(&extents).filter(|&all| all <= points as u64) else {

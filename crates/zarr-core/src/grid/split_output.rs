@@ -1,27 +1,27 @@
 //! Splits output memory along chunk borders.
 //!
-//! Each tile owns its piece of the output: that pieces are disjoint is a fact of ownership, so no
-//! grid, not even a third party's, needs to be trusted with it.
+//! Each chunk's projection owns its piece of the output. Ownership makes the pieces disjoint, so a broken grid of a third
+//! party can do no harm.
 
 use super::ChunkGrid;
 use super::chunk_projection::{Axis, ChunkProjection, ChunkProjections, Piece, tile};
 use crate::selection::ResolvedSelection;
 use crate::view::ViewMut;
 
-/// The tiles of a part, each with its own piece of `out`.
+/// The chunks that a part touches, each with its own piece of `out`.
 pub(crate) struct SplitOutput<'a, 'm> {
     grid: &'a dyn ChunkGrid,
     shape: &'a [u64],
     axes: Vec<Axis>,
-    /// For each axis that is cut: what is left of the memory, and the position at which that begins.
+    /// For each axis that is cut: the rest of the memory, and the position at which that begins.
     left: Vec<(ViewMut<'m>, u64)>,
     pieces: Vec<Piece>,
     scalar: Option<ViewMut<'m>>,
 }
 
 impl<'a, 'm> SplitOutput<'a, 'm> {
-    /// Cuts `out`, which has the shape of `part`; gives it back with the tiles, if chunks' elements are
-    /// scattered over it.
+    /// Cuts `out`, which has the shape of `part`. Returns it with the chunks if the elements of a chunk are scattered over
+    /// it.
     pub fn new(
         grid: &'a dyn ChunkGrid,
         shape: &'a [u64],
