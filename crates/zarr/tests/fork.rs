@@ -2,7 +2,13 @@
 //!
 //! The test runs this program again, so that no thread of the test runner is there when it forks.
 
-#![cfg(all(target_os = "linux", feature = "filesystem", feature = "memory", feature = "sharding"))]
+#![cfg(all(
+    target_os = "linux",
+    feature = "filesystem",
+    feature = "memory",
+    feature = "sharding",
+    feature = "cache"
+))]
 #![allow(unsafe_code, reason = "the standard library does not fork")]
 
 use std::env;
@@ -73,6 +79,10 @@ fn forks(url: &str) {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
         options.options.pool = Some(std::sync::Arc::new(pool));
     }
+    if url.ends_with("cached") {
+        let cache = zarr::stores::ByteCache::new(1 << 20);
+        options = options.wrap(move |store| std::sync::Arc::new(cache.store(store)));
+    }
     let hierarchy =
         Hierarchy::create(options.store(url).unwrap(), options.format(zarr::Dialect::V3), &options)
             .unwrap();
@@ -117,9 +127,10 @@ fn forked_processes_read_and_write_while_the_parents_threads_do() {
         return forks(url.to_str().unwrap());
     }
     let folder = tempfile::tempdir().unwrap();
-    for url in [format!("file://{}/x.zarr", folder.path().display()), "memory://fork".into()] {
+    let file = format!("file://{}/x.zarr", folder.path().display());
+    for url in [&file, "memory://fork", "memory://cached"] {
         let mut again = Command::new(env::current_exe().unwrap());
         let test = "forked_processes_read_and_write_while_the_parents_threads_do";
-        assert!(again.args([test, "--exact"]).env(MARK, &url).status().unwrap().success(), "{url}");
+        assert!(again.args([test, "--exact"]).env(MARK, url).status().unwrap().success(), "{url}");
     }
 }

@@ -35,6 +35,7 @@ const OVERHEAD: u64 = 128;
 pub struct ByteCache(Arc<Inner>);
 
 struct Inner {
+    /// It has its own locks: each call holds one of ours, or [`sync::hold`], so that no process forks.
     entries: Cache<CacheKey, Entry, Weights>,
     stores: AtomicU64,
     hasher: RandomState,
@@ -131,6 +132,7 @@ impl CacheBackend for MemoryBackend {
     }
 
     fn get(&self, key: &StoreKey) -> Option<CacheEntry> {
+        let _hold = sync::hold();
         match self.cache.entries.get(&self.cache_key(key, None))? {
             Entry::Key(entry) => Some(entry),
             Entry::Part(_) => None,
@@ -148,6 +150,7 @@ impl CacheBackend for MemoryBackend {
     }
 
     fn part(&self, key: &StoreKey, version: &Version, start: u64, len: u64) -> Option<Bytes> {
+        let _hold = sync::hold();
         let cache_key = self.cache_key(key, Some((version.clone(), start, len)));
         match self.cache.entries.get(&cache_key)? {
             Entry::Part(bytes) => Some(bytes),
@@ -156,6 +159,7 @@ impl CacheBackend for MemoryBackend {
     }
 
     fn put_part(&self, key: &StoreKey, version: &Version, start: u64, part: Bytes) {
+        let _hold = sync::hold();
         let cache_key = self.cache_key(key, Some((version.clone(), start, part.len() as u64)));
         // A part may be a slice of much more, which it would hold.
         self.cache.entries.insert(cache_key, Entry::Part(Bytes::copy_from_slice(&part)));
@@ -193,6 +197,7 @@ impl CacheBackend for MemoryBackend {
 
 impl Drop for MemoryBackend {
     fn drop(&mut self) {
+        let _hold = sync::hold();
         self.cache.entries.retain(|cache_key, _| cache_key.store != self.number);
     }
 }
