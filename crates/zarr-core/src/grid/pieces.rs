@@ -150,9 +150,14 @@ impl Pieces {
                     End::Row { fit, most } => fit.max(most),
                     _ => 1,
                 };
-                let first = self.run(cut, start[cut], lower).0;
-                // A run that is no piece is not begun so far before.
-                start[cut] = if start[cut] - first < most { first } else { start[cut] };
+                let wanted = start[cut];
+                let first = self.run(cut, wanted, lower).0;
+                // A run that is no piece is not begun so far before; one that is cut has the position in a later piece.
+                let mut begin = if wanted - first < most { first } else { wanted };
+                while self.end(cut, begin) <= wanted {
+                    begin = self.end(cut, begin);
+                }
+                start[cut] = begin;
             }
         }
         self.next = Some(start);
@@ -370,6 +375,17 @@ mod tests {
     }
 
     /// What a test selects along an axis of `len` elements.
+    #[test]
+    fn a_piece_that_is_skipped_to_has_the_position() {
+        let grid = RectilinearGrid::new(&[2u64.into(), 1u64.into()], &[1, 1]).unwrap();
+        let mut metadata = ArrayMetadata::new(&[1, 1], CoreType::Uint16.into(), &[1, 1]).unwrap();
+        metadata.grid = Some(Arc::new(grid));
+        let axes = [6, 3].map(|len| AxisSelection::List(vec![0; len]));
+        let mut pieces = Pieces::of(Selection::outer(axes), &metadata, 1).unwrap().in_c_order();
+        pieces.skip_to(3);
+        assert_eq!(pieces.next().unwrap().place, Region::new([1..2, 0..3]));
+    }
+
     fn axis(len: u64) -> BoxedStrategy<AxisSelection> {
         let ranges = (0..=len, 0..=len).prop_map(|(a, b)| (a.min(b)..a.max(b)).into());
         let strides = (0..=len, 0..=len, 1i64..4, any::<bool>())
