@@ -98,12 +98,7 @@ impl<'a> View<'a> {
     /// # Panics
     /// If `order` is not a permutation of the axes.
     pub fn transposed(self, order: &[usize]) -> Self {
-        View {
-            at: self.at,
-            window: self.window.transposed(order),
-            memory: PhantomData,
-            var_buffer: self.var_buffer,
-        }
+        View { window: self.window.transposed(order), ..self }
     }
 
     /// The elements of `region`, whose coordinates are this view's.
@@ -224,22 +219,14 @@ impl<'a> ViewMut<'a> {
 
     /// The same elements, borrowed again.
     pub fn reborrow(&mut self) -> ViewMut<'_> {
-        ViewMut {
-            at: self.at,
-            window: self.window.clone(),
-            memory: PhantomData,
-            var_buffer: self.var_buffer,
-        }
+        let (at, window, var_buffer) = (self.at, self.window.clone(), self.var_buffer);
+        ViewMut { at, window, memory: PhantomData, var_buffer }
     }
 
     /// The same elements, to be read.
     pub fn as_view(&self) -> View<'_> {
-        View {
-            at: self.at,
-            window: self.window.clone(),
-            memory: PhantomData,
-            var_buffer: self.var_buffer,
-        }
+        let (at, window, var_buffer) = (self.at, self.window.clone(), self.var_buffer);
+        View { at, window, memory: PhantomData, var_buffer }
     }
 
     /// The same elements with their axes in another order: axis `i` is what axis `order[i]` was.
@@ -247,12 +234,7 @@ impl<'a> ViewMut<'a> {
     /// # Panics
     /// If `order` is not a permutation of the axes.
     pub fn transposed(self, order: &[usize]) -> Self {
-        ViewMut {
-            at: self.at,
-            window: self.window.transposed(order),
-            memory: PhantomData,
-            var_buffer: self.var_buffer,
-        }
+        ViewMut { window: self.window.transposed(order), ..self }
     }
 
     /// The elements of `region`, whose coordinates are this view's.
@@ -263,7 +245,7 @@ impl<'a> ViewMut<'a> {
         let (window, offset) = self.window.part(region);
         // SAFETY: the part lies inside this view, so the pointer stays inside the memory.
         let at = unsafe { self.at.offset(offset) };
-        ViewMut { at, window, memory: PhantomData, var_buffer: self.var_buffer }
+        ViewMut { at, window, ..self }
     }
 
     /// Of every element the `size` bytes that follow its first `offset`.
@@ -274,7 +256,7 @@ impl<'a> ViewMut<'a> {
         let (window, offset) = self.window.span(offset, size);
         // SAFETY: the span lies inside the view's first element, or the view is empty and nothing moves.
         let at = unsafe { self.at.offset(offset) };
-        ViewMut { at, window, memory: PhantomData, var_buffer: self.var_buffer }
+        ViewMut { at, window, ..self }
     }
 
     /// Two views: the first `at` elements along `axis`, and the rest.
@@ -292,20 +274,7 @@ impl<'a> ViewMut<'a> {
         // SAFETY: the second piece begins inside the memory unless it is empty; the pieces share no
         // coordinate along `axis`, and the window maps different coordinates to different elements.
         let second_at = unsafe { self.at.offset(offset) };
-        (
-            ViewMut {
-                at: self.at,
-                window: first,
-                memory: PhantomData,
-                var_buffer: self.var_buffer,
-            },
-            ViewMut {
-                at: second_at,
-                window: second,
-                memory: PhantomData,
-                var_buffer: self.var_buffer,
-            },
-        )
+        (ViewMut { window: first, ..self }, ViewMut { at: second_at, window: second, ..self })
     }
 
     /// The bytes, if the elements follow each other in C order.

@@ -9,9 +9,7 @@ use std::sync::Arc;
 use super::{ArrayCore, ArrayState, ChunkLayout, FieldBytes};
 use crate::data_type::{ByteSwap, DataType, Endian, Field, Origin, Repr};
 use crate::element::Element;
-#[cfg(feature = "ndarray")]
-use crate::error::AccessError;
-use crate::error::Result;
+use crate::error::{AccessError, Result};
 use crate::region::{Region, element_count};
 use crate::selection::{ResolvedSelection, Selection};
 use crate::var_buffer::VarBuffer;
@@ -238,8 +236,12 @@ impl ArrayCore {
             return self.write_memory(&request, memory, Some(cells.var_buffer)).await;
         }
         let size = request.span.size;
-        let count = if bytes.len().is_multiple_of(size) { bytes.len() / size } else { usize::MAX };
-        self.check_count(&request.part.shape(), count)?;
+        let given = bytes.len();
+        if !given.is_multiple_of(size) {
+            let what = format!("{given} bytes are no whole number of elements of {size} bytes");
+            return Err(self.at(AccessError::Argument(what)));
+        }
+        self.check_count(&request.part.shape(), given / size)?;
         self.check_bytes(request.data_type(), &bytes)?;
         self.write_memory(&request, bytes, None).await
     }

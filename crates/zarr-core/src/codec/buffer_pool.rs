@@ -76,7 +76,7 @@ pub fn zeroed(codec: &'static str, size: impl Into<Option<u64>>) -> Result<Vec<u
     memory.ok_or(CodecError::Limit { codec, limit: isize::MAX as u64 })
 }
 
-/// As [`release_vec`]; bytes that are lent are left alone.
+/// Releases owned bytes like [`release_vec`]; borrowed ones stay with their owner.
 pub fn release(bytes: Cow<'_, [u8]>) {
     if let Cow::Owned(memory) = bytes {
         release_vec(memory);

@@ -191,7 +191,7 @@ impl ConsolidatedDocument {
         }))
     }
 
-    /// The document with these copies in place of its own. `None` for `copies` removes them; the result is `None` if nothing
+    /// The document with these copies in place of those that it has. `None` for `copies` removes them; the result is `None` if nothing
     /// is left.
     ///
     /// # Errors

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use super::Hierarchy;
 use crate::codec::{CodecSpec, bytes_codec, order_codecs, reversing_codec};
 use crate::data_type::{CoreType, DataType, Endian, NumpyTime, Optional, ParsedType, fill_value};
 use crate::dialect::{Dialect, Strictness};
@@ -17,9 +16,9 @@ use crate::path::NodePath;
 /// An array that is about to be created. Shape and data type are required; the rest has defaults: chunks of
 /// about 1 MiB, no compression, zeros, little-endian, C order.
 ///
-/// For async callers, `H` is [`crate::aio::Hierarchy`].
+/// `H` is the hierarchy's handle: [`crate::Hierarchy`] or [`crate::aio::Hierarchy`].
 #[derive(Clone, Debug)]
-pub struct ArrayBuilder<H = Hierarchy> {
+pub struct ArrayBuilderOf<H> {
     hierarchy: H,
     context: Arc<HierarchyContext>,
     path: String,
@@ -39,7 +38,7 @@ pub struct ArrayBuilder<H = Hierarchy> {
     metadata: Option<ArrayMetadata>,
 }
 
-/// The name of an axis, or none. See [`ArrayBuilder::dimension_names`].
+/// The name of an axis, or none. See [`ArrayBuilderOf::dimension_names`].
 #[derive(Clone, Debug)]
 pub struct DimensionName(Option<String>);
 
@@ -68,9 +67,9 @@ enum Fill {
     Json(Json),
 }
 
-impl<H> ArrayBuilder<H> {
+impl<H> ArrayBuilderOf<H> {
     pub(super) fn new(hierarchy: H, context: Arc<HierarchyContext>, path: &str) -> Self {
-        ArrayBuilder {
+        ArrayBuilderOf {
             hierarchy,
             context,
             path: path.to_owned(),
@@ -107,7 +106,7 @@ impl<H> ArrayBuilder<H> {
     }
 
     /// How the array is cut into chunks, where it is not into equal ones from its first element on: a grid
-    /// of the array's own shape, in place of [`ArrayBuilder::chunks`].
+    /// of the array's own shape, in place of [`ArrayBuilderOf::chunks`].
     #[must_use]
     pub fn grid(mut self, grid: Arc<dyn ChunkGrid>) -> Self {
         self.grid = Some(grid);
@@ -296,7 +295,7 @@ impl<H> ArrayBuilder<H> {
     }
 }
 
-impl<H: Clone> ArrayBuilder<H> {
+impl<H: Clone> ArrayBuilderOf<H> {
     pub(super) async fn build(self) -> Result<(H, ArrayNode)> {
         let (hierarchy, context) = (self.hierarchy.clone(), self.context.clone());
         let (path, mode) = (context.node_path(&self.path)?, self.mode);

@@ -4,19 +4,18 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::{Array, aio};
 use crate::array::{ArrayCore, ChunkLayout};
 use crate::error::Result;
 use crate::region::Region;
 use crate::selection::ResolvedSelection;
 use crate::store::StoreKey;
 
-/// One chunk of an array. [`Array::chunks`] gives each once, and it cannot be cloned, so that no two concurrent writers
-/// have the same chunk.
+/// One chunk of an array. [`Array::chunks`](crate::Array::chunks) gives each once, and it cannot be cloned, so that no two
+/// concurrent writers have the same chunk.
 ///
-/// For async callers, `A` is [`crate::aio::Array`].
+/// `A` is the array's handle: [`crate::Array`] or [`crate::aio::Array`].
 #[derive(Debug)]
-pub struct Chunk<A = Array> {
+pub struct ChunkOf<A> {
     array: A,
     core: Arc<ArrayCore>,
     layout: ChunkLayout,
@@ -24,11 +23,11 @@ pub struct Chunk<A = Array> {
     region: Region,
 }
 
-impl<A: Clone> Chunk<A> {
+impl<A: Clone> ChunkOf<A> {
     pub(super) fn new(array: A, core: &Arc<ArrayCore>, ordinals: &[u64]) -> Result<Self> {
         let layout = core.layout()?;
         let (indices, region) = core.chunk_place(&layout, ordinals)?;
-        Ok(Chunk { array, core: core.clone(), layout, indices, region })
+        Ok(ChunkOf { array, core: core.clone(), layout, indices, region })
     }
 
     pub(super) fn all(
@@ -43,12 +42,12 @@ impl<A: Clone> Chunk<A> {
         let (core, layout) = (core.clone(), layout.clone());
         Ok(places.into_iter().map(move |(indices, region)| {
             let (array, core, layout) = (array.clone(), core.clone(), layout.clone());
-            Chunk { array, core, layout, indices, region }
+            ChunkOf { array, core, layout, indices, region }
         }))
     }
 }
 
-impl<A> Chunk<A> {
+impl<A> ChunkOf<A> {
     pub(super) fn array(&self) -> &A {
         &self.array
     }
@@ -79,10 +78,3 @@ impl<A> Chunk<A> {
         self.layout.key(&self.indices)
     }
 }
-
-/// Chunks may go to other threads.
-const _: fn() = || {
-    fn sendable<T: Send>() {}
-    sendable::<Chunk>();
-    sendable::<Chunk<aio::Array>>();
-};

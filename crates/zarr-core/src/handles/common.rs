@@ -47,16 +47,6 @@ macro_rules! handles {
                 Hierarchy { context: HierarchyContext::of_format(store, format, options) }
             }
 
-            /// The same hierarchy for async callers. Both share warnings and copies of documents.
-            pub fn as_async(&self) -> aio::Hierarchy {
-                aio::Hierarchy { context: self.context.clone() }
-            }
-
-            /// The same hierarchy for blocking callers. Both share warnings and copies of documents.
-            pub fn as_blocking(&self) -> sync::Hierarchy {
-                sync::Hierarchy { context: self.context.clone() }
-            }
-
             /// Which of the drafts it follows, if any.
             pub fn era(&self) -> Option<Era> {
                 self.context.format.era()
@@ -115,7 +105,7 @@ macro_rules! handles {
             }
 
             /// Describes an array that is to be created at `path`. [`ArrayBuilder::create`] refuses text that is no path.
-            pub fn create_array(&self, path: impl AsRef<str>) -> ArrayBuilder<Hierarchy> {
+            pub fn create_array(&self, path: impl AsRef<str>) -> ArrayBuilder {
                 ArrayBuilder::new(self.clone(), self.context.clone(), path.as_ref())
             }
 
@@ -215,16 +205,6 @@ macro_rules! handles {
         }
 
         impl Group {
-            /// The same group for async callers.
-            pub fn as_async(&self) -> aio::Group {
-                self.hierarchy.as_async().group_of(self.core.clone())
-            }
-
-            /// The same group for blocking callers.
-            pub fn as_blocking(&self) -> sync::Group {
-                self.hierarchy.as_blocking().group_of(self.core.clone())
-            }
-
             /// Its path in the hierarchy.
             pub fn path(&self) -> &NodePath {
                 &self.core.path
@@ -249,7 +229,7 @@ macro_rules! handles {
             ///
             /// # Errors
             /// [`AccessError::Argument`] for text that is no path.
-            pub fn create_array(&self, path: impl AsRef<str>) -> Result<ArrayBuilder<Hierarchy>> {
+            pub fn create_array(&self, path: impl AsRef<str>) -> Result<ArrayBuilder> {
                 Ok(self.hierarchy.create_array(&self.below(path)?))
             }
 
@@ -298,16 +278,6 @@ macro_rules! handles {
             #[must_use]
             pub fn with_options(&self, change: impl FnOnce(&mut Options)) -> Array {
                 self.hierarchy.array_of(self.core.with_options(change))
-            }
-
-            /// The same array for async callers. Both share the array's newest metadata.
-            pub fn as_async(&self) -> aio::Array {
-                self.hierarchy.as_async().array_of(self.core.clone())
-            }
-
-            /// The same array for blocking callers. Both share the array's newest metadata.
-            pub fn as_blocking(&self) -> sync::Array {
-                self.hierarchy.as_blocking().array_of(self.core.clone())
             }
 
             /// Its path in the hierarchy.
@@ -422,7 +392,7 @@ macro_rules! handles {
             ///
             /// # Errors
             /// [`AccessError::Argument`] if the array has no such chunk.
-            pub fn chunk(&self, indices: &[u64]) -> Result<Chunk<Array>> {
+            pub fn chunk(&self, indices: &[u64]) -> Result<Chunk> {
                 Chunk::new(self.clone(), &self.core, indices)
             }
 
@@ -433,7 +403,7 @@ macro_rules! handles {
             pub fn chunks(
                 &self,
                 selection: impl Into<Selection>,
-            ) -> Result<impl Iterator<Item = Chunk<Array>>> {
+            ) -> Result<impl Iterator<Item = Chunk>> {
                 let (layout, selected) = self.core.prepare(selection)?;
                 Chunk::all(self.clone(), &self.core, &layout, &selected.part)
             }

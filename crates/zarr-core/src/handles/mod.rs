@@ -8,8 +8,9 @@ pub mod aio;
 mod builder;
 mod chunk;
 mod common;
+mod convert;
 mod sync;
 
-pub use self::builder::{ArrayBuilder, DimensionName};
-pub use self::chunk::Chunk;
-pub use self::sync::{Array, Group, Hierarchy, Node};
+pub use self::builder::{ArrayBuilderOf, DimensionName};
+pub use self::chunk::ChunkOf;
+pub use self::sync::{Array, ArrayBuilder, Chunk, Group, Hierarchy, Node};

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::builder::ArrayBuilderOf;
+use super::chunk::ChunkOf;
 use super::common::handles;
-use super::{ArrayBuilder, Chunk, aio, sync};
 use crate::array::transfer::Input;
 use crate::array::untyped::Strided;
 use crate::array::{ChunkPart, StoredSize, wrong_kind};
@@ -701,7 +702,10 @@ impl Array {
     }
 }
 
-impl Chunk<Array> {
+/// One chunk of an array. See [`ChunkOf`].
+pub type Chunk = ChunkOf<Array>;
+
+impl Chunk {
     /// Reads its elements.
     ///
     /// # Errors
@@ -735,7 +739,10 @@ impl Chunk<Array> {
     }
 }
 
-impl ArrayBuilder<Hierarchy> {
+/// An array that is about to be created. See [`ArrayBuilderOf`].
+pub type ArrayBuilder = ArrayBuilderOf<Hierarchy>;
+
+impl ArrayBuilder {
     /// Creates the array.
     ///
     /// # Errors
