@@ -52,18 +52,55 @@ unsafe impl Send for ViewMut<'_> {}
 // SAFETY: a shared ViewMut gives out nothing but its shape.
 unsafe impl Sync for ViewMut<'_> {}
 
+/// What views have in common, for reading and for writing.
+macro_rules! properties {
+    ($($view:ident)+) => {$(
+        impl<'a> $view<'a> {
+            /// The same elements, which refer to elements of variable length in `var_buffer`.
+            #[must_use]
+            pub fn with_var_buffer(self, var_buffer: Option<&'a VarBuffer>) -> Self {
+                Self { var_buffer, ..self }
+            }
+
+            /// The buffer of variable-length elements, if the view has references to such.
+            pub fn var_buffer(&self) -> Option<&'a VarBuffer> {
+                self.var_buffer
+            }
+
+            /// How many elements along each axis.
+            pub fn shape(&self) -> Vec<u64> {
+                self.window.shape.iter().map(|&n| n as u64).collect()
+            }
+
+            /// How many elements.
+            pub fn len(&self) -> usize {
+                self.window.len()
+            }
+
+            /// Whether there is no element.
+            pub fn is_empty(&self) -> bool {
+                self.len() == 0
+            }
+
+            /// How many bytes an element has.
+            pub fn element_size(&self) -> usize {
+                self.window.element_size
+            }
+
+            /// The same elements with their axes in another order: axis `i` is what axis `order[i]` was.
+            ///
+            /// # Panics
+            /// If `order` is not a permutation of the axes.
+            pub fn transposed(self, order: &[usize]) -> Self {
+                Self { window: self.window.transposed(order), ..self }
+            }
+        }
+    )+};
+}
+
+properties!(View ViewMut);
+
 impl<'a> View<'a> {
-    /// The same elements, which refer to elements of variable length in `var_buffer`.
-    #[must_use]
-    pub fn with_var_buffer(self, var_buffer: Option<&'a VarBuffer>) -> Self {
-        View { var_buffer, ..self }
-    }
-
-    /// The buffer of variable-length elements, if the view has references to such.
-    pub fn var_buffer(&self) -> Option<&'a VarBuffer> {
-        self.var_buffer
-    }
-
     /// A view in C order of all of `memory`: `shape` elements of `element_size` bytes.
     ///
     /// # Panics
@@ -71,34 +108,6 @@ impl<'a> View<'a> {
     pub fn new(memory: &'a [u8], shape: &[u64], element_size: usize) -> Self {
         let window = checked_window(memory.len(), shape, element_size);
         View { at: memory.as_ptr(), window, memory: PhantomData, var_buffer: None }
-    }
-
-    /// How many elements along each axis.
-    pub fn shape(&self) -> Vec<u64> {
-        self.window.shape.iter().map(|&n| n as u64).collect()
-    }
-
-    /// How many elements.
-    pub fn len(&self) -> usize {
-        self.window.len()
-    }
-
-    /// Whether there is no element.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// How many bytes an element has.
-    pub fn element_size(&self) -> usize {
-        self.window.element_size
-    }
-
-    /// The same elements with their axes in another order: axis `i` is what axis `order[i]` was.
-    ///
-    /// # Panics
-    /// If `order` is not a permutation of the axes.
-    pub fn transposed(self, order: &[usize]) -> Self {
-        View { window: self.window.transposed(order), ..self }
     }
 
     /// The elements of `region`, whose coordinates are this view's.
@@ -177,17 +186,6 @@ fn is_repetition(bytes: &[u8], element: &[u8]) -> bool {
 }
 
 impl<'a> ViewMut<'a> {
-    /// The same elements, which refer to elements of variable length in `var_buffer`.
-    #[must_use]
-    pub fn with_var_buffer(self, var_buffer: Option<&'a VarBuffer>) -> Self {
-        ViewMut { var_buffer, ..self }
-    }
-
-    /// The buffer of variable-length elements, if the view has references to such.
-    pub fn var_buffer(&self) -> Option<&'a VarBuffer> {
-        self.var_buffer
-    }
-
     /// A view in C order of all of `memory`: `shape` elements of `element_size` bytes.
     ///
     /// # Panics
@@ -195,26 +193,6 @@ impl<'a> ViewMut<'a> {
     pub fn new(memory: &'a mut [u8], shape: &[u64], element_size: usize) -> Self {
         let window = checked_window(memory.len(), shape, element_size);
         ViewMut { at: memory.as_mut_ptr(), window, memory: PhantomData, var_buffer: None }
-    }
-
-    /// How many elements along each axis.
-    pub fn shape(&self) -> Vec<u64> {
-        self.window.shape.iter().map(|&n| n as u64).collect()
-    }
-
-    /// How many elements.
-    pub fn len(&self) -> usize {
-        self.window.len()
-    }
-
-    /// Whether there is no element.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// How many bytes an element has.
-    pub fn element_size(&self) -> usize {
-        self.window.element_size
     }
 
     /// The same elements, borrowed again.
@@ -227,14 +205,6 @@ impl<'a> ViewMut<'a> {
     pub fn as_view(&self) -> View<'_> {
         let (at, window, var_buffer) = (self.at, self.window.clone(), self.var_buffer);
         View { at, window, memory: PhantomData, var_buffer }
-    }
-
-    /// The same elements with their axes in another order: axis `i` is what axis `order[i]` was.
-    ///
-    /// # Panics
-    /// If `order` is not a permutation of the axes.
-    pub fn transposed(self, order: &[usize]) -> Self {
-        ViewMut { window: self.window.transposed(order), ..self }
     }
 
     /// The elements of `region`, whose coordinates are this view's.

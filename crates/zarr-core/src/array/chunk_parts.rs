@@ -112,7 +112,8 @@ impl ArrayCore {
             return Err(at(AccessError::Argument(why)));
         }
         let axes = part.chunk.iter().enumerate();
-        let spans: Vec<_> = axes.map(|(axis, &chunk)| layout.grid.span(axis, chunk)).collect();
+        let spans: Vec<_> =
+            axes.map(|(axis, &chunk)| layout.chunks.grid.span(axis, chunk)).collect();
         Ok(ChunkProjection {
             grid_index: part.chunk.clone(),
             chunk_shape: spans.iter().map(|span| span.stored).collect(),

@@ -82,7 +82,7 @@ impl ArrayCore {
         var_buffer: Option<&Arc<VarBuffer>>,
     ) -> Result<()> {
         let out = out.with_var_buffer(var_buffer.map(|var_buffer| &**var_buffer));
-        let (grid, shape) = (&*layout.grid, &layout.metadata.shape);
+        let (grid, shape) = (&*layout.chunks.grid, &layout.metadata.shape);
         let kind = work(grid, part, span.element);
         let counter =
             Counter::new(&self.options.progress, || chunk_projections(grid, shape, part).count());
@@ -164,7 +164,8 @@ impl ArrayCore {
                     done(&tile, found);
                     ready(copied)
                 });
-                copied.await
+                // Boxed: the future of a read from a local store stays small.
+                Box::pin(copied).await
             }
         };
         read.map_err(|e| self.at(e))
@@ -213,7 +214,7 @@ impl ArrayCore {
         if layout.metadata.shards.is_some() {
             return ReadPlan::Shared;
         }
-        match layout.chain.partial(&tile.chunk_shape, &tile.within) {
+        match layout.chunks.chain.partial(&tile.chunk_shape, &tile.within) {
             Some(partial) => ReadPlan::Segments(partial),
             None => ReadPlan::Whole,
         }
@@ -238,7 +239,7 @@ impl ArrayCore {
                 self.read_segments(layout, tile, &partial, &mut source).await?.map(drop)
             }
             ReadPlan::Whole if layout.other_key(&tile.key_index)?.is_none() => {
-                self.read_whole(layout, store, tile, span, buffer, out.reborrow())?
+                return self.read_whole(layout, store, tile, span, buffer, out);
             }
             // Boxed: the futures of all other chunks stay small.
             _ => match Box::pin(self.fetch(layout, tile)).await? {
@@ -290,7 +291,7 @@ impl ArrayCore {
                 layout.index_cache.put(&key, version, index.clone());
             }
         };
-        let expected = layout.chain.encoded_size(&tile.chunk_shape);
+        let expected = layout.chunks.chain.encoded_size(&tile.chunk_shape);
         let mut known = layout.index_cache.get(&key);
         for _ in 0..MOST_VERSIONS {
             self.options.check_cancelled().map_err(at)?;
@@ -352,7 +353,7 @@ impl ArrayCore {
         Ok(none.missing(partial, None)?.into_iter().map(ByteRange::from).collect())
     }
 
-    /// Reads all bytes of a chunk of a local store that has one key; `None` if it is not stored.
+    /// Reads all bytes of a chunk of a local store that has one key. Returns whether it is stored.
     fn read_whole(
         &self,
         layout: &ChunkLayout,
@@ -361,8 +362,8 @@ impl ArrayCore {
         span: FieldBytes,
         buffer: &mut Vec<u8>,
         mut out: ViewMut<'_>,
-    ) -> Result<Option<()>> {
-        let (chain, shape) = (&layout.chain, &tile.chunk_shape);
+    ) -> Result<bool> {
+        let (chain, shape) = (&layout.chunks.chain, &tile.chunk_shape);
         let key = layout.key(&tile.key_index).map_err(|e| self.at(e))?;
         let at = |e: Error| self.at_chunk(tile, &key, e);
         let whole = span.is_whole() && chain.is_memory() && tile.within.is_all(shape);
@@ -383,14 +384,17 @@ impl ArrayCore {
         };
         let got = store.get(&key, how).map_err(|e| at(e.into()))?;
         match (got.map(|got| got.size), expected) {
-            (None, _) => Ok(None),
+            (None, _) => {
+                out.fill(layout.fill_of(span));
+                Ok(false)
+            }
             (Some(found), Some(expected)) if found != expected => {
                 Err(at(chain.wrong_plain_size(expected, found).into()))
             }
             (Some(_), Some(_)) if direct => {
-                chain.check(&mut out).map(Some).map_err(|e| at(e.into()))
+                chain.check(&mut out).map(|()| true).map_err(|e| at(e.into()))
             }
-            _ => self.decode_whole(layout, tile, span, &key, buffer, out).map(Some),
+            _ => self.decode_whole(layout, tile, span, &key, buffer, out).map(|()| true),
         }
     }
 
@@ -405,7 +409,7 @@ impl ArrayCore {
     ) -> Result<()> {
         let (encoded, shape) = (Cow::Borrowed(encoded), &tile.chunk_shape);
         let decode = |out: ViewMut<'_>| {
-            let decode = || layout.chain.decode_into(encoded, shape, &tile.within, out);
+            let decode = || layout.chunks.chain.decode_into(encoded, shape, &tile.within, out);
             Ok(self.decoding(decode)?)
         };
         self.with_records(span, out, decode).map_err(|e| self.at_chunk(tile, key, e))
@@ -421,7 +425,7 @@ impl ArrayCore {
         out: ViewMut<'_>,
     ) -> Result<()> {
         let key = &fetched.key;
-        let partial = layout.chain.partial(&tile.chunk_shape, &tile.within);
+        let partial = layout.chunks.chain.partial(&tile.chunk_shape, &tile.within);
         let (bytes, index, partial) = match (&fetched.bytes, partial) {
             (FetchedBytes::Whole(encoded), Some(partial)) if has_index(&partial) => {
                 (SegmentBytes::Whole(encoded), None, partial)
@@ -513,7 +517,7 @@ impl ArrayCore {
         let shape = shape.filter(|_| !layout.metadata.data_type.is_variable());
         let size = shape.map(|shape| {
             let count = shape.iter().chain(layout.metadata.shards.iter().flatten());
-            count.fold(layout.repr.size() as u64, |size, &len| size.saturating_mul(len))
+            count.fold(layout.chunks.repr.size() as u64, |size, &len| size.saturating_mul(len))
         });
         self.decoding(|| most_encoded(size))
     }

@@ -132,8 +132,8 @@ impl ArrayCore {
             };
             return self.write_shared(layout, part, span, share).await;
         }
-        let chunks = || chunk_projections(&*layout.grid, &layout.metadata.shape, part);
-        let kind = work(&*layout.grid, part, span.element);
+        let chunks = || chunk_projections(&*layout.chunks.grid, &layout.metadata.shape, part);
+        let kind = work(&*layout.chunks.grid, part, span.element);
         let counter = Counter::new(&self.options.progress, || chunks().count());
         // Chunks that other writers change all the time: the calling thread writes them, never one of the pool (decision
         // 0104).
@@ -204,8 +204,8 @@ impl ArrayCore {
         span: FieldBytes,
         share: impl Fn(ChunkProjection) -> (ChunkProjection, Shared),
     ) -> Result<()> {
-        let (options, kind) = (&self.options, work(&*layout.grid, part, span.element));
-        let chunks = || chunk_projections(&*layout.grid, &layout.metadata.shape, part);
+        let (options, kind) = (&self.options, work(&*layout.chunks.grid, part, span.element));
+        let chunks = || chunk_projections(&*layout.chunks.grid, &layout.metadata.shape, part);
         let counter = &Counter::new(&options.progress, || chunks().count());
         let write = |tile| {
             let (tile, shared) = share(tile);
@@ -287,7 +287,7 @@ impl ArrayCore {
         span: FieldBytes,
         old: Option<&dyn Snapshot>,
     ) -> Result<ExistingChunk> {
-        let edit = || layout.chain.edit(&tile.chunk_shape, &tile.within, old.is_some());
+        let edit = || layout.chunks.chain.edit(&tile.chunk_shape, &tile.within, old.is_some());
         if span.is_whole()
             && let Some(mut write) = self.decoding(edit)
         {
@@ -313,7 +313,7 @@ impl ArrayCore {
     ) -> Result<()> {
         let keep_fill = self.options.keep_fill_chunks;
         let is_all = tile.within.is_all(&tile.chunk_shape);
-        let parts = || layout.chain.encode_in_parts(part.clone());
+        let parts = || layout.chunks.chain.encode_in_parts(part.clone());
         if !is_all || parts().is_none() || !keep_fill && layout.is_fill(part) {
             let chunk = encode_whole(layout, tile, part, keep_fill)?;
             let stored = self.set_whole(key, chunk.as_deref().map(Payload::new)).await;
@@ -411,8 +411,7 @@ impl ArrayCore {
         keep: &Region,
         old: &Bytes,
     ) -> Result<Edited> {
-        let ChunkLayout { chain, repr, .. } = layout;
-        let repr = *repr;
+        let (chain, repr) = (&layout.chunks.chain, layout.chunks.repr);
         let mut chunk = zeroed(chunk_shape, repr.size(), "a chunk")?;
         let all = ResolvedSelection::all(chunk_shape);
         let var_buffer =
@@ -452,16 +451,16 @@ fn encode_whole<'a>(
         if is_left_out(part) {
             return Ok(None);
         }
-        return Ok(Some(layout.chain.encode(part.clone())?));
+        return Ok(Some(layout.chunks.chain.encode(part.clone())?));
     }
     // An edge chunk is stored whole; its overhang is fill (D-043, F-062, Z2-024).
     let padded = pad_edge_chunk(layout, tile, part, layout.span())?;
-    let chunk = View::new(&padded, &tile.chunk_shape, layout.repr.size())
+    let chunk = View::new(&padded, &tile.chunk_shape, layout.chunks.repr.size())
         .with_var_buffer(part.var_buffer());
     if is_left_out(&chunk) {
         return Ok(None);
     }
-    Ok(Some(Cow::Owned(layout.chain.encode(chunk)?.into_owned())))
+    Ok(Some(Cow::Owned(layout.chunks.chain.encode(chunk)?.into_owned())))
 }
 
 /// A whole chunk of fill with `part` merged into it.
@@ -491,7 +490,7 @@ fn merge_into_chunk(
     part: &View<'_>,
     keep_fill: bool,
 ) -> Result<MergedChunk> {
-    let (shape, size) = (&tile.chunk_shape, layout.repr.size());
+    let (shape, size) = (&tile.chunk_shape, layout.chunks.repr.size());
     // The old elements are in a variable-length buffer that is dropped after this attempt.
     let var_buffer = part.var_buffer().map(VarBuffer::fork);
     let var_buffer = var_buffer.as_ref();
@@ -513,7 +512,7 @@ fn merge_into_chunk(
             let mut chunk = zeroed(shape, size, "a chunk")?;
             let mut view = ViewMut::new(&mut chunk, shape, size).with_var_buffer(var_buffer);
             let (old, all) = (Cow::Borrowed(&old[..]), ResolvedSelection::all(shape));
-            layout.chain.decode_into(old, shape, &all, view.reborrow())?;
+            layout.chunks.chain.decode_into(old, shape, &all, view.reborrow())?;
             view.span(span.offset, span.size).scatter(&tile.within, part);
             chunk
         }
@@ -522,7 +521,7 @@ fn merge_into_chunk(
     if !keep_fill && layout.is_fill(&view) {
         return Ok(MergedChunk::Erased);
     }
-    Ok(MergedChunk::Stored(vec![SplicePart::New(layout.chain.encode(view)?.into_owned())]))
+    Ok(MergedChunk::Stored(vec![SplicePart::New(layout.chunks.chain.encode(view)?.into_owned())]))
 }
 
 /// The payload of a chunk whose copied bytes are those of `old`. A local store copies them while it writes; for others they

@@ -40,7 +40,7 @@ impl ArrayCore {
         layout: &Layout,
     ) -> Result<bool> {
         let spans: Vec<_> =
-            ordinals.iter().enumerate().map(|(axis, &o)| known.grid.span(axis, o)).collect();
+            ordinals.iter().enumerate().map(|(axis, &o)| known.chunks.grid.span(axis, o)).collect();
         let indices: Vec<i64> = spans.iter().map(|s| s.index).collect();
         let stored: Vec<u64> = spans.iter().map(|s| s.stored).collect();
         let keep = Region::new(spans.iter().zip(inside.intervals()).map(|(s, inside)| {

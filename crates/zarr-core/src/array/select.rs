@@ -28,7 +28,7 @@ impl ArrayCore {
     /// Cuts `region` along chunk borders into at most `parts` regions.
     pub fn write_plan(&self, region: impl Into<Selection>, parts: usize) -> Result<Vec<Region>> {
         let (layout, selected) = self.prepare(region)?;
-        let grid = &layout.grid;
+        let grid = &layout.chunks.grid;
         let Some(region) = selected.part.as_region().cloned() else {
             let why = "a plan is made of a region, one range of step 1 for each axis";
             return Err(self.at(AccessError::Argument(why.into())));
@@ -72,7 +72,7 @@ impl ArrayCore {
         layout: &ChunkLayout,
         ordinals: &[u64],
     ) -> Result<(Vec<i64>, Region)> {
-        let (grid, shape) = (&layout.grid, &layout.metadata.shape);
+        let (grid, shape) = (&layout.chunks.grid, &layout.metadata.shape);
         let counts: Vec<u64> = (0..shape.len()).map(|a| grid.count(a, shape[a])).collect();
         if ordinals.len() != counts.len()
             || ordinals.iter().zip(&counts).any(|(o, count)| o >= count)
@@ -92,7 +92,7 @@ impl ArrayCore {
 
     /// The ordinals of the chunks that a part touches, each once.
     pub fn chunks_of(&self, layout: &ChunkLayout, part: &ResolvedSelection) -> Vec<Vec<u64>> {
-        let chunks = chunk_projections(&*layout.grid, &layout.metadata.shape, part);
+        let chunks = chunk_projections(&*layout.chunks.grid, &layout.metadata.shape, part);
         chunks.map(|tile| tile.grid_index).collect()
     }
 }

@@ -21,14 +21,20 @@ use crate::view::View;
 /// Memory for cached shard indices of one array, in bytes, unless the options specify it (decision 0108).
 const INDEX_MEMORY: u64 = 64 << 20;
 
-/// The chain of codecs of chunks, their grid, and how elements are represented.
-pub(super) type Chunks = (Arc<CodecChain>, Arc<dyn ChunkGrid>, Repr);
+/// How chunks are stored.
+#[derive(Debug)]
+pub(crate) struct Chunks {
+    pub chain: CodecChain,
+    pub grid: Arc<dyn ChunkGrid>,
+    /// How elements are represented.
+    pub repr: Repr,
+}
 
 /// An array as it was when it was opened, or last changed through one of its handles.
 #[derive(Debug)]
 pub(crate) struct ArrayState {
     pub metadata: Arc<ArrayMetadata>,
-    chunks: Result<Chunks, Unsupported>,
+    chunks: Result<Arc<Chunks>, Unsupported>,
     prefix: StorePrefix,
     /// The fill value as an element of a view.
     pub fill: Vec<u8>,
@@ -56,7 +62,9 @@ impl ArrayState {
             Err(invalid) => return Err(invalid.into()),
         };
         let chunks = match (chain, &metadata.grid, metadata.data_type.repr()) {
-            (Ok(chain), Some(grid), Some(repr)) => Ok((Arc::new(chain), grid.clone(), repr)),
+            (Ok(chain), Some(grid), Some(repr)) => {
+                Ok(Arc::new(Chunks { chain, grid: grid.clone(), repr }))
+            }
             (Err(unsupported), ..) => Err(unsupported),
             (Ok(_), ..) => {
                 let (what, name) = ("chunk grid or data type", path.to_string());
@@ -82,13 +90,13 @@ impl ArrayState {
     }
 
     /// How its chunks are stored, or why they cannot be read here.
-    pub fn layout(self: &Arc<Self>) -> Result<ChunkLayout> {
-        let (chain, grid, repr) = self.supported()?.clone();
-        Ok(ChunkLayout { state: self.clone(), chain, grid, repr })
+    pub fn layout(self: Arc<Self>) -> Result<ChunkLayout> {
+        let chunks = self.supported()?.clone();
+        Ok(ChunkLayout { state: self, chunks })
     }
 
     /// An error if its chunks cannot be read here.
-    pub fn supported(&self) -> Result<&Chunks> {
+    pub fn supported(&self) -> Result<&Arc<Chunks>> {
         self.chunks.as_ref().map_err(|unsupported| MetadataError::from(unsupported.clone()).into())
     }
 
@@ -123,9 +131,7 @@ impl ArrayState {
 #[derive(Clone, Debug)]
 pub(crate) struct ChunkLayout {
     pub state: Arc<ArrayState>,
-    pub chain: Arc<CodecChain>,
-    pub grid: Arc<dyn ChunkGrid>,
-    pub repr: Repr,
+    pub chunks: Arc<Chunks>,
 }
 
 impl Deref for ChunkLayout {
@@ -139,7 +145,7 @@ impl Deref for ChunkLayout {
 impl ChunkLayout {
     /// All bytes of an element.
     pub fn span(&self) -> FieldBytes {
-        FieldBytes::of(self.repr)
+        FieldBytes::of(self.chunks.repr)
     }
 
     /// These bytes of the fill value.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{ArrayCore, ArrayState, ChunkLayout};
+use super::{ArrayCore, ArrayState};
 use crate::error::{Result, StoreError};
 use crate::grid::ChunkGrid;
 use crate::region::element_count;
@@ -43,8 +43,8 @@ impl ArrayCore {
     async fn all_stored(&self) -> Result<Vec<(StoreKey, Vec<u64>)>> {
         self.context.listable().map_err(|e| self.at(e))?;
         let state = self.state();
-        let ChunkLayout { grid, .. } = state.layout().map_err(|e| self.at(e))?;
-        self.stored(&state, &*grid, &state.metadata.shape).await
+        let grid = &state.supported().map_err(|e| self.at(e))?.grid;
+        self.stored(&state, &**grid, &state.metadata.shape).await
     }
 
     /// The keys of all stored chunks inside the grid of `shape`, and the chunks' ordinals.

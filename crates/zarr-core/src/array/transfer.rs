@@ -197,7 +197,7 @@ impl ArrayCore {
         place: &Region,
         elements: Input<'_, T>,
     ) -> Result<()> {
-        let layout = state.layout()?;
+        let layout = state.clone().layout()?;
         self.write_input(&layout, &place.into(), layout.span(), elements).await
     }
 
@@ -226,7 +226,7 @@ impl ArrayCore {
         bytes: Input<'_, u8>,
     ) -> Result<()> {
         let request = self.request(field, selection)?;
-        if request.layout.repr == Repr::Variable {
+        if request.layout.chunks.repr == Repr::Variable {
             let count = element_count(&request.shape).unwrap_or(u64::MAX);
             let cells = request.layout.cells_of_stream(&bytes, count).map_err(|e| self.at(e))?;
             let memory = match bytes {

@@ -104,7 +104,7 @@ impl ArrayCore {
         span: FieldBytes,
         out: &mut [T],
     ) -> Result<()> {
-        if layout.repr == Repr::Variable {
+        if layout.chunks.repr == Repr::Variable {
             self.read_cells(layout, part).await?.to_elements(out);
             return Ok(());
         }
@@ -123,7 +123,7 @@ impl ArrayCore {
         part: &ResolvedSelection,
         span: FieldBytes,
     ) -> Result<Vec<u8>> {
-        if layout.repr == Repr::Variable {
+        if layout.chunks.repr == Repr::Variable {
             return Ok(self.read_cells(layout, part).await?.to_stream());
         }
         let shape = part.shape();
@@ -153,11 +153,15 @@ impl ArrayCore {
         span: FieldBytes,
         mut out: Vec<T>,
     ) -> (Vec<T>, Result<()>) {
+        if self.reads_in_place() {
+            let result = self.read_lent(&layout, &part, span, &mut out).await;
+            return (out, result);
+        }
         let read = self.on_reader(move |core| async move {
             let result = core.read_lent(&layout, &part, span, &mut out).await;
             (out, result)
         });
-        read.await.unwrap_or_else(|e| (Vec::new(), Err(e)))
+        Box::pin(read).await.unwrap_or_else(|e| (Vec::new(), Err(e)))
     }
 
     /// Reads elements as native bytes; variable-length elements each after their length.
@@ -174,17 +178,23 @@ impl ArrayCore {
         read.await?
     }
 
-    /// The result of `work`: in place if the store is remote or this thread may block, else on a thread that may block. If
-    /// the future is dropped, the work begins no further chunk.
+    /// Whether the calling thread reads: the store is remote, or the thread may block.
+    fn reads_in_place(&self) -> bool {
+        self.is_remote() || may_block()
+    }
+
+    /// The result of `work`, on the calling thread if it reads, else on a thread that may block. If the future is dropped, the
+    /// work begins no further chunk.
     pub(super) async fn on_reader<T: Send + 'static, F: Future<Output = T>>(
         self: &Arc<Self>,
         work: impl FnOnce(Arc<ArrayCore>) -> F + Send + 'static,
     ) -> Result<T> {
         let core = self.clone();
-        if self.is_remote() || may_block() {
+        if self.reads_in_place() {
             return Ok(work(core).await);
         }
-        executor::off_thread(&self.options, move || work(core)).await
+        // Boxed: the future of work in place stays small.
+        Box::pin(executor::off_thread(&self.options, move || work(core))).await
     }
 
     /// Writes elements that the caller lends. Where the store is local, the calling thread must be one that may block.

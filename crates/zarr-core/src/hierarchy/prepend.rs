@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use super::array_node::ArrayNode;
 use super::resize::{NOT_COPIED, left_as_fill, longer_by, slab};
+use crate::array::ArrayState;
 use crate::array::compare_and_swap::MAX_ATTEMPTS;
 use crate::array::transfer::Input;
-use crate::array::{ArrayState, ChunkLayout};
 use crate::element::Element;
 use crate::error::{AccessError, Error, Result};
 use crate::format::Layout;
@@ -51,7 +51,7 @@ impl ArrayNode {
         for _ in 0..MAX_ATTEMPTS {
             let (old, seen) = self.read_state().await?;
             self.writeable(&old)?;
-            let ChunkLayout { grid, .. } = old.layout().map_err(|e| self.at(e))?;
+            let grid = &old.supported().map_err(|e| self.at(e))?.grid;
             let longer = longer_by(&old.metadata.shape, axis, count);
             let (new, more) = longer.map_err(|e| self.at(e))?;
             let grid = grid.grown_before(axis, more).ok_or_else(|| {
@@ -85,8 +85,8 @@ impl ArrayNode {
     async fn shrink_before(&self, grown: &Prepended) -> Result<bool> {
         let Prepended { state, place, axis, old, layout } = grown;
         let axis = *axis;
-        let known = state.layout()?;
-        let grid = &*known.grid;
+        let known = state.clone().layout()?;
+        let grid = &*known.chunks.grid;
         let shape = &state.metadata.shape;
         let added = place.intervals()[axis].end;
         if added > 0 {
@@ -99,9 +99,9 @@ impl ArrayNode {
                 return Ok(false);
             }
         }
-        let ChunkLayout { grid: was, .. } = old.layout()?;
+        let was = &old.supported()?.grid;
         let regrid = |document: &mut _| {
-            Ok(self.context.format.regrid(document, &old.metadata.shape, &*was)?)
+            Ok(self.context.format.regrid(document, &old.metadata.shape, &**was)?)
         };
         if self.edit_layout(layout, regrid).await?.is_none() {
             return Ok(false);

@@ -126,7 +126,7 @@ impl ArrayNode {
             if new == old {
                 return Ok(Reshaped { state, old, cut_off: Ok(()), copied: Ok(()) });
             }
-            if let Ok(ChunkLayout { grid, .. }) = state.layout()
+            if let Ok(grid) = state.supported().map(|chunks| &chunks.grid)
                 && let Some(axis) =
                     (0..new.len()).find(|&a| grid.reach(a).is_some_and(|reach| new[a] > reach))
             {
@@ -196,8 +196,8 @@ impl ArrayNode {
         new: &[u64],
         layout: &Layout,
     ) -> Result<bool> {
-        let Ok(known) = state.layout() else { return Ok(true) };
-        let grid = &*known.grid;
+        let Ok(known) = state.clone().layout() else { return Ok(true) };
+        let grid = &*known.chunks.grid;
         let mut chunks: Vec<Vec<u64>> = Vec::new();
         for axis in (0..old.len()).filter(|&axis| new[axis] > old[axis]) {
             // From the chunk that holds the first new coordinate.
@@ -219,8 +219,8 @@ impl ArrayNode {
         new: &[u64],
         layout: &Layout,
     ) -> Result<()> {
-        let Ok(known) = state.layout() else { return Ok(()) };
-        let grid = &*known.grid;
+        let Ok(known) = state.clone().layout() else { return Ok(()) };
+        let grid = &*known.chunks.grid;
         let reaches_out = |o: &[u64]| {
             let beyond = |axis: usize| {
                 let span = grid.span(axis, o[axis]);

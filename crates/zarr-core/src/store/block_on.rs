@@ -28,6 +28,7 @@ impl Wake for Sleeper {
 
 /// The result of a future, for which this thread sleeps as long as it takes. It must not need the runtime of the
 /// caller.
+#[inline]
 pub fn block_on<T>(future: impl Future<Output = T>) -> T {
     let _may_block = super::io_threads::allow_blocking();
     let mut future = pin!(future);
