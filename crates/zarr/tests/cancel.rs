@@ -7,20 +7,22 @@ use std::thread;
 use std::time::Duration;
 
 use zarr::store::{
-    ByteRange, Bytes, Capabilities, GetOptions, Got, Payload, Precondition, Snapshot,
-    SnapshotOptions, Store, StoreKey, SyncSnapshot, SyncStore, Version, async_trait, from_sync,
+    ByteRange, Bytes, GetOptions, Got, Payload, Precondition, SnapshotOptions, StoreKey,
+    SyncSnapshot, SyncStore, Version, from_sync,
 };
 use zarr::stores::MemoryStore;
 use zarr::{
     Array, CancelToken, ChunkProgress, Dialect, ErrorKind, Hierarchy, OpenOptions,
     ProgressCallback, Result, StoreError,
 };
+use zarr_testkit::Remote;
 
 /// Chunks of the array, and elements of each.
 const CHUNKS: u64 = 100;
 const LEN: u64 = 16;
 const THREADS: usize = 3;
-const IN_FLIGHT: usize = 5;
+/// Requests to a remote store that are under way, of a store that blocks.
+const IN_FLIGHT: usize = 8;
 
 /// Counts the calls for chunks, and cancels a token in one of them.
 #[derive(Debug, Default)]
@@ -93,47 +95,6 @@ impl SyncSnapshot for SlowSnapshot {
     }
     fn version(&self) -> Option<Version> {
         self.value.version()
-    }
-}
-
-/// The same behind a network.
-#[derive(Debug)]
-struct Remote(Arc<dyn Store>);
-
-#[async_trait]
-impl Store for Remote {
-    fn name(&self) -> String {
-        self.0.name()
-    }
-    fn capabilities(&self) -> Capabilities {
-        Capabilities { local: false, in_flight: IN_FLIGHT, ..self.0.capabilities() }
-    }
-    async fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> Result<Option<Got>, StoreError> {
-        self.0.get(key, how).await
-    }
-    async fn open(
-        &self,
-        key: &StoreKey,
-        how: SnapshotOptions<'_>,
-    ) -> Result<Option<Box<dyn Snapshot>>, StoreError> {
-        self.0.open(key, how).await
-    }
-    async fn put(
-        &self,
-        key: &StoreKey,
-        value: Option<Payload<'_>>,
-        only_if: Precondition<'_>,
-    ) -> Result<bool, StoreError> {
-        self.0.put(key, value, only_if).await
-    }
-    async fn create(
-        &self,
-        key: &StoreKey,
-        value: Payload<'_>,
-        absent: &[StoreKey],
-        leftovers: &[StoreKey],
-    ) -> Result<Option<StoreKey>, StoreError> {
-        self.0.create(key, value, absent, leftovers).await
     }
 }
 

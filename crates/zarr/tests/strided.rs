@@ -341,6 +341,23 @@ fn strided_memory_is_appended() {
 }
 
 #[test]
+fn threads_append_views_through_one_handle() {
+    let array = small("int32");
+    let [rows, columns] = array.shape()[..] else { panic!("it has two axes") };
+    let memory = vec![7; 4 * columns as usize];
+    let append = || {
+        for _ in 0..100 {
+            let view = View::strided(&memory, 0, &[1, columns], &[0, 4], 4).unwrap();
+            array.append_view(0, view).unwrap();
+        }
+    };
+    std::thread::scope(|scope| (0..4).for_each(|_| drop(scope.spawn(append))));
+    assert_eq!(array.shape(), [rows + 400, columns]);
+    let appended = array.read_bytes((rows.., ..)).unwrap();
+    assert!(appended.iter().all(|&byte| byte == 7), "an append is lost");
+}
+
+#[test]
 fn members_are_opened_with_one_look_at_each_document() {
     let store: Arc<dyn Store> = from_sync(MemoryStore::new());
     let format = zarr::format::of_dialect(Dialect::V3);

@@ -237,11 +237,12 @@ impl ArrayCore {
         }
         let size = request.span.size;
         let given = bytes.len();
-        if !given.is_multiple_of(size) {
+        let count = given.checked_div(size).filter(|_| given.is_multiple_of(size));
+        let count = count.ok_or_else(|| {
             let what = format!("{given} bytes are no whole number of elements of {size} bytes");
-            return Err(self.at(AccessError::Argument(what)));
-        }
-        self.check_count(&request.part.shape(), given / size)?;
+            self.at(AccessError::Argument(what))
+        })?;
+        self.check_count(&request.part.shape(), count)?;
         self.check_bytes(request.data_type(), &bytes)?;
         self.write_memory(&request, bytes, None).await
     }

@@ -145,8 +145,9 @@ impl ArrayCore {
 
     /// Refuses native elements that cannot make the array longer along `axis`.
     pub fn check_appended(&self, axis: usize, elements: &View<'_>) -> Result<()> {
-        let shape = self.state().metadata.shape.clone();
-        let (found, size) = (elements.shape(), elements.element_size());
+        // One state: another thread may change the shape at any time.
+        let layout = self.layout()?;
+        let (shape, found) = (&layout.metadata.shape, elements.shape());
         let fits = |a: usize| a == axis || shape[a] == found[a];
         if shape.len() != found.len() || !(0..shape.len()).all(fits) {
             let why = format!(
@@ -154,8 +155,7 @@ impl ArrayCore {
             );
             return Err(self.at(AccessError::Argument(why)));
         }
-        // The elements' type and size are those of the whole array.
-        let (layout, _) = self.request_of_view(Selection::from(..), &shape, size)?;
+        self.check_element_size(&layout, elements.element_size())?;
         self.check_view(&layout.metadata.data_type, elements)
     }
 
