@@ -93,16 +93,12 @@
 #![forbid(unsafe_code)]
 
 pub mod aio;
-mod copy;
-mod shorthand;
-
-pub use copy::{CopyOptions, Progress, copy};
-pub use shorthand::codec;
 pub use zarr_codecs as codecs;
 pub use zarr_core::*;
 #[cfg(feature = "nczarr")]
 pub use zarr_nczarr as nczarr;
 pub use zarr_stores as stores;
+pub use zarr_tools::*;
 
 /// Everything that this build brings: the core's data types, the codecs and the stores of its features.
 pub fn standard() -> Registry {
