@@ -114,3 +114,34 @@ fn keys_that_are_not_zarrs_are_listed_before_they_are_erased() -> Result<()> {
     }
     Ok(())
 }
+
+/// What a copy under way and a repair keep is in no tree, is no user's file, and gives no warning.
+#[test]
+fn folders_of_tools_are_no_nodes() -> Result<()> {
+    for dialect in DIALECTS {
+        let store = filled(dialect)?;
+        let before: Vec<_> = {
+            let hierarchy = Hierarchy::open(store.clone(), &options())?;
+            hierarchy.tree(NodePath::root())?.into_iter().map(|child| child.path).collect()
+        };
+        for folder in zarr::format::TOOL_FOLDERS {
+            for below in ["", "g/"] {
+                for name in ["zarr.json", ".zgroup", "x/zarr.json", "x/.zarray", "notes.txt"] {
+                    let key = StoreKey::new(format!("{below}{folder}/{name}"))?;
+                    store.to_sync().set(&key, Payload::new(b"{"))?;
+                }
+            }
+        }
+        let hierarchy = Hierarchy::open(store.clone(), &options())?;
+        let after: Vec<_> =
+            hierarchy.tree(NodePath::root())?.into_iter().map(|child| child.path).collect();
+        assert_eq!(after, before, "{dialect}");
+        assert_eq!(hierarchy.nodes(NodePath::root())?.len(), before.len(), "{dialect}");
+        assert!(hierarchy.foreign_keys(NodePath::root())?.is_empty(), "{dialect}");
+        hierarchy.consolidate()?;
+        assert!(hierarchy.check_consolidated()?.is_empty(), "{dialect}");
+        let warnings = hierarchy.warnings();
+        assert!(warnings.is_empty(), "{dialect}: {warnings:?}");
+    }
+    Ok(())
+}

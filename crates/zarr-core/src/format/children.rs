@@ -1,6 +1,7 @@
 //! Finds nodes by the keys that are stored.
 
 use super::interface::{Child, Documents};
+use super::names::TOOL_FOLDERS;
 use crate::error::StoreError;
 use crate::metadata::NodeKind;
 use crate::path::NodePath;
@@ -18,7 +19,7 @@ pub(super) fn kind_by_key<const N: usize>(
 }
 
 /// The possible children that the prefixes show; their documents decide (F-113, Z2-005). Reserved names are noted and
-/// left out (F-020, decision 0137).
+/// left out (F-020, decision 0137); the folders of tools are left out.
 pub(super) fn supposed_children(
     path: &NodePath,
     listing: &Listing,
@@ -26,7 +27,8 @@ pub(super) fn supposed_children(
     warnings: &mut Vec<String>,
 ) -> Vec<Child> {
     let mut children = Vec::new();
-    for name in listing.prefixes.iter().map(StorePrefix::name) {
+    let names = listing.prefixes.iter().map(StorePrefix::name);
+    for name in names.filter(|name| !TOOL_FOLDERS.contains(name)) {
         match path.child(name) {
             Ok(path) if !name.starts_with(reserved) => {
                 children.push(Child { path, kind: None, implicit: false });

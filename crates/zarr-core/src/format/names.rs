@@ -5,13 +5,21 @@ use crate::store::StoreKey;
 /// Documents of v2 and v3, of NCZarr, and what a writer that was killed may have left.
 const DOCUMENTS: [&str; 5] = ["zarr.json", ".zarray", ".zgroup", ".zattrs", ".zmetadata"];
 
+/// The folders of tools, which hold no nodes: copies under way, and what a repair moved away.
+pub const TOOL_FOLDERS: [&str; 2] = [".zarr-copy", ".zarr-quarantine"];
+
+/// Whether a key is below one of [`TOOL_FOLDERS`].
+pub fn is_tool_key(key: &StoreKey) -> bool {
+    key.parent().as_str().split('/').any(|folder| TOOL_FOLDERS.contains(&folder))
+}
+
 /// Whether the key of a document or of a chunk may look like this, in any dialect.
 ///
 /// A name of numbers only, such as `7` or `1.23`, counts as a chunk's, below any prefix.
 pub fn is_zarr_key(key: &StoreKey) -> bool {
-    let key = key.as_str();
-    let name = key.rsplit('/').next().unwrap_or_default();
-    let is_of_draft = (key.starts_with("meta/") || key.contains("/meta/"))
+    let text = key.as_str();
+    let name = text.rsplit('/').next().unwrap_or_default();
+    let is_of_draft = (text.starts_with("meta/") || text.contains("/meta/"))
         && [".array", ".group", ".array.json", ".group.json"].iter().any(|end| name.ends_with(end));
     DOCUMENTS.contains(&name)
         || name.starts_with(".ncz")
@@ -19,6 +27,7 @@ pub fn is_zarr_key(key: &StoreKey) -> bool {
         || name.starts_with(".zarr-tmp-")
         || is_of_draft
         || is_chunk(name)
+        || is_tool_key(key)
 }
 
 /// The last part of a chunk's key: `c`, `c0`, `0`, `c.1.2`, `c1.2`, `-1.2`.
@@ -55,6 +64,8 @@ mod tests {
             "a/c",
             "data/root/a/c0/1",
             "data/root/a/c0.-1",
+            ".zarr-copy/0123/plan.json",
+            "a/.zarr-quarantine/notes.txt",
         ] {
             assert!(is(key), "{key}");
         }
@@ -71,6 +82,7 @@ mod tests {
             "meta/root/notes.json",
             "a/-",
             "a/c.",
+            "a/.zarr-quarantine",
         ] {
             assert!(!is(key), "{key}");
         }
