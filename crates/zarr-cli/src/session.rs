@@ -73,6 +73,9 @@ pub(crate) struct Care {
     /// The same as --guard off, for file systems that do not lock
     #[arg(long)]
     pub no_lock: bool,
+    /// Wait for each write until the disk has it, so that a power cut takes nothing back
+    #[arg(long)]
+    pub sync: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -152,8 +155,11 @@ impl Session {
         let mut options = self.options()?.read_write().guard(guard);
         if care.no_lock {
             let without_locks =
-                |registry: &mut Registry| registry.scheme("file", open_without_locks);
+                |registry: &mut Registry| registry.scheme_with_options("file", open_without_locks);
             options.registry = Arc::new(Registry::clone(&self.registry).with(without_locks));
+        }
+        if care.sync {
+            options = options.store_option("sync", "true");
         }
         Ok(options)
     }
@@ -451,8 +457,10 @@ pub(crate) fn from(base: &NodePath, node: &NodePath) -> String {
 fn open_without_locks(
     url: &str,
     access: zarr::Access,
+    options: &[(String, String)],
 ) -> Result<Arc<dyn zarr::store::Store>, zarr::StoreError> {
-    zarr::stores::open_locking(url, access, false)
+    let without = [("locking".to_owned(), "false".to_owned())];
+    zarr::stores::open_file(url, access, &[options, &without].concat())
 }
 
 #[cfg(test)]

@@ -37,11 +37,13 @@
 mod filesystem;
 #[cfg(feature = "lmdb")]
 mod lmdb;
+#[cfg(any(feature = "filesystem", feature = "zip", feature = "lmdb"))]
+mod local;
 #[cfg(feature = "memory")]
 mod memory;
 #[cfg(any(feature = "s3", feature = "gcs", feature = "azure", feature = "http"))]
 mod object;
-#[cfg(any(feature = "filesystem", feature = "zip"))]
+#[cfg(any(feature = "filesystem", feature = "zip", feature = "lmdb"))]
 mod opened;
 #[cfg(any(
     feature = "filesystem",
@@ -59,7 +61,7 @@ mod wrap;
 mod zip;
 
 #[cfg(feature = "filesystem")]
-pub use filesystem::{FilesystemStore, open_locking};
+pub use filesystem::{FilesystemStore, open_file};
 #[cfg(feature = "lmdb")]
 pub use lmdb::LmdbStore;
 #[cfg(feature = "memory")]
@@ -111,10 +113,10 @@ macro_rules! stores {
 }
 
 stores! {
-    "filesystem" filesystem scheme: "file";
+    "filesystem" filesystem scheme_with_options: "file";
     "memory" memory scheme: "memory";
-    "zip" zip scheme: "zip";
-    "lmdb" lmdb scheme: "lmdb";
+    "zip" zip scheme_with_options: "zip";
+    "lmdb" lmdb scheme_with_options: "lmdb";
     "s3" object scheme_with_options: "s3";
     "s3" object scheme_with_options: "s3a";
     "gcs" object scheme_with_options: "gs";

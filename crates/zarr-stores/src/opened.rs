@@ -32,6 +32,14 @@ pub(crate) fn is_absence(e: &io::Error) -> bool {
     matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
+/// Makes a folder, and those above it that are not there; with `sync`, so that they outlast a power failure.
+pub(crate) fn make_folder(folder: &Path, sync: bool) -> io::Result<()> {
+    let absent: Vec<&Path> =
+        folder.ancestors().take_while(|above| sync && !above.exists()).collect();
+    fs::create_dir_all(folder)?;
+    absent.iter().filter_map(|made| made.parent()).try_for_each(sync_folder)
+}
+
 /// Makes the names in `folder` outlast a power failure; on systems where folders cannot be synchronised, does nothing.
 pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }

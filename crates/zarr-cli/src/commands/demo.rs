@@ -58,7 +58,7 @@ impl Demo {
         for (from, to, dialect) in [(&v2, &draft, Dialect::Draft), (&draft, &v3, Dialect::V3)] {
             writeln!(out, "$ zarr copy {from} {to} --to {dialect}")?;
             let source = open(session, from, "/")?;
-            let care = Care { guard: Guard::On, no_lock: false };
+            let care = Care { guard: Guard::On, no_lock: false, sync: false };
             let target = Target { target: to.clone(), path: "/".into() };
             let place = session.place(&target, Some(dialect.into()), dialect, &care)?;
             zarr::copy(&source, &place.hierarchy, &place.path, &CopyOptions::default())?;

@@ -69,6 +69,10 @@ impl Store for FromSync {
         self.0.name()
     }
 
+    fn public_options(&self) -> Vec<(String, String)> {
+        self.0.public_options()
+    }
+
     fn capabilities(&self) -> Capabilities {
         Capabilities { local: true, in_flight: io_threads::THREADS, ..self.0.capabilities() }
     }

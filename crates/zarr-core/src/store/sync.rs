@@ -16,6 +16,11 @@ pub trait SyncStore: Debug + Send + Sync + 'static {
     /// Its name in messages: its URL, if it has one.
     fn name(&self) -> String;
 
+    /// The options that it was opened with, but for secrets.
+    fn public_options(&self) -> Vec<(String, String)> {
+        Vec::new()
+    }
+
     /// What it can do; [`Capabilities::local`] and [`Capabilities::in_flight`] do not count.
     fn capabilities(&self) -> Capabilities;
 

@@ -14,7 +14,7 @@ use zarr_core::store::{Result, StorePrefix};
 use super::lock::{self, Held, Mode};
 use super::path::{LOCK, flaw, is_own};
 use super::{FilesystemStore, not_locked};
-use crate::opened::{is_absence, sync_folder};
+use crate::opened::is_absence;
 
 /// What went wrong on the way.
 enum Failure {
@@ -40,7 +40,8 @@ pub(super) fn erase_prefix(store: &FilesystemStore, prefix: &StorePrefix) -> Res
 pub(super) fn erase_link(store: &FilesystemStore, prefix: &StorePrefix) -> Result<bool> {
     let link = link(store, prefix)?;
     if let Some(link) = &link {
-        unlink(link).map_err(StoreError::io("erase", prefix))?;
+        let unlinked = unlink(link).and_then(|()| store.sync_folder(link.parent()));
+        unlinked.map_err(StoreError::io("erase", prefix))?;
     }
     Ok(link.is_some())
 }
@@ -60,7 +61,10 @@ fn erase_below(store: &FilesystemStore, folder: &Path) -> Result<(), Failure> {
         Err(e) => return Err(e.into()),
         Ok(metadata) if metadata.is_dir() => erase_folder(store, folder)?,
         // Of a link to a folder the link goes. A file there is a key, and not below the prefix.
-        Ok(metadata) if metadata.is_symlink() && folder.is_dir() => unlink(folder)?,
+        Ok(metadata) if metadata.is_symlink() && folder.is_dir() => {
+            unlink(folder)?;
+            store.sync_folder(folder.parent())?;
+        }
         Ok(_) => return Ok(()),
     }
     for above in folder.ancestors().skip(1) {
@@ -132,9 +136,7 @@ fn erase_folder(store: &FilesystemStore, folder: &Path) -> Result<(), Failure> {
     for file in &now.files {
         unlink(file)?;
     }
-    if store.sync {
-        sync_folder(folder)?;
-    }
+    store.sync_folder(Some(folder))?;
     if folder != store.root && now.folders.is_empty() && !now.foreign {
         match held {
             // Never another's lock file: one that was made concurrently keeps the folder.

@@ -14,7 +14,7 @@ use zarr_core::store::{
 use super::lock::{Held, Mode};
 use super::staged::Staged;
 use super::{FilesystemStore, not_locked, path};
-use crate::opened::{is_absence, sync_folder};
+use crate::opened::{is_absence, make_folder};
 
 /// How often a writer begins anew because someone erased its folder under it.
 const ATTEMPTS: u32 = 1000;
@@ -269,10 +269,13 @@ impl KeyPath<'_> {
                                    create the array without purging";
                         return Err(place.failed(io::Error::other(why)));
                     }
-                    Some(link) => match fs::remove_file(link) {
-                        Err(e) if !is_absence(&e) => return Err(place.failed(e)),
-                        _ => {}
-                    },
+                    Some(link) => {
+                        let removed = match fs::remove_file(link) {
+                            Err(e) if !is_absence(&e) => Err(e),
+                            _ => self.store.sync_folder(link.parent()),
+                        };
+                        removed.map_err(|e| place.failed(e))?;
+                    }
                 }
             }
             Ok(self.rename_into(staged)?.map(|()| None))
@@ -301,10 +304,13 @@ impl KeyPath<'_> {
     /// Writes `value` beside its place. `None`: the folder had to be made first, or vanished.
     fn stage(&self, value: &Payload<'_>) -> Result<Option<Staged>> {
         self.store.written.note(self.folder());
-        match Staged::write(self.folder(), value, self.store.sync) {
-            Ok(staged) => return Ok(Some(staged)),
-            Err(e) if e.kind() != ErrorKind::NotFound => return Err(self.failed(e)),
-            Err(_) => {}
+        let sync = self.store.options.sync;
+        if !sync || self.store.written.is_durable(self.folder()) {
+            match Staged::write(self.folder(), value, sync) {
+                Ok(staged) => return Ok(Some(staged)),
+                Err(e) if e.kind() != ErrorKind::NotFound => return Err(self.failed(e)),
+                Err(_) => {}
+            }
         }
         match self.make_folder() {
             // Both can be what is left of a folder that another thread made or erased concurrently.
@@ -315,14 +321,15 @@ impl KeyPath<'_> {
         }
     }
 
+    /// With `sync`, the names of all folders from the root's down outlast a power failure, whichever writer made them.
     fn make_folder(&self) -> io::Result<()> {
-        fs::create_dir_all(self.folder())?;
-        if self.store.sync {
-            let made = self.folder().ancestors();
-            for folder in made.take_while(|folder| folder.starts_with(&self.store.root)) {
-                sync_folder(folder)?;
+        make_folder(self.folder(), self.store.options.sync)?;
+        if self.store.options.sync {
+            let within = |folder: &&Path| folder.starts_with(&self.store.root);
+            for folder in self.folder().ancestors().take_while(within) {
+                self.store.sync_folder(folder.parent())?;
             }
-            self.store.root.parent().map_or(Ok(()), sync_folder)?;
+            self.store.written.note_durable(self.folder());
         }
         Ok(())
     }
@@ -350,11 +357,7 @@ impl KeyPath<'_> {
     }
 
     fn sync_folder(&self) -> Result<()> {
-        if self.store.sync {
-            sync_folder(self.folder()).map_err(|e| self.failed(e))
-        } else {
-            Ok(())
-        }
+        self.store.sync_folder(Some(self.folder())).map_err(|e| self.failed(e))
     }
 
     /// Whether there is something to erase: a folder, or a link to one, is not.

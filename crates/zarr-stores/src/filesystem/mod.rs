@@ -24,7 +24,8 @@ use self::lock::{Held, Mode};
 #[cfg(feature = "cache")]
 pub(crate) use self::staged::Staged;
 use self::tidy::Written;
-use crate::opened::is_absence;
+use crate::local::LocalOptions;
+use crate::opened::{is_absence, sync_folder};
 use crate::url;
 
 /// A folder; its keys are the paths of the files below it, and its values what they hold.
@@ -68,8 +69,7 @@ use crate::url;
 #[derive(Clone, Debug)]
 pub struct FilesystemStore {
     root: PathBuf,
-    locking: bool,
-    sync: bool,
+    options: LocalOptions,
     access: Access,
     written: Arc<Written>,
 }
@@ -83,8 +83,7 @@ impl FilesystemStore {
         let root = root.into();
         FilesystemStore {
             root: std::path::absolute(&root).unwrap_or(root),
-            locking: true,
-            sync: false,
+            options: LocalOptions::default(),
             access: Access::ReadWrite,
             written: Arc::default(),
         }
@@ -104,13 +103,14 @@ impl FilesystemStore {
     /// name the folder by the same path. For file systems that refuse locks, when no other process
     /// writes there.
     pub fn locking(mut self, locking: bool) -> Self {
-        self.locking = locking;
+        self.options.locking = locking;
         self
     }
 
-    /// Whether each write waits until the disk has it; none does unless told to.
+    /// Whether each change waits until the disk has it; none does unless this is set. Then a change that has returned outlasts a
+    /// power failure, with the folders that were made for it, and none leaves a value torn.
     pub fn sync(mut self, sync: bool) -> Self {
-        self.sync = sync;
+        self.options.sync = sync;
         self
     }
 
@@ -151,6 +151,11 @@ impl FilesystemStore {
         }
     }
 
+    /// With `sync`, makes the names in a folder outlast a power failure.
+    fn sync_folder(&self, folder: Option<&Path>) -> io::Result<()> {
+        folder.filter(|_| self.options.sync).map_or(Ok(()), sync_folder)
+    }
+
     fn writable(&self) -> Result<()> {
         match self.access {
             Access::ReadOnly => Err(StoreError::ReadOnly),
@@ -161,7 +166,7 @@ impl FilesystemStore {
     /// Waits for the lock of `folder`, if the caller needs one; `None` if the folder does not exist.
     fn lock(&self, folder: &Path, mode: Option<Mode>) -> io::Result<Option<Held>> {
         let Some(mode) = mode else { return Ok(Some(Held::Nothing)) };
-        if !self.locking {
+        if !self.options.locking {
             return Ok(Some(lock::lock_in_process(folder, mode)));
         }
         let held = lock::lock(folder, mode)?;
@@ -171,27 +176,32 @@ impl FilesystemStore {
     }
 }
 
-/// Opens a `file://` URL or a path: a folder, or an archive if a file on the way is named like one.
-pub(crate) fn open(url: &str, access: Access) -> Result<Arc<dyn Store>> {
-    open_locking(url, access, true)
-}
+pub(crate) use self::open_file as open;
 
-/// The store that a `file://` URL or a path names: a folder, whose writers take the system's locks or not, or an
-/// archive if a file on the way is named like one.
+/// The store that a `file://` URL or a path names: a folder, or an archive or LMDB file if a file on the way is named like one.
+/// The options are `sync`, `true` for [`FilesystemStore::sync`] or `LmdbStore::sync`, and `locking`, `false` for a folder without
+/// locks.
 ///
 /// # Errors
 /// [`StoreError::InvalidUrl`] for a URL that names nothing of this machine, or a store that was left out of this
 /// build; the store's own.
-pub fn open_locking(url: &str, access: Access, locking: bool) -> Result<Arc<dyn Store>> {
+pub fn open_file(
+    url: &str,
+    access: Access,
+    options: &[(String, String)],
+) -> Result<Arc<dyn Store>> {
     let path = url::to_path(url)?;
     match url::store_on_the_way(&path).map(|(kind, ..)| kind) {
-        None => Ok(from_sync(FilesystemStore::new(path).access(access).locking(locking))),
+        None => {
+            let options = LocalOptions::parse(url, options)?;
+            Ok(from_sync(FilesystemStore { options, ..FilesystemStore::new(path).access(access) }))
+        }
         #[cfg(feature = "zip")]
-        Some(url::Kind::Zip) => crate::zip::open(url, access),
+        Some(url::Kind::Zip) => crate::zip::open(url, access, options),
         #[cfg(not(feature = "zip"))]
         Some(url::Kind::Zip) => Err(crate::left_out(url, "zip")),
         #[cfg(feature = "lmdb")]
-        Some(url::Kind::Lmdb) => crate::lmdb::open(url, access),
+        Some(url::Kind::Lmdb) => crate::lmdb::open(url, access, options),
         #[cfg(not(feature = "lmdb"))]
         Some(url::Kind::Lmdb) => Err(crate::left_out(url, "lmdb")),
     }
@@ -200,6 +210,10 @@ pub fn open_locking(url: &str, access: Access, locking: bool) -> Result<Arc<dyn 
 impl SyncStore for FilesystemStore {
     fn name(&self) -> String {
         url::from_path(&self.root)
+    }
+
+    fn public_options(&self) -> Vec<(String, String)> {
+        self.options.public()
     }
 
     fn capabilities(&self) -> Capabilities {

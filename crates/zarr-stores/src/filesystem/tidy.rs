@@ -34,6 +34,8 @@ struct Folders {
     written: HashSet<OsString>,
     /// In these, this handle has looked for files of dead writers. It does so once.
     searched: HashSet<OsString>,
+    /// The names of these, and of the folders above them, outlast a power failure.
+    durable: HashSet<OsString>,
 }
 
 impl Written {
@@ -55,9 +57,26 @@ impl Written {
         }
     }
 
+    /// Whether this handle made the names of `folder` and of those above it outlast a power failure, since it was last tidied.
+    pub fn is_durable(&self, folder: &Path) -> bool {
+        self.folders().durable.contains(folder.as_os_str())
+    }
+
+    /// Notes that it did.
+    pub fn note_durable(&self, folder: &Path) {
+        let mut folders = self.folders();
+        if folders.durable.len() >= MOST {
+            folders.durable.clear();
+        }
+        folders.durable.insert(folder.as_os_str().to_owned());
+    }
+
     /// Removes from all folders that were noted the lock files, as far as no other handle holds them, and the files of dead writers.
     pub fn tidy(&self) {
-        let written = mem::take(&mut self.folders().written);
+        let mut folders = self.folders();
+        folders.durable.clear();
+        let written = mem::take(&mut folders.written);
+        drop(folders);
         for folder in written {
             let stays = remove_lock(Path::new(&folder));
             let mut folders = self.folders();

@@ -18,6 +18,8 @@ use heed::{CommitOrAbort, Database, EnvFlags, EnvOpenOptions, MdbError, RoTxn, R
 use zarr_core::store::Payload;
 use zarr_core::sync;
 
+use crate::opened::{make_folder, sync_folder};
+
 /// An error of LMDB or the system.
 pub(super) type Failed = heed::Error;
 
@@ -95,7 +97,7 @@ impl Env {
         static OPEN: Mutex<Option<OpenFiles>> = Mutex::new(None);
         let process = process::id();
         let above = if in_folder { Some(path) } else { path.parent() };
-        above.map_or(Ok(()), fs::create_dir_all)?;
+        above.map_or(Ok(()), |above| make_folder(above, true))?;
         let path = if in_folder || path.exists() { path.canonicalize()? } else { path.to_owned() };
         let mut open = sync::lock(&OPEN);
         let open = open.get_or_insert_default();
@@ -139,7 +141,7 @@ impl Env {
             usize::try_from(is.saturating_mul(4)).unwrap_or(MAP).next_multiple_of(MAP).max(MAP);
         let map = map.unwrap_or(roomy);
         options.map_size(map).max_readers(READERS);
-        make_files(path, in_folder);
+        make_files(path, in_folder)?;
         let mut tries = 0;
         let env = loop {
             // SAFETY: the flags are none that take LMDB's own locks or checks away. The file may be changed by
@@ -270,7 +272,7 @@ impl Env {
 
 /// Makes the files of an LMDB file that are not there, so that the process's umask decides who may use them. LMDB makes
 /// them only for their owner.
-fn make_files(path: &Path, in_folder: bool) {
+fn make_files(path: &Path, in_folder: bool) -> io::Result<()> {
     let files = if in_folder {
         [path.join("data.mdb"), path.join("lock.mdb")]
     } else {
@@ -278,10 +280,13 @@ fn make_files(path: &Path, in_folder: bool) {
         lock.push("-lock");
         [path.to_owned(), lock.into()]
     };
-    for file in files {
-        // Where that fails, LMDB will say why; a file system that is read-only needs none.
-        let _ = fs::File::options().write(true).create_new(true).open(file);
+    // Where that fails, LMDB will say why; a file system that is read-only needs none.
+    let make = |file: &PathBuf| fs::File::options().write(true).create_new(true).open(file).is_ok();
+    if files.iter().filter(|file| make(file)).count() == 0 {
+        return Ok(());
     }
+    // Their names outlast a power failure.
+    files[0].parent().map_or(Ok(()), sync_folder)
 }
 
 /// The error of a process that was forked off and uses a file that its parent opened.

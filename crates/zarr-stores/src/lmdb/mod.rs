@@ -15,6 +15,7 @@ use zarr_core::store::{
 use zarr_core::{Access, StoreError};
 
 use self::env::{Change, Env, Failed, KeysView, ReadTransaction};
+use crate::local::LocalOptions;
 use crate::url;
 
 /// An LMDB file; its keys are the main database's, its values what they hold. zarr-python's `LMDBStore` reads and
@@ -22,7 +23,7 @@ use crate::url;
 ///
 /// Each operation is a transaction: readers see the values of one moment, and one writer at a time, among all
 /// processes, changes a key, all at once. After a crash of the process everything is there that was set; after a
-/// power failure the last writes may be missing, unless [`SyncStore::flush`] came after them.
+/// power failure the last writes may be missing, unless [`SyncStore::flush`] came after them or [`LmdbStore::sync`] is set.
 ///
 /// Handles of one file in a process share it. A process that was forked off cannot use its parent's: every call gets
 /// an error that says so, and it may not open that file either. Do not put the file on a network's file system.
@@ -48,6 +49,7 @@ pub struct LmdbStore {
     /// What all keys begin with: empty, or ending in `/`.
     below: Box<str>,
     map: Option<usize>,
+    options: LocalOptions,
     env: Arc<OnceLock<Arc<Env>>>,
 }
 
@@ -67,6 +69,7 @@ impl LmdbStore {
             access: Access::ReadWrite,
             below: "".into(),
             map: None,
+            options: LocalOptions::default(),
             env: Arc::default(),
         }
     }
@@ -74,6 +77,12 @@ impl LmdbStore {
     /// What may be done; [`Access::ReadOnly`] answers every write with [`StoreError::ReadOnly`].
     pub fn access(mut self, access: Access) -> Self {
         self.access = access;
+        self
+    }
+
+    /// Whether each change waits until the disk has it, instead of the flush; none does unless this is set.
+    pub fn sync(mut self, sync: bool) -> Self {
+        self.options.sync = sync;
         self
     }
 
@@ -145,7 +154,11 @@ impl LmdbStore {
             return Err(StoreError::ReadOnly);
         }
         let env = self.made().map_err(StoreError::io(operation, key))?;
-        env.write(change).map_err(StoreError::io(operation, key))
+        let written = env.write(change).and_then(|done| {
+            // The data of a transaction is on the disk already; the page that makes it the newest is not.
+            if self.options.sync { env.sync().map(|()| done) } else { Ok(done) }
+        });
+        written.map_err(StoreError::io(operation, key))
     }
 }
 
@@ -155,7 +168,12 @@ pub(crate) fn holds_lmdb(folder: &Path) -> bool {
 }
 
 /// `lmdb:///path/to/x.lmdb`, or a path into such a file or folder; what follows its name is a prefix in it.
-pub(crate) fn open(url: &str, access: Access) -> Result<Arc<dyn Store>> {
+pub(crate) fn open(
+    url: &str,
+    access: Access,
+    options: &[(String, String)],
+) -> Result<Arc<dyn Store>> {
+    let options = LocalOptions::parse(url, options)?;
     let path = match url.split_once("://") {
         Some(("lmdb", path)) => url::to_path(&format!("file://{path}"))?,
         _ => url::to_path(url)?,
@@ -164,7 +182,7 @@ pub(crate) fn open(url: &str, access: Access) -> Result<Arc<dyn Store>> {
         Some((_, path, inside)) => (path, StorePrefix::new(inside)?),
         None => (path, StorePrefix::root()),
     };
-    Ok(from_sync(LmdbStore::open(path).access(access).below(&below)))
+    Ok(from_sync(LmdbStore { options, ..LmdbStore::open(path).access(access).below(&below) }))
 }
 
 impl SyncStore for LmdbStore {
@@ -172,6 +190,10 @@ impl SyncStore for LmdbStore {
         let path = url::from_path(&self.path);
         let path = path.strip_prefix("file").unwrap_or(&path);
         format!("lmdb{path}/{}", self.below).trim_end_matches('/').to_owned()
+    }
+
+    fn public_options(&self) -> Vec<(String, String)> {
+        self.options.public()
     }
 
     fn capabilities(&self) -> Capabilities {

@@ -44,8 +44,9 @@ impl Default for Settings {
     }
 }
 
-/// Options that the library itself takes.
-const OWN: &str = "in_flight max_retries max_listed read_timeout forbidden_is_absent retry_timeout";
+/// Options that the library itself takes; `sync` is so in any case, since a server answers when it has stored a value.
+const OWN: &str =
+    "sync in_flight max_retries max_listed read_timeout forbidden_is_absent retry_timeout";
 
 /// Options of the servers' builders that are no secret, without `aws_`, `azure_` or `google_` before them.
 const PUBLIC: &str = "

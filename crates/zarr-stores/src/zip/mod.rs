@@ -25,6 +25,7 @@ use self::archive::{Archive, Value};
 pub use self::remote::RemoteZipStore;
 pub(crate) use self::remote::open_chain;
 use self::staging::Staging;
+use crate::local::LocalOptions;
 use crate::url;
 
 /// A zip archive; its keys are the names of its entries, and its values what they hold.
@@ -142,7 +143,13 @@ impl ZipStore {
 }
 
 /// `zip:///path/to/x.zip`, or a path into an archive; what follows the file's name is a folder in it.
-pub(crate) fn open(url: &str, access: Access) -> Result<Arc<dyn Store>> {
+pub(crate) fn open(
+    url: &str,
+    access: Access,
+    options: &[(String, String)],
+) -> Result<Arc<dyn Store>> {
+    // A flush syncs in any case.
+    LocalOptions::parse(url, options)?;
     let Some(("zip", path)) = url.split_once("://") else { return open_folder(url, "", access) };
     let url = format!("file://{path}");
     let path = url::to_path(&url)?;

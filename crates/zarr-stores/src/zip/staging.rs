@@ -14,7 +14,7 @@ use zip::{CompressionMethod, ZipArchive, ZipWriter};
 use super::archive::{Archive, broken, damaged};
 use super::output::Output;
 use super::positioned::Positioned;
-use crate::opened::{is_still_at, sync_folder};
+use crate::opened::{is_still_at, make_folder, sync_folder};
 
 /// What is appended to the archive's name.
 const PART: &str = ".zarr-part";
@@ -107,7 +107,7 @@ impl Staging {
     /// [`ErrorKind::WouldBlock`] if another writer has begun; whatever the system said. No file is left then.
     pub fn begin(path: &Path, folder: &str) -> io::Result<(Staging, Archive)> {
         if let Some(above) = path.parent() {
-            fs::create_dir_all(above)?;
+            make_folder(above, true)?;
         }
         let part = lock(path)?;
         // What a killed writer left.
