@@ -11,6 +11,16 @@ pub(crate) struct Progress(ProgressBar);
 impl Progress {
     /// A bar for `total` bytes. With `hidden`, or in a pipe, nothing is shown.
     pub fn of_bytes(total: u64, hidden: bool) -> Progress {
+        let template = "{wide_msg} {bar:30} {bytes}/{total_bytes} {bytes_per_sec} {eta}";
+        Progress::new(total, hidden, template)
+    }
+
+    /// A bar for values of a store.
+    pub fn of_values(hidden: bool) -> Progress {
+        Progress::new(0, hidden, "{wide_msg} {bar:30} {human_pos}/{human_len} values {eta}")
+    }
+
+    fn new(total: u64, hidden: bool, template: &str) -> Progress {
         let shown = io::stderr().is_terminal() && !hidden;
         let target = if shown {
             ProgressDrawTarget::stderr_with_hz(10)
@@ -18,7 +28,6 @@ impl Progress {
             ProgressDrawTarget::hidden()
         };
         let bar = ProgressBar::with_draw_target(Some(total), target);
-        let template = "{wide_msg} {bar:30} {bytes}/{total_bytes} {bytes_per_sec} {eta}";
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }

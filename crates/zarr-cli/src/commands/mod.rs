@@ -13,6 +13,7 @@ mod netcdf;
 mod put;
 mod rm;
 mod tree;
+mod validate;
 
 use std::io::Write;
 
@@ -37,6 +38,7 @@ pub(crate) enum Command {
     Gen(generate::Generate),
     Consolidate(consolidate::Consolidate),
     Rm(rm::Rm),
+    Validate(validate::Validate),
     Demo(demo::Demo),
 }
 
@@ -53,6 +55,7 @@ pub(crate) fn run(command: &Command, session: &Session, out: Out<'_>) -> Result<
         Command::Gen(generate) => generate.run(session),
         Command::Consolidate(consolidate) => consolidate.run(session, out),
         Command::Rm(rm) => rm.run(session),
+        Command::Validate(validate) => validate.run(session, out),
         Command::Demo(demo) => demo.run(session, out),
     }
 }

@@ -42,7 +42,7 @@ fn lock() -> MutexGuard<'static, Budget> {
 }
 
 /// Does work under a limit; see [`Limits::decoded`].
-pub(crate) fn limited<T>(limit: u64, work: impl FnOnce() -> T) -> T {
+pub fn limited<T>(limit: u64, work: impl FnOnce() -> T) -> T {
     struct Restore(Option<u64>);
     impl Drop for Restore {
         fn drop(&mut self) {

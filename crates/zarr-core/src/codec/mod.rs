@@ -16,6 +16,8 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
+#[doc(hidden)]
+pub use self::budget::limited;
 pub use self::budget::most_encoded;
 pub use self::chain::CodecChain;
 pub use self::convert::{bytes_codec, convert_codecs};

@@ -62,6 +62,12 @@ macro_rules! handles {
                 self.context.format.name()
             }
 
+            /// Where its documents are stored, and how they become the model.
+            #[doc(hidden)]
+            pub fn format(&self) -> &Arc<dyn Format> {
+                &self.context.format
+            }
+
             /// The store of its keys and values.
             pub fn store(&self) -> &Arc<dyn Store> {
                 self.context.unguarded_store()

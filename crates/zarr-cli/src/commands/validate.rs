@@ -1,0 +1,139 @@
+//! Finds what is wrong with a hierarchy.
+
+use clap::Args;
+use zarr::validate::{Level, Problem, Report, ValidateOptions, ValidateProgress};
+use zarr::{Json, Object, OpenOptions};
+
+use super::Out;
+use crate::failure::Failure;
+use crate::human;
+use crate::progress::Progress;
+use crate::session::{Session, Target, netcdf_url, url};
+
+/// Find what is wrong: documents, keys, indices of shards, chunks that do not decode
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  zarr validate data.zarr
+  zarr validate data.zarr --level keys
+  zarr validate data.zarr --path ocean --expect-complete
+  zarr validate s3://bucket/data.zarr --json > report.json
+
+Levels, each with those before: meta reads the documents, keys lists the store, index reads the indices of shards,
+data decodes every chunk. Notes are no problems; -q leaves them out.
+
+With --json, one document is printed: {\"problems\": [{\"path\", \"key\", \"kind\", \"message\", ...}], \"notes\": [...],
+\"checked\": {...}}. The repository's docs/validating.md lists the kinds.
+
+Exit codes: 0 nothing is wrong; 1 something is; 3 no Zarr data are there; 5 the store could not be read.")]
+pub(crate) struct Validate {
+    #[command(flatten)]
+    target: Target,
+    /// How deep to look: meta, keys, index or data
+    #[arg(long, value_name = "LEVEL", default_value = "data")]
+    level: Level,
+    /// Take a chunk that is not stored for a problem
+    #[arg(long)]
+    expect_complete: bool,
+    /// Leave out notes
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+impl Validate {
+    pub fn run(&self, session: &Session, out: Out<'_>) -> Result<(), Failure> {
+        let (url, options) = self.place(session)?;
+        let bar = Progress::of_values(session.is_json());
+        let show = |progress: &ValidateProgress| {
+            bar.total(progress.total);
+            bar.done(progress.done);
+        };
+        let how =
+            ValidateOptions::new(self.level).expect_complete(self.expect_complete).progress(&show);
+        // Notes follow the problems in the document.
+        let mut notes = Vec::new();
+        let mut written = Ok(());
+        let mut count = 0u64;
+        if session.is_json() {
+            // Nothing is printed before the target is known to be there.
+            let mut begun = false;
+            let report =
+                zarr::validate::validate(&url, &self.target.path, &options, &how, &mut |p| {
+                    if p.kind.is_note() {
+                        if !self.quiet {
+                            notes.push(p.to_json());
+                        }
+                    } else if written.is_ok() {
+                        let before = if begun { ",\n" } else { "{\"problems\": [\n" };
+                        begun = true;
+                        written = write!(out, "{before}{}", p.to_json());
+                    }
+                })?;
+            written?;
+            write!(out, "{}", if begun { "\n]" } else { "{\"problems\": []" })?;
+            let rest = Object::new()
+                .with("notes", Json::Array(notes))
+                .with("level", self.level.name())
+                .with("checked", report.to_json());
+            let rest = Json::from(rest).to_string();
+            writeln!(out, ", {}", rest.trim_start_matches('{'))?;
+            return if report.is_sound() { Ok(()) } else { Err(Failure::Told(1)) };
+        }
+        let report = zarr::validate::validate(&url, &self.target.path, &options, &how, &mut |p| {
+            if written.is_ok() && !(self.quiet && p.kind.is_note()) {
+                count += 1;
+                written = writeln!(out, "{}", line(p));
+            }
+        })?;
+        written?;
+        drop(bar);
+        if report.is_sound() {
+            writeln!(out, "nothing is wrong: {}", checked(&report, self.level))?;
+            return Ok(());
+        }
+        let problems = human::plural(report.problems, "problem");
+        Err(Failure::No(format!("{problems} in {url}; {}", checked(&report, self.level))))
+    }
+
+    /// The URL and the options of the target, with characters in the encoding that its writer used.
+    fn place(&self, session: &Session) -> Result<(String, OpenOptions), Failure> {
+        let options = session.options()?;
+        let (url, options) = match netcdf_url(&self.target.target)? {
+            Some(url) => url.hierarchy(&options)?,
+            None => (url(&self.target.target), options),
+        };
+        let node = zarr::open_with(&url, &options).ok();
+        let narrow = node.and_then(|node| zarr::nczarr::narrow_characters(&node, &options));
+        Ok((url, narrow.unwrap_or(options)))
+    }
+}
+
+/// A problem as a line: where, what, clause, what to do.
+fn line(problem: &Problem) -> String {
+    let severity = if problem.kind.is_note() { "note: " } else { "" };
+    let key = problem.key.as_ref().filter(|key| !key.is_empty());
+    let key = key.map_or(String::new(), |key| format!(", `{key}`"));
+    let clause = problem.clause.map_or(String::new(), |clause| format!(" [{clause}]"));
+    let (path, kind, message) = (&problem.path, problem.kind, &problem.message);
+    let text =
+        format!("{severity}{path}{key}: {kind}: {message}{clause}; {}", problem.kind.remedy());
+    // A name may have any character; a problem has one line.
+    text.chars()
+        .map(|c| if c.is_control() { c.escape_debug().to_string() } else { c.into() })
+        .collect()
+}
+
+/// What was looked at.
+fn checked(report: &Report, level: Level) -> String {
+    let mut parts = vec![human::plural(report.nodes, "node"), human::plural(report.keys, "key")];
+    if report.chunks > 0 {
+        parts.push(human::plural(report.chunks, "chunk"));
+    }
+    if report.inner_chunks > 0 {
+        parts.push(human::plural(report.inner_chunks, "inner chunk"));
+    }
+    if report.bytes > 0 {
+        parts.push(format!("{} decoded", human::size(report.bytes)));
+    }
+    format!("checked {} at level {}", parts.join(", "), level.name())
+}

@@ -1,0 +1,104 @@
+//! `zarr validate`: what it prints, and how it ends.
+
+mod common;
+
+use std::fs;
+
+use common::{FORMATS, Folder, Run};
+
+/// The kind and the key of each problem.
+fn problems(run: &Run) -> Vec<(String, String)> {
+    let json = run.json();
+    let problems = json.as_object().unwrap().get("problems").unwrap().as_array().unwrap().to_vec();
+    let member = |problem: &zarr::Json, name: &str| {
+        let member = problem.as_object().unwrap().get(name).unwrap();
+        member.as_str().unwrap_or_default().to_owned()
+    };
+    problems.iter().map(|problem| (member(problem, "kind"), member(problem, "key"))).collect()
+}
+
+fn pair(kind: &str, key: &str) -> (String, String) {
+    (kind.to_owned(), key.to_owned())
+}
+
+#[test]
+fn a_sound_hierarchy_ends_with_0_and_a_damaged_chunk_with_1() {
+    let folder = Folder::new();
+    for (format, chunk) in [("v3", "a/c/0/1"), ("v2", "a/0.1"), ("draft-2020", "data/root/a/c0/1")]
+    {
+        folder.table(format, format);
+        let text = folder.good(&format!("validate {format}"));
+        assert!(text.text().starts_with("nothing is wrong: checked"), "{}", text.text());
+        let run = folder.good(&format!("validate {format} --json --expect-complete"));
+        assert_eq!(problems(&run), []);
+
+        let path = folder.path(format).join(chunk);
+        let whole = fs::read(&path).unwrap();
+        fs::write(&path, &whole[..whole.len() - 3]).unwrap();
+        let run = folder.run(&format!("validate {format} --json"));
+        assert_eq!((run.code, &*run.err), (1, ""));
+        assert_eq!(problems(&run), [pair("undecodable", chunk)]);
+        let run = folder.run(&format!("validate {format}"));
+        assert_eq!(run.code, 1);
+        assert!(run.text().starts_with(&format!("/a, `{chunk}`: undecodable: ")), "{}", run.text());
+        assert!(run.err.starts_with("1 problem in "), "{}", run.err);
+        // The keys are as they should be.
+        folder.good(&format!("validate {format} --level index"));
+
+        fs::remove_file(&path).unwrap();
+        let run = folder.run(&format!("validate {format} --json --expect-complete --level keys"));
+        assert_eq!(problems(&run), [pair("missing_chunk", chunk)]);
+        // A hint, and no problem.
+        let run = folder.good(&format!("validate {format}"));
+        assert!(run.text().contains("partly_written"), "{}", run.text());
+    }
+}
+
+#[test]
+fn keys_that_should_not_be_there_are_named() {
+    let folder = Folder::new();
+    let cases = [
+        ("v3", "a/c/0/0", ["a/c/2/0", "a/c.0.0", "a/c/0/x", "b/c/0"]),
+        ("v2", "a/0.0", ["a/2.0", "a/0/0", "a/0.x", "b/0"]),
+        (
+            "draft-2020",
+            "data/root/a/c0/0",
+            ["data/root/a/c2/0", "data/root/a/c00/0", "data/root/a/c0/x", "data/root/b/c0"],
+        ),
+    ];
+    for (format, chunk, strays) in cases {
+        folder.table(format, format);
+        let whole = fs::read(folder.path(format).join(chunk)).unwrap();
+        for stray in strays {
+            folder.write(&format!("{format}/{stray}"), &whole);
+        }
+        let run = folder.run(&format!("validate {format} --json --level keys"));
+        let found = problems(&run);
+        let kinds = ["outside_grid", "stored_twice", "stray_key", "orphaned_chunk"];
+        for (kind, key) in kinds.into_iter().zip(strays) {
+            assert!(found.contains(&pair(kind, key)), "{format} {key}: {found:?}");
+        }
+        // And the document of the array that is not there.
+        assert_eq!(found.len(), 5, "{found:?}");
+    }
+}
+
+#[test]
+fn a_broken_or_missing_root_is_a_problem_and_nothing_at_all_is_3() {
+    let folder = Folder::new();
+    for (format, root) in [("v3", "zarr.json"), ("v2", ".zgroup"), ("draft-2020", "zarr.json")] {
+        folder.table(format, format);
+        let path = folder.path(format).join(root);
+        fs::write(&path, b"{\"zarr_for").unwrap();
+        let run = folder.run(&format!("validate {format} --json"));
+        assert_eq!((run.code, problems(&run)), (1, vec![pair("unreadable_document", root)]));
+        fs::remove_file(&path).unwrap();
+        let run = folder.run(&format!("validate {format} --json"));
+        assert_eq!((run.code, problems(&run)), (1, vec![pair("missing_document", root)]));
+    }
+    folder.bad("validate nowhere", 3);
+    folder.write("plain/notes.txt", "no Zarr");
+    folder.bad("validate plain", 3);
+    folder.bad("validate v3 --level deep", 2);
+    assert_eq!(FORMATS.len(), 3);
+}

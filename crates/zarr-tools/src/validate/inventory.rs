@@ -1,0 +1,110 @@
+//! Lists the keys of a store; of one that cannot be listed, asks for those that may be there.
+
+use std::io::ErrorKind::{PermissionDenied, Unsupported};
+
+use zarr_core::format::Format;
+use zarr_core::store::{SnapshotOptions, StoreKey, StorePrefix, SyncStore};
+use zarr_core::{Error, NodePath, Result, StoreError};
+
+use super::problem::{Problem, ProblemKind};
+use super::tree::Tree;
+use super::{Context, Sink, consolidated, pool};
+
+/// The most chunks for which a store is asked that cannot be listed.
+const MOST_ASKED: u64 = 1_000_000;
+
+/// The keys that are there.
+pub(super) struct Inventory {
+    /// Sorted.
+    pub keys: Vec<StoreKey>,
+    /// Names of which no key can be made.
+    pub left_out: Vec<String>,
+    /// Whether these are all.
+    pub is_listed: bool,
+}
+
+impl Inventory {
+    /// The keys of a node and of all below it; without a format, every key.
+    pub fn listed(
+        store: &dyn SyncStore,
+        format: Option<&dyn Format>,
+        path: &NodePath,
+    ) -> Result<Inventory, StoreError> {
+        let prefix = match format {
+            // The documents of a draft's node are beside its prefix.
+            Some(format) if format.tree_prefix().is_none() => format.children_prefix(path)?,
+            _ => StorePrefix::root(),
+        };
+        let mut listing = store.list_prefix(&prefix)?;
+        listing.keys.sort_unstable();
+        Ok(Inventory { keys: listing.keys, left_out: listing.left_out, is_listed: true })
+    }
+
+    /// The keys of a node and of all below it, in this format.
+    pub fn below(mut self, format: &dyn Format, path: &NodePath) -> Result<Inventory> {
+        if path.is_root() {
+            return Ok(self);
+        }
+        let documents = format.document_keys(path)?;
+        let (_, prefixes) = format.erasure(path)?;
+        self.keys.retain(|key| {
+            documents.contains(key) || prefixes.iter().any(|prefix| prefix.strip(key).is_some())
+        });
+        Ok(self)
+    }
+
+    /// The keys of what is validated, in a store that can be opened.
+    pub fn of(context: &Context<'_>, can_list: bool, sink: &mut Sink<'_>) -> Result<Inventory> {
+        if can_list {
+            match Inventory::listed(&*context.store, Some(&*context.format), &context.path) {
+                Ok(listed) => return listed.below(&*context.format, &context.path),
+                Err(StoreError::Io { source, .. })
+                    if [PermissionDenied, Unsupported].contains(&source.kind()) => {}
+                Err(e) => return Err(Error::from(e).at_store(context.store.name())),
+            }
+        }
+        let what = "the store does not list its keys: the documents of the nodes that consolidated metadata name, and the \
+                    chunks inside their grids, are asked for; stray keys and chunks outside the grids are not found";
+        sink.add(Problem::new(&context.path, ProblemKind::NotChecked, what));
+        let mut keys = context.format.document_keys(&context.path)?;
+        if context.path.is_root() {
+            keys.extend(context.format.entry_point()?.into_iter().map(|(key, _)| key));
+        }
+        keys.extend(consolidated::named_documents(context));
+        keys.sort_unstable();
+        keys.dedup();
+        let is_there = |key: &StoreKey| is_there(context, key);
+        let there = pool::map(context, keys.len(), |at| is_there(&keys[at]))?;
+        let keys = keys.into_iter().zip(there).filter(|(_, there)| *there).map(|(key, _)| key);
+        Ok(Inventory { keys: keys.collect(), left_out: Vec::new(), is_listed: false })
+    }
+
+    /// Asks for each chunk inside the grids.
+    pub fn ask_for_chunks(
+        &mut self,
+        context: &Context<'_>,
+        tree: &Tree,
+        sink: &mut Sink<'_>,
+    ) -> Result<()> {
+        for array in &tree.arrays {
+            let Some(chunks) = array.chunk_count().filter(|&count| count <= MOST_ASKED) else {
+                let what = "its chunks are too many to be asked for one by one";
+                sink.add(Problem::new(&array.path, ProblemKind::NotChecked, what));
+                continue;
+            };
+            let key = |ordinal| array.key(&array.indices(&array.ordinals(ordinal)));
+            let asked = pool::map(context, chunks as usize, |at| {
+                let key = key(at as u64)?;
+                is_there(context, &key).then_some(key)
+            })?;
+            self.keys.extend(asked.into_iter().flatten());
+        }
+        self.keys.sort_unstable();
+        Ok(())
+    }
+}
+
+/// Whether a key is there. One that the store cannot read is.
+fn is_there(context: &Context<'_>, key: &StoreKey) -> bool {
+    !matches!(context.store.open(key, SnapshotOptions::default()), Ok(None))
+}

@@ -1,0 +1,304 @@
+//! Says of each key what it is: a document, a chunk, or a problem.
+
+use std::collections::BTreeSet;
+
+use zarr_core::format::is_zarr_key;
+use zarr_core::grid::ChunkKeys;
+use zarr_core::store::StoreKey;
+use zarr_core::{Dialect, Era, NodePath};
+
+use super::documents::document_names;
+use super::inventory::Inventory;
+use super::problem::{Problem, ProblemKind};
+use super::tree::{FoundArray, Tree};
+use super::{Context, Sink};
+
+/// Where a copy keeps its journal, and where repairs put aside what they remove.
+const COPY: &str = ".zarr-copy/";
+const QUARANTINE: &str = ".zarr-quarantine/";
+
+/// A chunk that is stored inside its array's grid.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StoredChunk {
+    /// Which of [`Tree::arrays`].
+    pub array: u32,
+    /// Which of [`Inventory::keys`].
+    pub key: usize,
+}
+
+/// Reports the keys that should not be there; returns the chunks, by array and in the order of their keys.
+pub(super) fn check(
+    context: &Context<'_>,
+    inventory: &Inventory,
+    tree: &Tree,
+    sink: &mut Sink<'_>,
+) -> Vec<StoredChunk> {
+    let documents: BTreeSet<&StoreKey> =
+        tree.nodes.values().flat_map(|node| &node.documents).chain(&tree.attributes_only).collect();
+    let mut judge = Judge { context, inventory, tree, documents, orphans: BTreeSet::new() };
+    let mut chunks = Vec::new();
+    for (at, key) in inventory.keys.iter().enumerate() {
+        match judge.chunk(key) {
+            Verdict::Known => {}
+            Verdict::Chunk(array) => chunks.push(StoredChunk { array: array as u32, key: at }),
+            Verdict::Problem(problem) => sink.add(problem),
+        }
+    }
+    for (folder, example) in &judge.orphans {
+        sink.add(judge.lost_array(folder, example));
+    }
+    chunks.sort_by_key(|chunk| (chunk.array, chunk.key));
+    chunks
+}
+
+enum Verdict {
+    /// A document, or anything else that belongs here.
+    Known,
+    /// A chunk of this array.
+    Chunk(usize),
+    Problem(Problem),
+}
+
+struct Judge<'a> {
+    context: &'a Context<'a>,
+    inventory: &'a Inventory,
+    tree: &'a Tree,
+    documents: BTreeSet<&'a StoreKey>,
+    /// Folders of chunks without an array, each with a key.
+    orphans: BTreeSet<(String, String)>,
+}
+
+impl Judge<'_> {
+    fn problem(&self, key: &StoreKey, kind: ProblemKind, what: impl Into<String>) -> Problem {
+        let path = self.tree.nearest(&*self.context.format, key);
+        Problem::new(&path, kind, what).at(key)
+    }
+
+    fn chunk(&mut self, key: &StoreKey) -> Verdict {
+        let text = key.as_str();
+        if self.documents.contains(key) || self.is_extra(key) || text.starts_with(COPY) {
+            return Verdict::Known;
+        }
+        if text.starts_with(QUARANTINE) {
+            let what = "`zarr repair` put it aside";
+            return Verdict::Problem(self.problem(key, ProblemKind::Quarantined, what));
+        }
+        let name = text.rsplit('/').next().unwrap_or_default();
+        if name == ".zarr-lock" || name.starts_with(".zarr-tmp-") {
+            let what = "a writer left it, or is at work";
+            return Verdict::Problem(self.problem(key, ProblemKind::Leftover, what));
+        }
+        if let Some(problem) = self.document(key, name) {
+            return Verdict::Problem(problem);
+        }
+        match self.tree.array_of(key) {
+            Some((_, Some(array))) => self.of_array(key, array),
+            // Its document could not be read, which is reported: its chunks cannot be judged.
+            Some((_, None)) if is_zarr_key(key) => Verdict::Known,
+            _ if is_zarr_key(key) => {
+                let folder = orphaned_folder(text);
+                if !self.orphans.iter().any(|(known, _)| known == folder) {
+                    self.orphans.insert((folder.to_owned(), text.to_owned()));
+                }
+                let what = "looks like a chunk, and there is no array";
+                let clause = self.clause(["F-001", "Z2-021", "row-27"]);
+                Verdict::Problem(self.problem(key, ProblemKind::OrphanedChunk, what).by(clause))
+            }
+            _ => Verdict::Problem(self.stray(key)),
+        }
+    }
+
+    fn clause(&self, [v3, v2, draft]: [&'static str; 3]) -> &'static str {
+        match self.context.format.dialect() {
+            Dialect::V3 => v3,
+            Dialect::V2 => v2,
+            _ => draft,
+        }
+    }
+
+    fn stray(&self, key: &StoreKey) -> Problem {
+        let what = "is neither a document nor a chunk";
+        let clause = self.clause(["F-067", "Z2-080", "D-144"]);
+        self.problem(key, ProblemKind::StrayKey, what).by(clause)
+    }
+
+    /// Whether a key is there for good, though it describes no node: consolidated metadata, documents of netCDF's libraries,
+    /// the entry point of a draft and the group that its writers create for consolidated metadata.
+    fn is_extra(&self, key: &StoreKey) -> bool {
+        let (folder, name) = key.as_str().rsplit_once('/').unwrap_or(("", key.as_str()));
+        match self.context.format.dialect() {
+            Dialect::V2 => {
+                let at = || NodePath::new(folder).ok();
+                let is_node = || {
+                    at().is_some_and(|at| {
+                        self.tree.nodes.contains_key(&at) || self.tree.implied.contains(&at)
+                    })
+                };
+                let is_root = || at().is_some_and(|at| at == self.context.path);
+                (name == ".zmetadata" && (is_root() || is_node())) || name.starts_with(".ncz")
+            }
+            Dialect::Draft => {
+                key.as_str() == "zarr.json" || key.as_str() == "meta/root/consolidated/.zmetadata"
+            }
+            _ => false,
+        }
+    }
+
+    /// The problem of a document of another dialect.
+    fn document(&self, key: &StoreKey, name: &str) -> Option<Problem> {
+        let others = ["zarr.json", ".zarray", ".zgroup", ".zattrs", ".zmetadata"];
+        if !others.contains(&name)
+            || document_names(&*self.context.format).iter().any(|n| n == name)
+        {
+            return None;
+        }
+        let dialect = if name == "zarr.json" { "v3" } else { "v2" };
+        let here = self.context.format.name();
+        let what =
+            format!("a document of {dialect} in a hierarchy of {here}, whose readers pass over it");
+        let clause = self.clause(["Z2-091", "Z2-091", "D-145"]);
+        Some(self.problem(key, ProblemKind::ConflictingDocuments, what).by(clause))
+    }
+
+    fn of_array(&self, key: &StoreKey, at: usize) -> Verdict {
+        let array = &self.tree.arrays[at];
+        let problem = |kind, what: String, clause| {
+            Verdict::Problem(Problem::new(&array.path, kind, what).at(key).by(clause))
+        };
+        if let Some(indices) = array.indices_of(key) {
+            if !array.has_grid() {
+                return Verdict::Known;
+            }
+            if array.inside(&indices).is_none() {
+                let shape = &array.metadata.shape;
+                let what =
+                    format!("chunk {indices:?} is outside the grid of an array of shape {shape:?}");
+                let clause = self.clause(["F-063", "Z2-021", "D-180"]);
+                return problem(ProblemKind::OutsideGrid, what, clause);
+            }
+            if let Some(first) = self.first_of_two(array, &indices).filter(|first| first != key) {
+                let what =
+                    format!("chunk {indices:?} is stored at `{first}`, too, which readers take");
+                return problem(
+                    ProblemKind::StoredTwice,
+                    what,
+                    self.clause(["F-067", "Z2-020", "D-047"]),
+                );
+            }
+            return Verdict::Chunk(at);
+        }
+        let name = array.prefix.strip(key).unwrap_or_default();
+        let Some(indices) = misspelled(&array.metadata.chunk_keys, name, array.metadata.rank())
+        else {
+            return Verdict::Problem(Problem { path: array.path.clone(), ..self.stray(key) });
+        };
+        let clause = self.clause(["F-067", "Z2-020", "D-047"]);
+        let Some(right) = array.key(&indices) else { return Verdict::Problem(self.stray(key)) };
+        if self.inventory.keys.binary_search(&right).is_ok() {
+            let what = format!("chunk {indices:?} is stored at `{right}`, too, which readers take");
+            return problem(ProblemKind::StoredTwice, what, clause);
+        }
+        let what =
+            format!("no reader looks for it here; the key of chunk {indices:?} is `{right}`");
+        problem(ProblemKind::MisspelledKey, what, clause)
+    }
+
+    /// The key that readers take, of a chunk that dialects allow at two keys.
+    fn first_of_two(&self, array: &FoundArray, indices: &[i64]) -> Option<StoreKey> {
+        array.metadata.chunk_keys.other_key(indices)?;
+        array.key(indices).filter(|key| self.inventory.keys.binary_search(key).is_ok())
+    }
+
+    /// The problem of chunks in a folder whose array has no document.
+    fn lost_array(&self, folder: &str, example: &str) -> Problem {
+        let format = &*self.context.format;
+        let is_draft = format.dialect() == Dialect::Draft;
+        let data = match format.era() {
+            Some(era) if era <= Era::E2 => "data",
+            _ => "data/root",
+        };
+        let path = if is_draft { folder.strip_prefix(data).unwrap_or(folder) } else { folder };
+        let path =
+            NodePath::new(path.trim_matches('/')).unwrap_or_else(|_| self.context.path.clone());
+        let document = format.document_keys(&path).unwrap_or_default();
+        let document = document.first().map_or(String::new(), ToString::to_string);
+        let what = format!("no array's document is here, though chunks are, such as `{example}`");
+        let clause = self.clause(["F-001", "Z2-001", "D-142"]);
+        Problem::new(&path, ProblemKind::MissingDocument, what).at(document).by(clause)
+    }
+}
+
+/// The folder that would be an array's, if this is the key of its chunk.
+fn orphaned_folder(key: &str) -> &str {
+    let is_part = |part: &str| {
+        let digits = part.strip_prefix('c').unwrap_or(part);
+        digits.bytes().all(|byte| byte.is_ascii_digit() || b".-".contains(&byte))
+    };
+    let mut folder = key;
+    while let Some((above, name)) = folder.rsplit_once('/') {
+        if !is_part(name) {
+            return folder;
+        }
+        folder = above;
+        if name.starts_with('c') {
+            return folder;
+        }
+    }
+    if is_part(folder) { "" } else { folder }
+}
+
+/// The indices that a key names in another form than that of its array: other separators, signs, leading zeros, with or
+/// without `c`.
+fn misspelled(keys: &ChunkKeys, name: &str, rank: usize) -> Option<Vec<i64>> {
+    let rest = name.strip_prefix('c').unwrap_or(name);
+    let rest =
+        rest.strip_prefix(['/', '.', '-', '_']).filter(|_| rest.len() < name.len()).unwrap_or(rest);
+    if rank == 0 {
+        let is_scalar = rest.is_empty() || rest.bytes().all(|byte| byte == b'0');
+        return is_scalar.then(Vec::new);
+    }
+    let separators = [keys.separator(), '/', '.', '-', '_'];
+    separators.iter().find_map(|&separator| {
+        let parts: Vec<&str> = rest.split(separator).collect();
+        let index = |part: &&str| {
+            let digits = part.strip_prefix('+').unwrap_or(part);
+            let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+            digits.parse::<i64>().ok().filter(|_| is_number)
+        };
+        let indices: Option<Vec<i64>> = parts.iter().map(index).collect();
+        indices.filter(|indices| indices.len() == rank)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_forms_of_a_key_are_recognised() {
+        let keys = ChunkKeys::Default { separator: '/' };
+        for name in ["c.0.12", "0.12", "0/12", "c/00/12", "c/+0/12", "c0/12", "c0.12"] {
+            assert_eq!(misspelled(&keys, name, 2), Some(vec![0, 12]), "{name}");
+        }
+        for name in ["c/0", "x", "c/0/1/2", "c/0/x", "notes.txt", "c/0/"] {
+            assert_eq!(misspelled(&keys, name, 2), None, "{name}");
+        }
+        assert_eq!(misspelled(&keys, "0", 0), Some(vec![]));
+        assert_eq!(misspelled(&keys, "notes", 0), None);
+    }
+
+    #[test]
+    fn the_folder_of_an_orphaned_chunk_is_that_of_its_array() {
+        for (key, folder) in [
+            ("a/c/0/1", "a"),
+            ("a/0.1", "a"),
+            ("a/b/0/1", "a/b"),
+            ("data/root/a/c0/1", "data/root/a"),
+            ("c/0", ""),
+            ("0", ""),
+            ("a/c", "a"),
+        ] {
+            assert_eq!(orphaned_folder(key), folder, "{key}");
+        }
+    }
+}

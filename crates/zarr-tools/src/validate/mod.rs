@@ -1,0 +1,215 @@
+//! Finds what is wrong with a hierarchy: documents, keys, indices of shards, bytes of chunks.
+//!
+//! [`validate`] opens no node: it lists the store once, reads each document by its key (`documents`, `consolidated`), says
+//! of each key what it is (`keys`), and looks into chunks (`chunks`, `shards`) on several threads (`pool`). So a root that
+//! is broken or missing is a problem like any other.
+//!
+//! ```
+//! use zarr_core::{OpenOptions, Registry};
+//! use zarr_tools::validate::{Level, ValidateOptions, validate};
+//!
+//! # fn example(options: &OpenOptions) -> zarr_core::Result<()> {
+//! let report = validate("data.zarr", "/", options, &ValidateOptions::new(Level::Data), &mut |problem| {
+//!     println!("{} {:?}: {}: {}", problem.path, problem.key, problem.kind, problem.message);
+//! })?;
+//! assert!(report.is_sound());
+//! # Ok(())
+//! # }
+//! ```
+
+mod chunks;
+mod clauses;
+mod consolidated;
+mod documents;
+mod inventory;
+mod keys;
+mod names;
+mod pool;
+mod problem;
+mod shards;
+mod tree;
+
+use std::sync::Arc;
+
+use zarr_core::format::{Format, is_zarr_key};
+use zarr_core::store::{Store, SyncStore};
+use zarr_core::{
+    AccessError, Cause, Consolidated, Error, ErrorKind, Hierarchy, NodePath, OpenOptions, Result,
+};
+
+use self::inventory::Inventory;
+pub use self::problem::{Level, Problem, ProblemKind, Report, ValidateOptions, ValidateProgress};
+
+/// What the steps of one validation share.
+struct Context<'a> {
+    store: Arc<dyn SyncStore>,
+    format: Arc<dyn Format>,
+    open: &'a OpenOptions,
+    options: &'a ValidateOptions<'a>,
+    path: NodePath,
+    /// Whether calls to the store never wait for a network.
+    is_local: bool,
+    threads: usize,
+}
+
+impl Context<'_> {
+    fn check_cancelled(&self) -> Result<()> {
+        match &self.options.cancel {
+            Some(cancel) if cancel.is_cancelled() => Err(AccessError::Cancelled.into()),
+            _ => Ok(()),
+        }
+    }
+
+    fn has(&self, level: Level) -> bool {
+        self.options.level >= level
+    }
+}
+
+/// Takes problems as they are found, and counts them.
+struct Sink<'a> {
+    found: &'a mut dyn FnMut(&Problem),
+    report: Report,
+}
+
+impl Sink<'_> {
+    fn add(&mut self, problem: Problem) {
+        if problem.kind.is_note() {
+            self.report.notes += 1;
+        } else {
+            self.report.problems += 1;
+        }
+        (self.found)(&problem);
+    }
+}
+
+/// Validates the node at `path`, and all below it, in what a path or URL names. Calls `found` with each problem and each
+/// note as it is found, in an order that does not depend on threads.
+///
+/// # Errors
+/// [`AccessError::NotFound`] if no Zarr data are there; whatever kept the store from being opened or listed;
+/// [`AccessError::Cancelled`].
+pub fn validate(
+    url: &str,
+    path: impl AsRef<str>,
+    open: &OpenOptions,
+    options: &ValidateOptions<'_>,
+    found: &mut dyn FnMut(&Problem),
+) -> Result<Report> {
+    let open = &as_stored(open);
+    let below = path.as_ref().trim_matches('/');
+    match Hierarchy::locate(url, open) {
+        Ok((hierarchy, base)) => {
+            let path = if below.is_empty() { base } else { base.join(below)? };
+            checked(hierarchy.store(), Ok(hierarchy.format().clone()), path, open, options, found)
+        }
+        Err(error) => match open.store(url) {
+            Ok(store) => checked(&store, Err(error), NodePath::new(below)?, open, options, found),
+            Err(_) => Err(error),
+        },
+    }
+}
+
+/// As [`validate`], of a hierarchy that begins at the root of `store`.
+///
+/// # Errors
+/// As [`validate`].
+pub fn validate_store(
+    store: &Arc<dyn Store>,
+    path: impl AsRef<str>,
+    open: &OpenOptions,
+    options: &ValidateOptions<'_>,
+    found: &mut dyn FnMut(&Problem),
+) -> Result<Report> {
+    let open = &as_stored(open);
+    let path = NodePath::new(path.as_ref().trim_matches('/'))?;
+    let opened = Hierarchy::open(store.clone(), open).map(|hierarchy| hierarchy.format().clone());
+    checked(store, opened, path, open, options, found)
+}
+
+/// Documents are read where they are stored, and none is refused before it is looked at.
+fn as_stored(open: &OpenOptions) -> OpenOptions {
+    let mut open = open.clone().consolidated(Consolidated::Ignore);
+    open.options.strictness = zarr_core::Strictness::Tolerant;
+    open
+}
+
+/// Validates what is in `store`, in the format as which it could be opened.
+fn checked(
+    store: &Arc<dyn Store>,
+    opened: Result<Arc<dyn Format>>,
+    path: NodePath,
+    open: &OpenOptions,
+    options: &ValidateOptions<'_>,
+    found: &mut dyn FnMut(&Problem),
+) -> Result<Report> {
+    let capabilities = store.capabilities();
+    let mut sink = Sink { found, report: Report::default() };
+    let sync = store.to_sync();
+    let (format, listed, error) = match opened {
+        Ok(format) => (format, None, None),
+        Err(error) if !may_be_damage(&error) => return Err(error),
+        // Only a listing can show that something is there all the same.
+        Err(error) => match Inventory::listed(&*sync, None, &NodePath::root()) {
+            Ok(listed) if listed.keys.iter().any(is_zarr_key) => {
+                (tree::guessed(&listed.keys), Some(listed), Some(error))
+            }
+            _ => return Err(error),
+        },
+    };
+    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = match (open.options.threads, capabilities.local) {
+        (0, true) => cores(),
+        (0, false) => capabilities.in_flight.clamp(1, 64),
+        (given, _) => given,
+    };
+    let context =
+        Context { store: sync, format, open, options, path, is_local: capabilities.local, threads };
+    let mut inventory = match listed {
+        Some(listed) => listed.below(&*context.format, &context.path)?,
+        None => Inventory::of(&context, capabilities.list, &mut sink)?,
+    };
+    sink.report.keys = inventory.keys.len() as u64;
+    if let Some(error) = error {
+        tree::report_root(&context, &inventory, &error, &mut sink);
+    }
+    let tree = documents::check(&context, &inventory, &mut sink)?;
+    if tree.nodes.is_empty() && !inventory.keys.iter().any(is_zarr_key) {
+        return Err(nothing().at_store(store.name()).at_path(&context.path));
+    }
+    if !inventory.is_listed && context.has(Level::Keys) {
+        inventory.ask_for_chunks(&context, &tree, &mut sink)?;
+    }
+    names::check(&context, &inventory, &tree, &mut sink);
+    consolidated::check(&context, &inventory, &tree, &mut sink)?;
+    if context.has(Level::Keys) {
+        let stored = keys::check(&context, &inventory, &tree, &mut sink);
+        chunks::check(&context, &inventory, &tree, &stored, &mut sink)?;
+    }
+    Ok(sink.report)
+}
+
+/// Whether an error of opening may come from damaged or missing documents.
+fn may_be_damage(error: &Error) -> bool {
+    match error.kind() {
+        ErrorKind::NotFound | ErrorKind::InvalidMetadata | ErrorKind::CorruptData => true,
+        ErrorKind::Unsupported | ErrorKind::Limit => matches!(error.cause(), Cause::Metadata(_)),
+        ErrorKind::Store => error.key().is_some_and(is_zarr_key) || names_document(error),
+        _ => false,
+    }
+}
+
+/// Whether a store failed on a document, such as an entry of an archive with a wrong checksum.
+fn names_document(error: &Error) -> bool {
+    match error.cause() {
+        Cause::Store(zarr_core::StoreError::Io { operation, key, .. }) => {
+            let key = zarr_core::store::StoreKey::new(key.as_str());
+            ["get", "open"].contains(operation) && key.is_ok_and(|key| is_zarr_key(&key))
+        }
+        _ => false,
+    }
+}
+
+fn nothing() -> Error {
+    let looked_for = "`zarr.json`, `.zarray`, `.zgroup`, chunks".into();
+    AccessError::NotFound { looked_for }.into()
+}

@@ -1,0 +1,317 @@
+//! Says what validation found, and where.
+
+use std::fmt;
+use std::str::FromStr;
+
+use zarr_core::{CancelToken, Json, NodePath, Object};
+
+/// How deep to look; each level includes those before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Level {
+    /// The documents: each one, and how they agree with each other.
+    Meta,
+    /// Also every key of the store, by one listing.
+    Keys,
+    /// Also the size of each chunk that is not compressed, and the index of each shard.
+    Index,
+    /// Also each chunk and each inner chunk, decoded.
+    #[default]
+    Data,
+}
+
+impl Level {
+    /// `meta`, `keys`, `index` or `data`.
+    pub fn name(self) -> &'static str {
+        ["meta", "keys", "index", "data"][self as usize]
+    }
+}
+
+impl FromStr for Level {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        let all = [Level::Meta, Level::Keys, Level::Index, Level::Data];
+        let found = all.into_iter().find(|level| level.name() == name);
+        found.ok_or_else(|| format!("`{name}` is none of the levels meta, keys, index, data"))
+    }
+}
+
+/// Defines [`ProblemKind`]: the name of each kind, its level, its severity, and what to do about it.
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $kind:ident, $name:literal, $level:ident, $severity:ident, $remedy:literal;)*) => {
+        /// What is wrong. Each kind has a name that stays the same.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[non_exhaustive]
+        pub enum ProblemKind {
+            $($(#[$doc])* $kind,)*
+        }
+
+        impl ProblemKind {
+            /// Every kind.
+            pub const ALL: &'static [ProblemKind] = &[$(ProblemKind::$kind,)*];
+
+            /// Its name for programs: `stray_key`.
+            pub fn name(self) -> &'static str {
+                match self { $(ProblemKind::$kind => $name,)* }
+            }
+
+            /// The first level that finds it.
+            pub fn level(self) -> Level {
+                match self { $(ProblemKind::$kind => Level::$level,)* }
+            }
+
+            /// Whether it is no fault of the data, only something that a reader may need to know.
+            pub fn is_note(self) -> bool {
+                match self { $(ProblemKind::$kind => kinds!(@$severity),)* }
+            }
+
+            /// What to do about it.
+            pub fn remedy(self) -> &'static str {
+                match self { $(ProblemKind::$kind => $remedy,)* }
+            }
+        }
+    };
+    (@problem) => { false };
+    (@note) => { true };
+}
+
+kinds! {
+    /// A document that is no JSON: cut short, damaged, empty.
+    UnreadableDocument, "unreadable_document", Meta, problem,
+        "restore it from a copy; `zarr repair` takes it from consolidated metadata, if they have it";
+    /// A document that does not follow its dialect.
+    InvalidDocument, "invalid_document", Meta, problem,
+        "correct the member that is named, or copy the data with `zarr copy`, which writes documents anew";
+    /// A node that has no document, though others are below it, or an entry point that is not there.
+    MissingDocument, "missing_document", Meta, problem,
+        "restore it from a copy, or create the node again";
+    /// A document of attributes where no node is.
+    OrphanedDocument, "orphaned_document", Meta, problem,
+        "erase it, or restore the document of its node";
+    /// Documents of two kinds, or of two dialects, at one node.
+    ConflictingDocuments, "conflicting_documents", Meta, problem,
+        "erase the document that is out of date";
+    /// A node below an array.
+    ArrayInsideArray, "array_inside_array", Meta, problem,
+        "move the inner node, or erase it";
+    /// A name that no node and no key may have.
+    InvalidName, "invalid_name", Meta, problem,
+        "rename it with the tools of the store";
+    /// Siblings whose names differ in upper and lower case only.
+    CaseCollision, "case_collision", Meta, problem,
+        "rename one of them before the data are copied to a disk that ignores case";
+    /// Consolidated metadata that cannot be read.
+    ConsolidatedInvalid, "consolidated_invalid", Meta, problem,
+        "run `zarr consolidate`";
+    /// Consolidated metadata without a document that is there.
+    ConsolidatedMissing, "consolidated_missing", Meta, problem,
+        "run `zarr consolidate`";
+    /// Consolidated metadata of a document that is not there.
+    ConsolidatedExtra, "consolidated_extra", Meta, problem,
+        "run `zarr consolidate`, or restore the document";
+    /// Consolidated metadata that differ from the document.
+    ConsolidatedDiffers, "consolidated_differs", Meta, problem,
+        "run `zarr consolidate`";
+    /// Names of dimensions that are not as many as the axes.
+    DimensionNames, "dimension_names", Meta, problem,
+        "set as many names as the array has axes";
+    /// Dimensions of NCZarr that disagree with the arrays.
+    NczarrDimensions, "nczarr_dimensions", Meta, problem,
+        "set the dimension, or the shape, that is wrong";
+    /// A copy that has not ended.
+    CopyUnderWay, "copy_under_way", Meta, problem,
+        "go on with `zarr copy ... --resume`, or undo it with `zarr repair`";
+    /// A key that is neither a document nor a chunk.
+    StrayKey, "stray_key", Keys, problem,
+        "move it elsewhere, or erase it with `zarr repair`";
+    /// A key that looks like a chunk's, where no array is.
+    OrphanedChunk, "orphaned_chunk", Keys, problem,
+        "restore the document of its array, or erase it with `zarr repair`";
+    /// A chunk outside the grid of its array.
+    OutsideGrid, "outside_grid", Keys, problem,
+        "restore the shape, or erase it with `zarr repair`";
+    /// An unfinished file or a lock that a writer left.
+    Leftover, "leftover", Keys, problem,
+        "if no writer is at work, erase it with `zarr repair`";
+    /// A chunk whose key is written in a form that no reader looks for.
+    MisspelledKey, "misspelled_key", Keys, problem,
+        "rename it to the key that is named";
+    /// A chunk that is stored twice, at keys of different forms.
+    StoredTwice, "stored_twice", Keys, problem,
+        "erase the one that no reader looks for";
+    /// A value without bytes, where none can be.
+    EmptyValue, "empty_value", Keys, problem,
+        "restore it from a copy; without it, the chunk reads as fill";
+    /// A chunk that was never written, or is lost.
+    MissingChunk, "missing_chunk", Keys, problem,
+        "restore it from a copy, if it was written";
+    /// A chunk or shard of another size than its elements need.
+    WrongSize, "wrong_size", Index, problem,
+        "restore it from a copy";
+    /// An index of a shard that is damaged, or that points outside the shard.
+    ShardIndex, "shard_index", Index, problem,
+        "restore the shard from a copy, or let `zarr repair` look for its inner chunks";
+    /// Inner chunks that share bytes.
+    ShardOverlap, "shard_overlap", Index, problem,
+        "compare the inner chunks that are named with another copy";
+    /// Bytes that do not decode: cut short, too long, a wrong checksum, elements that are none of their type.
+    Undecodable, "undecodable", Data, problem,
+        "restore it from a copy";
+    /// A value that the store could not read.
+    Unreadable, "unreadable", Data, problem,
+        "look at the store's message; restore the value from a copy";
+    /// Bytes of a shard to which its index does not refer.
+    ShardGap, "shard_gap", Index, note,
+        "nothing; writing the shard anew leaves none";
+    /// An array of which most chunks are stored, and a few are not.
+    PartlyWritten, "partly_written", Keys, note,
+        "if all of it was written, list them with --expect-complete";
+    /// Something that could not be checked.
+    NotChecked, "not_checked", Meta, note,
+        "check it with a build, or a store, that can";
+    /// What `zarr repair` put aside.
+    Quarantined, "quarantined", Keys, note,
+        "restore it or erase it";
+    /// An attribute that names a variable that is not there.
+    DanglingReference, "dangling_reference", Meta, note,
+        "correct the attribute, or copy the variable";
+}
+
+impl fmt::Display for ProblemKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Something wrong, or a note.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Problem {
+    /// The node, or the group below which the key is.
+    pub path: NodePath,
+    /// The key in the store; a name as the store has it, where no key can be made of that.
+    pub key: Option<String>,
+    /// What is wrong.
+    pub kind: ProblemKind,
+    /// What is wrong with it, in a sentence.
+    pub message: String,
+    /// The clause of the specification, as in `docs/spec`: `F-063`.
+    pub clause: Option<&'static str>,
+}
+
+impl Problem {
+    /// A problem at a node.
+    pub(super) fn new(path: &NodePath, kind: ProblemKind, message: impl Into<String>) -> Problem {
+        Problem { path: path.clone(), key: None, kind, message: message.into(), clause: None }
+    }
+
+    /// The same problem, at this key.
+    pub(super) fn at(mut self, key: impl ToString) -> Problem {
+        self.key = Some(key.to_string());
+        self
+    }
+
+    /// The same problem, with the clause that it breaks.
+    pub(super) fn by(mut self, clause: impl Into<Option<&'static str>>) -> Problem {
+        self.clause = clause.into();
+        self
+    }
+
+    /// The problem as an object: `path`, `key` (null, if it has none), `kind`, `message`, `clause` (null, if it has none),
+    /// `level`, `remedy`.
+    pub fn to_json(&self) -> Json {
+        let text = |text: Option<&str>| text.map_or(Json::Null, Json::from);
+        let object = Object::new()
+            .with("path", self.path.as_str())
+            .with("key", text(self.key.as_deref()))
+            .with("kind", self.kind.name())
+            .with("message", self.message.as_str())
+            .with("clause", text(self.clause))
+            .with("level", self.kind.level().name())
+            .with("remedy", self.kind.remedy());
+        Json::from(object)
+    }
+}
+
+/// How to validate.
+#[derive(Clone, Default)]
+#[non_exhaustive]
+pub struct ValidateOptions<'a> {
+    /// How deep to look.
+    pub level: Level,
+    /// Whether a chunk that is not stored is a problem.
+    pub expect_complete: bool,
+    /// Called from time to time, by any thread.
+    pub progress: Option<&'a (dyn Fn(&ValidateProgress) + Sync)>,
+    /// Cancels the call.
+    pub cancel: Option<CancelToken>,
+}
+
+impl<'a> ValidateOptions<'a> {
+    /// Looks as deep as this.
+    pub fn new(level: Level) -> Self {
+        ValidateOptions { level, ..Self::default() }
+    }
+
+    /// Takes a chunk that is not stored for a problem.
+    #[must_use]
+    pub fn expect_complete(mut self, expect: bool) -> Self {
+        self.expect_complete = expect;
+        self
+    }
+
+    /// Calls this from time to time.
+    #[must_use]
+    pub fn progress(mut self, progress: &'a (dyn Fn(&ValidateProgress) + Sync)) -> Self {
+        self.progress = Some(progress);
+        self
+    }
+}
+
+/// How far a validation has come.
+#[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
+pub struct ValidateProgress {
+    /// Values that were looked at.
+    pub done: u64,
+    /// Values that will be looked at, as far as that is known.
+    pub total: u64,
+}
+
+/// What was checked, and how much was found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Report {
+    /// How many problems were found.
+    pub problems: u64,
+    /// How many notes.
+    pub notes: u64,
+    /// How many nodes were checked.
+    pub nodes: u64,
+    /// How many keys were listed.
+    pub keys: u64,
+    /// How many chunks, or shards, were looked into.
+    pub chunks: u64,
+    /// How many inner chunks of shards.
+    pub inner_chunks: u64,
+    /// How many bytes of chunks were read.
+    pub bytes: u64,
+}
+
+impl Report {
+    /// Whether no problem was found.
+    pub fn is_sound(&self) -> bool {
+        self.problems == 0
+    }
+
+    /// The counts as an object.
+    pub fn to_json(&self) -> Json {
+        let object = Object::new()
+            .with("nodes", self.nodes)
+            .with("keys", self.keys)
+            .with("chunks", self.chunks)
+            .with("inner_chunks", self.inner_chunks)
+            .with("bytes", self.bytes);
+        Json::from(object)
+    }
+}
