@@ -3,11 +3,13 @@
 use std::fmt;
 use std::ops::Range;
 
+use smallvec::SmallVec;
+
 use crate::error::AccessError;
 
 /// A box of elements: one half-open interval of coordinates per axis.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Region(Vec<Range<u64>>);
+pub struct Region(SmallVec<[Range<u64>; 4]>);
 
 impl Region {
     /// A region from its intervals; an interval that ends before it begins is empty.

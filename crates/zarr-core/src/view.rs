@@ -195,6 +195,11 @@ impl<'a> ViewMut<'a> {
         ViewMut { at: memory.as_mut_ptr(), window, memory: PhantomData, var_buffer: None }
     }
 
+    /// How many elements along one axis.
+    pub(crate) fn len_along(&self, axis: usize) -> usize {
+        self.window.shape[axis]
+    }
+
     /// The same elements, borrowed again.
     pub fn reborrow(&mut self) -> ViewMut<'_> {
         let (at, window, var_buffer) = (self.at, self.window.clone(), self.var_buffer);

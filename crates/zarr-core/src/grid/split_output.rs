@@ -53,7 +53,7 @@ impl<'m> Iterator for SplitOutput<'_, 'm> {
         while let Some((memory, from)) = self.left.pop() {
             let axis = self.left.len();
             self.pieces.truncate(axis);
-            if memory.shape()[axis] == 0 {
+            if memory.len_along(axis) == 0 {
                 continue;
             }
             let piece = self.axes[axis].piece(self.grid, axis, from);

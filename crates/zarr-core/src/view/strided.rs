@@ -5,7 +5,9 @@
 use std::marker::PhantomData;
 use std::ops::Range;
 
-use super::window::Window;
+use smallvec::smallvec;
+
+use super::window::{ByAxis, Window};
 use super::{View, ViewMut};
 use crate::error::AccessError;
 use crate::region::element_count;
@@ -34,8 +36,8 @@ impl Window {
         if shape.contains(&0) {
             // Lengths that no other axis bounds may be more than memory has.
             let len = |&len: &u64| usize::try_from(len).unwrap_or(usize::MAX);
-            let shape: Vec<usize> = shape.iter().map(len).collect();
-            let strides = vec![0; strides.len()];
+            let shape: ByAxis<usize> = shape.iter().map(len).collect();
+            let strides = smallvec![0; strides.len()];
             return Ok((Window { shape, strides, element_size }, 0..0));
         }
         let mut covered = 0..element_size as i128;
@@ -252,7 +254,7 @@ pub struct StridedBuffer {
 impl Default for StridedBuffer {
     /// No element.
     fn default() -> Self {
-        let window = Window { shape: vec![0], strides: vec![0], element_size: 0 };
+        let window = Window { shape: smallvec![0], strides: smallvec![0], element_size: 0 };
         StridedBuffer { memory: Vec::new(), start: 0, window }
     }
 }

@@ -1,24 +1,29 @@
 //! Describes which bytes of memory the elements of a view are, and walks over them.
 
+use smallvec::{SmallVec, smallvec};
+
 use crate::region::Region;
+
+/// A value for each axis, on the stack for few axes.
+pub(super) type ByAxis<T> = SmallVec<[T; 4]>;
 
 /// Shape and strides of a window, in elements and bytes.
 #[derive(Clone, Debug)]
 pub(super) struct Window {
-    pub shape: Vec<usize>,
-    pub strides: Vec<isize>,
+    pub shape: ByAxis<usize>,
+    pub strides: ByAxis<isize>,
     pub element_size: usize,
 }
 
 impl Window {
-    pub fn contiguous(shape: &[usize], element_size: usize) -> Window {
-        let mut strides = vec![0; shape.len()];
+    pub fn contiguous(shape: ByAxis<usize>, element_size: usize) -> Window {
+        let mut strides = smallvec![0; shape.len()];
         let mut step = element_size as isize;
-        for (stride, &len) in strides.iter_mut().zip(shape).rev() {
+        for (stride, &len) in strides.iter_mut().zip(&shape).rev() {
             *stride = step;
             step *= len as isize;
         }
-        Window { shape: shape.to_vec(), strides, element_size }
+        Window { shape, strides, element_size }
     }
 
     pub fn len(&self) -> usize {
@@ -75,7 +80,7 @@ pub fn is_permutation(order: &[usize], rank: usize) -> bool {
 }
 
 pub(super) fn checked_window(len: usize, shape: &[u64], element_size: usize) -> Window {
-    let shape: Vec<usize> =
+    let shape: ByAxis<usize> =
         shape.iter().map(|&n| usize::try_from(n).expect("a view's shape fits memory")).collect();
     let size = if shape.contains(&0) {
         Some(0)
@@ -83,7 +88,7 @@ pub(super) fn checked_window(len: usize, shape: &[u64], element_size: usize) -> 
         shape.iter().try_fold(element_size, |size, &n| size.checked_mul(n))
     };
     assert_eq!(size, Some(len), "a view covers its memory exactly");
-    Window::contiguous(&shape, element_size)
+    Window::contiguous(shape, element_size)
 }
 
 /// Calls `visit` with the byte offsets, in each of `N` windows of one shape, of runs of elements that are
