@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use crate::error::{AccessError, Result};
-use crate::region::element_count;
 use crate::selection::ResolvedSelection;
 use crate::sync::lock;
 
@@ -92,8 +91,7 @@ impl Counter<'_> {
     /// Reports a chunk of which `elements` elements of `size` bytes each are done.
     pub fn chunk_done(&self, elements: &ResolvedSelection, size: usize) {
         let Some(counts) = &self.0 else { return };
-        let bytes =
-            element_count(&elements.shape()).unwrap_or(u64::MAX).saturating_mul(size as u64);
+        let bytes = elements.element_count().unwrap_or(u64::MAX).saturating_mul(size as u64);
         let (chunks_done, bytes_done) = {
             let mut done = lock(&counts.done);
             *done = (done.0 + 1, done.1.saturating_add(bytes));

@@ -44,7 +44,7 @@ impl Region {
 
     /// How many elements; `None` if that is more than 64 bits can count.
     pub fn element_count(&self) -> Option<u64> {
-        element_count(&self.shape())
+        product(self.0.iter().map(|r| r.end - r.start))
     }
 
     /// Whether there is no element in it.
@@ -78,10 +78,15 @@ impl fmt::Display for Region {
 
 /// How many elements an array of this shape has; `None` if 64 bits cannot count them.
 pub fn element_count(shape: &[u64]) -> Option<u64> {
-    if shape.contains(&0) {
+    product(shape.iter().copied())
+}
+
+/// The product of some lengths; `None` if 64 bits cannot count it.
+pub(crate) fn product(mut lengths: impl Iterator<Item = u64> + Clone) -> Option<u64> {
+    if lengths.clone().any(|len| len == 0) {
         return Some(0);
     }
-    shape.iter().try_fold(1u64, |count, &len| count.checked_mul(len))
+    lengths.try_fold(1u64, u64::checked_mul)
 }
 
 /// `1 axis`, `2 axes`, for messages.

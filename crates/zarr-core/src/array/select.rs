@@ -4,7 +4,7 @@ use super::executor::Work;
 use super::{ArrayCore, ChunkLayout};
 use crate::error::{AccessError, Result};
 use crate::grid::{ChunkGrid, Pieces, chunk_projections};
-use crate::region::{Region, element_count};
+use crate::region::Region;
 use crate::selection::{Resolved, ResolvedSelection, Selection};
 
 impl ArrayCore {
@@ -73,10 +73,9 @@ impl ArrayCore {
         ordinals: &[u64],
     ) -> Result<(Vec<i64>, Region)> {
         let (grid, shape) = (&layout.chunks.grid, &layout.metadata.shape);
-        let counts: Vec<u64> = (0..shape.len()).map(|a| grid.count(a, shape[a])).collect();
-        if ordinals.len() != counts.len()
-            || ordinals.iter().zip(&counts).any(|(o, count)| o >= count)
-        {
+        let counts = || shape.iter().enumerate().map(|(axis, &len)| grid.count(axis, len));
+        if ordinals.len() != shape.len() || ordinals.iter().zip(counts()).any(|(&o, n)| o >= n) {
+            let counts: Vec<u64> = counts().collect();
             let why = format!(
                 "there is no chunk {ordinals:?}; the array has {counts:?} chunks along its axes"
             );
@@ -100,7 +99,7 @@ impl ArrayCore {
 /// How much work the chunks are that a part touches, of elements of `element_size` bytes.
 pub(crate) fn work(grid: &dyn ChunkGrid, part: &ResolvedSelection, element_size: usize) -> Work {
     let (mut many, mut size) = (false, element_size as u64);
-    let wanted = element_count(&part.shape()).unwrap_or(u64::MAX);
+    let wanted = part.element_count().unwrap_or(u64::MAX);
     let total = wanted.saturating_mul(element_size as u64);
     if part.is_empty() {
         return Work { many, size, total };

@@ -113,7 +113,7 @@ impl ArrayState {
     }
 
     pub fn key(&self, indices: &[i64]) -> Result<StoreKey> {
-        Ok(self.prefix.key(&self.metadata.chunk_keys.key(indices))?)
+        Ok(StoreKey::new(self.metadata.chunk_keys.key_after(self.prefix.as_str(), indices))?)
     }
 
     /// The other key at which a chunk may be stored.

@@ -54,7 +54,7 @@ pub(crate) struct ChunkProjections<'a> {
 }
 
 enum Walk {
-    /// Axis by axis, with the positions of each axis that are in the next chunk.
+    /// Axis by axis, with the positions of each axis that are in the next chunk; before the first one with none.
     Axes(Vec<Axis>, Option<Vec<Piece>>),
     Points(Points),
 }
@@ -65,22 +65,17 @@ impl<'a> ChunkProjections<'a> {
             Elements::Points { coordinates, count } => {
                 Walk::Points(Points::new(grid, coordinates.clone(), *count))
             }
-            elements => {
-                let axes = axes(grid, elements);
-                let first = (!part.is_empty())
-                    .then(|| (0..axes.len()).map(|a| axes[a].piece(grid, a, 0)).collect());
-                Walk::Axes(axes, first)
-            }
+            elements => Walk::Axes(axes(grid, elements), (!part.is_empty()).then(Vec::new)),
         };
         ChunkProjections { grid, shape, walk }
     }
 
     /// The axes, if along each of them the elements of every chunk follow each other, so that memory of the
     /// part's shape can be handed out in boxes.
-    pub fn into_axes(self: Box<Self>) -> Result<Vec<Axis>, Box<Self>> {
+    pub fn into_axes(self) -> Result<Vec<Axis>, Box<Self>> {
         match self.walk {
             Walk::Axes(axes, _) if axes.iter().all(|axis| axis.order.is_none()) => Ok(axes),
-            _ => Err(self),
+            _ => Err(Box::new(self)),
         }
     }
 }
@@ -93,6 +88,8 @@ impl Iterator for ChunkProjections<'_> {
             Walk::Points(points) => points.next(self.grid, self.shape),
             Walk::Axes(axes, next) => {
                 let mut pieces = next.take()?;
+                let begun = pieces.len();
+                pieces.extend((begun..axes.len()).map(|a| axes[a].piece(self.grid, a, 0)));
                 let tile = tile(axes, &pieces, self.shape);
                 for axis in (0..pieces.len()).rev() {
                     let end = pieces[axis].from + pieces[axis].count;

@@ -34,27 +34,26 @@ pub enum ChunkKeys {
 impl ChunkKeys {
     /// The key of a chunk, below its array's chunk prefix.
     pub fn key(&self, indices: &[i64]) -> String {
-        let (start, separator) = match self {
-            ChunkKeys::Default { .. } | ChunkKeys::Draft { .. } if indices.is_empty() => {
-                return "c".into();
-            }
+        self.key_after("", indices)
+    }
+
+    /// The same after a prefix.
+    pub(crate) fn key_after(&self, prefix: &str, indices: &[i64]) -> String {
+        let mut key = String::with_capacity(prefix.len() + 2 + indices.len() * 8);
+        key.push_str(prefix);
+        let (start, separated) = match self {
             // The drafts of 2019 give a scalar's chunk no name at all, which is no key.
             ChunkKeys::V2 { .. } | ChunkKeys::Draft2019 { .. } if indices.is_empty() => {
-                return "0".into();
+                ("0", false)
             }
-            ChunkKeys::Default { separator } => (Some('c'), *separator),
-            ChunkKeys::Draft { separator, .. } => (None, *separator),
-            ChunkKeys::V2 { separator } => (None, *separator),
-            ChunkKeys::Draft2019 { separator } => (None, separator.unwrap_or('.')),
+            ChunkKeys::Default { .. } => ("c", true),
+            ChunkKeys::Draft { .. } => ("c", false),
+            ChunkKeys::V2 { .. } | ChunkKeys::Draft2019 { .. } => ("", false),
         };
-        let mut key = String::with_capacity(indices.len() * 8);
-        if matches!(self, ChunkKeys::Draft { .. }) {
-            key.push('c');
-        }
-        key.extend(start);
+        key.push_str(start);
         for (axis, index) in indices.iter().enumerate() {
-            if axis > 0 || start.is_some() {
-                key.push(separator);
+            if axis > 0 || separated {
+                key.push(self.separator());
             }
             write!(key, "{index}").expect("a text grows");
         }

@@ -13,8 +13,8 @@ pub(crate) struct SplitOutput<'a, 'm> {
     grid: &'a dyn ChunkGrid,
     shape: &'a [u64],
     axes: Vec<Axis>,
-    /// For each axis that is cut: the rest of the memory, and the position at which that begins.
-    left: Vec<(ViewMut<'m>, u64)>,
+    /// For each axis that is cut: the rest of the memory, if there is any, and the position at which that begins.
+    left: Vec<(Option<ViewMut<'m>>, u64)>,
     pieces: Vec<Piece>,
     scalar: Option<ViewMut<'m>>,
 }
@@ -28,16 +28,16 @@ impl<'a, 'm> SplitOutput<'a, 'm> {
         part: &ResolvedSelection,
         out: ViewMut<'m>,
     ) -> Result<Self, (Box<ChunkProjections<'a>>, ViewMut<'m>)> {
-        let axes = match Box::new(ChunkProjections::new(grid, shape, part)).into_axes() {
+        let axes = match ChunkProjections::new(grid, shape, part).into_axes() {
             Ok(axes) => axes,
             Err(tiles) => return Err((tiles, out)),
         };
-        let mut cut =
-            SplitOutput { grid, shape, axes, left: Vec::new(), pieces: Vec::new(), scalar: None };
+        let (left, pieces) = (Vec::with_capacity(axes.len()), Vec::with_capacity(axes.len()));
+        let mut cut = SplitOutput { grid, shape, axes, left, pieces, scalar: None };
         match cut.axes.is_empty() {
             true => cut.scalar = Some(out),
             false if part.is_empty() => {}
-            false => cut.left.push((out, 0)),
+            false => cut.left.push((Some(out), 0)),
         }
         Ok(cut)
     }
@@ -53,15 +53,18 @@ impl<'m> Iterator for SplitOutput<'_, 'm> {
         while let Some((memory, from)) = self.left.pop() {
             let axis = self.left.len();
             self.pieces.truncate(axis);
-            if memory.len_along(axis) == 0 {
-                continue;
-            }
+            let Some(memory) = memory else { continue };
             let piece = self.axes[axis].piece(self.grid, axis, from);
-            let (here, rest) = memory.split_at(axis, piece.count);
+            let (here, rest) = if memory.len_along(axis) as u64 == piece.count {
+                (memory, None)
+            } else {
+                let (here, rest) = memory.split_at(axis, piece.count);
+                (here, Some(rest))
+            };
             self.left.push((rest, from + piece.count));
             self.pieces.push(piece);
             if axis + 1 < self.axes.len() {
-                self.left.push((here, 0));
+                self.left.push((Some(here), 0));
                 continue;
             }
             return Some((tile(&self.axes, &self.pieces, self.shape), here));

@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use crate::region::{Region, element_count};
+use smallvec::SmallVec;
+
+use crate::region::{Region, product};
 
 /// Coordinates along one axis, in any order, any of them perhaps more than once.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -134,7 +136,7 @@ pub struct ResolvedSelection(Elements);
 impl ResolvedSelection {
     /// Along each axis these; a box, if they are one.
     pub(crate) fn outer(mut picks: impl Iterator<Item = AxisIndices>) -> ResolvedSelection {
-        let mut intervals = Vec::with_capacity(picks.size_hint().0);
+        let mut intervals = SmallVec::<[Range<u64>; 4]>::new();
         while let Some(along) = picks.next() {
             match along.as_range() {
                 Some(interval) => intervals.push(interval),
@@ -195,9 +197,18 @@ impl ResolvedSelection {
         }
     }
 
+    /// How many elements; `None` if that is more than 64 bits can count.
+    pub fn element_count(&self) -> Option<u64> {
+        match &self.0 {
+            Elements::Region(region) => region.element_count(),
+            Elements::Outer(picks) => product(picks.iter().map(AxisIndices::len)),
+            Elements::Points { count, .. } => Some(*count),
+        }
+    }
+
     /// Whether there is no element in it.
     pub fn is_empty(&self) -> bool {
-        element_count(&self.shape()) == Some(0)
+        self.element_count() == Some(0)
     }
 
     /// The least box that holds its elements.

@@ -8,7 +8,7 @@ use crate::error::StoreError;
 
 /// The key of one value: segments joined by `/`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct StoreKey(Box<str>);
+pub struct StoreKey(String);
 
 impl StoreKey {
     /// A key: not empty, no leading or trailing `/`, no empty, `.` or `..` segment, no NUL.
@@ -19,7 +19,7 @@ impl StoreKey {
         let key = key.into();
         match flaw(&key) {
             Some(why) => Err(StoreError::InvalidKey { key, why: why.into() }),
-            None => Ok(StoreKey(key.into())),
+            None => Ok(StoreKey(key)),
         }
     }
 
@@ -108,9 +108,9 @@ fn flaw(key: &str) -> Option<&'static str> {
     if key.contains('\0') {
         return Some("it has a NUL");
     }
-    key.split('/').find_map(|segment| match segment {
-        "" => Some("it begins or ends with `/` or has an empty segment"),
-        "." | ".." => Some("a segment is `.` or `..`"),
+    key.as_bytes().split(|&byte| byte == b'/').find_map(|segment| match segment {
+        b"" => Some("it begins or ends with `/` or has an empty segment"),
+        b"." | b".." => Some("a segment is `.` or `..`"),
         _ => None,
     })
 }

@@ -8,11 +8,19 @@ use crate::region::Region;
 pub(super) type ByAxis<T> = SmallVec<[T; 4]>;
 
 /// Shape and strides of a window, in elements and bytes.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Window {
     pub shape: ByAxis<usize>,
     pub strides: ByAxis<isize>,
     pub element_size: usize,
+}
+
+impl Clone for Window {
+    fn clone(&self) -> Window {
+        // As a copy of memory, and not number by number.
+        let (shape, strides) = (ByAxis::from_slice(&self.shape), ByAxis::from_slice(&self.strides));
+        Window { shape, strides, element_size: self.element_size }
+    }
 }
 
 impl Window {
