@@ -72,7 +72,7 @@ impl ArrayCore {
                     (tile, out)
                 }))
             }
-            None => Err((tiles.iter().cloned(), out)),
+            None => Err(Box::new((tiles.iter().cloned(), out))),
         };
         self.read_split(&layout, span, kind, split, None, done).await?;
         let missing = into_inner(missing);

@@ -91,7 +91,7 @@ impl ArrayCore {
         let split = if local || may_block() {
             SplitOutput::new(grid, shape, part, out)
         } else {
-            Err((Box::new(ChunkProjections::new(grid, shape, part)), out))
+            Err(Box::new((ChunkProjections::new(grid, shape, part), out)))
         };
         self.read_split(layout, span, kind, split, var_buffer, done).await
     }
@@ -105,7 +105,7 @@ impl ArrayCore {
         kind: Work,
         split: Result<
             impl Iterator<Item = (ChunkProjection, ViewMut<'m>)> + Send,
-            (impl Iterator<Item = ChunkProjection> + Send, ViewMut<'m>),
+            Box<(impl Iterator<Item = ChunkProjection> + Send, ViewMut<'m>)>,
         >,
         var_buffer: Option<&Arc<VarBuffer>>,
         done: impl Fn(&ChunkProjection, bool) + Sync,
@@ -121,7 +121,8 @@ impl ArrayCore {
                     Ok(())
                 })
             }
-            (Err((tiles, out)), Some(store)) => {
+            (Err(scattered), Some(store)) => {
+                let (tiles, out) = *scattered;
                 let (var_buffer, out) = (out.var_buffer(), Mutex::new(out));
                 executor::for_each_async(options, kind, tiles, async |buffer, tile| {
                     let shape = tile.within.shape();
@@ -145,7 +146,8 @@ impl ArrayCore {
                 });
                 counted.await
             }),
-            (Err((tiles, mut out)), None) => {
+            (Err(scattered), None) => {
+                let (tiles, mut out) = *scattered;
                 let read = |tile| self.fetch_elements(layout, tile, span, var_buffer);
                 let chunks = executor::in_flight(options, in_flight, tiles, read);
                 let copied = chunks.try_for_each(|(tile, elements)| {

@@ -123,9 +123,10 @@ impl SegmentReader<'_> {
                 let read = |buffer: &mut Vec<u8>, (at, out)| read(buffer, &at, out);
                 executor::for_each(&self.core.options, kind, pieces, read)
             }
-            Err((tiles, mut out)) => {
+            Err(scattered) => {
                 let (mut buffer, options) = (Vec::new(), &self.core.options);
-                tiles.into_iter().try_for_each(|at| {
+                let (mut tiles, mut out) = *scattered;
+                tiles.try_for_each(|at| {
                     options.check_cancelled()?;
                     out.reborrow().fill_with(&at.output, |piece| read(&mut buffer, &at, piece))
                 })

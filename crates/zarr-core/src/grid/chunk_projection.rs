@@ -72,10 +72,10 @@ impl<'a> ChunkProjections<'a> {
 
     /// The axes, if along each of them the elements of every chunk follow each other, so that memory of the
     /// part's shape can be handed out in boxes.
-    pub fn into_axes(self) -> Result<Vec<Axis>, Box<Self>> {
+    pub fn into_axes(self) -> Result<Vec<Axis>, Self> {
         match self.walk {
             Walk::Axes(axes, _) if axes.iter().all(|axis| axis.order.is_none()) => Ok(axes),
-            _ => Err(Box::new(self)),
+            _ => Err(self),
         }
     }
 }

@@ -27,10 +27,10 @@ impl<'a, 'm> SplitOutput<'a, 'm> {
         shape: &'a [u64],
         part: &ResolvedSelection,
         out: ViewMut<'m>,
-    ) -> Result<Self, (Box<ChunkProjections<'a>>, ViewMut<'m>)> {
+    ) -> Result<Self, Box<(ChunkProjections<'a>, ViewMut<'m>)>> {
         let axes = match ChunkProjections::new(grid, shape, part).into_axes() {
             Ok(axes) => axes,
-            Err(tiles) => return Err((tiles, out)),
+            Err(tiles) => return Err(Box::new((tiles, out))),
         };
         let (left, pieces) = (Vec::with_capacity(axes.len()), Vec::with_capacity(axes.len()));
         let mut cut = SplitOutput { grid, shape, axes, left, pieces, scalar: None };
