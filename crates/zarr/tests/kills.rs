@@ -65,7 +65,7 @@ fn run(test: &str, kind: Kind, seed: u64, figures: &mut Figures) {
     let folder = tempfile::tempdir().expect("a folder");
     let within = folder.path();
     let url = kind.url(within, "x");
-    begin(&url).expect("no fault");
+    begin(&url, &options().0).expect("no fault");
 
     let mut command = Command::new(env::current_exe().expect("this program"));
     command.args([test, "--exact", "--nocapture", "--test-threads=1"]);

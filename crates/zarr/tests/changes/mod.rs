@@ -269,8 +269,8 @@ impl Options {
 }
 
 /// Makes an empty hierarchy.
-pub fn begin(url: &str) -> zarr::Result<Hierarchy> {
-    let hierarchy = zarr::create_with(url, Dialect::V3, &options().0)?;
+pub fn begin(url: &str, options: &OpenOptions) -> zarr::Result<Hierarchy> {
+    let hierarchy = zarr::create_with(url, Dialect::V3, options)?;
     hierarchy.create_group("/", Object::new())?;
     hierarchy.flush()?;
     Ok(hierarchy)

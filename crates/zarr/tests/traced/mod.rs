@@ -2,6 +2,9 @@
 
 #![allow(dead_code, reason = "each test file uses its own part")]
 
+#[cfg(feature = "sharding")]
+pub mod disk;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;

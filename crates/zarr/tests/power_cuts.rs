@@ -1,0 +1,270 @@
+//! What a power cut does to a folder: nothing to what returned, with `sync`; without, what docs/reliability.md says.
+//!
+//! A child process makes changes, with `record_calls.c` between it and the system. From the log of its calls come states that a disk may
+//! hold after a cut at any moment (`traced/disk.rs`), and a reader looks at each. A sample runs at once; `ZARR_POWER_CUTS=20000` looks at as
+//! many states with and without `sync` (`.ci/run powercut`), and prints the figures of the page.
+
+#![cfg(all(
+    target_os = "linux",
+    feature = "filesystem",
+    feature = "zip",
+    feature = "lmdb",
+    feature = "sharding",
+    feature = "crc32c"
+))]
+
+mod changes;
+mod traced;
+
+use std::collections::BTreeMap;
+use std::env;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use changes::{ARRAYS, Change, Changes, FILL, Random, Seen, begin, make, options};
+use traced::disk::{Disk, Loss};
+use traced::{Event, note, record, syncs};
+
+const WITHIN: &str = "ZARR_POWER_CUTS_IN";
+/// As many changes in each log.
+const CHANGES: usize = 60;
+/// As many states of each log.
+const STATES: u64 = 400;
+const FLUSH_EVERY: i32 = 9;
+/// Without `sync`, the system writes what it keeps after about as many calls.
+const WRITE_BACK: u64 = 80;
+
+/// How many states are looked at.
+fn states() -> u64 {
+    env::var("ZARR_POWER_CUTS").ok().and_then(|n| n.parse().ok()).unwrap_or(2 * STATES)
+}
+
+fn url(within: &Path) -> String {
+    format!("{}/new/deeper/x.zarr", within.display())
+}
+
+/// The child: makes changes, with a note after each.
+fn write(within: &Path) -> zarr::Result<()> {
+    let setting = |name: &str| env::var(name).expect("it is set");
+    let seed = setting("ZARR_POWER_CUTS_SEED").parse().expect("a number");
+    let options = options().0.store_option("sync", setting("ZARR_POWER_CUTS_SYNC"));
+    let hierarchy = begin(&url(within), &options)?;
+    note("begun");
+    for change in Changes::new(seed, FLUSH_EVERY).take(CHANGES) {
+        make(&hierarchy, &change)?;
+        note("done");
+    }
+    Ok(())
+}
+
+/// The calls of a child, or nothing in the child itself.
+fn calls(test: &str, seed: u64, sync: bool) -> Option<Vec<Event>> {
+    if let Some(within) = env::var_os(WITHIN) {
+        write(Path::new(&within)).expect("no fault");
+        return None;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let within = folder.path().canonicalize().expect("it is there");
+    let mut command = Command::new(env::current_exe().expect("this program"));
+    command.args([test, "--exact", "--test-threads=1"]).stdin(Stdio::null());
+    command.env(WITHIN, &within).env("ZARR_POWER_CUTS_SEED", seed.to_string());
+    command.env("ZARR_POWER_CUTS_SYNC", sync.to_string());
+    Some(record(&mut command, &within))
+}
+
+/// A moment of a log at which the power fails, and what had returned by then.
+struct Cut {
+    at: usize,
+    loss: Loss,
+    /// Whether the hierarchy was begun.
+    is_begun: bool,
+    before: Seen,
+    change: Change,
+}
+
+/// Looks at states after cuts at random moments of a log. With `write_back`, the system writes all that it keeps after one call of this
+/// many, by chance.
+fn look(
+    events: &[Event],
+    seed: u64,
+    write_back: Option<u64>,
+    mut tell: impl FnMut(&Cut, Result<Seen, String>),
+) {
+    // In memory, where the system has such a folder: thousands of files are made and removed.
+    let folder =
+        tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a folder");
+    let mut random = Random::new(seed ^ 0xc07);
+    let mut moments: Vec<usize> =
+        (0..STATES).map(|_| random.below(events.len() as u64 + 1) as usize).collect();
+    moments.sort_unstable();
+    let (mut disk, mut followed) = (Disk::new(), 0);
+    let mut changes = Changes::new(seed, FLUSH_EVERY);
+    let mut cut = Cut {
+        at: 0,
+        loss: Loss::All,
+        is_begun: false,
+        before: Seen::default(),
+        change: changes.next().expect("they have no end"),
+    };
+    for (n, at) in moments.into_iter().enumerate() {
+        for event in &events[followed..at] {
+            disk.follow(event);
+            if write_back.is_some_and(|calls| random.below(calls) == 0) {
+                disk.write_back();
+            }
+            match event {
+                Event::Note(text) if text == "begun" => cut.is_begun = true,
+                Event::Note(_) => {
+                    cut.before.change(&cut.change);
+                    cut.change = changes.next().expect("they have no end");
+                }
+                _ => {}
+            }
+        }
+        followed = at;
+        cut.at = at;
+        cut.loss = [Loss::All, Loss::Content, Loss::Some, Loss::Some][n % 4];
+        let within = folder.path().join("disk");
+        disk.cut(cut.loss, &mut random, &within).expect("a state is made");
+        tell(&cut, Seen::read(&url(&within)));
+        fs::remove_dir_all(&within).expect("it was made");
+    }
+}
+
+/// Whether a state is one that `sync` allows.
+fn check(cut: &Cut, seen: &Result<Seen, String>) -> Result<(), String> {
+    match seen {
+        Ok(seen) => seen.may_be(&cut.before, &cut.change),
+        // Nothing had returned yet.
+        Err(_) if !cut.is_begun => Ok(()),
+        Err(e) => Err(e.clone()),
+    }
+}
+
+#[test]
+fn with_sync_all_that_returned_is_there_and_whole() {
+    let test = "with_sync_all_that_returned_is_there_and_whole";
+    let (mut moments, mut waited, mut lost) = (0, 0, 0);
+    for seed in 0..states() / STATES {
+        let Some(events) = calls(test, seed, true) else { return };
+        (moments, waited) = (moments + events.len(), waited + syncs(&events));
+        look(&events, seed, None, |cut, seen| {
+            let (at, loss) = (cut.at, cut.loss);
+            lost += u64::from(seen.is_err() && cut.is_begun);
+            check(cut, &seen).unwrap_or_else(|e| {
+                panic!("seed {seed}, cut before call {at}, {loss:?}, during {:?}: {e}", cut.change)
+            });
+        });
+        // The model would notice: no log is as good without the waiting for files, or without that for folders.
+        if seed < 2 {
+            for of_files in [true, false] {
+                let files = file_syncs(&events);
+                let keeps =
+                    |at: usize| !matches!(events[at], Event::Sync(..)) || files[at] != of_files;
+                let less: Vec<Event> = (0..events.len())
+                    .filter(|at| keeps(*at))
+                    .map(|at| events[at].clone())
+                    .collect();
+                let mut broken = 0;
+                look(&less, seed, None, |cut, seen| {
+                    broken += u64::from(check(cut, &seen).is_err())
+                });
+                assert!(broken > 0, "without the waiting for files ({of_files}) nothing is lost");
+            }
+        }
+    }
+    println!(
+        "power cuts: with sync: {} states after {moments} calls, which waited for the disk {waited} times: {lost} with a change lost or a \
+         value torn",
+        states()
+    );
+}
+
+/// Which of the events wait for a file.
+fn file_syncs(events: &[Event]) -> Vec<bool> {
+    let mut files = std::collections::BTreeSet::new();
+    events
+        .iter()
+        .map(|event| match event {
+            Event::Create(_, inode) => !files.insert(*inode),
+            Event::Sync(_, inode) => files.contains(inode),
+            _ => false,
+        })
+        .collect()
+}
+
+/// What a state without `sync` lost of what had returned, in the terms of the page.
+fn loss(cut: &Cut, seen: &Result<Seen, String>) -> Vec<&'static str> {
+    let seen = match seen {
+        Ok(seen) => seen,
+        Err(e) if e.contains("nothing is there") => return vec!["hierarchy absent"],
+        Err(e) if e.contains("zarr.json") => return vec!["document unreadable"],
+        Err(_) => return vec!["chunk unreadable"],
+    };
+    let mut found = Vec::new();
+    for name in ARRAYS {
+        let [is, was] = [seen, &cut.before].map(|seen| seen.arrays.get(name));
+        let (is, was) = match (is, was) {
+            (None, Some(_)) => {
+                found.push("array absent");
+                continue;
+            }
+            (Some(_), None) => {
+                found.push("erased array back");
+                continue;
+            }
+            (Some(is), Some(was)) => (is, was),
+            (None, None) => continue,
+        };
+        if is.elements.len() != was.elements.len() || is.attribute != was.attribute {
+            found.push("document of an earlier change");
+        }
+        let known = |value: &i32| *value == FILL || (1..=CHANGES as i32 + 1).contains(value);
+        if !is.elements.iter().all(known) {
+            found.push(if name == "/p" {
+                "garbage despite a checksum"
+            } else {
+                "garbage without an error"
+            });
+        } else if is.elements.len() == was.elements.len() && is.elements != was.elements {
+            found.push("elements of an earlier change, or fill");
+        }
+    }
+    found
+}
+
+/// Each loss that the page names can happen; those that it excludes do not.
+#[test]
+fn without_sync_happens_what_the_page_says() {
+    let test = "without_sync_happens_what_the_page_says";
+    let mut losses: BTreeMap<&str, u64> = BTreeMap::new();
+    let (mut moments, mut whole) = (0, 0);
+    for seed in 0..states() / STATES {
+        let Some(events) = calls(test, seed, false) else { return };
+        assert_eq!(syncs(&events), 0);
+        moments += events.len();
+        look(&events, seed, Some(WRITE_BACK), |cut, seen| {
+            if check(cut, &seen).is_ok() {
+                whole += 1;
+                return;
+            }
+            let mut found = loss(cut, &seen);
+            found.sort_unstable();
+            found.dedup();
+            found.into_iter().for_each(|what| *losses.entry(what).or_default() += 1);
+        });
+    }
+    let list: Vec<String> = losses.iter().map(|(what, count)| format!("{what} {count}")).collect();
+    println!(
+        "power cuts: without sync: {} states after {moments} calls: {whole} with all that had returned; {}",
+        states(),
+        list.join(", ")
+    );
+    for what in
+        ["hierarchy absent", "document unreadable", "chunk unreadable", "garbage without an error"]
+    {
+        assert!(losses.contains_key(what), "{what}: {losses:?}");
+    }
+    assert!(!losses.contains_key("garbage despite a checksum"), "{losses:?}");
+}
