@@ -1,7 +1,7 @@
 //! What a power cut does to a folder: nothing to what returned, with `sync`; without, what docs/reliability.md says.
 //!
 //! A child process makes changes, with `record_calls.c` between it and the system. From the log of its calls come states that a disk may
-//! hold after a cut at any moment (`traced/disk.rs`), and a reader looks at each. A sample runs at once; `ZARR_POWER_CUTS=20000` looks at as
+//! hold after a cut at any moment (`traced/disk.rs`), and a reader looks at each. A sample runs at once; `ZARR_POWER_CUTS=10000` looks at as
 //! many states with and without `sync` (`.ci/run powercut`), and prints the figures of the page.
 
 #![cfg(all(
@@ -261,10 +261,14 @@ fn without_sync_happens_what_the_page_says() {
         states(),
         list.join(", ")
     );
-    for what in
-        ["hierarchy absent", "document unreadable", "chunk unreadable", "garbage without an error"]
-    {
+    for what in ["document unreadable", "chunk unreadable", "document of an earlier change"] {
         assert!(losses.contains_key(what), "{what}: {losses:?}");
+    }
+    // These are rarer.
+    if states() >= 10_000 {
+        for what in ["hierarchy absent", "erased array back", "garbage without an error"] {
+            assert!(losses.contains_key(what), "{what}: {losses:?}");
+        }
     }
     assert!(!losses.contains_key("garbage despite a checksum"), "{losses:?}");
 }
