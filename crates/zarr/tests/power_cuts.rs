@@ -14,6 +14,8 @@
 ))]
 
 mod changes;
+#[path = "traced/disk.rs"]
+mod disk;
 mod traced;
 
 use std::collections::BTreeMap;
@@ -23,7 +25,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use changes::{ARRAYS, Change, Changes, FILL, Random, Seen, begin, make, options};
-use traced::disk::{Disk, Loss};
+use disk::{Disk, Loss};
 use traced::{Event, note, record, syncs};
 
 const WITHIN: &str = "ZARR_POWER_CUTS_IN";

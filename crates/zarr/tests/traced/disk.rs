@@ -1,4 +1,4 @@
-//! A disk that loses power: which states it may hold after the calls of a log, if it keeps only what it was told to keep.
+//! A disk that loses power: which states it may hold after the calls of a log, if it keeps only what it has to keep.
 //!
 //! A file has the content of its last synchronisation, or what was written since, or nothing of that, or the beginning of it, or zeros or
 //! old blocks of its length. A name in a folder has its target of the folder's last synchronisation, or any that it got since; each name
@@ -9,8 +9,8 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use super::Event;
 use crate::changes::Random;
+use crate::traced::Event;
 
 /// A folder or a file, by its number on this disk.
 type Id = usize;
@@ -31,7 +31,7 @@ impl Name {
     }
 }
 
-/// What reaches the disk of what it was not told to keep.
+/// What reaches the disk of what it does not have to keep.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Loss {
     /// Nothing.

@@ -2,9 +2,6 @@
 
 #![allow(dead_code, reason = "each test file uses its own part")]
 
-#[cfg(feature = "sharding")]
-pub mod disk;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
