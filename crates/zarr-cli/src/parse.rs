@@ -105,6 +105,31 @@ pub(crate) fn shape(text: &str) -> Result<Shape, String> {
         .ok_or_else(|| "a shape is whole numbers with commas between, as in 100,200".into())
 }
 
+/// `268435456`, `256MiB`, `2GiB`, `1.5 TB`: whole bytes, or with a unit.
+pub(crate) fn size(text: &str) -> Result<u64, String> {
+    let why = || "a size is a number with a unit, as in 256MiB, 2GiB or 500MB".to_owned();
+    let text = text.trim();
+    let at = text.find(|c: char| c != '.' && !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(at);
+    let unit = match unit.trim().to_ascii_lowercase().as_str() {
+        "" | "b" => 1,
+        "k" | "kib" => 1 << 10,
+        "m" | "mib" => 1 << 20,
+        "g" | "gib" => 1 << 30,
+        "t" | "tib" => 1u64 << 40,
+        "kb" => 1_000,
+        "mb" => 1_000_000,
+        "gb" => 1_000_000_000,
+        "tb" => 1_000_000_000_000,
+        _ => return Err(why()),
+    };
+    if let Ok(whole) = number.parse::<u64>() {
+        return whole.checked_mul(unit).ok_or_else(why);
+    }
+    let bytes = number.parse::<f64>().map_err(|_| why())? * unit as f64;
+    if unit == 1 || !(0.0..1e18).contains(&bytes) { Err(why()) } else { Ok(bytes as u64) }
+}
+
 /// JSON, or else the text itself as a string.
 pub(crate) fn json_or_text(text: &str) -> Json {
     Json::parse(text.as_bytes()).unwrap_or_else(|_| Json::from(text))
@@ -131,6 +156,25 @@ mod tests {
         assert_eq!(shape("").unwrap(), Shape(vec![]));
         for text in ["1,,2", "-1", "1x2", "1.5", "(1,2", ","] {
             assert!(shape(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn sizes_have_units() {
+        let sizes = [
+            ("0", 0),
+            ("4096", 4096),
+            ("256MiB", 256 << 20),
+            ("256 mib", 256 << 20),
+            ("2G", 2 << 30),
+            ("1.5GiB", 3 << 29),
+            ("500MB", 500_000_000),
+        ];
+        for (text, bytes) in sizes {
+            assert_eq!(size(text), Ok(bytes), "{text}");
+        }
+        for text in ["", "MiB", "-1", "1.5", "1..5G", "2XB", "99999999999T", "1e3"] {
+            assert!(size(text).is_err(), "{text}");
         }
     }
 

@@ -18,6 +18,7 @@ Examples:
   zarr copy old-v2.zarr new.zarr --to v3
   zarr copy new.zarr for-2020.zarr --to draft-2020 --codec gzip:5
   zarr copy data.zarr small.zarr --path ocean/temperature --chunks 1,180,360 --codec blosc-zstd:7
+  zarr copy slabs.zarr cubes.zarr --chunks 64,64,64 --memory 512MiB
   zarr copy extra.zarr data.zarr/extra
   zarr copy model.zarr 'model.zip#mode=nczarr,zip' --to nczarr-v2
 
@@ -56,6 +57,10 @@ pub(crate) struct Copy {
     /// Leave out what the copy's format cannot represent, and name each such node
     #[arg(long)]
     skip_unsupported: bool,
+    /// How much memory the program may take, as in 256MiB; a quarter of the machine's, if not given. With less than
+    /// other chunks need, a temporary file takes the rest: in the folder that TMPDIR names
+    #[arg(long, value_name = "SIZE", value_parser = parse::size)]
+    memory: Option<u64>,
     #[command(flatten)]
     care: Care,
 }
@@ -69,6 +74,7 @@ impl Copy {
             ("--chunks", self.chunks.is_some()),
             ("--shards", self.shards.is_some()),
             ("--codec", !self.codec.is_empty()),
+            ("--memory", self.memory.is_some()),
         ];
         match said.into_iter().find(|(_, said)| *said) {
             Some((option, _)) => {
@@ -122,6 +128,8 @@ impl Copy {
             strict: session.is_strict(),
             skip_unsupported: self.skip_unsupported,
             only: None,
+            memory: self.memory,
+            cancel: None,
             progress: Some(&told),
         };
         let copied = zarr::copy(&source, &place.hierarchy, &place.path, &options);

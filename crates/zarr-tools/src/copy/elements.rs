@@ -4,15 +4,12 @@ use std::sync::Arc;
 
 use zarr_core::grid::{ChunkGrid, Pieces};
 use zarr_core::metadata::ArrayMetadata;
-use zarr_core::{Array, ErrorKind, Result};
+use zarr_core::{Array, ErrorKind, Region, Result};
 
+use super::rechunk::{ElementOptions, Rechunk};
 use super::{CopyOptions, Progress, report};
 
-/// About how many bytes are held at once.
-const BLOCK: u64 = 64 << 20;
-
-/// Copies all elements, in pieces of whole chunks of the copy. If it `leaves_holes`, chunks of nothing but the source's
-/// fill value are not written.
+/// Copies all elements. If it `leaves_holes`, objects of nothing but the source's fill value are not written.
 pub(super) fn copy_elements(
     from: &Array,
     to: &Array,
@@ -20,30 +17,28 @@ pub(super) fn copy_elements(
     options: &CopyOptions<'_>,
     progress: &mut Progress,
 ) -> Result<()> {
-    let metadata = to.metadata();
-    let element = metadata.data_type.repr().map_or(1, |repr| repr.size() as u64);
-    let fill = from.metadata().fill_bytes();
-    let at_once = if leaves_holes { 0 } else { BLOCK };
-    for piece in to.pieces(.., at_once)? {
-        let bytes = from.read_bytes(&piece.selection)?;
-        if !(leaves_holes && is_all(&fill, &bytes, &metadata)) {
-            to.write_bytes(&piece.selection, &bytes)?;
-        }
+    let how = ElementOptions {
+        memory: options.memory,
+        leaves_holes,
+        cancel: options.cancel.clone(),
+        ..ElementOptions::default()
+    };
+    let element = to.metadata().data_type.repr().map_or(1, |repr| repr.size() as u64);
+    let rechunk = Rechunk::new(from, to, &how)?;
+    progress.spool = rechunk.spool();
+    rechunk.copy(&[Region::all(&to.shape())], &mut |region| {
         // Of elements of variable length a total can only count the cells.
-        progress.bytes_done += piece.element_count().unwrap_or(u64::MAX).saturating_mul(element);
+        let bytes = region.element_count().unwrap_or(u64::MAX).saturating_mul(element);
+        progress.bytes_done = progress.bytes_done.saturating_add(bytes);
         report(options, progress);
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 /// Whether an array's bytes, as they are read, are nothing but this element.
-fn is_all(element: &[u8], bytes: &[u8], metadata: &ArrayMetadata) -> bool {
+pub(super) fn is_all(element: &[u8], bytes: &[u8], is_variable: bool) -> bool {
     let length = (element.len() as u32).to_le_bytes();
-    let element = if metadata.data_type.is_variable() {
-        [&length, element].concat()
-    } else {
-        element.to_vec()
-    };
+    let element = if is_variable { [&length, element].concat() } else { element.to_vec() };
     element.is_empty() || bytes.chunks(element.len()).all(|one| one == element)
 }
 
@@ -83,7 +78,7 @@ pub(super) fn holes(array: &Array) -> Result<Holes> {
     let (mut count, fill) = (0, metadata.fill_bytes());
     for chunk in Pieces::of_shape(grid.clone(), &flat.shape, 1, 0) {
         let bytes = array.read_bytes(&chunk.selection)?;
-        count += u64::from(is_all(&fill, &bytes, &metadata));
+        count += u64::from(is_all(&fill, &bytes, metadata.data_type.is_variable()));
         if !are_few(count) {
             break;
         }

@@ -5,12 +5,14 @@
 
 mod describe;
 mod elements;
+mod memory;
+mod rechunk;
 
 use std::collections::HashSet;
 
 use zarr_core::{
-    AccessError, Array, Dialect, Error, ErrorKind, Group, Hierarchy, Json, MetadataError, Node,
-    NodePath, Object, Result, missing_value,
+    AccessError, Array, CancelToken, Dialect, Error, ErrorKind, Group, Hierarchy, Json,
+    MetadataError, Node, NodePath, Object, Result, missing_value,
 };
 
 use self::describe::{Described, describe, size};
@@ -32,6 +34,12 @@ pub struct CopyOptions<'a> {
     pub skip_unsupported: bool,
     /// Copies only the nodes at these paths of the source; the target has the groups above them.
     pub only: Option<HashSet<NodePath>>,
+    /// About how many bytes the whole process may have while elements are copied; `None` for a quarter of the machine's
+    /// memory. An array that needs more is refused before it is written; elements of variable length are taken to have
+    /// 256 bytes each. Where chunks of the source would be decoded many times otherwise, the copy takes a temporary file.
+    pub memory: Option<u64>,
+    /// Cancels the copy, from another thread.
+    pub cancel: Option<CancelToken>,
     /// Called after each block of elements.
     pub progress: Option<&'a (dyn Fn(&Progress) + Sync)>,
 }
@@ -49,6 +57,9 @@ pub struct Progress {
     pub bytes_done: u64,
     /// Bytes of elements in all.
     pub bytes_total: u64,
+    /// Bytes of the temporary file that the copy of this array needs at most; 0 if it needs none. See
+    /// [`CopyOptions::memory`].
+    pub spool: u64,
     /// What the copy does not keep, each with its place.
     pub not_kept: Vec<String>,
     /// Nodes that the copy leaves out, each with the reason.

@@ -1,0 +1,460 @@
+//! Copies the elements of an array into other chunks within a bound on memory.
+//!
+//! The target's objects are cut into groups (`plan`): boxes of whole objects, each written once. A group that fits into
+//! memory is read and written by one worker after the other (`workers`). Where so large a group would make source chunks
+//! be decoded many times, as from thin slabs to cubes, larger groups go through a temporary file (`spool`): each source
+//! chunk is decoded once, and what of it belongs to one object is kept in the file until the object is whole.
+
+mod axis;
+mod plan;
+mod spool;
+mod stored;
+mod workers;
+
+use std::num::NonZero;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Mutex;
+
+use zarr_core::sync::lock;
+use zarr_core::{Array, CancelToken, Guard, Region, Result, Selection, View, ViewMut};
+
+use self::axis::{Axis, Boxes, common, inside, ordinals_of, region_of};
+use self::plan::{Numbers, Plan, Way};
+use self::spool::Spool;
+use self::stored::Stored;
+pub(crate) use self::workers::Done;
+use self::workers::{Buffers, Workers};
+
+/// The most bytes of a temporary file, in multiples of the memory, and at least.
+const SPOOL_TIMES: u64 = 16;
+const LEAST_SPOOL: u64 = 8 << 30;
+
+/// How elements are copied.
+#[derive(Clone, Default)]
+pub(crate) struct ElementOptions<'a> {
+    /// Bytes that the whole process may have; `None` for a quarter of the machine's.
+    pub memory: Option<u64>,
+    /// Whether objects of nothing but the source's fill value are not written.
+    pub leaves_holes: bool,
+    /// Cancels the copy.
+    pub cancel: Option<CancelToken>,
+    /// Whether an object is there already, and is left out.
+    pub is_done: Option<&'a (dyn Fn(&Region) -> bool + Sync)>,
+    /// Where a temporary file is made; `None` for the system's folder for such.
+    pub folder: Option<PathBuf>,
+    /// What is copied of the source; `None` for all.
+    pub source: Option<Source<'a>>,
+}
+
+/// What is copied of a source.
+#[derive(Clone)]
+pub(crate) struct Source<'a> {
+    /// What of the source a region of the target is.
+    pub select: &'a (dyn Fn(&Region) -> Selection + Sync),
+    /// Where the target's first element is in the source, if the copy is a box of it.
+    pub start: Option<Vec<u64>>,
+}
+
+/// The copy of one array's elements, planned.
+pub(crate) struct Rechunk<'a> {
+    from: Array,
+    to: Array,
+    numbers: Option<Numbers>,
+    plan: Option<Plan>,
+    stored: Option<Stored>,
+    options: &'a ElementOptions<'a>,
+    buffers: Buffers,
+    element: usize,
+    /// The source's fill value.
+    fill: Vec<u8>,
+    /// Whether an object of nothing but `fill` need not be written.
+    skips_fill: bool,
+}
+
+/// Objects of the target that are copied together.
+#[derive(Clone, Debug)]
+struct Job {
+    /// The box of all of them.
+    place: Region,
+    /// What of it is written: boxes of whole objects.
+    parts: Vec<Region>,
+}
+
+impl<'a> Rechunk<'a> {
+    /// Plans a copy. Nothing is read but the source's keys.
+    ///
+    /// # Errors
+    /// An argument error, with the memory that is needed, if that is more than the options give.
+    pub fn new(from: &Array, to: &Array, options: &'a ElementOptions<'a>) -> Result<Rechunk<'a>> {
+        let memory = options.memory.unwrap_or_else(super::memory::default_memory);
+        let shape = to.shape();
+        let start = match &options.source {
+            Some(source) => source.start.clone(),
+            None => Some(vec![0; shape.len()]),
+        };
+        let stored = match &start {
+            Some(start) => Stored::of(from, start, &shape, memory / 8)?,
+            None => None,
+        };
+        let largest = stored.as_ref().and_then(|stored| stored.largest);
+        let numbers = Numbers::of(from, to, start.as_deref(), largest);
+        let threads = match from.hierarchy().options().threads {
+            0 => std::thread::available_parallelism().map_or(1, NonZero::get),
+            threads => threads,
+        };
+        let spool = memory.saturating_mul(SPOOL_TIMES).max(LEAST_SPOOL);
+        let plan = numbers.as_ref().map(|numbers| numbers.plan(memory, threads, spool)).transpose();
+        let plan =
+            plan.map_err(|e| e.at_store(to.hierarchy().store().name()).at_path(to.path()))?;
+        let (source, target) = (from.metadata(), to.metadata());
+        let is_same_fill = target.fill_value.as_ref().is_some_and(|fill| {
+            fill.as_bytes() == source.fill_bytes() && !to.hierarchy().options().keep_fill_chunks
+        });
+        let index_memory = Some(memory / 16);
+        let from = from.with_options(|all| {
+            all.cancel = options.cancel.clone().or(all.cancel.take());
+            all.index_memory = all.index_memory.or(index_memory);
+        });
+        let to = to.with_options(|all| {
+            all.cancel = options.cancel.clone().or(all.cancel.take());
+            // The copy is the only writer: chunks at the edge are set, and not merged.
+            all.guard = Guard::Off;
+        });
+        Ok(Rechunk {
+            from,
+            to,
+            numbers,
+            plan,
+            stored,
+            options,
+            buffers: Buffers::default(),
+            element: target.data_type.repr().map_or(1, |repr| repr.size()),
+            fill: source.fill_bytes(),
+            skips_fill: is_same_fill || options.leaves_holes,
+        })
+    }
+
+    /// Bytes of the temporary file that the copy uses; 0 if it needs none.
+    pub fn spool(&self) -> u64 {
+        self.plan.as_ref().map_or(0, |plan| plan.spool)
+    }
+
+    /// Copies boxes of whole objects of the target. Calls `done` on this thread for each box of objects that is stored, or
+    /// that is a hole; together those are the boxes.
+    pub fn copy(&self, boxes: &[Region], done: Done<'_>) -> Result<()> {
+        let (Some(numbers), Some(plan)) = (&self.numbers, &self.plan) else { return Ok(()) };
+        let jobs = Jobs::of(numbers, plan, boxes);
+        match &plan.way {
+            Way::Direct { workers, threads, buffer } => {
+                let handle = |array: &Array| array.with_options(|all| all.threads = *threads);
+                let (from, to) = (handle(&self.from), handle(&self.to));
+                let buffer = if numbers.is_variable() { 0 } else { *buffer as usize };
+                self.workers(*workers, buffer).run(
+                    jobs,
+                    |buffer, job, done| self.copy_directly(&from, &to, job, buffer, done),
+                    done,
+                )
+            }
+            Way::Spooled { piece, readers, writers, reading, writing } => {
+                let handle = |array: &Array| array.with_options(|all| all.threads = 1);
+                let arrays = (&handle(&self.from), &handle(&self.to));
+                let sizes = Sizes {
+                    piece,
+                    readers: *readers,
+                    writers: *writers,
+                    reading: *reading as usize,
+                    writing: *writing as usize,
+                };
+                let mut spool = None;
+                jobs.into_iter()
+                    .try_for_each(|job| self.copy_spooled(arrays, job, &sizes, &mut spool, done))
+            }
+        }
+    }
+
+    fn workers(&self, count: usize, buffer: usize) -> Workers<'_> {
+        Workers { count, buffer, buffers: &self.buffers, cancel: self.options.cancel.as_ref() }
+    }
+
+    /// The parts of a job without the objects that are there already.
+    fn remaining(&self, numbers: &Numbers, parts: Vec<Region>) -> Vec<Region> {
+        let Some(is_done) = self.options.is_done else { return parts };
+        let remaining = |part: &Region| {
+            let objects: Vec<Region> = objects(&numbers.to, part).collect();
+            let left: Vec<Region> = objects.iter().filter(|o| !is_done(o)).cloned().collect();
+            if left.len() == objects.len() { vec![part.clone()] } else { left }
+        };
+        parts.iter().flat_map(remaining).collect()
+    }
+
+    /// What of the source a region of the target is.
+    fn source(&self, region: &Region) -> Selection {
+        match &self.options.source {
+            Some(source) => (source.select)(region),
+            None => region.into(),
+        }
+    }
+
+    /// Whether nothing of a region is stored, as far as that is known.
+    fn is_hole(&self, region: &Region) -> bool {
+        self.stored.as_ref().is_some_and(|stored| !stored.touches(region))
+    }
+
+    /// Copies a group through memory.
+    fn copy_directly(
+        &self,
+        from: &Array,
+        to: &Array,
+        job: Job,
+        buffer: &mut [u8],
+        done: &mut dyn FnMut(Region) -> Result<()>,
+    ) -> Result<()> {
+        let Some(numbers) = &self.numbers else { return Ok(()) };
+        let place = &job.place;
+        let parts = self.remaining(numbers, job.parts);
+        if parts.is_empty() || self.skips_fill && self.is_hole(place) {
+            return parts.into_iter().try_for_each(done);
+        }
+        if numbers.is_variable() {
+            return parts.into_iter().try_for_each(|part| self.copy_variable(from, to, part, done));
+        }
+        let shape = place.shape();
+        let size = self.size_of(place);
+        let memory = &mut buffer[..size];
+        from.read_view(self.source(place), ViewMut::new(memory, &shape, self.element))?;
+        let all = View::new(memory, &shape, self.element);
+        for part in parts {
+            if self.options.leaves_holes {
+                for object in objects(&numbers.to, &part) {
+                    let elements = all.part(&inside(&object, place));
+                    if !elements.is_all(&self.fill) {
+                        to.write_view(&object, elements)?;
+                    }
+                }
+            } else {
+                to.write_view(&part, all.part(&inside(&part, place)))?;
+            }
+            done(part)?;
+        }
+        Ok(())
+    }
+
+    /// Copies elements of variable length.
+    fn copy_variable(
+        &self,
+        from: &Array,
+        to: &Array,
+        part: Region,
+        done: &mut dyn FnMut(Region) -> Result<()>,
+    ) -> Result<()> {
+        let Some(numbers) = &self.numbers else { return Ok(()) };
+        let copy = |region: &Region| {
+            let bytes = from.read_bytes(self.source(region))?;
+            if self.options.leaves_holes && super::elements::is_all(&self.fill, &bytes, true) {
+                return Ok(());
+            }
+            to.write_bytes(region, &bytes)
+        };
+        if self.options.leaves_holes {
+            objects(&numbers.to, &part).try_for_each(|object| copy(&object))?;
+        } else {
+            copy(&part)?;
+        }
+        done(part)
+    }
+
+    fn size_of(&self, region: &Region) -> usize {
+        // The plan has seen that it fits into memory.
+        region.element_count().unwrap_or(0) as usize * self.element
+    }
+
+    /// Copies a group through a temporary file.
+    fn copy_spooled(
+        &self,
+        (from, to): (&Array, &Array),
+        job: Job,
+        sizes: &Sizes<'_>,
+        kept: &mut Option<Spool>,
+        done: Done<'_>,
+    ) -> Result<()> {
+        let Some(numbers) = &self.numbers else { return Ok(()) };
+        let parts = self.remaining(numbers, job.parts);
+        let place = &job.place;
+        if parts.is_empty() || self.skips_fill && self.is_hole(place) {
+            return parts.iter().try_for_each(done);
+        }
+        // The objects by their number inside the place.
+        let ordinals = ordinals_of(&numbers.to, place);
+        let count = ordinals.iter().fold(1, |all, range| all * (range.end - range.start));
+        let number = |object: &[Range<u64>]| {
+            let each = object.iter().zip(&ordinals);
+            each.fold(0, |at, (object, all)| at * (all.end - all.start) + object.start - all.start)
+                as usize
+        };
+        let mut is_copied = vec![false; count as usize];
+        for part in &parts {
+            let ones = vec![1; ordinals.len()];
+            Boxes::new(ordinals_of(&numbers.to, part), &ones)
+                .for_each(|object| is_copied[number(&object)] = true);
+        }
+        let spool = match kept {
+            Some(spool) => spool,
+            None => {
+                let folder = self.options.folder.clone().unwrap_or_else(std::env::temp_dir);
+                let longest = numbers.to.iter().fold(1, |size, axis| size * axis.longest());
+                let slot = longest * self.element as u64;
+                kept.insert(Spool::new(&folder, slot, self.element, self.fill.clone())?)
+            }
+        };
+        spool.clear(count as usize);
+        let spool = &*spool;
+
+        let cut = Boxes::new(ordinals_of(&numbers.from, place), sizes.piece);
+        let pieces = Mutex::new(cut.clone().enumerate());
+        let pieces = std::iter::from_fn(|| lock(&pieces).next());
+        // The places of pieces, by their number.
+        let places = Places::of(&numbers.from, sizes.piece, place);
+        let read = |buffer: &mut [u8], (n, piece): (usize, Vec<Range<u64>>)| {
+            let piece = common(&region_of(&numbers.from, &piece), place);
+            if piece.is_empty() || self.is_hole(&piece) {
+                return Ok(());
+            }
+            let (memory, scratch) = buffer.split_at_mut(self.size_of(&piece));
+            let shape = piece.shape();
+            from.read_view(self.source(&piece), ViewMut::new(memory, &shape, self.element))?;
+            let all = View::new(memory, &shape, self.element);
+            let ones = vec![1; ordinals.len()];
+            for object in Boxes::new(ordinals_of(&numbers.to, &piece), &ones) {
+                let at = number(&object);
+                if is_copied[at] {
+                    let part = common(&region_of(&numbers.to, &object), &piece);
+                    spool.keep(at, n as u64, &all.part(&inside(&part, &piece)), scratch)?;
+                }
+            }
+            Ok(())
+        };
+        let reading = self.workers(sizes.readers, sizes.reading);
+        reading.run(pieces, |buffer, piece, _| read(buffer, piece), &mut |_| Ok(()))?;
+
+        let remaining = parts.iter().flat_map(|part| {
+            let ones = vec![1; ordinals.len()];
+            Boxes::new(ordinals_of(&numbers.to, part), &ones)
+        });
+        let remaining = Mutex::new(remaining);
+        let remaining = std::iter::from_fn(|| lock(&remaining).next());
+        let write = |buffer: &mut [u8], object: Vec<Range<u64>>| {
+            let region = region_of(&numbers.to, &object);
+            let shape = region.shape();
+            let (memory, scratch) = buffer.split_at_mut(self.size_of(&region));
+            let place = |piece| common(&places.get(piece), place);
+            let out = ViewMut::new(memory, &shape, self.element);
+            let found = spool.read(number(&object), &region, place, out, scratch)?;
+            if !found {
+                if self.skips_fill {
+                    return Ok::<_, zarr_core::Error>(region);
+                }
+                ViewMut::new(memory, &shape, self.element).fill(&self.fill);
+            }
+            let elements = View::new(memory, &shape, self.element);
+            if !(self.options.leaves_holes && elements.is_all(&self.fill)) {
+                to.write_view(&region, elements)?;
+            }
+            Ok(region)
+        };
+        let writing = self.workers(sizes.writers, sizes.writing);
+        writing.run(remaining, |buffer, object, done| done(write(buffer, object)?), done)
+    }
+}
+
+/// Numbers of [`Way::Spooled`].
+struct Sizes<'a> {
+    piece: &'a [u64],
+    readers: usize,
+    writers: usize,
+    reading: usize,
+    writing: usize,
+}
+
+/// The regions of source pieces, by their number in C order.
+struct Places<'a> {
+    axes: &'a [Axis],
+    size: &'a [u64],
+    /// The ordinals of all chunks, and the number of pieces, along each axis.
+    all: Vec<(Range<u64>, u64)>,
+}
+
+impl<'a> Places<'a> {
+    fn of(axes: &'a [Axis], size: &'a [u64], place: &Region) -> Places<'a> {
+        let count = |(range, &size): (Range<u64>, &u64)| {
+            let count = range.end.div_ceil(size) - range.start / size;
+            (range, count)
+        };
+        let all = ordinals_of(axes, place).into_iter().zip(size).map(count).collect();
+        Places { axes, size, all }
+    }
+
+    fn get(&self, mut piece: u64) -> Region {
+        let mut found = vec![0..0; self.all.len()];
+        for (axis, (all, count)) in self.all.iter().enumerate().rev() {
+            let at = all.start / self.size[axis] + piece % count;
+            piece /= count;
+            let start = at * self.size[axis];
+            found[axis] = start.max(all.start)..(start + self.size[axis]).min(all.end);
+        }
+        region_of(self.axes, &found)
+    }
+}
+
+/// The objects of a region of whole ones.
+fn objects<'a>(axes: &'a [Axis], region: &Region) -> impl Iterator<Item = Region> + 'a {
+    let ones = vec![1; axes.len()];
+    Boxes::new(ordinals_of(axes, region), &ones).map(|object| region_of(axes, &object))
+}
+
+/// Boxes of objects, cut at the borders of groups; what is in one group is one job.
+struct Jobs<'a> {
+    /// The parts, each with the number of its group.
+    parts: Box<dyn Iterator<Item = (Vec<u64>, Region)> + Send + 'a>,
+    /// The part that comes next.
+    next: Option<(Vec<u64>, Region)>,
+}
+
+impl<'a> Jobs<'a> {
+    fn of(numbers: &'a Numbers, plan: &'a Plan, boxes: &'a [Region]) -> Jobs<'a> {
+        let parts = boxes.iter().flat_map(move |all| {
+            let cut = Boxes::new(ordinals_of(&numbers.to, all), &plan.group);
+            let index = cut.clone();
+            cut.map(move |found| (index.index(&found), region_of(&numbers.to, &found)))
+        });
+        if let [_] = boxes {
+            return Jobs { parts: Box::new(parts), next: None };
+        }
+        // What several boxes have of a group is copied together.
+        let mut parts: Vec<_> = parts.collect();
+        parts.sort_by(|a, b| a.0.cmp(&b.0));
+        Jobs { parts: Box::new(parts.into_iter()), next: None }
+    }
+}
+
+impl Iterator for Jobs<'_> {
+    type Item = Job;
+
+    fn next(&mut self) -> Option<Job> {
+        let (group, first) = self.next.take().or_else(|| self.parts.next())?;
+        let mut job = Job { place: first.clone(), parts: vec![first] };
+        for (other, part) in self.parts.by_ref() {
+            if other != group {
+                self.next = Some((other, part));
+                break;
+            }
+            let pairs = job.place.intervals().iter().zip(part.intervals());
+            job.place = Region::new(pairs.map(|(a, b)| a.start.min(b.start)..a.end.max(b.end)));
+            job.parts.push(part);
+        }
+        Some(job)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,405 @@
+//! Chooses in which pieces an array is copied, so that they fit into the memory and each source chunk is decoded as rarely
+//! as possible.
+
+use zarr_core::codec::CodecSpec;
+use zarr_core::metadata::ArrayMetadata;
+use zarr_core::{AccessError, Array, Error, Result};
+
+use super::axis::Axis;
+use super::spool::STEP;
+
+/// What the process has before it copies: the program, its libraries, documents.
+const BASE: u64 = 32 << 20;
+/// What each thread takes besides the elements: its stack, the state of a compressor, small memory that it keeps.
+const THREAD: u64 = 6 << 20;
+/// The largest piece of which each thread has one; of larger ones all threads work on the same.
+const OWN_PIECE: u64 = 64 << 20;
+/// A piece is about as large, if that costs nothing.
+const PIECE: u64 = 16 << 20;
+/// At most this many ways to cut an array are compared.
+const WAYS: usize = 20_000;
+/// An element of variable length is taken to have as many bytes, with its reference.
+const VARIABLE: u64 = 256 + 16;
+
+/// Nanoseconds to encode a byte, about: what is the same in all plans.
+const ENCODE: f64 = 1.5;
+/// Nanoseconds to write a byte to a temporary file and to read it.
+const SPOOL: f64 = 0.8;
+/// Nanoseconds to write one piece to a temporary file.
+const PART: f64 = 3000.0;
+/// Nanoseconds to fetch a byte from a remote store.
+const REMOTE: f64 = 5.0;
+/// Bytes that cost about as much as one further range of a plain chunk.
+const RANGE: f64 = 4096.0;
+
+/// How an array is copied.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Plan {
+    /// How many target objects along each axis are copied together.
+    pub group: Vec<u64>,
+    pub way: Way,
+    /// How many times each source chunk is decoded, on average.
+    pub decodes: f64,
+    /// Bytes of the temporary file.
+    pub spool: u64,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Way {
+    /// A group is read into memory and written from there.
+    Direct {
+        workers: usize,
+        /// Threads that read and write one group.
+        threads: usize,
+        /// Bytes of a group.
+        buffer: u64,
+    },
+    /// The source chunks of a group are read piece by piece into a temporary file, then the objects are written, each by one
+    /// thread.
+    Spooled {
+        /// How many source chunks along each axis are read together.
+        piece: Vec<u64>,
+        readers: usize,
+        writers: usize,
+        /// Bytes that a reader has: its piece, and what of it belongs to one object.
+        reading: u64,
+        /// Bytes that a writer has: an object, and what is read of the file at a time.
+        writing: u64,
+    },
+}
+
+/// Numbers of an array's copy.
+#[derive(Debug)]
+pub(super) struct Numbers {
+    /// The chunks that are decoded, inner chunks of shards.
+    pub from: Vec<Axis>,
+    /// The objects that are written.
+    pub to: Vec<Axis>,
+    /// Bytes of an element.
+    element: u64,
+    is_variable: bool,
+    /// Bytes of a decoded source chunk, and of an encoded one at most.
+    source: u64,
+    encoded: u64,
+    /// Bytes of a target object.
+    object: u64,
+    /// Bytes that a thread needs beside the object to write one.
+    encoding: u64,
+    /// Nanoseconds to decode a byte.
+    decode: f64,
+    /// Whether parts of a source chunk are read without the rest.
+    is_plain: bool,
+    /// Whether the target may be cut into boxes at will, and elements may go to a file.
+    may_spool: bool,
+}
+
+/// A number of chunks along one axis.
+struct Choice {
+    count: u64,
+    len: u64,
+    expansion: f64,
+}
+
+/// Some number of chunks along each axis.
+struct Combination {
+    counts: Vec<u64>,
+    bytes: u64,
+    decodes: f64,
+    /// Bytes of a run in a plain source chunk.
+    run: u64,
+}
+
+impl Numbers {
+    /// The numbers of a copy of a region that begins at `start` in the source, if it is a box; `largest` is the size of the
+    /// source's largest stored object, if that is known.
+    pub fn of(
+        from: &Array,
+        to: &Array,
+        start: Option<&[u64]>,
+        largest: Option<u64>,
+    ) -> Option<Numbers> {
+        let (source, target) = (from.metadata(), to.metadata());
+        let is_sharded = source.shards.is_some() || has_shards(&source);
+        let flat = ArrayMetadata::clone(&source).unsharded();
+        let (grid, shape) = (flat.grid.as_ref()?, &target.shape);
+        let to_axes = Axis::all(target.grid.as_ref()?, &vec![0; shape.len()], shape);
+        let source_axes = Axis::all(grid, &vec![0; source.rank()], &source.shape);
+        // The chunks of other selections are no boxes of the target: each group takes what it needs.
+        let from_axes =
+            start.map_or_else(|| to_axes.clone(), |start| Axis::all(grid, start, shape));
+        let is_variable = target.data_type.is_variable();
+        let element = match target.data_type.repr() {
+            _ if is_variable => VARIABLE,
+            repr => repr.map_or(1, |repr| repr.size() as u64),
+        };
+        let size = |axes: &[Axis]| {
+            axes.iter().fold(element, |size, axis| size.saturating_mul(axis.stored()))
+        };
+        let (source_size, object) = (size(&source_axes), size(&to_axes));
+        let encoded = match largest {
+            Some(largest) if !is_sharded => largest.min(source_size.saturating_mul(2)),
+            _ => source_size,
+        };
+        let fits = to_axes.iter().all(|axis| axis.len.is_multiple_of(axis.stored()));
+        let encoding = if has_shards(&target) && fits {
+            let inner = ArrayMetadata::clone(&target).unsharded();
+            let inner =
+                inner.chunk_extent().iter().fold(element, |size, &n| size.saturating_mul(n));
+            let whole = if streams(to) { 0 } else { object };
+            inner.saturating_mul(2).saturating_add(whole)
+        } else {
+            object.saturating_mul(2)
+        };
+        let is_remote = from.hierarchy().store().as_sync().is_none();
+        Some(Numbers {
+            from: from_axes,
+            to: to_axes,
+            element,
+            is_variable,
+            source: source_size,
+            encoded,
+            object,
+            encoding,
+            decode: cost(&flat.codecs) + if is_remote { REMOTE } else { 0.0 },
+            is_plain: !is_sharded && is_plain(&flat.codecs),
+            may_spool: !is_variable && start.is_some(),
+        })
+    }
+
+    /// The cheapest plan within `memory` bytes for at most `threads` threads, with a temporary file of at most `spool`
+    /// bytes.
+    ///
+    /// # Errors
+    /// [`AccessError::Argument`] with the memory that is needed, if that is more.
+    pub fn plan(&self, memory: u64, threads: usize, spool: u64) -> Result<Plan> {
+        let direct = self.direct(memory, threads);
+        let spooled = if self.may_spool { self.spooled(memory, threads, spool) } else { None };
+        let cheapest = direct.into_iter().chain(spooled).min_by(|a, b| a.0.total_cmp(&b.0));
+        cheapest.map(|(_, plan)| plan).ok_or_else(|| self.too_little(memory))
+    }
+
+    /// Bytes that one thread needs to copy the smallest piece.
+    pub fn least(&self) -> u64 {
+        let piece = self.object.saturating_add(self.scratch());
+        piece.saturating_add(BASE + THREAD)
+    }
+
+    fn too_little(&self, memory: u64) -> Error {
+        let mib = |bytes: u64| bytes.div_ceil(1 << 20);
+        let why = format!(
+            "{} MiB of memory are too little to copy the array: a stored object of the copy has {} MiB, a chunk of the source {} MiB, decoded; it takes {} MiB",
+            memory >> 20,
+            mib(self.object),
+            mib(self.source),
+            mib(self.least()),
+        );
+        let error = Error::from(AccessError::Argument(why));
+        error.with_hint("give the copy more memory, or smaller shards or chunks")
+    }
+
+    /// Bytes that a thread needs beside its piece, to read it and to write it.
+    fn scratch(&self) -> u64 {
+        let reading = if self.is_plain { self.source } else { self.source + self.encoded };
+        reading.saturating_add(self.encoding)
+    }
+
+    /// Bytes that are left for pieces if this many threads work.
+    fn room(memory: u64, threads: usize) -> u64 {
+        memory.saturating_sub(BASE + THREAD * threads as u64)
+    }
+
+    fn total(&self) -> u64 {
+        let all = self.to.iter().fold(self.element, |all, axis| all.saturating_mul(axis.len));
+        all.max(1)
+    }
+
+    /// The piece size that is best where none is cheaper.
+    fn best_piece(&self, threads: usize) -> f64 {
+        let least = self.object.max(1);
+        (self.total() / (4 * threads as u64)).clamp(least, PIECE.max(least)) as f64
+    }
+
+    /// Plans without a temporary file.
+    fn direct(&self, memory: u64, most: usize) -> Option<(f64, Plan)> {
+        let all = combinations(&self.to, &self.from, self.element);
+        let scratch = self.scratch();
+        let mut best: Option<(f64, Plan)> = None;
+        for threads in 1..=most {
+            let room =
+                Self::room(memory, threads).checked_sub(scratch.saturating_mul(threads as u64));
+            let Some(room) = room else { break };
+            for workers in [1, 2, threads] {
+                if workers > threads {
+                    continue;
+                }
+                let is_own = workers == threads;
+                let cap = room / workers as u64;
+                let cap =
+                    if is_own && threads > 1 { cap.min(OWN_PIECE.max(self.object)) } else { cap };
+                let overlap = match workers {
+                    1 => 1.15,
+                    _ if is_own => 1.0,
+                    _ => 1.03,
+                };
+                for found in all.iter().filter(|found| found.bytes <= cap) {
+                    let decodes = self.decodes(found);
+                    let size = (found.bytes as f64 / self.best_piece(threads)).log2().abs();
+                    let cost = (self.decode * decodes + ENCODE) * overlap / threads as f64;
+                    let cost = cost * (1.0 + 0.004 * size);
+                    if best.as_ref().is_none_or(|best| cost < best.0) {
+                        let way = Way::Direct {
+                            workers,
+                            threads: if is_own { 1 } else { threads },
+                            buffer: found.bytes,
+                        };
+                        let group = found.counts.clone();
+                        best = Some((cost, Plan { group, way, decodes, spool: 0 }));
+                    }
+                }
+            }
+        }
+        best
+    }
+
+    /// How often source chunks are decoded, or, of plain ones, how many times as many bytes are read.
+    fn decodes(&self, found: &Combination) -> f64 {
+        if self.is_plain {
+            found.decodes.min(1.1 + RANGE / found.run.max(1) as f64)
+        } else {
+            found.decodes
+        }
+    }
+
+    /// Plans with a temporary file.
+    fn spooled(&self, memory: u64, most: usize, largest: u64) -> Option<(f64, Plan)> {
+        let groups = combinations(&self.to, &self.from, self.element);
+        // Without a limit: what of a piece belongs to one object is as large as possible then.
+        let pieces = combinations(&self.from, &self.to, self.element);
+        let group = groups.into_iter().filter(|group| group.bytes <= largest).min_by(|a, b| {
+            // A tenth more decoding is worth a smaller file.
+            let rank = |group: &Combination| ((group.decodes * 10.0).round() as u64, group.bytes);
+            rank(a).cmp(&rank(b))
+        })?;
+        let size_of_group = group.bytes;
+        // Whole source chunks are decoded into their place, others into memory of the thread first.
+        let is_whole = |((from, to), &count): ((&Axis, &Axis), &u64)| {
+            let run = to.run(count);
+            from.len.is_multiple_of(from.stored())
+                && (run == to.len || run.is_multiple_of(from.stored()))
+        };
+        let is_whole = self.from.iter().zip(&self.to).zip(&group.counts).all(is_whole);
+        let decoding = if is_whole { self.encoded } else { self.source + self.encoded };
+        let mut best: Option<(f64, Plan)> = None;
+        for threads in 1..=most {
+            let room = Self::room(memory, threads);
+            for piece in pieces.iter().filter(|piece| piece.bytes <= group.bytes.max(self.source)) {
+                let part = self.part(piece);
+                let reading = piece.bytes.saturating_add(part);
+                let writing = self.object + part.max(STEP as u64).min(self.object);
+                let fit = |size: u64| (room / size.max(1)).min(threads as u64) as usize;
+                let readers = fit(reading.saturating_add(decoding));
+                let writers = fit(writing.saturating_add(self.encoding));
+                if readers == 0 || writers == 0 {
+                    continue;
+                }
+                // What it costs to decode a byte, to write parts of a piece, and to read them.
+                let reads = self.decode * group.decodes + SPOOL / 2.0 + PART / part.max(1) as f64;
+                let cost = reads / readers as f64 + (ENCODE + SPOOL / 2.0) / writers as f64;
+                let size = (piece.bytes as f64 / self.best_piece(readers)).log2().abs();
+                let cost = cost * (1.0 + 0.002 * size);
+                if best.as_ref().is_none_or(|best| cost < best.0) {
+                    let piece = piece.counts.clone();
+                    let way = Way::Spooled { piece, readers, writers, reading, writing };
+                    let (group, decodes) = (group.counts.clone(), group.decodes);
+                    best = Some((cost, Plan { group, way, decodes, spool: size_of_group }));
+                }
+            }
+        }
+        best
+    }
+
+    /// Bytes of a piece of source chunks that belong to one object, at most.
+    fn part(&self, piece: &Combination) -> u64 {
+        let each = self.from.iter().zip(&self.to).zip(&piece.counts);
+        each.fold(self.element, |size, ((from, to), &count)| {
+            size.saturating_mul(from.run(count).min(to.longest()))
+        })
+    }
+
+    /// Whether elements differ in length.
+    pub fn is_variable(&self) -> bool {
+        self.is_variable
+    }
+}
+
+/// The ways to take some neighbouring chunks of `own` along each axis.
+fn combinations(own: &[Axis], others: &[Axis], element: u64) -> Vec<Combination> {
+    let mut choices: Vec<Vec<Choice>> = own
+        .iter()
+        .zip(others)
+        .map(|(own, other)| {
+            let choice = |count| Choice {
+                count,
+                len: own.run(count),
+                expansion: own.expansion(count, other),
+            };
+            own.sizes(other).into_iter().map(choice).collect()
+        })
+        .collect();
+    while choices.iter().map(Vec::len).try_fold(1usize, usize::checked_mul).is_none_or(|n| n > WAYS)
+    {
+        // Every second of the longest list; the first and the last stay.
+        let Some(longest) = choices.iter_mut().max_by_key(|list| list.len()) else { break };
+        let (mut at, last) = (0, longest.len() - 1);
+        longest.retain(|_| {
+            at += 1;
+            at - 1 == last || (at - 1).is_multiple_of(2)
+        });
+        if longest.len() <= 2 {
+            choices.iter_mut().for_each(|list| list.truncate(1));
+        }
+    }
+    let start = Combination { counts: Vec::new(), bytes: element, decodes: 1.0, run: element };
+    let mut all = vec![start];
+    for (list, other) in choices.iter().zip(others) {
+        let with = |before: &Combination, choice: &Choice| Combination {
+            counts: before.counts.iter().copied().chain([choice.count]).collect(),
+            bytes: before.bytes.saturating_mul(choice.len),
+            decodes: before.decodes * choice.expansion,
+            // Inside the last axis along which source chunks are cut, all of a chunk is one run.
+            run: if choice.expansion > 1.01 {
+                element * choice.len
+            } else {
+                before.run.saturating_mul(other.longest())
+            },
+        };
+        all = all.iter().flat_map(|before| list.iter().map(move |one| with(before, one))).collect();
+    }
+    all
+}
+
+fn has_shards(metadata: &ArrayMetadata) -> bool {
+    metadata.codecs.iter().any(|spec| spec.name == "sharding_indexed")
+}
+
+fn is_plain(codecs: &[CodecSpec]) -> bool {
+    matches!(codecs, [only] if only.name == "bytes")
+}
+
+/// Whether a store writes the parts of a shard as they are made.
+fn streams(to: &Array) -> bool {
+    to.hierarchy().store().name().starts_with("file:")
+}
+
+/// Nanoseconds to decode a byte, about.
+fn cost(codecs: &[CodecSpec]) -> f64 {
+    let each = |spec: &CodecSpec| match spec.name.as_str() {
+        "bytes" => 0.15,
+        "transpose" => 0.3,
+        "blosc" | "numcodecs.blosc" | "lz4" | "numcodecs.lz4" | "crc32c" => 0.35,
+        "zstd" | "numcodecs.zstd" => 0.8,
+        "shuffle" | "numcodecs.shuffle" => 0.3,
+        _ => 2.5,
+    };
+    codecs.iter().map(each).sum()
+}

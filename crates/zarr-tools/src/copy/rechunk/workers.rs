@@ -1,0 +1,116 @@
+//! Does work on several threads, while the calling thread hears what is done.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, mpsc};
+use std::thread;
+
+use zarr_core::codec::buffer_pool::zeroed;
+use zarr_core::sync::lock;
+use zarr_core::{AccessError, CancelToken, Region, Result};
+
+/// Hears of each region that is copied, on the calling thread.
+pub(crate) type Done<'a> = &'a mut dyn FnMut(&Region) -> Result<()>;
+
+/// Memory that workers use again and again. What a worker has not touched of it takes no room.
+#[derive(Debug, Default)]
+pub(super) struct Buffers(Mutex<Vec<Vec<u8>>>);
+
+impl Buffers {
+    /// A buffer of at least `size` bytes of any value.
+    fn take(&self, size: usize) -> Result<Vec<u8>> {
+        let kept = lock(&self.0).pop().filter(|kept| kept.len() >= size);
+        if let Some(kept) = kept {
+            return Ok(kept);
+        }
+        // Zeroed memory comes from the system as it is needed.
+        Ok(zeroed("copy", size as u64)?)
+    }
+
+    fn give(&self, buffer: Vec<u8>) {
+        lock(&self.0).push(buffer);
+    }
+}
+
+/// How work is done.
+pub(super) struct Workers<'a> {
+    /// How many threads work at the same time; with one, it is the calling thread.
+    pub count: usize,
+    /// The bytes that each brings along.
+    pub buffer: usize,
+    pub buffers: &'a Buffers,
+    pub cancel: Option<&'a CancelToken>,
+}
+
+impl Workers<'_> {
+    fn check(&self) -> Result<()> {
+        match self.cancel {
+            Some(cancel) if cancel.is_cancelled() => Err(AccessError::Cancelled.into()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Calls `work` for every item, with a buffer and a way to tell what is done. Stops after the first error, and when
+    /// the caller cancels.
+    pub fn run<T: Send>(
+        &self,
+        items: impl Iterator<Item = T> + Send,
+        work: impl Fn(&mut [u8], T, &mut dyn FnMut(Region) -> Result<()>) -> Result<()> + Sync,
+        done: Done<'_>,
+    ) -> Result<()> {
+        if self.count <= 1 {
+            let mut buffer = self.buffers.take(self.buffer)?;
+            let result = items.into_iter().try_for_each(|item| {
+                self.check()?;
+                work(&mut buffer, item, &mut |region| done(&region))
+            });
+            self.buffers.give(buffer);
+            return result;
+        }
+        let (items, is_stopped) = (Mutex::new(items), AtomicBool::new(false));
+        let failed = Mutex::new(None);
+        let fail = |error| {
+            is_stopped.store(true, Ordering::Relaxed);
+            lock(&failed).get_or_insert(error);
+        };
+        let (tell, told) = mpsc::channel::<Region>();
+        let each = |tell: mpsc::Sender<Region>| {
+            let mut buffer = match self.buffers.take(self.buffer) {
+                Ok(buffer) => buffer,
+                Err(error) => return fail(error),
+            };
+            while !is_stopped.load(Ordering::Relaxed) {
+                let next = lock(&items).next();
+                let Some(item) = next else { break };
+                let mut tell = |region| {
+                    // The calling thread hears until all are done.
+                    let _ = tell.send(region);
+                    Ok(())
+                };
+                if let Err(error) = self.check().and_then(|()| work(&mut buffer, item, &mut tell)) {
+                    fail(error);
+                }
+            }
+            self.buffers.give(buffer);
+        };
+        thread::scope(|scope| {
+            let mut begun = 0;
+            for n in 0..self.count {
+                let (tell, each) = (tell.clone(), &each);
+                let name = thread::Builder::new().name(format!("zarr-copy-{n}"));
+                begun += usize::from(name.spawn_scoped(scope, move || each(tell)).is_ok());
+            }
+            if begun == 0 {
+                // The system starts no thread: this one does the work.
+                each(tell.clone());
+            }
+            drop(tell);
+            for region in told {
+                if let Err(error) = done(&region) {
+                    fail(error);
+                }
+            }
+        });
+        let failed = lock(&failed).take();
+        failed.map_or(Ok(()), Err)
+    }
+}
