@@ -9,6 +9,7 @@ mod builder;
 mod chunk;
 mod common;
 mod convert;
+mod methods;
 mod sync;
 
 pub use self::builder::{ArrayBuilderOf, DimensionName};
