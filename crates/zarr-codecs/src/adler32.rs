@@ -3,10 +3,10 @@
 //! numcodecs' `adler32`: in four bytes before the chunk's, or after them where `location` is `end`
 //! (v2.md 7).
 
-use zarr_core::codec::{ChunkContext, Codec, CodecSpec, Parameters};
+use zarr_core::codec::{ChunkContext, Codec, CodecSpec};
 use zarr_core::{Dialect, MetadataError};
 
-use crate::util::checksum::{Checksum, ChecksumLocation, guard, metadata_at_start};
+use crate::util::checksum::{Checksum, ChecksumLocation, guard_at, metadata_at_start};
 
 /// The adler32 codec.
 #[derive(Clone, Copy, Debug)]
@@ -14,10 +14,7 @@ struct Adler32;
 
 /// Makes the codec.
 pub(crate) fn build(spec: &CodecSpec, _: &ChunkContext) -> Result<Codec, MetadataError> {
-    let mut parameters = Parameters::new(spec);
-    let location = ChecksumLocation::read(&mut parameters, ChecksumLocation::Start)?;
-    parameters.finish()?;
-    Ok(guard(Adler32, location))
+    guard_at(Adler32, ChecksumLocation::Start, spec)
 }
 
 /// The largest prime below 2¹⁶.

@@ -4,10 +4,10 @@
 //! `end` (v2.md 7). It is not `crc32c` (T-01).
 
 use crc_fast::{CrcAlgorithm, checksum};
-use zarr_core::codec::{ChunkContext, Codec, CodecSpec, Parameters};
+use zarr_core::codec::{ChunkContext, Codec, CodecSpec};
 use zarr_core::{Dialect, MetadataError};
 
-use crate::util::checksum::{Checksum, ChecksumLocation, guard, metadata_at_start};
+use crate::util::checksum::{Checksum, ChecksumLocation, guard_at, metadata_at_start};
 
 /// The crc32 codec.
 #[derive(Clone, Copy, Debug)]
@@ -15,10 +15,7 @@ struct Crc32;
 
 /// Makes the codec.
 pub(crate) fn build(spec: &CodecSpec, _: &ChunkContext) -> Result<Codec, MetadataError> {
-    let mut parameters = Parameters::new(spec);
-    let location = ChecksumLocation::read(&mut parameters, ChecksumLocation::Start)?;
-    parameters.finish()?;
-    Ok(guard(Crc32, location))
+    guard_at(Crc32, ChecksumLocation::Start, spec)
 }
 
 impl Checksum for Crc32 {

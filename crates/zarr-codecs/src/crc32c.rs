@@ -7,7 +7,7 @@ use crc_fast::{CrcAlgorithm, checksum};
 use zarr_core::codec::{ChunkContext, Codec, CodecSpec, Parameters};
 use zarr_core::{Dialect, MetadataError, Object};
 
-use crate::util::checksum::{Checksum, ChecksumLocation, guard};
+use crate::util::checksum::{Checksum, ChecksumLocation, guard, guard_at};
 
 const CODEC: &str = "crc32c";
 
@@ -17,15 +17,11 @@ struct Crc32c;
 
 /// Makes the codec. Final v3's own `crc32c` has no `location`.
 pub(crate) fn build(spec: &CodecSpec, _: &ChunkContext) -> Result<Codec, MetadataError> {
-    let own = spec.dialect == Dialect::V3 && spec.name == CODEC;
-    let mut parameters = Parameters::new(spec);
-    let location = if own {
-        ChecksumLocation::End
-    } else {
-        ChecksumLocation::read(&mut parameters, ChecksumLocation::End)?
-    };
-    parameters.finish()?;
-    Ok(guard(Crc32c, location))
+    if spec.dialect == Dialect::V3 && spec.name == CODEC {
+        Parameters::new(spec).finish()?;
+        return Ok(guard(Crc32c, ChecksumLocation::End));
+    }
+    guard_at(Crc32c, ChecksumLocation::End, spec)
 }
 
 impl Checksum for Crc32c {

@@ -29,14 +29,25 @@ pub trait Element: Clone + Default + Send + Sync + 'static {
     fn is(data_type: &DataType) -> bool;
 
     /// Allocates `count` elements; `None` if there is no memory.
-    fn alloc(count: usize) -> Option<Vec<Self>>;
+    fn alloc(count: usize) -> Option<Vec<Self>> {
+        let mut elements = Vec::new();
+        elements.try_reserve_exact(count).ok()?;
+        elements.resize(count, Self::default());
+        Some(elements)
+    }
 
     /// The memory of elements, to be filled with elements that are checked already; `None` if only
     /// [`Element::from_bytes`] may make them.
-    fn memory(elements: &mut [Self]) -> Option<&mut [u8]>;
+    fn memory(elements: &mut [Self]) -> Option<&mut [u8]> {
+        let _ = elements;
+        None
+    }
 
     /// The memory of elements, made if Rust has them otherwise; `None` if they have any length.
-    fn as_memory(elements: &[Self]) -> Option<Cow<'_, [u8]>>;
+    fn as_memory(elements: &[Self]) -> Option<Cow<'_, [u8]>> {
+        let _ = elements;
+        None
+    }
 
     /// One element from its bytes, native ones if it is of fixed size.
     fn from_bytes(bytes: &[u8]) -> Self;
@@ -59,6 +70,25 @@ fn rests_on(data_type: &DataType, scalar: Scalar) -> bool {
         }
 }
 
+/// The memory of a type of which every bit pattern is an element.
+macro_rules! memory_of_any_bits {
+    () => {
+        fn alloc(count: usize) -> Option<Vec<Self>> {
+            crate::memory::zeroed(count)
+        }
+        fn memory(elements: &mut [Self]) -> Option<&mut [u8]> {
+            Some(bytemuck::cast_slice_mut(elements))
+        }
+        fn as_memory(elements: &[Self]) -> Option<Cow<'_, [u8]>> {
+            Some(Cow::Borrowed(bytemuck::cast_slice(elements)))
+        }
+        fn from_bytes(bytes: &[u8]) -> Self {
+            bytemuck::pod_read_unaligned(bytes)
+        }
+    };
+}
+pub(crate) use memory_of_any_bits;
+
 macro_rules! elements {
     ($($rust:ty => $scalar:expr),* $(,)?) => {$(
         impl Element for $rust {
@@ -66,18 +96,7 @@ macro_rules! elements {
             fn is(data_type: &DataType) -> bool {
                 rests_on(data_type, $scalar)
             }
-            fn alloc(count: usize) -> Option<Vec<Self>> {
-                crate::memory::zeroed(count)
-            }
-            fn memory(elements: &mut [Self]) -> Option<&mut [u8]> {
-                Some(bytemuck::cast_slice_mut(elements))
-            }
-            fn as_memory(elements: &[Self]) -> Option<Cow<'_, [u8]>> {
-                Some(Cow::Borrowed(bytemuck::cast_slice(elements)))
-            }
-            fn from_bytes(bytes: &[u8]) -> Self {
-                bytemuck::pod_read_unaligned(bytes)
-            }
+            memory_of_any_bits!();
         }
     )*};
 }
@@ -113,9 +132,6 @@ impl Element for bool {
     fn alloc(count: usize) -> Option<Vec<Self>> {
         crate::memory::zeroed(count)
     }
-    fn memory(_: &mut [Self]) -> Option<&mut [u8]> {
-        None
-    }
     fn as_memory(elements: &[Self]) -> Option<Cow<'_, [u8]>> {
         Some(Cow::Borrowed(bytemuck::cast_slice(elements)))
     }
@@ -136,45 +152,17 @@ macro_rules! raw_elements {
                     _ => false,
                 }
             }
-            fn alloc(count: usize) -> Option<Vec<Self>> {
-                crate::memory::zeroed(count)
-            }
-            fn memory(elements: &mut [Self]) -> Option<&mut [u8]> {
-                Some(bytemuck::cast_slice_mut(elements))
-            }
-            fn as_memory(elements: &[Self]) -> Option<Cow<'_, [u8]>> {
-                Some(Cow::Borrowed(bytemuck::cast_slice(elements)))
-            }
-            fn from_bytes(bytes: &[u8]) -> Self {
-                bytemuck::pod_read_unaligned(bytes)
-            }
+            memory_of_any_bits!();
         }
     )*};
 }
 
 raw_elements! { 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 20 24 32 }
 
-/// Allocates elements that own memory.
-fn alloc_output<T: Clone + Default>(count: usize) -> Option<Vec<T>> {
-    let mut elements = Vec::new();
-    elements.try_reserve_exact(count).ok()?;
-    elements.resize(count, T::default());
-    Some(elements)
-}
-
 impl Element for String {
     const NAME: &'static str = "String";
     fn is(data_type: &DataType) -> bool {
         *data_type == DataType::String
-    }
-    fn alloc(count: usize) -> Option<Vec<Self>> {
-        alloc_output(count)
-    }
-    fn memory(_: &mut [Self]) -> Option<&mut [u8]> {
-        None
-    }
-    fn as_memory(_: &[Self]) -> Option<Cow<'_, [u8]>> {
-        None
     }
     fn from_bytes(bytes: &[u8]) -> Self {
         String::from_utf8_lossy(bytes).into_owned()
@@ -189,15 +177,6 @@ impl Element for Vec<u8> {
     fn is(data_type: &DataType) -> bool {
         data_type.repr() == Some(Repr::Variable)
     }
-    fn alloc(count: usize) -> Option<Vec<Self>> {
-        alloc_output(count)
-    }
-    fn memory(_: &mut [Self]) -> Option<&mut [u8]> {
-        None
-    }
-    fn as_memory(_: &[Self]) -> Option<Cow<'_, [u8]>> {
-        None
-    }
     fn from_bytes(bytes: &[u8]) -> Self {
         bytes.to_vec()
     }
@@ -211,12 +190,6 @@ impl<T: Element> Element for Option<T> {
     const SIZE: usize = 1 + T::SIZE;
     fn is(data_type: &DataType) -> bool {
         matches!(data_type, DataType::Optional(optional) if T::is(optional.inner()))
-    }
-    fn alloc(count: usize) -> Option<Vec<Self>> {
-        alloc_output(count)
-    }
-    fn memory(_: &mut [Self]) -> Option<&mut [u8]> {
-        None
     }
     fn as_memory(elements: &[Self]) -> Option<Cow<'_, [u8]>> {
         let mut memory = Vec::with_capacity(elements.len().checked_mul(Self::SIZE)?);

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use bytemuck::Pod;
 
 use crate::data_type::{DataType, Record, Repr, Scalar};
-use crate::element::Element;
+use crate::element::{Element, memory_of_any_bits};
 
 /// A Rust struct that is an element of an array of records, bit for bit. The macro [`crate::record!`]
 /// makes one of a struct; arrays are then read and written as those of plain types are.
@@ -136,21 +136,7 @@ impl<T: RecordElement> Element for T {
         }
     }
 
-    fn alloc(count: usize) -> Option<Vec<Self>> {
-        bytemuck::allocation::try_zeroed_vec(count).ok()
-    }
-
-    fn memory(elements: &mut [Self]) -> Option<&mut [u8]> {
-        Some(bytemuck::cast_slice_mut(elements))
-    }
-
-    fn as_memory(elements: &[Self]) -> Option<Cow<'_, [u8]>> {
-        Some(Cow::Borrowed(bytemuck::cast_slice(elements)))
-    }
-
-    fn from_bytes(bytes: &[u8]) -> Self {
-        bytemuck::pod_read_unaligned(bytes)
-    }
+    memory_of_any_bits!();
 }
 
 /// Whether names, places and types of a struct's fields are those of the record.

@@ -21,22 +21,6 @@ pub(crate) enum ChecksumLocation {
 }
 
 impl ChecksumLocation {
-    /// Reads the parameter `location`.
-    pub(crate) fn read(
-        parameters: &mut Parameters<'_>,
-        usual: ChecksumLocation,
-    ) -> Result<ChecksumLocation, MetadataError> {
-        match parameters.string("location")? {
-            None => Ok(usual),
-            Some("start") => Ok(ChecksumLocation::Start),
-            Some("end") => Ok(ChecksumLocation::End),
-            Some(other) => {
-                let why = format!("`{other}` is neither `start` nor `end`");
-                Err(parameters.wrong("location", why))
-            }
-        }
-    }
-
     /// The parameter `location`.
     pub(crate) fn written(self) -> Object {
         let location = match self {
@@ -73,6 +57,26 @@ struct Guard<C> {
 /// A codec that puts a checksum there, least significant byte first.
 pub(crate) fn guard(checksum: impl Checksum, location: ChecksumLocation) -> Codec {
     Codec::bytes_to_bytes(Guard { checksum, location })
+}
+
+/// The same for metadata whose only parameter is `location`; `usual` is where the checksum is without it.
+pub(crate) fn guard_at(
+    checksum: impl Checksum,
+    usual: ChecksumLocation,
+    spec: &CodecSpec,
+) -> Result<Codec, MetadataError> {
+    let mut parameters = Parameters::new(spec);
+    let location = match parameters.string("location")? {
+        None => usual,
+        Some("start") => ChecksumLocation::Start,
+        Some("end") => ChecksumLocation::End,
+        Some(other) => {
+            let why = format!("`{other}` is neither `start` nor `end`");
+            return Err(parameters.wrong("location", why));
+        }
+    };
+    parameters.finish()?;
+    Ok(guard(checksum, location))
 }
 
 /// The metadata of a checksum that numcodecs puts at the start by default.
